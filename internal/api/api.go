@@ -1,0 +1,181 @@
+// Package api holds the JSON shapes of the HTTP API, which the server, the
+// command line and tests share. It has no behaviour.
+package api
+
+import (
+	"time"
+
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// SchemaVersion is the version of every JSON object that the command line
+// prints, as "schema".
+const SchemaVersion = 1
+
+// Workspace is a workspace as clients see it. It never holds a path of
+// middleman's own state.
+type Workspace struct {
+	ID         string          `json:"id"`
+	Name       string          `json:"name"`
+	Mode       workspace.Mode  `json:"mode"`
+	Path       string          `json:"path" doc:"The directory that sessions open in, sub-directory included"`
+	Root       string          `json:"root" doc:"The workspace's own directory"`
+	Repository string          `json:"repository,omitempty" doc:"Top of the repository that a worktree belongs to"`
+	Branch     string          `json:"branch,omitempty"`
+	Base       string          `json:"base,omitempty" doc:"The base that was asked for"`
+	BaseCommit string          `json:"base_commit,omitempty"`
+	State      workspace.State `json:"state"`
+	Error      string          `json:"error,omitempty"`
+	CreatedAt  time.Time       `json:"created_at"`
+	Stages     []Stage         `json:"stages,omitempty"`
+	Sessions   []Session       `json:"sessions,omitempty"`
+}
+
+// Stage is one recorded step of a creation or a deletion.
+type Stage struct {
+	Name       string     `json:"name"`
+	State      string     `json:"state" enum:"running,done,failed"`
+	StartedAt  time.Time  `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+	Detail     string     `json:"detail,omitempty"`
+}
+
+// Session is a session as clients see it.
+type Session struct {
+	ID            string           `json:"id"`
+	Name          string           `json:"name" doc:"Unique within the workspace"`
+	WorkspaceID   string           `json:"workspace_id"`
+	WorkspaceName string           `json:"workspace_name"`
+	Backend       string           `json:"backend"`
+	State         terminal.State   `json:"state"`
+	PID           int              `json:"pid"`
+	Offset        uint64           `json:"offset" doc:"Head: output bytes so far"`
+	Argv          []string         `json:"argv,omitempty"`
+	Size          terminal.Size    `json:"size"`
+	Title         string           `json:"title,omitempty"`
+	Writer        *terminal.Writer `json:"writer,omitempty"`
+	Watchers      int              `json:"watchers"`
+	Exit          *terminal.Exit   `json:"exit,omitempty"`
+	Error         string           `json:"error,omitempty"`
+	CreatedAt     time.Time        `json:"created_at"`
+	Source        string           `json:"source" doc:"Where the state comes from: owner, disk, tmux or store"`
+	AsOf          time.Time        `json:"as_of"`
+}
+
+// NewWorkspace asks for a workspace.
+type NewWorkspace struct {
+	Name      string         `json:"name,omitempty" doc:"Empty lets the server choose one"`
+	Mode      workspace.Mode `json:"mode,omitempty"`
+	Directory string         `json:"directory,omitempty" doc:"Where the user stands: in the repository (worktree), the directory itself (in-place)"`
+	Base      string         `json:"base,omitempty"`
+	Branch    string         `json:"branch,omitempty"`
+	// Session, where given, is started once the workspace is ready.
+	Session *NewSession `json:"session,omitempty"`
+}
+
+// NewSession asks for a session.
+type NewSession struct {
+	Name    string        `json:"name,omitempty"`
+	Command []string      `json:"command,omitempty" doc:"Empty starts the user's shell"`
+	Profile string        `json:"profile,omitempty"`
+	Backend string        `json:"backend,omitempty" enum:"auto,tmux,pty-owner"`
+	Size    terminal.Size `json:"size,omitzero"`
+	Env     []string      `json:"env,omitempty" doc:"KEY=value each, added to the allow-listed environment"`
+}
+
+// Workspaces is a page of workspaces.
+type Workspaces struct {
+	Workspaces []Workspace `json:"workspaces"`
+	Sessions   []Session   `json:"sessions,omitempty"`
+	Next       string      `json:"next,omitempty" doc:"Cursor of the next page"`
+}
+
+// Sessions is a page of sessions.
+type Sessions struct {
+	Sessions []Session `json:"sessions"`
+	Next     string    `json:"next,omitempty"`
+}
+
+// Created is the answer to a creation, and what new --json prints.
+type Created struct {
+	Workspace Workspace `json:"workspace"`
+	Session   *Session  `json:"session,omitempty"`
+}
+
+// Shown is what show --json prints.
+type Shown struct {
+	Workspace Workspace `json:"workspace"`
+	Sessions  []Session `json:"sessions"`
+}
+
+// Deleted says what a deletion removed, or with a dry run would remove.
+type Deleted struct {
+	Workspace Workspace      `json:"workspace"`
+	Lost      workspace.Loss `json:"lost"`
+	Stopped   []Session      `json:"stopped,omitempty"`
+	Warnings  []string       `json:"warnings,omitempty"`
+}
+
+// Serve is serve.json in the runtime directory: how to reach the server.
+type Serve struct {
+	Address string `json:"address"`
+	Socket  string `json:"socket"`
+	PID     int    `json:"pid"`
+	Version string `json:"version"`
+}
+
+// Event is the data of a server-sent event; its type is the SSE event name:
+// "workspace" (created, changed), "workspace-deleted", "session" (started,
+// changed, exited), "session-removed", "stage".
+type Event struct {
+	Type      string     `json:"type"`
+	Time      time.Time  `json:"time"`
+	Workspace *Workspace `json:"workspace,omitempty"`
+	Session   *Session   `json:"session,omitempty"`
+	ID        string     `json:"id,omitempty"`
+	Stage     *Stage     `json:"stage,omitempty"`
+}
+
+// Codes of RFC 9457 problems; stable, for programs to branch on.
+const (
+	CodeBadRequest    = "bad-request"
+	CodeUnauthorized  = "unauthorized"
+	CodeForbidden     = "forbidden"
+	CodeBadHost       = "bad-host"
+	CodeBadOrigin     = "bad-origin"
+	CodeNotFound      = "not-found"
+	CodeAmbiguous     = "ambiguous"
+	CodeNameTaken     = "name-taken"
+	CodeBranchTaken   = "branch-taken"
+	CodeNotRepository = "not-a-repository"
+	CodeNoCommits     = "no-commits"
+	CodeBadName       = "bad-name"
+	CodeBadBase       = "bad-base"
+	CodeEscapes       = "escapes-base"
+	CodeWorkWouldLose = "work-would-be-lost"
+	CodeSessionsRun   = "sessions-running"
+	CodeWriterBusy    = "writer-busy"
+	CodeStartFailed   = "start-failed"
+	CodeUnreachable   = "unreachable"
+	CodeEnded         = "ended"
+	CodeTrimmed       = "trimmed"
+	CodeTimeout       = "timed-out"
+	CodeUnsupported   = "unsupported"
+	CodeInternal      = "internal"
+)
+
+// Problem is an RFC 9457 problem with our stable code and, for a refused
+// deletion, what would be lost.
+type Problem struct {
+	Type     string          `json:"type"`
+	Title    string          `json:"title"`
+	Status   int             `json:"status"`
+	Detail   string          `json:"detail"`
+	Code     string          `json:"code"`
+	Lost     *workspace.Loss `json:"lost,omitempty"`
+	Sessions []Session       `json:"sessions,omitempty"`
+}
+
+// Error is the detail, so that a client can return a Problem as it is.
+func (p *Problem) Error() string { return p.Detail }

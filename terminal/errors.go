@@ -1,0 +1,79 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Errors that callers branch on; test with errors.Is.
+var (
+	// ErrNotFound: there is no such session, and no state of one.
+	ErrNotFound = errors.New("no such session")
+	// ErrGone: the session is proved dead; its state may be cleaned.
+	ErrGone = errors.New("session is gone")
+	// ErrUnreachable: nobody answered. That proves nothing; touch nothing.
+	ErrUnreachable = errors.New("session does not answer")
+	// ErrEnded: the program has ended, so it cannot be typed at or resized.
+	ErrEnded = errors.New("session has ended")
+	// ErrRunning: refused because the program still runs.
+	ErrRunning = errors.New("session is running")
+	// ErrNotWriter: a watcher neither types nor resizes.
+	ErrNotWriter = errors.New("not the attached writer")
+	// ErrRange: an offset beyond the session's head.
+	ErrRange = errors.New("offset is beyond the output")
+	// ErrTooManyViewers: the session has as many watchers as it takes.
+	ErrTooManyViewers = errors.New("too many viewers")
+)
+
+// StartError says which step of a start failed. Nothing is left behind.
+type StartError struct {
+	Session string
+	Step    string
+	Err     error
+}
+
+func (e *StartError) Error() string {
+	return fmt.Sprintf("start session %s: %s: %v", e.Session, e.Step, e.Err)
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// BusyError refuses a second writer and says who the first is.
+type BusyError struct {
+	Session string
+	Writer  Writer
+}
+
+func (e *BusyError) Error() string {
+	who := e.Writer.Client
+	if who == "" {
+		who = "another viewer"
+	}
+	return fmt.Sprintf("session %s is attached by %s since %s; take it over or watch",
+		e.Session, who, e.Writer.Since.Local().Format(time.DateTime))
+}
+
+// TrimmedError says that an offset is no longer kept.
+type TrimmedError struct {
+	Offset, Oldest uint64
+}
+
+func (e *TrimmedError) Error() string {
+	return fmt.Sprintf("output from offset %d is no longer kept, the oldest is %d", e.Offset, e.Oldest)
+}
+
+// LeftoverError names the processes that a stop could not end.
+type LeftoverError struct {
+	Session string
+	PIDs    []int
+}
+
+func (e *LeftoverError) Error() string {
+	ids := make([]string, len(e.PIDs))
+	for i, pid := range e.PIDs {
+		ids[i] = fmt.Sprint(pid)
+	}
+	return fmt.Sprintf("stop session %s: still there after SIGKILL: process %s", e.Session, strings.Join(ids, ", "))
+}

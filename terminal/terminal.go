@@ -1,0 +1,331 @@
+package terminal
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Size is a terminal's size in character cells and, where known, in pixels
+// (0 means unknown), as in struct winsize of tty_ioctl(4).
+type Size struct {
+	Cols    uint16 `json:"cols"`
+	Rows    uint16 `json:"rows"`
+	XPixels uint16 `json:"x_pixels,omitempty"`
+	YPixels uint16 `json:"y_pixels,omitempty"`
+}
+
+// DefaultSize is the size of a session that nobody has looked at yet.
+var DefaultSize = Size{Cols: 80, Rows: 24}
+
+// State is where a session stands in its life. Viewers are no part of it.
+//
+//	starting --ready--> running --program ended--> exited
+//	   |                   |--stop--> stopping --> exited
+//	   |                   '--proved dead without an exit record--> lost
+//	   '--a step failed--> failed
+type State string
+
+// The states of a session. StateUnreachable is not one of them but what a
+// caller reports when nobody answered; it never leads to cleaning.
+const (
+	StateStarting    State = "starting"
+	StateRunning     State = "running"
+	StateStopping    State = "stopping"
+	StateExited      State = "exited"
+	StateFailed      State = "failed"
+	StateLost        State = "lost"
+	StateUnreachable State = "unreachable"
+)
+
+// Ended reports whether s is final.
+func (s State) Ended() bool {
+	return s == StateExited || s == StateFailed || s == StateLost
+}
+
+// Spec is everything that a backend needs to start a session. It never
+// travels in an argument vector or an environment, because Env may hold
+// secrets that a profile has named.
+type Spec struct {
+	// ID is ours and random (see NewID); never a user's label.
+	ID string `json:"id"`
+	// Workspace is the id of the workspace that the session belongs to, or "".
+	Workspace string `json:"workspace,omitempty"`
+	// Argv is the program and its arguments. Argv[0] is an absolute path.
+	Argv []string `json:"argv"`
+	// Env is the program's whole environment, "KEY=value" each. Nothing is
+	// added to it but TERM, COLORTERM, MIDDLEMAN_SESSION and
+	// MIDDLEMAN_WORKSPACE.
+	Env []string `json:"env"`
+	// Dir is the absolute working directory. It must exist.
+	Dir string `json:"dir"`
+	// Size is the first size of the terminal.
+	Size Size `json:"size"`
+	// Grace is how long a stop waits between SIGTERM and SIGKILL.
+	Grace time.Duration `json:"grace"`
+	// JournalBytes is how much output is kept at least; 0 keeps all of it.
+	JournalBytes int64 `json:"journal_bytes"`
+	// ScrollbackBytes bounds the screen's scrollback; 0 is the screen's default.
+	ScrollbackBytes int `json:"scrollback_bytes,omitempty"`
+}
+
+// Exit says how a program ended. It is made after the last output byte is in
+// the journal and is on disk before anybody is told.
+type Exit struct {
+	// Code is the exit code, or -1 when a signal ended the program.
+	Code int `json:"code"`
+	// Signal is the number of the signal that ended the program, or 0.
+	Signal int `json:"signal,omitempty"`
+	// SignalName is its name such as "SIGKILL", or "".
+	SignalName string `json:"signal_name,omitempty"`
+	// Offset is the number of output bytes in all.
+	Offset uint64 `json:"offset"`
+	// Time is when the program was reaped.
+	Time time.Time `json:"time"`
+	// Size and Title are the last ones.
+	Size  Size   `json:"size"`
+	Title string `json:"title,omitempty"`
+}
+
+// Status is the exit status as a shell has it: the code, or 128 + n for
+// signal n (POSIX, Shell Command Language 2.8.2).
+func (e Exit) Status() int {
+	if e.Signal != 0 {
+		return 128 + e.Signal
+	}
+	return e.Code
+}
+
+// Writer is who types at a session.
+type Writer struct {
+	// Client is what the viewer called itself, such as "web" or "attach".
+	Client string    `json:"client,omitempty"`
+	Since  time.Time `json:"since"`
+}
+
+// Status is what is known of a session, from where and as of when.
+type Status struct {
+	ID        string `json:"id"`
+	Workspace string `json:"workspace,omitempty"`
+	Backend   string `json:"backend"`
+	State     State  `json:"state"`
+	// PID is the program's process id, 0 when it has ended.
+	PID       int       `json:"pid"`
+	Argv      []string  `json:"argv,omitempty"`
+	Dir       string    `json:"dir,omitempty"`
+	StartedAt time.Time `json:"started_at"`
+	Size      Size      `json:"size"`
+	Title     string    `json:"title,omitempty"`
+	// Oldest and Head are the offsets of the first byte that is kept and of
+	// the next byte to come.
+	Oldest   uint64  `json:"oldest"`
+	Head     uint64  `json:"head"`
+	Writer   *Writer `json:"writer,omitempty"`
+	Watchers int     `json:"watchers"`
+	Exit     *Exit   `json:"exit,omitempty"`
+	// Source is where this comes from: "owner", "disk" or "tmux".
+	Source string    `json:"source"`
+	AsOf   time.Time `json:"as_of"`
+}
+
+// Capabilities says what a backend's sessions can do.
+type Capabilities struct {
+	// ExactResume: Attach with a From offset replays the exact bytes. Where it
+	// is false, an attachment begins with a redraw and its offsets count only
+	// what this attachment was sent.
+	ExactResume bool `json:"exact_resume"`
+	// Journal: Output returns the session's bytes by offset.
+	Journal bool `json:"journal"`
+}
+
+// Backend starts and finds sessions. All methods are safe for concurrent use.
+type Backend interface {
+	// Name is what is recorded with each session: "pty-owner" or "tmux".
+	Name() string
+	// Usable returns nil, or why no session can be started here.
+	Usable(ctx context.Context) error
+	Capabilities() Capabilities
+	// Start starts a session and returns when its program runs. The session
+	// does not end with ctx. A program that cannot be started is a
+	// *StartError; nothing is left behind then. Starting an id that runs
+	// already returns its status and starts nothing.
+	Start(ctx context.Context, spec Spec) (Status, error)
+	// List returns the ids of all sessions that this backend has state of,
+	// ended ones too. An error means unknown, never none.
+	List(ctx context.Context) ([]string, error)
+	// Session names a session; it does no I/O, so an id that is not there
+	// shows at the first call as ErrNotFound.
+	Session(id string) Session
+}
+
+// Session acts on one session. Methods return ErrNotFound where there is no
+// such session, ErrUnreachable where nobody answered, and are safe for
+// concurrent use.
+type Session interface {
+	// Status never fails because the program ended: exit and last size come
+	// from disk then. A session proved dead without an exit record is
+	// returned with StateLost and a nil error.
+	Status(ctx context.Context) (Status, error)
+	// Attach joins as writer or watcher. On an ended session it yields what
+	// is kept, then the exit. A second writer gets a *BusyError unless it
+	// asks for takeover.
+	Attach(ctx context.Context, o AttachOptions) (Attachment, error)
+	// Input types p, whole and in order, without attaching. ErrEnded where
+	// the program is gone.
+	Input(ctx context.Context, p []byte) error
+	// Capture renders the screen, of an ended session the last one.
+	Capture(ctx context.Context, o CaptureOptions) (Capture, error)
+	// Output returns kept output from an offset up to the present head. An
+	// offset that is no longer kept is a *TrimmedError; one beyond the head
+	// is ErrRange. The caller closes it.
+	Output(ctx context.Context, from uint64) (io.ReadCloser, error)
+	// Stop ends the program and everything that it started and returns when
+	// nothing is left, or a *LeftoverError. Zero grace means the session's
+	// own; negative means none. Stopping an ended session is no error.
+	Stop(ctx context.Context, grace time.Duration) error
+	// Remove deletes the state of a session that is proved ended, else it
+	// returns ErrRunning and changes nothing.
+	Remove(ctx context.Context) error
+}
+
+// Mode is how a viewer joins.
+type Mode string
+
+// The modes of an attachment.
+const (
+	ModeAttach Mode = "attach" // the one writer
+	ModeWatch  Mode = "watch"  // read-only
+)
+
+// AttachOptions says how a viewer joins.
+type AttachOptions struct {
+	Mode Mode
+	// Client names the viewer to others, such as "web" or "attach".
+	Client string
+	// Size is the viewer's; the zero Size leaves the session's as it is. A
+	// watcher's is not used.
+	Size Size
+	// From is the offset that the viewer has; nil asks for a snapshot.
+	From *uint64
+	// MaxLag is how many bytes behind are still useful to the viewer: past
+	// it, it gets a snapshot. 0 means everything that is kept.
+	MaxLag uint64
+	// Scrollback is how many lines of scrollback a snapshot draws first;
+	// negative means all.
+	Scrollback int
+	Takeover   bool
+}
+
+// Hello is what an attachment begins with.
+type Hello struct {
+	// Offset is where what follows begins.
+	Offset uint64
+	// Head is the head at the time of joining. Bytes below it are a replay:
+	// a query in them was answered before.
+	Head   uint64
+	Oldest uint64
+	Size   Size
+	Title  string
+	PID    int
+	Writer *Writer
+}
+
+// MessageKind tells what a Message carries.
+type MessageKind int
+
+// The kinds of message. Detached and Exit are last ones; after them Receive
+// returns io.EOF.
+const (
+	MessageOutput   MessageKind = iota + 1 // Offset, Data: contiguous bytes
+	MessageSnapshot                        // Offset, Data: draws the screen on a reset terminal
+	MessageEvent                           // Event
+	MessageDetached                        // Reason
+	MessageExit                            // Exit
+)
+
+// Message is one thing that an attachment received.
+type Message struct {
+	Kind   MessageKind
+	Offset uint64
+	// Data belongs to the attachment and is valid until the next Receive.
+	Data   []byte
+	Event  Event
+	Reason DetachReason
+	Exit   Exit
+}
+
+// Event is something that happened on a terminal, other than its bytes.
+type Event struct {
+	Kind EventKind `json:"kind"`
+	// Offset is the head when it happened; a size holds from there.
+	Offset uint64  `json:"offset"`
+	Text   string  `json:"text,omitempty"`
+	Size   *Size   `json:"size,omitempty"`
+	Writer *Writer `json:"writer,omitempty"`
+}
+
+// EventKind is the kind of an Event.
+type EventKind string
+
+// The kinds of event.
+const (
+	EventTitle        EventKind = "title"
+	EventBell         EventKind = "bell"
+	EventNotification EventKind = "notification"
+	EventDirectory    EventKind = "directory"
+	EventWriter       EventKind = "writer"
+	EventSize         EventKind = "size"
+)
+
+// DetachReason says why an attachment was ended although the session goes on.
+type DetachReason string
+
+// The reasons of a detach.
+const (
+	DetachTakeover DetachReason = "takeover"
+	DetachStop     DetachReason = "stop"
+	DetachPolicy   DetachReason = "policy"
+)
+
+// Attachment is one viewer's connection. One goroutine may call Receive while
+// others call the rest; Close wakes all of them.
+type Attachment interface {
+	Hello() Hello
+	// Receive blocks for the next message. io.EOF follows MessageDetached and
+	// MessageExit; a connection that broke is ErrUnreachable and says nothing
+	// of the session.
+	Receive() (Message, error)
+	// Input types p; it blocks while the program does not read. A watcher
+	// gets ErrNotWriter.
+	Input(p []byte) error
+	// Resize changes the terminal's size. A watcher gets ErrNotWriter.
+	Resize(s Size) error
+	// Ack says up to which offset the viewer has drawn.
+	Ack(offset uint64) error
+	Close() error
+}
+
+// CaptureFormat is how a screen is rendered.
+type CaptureFormat string
+
+// The formats of a capture.
+const (
+	FormatText CaptureFormat = "text"
+	FormatANSI CaptureFormat = "ansi"
+	FormatJSON CaptureFormat = "json"
+)
+
+// CaptureOptions says what to capture.
+type CaptureOptions struct {
+	Format     CaptureFormat
+	Scrollback bool
+}
+
+// Capture is a rendered screen as of an offset.
+type Capture struct {
+	Offset uint64
+	Size   Size
+	Title  string
+	// Data is text, text with SGR sequences, or one JSON object.
+	Data []byte
+}

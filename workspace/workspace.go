@@ -1,0 +1,84 @@
+package workspace
+
+import "time"
+
+// Mode is what kind of directory a workspace is.
+type Mode string
+
+// The modes of a workspace.
+const (
+	ModeWorktree  Mode = "worktree"  // a git worktree on a branch of its own
+	ModeDirectory Mode = "directory" // an empty directory, ours
+	ModeInPlace   Mode = "in-place"  // the user's directory, never deleted by us
+)
+
+// State is where a workspace stands in its life.
+type State string
+
+// The states of a workspace.
+const (
+	StateCreating State = "creating"
+	StateReady    State = "ready"
+	StateFailed   State = "failed"
+	StateDeleting State = "deleting"
+)
+
+// Workspace is our record of a directory.
+type Workspace struct {
+	ID   string
+	Name string
+	Mode Mode
+	// Root is the workspace's directory; Subdir, relative to it, is where the
+	// user stood when it was made and where sessions open.
+	Root   string
+	Subdir string
+	// Repository is the top of the main checkout; GitDir its common git
+	// directory. Both are empty unless Mode is ModeWorktree.
+	Repository string
+	GitDir     string
+	Branch     string
+	// Base is what was asked for, BaseCommit what it was at creation.
+	Base       string
+	BaseCommit string
+	State      State
+	Error      string
+	CreatedAt  time.Time
+}
+
+// Stage is one step of a creation or deletion, reported when it starts and
+// again when it ends.
+type Stage struct {
+	Name   string // intent, validate, fetch, add, copy, setup, ready
+	State  string // running, done, failed
+	Detail string
+	Time   time.Time
+}
+
+// CreateRequest says what to make.
+type CreateRequest struct {
+	ID        string // from terminal.NewID("w")
+	Name      string // a slug, see Slug
+	Mode      Mode
+	Directory string // absolute: where the user stands
+	Base      string // "" is HEAD of the user's checkout
+	Branch    string // "" is Prefix/Name, with a suffix where that is taken
+}
+
+// Loss is what a delete would destroy. Each list is bounded; Truncated says
+// that there is more.
+type Loss struct {
+	Changed   []string `json:"changed,omitempty" doc:"Changed, staged or deleted tracked files"`
+	Untracked []string `json:"untracked,omitempty" doc:"Files that git does not know"`
+	Stashed   []string `json:"stashed,omitempty" doc:"Stashes made on this branch"`
+	Commits   []string `json:"commits,omitempty" doc:"Commits that are on no other branch and no remote"`
+	Operation string   `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick or bisect in progress"`
+	Truncated bool     `json:"truncated,omitempty"`
+}
+
+// Empty reports whether nothing would be lost.
+func (l Loss) Empty() bool {
+	return len(l.Changed) == 0 && len(l.Untracked) == 0 && len(l.Stashed) == 0 && len(l.Commits) == 0 && l.Operation == ""
+}
+
+// Progress is told of each stage, synchronously.
+type Progress func(Stage)
