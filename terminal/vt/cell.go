@@ -1,0 +1,155 @@
+package vt
+
+// cell is one column of a row. The zero cell is a blank that nothing was
+// written to.
+type cell struct {
+	ch   uint32 // a rune or the index of a cluster, with the flags below; 0 is blank
+	ext  uint32 // index into Terminal.extras: underline colour and hyperlink
+	attr attr
+}
+
+const (
+	chMask    = 1<<21 - 1 // the rune, or the index of a cluster
+	chCluster = 1 << 21   // chMask is an index into Terminal.clusters
+	chWide    = 1 << 22   // the left half of two columns
+	chSpacer  = 1 << 23   // the right half; its style is that of the left half
+)
+
+func (c cell) blank() bool   { return c.ch&(chMask|chCluster|chSpacer) == 0 }
+func (c cell) content() bool { return c.ch&(chMask|chCluster) != 0 }
+func (c cell) wide() bool    { return c.ch&chWide != 0 }
+func (c cell) spacer() bool  { return c.ch&chSpacer != 0 }
+
+// row is one line of a screen. Cells past the end of the slice are zero cells,
+// so that a row costs what was written to it.
+type row struct {
+	cells   []cell
+	wrapped bool // continues the row above
+}
+
+func (r *row) at(x int) cell {
+	if x < 0 || x >= len(r.cells) {
+		return cell{}
+	}
+	return r.cells[x]
+}
+
+// grow makes the first n cells addressable.
+func (r *row) grow(n, cols int) {
+	old := len(r.cells)
+	if n <= old {
+		return
+	}
+	if n <= cap(r.cells) {
+		r.cells = r.cells[:n]
+		clear(r.cells[old:])
+		return
+	}
+	size := max(n, min(2*cap(r.cells), cols))
+	cells := make([]cell, n, size)
+	copy(cells, r.cells)
+	r.cells = cells
+}
+
+// span makes cells x to x+n addressable for overwriting and blanks the other
+// half of a wide character that would be cut at either edge.
+func (r *row) span(x, n, cols int, fill cell) []cell {
+	r.grow(x+n, cols)
+	r.cut(x, fill)
+	r.cut(x+n, fill)
+	return r.cells[x : x+n]
+}
+
+// cut blanks both halves of a wide character whose right half is at x.
+func (r *row) cut(x int, fill cell) {
+	if x > 0 && x < len(r.cells) && r.cells[x].spacer() {
+		r.cells[x-1] = fill
+		r.cells[x] = fill
+	}
+}
+
+// fill sets cells x0 to x1. Default blanks at the end only shorten the row.
+func (r *row) fill(x0, x1, cols int, c cell) {
+	x1 = min(x1, cols)
+	if x0 >= x1 {
+		return
+	}
+	r.cut(x0, c)
+	r.cut(x1, c)
+	if c == (cell{}) {
+		if x1 >= len(r.cells) {
+			r.cells = r.cells[:min(x0, len(r.cells))]
+			return
+		}
+	} else {
+		r.grow(x1, cols)
+	}
+	cells := r.cells[x0:x1]
+	for i := range cells {
+		cells[i] = c
+	}
+}
+
+// insert shifts the cells from x to the right edge by n and fills the gap.
+func (r *row) insert(x, n, right int, fill cell) {
+	n = min(n, right-x)
+	if n <= 0 || (len(r.cells) <= x && fill == (cell{})) {
+		return
+	}
+	r.grow(right, right)
+	r.cut(x, fill)
+	r.cut(right-n, fill)
+	r.cut(right, fill)
+	copy(r.cells[x+n:right], r.cells[x:right-n])
+	for i := x; i < x+n; i++ {
+		r.cells[i] = fill
+	}
+	r.trim()
+}
+
+// remove shifts the cells right of x+n to x and fills up to the right edge.
+func (r *row) remove(x, n, right int, fill cell) {
+	n = min(n, right-x)
+	if n <= 0 || (len(r.cells) <= x && fill == (cell{})) {
+		return
+	}
+	r.grow(right, right)
+	r.cut(x, fill)
+	r.cut(x+n, fill)
+	r.cut(right, fill)
+	copy(r.cells[x:right-n], r.cells[x+n:right])
+	for i := right - n; i < right; i++ {
+		r.cells[i] = fill
+	}
+	r.trim()
+}
+
+// trim drops default blanks at the end.
+func (r *row) trim() {
+	n := len(r.cells)
+	for n > 0 && r.cells[n-1] == (cell{}) {
+		n--
+	}
+	r.cells = r.cells[:n]
+}
+
+// contentLength is the number of columns up to the last written one.
+func (r *row) contentLength() int {
+	for i := len(r.cells) - 1; i >= 0; i-- {
+		if r.cells[i].content() {
+			if r.cells[i].wide() {
+				return i + 2
+			}
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func (r *row) reset(cols int, fill cell) {
+	r.wrapped = false
+	r.cells = r.cells[:0]
+	if fill != (cell{}) {
+		r.fill(0, cols, cols, fill)
+	}
+}

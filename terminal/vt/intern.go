@@ -1,0 +1,70 @@
+package vt
+
+// intern numbers values, so that a cell holds a number. Number 0 is the zero
+// value. Both the count and the bytes are bounded; what no cell uses any more
+// is dropped by a sweep.
+type intern[K comparable] struct {
+	ids      map[K]uint32
+	items    []K // items[id]; freed ones are zero
+	free     []uint32
+	size     func(K) int
+	bytes    int
+	maxItems int
+	maxBytes int
+}
+
+func newIntern[K comparable](maxItems, maxBytes int, size func(K) int) intern[K] {
+	return intern[K]{size: size, maxItems: maxItems, maxBytes: maxBytes}
+}
+
+func (t *intern[K]) value(id uint32) K {
+	if int(id) < len(t.items) {
+		return t.items[id]
+	}
+	var zero K
+	return zero
+}
+
+// id numbers k. It reports false when the table is full.
+func (t *intern[K]) id(k K) (uint32, bool) {
+	var zero K
+	if k == zero {
+		return 0, true
+	}
+	if id, ok := t.ids[k]; ok {
+		return id, true
+	}
+	if len(t.ids) >= t.maxItems || t.bytes+t.size(k) > t.maxBytes {
+		return 0, false
+	}
+	if t.ids == nil {
+		t.ids = make(map[K]uint32)
+		t.items = append(t.items, zero)
+	}
+	var id uint32
+	if n := len(t.free); n > 0 {
+		id, t.free = t.free[n-1], t.free[:n-1]
+		t.items[id] = k
+	} else {
+		id = uint32(len(t.items))
+		t.items = append(t.items, k)
+	}
+	t.ids[k] = id
+	t.bytes += t.size(k)
+	return id, true
+}
+
+// sweep drops all values that used does not mark.
+func (t *intern[K]) sweep(used []bool) {
+	var zero K
+	for id := 1; id < len(t.items); id++ {
+		k := t.items[id]
+		if used[id] || k == zero {
+			continue
+		}
+		t.bytes -= t.size(k)
+		delete(t.ids, k)
+		t.items[id] = zero
+		t.free = append(t.free, uint32(id))
+	}
+}

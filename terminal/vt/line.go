@@ -1,0 +1,208 @@
+package vt
+
+import (
+	"encoding/binary"
+	"unicode/utf8"
+)
+
+// An encoded line is a byte of flags and then items: an operation, and what
+// the operation says. Blank default cells at the end are left out.
+const lineWrapped = 1
+
+const (
+	opStyle   = iota + 1 // attr as 8 bytes, ext as uvarint: for all that follows
+	opASCII              // uvarint n, n bytes
+	opNarrow             // uvarint n, n runes
+	opWide               // uvarint n, n runes
+	opCluster            // uvarint n, n bytes: one narrow cell
+	opWideCluster
+	opBlank // uvarint n
+)
+
+// encodeLine appends the encoded form of r.
+func (t *Terminal) encodeLine(dst []byte, r *row) []byte {
+	flags := byte(0)
+	if r.wrapped {
+		flags = lineWrapped
+	}
+	dst = append(dst, flags)
+	cells := r.cells
+	for len(cells) > 0 && cells[len(cells)-1] == (cell{}) {
+		cells = cells[:len(cells)-1]
+	}
+	var style cell
+	for len(cells) > 0 {
+		c := cells[0]
+		if c.attr != style.attr || c.ext != style.ext {
+			style = c
+			dst = append(dst, opStyle)
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(c.attr))
+			dst = binary.AppendUvarint(dst, uint64(c.ext))
+		}
+		var n int
+		dst, n = t.encodeRun(dst, cells)
+		cells = cells[n:]
+	}
+	return dst
+}
+
+// encodeRun appends the cells at the beginning of cells that are of one kind
+// and style, and returns how many these are.
+func (t *Terminal) encodeRun(dst []byte, cells []cell) ([]byte, int) {
+	c := cells[0]
+	op := cellOp(c)
+	if op == opCluster || op == opWideCluster {
+		text := t.clusters.value(c.ch & chMask)
+		dst = append(dst, op)
+		dst = binary.AppendUvarint(dst, uint64(len(text)))
+		dst = append(dst, text...)
+		return dst, cellWidthOf(c)
+	}
+	if op == opASCII {
+		n := 1
+		for n < len(cells) && cells[n].ch-0x20 < 0x5f && cells[n].attr == c.attr && cells[n].ext == c.ext {
+			n++
+		}
+		dst = append(dst, op)
+		dst = binary.AppendUvarint(dst, uint64(n))
+		for i := range cells[:n] {
+			dst = append(dst, byte(cells[i].ch))
+		}
+		return dst, n
+	}
+	width := cellWidthOf(c)
+	n := 0
+	for n < len(cells) && cellOp(cells[n]) == op && cells[n].attr == c.attr && cells[n].ext == c.ext {
+		n += width
+	}
+	dst = append(dst, op)
+	dst = binary.AppendUvarint(dst, uint64(n/width))
+	if op != opBlank {
+		for i := 0; i < n; i += width {
+			dst = utf8.AppendRune(dst, rune(cells[i].ch&chMask))
+		}
+	}
+	return dst, n
+}
+
+func cellOp(c cell) byte {
+	switch {
+	case c.ch-0x20 < 0x5f:
+		return opASCII
+	case !c.content():
+		return opBlank
+	case c.ch&chCluster != 0:
+		if c.wide() {
+			return opWideCluster
+		}
+		return opCluster
+	case c.wide():
+		return opWide
+	}
+	return opNarrow
+}
+
+func cellWidthOf(c cell) int {
+	if c.wide() {
+		return 2
+	}
+	return 1
+}
+
+// lineReader reads an encoded line: runs of cells of one kind and style.
+type lineReader struct {
+	rest  []byte
+	style cell // attr and ext of the run
+	op    byte
+	n     int    // characters in the run; a cluster is one
+	text  []byte // what they are, nothing for blanks
+}
+
+func readLine(line []byte) lineReader { return lineReader{rest: line[1:]} }
+
+func isWrapped(line []byte) bool { return line[0]&lineWrapped != 0 }
+
+// width is the columns of each character in the run.
+func (l *lineReader) width() int {
+	if l.op == opWide || l.op == opWideCluster {
+		return 2
+	}
+	return 1
+}
+
+func (l *lineReader) cluster() bool { return l.op == opCluster || l.op == opWideCluster }
+
+// next goes to the next run.
+func (l *lineReader) next() bool {
+	for len(l.rest) > 0 && l.rest[0] == opStyle {
+		l.style.attr = attr(binary.LittleEndian.Uint64(l.rest[1:]))
+		ext, n := binary.Uvarint(l.rest[9:])
+		l.style.ext = uint32(ext)
+		l.rest = l.rest[9+n:]
+	}
+	if len(l.rest) == 0 {
+		return false
+	}
+	l.op = l.rest[0]
+	v, n := binary.Uvarint(l.rest[1:])
+	l.rest = l.rest[1+n:]
+	l.n = int(v)
+	size := l.n
+	switch l.op {
+	case opBlank:
+		size = 0
+	case opCluster, opWideCluster:
+		l.n = 1
+	case opNarrow, opWide:
+		size = 0
+		for range l.n {
+			_, n := utf8.DecodeRune(l.rest[size:])
+			size += n
+		}
+	}
+	l.text, l.rest = l.rest[:size], l.rest[size:]
+	return true
+}
+
+// decodeLine makes r the line.
+func (t *Terminal) decodeLine(r *row, line []byte) {
+	r.wrapped = isWrapped(line)
+	r.cells = r.cells[:0]
+	for l := readLine(line); l.next(); {
+		t.decodeRun(r, &l)
+	}
+}
+
+// decodeRun appends the cells of a run.
+func (t *Terminal) decodeRun(r *row, l *lineReader) {
+	c := l.style
+	if l.cluster() {
+		if id, ok := t.cluster(string(l.text)); ok {
+			c.ch = id | chCluster
+		} else {
+			first, _ := utf8.DecodeRune(l.text)
+			c.ch = uint32(first)
+		}
+		r.appendCell(c, l.width())
+		return
+	}
+	text := l.text
+	for range l.n {
+		if l.op != opBlank {
+			ch, n := utf8.DecodeRune(text)
+			text = text[n:]
+			c.ch = uint32(ch)
+		}
+		r.appendCell(c, l.width())
+	}
+}
+
+func (r *row) appendCell(c cell, width int) {
+	if width == 1 {
+		r.cells = append(r.cells, c)
+		return
+	}
+	right := cell{ch: chSpacer, attr: c.attr, ext: c.ext}
+	c.ch |= chWide
+	r.cells = append(r.cells, c, right)
+}

@@ -1,0 +1,231 @@
+package vt
+
+import "unicode/utf8"
+
+const maxCluster = 128 // bytes of UTF-8 in one cell
+
+// margins are the columns that the cursor at x moves within, and whether these
+// are margins that are set. The right one is the last column inside.
+func (t *Terminal) margins() (left, right int, set bool) {
+	if t.modes.has(modeMargins) {
+		return t.scr.left, t.scr.right, t.scr.left > 0 || t.scr.right < t.cols-1
+	}
+	return 0, t.cols - 1, false
+}
+
+// limit is the column past the last one that text at the cursor may fill.
+func (t *Terminal) limit() int {
+	left, right, set := t.margins()
+	if set && t.x <= right+1 && t.x >= left && (t.x <= right || t.wrapAt == t.x) {
+		return right + 1
+	}
+	return t.cols
+}
+
+// printASCII writes a run of printable ASCII.
+func (t *Terminal) printASCII(p []byte) {
+	if t.charset() != 'B' || t.singleShift != 0 || t.modes.has(modeInsert) || t.join.class == gbPrepend {
+		for _, b := range p {
+			t.print(rune(b))
+		}
+		return
+	}
+	c := t.penCell()
+	for len(p) > 0 {
+		limit := t.limit()
+		if t.x >= limit {
+			if t.modes.has(modeWrap) {
+				t.wrap()
+				limit = t.limit()
+			} else {
+				t.x = limit - 1
+			}
+		}
+		n := min(len(p), limit-t.x)
+		cells := t.line().span(t.x, n, t.cols, c)
+		for i, b := range p[:n] {
+			c.ch = uint32(b)
+			cells[i] = c
+		}
+		c.ch = 0
+		p = p[n:]
+		t.x += n
+		t.markFull(limit)
+	}
+	t.join = joinNarrow
+	t.dropped = false
+}
+
+// markFull notes that the column before a right margin was written.
+func (t *Terminal) markFull(limit int) {
+	t.wrapAt = 0
+	if t.x == limit && limit < t.cols {
+		t.wrapAt = limit
+	}
+}
+
+// wrap moves the cursor to the beginning of the next line, which continues
+// this one.
+func (t *Terminal) wrap() {
+	left, _, set := t.margins()
+	t.wrapAt = 0
+	t.x = left
+	if set {
+		t.feed()
+		return
+	}
+	t.y++
+	if t.y == t.scr.bottom+1 {
+		t.y--
+		t.scroll()
+	} else if t.y >= t.rows {
+		t.y = t.rows - 1
+	}
+	t.line().wrapped = true
+}
+
+// print writes one rune: into a cell of its own, or joined to the cluster
+// before the cursor.
+func (t *Terminal) print(r rune) {
+	if r == 0xfeff {
+		return // a byte order mark
+	}
+	r = t.translate(r)
+	next, joined := t.join.after(r)
+	if joined {
+		t.joinRune(r, next)
+		return
+	}
+	t.join = next
+	t.dropped = false
+	width := int(next.width)
+	limit := t.limit()
+	if t.x+width > limit {
+		if !t.modes.has(modeWrap) {
+			t.x = limit - 1
+			t.wrapAt = 0
+			if width == 2 {
+				t.dropped = true
+				return
+			}
+		} else {
+			t.blankRest(limit)
+			t.wrap()
+			limit = t.limit()
+		}
+	}
+	if t.modes.has(modeInsert) {
+		t.line().insert(t.x, width, limit, t.penCell())
+	}
+	cells := t.line().span(t.x, width, t.cols, t.penCell())
+	t.setCell(cells, uint32(r), width)
+	t.x += width
+	t.markFull(limit)
+}
+
+// setCell writes a character and its right half.
+func (t *Terminal) setCell(cells []cell, ch uint32, width int) {
+	c := t.penCell()
+	c.ch = ch
+	if width == 2 {
+		c.ch |= chWide
+		cells[1] = cell{ch: chSpacer, attr: c.attr, ext: c.ext}
+	}
+	cells[0] = c
+}
+
+// blankRest blanks the columns from the cursor that a wide character does not
+// fit in.
+func (t *Terminal) blankRest(limit int) {
+	if t.x < limit {
+		t.line().fill(t.x, limit, t.cols, t.penCell())
+	}
+}
+
+// joinRune adds r to the cluster before the cursor, which may become wide by
+// it.
+func (t *Terminal) joinRune(r rune, next join) {
+	old := int(t.join.width)
+	t.join = next
+	if t.dropped || t.x < old {
+		return
+	}
+	width := int(next.width)
+	limit := t.limit()
+	if t.x+width-old > limit {
+		if !t.modes.has(modeWrap) {
+			t.x = limit - 1
+			t.wrapAt = 0
+			t.dropped = true
+			return
+		}
+		t.moveCluster(old, limit)
+		limit = t.limit()
+	}
+	x := t.x - old
+	cells := t.line().span(x, width, t.cols, t.penCell())
+	c := cells[0]
+	if ch, ok := t.appendCluster(c, r); ok {
+		c.ch = ch
+	}
+	if width == 2 {
+		c.ch |= chWide
+		cells[1] = cell{ch: chSpacer, attr: c.attr, ext: c.ext}
+	}
+	cells[0] = c
+	t.x = x + width
+	t.markFull(limit)
+}
+
+// moveCluster moves the cluster before the cursor to the next line.
+func (t *Terminal) moveCluster(width, limit int) {
+	x := t.x - width
+	c := t.line().at(x)
+	t.line().fill(x, limit, t.cols, t.penCell())
+	t.wrap()
+	cells := t.line().span(t.x, width, t.cols, t.penCell())
+	cells[0] = c
+	t.x += width
+}
+
+// appendCluster returns the content of a cell with r added. It is false where
+// the cluster is too long or too many are in use: the rune is then dropped.
+func (t *Terminal) appendCluster(c cell, r rune) (uint32, bool) {
+	flags := c.ch & chWide
+	if !c.content() {
+		return uint32(r) | flags, true
+	}
+	var buf [maxCluster + utf8.UTFMax]byte
+	text := utf8.AppendRune(t.appendText(buf[:0], c), r)
+	if len(text) > maxCluster {
+		return 0, false
+	}
+	id, ok := t.cluster(string(text))
+	return id | chCluster | flags, ok
+}
+
+// appendText appends what a cell shows, nothing for a blank.
+func (t *Terminal) appendText(dst []byte, c cell) []byte {
+	switch {
+	case c.ch&chCluster != 0:
+		return append(dst, t.clusters.value(c.ch&chMask)...)
+	case c.content():
+		return utf8.AppendRune(dst, rune(c.ch&chMask))
+	}
+	return dst
+}
+
+// repeat writes the last character again. More than a screenful is not drawn.
+func (t *Terminal) repeat() {
+	width := int(t.join.width)
+	if width == 0 || t.x < width {
+		return
+	}
+	var buf [maxCluster]byte
+	text := t.appendText(buf[:0], t.line().at(t.x-width))
+	for range min(t.parser.params.count(0), t.cols*t.rows) {
+		for _, r := range string(text) {
+			t.print(r)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package vt
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// SnapshotOptions say what AppendSnapshot draws.
+type SnapshotOptions struct {
+	// Scrollback is the number of lines drawn before the main screen. 0 draws
+	// none, a negative number all.
+	Scrollback int
+}
+
+// AppendSnapshot appends bytes to dst that bring a terminal of the same size,
+// just reset, into the state of t: both screens, scrollback as asked for,
+// cursor, every mode, titles, colours, and the beginning of a sequence or rune
+// that t has seen only in part. The bytes begin with ST. They hold no query,
+// ring no bell, and copy or announce nothing.
+//
+// They are ordinary sequences, and a DCS = z (see restoreFromSnapshot), which
+// terminals other than this one skip, for what these cannot express.
+func (t *Terminal) AppendSnapshot(dst []byte, o SnapshotOptions) []byte {
+	w := &snapshotWriter{t: t, out: dst, charsets: asciiCharsets}
+	w.print("\x1b\\")
+	w.drawMain(o.Scrollback)
+	w.print("\x1b[H")
+	if t.modes.has(modeMargins) {
+		w.print("\x1b[?69h")
+	}
+	w.titles()
+	w.colors()
+	w.screenState(t.main)
+	w.alternate()
+	w.modes()
+	w.cursor()
+	w.unfinished()
+	return w.out
+}
+
+// snapshotWriter knows the state of the terminal that its bytes are for.
+type snapshotWriter struct {
+	t        *Terminal
+	out      []byte
+	style    cell // attr and ext of the pen
+	charsets [4]byte
+	gl       int
+	join     join
+
+	column int    // of the line being drawn, up to which is drawn
+	skip   int    // columns from there that stay as they are
+	last   []byte // the line before, if one was drawn
+}
+
+// print appends control functions.
+func (w *snapshotWriter) print(s string) {
+	w.out = append(w.out, s...)
+	w.join = join{}
+}
+
+func (w *snapshotWriter) printf(format string, args ...any) {
+	w.out = fmt.Appendf(w.out, format, args...)
+	w.join = join{}
+}
+
+// private appends a DCS for restoreFromSnapshot.
+func (w *snapshotWriter) private(format string, args ...any) {
+	w.print("\x1bP=z")
+	w.printf(format, args...)
+	w.print("\x1b\\")
+}
+
+func (w *snapshotWriter) setStyle(style cell) {
+	style.ch = 0
+	if style == w.style {
+		return
+	}
+	before, after := w.t.extras.value(w.style.ext), w.t.extras.value(style.ext)
+	w.style = style
+	w.print("\x1b[")
+	w.out = appendSGR(w.out, style.attr, after.underline)
+	w.print("m")
+	if style.attr&protected != 0 {
+		w.print("\x1b[1\"q")
+	}
+	if before.id != after.id || before.uri != after.uri {
+		w.out = appendLink(w.out, after)
+	}
+}
+
+func (w *snapshotWriter) setPen(p pen) { w.setStyle(cell{attr: p.attr, ext: p.ext}) }
+
+func (w *snapshotWriter) setCharsets(charsets [4]byte, gl int) {
+	for g, set := range charsets {
+		if set != w.charsets[g] {
+			w.printf("\x1b%c%c", "()*+"[g], set)
+		}
+	}
+	if gl != w.gl {
+		w.print([...]string{"\x0f", "\x0e", "\x1bn", "\x1bo"}[gl])
+	}
+	w.charsets, w.gl = charsets, gl
+}
+
+// drawMain draws the newest lines of the scrollback and the main screen.
+func (w *snapshotWriter) drawMain(scrollback int) {
+	s := &w.t.scrollback
+	if scrollback < 0 || scrollback > s.lines {
+		scrollback = s.lines
+	}
+	s.each(scrollback, w.line)
+	w.rows(w.t.main)
+}
+
+func (w *snapshotWriter) rows(s *screen) {
+	for _, r := range s.rows {
+		w.line(w.t.encodeLine(nil, r))
+	}
+	w.last = nil
+}
+
+// line draws one line below the last.
+func (w *snapshotWriter) line(line []byte) {
+	switch {
+	case w.last == nil:
+		if isWrapped(line) {
+			w.private("w")
+		}
+	case !isWrapped(line):
+		w.newline()
+	case !w.wrapsByItself(line):
+		w.wrap()
+	}
+	w.column, w.skip = 0, 0
+	for l := readLine(line); l.next(); {
+		w.run(&l)
+	}
+	w.last = line
+}
+
+func (w *snapshotWriter) newline() {
+	w.setStyle(cell{attr: w.style.attr &^ bgMask, ext: w.style.ext}) // new lines take the background
+	w.print("\r\n")
+}
+
+// wrapsByItself tells whether the first character of line, written now, wraps
+// and leaves nothing else behind.
+func (w *snapshotWriter) wrapsByItself(line []byte) bool {
+	l := readLine(line)
+	return w.column == w.t.cols && w.skip == 0 && l.next() && l.op != opBlank &&
+		l.style.attr&bgMask == 0 && w.t.cols > 2
+}
+
+// wrap goes to the next line as if the last had wrapped, though its last
+// column, or the first of the next, is blank: it wraps with other characters,
+// and then puts back what they replaced.
+func (w *snapshotWriter) wrap() {
+	if w.t.rows == 1 {
+		w.newline()
+		w.private("w")
+		return
+	}
+	w.setStyle(cell{})
+	w.printf("\x1b[%dGx \x1b[A", w.t.cols)
+	w.redrawEnd(w.last)
+	w.setStyle(cell{})
+	w.print("\r\x1b[B\x1b[X")
+}
+
+// redrawEnd draws the last column of the line that the cursor is in, or both
+// columns of a wide character there.
+func (w *snapshotWriter) redrawEnd(line []byte) {
+	var end row
+	w.t.decodeLine(&end, line)
+	x := w.t.cols - 1
+	if end.at(x).spacer() {
+		x--
+	}
+	w.printf("\x1b[%dG", x+1)
+	if x >= len(end.cells) {
+		w.print("\x1b[X")
+		return
+	}
+	w.column, w.skip = x, 0
+	end.cells = append(end.cells[:0], end.cells[x:]...)
+	for l := readLine(w.t.encodeLine(nil, &end)); l.next(); {
+		w.run(&l)
+	}
+}
+
+// run draws cells of one kind.
+func (w *snapshotWriter) run(l *lineReader) {
+	if l.op == opBlank {
+		w.blanks(l.style, l.n)
+		return
+	}
+	w.moveRight()
+	w.setStyle(l.style)
+	switch {
+	case l.cluster():
+		w.cluster(l.text)
+	case l.op == opASCII:
+		w.separate(rune(l.text[0]))
+		w.out = append(w.out, l.text...)
+		w.join = joinNarrow
+	default:
+		for text := l.text; len(text) > 0; {
+			_, n := utf8.DecodeRune(text)
+			w.cluster(text[:n])
+			text = text[n:]
+		}
+	}
+	w.column += l.n * l.width()
+}
+
+// cluster draws one character.
+func (w *snapshotWriter) cluster(text []byte) {
+	w.separate(firstRune(text))
+	w.out = append(w.out, text...)
+	for _, r := range string(text) {
+		w.join, _ = w.join.after(r)
+	}
+}
+
+// separate keeps r from being joined to what was drawn before it.
+func (w *snapshotWriter) separate(r rune) {
+	if _, joined := w.join.after(r); joined {
+		w.print("\x00") // any control function ends a cluster; this one does nothing else
+	}
+}
+
+// moveRight goes over the columns that stay as they are.
+func (w *snapshotWriter) moveRight() {
+	if w.skip > 0 {
+		w.printf("\x1b[%dC", w.skip)
+		w.column += w.skip
+		w.skip = 0
+	}
+}
+
+// blanks draws n blanks.
+func (w *snapshotWriter) blanks(style cell, n int) {
+	if style == (cell{}) {
+		w.skip += n
+		return
+	}
+	w.moveRight()
+	w.setStyle(style)
+	if style.attr == style.attr.erased() && style.ext == 0 {
+		w.printf("\x1b[%dX", n)
+		w.skip += n
+		return
+	}
+	w.separate(' ')
+	w.out = fmt.Appendf(w.out, "%*s", n, "")
+	w.private("b%d", n)
+	w.column += n
+}

@@ -1,0 +1,307 @@
+package vt
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func (w *snapshotWriter) titles() {
+	t := w.t
+	for _, title := range t.titleStack {
+		w.printf("\x1b]2;%s\x1b\\\x1b[22;2t", title)
+	}
+	for _, icon := range t.iconStack {
+		w.printf("\x1b]1;%s\x1b\\\x1b[22;1t", icon)
+	}
+	if t.title != "" || len(t.titleStack) > 0 {
+		w.printf("\x1b]2;%s\x1b\\", t.title)
+	}
+	if t.icon != "" || len(t.iconStack) > 0 {
+		w.printf("\x1b]1;%s\x1b\\", t.icon)
+	}
+	if t.directory != "" {
+		w.printf("\x1b]7;%s\x1b\\", t.directory)
+	}
+}
+
+func (w *snapshotWriter) colors() {
+	p := &w.t.palette
+	for i := range 256 {
+		if c, ok := p.indexed[uint8(i)]; ok {
+			w.printf("\x1b]4;%d;%s\x1b\\", i, c)
+		}
+	}
+	for i, set := range p.set {
+		if set {
+			w.printf("\x1b]%d;%s\x1b\\", 10+i, p.special[i])
+		}
+	}
+}
+
+// screenState sets what belongs to the screen in use alone, but its cells.
+func (w *snapshotWriter) screenState(s *screen) {
+	w.tabs(s)
+	w.regions(s)
+	if s.saved != defaultSaved {
+		w.savedCursor(s)
+	}
+	w.keys(s.keys)
+}
+
+func (w *snapshotWriter) tabs(s *screen) {
+	var usual tabs
+	usual.reset(w.t.cols)
+	if slices.Equal(s.tabs, usual) {
+		return
+	}
+	w.print("\x1b[3g")
+	for x := range w.t.cols {
+		if s.tabs.has(x) {
+			w.printf("\x1b[%dG\x1bH", x+1)
+		}
+	}
+}
+
+// regions sets scroll region and margins.
+func (w *snapshotWriter) regions(s *screen) {
+	if s.top != 0 || s.bottom != w.t.rows-1 {
+		w.printf("\x1b[%d;%dr", s.top+1, s.bottom+1)
+	}
+	if s.left != 0 || s.right != w.t.cols-1 {
+		w.printf("\x1b[%d;%ds", s.left+1, s.right+1)
+	}
+}
+
+func (w *snapshotWriter) savedCursor(s *screen) {
+	saved := &s.saved
+	if saved.origin {
+		w.print("\x1b[?6h")
+	}
+	w.place(s, saved.x, saved.y, saved.wrapAt, saved.origin)
+	w.setPen(saved.pen)
+	w.setCharsets(saved.charsets, saved.gl)
+	w.print("\x1b7")
+	if saved.origin {
+		w.print("\x1b[?6l")
+	}
+	w.setCharsets(asciiCharsets, 0)
+}
+
+// place moves the cursor. Where the next character is to wrap, it writes the
+// last one again.
+func (w *snapshotWriter) place(s *screen, x, y, wrapAt int, origin bool) {
+	pending := x == w.t.cols || wrapAt != 0
+	if !pending {
+		w.moveTo(s, x, y, origin)
+		return
+	}
+	x--
+	c := s.rows[y].at(x)
+	if c.spacer() {
+		x--
+		c = s.rows[y].at(x)
+	}
+	if !c.content() {
+		w.moveTo(s, x, y, origin)
+		w.private("p")
+		return
+	}
+	w.moveTo(s, x, y, origin)
+	w.setStyle(c)
+	w.cluster(w.t.appendText(nil, c))
+	w.join = join{}
+}
+
+// moveTo moves the cursor by CUP, if that can say where.
+func (w *snapshotWriter) moveTo(s *screen, x, y int, origin bool) {
+	if !origin {
+		w.printf("\x1b[%d;%dH", y+1, x+1)
+		return
+	}
+	if y >= s.top && y <= s.bottom && x >= s.left && x <= s.right {
+		w.printf("\x1b[%d;%dH", y-s.top+1, x-s.left+1)
+		return
+	}
+	w.private("c%d;%d", x, y)
+}
+
+// keys sets the kitty keyboard flags and their stack.
+func (w *snapshotWriter) keys(k keyStack) {
+	flags := append(slices.Clone(k.pushed), k.current)
+	if flags[0] != 0 {
+		w.printf("\x1b[=%d;1u", flags[0])
+	}
+	for _, f := range flags[1:] {
+		w.printf("\x1b[>%du", f)
+	}
+}
+
+// alternate draws the alternate screen, or, where that is not in use, sets
+// what is kept of it.
+func (w *snapshotWriter) alternate() {
+	t := w.t
+	s := t.alt
+	active := t.onAlt()
+	if !active && s.saved == defaultSaved && s.keys.current == 0 && len(s.keys.pushed) == 0 {
+		return
+	}
+	w.setStyle(cell{})
+	w.print("\x1b[?1047h\x1b[H")
+	if active {
+		w.rows(s)
+		w.print("\x1b[H")
+	}
+	w.screenState(s)
+	if !active {
+		w.print("\x1b[?1047l")
+	}
+}
+
+// modes sets all modes but those that the cursor is placed by.
+func (w *snapshotWriter) modes() {
+	t := w.t
+	for _, m := range ansiModes {
+		if m.bit != modeInsert && t.modes.has(m.bit) {
+			w.printf("\x1b[%dh", m.number)
+		}
+	}
+	const later = modeOrigin | modeWrap | modeMargins
+	for _, m := range privateModes {
+		if m.bit&later != 0 || t.modes.has(m.bit) == defaultModes.has(m.bit) {
+			continue
+		}
+		w.privateMode(m.number, t.modes.has(m.bit))
+	}
+	if t.mouse != mouseOff {
+		w.privateMode(int(t.mouse), true)
+	}
+	if t.encoding != encodingDefault {
+		w.privateMode(int(t.encoding), true)
+	}
+	if t.cursorShape != 0 {
+		w.printf("\x1b[%d q", t.cursorShape)
+	}
+}
+
+func (w *snapshotWriter) privateMode(number int, on bool) {
+	final := 'l'
+	if on {
+		final = 'h'
+	}
+	w.printf("\x1b[?%d%c", number, final)
+}
+
+// cursor places the cursor and sets the pen and all that writing depends on.
+// Where the next rune may be joined to the character before the cursor, that
+// character is written last.
+func (w *snapshotWriter) cursor() {
+	t := w.t
+	origin := t.modes.has(modeOrigin)
+	if origin {
+		w.print("\x1b[?6h")
+	}
+	text, again := w.lastCluster()
+	if !again {
+		w.place(t.scr, t.x, t.y, t.wrapAt, origin)
+	}
+	w.setPen(t.pen)
+	w.setCharsets(t.charsets, t.gl)
+	if !t.modes.has(modeWrap) {
+		w.print("\x1b[?7l")
+	}
+	if t.modes.has(modeInsert) {
+		w.print("\x1b[4h")
+	}
+	if again {
+		width := int(t.join.width)
+		w.moveTo(t.scr, t.x-width, t.y, origin)
+		if t.modes.has(modeInsert) {
+			w.printf("\x1b[%dP", width)
+		}
+		w.out = append(w.out, text...)
+		return
+	}
+	if t.singleShift != 0 {
+		w.print([...]string{2: "\x1bN", 3: "\x1bO"}[t.singleShift])
+	}
+	if t.join.width != 0 {
+		w.private("j%d;%d;%d", t.join.class, t.join.width, setOrReset(t.dropped))
+	}
+}
+
+// lastCluster returns what to write in order to draw the character before the
+// cursor again and join the next rune to it. It reports false where nothing is
+// joined, or writing it would not lead there.
+func (w *snapshotWriter) lastCluster() ([]byte, bool) {
+	t := w.t
+	x := t.x - int(t.join.width)
+	if t.join.width == 0 || t.dropped || x < 0 {
+		return nil, false
+	}
+	c := t.line().at(x)
+	if !c.content() || c.attr != t.pen.attr || c.ext != t.pen.ext || cellWidthOf(c) != int(t.join.width) {
+		return nil, false
+	}
+	var text []byte
+	var j join
+	for i, r := range string(t.appendText(nil, c)) {
+		next, joined := j.after(r)
+		source := untranslate(t.charset(), r)
+		if joined != (i > 0) || translate(t.charset(), source) != r {
+			return nil, false
+		}
+		text = append(text, string(source)...)
+		j = next
+	}
+	return text, j == t.join
+}
+
+// unfinished appends the sequence or rune that t has seen the beginning of.
+func (w *snapshotWriter) unfinished() {
+	p := &w.t.parser
+	w.out = append(w.out, p.raw...)
+	w.out = append(w.out, p.payload...)
+	w.out = append(w.out, p.partial[:p.npart]...)
+}
+
+// restoreFromSnapshot is DCS = z, for what no usual sequence can express.
+//
+//	b N      the N columns left of the cursor are blank, in their style
+//	c X;Y    the cursor is at X, Y, counted from 0
+//	j C;W;D  the next rune may be joined to a character of class C, width W
+//	p        the next character wraps
+//	w        the cursor's line continues the one above
+func (t *Terminal) restoreFromSnapshot(data []byte) {
+	if len(data) == 0 {
+		return
+	}
+	var n [3]int
+	for i, field := range strings.SplitN(string(data[1:]), ";", len(n)) {
+		n[i], _ = strconv.Atoi(field)
+		n[i] = min(max(n[i], 0), maxCols)
+	}
+	switch data[0] {
+	case 'b':
+		r := t.line()
+		for x := max(t.x-n[0], 0); x < t.x; x++ {
+			c := r.at(x)
+			r.fill(x, x+1, t.cols, cell{attr: c.attr, ext: c.ext})
+		}
+	case 'c':
+		t.x, t.y, t.wrapAt = n[0], min(n[1], t.rows-1), 0
+		t.x = min(t.x, t.cols-1)
+	case 'j':
+		t.join = join{props(n[0]) & gbMask, uint8(min(n[1], 2))}
+		t.dropped = n[2] == modeSet
+	case 'p':
+		if _, right, set := t.margins(); set && t.x == right {
+			t.x++
+			t.wrapAt = t.x
+		} else {
+			t.x = t.cols
+		}
+	case 'w':
+		t.line().wrapped = true
+	}
+}

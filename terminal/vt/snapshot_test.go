@@ -1,0 +1,87 @@
+package vt
+
+import (
+	"bytes"
+	"testing"
+)
+
+// roundTrips are inputs that each bring the terminal into a state of its own.
+var roundTrips = []string{
+	"hello\r\nworld",
+	"\x1b[31;1mred\x1b[44m blue\x1b[K\r\n\x1b[0mplain",
+	"0123456789ABCDEF",  // wraps
+	"0123456789",        // pending wrap
+	"0123456789\x1b[1m", // pending wrap, style changed since
+	"012345678一二三四",     // a wide character does not fit
+	"a一\x1b[2Gb",        // half of a wide character overwritten
+	"\x1b[41m012345678一二三四五六七八九十一二三四五六七", // the same with a background, scrolling
+	"e\u0301\u0302x",
+	"\U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea\U0001f1e9",
+	"❤\ufe0f❤",
+	"12345678❤\ufe0fx",
+	"123456789❤\ufe0f",
+	"\x1b[?7l0123456789一\u0301",
+	"\x1b[2;4r\x1b[?6h\x1b[3;3Hx\x1b7\x1b[H",
+	"\x1b[?69h\x1b[3;7s\x1b[2;4r\x1b[?6habcdefghij\x1b[?6l",
+	"\x1b[?69h\x1b[3;7s\x1b[1;3Habcde",
+	"main\x1b[?1049hother\x1b[5;5H\x1b7\x1b[=3u\x1b[>5u",
+	"main\x1b[?1049hother\x1b[5;5H\x1b7\x1b[>5u\x1b[?1049l",
+	"\x1b(0lqqk\x1b)A\x0e#\x1b*0\x1bNq",
+	"\x1b(0lqqk",
+	"\x1b)0\x0elqqk\u0301",
+	"\x1bN",
+	"\x1b]2;title\x07\x1b[22;0t\x1b]0;other\x1b\\\x1b]7;file:///tmp\x07",
+	"\x1b]8;id=a;http://example.com/\x1b\\link\x1b]8;;\x1b\\ none",
+	"\x1b[4:3m\x1b[58:2::1:2:3mcurly\x1b[59m\x1b[53mover",
+	"\x1b]4;1;rgb:11/22/33\x1b\\\x1b]10;#fff\x07\x1b]12;rgb:1/2/3\x07",
+	"\x1b[?1h\x1b=\x1b[?2004h\x1b[?1003h\x1b[?1006h\x1b[?1004h\x1b[?2026h\x1b[?25l\x1b[5 q\x1b[4h\x1b[20h",
+	"abc\x1b[4h\x1b[2Gx\u0301",
+	"\x1b[3g\x1b[5G\x1bH\x1b[1G\tx",
+	"\x1b[1\"qkeep\x1b[0\"qdrop\x1b[?2K",
+	"1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9\r\n0123456789ABC\r\nend",
+	"\x1b[42m1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n\x1b[0m8",
+	"\x1b#8\x1b[2;2H\x1b[1J",
+	"\x1b[1;1H0123456789\x1b[K\x1b[1K",
+	"0123456789\x1b[S",
+	"0123456789\x1b[1;5Hxx\x1b[10G\x1b[P\r\n\x1b[AABCDEFGHIJKLMN\x1b[1;10H\x1b[X",
+	"\x1bP$qm\x1b\\\x1bPunknown\x1b\\\x1b_apc\x1b\\\x1b^pm\x1b\\x",
+	"\x1b]52;c;aGVsbG8=\x07\x1b]9;note\x07",
+	"\xe4\xb8x\xff\xf0\x9f\x98\xe4\xb8\x80",
+	"\u009b31mc1\u0085next\u009d2;t\u009c",
+	"\x1b[1;2\x18a\x1b[1\x07;2Hb\x1b[\x1b[3mc\x1b[1<2mc\x1b[ 1md",
+	"\x1b]x;y\x07z\x1b]\x07z\x1b]12345678901;x\x07z",
+	"\x1b[38;5;200m1\x1b[38;2;1;2;3m2\x1b[38:2:1:2:3m3\x1b[38:2::1:2:3m4\x1b[48:5:7m5\x1b[97;107m6",
+}
+
+func restored(t *Terminal) *Terminal {
+	r := New(Options{Cols: t.cols, Rows: t.rows, ScrollbackBytes: t.scrollback.budget})
+	r.Write(t.AppendSnapshot(nil, SnapshotOptions{Scrollback: -1}))
+	return r
+}
+
+func TestSnapshotAtEveryByte(t *testing.T) {
+	for _, in := range roundTrips {
+		for cut := range len(in) + 1 {
+			a := New(Options{Cols: 10, Rows: 6})
+			a.Write([]byte(in[:cut]))
+			b := restored(a)
+			if da, db := a.dump(), b.dump(); da != db {
+				t.Fatalf("%q cut at %d: snapshot %q\n--- fed\n%s--- restored\n%s", in, cut,
+					a.AppendSnapshot(nil, SnapshotOptions{Scrollback: -1}), da, db)
+			}
+			rest := []byte(in[cut:] + "x\u0301\r\nend")
+			a.Write(rest)
+			b.Write(rest)
+			if da, db := a.dump(), b.dump(); da != db {
+				t.Fatalf("%q cut at %d, then fed the rest\n--- fed\n%s--- restored\n%s", in, cut, da, db)
+			}
+		}
+	}
+}
+
+func TestSnapshotBeginsWithST(t *testing.T) {
+	a := New(Options{})
+	if s := a.AppendSnapshot(nil, SnapshotOptions{}); !bytes.HasPrefix(s, []byte("\x1b\\")) {
+		t.Errorf("snapshot is %q", s)
+	}
+}

@@ -1,0 +1,59 @@
+package vt
+
+// sweepInterval is how many lines pass until a table that stayed full is
+// swept again, so that hostile input cannot make each character cost a sweep.
+const sweepInterval = 1000
+
+// extra returns the number of e, 0 if too many are in use.
+func (t *Terminal) extra(e extra) uint32 {
+	id, ok := t.extras.id(e)
+	if !ok && t.sweep() {
+		id, _ = t.extras.id(e)
+	}
+	return id
+}
+
+// cluster returns the number of s. It reports false if too many are in use.
+func (t *Terminal) cluster(s string) (uint32, bool) {
+	id, ok := t.clusters.id(s)
+	if !ok && t.sweep() {
+		id, ok = t.clusters.id(s)
+	}
+	return id, ok
+}
+
+// sweep drops the extras and clusters that nothing uses. It reports false
+// where it is too early to try.
+func (t *Terminal) sweep() bool {
+	if t.sweepWait > 0 {
+		t.sweepWait--
+		return false
+	}
+	t.sweepWait = sweepInterval
+	extras := make([]bool, len(t.extras.items)+1)
+	clusters := make([]bool, len(t.clusters.items)+1)
+	mark := func(r *row) {
+		for i := range r.cells {
+			c := &r.cells[i]
+			extras[c.ext] = true
+			if c.ch&chCluster != 0 {
+				clusters[c.ch&chMask] = true
+			}
+		}
+	}
+	for _, s := range []*screen{t.main, t.alt} {
+		for _, r := range s.rows {
+			mark(r)
+		}
+		extras[s.saved.pen.ext] = true
+	}
+	extras[t.pen.ext] = true
+	t.scrollback.each(t.scrollback.lines, func(line []byte) {
+		for l := readLine(line); l.next(); {
+			extras[l.style.ext] = true
+		}
+	})
+	t.extras.sweep(extras)
+	t.clusters.sweep(clusters)
+	return true
+}
