@@ -47,6 +47,7 @@ func (t *Terminal) dumpScreen(b *strings.Builder, s *screen) {
 	v := s.saved
 	fmt.Fprintf(b, "  saved x=%d y=%d wrapAt=%d %s charsets %q gl=%d origin=%v\n", v.x, v.y, v.wrapAt,
 		t.dumpStyle(v.pen.attr, v.pen.ext), v.charsets, v.gl, v.origin)
+	fmt.Fprintf(b, "  held %v\n", s.held)
 	for _, r := range s.rows {
 		b.WriteString(t.dumpLine(t.encodeLine(nil, r)))
 	}

@@ -169,9 +169,11 @@ func (t *Terminal) switchScreen(alt bool) {
 	t.alt.tabs.reset(t.cols)
 	if !alt {
 		t.scr = t.main
+		t.main.held = point{}
 		return
 	}
 	t.scr = t.alt
+	t.main.held = point{t.x, t.y}
 	for _, r := range t.alt.rows {
 		r.reset(t.cols, t.blankCell())
 	}

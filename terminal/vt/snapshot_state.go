@@ -147,6 +147,7 @@ func (w *snapshotWriter) alternate() {
 		return
 	}
 	w.setStyle(cell{})
+	w.place(t.main, t.main.held.x, t.main.held.y, 0, false)
 	w.print("\x1b[?1047h\x1b[H")
 	if active {
 		w.rows(s)

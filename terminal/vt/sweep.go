@@ -47,6 +47,9 @@ func (t *Terminal) sweep() bool {
 		}
 		extras[s.saved.pen.ext] = true
 	}
+	for _, r := range t.scratch {
+		mark(r)
+	}
 	extras[t.pen.ext] = true
 	t.scrollback.each(t.scrollback.lines, func(line []byte) {
 		for l := readLine(line); l.next(); {

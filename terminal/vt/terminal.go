@@ -70,6 +70,7 @@ type Terminal struct {
 	silent    bool // queries are not to be answered
 	answerBuf []byte
 	lineBuf   []byte // an encoded line, for a moment
+	scratch   []*row // rows on neither screen, while a resize works on them
 }
 
 // New returns a Terminal in its initial state.
@@ -148,6 +149,7 @@ type screen struct {
 	tabs        tabs
 	saved       savedCursor
 	keys        keyStack
+	held        point // of the main screen: its cursor while the alternate one is in use
 }
 
 func newScreen(cols, rows int) *screen {

@@ -1,0 +1,263 @@
+package vt
+
+import "slices"
+
+// maxPulled bounds the rows that a line which begins in the scrollback and
+// ends on the screen may have, to be wrapped anew as one.
+const maxPulled = 512
+
+// flow lays out the cells of one line, however long, in rows of cols columns.
+type flow struct {
+	cols    int
+	row     *row
+	emit    func(*row) *row // takes a full row, returns one to go on with
+	wrapped bool
+}
+
+func (f *flow) begin(wrapped bool) {
+	f.row.cells = f.row.cells[:0]
+	f.row.wrapped = wrapped
+}
+
+// add appends the first n cells of r.
+func (f *flow) add(r *row, n int) {
+	for x := range n {
+		c := r.at(x)
+		full := len(f.row.cells) >= f.cols
+		if c.wide() && len(f.row.cells) == f.cols-1 {
+			full = true // it does not fit
+		}
+		if full {
+			f.row = f.emit(f.row)
+			f.begin(true)
+		}
+		f.row.cells = append(f.row.cells, c)
+	}
+}
+
+func (f *flow) end() { f.row = f.emit(f.row) }
+
+// share is how many cells of r belong to its line: all of them where next
+// continues it, but not the blank that a wide character at the beginning of
+// next did not fit in.
+func share(r, next *row, cols int) int {
+	if next == nil {
+		return r.contentLength()
+	}
+	if r.at(cols-1).blank() && next.at(0).wide() {
+		return cols - 1
+	}
+	return cols
+}
+
+// reflow wraps the lines of the main screen and the scrollback anew. The line
+// that the cursor is in stays as it is: a shell draws it again.
+func (t *Terminal) reflow(oldCols int, c *point) {
+	s := t.main
+	var pulled []*row
+	for len(pulled) < maxPulled && t.scrollback.lines > 0 {
+		first := s.rows[0]
+		if len(pulled) > 0 {
+			first = pulled[len(pulled)-1]
+		}
+		if !first.wrapped {
+			break
+		}
+		pulled = append(pulled, t.pullLine())
+	}
+	slices.Reverse(pulled)
+	t.reflowScrollback(oldCols)
+	l := &layout{
+		rows:  append(pulled, s.rows...),
+		above: t.scrollback.lines,
+		base:  t.scrollback.lines + len(pulled),
+		y:     c.y,
+	}
+	l.saved = l.base + s.saved.y
+	if t.cols > oldCols {
+		l.wider(oldCols, t.cols, t.rows)
+	} else {
+		l.narrower(oldCols, t.cols, t.rows)
+	}
+	t.adopt(l)
+	c.y = min(max(l.y, 0), t.rows-1)
+	s.saved.y = l.saved - l.base
+}
+
+// adopt makes the layout the main screen.
+func (t *Terminal) adopt(l *layout) {
+	rows := l.rows
+	top := l.base - l.above
+	for ; top > 0 && len(rows) > 0; top-- {
+		rows[0].cutTo(t.cols)
+		t.keepLine(rows[0])
+		rows = rows[1:]
+	}
+	for ; top < 0 && t.scrollback.lines > 0; top++ {
+		rows = append([]*row{t.pullLine()}, rows...)
+	}
+	for len(rows) < t.rows {
+		rows = append(rows, new(row))
+	}
+	t.main.rows = slices.Clone(rows[:t.rows])
+	t.scratch = nil
+}
+
+// reflowScrollback wraps the lines of the scrollback anew, one at a time.
+func (t *Terminal) reflowScrollback(oldCols int) {
+	old := t.scrollback
+	t.scrollback.clear()
+	narrower := t.cols < oldCols
+	f := flow{cols: t.cols, row: new(row)}
+	f.emit = func(r *row) *row {
+		t.keepLine(r)
+		return r
+	}
+	prev, next := new(row), new(row)
+	t.scratch = append(t.scratch, prev, next, f.row)
+	begun, several := false, false
+	finish := func() {
+		if !begun {
+			return
+		}
+		n := prev.contentLength()
+		if several || narrower && n > t.cols {
+			f.add(prev, n)
+			f.end()
+			return
+		}
+		prev.cutTo(t.cols)
+		t.keepLine(prev)
+	}
+	old.each(old.lines, func(line []byte) {
+		t.decodeLine(next, line)
+		if begun && next.wrapped {
+			if !several {
+				f.begin(prev.wrapped)
+			}
+			several = true
+			f.add(prev, share(prev, next, oldCols))
+		} else {
+			finish()
+			several = false
+			f.begin(next.wrapped)
+		}
+		begun = true
+		prev, next = next, prev
+	})
+	finish()
+}
+
+// layout is the lines of the main screen while they are wrapped anew.
+type layout struct {
+	rows  []*row // beginning with those that the screen's first line had in the scrollback
+	above int    // rows of the scrollback, before these
+	base  int    // the screen's first row, counted with those above
+	y     int    // the cursor's row on the screen
+	saved int    // the saved cursor's row, counted with those above
+}
+
+// cursorIn tells whether the cursor is in rows from to to.
+func (l *layout) cursorIn(from, to int) bool {
+	cursor := l.base + l.y - l.above
+	return cursor >= from && cursor < to
+}
+
+// group returns the end of the line that begins at row i.
+func (l *layout) group(i int) int {
+	for i++; i < len(l.rows) && l.rows[i].wrapped; i++ {
+	}
+	return i
+}
+
+// lay wraps rows anew.
+func lay(rows []*row, oldCols, cols int) []*row {
+	var out []*row
+	f := flow{cols: cols, row: new(row)}
+	f.emit = func(r *row) *row {
+		out = append(out, r)
+		return new(row)
+	}
+	f.begin(rows[0].wrapped)
+	for i, r := range rows {
+		var next *row
+		if i+1 < len(rows) {
+			next = rows[i+1]
+		}
+		f.add(r, share(r, next, oldCols))
+	}
+	f.end()
+	return out
+}
+
+// wider joins rows. Rows that become free are filled from the scrollback.
+func (l *layout) wider(oldCols, cols, screenRows int) {
+	var out []*row
+	removed := 0
+	for i := 0; i < len(l.rows); {
+		end := l.group(i)
+		rows := l.rows[i:end]
+		if len(rows) > 1 && !l.cursorIn(i, end) {
+			rows = lay(rows, oldCols, cols)
+			for len(rows) > 1 && rows[len(rows)-1].contentLength() == 0 {
+				rows = rows[:len(rows)-1]
+			}
+			removed += end - i - len(rows)
+		}
+		out = append(out, rows...)
+		i = end
+	}
+	for n := removed; n > 0; n-- {
+		if l.base > 0 {
+			l.base--
+			continue
+		}
+		l.y = max(l.y-1, 0)
+	}
+	l.saved = max(l.saved-removed, 0)
+	l.rows = out
+}
+
+// narrower splits rows, from the last line to the first. Where the screen is
+// not full, rows below the cursor go; else rows go to the scrollback.
+func (l *layout) narrower(oldCols, cols, screenRows int) {
+	var lines [][]*row // the last line first
+	dropped := 0       // rows gone at the end
+	for end := len(l.rows); end > 0; {
+		i := end - 1
+		for i > 0 && l.rows[i].wrapped {
+			i--
+		}
+		rows := l.rows[i:end]
+		fits := len(rows) == 1 && !rows[0].wrapped && rows[0].contentLength() <= cols
+		if !fits && !l.cursorIn(i, end) {
+			rows = lay(rows, oldCols, cols)
+			for len(rows) < end-i {
+				rows = append(rows, &row{wrapped: true})
+			}
+			added := len(rows) - (end - i)
+			for range added {
+				switch {
+				case l.base > 0:
+					l.base++
+				case l.y < screenRows-1:
+					l.y++
+					dropped++
+				default:
+					l.base++
+				}
+			}
+			l.saved = min(l.saved+added, l.base+screenRows-1)
+		}
+		lines = append(lines, rows)
+		end = i
+	}
+	kept := len(l.rows) - dropped
+	var out []*row
+	slices.Reverse(lines)
+	for _, rows := range lines {
+		out = append(out, rows...)
+	}
+	_ = kept
+	l.rows = out[:len(out)-dropped]
+}
