@@ -1,0 +1,124 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// Reader reads a journal that may be growing. It holds one segment open, so
+// that a sequential reader costs one pread(2) a call. Its methods are safe for
+// concurrent use.
+type Reader struct {
+	dir string
+
+	mu    sync.Mutex // guards file and first
+	file  *os.File   // the segment that was read last, nil at first
+	first uint64     // its first offset
+}
+
+// Open returns a Reader of the journal in dir; it does no I/O.
+func Open(dir string) *Reader { return &Reader{dir: dir} }
+
+// Bounds returns the offsets of the first byte kept and of the next to come.
+func (r *Reader) Bounds() (oldest, head uint64, err error) {
+	segments, err := scan(r.dir)
+	if err != nil || len(segments) == 0 {
+		return 0, 0, err
+	}
+	return segments[0].first, segments[len(segments)-1].end(), nil
+}
+
+// ReadAt reads up to len(p) bytes from off; fewer than asked for is no error.
+// At the head it returns 0 and io.EOF, in a gap *GapError, past the head
+// ErrBeyond.
+func (r *Reader) ReadAt(p []byte, off uint64) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file != nil && off >= r.first {
+		n, err := r.file.ReadAt(p, int64(off-r.first))
+		if n > 0 {
+			return n, nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, fmt.Errorf("read journal: %w", err)
+		}
+	}
+	return r.seek(p, off)
+}
+
+// seek finds off's segment among all there are and reads from it. Called with
+// mu held, where the open segment has no byte at off.
+func (r *Reader) seek(p []byte, off uint64) (int, error) {
+	segments, err := scan(r.dir)
+	if err != nil {
+		return 0, err
+	}
+	i, holds := locate(segments, off)
+	if !holds {
+		if i < len(segments) && segments[i].size > 0 {
+			return 0, &GapError{Offset: off, Next: segments[i].first}
+		}
+		if n := len(segments); n > 0 && off > segments[n-1].end() || n == 0 && off > 0 {
+			return 0, ErrBeyond
+		}
+		return 0, io.EOF
+	}
+	f, err := os.Open(segmentPath(r.dir, segments[i].first))
+	if errors.Is(err, fs.ErrNotExist) && i+1 < len(segments) {
+		return 0, &GapError{Offset: off, Next: segments[i+1].first} // trimmed meanwhile
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read journal: %w", err)
+	}
+	r.closeFile()
+	r.file, r.first = f, segments[i].first
+	n, err := f.ReadAt(p, int64(off-r.first))
+	if n > 0 || err == nil {
+		return n, nil
+	}
+	return 0, fmt.Errorf("read journal: %w", err)
+}
+
+func (r *Reader) closeFile() {
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
+}
+
+// Close closes the segment that is open. The Reader can be used again.
+func (r *Reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closeFile()
+	return nil
+}
+
+// NewStream returns the bytes [from, to) as a stream. A gap in between ends it
+// with the *GapError. Closing it closes r.
+func NewStream(r *Reader, from, to uint64) io.ReadCloser {
+	return &stream{r: r, off: from, to: to}
+}
+
+type stream struct {
+	r       *Reader
+	off, to uint64
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	if s.off >= s.to {
+		return 0, io.EOF
+	}
+	if left := s.to - s.off; uint64(len(p)) > left {
+		p = p[:left]
+	}
+	n, err := s.r.ReadAt(p, s.off)
+	s.off += uint64(n)
+	return n, err
+}
+
+func (s *stream) Close() error { return s.r.Close() }

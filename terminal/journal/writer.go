@@ -1,0 +1,191 @@
+package journal
+
+import (
+	"fmt"
+	"os"
+	"sync"
+)
+
+// Options says how much is kept.
+type Options struct {
+	// SegmentBytes is a segment's size; 0 means DefaultSegmentBytes.
+	SegmentBytes int64
+	// KeepBytes is how much is kept, in whole segments and with the one being
+	// written counted whole; 0 keeps all.
+	KeepBytes int64
+}
+
+// Writer appends to a journal. Its methods are safe for concurrent use.
+type Writer struct {
+	dir         string
+	segmentSize uint64
+	keep        uint64
+
+	mu       sync.Mutex // guards all below
+	file     *os.File   // the last segment; nil when there is none to append to
+	first    uint64     // offset of the last segment's first byte
+	head     uint64     // offset of the next byte
+	segments []segment  // all but the last, for trimming
+	failure  error      // why the last append was not kept whole; nil when it was
+}
+
+// Create opens the journal in dir for appending, making the directory (0700)
+// where it is missing, and continues after the last byte that is there. The
+// caller sees to it that there is one writer.
+func Create(dir string, o Options) (*Writer, error) {
+	if o.SegmentBytes <= 0 {
+		o.SegmentBytes = DefaultSegmentBytes
+	}
+	if o.KeepBytes > 0 && o.KeepBytes < o.SegmentBytes {
+		o.SegmentBytes = o.KeepBytes
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create journal: %w", err)
+	}
+	segments, err := scan(dir)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{dir: dir, segmentSize: uint64(o.SegmentBytes), keep: uint64(o.KeepBytes), segments: segments}
+	if len(segments) > 0 {
+		w.head = segments[len(segments)-1].end()
+	}
+	return w, nil
+}
+
+// Append adds p to the journal. It always advances the head by len(p): bytes
+// that could not be written are a gap, which ends at the first append that
+// finds room again. The error says why there is a gap; the session goes on.
+func (w *Writer) Append(p []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failure = nil
+	for len(p) > 0 {
+		n := w.writeSome(p)
+		w.head += uint64(n)
+		p = p[n:]
+		if w.failure != nil {
+			w.head += uint64(len(p)) // the gap
+			return w.failure
+		}
+	}
+	return nil
+}
+
+// writeSome writes up to the end of the segment and returns how many bytes
+// are in the journal.
+func (w *Writer) writeSome(p []byte) int {
+	if w.file == nil || w.head-w.first >= w.segmentSize {
+		if err := w.roll(); err != nil {
+			w.failure = err
+			return 0
+		}
+	}
+	room := w.segmentSize - (w.head - w.first)
+	if uint64(len(p)) > room {
+		p = p[:room]
+	}
+	n, err := w.file.Write(p)
+	if err != nil {
+		w.failure = fmt.Errorf("append to journal %s: %w", w.dir, err)
+		w.closeSegment(uint64(n))
+	}
+	return n
+}
+
+// closeSegment ends the last segment after extra bytes more than the head
+// knows of, so that the next append begins a new one past the gap.
+func (w *Writer) closeSegment(extra uint64) {
+	w.segments = append(w.segments, segment{first: w.first, size: w.head + extra - w.first})
+	w.file.Close()
+	w.file = nil
+}
+
+// roll begins a segment at the head and trims old ones.
+func (w *Writer) roll() error {
+	if w.file != nil {
+		w.closeSegment(0)
+	}
+	f, err := os.OpenFile(segmentPath(w.dir, w.head), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("begin journal segment: %w", err)
+	}
+	w.file, w.first = f, w.head
+	w.trim()
+	return nil
+}
+
+// trim unlinks whole segments while the rest alone is as much as is kept.
+func (w *Writer) trim() {
+	if w.keep == 0 {
+		return
+	}
+	var total uint64
+	for _, s := range w.segments {
+		total += s.size
+	}
+	for len(w.segments) > 0 && total-w.segments[0].size+w.segmentSize >= w.keep {
+		oldest := w.segments[0]
+		if err := os.Remove(segmentPath(w.dir, oldest.first)); err != nil && !os.IsNotExist(err) {
+			return // it stays, and is tried again with the next segment
+		}
+		total -= oldest.size
+		w.segments = w.segments[1:]
+	}
+}
+
+// Head is the offset of the next byte.
+func (w *Writer) Head() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.head
+}
+
+// Oldest is the offset of the first byte that is kept.
+func (w *Writer) Oldest() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case len(w.segments) > 0:
+		return w.segments[0].first
+	case w.file != nil:
+		return w.first
+	}
+	return w.head
+}
+
+// Failure says why the last append was not kept whole, nil when it was.
+func (w *Writer) Failure() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failure
+}
+
+// Sync returns when all that was appended is on disk.
+func (w *Writer) Sync() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return nil
+	}
+	if err := w.file.Sync(); err != nil {
+		return fmt.Errorf("sync journal %s: %w", w.dir, err)
+	}
+	return nil
+}
+
+// Close closes the last segment without syncing it.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return nil
+	}
+	w.segments = append(w.segments, segment{first: w.first, size: w.head - w.first})
+	err := w.file.Close()
+	w.file = nil
+	if err != nil {
+		return fmt.Errorf("close journal %s: %w", w.dir, err)
+	}
+	return nil
+}
