@@ -13,14 +13,14 @@ const SIMPLE = { n: 10, r: 13, t: 9, b: 8, a: 7, f: 12, v: 11, '\\': 92, '"': 34
 export function unquote(literal) {
   const parts = [];
   const body = literal.slice(1, -1);
-  const escape = /\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|[0-7]{3}|.)/gi;
+  const escape = /\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|[0-7]{3}|.)/g;
   let from = 0;
   for (const found of body.matchAll(escape)) {
     parts.push(Buffer.from(body.slice(from, found.index)));
     from = found.index + found[0].length;
     const code = found[1];
     if (code[0] === 'x') parts.push(Buffer.from([parseInt(code.slice(1), 16)]));
-    else if (code.length > 3 && /u/i.test(code[0])) parts.push(Buffer.from(String.fromCodePoint(parseInt(code.slice(1), 16))));
+    else if (code.length > 3 && /[uU]/.test(code[0])) parts.push(Buffer.from(String.fromCodePoint(parseInt(code.slice(1), 16))));
     else if (code.length === 3) parts.push(Buffer.from([parseInt(code, 8)]));
     else if (code in SIMPLE) parts.push(Buffer.from([SIMPLE[code]]));
     else throw new Error(`unknown escape \\${code} in ${literal}`);

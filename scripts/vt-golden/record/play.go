@@ -14,13 +14,14 @@ import (
 )
 
 // patience is how long a step may take.
-const patience = 120 * time.Second
+const patience = 60 * time.Second
 
 var environment = []string{
 	"PATH=/usr/local/go/bin:/usr/bin:/bin:/usr/sbin:/sbin:/usr/games",
 	"HOME=/home/u", "USER=u", "LOGNAME=u", "SHELL=/bin/bash", "TZ=UTC",
 	"TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8", "PS1=u@box:\\w\\$ ",
 	"GOCACHE=/home/u/.cache/go", "GOPATH=/home/u/go", "GOPROXY=off", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local",
+	"NPM_CONFIG_UPDATE_NOTIFIER=false",
 }
 
 // play runs a scenario to its end and returns what was printed.
@@ -29,7 +30,7 @@ func play(steps []step, setup string) (*tape, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find setup script: %w", err)
 	}
-	cmd := exec.Command("unshare", "--uts", "--pid", "--mount", "--ipc", "--fork", "--mount-proc", "--kill-child",
+	cmd := exec.Command("unshare", "--uts", "--pid", "--mount", "--ipc", "--net", "--fork", "--mount-proc", "--kill-child",
 		"sh", setup, steps[1].text)
 	cmd.Env = environment
 	t := newTape(steps[0].cols, steps[0].rows)
@@ -60,6 +61,8 @@ func follow(steps []step, t *tape, terminal *os.File) error {
 			err = t.await(s.text, patience)
 		case "quiet":
 			err = t.awaitQuiet(s.pause, patience)
+		case "pass":
+			<-time.After(s.pause)
 		case "send":
 			t.forget()
 			_, err = terminal.WriteString(s.text)

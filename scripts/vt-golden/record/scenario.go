@@ -13,12 +13,13 @@ import (
 //
 //	size COLSxROWS      first line: the size of the terminal
 //	run COMMAND         what sh -c runs, in the prepared home directory
-//	wait "TEXT"         until TEXT is printed (2 min at most)
+//	wait "TEXT"         until TEXT is printed (1 min at most)
 //	quiet DURATION      until something was printed and then nothing for that long
+//	pass DURATION       let the program run for that long
 //	send "KEYS"         type; the syntax of Go strings
 //	resize COLSxROWS    give the terminal another size
 //	check               a golden of the screen at this point
-//	exit                until the program has ended (2 min at most)
+//	exit                until the program has ended (1 min at most)
 type step struct {
 	op         string
 	text       string
@@ -55,7 +56,7 @@ func parseStep(line string) (step, error) {
 		s.text = rest
 	case "wait", "send":
 		s.text, err = strconv.Unquote(rest)
-	case "quiet":
+	case "quiet", "pass":
 		s.pause, err = time.ParseDuration(rest)
 	case "check", "exit":
 	default:

@@ -124,9 +124,16 @@ func (t *tape) until(what string, deadline time.Duration, ready func() (bool, ti
 		case <-t.changed:
 		case <-wake:
 		case <-limit.C:
-			return fmt.Errorf("wait for %s: nothing in %v", what, deadline)
+			return fmt.Errorf("wait for %s: not in %v, last printed %q", what, deadline, t.tail())
 		}
 	}
+}
+
+// tail is what was printed last.
+func (t *tape) tail() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return bytes.Clone(t.seen[max(0, len(t.seen)-400):])
 }
 
 func (t *tape) save(file string) error {
