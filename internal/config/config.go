@@ -1,0 +1,136 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// DefaultListen is where the server listens for browsers.
+const DefaultListen = "127.0.0.1:8091"
+
+// Config is what the user set in config.toml, the defaults filled in.
+type Config struct {
+	// Listen is the TCP address of the server.
+	Listen string `toml:"listen"`
+	// Backend hosts new sessions: "auto", "tmux" or "pty-owner".
+	Backend string `toml:"backend"`
+	// BranchPrefix begins the name of each branch that a workspace gets.
+	BranchPrefix string   `toml:"branch_prefix"`
+	Attach       Attach   `toml:"attach"`
+	Terminal     Terminal `toml:"terminal"`
+}
+
+// Attach is how a terminal joins a session.
+type Attach struct {
+	// Detach is the key that detaches, "ctrl-" and one of a to z or [ \ ] ^ _.
+	Detach string `toml:"detach"`
+	// Scrollback is how many lines of the past are drawn first; negative
+	// draws all that is kept.
+	Scrollback int `toml:"scrollback"`
+}
+
+// Terminal is what new sessions get.
+type Terminal struct {
+	// JournalBytes is how much output is kept at least; 0 keeps all of it.
+	JournalBytes int64 `toml:"journal_bytes"`
+	// Grace is how long a stop waits between SIGTERM and SIGKILL.
+	Grace Duration `toml:"grace"`
+}
+
+// Duration is a time.Duration written as "5s" or "1m30s".
+type Duration time.Duration
+
+// UnmarshalText reads the form of time.ParseDuration.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return err
+	}
+	if v < 0 {
+		return fmt.Errorf("duration %q is negative", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// Default returns the configuration of a user who set nothing.
+func Default() Config {
+	return Config{
+		Listen:       DefaultListen,
+		Backend:      "auto",
+		BranchPrefix: "middleman",
+		Attach:       Attach{Detach: `ctrl-\`, Scrollback: 1000},
+		Terminal:     Terminal{JournalBytes: 16 << 20, Grace: Duration(5 * time.Second)},
+	}
+}
+
+// Load reads the configuration file at path. No file is no error: it means
+// the defaults. A key that is not known is an error, since it is mostly a
+// misspelt one.
+func Load(path string) (Config, error) {
+	c := Default()
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return c, fmt.Errorf("read configuration: %w", err)
+	}
+	dec := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return c, fmt.Errorf("read configuration %s: %w", path, describe(err))
+	}
+	if err := c.check(); err != nil {
+		return c, fmt.Errorf("read configuration %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// describe puts the place of a TOML error on one line.
+func describe(err error) error {
+	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
+		row, _ := e.Errors[0].Position()
+		return fmt.Errorf("line %d: there is no setting %s", row, strings.Join(e.Errors[0].Key(), "."))
+	}
+	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
+		row, _ := e.Position()
+		return fmt.Errorf("line %d: %s", row, strings.TrimPrefix(e.Error(), "toml: "))
+	}
+	return err
+}
+
+func (c Config) check() error {
+	switch c.Backend {
+	case "auto", "tmux", "pty-owner":
+	default:
+		return fmt.Errorf("backend is %q: it must be auto, tmux or pty-owner", c.Backend)
+	}
+	if _, err := c.Attach.DetachByte(); err != nil {
+		return err
+	}
+	if c.Terminal.JournalBytes < 0 {
+		return fmt.Errorf("terminal.journal_bytes is %d: it must be 0 (keep all) or more", c.Terminal.JournalBytes)
+	}
+	return nil
+}
+
+// DetachByte is the byte that a terminal sends for the detach key.
+func (a Attach) DetachByte() (byte, error) {
+	key, ok := strings.CutPrefix(strings.ToLower(a.Detach), "ctrl-")
+	if ok && len(key) == 1 {
+		switch c := key[0]; {
+		case c >= 'a' && c <= 'z':
+			return c & 0x1f, nil
+		case strings.IndexByte(`[\]^_`, c) >= 0:
+			return c & 0x1f, nil
+		}
+	}
+	return 0, fmt.Errorf(`attach.detach is %q: it must be "ctrl-" and one of a to z or [ \ ] ^ _`, a.Detach)
+}

@@ -1,0 +1,70 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLoad(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     func(*Config)
+		wantErr  string
+	}{
+		{name: "empty"},
+		{name: "listen", in: `listen = "127.0.0.1:9000"`, want: func(c *Config) { c.Listen = "127.0.0.1:9000" }},
+		{name: "keep all", in: "[terminal]\njournal_bytes = 0", want: func(c *Config) { c.Terminal.JournalBytes = 0 }},
+		{name: "grace", in: "[terminal]\ngrace = \"1m\"", want: func(c *Config) { c.Terminal.Grace = Duration(time.Minute) }},
+		{name: "detach", in: "[attach]\ndetach = \"ctrl-a\"", want: func(c *Config) { c.Attach.Detach = "ctrl-a" }},
+		{name: "misspelt", in: "\nlissen = \"x\"", wantErr: "line 2: there is no setting lissen"},
+		{name: "not TOML", in: "listen =", wantErr: "line 1"},
+		{name: "backend", in: `backend = "screen"`, wantErr: "must be auto, tmux or pty-owner"},
+		{name: "detach key", in: "[attach]\ndetach = \"alt-x\"", wantErr: `"alt-x"`},
+		{name: "negative", in: "[terminal]\njournal_bytes = -1", wantErr: "journal_bytes is -1"},
+		{name: "negative grace", in: "[terminal]\ngrace = \"-1s\"", wantErr: "negative"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "config.toml")
+			if err := os.WriteFile(path, []byte(tt.in), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := Load(path)
+			if tt.wantErr != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.wantErr) || strings.Contains(err.Error(), "\n") {
+					t.Fatalf("error %q, want one line with %q", err, tt.wantErr)
+				}
+				return
+			}
+			want := Default()
+			if tt.want != nil {
+				tt.want(&want)
+			}
+			if err != nil || got != want {
+				t.Errorf("got %+v, %v, want %+v", got, err, want)
+			}
+		})
+	}
+}
+
+func TestLoadWithoutFile(t *testing.T) {
+	if got, err := Load(filepath.Join(t.TempDir(), "none.toml")); err != nil || got != Default() {
+		t.Errorf("got %+v, %v, want the defaults", got, err)
+	}
+}
+
+func TestDetachByte(t *testing.T) {
+	for key, want := range map[string]byte{`ctrl-\`: 0x1c, "ctrl-a": 1, "Ctrl-Z": 26, "ctrl-]": 0x1d} {
+		if got, err := (Attach{Detach: key}).DetachByte(); err != nil || got != want {
+			t.Errorf("%s: got %#x, %v, want %#x", key, got, err, want)
+		}
+	}
+	for _, key := range []string{"", "ctrl-", "ctrl-1", "a", "ctrl-ab"} {
+		if _, err := (Attach{Detach: key}).DetachByte(); err == nil {
+			t.Errorf("%q: no error", key)
+		}
+	}
+}
