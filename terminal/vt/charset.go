@@ -15,7 +15,7 @@ const (
 var charsetTexts = map[byte]string{
 	'0': "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·",
 	'A': "£@[\\]^_`{|}~", // British
-	'4': "£¾ĳ½|^_`¨f¼´",  // Dutch
+	'4': "£¾i½|^_`¨f¼´",  // Dutch
 	'C': "#@ÄÖÅÜ_éäöåü",  // Finnish
 	'5': "#@ÄÖÅÜ_éäöåü",  // Finnish
 	'R': "£à°ç§^_`éùè¨",  // French
@@ -54,7 +54,8 @@ func addDesignations(table map[uint32]func(*Terminal)) {
 	for final := range charsetTexts {
 		finals = append(finals, final)
 	}
-	for g, intermediate := range []byte("()*+") {
+	for i, intermediate := range []byte("()*+-.") { // "-" and "." as in xterm.js
+		g := []int{0, 1, 2, 3, 1, 2}[i]
 		for _, final := range finals {
 			table[uint32(intermediate)<<8|uint32(final)] = func(t *Terminal) { t.charsets[g] = final }
 		}

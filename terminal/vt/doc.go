@@ -9,7 +9,7 @@
 // like come out as Events; queries are answered through Options.Answer.
 //
 // The outcome is that of xterm.js 6 with its unicode-graphemes addon; where it
-// is not, testdata/differences.md gives the reason. Memory stays bounded
+// is not, testdata/differences.txt gives the reason. Memory stays bounded
 // whatever is fed, and nothing that is fed can make a Terminal panic or hang.
 //
 // The package never acts on what it is fed: it touches no clipboard, opens no

@@ -37,7 +37,7 @@ func (t *Terminal) dump() string {
 
 func (t *Terminal) dumpScreen(b *strings.Builder, s *screen) {
 	var stops []int
-	for x := range t.cols {
+	for x := range len(s.tabs) * 64 {
 		if s.tabs.has(x) {
 			stops = append(stops, x)
 		}

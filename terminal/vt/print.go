@@ -1,6 +1,9 @@
 package vt
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 const maxCluster = 128 // bytes of UTF-8 in one cell
 
@@ -215,6 +218,9 @@ func (t *Terminal) appendText(dst []byte, c cell) []byte {
 	return dst
 }
 
+// minRepeat is the least that a repeat count is limited to.
+const minRepeat = 1000
+
 // repeat writes the last character again. More than a screenful is not drawn.
 func (t *Terminal) repeat() {
 	width := int(t.join.width)
@@ -223,7 +229,15 @@ func (t *Terminal) repeat() {
 	}
 	var buf [maxCluster]byte
 	text := t.appendText(buf[:0], t.line().at(t.x-width))
-	for range min(t.parser.params.count(0), t.cols*t.rows) {
+	n := min(t.parser.params.count(0), max(t.cols*t.rows, minRepeat))
+	if len(text) == 1 {
+		run := bytes.Repeat(text, min(n, t.cols))
+		for ; n > 0; n -= len(run) {
+			t.printASCII(run[:min(n, len(run))])
+		}
+		return
+	}
+	for range n {
 		for _, r := range string(text) {
 			t.print(r)
 		}

@@ -50,15 +50,21 @@ func (w *snapshotWriter) screenState(s *screen) {
 }
 
 func (w *snapshotWriter) tabs(s *screen) {
-	var usual tabs
-	usual.reset(w.t.cols)
-	if slices.Equal(s.tabs, usual) {
-		return
-	}
-	w.print("\x1b[3g")
+	usual := true
 	for x := range w.t.cols {
+		usual = usual && s.tabs.has(x) == (x%tabWidth == 0)
+	}
+	if !usual {
+		w.print("\x1b[3g")
+		for x := range w.t.cols {
+			if s.tabs.has(x) {
+				w.printf("\x1b[%dG\x1bH", x+1)
+			}
+		}
+	}
+	for x := w.t.cols; x < len(s.tabs)*64; x++ {
 		if s.tabs.has(x) {
-			w.printf("\x1b[%dG\x1bH", x+1)
+			w.private("t%d", x)
 		}
 	}
 }
@@ -110,7 +116,6 @@ func (w *snapshotWriter) place(s *screen, x, y, wrapAt int, origin bool) {
 	w.moveTo(s, x, y, origin)
 	w.setStyle(c)
 	w.cluster(w.t.appendText(nil, c))
-	w.join = join{}
 }
 
 // moveTo moves the cursor by CUP, if that can say where.
@@ -226,7 +231,10 @@ func (w *snapshotWriter) cursor() {
 	if t.singleShift != 0 {
 		w.print([...]string{2: "\x1bN", 3: "\x1bO"}[t.singleShift])
 	}
-	if t.join.width != 0 {
+	switch {
+	case t.join.width == 0 && w.join.width != 0:
+		w.print("\x00") // ends the cluster, as in separate
+	case t.join.width != 0:
 		w.private("j%d;%d;%d", t.join.class, t.join.width, setOrReset(t.dropped))
 	}
 }
@@ -272,6 +280,7 @@ func (w *snapshotWriter) unfinished() {
 //	c X;Y    the cursor is at X, Y, counted from 0
 //	j C;W;D  the next rune may be joined to a character of class C, width W
 //	p        the next character wraps
+//	t X      there is a tab stop at X, past the last column
 //	w        the cursor's line continues the one above
 func (t *Terminal) restoreFromSnapshot(data []byte) {
 	if len(data) == 0 {
@@ -302,6 +311,8 @@ func (t *Terminal) restoreFromSnapshot(data []byte) {
 		} else {
 			t.x = t.cols
 		}
+	case 't':
+		t.scr.tabs.set(n[0], true)
 	case 'w':
 		t.line().wrapped = true
 	}

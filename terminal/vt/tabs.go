@@ -29,11 +29,9 @@ func (s *tabs) reset(cols int) {
 	}
 }
 
-// resize sets the stops that follow the last one, for a wider screen.
+// resize sets the stops that follow the last one. Those past the last column
+// are kept for a wider screen.
 func (s *tabs) resize(cols int) {
-	for x := (len(*s) << 6) - 1; x >= cols; x-- {
-		s.set(x, false)
-	}
 	x := cols - 1
 	for x > 0 && !s.has(x) {
 		x--

@@ -1,6 +1,7 @@
 package vt
 
 import (
+	"sort"
 	"sync/atomic"
 
 	"github.com/rivo/uniseg"
@@ -68,6 +69,9 @@ func deriveProps(r rune) props {
 	if r < 0xa0 {
 		return gbOther
 	}
+	if p, ok := exception(r); ok {
+		return p
+	}
 	var p props
 	if wideRune(r) {
 		p = isWide
@@ -86,6 +90,14 @@ func deriveProps(r rune) props {
 		return p | gbPictographic
 	}
 	return p | hangulClass(r)
+}
+
+func exception(r rune) (props, bool) {
+	i := sort.Search(len(propsExceptions), func(i int) bool { return propsExceptions[i].last >= r })
+	if i < len(propsExceptions) && propsExceptions[i].first <= r {
+		return propsExceptions[i].props, true
+	}
+	return 0, false
 }
 
 func joins(s string) bool { return uniseg.GraphemeClusterCount(s) == 1 }
