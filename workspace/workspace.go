@@ -48,7 +48,7 @@ type Workspace struct {
 // Stage is one step of a creation or deletion, reported when it starts and
 // again when it ends.
 type Stage struct {
-	Name   string // intent, validate, fetch, add, copy, setup, ready
+	Name   string // of a creation: validate, resolve, add, ready; of a deletion: look, move, forget, remove, branch
 	State  string // running, done, failed
 	Detail string
 	Time   time.Time
@@ -79,6 +79,3 @@ type Loss struct {
 func (l Loss) Empty() bool {
 	return len(l.Changed) == 0 && len(l.Untracked) == 0 && len(l.Stashed) == 0 && len(l.Commits) == 0 && l.Operation == ""
 }
-
-// Progress is told of each stage, synchronously.
-type Progress func(Stage)

@@ -1,0 +1,67 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// What a caller can branch on. Each error that wraps one of these is one line
+// that names the name, directory, branch or base that was refused.
+var (
+	ErrBadName       = errors.New("not a usable name")
+	ErrBadRequest    = errors.New("not a usable request")
+	ErrNotRepository = errors.New("not a git repository")
+	ErrNoCommits     = errors.New("the repository has no commits yet")
+	ErrBadBase       = errors.New("not a branch, tag or commit")
+	ErrBranchTaken   = errors.New("the branch exists already")
+	// ErrEscapes: a path would leave, or has left, the base directory.
+	ErrEscapes = errors.New("outside the base directory")
+	// ErrUnsafeBase: the base directory is a symbolic link, belongs to
+	// somebody else, or can be written by others.
+	ErrUnsafeBase = errors.New("not a safe base directory")
+	// ErrMissing: the workspace's directory is not where it was made. The Loss
+	// beside it is what git alone knows: branch, stashes, staged files.
+	ErrMissing = errors.New("the directory is gone")
+	// ErrUnknown: it could not be found out what a delete would destroy.
+	ErrUnknown = errors.New("cannot tell what would be lost")
+)
+
+// WorkError refuses a delete that would destroy work.
+type WorkError struct {
+	Name string // the workspace's
+	Loss Loss
+}
+
+// Error says how much of each kind would be lost.
+func (e *WorkError) Error() string {
+	return fmt.Sprintf("workspace %s holds work that would be lost: %s", e.Name, e.Loss.Summary())
+}
+
+// Summary is the loss in a few words: "2 changed files, 1 commit". It is
+// "nothing" for an empty loss.
+func (l Loss) Summary() string {
+	var parts []string
+	count := func(list []string, one, many string) {
+		switch {
+		case len(list) == 1:
+			parts = append(parts, "1 "+one)
+		case len(list) > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", len(list), many))
+		}
+	}
+	count(l.Changed, "changed file", "changed files")
+	count(l.Untracked, "untracked file", "untracked files")
+	count(l.Commits, "commit that is nowhere else", "commits that are nowhere else")
+	count(l.Stashed, "stash", "stashes")
+	if l.Operation != "" {
+		parts = append(parts, "a "+l.Operation+" in progress")
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	if l.Truncated {
+		parts = append(parts, "and more")
+	}
+	return strings.Join(parts, ", ")
+}

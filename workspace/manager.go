@@ -1,0 +1,121 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options says where workspaces are made and what their branches are called.
+type Options struct {
+	// Base is the absolute directory that holds every worktree and directory
+	// of ours. It is made, 0700, where it is missing.
+	Base string
+	// Prefix comes before the slash in the branches that we make; a branch
+	// below it is ours to delete. "" is "middleman".
+	Prefix string
+}
+
+// Manager makes, inspects and deletes workspaces. It holds no state but its
+// options: any number of goroutines and of processes may use one base.
+type Manager struct {
+	base   string
+	prefix string
+}
+
+// New returns a manager; it touches nothing.
+func New(o Options) *Manager {
+	if o.Prefix == "" {
+		o.Prefix = "middleman"
+	}
+	return &Manager{base: filepath.Clean(o.Base), prefix: o.Prefix}
+}
+
+// Create makes the workspace that r asks for and returns its record, in
+// StateReady. It tells progress, which may be nil, of each stage. On an error
+// nothing is left behind, neither directory nor branch nor git's entry, also
+// where ctx was cancelled half-way.
+func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress) (Workspace, error) {
+	report := progress.orSilent()
+	if err := report.stage("validate", func() error { return m.checkRequest(r) }); err != nil {
+		return Workspace{}, err
+	}
+	w := Workspace{ID: r.ID, Name: r.Name, Mode: r.Mode, CreatedAt: time.Now().UTC()}
+	var err error
+	switch r.Mode {
+	case ModeInPlace:
+		w.Root = filepath.Clean(r.Directory)
+	case ModeDirectory:
+		w.Root, err = m.createDirectory(r.ID, report)
+	default:
+		err = m.createWorktree(ctx, r, &w, report)
+	}
+	if err != nil {
+		return Workspace{}, fmt.Errorf("create workspace %s: %w", r.Name, err)
+	}
+	w.State = StateReady
+	report.done("ready", w.Root)
+	return w, nil
+}
+
+// checkRequest refuses what can be refused without touching anything.
+func (m *Manager) checkRequest(r CreateRequest) error {
+	if err := checkID(r.ID); err != nil {
+		return err
+	}
+	if slug, err := Slug(r.Name); err != nil {
+		return err
+	} else if slug != r.Name {
+		return fmt.Errorf("name %q: must be %q: %w", r.Name, slug, ErrBadName)
+	}
+	switch r.Mode {
+	case ModeWorktree:
+	case ModeDirectory, ModeInPlace:
+		if r.Base != "" || r.Branch != "" {
+			return fmt.Errorf("mode %s has no branch and no base: %w", r.Mode, ErrBadRequest)
+		}
+	default:
+		return fmt.Errorf("mode %q: want worktree, directory or in-place: %w", r.Mode, ErrBadRequest)
+	}
+	if r.Mode == ModeDirectory {
+		return nil
+	}
+	if !filepath.IsAbs(r.Directory) || strings.ContainsRune(r.Directory, 0) {
+		return fmt.Errorf("directory %q: not an absolute path: %w", r.Directory, ErrBadRequest)
+	}
+	if info, err := os.Stat(r.Directory); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s: not a directory: %w", r.Directory, ErrBadRequest)
+	}
+	return nil
+}
+
+func (m *Manager) createDirectory(id string, report Progress) (string, error) {
+	var root string
+	err := report.stage("add", func() error {
+		base, err := m.openBase()
+		if err != nil {
+			return err
+		}
+		defer base.Close()
+		root = filepath.Join(base.Name(), id)
+		return base.Mkdir(id, 0o700)
+	})
+	return root, err
+}
+
+// checkID makes sure that an id is a plain file name.
+func checkID(id string) error {
+	plain := len(id) > 0 && len(id) <= 64
+	for _, c := range id {
+		plain = plain && ('a' <= c && c <= 'z' || '0' <= c && c <= '9')
+	}
+	if !plain {
+		return fmt.Errorf("workspace id %q: %w", id, ErrEscapes)
+	}
+	return nil
+}

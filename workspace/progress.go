@@ -1,0 +1,28 @@
+package workspace
+
+import "time"
+
+// Progress is told of each stage, synchronously.
+type Progress func(Stage)
+
+func (p Progress) orSilent() Progress {
+	if p == nil {
+		return func(Stage) {}
+	}
+	return p
+}
+
+// stage runs do as a stage: it reports its start and its end.
+func (p Progress) stage(name string, do func() error) error {
+	p(Stage{Name: name, State: "running", Time: time.Now().UTC()})
+	if err := do(); err != nil {
+		p(Stage{Name: name, State: "failed", Detail: err.Error(), Time: time.Now().UTC()})
+		return err
+	}
+	p.done(name, "")
+	return nil
+}
+
+func (p Progress) done(name, detail string) {
+	p(Stage{Name: name, State: "done", Detail: detail, Time: time.Now().UTC()})
+}
