@@ -84,8 +84,10 @@ function look(core, cell) {
  * empty one is a blank; ⟦x⟧ is a cell of two columns, ⟨x⟩ one of one column with
  * several code points. Cells never written, at the end, are left out.
  */
-function rowText(line, cell) {
-  const end = line.getTrimmedLength();
+function rowText(line, cols, cell) {
+  // Rows of the alternate screen keep what a narrower screen does not show.
+  let end = Math.min(line.getTrimmedLength(), cols);
+  while (end > 0 && !line.hasContent(end - 1) && line.getWidth(end - 1) !== 0) end--;
   let text = '';
   for (let col = 0; col < end; col++) {
     line.loadCell(col, cell);
@@ -133,7 +135,7 @@ function grid(term, buffer) {
   for (let i = first; i < history + term.rows; i++) {
     const line = buffer.lines.get(i);
     const row = i - history;
-    out.rows.push(rowText(line, cell));
+    out.rows.push(rowText(line, term.cols, cell));
     if (line.isWrapped) out.wrapped.push(row);
     rowLooks(core, line, term.cols, row, cell, out.looks);
   }

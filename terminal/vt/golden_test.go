@@ -338,14 +338,27 @@ type difference struct {
 
 func (d difference) String() string {
 	if got, ok := d.got.([]string); ok {
-		want := d.want.([]string)
-		return fmt.Sprintf("screen %d: %s\ngot:\n%s\nwant:\n%s", d.screen, d.field, quoteRows(got), quoteRows(want))
+		return fmt.Sprintf("screen %d: %s%s", d.screen, d.field, diffRows(got, d.want.([]string)))
 	}
 	return fmt.Sprintf("screen %d: %s\ngot:  %q\nwant: %q", d.screen, d.field, fmt.Sprint(d.got), fmt.Sprint(d.want))
 }
 
-func quoteRows(rows []string) string {
-	return "\t|" + strings.Join(rows, "|\n\t|") + "|"
+// diffRows shows the rows that differ.
+func diffRows(got, want []string) string {
+	var b strings.Builder
+	for i := range max(len(got), len(want)) {
+		g, w := "none", "none"
+		if i < len(got) {
+			g = "|" + got[i] + "|"
+		}
+		if i < len(want) {
+			w = "|" + want[i] + "|"
+		}
+		if g != w {
+			fmt.Fprintf(&b, "\n%d got:  %s\n%d want: %s", i, g, i, w)
+		}
+	}
+	return b.String()
 }
 
 // compareScript runs a script and returns what is not as in its golden.
