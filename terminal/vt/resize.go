@@ -31,6 +31,9 @@ func (t *Terminal) Resize(cols, rows int) {
 			r.cutTo(cols)
 		}
 	}
+	if !t.onAlt() {
+		t.alt.tabs.reset(cols)
+	}
 }
 
 type point struct{ x, y int }

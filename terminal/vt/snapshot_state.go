@@ -223,7 +223,9 @@ func (w *snapshotWriter) cursor() {
 		width := int(t.join.width)
 		w.moveTo(t.scr, t.x-width, t.y, origin)
 		if t.modes.has(modeInsert) {
-			w.printf("\x1b[%dP", width)
+			// only the first rune inserts columns
+			first, _ := join{}.after(firstRune(text))
+			w.printf("\x1b[%dP", first.width)
 		}
 		w.out = append(w.out, text...)
 		return
