@@ -137,6 +137,30 @@ type Event struct {
 	Stage     *Stage     `json:"stage,omitempty"`
 }
 
+// Health says that the server answers.
+type Health struct {
+	Status string `json:"status" enum:"ok"`
+}
+
+// Version says which build a server is.
+type Version struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+}
+
+// LoginLink logs one browser in, once.
+type LoginLink struct {
+	URL string `json:"url"`
+}
+
+// Waited says what ended a wait: what was waited for, as of an offset.
+type Waited struct {
+	For     string  `json:"for" enum:"exit,text,regex,quiet"`
+	Match   string  `json:"match,omitempty" doc:"The text on the screen that matched"`
+	Offset  uint64  `json:"offset"`
+	Session Session `json:"session"`
+}
+
 // Codes of RFC 9457 problems; stable, for programs to branch on.
 const (
 	CodeBadRequest    = "bad-request"
