@@ -35,28 +35,34 @@ func (r *row) at(x int) cell {
 }
 
 // grow makes the first n cells addressable.
-func (r *row) grow(n, cols int) {
+func (r *row) grow(n, cols int) { r.extend(n, n, cols) }
+
+// extend makes the first n cells addressable. Those that are new are blank up
+// to blank; the others are to be overwritten.
+func (r *row) extend(n, blank, cols int) {
 	old := len(r.cells)
 	if n <= old {
 		return
 	}
-	if n <= cap(r.cells) {
-		r.cells = r.cells[:n]
-		clear(r.cells[old:])
+	if n > cap(r.cells) {
+		cells := make([]cell, n, max(n, min(2*cap(r.cells), cols)))
+		copy(cells, r.cells)
+		r.cells = cells
 		return
 	}
-	size := max(n, min(2*cap(r.cells), cols))
-	cells := make([]cell, n, size)
-	copy(cells, r.cells)
-	r.cells = cells
+	r.cells = r.cells[:n]
+	if old < blank {
+		clear(r.cells[old:blank])
+	}
 }
 
-// span makes cells x to x+n addressable for overwriting and blanks the other
-// half of a wide character that would be cut at either edge.
+// span makes cells x to x+n addressable, all of which are to be overwritten,
+// and blanks the other half of a wide character that would be cut at either
+// edge.
 func (r *row) span(x, n, cols int, fill cell) []cell {
-	r.grow(x+n, cols)
 	r.cut(x, fill)
 	r.cut(x+n, fill)
+	r.extend(x+n, x, cols)
 	return r.cells[x : x+n]
 }
 

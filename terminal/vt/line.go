@@ -2,6 +2,7 @@ package vt
 
 import (
 	"encoding/binary"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -59,16 +60,7 @@ func (t *Terminal) encodeRun(dst []byte, cells []cell) ([]byte, int) {
 		return dst, cellWidthOf(c)
 	}
 	if op == opASCII {
-		n := 1
-		for n < len(cells) && cells[n].ch-0x20 < 0x5f && cells[n].attr == c.attr && cells[n].ext == c.ext {
-			n++
-		}
-		dst = append(dst, op)
-		dst = binary.AppendUvarint(dst, uint64(n))
-		for i := range cells[:n] {
-			dst = append(dst, byte(cells[i].ch))
-		}
-		return dst, n
+		return encodeASCII(dst, cells)
 	}
 	width := cellWidthOf(c)
 	n := 0
@@ -82,6 +74,30 @@ func (t *Terminal) encodeRun(dst []byte, cells []cell) ([]byte, int) {
 			dst = utf8.AppendRune(dst, rune(cells[i].ch&chMask))
 		}
 	}
+	return dst, n
+}
+
+// maxASCIIRun keeps the count in one byte, so that one pass does.
+const maxASCIIRun = 127
+
+// encodeASCII is encodeRun for ASCII, of which most lines are made.
+func encodeASCII(dst []byte, cells []cell) ([]byte, int) {
+	cells = cells[:min(len(cells), maxASCIIRun)]
+	start := len(dst) + 2
+	dst = slices.Grow(dst, 2+len(cells))
+	text := dst[start : start+len(cells)]
+	a, ext := cells[0].attr, cells[0].ext
+	n := len(cells)
+	for i := range cells {
+		c := &cells[i]
+		if c.ch-0x20 >= 0x5f || c.attr != a || c.ext != ext {
+			n = i
+			break
+		}
+		text[i] = byte(c.ch)
+	}
+	dst = dst[:start+n]
+	dst[start-2], dst[start-1] = opASCII, byte(n)
 	return dst, n
 }
 

@@ -1,6 +1,7 @@
 package vt
 
 import (
+	"encoding/binary"
 	"unicode/utf8"
 )
 
@@ -58,24 +59,6 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	return total, nil
 }
 
-// finishRune completes a rune that the last Write ended within.
-func (t *Terminal) finishRune(p []byte) int {
-	ps := &t.parser
-	for i, b := range p {
-		ps.partial[ps.npart] = b
-		ps.npart++
-		r, n := decode(ps.partial[:ps.npart])
-		if n == 0 {
-			continue
-		}
-		used := i + 1 - (ps.npart - n)
-		ps.npart = 0
-		t.step(r)
-		return used
-	}
-	return len(p)
-}
-
 // stepRune feeds the first rune of p to the state machine, or a longer run
 // where the state takes one.
 func (t *Terminal) stepRune(p []byte) int {
@@ -91,50 +74,6 @@ func (t *Terminal) stepRune(p []byte) int {
 	}
 	t.step(r)
 	return n
-}
-
-// decode returns the first rune of p and its length, or length 0 where p ends
-// within it. An invalid byte, or the longest valid beginning of a rune, is
-// U+FFFD.
-func decode(p []byte) (rune, int) {
-	b := p[0]
-	if b < utf8.RuneSelf {
-		return rune(b), 1
-	}
-	lo, hi := byte(0x80), byte(0xbf)
-	var need int
-	var r rune
-	switch {
-	case b >= 0xc2 && b <= 0xdf:
-		need, r = 1, rune(b&0x1f)
-	case b >= 0xe0 && b <= 0xef:
-		need, r = 2, rune(b&0x0f)
-		if b == 0xe0 {
-			lo = 0xa0
-		} else if b == 0xed {
-			hi = 0x9f
-		}
-	case b >= 0xf0 && b <= 0xf4:
-		need, r = 3, rune(b&0x07)
-		if b == 0xf0 {
-			lo = 0x90
-		} else if b == 0xf4 {
-			hi = 0x8f
-		}
-	default:
-		return utf8.RuneError, 1
-	}
-	for i := 1; i <= need; i++ {
-		if i >= len(p) {
-			return 0, 0
-		}
-		if p[i] < lo || p[i] > hi {
-			return utf8.RuneError, i
-		}
-		r = r<<6 | rune(p[i]&0x3f)
-		lo, hi = 0x80, 0xbf
-	}
-	return r, need + 1
 }
 
 // ground handles the beginning of p in the ground state and returns how much
@@ -153,10 +92,7 @@ func (t *Terminal) ground(p []byte) int {
 		t.execute(b)
 		return 1
 	case b < 0x7f:
-		n := 1
-		for n < len(p) && p[n]-0x20 < 0x5f {
-			n++
-		}
+		n := printable(p)
 		t.printASCII(p[:n])
 		return n
 	case b == 0x7f:
@@ -171,6 +107,25 @@ func (t *Terminal) ground(p []byte) int {
 		t.step(r)
 	} else {
 		t.print(r)
+	}
+	return n
+}
+
+// printable is the length of the printable ASCII that p begins with.
+func printable(p []byte) int {
+	n := 0
+	for ; n+8 <= len(p); n += 8 {
+		const ones, tops = 0x0101010101010101, 0x8080808080808080
+		x := binary.LittleEndian.Uint64(p[n:])
+		// The top bit of a byte is set in x from 0x80 on, in x+1 from 0x7f on,
+		// and in x-0x20 below 0x20. A carry only ever leaves a byte that is
+		// not printable.
+		if (x|x+ones|(x-0x20*ones))&tops != 0 {
+			break
+		}
+	}
+	for n < len(p) && p[n]-0x20 < 0x5f {
+		n++
 	}
 	return n
 }
@@ -374,16 +329,6 @@ func (t *Terminal) keepRaw(b byte) {
 
 func (t *Terminal) ignoreCSI() { t.enter(csiIgnore, 0x1b, '[', '0', '<') }
 
-// ignoreString skips the rest of a string. Of an OSC it keeps that BEL ends
-// it.
-func (t *Terminal) ignoreString() {
-	if t.parser.raw[1] == ']' {
-		t.enter(ignoredString, 0x1b, ']', 'x')
-		return
-	}
-	t.enter(ignoredString, 0x1b, 'X')
-}
-
 // parameter keeps a digit or separator.
 func (t *Terminal) parameter(r rune, next state) {
 	p := &t.parser.params
@@ -446,70 +391,5 @@ func (t *Terminal) stepDCS(r rune) {
 		t.collect(r, dcsParam)
 	default:
 		t.ignoreString()
-	}
-}
-
-// payloadRun takes a run of plain characters of a string.
-func (t *Terminal) payloadRun(p []byte) int {
-	n := 0
-	for n < len(p) && p[n]-0x20 < 0x5f {
-		n++
-	}
-	ps := &t.parser
-	if ps.state == ignoredString || n == 0 {
-		return n
-	}
-	if len(ps.payload)+n > maxString {
-		t.ignoreString()
-		return n
-	}
-	ps.payload = append(ps.payload, p[:n]...)
-	t.checkOSC()
-	return n
-}
-
-func (t *Terminal) put(r rune) {
-	ps := &t.parser
-	if len(ps.payload)+utf8.UTFMax > maxString {
-		t.ignoreString()
-		return
-	}
-	ps.payload = utf8.AppendRune(ps.payload, r)
-	t.checkOSC()
-}
-
-// checkOSC skips the rest of an OSC that does not begin with a number.
-func (t *Terminal) checkOSC() {
-	ps := &t.parser
-	if ps.state != oscString {
-		return
-	}
-	for i, b := range ps.payload {
-		if b == ';' && i > 0 {
-			return
-		}
-		if b < '0' || b > '9' || i > 8 {
-			t.ignoreString()
-			return
-		}
-	}
-}
-
-// endString ends an OSC or DCS if the parser is in one, and runs it if it is
-// whole.
-func (t *Terminal) endString(whole bool) {
-	ps := &t.parser
-	if ps.state < dcsPassthrough {
-		return
-	}
-	t.forgetJoin()
-	if !whole {
-		return
-	}
-	switch ps.state {
-	case oscString:
-		t.dispatchOSC(ps.payload)
-	case dcsPassthrough:
-		dcsTable[ps.collect](t, ps.payload)
 	}
 }

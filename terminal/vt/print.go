@@ -46,11 +46,9 @@ func (t *Terminal) printASCII(p []byte) {
 		}
 		n := min(len(p), limit-t.x)
 		cells := t.line().span(t.x, n, t.cols, c)
-		for i, b := range p[:n] {
-			c.ch = uint32(b)
-			cells[i] = c
+		for i, b := range p[:len(cells)] {
+			cells[i] = cell{ch: uint32(b), ext: c.ext, attr: c.attr}
 		}
-		c.ch = 0
 		p = p[n:]
 		t.x += n
 		t.markFull(limit)
