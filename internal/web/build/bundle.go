@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// bundle builds the client under root (internal/web) and returns the files of
+// the build, keyed by slash path. The result depends on the sources alone.
+func bundle(root string) (map[string][]byte, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	if err := bundleAssets(root, files); err != nil {
+		return nil, err
+	}
+	if err := addStatic(root, files); err != nil {
+		return nil, err
+	}
+	if files["licenses.txt"], err = licences(filepath.Join(root, "vendored")); err != nil {
+		return nil, err
+	}
+	return files, nil
+}
+
+// bundleAssets compiles src/main.tsx and everything that it imports.
+func bundleAssets(root string, files map[string][]byte) error {
+	result := api.Build(api.BuildOptions{
+		AbsWorkingDir:     root,
+		EntryPoints:       []string{"src/main.tsx"},
+		EntryNames:        "assets/[name]-[hash]",
+		AssetNames:        "assets/[name]-[hash]",
+		Outdir:            "dist",
+		NodePaths:         []string{filepath.Join(root, "vendored")},
+		Bundle:            true,
+		Format:            api.FormatESModule,
+		Target:            api.ES2022,
+		Charset:           api.CharsetUTF8,
+		LegalComments:     api.LegalCommentsNone, // they are in licenses.txt, whole
+		JSX:               api.JSXAutomatic,
+		JSXImportSource:   "preact",
+		MinifySyntax:      true,
+		MinifyWhitespace:  true,
+		MinifyIdentifiers: true,
+		TsconfigRaw:       "{}",
+	})
+	if len(result.Errors) > 0 {
+		return errors.New(strings.Join(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}), ""))
+	}
+	for _, file := range result.OutputFiles {
+		name, err := filepath.Rel(filepath.Join(root, "dist"), file.Path)
+		if err != nil {
+			return err
+		}
+		files[filepath.ToSlash(name)] = file.Contents
+	}
+	return nil
+}
+
+// addStatic adds the files of static. In index.html the names of the entry
+// script and its style sheet replace {{script}} and {{style}}.
+func addStatic(root string, files map[string][]byte) error {
+	script, style := "", ""
+	for name := range files {
+		switch path.Ext(name) {
+		case ".js":
+			script = "/" + name
+		case ".css":
+			style = "/" + name
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(root, "static"))
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		content, err := os.ReadFile(filepath.Join(root, "static", entry.Name()))
+		if err != nil {
+			return err
+		}
+		if entry.Name() == "index.html" {
+			page := strings.NewReplacer("{{script}}", script, "{{style}}", style).Replace(string(content))
+			content = []byte(page)
+		}
+		files[entry.Name()] = content
+	}
+	return nil
+}
+
+// vendoredPackage is one entry of vendored/vendored.json.
+type vendoredPackage struct {
+	Name    string            `json:"name"`
+	Version string            `json:"version"`
+	Licence string            `json:"licence"`
+	Files   map[string]string `json:"files"` // path: SHA-256
+}
+
+func readManifest(vendored string) ([]vendoredPackage, error) {
+	content, err := os.ReadFile(filepath.Join(vendored, "vendored.json"))
+	if err != nil {
+		return nil, err
+	}
+	var packages []vendoredPackage
+	if err := json.Unmarshal(content, &packages); err != nil {
+		return nil, fmt.Errorf("read vendored.json: %w", err)
+	}
+	return packages, nil
+}
+
+// licences returns the licence texts of all vendored packages.
+func licences(vendored string) ([]byte, error) {
+	packages, err := readManifest(vendored)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	b.WriteString("The web client contains these libraries.\n")
+	for _, p := range packages {
+		found := false
+		for name := range p.Files {
+			if !strings.HasPrefix(path.Base(name), "LICENSE") {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(vendored, p.Name, name))
+			if err != nil {
+				return nil, err
+			}
+			found = true
+			fmt.Fprintf(&b, "\n%s\n%s %s (%s)\n\n%s\n", strings.Repeat("-", 72), p.Name, p.Version, p.Licence,
+				strings.TrimSpace(string(text)))
+		}
+		if !found {
+			return nil, fmt.Errorf("vendored package %s has no licence file", p.Name)
+		}
+	}
+	return []byte(b.String()), nil
+}

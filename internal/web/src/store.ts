@@ -1,0 +1,158 @@
+// What the server has told us, and what the user looks at. One plain store:
+// components read it through useStore and call the functions below.
+
+import { useEffect, useReducer } from 'preact/hooks'
+import * as api from './api'
+import type { Session, Stage, Workspace } from './api'
+
+/** How the event stream stands; "login" means that the server wants a login link. */
+export type Link = 'connecting' | 'live' | 'reconnecting' | 'login'
+
+export interface Toast {
+  id: number
+  kind: 'info' | 'error'
+  text: string
+}
+
+interface State {
+  link: Link
+  loaded: boolean
+  version: string
+  workspaces: Map<string, Workspace>
+  sessions: Map<string, Session>
+  toasts: Toast[]
+}
+
+export const state: State = {
+  link: 'connecting',
+  loaded: false,
+  version: '',
+  workspaces: new Map(),
+  sessions: new Map(),
+  toasts: [],
+}
+
+const listeners = new Set<() => void>()
+let scheduled = false
+
+/** Draws everything that reads the store again, once a task. */
+export function changed(): void {
+  if (scheduled) return
+  scheduled = true
+  queueMicrotask(() => {
+    scheduled = false
+    for (const listener of listeners) listener()
+  })
+}
+
+export function useStore(): State {
+  const [, redraw] = useReducer((n: number) => n + 1, 0)
+  useEffect(() => {
+    const listener = () => redraw(undefined as never)
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }, [])
+  return state
+}
+
+export function setLink(link: Link): void {
+  if (state.link === link) return
+  state.link = link
+  changed()
+}
+
+/** Replaces everything by the server's lists. */
+export async function resync(): Promise<void> {
+  const [workspaces, sessions] = await Promise.all([api.listWorkspaces(), api.listSessions()])
+  state.workspaces = new Map(workspaces.map((w) => [w.id, withKnownStages(w)]))
+  state.sessions = new Map(sessions.map((s) => [s.id, s]))
+  state.loaded = true
+  changed()
+  if (!state.version) {
+    state.version = (await api.getVersion()).version ?? ''
+    changed()
+  }
+}
+
+/** Lists come without stages; those that were seen stay. */
+function withKnownStages(w: Workspace): Workspace {
+  return w.stages ? w : { ...w, stages: state.workspaces.get(w.id)?.stages }
+}
+
+export function putWorkspace(w: Workspace): void {
+  state.workspaces.set(w.id, withKnownStages(w))
+  for (const s of w.sessions ?? []) state.sessions.set(s.id, s)
+  changed()
+}
+
+export function putStage(workspaceID: string, stage: Stage): void {
+  const w = state.workspaces.get(workspaceID)
+  if (!w) return
+  const stages = (w.stages ?? []).filter((s) => s.name !== stage.name)
+  state.workspaces.set(workspaceID, { ...w, stages: [...stages, stage] })
+  changed()
+}
+
+export function removeWorkspace(id: string): void {
+  state.workspaces.delete(id)
+  for (const s of state.sessions.values()) if (s.workspace_id === id) state.sessions.delete(s.id)
+  changed()
+}
+
+export function putSession(s: Session): void {
+  state.sessions.set(s.id, s)
+  changed()
+}
+
+export function removeSession(id: string): void {
+  state.sessions.delete(id)
+  changed()
+}
+
+let lastToast = 0
+
+export function toast(kind: Toast['kind'], text: string): void {
+  const id = ++lastToast
+  state.toasts = [...state.toasts.slice(-3), { id, kind, text }]
+  changed()
+  window.setTimeout(() => dismissToast(id), kind === 'error' ? 9000 : 4000)
+}
+
+export function dismissToast(id: number): void {
+  state.toasts = state.toasts.filter((t) => t.id !== id)
+  changed()
+}
+
+/** Shows why something failed; a missing login shows the login page instead. */
+export function report(error: unknown): void {
+  if (error instanceof api.Problem && error.status === 401) return setLink('login')
+  toast('error', error instanceof Error ? error.message : String(error))
+}
+
+export function sessionsOf(workspaceID: string): Session[] {
+  return [...state.sessions.values()]
+    .filter((s) => s.workspace_id === workspaceID)
+    .sort((a, b) => a.created_at.localeCompare(b.created_at))
+}
+
+export const isLive = (s: Session) => s.state === 'running' || s.state === 'starting' || s.state === 'stopping'
+
+/** Workspaces by repository; those without one stand under "Directories". */
+export function grouped(): { title: string; path: string; workspaces: Workspace[] }[] {
+  const groups = new Map<string, Workspace[]>()
+  for (const w of state.workspaces.values()) {
+    const key = w.repository ?? ''
+    groups.set(key, [...(groups.get(key) ?? []), w])
+  }
+  return [...groups]
+    .map(([path, workspaces]) => ({
+      title: path ? baseName(path) : 'Directories',
+      path,
+      workspaces: workspaces.sort((a, b) => a.name.localeCompare(b.name)),
+    }))
+    .sort((a, b) => Number(a.path === '') - Number(b.path === '') || a.title.localeCompare(b.title))
+}
+
+export function baseName(path: string): string {
+  return path.replace(/\/+$/, '').split('/').pop() || path
+}

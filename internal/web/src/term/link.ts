@@ -1,0 +1,260 @@
+// One session's WebSocket. It joins, comes back after a cut from the offset
+// that it has, and hands over bytes in order; it knows nothing of xterm.js.
+//
+// A keystroke passes sendInput here on its way to the program; what the
+// program prints passes onOutput on its way to the screen.
+
+import { API } from '../api'
+import type { Exit, Size, Writer } from '../api'
+
+/** How this viewer stands to its session. None of these but "exited" says anything of the program. */
+export type Standing =
+  | { is: 'detached' }
+  | { is: 'connecting' }
+  | { is: 'attached' }
+  | { is: 'watching'; writer?: Writer }
+  | { is: 'disconnected'; retryAt: number }
+  | { is: 'busy'; writer?: Writer; message: string }
+  | { is: 'displaced'; writer?: Writer; reason: string }
+  | { is: 'refused'; code: string; message: string }
+  | { is: 'exited'; exit: Exit }
+
+export interface Hello {
+  offset: number
+  head: number
+  size: Size
+  title?: string
+  writer?: Writer
+}
+
+export interface TerminalEvent {
+  kind: 'title' | 'bell' | 'notification' | 'directory' | 'writer' | 'size'
+  text?: string
+  size?: Size
+  writer?: Writer
+}
+
+type ServerMessage =
+  | ({ type: 'hello' } & Hello)
+  | { type: 'snapshot'; offset: number }
+  | ({ type: 'event' } & TerminalEvent)
+  | { type: 'detached'; reason: string; writer?: Writer }
+  | { type: 'error'; code: string; message: string; writer?: Writer }
+  | ({ type: 'exit' } & Exit)
+  | { type: 'pong' }
+
+export interface LinkOwner {
+  size(): Size
+  /** The session as of hello; resumed says that the bytes go on where the last ones ended. */
+  onHello(hello: Hello, resumed: boolean): void
+  onOutput(bytes: Uint8Array, offset: number): void
+  onSnapshot(bytes: Uint8Array, offset: number): void
+  onEvent(event: TerminalEvent): void
+  onStanding(standing: Standing): void
+}
+
+const chunkBytes = 64 * 1024 // of a paste, per message
+const sendAhead = 1024 * 1024 // handed to the browser at most, the rest waits here
+const ackEvery = 32 * 1024 // well under the 256 KiB that may run ahead
+const pingEvery = 15_000
+const silentAfter = 45_000
+const backoffFirst = 200
+const backoffMost = 8_000
+
+/** Refusals that trying again does not cure. */
+const finalCodes = new Set([
+  'not-found', 'unauthorized', 'forbidden', 'bad-request', 'bad-host', 'bad-origin', 'unsupported', 'ended',
+])
+
+export class Link {
+  standing: Standing = { is: 'detached' }
+  /** The offset after the last byte that arrived, or undefined before the first. */
+  private received?: number
+  private acked = 0
+  private drawn = 0
+  private ackTimer?: number
+  private socket?: WebSocket
+  private watch = false
+  private awaitsSnapshot?: number
+  private failures = 0
+  private retryTimer?: number
+  private pulse?: number
+  private lastHeard = 0
+  private outgoing: Uint8Array[] = []
+  private drainTimer?: number
+
+  constructor(private readonly session: string, private readonly owner: LinkOwner) {}
+
+  /** Joins, or comes back from the offset that it has. */
+  connect(how: { watch?: boolean; takeover?: boolean } = {}): void {
+    this.drop()
+    if (how.watch !== undefined) this.watch = how.watch
+    if (this.standing.is !== 'disconnected') this.setStanding({ is: 'connecting' })
+    const socket = new WebSocket(this.address(how.takeover ?? false))
+    socket.binaryType = 'arraybuffer'
+    socket.onmessage = (message) => this.onMessage(message.data as ArrayBuffer | string)
+    socket.onclose = () => this.onClose()
+    this.socket = socket
+    this.lastHeard = Date.now()
+    this.pulse = window.setInterval(() => this.checkPulse(), pingEvery)
+  }
+
+  /** Whether this viewer joins as a watcher. */
+  get watching(): boolean {
+    return this.watch
+  }
+
+  /** Leaves; the session does not notice. */
+  detach(): void {
+    this.drop()
+    if (this.standing.is !== 'exited') this.setStanding({ is: 'detached' })
+  }
+
+  /** Tries now what would be tried later. */
+  retryNow(): void {
+    if (this.standing.is === 'disconnected') this.connect()
+  }
+
+  /** key -> WebSocket. What is typed while nobody is attached is dropped, never kept for later. */
+  sendInput(bytes: Uint8Array): void {
+    if (this.standing.is !== 'attached') return
+    for (let at = 0; at < bytes.length; at += chunkBytes) {
+      this.outgoing.push(bytes.subarray(at, at + chunkBytes))
+    }
+    this.drain()
+  }
+
+  sendResize(size: Size): void {
+    if (this.standing.is === 'attached') this.send({ type: 'resize', cols: size.cols, rows: size.rows })
+  }
+
+  /** Reports what is drawn: at once when much is, else soon. */
+  ack(offset: number): void {
+    this.drawn = offset
+    if (this.drawn - this.acked >= ackEvery) return this.flushAck()
+    this.ackTimer ??= window.setTimeout(() => this.flushAck(), 50)
+  }
+
+  private flushAck(): void {
+    window.clearTimeout(this.ackTimer)
+    this.ackTimer = undefined
+    if (this.drawn <= this.acked || this.socket?.readyState !== WebSocket.OPEN) return
+    this.acked = this.drawn
+    this.send({ type: 'ack', offset: this.drawn })
+  }
+
+  private address(takeover: boolean): string {
+    const size = this.owner.size()
+    const query = new URLSearchParams({ mode: this.watch ? 'watch' : 'attach' })
+    query.set('cols', String(size.cols))
+    query.set('rows', String(size.rows))
+    if (this.received !== undefined) query.set('from', String(this.received))
+    if (takeover) query.set('takeover', '1')
+    const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
+    return `${scheme}://${location.host}${API}/sessions/${this.session}/terminal?${query}`
+  }
+
+  private send(message: object): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message))
+  }
+
+  private drain(): void {
+    window.clearTimeout(this.drainTimer)
+    const socket = this.socket
+    if (socket?.readyState !== WebSocket.OPEN) return
+    while (this.outgoing.length > 0 && socket.bufferedAmount < sendAhead) {
+      socket.send(this.outgoing.shift() as Uint8Array<ArrayBuffer>)
+    }
+    // A WebSocket has no event for this.
+    if (this.outgoing.length > 0) this.drainTimer = window.setTimeout(() => this.drain(), 20)
+  }
+
+  private onMessage(data: ArrayBuffer | string): void {
+    this.lastHeard = Date.now()
+    if (typeof data === 'string') return this.onText(JSON.parse(data) as ServerMessage)
+    const bytes = new Uint8Array(data)
+    if (this.awaitsSnapshot !== undefined) {
+      const offset = this.awaitsSnapshot
+      this.awaitsSnapshot = undefined
+      this.received = this.acked = this.drawn = offset
+      return this.owner.onSnapshot(bytes, offset)
+    }
+    const offset = this.received ?? 0
+    this.received = offset + bytes.length
+    this.owner.onOutput(bytes, offset)
+  }
+
+  private onText(m: ServerMessage): void {
+    switch (m.type) {
+      case 'hello':
+        return this.onHello(m)
+      case 'snapshot':
+        this.awaitsSnapshot = m.offset
+        return
+      case 'event':
+        if (m.kind === 'writer' && this.standing.is === 'watching') this.setStanding({ is: 'watching', writer: m.writer })
+        return this.owner.onEvent(m)
+      case 'exit':
+        this.drop()
+        return this.setStanding({ is: 'exited', exit: m })
+      case 'detached':
+        this.drop()
+        if (m.reason === 'stop') return this.scheduleRetry() // the server stops, not the session
+        return this.setStanding({ is: 'displaced', writer: m.writer, reason: m.reason })
+      case 'error':
+        return this.onError(m.code, m.message, m.writer)
+    }
+  }
+
+  private onHello(hello: Hello): void {
+    const resumed = this.received === hello.offset
+    this.received = this.acked = this.drawn = hello.offset
+    this.failures = 0
+    this.owner.onHello(hello, resumed)
+    this.setStanding(this.watch ? { is: 'watching', writer: hello.writer } : { is: 'attached' })
+  }
+
+  private onError(code: string, message: string, writer?: Writer): void {
+    this.drop()
+    if (code === 'writer-busy') return this.setStanding({ is: 'busy', writer, message })
+    if (code === 'trimmed') this.received = undefined // the next one begins with a snapshot
+    if (finalCodes.has(code)) return this.setStanding({ is: 'refused', code, message })
+    this.scheduleRetry()
+  }
+
+  private onClose(): void {
+    this.drop()
+    this.scheduleRetry()
+  }
+
+  /** Exponential backoff with jitter; nothing else of the page waits for it. */
+  private scheduleRetry(): void {
+    const delay = Math.min(backoffFirst * 2 ** this.failures++, backoffMost) * (0.5 + Math.random() / 2)
+    this.setStanding({ is: 'disconnected', retryAt: Date.now() + delay })
+    this.retryTimer = window.setTimeout(() => this.connect(), delay)
+  }
+
+  private checkPulse(): void {
+    if (Date.now() - this.lastHeard > silentAfter) return this.onClose()
+    this.send({ type: 'ping' })
+  }
+
+  private drop(): void {
+    window.clearTimeout(this.retryTimer)
+    window.clearTimeout(this.ackTimer)
+    window.clearTimeout(this.drainTimer)
+    window.clearInterval(this.pulse)
+    this.ackTimer = undefined
+    this.awaitsSnapshot = undefined
+    this.outgoing = []
+    if (!this.socket) return
+    this.socket.onmessage = this.socket.onclose = null
+    this.socket.close()
+    this.socket = undefined
+  }
+
+  private setStanding(standing: Standing): void {
+    this.standing = standing
+    this.owner.onStanding(standing)
+  }
+}

@@ -1,0 +1,182 @@
+import { useEffect, useState } from 'preact/hooks'
+import { go, place } from '../nav'
+import { isDark, onPrefs, prefs } from '../prefs'
+import { dismissToast, isLive, sessionsOf, state, useStore } from '../store'
+import { isAppKey } from '../term/view'
+import { DeleteWorkspace } from './delete-workspace'
+import { Close, Logo, Menu, Plus } from './icons'
+import { NewWorkspace } from './new-workspace'
+import { hide, overlay, show } from './overlay'
+import { Palette } from './palette'
+import { NewSession, StopSession } from './session-dialogs'
+import { Sidebar } from './sidebar'
+import { WorkspacePage } from './workspace'
+
+export function App() {
+  const { link, loaded } = useStore()
+  const [drawer, setDrawer] = useState(false)
+  useTheme()
+  useKeys()
+  usePageTitle()
+  if (link === 'login') return <Login />
+  if (!loaded) return <div class="empty whole" role="status"><i class="spinner" /><p class="hint">Connecting to the server…</p></div>
+  return (
+    <div class={drawer ? 'app drawer-open' : 'app'}>
+      <Sidebar onNavigate={() => setDrawer(false)} />
+      {drawer && <div class="scrim" onClick={() => setDrawer(false)} />}
+      <Page onMenu={() => setDrawer(true)} />
+      <OpenDialog />
+      <Toasts />
+    </div>
+  )
+}
+
+function Page({ onMenu }: { onMenu: () => void }) {
+  const { workspace: name, session } = place()
+  const workspace = [...state.workspaces.values()].find((w) => w.name === name)
+  if (workspace) return <WorkspacePage key={workspace.id} workspace={workspace} session={session} onMenu={onMenu} />
+  return (
+    <main class="workspace">
+      <header class="bar only-phone">
+        <button class="quiet square" aria-label="Show workspaces" onClick={onMenu}><Menu /></button>
+        <h1>middleman</h1>
+      </header>
+      {name ? <NotThere name={name} /> : state.workspaces.size > 0 ? <Overview /> : <Welcome />}
+    </main>
+  )
+}
+
+function NotThere({ name }: { name: string }) {
+  return (
+    <div class="empty">
+      <h2>No workspace {name}</h2>
+      <p>It was deleted, or never was.</p>
+      <button class="quiet outlined" onClick={() => go({})}>All workspaces</button>
+    </div>
+  )
+}
+
+function Welcome() {
+  return (
+    <div class="empty">
+      <Logo />
+      <h2>Terminals that outlive everything but their own program</h2>
+      <p>A workspace is a directory of its own, such as a git worktree, with sessions in it. Close this page, restart the
+        server: what runs there does not notice.</p>
+      <button class="primary" onClick={() => show({ is: 'new-workspace' })}><Plus />New workspace</button>
+      <p class="hint">or, in any git repository: <code>middleman new NAME</code></p>
+    </div>
+  )
+}
+
+function Overview() {
+  const all = [...state.workspaces.values()].sort((a, b) => b.created_at.localeCompare(a.created_at))
+  return (
+    <div class="overview">
+      <header>
+        <h2>Workspaces</h2>
+        <button class="primary" onClick={() => show({ is: 'new-workspace' })}><Plus />New workspace</button>
+      </header>
+      <div class="cards">
+        {all.map((w) => {
+          const sessions = sessionsOf(w.id)
+          const live = sessions.filter(isLive)
+          return (
+            <button key={w.id} class="card-link" onClick={() => go({ workspace: w.name })}>
+              <strong>{w.name}</strong>
+              <span class="hint">{w.branch ?? w.path}</span>
+              <span class="card-state"><i class={`dot ${live.length ? 'live' : 'done'}`} />
+                {live.length ? live.map((s) => s.title || s.name).join(', ') : 'Nothing running'}</span>
+            </button>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+function Login() {
+  return (
+    <div class="empty whole">
+      <Logo />
+      <h2>Log in with a link</h2>
+      <p>On the machine that runs the server, this opens a page that is logged in:</p>
+      <pre class="command">middleman open</pre>
+      <p class="hint">Each link works once. The server prints one when it starts, too.</p>
+      <button class="quiet outlined" onClick={() => location.reload()}>Try again</button>
+    </div>
+  )
+}
+
+function OpenDialog() {
+  switch (overlay?.is) {
+    case 'new-workspace':
+      return <NewWorkspace directory={overlay.directory} onClose={hide} />
+    case 'delete-workspace':
+      return <DeleteWorkspace workspace={overlay.workspace} onClose={hide} />
+    case 'new-session':
+      return <NewSession workspace={overlay.workspace} onClose={hide} />
+    case 'stop-session':
+      return <StopSession session={overlay.session} onClose={hide} />
+    case 'palette':
+      return <Palette onClose={hide} />
+  }
+  return null
+}
+
+function Toasts() {
+  return (
+    <div class="toasts" aria-live="polite">
+      {state.toasts.map((t) => (
+        <div key={t.id} class={`toast ${t.kind}`} role={t.kind === 'error' ? 'alert' : 'status'}>
+          <span>{t.text}</span>
+          <button class="quiet square small" aria-label="Dismiss" onClick={() => dismissToast(t.id)}><Close /></button>
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function useTheme(): void {
+  const [, redraw] = useState(prefs)
+  const apply = () => {
+    document.documentElement.dataset.theme = isDark() ? 'dark' : 'light'
+    redraw({ ...prefs })
+  }
+  useEffect(() => {
+    apply()
+    return onPrefs(apply)
+  }, [])
+}
+
+function useKeys(): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const inTerminal = (event.target as Element).closest?.('.terminal')
+      const palette = event.code === 'KeyK' && (isAppKey(event) || (event.ctrlKey && !event.shiftKey && !inTerminal))
+      const step = event.ctrlKey && event.shiftKey ? { BracketLeft: -1, BracketRight: 1 }[event.code] : undefined
+      if (palette) show(overlay?.is === 'palette' ? undefined : { is: 'palette' })
+      else if (step) moveTab(step)
+      else return
+      event.preventDefault()
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
+}
+
+function moveTab(step: number): void {
+  const at = place()
+  const workspace = [...state.workspaces.values()].find((w) => w.name === at.workspace)
+  if (!workspace) return
+  const sessions = sessionsOf(workspace.id)
+  const now = Math.max(sessions.findIndex((s) => s.name === at.session), 0)
+  const next = sessions[(now + step + sessions.length) % sessions.length]
+  if (next) go({ workspace: workspace.name, session: next.name })
+}
+
+function usePageTitle(): void {
+  const { workspace, session } = place()
+  const s = [...state.sessions.values()].find((x) => x.workspace_name === workspace && (!session || x.name === session))
+  document.title = [s?.title, workspace, 'middleman'].filter(Boolean).join(' · ')
+}

@@ -1,0 +1,100 @@
+import { useState } from 'preact/hooks'
+import * as api from '../api'
+import type { Mode } from '../api'
+import { go } from '../nav'
+import { prefs, rememberDirectory } from '../prefs'
+import { putWorkspace, putSession, state } from '../store'
+import { toArgv } from '../words'
+import { Dialog, Field } from './dialog'
+
+const modes: { mode: Mode; title: string; text: string }[] = [
+  { mode: 'worktree', title: 'Worktree', text: 'A git worktree on a branch of its own' },
+  { mode: 'directory', title: 'Directory', text: 'An empty directory, made for it' },
+  { mode: 'in-place', title: 'In place', text: 'Your directory as it is, never deleted' },
+]
+
+/** Paths to offer: remembered ones, and those of known workspaces. */
+function suggestions(): string[] {
+  const known = [...state.workspaces.values()].flatMap((w) => w.repository ?? (w.mode === 'in-place' ? w.root : []))
+  return [...new Set([...prefs.directories, ...known])]
+}
+
+export function NewWorkspace({ directory: given, onClose }: { directory?: string; onClose: () => void }) {
+  const paths = suggestions()
+  const [mode, setMode] = useState<Mode>('worktree')
+  const [directory, setDirectory] = useState(given ?? paths[0] ?? '')
+  const [name, setName] = useState('')
+  const [base, setBase] = useState('')
+  const [command, setCommand] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState('')
+  const needsDirectory = mode !== 'directory'
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    setBusy(true)
+    setError('')
+    try {
+      const made = await api.createWorkspace({
+        mode,
+        name: name.trim() || undefined,
+        directory: needsDirectory ? directory.trim() : undefined,
+        base: (mode === 'worktree' && base.trim()) || undefined,
+        session: command.trim() ? { command: toArgv(command.trim()) } : {},
+      })
+      if (needsDirectory) rememberDirectory(directory.trim())
+      putWorkspace(made.workspace)
+      if (made.session) putSession(made.session)
+      go({ workspace: made.workspace.name })
+      onClose()
+    } catch (problem) {
+      setError((problem as Error).message)
+      setBusy(false)
+    }
+  }
+
+  return (
+    <Dialog title="New workspace" onClose={onClose}>
+      <form onSubmit={submit}>
+        <div class="choices" role="radiogroup" aria-label="Kind of workspace">
+          {modes.map((m) => (
+            <label key={m.mode} class={mode === m.mode ? 'choice chosen' : 'choice'}>
+              <input type="radio" name="mode" checked={mode === m.mode} onChange={() => setMode(m.mode)} />
+              <strong>{m.title}</strong>
+              <span>{m.text}</span>
+            </label>
+          ))}
+        </div>
+        {needsDirectory && (
+          <Field label={mode === 'worktree' ? 'Repository' : 'Directory'}
+            hint={mode === 'worktree' ? 'A path in the repository; a sub-directory opens the terminal there.' : undefined}>
+            <input class="mono" name="directory" list="known-directories" required placeholder="/home/me/project"
+              value={directory} onInput={(e) => setDirectory(e.currentTarget.value)} autocomplete="off" spellcheck={false} />
+            <datalist id="known-directories">{paths.map((p) => <option key={p} value={p} />)}</datalist>
+          </Field>
+        )}
+        <div class="pair">
+          <Field label="Name">
+            <input name="name" placeholder="chosen for you" value={name} autocomplete="off" spellcheck={false}
+              autofocus={directory !== ''} onInput={(e) => setName(e.currentTarget.value)} />
+          </Field>
+          {mode === 'worktree' && (
+            <Field label="Base">
+              <input name="base" class="mono" placeholder="HEAD" value={base} autocomplete="off" spellcheck={false}
+                onInput={(e) => setBase(e.currentTarget.value)} />
+            </Field>
+          )}
+        </div>
+        <Field label="Command">
+          <input name="command" class="mono" placeholder="your shell" value={command} autocomplete="off" spellcheck={false}
+            onInput={(e) => setCommand(e.currentTarget.value)} />
+        </Field>
+        {error && <p class="problem" role="alert">{error}</p>}
+        <footer>
+          <button type="button" class="quiet" onClick={onClose}>Cancel</button>
+          <button type="submit" class="primary" disabled={busy}>{busy ? 'Creating…' : 'Create workspace'}</button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,20 @@
+// The one dialog that may be open.
+
+import type { Session, Workspace } from '../api'
+import { changed } from '../store'
+
+export type Overlay =
+  | { is: 'new-workspace'; directory?: string }
+  | { is: 'delete-workspace'; workspace: Workspace }
+  | { is: 'new-session'; workspace: Workspace }
+  | { is: 'stop-session'; session: Session }
+  | { is: 'palette' }
+
+export let overlay: Overlay | undefined
+
+export function show(next: Overlay | undefined): void {
+  overlay = next
+  changed()
+}
+
+export const hide = () => show(undefined)

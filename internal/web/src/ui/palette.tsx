@@ -1,0 +1,99 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { go, place } from '../nav'
+import { prefs, setPrefs } from '../prefs'
+import { report, sessionsOf, state } from '../store'
+import { stateWords } from '../words'
+import { Dialog } from './dialog'
+import { show } from './overlay'
+import { openSession } from './session-dialogs'
+import { logOut } from './sidebar'
+
+interface Entry {
+  title: string
+  detail: string
+  run: () => void
+}
+
+function entries(): Entry[] {
+  const all: Entry[] = []
+  const current = [...state.workspaces.values()].find((w) => w.name === place().workspace)
+  for (const w of state.workspaces.values()) {
+    all.push({ title: w.name, detail: w.branch ?? w.path, run: () => go({ workspace: w.name }) })
+    for (const s of sessionsOf(w.id)) {
+      all.push({
+        title: `${w.name} / ${s.name}`,
+        detail: s.title || stateWords(s),
+        run: () => go({ workspace: w.name, session: s.name }),
+      })
+    }
+  }
+  all.push({ title: 'New workspace…', detail: 'Action', run: () => show({ is: 'new-workspace' }) })
+  if (current) {
+    all.push(
+      { title: 'New shell', detail: `in ${current.name}`, run: () => void openSession(current, '').catch(report) },
+      { title: 'New session…', detail: `in ${current.name}`, run: () => show({ is: 'new-session', workspace: current }) },
+      { title: 'Delete workspace…', detail: current.name, run: () => show({ is: 'delete-workspace', workspace: current }) },
+    )
+  }
+  all.push(
+    { title: 'Theme: system', detail: 'Setting', run: () => setPrefs({ theme: 'system' }) },
+    { title: 'Theme: dark', detail: 'Setting', run: () => setPrefs({ theme: 'dark' }) },
+    { title: 'Theme: light', detail: 'Setting', run: () => setPrefs({ theme: 'light' }) },
+    { title: 'Larger text', detail: `${prefs.fontSize} px`, run: () => setPrefs({ fontSize: Math.min(prefs.fontSize + 1, 28) }) },
+    { title: 'Smaller text', detail: `${prefs.fontSize} px`, run: () => setPrefs({ fontSize: Math.max(prefs.fontSize - 1, 8) }) },
+    {
+      title: prefs.copyOnSelect ? 'Do not copy on select' : 'Copy on select',
+      detail: 'Setting',
+      run: () => setPrefs({ copyOnSelect: !prefs.copyOnSelect }),
+    },
+    { title: 'Log out', detail: 'this browser', run: logOut },
+  )
+  return all
+}
+
+/** Entries that hold every word of the query, those that begin with it first. */
+function search(query: string): Entry[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+  const rank = (e: Entry) => Number(!e.title.toLowerCase().startsWith(words[0] ?? ''))
+  return entries()
+    .filter((e) => words.every((word) => `${e.title} ${e.detail}`.toLowerCase().includes(word)))
+    .sort((a, b) => rank(a) - rank(b))
+}
+
+export function Palette({ onClose }: { onClose: () => void }) {
+  const [query, setQuery] = useState('')
+  const [at, setAt] = useState(0)
+  const list = useRef<HTMLUListElement>(null)
+  const found = search(query)
+  const chosen = Math.min(at, found.length - 1)
+  useEffect(() => list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' }))
+  const run = (entry?: Entry) => {
+    if (!entry) return
+    onClose()
+    entry.run()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step) setAt((chosen + step + found.length) % found.length)
+    else if (event.key === 'Enter') run(found[chosen])
+    else return
+    event.preventDefault()
+  }
+  return (
+    <Dialog title="Jump to a workspace, session or action" class="palette" bare onClose={onClose}>
+      <input autofocus type="text" role="combobox" aria-expanded="true" aria-controls="palette-list"
+        aria-activedescendant={`palette-${chosen}`} aria-label="Jump to" placeholder="Workspace, session or action"
+        value={query} autocomplete="off" spellcheck={false} onKeyDown={onKeyDown}
+        onInput={(e) => { setQuery(e.currentTarget.value); setAt(0) }} />
+      <ul id="palette-list" role="listbox" aria-label="Results" ref={list}>
+        {found.map((entry, i) => (
+          <li key={entry.title + entry.detail} id={`palette-${i}`} role="option" aria-selected={i === chosen}
+            onPointerMove={() => setAt(i)} onClick={() => run(entry)}>
+            <span>{entry.title}</span><span class="hint">{entry.detail}</span>
+          </li>
+        ))}
+        {found.length === 0 && <li class="hint">Nothing found</li>}
+      </ul>
+    </Dialog>
+  )
+}

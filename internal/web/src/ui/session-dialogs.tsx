@@ -1,0 +1,94 @@
+import { useState } from 'preact/hooks'
+import * as api from '../api'
+import type { Session, Workspace } from '../api'
+import { go } from '../nav'
+import { isLive, putSession, removeSession, report } from '../store'
+import { toArgv } from '../words'
+import { forgetView } from '../term/views'
+import { Dialog, Field } from './dialog'
+import { show } from './overlay'
+
+/** Starts a session and shows it; no command means the user's shell. */
+export async function openSession(workspace: Workspace, command: string, name = ''): Promise<void> {
+  const session = await api.startSession(workspace.id, {
+    name: name || undefined,
+    command: command ? toArgv(command) : undefined,
+  })
+  putSession(session)
+  go({ workspace: workspace.name, session: session.name })
+}
+
+/** An ended session leaves the list; a running one is asked about first. */
+export function closeSession(session: Session): void {
+  if (isLive(session)) return show({ is: 'stop-session', session })
+  api.deleteSession(session.id).then(() => {
+    forgetView(session.id)
+    removeSession(session.id)
+  }, report)
+}
+
+export function NewSession({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
+  const [command, setCommand] = useState('')
+  const [name, setName] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState('')
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    setBusy(true)
+    try {
+      await openSession(workspace, command.trim(), name.trim())
+      onClose()
+    } catch (problem) {
+      setError((problem as Error).message)
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog title={`New session in ${workspace.name}`} onClose={onClose}>
+      <form onSubmit={submit}>
+        <Field label="Command" hint="Runs in the workspace’s directory. Empty starts your shell.">
+          <input name="command" class="mono" autofocus placeholder="your shell" value={command} autocomplete="off"
+            spellcheck={false} onInput={(e) => setCommand(e.currentTarget.value)} />
+        </Field>
+        <Field label="Name">
+          <input name="name" placeholder="chosen for you" value={name} autocomplete="off" spellcheck={false}
+            onInput={(e) => setName(e.currentTarget.value)} />
+        </Field>
+        {error && <p class="problem" role="alert">{error}</p>}
+        <footer>
+          <button type="button" class="quiet" onClick={onClose}>Cancel</button>
+          <button type="submit" class="primary" disabled={busy}>{busy ? 'Starting…' : 'Start session'}</button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}
+
+export function StopSession({ session, onClose }: { session: Session; onClose: () => void }) {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState('')
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    setBusy(true)
+    try {
+      await api.deleteSession(session.id)
+      onClose()
+    } catch (problem) {
+      setError((problem as Error).message)
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog title={`Stop ${session.name}?`} onClose={onClose}>
+      <form onSubmit={submit}>
+        <p class="lead">Its program and everything that it started are ended. The last screen and the exit stay.</p>
+        <p class="hint">Closing this page instead leaves it running.</p>
+        {error && <p class="problem" role="alert">{error}</p>}
+        <footer>
+          <button type="button" class="quiet" onClick={onClose}>Keep running</button>
+          <button type="submit" class="danger" autofocus disabled={busy}>{busy ? 'Stopping…' : 'Stop session'}</button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}

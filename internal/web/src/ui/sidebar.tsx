@@ -1,0 +1,105 @@
+import * as api from '../api'
+import type { Workspace } from '../api'
+import { go, pathOf, place } from '../nav'
+import { prefs, setPrefs } from '../prefs'
+import { grouped, isLive, report, sessionsOf, useStore } from '../store'
+import type { Link } from '../store'
+import { paletteKeys, plural, tone } from '../words'
+import { show } from './overlay'
+import { Auto, Branch, Logo, Moon, Plus, Search, Sun } from './icons'
+
+export function Sidebar({ onNavigate }: { onNavigate: () => void }) {
+  const { link, version } = useStore()
+  const groups = grouped()
+  return (
+    <aside class="sidebar" aria-label="Workspaces">
+      <header class="brand">
+        <a href="/" onClick={(e) => { e.preventDefault(); go({}); onNavigate() }} aria-label="middleman, all workspaces">
+          <Logo /><span>middleman</span>
+        </a>
+        <button class="quiet square" aria-label="New workspace" title="New workspace" onClick={() => show({ is: 'new-workspace' })}><Plus /></button>
+      </header>
+      <button class="jump" onClick={() => show({ is: 'palette' })}>
+        <Search /><span>Jump to…</span><kbd>{paletteKeys}</kbd>
+      </button>
+      <nav>
+        {groups.map((group) => (
+          <section key={group.path} class="group">
+            <h2 title={group.path || undefined}>
+              <span>{group.title}</span>
+              {group.path && (
+                <button class="quiet square small" aria-label={`New workspace of ${group.title}`} title={`New workspace of ${group.title}`}
+                  onClick={() => show({ is: 'new-workspace', directory: group.path })}><Plus /></button>
+              )}
+            </h2>
+            <ul>{group.workspaces.map((w) => <Item key={w.id} workspace={w} onNavigate={onNavigate} />)}</ul>
+          </section>
+        ))}
+        {groups.length === 0 && <p class="none">No workspaces yet</p>}
+      </nav>
+      <footer class="foot">
+        <LinkState link={link} />
+        <span class="version" title="Version of the server">{version}</span>
+        <ThemeButton />
+      </footer>
+    </aside>
+  )
+}
+
+function Item({ workspace: w, onNavigate }: { workspace: Workspace; onNavigate: () => void }) {
+  const current = place().workspace === w.name
+  const sessions = sessionsOf(w.id)
+  const live = sessions.filter(isLive).length
+  return (
+    <li>
+      <a class="item" href={pathOf({ workspace: w.name })} aria-current={current ? 'page' : undefined}
+        onClick={(e) => { e.preventDefault(); go({ workspace: w.name }); onNavigate() }}>
+        <i class={`dot ${workspaceTone(w)}`} />
+        <span class="item-text">
+          <span class="item-name">{w.name}</span>
+          <span class="item-sub">{subtitle(w)}</span>
+        </span>
+        {live > 0 && <span class="count" title={plural(live, 'live session')}>{live}</span>}
+      </a>
+    </li>
+  )
+}
+
+function workspaceTone(w: Workspace): string {
+  if (w.state === 'creating' || w.state === 'deleting') return 'busy'
+  if (w.state === 'failed') return 'bad'
+  const tones = sessionsOf(w.id).map(tone)
+  return ['live', 'busy', 'unknown', 'bad'].find((t) => tones.includes(t)) ?? 'done'
+}
+
+function subtitle(w: Workspace) {
+  if (w.state === 'creating') return 'Creating…'
+  if (w.state === 'deleting') return 'Deleting…'
+  if (w.state === 'failed') return 'Creation failed'
+  return w.branch ? <><Branch />{w.branch}</> : w.path
+}
+
+const linkWords: Record<Link, string> = {
+  live: 'Connected', connecting: 'Connecting…', reconnecting: 'Reconnecting…', login: 'Not logged in',
+}
+
+function LinkState({ link }: { link: Link }) {
+  return (
+    <span class="link" role="status">
+      <i class={`dot ${link === 'live' ? 'live' : 'busy'}`} />{linkWords[link]}
+    </span>
+  )
+}
+
+function ThemeButton() {
+  const next = { system: 'dark', dark: 'light', light: 'system' } as const
+  const icon = { system: <Auto />, dark: <Moon />, light: <Sun /> }[prefs.theme]
+  return (
+    <button class="quiet square" title={`Theme: ${prefs.theme}`} aria-label={`Theme: ${prefs.theme}. Change to ${next[prefs.theme]}`}
+      onClick={() => setPrefs({ theme: next[prefs.theme] })}>{icon}</button>
+  )
+}
+
+export function logOut(): void {
+  api.logout().then(() => location.assign('/'), report)
+}

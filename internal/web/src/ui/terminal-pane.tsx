@@ -1,0 +1,149 @@
+import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
+import type { Session } from '../api'
+import { whenLive } from '../events'
+import type { Standing } from '../term/link'
+import type { TerminalView } from '../term/view'
+import { viewOf } from '../term/views'
+import { exitWords, stateWords, writerWords } from '../words'
+import { Close, Down, Up } from './icons'
+import { KeyRow } from './key-row'
+import { closeSession } from './session-dialogs'
+
+/** The terminal of one session, with what has to be said about it. */
+export function TerminalPane({ session }: { session: Session }) {
+  const host = useRef<HTMLDivElement>(null)
+  const [, redraw] = useReducer((n: number) => n + 1, 0)
+  const [searching, setSearching] = useState(false)
+  const view = viewOf(session.id)
+
+  useEffect(() => {
+    view.onChange = () => redraw(undefined as never)
+    view.show(host.current!)
+    view.focus()
+    const stop = whenLive(() => view.link.retryNow())
+    const retry = () => document.visibilityState === 'visible' && view.link.retryNow()
+    window.addEventListener('online', retry)
+    document.addEventListener('visibilitychange', retry)
+    return () => {
+      stop()
+      window.removeEventListener('online', retry)
+      document.removeEventListener('visibilitychange', retry)
+      view.onChange = () => {}
+      view.hide()
+    }
+  }, [session.id])
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey && event.shiftKey && event.code === 'KeyF')) return
+      event.preventDefault()
+      setSearching(true)
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
+
+  const standing = view.link.standing
+  return (
+    <section class="pane" role="tabpanel" aria-label={`Terminal of ${session.name}`}>
+      <div class={`screen ${view.link.watching ? 'watching' : ''}`} ref={host} data-standing={standing.is} />
+      {searching && <SearchBar view={view} onClose={() => { setSearching(false); view.focus() }} />}
+      <Notice session={session} view={view} standing={standing} />
+      <KeyRow view={view} />
+    </section>
+  )
+}
+
+function Notice({ session, view, standing }: { session: Session; view: TerminalView; standing: Standing }) {
+  switch (standing.is) {
+    case 'disconnected':
+      return <Banner tone="unknown" spin>Disconnected from the server; the program keeps running. Reconnecting…
+        <button class="quiet outlined" onClick={() => view.link.retryNow()}>Now</button></Banner>
+    case 'watching':
+      return <Banner tone="busy">Watching{standing.writer ? `; ${writerWords(standing.writer)} types here` : ''}
+        <button class="quiet outlined" onClick={() => takeOver(view)}>Take over</button></Banner>
+    case 'refused':
+      return <Banner tone="bad">{standing.message || stateWords(session)}
+        <button class="quiet outlined" onClick={() => view.link.connect()}>Try again</button></Banner>
+    case 'exited':
+      return <Banner tone={standing.exit.code === 0 ? 'done' : 'bad'}><span class="exit">{exitWords(standing.exit)}</span>
+        <button class="quiet outlined" onClick={() => closeSession(session)}>Remove</button></Banner>
+    case 'busy':
+      return <Choice view={view} title="Somebody else is typing here"
+        text={`This session is attached by ${writerWords(standing.writer)}.`} take="Take over" />
+    case 'displaced':
+      return <Choice view={view} title={standing.reason === 'takeover' ? 'Taken over' : 'Detached'}
+        text={standing.reason === 'takeover'
+          ? `${capital(writerWords(standing.writer ?? session.writer))} has this session now. The program did not notice.`
+          : 'The server ended this connection by its policy. The program did not notice.'} take="Take it back" />
+  }
+  if (view.lagging) return <Banner tone="unknown">Lagging: output was faster than this connection, so it skipped to the present screen.</Banner>
+  if (view.progress !== undefined) return <div class="progress" role="progressbar" aria-valuenow={view.progress}><i style={{ width: `${view.progress}%` }} /></div>
+  return null
+}
+
+function takeOver(view: TerminalView): void {
+  view.link.connect({ watch: false, takeover: true })
+  view.focus()
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+function Banner({ tone, spin, children }: { tone: string; spin?: boolean; children: preact.ComponentChildren }) {
+  return <div class="banner" role="status">{spin ? <i class="spinner" /> : <i class={`dot ${tone}`} />}{children}</div>
+}
+
+function Choice({ view, title, text, take }: { view: TerminalView; title: string; text: string; take: string }) {
+  const first = useRef<HTMLButtonElement>(null)
+  useEffect(() => first.current?.focus(), [])
+  return (
+    <div class="cover">
+      <div class="card" role="alertdialog" aria-label={title}>
+        <h2>{title}</h2>
+        <p>{text}</p>
+        <div class="card-actions">
+          <button class="quiet outlined" ref={first} onClick={() => { view.link.connect({ watch: true }); view.focus() }}>Watch</button>
+          <button class="primary" onClick={() => takeOver(view)}>{take}</button>
+        </div>
+      </div>
+    </div>
+  )
+}
+
+const matchColours = {
+  decorations: {
+    matchBackground: '#5a4d1e', activeMatchBackground: '#c28f1d',
+    matchOverviewRuler: '#a58424', activeMatchColorOverviewRuler: '#f0b429',
+  },
+}
+
+function SearchBar({ view, onClose }: { view: TerminalView; onClose: () => void }) {
+  const [query, setQuery] = useState('')
+  const [found, setFound] = useState('')
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    input.current?.focus()
+    const results = view.search.onDidChangeResults(({ resultIndex, resultCount }) =>
+      setFound(resultCount === 0 ? 'none' : `${resultIndex + 1} of ${resultCount}`))
+    return () => {
+      results.dispose()
+      view.search.clearDecorations()
+    }
+  }, [])
+  const next = (text: string, incremental = false) => view.search.findNext(text, { ...matchColours, incremental })
+  const previous = () => view.search.findPrevious(query, matchColours)
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') onClose()
+    if (event.key === 'Enter') event.shiftKey ? previous() : next(query)
+  }
+  return (
+    <div class="search" role="search">
+      <input ref={input} aria-label="Search the terminal" placeholder="Search" value={query} spellcheck={false}
+        onKeyDown={onKeyDown} onInput={(e) => { setQuery(e.currentTarget.value); next(e.currentTarget.value, true) }} />
+      <span class="hint" role="status">{query && found}</span>
+      <button class="quiet square small" aria-label="Previous match" onClick={previous}><Up /></button>
+      <button class="quiet square small" aria-label="Next match" onClick={() => next(query)}><Down /></button>
+      <button class="quiet square small" aria-label="Close search" onClick={onClose}><Close /></button>
+    </div>
+  )
+}

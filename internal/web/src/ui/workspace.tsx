@@ -1,0 +1,133 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import * as api from '../api'
+import type { Session, Workspace } from '../api'
+import { go, pathOf } from '../nav'
+import { isLive, putWorkspace, report, sessionsOf, toast } from '../store'
+import { copy } from '../term/view'
+import { seconds, stateWords, tone } from '../words'
+import { Branch, Check, Close, Copy, Down, Menu, Plus, Stop, Trash } from './icons'
+import { show } from './overlay'
+import { closeSession, openSession } from './session-dialogs'
+import { TerminalPane } from './terminal-pane'
+
+interface Props {
+  workspace: Workspace
+  /** Name of the session to show; the first live one otherwise. */
+  session?: string
+  onMenu: () => void
+}
+
+export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
+  const sessions = sessionsOf(workspace.id)
+  const session = sessions.find((s) => s.name === wanted) ?? sessions.find(isLive) ?? sessions[0]
+  useFullRecord(workspace)
+  return (
+    <main class="workspace">
+      <header class="bar">
+        <button class="quiet square only-phone" aria-label="Show workspaces" onClick={onMenu}><Menu /></button>
+        <h1>{workspace.name}</h1>
+        {workspace.branch && (
+          <button class="chip" title="Copy the branch’s name" onClick={() => void copied(workspace.branch!)}>
+            <Branch /><span>{workspace.branch}</span>
+          </button>
+        )}
+        <button class="chip path" title="Copy the path" onClick={() => void copied(workspace.path)}>
+          <span>{workspace.path}</span><Copy />
+        </button>
+        <span class="grow" />
+        <button class="quiet square" aria-label="Delete workspace" title="Delete workspace"
+          onClick={() => show({ is: 'delete-workspace', workspace })}><Trash /></button>
+      </header>
+      {workspace.state === 'ready' && <Tabs workspace={workspace} sessions={sessions} current={session} />}
+      <Content workspace={workspace} session={session} />
+    </main>
+  )
+}
+
+function Content({ workspace, session }: { workspace: Workspace; session?: Session }) {
+  if (workspace.state !== 'ready') return <Creation workspace={workspace} />
+  if (session) return <TerminalPane key={session.id} session={session} />
+  return (
+    <div class="empty">
+      <h2>No sessions</h2>
+      <p>A session is one program on one terminal. It keeps running when this page is closed.</p>
+      <button class="primary" onClick={() => void openSession(workspace, '').catch(report)}><Plus />New shell</button>
+    </div>
+  )
+}
+
+/** The list has no stages: they are asked for while something is under way. */
+function useFullRecord(workspace: Workspace): void {
+  const wanted = workspace.state !== 'ready' && !workspace.stages
+  useEffect(() => {
+    if (wanted) void api.getWorkspace(workspace.id).then(putWorkspace, report)
+  }, [workspace.id, wanted])
+}
+
+async function copied(text: string): Promise<void> {
+  toast('info', (await copy(text)) ? `Copied ${text}` : text)
+}
+
+function Creation({ workspace: w }: { workspace: Workspace }) {
+  const [, tick] = useState(0)
+  const moving = w.state !== 'failed'
+  useEffect(() => {
+    if (!moving) return
+    const timer = window.setInterval(() => tick((n) => n + 1), 100)
+    return () => window.clearInterval(timer)
+  }, [moving])
+  const title = { creating: 'Creating', failed: 'Could not create', deleting: 'Deleting', ready: '' }[w.state]
+  return (
+    <div class="empty creation" aria-live="polite">
+      <h2>{title} {w.name}</h2>
+      <ol class="stages">
+        {(w.stages ?? []).map((stage) => (
+          <li key={stage.name} class={stage.state}>
+            <span class="mark">{stage.state === 'done' ? <Check /> : stage.state === 'failed' ? <Close /> : <i class="spinner" />}</span>
+            <span class="stage-name">{stage.name}</span>
+            <span class="hint">{stage.detail}</span>
+            <time>{seconds(stage.started_at, stage.finished_at)}</time>
+          </li>
+        ))}
+      </ol>
+      {w.error && <p class="problem" role="alert">{w.error}</p>}
+      {w.state === 'failed' && (
+        <button class="quiet outlined" onClick={() => show({ is: 'delete-workspace', workspace: w })}>Remove it</button>
+      )}
+    </div>
+  )
+}
+
+function Tabs({ workspace, sessions, current }: { workspace: Workspace; sessions: Session[]; current?: Session }) {
+  const list = useRef<HTMLDivElement>(null)
+  useEffect(() => list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current?.id])
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (!step || !current) return
+    const next = sessions[(sessions.indexOf(current) + step + sessions.length) % sessions.length]
+    go({ workspace: workspace.name, session: next.name })
+    event.preventDefault()
+  }
+  return (
+    <div class="tabs">
+      <div class="tablist" role="tablist" aria-label="Sessions" ref={list} onKeyDown={move}>
+        {sessions.map((s) => (
+          <div key={s.id} class="tab" role="presentation">
+            <a role="tab" aria-selected={s.id === current?.id} tabIndex={s.id === current?.id ? 0 : -1}
+              href={pathOf({ workspace: workspace.name, session: s.name })} title={`${s.name} · ${stateWords(s)}`}
+              onClick={(e) => { e.preventDefault(); go({ workspace: workspace.name, session: s.name }) }}>
+              <i class={`dot ${tone(s)}`} /><span>{s.title || s.name}</span>
+            </a>
+            <button class="quiet square small" onClick={() => closeSession(s)}
+              aria-label={isLive(s) ? `Stop ${s.name}` : `Remove ${s.name}`} title={isLive(s) ? 'Stop…' : 'Remove from the list'}>
+              {isLive(s) ? <Stop /> : <Close />}
+            </button>
+          </div>
+        ))}
+      </div>
+      <button class="quiet square" aria-label="New shell" title="New shell" onClick={() => void openSession(workspace, '').catch(report)}><Plus /></button>
+      <button class="quiet square slim" aria-label="New session with a command" title="New session with a command…"
+        onClick={() => show({ is: 'new-session', workspace })}><Down /></button>
+    </div>
+  )
+}
