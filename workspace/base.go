@@ -85,10 +85,11 @@ func (m *Manager) checkedBase() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("resolve base directory: %w", err)
 	}
-	for dir := resolved; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+	canonical := filepath.Join(resolved, rest)
+	for dir := filepath.Dir(canonical); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if err := checkAncestor(dir); err != nil {
 			return "", err
 		}
 	}
-	return filepath.Join(resolved, rest), nil
+	return canonical, nil
 }

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -27,9 +28,12 @@ func checkOwned(dir string) error {
 }
 
 // checkAncestor refuses a directory above the base in which anybody could
-// replace what is below it.
+// replace what is below it. One that is still to be made will be ours.
 func checkAncestor(dir string) error {
 	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", dir, err)
 	}

@@ -2,23 +2,128 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
 )
 
+// undoTime bounds the way back from a creation that failed.
+const undoTime = 30 * time.Second
+
+// createWorktree fills in w. The base is checked before git runs at all; the
+// branch, the directory and git's entry are made in that order, each
+// exclusively, so that what is undone on an error is what was made here.
 func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Workspace, report Progress) error {
-	return fmt.Errorf("mode worktree: %w", errors.ErrUnsupported)
+	base, err := m.openBase()
+	if err != nil {
+		return err
+	}
+	defer base.Close()
+	w.Root = filepath.Join(base.Name(), r.ID)
+	var repo repository
+	err = report.stage("resolve", func() error {
+		if repo, err = discover(ctx, r.Directory); err != nil {
+			return err
+		}
+		w.Repository, w.GitDir = repo.main, repo.here.commonDir
+		w.Base, w.BaseCommit, err = repo.start(ctx, r.Base)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return report.stage("add", func() error {
+		if err := m.add(ctx, base, r, w); err != nil {
+			return err
+		}
+		w.Subdir = subdirOf(w.Root, repo.here.workTree, r.Directory)
+		return nil
+	})
 }
 
-// Inspect says what deleting w would destroy. An error means that this could
-// not be found out, and must be read as "do not delete".
-func (m *Manager) Inspect(ctx context.Context, w Workspace) (Loss, error) {
-	return Loss{}, fmt.Errorf("inspect %s: %w", w.Name, errors.ErrUnsupported)
+// add makes branch, directory and worktree, or nothing.
+func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Workspace) (err error) {
+	repo := whole(w.GitDir)
+	var undo []func(context.Context) error
+	defer func() {
+		if err != nil {
+			err = unwind(ctx, undo, err)
+		}
+	}()
+	if w.Branch, err = m.claimBranch(ctx, repo, r, w.BaseCommit); err != nil {
+		return err
+	}
+	undo = append(undo, func(ctx context.Context) error {
+		_, err := dropBranch(ctx, repo, w.Branch, w.BaseCommit)
+		return err
+	})
+	if err := base.Mkdir(r.ID, 0o700); err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	undo = append(undo,
+		func(ctx context.Context) error { return removeEntry(ctx, w.GitDir, w.Root) },
+		func(context.Context) error { return removeAll(base, r.ID) }, // before the entry
+	)
+	made, err := base.Lstat(r.ID)
+	if err != nil {
+		return err
+	}
+	_, err = repo.alter("worktree", "add", "--quiet", "--lock", "--reason", "middleman workspace "+r.ID,
+		"--", w.Root, w.Branch).run(ctx)
+	if err != nil {
+		return err
+	}
+	return checkPlace(w.Root, made)
 }
 
-// Delete deletes w. Unless discard is true it refuses with a *WorkError where
-// work would be lost, and with an error wrapping ErrUnknown where that cannot
-// be found out. A directory that is gone already deletes too.
-func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progress Progress) (Loss, error) {
-	return Loss{}, fmt.Errorf("delete %s: %w", w.Name, errors.ErrUnsupported)
+// unwind undoes, last first, also where ctx has ended.
+func unwind(ctx context.Context, undo []func(context.Context) error, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	for i := len(undo) - 1; i >= 0; i-- {
+		if err := undo[i](ctx); err != nil {
+			return fmt.Errorf("%w (and not all could be undone: %w)", cause, err)
+		}
+	}
+	return cause
+}
+
+// checkPlace makes sure that git filled the very directory that we made: that
+// the base was not replaced while git ran.
+func checkPlace(root string, made fs.FileInfo) error {
+	now, err := os.Lstat(root)
+	if err != nil {
+		return fmt.Errorf("look at new worktree: %w", err)
+	}
+	if !os.SameFile(made, now) {
+		return fmt.Errorf("%s was replaced while git filled it: %w", root, ErrEscapes)
+	}
+	return nil
+}
+
+// subdirOf is where below top the user stands in dir, as far as the new
+// worktree has that directory too. A link that leads out of it has not.
+func subdirOf(root, top, dir string) string {
+	canonical, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	subdir, err := filepath.Rel(top, canonical)
+	if err != nil || !filepath.IsLocal(subdir) {
+		return ""
+	}
+	tree, err := os.OpenRoot(root)
+	if err != nil {
+		return ""
+	}
+	defer tree.Close()
+	for subdir != "." {
+		if info, err := tree.Stat(subdir); err == nil && info.IsDir() {
+			return subdir
+		}
+		subdir = filepath.Dir(subdir)
+	}
+	return ""
 }

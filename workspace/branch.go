@@ -1,0 +1,118 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+const (
+	maxSuffix = 100 // names tried for one branch: fix, fix-2 ... fix-100
+	maxBranch = 200 // bytes; a part of a branch's name is a file's
+)
+
+// claimBranch makes the branch of a new workspace at commit. git arbitrates:
+// it makes a branch for one of any number of racers, and for the others
+// the next name is tried. A branch that was asked for by name is not replaced
+// by another.
+func (m *Manager) claimBranch(ctx context.Context, repo place, r CreateRequest, commit string) (string, error) {
+	if r.Branch != "" {
+		if err := checkBranch(ctx, repo, r.Branch); err != nil {
+			return "", err
+		}
+		if made, err := makeBranch(ctx, repo, r.ID, r.Branch, commit); err != nil || made {
+			return r.Branch, err
+		}
+		return "", fmt.Errorf("branch %s: %w", r.Branch, ErrBranchTaken)
+	}
+	first := m.prefix + "/" + r.Name
+	if err := checkBranch(ctx, repo, first); err != nil {
+		return "", err
+	}
+	for n := 1; n <= maxSuffix; n++ {
+		branch := first
+		if n > 1 {
+			branch = fmt.Sprintf("%s-%d", first, n)
+		}
+		if made, err := makeBranch(ctx, repo, r.ID, branch, commit); err != nil || made {
+			return branch, err
+		}
+	}
+	return "", fmt.Errorf("branch %s and %d more with a number: %w", first, maxSuffix-1, ErrBranchTaken)
+}
+
+// checkBranch refuses what git does not take for a branch's name.
+func checkBranch(ctx context.Context, repo place, branch string) error {
+	if len(branch) > maxBranch || strings.HasPrefix(branch, "-") || strings.ContainsRune(branch, 0) {
+		return fmt.Errorf("branch %s: %w", printable(branch[:min(len(branch), 100)]), ErrBadName)
+	}
+	// It expands @{-1} and the like, to another name.
+	if out, err := repo.look("check-ref-format", "--branch", branch).line(ctx); err != nil && exitCode(err) < 0 {
+		return err
+	} else if err != nil || out != branch {
+		return fmt.Errorf("branch %s: %w", printable(branch), ErrBadName)
+	}
+	return nil
+}
+
+// makeBranch makes branch at commit, unless there is one of that name or
+// below it.
+func makeBranch(ctx context.Context, repo place, id, branch, commit string) (bool, error) {
+	const tries = 3 // a racer may have held the name and given it up again
+	ref := "refs/heads/" + branch
+	var err error
+	for range tries {
+		// The empty old value says that there must be none. It is over in no
+		// time, and cut short it would leave open whose branch this is: so it
+		// is not cancelled.
+		_, err = repo.alter("update-ref", "--no-deref", "-m", "middleman: workspace "+id, ref, commit, "").run(context.WithoutCancel(ctx))
+		if err == nil {
+			return true, nil
+		}
+		found, lookErr := repo.look("for-each-ref", "--count=1", "--format=%(refname)", ref).line(ctx)
+		if lookErr != nil {
+			return false, lookErr
+		}
+		if found != "" {
+			return false, nil
+		}
+	}
+	return false, err
+}
+
+// dropBranch deletes branch if it is still at tip, and says whether it was.
+// A branch that is gone already counts as deleted.
+func dropBranch(ctx context.Context, repo place, branch, tip string) (bool, error) {
+	ref := "refs/heads/" + branch
+	_, err := repo.alter("update-ref", "--no-deref", "-d", ref, tip).run(ctx)
+	if err != nil {
+		now, lookErr := readRef(ctx, repo, ref)
+		if lookErr != nil || now == tip {
+			return false, err
+		}
+		if now != "" {
+			return false, nil // somebody moved it: it holds what nobody has looked at
+		}
+	}
+	// The upstream of a branch that is gone would be taken for that of the
+	// next one of its name. Most branches have none, which is an error to git.
+	_, _ = repo.alter("config", "--local", "--remove-section", "branch."+branch).run(ctx)
+	return true, nil
+}
+
+// readRef is the object that the ref of exactly that name points at, or "".
+func readRef(ctx context.Context, repo place, ref string) (string, error) {
+	out, err := repo.look("for-each-ref", "--format=%(objectname) %(refname)", ref).line(ctx)
+	for line := range strings.Lines(out) {
+		if object, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); name == ref {
+			return object, err
+		}
+	}
+	return "", err
+}
+
+// ownsBranch reports whether the branch of w is ours to delete: it is below
+// our prefix. A name that the user chose is the user's.
+func (m *Manager) ownsBranch(w Workspace) bool {
+	return strings.HasPrefix(w.Branch, m.prefix+"/")
+}

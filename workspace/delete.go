@@ -1,0 +1,184 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A directory on its way out has one of these names in the base, in turn. A
+// delete that was interrupted goes on from there.
+func movedName(id string) string { return ".deleting-" + id } // out of reach, to be looked at once more
+func trashName(id string) string { return ".trash-" + id }    // free to go
+
+// Delete deletes w and returns what was lost with it. It looks first, and
+// unless discard is true it refuses with a *WorkError where work would be
+// lost, and with an error wrapping ErrUnknown where that cannot be found out;
+// nothing is changed then. The directory is moved out of reach and looked at
+// again before anything is deleted. A directory that is gone already, or a
+// delete that was interrupted, deletes to the end. An in-place workspace loses
+// nothing: its directory is the user's. No program may run in w any more.
+//
+// The branch goes with the workspace if it is below our prefix, checked out
+// nowhere else, and where the look saw it; else it stays.
+func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progress Progress) (Loss, error) {
+	if w.Mode == ModeInPlace {
+		return Loss{}, nil
+	}
+	base, err := m.openHolding(w)
+	if err != nil {
+		return Loss{}, fmt.Errorf("delete workspace %s: %w", w.Name, err)
+	}
+	defer base.Close()
+	d := &deletion{m: m, w: w, base: base, discard: discard, report: progress.orSilent()}
+	err = d.run(ctx)
+	if _, refused := errors.AsType[*WorkError](err); err != nil && !refused {
+		err = fmt.Errorf("delete workspace %s: %w", w.Name, err)
+	}
+	return d.seen.loss, err
+}
+
+// deletion is one run of Delete.
+type deletion struct {
+	m       *Manager
+	w       Workspace
+	base    *os.Root
+	discard bool
+	report  Progress
+	seen    sight
+}
+
+func (d *deletion) run(ctx context.Context) error {
+	dir := ""
+	err := d.report.stage("look", func() (err error) {
+		if dir, err = whereIs(d.base, d.w); err != nil {
+			return err
+		}
+		return d.look(ctx, dir)
+	})
+	if err != nil {
+		return err
+	}
+	if dir != "" {
+		if err := d.report.stage("move", func() error { return d.move(ctx, dir) }); err != nil {
+			return err
+		}
+	}
+	if d.w.Mode == ModeWorktree {
+		if err := d.report.stage("forget", func() error { return d.forget(ctx) }); err != nil {
+			return err
+		}
+	}
+	if err := d.report.stage("remove", func() error { return removeAll(d.base, trashName(d.w.ID)) }); err != nil {
+		return err
+	}
+	if d.seen.tip == "" {
+		return nil
+	}
+	return d.branch(ctx)
+}
+
+// look decides whether the delete may go on with the directory at dir.
+func (d *deletion) look(ctx context.Context, dir string) error {
+	seen, err := d.m.look(ctx, d.w, dir)
+	d.seen = seen
+	switch {
+	case d.discard && ctx.Err() == nil:
+		return nil
+	case err != nil && errors.Is(err, ErrMissing) && seen.loss.Empty():
+		return nil
+	case !seen.loss.Empty():
+		return &WorkError{Name: d.w.Name, Loss: seen.loss}
+	case err != nil && !errors.Is(err, ErrUnknown):
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return err
+}
+
+// move takes the directory out of reach, looks once more at what cannot
+// change by its path now, and puts it back if that is to be kept.
+func (d *deletion) move(ctx context.Context, dir string) error {
+	moved := movedName(d.w.ID)
+	if dir == d.w.Root {
+		if err := d.base.Rename(d.w.ID, moved); err != nil {
+			return fmt.Errorf("move directory away: %w", err)
+		}
+	}
+	if err := d.look(ctx, filepath.Join(d.base.Name(), moved)); err != nil {
+		if back := d.base.Rename(moved, d.w.ID); back != nil {
+			return fmt.Errorf("%w (it is now %s: %w)", err, filepath.Join(d.base.Name(), moved), back)
+		}
+		return err
+	}
+	// Of an earlier delete, which was interrupted.
+	if err := removeAll(d.base, trashName(d.w.ID)); err != nil {
+		return err
+	}
+	return d.base.Rename(moved, trashName(d.w.ID))
+}
+
+// forget removes git's entry. A repository that is gone has none, but that it
+// is gone is known only where its place is there to look at.
+func (d *deletion) forget(ctx context.Context) error {
+	err := removeEntry(ctx, d.w.GitDir, d.w.Root)
+	if d.discard && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// branch deletes the branch where the look saw it.
+func (d *deletion) branch(ctx context.Context) error {
+	return d.report.stage("branch", func() error {
+		gone, err := dropBranch(ctx, whole(d.w.GitDir), d.w.Branch, d.seen.tip)
+		if err == nil && !gone {
+			d.report.done("branch", "kept: it moved while the workspace was deleted")
+		}
+		return err
+	})
+}
+
+// whereIs is the directory of w at the moment: its own, or the one that an
+// interrupted delete moved it to, or "" where there is neither.
+func whereIs(base *os.Root, w Workspace) (string, error) {
+	for _, name := range []string{w.ID, movedName(w.ID)} {
+		info, err := base.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return "", fmt.Errorf("look at directory: %w", err)
+		case !info.IsDir():
+			return "", fmt.Errorf("%s is no directory any more: %w", filepath.Join(base.Name(), name), ErrUnknown)
+		}
+		return filepath.Join(base.Name(), name), nil
+	}
+	return "", nil
+}
+
+// removeAll deletes what is called name in base, if there is such, read-only
+// directories included (module caches are made of them).
+func removeAll(base *os.Root, name string) error {
+	err := base.RemoveAll(name)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	// Not base.FS: it refuses names that are not UTF-8.
+	err = filepath.WalkDir(filepath.Join(base.Name(), name), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		below, err := filepath.Rel(base.Name(), path)
+		if err != nil {
+			return err
+		}
+		return base.Chmod(below, 0o700)
+	})
+	if err != nil {
+		return fmt.Errorf("make %s writable: %w", name, err)
+	}
+	return base.RemoveAll(name)
+}

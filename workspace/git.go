@@ -1,0 +1,285 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	lookTime   = 2 * time.Minute  // for a git command that only looks
+	changeTime = 30 * time.Minute // for one that writes; a checkout may be large
+	stopTime   = 5 * time.Second  // from SIGTERM to SIGKILL
+	maxOutput  = 1 << 20          // of a command whose output is collected
+	maxRecord  = 64 << 10         // of one NUL-ended record
+)
+
+// pinned is the configuration that every git command runs with, so that
+// nothing of a repository runs with it. What stays possible are the smudge
+// filters that the user's own configuration defines; .gitattributes, which is
+// the repository's, can only name one.
+var pinned = []string{
+	"core.hooksPath=" + os.DevNull,
+	"core.fsmonitor=false",
+	"core.untrackedCache=false",
+	"core.ignoreStat=false", // or changed files would not be looked at
+	"core.pager=cat",
+	"submodule.recurse=false",
+	"safe.bareRepository=explicit",
+	"protocol.ext.allow=never",
+	"log.showSignature=false", // it runs gpg.program
+	"gc.auto=0",
+	"maintenance.auto=false",
+	"advice.detachedHead=false",
+}
+
+// kept are the GIT_ variables that reach git; the others would aim it
+// elsewhere than at what we name.
+var kept = []string{
+	"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH",
+	"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_SSH", "GIT_SSH_COMMAND",
+}
+
+// place is a repository, and maybe a checkout of it, that a git command is
+// aimed at without any discovery.
+type place struct {
+	gitDir    string // the checkout's own
+	commonDir string // the repository's; the same but in a linked worktree
+	workTree  string // "" for a command that needs none
+}
+
+func (p place) env() []string {
+	env := []string{"GIT_DIR=" + p.gitDir, "GIT_COMMON_DIR=" + p.commonDir}
+	if p.workTree != "" {
+		env = append(env, "GIT_WORK_TREE="+p.workTree)
+	}
+	return env
+}
+
+// command is one run of git.
+type command struct {
+	dir    string
+	env    []string          // beside the user's, see place
+	config map[string]string // beside pinned
+	args   []string
+	change bool                // it may write, and take long
+	each   func(record string) // takes the NUL-ended records; nil collects the output
+}
+
+// look is a command at p that only reads.
+func (p place) look(args ...string) command {
+	dir := p.workTree
+	if dir == "" {
+		dir = p.gitDir
+	}
+	return command{dir: dir, env: append(p.env(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1"), args: args}
+}
+
+// alter is a command at p that writes.
+func (p place) alter(args ...string) command {
+	return command{dir: p.gitDir, env: p.env(), args: args, change: true}
+}
+
+// GitError is a git command that failed.
+type GitError struct {
+	Args   []string
+	Dir    string
+	Code   int    // exit status, or -1
+	Stderr string // the line that says why
+	Err    error
+}
+
+// Error is one line.
+func (e *GitError) Error() string {
+	why := e.Stderr
+	if why == "" || e.Code < 0 {
+		why = strings.TrimSpace(why + " " + e.Err.Error())
+	}
+	return fmt.Sprintf("git %s in %s: %s", strings.Join(e.Args, " "), e.Dir, why)
+}
+
+// Unwrap gives the cause: an *exec.ExitError or a context's error.
+func (e *GitError) Unwrap() error { return e.Err }
+
+// exitCode is git's exit status where err is a GitError, else -1.
+func exitCode(err error) int {
+	if failed, ok := errors.AsType[*GitError](err); ok {
+		return failed.Code
+	}
+	return -1
+}
+
+// line runs c and returns its output without the last newline.
+func (c command) line(ctx context.Context) (string, error) {
+	out, err := c.run(ctx)
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// run runs c to its end, in a process group of its own. Where ctx ends first,
+// or the time is up, the whole group is stopped: git removes its lock files on
+// SIGTERM.
+func (c command) run(ctx context.Context) (string, error) {
+	limit := lookTime
+	if c.change {
+		limit = changeTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	args := []string{"--no-pager"}
+	for _, setting := range pinned {
+		args = append(args, "-c", setting)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(args, c.args...)...)
+	cmd.Dir = c.dir
+	cmd.Env = slices.Concat(userEnv(), c.env, configEnv(c.config))
+	ownGroup(cmd)
+	cmd.WaitDelay = stopTime
+	collected := &collector{}
+	records := &splitter{each: c.each}
+	cmd.Stdout = collected
+	if c.each != nil {
+		cmd.Stdout = records
+	}
+	stderr := &tail{}
+	cmd.Stderr = stderr
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		killGroup(cmd)
+		err = context.Cause(ctx)
+	}
+	if err == nil && len(records.rest) > 0 {
+		err = errors.New("output ends within a record")
+	}
+	if err != nil {
+		return "", &GitError{Args: c.args, Dir: c.dir, Code: codeOf(cmd, err), Stderr: stderr.reason(), Err: err}
+	}
+	return collected.String(), nil
+}
+
+// codeOf is the exit status, or -1 where err is not about one.
+func codeOf(cmd *exec.Cmd, err error) int {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
+		return cmd.ProcessState.ExitCode()
+	}
+	return -1
+}
+
+// userEnv is our environment without what would redirect git, and with
+// messages that can be read by a program.
+func userEnv() []string {
+	var env []string
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		if name != "LANGUAGE" && name != "LC_ALL" && (!strings.HasPrefix(name, "GIT_") || slices.Contains(kept, name)) {
+			env = append(env, pair)
+		}
+	}
+	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_EDITOR=:")
+}
+
+// configEnv is settings for git. A key can hold anything there, "=" too,
+// which it cannot after -c.
+func configEnv(settings map[string]string) []string {
+	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings))}
+	for key, value := range settings {
+		n := (len(env) - 1) / 2
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value))
+	}
+	return env
+}
+
+// collector keeps the output of a command that prints little.
+type collector struct{ bytes.Buffer }
+
+func (c *collector) Write(p []byte) (int, error) {
+	if c.Len()+len(p) > maxOutput {
+		return 0, fmt.Errorf("more than %d bytes of output", maxOutput)
+	}
+	return c.Buffer.Write(p)
+}
+
+// splitter hands on NUL-ended records.
+type splitter struct {
+	each func(record string)
+	rest []byte
+}
+
+func (s *splitter) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		head, tail, ended := bytes.Cut(rest, []byte{0})
+		if len(s.rest)+len(head) > maxRecord {
+			return 0, fmt.Errorf("a record of more than %d bytes", maxRecord)
+		}
+		s.rest = append(s.rest, head...)
+		if ended {
+			s.each(string(s.rest))
+			s.rest = s.rest[:0]
+		}
+		rest = tail
+	}
+	return len(p), nil
+}
+
+// tail keeps the end of what git says on standard error.
+type tail struct{ kept []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	const most = 8 << 10
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - most; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	return len(p), nil
+}
+
+// reason is the last line that git marked as one, else the last line.
+func (t *tail) reason() string {
+	var last, marked string
+	for line := range strings.Lines(string(t.kept)) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		last = line
+		for _, mark := range []string{"fatal: ", "error: "} {
+			if why, ok := strings.CutPrefix(line, mark); ok {
+				marked = why
+			}
+		}
+	}
+	if marked == "" {
+		marked = last
+	}
+	return printable(marked)
+}
+
+// printable is s itself where a terminal shows it as it is, else s quoted.
+func printable(s string) string {
+	for _, r := range s {
+		if !strconv.IsPrint(r) || r == '\uFFFD' {
+			return strconv.Quote(s)
+		}
+	}
+	if strings.HasPrefix(s, `"`) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// sameDir reports whether both paths name one directory.
+func sameDir(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	one, err1 := os.Stat(a)
+	two, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(one, two)
+}

@@ -1,0 +1,358 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxListed bounds each list of a Loss.
+const maxListed = 100
+
+// Inspect says what deleting w would destroy. Nothing of the repository runs
+// meanwhile and nothing is written. An error means that this could not be
+// found out and must be read as "do not delete"; it wraps ErrMissing where the
+// directory is gone, and Loss is then what git still knows.
+func (m *Manager) Inspect(ctx context.Context, w Workspace) (Loss, error) {
+	if w.Mode == ModeInPlace {
+		return Loss{}, nil
+	}
+	base, err := m.openHolding(w)
+	if err != nil {
+		return Loss{}, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
+	}
+	defer base.Close()
+	dir, err := whereIs(base, w)
+	if err != nil {
+		return Loss{}, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
+	}
+	seen, err := m.look(ctx, w, dir)
+	if err != nil {
+		return seen.loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
+	}
+	return seen.loss, nil
+}
+
+// openHolding opens the base directory that w must be in.
+func (m *Manager) openHolding(w Workspace) (*os.Root, error) {
+	if err := checkID(w.ID); err != nil {
+		return nil, err
+	}
+	base, err := m.openExistingBase()
+	if err != nil {
+		return nil, err
+	}
+	if w.Root != filepath.Join(base.Name(), w.ID) {
+		_ = base.Close()
+		return nil, fmt.Errorf("directory %s: not in %s: %w", printable(w.Root), base.Name(), ErrEscapes)
+	}
+	return base, nil
+}
+
+// sight is what a look at a workspace found.
+type sight struct {
+	loss Loss
+	// tip is where our branch was, or "" where a delete leaves the branch: it
+	// is gone, the user's, or checked out elsewhere.
+	tip string
+}
+
+// look inspects w, whose directory is now at dir, or nowhere if dir is "".
+func (m *Manager) look(ctx context.Context, w Workspace, dir string) (sight, error) {
+	switch {
+	case w.Mode == ModeDirectory && dir == "":
+		return sight{}, fmt.Errorf("%s: %w", w.Root, ErrMissing)
+	case w.Mode == ModeDirectory:
+		loss, err := lookAtFiles(dir)
+		return sight{loss: loss}, err
+	case w.Mode != ModeWorktree:
+		return sight{}, fmt.Errorf("mode %q: %w", w.Mode, ErrUnknown)
+	}
+	l := &looker{}
+	tip, err := m.lookAtRepository(ctx, l, w, dir)
+	if err == nil && dir == "" {
+		err = fmt.Errorf("%s: %w", w.Root, ErrMissing)
+	}
+	return sight{loss: l.loss, tip: tip}, err
+}
+
+// lookAtFiles lists the files of a directory that no git knows.
+func lookAtFiles(dir string) (Loss, error) {
+	l := &looker{}
+	err := l.walk(dir, "")
+	return l.loss, err
+}
+
+// walk adds every file below dir, whose path in the workspace is name. A
+// repository in it is one entry.
+func (l *looker) walk(dir, name string) error {
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && entry.Name() != ".git" {
+			return nil
+		}
+		below, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if l.add(&l.loss.Untracked, name+filepath.ToSlash(below)); l.loss.Truncated {
+			return fs.SkipAll
+		}
+		if entry.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list %s: %w: %w", dir, ErrUnknown, err)
+	}
+	return nil
+}
+
+// lookAtRepository looks at a worktree in the order: refs, files, history.
+func (m *Manager) lookAtRepository(ctx context.Context, l *looker, w Workspace, dir string) (tip string, err error) {
+	entry, err := findEntry(w.GitDir, w.Root)
+	if err != nil {
+		return "", err
+	}
+	if tip, err = m.ownTip(ctx, w); err != nil {
+		return "", err
+	}
+	at := place{gitDir: entry, commonDir: w.GitDir, workTree: dir}
+	switch {
+	case entry == "" && dir != "":
+		return tip, fmt.Errorf("%s: its repository %s has no worktree there: %w", w.Root, w.GitDir, ErrUnknown)
+	case entry == "":
+		at.gitDir = w.GitDir // only the branch is left to look at
+	case dir == "":
+		err = l.stagedFiles(ctx, at)
+	default:
+		if err = checkGitFile(dir, entry); err == nil {
+			err = l.files(ctx, at, "")
+		}
+	}
+	if err != nil {
+		return tip, err
+	}
+	if entry != "" {
+		l.operation(at)
+		if err := l.submodules(ctx, entry); err != nil {
+			return tip, err
+		}
+	}
+	if err := l.stashes(ctx, at, w.Branch); err != nil {
+		return tip, err
+	}
+	return tip, l.commits(ctx, at, tip, w.Branch, entry != "")
+}
+
+// ownTip is where the branch is that a delete of w would remove.
+func (m *Manager) ownTip(ctx context.Context, w Workspace) (string, error) {
+	repo := whole(w.GitDir)
+	if !m.ownsBranch(w) {
+		return "", nil
+	}
+	trees, err := worktrees(ctx, repo)
+	if err != nil {
+		return "", err
+	}
+	for _, tree := range trees {
+		if tree.branch == "refs/heads/"+w.Branch && tree.path != w.Root {
+			return "", nil
+		}
+	}
+	return readRef(ctx, repo, "refs/heads/"+w.Branch)
+}
+
+// checkGitFile makes sure that the worktree at dir is still the one that
+// entry is about: a program in it may have made a repository of its own there.
+func checkGitFile(dir, entry string) error {
+	target, err := readPath(filepath.Join(dir, ".git"), dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	if !sameDir(target, entry) {
+		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(dir, ".git"), printable(target), entry, ErrUnknown)
+	}
+	return nil
+}
+
+// looker gathers a loss.
+type looker struct{ loss Loss }
+
+// add puts a name of a file, commit or stash on a list.
+func (l *looker) add(list *[]string, name string) {
+	if len(*list) == maxListed {
+		l.loss.Truncated = true
+		return
+	}
+	*list = append(*list, printable(name))
+}
+
+// files adds what differs from HEAD in the checkout at p; name is its path in
+// the workspace, "" for the workspace itself.
+func (l *looker) files(ctx context.Context, p place, name string) error {
+	config, err := withoutFilters(ctx, p)
+	if err != nil {
+		return err
+	}
+	// git would go into submodules with their own configuration, and run what
+	// that says. It reports whether their commit changed; their files are
+	// looked at below, as pinned as these.
+	c := p.look("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+	c.config = config
+	c.each = func(record string) {
+		switch {
+		case strings.HasPrefix(record, "? "):
+			l.add(&l.loss.Untracked, name+record[2:])
+		case strings.HasPrefix(record, "1 "):
+			l.add(&l.loss.Changed, name+field(record, 8))
+		case strings.HasPrefix(record, "u "):
+			l.add(&l.loss.Changed, name+field(record, 10))
+		}
+	}
+	if _, err := c.run(ctx); err != nil {
+		return err
+	}
+	inner, err := l.indexed(ctx, p, name)
+	if err != nil {
+		return err
+	}
+	for _, path := range inner {
+		if err := l.submodule(ctx, p, path, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// field is what follows the first n space-separated fields of a record.
+func field(record string, n int) string {
+	for range n {
+		_, record, _ = strings.Cut(record, " ")
+	}
+	return record
+}
+
+// withoutFilters is configuration that turns off the filters that the
+// repository's configuration defines, which a program in the workspace may
+// have changed. Files that such a filter stores in another form than they have
+// in the checkout count as changed if git has to read them. The filters of the
+// user's own configuration stay.
+func withoutFilters(ctx context.Context, p place) (map[string]string, error) {
+	config := map[string]string{}
+	scope := ""
+	c := p.look("config", "--null", "--show-scope", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
+	c.each = func(record string) {
+		if scope == "" {
+			scope = record
+			return
+		}
+		if key, _, _ := strings.Cut(record, "\n"); scope == "local" || scope == "worktree" {
+			config[key] = ""
+			if strings.HasSuffix(key, ".required") {
+				config[key] = "false"
+			}
+		}
+		scope = ""
+	}
+	if _, err := c.run(ctx); err != nil && exitCode(err) != 1 { // 1: there is none
+		return nil, err
+	}
+	return config, nil
+}
+
+// stagedFiles adds what the index of a worktree without a directory holds
+// beyond HEAD.
+func (l *looker) stagedFiles(ctx context.Context, p place) error {
+	head, err := headOf(ctx, p)
+	if err != nil || head == "" {
+		return err
+	}
+	c := p.look("diff-index", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", head)
+	c.each = func(record string) { l.add(&l.loss.Changed, record) }
+	_, err = c.run(ctx)
+	return err
+}
+
+// operation notes what git is in the middle of.
+func (l *looker) operation(p place) {
+	for _, trace := range []struct{ file, name string }{
+		{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"sequencer", "cherry-pick or revert"},
+		{"BISECT_LOG", "bisect"},
+	} {
+		// Anything but a clear "no" counts as one in progress.
+		if _, err := os.Lstat(filepath.Join(p.gitDir, trace.file)); !errors.Is(err, fs.ErrNotExist) && l.loss.Operation == "" {
+			l.loss.Operation = trace.name
+		}
+	}
+}
+
+// headOf is the commit that is checked out, or "" on a branch without one.
+func headOf(ctx context.Context, p place) (string, error) {
+	head, err := p.look("rev-parse", "--verify", "--quiet", "HEAD^{commit}").line(ctx)
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return head, err
+}
+
+// commits adds those of our branch and of the checkout's HEAD that are on no
+// other branch and no remote.
+func (l *looker) commits(ctx context.Context, p place, tip, branch string, checkout bool) error {
+	var from []string
+	if tip != "" {
+		from = append(from, tip)
+	}
+	if checkout {
+		head, err := headOf(ctx, p)
+		if err != nil {
+			return err
+		}
+		if head != "" {
+			from = append(from, head)
+		}
+	}
+	if len(from) == 0 {
+		return nil
+	}
+	args := append(from, "--not", "--remotes")
+	if tip != "" {
+		args = append(args, "--exclude="+branch) // or it would count as another branch
+	}
+	return l.history(ctx, p, &l.loss.Commits, append(args, "--branches"), "%h %s")
+}
+
+// stashes adds those that were made on branch. All worktrees share one list.
+func (l *looker) stashes(ctx context.Context, p place, branch string) error {
+	top, err := readRef(ctx, whole(p.commonDir), "refs/stash")
+	if err != nil || top == "" {
+		return err
+	}
+	c := whole(p.commonDir).look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%gd: %gs%x00", "refs/stash")
+	c.each = func(record string) {
+		record = strings.TrimPrefix(record, "\n")
+		_, message, _ := strings.Cut(record, ": ")
+		if strings.HasPrefix(message, "WIP on "+branch+": ") || strings.HasPrefix(message, "On "+branch+": ") {
+			l.add(&l.loss.Stashed, record)
+		}
+	}
+	_, err = c.run(ctx)
+	return err
+}
+
+// history adds the commits that rev-list gives for args.
+func (l *looker) history(ctx context.Context, p place, list *[]string, args []string, format string) error {
+	c := p.look(append([]string{"rev-list", "--no-commit-header", "--format=" + format + "%x00",
+		fmt.Sprintf("--max-count=%d", maxListed+1)}, args...)...)
+	c.each = func(record string) { l.add(list, strings.TrimPrefix(record, "\n")) }
+	_, err := c.run(ctx)
+	return err
+}

@@ -1,0 +1,198 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// repository is what the user stands in.
+type repository struct {
+	here place  // the checkout that the user stands in
+	main string // the top of the main checkout; of a bare repository, itself
+}
+
+// discover finds the repository of dir, with git's own rules.
+func discover(ctx context.Context, dir string) (repository, error) {
+	c := command{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"}}
+	out, err := c.line(ctx)
+	if failed, ok := errors.AsType[*GitError](err); ok {
+		return repository{}, explainDiscovery(dir, failed)
+	}
+	if err != nil {
+		return repository{}, err
+	}
+	paths := strings.Split(out, "\n")
+	if len(paths) != 3 {
+		return repository{}, fmt.Errorf("%s: a path with a line break: %w", printable(dir), ErrNotRepository)
+	}
+	r := repository{here: place{gitDir: paths[0], commonDir: paths[1], workTree: paths[2]}, main: paths[2]}
+	if r.here.gitDir != r.here.commonDir {
+		trees, err := worktrees(ctx, r.here)
+		if err != nil {
+			return repository{}, err
+		}
+		r.main = trees[0].path
+	}
+	return r, nil
+}
+
+// explainDiscovery tells "no repository" from all else that can be wrong.
+func explainDiscovery(dir string, failed *GitError) error {
+	switch {
+	case strings.Contains(failed.Stderr, "not a git repository"):
+		return fmt.Errorf("%s: %w", printable(dir), ErrNotRepository)
+	case strings.Contains(failed.Stderr, "bare repository"), strings.Contains(failed.Stderr, "must be run in a work tree"):
+		return fmt.Errorf("%s: in a git directory or a bare repository; stand in a checkout of it: %w", printable(dir), ErrNotRepository)
+	}
+	return failed
+}
+
+// whole is the repository without a checkout: for what belongs to no worktree.
+func whole(commonDir string) place {
+	return place{gitDir: commonDir, commonDir: commonDir}
+}
+
+// start finds the commit that a new branch begins at, and what to call it.
+func (r repository) start(ctx context.Context, base string) (name, commit string, err error) {
+	if base == "" {
+		return r.startAtHead(ctx)
+	}
+	if len(base) > 1000 || strings.ContainsFunc(base, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return "", "", fmt.Errorf("base %s: %w", printable(base[:min(len(base), 100)]), ErrBadBase)
+	}
+	// A branch first: git would take a tag of the same name before it.
+	for _, candidate := range []string{"refs/heads/" + base, base} {
+		commit, err = r.commit(ctx, candidate)
+		if commit != "" {
+			return base, commit, nil
+		}
+		if err != nil && exitCode(err) < 0 {
+			return "", "", err // git did not get to say
+		}
+	}
+	return "", "", fmt.Errorf("base %s in %s: %w", printable(base), r.main, ErrBadBase)
+}
+
+func (r repository) startAtHead(ctx context.Context) (name, commit string, err error) {
+	commit, err = r.commit(ctx, "HEAD")
+	if err != nil {
+		return "", "", err
+	}
+	if commit == "" {
+		return "", "", fmt.Errorf("%s: %w", r.here.workTree, ErrNoCommits)
+	}
+	name, err = r.here.look("symbolic-ref", "--quiet", "--short", "HEAD").line(ctx)
+	if exitCode(err) == 1 {
+		return "HEAD", commit, nil // detached
+	}
+	return name, commit, err
+}
+
+// commit is the commit that revision names, or "" where it names none.
+func (r repository) commit(ctx context.Context, revision string) (string, error) {
+	out, err := r.here.look("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}").line(ctx)
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return out, err
+}
+
+// worktree is a checkout that git knows.
+type worktree struct{ path, branch string } // branch is a full ref name, or ""
+
+// worktrees lists every checkout of a repository, the main one first.
+func worktrees(ctx context.Context, p place) ([]worktree, error) {
+	var list []worktree
+	c := p.look("worktree", "list", "--porcelain", "-z")
+	c.each = func(record string) {
+		key, value, _ := strings.Cut(record, " ")
+		switch {
+		case key == "worktree":
+			list = append(list, worktree{path: value})
+		case key == "branch" && len(list) > 0:
+			list[len(list)-1].branch = value
+		}
+	}
+	if _, err := c.run(ctx); err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("list worktrees of %s: git named none", p.commonDir)
+	}
+	return list, nil
+}
+
+// findEntry is git's own directory for the worktree at root, or "" where the
+// repository has none. It reads files alone: what a worktree's .git says
+// cannot be trusted, what is in the repository can.
+func findEntry(commonDir, root string) (string, error) {
+	if _, err := os.Stat(commonDir); err != nil {
+		return "", fmt.Errorf("look at repository: %w", err)
+	}
+	dir := filepath.Join(commonDir, "worktrees")
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("list worktrees: %w", err)
+	}
+	for _, entry := range entries {
+		candidate := filepath.Join(dir, entry.Name())
+		target, err := readPath(filepath.Join(candidate, "gitdir"), candidate)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // being made, or being removed
+		}
+		if err != nil {
+			return "", fmt.Errorf("read worktree entry: %w", err)
+		}
+		if target == filepath.Join(root, ".git") {
+			return candidate, nil
+		}
+	}
+	return "", nil
+}
+
+// removeEntry makes the repository forget the worktree at root, and only that
+// one. The directory must be gone or moved away already, so that submodules
+// do not matter and git deletes no file. No entry is no error.
+func removeEntry(ctx context.Context, commonDir, root string) error {
+	entry, err := findEntry(commonDir, root)
+	if err != nil {
+		return err
+	}
+	if entry != "" {
+		// Twice --force: the entry is locked, by us.
+		_, err := whole(commonDir).alter("worktree", "remove", "--force", "--force", "--", root).run(ctx)
+		return err
+	}
+	// A git that was killed early has made the entry but not said what for.
+	half := filepath.Join(commonDir, "worktrees", filepath.Base(root))
+	if _, err := os.Lstat(filepath.Join(half, "gitdir")); errors.Is(err, fs.ErrNotExist) {
+		return os.RemoveAll(half)
+	}
+	return nil
+}
+
+// readPath reads a one-line file that holds a path, which may be relative to
+// dir.
+func readPath(file, dir string) (string, error) {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxRecord {
+		return "", fmt.Errorf("%s: not a small regular file", file)
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	path := strings.TrimPrefix(strings.TrimRight(string(content), "\r\n"), "gitdir: ")
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return filepath.Clean(path), nil
+}
