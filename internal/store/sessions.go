@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"middleman/terminal"
+)
+
+// Session is our record of a session: what was asked for, and what was last
+// known of it. Its backend knows better while it lives.
+type Session struct {
+	ID          string
+	WorkspaceID string
+	Name        string // unique within the workspace
+	Backend     string // chosen at the start, never reinterpreted
+	Argv        []string
+	Dir         string
+	State       terminal.State
+	Error       string
+	Exit        *terminal.Exit // nil unless State is StateExited
+	CreatedAt   time.Time
+}
+
+const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at`
+
+// CreateSession adds x. Its name must be free within its workspace, else
+// ErrNameTaken; without that workspace it is ErrNotFound.
+func (s *Store) CreateSession(ctx context.Context, x Session) error {
+	argv, exit, err := encodeSession(x)
+	if err == nil {
+		_, err = s.write.ExecContext(ctx, `INSERT INTO sessions (`+sessionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			x.ID, x.WorkspaceID, x.Name, x.Backend, argv, x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano())
+	}
+	switch {
+	case isUnique(err):
+		err = ErrNameTaken
+	case isForeignKey(err):
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("store session %s of workspace %s: %w", x.Name, x.WorkspaceID, err)
+	}
+	return nil
+}
+
+// SetSessionState changes the state, and the error that goes with it, "" for
+// none. An exit is a fact: where one is recorded nothing is changed, without
+// an error. It returns ErrNotFound where there is no such session.
+func (s *Store) SetSessionState(ctx context.Context, id string, state terminal.State, problem string) error {
+	r, err := s.write.ExecContext(ctx, `UPDATE sessions SET
+			state = CASE WHEN exit IS NULL THEN ? ELSE state END,
+			error = CASE WHEN exit IS NULL THEN ? ELSE error END WHERE id = ?`, string(state), problem, id)
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("store state of session %s: %w", id, err)
+	}
+	return nil
+}
+
+// SetSessionExit records how the program ended; its state is StateExited from
+// then on. It returns ErrNotFound where there is no such session.
+func (s *Store) SetSessionExit(ctx context.Context, id string, exit terminal.Exit) error {
+	data, err := json.Marshal(exit)
+	if err != nil {
+		return fmt.Errorf("store exit of session %s: %w", id, err)
+	}
+	r, err := s.write.ExecContext(ctx, `UPDATE sessions SET state = ?, error = '', exit = ? WHERE id = ?`,
+		string(terminal.StateExited), string(data), id)
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("store exit of session %s: %w", id, err)
+	}
+	return nil
+}
+
+// DeleteSession removes the session, or returns ErrNotFound.
+func (s *Store) DeleteSession(ctx context.Context, id string) error {
+	r, err := s.write.ExecContext(ctx, `DELETE FROM sessions WHERE id = ?`, id)
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("remove session %s from the store: %w", id, err)
+	}
+	return nil
+}
+
+// Session returns the session with that id, or ErrNotFound.
+func (s *Store) Session(ctx context.Context, id string) (Session, error) {
+	x, err := scanSession(s.read.QueryRowContext(ctx, `SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, id))
+	if err != nil {
+		return Session{}, fmt.Errorf("read session %s: %w", id, notFound(err))
+	}
+	return x, nil
+}
+
+// Sessions returns a page of the workspace's sessions, or of all where
+// workspaceID is "", oldest first. next is the cursor of the page after it,
+// "" at the end.
+func (s *Store) Sessions(ctx context.Context, workspaceID string, p Page) (list []Session, next string, err error) {
+	at, id, err := p.after()
+	if err != nil {
+		return nil, "", err
+	}
+	query := `SELECT ` + sessionColumns + ` FROM sessions WHERE (created_at, id) > (?, ?)`
+	args := []any{at, id}
+	if workspaceID != "" {
+		query += ` AND workspace_id = ?`
+		args = append(args, workspaceID)
+	}
+	list, err = collect(ctx, s.read, scanSession, query+` ORDER BY created_at, id LIMIT ?`, append(args, p.limit())...)
+	if err != nil {
+		return nil, "", fmt.Errorf("list sessions: %w", err)
+	}
+	if len(list) == p.limit() {
+		last := list[len(list)-1]
+		next = cursorAt(last.CreatedAt, last.ID)
+	}
+	return list, next, nil
+}
+
+func encodeSession(x Session) (argv string, exit *string, err error) {
+	data, err := json.Marshal(x.Argv)
+	if err != nil || x.Exit == nil {
+		return string(data), nil, err
+	}
+	end, err := json.Marshal(x.Exit)
+	text := string(end)
+	return string(data), &text, err
+}
+
+func scanSession(row scanner) (Session, error) {
+	var x Session
+	var argv string
+	var exit *string
+	var created int64
+	err := row.Scan(&x.ID, &x.WorkspaceID, &x.Name, &x.Backend, &argv, &x.Dir, &x.State, &x.Error, &exit, &created)
+	if err != nil {
+		return Session{}, err
+	}
+	x.CreatedAt = fromNano(created)
+	if err := json.Unmarshal([]byte(argv), &x.Argv); err != nil {
+		return Session{}, fmt.Errorf("argv of session %s: %w", x.ID, err)
+	}
+	if exit != nil {
+		if err := json.Unmarshal([]byte(*exit), &x.Exit); err != nil {
+			return Session{}, fmt.Errorf("exit of session %s: %w", x.ID, err)
+		}
+	}
+	return x, nil
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"middleman/workspace"
+)
+
+const workspaceColumns = `id, name, mode, root, subdir, repository, git_dir, branch, base, base_commit, state, error, created_at`
+
+// CreateWorkspace adds w. Its name must be free, else ErrNameTaken.
+func (s *Store) CreateWorkspace(ctx context.Context, w workspace.Workspace) error {
+	_, err := s.write.ExecContext(ctx,
+		`INSERT INTO workspaces (`+workspaceColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		w.ID, w.Name, string(w.Mode), w.Root, w.Subdir, w.Repository, w.GitDir, w.Branch, w.Base, w.BaseCommit,
+		string(w.State), w.Error, w.CreatedAt.UnixNano())
+	if isUnique(err) {
+		err = ErrNameTaken
+	}
+	if err != nil {
+		return fmt.Errorf("store workspace %s: %w", w.Name, err)
+	}
+	return nil
+}
+
+// UpdateWorkspace replaces all of w but its id, or returns ErrNotFound.
+func (s *Store) UpdateWorkspace(ctx context.Context, w workspace.Workspace) error {
+	r, err := s.write.ExecContext(ctx,
+		`UPDATE workspaces SET name = ?, mode = ?, root = ?, subdir = ?, repository = ?, git_dir = ?, branch = ?,
+			base = ?, base_commit = ?, state = ?, error = ?, created_at = ? WHERE id = ?`,
+		w.Name, string(w.Mode), w.Root, w.Subdir, w.Repository, w.GitDir, w.Branch, w.Base, w.BaseCommit,
+		string(w.State), w.Error, w.CreatedAt.UnixNano(), w.ID)
+	if isUnique(err) {
+		err = ErrNameTaken
+	}
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("store workspace %s: %w", w.Name, err)
+	}
+	return nil
+}
+
+// SetWorkspaceState changes the state, and the error that goes with it, "" for
+// none. It returns ErrNotFound where there is no such workspace.
+func (s *Store) SetWorkspaceState(ctx context.Context, id string, state workspace.State, problem string) error {
+	r, err := s.write.ExecContext(ctx, `UPDATE workspaces SET state = ?, error = ? WHERE id = ?`, string(state), problem, id)
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("store state of workspace %s: %w", id, err)
+	}
+	return nil
+}
+
+// DeleteWorkspace removes the workspace with its stages and sessions, or
+// returns ErrNotFound.
+func (s *Store) DeleteWorkspace(ctx context.Context, id string) error {
+	r, err := s.write.ExecContext(ctx, `DELETE FROM workspaces WHERE id = ?`, id)
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("remove workspace %s from the store: %w", id, err)
+	}
+	return nil
+}
+
+// Workspace returns the workspace with that id, or ErrNotFound.
+func (s *Store) Workspace(ctx context.Context, id string) (workspace.Workspace, error) {
+	return s.oneWorkspace(ctx, `id`, id)
+}
+
+// WorkspaceByName returns the workspace with that name, or ErrNotFound.
+func (s *Store) WorkspaceByName(ctx context.Context, name string) (workspace.Workspace, error) {
+	return s.oneWorkspace(ctx, `name`, name)
+}
+
+func (s *Store) oneWorkspace(ctx context.Context, column, value string) (workspace.Workspace, error) {
+	w, err := scanWorkspace(s.read.QueryRowContext(ctx,
+		`SELECT `+workspaceColumns+` FROM workspaces WHERE `+column+` = ?`, value))
+	if err != nil {
+		return workspace.Workspace{}, fmt.Errorf("read workspace %s: %w", value, notFound(err))
+	}
+	return w, nil
+}
+
+// Workspaces returns a page of all workspaces, oldest first. next is the
+// cursor of the page after it, "" at the end.
+func (s *Store) Workspaces(ctx context.Context, p Page) (list []workspace.Workspace, next string, err error) {
+	at, id, err := p.after()
+	if err != nil {
+		return nil, "", err
+	}
+	list, err = collect(ctx, s.read, scanWorkspace, `SELECT `+workspaceColumns+` FROM workspaces
+		WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`, at, id, p.limit())
+	if err != nil {
+		return nil, "", fmt.Errorf("list workspaces: %w", err)
+	}
+	if len(list) == p.limit() {
+		last := list[len(list)-1]
+		next = cursorAt(last.CreatedAt, last.ID)
+	}
+	return list, next, nil
+}
+
+func scanWorkspace(row scanner) (workspace.Workspace, error) {
+	var w workspace.Workspace
+	var created int64
+	err := row.Scan(&w.ID, &w.Name, &w.Mode, &w.Root, &w.Subdir, &w.Repository, &w.GitDir, &w.Branch, &w.Base,
+		&w.BaseCommit, &w.State, &w.Error, &created)
+	w.CreatedAt = fromNano(created)
+	return w, err
+}
+
+// AddStage records that a step of the workspace's creation or deletion began
+// or ended. It returns ErrNotFound where there is no such workspace.
+func (s *Store) AddStage(ctx context.Context, workspaceID string, stage workspace.Stage) error {
+	_, err := s.write.ExecContext(ctx,
+		`INSERT INTO stages (workspace_id, name, state, detail, time) VALUES (?, ?, ?, ?, ?)`,
+		workspaceID, stage.Name, stage.State, stage.Detail, stage.Time.UnixNano())
+	if isForeignKey(err) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("store stage %s of workspace %s: %w", stage.Name, workspaceID, err)
+	}
+	return nil
+}
+
+// Stages returns what AddStage recorded of the workspace, in that order.
+func (s *Store) Stages(ctx context.Context, workspaceID string) ([]workspace.Stage, error) {
+	list, err := collect(ctx, s.read, scanStage,
+		`SELECT name, state, detail, time FROM stages WHERE workspace_id = ? ORDER BY seq`, workspaceID)
+	if err != nil {
+		return nil, fmt.Errorf("list stages of workspace %s: %w", workspaceID, err)
+	}
+	return list, nil
+}
+
+func scanStage(row scanner) (workspace.Stage, error) {
+	var stage workspace.Stage
+	var at int64
+	err := row.Scan(&stage.Name, &stage.State, &stage.Detail, &at)
+	stage.Time = fromNano(at)
+	return stage, err
+}
+
+// collect runs a query and scans each of its rows.
+func collect[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		item, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, item)
+	}
+	return list, rows.Err()
+}
+
+// mustChange turns a statement that changed no row into ErrNotFound.
+func mustChange(r sql.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	n, err := r.RowsAffected()
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	return err
+}
+
+func notFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}
