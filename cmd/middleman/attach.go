@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/terminal"
+)
+
+func (c *cli) attachCommand() *cobra.Command {
+	var (
+		o    viewer.Options
+		from uint64
+	)
+	cmd := &cobra.Command{
+		Use:   "attach TARGET [--takeover] [--from OFFSET]",
+		Short: "Come back to a session; ctrl-\\ leaves it running",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			o.Mode = terminal.ModeAttach
+			if cmd.Flags().Changed("from") {
+				o.From = &from
+			}
+			return c.attachTo(cmd.Context(), given[0], o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.Takeover, "takeover", false, "take the terminal from who is attached")
+	cmd.Flags().Uint64Var(&from, "from", 0, "continue after the first `OFFSET` bytes instead of drawing the screen")
+	return cmd
+}
+
+func (c *cli) watchCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "watch TARGET",
+		Short: "Look at a session without typing",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.attachTo(cmd.Context(), given[0], viewer.Options{Mode: terminal.ModeWatch})
+		},
+	}
+}
+
+func (c *cli) attachTo(ctx context.Context, arg string, o viewer.Options) error {
+	if err := c.checkTerminal(); err != nil {
+		return err
+	}
+	t, err := c.target(ctx, arg)
+	if err != nil {
+		return &notAttachedError{err}
+	}
+	return c.attach(ctx, t, o)
+}
+
+// checkTerminal refuses what could not be attached.
+func (c *cli) checkTerminal() error {
+	if err := nested(); err != nil {
+		return err
+	}
+	if !viewer.IsTerminal(c.in) || !viewer.IsTerminal(c.out) {
+		return &notAttachedError{errors.New("standard input and output must be a terminal to attach; use -d, send, capture or logs")}
+	}
+	return nil
+}
+
+// attach joins a session with this terminal and returns as the program ended,
+// or nil when the user detached.
+func (c *cli) attach(ctx context.Context, t target, o viewer.Options) error {
+	if o.From != nil && !t.caps.ExactResume {
+		return &notAttachedError{fmt.Errorf("session %s: %s sessions cannot be continued from an offset; `middleman logs --raw --from` has the bytes: %w",
+			t.label(), t.shown.Backend, errors.ErrUnsupported)}
+	}
+	detach, err := c.config.Attach.DetachByte()
+	if err != nil {
+		return err
+	}
+	o.Detach, o.DetachName = detach, c.config.Attach.Detach
+	o.Scrollback = c.config.Attach.Scrollback
+	o.ExactResume = t.caps.ExactResume
+	o.Label = t.label()
+	end, err := viewer.Run(ctx, c.in, c.out, c.errs, t.session, o)
+	switch {
+	case errors.Is(err, viewer.ErrNotAttached):
+		return &notAttachedError{err}
+	case err != nil:
+		return err
+	case end.Exit != nil:
+		return &programExit{*end.Exit}
+	}
+	return nil
+}

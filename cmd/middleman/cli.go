@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"middleman/internal/api"
+	"middleman/internal/client"
+	"middleman/internal/config"
+	"middleman/ptyowner"
+	"middleman/terminal"
+	"middleman/tmux"
+)
+
+// cli is one run of the command line. Results go to out, all else to errs.
+type cli struct {
+	in   *os.File
+	out  *os.File
+	errs io.Writer
+	json bool // --json
+
+	dirs   config.Dirs
+	config config.Config
+	// uncatch gives interrupts their usual effect again.
+	uncatch func()
+}
+
+func newCLI(in, out *os.File, errs io.Writer) *cli { return &cli{in: in, out: out, errs: errs} }
+
+// run runs one command line and returns its exit code.
+func (c *cli) run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends at once
+	c.uncatch = stop
+	root := c.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	code := exitCode(err)
+	if _, own := errors.AsType[*programExit](err); err != nil && !own {
+		fmt.Fprintln(c.errs, "middleman:", message(err))
+	}
+	return code
+}
+
+// message is err on one line, with the flags that help where some do.
+func message(err error) string {
+	text := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	if p, ok := errors.AsType[*api.Problem](err); ok {
+		switch p.Code {
+		case api.CodeNotRepository:
+			return text + " (use --mode directory for an empty directory, or --mode in-place for this one)"
+		case api.CodeWriterBusy:
+			return text + " (attach --takeover, or watch)"
+		}
+	}
+	return text
+}
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:               "middleman",
+		Short:             "Workspaces whose terminals outlive everything but their own program",
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args:              cobra.ArbitraryArgs,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return c.prepare() },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return usagef("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
+			}
+			return usagef("unknown command %q; `middleman help` lists them", args[0])
+		},
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.SetOut(c.out)
+	root.SetErr(c.errs)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.PersistentFlags().BoolVar(&c.json, "json", false, "print data as JSON")
+	root.AddCommand(
+		c.serveCommand(), c.newCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
+		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(),
+		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.openCommand(), c.doctorCommand(),
+		c.versionCommand(), c.completionCommand(),
+	)
+	return root
+}
+
+// prepare finds directories and settings; it makes nothing.
+func (c *cli) prepare() (err error) {
+	if c.dirs, err = config.FindDirs(); err != nil {
+		return err
+	}
+	c.config, err = config.Load(c.dirs.File())
+	return err
+}
+
+// args wraps a check of the arguments so that what it refuses is a usage error.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if err := check(cmd, given); err != nil {
+			return usagef("%w; usage: %s", err, cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// printJSON prints v, whose type has a schema field, as one JSON object.
+func (c *cli) printJSON(v any) error {
+	enc := json.NewEncoder(c.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// schema is embedded in each object that --json prints.
+type schema struct {
+	Schema int `json:"schema"`
+}
+
+func thisSchema() schema { return schema{api.SchemaVersion} }
+
+// server returns a client of the server, started in the background where none
+// runs.
+func (c *cli) server(ctx context.Context) (*client.Client, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find our own executable: %w", err)
+	}
+	launch := exec.CommandContext(ctx, exe, "serve", "--background")
+	return client.Ensure(ctx, c.dirs, launch)
+}
+
+// backends are all backends, in the order that "auto" tries them.
+func (c *cli) backends() []terminal.Backend {
+	return []terminal.Backend{
+		tmux.New(tmux.Options{Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Config: c.dirs.Config}),
+		ptyowner.New(ptyowner.Options{Data: c.dirs.Data, Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Build: version()}),
+	}
+}
+
+// backend returns the backend that a session was recorded with.
+func (c *cli) backend(name string) (terminal.Backend, error) {
+	for _, b := range c.backends() {
+		if b.Name() == name {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("this version knows no backend %q", name)
+}

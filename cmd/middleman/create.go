@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/api"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// sessionFlags are the flags of every command that starts a session.
+type sessionFlags struct {
+	detached   bool
+	profile    string
+	backend    string
+	sandbox    string
+	cols, rows uint16
+}
+
+func (f *sessionFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVarP(&f.detached, "detach", "d", false, "do not attach; print the name alone")
+	flags.StringVarP(&f.profile, "profile", "p", "", `how to launch (default "shell")`)
+	flags.StringVar(&f.backend, "backend", "", "what hosts the terminal: auto, tmux or pty-owner")
+	flags.StringVar(&f.sandbox, "sandbox", "", `what the session may touch (default "none")`)
+	flags.Uint16Var(&f.cols, "cols", 0, "columns (default: those of this terminal)")
+	flags.Uint16Var(&f.rows, "rows", 0, "rows (default: those of this terminal)")
+}
+
+// request is what to ask the server for.
+func (f *sessionFlags) request(c *cli, command []string) (*api.NewSession, error) {
+	if f.sandbox != "" && f.sandbox != "none" {
+		return nil, fmt.Errorf("sandbox level %q is not to be had in this version, which has none only; the session was not started rather than run with less", f.sandbox)
+	}
+	switch f.backend {
+	case "", "auto", "tmux", "pty-owner":
+	default:
+		return nil, usagef("backend %q is not auto, tmux or pty-owner", f.backend)
+	}
+	size := viewer.Size(c.in, c.out)
+	if f.cols != 0 {
+		size.Cols = f.cols
+	}
+	if f.rows != 0 {
+		size.Rows = f.rows
+	}
+	if (size.Cols == 0) != (size.Rows == 0) {
+		return nil, usagef("--cols and --rows go together where there is no terminal")
+	}
+	return &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Size: size}, nil
+}
+
+// checkAttach refuses, before anything is made, what could not be attached.
+func (f *sessionFlags) checkAttach(c *cli) error {
+	if f.detached {
+		return nil
+	}
+	if c.json {
+		return usagef("--json needs -d: an attached session has standard output for itself")
+	}
+	return c.checkTerminal()
+}
+
+func (c *cli) newCommand() *cobra.Command {
+	var (
+		session         sessionFlags
+		dir, mode       string
+		base, branch    string
+		withoutASession bool
+	)
+	cmd := &cobra.Command{
+		Use:   "new [NAME] [-d] [-C DIR] [--mode worktree|directory|in-place] [-- COMMAND...]",
+		Short: "Make a workspace of the repository you stand in, and attach",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			names, command := splitCommand(cmd, given)
+			if len(names) > 1 {
+				return usagef("new takes one NAME; a command goes after --")
+			}
+			switch workspace.Mode(mode) {
+			case workspace.ModeWorktree, workspace.ModeDirectory, workspace.ModeInPlace:
+			default:
+				return usagef("mode %q is not worktree, directory or in-place", mode)
+			}
+			if withoutASession {
+				if len(command) > 0 {
+					return usagef("--no-session and a command exclude each other")
+				}
+				session.detached = true
+			}
+			if err := session.checkAttach(c); err != nil {
+				return err
+			}
+			abs, err := filepath.Abs(dir)
+			if err != nil {
+				return fmt.Errorf("find directory %s: %w", dir, err)
+			}
+			in := api.NewWorkspace{Mode: workspace.Mode(mode), Directory: abs, Base: base, Branch: branch}
+			if len(names) == 1 {
+				in.Name = names[0]
+			}
+			if !withoutASession {
+				if in.Session, err = session.request(c, command); err != nil {
+					return err
+				}
+			}
+			return c.create(cmd.Context(), in, session.detached)
+		},
+	}
+	flags := cmd.Flags()
+	session.add(flags)
+	flags.StringVarP(&dir, "directory", "C", ".", "stand in `DIR` instead of here")
+	flags.StringVar(&mode, "mode", string(workspace.ModeWorktree), "worktree, directory (empty, ours) or in-place (this one)")
+	flags.StringVar(&base, "base", "", "branch, tag or commit to begin at (default: HEAD here)")
+	flags.StringVar(&branch, "branch", "", "name of the new branch (default: made of the workspace's)")
+	flags.BoolVar(&withoutASession, "no-session", false, "start nothing in it")
+	return cmd
+}
+
+// create makes a workspace and prints it or attaches to its session.
+func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) error {
+	server, err := c.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	progress := newProgress(c.errs)
+	created, err := server.CreateWorkspace(ctx, in, progress.workspace)
+	progress.end()
+	if err != nil {
+		return err
+	}
+	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
+	if c.json {
+		return c.printJSON(struct {
+			schema
+			api.Created
+		}{thisSchema(), created})
+	}
+	if detached || created.Session == nil {
+		fmt.Fprintln(c.out, created.Workspace.Name)
+		return nil
+	}
+	return c.attachNew(ctx, *created.Session)
+}
+
+func (c *cli) runCommand() *cobra.Command {
+	var session sessionFlags
+	cmd := &cobra.Command{
+		Use:   "run TARGET [-d] [-- COMMAND...]",
+		Short: "Start one more session in a workspace, and attach",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			names, command := splitCommand(cmd, given)
+			if len(names) != 1 {
+				return usagef("run takes one workspace; a command goes after --")
+			}
+			if err := session.checkAttach(c); err != nil {
+				return err
+			}
+			in, err := session.request(c, command)
+			if err != nil {
+				return err
+			}
+			return c.start(cmd.Context(), names[0], *in, session.detached)
+		},
+	}
+	session.add(cmd.Flags())
+	return cmd
+}
+
+// start starts a session in an existing workspace and prints it or attaches.
+func (c *cli) start(ctx context.Context, name string, in api.NewSession, detached bool) error {
+	server, err := c.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	list, err := listServer(ctx, server)
+	if err != nil {
+		return err
+	}
+	w, err := list.workspace(name)
+	if err != nil {
+		return err
+	}
+	s, err := server.StartSession(ctx, w.ID, in)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.json:
+		w.Sessions, w.Stages = nil, nil
+		return c.printJSON(struct {
+			schema
+			api.Created
+		}{thisSchema(), api.Created{Workspace: w, Session: &s}})
+	case detached:
+		fmt.Fprintln(c.out, s.ID)
+		return nil
+	}
+	return c.attachNew(ctx, s)
+}
+
+// attachNew attaches to a session that was just started, past the server.
+func (c *cli) attachNew(ctx context.Context, s api.Session) error {
+	t, err := c.direct(s)
+	if err != nil {
+		return err
+	}
+	return c.attach(ctx, t, viewer.Options{Mode: terminal.ModeAttach})
+}
+
+// splitCommand cuts what stands after "--" off the arguments.
+func splitCommand(cmd *cobra.Command, given []string) (names, command []string) {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		return given[:dash], given[dash:]
+	}
+	return given, nil
+}
+
+// nested refuses to attach inside a session: the outer one would take the
+// detach key and every reply of the terminal for itself.
+func nested() error {
+	if id := os.Getenv("MIDDLEMAN_SESSION"); id != "" {
+		return &notAttachedError{fmt.Errorf("this is a terminal of session %s already: attach from outside, or use -d", id)}
+	}
+	return nil
+}

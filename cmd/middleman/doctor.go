@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"middleman/internal/client"
+	"middleman/internal/config"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// finding is one line of doctor.
+type finding struct {
+	Check string `json:"check"`
+	// State is "ok", "note" (works, but know it) or "problem".
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+}
+
+func (c *cli) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is missing, unsafe or left over; changes nothing",
+		Args:  args(cobra.NoArgs),
+		// Without settings that can be read, this still has to say so.
+		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
+			c.dirs, err = config.FindDirs()
+			return err
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.doctor(cmd.Context()) },
+	}
+}
+
+func (c *cli) doctor(ctx context.Context) error {
+	findings := []finding{
+		c.checkConfig(),
+		checkDirectory("data directory", c.dirs.Data),
+		checkDirectory("runtime directory", c.dirs.Runtime),
+		checkGit(ctx),
+	}
+	for _, b := range c.backends() {
+		findings = append(findings, checkBackend(ctx, b))
+	}
+	findings = append(findings, c.checkServer(ctx))
+	findings = append(findings, c.findLeftovers(ctx)...)
+	problems := 0
+	for _, f := range findings {
+		if f.State == "problem" {
+			problems++
+		}
+	}
+	if err := c.printFindings(findings); err != nil {
+		return err
+	}
+	if problems > 0 {
+		return fmt.Errorf("doctor found %d problem(s)", problems)
+	}
+	return nil
+}
+
+func (c *cli) printFindings(findings []finding) error {
+	if c.json {
+		return c.printJSON(struct {
+			schema
+			Findings []finding `json:"findings"`
+		}{thisSchema(), findings})
+	}
+	t := c.table()
+	for _, f := range findings {
+		t.row(f.State, f.Check, f.Detail)
+	}
+	return t.flush()
+}
+
+func (c *cli) checkConfig() (f finding) {
+	f = finding{"settings", "ok", c.dirs.File()}
+	var err error
+	if c.config, err = config.Load(c.dirs.File()); err != nil {
+		return finding{"settings", "problem", err.Error()}
+	}
+	if _, err := os.Stat(c.dirs.File()); errors.Is(err, fs.ErrNotExist) {
+		f.Detail += " (none: defaults)"
+	}
+	return f
+}
+
+func checkDirectory(what, path string) finding {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return finding{what, "ok", path + " (not made yet)"}
+	}
+	if err == nil {
+		err = config.CheckPrivate(path)
+	}
+	if err != nil {
+		return finding{what, "problem", err.Error()}
+	}
+	return finding{what, "ok", fmt.Sprintf("%s (mode %04o)", path, info.Mode().Perm())}
+}
+
+func checkGit(ctx context.Context) finding {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return finding{"git", "problem", "not found in PATH: no worktree can be made"}
+	}
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return finding{"git", "problem", fmt.Sprintf("%s --version: %v", path, err)}
+	}
+	return finding{"git", "ok", fmt.Sprintf("%s (%s)", strings.TrimSpace(string(out)), path)}
+}
+
+// checkBackend says whether a backend can start sessions. That one cannot is
+// no problem while another can.
+func checkBackend(ctx context.Context, b terminal.Backend) finding {
+	if err := b.Usable(ctx); err != nil {
+		return finding{"backend " + b.Name(), "note", "cannot start sessions: " + err.Error()}
+	}
+	return finding{"backend " + b.Name(), "ok", "can start sessions"}
+}
+
+func (c *cli) checkServer(ctx context.Context) finding {
+	server, err := client.Connect(ctx, c.dirs)
+	if errors.Is(err, client.ErrNoServer) {
+		return finding{"server", "ok", "not running; it starts when it is needed"}
+	}
+	if err != nil {
+		return finding{"server", "problem", err.Error()}
+	}
+	server.Close()
+	serve, err := client.ReadServe(c.dirs)
+	if err != nil {
+		return finding{"server", "problem", err.Error()}
+	}
+	detail := fmt.Sprintf("process %d on http://%s, version %s", serve.PID, serve.Address, serve.Version)
+	if serve.Version != version() {
+		return finding{"server", "note", detail + ", and this is " + version() + "; sessions go on when it is restarted"}
+	}
+	return finding{"server", "ok", detail}
+}
+
+// findLeftovers compares what is recorded with what is on disk.
+func (c *cli) findLeftovers(ctx context.Context) []finding {
+	list, err := c.listDisk(ctx)
+	if err != nil {
+		return []finding{{"records", "problem", err.Error()}}
+	}
+	var found []finding
+	add := func(check, format string, args ...any) {
+		found = append(found, finding{check, "note", fmt.Sprintf(format, args...)})
+	}
+	roots := map[string]bool{}
+	recorded := map[string]bool{}
+	for _, w := range list.workspaces {
+		recorded[w.ID] = true
+		roots[w.Root] = true
+		if _, err := os.Lstat(w.Root); errors.Is(err, fs.ErrNotExist) && w.State == workspace.StateReady {
+			add("workspace "+w.Name, "its directory %s is gone", w.Root)
+		}
+		if w.State == workspace.StateFailed {
+			add("workspace "+w.Name, "failed: %s", w.Error)
+		}
+	}
+	entries, err := os.ReadDir(c.dirs.Workspaces())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		add("workspaces", "%v", err)
+	}
+	for _, e := range entries {
+		if path := filepath.Join(c.dirs.Workspaces(), e.Name()); e.IsDir() && !roots[path] {
+			add("directory", "%s belongs to no workspace", path)
+		}
+	}
+	for _, s := range list.sessions {
+		switch {
+		case s.State == terminal.StateLost:
+			add("session "+sessionLabel(s), "lost: it ended without an exit record")
+		case s.State == terminal.StateUnreachable:
+			add("session "+sessionLabel(s), "does not answer: %s", s.Error)
+		case !recorded[s.WorkspaceID]:
+			add("session "+s.ID, "%s, and belongs to no workspace", s.State)
+		}
+	}
+	if len(found) == 0 {
+		found = append(found, finding{"leftovers", "ok", "none"})
+	}
+	return found
+}

@@ -1,0 +1,41 @@
+package viewer
+
+import (
+	"io"
+)
+
+// PlainText returns a writer that passes to w the text of terminal output:
+// without control sequences, and without control characters but newline and
+// tab. It holds back a sequence that has not ended.
+func PlainText(w io.Writer) io.Writer {
+	p := &plainText{w: w}
+	p.split.text = p.text
+	p.split.sequence = func([]byte, bool) {}
+	return p
+}
+
+type plainText struct {
+	w     io.Writer
+	split splitter
+	out   []byte
+}
+
+func (p *plainText) Write(b []byte) (int, error) {
+	p.out = p.out[:0]
+	p.split.write(b)
+	if len(p.out) == 0 {
+		return len(b), nil
+	}
+	if _, err := p.w.Write(p.out); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+func (p *plainText) text(b []byte) {
+	for _, c := range b {
+		if c >= 0x20 && c != 0x7f || c == '\n' || c == '\t' {
+			p.out = append(p.out, c)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package viewer
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// replayFilter takes out of replayed output what a terminal would answer: the
+// program was answered when it asked, and a second answer would be typed at
+// it. The rest passes byte for byte.
+type replayFilter struct {
+	split splitter
+	out   []byte
+}
+
+func newReplayFilter() *replayFilter {
+	f := &replayFilter{}
+	f.split.text = func(p []byte) {
+		for {
+			at := bytes.IndexByte(p, enq)
+			if at < 0 {
+				break
+			}
+			f.out = append(f.out, p[:at]...)
+			p = p[at+1:]
+		}
+		f.out = append(f.out, p...)
+	}
+	f.split.sequence = func(p []byte, whole bool) {
+		if !whole || !isQuery(p) {
+			f.out = append(f.out, p...)
+		}
+	}
+	return f
+}
+
+// filter returns what of p may be drawn, valid until the next call. A
+// sequence that has not ended is held back.
+func (f *replayFilter) filter(p []byte) []byte {
+	f.out = f.out[:0]
+	f.split.write(p)
+	return f.out
+}
+
+// rest ends the replay and returns what was held back: a query whose end is
+// still to come has not been answered.
+func (f *replayFilter) rest() []byte {
+	f.out = f.out[:0]
+	f.split.flush()
+	return f.out
+}
+
+const enq = 0x05 // asks for the answerback message
+
+// isQuery reports whether a terminal answers the whole sequence p.
+func isQuery(p []byte) bool {
+	switch {
+	case len(p) < 2:
+		return false
+	case p[1] == '[':
+		return isCSIQuery(p[2:])
+	case p[1] == ']':
+		return isOSCQuery(trimString(p))
+	case p[1] == 'P': // DECRQSS and XTGETTCAP
+		body := trimString(p)
+		return bytes.HasPrefix(body, []byte("$q")) || bytes.HasPrefix(body, []byte("+q"))
+	case p[1] == '_': // the kitty graphics protocol answers unless told not to
+		body := trimString(p)
+		return bytes.HasPrefix(body, []byte("G")) && bytes.Contains(body, []byte("a=q"))
+	}
+	return string(p) == "\x1bZ" // DECID
+}
+
+// trimString is a string's content, without introducer and terminator.
+func trimString(p []byte) []byte {
+	p = bytes.TrimSuffix(p[2:], []byte("\x1b\\"))
+	return bytes.TrimSuffix(p, []byte{bel})
+}
+
+// csiQueries are the control sequences that are answered whatever their
+// parameters, by private prefix, intermediates and final byte.
+var csiQueries = map[string]bool{
+	"c": true, ">c": true, "=c": true, // DA1, DA2, DA3
+	"n": true, "?n": true, // DSR
+	"$p": true, "?$p": true, // DECRQM
+	"x":  true,             // DECREQTPARM
+	">q": true,             // XTVERSION
+	"?u": true,             // kitty keyboard flags
+	"?m": true,             // XTQMODKEYS
+	"?S": true,             // XTSMGRAPHICS
+	"*y": true,             // DECRQCRA
+	"$w": true, "$u": true, // DECRQPSR, DECRQTSR
+	"&u": true, "\"v": true, // DECRQUPSS, DECRQDE
+	"+x": true, "'|": true, // DECRQPKFM, DECRQLP
+	"#R": true, "#S": true, // XTREPORTCOLORS, XTTITLEPOS
+}
+
+// isCSIQuery takes what follows ESC [.
+func isCSIQuery(p []byte) bool {
+	var kind []byte
+	params := p[:0:0]
+	for i, b := range p {
+		switch {
+		case i == 0 && b >= '<' && b <= '?', b >= 0x20 && b < 0x30, b >= 0x40:
+			kind = append(kind, b)
+		default:
+			params = append(params, b)
+		}
+	}
+	if string(kind) == "t" { // XTWINOPS reports
+		first, _, _ := bytes.Cut(params, []byte(";"))
+		n, err := strconv.Atoi(string(first))
+		return err == nil && n >= 11 && n <= 21
+	}
+	return csiQueries[string(kind)]
+}
+
+// isOSCQuery takes an operating system command such as "11;?".
+func isOSCQuery(p []byte) bool {
+	number, rest, _ := bytes.Cut(p, []byte(";"))
+	n, err := strconv.Atoi(string(number))
+	if err != nil {
+		return false
+	}
+	switch {
+	case n == 1337: // iTerm2
+		for _, name := range []string{"ReportCellSize", "ReportVariable", "RequestUpload", "Capabilities"} {
+			if bytes.HasPrefix(rest, []byte(name)) {
+				return true
+			}
+		}
+		return false
+	case n == 99: // kitty notifications
+		return bytes.Contains(rest, []byte("p=?"))
+	case n == 4, n == 5, n >= 10 && n <= 19, n == 21, n == 22, n == 50, n == 52, n == 60, n == 61:
+		for field := range bytes.SplitSeq(rest, []byte(";")) {
+			if bytes.HasPrefix(field, []byte("?")) || bytes.HasSuffix(field, []byte("=?")) {
+				return true
+			}
+		}
+		return n == 60 || n == 61
+	}
+	return false
+}

@@ -1,0 +1,157 @@
+package viewer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"middleman/terminal"
+)
+
+// receive draws what the session sends until the viewing ends.
+func (v *viewer) receive(ctx context.Context) (End, error) {
+	if v.o.From == nil {
+		if _, err := io.WriteString(v.out, scrollAway(int(Size(v.out, v.in).Rows))+clear(false)); err != nil {
+			return End{}, fmt.Errorf("%w: draw: %w", ErrDisconnected, err)
+		}
+	}
+	for {
+		m, err := v.attachment().Receive()
+		switch {
+		case ctx.Err() != nil:
+			return End{}, left(ctx)
+		case errors.Is(err, terminal.ErrUnreachable):
+			if err := v.rejoin(ctx); err != nil {
+				return End{}, err
+			}
+			continue
+		case err != nil:
+			return End{}, fmt.Errorf("%w: %w", ErrDisconnected, err)
+		}
+		switch m.Kind {
+		case terminal.MessageOutput:
+			err = v.draw(m.Offset, m.Data)
+		case terminal.MessageSnapshot:
+			err = v.drawSnapshot(m.Offset, m.Data)
+		case terminal.MessageDetached:
+			return End{}, fmt.Errorf("%w: %s", ErrDisconnected, reason(v.o.Label, m.Reason))
+		case terminal.MessageExit:
+			return End{Exit: &m.Exit}, nil
+		}
+		if err != nil {
+			return End{}, fmt.Errorf("%w: draw: %w", ErrDisconnected, err)
+		}
+	}
+}
+
+// left is why a viewing ended from this side: nil where the user detached.
+func left(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errDetached) {
+		return nil
+	}
+	return cause
+}
+
+func reason(label string, r terminal.DetachReason) string {
+	switch r {
+	case terminal.DetachTakeover:
+		return fmt.Sprintf("another viewer took %s over", label)
+	case terminal.DetachStop:
+		return fmt.Sprintf("%s is being stopped", label)
+	}
+	return fmt.Sprintf("%s ended the attachment (%s)", label, r)
+}
+
+// draw writes output that begins at offset. What belongs to the replay is
+// drawn without its queries.
+func (v *viewer) draw(offset uint64, p []byte) error {
+	v.offset = offset + uint64(len(p))
+	if v.replay != nil && offset < v.head {
+		n := min(uint64(len(p)), v.head-offset)
+		if err := v.write(v.replay.filter(p[:n])); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	if v.replay != nil && v.offset >= v.head {
+		rest := v.replay.rest()
+		v.replay = nil
+		if err := v.write(rest); err != nil {
+			return err
+		}
+	}
+	if err := v.write(p); err != nil {
+		return err
+	}
+	if v.offset-v.acked >= ackEvery {
+		v.acked = v.offset
+		v.attachment().Ack(v.offset) // receive sees why this fails
+	}
+	return nil
+}
+
+// drawSnapshot draws a screen in place of what there is.
+func (v *viewer) drawSnapshot(offset uint64, p []byte) error {
+	v.offset, v.acked, v.replay = offset, offset, nil
+	if err := v.write([]byte(clear(v.screen.alternate))); err != nil {
+		return err
+	}
+	return v.write(p)
+}
+
+func (v *viewer) write(p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	v.screen.observe(p)
+	_, err := v.out.Write(p)
+	return err
+}
+
+// rejoin attaches again where the connection broke, from the offset that is
+// drawn. A session that does not answer for a while is left.
+func (v *viewer) rejoin(ctx context.Context) error {
+	v.attachment().Close() // broken
+	deadline := time.NewTimer(reconnectFor)
+	defer deadline.Stop()
+	tick := time.NewTicker(reconnectEvery)
+	defer tick.Stop()
+	var from *uint64
+	if v.o.ExactResume {
+		drawn := v.offset
+		from = &drawn
+	}
+	for {
+		err := v.join(ctx, from)
+		if err == nil {
+			if ctx.Err() != nil {
+				v.attachment().Close() // what ends the loops may have closed the one before
+				return left(ctx)
+			}
+			if from == nil {
+				return v.write([]byte(clear(v.screen.alternate)))
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return left(ctx)
+		}
+		if errors.Is(err, terminal.ErrGone) || errors.Is(err, terminal.ErrNotFound) {
+			return fmt.Errorf("%w: %s: %w", ErrDisconnected, v.o.Label, err)
+		}
+		if trimmed, ok := errors.AsType[*terminal.TrimmedError](err); ok && trimmed != nil {
+			from = nil
+			continue
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return fmt.Errorf("%w: %s: %w", ErrDisconnected, v.o.Label, err)
+		case <-ctx.Done():
+			return left(ctx)
+		}
+	}
+}

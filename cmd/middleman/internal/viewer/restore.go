@@ -1,0 +1,87 @@
+package viewer
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// resetModes brings a terminal from any state that a program can leave it in
+// to its usual one, without clearing the screen or moving the cursor. It
+// begins with ST, which ends a string that was cut off.
+const resetModes = "\x1b\\" +
+	"\x1b7\x1b[r\x1b[?69l\x1b8" + // margins; resetting them moves the cursor
+	"\x1b[?6l\x1b[4l\x1b[20l\x1b[?7h\x1b[?45l" + // origin, insert, newline, wrap, reverse wrap
+	"\x1b[?1l\x1b>" + // cursor keys and keypad
+	"\x1b[?9l\x1b[?1000l\x1b[?1001l\x1b[?1002l\x1b[?1003l" + // mouse
+	"\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?1007l" +
+	"\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?2031l\x1b[?2048l" + // focus, paste, synchronized output, reports
+	"\x1b[<99u\x1b[>4m" + // keyboards: kitty's, modifyOtherKeys
+	"\x1b[?5l\x1b[?12l\x1b[?25h\x1b[0 q" + // reverse video, the cursor
+	"\x1b]8;;\x1b\\\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\" + // hyperlink, colours
+	"\x1b[0m\x1b(B\x1b)B\x0f" // rendition and character sets
+
+// leaveAlternate goes back to the main screen and the cursor as it was there.
+const leaveAlternate = "\x1b[?1049l"
+
+// restore is what to write when a session is left: the terminal is the
+// user's again, below what the program has drawn.
+func restore(alternate bool) string {
+	if alternate {
+		return leaveAlternate + resetModes + "\r\x1b[J"
+	}
+	return resetModes + "\r\n\x1b[J"
+}
+
+// clear is what to write before a snapshot, which wants a terminal that was
+// just reset.
+func clear(alternate bool) string {
+	text := resetModes + "\x1b[?5W\x1b[H\x1b[2J" // tab stops every 8 columns
+	if alternate {
+		return leaveAlternate + text
+	}
+	return text
+}
+
+// scrollAway moves what stands on a screen of that many rows into the
+// scrollback, where the user finds it again.
+func scrollAway(rows int) string {
+	return fmt.Sprintf("\x1b[%d;1H%s", rows, strings.Repeat("\n", rows))
+}
+
+// screenTracker follows whether output has switched to the alternate screen.
+type screenTracker struct {
+	split     splitter
+	alternate bool
+}
+
+func newScreenTracker() *screenTracker {
+	t := &screenTracker{}
+	t.split.text = func([]byte) {}
+	t.split.sequence = t.sequence
+	return t
+}
+
+func (t *screenTracker) observe(p []byte) { t.split.write(p) }
+
+func (t *screenTracker) sequence(p []byte, whole bool) {
+	switch {
+	case !whole || len(p) < 2:
+		return
+	case string(p) == "\x1bc": // RIS
+		t.alternate = false
+		return
+	case len(p) < 5 || p[1] != '[' || p[2] != '?':
+		return
+	}
+	last := len(p) - 1
+	if p[last] != 'h' && p[last] != 'l' {
+		return
+	}
+	for mode := range bytes.SplitSeq(p[3:last], []byte(";")) {
+		switch string(mode) {
+		case "47", "1047", "1049":
+			t.alternate = p[last] == 'h'
+		}
+	}
+}

@@ -1,0 +1,124 @@
+//go:build unix
+
+package viewer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/terminal"
+)
+
+// IsTerminal reports whether f is a terminal.
+func IsTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
+	return err == nil
+}
+
+// Size is the size of the first of files that is a terminal, or the zero Size.
+func Size(files ...*os.File) terminal.Size {
+	for _, f := range files {
+		if w, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && w.Col > 0 && w.Row > 0 {
+			return terminal.Size{Cols: w.Col, Rows: w.Row, XPixels: w.Xpixel, YPixels: w.Ypixel}
+		}
+	}
+	return terminal.Size{}
+}
+
+// rawMode makes the terminal pass every byte as it is, and returns what puts
+// it back.
+func rawMode(f *os.File) (restore func() error, err error) {
+	fd := int(f.Fd())
+	before, err := unix.IoctlGetTermios(fd, getTermios)
+	if err != nil {
+		return nil, fmt.Errorf("read terminal settings: %w", err)
+	}
+	raw := *before
+	raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+	raw.Oflag &^= unix.OPOST
+	raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+	raw.Cflag &^= unix.CSIZE | unix.PARENB
+	raw.Cflag |= unix.CS8
+	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
+	if err := unix.IoctlSetTermios(fd, setTermios, &raw); err != nil {
+		return nil, fmt.Errorf("set terminal to raw mode: %w", err)
+	}
+	return func() error {
+		if err := unix.IoctlSetTermios(fd, setTermios, before); err != nil {
+			return fmt.Errorf("restore terminal settings: %w", err)
+		}
+		return nil
+	}, nil
+}
+
+// keyboard reads a terminal without getting stuck in it: wake ends a read.
+type keyboard struct {
+	fd         int
+	wakeR      *os.File
+	wakeW      *os.File
+	wakeFD     int
+	descriptor []unix.PollFd
+}
+
+func newKeyboard(f *os.File) (*keyboard, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("watch the keyboard: %w", err)
+	}
+	k := &keyboard{fd: int(f.Fd()), wakeR: r, wakeW: w, wakeFD: int(r.Fd())}
+	k.descriptor = []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLIN}, {Fd: int32(k.wakeFD), Events: unix.POLLIN}}
+	return k, nil
+}
+
+// read waits for keys, no longer than timeout unless that is negative. It
+// returns 0 and nil at the timeout, and io.EOF when the terminal is gone or
+// wake was called.
+func (k *keyboard) read(p []byte, timeout time.Duration) (int, error) {
+	for {
+		ms := -1
+		if timeout >= 0 {
+			ms = int(timeout.Milliseconds())
+		}
+		n, err := unix.Poll(k.descriptor, ms)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return 0, fmt.Errorf("wait for keys: %w", err)
+		case n == 0:
+			return 0, nil
+		case k.descriptor[1].Revents != 0:
+			return 0, io.EOF
+		}
+		n, err = unix.Read(k.fd, p)
+		switch {
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
+			continue
+		case err != nil:
+			return 0, fmt.Errorf("read keys: %w", err)
+		case n == 0:
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+}
+
+// wake ends the read that runs and all that follow.
+func (k *keyboard) wake() { k.wakeW.Close() }
+
+// close frees the keyboard once no read runs.
+func (k *keyboard) close() { k.wakeR.Close() }
+
+// notifyResize tells changed of each change of the terminal's size; a signal
+// that finds it full is dropped, since the one before is not taken yet.
+func notifyResize(changed chan os.Signal) { signal.Notify(changed, unix.SIGWINCH) }
+
+// hangup is what a terminal sends when it goes away.
+const hangup = syscall.SIGHUP

@@ -1,0 +1,238 @@
+package viewer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"middleman/terminal"
+)
+
+// Errors of Run; test with errors.Is.
+var (
+	// ErrNotAttached: the session was never joined.
+	ErrNotAttached = errors.New("could not attach")
+	// ErrDisconnected: the session was left by no wish of the user. It may
+	// well go on.
+	ErrDisconnected = errors.New("disconnected")
+
+	errDetached = errors.New("detached") // by the user
+)
+
+const (
+	// maxLag is how far behind a person wants to see the bytes, and not the
+	// screen at once.
+	maxLag = 1 << 20
+	// reconnectFor is how long a session that does not answer is asked again.
+	reconnectFor   = 5 * time.Second
+	reconnectEvery = 100 * time.Millisecond
+	// keyWait is how long the rest of a key's sequence may take to come.
+	keyWait = 20 * time.Millisecond
+	// ackEvery is how many bytes are drawn between two acknowledgements.
+	ackEvery = 64 << 10
+	// queued times keyChunk is how much typing waits for a program that does
+	// not read. Beyond it keys are not read from the terminal, nor is the
+	// detach key.
+	queued   = 256
+	keyChunk = 4 << 10
+	// leaveWatch are keys that also leave a session that is only watched.
+	leaveWatch = "q\x03"
+)
+
+// Options say how to join.
+type Options struct {
+	Mode     terminal.Mode
+	From     *uint64 // as in terminal.AttachOptions
+	Takeover bool
+	// Scrollback is how many lines of the past are drawn first.
+	Scrollback int
+	// ExactResume: the session can be continued from an offset.
+	ExactResume bool
+	// Detach is the byte of the key that leaves, DetachName what it is called.
+	Detach     byte
+	DetachName string
+	// Label is what the user calls the session.
+	Label string
+}
+
+// End says how a viewing ended without an error: with the program, or, where
+// Exit is nil, because the user detached.
+type End struct {
+	Exit *terminal.Exit
+}
+
+// Run joins s with the terminal in and out and returns when it is left, with
+// the terminal as it was. It tells the user through errs how to leave and how
+// it ended. A ctx that ends disconnects, and its error is returned.
+func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Session, o Options) (End, error) {
+	v := &viewer{in: in, out: out, session: s, o: o, screen: newScreenTracker()}
+	ctx, stopSignals := signal.NotifyContext(ctx, hangup)
+	defer stopSignals()
+	if err := v.join(ctx, o.From); err != nil {
+		return End{}, fmt.Errorf("%w: %w", ErrNotAttached, err)
+	}
+	restoreMode, err := rawMode(in)
+	if err != nil {
+		return End{}, fmt.Errorf("%w: %w", ErrNotAttached, errors.Join(err, v.attachment().Close()))
+	}
+	fmt.Fprintf(errs, "detach with %s\r\n", o.DetachName)
+	end, err := v.run(ctx)
+	_, writeErr := io.WriteString(out, restore(v.screen.alternate))
+	err = errors.Join(err, writeErr, restoreMode())
+	v.say(errs, end, err)
+	return end, err
+}
+
+// say tells the user how the viewing ended, and how to come back.
+func (v *viewer) say(errs io.Writer, end End, err error) {
+	switch {
+	case err != nil: // the caller tells
+	case end.Exit == nil:
+		fmt.Fprintf(errs, "[%s goes on; come back with: middleman attach %s]\n", v.o.Label, v.o.Label)
+	case end.Exit.Signal != 0:
+		fmt.Fprintf(errs, "[%s was ended by %s]\n", v.o.Label, end.Exit.SignalName)
+	default:
+		fmt.Fprintf(errs, "[%s exited with %d]\n", v.o.Label, end.Exit.Code)
+	}
+}
+
+// viewer is one viewing.
+type viewer struct {
+	in, out *os.File
+	session terminal.Session
+	o       Options
+
+	// The rest but att belongs to the goroutine of Run.
+	screen *screenTracker
+	replay *replayFilter // nil once the replay is drawn
+	head   uint64        // where the replay ends
+	offset uint64        // of the next byte to draw
+	acked  uint64
+
+	// mu guards att, which another one replaces after a disconnection.
+	mu  sync.Mutex
+	att terminal.Attachment
+}
+
+func (v *viewer) attachment() terminal.Attachment {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.att
+}
+
+// join attaches, for the first time or again.
+func (v *viewer) join(ctx context.Context, from *uint64) error {
+	o := terminal.AttachOptions{
+		Mode: v.o.Mode, Client: "attach", Size: Size(v.out, v.in),
+		From: from, Scrollback: v.o.Scrollback, Takeover: v.o.Takeover, MaxLag: maxLag,
+	}
+	if v.o.From != nil {
+		o.MaxLag = 0 // who names an offset wants the bytes
+	}
+	att, err := v.session.Attach(ctx, o)
+	if err != nil {
+		return err
+	}
+	hello := att.Hello()
+	v.offset, v.head, v.replay = hello.Offset, hello.Head, nil
+	v.acked = v.offset
+	if v.offset < v.head {
+		v.replay = newReplayFilter()
+	}
+	v.mu.Lock()
+	v.att = att
+	v.mu.Unlock()
+	return nil
+}
+
+// run starts the loops, receives until the end, and joins them.
+func (v *viewer) run(ctx context.Context) (End, error) {
+	keys, err := newKeyboard(v.in)
+	if err != nil {
+		return End{}, errors.Join(err, v.attachment().Close())
+	}
+	defer keys.close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	resized := make(chan os.Signal, 1)
+	notifyResize(resized)
+	defer signal.Stop(resized)
+	typed := make(chan []byte, queued)
+
+	var wg sync.WaitGroup
+	wg.Go(func() { cancel(v.readKeyboard(ctx, keys, typed)) })
+	wg.Go(func() { v.typeKeys(typed) })
+	wg.Go(func() { v.followSize(ctx, resized) })
+	wg.Go(func() {
+		<-ctx.Done()
+		keys.wake()
+		v.attachment().Close()
+	})
+	end, err := v.receive(ctx)
+	cancel(nil)
+	wg.Wait()
+	return end, err
+}
+
+// readKeyboard reads keys until the detach key and queues them for typeKeys.
+func (v *viewer) readKeyboard(ctx context.Context, keys *keyboard, typed chan<- []byte) error {
+	defer close(typed)
+	find := keyFinder{control: v.o.Detach}
+	buf := make([]byte, keyChunk)
+	for {
+		timeout := time.Duration(-1)
+		if len(find.held) > 0 {
+			timeout = keyWait
+		}
+		n, err := keys.read(buf, timeout)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrDisconnected, err)
+		}
+		var before []byte
+		detach := false
+		if n == 0 {
+			before = find.flush()
+		} else {
+			before, detach = find.find(buf[:n])
+		}
+		if v.o.Mode == terminal.ModeWatch {
+			detach = detach || bytes.ContainsAny(before, leaveWatch)
+		} else if len(before) > 0 {
+			select {
+			case typed <- bytes.Clone(before):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if detach {
+			return errDetached
+		}
+	}
+}
+
+// typeKeys types what was read. What a broken attachment does not take is
+// dropped: whether it arrived cannot be known, and typing it twice is worse.
+func (v *viewer) typeKeys(typed <-chan []byte) {
+	for p := range typed {
+		v.attachment().Input(p) // receive sees why this fails
+	}
+}
+
+// followSize gives the session the terminal's size whenever it changes.
+func (v *viewer) followSize(ctx context.Context, resized <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-resized:
+			if v.o.Mode == terminal.ModeAttach {
+				v.attachment().Resize(Size(v.out, v.in)) // receive sees why this fails
+			}
+		}
+	}
+}

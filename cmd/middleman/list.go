@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/internal/api"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+func (c *cli) lsCommand() *cobra.Command {
+	var all, sessions bool
+	cmd := &cobra.Command{
+		Use:   "ls [--all] [--sessions]",
+		Short: "List workspaces, or their sessions",
+		Args:  args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.list(cmd.Context(), all, sessions)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "ended sessions and failed workspaces too")
+	cmd.Flags().BoolVar(&sessions, "sessions", false, "list sessions")
+	return cmd
+}
+
+func (c *cli) list(ctx context.Context, all, sessions bool) error {
+	list, err := c.readCatalog(ctx)
+	if err != nil {
+		return err
+	}
+	shown := list
+	if !all {
+		shown = list.live()
+	}
+	if c.json {
+		out := struct {
+			schema
+			Workspaces []api.Workspace `json:"workspaces"`
+			Sessions   *[]api.Session  `json:"sessions,omitempty"`
+		}{schema: thisSchema(), Workspaces: notNil(shown.workspaces)}
+		if sessions {
+			s := notNil(shown.sessions)
+			out.Sessions = &s
+		}
+		return c.printJSON(out)
+	}
+	if sessions {
+		return c.sessionTable(shown.sessions)
+	}
+	return c.workspaceTable(shown.workspaces, list)
+}
+
+// live is the catalog without what has ended or failed.
+func (l catalog) live() catalog {
+	var live catalog
+	for _, w := range l.workspaces {
+		if w.State != workspace.StateFailed {
+			live.workspaces = append(live.workspaces, w)
+		}
+	}
+	for _, s := range l.sessions {
+		if !s.State.Ended() {
+			live.sessions = append(live.sessions, s)
+		}
+	}
+	return live
+}
+
+func (c *cli) workspaceTable(workspaces []api.Workspace, list catalog) error {
+	t := c.table("NAME", "BRANCH", "STATE", "SESSIONS", "PATH")
+	for _, w := range workspaces {
+		t.row(w.Name, dash(w.Branch), string(w.State), summary(list.sessionsOf(w.ID)), w.Path)
+	}
+	return t.flush()
+}
+
+func (c *cli) sessionTable(sessions []api.Session) error {
+	t := c.table("SESSION", "ID", "BACKEND", "STATE", "PID", "AGE", "COMMAND")
+	for _, s := range sessions {
+		pid := "-"
+		if s.PID != 0 {
+			pid = fmt.Sprint(s.PID)
+		}
+		t.row(sessionLabel(s), s.ID, s.Backend, stateOf(s), pid, age(s.CreatedAt), dash(strings.Join(s.Argv, " ")))
+	}
+	return t.flush()
+}
+
+// summary says how many of a workspace's sessions are in which state.
+func summary(sessions []api.Session) string {
+	counts := map[terminal.State]int{}
+	for _, s := range sessions {
+		counts[s.State]++
+	}
+	var parts []string
+	for _, state := range []terminal.State{
+		terminal.StateStarting, terminal.StateRunning, terminal.StateStopping, terminal.StateUnreachable,
+		terminal.StateExited, terminal.StateFailed, terminal.StateLost,
+	} {
+		if n := counts[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	return dash(strings.Join(parts, ", "))
+}
+
+// stateOf is a session's state, and how it exited.
+func stateOf(s api.Session) string {
+	switch {
+	case s.Exit == nil:
+		return string(s.State)
+	case s.Exit.Signal != 0:
+		return fmt.Sprintf("%s (%s)", s.State, s.Exit.SignalName)
+	}
+	return fmt.Sprintf("%s (%d)", s.State, s.Exit.Code)
+}
+
+func sessionLabel(s api.Session) string {
+	if s.WorkspaceName == "" {
+		return s.ID
+	}
+	return s.WorkspaceName + "/" + s.Name
+}
+
+func (c *cli) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show TARGET",
+		Short: "Show a workspace and its sessions",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.show(cmd.Context(), given[0])
+		},
+	}
+}
+
+func (c *cli) show(ctx context.Context, arg string) error {
+	list, err := c.readCatalog(ctx)
+	if err != nil {
+		return err
+	}
+	shown, err := list.shown(arg)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(struct {
+			schema
+			api.Shown
+		}{thisSchema(), shown})
+	}
+	w := shown.Workspace
+	t := c.table()
+	for _, line := range [][2]string{
+		{"name", w.Name}, {"id", w.ID}, {"mode", string(w.Mode)}, {"state", string(w.State)}, {"error", w.Error},
+		{"path", w.Path}, {"repository", w.Repository}, {"branch", w.Branch}, {"base", w.Base},
+		{"base commit", w.BaseCommit}, {"created", w.CreatedAt.Local().Format(time.DateTime)},
+	} {
+		if line[1] != "" {
+			t.row(line[0], line[1])
+		}
+	}
+	if err := t.flush(); err != nil || len(shown.Sessions) == 0 {
+		return err
+	}
+	fmt.Fprintln(c.out)
+	return c.sessionTable(shown.Sessions)
+}
+
+// shown is a workspace with all its sessions, or with the one that arg names.
+func (l catalog) shown(arg string) (api.Shown, error) {
+	if w, err := l.workspace(arg); err == nil {
+		sessions := notNil(l.sessionsOf(w.ID))
+		w.Sessions = nil
+		return api.Shown{Workspace: w, Sessions: sessions}, nil
+	}
+	s, err := l.session(arg)
+	if err != nil {
+		return api.Shown{}, err
+	}
+	shown := api.Shown{Sessions: []api.Session{s}}
+	if w, err := l.workspace(s.WorkspaceID); err == nil {
+		w.Sessions = nil
+		shown.Workspace = w
+	}
+	return shown, nil
+}
+
+// table prints aligned columns.
+type table struct{ w *tabwriter.Writer }
+
+func (c *cli) table(head ...string) table {
+	t := table{tabwriter.NewWriter(c.out, 0, 8, 2, ' ', 0)}
+	if len(head) > 0 {
+		t.row(head...)
+	}
+	return t
+}
+
+// row adds a row; a control character in a cell would move the terminal.
+func (t table) row(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = printable(cell)
+	}
+	fmt.Fprintln(t.w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+}
+
+func (t table) flush() error { return t.w.Flush() }
+
+// printable replaces control characters.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || r >= 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// age is how long ago t was, to one unit.
+func age(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	d := time.Since(t)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// notNil makes an empty list of none, for JSON.
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

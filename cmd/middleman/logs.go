@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/terminal"
+)
+
+// followEvery is how often a session's new output is fetched where its viewer
+// tells nothing: a journal that another process writes gives no event.
+const followEvery = 200 * time.Millisecond
+
+func (c *cli) logsCommand() *cobra.Command {
+	var (
+		from        uint64
+		follow, raw bool
+	)
+	cmd := &cobra.Command{
+		Use:   "logs TARGET [--from OFFSET] [--follow] [--raw]",
+		Short: "Print a session's output",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			t, err := c.target(cmd.Context(), given[0])
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("from") {
+				status, err := t.session.Status(cmd.Context())
+				if err != nil {
+					return fmt.Errorf("logs of %s: %w", t.label(), err)
+				}
+				from = status.Oldest
+			}
+			if err := c.logs(cmd.Context(), t, from, follow, raw); err != nil {
+				return fmt.Errorf("logs of %s: %w", t.label(), err)
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.Uint64Var(&from, "from", 0, "begin after the first `OFFSET` bytes (default: the oldest kept)")
+	flags.BoolVar(&follow, "follow", false, "go on until the program exits")
+	flags.BoolVar(&raw, "raw", false, "the session's bytes and nothing else")
+	return cmd
+}
+
+func (c *cli) logs(ctx context.Context, t target, from uint64, follow, raw bool) error {
+	out := bufio.NewWriterSize(c.out, 64<<10)
+	var w io.Writer = out
+	if !raw {
+		w = viewer.PlainText(out)
+	}
+	from, err := copyOutput(ctx, w, t.session, from)
+	if err == nil && follow {
+		err = followOutput(ctx, w, out.Flush, t.session, from)
+	}
+	return errors.Join(err, out.Flush())
+}
+
+// copyOutput copies what there is from an offset on and returns the offset
+// after it.
+func copyOutput(ctx context.Context, w io.Writer, s terminal.Session, from uint64) (uint64, error) {
+	r, err := s.Output(ctx, from)
+	if err != nil {
+		return from, err
+	}
+	stop := context.AfterFunc(ctx, func() { r.Close() })
+	defer stop()
+	n, err := io.Copy(w, r)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return from + uint64(n), errors.Join(err, r.Close())
+}
+
+// followOutput copies output until the exit. A watcher tells when there may
+// be more; the bytes themselves come by offset, so that none is missing or
+// comes twice, whatever backend it is.
+func followOutput(ctx context.Context, w io.Writer, flush func() error, s terminal.Session, from uint64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	news, join, err := watch(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer join()
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for ended := false; ; {
+		next, err := copyOutput(ctx, w, s, from)
+		if err != nil {
+			return err
+		}
+		if next > from {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		from = next
+		if ended {
+			return nil
+		}
+		select {
+		case n, ok := <-news:
+			switch {
+			case !ok:
+				return fmt.Errorf("%w: the viewer ended", terminal.ErrUnreachable)
+			case n.err != nil:
+				return n.err
+			}
+			ended = n.exit != nil
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

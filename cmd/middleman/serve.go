@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"middleman/internal/client"
+	"middleman/internal/server"
+	"middleman/internal/store"
+	"middleman/internal/web"
+	"middleman/workspace"
+)
+
+func (c *cli) serveCommand() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve [--listen ADDR]",
+		Short: "Run the server; sessions go on when it ends",
+		Args:  args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.background {
+				return c.launch(cmd.Context())
+			}
+			if !cmd.Flags().Changed("listen") {
+				o.listen = c.config.Listen
+			}
+			return c.serve(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.listen, "listen", "", `address for browsers (default "127.0.0.1:8091"); port 0 picks one`)
+	flags.BoolVar(&o.background, "background", false, "start a server in the background and return when it answers")
+	flags.BoolVar(&o.ready, "report-ready", false, "the server in the background: report readiness on file descriptor 3")
+	for _, name := range []string{"background", "report-ready"} {
+		if err := flags.MarkHidden(name); err != nil {
+			panic(err) // the flag is defined above
+		}
+	}
+	return cmd
+}
+
+type serveOptions struct {
+	listen     string
+	background bool
+	ready      bool
+}
+
+// launch is the short-lived parent of a server in the background.
+func (c *cli) launch(ctx context.Context) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find our own executable: %w", err)
+	}
+	return client.Launch(ctx, c.dirs, exec.Command(exe, "serve", "--report-ready"))
+}
+
+// serve runs the server until ctx ends. The lock that Listen takes comes
+// before the database is opened, so that only one process ever writes it.
+func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
+	listeners, err := c.listen(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, listeners.Close()) }()
+	db, err := store.Open(ctx, c.dirs.Database())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	s, err := server.New(server.Options{
+		Store:        db,
+		Workspaces:   workspace.New(workspace.Options{Base: c.dirs.Workspaces(), Prefix: c.config.BranchPrefix}),
+		Backends:     c.backends(),
+		Backend:      c.config.Backend,
+		Web:          web.Handler(),
+		Dirs:         c.dirs,
+		Version:      version(),
+		JournalBytes: c.config.Terminal.JournalBytes,
+		Grace:        time.Duration(c.config.Terminal.Grace),
+	})
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.Serve(ctx, listeners.Unix, listeners.TCP) })
+	g.Go(func() error {
+		select {
+		case <-s.Ready():
+			return c.announce(ctx, o)
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return g.Wait()
+}
+
+// listen opens the two ways in. A server in the background takes any free
+// port where its own is taken, since nobody is there to choose.
+func (c *cli) listen(o serveOptions) (*server.Listeners, error) {
+	options := server.ListenOptions{Dirs: c.dirs, Address: o.listen, Version: version()}
+	listeners, err := server.Listen(options)
+	if !o.ready || !errors.Is(err, syscall.EADDRINUSE) {
+		return listeners, err
+	}
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen address %q: %w", o.listen, err)
+	}
+	options.Address = net.JoinHostPort(host, "0")
+	return server.Listen(options)
+}
+
+// announce says where the server is: to whoever started it in the background,
+// or on standard output, with a link to log in with.
+func (c *cli) announce(ctx context.Context, o serveOptions) error {
+	if o.ready {
+		pipe := os.NewFile(3, "ready")
+		if pipe == nil {
+			return usagef("--report-ready is for a server that is started in the background")
+		}
+		_, err := pipe.WriteString(client.Ready)
+		return errors.Join(err, pipe.Close())
+	}
+	serve, err := client.ReadServe(c.dirs)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "listening on http://%s\n", serve.Address)
+	if serve.Socket == "" {
+		return nil
+	}
+	own := client.New(serve.Socket)
+	defer own.Close()
+	link, err := own.LoginLink(ctx)
+	if err != nil {
+		return fmt.Errorf("make a login link: %w", err)
+	}
+	fmt.Fprintf(c.out, "log in with %s\n", link)
+	return nil
+}

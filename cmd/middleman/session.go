@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/terminal"
+)
+
+// sendChunk is how much of standard input is typed at a time.
+const sendChunk = 64 << 10
+
+func (c *cli) sendCommand() *cobra.Command {
+	var enter bool
+	cmd := &cobra.Command{
+		Use:   "send TARGET [--enter] TEXT... | -",
+		Short: `Type at a session; "-" types standard input, byte for byte`,
+		Args:  args(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if len(given) == 1 && !enter {
+				return usagef("send needs something to type: TEXT, - or --enter")
+			}
+			t, err := c.target(cmd.Context(), given[0])
+			if err != nil {
+				return err
+			}
+			if err := c.send(cmd.Context(), t.session, given[1:], enter); err != nil {
+				return fmt.Errorf("type at %s: %w", t.label(), err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&enter, "enter", false, "press Enter at the end")
+	return cmd
+}
+
+func (c *cli) send(ctx context.Context, s terminal.Session, text []string, enter bool) error {
+	if len(text) == 1 && text[0] == "-" {
+		if err := c.sendInput(ctx, s); err != nil {
+			return err
+		}
+		text = nil
+	}
+	p := []byte(strings.Join(text, " "))
+	if enter {
+		p = append(p, '\r')
+	}
+	if len(p) == 0 {
+		return nil
+	}
+	return s.Input(ctx, p)
+}
+
+// sendInput types standard input as it comes. Reading it cannot be woken, so
+// an interrupt ends the process as if it were not caught.
+func (c *cli) sendInput(ctx context.Context, s terminal.Session) error {
+	c.uncatch()
+	buf := make([]byte, sendChunk)
+	for {
+		n, err := c.in.Read(buf)
+		if n > 0 {
+			if err := s.Input(ctx, buf[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read standard input: %w", err)
+		}
+	}
+}
+
+func (c *cli) captureCommand() *cobra.Command {
+	var (
+		format string
+		o      terminal.CaptureOptions
+	)
+	cmd := &cobra.Command{
+		Use:   "capture TARGET [--format text|ansi|json] [--scrollback]",
+		Short: "Print a session's screen",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if c.json && !cmd.Flags().Changed("format") {
+				format = string(terminal.FormatJSON)
+			}
+			o.Format = terminal.CaptureFormat(format)
+			switch o.Format {
+			case terminal.FormatText, terminal.FormatANSI, terminal.FormatJSON:
+			default:
+				return usagef("format %q is not text, ansi or json", format)
+			}
+			t, err := c.target(cmd.Context(), given[0])
+			if err != nil {
+				return err
+			}
+			shot, err := t.session.Capture(cmd.Context(), o)
+			if err != nil {
+				return fmt.Errorf("capture %s: %w", t.label(), err)
+			}
+			return c.printLine(shot.Data)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", string(terminal.FormatText), "text, ansi or json")
+	cmd.Flags().BoolVar(&o.Scrollback, "scrollback", false, "what has scrolled away too")
+	return cmd
+}
+
+// printLine prints p, ended by a newline.
+func (c *cli) printLine(p []byte) error {
+	w := bufio.NewWriter(c.out)
+	w.Write(p)
+	if len(p) > 0 && p[len(p)-1] != '\n' {
+		w.WriteByte('\n')
+	}
+	return w.Flush()
+}
+
+func (c *cli) stopCommand() *cobra.Command {
+	var grace time.Duration
+	cmd := &cobra.Command{
+		Use:   "stop TARGET [--grace DUR]",
+		Short: "End a session's program and all that it started",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			switch {
+			case grace < 0:
+				return usagef("--grace %s is negative", grace)
+			case grace == 0 && cmd.Flags().Changed("grace"):
+				grace = -1 // none, where zero means the session's own
+			}
+			t, err := c.target(cmd.Context(), given[0])
+			if err != nil {
+				return err
+			}
+			if err := t.session.Stop(cmd.Context(), grace); err != nil {
+				return fmt.Errorf("stop %s: %w", t.label(), err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().DurationVar(&grace, "grace", 0, "how long to wait before killing (default: the session's own)")
+	return cmd
+}

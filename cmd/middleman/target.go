@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"middleman/internal/api"
+	"middleman/terminal"
+)
+
+// target is a session that a command line named, and the way to it.
+type target struct {
+	shown   api.Session
+	caps    terminal.Capabilities
+	session terminal.Session
+}
+
+// label is what a user calls the session, fit for the command line.
+func (t target) label() string {
+	if t.shown.WorkspaceName == "" {
+		return t.shown.ID
+	}
+	return t.shown.WorkspaceName + "/" + t.shown.Name
+}
+
+// target finds the session that arg means. It needs no server, and the
+// session is driven through its backend from then on.
+func (c *cli) target(ctx context.Context, arg string) (target, error) {
+	list, err := c.readCatalog(ctx)
+	if err != nil {
+		return target{}, err
+	}
+	s, err := list.session(arg)
+	if err != nil {
+		return target{}, err
+	}
+	return c.direct(s)
+}
+
+// direct is the way to a session past the server.
+func (c *cli) direct(s api.Session) (target, error) {
+	b, err := c.backend(s.Backend)
+	if err != nil {
+		return target{}, err
+	}
+	return target{shown: s, caps: b.Capabilities(), session: b.Session(s.ID)}, nil
+}
+
+func joinSub(root, sub string) string {
+	if sub == "" {
+		return root
+	}
+	return filepath.Join(root, sub)
+}

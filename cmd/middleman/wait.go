@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/terminal"
+)
+
+const (
+	// settle is how long output rests before the screen is looked at again.
+	settle = 50 * time.Millisecond
+	// tailBytes is how much text is kept to match what spans messages.
+	tailBytes = 64 << 10
+)
+
+type waitFlags struct {
+	exit    bool
+	text    string
+	pattern string
+	quiet   time.Duration
+	timeout time.Duration
+}
+
+func (c *cli) waitCommand() *cobra.Command {
+	var f waitFlags
+	cmd := &cobra.Command{
+		Use:   "wait TARGET [--exit | --text S | --regex R | --quiet DUR] [--timeout DUR]",
+		Short: "Wait for a session to exit (default), show something, or be quiet",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			match, err := f.matcher(cmd)
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			if f.timeout > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, errTimeout)
+				defer cancel()
+			}
+			t, err := c.target(ctx, given[0])
+			if err == nil {
+				err = f.wait(ctx, t.session, match)
+			}
+			if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+				return fmt.Errorf("wait for %s: %w after %s", given[0], errTimeout, f.timeout)
+			}
+			if _, own := errors.AsType[*programExit](err); err != nil && !own {
+				return fmt.Errorf("wait for %s: %w", given[0], err)
+			}
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.exit, "exit", false, "until the program exits; its exit code is returned")
+	flags.StringVar(&f.text, "text", "", "until this text shows")
+	flags.StringVar(&f.pattern, "regex", "", "until this regular expression matches")
+	flags.DurationVar(&f.quiet, "quiet", 0, "until there was no output for so long")
+	flags.DurationVar(&f.timeout, "timeout", 0, "give up after so long, with exit code 124 (default: never)")
+	cmd.MarkFlagsMutuallyExclusive("exit", "text", "regex", "quiet")
+	return cmd
+}
+
+// matcher checks the flags and returns what --text or --regex looks for, nil
+// without one.
+func (f *waitFlags) matcher(cmd *cobra.Command) (func([]byte) bool, error) {
+	switch {
+	case f.timeout < 0 || f.quiet < 0:
+		return nil, usagef("a duration is not negative")
+	case cmd.Flags().Changed("quiet") && f.quiet == 0:
+		return nil, usagef("--quiet needs a duration above zero")
+	case cmd.Flags().Changed("text"):
+		if f.text == "" {
+			return nil, usagef("--text needs a text")
+		}
+		return func(p []byte) bool { return bytes.Contains(p, []byte(f.text)) }, nil
+	case cmd.Flags().Changed("regex"):
+		re, err := regexp.Compile(f.pattern)
+		if err != nil {
+			return nil, usagef("--regex: %w", err)
+		}
+		return re.Match, nil
+	}
+	return nil, nil
+}
+
+func (f *waitFlags) wait(ctx context.Context, s terminal.Session, match func([]byte) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	news, join, err := watch(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer join()
+	switch {
+	case match != nil:
+		return waitText(ctx, s, news, match)
+	case f.quiet > 0:
+		return waitQuiet(ctx, news, f.quiet)
+	}
+	return waitExit(ctx, news)
+}
+
+// news is what a watcher of a session tells: output, an exit, or that it can
+// watch no longer.
+type news struct {
+	output []byte
+	exit   *terminal.Exit
+	err    error
+}
+
+// watch watches s from its present head until ctx ends. The channel holds
+// little: a slow reader makes the watcher lag, never the program. join waits
+// for the watcher's end, after ctx.
+func watch(ctx context.Context, s terminal.Session) (_ <-chan news, join func(), err error) {
+	status, err := s.Status(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch status.State {
+	case terminal.StateLost:
+		return nil, nil, terminal.ErrGone
+	case terminal.StateExited:
+		told := make(chan news, 1)
+		told <- news{exit: status.Exit}
+		return told, func() {}, nil
+	}
+	att, err := s.Attach(ctx, terminal.AttachOptions{Mode: terminal.ModeWatch, Client: "wait", From: &status.Head})
+	if err != nil {
+		return nil, nil, err
+	}
+	told, done := make(chan news, 16), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { att.Close() })
+	go func() {
+		defer close(done)
+		defer close(told)
+		relay(ctx, att, told)
+	}()
+	return told, func() {
+		stop()
+		att.Close()
+		for range told {
+		}
+		<-done
+	}, nil
+}
+
+func relay(ctx context.Context, att terminal.Attachment, told chan<- news) {
+	for {
+		m, err := att.Receive()
+		var n news
+		switch {
+		case errors.Is(err, io.EOF):
+			return
+		case err != nil:
+			n.err = err
+		case m.Kind == terminal.MessageOutput, m.Kind == terminal.MessageSnapshot:
+			n.output = bytes.Clone(m.Data)
+		case m.Kind == terminal.MessageExit:
+			n.exit = &m.Exit
+		case m.Kind == terminal.MessageDetached:
+			n.err = fmt.Errorf("%w: watching was ended (%s)", terminal.ErrUnreachable, m.Reason)
+		default:
+			continue
+		}
+		select {
+		case told <- n:
+		case <-ctx.Done():
+			return
+		}
+		if n.err != nil {
+			return
+		}
+	}
+}
+
+// next takes the next news.
+func next(ctx context.Context, told <-chan news, alarm <-chan time.Time) (n news, rang bool, err error) {
+	select {
+	case n, ok := <-told:
+		if ctx.Err() != nil {
+			return news{}, false, ctx.Err()
+		}
+		if !ok {
+			return news{}, false, terminal.ErrUnreachable
+		}
+		return n, false, n.err
+	case <-alarm:
+		return news{}, true, nil
+	case <-ctx.Done():
+		return news{}, false, ctx.Err()
+	}
+}
+
+func waitExit(ctx context.Context, told <-chan news) error {
+	for {
+		n, _, err := next(ctx, told, nil)
+		if err != nil {
+			return err
+		}
+		if n.exit != nil {
+			return &programExit{*n.exit}
+		}
+	}
+}
+
+func waitQuiet(ctx context.Context, told <-chan news, quiet time.Duration) error {
+	for {
+		alarm := time.NewTimer(quiet)
+		n, rang, err := next(ctx, told, alarm.C)
+		alarm.Stop()
+		if rang || n.exit != nil || err != nil {
+			return err
+		}
+	}
+}
+
+// waitText looks at the screen, then at all text that comes, and again at the
+// screen whenever output rests, since a program may put text together from
+// pieces.
+func waitText(ctx context.Context, s terminal.Session, told <-chan news, match func([]byte) bool) error {
+	var tail bytes.Buffer
+	text := viewer.PlainText(&tail)
+	var exit *terminal.Exit
+	for {
+		shot, err := s.Capture(ctx, terminal.CaptureOptions{Format: terminal.FormatText, Scrollback: true})
+		if err != nil {
+			return err
+		}
+		if match(shot.Data) {
+			return nil
+		}
+		if exit != nil {
+			return fmt.Errorf("the program exited with %d before it showed", exit.Status())
+		}
+		var alarm <-chan time.Time // none until there is output
+		for rang := false; !rang && exit == nil; {
+			var n news
+			if n, rang, err = next(ctx, told, alarm); err != nil {
+				return err
+			}
+			text.Write(n.output)
+			if match(tail.Bytes()) {
+				return nil
+			}
+			tail.Next(max(0, tail.Len()-tailBytes))
+			exit = n.exit
+			alarm = time.After(settle)
+		}
+	}
+}

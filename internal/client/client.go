@@ -1,0 +1,162 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/config"
+)
+
+// ErrNoServer: nobody listens on the server's socket.
+var ErrNoServer = errors.New("no server is running")
+
+const (
+	dialTimeout   = 2 * time.Second
+	healthTimeout = 5 * time.Second
+	maxBody       = 64 << 20 // of an answer; a page of a list is far below
+)
+
+// Client calls the API of the server behind one Unix socket. It is safe for
+// concurrent use.
+type Client struct {
+	http *http.Client
+}
+
+// New returns a client of the server at a Unix socket. It does no I/O.
+func New(socket string) *Client {
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	return &Client{http: &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", socket)
+		},
+	}}}
+}
+
+// Connect returns a client of the running server, after it has answered.
+// ErrNoServer means that none runs; any other error that one runs, or may,
+// and does not answer.
+func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
+	serve, err := ReadServe(dirs)
+	if err != nil {
+		return nil, err
+	}
+	c := New(serve.Socket)
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	if err := c.Health(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// ReadServe reads how to reach the server that started last. Without its
+// file it returns ErrNoServer.
+func ReadServe(dirs config.Dirs) (api.Serve, error) {
+	raw, err := os.ReadFile(dirs.ServeFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return api.Serve{}, ErrNoServer
+	}
+	if err != nil {
+		return api.Serve{}, fmt.Errorf("read how to reach the server: %w", err)
+	}
+	var serve api.Serve
+	if err := json.Unmarshal(raw, &serve); err != nil {
+		return api.Serve{}, fmt.Errorf("read how to reach the server: %s: %w", dirs.ServeFile(), err)
+	}
+	if serve.Socket == "" {
+		serve.Socket = dirs.ServerSocket()
+	}
+	return serve, nil
+}
+
+// Close lets go of idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Health returns nil when the server answers.
+func (c *Client) Health(ctx context.Context) error {
+	return c.call(ctx, http.MethodGet, "/health", nil, nil)
+}
+
+// call sends in as JSON, unless nil, and reads the answer into out, unless
+// nil. An answer of 400 and up is a *api.Problem.
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("ask the server: %s %s: %w", method, path, err)
+		}
+		body = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://localhost/api/v1"+path, body)
+	if err != nil {
+		return fmt.Errorf("ask the server: %w", err)
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Idempotency-Key", rand.Text())
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return transportError(method, path, err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil {
+		return transportError(method, path, err)
+	}
+	if resp.StatusCode >= 400 {
+		return problem(method, path, resp.StatusCode, raw)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("read the server's answer to %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// transportError tells a server that is not there from one that is and did
+// not answer.
+func transportError(method, path string, err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+		return ErrNoServer
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	return fmt.Errorf("ask the server: %s %s: %w", method, path, err)
+}
+
+func problem(method, path string, status int, raw []byte) error {
+	p := &api.Problem{}
+	if err := json.Unmarshal(raw, p); err != nil || (p.Detail == "" && p.Title == "") {
+		text, _, _ := strings.Cut(strings.TrimSpace(string(raw)), "\n")
+		return fmt.Errorf("ask the server: %s %s: status %d: %.200s", method, path, status, text)
+	}
+	if p.Detail == "" {
+		p.Detail = p.Title
+	}
+	if p.Status == 0 {
+		p.Status = status
+	}
+	return p
+}

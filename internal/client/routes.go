@@ -1,0 +1,136 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/workspace"
+)
+
+// longPoll is how long one request waits for a workspace to be ready.
+const longPoll = 20 * time.Second
+
+// CreateWorkspace makes a workspace and, where asked for, its first session,
+// and returns when both are ready. progress, unless nil, is told of each new
+// state of the workspace meanwhile. A creation that fails is an error.
+func (c *Client) CreateWorkspace(ctx context.Context, in api.NewWorkspace, progress func(api.Workspace)) (api.Created, error) {
+	var created api.Created
+	if err := c.call(ctx, http.MethodPost, "/workspaces", in, &created); err != nil {
+		return api.Created{}, err
+	}
+	id := created.Workspace.ID
+	for created.Workspace.State == workspace.StateCreating {
+		if progress != nil {
+			progress(created.Workspace)
+		}
+		path := "/workspaces/" + url.PathEscape(id) + "?wait=" + longPoll.String()
+		var next api.Workspace
+		if err := c.call(ctx, http.MethodGet, path, nil, &next); err != nil {
+			return api.Created{}, err
+		}
+		created.Workspace = next
+	}
+	if w := created.Workspace; w.State != workspace.StateReady {
+		return created, fmt.Errorf("make workspace %s: %s", w.Name, w.Error)
+	}
+	if in.Session != nil && created.Session == nil && len(created.Workspace.Sessions) > 0 {
+		created.Session = &created.Workspace.Sessions[0]
+	}
+	return created, nil
+}
+
+// Workspaces returns all workspaces.
+func (c *Client) Workspaces(ctx context.Context) ([]api.Workspace, error) {
+	var all []api.Workspace
+	for cursor := ""; ; {
+		var page api.Workspaces
+		if err := c.call(ctx, http.MethodGet, "/workspaces"+after(cursor), nil, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Workspaces...)
+		if cursor = page.Next; cursor == "" {
+			return all, nil
+		}
+	}
+}
+
+// Workspace returns one workspace.
+func (c *Client) Workspace(ctx context.Context, id string) (api.Workspace, error) {
+	var w api.Workspace
+	err := c.call(ctx, http.MethodGet, "/workspaces/"+url.PathEscape(id), nil, &w)
+	return w, err
+}
+
+// Sessions returns all sessions, ended ones too.
+func (c *Client) Sessions(ctx context.Context) ([]api.Session, error) {
+	var all []api.Session
+	for cursor := ""; ; {
+		var page api.Sessions
+		if err := c.call(ctx, http.MethodGet, "/sessions"+after(cursor), nil, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Sessions...)
+		if cursor = page.Next; cursor == "" {
+			return all, nil
+		}
+	}
+}
+
+func after(cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	return "?cursor=" + url.QueryEscape(cursor)
+}
+
+// StartSession starts one more session in a workspace.
+func (c *Client) StartSession(ctx context.Context, workspaceID string, in api.NewSession) (api.Session, error) {
+	var s api.Session
+	err := c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(workspaceID)+"/sessions", in, &s)
+	return s, err
+}
+
+// Consent says what a deletion may destroy.
+type Consent struct {
+	DiscardWork  bool // work that is nowhere else
+	StopSessions bool // running sessions
+	SkipTeardown bool
+}
+
+// DeleteWorkspace deletes a workspace. A deletion that is refused is a
+// *api.Problem that lists what would be lost. A dry run only says what a
+// deletion would do.
+func (c *Client) DeleteWorkspace(ctx context.Context, id string, consent Consent, dryRun bool) (api.Deleted, error) {
+	query := url.Values{}
+	for name, on := range map[string]bool{
+		"discard_work":  consent.DiscardWork,
+		"stop_sessions": consent.StopSessions,
+		"skip_teardown": consent.SkipTeardown,
+		"dry_run":       dryRun,
+	} {
+		if on {
+			query.Set(name, strconv.Itoa(1))
+		}
+	}
+	path := "/workspaces/" + url.PathEscape(id)
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	var deleted api.Deleted
+	err := c.call(ctx, http.MethodDelete, path, nil, &deleted)
+	return deleted, err
+}
+
+// LoginLink returns a link that logs one browser in, once.
+func (c *Client) LoginLink(ctx context.Context) (string, error) {
+	var link struct {
+		URL string `json:"url"`
+	}
+	err := c.call(ctx, http.MethodPost, "/login-links", struct{}{}, &link)
+	return link.URL, err
+}

@@ -1,0 +1,162 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"middleman/internal/config"
+)
+
+const (
+	startTimeout = 20 * time.Second
+	pollInterval = 10 * time.Millisecond // the OS gives no event for a lock or a socket
+	maxLog       = 1 << 20
+)
+
+// Ready is what a background server writes to its ready pipe when it serves.
+const Ready = "ready"
+
+// Ensure returns a client of the running server. Where none runs it runs
+// launch, a command that starts one in the background and ends (see Launch),
+// and whose standard error says why it could not.
+func Ensure(ctx context.Context, dirs config.Dirs, launch *exec.Cmd) (*Client, error) {
+	c, err := Connect(ctx, dirs)
+	if !errors.Is(err, ErrNoServer) {
+		return c, err
+	}
+	if os.Getenv("MIDDLEMAN_SESSION") != "" {
+		// A server started here would be a process of the session, and end
+		// with it.
+		return nil, fmt.Errorf("%w, and one started inside a session would end with it: run `middleman serve` outside", ErrNoServer)
+	}
+	var stderr strings.Builder
+	launch.Stderr = &stderr
+	if err := launch.Run(); err != nil {
+		if text := strings.TrimPrefix(lastLine(stderr.String()), "middleman: "); text != "" {
+			return nil, errors.New(text)
+		}
+		return nil, fmt.Errorf("start the server: %w", err)
+	}
+	return Connect(ctx, dirs)
+}
+
+// Launch starts server in the background where none runs, and returns when it
+// answers. However many launch at once, one server is started. server must
+// serve, write Ready to file descriptor 3 when it does, and print why it
+// cannot; Launch sets what it inherits. The caller is expected to end soon,
+// so that the server is nobody's child.
+func Launch(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
+	if err := dirs.Prepare(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	start := flock.New(filepath.Join(dirs.Data, "server-start.lock"))
+	if _, err := start.TryLockContext(ctx, pollInterval); err != nil {
+		return fmt.Errorf("wait for another start of the server: %w", err)
+	}
+	defer start.Unlock()
+	if running, err := awaitLockHolder(ctx, dirs); running || err != nil {
+		return err
+	}
+	return spawn(ctx, dirs, server)
+}
+
+// awaitLockHolder waits until the server that holds the server lock answers,
+// or the lock is free. It reports whether a server runs.
+func awaitLockHolder(ctx context.Context, dirs config.Dirs) (running bool, err error) {
+	lock := flock.New(dirs.ServerLock())
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		c, err := Connect(ctx, dirs)
+		if err == nil {
+			c.Close()
+			return true, nil
+		}
+		free, lockErr := lock.TryLock()
+		if lockErr != nil {
+			return false, fmt.Errorf("try the server's lock: %w", lockErr)
+		}
+		if free {
+			return false, lock.Unlock()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false, fmt.Errorf("a server holds %s and does not answer: %w", dirs.ServerLock(), err)
+		}
+	}
+}
+
+func spawn(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
+	log, err := openLog(filepath.Join(dirs.Data, "server.log"))
+	if err != nil {
+		return fmt.Errorf("open the server's log: %w", err)
+	}
+	defer log.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start the server: %w", err)
+	}
+	defer r.Close()
+	server.Dir = dirs.Data
+	server.Stdout, server.Stderr = log, log
+	server.ExtraFiles = []*os.File{w}
+	detach(server)
+	err = server.Start()
+	w.Close()
+	if err != nil {
+		return fmt.Errorf("start the server: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { r.SetReadDeadline(time.Now()) })
+	defer stop()
+	buf := make([]byte, len(Ready))
+	if n, _ := r.Read(buf); string(buf[:n]) == Ready {
+		return server.Process.Release()
+	}
+	if ctx.Err() != nil {
+		server.Process.Kill() // started and never ready: nobody else knows of it
+	}
+	server.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("start the server: not ready within %s, see %s", startTimeout, log.Name())
+	}
+	return fmt.Errorf("start the server: %s (log %s)", logTail(log.Name()), log.Name())
+}
+
+// openLog opens the log for appending; a long one begins anew, the one before
+// is kept.
+func openLog(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+		if err := os.Rename(path, path+".1"); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+// logTail returns the last line of the log, without our own prefix.
+func logTail(path string) string {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	if line := lastLine(string(raw)); line != "" {
+		return strings.TrimPrefix(line, "middleman: ")
+	}
+	return "it ended at once and said nothing"
+}
+
+func lastLine(text string) string {
+	text = strings.TrimRight(text, "\n")
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
