@@ -88,8 +88,12 @@ export function putWorkspace(w: Workspace): void {
 export function putStage(workspaceID: string, stage: Stage): void {
   const w = state.workspaces.get(workspaceID)
   if (!w) return
-  const stages = (w.stages ?? []).filter((s) => s.name !== stage.name)
-  state.workspaces.set(workspaceID, { ...w, stages: [...stages, stage] })
+  const stages = [...(w.stages ?? [])]
+  const at = stages.findIndex((s) => s.name === stage.name)
+  // The end of a stage is told with its own time alone.
+  if (at >= 0) stages[at] = { ...stage, started_at: stages[at].started_at }
+  else stages.push(stage)
+  state.workspaces.set(workspaceID, { ...w, stages })
   changed()
 }
 

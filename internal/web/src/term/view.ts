@@ -164,6 +164,8 @@ export class TerminalView implements LinkOwner {
   onStanding(standing: Standing): void {
     this.terminal.options.disableStdin = standing.is !== 'attached'
     this.terminal.options.cursorBlink = standing.is === 'attached'
+    this.terminal.options.cursorInactiveStyle = standing.is === 'exited' ? 'none' : 'outline'
+    if (standing.is === 'exited') this.terminal.blur()
     if (standing.is === 'attached') {
       this.fitNow()
       this.link.sendResize(this.size())

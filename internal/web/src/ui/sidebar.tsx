@@ -73,10 +73,10 @@ function workspaceTone(w: Workspace): string {
 }
 
 function subtitle(w: Workspace) {
-  if (w.state === 'creating') return 'Creating…'
-  if (w.state === 'deleting') return 'Deleting…'
-  if (w.state === 'failed') return 'Creation failed'
-  return w.branch ? <><Branch />{w.branch}</> : w.path
+  if (w.state === 'creating') return <span>Creating…</span>
+  if (w.state === 'deleting') return <span>Deleting…</span>
+  if (w.state === 'failed') return <span>Creation failed</span>
+  return w.branch ? <><Branch /><span>{w.branch}</span></> : <span title={w.path}>{w.path}</span>
 }
 
 const linkWords: Record<Link, string> = {

@@ -1,4 +1,4 @@
-import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { Session } from '../api'
 import { whenLive } from '../events'
 import type { Standing } from '../term/link'
@@ -121,8 +121,8 @@ function SearchBar({ view, onClose }: { view: TerminalView; onClose: () => void 
   const [query, setQuery] = useState('')
   const [found, setFound] = useState('')
   const input = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => input.current?.focus(), [])
   useEffect(() => {
-    input.current?.focus()
     const results = view.search.onDidChangeResults(({ resultIndex, resultCount }) =>
       setFound(resultCount === 0 ? 'none' : `${resultIndex + 1} of ${resultCount}`))
     return () => {
