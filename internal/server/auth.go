@@ -1,0 +1,140 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+)
+
+// identity is who asks, once that is proved.
+type identity struct {
+	scope store.Scope
+	// session is the one that store.ScopeSession may watch.
+	session string
+	// subject tells the keys of one caller from those of another.
+	subject string
+}
+
+type identityKey struct{}
+
+// caller is who asks, and whether anybody has proved to.
+func caller(ctx context.Context) (identity, bool) {
+	id, ok := ctx.Value(identityKey{}).(identity)
+	return id, ok
+}
+
+// withCaller finds out who asks. Credentials that do not hold are refused
+// here; a request without any goes on, to what needs none.
+func (s *Server) withCaller(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isAPI(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		id, err := s.identify(r)
+		if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		switch {
+		case err != nil:
+			refuse(w, s.problem(err))
+			return
+		case id != nil:
+			r = r.WithContext(context.WithValue(r.Context(), identityKey{}, *id))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// identify returns nil without an error where nobody claims to be anybody.
+func (s *Server) identify(r *http.Request) (*identity, error) {
+	if viaSocket(r) {
+		return &identity{scope: store.ScopeFull, subject: "socket"}, nil
+	}
+	if header := r.Header.Get("Authorization"); header != "" {
+		return s.identifyToken(r, header)
+	}
+	cookie, err := r.Cookie(cookieName(r))
+	if err != nil || cookie.Value == "" {
+		return nil, nil
+	}
+	_, err = s.Store.Login(r.Context(), cookie.Value, time.Now())
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
+			"this browser's login has ended: get a new link with `middleman open`")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &identity{scope: store.ScopeFull, subject: "browser"}, nil
+}
+
+func (s *Server) identifyToken(r *http.Request, header string) (*identity, error) {
+	scheme, secret, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
+		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized, "Authorization must be: Bearer TOKEN")
+	}
+	from := remoteHost(r)
+	if !s.limiter.allows(from, time.Now()) {
+		return nil, errTooManyGuesses()
+	}
+	token, err := s.Store.UseToken(r.Context(), secret, time.Now())
+	if errors.Is(err, store.ErrNotFound) {
+		s.limiter.failed(from, time.Now())
+		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized, "the token is not valid, or has expired")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &identity{scope: token.Scope, session: token.SessionID, subject: token.ID}, nil
+}
+
+// access is what a route asks of its caller.
+type access int
+
+const (
+	accessFull    access = iota // by default: it changes something
+	accessRead                  // it only looks
+	accessSession               // it looks at the one session in its path
+	accessAnybody               // it tells nothing
+)
+
+// permit says why the caller may not use a route, or returns nil. sessionID
+// is the session in the route's path.
+func permit(ctx context.Context, need access, sessionID string) *Problem {
+	if need == accessAnybody {
+		return nil
+	}
+	id, ok := caller(ctx)
+	if !ok {
+		return newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
+			"log in with a link from `middleman open`, or send a token")
+	}
+	switch id.scope {
+	case store.ScopeFull:
+		return nil
+	case store.ScopeRead:
+		if need == accessRead || need == accessSession {
+			return nil
+		}
+	case store.ScopeSession:
+		if need == accessSession && id.session == sessionID {
+			return nil
+		}
+	}
+	return problemf(http.StatusForbidden, api.CodeForbidden, "the token's scope is %s, which does not cover this", id.scope)
+}
+
+func remoteHost(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

@@ -1,0 +1,167 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/workspace"
+)
+
+// consent is what a deletion may destroy; each is given by itself.
+type consent struct {
+	discardWork  bool
+	stopSessions bool
+}
+
+// deletion is what a deletion meets.
+type deletion struct {
+	workspace workspace.Workspace
+	loss      workspace.Loss
+	rows      []store.Session // all of the workspace's
+	running   []api.Session   // those that have not ended, or may not have
+}
+
+// deleteWorkspace looks while launches are blocked and the sessions live, and
+// refuses with the whole list, or goes on: it stops the sessions, looks again
+// and deletes. A dry run only looks.
+func (s *Server) deleteWorkspace(ctx context.Context, id string, c consent, dryRun bool) (api.Deleted, error) {
+	if _, err := s.Store.Workspace(ctx, id); err != nil {
+		return api.Deleted{}, err
+	}
+	leave := s.gates.block(id)
+	defer leave()
+	d, err := s.inspect(ctx, id)
+	if err != nil {
+		return api.Deleted{}, err
+	}
+	out := api.Deleted{Workspace: s.workspaceView(d.workspace), Lost: d.loss, Stopped: d.running}
+	if dryRun {
+		return out, nil
+	}
+	if err := d.refusal(c); err != nil {
+		return api.Deleted{}, err
+	}
+	before := d.workspace
+	d.workspace.State, d.workspace.Error = workspace.StateDeleting, ""
+	s.setWorkspaceState(ctx, d.workspace)
+	if out.Lost, err = s.destroy(ctx, d, c); err != nil {
+		before.Error = ""
+		s.setWorkspaceState(ctx, before)
+		return api.Deleted{}, err
+	}
+	s.gates.forget(id)
+	s.events.publish(id, api.Event{Type: "workspace-deleted", ID: id})
+	return out, nil
+}
+
+// inspect changes nothing. What cannot be found out is an error.
+func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
+	w, err := s.Store.Workspace(ctx, id)
+	if err != nil {
+		return deletion{}, err
+	}
+	if w.State == workspace.StateCreating {
+		return deletion{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being made", w.Name)
+	}
+	d := deletion{workspace: w}
+	if s.ours(w) {
+		d.loss, err = s.Workspaces.Inspect(ctx, w)
+		if err != nil && !errors.Is(err, workspace.ErrMissing) {
+			return deletion{}, err
+		}
+	}
+	rows, views, err := s.sessionsOf(ctx, w)
+	if err != nil {
+		return deletion{}, err
+	}
+	d.rows = rows
+	for _, v := range views {
+		if !v.State.Ended() {
+			d.running = append(d.running, v)
+		}
+	}
+	return d, nil
+}
+
+// ours reports whether deleting w would delete a directory.
+func (s *Server) ours(w workspace.Workspace) bool {
+	return w.Mode != workspace.ModeInPlace && w.Root != ""
+}
+
+// refusal lists everything that c does not cover.
+func (d deletion) refusal(c consent) error {
+	work := !c.discardWork && !d.loss.Empty()
+	busy := !c.stopSessions && len(d.running) > 0
+	var p *Problem
+	switch {
+	case work && busy:
+		p = problemf(http.StatusConflict, api.CodeWorkWouldLose, "workspace %s has running sessions and work that would be lost: %s",
+			d.workspace.Name, d.loss.Summary())
+	case work:
+		p = problemf(http.StatusConflict, api.CodeWorkWouldLose, "workspace %s has work that would be lost: %s",
+			d.workspace.Name, d.loss.Summary())
+	case busy:
+		p = problemf(http.StatusConflict, api.CodeSessionsRun, "workspace %s has running sessions", d.workspace.Name)
+	default:
+		return nil
+	}
+	if work {
+		p.Lost = &d.loss
+	}
+	if busy {
+		p.Sessions = d.running
+	}
+	return p
+}
+
+// destroy stops, deletes and forgets, in that order. Package workspace looks
+// once more before it deletes, because a program may have written until it
+// was stopped.
+func (s *Server) destroy(ctx context.Context, d deletion, c consent) (lost workspace.Loss, err error) {
+	for _, row := range d.rows {
+		if row.State.Ended() {
+			continue
+		}
+		if err := s.stopSession(ctx, row, 0); err != nil {
+			return workspace.Loss{}, err
+		}
+	}
+	if s.ours(d.workspace) {
+		lost, err = s.Workspaces.Delete(ctx, d.workspace, c.discardWork, func(stage workspace.Stage) {
+			s.stage(ctx, d.workspace.ID, stage)
+		})
+		if err != nil {
+			return workspace.Loss{}, err
+		}
+	}
+	for _, row := range d.rows {
+		if err := s.removeSession(ctx, row); err != nil {
+			return workspace.Loss{}, err
+		}
+	}
+	return lost, s.Store.DeleteWorkspace(ctx, d.workspace.ID)
+}
+
+// waitCreated returns the workspace once it is not being made any more, or
+// when the time is over.
+func (s *Server) waitCreated(ctx context.Context, id string, limit time.Duration) (workspace.Workspace, error) {
+	timeout := time.After(limit)
+	for {
+		_, _, _, changed := s.events.after(s.events.now())
+		w, err := s.Store.Workspace(ctx, id)
+		if err != nil || w.State != workspace.StateCreating {
+			return w, err
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			return w, nil
+		case <-ctx.Done():
+			return w, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"strings"
+
+	"middleman/internal/api"
+)
+
+// socketKey marks requests that came over the Unix socket, where the kernel
+// has said that the other end is this user.
+type socketKey struct{}
+
+func viaSocket(r *http.Request) bool {
+	yes, _ := r.Context().Value(socketKey{}).(bool)
+	return yes
+}
+
+// withGuard refuses what a hostile page could make a browser send: a request
+// to a name that was rebound to our address, and one that begins elsewhere.
+func (s *Server) withGuard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !viaSocket(r) {
+			if !s.knownHost(r.Host) {
+				refuse(w, problemf(http.StatusMisdirectedRequest, api.CodeBadHost, "Host %q is not a name of this server", r.Host))
+				return
+			}
+			if why := foreign(r); why != "" {
+				refuse(w, problemf(http.StatusForbidden, api.CodeBadOrigin, "the request comes from another site: %s", why))
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// knownHost says whether a Host header may name us.
+func (s *Server) knownHost(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	host = strings.Trim(strings.TrimSuffix(host, "."), "[]")
+	if isLoopback(host) {
+		return true
+	}
+	for _, known := range s.Hosts {
+		if strings.EqualFold(host, known) {
+			return true
+		}
+	}
+	// Rebinding needs a name; an address always is the one that was dialled.
+	return s.AllowRemote && net.ParseIP(host) != nil
+}
+
+// foreign says why r cannot have been made by our own pages or by a program,
+// or "". Browsers send Origin with whatever changes state and with each
+// WebSocket, and Sec-Fetch-Site with everything; a page on another port of
+// this machine is "same-site" and as foreign as any.
+func foreign(r *http.Request) string {
+	site := r.Header.Get("Sec-Fetch-Site")
+	near := site == "" || site == "same-origin" || site == "none"
+	if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
+		if changes(r) || isAPI(r) {
+			return "Origin is " + origin
+		}
+	}
+	if !near && (changes(r) || isAPI(r)) {
+		return "Sec-Fetch-Site is " + site
+	}
+	return ""
+}
+
+// changes says whether r may change something, or takes over a connection.
+func changes(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return r.Header.Get("Upgrade") != ""
+	}
+	return true
+}
+
+func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, apiPrefix+"/") }

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/terminal"
+)
+
+// ringEvents is how many events are kept for those who come back.
+const ringEvents = 4096
+
+// record is an event in the ring.
+type record struct {
+	seq       uint64
+	workspace string // id of the workspace that it is about
+	event     api.Event
+}
+
+// hub keeps the last events in a ring. Subscribers have no queue of their
+// own: each reads the ring from where it stands, and one that fell behind the
+// ring is told to load everything again.
+type hub struct {
+	// boot tells this server's ids from those of the one before.
+	boot string
+	// mu guards the fields below.
+	mu      sync.Mutex
+	ring    []record // seq n is at n % len
+	head    uint64   // seq of the last event, 0 before the first
+	changed chan struct{}
+}
+
+func newHub(size int) *hub {
+	return &hub{boot: terminal.NewID("e"), ring: make([]record, size), changed: make(chan struct{})}
+}
+
+// publish adds an event about a workspace, or about nothing in particular,
+// and wakes everybody who waits.
+func (h *hub) publish(workspaceID string, e api.Event) {
+	e.Time = time.Now().UTC()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.head++
+	h.ring[h.head%uint64(len(h.ring))] = record{seq: h.head, workspace: workspaceID, event: e}
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// after returns the events after seq, whether none of them is missing, the
+// last seq, and a channel that is closed at the next event.
+func (h *hub) after(seq uint64) (list []record, whole bool, head uint64, changed <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	size := uint64(len(h.ring))
+	if seq > h.head || h.head-seq > size {
+		return nil, false, h.head, h.changed
+	}
+	for n := seq + 1; n <= h.head; n++ {
+		list = append(list, h.ring[n%size])
+	}
+	return list, true, h.head, h.changed
+}
+
+// now is the last seq.
+func (h *hub) now() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.head
+}
+
+// id is the name of an event towards clients.
+func (h *hub) id(seq uint64) string { return h.boot + "." + strconv.FormatUint(seq, 10) }
+
+// parse returns the seq of an id, and whether it is one of this server's.
+func (h *hub) parse(id string) (uint64, bool) {
+	boot, n, found := strings.Cut(id, ".")
+	seq, err := strconv.ParseUint(n, 10, 64)
+	return seq, err == nil && found && boot == h.boot
+}

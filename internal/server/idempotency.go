@@ -1,0 +1,146 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+)
+
+const (
+	maxBody     = 1 << 20  // of a JSON request
+	maxInput    = 16 << 20 // of what is typed at once
+	bodyTimeout = time.Minute
+	maxKey      = 255
+)
+
+// withBody reads the whole of a request's body, within a size and a time, so
+// that no handler waits for a client.
+func (s *Server) withBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, err := readBody(w, r)
+		if err != nil {
+			refuse(w, s.problem(err))
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if key := r.Header.Get("Idempotency-Key"); key != "" && isAPI(r) && repeatable(r) {
+			s.once(w, r, key, body, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	limit := int64(maxBody)
+	if strings.HasSuffix(r.URL.Path, "/input") {
+		limit = maxInput
+	}
+	c := http.NewResponseController(w)
+	// Without deadlines (a test's recorder) a body is simply waited for.
+	_ = c.SetReadDeadline(time.Now().Add(bodyTimeout))
+	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, problemf(http.StatusRequestEntityTooLarge, codeTooLarge, "the body is larger than %d bytes", limit)
+	}
+	if err != nil {
+		return nil, problemf(http.StatusBadRequest, api.CodeBadRequest, "the body did not arrive whole: %v", err)
+	}
+	return body, nil
+}
+
+// repeatable leaves out what answers with a secret: it is not kept.
+func repeatable(r *http.Request) bool {
+	switch strings.TrimPrefix(r.URL.Path, apiPrefix) {
+	case "/login-links", "/logout":
+		return false
+	}
+	return true
+}
+
+// once answers a request that carries an Idempotency-Key: a second one with
+// the same key gets the first one's answer, and nothing happens again. Only
+// success is kept; what was refused has changed nothing and may be repeated.
+func (s *Server) once(w http.ResponseWriter, r *http.Request, key string, body []byte, next http.Handler) {
+	who, known := caller(r.Context())
+	if !known || len(key) > maxKey {
+		refuse(w, problemf(http.StatusBadRequest, api.CodeBadRequest,
+			"an Idempotency-Key needs a caller who is logged in, and at most %d bytes", maxKey))
+		return
+	}
+	sum := sha256.New()
+	for _, part := range []string{who.subject, r.URL.RawQuery, string(body)} {
+		sum.Write([]byte(part))
+		sum.Write([]byte{0})
+	}
+	request := store.Request{Key: key, Route: r.Method + " " + r.URL.Path, Hash: sum.Sum(nil)}
+	answer, err := s.Store.BeginRequest(r.Context(), request, time.Now())
+	if err != nil {
+		refuse(w, s.problem(err))
+		return
+	}
+	if answer != nil {
+		if len(answer.Body) > 0 {
+			w.Header().Set("Content-Type", "application/json")
+		}
+		w.Header().Set("Idempotency-Replayed", "true")
+		w.WriteHeader(answer.Status)
+		_, _ = w.Write(answer.Body) // a client that has left is nothing to report
+		return
+	}
+	rec := &recorder{ResponseWriter: w}
+	defer s.keepAnswer(r, request, rec)
+	next.ServeHTTP(rec, r)
+}
+
+// keepAnswer runs also where the handler panicked, so that the key is not
+// left claimed.
+func (s *Server) keepAnswer(r *http.Request, request store.Request, rec *recorder) {
+	ctx := context.WithoutCancel(r.Context())
+	var err error
+	if rec.status >= 200 && rec.status < 300 {
+		err = s.Store.FinishRequest(ctx, request, store.Answer{Status: rec.status, Body: rec.body.Bytes()})
+	} else {
+		err = s.Store.AbandonRequest(ctx, request)
+	}
+	if err != nil {
+		s.Log.Error("keep the answer to a repeatable request", "error", err)
+	}
+}
+
+// recorder keeps what a handler answers.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	r.body.Write(p)
+	return r.ResponseWriter.Write(p)
+}
+
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

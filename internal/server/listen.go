@@ -1,0 +1,207 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"middleman/internal/api"
+	"middleman/internal/config"
+)
+
+// LockedError refuses a second server on one data directory.
+type LockedError struct {
+	Data string
+	// PID is the process that holds it, 0 where it could not be read.
+	PID int
+}
+
+func (e *LockedError) Error() string {
+	who := "another process"
+	if e.PID != 0 {
+		who = "process " + strconv.Itoa(e.PID)
+	}
+	return fmt.Sprintf("a server runs already on %s: %s", e.Data, who)
+}
+
+// ListenOptions say where a server listens.
+type ListenOptions struct {
+	Dirs config.Dirs
+	// Address is host:port for browsers; port 0 picks one.
+	Address string
+	// AllowRemote takes an address beyond loopback. Without TLS whoever is on
+	// the way reads and types along.
+	AllowRemote bool
+	Version     string
+}
+
+// Listeners are the two ways into a server, and its proof that it is the only
+// one on its data directory.
+type Listeners struct {
+	// Unix is nil where the platform cannot tell who is at the other end.
+	Unix net.Listener
+	TCP  net.Listener
+
+	lock  *flock.Flock
+	serve api.Serve
+	file  string
+}
+
+// Listen takes the server's lock, listens, and then writes serve.json. Call
+// it before the store is opened: the lock is what makes this the one server.
+// A second server is a *LockedError. The caller calls Close at the end.
+func Listen(o ListenOptions) (_ *Listeners, err error) {
+	if err := checkAddress(o.Address, o.AllowRemote); err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{o.Dirs.Data, o.Dirs.Runtime} {
+		if err := makePrivateDir(dir); err != nil {
+			return nil, err
+		}
+	}
+	l := &Listeners{file: o.Dirs.ServeFile()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}()
+	if l.lock, err = takeLock(o.Dirs); err != nil {
+		return nil, err
+	}
+	if l.TCP, err = net.Listen("tcp", o.Address); err != nil {
+		return nil, fmt.Errorf("%w: choose another address with --listen", err)
+	}
+	l.Unix, err = listenUnix(o.Dirs.ServerSocket())
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, err
+	}
+	l.serve = api.Serve{Address: l.TCP.Addr().String(), PID: os.Getpid(), Version: o.Version}
+	if l.Unix != nil {
+		l.serve.Socket = o.Dirs.ServerSocket()
+	}
+	return l, writeServe(l.file, l.serve)
+}
+
+// Close ends both listeners, removes serve.json where it is still ours, and
+// releases the lock. What was closed before is no error.
+func (l *Listeners) Close() error {
+	var errs []error
+	for _, x := range []net.Listener{l.Unix, l.TCP} {
+		if x == nil {
+			continue
+		}
+		if err := x.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if l.serve.PID != 0 {
+		errs = append(errs, removeServe(l.file, l.serve))
+	}
+	if l.lock != nil {
+		errs = append(errs, l.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func takeLock(dirs config.Dirs) (*flock.Flock, error) {
+	path := dirs.ServerLock()
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	ok, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if !ok {
+		// Without a readable pid the refusal is as right, only less helpful.
+		raw, _ := os.ReadFile(path)
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
+		return nil, errors.Join(&LockedError{Data: dirs.Data, PID: pid}, lock.Close())
+	}
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("note the holder of the lock: %w", err), lock.Close())
+	}
+	return lock, nil
+}
+
+// listenUnix binds the socket for this user alone. Whatever is at path is
+// from a server that is gone: we hold the lock.
+func listenUnix(path string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove old socket: %w", err)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("protect socket: %w", err), l.Close())
+	}
+	checked, err := checkPeers(l)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return checked, nil
+}
+
+// checkAddress refuses an address that others than this machine can reach.
+func checkAddress(address string, allowRemote bool) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("listen address %q: %w", address, err)
+	}
+	if allowRemote || isLoopback(host) {
+		return nil
+	}
+	return fmt.Errorf("listen address %q is reachable from outside, without TLS: whoever is on the way "+
+		"could read and type; listen on 127.0.0.1 and use an SSH tunnel", address)
+}
+
+// isLoopback tells names and addresses that never leave this machine.
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+func writeServe(path string, serve api.Serve) error {
+	data, err := json.Marshal(serve)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".serve-*") // 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = temp.Write(append(data, '\n'))
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(temp.Name())))
+	}
+	return nil
+}
+
+func removeServe(path string, ours api.Serve) error {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	var found api.Serve
+	if json.Unmarshal(raw, &found) != nil || found != ours {
+		return nil
+	}
+	return os.Remove(path)
+}

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+)
+
+const (
+	linkLife   = 10 * time.Minute
+	cookieLife = 30 * 24 * time.Hour
+)
+
+// LoginLink returns a link that logs one browser in, once, within ten
+// minutes. Serve must have been called.
+func (s *Server) LoginLink(ctx context.Context) (string, error) {
+	address, err := s.tcpAddress()
+	if err != nil {
+		return "", err
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", err
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	secret, now := store.NewSecret(), time.Now()
+	if err := s.Store.CreateLoginLink(ctx, secret, now, now.Add(linkLife)); err != nil {
+		return "", err
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/login?token=" + url.QueryEscape(secret), nil
+}
+
+// cookieName has the port in it, because browsers send cookies to all ports
+// of a host, and two servers must not log each other out.
+func cookieName(r *http.Request) string {
+	port := "80"
+	if _, p, err := net.SplitHostPort(r.Host); err == nil {
+		port = p
+	}
+	return "middleman_" + port
+}
+
+// login takes a login link: GET /login?token=.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	now, from := time.Now(), remoteHost(r)
+	if !s.limiter.allows(from, now) {
+		refuseLogin(w, r, errTooManyGuesses())
+		return
+	}
+	err := s.Store.UseLoginLink(r.Context(), r.URL.Query().Get("token"), now)
+	if errors.Is(err, store.ErrNotFound) {
+		s.limiter.failed(from, now)
+		err = newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
+			"this login link was used before or has expired: get a new one with `middleman open`")
+	}
+	secret := store.NewSecret()
+	if err == nil {
+		err = s.Store.CreateLogin(r.Context(), secret, store.Login{CreatedAt: now, ExpiresAt: now.Add(cookieLife)})
+	}
+	if err != nil {
+		refuseLogin(w, r, s.problem(err))
+		return
+	}
+	http.SetCookie(w, newCookie(r, secret, cookieLife))
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// refuseLogin tells a person in words, and a program in JSON.
+func refuseLogin(w http.ResponseWriter, r *http.Request, p *Problem) {
+	if strings.Contains(r.Header.Get("Accept"), "text/html") {
+		http.Error(w, p.Detail, p.Status)
+		return
+	}
+	refuse(w, p)
+}
+
+// logout ends this browser's login.
+func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie(cookieName(r)); err == nil {
+		err := s.Store.DeleteLogin(r.Context(), cookie.Value)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			refuse(w, s.problem(err))
+			return
+		}
+	}
+	http.SetCookie(w, newCookie(r, "", -time.Second))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func newCookie(r *http.Request, value string, life time.Duration) *http.Cookie {
+	return &http.Cookie{
+		Name:     cookieName(r),
+		Value:    value,
+		Path:     "/",
+		MaxAge:   int(life.Seconds()),
+		HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
+	}
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// plan is a session that was asked for, checked as far as it can be before
+// anything is made.
+type plan struct {
+	// name is "" where the caller leaves it to us.
+	name    string
+	backend terminal.Backend
+	argv    []string
+	env     []string // what the caller adds
+	size    terminal.Size
+}
+
+// maxCells bounds a terminal's size each way.
+const maxCells = 1000
+
+var sessionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// plan checks what was asked for and changes nothing.
+func (s *Server) plan(ctx context.Context, in api.NewSession) (plan, error) {
+	p := plan{name: in.Name, env: in.Env, size: in.Size}
+	if p.size == (terminal.Size{}) {
+		p.size = terminal.DefaultSize
+	}
+	switch {
+	case in.Profile != "" && in.Profile != "shell":
+		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported, "there is no profile %q: only shell", in.Profile)
+	case in.Profile == "shell" && len(in.Command) > 0:
+		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "give a profile or a command, not both")
+	case p.name != "" && (!sessionName.MatchString(p.name) || terminal.CheckID(p.name) == nil):
+		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeBadName,
+			"session name %q: letters, digits, dots, dashes and underscores, at most 64, and not the form of an id", p.name)
+	case p.size.Cols == 0 || p.size.Rows == 0 || p.size.Cols > maxCells || p.size.Rows > maxCells:
+		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest,
+			"size %dx%d: columns and rows must be 1 to %d", p.size.Cols, p.size.Rows, maxCells)
+	}
+	if err := checkEnv(in.Env); err != nil {
+		return plan{}, err
+	}
+	var err error
+	if p.argv, err = s.argv(in.Command); err != nil {
+		return plan{}, err
+	}
+	p.backend, err = s.chooseBackend(ctx, in.Backend)
+	return p, err
+}
+
+// argv makes the program absolute. A relative path is refused, because it
+// would name a file of the worktree, which is not trusted.
+func (s *Server) argv(command []string) ([]string, error) {
+	env := s.Environ()
+	if len(command) == 0 {
+		return []string{userShell(env)}, nil
+	}
+	name := command[0]
+	for _, arg := range command {
+		if strings.ContainsRune(arg, 0) {
+			return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "%s: an argument contains NUL", describeCommand(name))
+		}
+	}
+	if !filepath.IsAbs(name) {
+		if name == "" || strings.ContainsRune(name, filepath.Separator) || strings.ContainsRune(name, '/') {
+			return nil, problemf(http.StatusUnprocessableEntity, api.CodeStartFailed,
+				"%s: a relative path is refused: give an absolute one, or a name that is in PATH", describeCommand(name))
+		}
+		found, ok := findProgram(name, lookup(env, "PATH"), lookup(env, "PATHEXT"))
+		if !ok {
+			return nil, problemf(http.StatusUnprocessableEntity, api.CodeStartFailed, "%s: not found in PATH", describeCommand(name))
+		}
+		name = found
+	} else if !isProgram(name) {
+		return nil, problemf(http.StatusUnprocessableEntity, api.CodeStartFailed, "%s: not a file that can be executed", describeCommand(name))
+	}
+	return append([]string{name}, command[1:]...), nil
+}
+
+// findProgram looks name up in the absolute directories of path.
+func findProgram(name, path, extensions string) (string, bool) {
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		for _, ext := range append([]string{""}, filepath.SplitList(extensions)...) {
+			if file := filepath.Join(dir, name+ext); isProgram(file) {
+				return file, true
+			}
+		}
+	}
+	return "", false
+}
+
+// chooseBackend returns the backend by name, or the first usable one for
+// "auto" and "".
+func (s *Server) chooseBackend(ctx context.Context, name string) (terminal.Backend, error) {
+	if name == "" {
+		name = s.Backend
+	}
+	var reasons []error
+	for _, b := range s.Backends {
+		if name != "" && name != "auto" && name != b.Name() {
+			continue
+		}
+		err := b.Usable(ctx)
+		if err == nil {
+			return b, nil
+		}
+		reasons = append(reasons, fmt.Errorf("%s: %w", b.Name(), err))
+	}
+	if len(reasons) == 0 {
+		return nil, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported, "there is no backend %q here", name)
+	}
+	return nil, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported,
+		"no session can be started: %s", s.redact(errors.Join(reasons...).Error()))
+}
+
+// backend returns the one that a row was started with.
+func (s *Server) backend(row store.Session) (terminal.Backend, error) {
+	for _, b := range s.Backends {
+		if b.Name() == row.Backend {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("session %s lives in backend %s, which is not here: %w", row.ID, row.Backend, terminal.ErrUnreachable)
+}
+
+// spec is what the backend is told.
+func (s *Server) spec(id string, w workspace.Workspace, p plan) (terminal.Spec, error) {
+	dir := workspacePath(w)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return terminal.Spec{}, fmt.Errorf("%w: %s", workspace.ErrMissing, dir)
+	}
+	return terminal.Spec{
+		ID:           id,
+		Workspace:    w.ID,
+		Argv:         p.argv,
+		Env:          mergeEnv(baseEnv(s.Environ()), workspaceEnv(w), p.env),
+		Dir:          dir,
+		Size:         p.size,
+		Grace:        s.Grace,
+		JournalBytes: s.JournalBytes,
+	}, nil
+}

@@ -1,0 +1,130 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// adoptTimeout is how long one session without a row is asked who it is.
+const adoptTimeout = 5 * time.Second
+
+// recall reads what the server before left, before anything new can be asked
+// for, and says of each half-made workspace what became of it. It returns all
+// rows of sessions.
+func (s *Server) recall(ctx context.Context) ([]store.Session, error) {
+	if err := s.Store.Expire(ctx, time.Now()); err != nil {
+		return nil, err
+	}
+	if err := s.resumeWorkspaces(ctx); err != nil {
+		return nil, err
+	}
+	rows, _, err := s.Store.Sessions(ctx, "", store.Page{Limit: -1})
+	return rows, err
+}
+
+// resume finds every session again: those with a row that had not ended get
+// a keeper, those without one are looked for.
+func (s *Server) resume(ctx context.Context, rows []store.Session) {
+	for _, row := range rows {
+		if !row.State.Ended() {
+			s.keep(ctx, row)
+		}
+	}
+	s.adopt(ctx)
+}
+
+// resumeWorkspaces says of each half-made or half-deleted workspace what
+// became of it. Creation leaves nothing behind when it is cancelled, but a
+// crash gives it no time to clean up.
+func (s *Server) resumeWorkspaces(ctx context.Context) error {
+	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return err
+	}
+	for _, w := range list {
+		switch w.State {
+		case workspace.StateCreating:
+			s.resumeCreation(ctx, w)
+		case workspace.StateDeleting:
+			w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was deleted: delete it again"
+			s.setWorkspaceState(ctx, w)
+		}
+	}
+	return nil
+}
+
+func (s *Server) resumeCreation(ctx context.Context, w workspace.Workspace) {
+	if w.Root != "" {
+		// Its directory was recorded, so it was whole: only the first session
+		// may be missing.
+		w.State = workspace.StateReady
+		s.setWorkspaceState(ctx, w)
+		return
+	}
+	w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was made, nothing of it is left"
+	left := filepath.Join(s.Dirs.Workspaces(), w.ID)
+	if _, err := os.Lstat(left); err == nil {
+		w.Error = "the server ended while this workspace was made; its directory is left: " + left
+	}
+	s.setWorkspaceState(ctx, w)
+}
+
+// adopt looks for sessions that a backend has and the store has not, because
+// the database was lost or put back, and makes rows of those whose workspace
+// is known. Others are left alone.
+func (s *Server) adopt(ctx context.Context) {
+	slots := make(chan struct{}, maxAsked)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, b := range s.Backends {
+		ids, err := b.List(ctx)
+		if err != nil {
+			s.Log.Warn("list sessions", "backend", b.Name(), "error", err)
+			continue
+		}
+		for _, id := range ids {
+			// A row is written before its session starts, so what has none
+			// now is not one that is just being started.
+			if _, err := s.Store.Session(ctx, id); !errors.Is(err, store.ErrNotFound) {
+				continue
+			}
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				s.adoptOne(ctx, b, id)
+			})
+		}
+	}
+}
+
+func (s *Server) adoptOne(ctx context.Context, b terminal.Backend, id string) {
+	asking, cancel := context.WithTimeout(ctx, adoptTimeout)
+	defer cancel()
+	status, err := b.Session(id).Status(asking)
+	if err != nil || status.Workspace == "" || len(status.Argv) == 0 {
+		s.Log.Info("session without a row is left alone", "session", id, "backend", b.Name(), "error", err)
+		return
+	}
+	row, err := s.addRow(ctx, "", store.Session{
+		ID: id, WorkspaceID: status.Workspace, Backend: b.Name(), Argv: status.Argv, Dir: status.Dir,
+		State: terminal.StateRunning, CreatedAt: status.StartedAt.UTC(),
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		s.Log.Info("session of an unknown workspace is left alone", "session", id, "workspace", status.Workspace)
+		return
+	}
+	if err != nil {
+		s.Log.Warn("adopt session", "session", id, "error", err)
+		return
+	}
+	s.Log.Info("session without a row was adopted", "session", id, "workspace", status.Workspace)
+	s.keep(ctx, row)
+}

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"middleman/internal/api"
+)
+
+const apiPrefix = "/api/v1"
+
+// routes builds the handler of everything.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	config := huma.DefaultConfig("middleman", s.Version)
+	config.CreateHooks = nil // no $schema links
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
+	config.RejectUnknownQueryParameters = true
+	s.api = humago.NewWithPrefix(mux, apiPrefix, config)
+	s.api.UseMiddleware(s.withPermission)
+
+	s.systemRoutes()
+	s.workspaceRoutes()
+	s.sessionRoutes()
+	s.terminalRoutes()
+
+	mux.HandleFunc("GET "+apiPrefix+"/openapi.json", s.openAPI)
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, problemf(http.StatusNotFound, api.CodeNotFound, "there is no %s %s", r.Method, r.URL.Path))
+	})
+	mux.HandleFunc("GET /login", s.login)
+	mux.Handle("/", s.Web)
+	return withHeaders(s.withGuard(s.withCaller(s.withBody(mux))))
+}
+
+// openAPI answers with the document of all routes.
+func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) {
+	if p := permit(r.Context(), accessRead, ""); p != nil {
+		refuse(w, p)
+		return
+	}
+	data, err := json.Marshal(s.api.OpenAPI())
+	if err != nil {
+		refuse(w, s.problem(err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/vnd.oai.openapi+json")
+	_, _ = w.Write(data) // a client that has left is nothing to report
+}
+
+const accessKey = "access"
+
+// route describes an operation.
+func route(method, path, id, summary string, need access) huma.Operation {
+	return huma.Operation{
+		Method:      method,
+		Path:        path,
+		OperationID: id,
+		Summary:     summary,
+		Metadata:    map[string]any{accessKey: need},
+		// Bodies are read and bounded before huma sees them.
+		BodyReadTimeout: -1,
+		MaxBodyBytes:    -1,
+	}
+}
+
+// add registers a handler whose errors all become problems in one place.
+func add[I, O any](s *Server, op huma.Operation, handle func(context.Context, *I) (*O, error)) {
+	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, s.problem(err)
+		}
+		return out, nil
+	})
+}
+
+// stream answers with whatever a function writes.
+type stream struct {
+	Body func(huma.Context)
+}
+
+// raw makes a stream of a function on the plain request.
+func raw(f func(http.ResponseWriter, *http.Request)) *stream {
+	return &stream{Body: func(ctx huma.Context) {
+		r, w := humago.Unwrap(ctx)
+		f(w, r)
+	}}
+}
+
+// withPermission refuses callers that may not use the route.
+func (s *Server) withPermission(ctx huma.Context, next func(huma.Context)) {
+	need, _ := ctx.Operation().Metadata[accessKey].(access)
+	if p := permit(ctx.Context(), need, ctx.Param("session")); p != nil {
+		_, w := humago.Unwrap(ctx)
+		refuse(w, p)
+		return
+	}
+	next(ctx)
+}

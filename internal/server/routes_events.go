@@ -1,0 +1,124 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"middleman/internal/api"
+)
+
+// heartbeat is how often a quiet stream shows that it is alive.
+const heartbeat = 15 * time.Second
+
+// eventResync tells a client that events are missing between what it saw
+// last and what follows: it loads everything again.
+const eventResync = "resync"
+
+type eventsIn struct {
+	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was seen"`
+}
+
+func eventRoute(path, id, summary string) huma.Operation {
+	op := route(http.MethodGet, path, id, summary, accessRead)
+	op.Description = "Server-sent events. The data of each is an Event, its SSE event name is the Event's type. " +
+		`"resync" means that events are missing: load everything again.`
+	op.Responses = answerOf("text/event-stream", "A stream that does not end")
+	return op
+}
+
+// answerOf documents a stream, whose type huma cannot know.
+func answerOf(contentType, description string) map[string]*huma.Response {
+	return map[string]*huma.Response{"200": {
+		Description: description,
+		Content:     map[string]*huma.MediaType{contentType: {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}}
+}
+
+// eventStream streams what happens after the event with id last, or from now
+// on; of one workspace, or of all where workspaceID is "".
+func (s *Server) eventStream(last, workspaceID string) *stream {
+	return raw(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Cache-Control", "no-store")
+		e := &eventWriter{hub: s.events, out: w, control: http.NewResponseController(w), workspace: workspaceID}
+		// The only way for this to end is that nobody reads any more.
+		_ = e.run(r.Context(), last)
+	})
+}
+
+// eventWriter writes one client's stream.
+type eventWriter struct {
+	hub       *hub
+	out       io.Writer
+	control   *http.ResponseController
+	workspace string
+}
+
+func (e *eventWriter) run(ctx context.Context, last string) error {
+	seq := e.hub.now()
+	if last == "" {
+		// An id without data makes the client's reconnect start here.
+		if _, err := fmt.Fprintf(e.out, "retry: 1000\nid: %s\n\n", e.hub.id(seq)); err != nil {
+			return err
+		}
+	} else if n, ok := e.hub.parse(last); ok {
+		seq = n
+	} else if err := e.resync(seq); err != nil {
+		return err
+	}
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	for {
+		list, whole, head, changed := e.hub.after(seq)
+		if err := e.send(list, whole, head); err != nil {
+			return err
+		}
+		seq = head
+		if err := e.control.Flush(); err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-tick.C:
+			if _, err := io.WriteString(e.out, ":\n\n"); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (e *eventWriter) send(list []record, whole bool, head uint64) error {
+	if !whole {
+		return e.resync(head)
+	}
+	for _, r := range list {
+		if e.workspace != "" && r.workspace != e.workspace {
+			continue
+		}
+		if err := e.write(r.seq, r.event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *eventWriter) resync(seq uint64) error {
+	return e.write(seq, api.Event{Type: eventResync, Time: time.Now().UTC()})
+}
+
+func (e *eventWriter) write(seq uint64, event api.Event) error {
+	data, err := json.Marshal(event)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.out, "id: %s\nevent: %s\ndata: %s\n\n", e.hub.id(seq), event.Type, data)
+	return err
+}

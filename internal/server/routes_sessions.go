@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/terminal"
+)
+
+// maxGrace bounds how long one stop may take.
+const maxGrace = 5 * time.Minute
+
+type sessionIn struct {
+	Session string `path:"session" doc:"Id of a session"`
+}
+
+type startIn struct {
+	workspaceIn
+	keyIn
+	Body api.NewSession
+}
+
+type sessionsIn struct {
+	workspaceIn
+	pageIn
+}
+
+type stopIn struct {
+	sessionIn
+	keyIn
+	Grace string `query:"grace" doc:"How long the program may take to end before it is killed, such as 5s; unset means the session's own"`
+}
+
+type inputIn struct {
+	sessionIn
+	keyIn
+	RawBody []byte `contentType:"application/octet-stream"`
+}
+
+type captureIn struct {
+	sessionIn
+	Format     string `query:"format" enum:"text,ansi,json" default:"text"`
+	Scrollback bool   `query:"scrollback" doc:"The lines above the screen too"`
+}
+
+type captureOut struct {
+	ContentType string `header:"Content-Type"`
+	Offset      uint64 `header:"Middleman-Offset" doc:"The offset that the screen is of"`
+	Cols        uint16 `header:"Middleman-Cols"`
+	Rows        uint16 `header:"Middleman-Rows"`
+	Body        []byte
+}
+
+func (s *Server) sessionRoutes() {
+	start := route(http.MethodPost, "/workspaces/{workspace}/sessions", "start-session", "Start a session", accessFull)
+	start.DefaultStatus = http.StatusCreated
+	add(s, start, s.postSession)
+	add(s, route(http.MethodGet, "/workspaces/{workspace}/sessions", "list-workspace-sessions", "Sessions of a workspace, oldest first", accessRead),
+		func(ctx context.Context, in *sessionsIn) (*body[api.Sessions], error) {
+			if _, err := s.Store.Workspace(ctx, in.Workspace); err != nil {
+				return nil, err
+			}
+			return s.listSessions(ctx, in.Workspace, in.page())
+		})
+	add(s, route(http.MethodGet, "/sessions", "list-sessions", "All sessions, oldest first", accessRead),
+		func(ctx context.Context, in *listIn) (*body[api.Sessions], error) {
+			return s.listSessions(ctx, "", in.page())
+		})
+	add(s, route(http.MethodGet, "/sessions/{session}", "get-session", "A session", accessSession), s.getSession)
+	stop := route(http.MethodDelete, "/sessions/{session}", "end-session", "Stop a session, or remove one that has ended", accessFull)
+	stop.Description = "A session that lives is stopped, with everything that it started, and stays listed as exited. One that has ended is removed with its output."
+	add(s, stop, s.deleteSession)
+	add(s, route(http.MethodPost, "/sessions/{session}/input", "send-input", "Type the body, byte for byte", accessFull), s.postInput)
+	capture := route(http.MethodGet, "/sessions/{session}/capture", "capture", "The screen as text, text with colours, or JSON", accessSession)
+	add(s, capture, s.getCapture)
+	add(s, route(http.MethodGet, "/sessions/{session}/wait", "wait", "Wait for the exit, for text on the screen, or for quiet", accessSession), s.getWait)
+}
+
+func (s *Server) postSession(ctx context.Context, in *startIn) (*body[api.Session], error) {
+	var out api.Session
+	err := s.work.run(ctx, func(ctx context.Context) (err error) {
+		out, err = s.startSession(ctx, in.Workspace, in.Body)
+		return err
+	})
+	return &body[api.Session]{out}, err
+}
+
+func (s *Server) listSessions(ctx context.Context, workspaceID string, page store.Page) (*body[api.Sessions], error) {
+	rows, next, err := s.Store.Sessions(ctx, workspaceID, page)
+	if err != nil {
+		return nil, err
+	}
+	workspaces, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, w := range workspaces {
+		names[w.ID] = w.Name
+	}
+	return &body[api.Sessions]{api.Sessions{Sessions: s.sessionViews(ctx, rows, names), Next: next}}, nil
+}
+
+func (s *Server) getSession(ctx context.Context, in *sessionIn) (*body[api.Session], error) {
+	row, err := s.Store.Session(ctx, in.Session)
+	if err != nil {
+		return nil, err
+	}
+	return &body[api.Session]{s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))}, nil
+}
+
+func (s *Server) deleteSession(ctx context.Context, in *stopIn) (*body[api.Session], error) {
+	grace, err := duration("grace", in.Grace, 0, maxGrace)
+	if err != nil {
+		return nil, err
+	}
+	if in.Grace != "" && grace == 0 {
+		grace = -1 // none, where the zero value means the session's own
+	}
+	var out api.Session
+	err = s.work.run(ctx, func(ctx context.Context) (err error) {
+		out, err = s.endSession(ctx, in.Session, grace)
+		return err
+	})
+	return &body[api.Session]{out}, err
+}
+
+// live returns the session to act on.
+func (s *Server) live(ctx context.Context, id string) (terminal.Session, error) {
+	row, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.backend(row)
+	if err != nil {
+		return nil, err
+	}
+	return b.Session(id), nil
+}
+
+func (s *Server) postInput(ctx context.Context, in *inputIn) (*none, error) {
+	live, err := s.live(ctx, in.Session)
+	if err != nil {
+		return nil, err
+	}
+	return &none{}, live.Input(ctx, in.RawBody)
+}
+
+func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, error) {
+	live, err := s.live(ctx, in.Session)
+	if err != nil {
+		return nil, err
+	}
+	c, err := live.Capture(ctx, terminal.CaptureOptions{Format: terminal.CaptureFormat(in.Format), Scrollback: in.Scrollback})
+	if err != nil {
+		return nil, err
+	}
+	contentType := "text/plain; charset=utf-8"
+	if in.Format == string(terminal.FormatJSON) {
+		contentType = "application/json"
+	}
+	return &captureOut{ContentType: contentType, Offset: c.Offset, Cols: c.Size.Cols, Rows: c.Size.Rows, Body: c.Data}, nil
+}
+
+// offset reads a parameter that is an offset.
+func offset(name, text string) (*uint64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "%s is %q: it must be an offset, a number of bytes", name, text)
+	}
+	return &n, nil
+}

@@ -1,0 +1,33 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+
+	"middleman/internal/api"
+)
+
+type body[T any] struct{ Body T }
+
+type none struct{}
+
+func (s *Server) systemRoutes() {
+	add(s, route(http.MethodGet, "/health", "health", "Whether the server answers", accessAnybody),
+		func(context.Context, *none) (*body[api.Health], error) {
+			return &body[api.Health]{api.Health{Status: "ok"}}, nil
+		})
+	add(s, route(http.MethodGet, "/version", "version", "Which build this is", accessRead),
+		func(context.Context, *none) (*body[api.Version], error) {
+			return &body[api.Version]{api.Version{Version: s.Version, Go: runtime.Version()}}, nil
+		})
+	add(s, route(http.MethodPost, "/login-links", "create-login-link", "Make a link that logs one browser in, once", accessFull),
+		func(ctx context.Context, _ *none) (*body[api.LoginLink], error) {
+			link, err := s.LoginLink(ctx)
+			return &body[api.LoginLink]{api.LoginLink{URL: link}}, err
+		})
+	add(s, route(http.MethodPost, "/logout", "logout", "End this browser's login", accessFull),
+		func(context.Context, *none) (*stream, error) { return raw(s.logout), nil })
+	add(s, eventRoute("/events", "events", "Everything that happens"),
+		func(_ context.Context, in *eventsIn) (*stream, error) { return s.eventStream(in.LastEventID, ""), nil })
+}

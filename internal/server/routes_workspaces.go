@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+)
+
+// maxPoll bounds how long one request waits.
+const maxPoll = time.Minute
+
+type workspaceIn struct {
+	Workspace string `path:"workspace" doc:"Id of a workspace"`
+}
+
+type pageIn struct {
+	Cursor string `query:"cursor" doc:"What the page before gave as next"`
+	Limit  int    `query:"limit" minimum:"0" maximum:"500"`
+}
+
+func (p pageIn) page() store.Page { return store.Page{Cursor: p.Cursor, Limit: p.Limit} }
+
+type listIn struct{ pageIn }
+
+type createIn struct {
+	keyIn
+	Body api.NewWorkspace
+}
+
+// keyIn documents the header, which withBody has dealt with.
+type keyIn struct {
+	Key string `header:"Idempotency-Key" doc:"A second request with the same key gets the first one's answer"`
+}
+
+type getWorkspaceIn struct {
+	workspaceIn
+	Wait string `query:"wait" doc:"How long to wait while the workspace is being made, such as 30s"`
+}
+
+type deleteWorkspaceIn struct {
+	workspaceIn
+	keyIn
+	DiscardWork  bool `query:"discard_work" doc:"Delete work that is nowhere else"`
+	StopSessions bool `query:"stop_sessions" doc:"Stop running sessions"`
+	SkipTeardown bool `query:"skip_teardown" doc:"Skip the teardown commands, where the workspace has any"`
+	DryRun       bool `query:"dry_run" doc:"Only say what would be done"`
+}
+
+type workspaceEventsIn struct {
+	workspaceIn
+	eventsIn
+}
+
+func (s *Server) workspaceRoutes() {
+	create := route(http.MethodPost, "/workspaces", "create-workspace", "Make a workspace", accessFull)
+	create.DefaultStatus = http.StatusAccepted
+	create.Description = "Bad input is refused at once; what takes longer is followed by the workspace's stages."
+	add(s, create, s.postWorkspace)
+	add(s, route(http.MethodGet, "/workspaces", "list-workspaces", "Workspaces, oldest first", accessRead), s.getWorkspaces)
+	add(s, route(http.MethodGet, "/workspaces/{workspace}", "get-workspace", "A workspace with its stages and sessions", accessRead), s.getWorkspace)
+	remove := route(http.MethodDelete, "/workspaces/{workspace}", "delete-workspace", "Delete a workspace", accessFull)
+	remove.Description = "Refused with 409 and the list of what would be lost. Discarding work and stopping sessions are separate consents."
+	add(s, remove, s.removeWorkspace)
+	add(s, eventRoute("/workspaces/{workspace}/events", "workspace-events", "What happens to one workspace"),
+		func(ctx context.Context, in *workspaceEventsIn) (*stream, error) {
+			if _, err := s.Store.Workspace(ctx, in.Workspace); err != nil {
+				return nil, err
+			}
+			return s.eventStream(in.LastEventID, in.Workspace), nil
+		})
+}
+
+func (s *Server) postWorkspace(ctx context.Context, in *createIn) (*body[api.Created], error) {
+	w, err := s.createWorkspace(ctx, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.wholeWorkspace(ctx, w)
+	return &body[api.Created]{api.Created{Workspace: v}}, err
+}
+
+func (s *Server) getWorkspaces(ctx context.Context, in *listIn) (*body[api.Workspaces], error) {
+	list, next, err := s.Store.Workspaces(ctx, in.page())
+	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
+	for _, w := range list {
+		out.Workspaces = append(out.Workspaces, s.workspaceView(w))
+	}
+	return &body[api.Workspaces]{out}, err
+}
+
+func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*body[api.Workspace], error) {
+	limit, err := duration("wait", in.Wait, 0, maxPoll)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.waitCreated(ctx, in.Workspace, limit)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.wholeWorkspace(ctx, w)
+	return &body[api.Workspace]{v}, err
+}
+
+func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*body[api.Deleted], error) {
+	var out api.Deleted
+	err := s.work.run(ctx, func(ctx context.Context) (err error) {
+		out, err = s.deleteWorkspace(ctx, in.Workspace, consent{in.DiscardWork, in.StopSessions}, in.DryRun)
+		return err
+	})
+	return &body[api.Deleted]{out}, err
+}
+
+// duration reads a parameter such as "30s"; more than limit means limit.
+func duration(name, text string, unset, limit time.Duration) (time.Duration, error) {
+	if text == "" {
+		return unset, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "%s is %q: it must be a duration such as 30s", name, text)
+	}
+	return min(d, limit), nil
+}

@@ -1,0 +1,201 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/sync/errgroup"
+
+	"middleman/internal/config"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// Workspaces makes, inspects and deletes directories; *workspace.Manager does.
+type Workspaces interface {
+	Create(ctx context.Context, r workspace.CreateRequest, progress workspace.Progress) (workspace.Workspace, error)
+	Inspect(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
+	Delete(ctx context.Context, w workspace.Workspace, discard bool, progress workspace.Progress) (workspace.Loss, error)
+}
+
+// Options are what a server is made of.
+type Options struct {
+	// Store is open for writing. The caller closes it after Serve returned.
+	Store      *store.Store
+	Workspaces Workspaces
+	// Backends are what sessions can live in; "auto" takes the first usable.
+	Backends []terminal.Backend
+	// Backend is the default for a session that names none: "" or "auto", or
+	// the name of one of Backends.
+	Backend string
+	// Web serves the web client, at every path that is not the API's.
+	Web     http.Handler
+	Dirs    config.Dirs
+	Version string
+	// Environ is the environment that sessions' allow-listed variables come
+	// from; nil means os.Environ.
+	Environ func() []string
+	// JournalBytes and Grace go into each session's terminal.Spec.
+	JournalBytes int64
+	Grace        time.Duration
+	// Hosts are further names that the server may be reached by over TCP.
+	Hosts []string
+	// AllowRemote takes any IP address as Host, for a listener beyond loopback.
+	AllowRemote bool
+	// Log is where what no client is told goes; nil means slog.Default.
+	Log *slog.Logger
+}
+
+// Server answers the API. Make one with New.
+type Server struct {
+	Options
+	api     huma.API
+	handler http.Handler
+	events  *hub
+	limiter *limiter
+	gates   gates
+	// work is what was asked for and must be brought to an end; watches are
+	// viewers and keepers, which may be cut at any moment.
+	work, watches tasks
+	keepers       keepers
+	// asking has a place for each session that keepers ask at the moment, so
+	// that a restart does not ask all of them at once.
+	asking chan struct{}
+	ready  chan struct{}
+	// mu guards address, which is "" until Serve was called.
+	mu      sync.Mutex
+	address string
+}
+
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+	// shutdownGrace is how long requests and what they started may take to
+	// end once the server was asked to.
+	shutdownGrace = 10 * time.Second
+)
+
+// New returns a server that does nothing yet.
+func New(o Options) (*Server, error) {
+	if o.Store == nil || o.Workspaces == nil || len(o.Backends) == 0 {
+		return nil, errors.New("make server: it needs a store, workspaces and a backend")
+	}
+	if o.Environ == nil {
+		o.Environ = os.Environ
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Web == nil {
+		o.Web = http.NotFoundHandler()
+	}
+	s := &Server{
+		Options: o,
+		events:  newHub(ringEvents),
+		limiter: newLimiter(),
+		asking:  make(chan struct{}, maxAsked),
+		ready:   make(chan struct{}),
+	}
+	s.handler = s.routes()
+	return s, nil
+}
+
+// Ready is closed once Serve has begun to answer.
+func (s *Server) Ready() <-chan struct{} { return s.ready }
+
+// Serve answers on both listeners until ctx ends, and closes them. unix may
+// be nil on a platform that cannot tell who is at its other end. In the
+// background it finds every session again. It returns nil after ctx ended;
+// sessions go on. It may be called once.
+func (s *Server) Serve(ctx context.Context, unix, tcp net.Listener) error {
+	s.setAddress(tcp.Addr())
+	rows, err := s.recall(ctx)
+	if err != nil {
+		return fmt.Errorf("read what the server before left: %w", err)
+	}
+	requests, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelRequests()
+	servers := []*http.Server{s.httpServer(requests, false)}
+	listeners := []net.Listener{tcp}
+	if unix != nil {
+		servers = append(servers, s.httpServer(requests, true))
+		listeners = append(listeners, unix)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for i, h := range servers {
+		g.Go(func() error {
+			if err := h.Serve(listeners[i]); !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("serve on %s: %w", listeners[i].Addr(), err)
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		s.resume(ctx, rows)
+		return nil
+	})
+	g.Go(func() error {
+		<-ctx.Done()
+		cancelRequests() // event streams, long polls and viewers end now
+		s.shutdown(servers)
+		return nil
+	})
+	close(s.ready)
+	return g.Wait()
+}
+
+func (s *Server) httpServer(base context.Context, socket bool) *http.Server {
+	return &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithValue(base, socketKey{}, socket)
+		},
+	}
+}
+
+func (s *Server) shutdown(servers []*http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, h := range servers {
+		wg.Go(func() {
+			if err := h.Shutdown(ctx); err != nil {
+				s.Log.Warn("requests were cut off", "error", errors.Join(err, h.Close()))
+			}
+		})
+	}
+	wg.Wait()
+	s.work.stop(ctx)
+	cancel()
+	s.watches.stop(ctx)
+}
+
+func (s *Server) setAddress(a net.Addr) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.address = a.String()
+}
+
+// tcpAddress is where browsers reach the server.
+func (s *Server) tcpAddress() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.address == "" {
+		return "", errors.New("the server does not listen yet")
+	}
+	return s.address, nil
+}

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+const (
+	// statusTimeout is how long a list waits for one session.
+	statusTimeout = 2 * time.Second
+	// maxAsked is how many sessions are asked at once.
+	maxAsked = 32
+)
+
+// sessionView is what clients see: the backend's word while the program may
+// live, the store's once it is known to have ended or nobody answers.
+func (s *Server) sessionView(ctx context.Context, row store.Session, workspaceName string) api.Session {
+	v := api.Session{
+		ID:            row.ID,
+		Name:          row.Name,
+		WorkspaceID:   row.WorkspaceID,
+		WorkspaceName: workspaceName,
+		Backend:       row.Backend,
+		State:         row.State,
+		Argv:          row.Argv,
+		Exit:          row.Exit,
+		Error:         row.Error,
+		CreatedAt:     row.CreatedAt,
+		Source:        "store",
+		AsOf:          time.Now().UTC(),
+	}
+	if row.Exit != nil {
+		v.Offset, v.Size, v.Title, v.AsOf = row.Exit.Offset, row.Exit.Size, row.Exit.Title, row.Exit.Time
+	}
+	if row.State.Ended() {
+		return v
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	status, err := s.status(ctx, row)
+	switch {
+	case err == nil:
+		s.fill(&v, status)
+	case provesEnd(err) && row.State != terminal.StateStarting:
+		v.State = terminal.StateLost
+	case !provesEnd(err):
+		v.State, v.Error = terminal.StateUnreachable, s.redact(err.Error())
+	}
+	return v
+}
+
+func (s *Server) status(ctx context.Context, row store.Session) (terminal.Status, error) {
+	b, err := s.backend(row)
+	if err != nil {
+		return terminal.Status{}, err
+	}
+	return b.Session(row.ID).Status(ctx)
+}
+
+// fill copies the backend's word into v.
+func (s *Server) fill(v *api.Session, status terminal.Status) {
+	v.State, v.PID, v.Offset, v.Size, v.Title = status.State, status.PID, status.Head, status.Size, status.Title
+	v.Writer, v.Exit, v.Source, v.AsOf = status.Writer, status.Exit, status.Source, status.AsOf
+	v.Watchers = status.Watchers
+	if s.keepers.watching(v.ID) {
+		v.Watchers = max(0, v.Watchers-1) // our own keeper is nobody
+	}
+}
+
+// sessionViews asks all sessions at once, a bounded number at a time.
+func (s *Server) sessionViews(ctx context.Context, rows []store.Session, names map[string]string) []api.Session {
+	views := make([]api.Session, len(rows))
+	slots := make(chan struct{}, maxAsked)
+	var wg sync.WaitGroup
+	for i, row := range rows {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			views[i] = s.sessionView(ctx, row, names[row.WorkspaceID])
+		})
+	}
+	wg.Wait()
+	return views
+}
+
+// sessionsOf are all sessions of a workspace as clients see them.
+func (s *Server) sessionsOf(ctx context.Context, w workspace.Workspace) ([]store.Session, []api.Session, error) {
+	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1})
+	if err != nil {
+		return nil, nil, err
+	}
+	return rows, s.sessionViews(ctx, rows, map[string]string{w.ID: w.Name}), nil
+}
+
+// workspaceName is for showing; a workspace that was just deleted has none.
+func (s *Server) workspaceName(ctx context.Context, id string) string {
+	w, err := s.Store.Workspace(ctx, id)
+	if err != nil {
+		return ""
+	}
+	return w.Name
+}
+
+func (s *Server) workspaceView(w workspace.Workspace) api.Workspace {
+	v := api.Workspace{
+		ID:         w.ID,
+		Name:       w.Name,
+		Mode:       w.Mode,
+		Root:       w.Root,
+		Repository: w.Repository,
+		Branch:     w.Branch,
+		Base:       w.Base,
+		BaseCommit: w.BaseCommit,
+		State:      w.State,
+		Error:      s.redact(w.Error),
+		CreatedAt:  w.CreatedAt,
+	}
+	if w.Root != "" {
+		v.Path = workspacePath(w)
+	}
+	return v
+}
+
+// wholeWorkspace is a workspace with its stages and sessions.
+func (s *Server) wholeWorkspace(ctx context.Context, w workspace.Workspace) (api.Workspace, error) {
+	v := s.workspaceView(w)
+	stages, err := s.Store.Stages(ctx, w.ID)
+	if err != nil {
+		return api.Workspace{}, err
+	}
+	v.Stages = joinStages(stages)
+	_, v.Sessions, err = s.sessionsOf(ctx, w)
+	return v, err
+}
+
+// joinStages makes one entry of the start and the end of each stage.
+func joinStages(list []workspace.Stage) []api.Stage {
+	var out []api.Stage
+	for _, stage := range list {
+		last := len(out) - 1
+		if stage.State != "running" && last >= 0 && out[last].Name == stage.Name && out[last].State == "running" {
+			out[last].State, out[last].Detail, out[last].FinishedAt = stage.State, stage.Detail, &stage.Time
+			continue
+		}
+		out = append(out, stageView(stage))
+	}
+	return out
+}
+
+func stageView(stage workspace.Stage) api.Stage {
+	v := api.Stage{Name: stage.Name, State: stage.State, StartedAt: stage.Time, Detail: stage.Detail}
+	if stage.State != "running" {
+		v.FinishedAt = &stage.Time
+	}
+	return v
+}
+
+// publishSession tells everybody how a session is now.
+func (s *Server) publishSession(ctx context.Context, id string) {
+	ctx = context.WithoutCancel(ctx)
+	row, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return // removed meanwhile, which was told
+	}
+	view := s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
+	s.events.publish(row.WorkspaceID, api.Event{Type: "session", ID: id, Session: &view})
+}
+
+// publishWorkspace tells everybody how a workspace is now.
+func (s *Server) publishWorkspace(w workspace.Workspace) {
+	view := s.workspaceView(w)
+	s.events.publish(w.ID, api.Event{Type: "workspace", ID: w.ID, Workspace: &view})
+}

@@ -1,0 +1,258 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/terminal"
+)
+
+const (
+	waitDefault = 30 * time.Second
+	waitMax     = time.Hour
+	// settle is how long output may come before the screen is looked at: a
+	// program that prints a lot is looked at now and then, not at each byte.
+	lookPause = 25 * time.Millisecond
+	// quietDefault is what counts as quiet.
+	quietDefault = time.Second
+)
+
+type waitIn struct {
+	sessionIn
+	For     string `query:"for" enum:"exit,text,regex,quiet" default:"exit"`
+	Value   string `query:"value" doc:"The text, the regular expression (RE2), or how long it must be quiet, such as 2s"`
+	Timeout string `query:"timeout" doc:"Such as 30s, which is the default; at most an hour"`
+}
+
+// waiter is one wait for something to show on a session.
+type waiter struct {
+	live  terminal.Session
+	match func(screen string) (string, bool) // of text and regex
+	quiet time.Duration                      // of quiet
+	kind  string
+}
+
+func (s *Server) getWait(ctx context.Context, in *waitIn) (*body[api.Waited], error) {
+	limit, err := duration("timeout", in.Timeout, waitDefault, waitMax)
+	if err != nil {
+		return nil, err
+	}
+	live, err := s.live(ctx, in.Session)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWaiter(live, in)
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	found, err := w.wait(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil, problemf(http.StatusGatewayTimeout, api.CodeTimeout, "waited %s for %s", limit, w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	row, err := s.Store.Session(ctx, in.Session)
+	if err != nil {
+		return nil, err
+	}
+	found.For = in.For
+	found.Session = s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
+	return &body[api.Waited]{found}, nil
+}
+
+func newWaiter(live terminal.Session, in *waitIn) (*waiter, error) {
+	w := &waiter{live: live, kind: in.For}
+	switch in.For {
+	case "text":
+		w.match = func(screen string) (string, bool) { return in.Value, strings.Contains(screen, in.Value) }
+	case "regex":
+		expr, err := regexp.Compile("(?m)" + in.Value)
+		if err != nil {
+			return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "value is not a regular expression: %v", err)
+		}
+		w.match = func(screen string) (string, bool) {
+			at := expr.FindStringIndex(screen)
+			if at == nil {
+				return "", false
+			}
+			return screen[at[0]:at[1]], true
+		}
+	case "quiet":
+		var err error
+		w.quiet, err = duration("value", in.Value, quietDefault, waitMax)
+		return w, err
+	case "exit":
+		return w, nil
+	}
+	if in.Value == "" {
+		return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "value is empty: say what %s to wait for", in.For)
+	}
+	return w, nil
+}
+
+// String says what is waited for.
+func (w *waiter) String() string {
+	if w.kind == "quiet" {
+		return fmt.Sprintf("%s without output", w.quiet)
+	}
+	return "its " + map[string]string{"exit": "exit", "text": "text", "regex": "text that matches"}[w.kind]
+}
+
+// wait returns when what is waited for is there. It follows the session as a
+// watcher: the screen is looked at once, and again only after output.
+func (w *waiter) wait(ctx context.Context) (api.Waited, error) {
+	status, err := w.live.Status(ctx)
+	if err != nil {
+		return api.Waited{}, err
+	}
+	if status.State.Ended() {
+		return w.ended(ctx, status.Head)
+	}
+	a, err := w.live.Attach(ctx, terminal.AttachOptions{Mode: terminal.ModeWatch, Client: "wait", From: &status.Head, MaxLag: keeperLag})
+	if errors.Is(err, terminal.ErrEnded) {
+		return w.ended(ctx, status.Head)
+	}
+	if err != nil {
+		return api.Waited{}, err
+	}
+	signs := watch(a)
+	defer signs.stop()
+	// Joined first and looked at second: nothing falls in between.
+	if found, ok, err := w.look(ctx); ok || err != nil {
+		return found, err
+	}
+	return w.follow(ctx, signs)
+}
+
+func (w *waiter) follow(ctx context.Context, signs *signs) (api.Waited, error) {
+	pause := lookPause
+	if w.kind == "quiet" {
+		pause = w.quiet
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	if w.kind != "quiet" {
+		timer.Stop()
+	}
+	pending := false
+	for {
+		select {
+		case <-signs.output:
+			// Quiet begins anew with each output; a look is due a moment after
+			// the first, however much follows.
+			if w.kind == "quiet" || (w.match != nil && !pending) {
+				timer.Reset(pause)
+				pending = true
+			}
+		case <-timer.C:
+			pending = false
+			if found, ok, err := w.due(ctx); ok || err != nil {
+				return found, err
+			}
+		case end := <-signs.end:
+			if end.err != nil {
+				return api.Waited{}, end.err
+			}
+			return w.ended(ctx, end.offset)
+		case <-ctx.Done():
+			return api.Waited{}, ctx.Err()
+		}
+	}
+}
+
+// due is what to do when the timer has run out.
+func (w *waiter) due(ctx context.Context) (api.Waited, bool, error) {
+	if w.kind != "quiet" {
+		return w.look(ctx)
+	}
+	status, err := w.live.Status(ctx)
+	return api.Waited{Offset: status.Head}, err == nil, err
+}
+
+// look looks at the screen, where something is to be seen on it.
+func (w *waiter) look(ctx context.Context) (api.Waited, bool, error) {
+	if w.match == nil {
+		return api.Waited{}, false, nil
+	}
+	c, err := w.live.Capture(ctx, terminal.CaptureOptions{Format: terminal.FormatText})
+	if err != nil {
+		return api.Waited{}, false, err
+	}
+	text, ok := w.match(string(c.Data))
+	return api.Waited{Match: text, Offset: c.Offset}, ok, nil
+}
+
+// ended is a wait's end at the program's: nothing more will come.
+func (w *waiter) ended(ctx context.Context, head uint64) (api.Waited, error) {
+	if w.match == nil {
+		return api.Waited{Offset: head}, nil
+	}
+	found, ok, err := w.look(ctx)
+	if err == nil && !ok {
+		err = fmt.Errorf("wait for %s: %w", w, terminal.ErrEnded)
+	}
+	return found, err
+}
+
+// signs are what a wait needs to know of an attachment.
+type signs struct {
+	attachment terminal.Attachment
+	output     chan struct{} // of one: "there was output" need not be said twice
+	end        chan end      // of one: there is one end
+	done       chan struct{}
+}
+
+// end is how an attachment ended: at the program's exit, or by an error.
+type end struct {
+	offset uint64
+	err    error
+}
+
+// watch reads a to its end, in the background until stop.
+func watch(a terminal.Attachment) *signs {
+	s := &signs{attachment: a, output: make(chan struct{}, 1), end: make(chan end, 1), done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		s.end <- s.read()
+	}()
+	return s
+}
+
+func (s *signs) read() end {
+	for {
+		m, err := s.attachment.Receive()
+		if errors.Is(err, io.EOF) {
+			err = terminal.ErrUnreachable
+		}
+		if err != nil {
+			return end{err: err}
+		}
+		switch m.Kind {
+		case terminal.MessageOutput, terminal.MessageSnapshot:
+			select {
+			case s.output <- struct{}{}:
+			default:
+			}
+		case terminal.MessageExit:
+			return end{offset: m.Exit.Offset}
+		case terminal.MessageDetached:
+			return end{err: fmt.Errorf("detached (%s): %w", m.Reason, terminal.ErrUnreachable)}
+		}
+	}
+}
+
+// stop closes the attachment and returns when nobody reads it any more.
+func (s *signs) stop() {
+	_ = s.attachment.Close() // only to wake the reader; the session is not concerned
+	<-s.done
+}
