@@ -11,6 +11,7 @@ import (
 type replayFilter struct {
 	split splitter
 	out   []byte
+	open  bool // the sequence written last has no end of its own
 }
 
 func newReplayFilter() *replayFilter {
@@ -27,8 +28,14 @@ func newReplayFilter() *replayFilter {
 		f.out = append(f.out, p...)
 	}
 	f.split.sequence = func(p []byte, whole bool) {
-		if !whole || !isQuery(p) {
+		switch {
+		case !whole || !isQuery(p):
 			f.out = append(f.out, p...)
+			f.open = !whole || isOpen(p)
+		case f.open:
+			// The query's ESC would have ended the sequence before it.
+			f.out = append(f.out, stringEnd...)
+			f.open = false
 		}
 	}
 	return f
@@ -50,7 +57,17 @@ func (f *replayFilter) rest() []byte {
 	return f.out
 }
 
-const enq = 0x05 // asks for the answerback message
+const (
+	enq       = 0x05 // asks for the answerback message
+	stringEnd = "\x1b\\"
+)
+
+// isOpen reports whether the whole sequence p is a string without its
+// terminator, which the next sequence ends.
+func isOpen(p []byte) bool {
+	return len(p) > 1 && bytes.IndexByte([]byte("P]X^_"), p[1]) >= 0 &&
+		!bytes.HasSuffix(p, []byte(stringEnd)) && p[len(p)-1] != bel
+}
 
 // isQuery reports whether a terminal answers the whole sequence p.
 func isQuery(p []byte) bool {
@@ -73,7 +90,7 @@ func isQuery(p []byte) bool {
 
 // trimString is a string's content, without introducer and terminator.
 func trimString(p []byte) []byte {
-	p = bytes.TrimSuffix(p[2:], []byte("\x1b\\"))
+	p = bytes.TrimSuffix(p[2:], []byte(stringEnd))
 	return bytes.TrimSuffix(p, []byte{bel})
 }
 
