@@ -1,0 +1,194 @@
+//go:build unix
+
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"middleman/terminal"
+)
+
+// maxSocketPath is the longest path that fits sockaddr_un everywhere.
+const maxSocketPath = 103
+
+// Backend hosts sessions on a private tmux server. It keeps nothing in memory
+// that is needed to find or drive a session, so any number of Backends, in
+// any number of processes, may use the same directories.
+type Backend struct {
+	o Options
+
+	mu sync.Mutex // guards tmux and version
+	// tmux is the program that version was read of.
+	tmux    string
+	version version
+}
+
+// New returns a Backend; it does no I/O.
+func New(o Options) *Backend {
+	if o.Executable == nil {
+		o.Executable = executable
+	}
+	if o.HistoryLines == 0 {
+		o.HistoryLines = DefaultHistoryLines
+	}
+	return &Backend{o: o}
+}
+
+// Name implements terminal.Backend.
+func (b *Backend) Name() string { return Name }
+
+// Capabilities implements terminal.Backend. A watcher resumes exactly, from
+// the journal; the writer sees what tmux draws, so on the whole there is no
+// exact resume.
+func (b *Backend) Capabilities() terminal.Capabilities {
+	return terminal.Capabilities{ExactResume: false, Journal: true}
+}
+
+// Usable returns nil, or why no session can be started here: no tmux, one
+// older than 3.0, or a runtime directory whose path is too long.
+func (b *Backend) Usable(ctx context.Context) error {
+	if n := len(b.socket()); n > maxSocketPath {
+		return fmt.Errorf("socket path %s has %d bytes, a socket's may have %d: use a shorter runtime directory",
+			b.socket(), n, maxSocketPath)
+	}
+	_, err := b.find(ctx)
+	return err
+}
+
+func (b *Backend) socket() string { return filepath.Join(b.o.Runtime, "tmux.sock") }
+
+// find returns the path of the tmux program. It looks each time, since tmux
+// may come and go, and reads the version once for each path.
+func (b *Backend) find(ctx context.Context) (string, error) {
+	name := b.o.Tmux
+	if name == "" {
+		name = "tmux"
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("find tmux: %w", err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if path != b.tmux {
+		cmd := exec.CommandContext(ctx, path, "-V")
+		cmd.Env = environ()
+		out, err := cmd.Output()
+		if err != nil {
+			return "", fmt.Errorf("read the version of %s: %w", path, err)
+		}
+		v, err := parseVersion(string(out))
+		if err != nil {
+			return "", fmt.Errorf("read the version of %s: %w", path, err)
+		}
+		b.tmux, b.version = path, v
+	}
+	if !b.version.atLeast(3, 0) {
+		return "", fmt.Errorf("%s is version %d.%d, 3.0 or newer is needed", path, b.version.major, b.version.minor)
+	}
+	return path, nil
+}
+
+// server returns how to start and reach the private server, with its
+// configuration written.
+func (b *Backend) server(ctx context.Context) (server, error) {
+	if err := b.Usable(ctx); err != nil {
+		return server{}, err
+	}
+	path, err := b.find(ctx)
+	if err != nil {
+		return server{}, err
+	}
+	if err := makePrivateDir(b.o.Runtime); err != nil {
+		return server{}, err
+	}
+	s := server{tmux: path, socket: b.socket(), config: filepath.Join(b.o.Runtime, "tmux.conf")}
+	text := config(b.o.HistoryLines, b.o.Config)
+	if old, err := os.ReadFile(s.config); err == nil && string(old) == text {
+		return s, nil
+	}
+	if err := replaceFile(s.config, []byte(text)); err != nil {
+		return server{}, fmt.Errorf("write %s: %w", s.config, err)
+	}
+	return s, nil
+}
+
+// List returns the sessions that have a state directory of this backend. It
+// asks the disk alone, so a tmux server that does not answer hides nothing.
+func (b *Backend) List(ctx context.Context) ([]string, error) {
+	entries, err := os.ReadDir(b.o.Sessions)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var ids []string
+	for _, e := range entries {
+		if terminal.CheckID(e.Name()) != nil {
+			continue
+		}
+		_, err := os.Lstat(filepath.Join(b.o.Sessions, e.Name(), recordFile))
+		switch {
+		case err == nil:
+			ids = append(ids, e.Name())
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
+			return nil, fmt.Errorf("list sessions: %w", err)
+		}
+	}
+	return ids, nil
+}
+
+// Session implements terminal.Backend.
+func (b *Backend) Session(id string) terminal.Session { return b.session(id) }
+
+func (b *Backend) session(id string) *session {
+	return &session{id: id, dir: stateDir(filepath.Join(b.o.Sessions, id)), mark: b.mark(id)}
+}
+
+// mark is the owner mark of a session: its state directory, so that two
+// installations that share a socket tell their sessions apart.
+func (b *Backend) mark(id string) string { return filepath.Join(b.o.Sessions, id) }
+
+// Reap ends the tmux sessions that carry our mark and have no state directory
+// any more, and returns their names. Sessions without our mark are never
+// touched; where tmux does not answer nothing is.
+func (b *Backend) Reap(ctx context.Context) ([]string, error) {
+	path, err := b.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := server{tmux: path, socket: b.socket()}
+	out, err := s.run(ctx, nil, "list-sessions", "-F", "#{session_name} #{"+ownerOption+"}")
+	if errors.Is(err, errNoServer) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var reaped []string
+	var failed error
+	for line := range strings.Lines(out) {
+		name, mark, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if terminal.CheckID(name) != nil || mark != b.mark(name) {
+			continue
+		}
+		if _, err := os.Lstat(mark); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := s.killSession(ctx, name); err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		reaped = append(reaped, name)
+	}
+	return reaped, failed
+}

@@ -1,0 +1,166 @@
+//go:build unix
+
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// commandTimeout bounds one tmux call: a server that is stopped or stuck
+	// is unreachable, not dead.
+	commandTimeout = 10 * time.Second
+	// ownerOption carries our mark on each session of ours.
+	ownerOption = "@middleman_owner"
+)
+
+// errNoServer: nobody listens at the socket, as the kernel says.
+var errNoServer = errors.New("no tmux server is running")
+
+// server is how to talk to one tmux server.
+type server struct {
+	tmux   string // the program
+	socket string
+	config string // read when the server is started; "" for clients only
+}
+
+// environ is the whole environment of the tmux server and its clients. What
+// the server gets shows in `show-environment -g`, so nothing else may be here.
+func environ() []string {
+	env := []string{"LC_ALL=C.UTF-8", "TERM=xterm-256color"}
+	for _, key := range []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH", "TZ"} {
+		if v, ok := os.LookupEnv(key); ok {
+			env = append(env, key+"="+v)
+		}
+	}
+	return env
+}
+
+// command returns the tmux client with args, which are passed as they are but
+// for a trailing ";" (tmux would take it for a separator).
+func (s server) command(ctx context.Context, args ...string) *exec.Cmd {
+	argv := []string{"-u", "-S", s.socket}
+	if s.config != "" {
+		argv = append(argv, "-f", s.config)
+	}
+	cmd := exec.CommandContext(ctx, s.tmux, append(argv, args...)...)
+	cmd.Env = environ()
+	cmd.Dir = "/" // a server keeps the directory of the client that starts it
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// run executes one command sequence and returns what it printed. Errors are
+// errNoServer, or what tmux said.
+func (s server) run(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	cmd := s.command(ctx, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	err := cmd.Run()
+	if err == nil {
+		return stdout.String(), nil
+	}
+	if ctx.Err() != nil {
+		return stdout.String(), fmt.Errorf("tmux %s: %w", args[0], ctx.Err())
+	}
+	if !s.listening() {
+		return stdout.String(), fmt.Errorf("tmux %s: %w", args[0], errNoServer)
+	}
+	if said := strings.TrimSpace(stderr.String()); said != "" {
+		err = errors.New(said)
+	}
+	return stdout.String(), fmt.Errorf("tmux %s: %w", args[0], err)
+}
+
+// listening reports false only where the kernel says that nobody listens at
+// the socket: it is missing, or refuses the connection.
+func (s server) listening() bool {
+	conn, err := net.DialTimeout("unix", s.socket, time.Second)
+	if err == nil {
+		conn.Close()
+		return true
+	}
+	return !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// hasSession reports whether there is a session of exactly this name.
+func (s server) hasSession(ctx context.Context, name string) (bool, error) {
+	out, err := s.run(ctx, nil, "list-sessions", "-F", "#{session_name}")
+	if errors.Is(err, errNoServer) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(out) {
+		if strings.TrimSuffix(line, "\n") == name {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// killSession ends the session of exactly this name; none is no error.
+func (s server) killSession(ctx context.Context, name string) error {
+	_, err := s.run(ctx, nil, "kill-session", "-t", sessionTarget(name))
+	if err == nil || errors.Is(err, errNoServer) {
+		return nil
+	}
+	there, lookErr := s.hasSession(ctx, name)
+	if lookErr == nil && !there {
+		return nil
+	}
+	return err
+}
+
+// sessionTarget and paneTarget name a session exactly: without the "=", tmux
+// would also take the name for a prefix or a pattern.
+func sessionTarget(name string) string { return "=" + name }
+func paneTarget(name string) string    { return "=" + name + ":" }
+
+// version is what tmux -V prints, such as 3.3a; "next-3.6" counts as 3.6 and
+// "master" as newest.
+type version struct{ major, minor int }
+
+func parseVersion(s string) (version, error) {
+	_, v, ok := strings.Cut(strings.TrimSpace(s), " ")
+	if !ok {
+		return version{}, fmt.Errorf("tmux -V printed %q", s)
+	}
+	if strings.HasPrefix(v, "master") || strings.HasPrefix(v, "openbsd-") {
+		return version{major: 1 << 16}, nil
+	}
+	major, minor, _ := strings.Cut(strings.TrimPrefix(v, "next-"), ".")
+	minor = strings.TrimRight(minor, "abcdefghijklmnopqrstuvwxyz-") // 3.3a, 3.2-rc
+	if i := strings.IndexFunc(minor, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		minor = minor[:i]
+	}
+	var n version
+	var err error
+	if n.major, err = strconv.Atoi(major); err != nil {
+		return version{}, fmt.Errorf("tmux -V printed %q", s)
+	}
+	if minor != "" {
+		if n.minor, err = strconv.Atoi(minor); err != nil {
+			return version{}, fmt.Errorf("tmux -V printed %q", s)
+		}
+	}
+	return n, nil
+}
+
+func (v version) atLeast(major, minor int) bool {
+	return v.major > major || v.major == major && v.minor >= minor
+}

@@ -1,0 +1,213 @@
+//go:build unix
+
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+
+	"middleman/terminal"
+	"middleman/terminal/journal"
+	"middleman/terminal/vt"
+)
+
+// attachEnded shows what an ended session left: its last screen and its exit.
+func (s *session) attachEnded(rec record, exit terminal.Exit, o terminal.AttachOptions) (terminal.Attachment, error) {
+	oldest, head, err := s.bounds()
+	if err != nil {
+		return nil, err
+	}
+	last, err := s.lastMessages(exit, head, o.Scrollback)
+	if err != nil {
+		return nil, err
+	}
+	return &follower{
+		s: s, rec: rec, mode: o.Mode, at: head, last: last, ended: true,
+		hello: terminal.Hello{Offset: head, Head: head, Oldest: oldest, Size: exit.Size, Title: exit.Title},
+	}, nil
+}
+
+// follow replays the journal from an offset and goes on with what comes.
+func (s *session) follow(ctx context.Context, rec record, from uint64) (terminal.Attachment, error) {
+	f := &follower{s: s, rec: rec, mode: terminal.ModeWatch, at: from, buf: make([]byte, readSize)}
+	// Connected first, so that nothing is missed between a look and a wait.
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", rec.Notify)
+	if err == nil {
+		f.conn = conn
+	}
+	st, statusErr := s.Status(ctx)
+	if statusErr != nil {
+		return nil, errors.Join(statusErr, f.Close())
+	}
+	if err != nil && !st.State.Ended() {
+		return nil, fmt.Errorf("follow session %s: %w: %w", s.id, terminal.ErrUnreachable, err)
+	}
+	if from > st.Head {
+		return nil, errors.Join(fmt.Errorf("follow session %s from %d: %w", s.id, from, terminal.ErrRange), f.Close())
+	}
+	f.hello = terminal.Hello{
+		Offset: from, Head: st.Head, Oldest: st.Oldest, Size: st.Size, Title: st.Title,
+		PID: st.PID, Writer: st.Writer,
+	}
+	f.reader = s.dir.journal()
+	return f, nil
+}
+
+// follower is a viewer that reads the journal. It is no client of tmux.
+type follower struct {
+	s      *session
+	rec    record
+	mode   terminal.Mode
+	hello  terminal.Hello
+	conn   net.Conn // the journal helper's; nil where it is gone
+	reader *journal.Reader
+
+	// What follows belongs to the receiving goroutine.
+	buf   []byte
+	at    uint64
+	ended bool               // nothing comes any more but last
+	last  []terminal.Message // what is told at the end
+
+	mu     sync.Mutex // guards closed
+	closed bool
+}
+
+// Hello implements terminal.Attachment.
+func (f *follower) Hello() terminal.Hello { return f.hello }
+
+// Receive implements terminal.Attachment.
+func (f *follower) Receive() (terminal.Message, error) {
+	for {
+		if f.isClosed() {
+			return terminal.Message{}, os.ErrClosed
+		}
+		if f.reader == nil {
+			return f.receiveLast()
+		}
+		n, err := f.reader.ReadAt(f.buf, f.at)
+		if n > 0 {
+			m := terminal.Message{Kind: terminal.MessageOutput, Offset: f.at, Data: f.buf[:n]}
+			f.at += uint64(n)
+			return m, nil
+		}
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap):
+			return f.skip()
+		case !errors.Is(err, io.EOF):
+			return terminal.Message{}, fmt.Errorf("follow session %s: %w", f.s.id, err)
+		case f.ended:
+			return f.receiveLast()
+		}
+		if err := f.wait(); err != nil {
+			return terminal.Message{}, err
+		}
+	}
+}
+
+func (f *follower) receiveLast() (terminal.Message, error) {
+	if len(f.last) == 0 {
+		return terminal.Message{}, io.EOF
+	}
+	m := f.last[0]
+	f.last = f.last[1:]
+	return m, nil
+}
+
+// wait blocks until the journal has grown, or has its last byte.
+func (f *follower) wait() error {
+	if f.conn != nil {
+		var some [64]byte
+		if _, err := f.conn.Read(some[:]); err == nil {
+			return nil
+		}
+		if f.isClosed() {
+			return os.ErrClosed
+		}
+	}
+	// The helper is gone: it has recorded the exit, or it never will.
+	_, state, exit, err := f.s.present()
+	switch {
+	case err != nil:
+		return err
+	case exit != nil:
+		f.ended = true
+		f.last = []terminal.Message{{Kind: terminal.MessageExit, Offset: exit.Offset, Exit: *exit}}
+		return nil
+	case state.Ended():
+		return fmt.Errorf("session %s is %s: %w", f.s.id, state, terminal.ErrGone)
+	}
+	return fmt.Errorf("follow session %s: its journal helper ended: %w", f.s.id, terminal.ErrUnreachable)
+}
+
+// skip goes on behind bytes that are no longer kept: with the screen as what
+// is kept draws it.
+func (f *follower) skip() (terminal.Message, error) {
+	oldest, head, err := f.reader.Bounds()
+	if err != nil {
+		return terminal.Message{}, fmt.Errorf("follow session %s: %w", f.s.id, err)
+	}
+	t := vt.New(vt.Options{Cols: int(f.hello.Size.Cols), Rows: int(f.hello.Size.Rows)})
+	for at := oldest; at < head; {
+		n, err := f.reader.ReadAt(f.buf[:min(uint64(len(f.buf)), head-at)], at)
+		var gap *journal.GapError
+		switch {
+		case n > 0:
+			t.Write(f.buf[:n])
+			at += uint64(n)
+		case errors.As(err, &gap):
+			at = gap.Next
+		default:
+			return terminal.Message{}, fmt.Errorf("follow session %s: %w", f.s.id, err)
+		}
+	}
+	f.at = head
+	return terminal.Message{Kind: terminal.MessageSnapshot, Offset: head, Data: snapshot(t, 0)}, nil
+}
+
+// Input implements terminal.Attachment.
+func (f *follower) Input([]byte) error { return f.refuse() }
+
+// Resize implements terminal.Attachment.
+func (f *follower) Resize(terminal.Size) error { return f.refuse() }
+
+func (f *follower) refuse() error {
+	if f.mode == terminal.ModeAttach {
+		return fmt.Errorf("session %s: %w", f.s.id, terminal.ErrEnded)
+	}
+	return terminal.ErrNotWriter
+}
+
+// Ack implements terminal.Attachment. The journal is the queue: a follower
+// holds nothing back for a viewer that is slow.
+func (f *follower) Ack(uint64) error { return nil }
+
+// Close wakes Receive.
+func (f *follower) Close() error {
+	f.mu.Lock()
+	closed := f.closed
+	f.closed = true
+	f.mu.Unlock()
+	if closed {
+		return nil
+	}
+	var err error
+	if f.conn != nil {
+		err = f.conn.Close()
+	}
+	if f.reader != nil {
+		err = errors.Join(err, f.reader.Close())
+	}
+	return err
+}
+
+func (f *follower) isClosed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed
+}

@@ -1,0 +1,55 @@
+//go:build unix
+
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+)
+
+// pasteChunk is how much goes through one tmux buffer.
+const pasteChunk = 1 << 20
+
+// paste types p at the session's pane, whole and in order.
+func (srv server) paste(ctx context.Context, name string, p []byte) error {
+	for len(p) > 0 {
+		n := min(len(p), pasteChunk)
+		if err := srv.pasteOne(ctx, name, p[:n]); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+// pasteOne loads p from standard input into a buffer of its own and pastes
+// that: -r keeps line feeds, -d deletes the buffer. Versions that know -S
+// would otherwise make control characters visible.
+func (srv server) pasteOne(ctx context.Context, name string, p []byte) error {
+	buffer := "middleman-" + rand.Text()
+	flags := "-dr"
+	usage, err := srv.run(ctx, nil, "list-commands", "paste-buffer")
+	if err != nil {
+		return err
+	}
+	if _, rest, ok := strings.Cut(usage, "[-"); ok {
+		if letters, _, _ := strings.Cut(rest, "]"); strings.Contains(letters, "S") {
+			flags += "S"
+		}
+	}
+	_, err = srv.run(ctx, bytes.NewReader(p),
+		"load-buffer", "-b", buffer, "-",
+		";", "paste-buffer", flags, "-b", buffer, "-t", paneTarget(name))
+	if err != nil {
+		// What was typed may be a secret; it does not stay in tmux.
+		_, dropErr := srv.run(context.WithoutCancel(ctx), nil, "delete-buffer", "-b", buffer)
+		if errors.Is(dropErr, errNoServer) || dropErr != nil && strings.Contains(dropErr.Error(), "no buffer") {
+			dropErr = nil
+		}
+		return errors.Join(err, dropErr)
+	}
+	return nil
+}

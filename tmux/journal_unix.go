@@ -1,0 +1,276 @@
+//go:build unix
+
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/terminal"
+	"middleman/terminal/journal"
+)
+
+// The words of the journal helper to the launcher, a line each.
+const (
+	helperReady    = "ready"
+	helperRecorded = "recorded"
+)
+
+// drainTime is how long the helper goes on reading after the launcher died:
+// the last output may still be on its way through tmux.
+const drainTime = 200 * time.Millisecond
+
+// runJournal is the other end of the pane's pipe. It appends the output to the
+// journal and, at the end marker, records the exit.
+func runJournal(dir string) error {
+	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM)
+	d := stateDir(dir)
+	toLauncher, err := os.OpenFile(d.path(helperFIFO), os.O_WRONLY, 0) // waits for the launcher
+	if err != nil {
+		return err
+	}
+	defer toLauncher.Close()
+	h, err := newHelper(d)
+	if err != nil {
+		_, sayErr := fmt.Fprintln(toLauncher, strings.ReplaceAll(err.Error(), "\n", "; "))
+		return errors.Join(err, sayErr)
+	}
+	if err := os.Remove(d.path(helperFIFO)); err != nil {
+		return errors.Join(err, h.close())
+	}
+	if _, err := fmt.Fprintln(toLauncher, helperReady); err != nil {
+		return errors.Join(err, h.close())
+	}
+	pane, err := openPipe()
+	if err != nil {
+		return errors.Join(err, h.close())
+	}
+	exit, err := h.copy(pane)
+	if exit == nil { // lost
+		return errors.Join(err, h.close(), h.endSession())
+	}
+	err = h.record(*exit)
+	if err == nil {
+		_, err = fmt.Fprintln(toLauncher, helperRecorded)
+	}
+	return errors.Join(err, h.close(), h.endSession())
+}
+
+// openPipe makes standard input a file whose reads have a deadline.
+func openPipe() (*os.File, error) {
+	if err := unix.SetNonblock(0, true); err != nil {
+		return nil, fmt.Errorf("read the pane's pipe: %w", err)
+	}
+	return os.NewFile(uintptr(0), "pane"), nil
+}
+
+// helper is the journal helper's state.
+type helper struct {
+	dir      stateDir
+	rec      record
+	journal  *journal.Writer
+	follow   *followers
+	launched *os.File // session.lock, which the launcher holds
+}
+
+func newHelper(d stateDir) (*helper, error) {
+	rec, err := d.record()
+	if err != nil {
+		return nil, err
+	}
+	launched, err := openLock(d.path(sessionLock), unix.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	w, err := journal.Create(d.path(journalDir), journal.Options{KeepBytes: rec.JournalBytes})
+	if err != nil {
+		launched.Close()
+		return nil, err
+	}
+	f, err := listenFollowers(rec.Notify)
+	if err != nil {
+		launched.Close()
+		w.Close()
+		return nil, err
+	}
+	return &helper{dir: d, rec: rec, journal: w, follow: f, launched: launched}, nil
+}
+
+// copy appends what it reads to the journal until the end marker, and returns
+// the exit; nil where the stream ended without one.
+func (h *helper) copy(r *os.File) (*terminal.Exit, error) {
+	go h.endWithLauncher(r) // ends with this process: flock(2) cannot be woken
+	scanner := newMarkerScanner(h.rec.Nonce)
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := r.Read(buf)
+		if out := scanner.scan(buf[:n]); len(out) > 0 {
+			h.append(out)
+		}
+		if scanner.exit != nil {
+			return scanner.exit, nil
+		}
+		if err != nil {
+			if held := scanner.rest(); len(held) > 0 {
+				h.append(held)
+			}
+			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
+				err = nil
+			}
+			return nil, err
+		}
+	}
+}
+
+// append never fails: what cannot be written is a gap, which the journal
+// reports to its readers.
+func (h *helper) append(p []byte) {
+	if err := h.journal.Append(p); err != nil {
+		fmt.Fprintf(os.Stderr, "journal of session %s: %v\n", h.rec.ID, err)
+	}
+	h.follow.wake()
+}
+
+// endWithLauncher ends the stream when the launcher has died without an end
+// marker: the pane's pipe would stay open as long as the pane.
+func (h *helper) endWithLauncher(r *os.File) {
+	if err := flock(h.launched, unix.LOCK_SH); err != nil {
+		return
+	}
+	// It fails where the stream has ended by itself.
+	_ = r.SetReadDeadline(time.Now().Add(drainTime))
+}
+
+// record puts the exit on disk, behind the journal and the last screen.
+func (h *helper) record(exit terminal.Exit) error {
+	exit.Offset = h.journal.Head()
+	exit.Size = h.rec.Size
+	if err := h.journal.Sync(); err != nil {
+		fmt.Fprintf(os.Stderr, "journal of session %s: %v\n", h.rec.ID, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
+	defer cancel()
+	screen, err := h.rec.server().screen(ctx, h.rec.ID)
+	if err == nil {
+		cols, rows := screen.Size()
+		exit.Size = terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}
+		exit.Title = screen.Title()
+		err = h.dir.writeFile(screenFile, snapshot(screen, -1))
+	}
+	if err != nil { // the exit is a fact all the same
+		fmt.Fprintf(os.Stderr, "last screen of session %s: %v\n", h.rec.ID, err)
+	}
+	return h.dir.writeJSON(exitFile, exit)
+}
+
+func (h *helper) close() error {
+	return errors.Join(h.journal.Close(), h.follow.close())
+}
+
+// endSession ends the tmux session, whose end is recorded.
+func (h *helper) endSession() error {
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
+	defer cancel()
+	s := &session{id: h.rec.ID, dir: h.dir, mark: string(h.dir)}
+	return s.killMarked(ctx, h.rec.server())
+}
+
+// followers are the connections of those who want to know that the journal
+// has grown. Each gets a byte then, and the end of the stream at the end.
+type followers struct {
+	listener *net.UnixListener
+	path     string
+	done     chan struct{}
+
+	mu    sync.Mutex // guards conns
+	conns map[*net.UnixConn]bool
+}
+
+func listenFollowers(path string) (*followers, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	old := unix.Umask(0o177)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	unix.Umask(old)
+	if err != nil {
+		return nil, fmt.Errorf("listen at %s: %w", filepath.Base(path), err)
+	}
+	f := &followers{listener: l, path: path, done: make(chan struct{}), conns: map[*net.UnixConn]bool{}}
+	go f.accept() // joined by close
+	return f, nil
+}
+
+func (f *followers) accept() {
+	defer close(f.done)
+	for {
+		conn, err := f.listener.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			continue // the connection, not the listener
+		}
+		f.mu.Lock()
+		f.conns[conn] = true
+		f.mu.Unlock()
+		f.notify(conn) // whatever came before it was accepted
+	}
+}
+
+// wake tells every follower. None can block it: one that has not read its
+// last bytes knows already, and one that is gone is dropped.
+func (f *followers) wake() {
+	f.mu.Lock()
+	conns := make([]*net.UnixConn, 0, len(f.conns))
+	for c := range f.conns {
+		conns = append(conns, c)
+	}
+	f.mu.Unlock()
+	for _, c := range conns {
+		f.notify(c)
+	}
+}
+
+// notify writes one byte without waiting for room.
+func (f *followers) notify(c *net.UnixConn) {
+	raw, err := c.SyscallConn()
+	if err == nil {
+		ctlErr := raw.Write(func(fd uintptr) bool {
+			_, err = unix.Write(int(fd), []byte{1})
+			return true
+		})
+		err = errors.Join(err, ctlErr)
+	}
+	if err == nil || errors.Is(err, unix.EAGAIN) {
+		return
+	}
+	f.mu.Lock()
+	delete(f.conns, c)
+	f.mu.Unlock()
+	c.Close()
+}
+
+// close ends every follower's stream.
+func (f *followers) close() error {
+	err := f.listener.Close() // removes the socket
+	<-f.done
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := range f.conns {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}

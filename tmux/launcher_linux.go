@@ -1,0 +1,28 @@
+package tmux
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	getTermios = unix.TCGETS
+	setTermios = unix.TCSETS
+)
+
+// becomeSubreaper makes every orphan that the program leaves our child.
+func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
+// leaveTerminal gives up the controlling terminal, so that the program can
+// have it in a session of its own.
+func leaveTerminal() error { return unix.IoctlSetInt(int(os.Stdin.Fd()), unix.TIOCNOTTY, 0) }
+
+// programAttr makes the program the leader of a session and foreground group
+// of its own, as on any terminal: nothing stops it whom nobody would continue.
+func programAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+}
+
+func dup2(from, to int) error { return unix.Dup3(from, to, 0) }

@@ -1,0 +1,63 @@
+package tmux
+
+import (
+	"fmt"
+	"os"
+)
+
+// Name is what is recorded with each session of this backend.
+const Name = "tmux"
+
+// The hidden helper commands, which [Main] runs.
+const (
+	CommandRun     = "tmux-run"
+	CommandJournal = "tmux-journal"
+)
+
+// DefaultHistoryLines is how many lines of scrollback tmux keeps of a session.
+const DefaultHistoryLines = 10000
+
+// Options says where a Backend keeps things.
+type Options struct {
+	// Sessions is the directory of the sessions' state directories, the same
+	// as the pty-owner's. It is made (0700) when it is needed.
+	Sessions string
+	// Runtime is where the server's socket and its generated configuration
+	// are. It is made (0700) when it is needed.
+	Runtime string
+	// Config is where the user's own tmux.conf may be, or "". It is read by
+	// the private server after the generated configuration.
+	Config string
+	// Executable returns the program that runs [Main] when it is called with
+	// one of the helper commands; nil means this program.
+	Executable func() (string, error)
+	// HistoryLines bounds tmux's own scrollback; 0 means DefaultHistoryLines.
+	HistoryLines int
+	// Tmux is the tmux program; "" means the one in PATH.
+	Tmux string
+}
+
+// IsHelper reports whether args (os.Args[1:]) call for [Main].
+func IsHelper(args []string) bool {
+	return len(args) > 0 && (args[0] == CommandRun || args[0] == CommandJournal)
+}
+
+// Main runs a hidden helper command and returns the exit code of the process.
+// args are os.Args[1:]: the command's name and the session's state directory.
+// It must be called before anything else is set up, since the program of a
+// session inherits what the launcher is.
+func Main(args []string) int {
+	if !IsHelper(args) || len(args) != 2 {
+		fmt.Fprintf(os.Stderr, "usage: %s|%s STATE-DIRECTORY\n", CommandRun, CommandJournal)
+		return 2
+	}
+	run := runLauncher
+	if args[0] == CommandJournal {
+		run = runJournal
+	}
+	if err := run(args[1]); err != nil {
+		fmt.Fprintf(os.Stderr, "middleman %s %s: %v\n", args[0], args[1], err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,52 @@
+package tmux
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// processes returns all processes of the machine that /proc shows.
+func processes() ([]process, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var all []process
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if p, err := readProcess(pid); err == nil { // else it has just ended
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// readProcess reads /proc/PID/stat, see proc_pid_stat(5). The name, in
+// parentheses, may hold anything, so the fields are counted from its end.
+func readProcess(pid int) (process, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return process{}, fmt.Errorf("%w: %w", errNoProcess, err)
+	}
+	s := string(b)
+	f := strings.Fields(s[strings.LastIndexByte(s, ')')+1:])
+	if len(f) < 20 {
+		return process{}, fmt.Errorf("process %d: stat has %d fields", pid, len(f))
+	}
+	p := process{pid: pid, zombie: f[0] == "Z" || f[0] == "X", start: f[19]}
+	if p.parent, err = strconv.Atoi(f[1]); err != nil {
+		return process{}, err
+	}
+	p.session, err = strconv.Atoi(f[3])
+	return p, err
+}

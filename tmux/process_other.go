@@ -1,0 +1,50 @@
+//go:build unix && !linux
+
+package tmux
+
+import (
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// processes asks ps(1), in its POSIX form. There is no session in it; the
+// process group stands for it.
+func processes() ([]process, error) {
+	out, err := exec.Command("ps", "-A", "-o", "pid=,ppid=,pgid=,stat=,lstart=").Output()
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var all []process
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		if len(f) < 5 {
+			continue
+		}
+		pid, err1 := strconv.Atoi(f[0])
+		parent, err2 := strconv.Atoi(f[1])
+		group, err3 := strconv.Atoi(f[2])
+		if err1 != nil || err2 != nil || err3 != nil {
+			continue
+		}
+		all = append(all, process{
+			pid: pid, parent: parent, session: group,
+			zombie: strings.HasPrefix(f[3], "Z"), start: strings.Join(f[4:], " "),
+		})
+	}
+	return all, nil
+}
+
+func readProcess(pid int) (process, error) {
+	all, err := processes()
+	if err != nil {
+		return process{}, err
+	}
+	for _, p := range all {
+		if p.pid == pid {
+			return p, nil
+		}
+	}
+	return process{}, errNoProcess
+}

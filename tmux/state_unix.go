@@ -1,0 +1,231 @@
+//go:build unix
+
+package tmux
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/terminal"
+	"middleman/terminal/journal"
+)
+
+// The files of a session's state directory (0700, each file 0600).
+const (
+	recordFile   = "tmux.json"     // record: marks the session as this backend's
+	specFile     = "spec.json"     // terminal.Spec, until the launcher has read it
+	launcherFile = "launcher.json" // launcher: who runs
+	exitFile     = "exit.json"     // terminal.Exit
+	screenFile   = "screen.ans"    // the last screen
+	writerFile   = "writer.json"   // writer: who types
+	startLock    = "start.lock"    // held around starting
+	sessionLock  = "session.lock"  // held by the launcher for its life: the proof of life
+	attachLock   = "attach.lock"   // held while a writer joins
+	inputLock    = "input.lock"    // held while one input is typed
+	startFIFO    = "start.fifo"    // launcher -> Start: the outcome
+	helperFIFO   = "helper.fifo"   // journal helper -> launcher: ready, recorded
+	journalDir   = "journal"
+)
+
+// formatVersion is that of tmux.json. A newer one is not touched.
+const formatVersion = 1
+
+// record is what was asked for and how to reach it; it never changes.
+type record struct {
+	Format       int           `json:"format"`
+	ID           string        `json:"id"`
+	Workspace    string        `json:"workspace,omitempty"`
+	Argv         []string      `json:"argv"`
+	Dir          string        `json:"dir"`
+	Size         terminal.Size `json:"size"`
+	Grace        time.Duration `json:"grace"`
+	JournalBytes int64         `json:"journal_bytes"`
+	Created      time.Time     `json:"created"`
+	// Nonce makes the end marker unguessable to what the program prints.
+	Nonce string `json:"nonce"`
+	// Tmux and Socket reach the server; Notify is where the journal helper
+	// listens for those who follow the output.
+	Tmux   string `json:"tmux"`
+	Socket string `json:"socket"`
+	Notify string `json:"notify"`
+}
+
+// launcher says which processes a session's are. It is true while the
+// launcher holds session.lock.
+type launcher struct {
+	PID     int `json:"pid"`     // the launcher
+	Program int `json:"program"` // the program, leader of its own session
+	// ProgramStart tells the program from a later process of the same id.
+	ProgramStart string    `json:"program_start,omitempty"`
+	Started      time.Time `json:"started"`
+}
+
+// stateDir is the path of a session's state directory.
+type stateDir string
+
+func (d stateDir) path(name string) string { return filepath.Join(string(d), name) }
+
+// readJSON decodes the file into v.
+func (d stateDir) readJSON(name string, v any) error {
+	b, err := os.ReadFile(d.path(name))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("read state %s: %w", d.path(name), err)
+	}
+	return nil
+}
+
+// writeJSON replaces the file in one step and has it on disk when it returns.
+func (d stateDir) writeJSON(name string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write state %s: %w", d.path(name), err)
+	}
+	return d.writeFile(name, append(b, '\n'))
+}
+
+func (d stateDir) writeFile(name string, b []byte) error {
+	if err := replaceFile(d.path(name), b); err != nil {
+		return fmt.Errorf("write state %s: %w", d.path(name), err)
+	}
+	return nil
+}
+
+// replaceFile writes a temporary file, syncs it, renames it and syncs the
+// directory.
+func replaceFile(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// record reads tmux.json. A directory without one is not of this backend:
+// ErrNotFound.
+func (d stateDir) record() (record, error) {
+	var r record
+	err := d.readJSON(recordFile, &r)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return r, fmt.Errorf("session %s: %w", filepath.Base(string(d)), terminal.ErrNotFound)
+	case err != nil:
+		return r, err
+	case r.Format > formatVersion:
+		return r, fmt.Errorf("state %s has format %d, this version knows %d: use the newer middleman",
+			d.path(recordFile), r.Format, formatVersion)
+	}
+	return r, nil
+}
+
+// exit returns the exit record, nil where there is none.
+func (d stateDir) exit() (*terminal.Exit, error) {
+	var e terminal.Exit
+	err := d.readJSON(exitFile, &e)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &e, nil
+}
+
+func (d stateDir) journal() *journal.Reader { return journal.Open(d.path(journalDir)) }
+
+// running reports whether the launcher holds its lock.
+func (d stateDir) running() (bool, error) {
+	f, err := tryLock(d.path(sessionLock), unix.LOCK_SH)
+	switch {
+	case errors.Is(err, errLocked):
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return false, f.Close()
+}
+
+var errLocked = errors.New("locked by another process")
+
+// tryLock locks the file at path, which must exist for LOCK_SH and is made for
+// LOCK_EX. Closing the file unlocks it; so does the end of the process.
+func tryLock(path string, how int) (*os.File, error) {
+	f, err := openLock(path, how)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f, how|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = errLocked
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func openLock(path string, how int) (*os.File, error) {
+	flags := os.O_RDWR
+	if how == unix.LOCK_EX {
+		flags |= os.O_CREATE
+	}
+	return os.OpenFile(path, flags, 0o600)
+}
+
+// flock calls flock(2) and repeats it when a signal came in between.
+func flock(f *os.File, how int) error {
+	for {
+		err := unix.Flock(int(f.Fd()), how)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// makePrivateDir makes path (0700) where it is missing, and refuses one that
+// is not ours alone.
+func makePrivateDir(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	switch {
+	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
+		return fmt.Errorf("%s is not a directory; remove it or choose another", path)
+	case int(st.Uid) != os.Getuid():
+		return fmt.Errorf("%s belongs to user %d, not to us", path, st.Uid)
+	case st.Mode&0o022 != 0:
+		return fmt.Errorf("%s can be written by others; chmod go-w it", path)
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+//go:build unix
+
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/terminal"
+)
+
+const (
+	// killTime is how long processes may take to go after SIGKILL, and the
+	// exit to be recorded after the last one went.
+	killTime = 5 * time.Second
+	// processInterval is how often /proc is read for what is left: nothing
+	// tells of the end of a process that is not our child.
+	processInterval = 5 * time.Millisecond
+)
+
+// Stop implements terminal.Session.
+func (s *session) Stop(ctx context.Context, grace time.Duration) error {
+	rec, state, _, err := s.present()
+	if err != nil {
+		return err
+	}
+	if grace == 0 {
+		grace = rec.Grace
+	}
+	l, err := s.launcher()
+	if err != nil {
+		return err
+	}
+	held, err := s.dir.running()
+	if err != nil {
+		return err
+	}
+	find := func() ([]int, error) { return leftOf(l) }
+	if held {
+		find = func() ([]int, error) { return descendants(l.PID) }
+	}
+	if l.PID != 0 {
+		left, err := endProcesses(ctx, find, grace)
+		if err != nil {
+			return fmt.Errorf("stop session %s: %w", s.id, err)
+		}
+		if len(left) > 0 {
+			return &terminal.LeftoverError{Session: s.id, PIDs: left}
+		}
+	}
+	if held {
+		if err := s.awaitLauncher(ctx, killTime); err != nil {
+			return err
+		}
+	}
+	if state == terminal.StateFailed || state == terminal.StateExited {
+		return nil
+	}
+	return s.killMarked(ctx, rec.server())
+}
+
+// awaitLauncher waits until the launcher has let go of its lock, which it does
+// after the exit is recorded and nothing is left.
+func (s *session) awaitLauncher(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(processInterval)
+	defer tick.Stop()
+	for {
+		running, err := s.dir.running()
+		if !running || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the end of session %s: %w: %w", s.id, terminal.ErrUnreachable, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// endTree ends what the launcher has started; it is called by the launcher.
+func endTree(pid int, grace time.Duration) {
+	// What is left after SIGKILL cannot be helped here; a Stop names it.
+	_, _ = endProcesses(context.Background(), func() ([]int, error) { return descendants(pid) }, grace)
+}
+
+// endProcesses asks what find finds to end, waits for grace, kills, and
+// returns what is still there then. It looks anew each time, since processes
+// may start others until they end.
+func endProcesses(ctx context.Context, find func() ([]int, error), grace time.Duration) ([]int, error) {
+	asked := map[int]bool{}
+	ask := func(pids []int) {
+		for _, pid := range pids {
+			if asked[pid] {
+				continue
+			}
+			asked[pid] = true
+			for _, sig := range []unix.Signal{unix.SIGHUP, unix.SIGCONT, unix.SIGTERM} {
+				sendSignal(pid, sig)
+			}
+		}
+	}
+	kill := func(pids []int) {
+		for _, pid := range pids {
+			sendSignal(pid, unix.SIGKILL)
+		}
+	}
+	if grace > 0 {
+		left, err := untilNone(ctx, find, ask, grace)
+		if len(left) == 0 || err != nil {
+			return left, err
+		}
+	}
+	return untilNone(ctx, find, kill, killTime)
+}
+
+// sendSignal sends sig; a process that is gone meanwhile is what is wanted.
+func sendSignal(pid int, sig unix.Signal) { _ = unix.Kill(pid, sig) }
+
+// untilNone calls act with what find finds until that is nothing or limit has
+// passed.
+func untilNone(ctx context.Context, find func() ([]int, error), act func([]int), limit time.Duration) ([]int, error) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	tick := time.NewTicker(processInterval)
+	defer tick.Stop()
+	for {
+		left, err := find()
+		if len(left) == 0 || err != nil {
+			return nil, err
+		}
+		act(left)
+		select {
+		case <-ctx.Done():
+			return left, ctx.Err()
+		case <-timer.C:
+			return find()
+		case <-tick.C:
+		}
+	}
+}
+
+var errNoProcess = errors.New("no such process")
+
+// process is what is known of one process.
+type process struct {
+	pid, parent, session int
+	start                string // tells it from a later process of the same id
+	zombie               bool
+}
+
+// descendants are the living processes below pid, without pid itself. With a
+// subreaper at the top they are all that it started.
+func descendants(pid int) ([]int, error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	children := map[int][]process{}
+	for _, p := range all {
+		children[p.parent] = append(children[p.parent], p)
+	}
+	var found []int
+	queue := []int{pid}
+	for len(queue) > 0 {
+		next := queue[0]
+		queue = queue[1:]
+		for _, p := range children[next] {
+			queue = append(queue, p.pid)
+			if !p.zombie {
+				found = append(found, p.pid)
+			}
+		}
+	}
+	return found, nil
+}
+
+// leftOf finds what is left of a session whose launcher was killed: the
+// processes of the program's session, unless the program's id is another's by
+// now, which the time of its start tells.
+func leftOf(l launcher) ([]int, error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	var found []int
+	for _, p := range all {
+		if p.pid == l.Program && p.start != l.ProgramStart {
+			return nil, nil
+		}
+		if p.session == l.Program && !p.zombie {
+			found = append(found, p.pid)
+		}
+	}
+	return found, nil
+}
+
+// processStart returns the start of a process in the system's own words, ""
+// where it is gone.
+func processStart(pid int) string {
+	p, err := readProcess(pid)
+	if err != nil {
+		return ""
+	}
+	return p.start
+}
