@@ -83,7 +83,7 @@ func (m *Manager) checkedBase() (string, error) {
 	}
 	resolved, err := filepath.EvalSymlinks(ancestor)
 	if err != nil {
-		return "", fmt.Errorf("resolve base directory: %w", err)
+		return "", fmt.Errorf("resolve base directory %s: %w", ancestor, err)
 	}
 	canonical := filepath.Join(resolved, rest)
 	for dir := filepath.Dir(canonical); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {

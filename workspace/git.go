@@ -19,7 +19,7 @@ const (
 	changeTime = 30 * time.Minute // for one that writes; a checkout may be large
 	stopTime   = 5 * time.Second  // from SIGTERM to SIGKILL
 	maxOutput  = 1 << 20          // of a command whose output is collected
-	maxRecord  = 64 << 10         // of one NUL-ended record
+	maxRecord  = 64 << 10         // of one record
 )
 
 // pinned is the configuration that every git command runs with, so that
@@ -71,7 +71,8 @@ type command struct {
 	config map[string]string // beside pinned
 	args   []string
 	change bool                // it may write, and take long
-	each   func(record string) // takes the NUL-ended records; nil collects the output
+	each   func(record string) // takes the records of the output, NUL-ended; nil collects it
+	lines  bool                // records are lines instead
 }
 
 // look is a command at p that only reads.
@@ -144,6 +145,9 @@ func (c command) run(ctx context.Context) (string, error) {
 	cmd.WaitDelay = stopTime
 	collected := &collector{}
 	records := &splitter{each: c.each}
+	if c.lines {
+		records.end = '\n'
+	}
 	cmd.Stdout = collected
 	if c.each != nil {
 		cmd.Stdout = records
@@ -206,15 +210,16 @@ func (c *collector) Write(p []byte) (int, error) {
 	return c.Buffer.Write(p)
 }
 
-// splitter hands on NUL-ended records.
+// splitter hands on the records that end ends.
 type splitter struct {
 	each func(record string)
+	end  byte
 	rest []byte
 }
 
 func (s *splitter) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
-		head, tail, ended := bytes.Cut(rest, []byte{0})
+		head, tail, ended := bytes.Cut(rest, []byte{s.end})
 		if len(s.rest)+len(head) > maxRecord {
 			return 0, fmt.Errorf("a record of more than %d bytes", maxRecord)
 		}

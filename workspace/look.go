@@ -336,9 +336,9 @@ func (l *looker) stashes(ctx context.Context, p place, branch string) error {
 	if err != nil || top == "" {
 		return err
 	}
-	c := whole(p.commonDir).look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%gd: %gs%x00", "refs/stash")
+	c := whole(p.commonDir).look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%gd: %gs", "refs/stash")
+	c.lines = true
 	c.each = func(record string) {
-		record = strings.TrimPrefix(record, "\n")
 		_, message, _ := strings.Cut(record, ": ")
 		if strings.HasPrefix(message, "WIP on "+branch+": ") || strings.HasPrefix(message, "On "+branch+": ") {
 			l.add(&l.loss.Stashed, record)
@@ -348,11 +348,12 @@ func (l *looker) stashes(ctx context.Context, p place, branch string) error {
 	return err
 }
 
-// history adds the commits that rev-list gives for args.
+// history adds the commits that rev-list gives for args, a line each.
 func (l *looker) history(ctx context.Context, p place, list *[]string, args []string, format string) error {
-	c := p.look(append([]string{"rev-list", "--no-commit-header", "--format=" + format + "%x00",
+	c := p.look(append([]string{"rev-list", "--no-commit-header", "--format=" + format,
 		fmt.Sprintf("--max-count=%d", maxListed+1)}, args...)...)
-	c.each = func(record string) { l.add(list, strings.TrimPrefix(record, "\n")) }
+	c.lines = true
+	c.each = func(record string) { l.add(list, record) }
 	_, err := c.run(ctx)
 	return err
 }

@@ -1,0 +1,147 @@
+package workspace_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"middleman/workspace"
+)
+
+// TestMain gives git a home without the user's configuration.
+func TestMain(m *testing.M) {
+	home, err := os.MkdirTemp("", "workspace-home-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	config := filepath.Join(home, "gitconfig")
+	settings := "[user]\n\tname = Somebody\n\temail = somebody@example.org\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n"
+	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	for name, value := range map[string]string{
+		"HOME": home, "XDG_CONFIG_HOME": home, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": config,
+	} {
+		os.Setenv(name, value)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(home)
+		os.Exit(code)
+	}))
+}
+
+// git runs git as a user would and returns its output, trimmed.
+func git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	out, err := tryGit(dir, args...)
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+func tryGit(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_EDITOR=:")
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+func write(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// commit writes one file and commits it.
+func commit(t testing.TB, dir, file, content string) {
+	t.Helper()
+	write(t, filepath.Join(dir, file), content)
+	git(t, dir, "add", "--", file)
+	git(t, dir, "commit", "-q", "-m", "Change "+filepath.Base(file))
+}
+
+// newRepo is a repository with two files and a commit for each.
+func newRepo(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(dir, "repo")
+	git(t, "/", "init", "-q", dir)
+	commit(t, dir, "a.txt", "one\n")
+	commit(t, dir, "sub/deep/b.txt", "two\n")
+	return dir
+}
+
+func newManager(t testing.TB) (*workspace.Manager, string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := filepath.Join(dir, "data", "work")
+	return workspace.New(workspace.Options{Base: base}), base
+}
+
+func request(repo, id string) workspace.CreateRequest {
+	return workspace.CreateRequest{ID: id, Name: "fix", Mode: workspace.ModeWorktree, Directory: repo}
+}
+
+func create(t testing.TB, m *workspace.Manager, r workspace.CreateRequest) workspace.Workspace {
+	t.Helper()
+	w, err := m.Create(context.Background(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// state is all that a workspace could leave in a repository and in the base:
+// refs, reflogs, entries, configuration, files.
+func state(t testing.TB, repo, base string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, dir := range []string{filepath.Join(repo, ".git"), base} {
+		err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+			if os.IsNotExist(err) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			below, _ := filepath.Rel(dir, path)
+			switch {
+			case entry.IsDir() && strings.HasPrefix(below, "objects"):
+				return filepath.SkipDir
+			case entry.IsDir():
+				return nil
+			case entry.Type() == os.ModeSymlink:
+				target, err := os.Readlink(path)
+				fmt.Fprintf(&b, "%s -> %s\n", below, target)
+				return err
+			}
+			content, err := os.ReadFile(path)
+			fmt.Fprintf(&b, "%s %q\n", below, content)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String() + git(t, repo, "for-each-ref")
+}

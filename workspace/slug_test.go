@@ -1,0 +1,74 @@
+package workspace_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"middleman/workspace"
+)
+
+func TestSlug(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"plain", "fix-login", "fix-login"},
+		{"spaces", "  Fix the  login ", "fix-the-login"},
+		{"case folds", "FIX", "fix"},
+		{"accents", "Größe naïve Çelik", "groesse-naive-celik"},
+		{"punctuation", "what? a: b~c^d@{e}[f]*", "what-a-b-c-d-e-f"},
+		{"dots", "v1.2", "v1.2"},
+		{"end", "fix.-_", "fix"},
+		{"kelvin sign is a k", "\u212aelvin", "kelvin"},
+		{"other scripts next to ASCII", "日本 fix", "fix"},
+		{"longest", strings.Repeat("a", 100), strings.Repeat("a", 100)},
+		{"empty", "", ""},
+		{"nothing left", "日本語", ""},
+		{"only punctuation", "???", ""},
+		{"parent", "..", ""},
+		{"parent inside", "a..b", ""},
+		{"slash", "a/b", ""},
+		{"backslash", `a\b`, ""},
+		{"option", "-x", ""},
+		{"git", ".git", ""},
+		{"git in capitals", ".GIT", ""},
+		{"hidden", ".hidden", ""},
+		{"lock", "fix.lock", ""},
+		{"NUL", "a\x00b", ""},
+		{"newline", "a\nb", ""},
+		{"escape", "a\x1b[31mb", ""},
+		{"right-to-left override", "a\u202eb", ""},
+		{"zero width", "a\u200bb", ""},
+		{"not UTF-8", "a\xffb", ""},
+		{"too long", strings.Repeat("a", 101), ""},
+		{"far too long", strings.Repeat("a", 300), ""},
+		{"grows too long", strings.Repeat("ö", 50) + "s", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := workspace.Slug(tc.in)
+			if got != tc.want {
+				t.Errorf("Slug(%q) = %q, want %q", tc.in, got, tc.want)
+			}
+			if refused := errors.Is(err, workspace.ErrBadName); refused != (tc.want == "") {
+				t.Errorf("Slug(%q) error: %v", tc.in, err)
+			}
+			if err != nil && strings.ContainsAny(err.Error(), "\n\x1b\x00") {
+				t.Errorf("Slug(%q) error is not one printable line: %q", tc.in, err)
+			}
+		})
+	}
+}
+
+func FuzzSlug(f *testing.F) {
+	for _, seed := range []string{"fix", "Fix Login", "..", "a.lock", "ö-", "İ"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		slug, err := workspace.Slug(name)
+		if err != nil {
+			return
+		}
+		again, err := workspace.Slug(slug)
+		if err != nil || again != slug {
+			t.Fatalf("Slug(%q) = %q, and of that %q, %v", name, slug, again, err)
+		}
+	})
+}
