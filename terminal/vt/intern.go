@@ -54,9 +54,11 @@ func (t *intern[K]) id(k K) (uint32, bool) {
 	return id, true
 }
 
-// sweep drops all values that used does not mark.
-func (t *intern[K]) sweep(used []bool) {
+// sweep drops all values that used does not mark and returns how many these
+// were.
+func (t *intern[K]) sweep(used []bool) int {
 	var zero K
+	freed := 0
 	for id := 1; id < len(t.items); id++ {
 		k := t.items[id]
 		if used[id] || k == zero {
@@ -66,5 +68,7 @@ func (t *intern[K]) sweep(used []bool) {
 		delete(t.ids, k)
 		t.items[id] = zero
 		t.free = append(t.free, uint32(id))
+		freed++
 	}
+	return freed
 }

@@ -256,3 +256,9 @@ func (w *snapshotWriter) blanks(style cell, n int) {
 	w.private("b%d", n)
 	w.column += n
 }
+
+// firstRune is the first rune of text that is not empty.
+func firstRune(text []byte) rune {
+	r, _ := utf8.DecodeRune(text)
+	return r
+}

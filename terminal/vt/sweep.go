@@ -1,8 +1,12 @@
 package vt
 
-// sweepInterval is how many lines pass until a table that stayed full is
-// swept again, so that hostile input cannot make each character cost a sweep.
-const sweepInterval = 1000
+// A sweep that freed little is followed by the next one only after
+// sweepInterval lines or refusals, so that hostile input cannot make each
+// character cost one.
+const (
+	worthSweeping = 500
+	sweepInterval = 1000
+)
 
 // extra returns the number of e, 0 if too many are in use.
 func (t *Terminal) extra(e extra) uint32 {
@@ -29,7 +33,6 @@ func (t *Terminal) sweep() bool {
 		t.sweepWait--
 		return false
 	}
-	t.sweepWait = sweepInterval
 	extras := make([]bool, len(t.extras.items)+1)
 	clusters := make([]bool, len(t.clusters.items)+1)
 	mark := func(r *row) {
@@ -56,7 +59,9 @@ func (t *Terminal) sweep() bool {
 			extras[l.style.ext] = true
 		}
 	})
-	t.extras.sweep(extras)
-	t.clusters.sweep(clusters)
+	freed := t.extras.sweep(extras) + t.clusters.sweep(clusters)
+	if freed < worthSweeping {
+		t.sweepWait = sweepInterval
+	}
 	return true
 }

@@ -1,9 +1,6 @@
 package vt
 
-import (
-	"bytes"
-	"unicode/utf8"
-)
+import "bytes"
 
 // TextOptions say what Text and ANSI return.
 type TextOptions struct {
@@ -34,66 +31,82 @@ func (t *Terminal) render(o TextOptions, styled bool) []byte {
 	}
 	w.endLine()
 	if !o.KeepBlanks {
-		w.out = w.out[:w.end]
+		w.out = w.out[:w.kept]
 	}
 	return w.out
 }
 
+// textWriter writes lines. Blanks that may turn out to be at the end of a line
+// are only counted.
 type textWriter struct {
 	t      *Terminal
 	o      TextOptions
 	styled bool
+
 	out    []byte
-	style  cell
-	column int // of the line being written
-	blanks int // columns not written yet, as they may be at the end
-	begun  bool
-	end    int // length of out up to the last line that is not empty
+	style  cell // attr and ext of what was written last
+	open   bool // a line is being written
+	start  int  // where it begins in out
+	column int  // of the row being written, blanks included
+	blanks int  // not written yet
+	kept   int  // the end of the last line that is not empty, in out
 }
 
 func (w *textWriter) line(line []byte) {
-	if w.begun && w.o.JoinWraps && isWrapped(line) {
-		w.flushBlanks(cell{}, w.t.cols-w.column-w.blanks)
+	if w.open && w.o.JoinWraps && isWrapped(line) {
+		w.fillRow(line)
 	} else {
 		w.endLine()
+		w.open, w.start = true, len(w.out)
 	}
-	w.begun = true
-	w.column, w.blanks = 0, 0
+	w.column = 0
 	for l := readLine(line); l.next(); {
-		if l.op == opBlank {
-			w.blank(l.style, l.n)
-			continue
-		}
-		w.flushBlanks(cell{}, 0)
-		w.setStyle(l.style)
-		w.out = append(w.out, l.text...)
-		w.column += l.n * l.width()
+		w.run(&l)
 	}
 }
 
-// blank notes blanks. Where they show a style they are written at once.
-func (w *textWriter) blank(style cell, n int) {
-	if !w.styled || style.attr&(bgMask|inverse|underlineMask|strike|overline) == 0 {
-		w.blanks += n
+// fillRow counts the rest of a row that next continues as blank, but the last
+// column where a wide character did not fit.
+func (w *textWriter) fillRow(next []byte) {
+	missing := w.t.cols - w.column
+	if l := readLine(next); missing == 1 && l.next() && l.width() == 2 {
 		return
 	}
-	w.flushBlanks(cell{}, 0)
-	w.setStyle(style)
-	w.spaces(n)
+	w.blanks += missing
 }
 
-func (w *textWriter) spaces(n int) {
-	w.out = append(w.out, bytes.Repeat([]byte{' '}, n)...)
-	w.column += n
+func (w *textWriter) run(l *lineReader) {
+	w.column += l.n * l.width()
+	visible := w.visible(l.style)
+	text, blanks := l.text, 0
+	switch {
+	case l.op == opBlank && visible:
+		text = bytes.Repeat([]byte{' '}, l.n)
+	case l.op == opBlank:
+		blanks = l.n
+	case l.op == opASCII && !visible:
+		text = bytes.TrimRight(l.text, " ")
+		blanks = len(l.text) - len(text)
+	}
+	if len(text) > 0 {
+		w.writeBlanks()
+		w.setStyle(l.style)
+		w.out = append(w.out, text...)
+	}
+	w.blanks += blanks
 }
 
-// flushBlanks writes the blanks that are no longer at the end, and more.
-func (w *textWriter) flushBlanks(style cell, more int) {
-	n := w.blanks + max(more, 0)
-	w.blanks = 0
-	if n > 0 {
-		w.setStyle(style)
-		w.spaces(n)
+// visible tells whether a blank shows in this style.
+func (w *textWriter) visible(style cell) bool {
+	const shows = bgMask | inverse | underlineMask | strike | overline
+	return w.styled && style.attr&shows != 0
+}
+
+func (w *textWriter) writeBlanks() {
+	if w.blanks > 0 {
+		w.setStyle(cell{})
+		w.out = append(w.out, bytes.Repeat([]byte{' '}, w.blanks)...)
+		w.blanks = 0
 	}
 }
 
@@ -113,20 +126,19 @@ func (w *textWriter) setStyle(style cell) {
 }
 
 func (w *textWriter) endLine() {
-	if !w.begun {
+	if !w.open {
 		return
 	}
 	if w.o.KeepBlanks {
-		w.flushBlanks(cell{}, w.t.cols-w.column-w.blanks)
+		w.blanks += w.t.cols - w.column
+		w.writeBlanks()
 	}
+	w.blanks = 0
 	w.setStyle(cell{})
-	trimmed := w.out
-	if !w.o.KeepBlanks && !w.styled {
-		trimmed = bytes.TrimRight(w.out, " ")
-	}
-	w.out = append(trimmed, '\n')
-	if len(w.out) > w.end+1 && !bytes.HasSuffix(w.out, []byte("\n\n")) || w.end == 0 && len(w.out) > 1 {
-		w.end = len(w.out)
+	empty := len(w.out) == w.start
+	w.out = append(w.out, '\n')
+	if !empty {
+		w.kept = len(w.out)
 	}
 }
 
@@ -141,10 +153,4 @@ func appendLink(dst []byte, e extra) []byte {
 	dst = append(dst, ';')
 	dst = append(dst, e.uri...)
 	return append(dst, "\x1b\\"...)
-}
-
-// firstRune is the first rune of text that is not empty.
-func firstRune(text []byte) rune {
-	r, _ := utf8.DecodeRune(text)
-	return r
 }

@@ -1,0 +1,49 @@
+package vt
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func TestText(t *testing.T) {
+	const in = "1\r\n2\r\n0123456789ab \r\n\r\n012345678一 x"
+	for _, c := range []struct {
+		name string
+		o    TextOptions
+		want string
+	}{
+		{"screen", TextOptions{}, "0123456789\nab\n\n012345678\n一 x\n"},
+		{"scrollback", TextOptions{Scrollback: true}, "1\n2\n0123456789\nab\n\n012345678\n一 x\n"},
+		{"joined", TextOptions{JoinWraps: true}, "0123456789ab\n\n012345678一 x\n"},
+		{"blanks", TextOptions{KeepBlanks: true}, "0123456789\nab        \n          \n012345678 \n一 x      \n"},
+		{"all", TextOptions{true, true, true}, "1         \n2         \n0123456789ab        \n          \n012345678一 x      \n"},
+	} {
+		if got := fed(10, 5, in).Text(c.o); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	if got := fed(10, 5, "a\r\n\r\n").Text(TextOptions{}); got != "a\n" {
+		t.Errorf("blank lines at the end: %q", got)
+	}
+	if got := fed(10, 5, "").Text(TextOptions{}); got != "" {
+		t.Errorf("an empty screen: %q", got)
+	}
+	if got := fed(10, 2, "0123456789\x1b[K ").Text(TextOptions{JoinWraps: true}); got != "0123456789\n" {
+		t.Errorf("a wrapped blank line: %q", got)
+	}
+}
+
+func TestCells(t *testing.T) {
+	a := fed(10, 2, "\x1b]2;title\a\x1b[1;31ma\x1b[m一\x1b[4:3;58:2::1:2:3;48:5:9mb\x1b[m\x1b[?25l\x1b[3 q\x1b[?2004h\x1b[?1002h")
+	got, err := json.Marshal(a.Cells())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"cols":10,"rows":2,"cursor":{"col":4,"row":0,"visible":false,"shape":"underline","blink":true},` +
+		`"title":"title","alternate":false,"modes":["wrap","bracketed-paste","mouse-1002"],` +
+		`"lines":[{"runs":[{"text":"a","cols":1,"style":{"fg":"1","bold":true}},{"text":"一","cols":2},` +
+		`{"text":"b","cols":1,"style":{"bg":"9","underline_color":"#010203","underline":"curly"}}]},{"runs":[]}]}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
