@@ -178,7 +178,7 @@ export const listSessions = () =>
 export const getWorkspace = (id: string) => request<Workspace>('GET', `/workspaces/${id}`)
 
 export const createWorkspace = (body: NewWorkspace) =>
-  request<{ workspace: Workspace; session?: Session }>('POST', '/workspaces', body)
+  request<{ workspace: Workspace }>('POST', '/workspaces', body)
 
 export function deleteWorkspace(id: string, consent: DeleteConsent, dryRun = false): Promise<Deleted> {
   const query = new URLSearchParams()
@@ -190,11 +190,10 @@ export function deleteWorkspace(id: string, consent: DeleteConsent, dryRun = fal
 }
 
 export const startSession = (workspace: string, body: NewSession) =>
-  request<Session | { session: Session }>('POST', `/workspaces/${workspace}/sessions`, body)
-    .then((answer) => ('session' in answer ? answer.session : answer))
+  request<Session>('POST', `/workspaces/${workspace}/sessions`, body)
 
-/** Stops a running session; removes an ended one. */
-export const deleteSession = (id: string) => request<unknown>('DELETE', `/sessions/${id}`)
+/** Stops a running session, which stays listed as exited; removes an ended one. */
+export const deleteSession = (id: string) => request<Session>('DELETE', `/sessions/${id}`)
 
 export const getVersion = () => request<{ version?: string }>('GET', '/version')
 

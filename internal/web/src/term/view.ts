@@ -52,7 +52,7 @@ export class TerminalView implements LinkOwner {
   private resetFirst = false
 
   constructor(readonly session: string) {
-    this.element.className = 'terminal'
+    this.element.className = 'terminal-host'
     this.terminal = new Terminal({
       allowProposedApi: true,
       cursorBlink: true,
@@ -66,6 +66,7 @@ export class TerminalView implements LinkOwner {
       scrollback: scrollbackLines,
       ...colours(),
     })
+    Object.assign(this.element, { terminal: this.terminal }) // a handle for the browser's console and for tests
     this.loadAddons()
     this.guard = new ReplayGuard(this.terminal)
     this.refuseClipboardReading()

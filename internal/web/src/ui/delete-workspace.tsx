@@ -49,7 +49,7 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
       const done = await api.deleteWorkspace(workspace.id, { discardWork, stopSessions })
       removeWorkspace(workspace.id)
       toast('info', `Workspace ${workspace.name} is deleted.`)
-      for (const warning of done?.warnings ?? []) toast('error', warning)
+      for (const warning of done.warnings ?? []) toast('error', warning)
       if (place().workspace === workspace.name) go({})
       onClose()
     } catch (problem) {
@@ -102,16 +102,13 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
   )
 }
 
-/** Asks what a deletion would destroy; a refusal that names it is an answer too. */
+/** Asks what a deletion would destroy. */
 async function look(id: string): Promise<{ lost?: Loss; sessions?: Session[]; error?: string }> {
   try {
-    const { lost } = await api.deleteWorkspace(id, { discardWork: false, stopSessions: false }, true)
-    return { lost: lost ?? {} }
+    const { lost, stopped } = await api.deleteWorkspace(id, { discardWork: false, stopSessions: false }, true)
+    return { lost, sessions: stopped ?? [] }
   } catch (problem) {
-    if (!(problem instanceof api.Problem)) return { error: String(problem) }
-    const refused = problem.code === 'work-would-be-lost' || problem.code === 'sessions-running'
-    if (refused) return { lost: problem.lost ?? {}, sessions: problem.sessions }
-    return { error: problem.message }
+    return { error: (problem as Error).message }
   }
 }
 

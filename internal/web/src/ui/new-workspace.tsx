@@ -3,7 +3,7 @@ import * as api from '../api'
 import type { Mode } from '../api'
 import { go } from '../nav'
 import { prefs, rememberDirectory } from '../prefs'
-import { putWorkspace, putSession, state } from '../store'
+import { putWorkspace, state } from '../store'
 import { toArgv } from '../words'
 import { Dialog, Field } from './dialog'
 
@@ -44,7 +44,6 @@ export function NewWorkspace({ directory: given, onClose }: { directory?: string
       })
       if (needsDirectory) rememberDirectory(directory.trim())
       putWorkspace(made.workspace)
-      if (made.session) putSession(made.session)
       go({ workspace: made.workspace.name })
       onClose()
     } catch (problem) {

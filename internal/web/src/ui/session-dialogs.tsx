@@ -71,7 +71,7 @@ export function StopSession({ session, onClose }: { session: Session; onClose: (
     event.preventDefault()
     setBusy(true)
     try {
-      await api.deleteSession(session.id)
+      putSession(await api.deleteSession(session.id))
       onClose()
     } catch (problem) {
       setError((problem as Error).message)

@@ -1,0 +1,89 @@
+// A Chromium of its own, and what the tests do with its pages.
+
+import { accessSync, constants, mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { chromium } from 'playwright-core'
+
+const artifacts = process.env.ARTIFACTS || join(tmpdir(), 'middleman-web-e2e')
+mkdirSync(artifacts, { recursive: true })
+
+export function launch() {
+  const args = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+    '--disable-component-update', '--disable-sync']
+  if (process.getuid?.() === 0) args.push('--no-sandbox')
+  return chromium.launch({ executablePath: findChromium(), args })
+}
+
+function findChromium() {
+  if (process.env.CHROMIUM) return process.env.CHROMIUM
+  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+    for (const directory of process.env.PATH.split(delimiter)) {
+      const path = join(directory, name)
+      try {
+        accessSync(path, constants.X_OK)
+        return path
+      } catch {
+        // not here
+      }
+    }
+  }
+  throw new Error('no Chromium in PATH; set CHROMIUM')
+}
+
+/** What pages complained about; a test asserts that it stays empty. */
+export const complaints = []
+
+// A browser logs each answer that is not a success; those that the tests provoke are no complaint.
+const expected = /status of (401|409)|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to/
+
+export function watch(page) {
+  page.on('pageerror', (error) => complaints.push(`${error.stack ?? error}`))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !expected.test(message.text())) complaints.push(message.text())
+  })
+  return page
+}
+
+export const shot = (page, name) => page.screenshot({ path: join(artifacts, `${name}.png`) })
+
+/** Waits until the shown terminal stands so: attached, watching, busy, ... */
+export const standing = (page, is, timeout = 15_000) =>
+  page.locator(`.screen[data-standing=${is}]`).waitFor({ state: 'attached', timeout })
+
+/** All lines of the shown terminal, scrollback included, wrapped ones joined. */
+export function lines(page) {
+  return page.evaluate(() => {
+    const buffer = document.querySelector('.terminal-host').terminal.buffer.active
+    const all = []
+    for (let i = 0; i < buffer.length; i++) {
+      const line = buffer.getLine(i)
+      const text = line.translateToString(true)
+      if (line.isWrapped) all[all.length - 1] += text
+      else all.push(text)
+    }
+    return all
+  })
+}
+
+/** Waits until a line of the shown terminal matches, and returns the match. */
+export async function seen(page, pattern, timeout = 15_000) {
+  await page.waitForFunction(([source, flags]) => {
+    const buffer = document.querySelector('.terminal-host')?.terminal.buffer.active
+    const wanted = new RegExp(source, flags)
+    for (let i = (buffer?.length ?? 0) - 1; i >= 0; i--) {
+      if (wanted.test(buffer.getLine(i).translateToString(true))) return true
+    }
+    return false
+  }, [pattern.source, pattern.flags], { timeout }).catch(async (error) => {
+    throw new Error(`${pattern} did not appear; the terminal has:\n${(await lines(page)).slice(-30).join('\n')}`, { cause: error })
+  })
+  return (await lines(page)).map((line) => line.match(pattern)).findLast(Boolean)
+}
+
+/** Types a command line into the shown terminal. */
+export async function run(page, command) {
+  await page.locator('.xterm-helper-textarea').focus()
+  await page.keyboard.type(command)
+  await page.keyboard.press('Enter')
+}

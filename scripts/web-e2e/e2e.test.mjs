@@ -1,0 +1,341 @@
+// The web client against the real binary. The tests build on each other, in
+// order, as a user's afternoon would.
+
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { complaints, launch, lines, run, seen, shot, standing, watch } from './browser.mjs'
+import { Server } from './server.mjs'
+
+const desktop = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' }
+const server = new Server()
+let browser
+let context
+let page
+let path // of the workspace
+let shellPID
+
+before(async () => {
+  await server.start()
+  browser = await launch()
+  context = await browser.newContext(desktop)
+  page = watch(await context.newPage())
+})
+
+after(async () => {
+  await browser?.close()
+  await server.cleanUp()
+})
+
+const url = (rest = '/') => `http://${server.address}${rest}`
+const button = (name, on = page) => on.getByRole('button', { name, exact: true })
+
+test('without a login the page says how to get one', async () => {
+  const context = await browser.newContext(desktop)
+  const page = watch(await context.newPage())
+  await page.goto(url())
+  await page.getByText('middleman open').waitFor()
+  await shot(page, 'login')
+  await context.close()
+})
+
+test('the printed link logs in, once', async () => {
+  await page.goto(server.loginLink)
+  await page.getByRole('heading', { name: /Terminals that outlive/ }).waitFor()
+  assert.equal(new URL(page.url()).search, '', 'the token must not stay in the address')
+  await shot(page, 'empty')
+  const again = await (await browser.newContext()).newPage()
+  assert.equal((await again.goto(server.loginLink)).status(), 401)
+  await again.context().close()
+})
+
+test('the dialog makes a workspace, and a shell in it is attached', async () => {
+  await page.getByRole('main').getByRole('button', { name: 'New workspace' }).click()
+  await page.getByLabel('Repository').fill(server.repository)
+  await page.getByLabel('Name').fill('fix-login')
+  await shot(page, 'new-workspace')
+  await button('Create workspace').click()
+  await standing(page, 'attached')
+  assert.equal(new URL(page.url()).pathname, '/w/fix-login')
+  await run(page, 'echo path=$PWD pid=$$')
+  const match = await seen(page, /^path=(\/\S+) pid=(\d+)$/)
+  path = match[1]
+  shellPID = match[2]
+  assert.ok(existsSync(join(path, 'README')), `${path} is not a worktree of the repository`)
+})
+
+test('a refused workspace is explained in the dialog', async () => {
+  await button('New workspace').first().click()
+  await page.getByLabel('Repository').fill(server.home)
+  await button('Create workspace').click()
+  await page.getByRole('dialog').getByRole('alert').waitFor()
+  await shot(page, 'new-workspace-refused')
+  await button('Cancel').click()
+})
+
+test('resizing the window resizes the program’s terminal', async () => {
+  for (const [width, height] of [[900, 500], [1400, 900], [1280, 800]]) {
+    await page.setViewportSize({ width, height })
+    const { cols, rows } = await settledSize()
+    await run(page, `echo is "$(stty size)" for ${width}`)
+    const [, got] = await seen(page, new RegExp(`^is (\\d+ \\d+) for ${width}$`))
+    assert.equal(got, `${rows} ${cols}`)
+  }
+})
+
+/** The terminal's size, once two frames have not changed it. */
+function settledSize() {
+  return page.evaluate(async () => {
+    const { terminal } = document.querySelector('.terminal-host')
+    const frame = () => new Promise(requestAnimationFrame)
+    for (let same = 0, last = ''; same < 5;) {
+      await frame()
+      const now = `${terminal.cols} ${terminal.rows}`
+      same = now === last ? same + 1 : 0
+      last = now
+    }
+    return { cols: terminal.cols, rows: terminal.rows }
+  })
+}
+
+test('a paste of 200 KB arrives whole and in order', async () => {
+  const text = Array.from({ length: 2500 }, (_, i) => `${i} ${'x'.repeat(i % 60)} ${'äß漢😀'.repeat(5)}`).join('\n') + '\n'
+  assert.ok(Buffer.byteLength(text) > 200_000)
+  await run(page, 'stty -echo; echo rea""dy; md5sum; stty echo')
+  await seen(page, /^ready$/)
+  await page.evaluate((text) => {
+    const data = new DataTransfer()
+    data.setData('text/plain', text)
+    document.querySelector('.xterm-helper-textarea')
+      .dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))
+  }, text)
+  await page.keyboard.press('Control+D')
+  const [, sum] = await seen(page, /^([0-9a-f]{32}) {2}-$/, 30_000)
+  assert.equal(sum, createHash('md5').update(text).digest('hex'))
+})
+
+test('wide characters take the columns that programs count', async () => {
+  await run(page, "clear; printf '\\346\\227\\245\\346\\234\\254|\\n\\360\\237\\221\\251\\342\\200\\215\\360\\237\\221\\251|\\ne\\314\\201|\\n'")
+  await seen(page, /^é\|$/u)
+  const columns = await page.evaluate(() => {
+    const buffer = document.querySelector('.terminal-host').terminal.buffer.active
+    const bar = (line) => Array.from({ length: 10 }, (_, x) => line.getCell(x).getChars()).indexOf('|')
+    return Array.from({ length: buffer.length }, (_, y) => bar(buffer.getLine(y))).filter((x) => x >= 0).slice(-3)
+  })
+  assert.deepEqual(columns, [4, 2, 1])
+})
+
+test('the search finds text and returns to the terminal', async () => {
+  await page.keyboard.press('Control+Shift+F')
+  await page.getByRole('search').getByRole('textbox').fill('é')
+  await page.getByText(/of \d/).waitFor()
+  await page.keyboard.press('Escape')
+  await run(page, 'echo ba""ck')
+  await seen(page, /^back$/)
+})
+
+test('kill -9 of the server: the text goes on, each line exactly once', async () => {
+  await run(page, 'clear; for i in $(seq 1 1500); do echo "n$i"; sleep 0.004; done; echo co""unted $$')
+  await seen(page, /^n200$/)
+  await server.kill()
+  await standing(page, 'disconnected')
+  await page.getByText('Reconnecting').first().waitFor()
+  await shot(page, 'server-killed')
+  await server.start()
+  await standing(page, 'attached', 30_000)
+  const [, pid] = await seen(page, /^counted (\d+)$/, 60_000)
+  assert.equal(pid, shellPID, 'the shell must not have noticed')
+  const numbers = (await lines(page)).filter((line) => /^n\d+$/.test(line))
+  assert.deepEqual(numbers, Array.from({ length: 1500 }, (_, i) => `n${i + 1}`))
+  await page.getByText('Connected', { exact: true }).waitFor()
+  await shot(page, 'server-back')
+})
+
+test('a query is answered at most once, whoever answers it', async () => {
+  const script = join(server.root, 'ask.mjs')
+  writeFileSync(script, `
+    let answers = 0, asked = 0, other = ''
+    process.stdin.setRawMode(true)
+    process.stdin.on('data', (d) => {
+      const text = d.toString('latin1')
+      answers += text.split('\\x1b[0n').length - 1
+      other += text.replaceAll('\\x1b[0n', '')
+    })
+    console.log('asking')
+    const timer = setInterval(() => {
+      process.stdout.write('\\x1b[5n')
+      if (++asked < 100) return
+      clearInterval(timer)
+      setTimeout(() => {
+        console.log('answers=' + answers + ' other=' + JSON.stringify(other))
+        process.exit()
+      }, 1500)
+    }, 30)
+  `)
+  await run(page, `clear; ${process.execPath} ${script}`)
+  await seen(page, /^asking$/)
+  await server.kill()
+  await standing(page, 'disconnected')
+  await server.start()
+  await standing(page, 'attached', 30_000)
+  const [, answers, other] = await seen(page, /^answers=(\d+) other=(.*)$/, 30_000)
+  assert.equal(other, '""', 'nothing but answers may be typed')
+  assert.ok(Number(answers) <= 100 && Number(answers) >= 80, `${answers} answers to 100 queries`)
+})
+
+test('a reload brings the screen back and types nothing', async () => {
+  await run(page, 'clear; printf "\\033[c\\033[6n"; sleep 1; read -t 1 -n 1000; clear; echo stays')
+  await seen(page, /^stays$/)
+  const before = (await lines(page)).filter(Boolean)
+  await page.reload()
+  await standing(page, 'attached')
+  await seen(page, /^stays$/)
+  assert.deepEqual((await lines(page)).filter(Boolean).slice(-before.length), before)
+})
+
+test('a second window watches, takes over, and the first takes back', async () => {
+  const second = watch(await context.newPage())
+  await second.goto(url('/w/fix-login'))
+  await second.getByRole('alertdialog', { name: 'Somebody else is typing here' }).waitFor()
+  await shot(second, 'busy')
+  await button('Watch', second).click()
+  await standing(second, 'watching')
+  await page.bringToFront()
+  await run(page, 'echo fi""rst')
+  await seen(second, /^first$/)
+  await second.bringToFront()
+  await button('Take over', second).click()
+  await standing(second, 'attached')
+  await run(second, 'echo se""cond')
+  await seen(second, /^second$/)
+  await page.bringToFront()
+  await page.getByRole('alertdialog', { name: 'Taken over' }).waitFor()
+  await shot(page, 'taken-over')
+  await button('Take it back').click()
+  await standing(page, 'attached')
+  await seen(page, /^second$/)
+  await run(page, 'echo mi""ne')
+  await seen(page, /^mine$/)
+  await second.close()
+})
+
+test('an exit is shown with its code, and can be read again later', async () => {
+  await button('New session with a command').click()
+  await page.getByLabel('Command').fill('sh -c "echo leaving; exit 7"')
+  await page.getByLabel('Name').fill('leaver')
+  await button('Start session').click()
+  await page.getByText('Exited with code 7').waitFor()
+  await seen(page, /^leaving$/)
+  await shot(page, 'exited')
+  await page.reload()
+  await page.getByText('Exited with code 7').waitFor()
+  await seen(page, /^leaving$/)
+  await button('Remove').click()
+  await page.getByRole('tab', { name: 'leaver' }).waitFor({ state: 'detached' })
+})
+
+test('a stopped session says by which signal', async () => {
+  await button('New session with a command').click()
+  await page.getByLabel('Command').fill('sleep 600')
+  await page.getByLabel('Name').fill('sleeper')
+  await button('Start session').click()
+  await standing(page, 'attached')
+  await button('Stop sleeper').click()
+  await shot(page, 'stop')
+  await button('Stop session').click()
+  await page.getByText(/Ended by SIG(HUP|TERM)/).waitFor()
+  await button('Remove').click()
+  await page.getByRole('tab', { name: 'sleeper' }).waitFor({ state: 'detached' })
+})
+
+test('full-screen programs and colours', async (t) => {
+  await page.getByRole('tab').first().click()
+  await standing(page, 'attached')
+  await run(page, 'clear; for i in $(seq 0 255); do printf "\\033[48;5;${i}m%4d" $i; [ $(((i+1)%32)) = 0 ] && printf "\\033[m\\n"; done; ls --color=always /')
+  await seen(page, /255/)
+  await shot(page, 'colours')
+  for (const [program, command, quit] of [['vim', `vim -u NONE -c 'syntax on' -c 'set number' ${import.meta.filename}`, ':q!\r'], ['htop', 'htop', 'q']]) {
+    if (!process.env.PATH.split(':').some((d) => existsSync(join(d, program)))) {
+      t.diagnostic(`${program} is not here`)
+      continue
+    }
+    await run(page, command)
+    await page.waitForFunction(() => document.querySelector('.terminal-host').terminal.buffer.active.type === 'alternate')
+    await page.waitForTimeout(700) // only for the picture
+    await shot(page, program)
+    await page.keyboard.type(quit)
+    await page.waitForFunction(() => document.querySelector('.terminal-host').terminal.buffer.active.type === 'normal')
+  }
+})
+
+test('the palette jumps, and the terminal keeps its own keys', async () => {
+  await run(page, 'cat -v')
+  await page.keyboard.press('Control+K')
+  await page.keyboard.press('Control+D')
+  await page.keyboard.press('Control+Shift+K')
+  await page.getByRole('combobox').fill('theme light')
+  await shot(page, 'palette')
+  await page.keyboard.press('Enter')
+  await page.locator('html[data-theme=light]').waitFor()
+  await page.keyboard.press('Control+C')
+  await shot(page, 'light')
+  await page.keyboard.press('Control+Shift+K')
+  await page.getByRole('combobox').fill('theme dark')
+  await page.keyboard.press('Enter')
+  await page.locator('html[data-theme=dark]').waitFor()
+})
+
+test('a phone has a drawer and the keys that it lacks', async () => {
+  const phone = await browser.newContext({
+    viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true, colorScheme: 'dark',
+    storageState: await context.storageState(),
+  })
+  const small = watch(await phone.newPage())
+  await page.goto(url('/'))
+  await small.goto(url('/w/fix-login'))
+  await standing(small, 'attached')
+  await run(small, 'sleep 300')
+  await button('^C', small).tap()
+  await run(small, 'echo cols=$(tput cols)')
+  const [, columns] = await seen(small, /^cols=(\d+)$/)
+  assert.ok(Number(columns) < 60, `${columns} columns on a phone`)
+  await shot(small, 'phone')
+  await button('Show workspaces', small).tap()
+  await small.getByRole('link', { name: /^fix-login/ }).waitFor()
+  await shot(small, 'phone-drawer')
+  await small.getByRole('link', { name: /^fix-login/ }).tap()
+  const wide = await small.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+  assert.ok(wide <= 0, `the page is ${wide} pixels wider than the phone`)
+  await phone.close()
+})
+
+test('a delete says what would be lost and takes each consent', async () => {
+  writeFileSync(join(path, 'notes'), 'only here\n')
+  writeFileSync(join(path, 'README'), 'A better shop.\n')
+  await page.goto(url('/w/fix-login'))
+  await standing(page, 'attached')
+  await button('Delete workspace').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('1 changed file').waitFor()
+  await dialog.getByText('1 untracked file').waitFor()
+  await dialog.getByText('Still running').waitFor()
+  const last = button('Delete workspace', dialog)
+  assert.ok(await last.isDisabled())
+  await shot(page, 'delete')
+  await dialog.getByLabel('Discard this work').check()
+  assert.ok(await last.isDisabled(), 'one consent is not the other')
+  await button('Keep it', dialog).click()
+  assert.ok(existsSync(join(path, 'notes')))
+  await button('Delete workspace').click()
+  await dialog.getByLabel('Discard this work').check()
+  await dialog.getByLabel('Stop this session').check()
+  await last.click()
+  await page.getByRole('heading', { name: /Terminals that outlive/ }).waitFor()
+  assert.ok(!existsSync(path), `${path} is still there`)
+})
+
+test('no page complained, and no policy refused anything', () => {
+  assert.deepEqual(complaints, [])
+})

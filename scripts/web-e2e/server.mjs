@@ -1,0 +1,89 @@
+// A server of the real binary in a throw-away home, with a repository to work on.
+
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const binary = process.env.MIDDLEMAN_BINARY
+
+export class Server {
+  // Short, because a Unix socket's path is limited.
+  root = mkdtempSync(join(tmpdir(), 'mm-e2e-'))
+  home = join(this.root, 'home')
+  repository = join(this.root, 'shop')
+  address = ''
+  loginLink = ''
+  #process
+
+  constructor() {
+    if (!binary) throw new Error('MIDDLEMAN_BINARY names no binary')
+    mkdirSync(this.home, { mode: 0o700 })
+    mkdirSync(this.repository)
+    writeFileSync(join(this.repository, 'README'), 'A shop.\n')
+    this.git('init', '--quiet', '--initial-branch=main')
+    this.git('add', '.')
+    this.git('commit', '--quiet', '--message', 'Open the shop')
+  }
+
+  git(...args) {
+    const identity = ['-c', 'user.name=Tester', '-c', 'user.email=tester@example.org']
+    return execFileSync('git', [...identity, ...args], { cwd: this.repository, encoding: 'utf8' })
+  }
+
+  get environment() {
+    const { PATH, LANG = 'C.UTF-8', TMPDIR } = process.env
+    return {
+      PATH, LANG, ...(TMPDIR && { TMPDIR }),
+      HOME: this.root, SHELL: '/bin/bash', MIDDLEMAN_HOME: this.home,
+    }
+  }
+
+  /** Starts the server, on the same port as before, and reads what it prints. */
+  async start() {
+    const listen = this.address || '127.0.0.1:0'
+    const child = spawn(binary, ['serve', '--listen', listen], {
+      cwd: this.repository, env: this.environment, stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#process = child
+    let printed = ''
+    await new Promise((resolve, reject) => {
+      const read = (data) => {
+        printed += data
+        const link = printed.match(/(http:\/\/(127\.0\.0\.1:\d+)\/login\?token=[\w-]+)\s/)
+        if (!link) return
+        this.loginLink = link[1]
+        this.address = link[2]
+        resolve()
+      }
+      child.stdout.on('data', read)
+      child.stderr.on('data', read)
+      child.on('error', reject)
+      child.on('exit', (code, signal) => reject(new Error(`serve ended (${code ?? signal}) and printed:\n${printed}`)))
+    })
+  }
+
+  /** Ends the server alone, as a crash would. */
+  async kill(signal = 'SIGKILL') {
+    const child = this.#process
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const gone = new Promise((resolve) => child.once('exit', resolve))
+    child.kill(signal)
+    await gone
+  }
+
+  middleman(...args) {
+    return execFileSync(binary, args, { cwd: this.repository, env: this.environment, encoding: 'utf8', timeout: 30_000 })
+  }
+
+  /** Ends every session, then the server, then removes the directory. */
+  async cleanUp() {
+    try {
+      const { workspaces } = JSON.parse(this.middleman('ls', '--all', '--json'))
+      for (const { name } of workspaces) this.middleman('rm', name, '--discard-work', '--stop-sessions')
+    } finally {
+      await this.kill('SIGTERM')
+      rmSync(this.root, { recursive: true, force: true })
+    }
+  }
+}
