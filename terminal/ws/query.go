@@ -1,0 +1,86 @@
+package ws
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"middleman/terminal"
+)
+
+// Defaults of a person's viewer.
+const (
+	defaultMaxLag     = 1 << 20
+	defaultScrollback = 1000
+)
+
+// ParseQuery reads the query of the WebSocket's address: mode (attach or
+// watch), from, cols and rows, takeover=1, scrollback (lines that a snapshot
+// draws first, default 1000, negative is all) and max_lag (bytes behind that
+// are still useful, default 1 MiB, 0 is all that is kept). Unknown keys are
+// skipped.
+func ParseQuery(q url.Values) (Options, error) {
+	a := terminal.AttachOptions{
+		Mode: terminal.ModeAttach, Client: "web", MaxLag: defaultMaxLag, Scrollback: defaultScrollback,
+	}
+	if q.Has("mode") {
+		a.Mode = terminal.Mode(q.Get("mode"))
+	}
+	if a.Mode != terminal.ModeAttach && a.Mode != terminal.ModeWatch {
+		return Options{}, fmt.Errorf("mode is %q: it must be attach or watch", a.Mode)
+	}
+	from, err := number(q, "from", 64)
+	if err != nil {
+		return Options{}, err
+	}
+	if q.Has("from") {
+		a.From = &from
+	}
+	if a.Size, err = size(q); err != nil {
+		return Options{}, err
+	}
+	if q.Has("max_lag") {
+		if a.MaxLag, err = number(q, "max_lag", 64); err != nil {
+			return Options{}, err
+		}
+	}
+	if q.Has("scrollback") {
+		if a.Scrollback, err = strconv.Atoi(q.Get("scrollback")); err != nil {
+			return Options{}, fmt.Errorf("scrollback is %q: it must be a number of lines", q.Get("scrollback"))
+		}
+	}
+	if q.Has("takeover") {
+		if a.Takeover, err = strconv.ParseBool(q.Get("takeover")); err != nil {
+			return Options{}, fmt.Errorf("takeover is %q: it must be 1 or 0", q.Get("takeover"))
+		}
+	}
+	return Options{Attach: a}, nil
+}
+
+// size is the zero Size where neither cols nor rows are given.
+func size(q url.Values) (terminal.Size, error) {
+	cols, err := number(q, "cols", 16)
+	if err != nil {
+		return terminal.Size{}, err
+	}
+	rows, err := number(q, "rows", 16)
+	if err != nil {
+		return terminal.Size{}, err
+	}
+	if (q.Has("cols") || q.Has("rows")) && (cols == 0 || rows == 0) {
+		return terminal.Size{}, fmt.Errorf("size is %q x %q: cols and rows must both be positive", q.Get("cols"), q.Get("rows"))
+	}
+	return terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}, nil
+}
+
+// number is 0 where the key is not given.
+func number(q url.Values, key string, bits int) (uint64, error) {
+	if !q.Has(key) {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(q.Get(key), 10, bits)
+	if err != nil {
+		return 0, fmt.Errorf("%s is %q: it must be a number of at most %d bits", key, q.Get(key), bits)
+	}
+	return n, nil
+}
