@@ -20,7 +20,8 @@ const heartbeat = 15 * time.Second
 // last and what follows: it loads everything again.
 const eventResync = "resync"
 
-type eventsIn struct {
+// EventsHeader says where a stream begins.
+type EventsHeader struct {
 	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was seen"`
 }
 

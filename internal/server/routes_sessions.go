@@ -14,35 +14,36 @@ import (
 // maxGrace bounds how long one stop may take.
 const maxGrace = 5 * time.Minute
 
-type sessionIn struct {
+// SessionPath is a session in a path.
+type SessionPath struct {
 	Session string `path:"session" doc:"Id of a session"`
 }
 
 type startIn struct {
-	workspaceIn
-	keyIn
+	WorkspacePath
+	KeyHeader
 	Body api.NewSession
 }
 
 type sessionsIn struct {
-	workspaceIn
-	pageIn
+	WorkspacePath
+	PageQuery
 }
 
 type stopIn struct {
-	sessionIn
-	keyIn
+	SessionPath
+	KeyHeader
 	Grace string `query:"grace" doc:"How long the program may take to end before it is killed, such as 5s; unset means the session's own"`
 }
 
 type inputIn struct {
-	sessionIn
-	keyIn
+	SessionPath
+	KeyHeader
 	RawBody []byte `contentType:"application/octet-stream"`
 }
 
 type captureIn struct {
-	sessionIn
+	SessionPath
 	Format     string `query:"format" enum:"text,ansi,json" default:"text"`
 	Scrollback bool   `query:"scrollback" doc:"The lines above the screen too"`
 }
@@ -105,7 +106,7 @@ func (s *Server) listSessions(ctx context.Context, workspaceID string, page stor
 	return &body[api.Sessions]{api.Sessions{Sessions: s.sessionViews(ctx, rows, names), Next: next}}, nil
 }
 
-func (s *Server) getSession(ctx context.Context, in *sessionIn) (*body[api.Session], error) {
+func (s *Server) getSession(ctx context.Context, in *SessionPath) (*body[api.Session], error) {
 	row, err := s.Store.Session(ctx, in.Session)
 	if err != nil {
 		return nil, err

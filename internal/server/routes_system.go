@@ -29,5 +29,7 @@ func (s *Server) systemRoutes() {
 	add(s, route(http.MethodPost, "/logout", "logout", "End this browser's login", accessFull),
 		func(context.Context, *none) (*stream, error) { return raw(s.logout), nil })
 	add(s, eventRoute("/events", "events", "Everything that happens"),
-		func(_ context.Context, in *eventsIn) (*stream, error) { return s.eventStream(in.LastEventID, ""), nil })
+		func(_ context.Context, in *EventsHeader) (*stream, error) {
+			return s.eventStream(in.LastEventID, ""), nil
+		})
 }

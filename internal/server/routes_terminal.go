@@ -10,7 +10,7 @@ import (
 )
 
 type outputIn struct {
-	sessionIn
+	SessionPath
 	From string `query:"from" doc:"Offset of the first byte; unset means the oldest that is kept"`
 }
 

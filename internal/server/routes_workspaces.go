@@ -12,37 +12,42 @@ import (
 // maxPoll bounds how long one request waits.
 const maxPoll = time.Minute
 
-type workspaceIn struct {
+// Parameters that several routes have. They are exported because huma only
+// looks into exported fields.
+
+// WorkspacePath is a workspace in a path.
+type WorkspacePath struct {
 	Workspace string `path:"workspace" doc:"Id of a workspace"`
 }
 
-type pageIn struct {
+// PageQuery says which part of a list.
+type PageQuery struct {
 	Cursor string `query:"cursor" doc:"What the page before gave as next"`
 	Limit  int    `query:"limit" minimum:"0" maximum:"500"`
 }
 
-func (p pageIn) page() store.Page { return store.Page{Cursor: p.Cursor, Limit: p.Limit} }
+func (p PageQuery) page() store.Page { return store.Page{Cursor: p.Cursor, Limit: p.Limit} }
 
-type listIn struct{ pageIn }
+type listIn struct{ PageQuery }
 
 type createIn struct {
-	keyIn
+	KeyHeader
 	Body api.NewWorkspace
 }
 
-// keyIn documents the header, which withBody has dealt with.
-type keyIn struct {
+// KeyHeader documents a header, which withBody has dealt with.
+type KeyHeader struct {
 	Key string `header:"Idempotency-Key" doc:"A second request with the same key gets the first one's answer"`
 }
 
 type getWorkspaceIn struct {
-	workspaceIn
+	WorkspacePath
 	Wait string `query:"wait" doc:"How long to wait while the workspace is being made, such as 30s"`
 }
 
 type deleteWorkspaceIn struct {
-	workspaceIn
-	keyIn
+	WorkspacePath
+	KeyHeader
 	DiscardWork  bool `query:"discard_work" doc:"Delete work that is nowhere else"`
 	StopSessions bool `query:"stop_sessions" doc:"Stop running sessions"`
 	SkipTeardown bool `query:"skip_teardown" doc:"Skip the teardown commands, where the workspace has any"`
@@ -50,8 +55,8 @@ type deleteWorkspaceIn struct {
 }
 
 type workspaceEventsIn struct {
-	workspaceIn
-	eventsIn
+	WorkspacePath
+	EventsHeader
 }
 
 func (s *Server) workspaceRoutes() {

@@ -25,7 +25,7 @@ const (
 )
 
 type waitIn struct {
-	sessionIn
+	SessionPath
 	For     string `query:"for" enum:"exit,text,regex,quiet" default:"exit"`
 	Value   string `query:"value" doc:"The text, the regular expression (RE2), or how long it must be quiet, such as 2s"`
 	Timeout string `query:"timeout" doc:"Such as 30s, which is the default; at most an hour"`

@@ -1,0 +1,294 @@
+//go:build linux || darwin
+
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"middleman/internal/api"
+	"middleman/internal/config"
+	"middleman/internal/server"
+	"middleman/internal/store"
+	"middleman/ptyowner"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// The test binary is its own owner, as middleman is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
+		os.Exit(ptyowner.Main())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// place is a data directory and all that outlives a server on it.
+type place struct {
+	dirs       config.Dirs
+	backend    *ptyowner.Backend
+	repository string
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{dirs: config.Dirs{
+		Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config"), Runtime: filepath.Join(home, "run"),
+	}}
+	p.backend = ptyowner.New(ptyowner.Options{Data: p.dirs.Data, Sessions: p.dirs.Sessions(), Runtime: p.dirs.Runtime})
+	p.repository = filepath.Join(home, "repository")
+	git(t, home, "init", "-q", "-b", "main", p.repository)
+	write(t, filepath.Join(p.repository, "file"), "content\n")
+	git(t, p.repository, "add", ".")
+	git(t, p.repository, "commit", "-q", "-m", "first")
+	t.Cleanup(func() { p.stopAll(t) })
+	return p
+}
+
+// stopAll ends every session that the test has left and waits for the owners.
+func (p *place) stopAll(t *testing.T) {
+	ids, err := p.backend.List(context.Background())
+	if err != nil {
+		t.Error(err)
+	}
+	for _, id := range ids {
+		if err := p.backend.Session(id).Stop(context.Background(), -1); err != nil {
+			t.Errorf("stop session %s: %v", id, err)
+		}
+	}
+	p.backend.Wait()
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.org")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// running is a server that answers.
+type running struct {
+	*server.Server
+	t      *testing.T
+	place  *place
+	store  *store.Store
+	socket *http.Client // over the Unix socket
+	tcp    string       // host:port
+	stop   func()
+}
+
+// serve starts a server on p; its end is the test's, or stop's.
+func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
+	t.Helper()
+	listeners, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: "127.0.0.1:0", Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), p.dirs.Database())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := server.Options{
+		Store:      db,
+		Workspaces: workspace.New(workspace.Options{Base: p.dirs.Workspaces()}),
+		Backends:   []terminal.Backend{p.backend},
+		Web:        http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "web client") }),
+		Dirs:       p.dirs,
+		Version:    "test",
+		Environ: func() []string {
+			return append(os.Environ(), "SHELL=/bin/sh", "SECRET_TOKEN=leak", "SSH_AUTH_SOCK=leak")
+		},
+		JournalBytes: 1 << 20,
+		Grace:        time.Second,
+		Log:          slog.New(slog.NewTextHandler(testLog{t}, nil)),
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	s, err := server.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var served sync.WaitGroup
+	served.Go(func() {
+		if err := s.Serve(ctx, listeners.Unix, listeners.TCP); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", p.dirs.ServerSocket())
+	}}
+	r := &running{Server: s, t: t, place: p, store: db, socket: &http.Client{Transport: transport}, tcp: listeners.TCP.Addr().String()}
+	var once sync.Once
+	r.stop = func() {
+		once.Do(func() {
+			cancel()
+			served.Wait()
+			transport.CloseIdleConnections()
+			for _, c := range []io.Closer{listeners, db} {
+				if err := c.Close(); err != nil {
+					t.Errorf("close: %v", err)
+				}
+			}
+		})
+	}
+	t.Cleanup(r.stop)
+	<-s.Ready()
+	return r
+}
+
+// testLog shows the server's log with the test that failed.
+type testLog struct{ t *testing.T }
+
+func (l testLog) Write(p []byte) (int, error) {
+	l.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// answer is a response, read.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// problem decodes the body of a refusal and checks its shape.
+func (a answer) problem(t *testing.T) api.Problem {
+	t.Helper()
+	var p api.Problem
+	if err := json.Unmarshal(a.body, &p); err != nil {
+		t.Fatalf("status %d is no problem: %s", a.status, a.body)
+	}
+	if got := a.header.Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("content type %q", got)
+	}
+	if p.Status != a.status || p.Code == "" || p.Detail == "" || p.Type == "" || p.Title == "" {
+		t.Errorf("problem is not whole: status %d: %s", a.status, a.body)
+	}
+	return p
+}
+
+// call asks over the Unix socket.
+func (r *running) call(method, path string, in any, header ...string) answer {
+	r.t.Helper()
+	return r.do(r.socket, r.request(method, "http://localhost/api/v1"+path, in, header...))
+}
+
+// browse asks over TCP, with nothing but what is given.
+func (r *running) browse(method, path string, in any, header ...string) answer {
+	r.t.Helper()
+	return r.do(browser, r.request(method, "http://"+r.tcp+path, in, header...))
+}
+
+// browser keeps neither connections nor cookies, and follows nothing.
+var browser = &http.Client{
+	Transport:     &http.Transport{DisableKeepAlives: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+func (r *running) request(method, url string, in any, header ...string) *http.Request {
+	r.t.Helper()
+	var body io.Reader
+	switch in := in.(type) {
+	case nil:
+	case []byte:
+		body = bytes.NewReader(in)
+		header = append(header, "Content-Type", "application/octet-stream")
+	default:
+		data, err := json.Marshal(in)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		body = bytes.NewReader(data)
+		header = append(header, "Content-Type", "application/json")
+	}
+	req, err := http.NewRequestWithContext(r.t.Context(), method, url, body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+		}
+		req.Header.Set(header[i], header[i+1])
+	}
+	return req
+}
+
+func (r *running) do(c *http.Client, req *http.Request) answer {
+	r.t.Helper()
+	resp, err := c.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, body}
+}
+
+// get decodes the answer to a request that must succeed.
+func get[T any](r *running, method, path string, in any, header ...string) T {
+	r.t.Helper()
+	a := r.call(method, path, in, header...)
+	var out T
+	if a.status >= 300 {
+		r.t.Fatalf("%s %s: status %d: %s", method, path, a.status, a.body)
+	}
+	if err := json.Unmarshal(a.body, &out); err != nil {
+		r.t.Fatalf("%s %s: %v: %s", method, path, err, a.body)
+	}
+	return out
+}
+
+// workspace makes one and returns it when it is ready.
+func (r *running) workspace(name string, first *api.NewSession) api.Workspace {
+	r.t.Helper()
+	created := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: name, Directory: r.place.repository, Session: first})
+	w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=30s", nil)
+	if w.State != workspace.StateReady {
+		r.t.Fatalf("workspace is %s: %s %+v", w.State, w.Error, w)
+	}
+	return w
+}
+
+// session starts one.
+func (r *running) session(w api.Workspace, command ...string) api.Session {
+	r.t.Helper()
+	return get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Command: command})
+}
