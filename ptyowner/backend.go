@@ -1,0 +1,118 @@
+package ptyowner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"middleman/terminal"
+)
+
+// Name is the backend's name, as it is recorded with each session.
+const Name = "pty-owner"
+
+// Options says where a Backend keeps things.
+type Options struct {
+	// Data is the data directory. What is below it down to a session's state
+	// directory must be this user's and not writable by others.
+	Data string
+	// Sessions is the directory of the state directories, below Data.
+	Sessions string
+	// Runtime holds the sockets whose path below Sessions would be too long.
+	Runtime string
+	// Executable returns the binary that runs as owner with the argument
+	// "pty-owner"; nil means this very one.
+	Executable func() (string, error)
+	// Build names the binary's version in owner.json.
+	Build string
+}
+
+// Backend starts owners and finds them. It implements terminal.Backend and
+// holds no state of sessions: any number of them, in any number of processes, may use the
+// same directories.
+type Backend struct {
+	o      Options
+	owners sync.WaitGroup // those that were started here
+}
+
+// New returns a Backend. It does no I/O.
+func New(o Options) *Backend {
+	if o.Executable == nil {
+		o.Executable = defaultExecutable
+	}
+	return &Backend{o: o}
+}
+
+// Wait returns when every owner that was started here has ended, which can be
+// never. It is for tests.
+func (b *Backend) Wait() { b.owners.Wait() }
+
+var _ terminal.Backend = (*Backend)(nil)
+
+// Name is "pty-owner".
+func (b *Backend) Name() string { return Name }
+
+// Capabilities: everything by offset.
+func (b *Backend) Capabilities() terminal.Capabilities {
+	return terminal.Capabilities{ExactResume: true, Journal: true}
+}
+
+// Usable returns nil wherever the system has PTYs.
+func (b *Backend) Usable(context.Context) error { return usable() }
+
+// List returns the ids of all state directories that are an owner's.
+func (b *Backend) List(context.Context) ([]string, error) {
+	entries, err := os.ReadDir(b.o.Sessions)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var ids []string
+	for _, entry := range entries {
+		if terminal.CheckID(entry.Name()) != nil {
+			continue
+		}
+		d := b.stateDir(entry.Name())
+		if _, err := os.Lstat(d.file(startLockFile)); err == nil {
+			ids = append(ids, entry.Name())
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("list sessions: %w", err)
+		}
+	}
+	return ids, nil
+}
+
+// Session names a session.
+func (b *Backend) Session(id string) terminal.Session {
+	return &session{b: b, dir: b.stateDir(id)}
+}
+
+func (b *Backend) stateDir(id string) stateDir {
+	return stateDir{id: id, path: filepath.Join(b.o.Sessions, id)}
+}
+
+// maxSocketPath is what sun_path holds on every system, with its final NUL.
+const maxSocketPath = 103
+
+// socketPath is in the state directory, or in the runtime directory where the
+// path would pass the system's limit.
+func (b *Backend) socketPath(d stateDir) (string, error) {
+	if path := d.file(socketFile); len(path) <= maxSocketPath {
+		return path, nil
+	}
+	path := filepath.Join(b.o.Runtime, d.id+".sock")
+	if len(path) > maxSocketPath {
+		return "", fmt.Errorf("socket path %s has %d bytes, the system takes %d: set XDG_RUNTIME_DIR or MIDDLEMAN_HOME to a shorter path",
+			path, len(path), maxSocketPath)
+	}
+	if err := os.MkdirAll(b.o.Runtime, 0o700); err != nil {
+		return "", err
+	}
+	return path, checkOurs(b.o.Runtime)
+}

@@ -1,0 +1,309 @@
+package ptyowner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"middleman/ptyowner/wire"
+	"middleman/terminal"
+)
+
+const (
+	// dialTime bounds a connection's set-up: an owner answers in microseconds,
+	// one that is stopped (SIGSTOP) not at all.
+	dialTime = 5 * time.Second
+	// maxSnapshot bounds what a client puts together from snapshot frames.
+	maxSnapshot = 64 << 20
+)
+
+// client is an authenticated connection to an owner.
+type client struct {
+	session string
+	conn    net.Conn
+	r       *wire.Reader
+	welcome wire.Welcome
+
+	sendMu sync.Mutex // one frame at a time; guards out
+	out    []byte     // reused for frames
+}
+
+// dial connects to the owner that r names. Any error that is not the owner's
+// own refusal is terminal.ErrUnreachable.
+func dial(ctx context.Context, session string, r record, hello wire.Hello) (*client, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", r.Socket)
+	if err != nil {
+		return nil, unreachable(session, "connect to owner", err)
+	}
+	c := &client{session: session, conn: conn, r: wire.NewReader(conn)}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
+	err = c.greet(r, hello)
+	if !stop() && err == nil {
+		err = unreachable(session, "greet owner", context.Cause(ctx))
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// greet says Hello and takes the Welcome.
+func (c *client) greet(r record, hello wire.Hello) error {
+	hello.MinVersion, hello.MaxVersion, hello.Token = wire.MinVersion, wire.MaxVersion, r.Token
+	if err := c.send(wire.AppendControl(nil, wire.TypeHello, hello)); err != nil {
+		return unreachable(c.session, "greet owner", err)
+	}
+	t, payload, err := c.r.Read(wire.MaxFrame)
+	if err != nil {
+		return unreachable(c.session, "greet owner", err)
+	}
+	switch t {
+	case wire.TypeWelcome:
+		if err := wire.ParseControl(t, payload, &c.welcome); err != nil {
+			return unreachable(c.session, "read owner's welcome", err)
+		}
+		if c.welcome.Session != c.session {
+			return unreachable(c.session, "greet owner", fmt.Errorf("it runs session %s", c.welcome.Session))
+		}
+		return nil
+	case wire.TypeError:
+		return c.refusal(t, payload)
+	}
+	return unreachable(c.session, "greet owner", fmt.Errorf("unexpected frame type %d", t))
+}
+
+// refusal turns an Error frame into an error of package terminal.
+func (c *client) refusal(t wire.Type, payload []byte) error {
+	var e wire.Error
+	if err := wire.ParseControl(t, payload, &e); err != nil {
+		return unreachable(c.session, "read owner's refusal", err)
+	}
+	return terminalError(c.session, &e)
+}
+
+// terminalError gives an owner's error the meaning that callers branch on.
+func terminalError(session string, e *wire.Error) error {
+	switch e.Code {
+	case wire.CodeBusy:
+		busy := &terminal.BusyError{Session: session}
+		if w := terminalWriter(e.Writer); w != nil {
+			busy.Writer = *w
+		}
+		return busy
+	case wire.CodeViewers:
+		return fmt.Errorf("%w: %s", terminal.ErrTooManyViewers, e.Text)
+	case wire.CodeRange:
+		return fmt.Errorf("%w: %s", terminal.ErrRange, e.Text)
+	case wire.CodeEnded:
+		return fmt.Errorf("session %s: %w", session, terminal.ErrEnded)
+	case wire.CodeNotWriter:
+		return fmt.Errorf("session %s: %w", session, terminal.ErrNotWriter)
+	case wire.CodeUnknown:
+		return fmt.Errorf("session %s: %s: %w", session, e.Text, errors.ErrUnsupported)
+	}
+	return fmt.Errorf("session %s: %s", session, e.Text)
+}
+
+// unreachable says that nobody answered, which proves nothing.
+func unreachable(session, doing string, err error) error {
+	return fmt.Errorf("session %s: %s: %w: %w", session, doing, terminal.ErrUnreachable, err)
+}
+
+func (c *client) send(frame []byte) error {
+	c.sendMu.Lock()
+	defer c.sendMu.Unlock()
+	return c.write(frame)
+}
+
+// write is send with sendMu held.
+func (c *client) write(frame []byte) error {
+	if _, err := c.conn.Write(frame); err != nil {
+		return unreachable(c.session, "send to owner", err)
+	}
+	return nil
+}
+
+// sendInput sends p in as many frames as it takes, unbroken by other frames.
+func (c *client) sendInput(p []byte) error {
+	c.sendMu.Lock()
+	defer c.sendMu.Unlock()
+	for len(p) > 0 {
+		part := p[:min(len(p), wire.MaxFrame)]
+		p = p[len(part):]
+		c.out = wire.AppendFrame(c.out[:0], wire.TypeInput, part)
+		if err := c.write(c.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// request asks the owner for something on a connection of mode control, one
+// request at a time, and decodes the result. It ends with ctx.
+func (c *client) request(ctx context.Context, verb wire.Verb, args, result any) (part []byte, err error) {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.conn.SetDeadline(time.Now()) })
+	defer stop()
+	if err := c.send(wire.AppendControl(nil, wire.TypeRequest, wire.Request{ID: 1, Verb: verb, Args: raw})); err != nil {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	for {
+		reply, err := c.readReply()
+		if err != nil {
+			return nil, errors.Join(err, ctx.Err())
+		}
+		if reply.Error != nil {
+			return nil, terminalError(c.session, reply.Error)
+		}
+		part = append(part, reply.Part...)
+		if reply.More {
+			continue
+		}
+		if err := json.Unmarshal(reply.Result, result); err != nil {
+			return nil, unreachable(c.session, "read owner's reply", err)
+		}
+		return part, nil
+	}
+}
+
+// readReply skips to the next Reply.
+func (c *client) readReply() (reply wire.Reply, err error) {
+	for {
+		t, payload, err := c.r.Read(wire.MaxFrame)
+		if err != nil {
+			return reply, unreachable(c.session, "read owner's reply", err)
+		}
+		switch t {
+		case wire.TypeReply:
+			if err := wire.ParseControl(t, payload, &reply); err != nil {
+				return reply, unreachable(c.session, "read owner's reply", err)
+			}
+			return reply, nil
+		case wire.TypeError:
+			return reply, c.refusal(t, payload)
+		}
+	}
+}
+
+func (c *client) close() error { return c.conn.Close() }
+
+// attachment is a viewer's connection; see terminal.Attachment.
+type attachment struct {
+	c        *client
+	mode     terminal.Mode
+	snapshot []byte // reused
+	last     bool   // the last message was received
+}
+
+func (a *attachment) Hello() terminal.Hello {
+	w := a.c.welcome
+	return terminal.Hello{
+		Offset: w.Offset, Head: w.Head, Oldest: w.Oldest,
+		Size: terminalSize(w.Size), Title: w.Title, PID: w.PID, Writer: terminalWriter(w.Writer),
+	}
+}
+
+// Receive reads the next frame that means something to a viewer.
+func (a *attachment) Receive() (m terminal.Message, err error) {
+	if a.last {
+		return m, io.EOF
+	}
+	a.snapshot = a.snapshot[:0]
+	for {
+		t, payload, err := a.c.r.Read(wire.MaxFrame)
+		if err != nil {
+			return m, unreachable(a.c.session, "read from owner", err)
+		}
+		done, m, err := a.onFrame(t, payload)
+		if err != nil || done {
+			return m, err
+		}
+	}
+}
+
+// onFrame turns a frame into a message; done is false where more is to come
+// first, or the frame's type is not known.
+func (a *attachment) onFrame(t wire.Type, payload []byte) (done bool, m terminal.Message, err error) {
+	switch t {
+	case wire.TypeOutput:
+		m.Kind = terminal.MessageOutput
+		m.Offset, m.Data, err = wire.ParseData(payload)
+	case wire.TypeSnapshot:
+		return a.onSnapshot(payload)
+	case wire.TypeEvent:
+		var e wire.Event
+		err = wire.ParseControl(t, payload, &e)
+		m.Kind, m.Event = terminal.MessageEvent, terminalEvent(e)
+	case wire.TypeDetached:
+		var d wire.Detached
+		err = wire.ParseControl(t, payload, &d)
+		m.Kind, m.Reason = terminal.MessageDetached, terminal.DetachReason(d.Reason)
+		m.Event.Writer = terminalWriter(d.Writer)
+		a.last = true
+	case wire.TypeExit:
+		var e wire.Exit
+		err = wire.ParseControl(t, payload, &e)
+		m.Kind, m.Exit = terminal.MessageExit, terminalExit(e)
+		a.last = true
+		if err == nil {
+			// The exit is on disk: an owner that is gone needs no thanks.
+			_ = a.Ack(m.Exit.Offset)
+		}
+	case wire.TypeError:
+		return true, m, a.c.refusal(t, payload)
+	default:
+		return false, m, nil
+	}
+	if err != nil {
+		err = unreachable(a.c.session, "read from owner", err)
+	}
+	return true, m, err
+}
+
+// onSnapshot collects a snapshot; the frame that is not full ends it.
+func (a *attachment) onSnapshot(payload []byte) (done bool, m terminal.Message, err error) {
+	offset, data, err := wire.ParseData(payload)
+	if err == nil && len(a.snapshot)+len(data) > maxSnapshot {
+		err = fmt.Errorf("snapshot has more than %d bytes", maxSnapshot)
+	}
+	if err != nil {
+		return true, m, unreachable(a.c.session, "read snapshot", err)
+	}
+	a.snapshot = append(a.snapshot, data...)
+	if len(data) == wire.MaxData {
+		return false, m, nil
+	}
+	return true, terminal.Message{Kind: terminal.MessageSnapshot, Offset: offset, Data: a.snapshot}, nil
+}
+
+func (a *attachment) Input(p []byte) error {
+	if a.mode != terminal.ModeAttach {
+		return terminal.ErrNotWriter
+	}
+	return a.c.sendInput(p)
+}
+
+func (a *attachment) Resize(s terminal.Size) error {
+	if a.mode != terminal.ModeAttach {
+		return terminal.ErrNotWriter
+	}
+	return a.c.send(wire.AppendControl(nil, wire.TypeResize, wireSize(s)))
+}
+
+func (a *attachment) Ack(offset uint64) error {
+	return a.c.send(wire.AppendAck(nil, offset))
+}
+
+func (a *attachment) Close() error { return a.c.close() }

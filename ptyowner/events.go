@@ -1,0 +1,40 @@
+//go:build unix
+
+package ptyowner
+
+import (
+	"middleman/terminal"
+)
+
+// keptEvents is how many events a viewer may be behind; older ones it misses.
+const keptEvents = 64
+
+// eventLog keeps the newest events by number, so that viewers need no queue.
+type eventLog struct {
+	next uint64 // the number of the next event
+	ring [keptEvents]terminal.Event
+}
+
+func (l *eventLog) add(e terminal.Event) {
+	l.ring[l.next%keptEvents] = e
+	l.next++
+}
+
+// from returns the first kept event whose number is n or higher, and its
+// number; ok is false where there is none.
+func (l *eventLog) from(n uint64) (e terminal.Event, number uint64, ok bool) {
+	if l.next > keptEvents {
+		n = max(n, l.next-keptEvents)
+	}
+	if n >= l.next {
+		return terminal.Event{}, n, false
+	}
+	return l.ring[n%keptEvents], n, true
+}
+
+// addEvent records e as of the present head. Called with mu held.
+func (o *owner) addEvent(e terminal.Event) {
+	e.Offset = o.recent.head
+	o.events.add(e)
+	o.changed.Broadcast()
+}

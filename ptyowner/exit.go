@@ -1,0 +1,143 @@
+//go:build unix
+
+package ptyowner
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/terminal"
+)
+
+const (
+	// drainQuiet is how long a PTY that a grandchild keeps open must be quiet
+	// after the program's end to count as read to its end.
+	drainQuiet = 50 * time.Millisecond
+	// drainMax is how long a grandchild that goes on writing is listened to.
+	drainMax = time.Second
+	// lingerTime is how long an owner stays for somebody to learn of the exit.
+	lingerTime = time.Minute
+)
+
+// finish makes the program's end a fact, in this order: the PTY is read to its
+// end, the journal is synced, screen.ans and exit.json are on disk, viewers
+// are told.
+func (o *owner) finish(status waitStatus) {
+	o.drain()
+	o.mu.Lock()
+	for !o.screen.done {
+		o.changed.Wait()
+	}
+	exit := exitOf(status)
+	exit.Offset, exit.Size, exit.Title = o.recent.head, o.size, o.title
+	o.mu.Unlock()
+
+	// Neither failure can undo the exit; it is told to those who are
+	// connected even when the disk takes no record of it.
+	syncErr := o.journal.Sync()
+	recordErr := o.writeExit(exit)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, err := range []error{syncErr, recordErr} {
+		if err != nil {
+			logf("%v", err)
+		}
+	}
+	o.exit, o.state = &exit, terminal.StateExited
+	o.changed.Broadcast()
+}
+
+// drain waits until the PTY has been read to its end. A grandchild may keep
+// it open; then it ends when nothing more comes.
+func (o *owner) drain() {
+	wake := time.NewTicker(drainQuiet)
+	defer wake.Stop()
+	deadline := time.Now().Add(drainMax)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		for !o.drained {
+			o.changed.Wait()
+		}
+	}()
+	last := o.head()
+	for {
+		select {
+		case <-done:
+			o.pty.close()
+			return
+		case now := <-wake.C:
+			if head := o.head(); head == last || now.After(deadline) {
+				o.pty.close() // wakes the reader, which ends with drained
+				<-done
+				return
+			} else {
+				last = head
+			}
+		}
+	}
+}
+
+func (o *owner) head() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.recent.head
+}
+
+// writeExit puts the last screen and the exit on disk.
+func (o *owner) writeExit(exit terminal.Exit) error {
+	data, _ := o.screen.snapshot(-1)
+	if err := o.dir.writeFile(screenFile, data); err != nil {
+		logf("%v", err)
+	}
+	return o.dir.writeJSON(exitFile, exit)
+}
+
+func exitOf(status waitStatus) terminal.Exit {
+	exit := terminal.Exit{Code: status.ExitStatus(), Time: status.at}
+	if status.Signaled() {
+		exit.Code = -1
+		exit.Signal = int(status.Signal())
+		exit.SignalName = unix.SignalName(status.Signal())
+	}
+	return exit
+}
+
+// linger keeps the owner for those who want to know of the exit: until one of
+// them does and all that were connected have left, or a minute has passed;
+// and in any case while processes of the session are left that a stop would
+// have to find.
+func (o *owner) linger() {
+	expired := false
+	timer := time.AfterFunc(lingerTime, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		expired = true
+		o.changed.Broadcast()
+	})
+	defer timer.Stop()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for !(o.acked && len(o.viewers) == 0 || expired) || o.hasRemaining() {
+		o.changed.Wait()
+	}
+}
+
+// hasRemaining reports whether processes of the session are left. Each such
+// tree hangs from a child of the owner, whose end is a SIGCHLD, so whoever
+// waits is woken.
+func (o *owner) hasRemaining() bool {
+	pids, err := o.remaining()
+	return err == nil && len(pids) > 0
+}
+
+// acknowledge notes that a client knows of the exit.
+func (o *owner) acknowledge() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.acked = true
+	o.changed.Broadcast()
+}

@@ -1,0 +1,18 @@
+package ptyowner_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"middleman/ptyowner"
+)
+
+// The test binary is its own owner, as middleman is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
+		os.Exit(ptyowner.Main())
+	}
+	goleak.VerifyTestMain(m)
+}

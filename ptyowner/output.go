@@ -1,0 +1,185 @@
+//go:build unix
+
+package ptyowner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"middleman/terminal"
+	"middleman/terminal/journal"
+)
+
+const (
+	// readBytes is how much is taken from the PTY at once.
+	readBytes = 32 << 10
+	// recentBytes is how much output is kept in memory for viewers at the head,
+	// and for the screen while the journal takes none.
+	recentBytes = 2 * readBytes
+	// maxScreenLag is how far the screen may fall behind before the program
+	// is held back.
+	maxScreenLag = 4 << 20
+)
+
+// ring holds the newest output: bytes [head-len, head).
+type ring struct {
+	buf  []byte
+	head uint64
+	full bool // buf holds len(buf) bytes
+}
+
+// append adds p, dropping the oldest bytes.
+func (r *ring) append(p []byte) {
+	if skip := len(p) - len(r.buf); skip > 0 {
+		r.head += uint64(skip)
+		p = p[skip:]
+	}
+	for len(p) > 0 {
+		at := int(r.head % uint64(len(r.buf)))
+		n := copy(r.buf[at:], p)
+		r.head += uint64(n)
+		p = p[n:]
+	}
+	r.full = r.full || r.head >= uint64(len(r.buf))
+}
+
+// oldest is the first offset that the ring holds.
+func (r *ring) oldest() uint64 {
+	if !r.full {
+		return 0
+	}
+	return r.head - uint64(len(r.buf))
+}
+
+// read copies bytes from off, which lies in [oldest, head).
+func (r *ring) read(p []byte, off uint64) int {
+	if left := r.head - off; uint64(len(p)) > left {
+		p = p[:left]
+	}
+	at := int(off % uint64(len(r.buf)))
+	n := copy(p, r.buf[at:])
+	return n + copy(p[n:], r.buf)
+}
+
+// readPTY moves output from the PTY to the journal and then to everybody
+// else, until the PTY ends or is closed. Nobody downstream can hold it back
+// but the screen.
+func (o *owner) readPTY() {
+	buf := make([]byte, readBytes)
+	for {
+		n, err := o.pty.read(buf)
+		if n > 0 {
+			o.publish(buf[:n])
+		}
+		if err != nil {
+			break
+		}
+	}
+	o.mu.Lock()
+	o.drained = true
+	o.changed.Broadcast()
+	o.mu.Unlock()
+}
+
+// publish journals p and hands it to viewers and the screen.
+func (o *owner) publish(p []byte) {
+	// A failure is a gap in the journal, which readers are told of; the
+	// session goes on.
+	failed := o.journal.Append(p) != nil
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.recent.append(p)
+	o.changed.Broadcast()
+	lag := uint64(maxScreenLag)
+	if failed {
+		lag = readBytes // the screen reads from memory alone; the next read must not overwrite it
+	}
+	for o.recent.head-o.screen.offset > lag && !o.screen.done {
+		o.changed.Wait()
+	}
+}
+
+// readOutput copies output from off into p: from memory where it is recent,
+// else from the journal. off lies below the head. Called without mu.
+func (o *owner) readOutput(r *journal.Reader, p []byte, off uint64) (int, error) {
+	o.mu.Lock()
+	if off >= o.recent.oldest() {
+		n := o.recent.read(p, off)
+		o.mu.Unlock()
+		return n, nil
+	}
+	o.mu.Unlock()
+	n, err := r.ReadAt(p, off)
+	if errors.Is(err, io.EOF) || errors.Is(err, journal.ErrBeyond) {
+		// A gap at the journal's end, which has left memory meanwhile.
+		return 0, &journal.GapError{Offset: off, Next: off + 1}
+	}
+	return n, err
+}
+
+// resize changes the terminal's size: the kernel's, the screen's at the
+// present head, and everybody is told.
+func (o *owner) resize(size terminal.Size) error {
+	size = boundSize(size)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.exit != nil || size == o.size {
+		return nil
+	}
+	if err := o.pty.setSize(size); err != nil {
+		return fmt.Errorf("resize terminal of session %s: %w", o.spec.ID, err)
+	}
+	o.size = size
+	change := sizeChange{offset: o.recent.head, size: size}
+	if n := len(o.sizes); n > 0 && o.sizes[n-1].offset == change.offset {
+		o.sizes[n-1] = change
+	} else {
+		o.sizes = append(o.sizes, change)
+	}
+	o.addEvent(terminal.Event{Kind: terminal.EventSize, Size: &size})
+	return nil
+}
+
+// boundSize keeps a size from a viewer within what a program can bear.
+func boundSize(s terminal.Size) terminal.Size {
+	s.Cols = min(max(s.Cols, 1), 2000)
+	s.Rows = min(max(s.Rows, 1), 1000)
+	return s
+}
+
+// writeInput types p at the program; it blocks while the program does not
+// read, and is woken by the end of the PTY.
+func (o *owner) writeInput(p []byte) error {
+	if err := o.pty.write(p); err != nil {
+		if errors.Is(err, os.ErrClosed) {
+			return terminal.ErrEnded
+		}
+		return fmt.Errorf("type at session %s: %w", o.spec.ID, err)
+	}
+	return nil
+}
+
+// answer queues what the screen replies to a query, unless a terminal is
+// attached that replies itself. It never blocks: with 64 replies unread the
+// program is not reading them.
+func (o *owner) answer(p []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.writer != nil || o.closing || o.exit != nil {
+		return
+	}
+	select {
+	case o.answers <- append([]byte(nil), p...):
+	default:
+	}
+}
+
+// writeAnswers types queued replies, until the channel is closed.
+func (o *owner) writeAnswers() {
+	for p := range o.answers {
+		// The program that asked may have ended; then nobody waits for it.
+		_ = o.writeInput(p)
+	}
+}

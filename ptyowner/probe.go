@@ -1,0 +1,52 @@
+package ptyowner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/gofrs/flock"
+
+	"middleman/terminal"
+)
+
+// life is what owner.lock proves.
+type life int
+
+const (
+	alive life = iota + 1 // held: an owner runs
+	dead                  // free: no owner runs, its state may be cleaned
+)
+
+// probe asks owner.lock, the only proof of life. A missing lock file proves
+// that no owner has got as far as taking it, if start.lock is held by the
+// caller or is free; it is made by owners alone and never removed.
+func (d stateDir) probe() (life, error) {
+	path := d.file(ownerLockFile)
+	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
+	ok, err := lock.TryRLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return d.probeUnlocked()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("try %s: %w", path, err)
+	}
+	if !ok {
+		return alive, nil
+	}
+	return dead, lock.Close()
+}
+
+// probeUnlocked decides where there is no owner.lock: before an owner took
+// it there is no owner.json; after, somebody has removed the lock, and
+// nothing proves anything.
+func (d stateDir) probeUnlocked() (life, error) {
+	if _, err := os.Lstat(d.path); errors.Is(err, fs.ErrNotExist) {
+		return dead, terminal.ErrNotFound
+	}
+	if _, err := os.Lstat(d.file(recordFile)); !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%w: %s was removed, so nothing proves whether its owner lives", terminal.ErrUnreachable, d.file(ownerLockFile))
+	}
+	return dead, nil
+}

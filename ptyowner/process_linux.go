@@ -1,0 +1,95 @@
+package ptyowner
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// defaultExecutable names this very build, also after the file was replaced.
+func defaultExecutable() (string, error) { return "/proc/self/exe", nil }
+
+// becomeSubreaper makes orphans of the session children of the owner, so that
+// a stop finds them (prctl(2), PR_SET_CHILD_SUBREAPER).
+func becomeSubreaper() {
+	// It cannot fail on a kernel that Go runs on.
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+}
+
+// processStart is when a process started, in clock ticks since boot, field 22
+// of proc_pid_stat(5); "" where there is no such process.
+func processStart(pid int) string {
+	fields, ok := statFields(pid)
+	if !ok {
+		return ""
+	}
+	return string(fields[19])
+}
+
+// statFields returns the fields of /proc/PID/stat from the third on.
+func statFields(pid int) ([][]byte, bool) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, false
+	}
+	i := bytes.LastIndexByte(data, ')') // the name may hold anything
+	if i < 0 {
+		return nil, false
+	}
+	fields := bytes.Fields(data[i+1:])
+	return fields, len(fields) > 20
+}
+
+// processes lists every process that is not a zombie, with its parent.
+func processes() (parents map[int]int, err error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	parents = make(map[int]int, len(names))
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		fields, ok := statFields(pid)
+		if !ok || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+			continue
+		}
+		parent, err := strconv.Atoi(string(fields[1]))
+		if err != nil {
+			continue
+		}
+		parents[pid] = parent
+	}
+	return parents, nil
+}
+
+// remaining lists the processes of the session: all descendants of the owner,
+// which the subreaper makes complete.
+func (o *owner) remaining() ([]int, error) {
+	parents, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	self := os.Getpid()
+	var pids []int
+	for pid := range parents {
+		for at, hops := pid, 0; at > 1 && hops < len(parents); hops++ {
+			at = parents[at]
+			if at == self {
+				pids = append(pids, pid)
+				break
+			}
+		}
+	}
+	return pids, nil
+}

@@ -1,0 +1,236 @@
+//go:build unix
+
+package ptyowner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"middleman/terminal"
+)
+
+// stateUmask closes what the owner itself makes to everybody else.
+const stateUmask = 0o077
+
+// waitStatus is how the program ended, and when that was seen.
+type waitStatus struct {
+	unix.WaitStatus
+	at time.Time
+}
+
+// ptyMaster is the PTY's controlling side, in non-blocking mode, so that
+// closing it wakes a reader and a writer.
+type ptyMaster struct {
+	file *os.File
+	raw  syscall.RawConn
+
+	mu sync.Mutex // one writer at a time, each write whole
+}
+
+// openPTY opens a PTY of the given size. creack/pty may leave its master in
+// blocking mode, and (*os.File).Fd would put it back there, so that the
+// runtime's poller would not know of it: the descriptor is taken over anew.
+func openPTY(size terminal.Size) (*ptyMaster, *os.File, error) {
+	ptmx, tty, err := pty.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer ptmx.Close()
+	fd, err := unix.FcntlInt(ptmx.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		tty.Close()
+		return nil, nil, err
+	}
+	file := os.NewFile(uintptr(fd), ptmx.Name())
+	raw, err := file.SyscallConn()
+	m := &ptyMaster{file: file, raw: raw}
+	if err == nil {
+		err = m.setSize(size)
+	}
+	if err != nil {
+		file.Close()
+		tty.Close()
+		return nil, nil, err
+	}
+	return m, tty, nil
+}
+
+// setSize is TIOCSWINSZ (tty_ioctl(4)); the kernel signals the program.
+func (m *ptyMaster) setSize(s terminal.Size) error {
+	var ioctlErr error
+	err := m.raw.Control(func(fd uintptr) {
+		ioctlErr = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{
+			Row: s.Rows, Col: s.Cols, Xpixel: s.XPixels, Ypixel: s.YPixels,
+		})
+	})
+	return errors.Join(err, ioctlErr)
+}
+
+// read blocks for output and takes as much as there is, up to len(p). The
+// kernel gives at most 4 KiB a call, so it asks until nothing is left.
+// io.EOF says that no process holds the terminal any more.
+func (m *ptyMaster) read(p []byte) (n int, err error) {
+	rawErr := m.raw.Read(func(fd uintptr) bool {
+		for n < len(p) {
+			k, readErr := unix.Read(int(fd), p[n:])
+			switch {
+			case readErr == unix.EINTR:
+			case readErr == unix.EAGAIN:
+				return n > 0
+			case readErr != nil || k == 0: // EIO on Linux, 0 on BSD
+				err = io.EOF
+				return true
+			default:
+				n += k
+			}
+		}
+		return true
+	})
+	if rawErr != nil {
+		return n, rawErr
+	}
+	return n, err
+}
+
+// write types all of p, without a break by another writer.
+func (m *ptyMaster) write(p []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, err := m.file.Write(p)
+	return err
+}
+
+// foreground is the process group that the terminal's keys signal, 0 where
+// there is none.
+func (m *ptyMaster) foreground() int {
+	var pgrp int
+	if err := m.raw.Control(func(fd uintptr) { pgrp, _ = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP) }); err != nil {
+		return 0
+	}
+	return pgrp
+}
+
+func (m *ptyMaster) close() { m.file.Close() }
+
+// startProgram opens the PTY and starts the program in a session and process
+// group of its own, with the PTY as its controlling terminal. On error it
+// returns the step that did not work.
+func (o *owner) startProgram() (step string, err error) {
+	if err := checkProgram(o.spec); err != nil {
+		return "check program", err
+	}
+	master, tty, err := openPTY(o.size)
+	if err != nil {
+		return "open PTY", err
+	}
+	defer tty.Close()
+	unix.Umask(o.umask)
+	pid, err := syscall.ForkExec(o.spec.Argv[0], o.spec.Argv, &syscall.ProcAttr{
+		Dir:   o.spec.Dir,
+		Env:   o.programEnv(),
+		Files: []uintptr{tty.Fd(), tty.Fd(), tty.Fd()},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
+	})
+	unix.Umask(stateUmask)
+	if err != nil {
+		master.close()
+		return "start program", fmt.Errorf("%s in %s: %w", o.spec.Argv[0], o.spec.Dir, err)
+	}
+	o.pty, o.pid = master, pid
+	return "", nil
+}
+
+// checkProgram tells a missing directory from a missing program, which
+// execve(2) does not.
+func checkProgram(spec terminal.Spec) error {
+	if len(spec.Argv) == 0 {
+		return errors.New("no program given")
+	}
+	if !filepath.IsAbs(spec.Argv[0]) {
+		return fmt.Errorf("program %q is not an absolute path", spec.Argv[0])
+	}
+	if info, err := os.Stat(spec.Dir); err != nil {
+		return fmt.Errorf("working directory: %w", err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("working directory %s is not a directory", spec.Dir)
+	}
+	return nil
+}
+
+// programEnv is the program's environment: what the specification says, and
+// what the terminal is.
+func (o *owner) programEnv() []string {
+	env := append([]string(nil), o.spec.Env...)
+	env = append(env, "TERM=xterm-256color", "COLORTERM=truecolor", "MIDDLEMAN_SESSION="+o.spec.ID)
+	if o.spec.Workspace != "" {
+		env = append(env, "MIDDLEMAN_WORKSPACE="+o.spec.Workspace)
+	}
+	return env
+}
+
+// catchSignals keeps the owner alive when its terminal or its starter goes,
+// and resets what was ignored: a signal that is caught goes back to its
+// default in the program, an ignored one would stay ignored.
+func catchSignals() {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught) // all there are; nobody reads them
+}
+
+// reap waits for every child until stopped, so that no zombie is left, and
+// sends the program's end to ended. With a subreaper the children are also
+// those that lost their parent.
+func (o *owner) reap(ended chan<- waitStatus) (stop func()) {
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, unix.SIGCHLD)
+	quit := make(chan struct{})
+	var loop sync.WaitGroup
+	loop.Go(func() {
+		for {
+			o.reapAll(ended)
+			select {
+			case <-children:
+			case <-quit:
+				o.reapAll(ended)
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(children)
+		close(quit)
+		loop.Wait()
+	}
+}
+
+func (o *owner) reapAll(ended chan<- waitStatus) {
+	o.mu.Lock() // the program's pid is not signalled while it is reaped
+	defer o.mu.Unlock()
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || pid <= 0 {
+			return
+		}
+		if pid == o.pid {
+			o.reaped = true
+			ended <- waitStatus{status, time.Now()}
+		}
+		o.changed.Broadcast() // something of the session has ended
+	}
+}

@@ -1,0 +1,39 @@
+package ptyowner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/windows"
+
+	"middleman/terminal"
+)
+
+// Main is the owner process. Windows has none yet.
+func Main() int {
+	fmt.Fprintln(os.Stderr, usable())
+	return 1
+}
+
+func usable() error {
+	return fmt.Errorf("host terminals by pty-owner on Windows: %w", errors.ErrUnsupported)
+}
+
+// Start starts a session; see terminal.Backend.
+func (b *Backend) Start(_ context.Context, spec terminal.Spec) (terminal.Status, error) {
+	return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "choose backend", Err: usable()}
+}
+
+func defaultExecutable() (string, error) { return os.Executable() }
+
+func checkOurs(path string) error {
+	_, err := os.Lstat(path)
+	return err
+}
+
+func isRefused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
+
+// syncDir: a rename is durable with its volume here.
+func syncDir(string) error { return nil }

@@ -1,0 +1,164 @@
+//go:build unix
+
+package ptyowner
+
+import (
+	"errors"
+	"sync"
+
+	"middleman/terminal"
+	"middleman/terminal/journal"
+	"middleman/terminal/vt"
+)
+
+// screenReadBytes is how much the screen is fed at once.
+const screenReadBytes = 32 << 10
+
+// screen is the tailer that knows what a viewer would see. Its offset and
+// done are guarded by the owner's mu, its terminal by its own.
+type screen struct {
+	owner  *owner
+	offset uint64 // everything below was fed
+	done   bool   // nothing more will be fed
+
+	mu sync.Mutex // guards vt; taken before the owner's mu
+	vt *vt.Terminal
+}
+
+func (s *screen) init(o *owner) {
+	s.owner = o
+	s.vt = vt.New(vt.Options{
+		Cols:            int(o.size.Cols),
+		Rows:            int(o.size.Rows),
+		ScrollbackBytes: o.spec.ScrollbackBytes,
+		Event:           s.event,
+		Answer:          o.answer,
+	})
+}
+
+// run feeds the screen until there is no more output and all was fed.
+func (s *screen) run() {
+	o := s.owner
+	r := journal.Open(o.dir.journal())
+	defer r.Close()
+	buf := make([]byte, screenReadBytes)
+	for {
+		size, limit, ok := s.next()
+		if !ok {
+			return
+		}
+		if size != nil {
+			s.mu.Lock()
+			s.vt.Resize(int(size.Cols), int(size.Rows))
+			s.mu.Unlock()
+			continue
+		}
+		s.feed(r, buf[:min(uint64(len(buf)), limit-s.offset)])
+	}
+}
+
+// next waits for something to do: a size that holds from here, or output up
+// to limit. ok is false when all is done.
+func (s *screen) next() (size *terminal.Size, limit uint64, ok bool) {
+	o := s.owner
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for {
+		if len(o.sizes) > 0 && o.sizes[0].offset <= s.offset {
+			size := o.sizes[0].size
+			o.sizes = o.sizes[1:]
+			return &size, 0, true
+		}
+		if s.offset < o.recent.head {
+			limit := o.recent.head
+			if len(o.sizes) > 0 {
+				limit = min(limit, o.sizes[0].offset)
+			}
+			return nil, limit, true
+		}
+		if o.drained {
+			s.done = true
+			o.changed.Broadcast()
+			return nil, 0, false
+		}
+		o.changed.Wait()
+	}
+}
+
+// feed gives the screen the next output, at most len(buf).
+func (s *screen) feed(r *journal.Reader, buf []byte) {
+	o := s.owner
+	n, err := o.readOutput(r, buf, s.offset)
+	skip := uint64(n)
+	var gap *journal.GapError
+	if errors.As(err, &gap) {
+		skip = max(gap.Next, gap.Offset+1) - gap.Offset
+	} else if err != nil {
+		skip = uint64(len(buf)) // unreadable: what follows still shows
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vt.Write(buf[:n])
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s.offset = min(s.offset+skip, o.recent.head)
+	o.changed.Broadcast()
+}
+
+// event passes on what the program did besides drawing. It is called by the
+// screen's Write.
+func (s *screen) event(e vt.Event) {
+	kind, ok := eventKinds[e.Kind]
+	if !ok {
+		return
+	}
+	s.owner.mu.Lock()
+	defer s.owner.mu.Unlock()
+	if kind == terminal.EventTitle {
+		s.owner.title = e.Text
+	}
+	s.owner.addEvent(terminal.Event{Kind: kind, Text: e.Text})
+}
+
+var eventKinds = map[vt.EventKind]terminal.EventKind{
+	vt.EventTitle:        terminal.EventTitle,
+	vt.EventBell:         terminal.EventBell,
+	vt.EventNotification: terminal.EventNotification,
+	vt.EventDirectory:    terminal.EventDirectory,
+}
+
+// view calls f with the screen as of the present head or later, and returns
+// the offset that it is as of. f must not call back into the owner.
+func (s *screen) view(f func(*vt.Terminal)) uint64 {
+	o := s.owner
+	o.mu.Lock()
+	for head := o.recent.head; s.offset < head && !s.done; {
+		o.changed.Wait()
+	}
+	o.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(s.vt)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return s.offset
+}
+
+// snapshot returns bytes that draw the screen on a reset terminal.
+func (s *screen) snapshot(scrollback int) (data []byte, offset uint64) {
+	offset = s.view(func(t *vt.Terminal) {
+		data = t.AppendSnapshot(nil, vt.SnapshotOptions{Scrollback: scrollback})
+	})
+	return data, offset
+}
+
+// capture renders the screen as text, ansi or json.
+func (s *screen) capture(format terminal.CaptureFormat, scrollback bool) (data []byte, c terminal.Capture, err error) {
+	c.Offset = s.view(func(t *vt.Terminal) {
+		cols, rows := t.Size()
+		c.Size = terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}
+		c.Title = t.Title()
+		data, err = render(t, format, scrollback)
+	})
+	return data, c, err
+}

@@ -1,0 +1,293 @@
+package ptyowner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"middleman/ptyowner/wire"
+	"middleman/terminal"
+	"middleman/terminal/journal"
+)
+
+// session implements terminal.Session: through the owner while there is one,
+// from the state directory after.
+type session struct {
+	b   *Backend
+	dir stateDir
+}
+
+// look is what is known without asking the owner.
+type look struct {
+	life   life
+	record record
+	hasRec bool
+	exit   *terminal.Exit
+}
+
+// look reads the state directory. What is there but cannot be trusted or read
+// is terminal.ErrUnreachable while an owner may live, so that nobody cleans.
+func (s *session) look() (l look, err error) {
+	if err := terminal.CheckID(s.dir.id); err != nil {
+		return l, fmt.Errorf("session %w: %w", terminal.ErrNotFound, err)
+	}
+	if _, err := os.Lstat(s.dir.path); errors.Is(err, fs.ErrNotExist) {
+		return l, fmt.Errorf("session %s: %w", s.dir.id, terminal.ErrNotFound)
+	}
+	if err := s.dir.check(s.b.o.Data); err != nil {
+		return l, unreachable(s.dir.id, "check state directory", err)
+	}
+	// The exit is looked for last: where the lock is free, the owner that
+	// would have written it is gone.
+	if l.life, err = s.dir.probe(); err != nil {
+		return l, unreachable(s.dir.id, "try lock", err)
+	}
+	l.record, err = s.dir.readRecord()
+	l.hasRec = err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && l.life == alive {
+		return l, unreachable(s.dir.id, "find owner", err)
+	}
+	exit, ok, err := s.dir.readExit()
+	if err != nil {
+		return l, unreachable(s.dir.id, "read exit", err)
+	}
+	if ok {
+		l.exit = &exit
+	}
+	return l, nil
+}
+
+// findTime is how long a session that is starting or ending is asked again.
+const findTime = 2 * time.Second
+
+// connect reaches the owner. It returns a nil client and no error where the
+// session has ended: l says how. Between a look and a connect the owner may
+// come or go, so one that is alive and does not listen is looked at again.
+func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look, error) {
+	for deadline := time.Now().Add(findTime); ; {
+		l, err := s.look()
+		if err != nil || l.life == dead {
+			return nil, l, err
+		}
+		err = unreachable(s.dir.id, "find owner", fs.ErrNotExist)
+		if l.hasRec {
+			var c *client
+			if c, err = dial(ctx, s.dir.id, l.record, hello); err == nil {
+				return c, l, nil
+			}
+		}
+		if !errors.Is(err, terminal.ErrUnreachable) || ctx.Err() != nil || time.Now().After(deadline) {
+			return nil, l, err
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !isRefused(err) && !errors.Is(err, io.EOF) {
+			return nil, l, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// Status asks the owner, or reads what it left.
+func (s *session) Status(ctx context.Context) (terminal.Status, error) {
+	c, l, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: "status"})
+	if err != nil {
+		return terminal.Status{}, err
+	}
+	if c == nil {
+		return s.statusFromDisk(l)
+	}
+	defer c.close()
+	var w wire.Status
+	if _, err := c.request(ctx, wire.VerbStatus, struct{}{}, &w); err != nil {
+		return terminal.Status{}, err
+	}
+	status := s.baseStatus(l)
+	status.State = terminal.State(w.State)
+	status.PID, status.StartedAt = w.PID, w.StartedAt
+	status.Size, status.Title = terminalSize(w.Size), w.Title
+	status.Oldest, status.Head = w.Oldest, w.Head
+	status.Writer, status.Watchers = terminalWriter(w.Writer), w.Watchers
+	status.Source = "owner"
+	if w.Exit != nil {
+		e := terminalExit(*w.Exit)
+		status.Exit = &e
+	}
+	return status, nil
+}
+
+// baseStatus is what the record alone tells.
+func (s *session) baseStatus(l look) terminal.Status {
+	return terminal.Status{
+		ID: s.dir.id, Backend: Name, AsOf: time.Now(),
+		Workspace: l.record.Workspace, Argv: l.record.Argv, Dir: l.record.Dir,
+		StartedAt: l.record.Created, Size: l.record.Size,
+	}
+}
+
+func (s *session) statusFromDisk(l look) (terminal.Status, error) {
+	status := s.baseStatus(l)
+	status.Source, status.State = "disk", terminal.StateLost
+	r := journal.Open(s.dir.journal())
+	defer r.Close()
+	var err error
+	if status.Oldest, status.Head, err = r.Bounds(); err != nil {
+		return status, unreachable(s.dir.id, "read journal", err)
+	}
+	if l.exit != nil {
+		status.State, status.Exit = terminal.StateExited, l.exit
+		status.Head = max(status.Head, l.exit.Offset)
+		status.Size, status.Title = l.exit.Size, l.exit.Title
+	}
+	return status, nil
+}
+
+// Attach connects to the owner, or replays what it left.
+func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (terminal.Attachment, error) {
+	hello := wire.Hello{
+		Mode: wire.Mode(o.Mode), Client: o.Client, From: o.From, MaxLag: o.MaxLag,
+		Scrollback: o.Scrollback, Takeover: o.Takeover,
+	}
+	if o.Size.Cols > 0 && o.Size.Rows > 0 {
+		size := wireSize(o.Size)
+		hello.Size = &size
+	}
+	c, l, err := s.connect(ctx, hello)
+	switch {
+	case err != nil:
+		return nil, err
+	case c != nil:
+		return &attachment{c: c, mode: o.Mode}, nil
+	case l.exit == nil:
+		return nil, fmt.Errorf("session %s: %w: its owner ended without an exit record", s.dir.id, terminal.ErrGone)
+	}
+	return s.replayEnded(l, o)
+}
+
+// Input types p through a control connection, part after part.
+func (s *session) Input(ctx context.Context, p []byte) error {
+	c, _, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: "input"})
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return fmt.Errorf("session %s: %w", s.dir.id, terminal.ErrEnded)
+	}
+	defer c.close()
+	for len(p) > 0 {
+		part := p[:min(len(p), wire.MaxInput)]
+		p = p[len(part):]
+		if _, err := c.request(ctx, wire.VerbInput, wire.InputArgs{Data: part}, &struct{}{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Capture asks the owner, or renders the last screen.
+func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (terminal.Capture, error) {
+	c, l, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: "capture"})
+	if err != nil {
+		return terminal.Capture{}, err
+	}
+	if c == nil {
+		return s.captureFromDisk(l, o)
+	}
+	defer c.close()
+	var w wire.Capture
+	data, err := c.request(ctx, wire.VerbCapture, wire.CaptureArgs{Format: string(o.Format), Scrollback: o.Scrollback}, &w)
+	if err != nil {
+		return terminal.Capture{}, err
+	}
+	return terminal.Capture{Offset: w.Offset, Size: terminalSize(w.Size), Title: w.Title, Data: data}, nil
+}
+
+func (s *session) captureFromDisk(l look, o terminal.CaptureOptions) (c terminal.Capture, err error) {
+	if l.exit == nil {
+		return c, fmt.Errorf("session %s: %w: it has left no last screen", s.dir.id, terminal.ErrGone)
+	}
+	snapshot, err := os.ReadFile(s.dir.file(screenFile))
+	if err != nil {
+		return c, fmt.Errorf("read last screen of session %s: %w", s.dir.id, err)
+	}
+	data, err := render(lastScreen(snapshot, l.exit.Size), o.Format, o.Scrollback)
+	return terminal.Capture{Offset: l.exit.Offset, Size: l.exit.Size, Title: l.exit.Title, Data: data}, err
+}
+
+// Output reads the journal; the owner is not asked, since its viewers read the
+// same files.
+func (s *session) Output(_ context.Context, from uint64) (io.ReadCloser, error) {
+	if _, err := s.look(); err != nil {
+		return nil, err
+	}
+	r := journal.Open(s.dir.journal())
+	oldest, head, err := r.Bounds()
+	switch {
+	case err != nil:
+		return nil, err
+	case from > head:
+		return nil, fmt.Errorf("session %s has %d bytes of output, asked for those from %d: %w", s.dir.id, head, from, terminal.ErrRange)
+	case from < oldest:
+		return nil, fmt.Errorf("session %s: %w", s.dir.id, &terminal.TrimmedError{Offset: from, Oldest: oldest})
+	}
+	return journal.NewStream(r, from, head), nil
+}
+
+// Stop asks the owner to end everything that it started.
+func (s *session) Stop(ctx context.Context, grace time.Duration) error {
+	c, _, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: "stop"})
+	if err != nil || c == nil {
+		return err
+	}
+	defer c.close()
+	var args wire.StopArgs
+	if grace != 0 {
+		ms := max(0, grace.Milliseconds())
+		args.GraceMillis = &ms
+	}
+	var result wire.StopResult
+	if _, err := c.request(ctx, wire.VerbStop, args, &result); err != nil {
+		return err
+	}
+	if len(result.Left) > 0 {
+		return &terminal.LeftoverError{Session: s.dir.id, PIDs: result.Left}
+	}
+	return nil
+}
+
+// Remove deletes the state directory once the lock is proved free. An owner
+// that lingers after the exit is told that it is known.
+func (s *session) Remove(ctx context.Context) error {
+	for deadline := time.Now().Add(findTime); ; {
+		l, err := s.look()
+		if err != nil {
+			return err
+		}
+		if l.life == dead {
+			break
+		}
+		if l.exit == nil || time.Now().After(deadline) {
+			return fmt.Errorf("remove session %s: %w", s.dir.id, terminal.ErrRunning)
+		}
+		if err := s.Stop(ctx, -1); err != nil && !errors.Is(err, terminal.ErrUnreachable) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if l, err := s.dir.readRecord(); err == nil && l.Socket != s.dir.file(socketFile) {
+		os.Remove(l.Socket) // usually gone with its owner
+	}
+	if err := os.RemoveAll(s.dir.path); err != nil {
+		return fmt.Errorf("remove session %s: %w", s.dir.id, err)
+	}
+	return nil
+}

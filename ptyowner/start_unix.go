@@ -1,0 +1,173 @@
+//go:build unix
+
+package ptyowner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"middleman/terminal"
+)
+
+func usable() error { return nil }
+
+// What happens at a start, in detail:
+//
+//  1. The state directory is made, and checked from the data directory down.
+//  2. start.lock is taken, so that of concurrent starters one goes on at a time.
+//  3. owner.lock is tried: held means running, and the status is returned.
+//  4. This very executable is run as `middleman pty-owner` in a session of its
+//     own, with a minimal environment; the specification goes in over stdin.
+//  5. The owner reports ready, or the step that did not work, over a pipe.
+//  6. start.lock is released. A goroutine waits for the helper, so that no
+//     zombie is left while this process lives.
+
+// Start starts a session; see terminal.Backend.
+func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Status, error) {
+	if err := terminal.CheckID(spec.ID); err != nil {
+		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "check id", Err: err}
+	}
+	d := b.stateDir(spec.ID)
+	made, err := b.makeStateDir(d)
+	if err != nil {
+		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "make state directory", Err: err}
+	}
+	started, err := b.startLocked(ctx, d, spec)
+	if err != nil {
+		if made && !started {
+			os.RemoveAll(d.path)
+		}
+		return terminal.Status{}, err
+	}
+	return b.Session(spec.ID).Status(ctx)
+}
+
+// makeStateDir makes the state directory and says whether it was not there.
+func (b *Backend) makeStateDir(d stateDir) (made bool, err error) {
+	if err := os.MkdirAll(b.o.Sessions, 0o700); err != nil {
+		return false, err
+	}
+	err = os.Mkdir(d.path, 0o700)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return false, err
+	}
+	made = err == nil
+	if err := d.check(b.o.Data); err != nil {
+		if made {
+			os.Remove(d.path)
+		}
+		return false, err
+	}
+	return made, nil
+}
+
+// startLocked does steps 2 to 6. started says that somebody's owner runs or
+// has run here, so the state directory is not ours to remove.
+func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spec) (started bool, err error) {
+	fail := func(step string, err error) (bool, error) {
+		return started, &terminal.StartError{Session: spec.ID, Step: step, Err: err}
+	}
+	lock := flock.New(d.file(startLockFile), flock.SetPermissions(0o600))
+	defer lock.Close()
+	if ok, err := lock.TryLockContext(ctx, 2*time.Millisecond); !ok {
+		started = true // whoever holds it
+		return fail("take "+startLockFile, err)
+	}
+	switch life, err := d.probe(); {
+	case err != nil:
+		started = true
+		return fail("try "+ownerLockFile, err)
+	case life == alive:
+		return true, nil
+	}
+	if _, ended, err := d.readExit(); err != nil || ended {
+		started = true
+		return fail("read "+exitFile, errors.Join(err, terminal.ErrEnded))
+	}
+	socket, err := b.socketPath(d)
+	if err != nil {
+		return fail("choose socket", err)
+	}
+	executable, err := b.o.Executable()
+	if err != nil {
+		return fail("find own executable", err)
+	}
+	report, err := b.runOwner(ctx, executable, d, startRequest{Spec: spec, Dir: d.path, Socket: socket, Build: b.o.Build})
+	if err != nil {
+		return fail("run owner", err)
+	}
+	if report.Error != "" {
+		return fail(report.Step, errors.New(report.Error))
+	}
+	return true, nil
+}
+
+// runOwner runs the helper and waits for its report. If ctx ends first the
+// helper is ended, and with it whatever it has started.
+func (b *Backend) runOwner(ctx context.Context, executable string, d stateDir, req startRequest) (report startReport, err error) {
+	spec, err := json.Marshal(req)
+	if err != nil {
+		return report, err
+	}
+	ready, theirs, err := os.Pipe()
+	if err != nil {
+		return report, err
+	}
+	defer ready.Close()
+	log, err := os.OpenFile(d.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		theirs.Close()
+		return report, err
+	}
+	defer log.Close()
+	// Never exec.CommandContext: an owner outlives every context.
+	cmd := exec.Command(executable, "pty-owner", d.path) // the path is for who reads ps(1)
+	cmd.Args[0] = "middleman"
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"}
+	cmd.Stdin = bytes.NewReader(spec)
+	cmd.Stderr = log
+	cmd.ExtraFiles = []*os.File{theirs} // descriptor 3
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	theirs.Close()
+	if err != nil {
+		return report, err
+	}
+	waited := make(chan error, 1)
+	b.owners.Go(func() { waited <- cmd.Wait() }) // so that no zombie is left
+	stop := context.AfterFunc(ctx, func() { ready.SetReadDeadline(time.Now()) })
+	defer stop()
+	err = json.NewDecoder(io.LimitReader(ready, 64<<10)).Decode(&report)
+	if err != nil && ctx.Err() != nil {
+		cmd.Process.Kill()
+		<-waited
+		return report, fmt.Errorf("wait for the owner: %w", ctx.Err())
+	}
+	if err != nil {
+		return report, fmt.Errorf("owner ended before it was ready (%v): %s", <-waited, lastLine(d.file(logFile)))
+	}
+	return report, nil
+}
+
+// lastLine is the last line of a log, for an error message.
+func lastLine(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	text := strings.TrimSpace(string(data))
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

@@ -1,0 +1,136 @@
+package ptyowner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"middleman/terminal"
+)
+
+// Files of a session's state directory.
+const (
+	ownerLockFile = "owner.lock" // flock held by the owner for its whole life
+	startLockFile = "start.lock" // flock around starting
+	recordFile    = "owner.json" // record
+	exitFile      = "exit.json"  // terminal.Exit
+	screenFile    = "screen.ans" // the last screen
+	journalDir    = "journal"    // output, by offset
+	logFile       = "owner.log"  // what the owner said before it died
+	socketFile    = "owner.sock" // where the path is short enough
+)
+
+// recordFormat is the version of owner.json that this build writes. It reads
+// that one and all before.
+const recordFormat = 1
+
+// record is owner.json: how to reach the owner, and what it runs.
+type record struct {
+	Format      int           `json:"format"`
+	MinProtocol int           `json:"min_protocol"`
+	MaxProtocol int           `json:"max_protocol"`
+	Features    []string      `json:"features"`
+	Build       string        `json:"build"`
+	OwnerPID    int           `json:"owner_pid"`
+	OwnerStart  string        `json:"owner_start"` // process start time, where the system tells
+	Socket      string        `json:"socket"`
+	Token       string        `json:"token"`
+	Created     time.Time     `json:"created"`
+	Workspace   string        `json:"workspace,omitempty"`
+	Argv        []string      `json:"argv"`
+	Dir         string        `json:"dir"`
+	Size        terminal.Size `json:"size"`
+}
+
+// stateDir is a session's state directory.
+type stateDir struct {
+	id   string
+	path string
+}
+
+func (d stateDir) file(name string) string { return filepath.Join(d.path, name) }
+
+func (d stateDir) journal() string { return d.file(journalDir) }
+
+// readRecord reads owner.json. A missing file is fs.ErrNotExist.
+func (d stateDir) readRecord() (record, error) {
+	var r record
+	if err := d.readJSON(recordFile, &r); err != nil {
+		return record{}, err
+	}
+	if r.Format < 1 || r.Format > recordFormat {
+		return record{}, fmt.Errorf("read owner state %s: format %d, this build reads up to %d",
+			d.file(recordFile), r.Format, recordFormat)
+	}
+	return r, nil
+}
+
+// readExit reads exit.json; ok is false where there is none.
+func (d stateDir) readExit() (exit terminal.Exit, ok bool, err error) {
+	err = d.readJSON(exitFile, &exit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return terminal.Exit{}, false, nil
+	}
+	return exit, err == nil, err
+}
+
+func (d stateDir) readJSON(name string, v any) error {
+	path := d.file(name)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read owner state: %w", err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("read owner state %s: %w", path, err)
+	}
+	return nil
+}
+
+// writeFile puts a 0600 file in place whole: temp file, fsync, rename, fsync
+// of the directory.
+func (d stateDir) writeFile(name string, data []byte) error {
+	path, temp := d.file(name), d.file("."+name+".new")
+	if err := writeSynced(temp, data); err != nil {
+		return fmt.Errorf("write owner state %s: %w", path, err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return fmt.Errorf("write owner state: %w", err)
+	}
+	if err := syncDir(d.path); err != nil {
+		return fmt.Errorf("write owner state %s: %w", path, err)
+	}
+	return nil
+}
+
+func (d stateDir) writeJSON(name string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write owner state %s: %w", d.file(name), err)
+	}
+	return d.writeFile(name, append(data, '\n'))
+}
+
+func writeSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// check returns an error unless the state directory is ours and closed to
+// others. Each component from root down is checked; one that is a symbolic
+// link, somebody else's, or writable by others is an error that names it.
+func (d stateDir) check(root string) error {
+	for _, dir := range []string{root, filepath.Dir(d.path), d.path} {
+		if err := checkOurs(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package wire
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Type is a frame's type. Numbers are permanent.
+type Type byte
+
+// The frame types.
+const (
+	TypeHello    Type = 1  // in, first: Hello
+	TypeWelcome  Type = 2  // out: Welcome
+	TypeInput    Type = 3  // in: bytes
+	TypeOutput   Type = 4  // out: uint64 offset, bytes
+	TypeSnapshot Type = 5  // out: uint64 offset, bytes that draw the screen on a reset terminal; a full frame (MaxData) is continued by the next
+	TypeResize   Type = 6  // in: Size
+	TypeEvent    Type = 7  // out: Event
+	TypeAck      Type = 8  // in: uint64 offset
+	TypeRequest  Type = 9  // in: Request
+	TypeReply    Type = 10 // out: Reply
+	TypeExit     Type = 11 // out, last: Exit
+	TypeDetached Type = 12 // out, last: Detached
+	TypeError    Type = 13 // out, last: Error
+)
+
+// Limits of the protocol.
+const (
+	// HeaderSize is a frame's length and type.
+	HeaderSize = 5
+	// MaxFrame bounds the payload of every frame but Hello.
+	MaxFrame = 64 << 10
+	// MaxHello bounds the payload of Hello.
+	MaxHello = 4 << 10
+	// OffsetSize is the offset that begins an Output, Snapshot or Ack.
+	OffsetSize = 8
+	// MaxData is how many bytes fit an Output or Snapshot frame.
+	MaxData = MaxFrame - OffsetSize
+)
+
+// ErrTooLarge is returned for a frame over the limit, before anything is
+// allocated for it.
+var ErrTooLarge = errors.New("frame is too large")
+
+// Reader reads frames. It is not safe for concurrent use.
+type Reader struct {
+	r      io.Reader
+	header [HeaderSize]byte
+	buf    []byte
+}
+
+// NewReader returns a Reader of r.
+func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
+
+// Read returns the next frame. The payload is valid until the next call. A
+// payload over limit is ErrTooLarge; the end of the stream between frames is
+// io.EOF, within one io.ErrUnexpectedEOF.
+func (r *Reader) Read(limit int) (Type, []byte, error) {
+	if _, err := io.ReadFull(r.r, r.header[:]); err != nil {
+		return 0, nil, err
+	}
+	size := binary.BigEndian.Uint32(r.header[:4])
+	if uint64(size) > uint64(limit) {
+		return 0, nil, fmt.Errorf("%w: type %d, %d bytes, at most %d", ErrTooLarge, r.header[4], size, limit)
+	}
+	if int(size) > cap(r.buf) {
+		r.buf = make([]byte, size)
+	}
+	payload := r.buf[:size]
+	if _, err := io.ReadFull(r.r, payload); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, nil, err
+	}
+	return Type(r.header[4]), payload, nil
+}
+
+// AppendHeader appends the header of a frame with size bytes of payload.
+func AppendHeader(dst []byte, t Type, size int) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, uint32(size))
+	return append(dst, byte(t))
+}
+
+// AppendFrame appends a whole frame.
+func AppendFrame(dst []byte, t Type, payload []byte) []byte {
+	return append(AppendHeader(dst, t, len(payload)), payload...)
+}
+
+// AppendData appends an Output or Snapshot frame.
+func AppendData(dst []byte, t Type, offset uint64, data []byte) []byte {
+	dst = AppendHeader(dst, t, OffsetSize+len(data))
+	dst = binary.BigEndian.AppendUint64(dst, offset)
+	return append(dst, data...)
+}
+
+// AppendControl appends a frame with a JSON payload. v is one of this
+// package's payload types, which always marshal.
+func AppendControl(dst []byte, t Type, v any) []byte {
+	payload, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("wire: payload %T does not marshal: %v", v, err))
+	}
+	return AppendFrame(dst, t, payload)
+}
+
+// ParseData splits the payload of an Output or Snapshot frame. data aliases
+// payload.
+func ParseData(payload []byte) (offset uint64, data []byte, err error) {
+	if len(payload) < OffsetSize {
+		return 0, nil, fmt.Errorf("data frame of %d bytes has no offset", len(payload))
+	}
+	return binary.BigEndian.Uint64(payload), payload[OffsetSize:], nil
+}
+
+// AppendAck appends an Ack frame.
+func AppendAck(dst []byte, offset uint64) []byte {
+	return binary.BigEndian.AppendUint64(AppendHeader(dst, TypeAck, OffsetSize), offset)
+}
+
+// ParseAck returns the offset of an Ack frame.
+func ParseAck(payload []byte) (uint64, error) {
+	if len(payload) != OffsetSize {
+		return 0, fmt.Errorf("ack frame of %d bytes, want %d", len(payload), OffsetSize)
+	}
+	return binary.BigEndian.Uint64(payload), nil
+}
+
+// ParseControl decodes a JSON payload into v.
+func ParseControl(t Type, payload []byte, v any) error {
+	if err := json.Unmarshal(payload, v); err != nil {
+		return fmt.Errorf("frame type %d: %w", t, err)
+	}
+	return nil
+}
