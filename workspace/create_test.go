@@ -15,6 +15,7 @@ import (
 )
 
 func TestCreateWorktree(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	m, base := newManager(t)
 	var stages []string
@@ -44,6 +45,7 @@ func TestCreateWorktree(t *testing.T) {
 }
 
 func TestCreateBase(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	first := git(t, repo, "rev-parse", "HEAD~1")
 	git(t, repo, "branch", "old", first)
@@ -72,6 +74,7 @@ func TestCreateBase(t *testing.T) {
 }
 
 func TestCreateFromDetachedHead(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	git(t, repo, "checkout", "-q", "--detach", "HEAD~1")
 	m, _ := newManager(t)
@@ -82,6 +85,7 @@ func TestCreateFromDetachedHead(t *testing.T) {
 }
 
 func TestCreateInSubdirectory(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	write(t, filepath.Join(repo, "sub/only-here/x"), "x")
 	m, _ := newManager(t)
@@ -100,6 +104,7 @@ func TestCreateInSubdirectory(t *testing.T) {
 }
 
 func TestCreateFromWorktree(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	m, _ := newManager(t)
 	first := create(t, m, request(repo, "w1"))
@@ -112,6 +117,7 @@ func TestCreateFromWorktree(t *testing.T) {
 }
 
 func TestCreateOddPaths(t *testing.T) {
+	t.Parallel()
 	plain := newRepo(t)
 	for _, name := range []string{"with space", "ünï 日本", "-dash", "quo\"te"} {
 		t.Run(name, func(t *testing.T) {
@@ -127,6 +133,7 @@ func TestCreateOddPaths(t *testing.T) {
 }
 
 func TestCreateRefuses(t *testing.T) {
+	t.Parallel()
 	repo, plain, unborn := newRepo(t), t.TempDir(), t.TempDir()
 	git(t, unborn, "init", "-q")
 	bare := filepath.Join(t.TempDir(), "bare.git")
@@ -185,6 +192,7 @@ func TestCreateRefuses(t *testing.T) {
 }
 
 func TestCreateRefusesUnsafeBase(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	for _, tc := range []struct {
 		name string
@@ -249,6 +257,7 @@ func TestCreateRefusesUnsafeBase(t *testing.T) {
 // Sixteen creations of one name at once: sixteen branches, each worktree on
 // its own.
 func TestCreateRace(t *testing.T) {
+	t.Parallel()
 	const racers = 16
 	repo := newRepo(t)
 	m, _ := newManager(t)
@@ -280,6 +289,7 @@ func TestCreateRace(t *testing.T) {
 // Of the racers for a branch that was asked for by name, one wins and the
 // others leave nothing.
 func TestCreateRaceForOneBranch(t *testing.T) {
+	t.Parallel()
 	const racers = 8
 	repo := newRepo(t)
 	m, base := newManager(t)
@@ -314,6 +324,7 @@ func TestCreateRaceForOneBranch(t *testing.T) {
 // A creation that is cancelled while git checks out leaves nothing. The
 // checkout is held by a filter of the user's that waits on a pipe.
 func TestCreateCancelled(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	commit(t, repo, ".gitattributes", "*.held filter=held\n")
 	commit(t, repo, "x.held", "x\n")
@@ -344,6 +355,7 @@ func TestCreateCancelled(t *testing.T) {
 
 // A checkout that fails half-way leaves nothing either.
 func TestCreateFails(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	commit(t, repo, ".gitattributes", "*.bad filter=bad\n")
 	commit(t, repo, "x.bad", "x\n")
@@ -361,6 +373,7 @@ func TestCreateFails(t *testing.T) {
 }
 
 func TestCreateDirectory(t *testing.T) {
+	t.Parallel()
 	m, base := newManager(t)
 	ctx := context.Background()
 	r := workspace.CreateRequest{ID: "w1", Name: "notes", Mode: workspace.ModeDirectory}
@@ -386,6 +399,7 @@ func TestCreateDirectory(t *testing.T) {
 }
 
 func TestCreateInPlace(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "mine"), "x")
 	m, base := newManager(t)

@@ -68,7 +68,7 @@ func (d *deletion) run(ctx context.Context) error {
 		}
 	}
 	if d.w.Mode == ModeWorktree {
-		if err := d.report.stage("forget", func() error { return d.forget(ctx) }); err != nil {
+		if err := d.report.stage("forget", d.forget); err != nil {
 			return err
 		}
 	}
@@ -120,10 +120,10 @@ func (d *deletion) move(ctx context.Context, dir string) error {
 	return d.base.Rename(moved, trashName(d.w.ID))
 }
 
-// forget removes git's entry. A repository that is gone has none, but that it
-// is gone is known only where its place is there to look at.
-func (d *deletion) forget(ctx context.Context) error {
-	err := removeEntry(ctx, d.w.GitDir, d.w.Root)
+// forget removes git's entry. A repository that is gone has none; only with
+// consent does a delete come here then.
+func (d *deletion) forget() error {
+	err := removeEntry(d.w.GitDir, d.w.Root)
 	if d.discard && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

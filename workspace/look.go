@@ -336,13 +336,14 @@ func (l *looker) stashes(ctx context.Context, p place, branch string) error {
 	if err != nil || top == "" {
 		return err
 	}
-	c := whole(p.commonDir).look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%gd: %gs", "refs/stash")
+	c := whole(p.commonDir).look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%s", "refs/stash")
 	c.lines = true
-	c.each = func(record string) {
-		_, message, _ := strings.Cut(record, ": ")
+	n := 0
+	c.each = func(message string) {
 		if strings.HasPrefix(message, "WIP on "+branch+": ") || strings.HasPrefix(message, "On "+branch+": ") {
-			l.add(&l.loss.Stashed, record)
+			l.add(&l.loss.Stashed, fmt.Sprintf("stash@{%d}: %s", n, message))
 		}
+		n++
 	}
 	_, err = c.run(ctx)
 	return err

@@ -16,6 +16,7 @@ import (
 // What a user does in a worktree, and what Inspect, and a refused Delete, must
 // say would be lost. Where nothing is, Delete must go through.
 func TestInspect(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		do   func(t *testing.T, w workspace.Workspace)
@@ -125,7 +126,7 @@ func TestInspect(t *testing.T) {
 		{"stash", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.Root+"/a.txt", "1\n")
 			git(t, w.Root, "stash", "push", "-q", "-m", "half\tdone")
-		}, workspace.Loss{Stashed: []string{"stash@{0}: On middleman/fix: half done"}}},
+		}, workspace.Loss{Stashed: []string{"\"stash@{0}: On middleman/fix: half\\tdone\""}}},
 		{"stash of another branch", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.Repository+"/a.txt", "1\n")
 			git(t, w.Repository, "stash", "push", "-q", "-m", "On middleman/fix: no")
@@ -206,6 +207,7 @@ func conflicting(t *testing.T, w workspace.Workspace) string {
 }
 
 func TestInspectTruncates(t *testing.T) {
+	t.Parallel()
 	m, _ := newManager(t)
 	w := create(t, m, request(newRepo(t), "w1"))
 	for i := range 150 {
@@ -223,6 +225,7 @@ func TestInspectTruncates(t *testing.T) {
 // Where it cannot be found out what would be lost, that is an error and never
 // an empty loss; and Delete refuses.
 func TestInspectUnknown(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		do   func(t *testing.T, w workspace.Workspace)
@@ -285,6 +288,7 @@ func TestInspectUnknown(t *testing.T) {
 
 // A worktree in another place than the base is none of ours.
 func TestInspectRefusesForeignRoot(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	m, base := newManager(t)
 	w := create(t, m, request(repo, "w1"))

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -82,10 +83,29 @@ func newRepo(t testing.TB) string {
 		t.Fatal(err)
 	}
 	dir = filepath.Join(dir, "repo")
-	git(t, "/", "init", "-q", dir)
-	commit(t, dir, "a.txt", "one\n")
-	commit(t, dir, "sub/deep/b.txt", "two\n")
+	if err := os.CopyFS(dir, os.DirFS(template(t))); err != nil {
+		t.Fatal(err)
+	}
 	return dir
+}
+
+var (
+	templateOnce sync.Once
+	templateDir  string
+)
+
+// template is a repository to copy, which takes less than to make one.
+func template(t testing.TB) string {
+	t.Helper()
+	templateOnce.Do(func() {
+		dir := filepath.Join(os.Getenv("HOME"), "template")
+		git(t, "/", "init", "-q", "--template=", dir)
+		commit(t, dir, "a.txt", "one\n")
+		commit(t, dir, "sub/deep/b.txt", "two\n")
+		write(t, filepath.Join(dir, ".git/info/exclude"), "")
+		templateDir = dir
+	})
+	return templateDir
 }
 
 func newManager(t testing.TB) (*workspace.Manager, string) {

@@ -156,23 +156,25 @@ func findEntry(commonDir, root string) (string, error) {
 }
 
 // removeEntry makes the repository forget the worktree at root, and only that
-// one. The directory must be gone or moved away already, so that submodules
-// do not matter and git deletes no file. No entry is no error.
-func removeEntry(ctx context.Context, commonDir, root string) error {
+// one. It does what "git worktree remove" does to the repository, and touches
+// nothing at root, whatever is there by now. No entry is no error.
+func removeEntry(commonDir, root string) error {
 	entry, err := findEntry(commonDir, root)
 	if err != nil {
 		return err
 	}
-	if entry != "" {
-		// Twice --force: the entry is locked, by us.
-		_, err := whole(commonDir).alter("worktree", "remove", "--force", "--force", "--", root).run(ctx)
-		return err
+	if entry == "" {
+		// A git, or a removal, that was killed may have left one that does not
+		// say any more, or not yet, what it is for. The id is in no other's name.
+		entry = filepath.Join(commonDir, "worktrees", filepath.Base(root))
+		if _, err := os.Lstat(filepath.Join(entry, "gitdir")); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
-	// A git that was killed early has made the entry but not said what for.
-	half := filepath.Join(commonDir, "worktrees", filepath.Base(root))
-	if _, err := os.Lstat(filepath.Join(half, "gitdir")); errors.Is(err, fs.ErrNotExist) {
-		return os.RemoveAll(half)
+	if err := os.RemoveAll(entry); err != nil {
+		return fmt.Errorf("remove worktree entry: %w", err)
 	}
+	_ = os.Remove(filepath.Dir(entry)) // as git does, where it was the last
 	return nil
 }
 

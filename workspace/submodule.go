@@ -156,5 +156,5 @@ func (l *looker) submoduleHistory(ctx context.Context, p place) error {
 	if err != nil || stash == "" {
 		return err
 	}
-	return l.history(ctx, p, &l.loss.Stashed, []string{"--walk-reflogs", "refs/stash"}, name+": %gd: %gs")
+	return l.history(ctx, p, &l.loss.Stashed, []string{"--walk-reflogs", "refs/stash"}, name+": stash: %s")
 }

@@ -63,8 +63,8 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 		return fmt.Errorf("make directory: %w", err)
 	}
 	undo = append(undo,
-		func(ctx context.Context) error { return removeEntry(ctx, w.GitDir, w.Root) },
-		func(context.Context) error { return removeAll(base, r.ID) }, // before the entry
+		func(context.Context) error { return removeEntry(w.GitDir, w.Root) },
+		func(context.Context) error { return removeAll(base, r.ID) },
 	)
 	made, err := base.Lstat(r.ID)
 	if err != nil {
@@ -78,13 +78,13 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 	return checkPlace(w.Root, made)
 }
 
-// unwind undoes, last first, also where ctx has ended.
+// unwind undoes all that can be undone, last first, also where ctx has ended.
 func unwind(ctx context.Context, undo []func(context.Context) error, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
 	for i := len(undo) - 1; i >= 0; i-- {
 		if err := undo[i](ctx); err != nil {
-			return fmt.Errorf("%w (and not all could be undone: %w)", cause, err)
+			cause = fmt.Errorf("%w (and to undo it: %w)", cause, err)
 		}
 	}
 	return cause

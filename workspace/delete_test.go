@@ -1,0 +1,356 @@
+package workspace_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"middleman/workspace"
+)
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	repo := newRepo(t)
+	m, base := newManager(t)
+	write(t, filepath.Join(repo, ".git/info/keep"), "x")
+	other := create(t, m, request(repo, "w0"))
+	before := state(t, repo, base)
+	w := create(t, m, request(repo, "w1"))
+	git(t, repo, "config", "branch."+w.Branch+".remote", "origin")
+	var stages []string
+	loss, err := m.Delete(context.Background(), w, false, func(s workspace.Stage) {
+		stages = append(stages, s.Name+" "+s.State)
+	})
+	if err != nil || !loss.Empty() {
+		t.Fatalf("%+v, %v", loss, err)
+	}
+	want := []string{"look running", "look done", "move running", "move done", "forget running", "forget done",
+		"remove running", "remove done", "branch running", "branch done"}
+	if !slices.Equal(stages, want) {
+		t.Errorf("stages %q, want %q", stages, want)
+	}
+	if after := state(t, repo, base); after != before {
+		t.Errorf("left behind:\n%s\nbefore:\n%s", after, before)
+	}
+	if got := git(t, other.Root, "status", "--porcelain"); got != "" {
+		t.Errorf("the other worktree: %s", got)
+	}
+	if _, err := m.Delete(context.Background(), w, false, nil); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+}
+
+func TestDeleteKeepsBranch(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		do   func(t *testing.T, w workspace.Workspace)
+	}{
+		{"that the user named", func(t *testing.T, w workspace.Workspace) { commit(t, w.Root, "c.txt", "3\n") }},
+		{"that is checked out elsewhere", func(t *testing.T, w workspace.Workspace) {
+			git(t, w.Root, "checkout", "-q", "--detach")
+			git(t, w.Repository, "checkout", "-q", w.Branch)
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m, _ := newManager(t)
+			r := request(newRepo(t), "w1")
+			if strings.Contains(tc.name, "named") {
+				r.Branch = "feature/login"
+			}
+			w := create(t, m, r)
+			tc.do(t, w)
+			tip := git(t, w.Repository, "rev-parse", w.Branch)
+			if _, err := m.Delete(context.Background(), w, false, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := git(t, w.Repository, "rev-parse", w.Branch); got != tip {
+				t.Errorf("branch at %s, was %s", got, tip)
+			}
+		})
+	}
+}
+
+// A branch that moves between the look and its deletion stays: it is deleted
+// by compare-and-swap.
+func TestDeleteBranchThatMoves(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	w := create(t, m, request(newRepo(t), "w1"))
+	var details []string
+	_, err := m.Delete(context.Background(), w, false, func(s workspace.Stage) {
+		if s.Name == "branch" && s.State == "running" {
+			git(t, w.Repository, "checkout", "-q", w.Branch)
+			commit(t, w.Repository, "late", "x\n")
+		}
+		details = append(details, s.Detail)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	git(t, w.Repository, "rev-parse", "--verify", "refs/heads/"+w.Branch)
+	if !strings.Contains(strings.Join(details, ""), "kept") {
+		t.Errorf("stages do not say that it was kept: %q", details)
+	}
+}
+
+// Work that appears after the first look is seen by the second, and the
+// directory is back in its place.
+func TestDeleteLooksTwice(t *testing.T) {
+	t.Parallel()
+	m, base := newManager(t)
+	w := create(t, m, request(newRepo(t), "w1"))
+	_, err := m.Delete(context.Background(), w, false, func(s workspace.Stage) {
+		if s.Name == "move" && s.State == "running" {
+			write(t, filepath.Join(w.Root, "late"), "x")
+		}
+	})
+	if refused, ok := errors.AsType[*workspace.WorkError](err); !ok || !slices.Equal(refused.Loss.Untracked, []string{"late"}) {
+		t.Fatalf("error %v", err)
+	}
+	if got := git(t, w.Root, "status", "--porcelain"); got != "?? late" {
+		t.Errorf("status %s", got)
+	}
+	if entries, err := os.ReadDir(base); err != nil || len(entries) != 1 {
+		t.Errorf("base holds %v, %v", entries, err)
+	}
+}
+
+func TestDeleteVanishedDirectory(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		do   func(t *testing.T, w workspace.Workspace)
+		want workspace.Loss
+	}{
+		{"nothing unsaved", func(*testing.T, workspace.Workspace) {}, workspace.Loss{}},
+		{"commits", func(t *testing.T, w workspace.Workspace) { commit(t, w.Root, "c.txt", "3\n") },
+			workspace.Loss{Commits: []string{w0}}},
+		{"commits on a detached HEAD", func(t *testing.T, w workspace.Workspace) {
+			git(t, w.Root, "checkout", "-q", "--detach")
+			commit(t, w.Root, "c.txt", "3\n")
+			git(t, w.Root, "branch", "-f", "shadow")
+			git(t, w.Root, "branch", "-D", "-q", "shadow")
+		}, workspace.Loss{Commits: []string{"HEAD"}}},
+		{"staged files", func(t *testing.T, w workspace.Workspace) {
+			write(t, w.Root+"/new", "1\n")
+			git(t, w.Root, "add", "new")
+		}, workspace.Loss{Changed: []string{"new"}}},
+		{"entry pruned too", func(t *testing.T, w workspace.Workspace) {
+			git(t, w.Repository, "worktree", "remove", "-f", "-f", w.Root)
+		}, workspace.Loss{}},
+		{"entry pruned too, with commits", func(t *testing.T, w workspace.Workspace) {
+			commit(t, w.Root, "c.txt", "3\n")
+			git(t, w.Repository, "worktree", "remove", "-f", "-f", w.Root)
+			git(t, w.Repository, "worktree", "add", "-q", "--detach", w.Root, w.Branch) // for the comparison
+			git(t, w.Repository, "worktree", "remove", w.Root)
+		}, workspace.Loss{Commits: []string{w0}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			m, base := newManager(t)
+			ctx := context.Background()
+			w := create(t, m, request(newRepo(t), "w1"))
+			tc.do(t, w)
+			want := tc.want
+			for i, revision := range want.Commits {
+				dir := w.Root
+				if revision == w0 {
+					dir = w.Repository
+				}
+				want.Commits[i] = git(t, dir, "show", "-s", "--format=%h %s", revision)
+			}
+			if err := os.RemoveAll(w.Root); err != nil {
+				t.Fatal(err)
+			}
+			loss, err := m.Inspect(ctx, w)
+			if !errors.Is(err, workspace.ErrMissing) || loss.Summary() != want.Summary() {
+				t.Errorf("Inspect: %+v, %v", loss, err)
+			}
+			_, err = m.Delete(ctx, w, false, nil)
+			if refused, ok := errors.AsType[*workspace.WorkError](err); ok != !want.Empty() {
+				t.Fatalf("Delete: %v", err)
+			} else if ok {
+				if !slices.Equal(refused.Loss.Commits, want.Commits) || !slices.Equal(refused.Loss.Changed, want.Changed) {
+					t.Errorf("Delete would lose %+v, want %+v", refused.Loss, want)
+				}
+				if _, err := m.Delete(ctx, w, true, nil); err != nil {
+					t.Fatal(err)
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if got := state(t, w.Repository, base); strings.Contains(got, "w1") || strings.Contains(git(t, w.Repository, "branch"), "middleman") {
+				t.Errorf("left behind:\n%s", got)
+			}
+		})
+	}
+}
+
+// A delete that was cut short at any stage is finished by the next.
+func TestDeleteInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"look", "move", "forget", "remove", "branch"} {
+		t.Run(at, func(t *testing.T) {
+			repo := newRepo(t)
+			m, base := newManager(t)
+			before := state(t, repo, base)
+			w := create(t, m, request(repo, "w1"))
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = m.Delete(context.Background(), w, false, func(s workspace.Stage) {
+					if s.Name == at && s.State == "running" {
+						panic("cut short")
+					}
+				})
+			}()
+			if _, err := m.Delete(context.Background(), w, false, nil); err != nil {
+				t.Fatal(err)
+			}
+			if after := state(t, repo, base); after != before {
+				t.Errorf("left behind:\n%s\nbefore:\n%s", after, before)
+			}
+		})
+	}
+}
+
+// Between the move and its second look, a directory of that name with work is
+// looked at, not thrown away.
+func TestDeleteAfterMove(t *testing.T) {
+	t.Parallel()
+	m, base := newManager(t)
+	w := create(t, m, request(newRepo(t), "w1"))
+	write(t, filepath.Join(w.Root, "precious"), "x")
+	if err := os.Rename(w.Root, filepath.Join(base, ".deleting-w1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Delete(context.Background(), w, false, nil); err == nil || !strings.Contains(err.Error(), "1 untracked file") {
+		t.Errorf("Delete: %v", err)
+	}
+	if _, err := m.Delete(context.Background(), w, true, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDeleteRepositoryGone(t *testing.T) {
+	t.Parallel()
+	m, base := newManager(t)
+	w := create(t, m, request(newRepo(t), "w1"))
+	if err := os.RemoveAll(w.Repository); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Delete(context.Background(), w, false, nil); !errors.Is(err, workspace.ErrUnknown) {
+		t.Errorf("without consent: %v", err)
+	}
+	if _, err := m.Delete(context.Background(), w, true, nil); err != nil {
+		t.Errorf("with consent: %v", err)
+	}
+	if entries, _ := os.ReadDir(base); len(entries) != 0 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func TestDeleteCancelled(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	w := create(t, m, request(newRepo(t), "w1"))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, discard := range []bool{false, true} {
+		if _, err := m.Delete(ctx, w, discard, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("discard %v: %v", discard, err)
+		}
+	}
+	if got := git(t, w.Root, "status", "--porcelain"); got != "" {
+		t.Errorf("status %s", got)
+	}
+}
+
+// Creations and deletions of one name at once: each ends whole or not at all.
+func TestCreateAgainstDelete(t *testing.T) {
+	t.Parallel()
+	repo := newRepo(t)
+	m, base := newManager(t)
+	before := state(t, repo, base)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 3 {
+				w, err := m.Create(context.Background(), request(repo, "w"+string(rune('a'+i))), nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := m.Delete(context.Background(), w, false, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if after := state(t, repo, base); after != before {
+		t.Errorf("left behind:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+func TestSubmodules(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		do   func(t *testing.T, sub string)
+		want []string // parts of the refusal's list; none: it deletes
+	}{
+		{"clean", func(*testing.T, string) {}, nil},
+		{"changed", func(t *testing.T, sub string) { write(t, sub+"/a.txt", "1\n") }, []string{"mod/a.txt"}},
+		{"untracked", func(t *testing.T, sub string) { write(t, sub+"/new", "1\n") }, []string{"mod/new"}},
+		{"commit", func(t *testing.T, sub string) { commit(t, sub, "c.txt", "1\n") }, []string{"mod", "Change c.txt"}},
+		{"commit, then not checked out", func(t *testing.T, sub string) {
+			commit(t, sub, "c.txt", "1\n")
+			git(t, filepath.Dir(sub), "submodule", "deinit", "-q", "-f", "mod")
+		}, []string{"Change c.txt"}},
+		{"stash", func(t *testing.T, sub string) {
+			write(t, sub+"/a.txt", "1\n")
+			git(t, sub, "stash", "-q")
+		}, []string{"stash: WIP on"}},
+		{"file where it is not checked out", func(t *testing.T, sub string) {
+			git(t, filepath.Dir(sub), "submodule", "deinit", "-q", "-f", "mod")
+			write(t, sub+"/new", "1\n")
+		}, []string{"mod/new"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			repo := newRepo(t)
+			git(t, repo, "submodule", "--quiet", "add", newRepo(t), "mod")
+			git(t, repo, "commit", "-q", "-m", "Add a module")
+			m, base := newManager(t)
+			w := create(t, m, request(repo, "w1"))
+			git(t, w.Root, "submodule", "--quiet", "update", "--init")
+			tc.do(t, filepath.Join(w.Root, "mod"))
+			_, err := m.Delete(context.Background(), w, false, nil)
+			refused, ok := errors.AsType[*workspace.WorkError](err)
+			if ok != (tc.want != nil) || !ok && err != nil {
+				t.Fatalf("Delete: %v", err)
+			}
+			if !ok {
+				return
+			}
+			list := strings.Join(slices.Concat(refused.Loss.Changed, refused.Loss.Untracked, refused.Loss.Commits, refused.Loss.Stashed), "\n")
+			for _, part := range tc.want {
+				if !strings.Contains(list, part) {
+					t.Errorf("%q is not in %q", part, list)
+				}
+			}
+			if _, err := m.Delete(context.Background(), w, true, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := state(t, repo, base); strings.Contains(got, "w1") {
+				t.Errorf("left behind:\n%s", got)
+			}
+		})
+	}
+}
