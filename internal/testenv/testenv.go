@@ -1,0 +1,97 @@
+package testenv
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// RequireTool returns the path of a program. Without it the test is skipped,
+// or fails where CI=true, so that no run passes by testing nothing.
+func RequireTool(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s is not installed, and CI=true wants every test", name)
+	}
+	t.Skipf("%s is not installed; install it to run this test", name)
+	return ""
+}
+
+// Eventually waits until done returns true and fails the test after timeout.
+// It polls, so it is only for what gives no event to wait for.
+func Eventually(t testing.TB, timeout time.Duration, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(timeout)
+	for !done() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", timeout, what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// Receive returns the next value of c and fails the test after timeout, or
+// when c is closed.
+func Receive[T any](t testing.TB, timeout time.Duration, what string, c <-chan T) T {
+	t.Helper()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case v, ok := <-c:
+		if !ok {
+			t.Fatalf("channel was closed, waited for: %s", what)
+		}
+		return v
+	case <-timer.C:
+		t.Fatalf("not within %v: %s", timeout, what)
+	}
+	panic("not reached")
+}
+
+// ShortDir returns an empty directory (0700) whose path is short enough for
+// Unix sockets below it, which that of t.TempDir may not be. It is canonical:
+// without symbolic links.
+func ShortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mm-")
+	if err == nil {
+		t.Cleanup(func() {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Errorf("clean up: %v", err)
+			}
+		})
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Home returns a directory to use as MIDDLEMAN_HOME. At the end of the test
+// CheckProcesses looks for what was left running.
+func Home(t testing.TB) string {
+	t.Helper()
+	dir := ShortDir(t)
+	t.Cleanup(func() { CheckProcesses(t, dir) })
+	return dir
+}
+
+// TmuxSocket returns the path of a private tmux server's socket, which the
+// test may start; at the end it is ended. It requires tmux.
+func TmuxSocket(t testing.TB) string {
+	t.Helper()
+	tmux := RequireTool(t, "tmux")
+	socket := filepath.Join(ShortDir(t), "tmux")
+	t.Cleanup(func() {
+		// It fails where no server was started, which is fine.
+		_ = exec.Command(tmux, "-S", socket, "kill-server").Run()
+	})
+	return socket
+}
