@@ -42,7 +42,7 @@ func (c *cli) run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends at once
-	c.uncatch = stop
+	c.uncatch = func() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
 	root := c.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
