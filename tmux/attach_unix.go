@@ -333,13 +333,23 @@ func (a *attachment) Input(p []byte) error {
 	if a.mode != terminal.ModeAttach {
 		return terminal.ErrNotWriter
 	}
+	select {
+	case <-a.gone: // its terminal would take the bytes all the same
+		return a.refused("type at", os.ErrClosed)
+	default:
+	}
 	if _, err := a.pty.Write(p); err != nil {
-		if _, state, _, stateErr := a.s.present(); stateErr == nil && state.Ended() {
-			err = terminal.ErrEnded
-		}
-		return fmt.Errorf("type at session %s: %w", a.s.id, err)
+		return a.refused("type at", err)
 	}
 	return nil
+}
+
+// refused says why nothing can be done to the session any more.
+func (a *attachment) refused(what string, err error) error {
+	if _, state, _, stateErr := a.s.present(); stateErr == nil && state.Ended() {
+		err = terminal.ErrEnded
+	}
+	return fmt.Errorf("%s session %s: %w", what, a.s.id, err)
 }
 
 // Resize implements terminal.Attachment.
@@ -352,10 +362,7 @@ func (a *attachment) Resize(size terminal.Size) error {
 		err = setSize(a.pty, size)
 	}
 	if err != nil {
-		if _, state, _, stateErr := a.s.present(); stateErr == nil && state.Ended() {
-			err = terminal.ErrEnded
-		}
-		return fmt.Errorf("resize session %s: %w", a.s.id, err)
+		return a.refused("resize", err)
 	}
 	return nil
 }

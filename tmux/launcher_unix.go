@@ -164,15 +164,15 @@ func startProgram(spec terminal.Spec) (pid int, err error) {
 }
 
 func programEnv(spec terminal.Spec) []string {
-	env := make([]string, 0, len(spec.Env)+5)
+	env := make([]string, 0, len(spec.Env)+4)
 	for _, kv := range spec.Env {
 		switch key, _, _ := strings.Cut(kv, "="); key {
-		case "TERM", "TMUX", "TMUX_PANE", "PWD":
+		case "TERM", "TMUX", "TMUX_PANE", "MIDDLEMAN_SESSION", "MIDDLEMAN_WORKSPACE":
 		default:
 			env = append(env, kv)
 		}
 	}
-	env = append(env, "TERM="+termName(), "PWD="+spec.Dir, "MIDDLEMAN_SESSION="+spec.ID)
+	env = append(env, "TERM="+termName(), "MIDDLEMAN_SESSION="+spec.ID)
 	if !has(env, "COLORTERM") {
 		env = append(env, "COLORTERM=truecolor")
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"middleman/terminal/backendtest"
 )
 
 // TestMain runs the helper commands for the sessions of these tests: the
@@ -18,6 +20,9 @@ import (
 func TestMain(m *testing.M) {
 	if IsHelper(os.Args[1:]) {
 		os.Exit(Main(os.Args[1:]))
+	}
+	if backendtest.IsProgram() {
+		os.Exit(backendtest.Main())
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -47,16 +47,17 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	if st.State, st.Exit, err = s.state(l); err != nil {
 		return terminal.Status{}, err
 	}
-	switch {
-	case st.Exit != nil:
-		st.Size, st.Title = st.Exit.Size, st.Exit.Title
-	case st.State == terminal.StateRunning:
+	if st.State == terminal.StateRunning {
 		p, err := rec.server().pane(ctx, s)
-		if err != nil {
+		if err == nil {
+			st.PID, st.Size, st.Title, st.Source = l.Program, p.size, p.title, "tmux"
+			st.Writer, st.Watchers = s.viewers(p.clients)
+		} else if st.State, st.Exit, _ = s.state(l); !st.State.Ended() { // it may have ended meanwhile
 			return terminal.Status{}, err
 		}
-		st.PID, st.Size, st.Title, st.Source = l.Program, p.size, p.title, "tmux"
-		st.Writer, st.Watchers = s.viewers(p.clients)
+	}
+	if st.Exit != nil {
+		st.Size, st.Title = st.Exit.Size, st.Exit.Title
 	}
 	st.Oldest, st.Head, err = s.bounds()
 	return st, err
