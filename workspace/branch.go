@@ -26,9 +26,6 @@ func (m *Manager) claimBranch(ctx context.Context, repo place, r CreateRequest, 
 		return "", fmt.Errorf("branch %s: %w", r.Branch, ErrBranchTaken)
 	}
 	first := m.prefix + "/" + r.Name
-	if err := checkBranch(ctx, repo, first); err != nil {
-		return "", err
-	}
 	for n := 1; n <= maxSuffix; n++ {
 		branch := first
 		if n > 1 {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"middleman/workspace"
@@ -191,69 +190,6 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-func TestCreateRefusesUnsafeBase(t *testing.T) {
-	t.Parallel()
-	repo := newRepo(t)
-	for _, tc := range []struct {
-		name string
-		base func(dir string) (base, named string)
-		want error
-	}{
-		{"symbolic link", func(dir string) (string, string) {
-			os.Mkdir(dir+"/real", 0o700)
-			os.Symlink(dir+"/real", dir+"/link")
-			return dir + "/link", dir + "/link"
-		}, workspace.ErrUnsafeBase},
-		{"dangling link", func(dir string) (string, string) {
-			os.Symlink(dir+"/none", dir+"/link")
-			return dir + "/link", dir + "/link"
-		}, workspace.ErrUnsafeBase},
-		{"dangling link above", func(dir string) (string, string) {
-			os.Symlink(dir+"/none", dir+"/link")
-			return dir + "/link/base", dir + "/link"
-		}, os.ErrNotExist},
-		{"others can write", func(dir string) (string, string) {
-			os.Mkdir(dir+"/base", 0o700)
-			os.Chmod(dir+"/base", 0o777)
-			return dir + "/base", dir + "/base"
-		}, workspace.ErrUnsafeBase},
-		{"the group can write", func(dir string) (string, string) {
-			os.Mkdir(dir+"/base", 0o700)
-			os.Chmod(dir+"/base", 0o770)
-			return dir + "/base", dir + "/base"
-		}, workspace.ErrUnsafeBase},
-		{"all can write above", func(dir string) (string, string) {
-			os.Mkdir(dir+"/open", 0o700)
-			os.Chmod(dir+"/open", 0o777)
-			return dir + "/open/base", dir + "/open"
-		}, workspace.ErrUnsafeBase},
-		{"a file", func(dir string) (string, string) {
-			os.WriteFile(dir+"/file", nil, 0o600)
-			return dir + "/file", dir + "/file"
-		}, syscall.ENOTDIR},
-		{"relative", func(string) (string, string) { return "base", "base" }, workspace.ErrUnsafeBase},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			dir, err := filepath.EvalSymlinks(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			base, named := tc.base(dir)
-			before := state(t, repo, dir)
-			_, err = workspace.New(workspace.Options{Base: base}).Create(context.Background(), request(repo, "w1"), nil)
-			if !errors.Is(err, tc.want) {
-				t.Fatalf("error %v, want %v", err, tc.want)
-			}
-			if !strings.Contains(err.Error(), named) {
-				t.Errorf("error does not name %s: %v", named, err)
-			}
-			if after := state(t, repo, dir); after != before {
-				t.Errorf("changed:\n%s\nbefore:\n%s", after, before)
-			}
-		})
-	}
-}
-
 // Sixteen creations of one name at once: sixteen branches, each worktree on
 // its own.
 func TestCreateRace(t *testing.T) {
@@ -321,38 +257,6 @@ func TestCreateRaceForOneBranch(t *testing.T) {
 	}
 }
 
-// A creation that is cancelled while git checks out leaves nothing. The
-// checkout is held by a filter of the user's that waits on a pipe.
-func TestCreateCancelled(t *testing.T) {
-	t.Parallel()
-	repo := newRepo(t)
-	commit(t, repo, ".gitattributes", "*.held filter=held\n")
-	commit(t, repo, "x.held", "x\n")
-	started, held := filepath.Join(t.TempDir(), "started"), filepath.Join(t.TempDir(), "held")
-	for _, pipe := range []string{started, held} {
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	git(t, repo, "config", "filter.held.smudge", "echo > '"+started+"'; cat '"+held+"'")
-	m, base := newManager(t)
-	before := state(t, repo, base)
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		_, _ = os.ReadFile(started)
-		cancel()
-	})
-	_, err := m.Create(ctx, request(repo, "w1"), nil)
-	wg.Wait()
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	if after := state(t, repo, base); after != before {
-		t.Errorf("left behind:\n%s\nbefore:\n%s", after, before)
-	}
-}
-
 // A checkout that fails half-way leaves nothing either.
 func TestCreateFails(t *testing.T) {
 	t.Parallel()
@@ -415,5 +319,79 @@ func TestCreateInPlace(t *testing.T) {
 	}
 	if _, err := os.Stat(base); !os.IsNotExist(err) {
 		t.Errorf("the base was made: %v", err)
+	}
+}
+
+// Each kind of repository: a workspace is made, work in it is seen, and it
+// goes without a trace.
+func TestKindsOfRepository(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		make func(t *testing.T, dir string) string
+	}{
+		{"SHA-256", func(t *testing.T, dir string) string {
+			git(t, "/", "init", "-q", "--object-format=sha256", dir)
+			commit(t, dir, "a.txt", "one\n")
+			return dir
+		}},
+		{"shallow", func(t *testing.T, dir string) string {
+			git(t, "/", "clone", "-q", "--depth=1", "file://"+newRepo(t), dir)
+			return dir
+		}},
+		{"partial", func(t *testing.T, dir string) string {
+			from := newRepo(t)
+			git(t, from, "config", "uploadpack.allowFilter", "true")
+			git(t, "/", "clone", "-q", "--filter=blob:none", "file://"+from, dir)
+			return dir
+		}},
+		{"worktree of a bare one", func(t *testing.T, dir string) string {
+			git(t, "/", "clone", "-q", "--bare", newRepo(t), dir+".git")
+			git(t, dir+".git", "worktree", "add", "-q", dir)
+			return dir
+		}},
+		{"sparse", func(t *testing.T, dir string) string {
+			git(t, "/", "clone", "-q", newRepo(t), dir)
+			git(t, dir, "sparse-checkout", "set", "--no-cone", "/a.txt")
+			return dir
+		}},
+		{"submodule", func(t *testing.T, dir string) string {
+			git(t, "/", "clone", "-q", newRepo(t), dir)
+			git(t, dir, "submodule", "--quiet", "add", newRepo(t), "mod")
+			return filepath.Join(dir, "mod")
+		}},
+		{"with its git directory elsewhere", func(t *testing.T, dir string) string {
+			git(t, "/", "clone", "-q", "--separate-git-dir="+dir+"-git", newRepo(t), dir)
+			return dir
+		}},
+		{"CRLF checkout", func(t *testing.T, dir string) string {
+			git(t, "/", "clone", "-q", "-c", "core.autocrlf=true", newRepo(t), dir)
+			return dir
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			repo := tc.make(t, filepath.Join(t.TempDir(), "repo"))
+			m, base := newManager(t)
+			ctx := context.Background()
+			branches := git(t, repo, "branch")
+			w := create(t, m, request(repo, "w1"))
+			if loss, err := m.Inspect(ctx, w); err != nil || !loss.Empty() {
+				t.Fatalf("new: %+v, %v", loss, err)
+			}
+			write(t, w.Root+"/a.txt", "changed\n")
+			if loss, err := m.Inspect(ctx, w); err != nil || !slices.Equal(loss.Changed, []string{"a.txt"}) {
+				t.Fatalf("changed: %+v, %v", loss, err)
+			}
+			if _, err := m.Delete(ctx, w, true, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := git(t, repo, "branch"); got != branches {
+				t.Errorf("branches %q, were %q", got, branches)
+			}
+			if entries, _ := os.ReadDir(base); len(entries) != 0 {
+				t.Errorf("left behind: %v", entries)
+			}
+		})
 	}
 }
