@@ -2,11 +2,17 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
 
+	"github.com/coder/websocket"
+	"github.com/danielgtaylor/huma/v2"
+
+	"middleman/internal/api"
 	"middleman/terminal"
+	"middleman/terminal/ws"
 )
 
 type outputIn struct {
@@ -14,10 +20,60 @@ type outputIn struct {
 	From string `query:"from" doc:"Offset of the first byte; unset means the oldest that is kept"`
 }
 
+// terminalIn documents what ws.ParseQuery reads.
+type terminalIn struct {
+	SessionPath
+	Mode       string `query:"mode" enum:"attach,watch" default:"attach"`
+	From       string `query:"from" doc:"The offset that the viewer has; unset asks for a snapshot"`
+	Cols       string `query:"cols"`
+	Rows       string `query:"rows"`
+	Takeover   string `query:"takeover" doc:"1 takes the place of the attached writer"`
+	Scrollback string `query:"scrollback" doc:"Lines that a snapshot draws first; negative is all"`
+	MaxLag     string `query:"max_lag" doc:"Bytes behind that are still useful; 0 is all that is kept"`
+}
+
 func (s *Server) terminalRoutes() {
+	terminal := route(http.MethodGet, "/sessions/{session}/terminal", "terminal", "The session's terminal, as a WebSocket", accessSession)
+	terminal.Description = "Binary messages are terminal bytes both ways; text messages are JSON. Attaching needs the scope full, watching does not."
+	terminal.Responses = map[string]*huma.Response{"101": {Description: "Switching to the WebSocket protocol"}}
+	add(s, terminal, s.getTerminal)
 	output := route(http.MethodGet, "/sessions/{session}/output", "output", "The session's raw bytes up to now", accessSession)
 	output.Responses = answerOf("application/octet-stream", "Bytes, the first of them at the offset that the header Middleman-Offset gives")
 	add(s, output, s.getOutput)
+}
+
+// getTerminal hands the connection to package ws until either end goes.
+func (s *Server) getTerminal(ctx context.Context, in *terminalIn) (*stream, error) {
+	live, err := s.live(ctx, in.Session)
+	if err != nil {
+		return nil, err
+	}
+	return raw(func(w http.ResponseWriter, r *http.Request) {
+		o, err := ws.ParseQuery(r.URL.Query())
+		if err != nil {
+			refuse(w, newProblem(http.StatusUnprocessableEntity, api.CodeBadRequest, err.Error()))
+			return
+		}
+		if o.Attach.Mode == terminal.ModeAttach {
+			if p := permit(ctx, accessFull, ""); p != nil {
+				refuse(w, p)
+				return
+			}
+		}
+		err = s.watches.within(ctx, func(ctx context.Context) error {
+			conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+			if err != nil {
+				return err // Accept has answered
+			}
+			return ws.Serve(ctx, conn, live, o)
+		})
+		switch {
+		case errors.Is(err, errStopping):
+			refuse(w, s.problem(err))
+		case err != nil:
+			s.Log.Info("terminal connection", "session", in.Session, "error", err)
+		}
+	}), nil
 }
 
 // getOutput streams what is kept.
