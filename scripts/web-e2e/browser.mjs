@@ -76,7 +76,7 @@ export async function seen(page, pattern, timeout = 15_000) {
     }
     return false
   }, [pattern.source, pattern.flags], { timeout }).catch(async (error) => {
-    throw new Error(`${pattern} did not appear; the terminal has:\n${(await lines(page)).slice(-30).join('\n')}`, { cause: error })
+    throw new Error(`${pattern} did not appear; the terminal has:\n${(await lines(page)).filter(Boolean).slice(-30).join('\n')}`, { cause: error })
   })
   return (await lines(page)).map((line) => line.match(pattern)).findLast(Boolean)
 }

@@ -18,7 +18,8 @@ export class Server {
 
   constructor() {
     if (!binary) throw new Error('MIDDLEMAN_BINARY names no binary')
-    mkdirSync(this.home, { mode: 0o700 })
+    mkdirSync(join(this.home, 'config'), { recursive: true, mode: 0o700 })
+    writeFileSync(join(this.home, 'config', 'config.toml'), 'backend = "pty-owner"\n', { mode: 0o600 })
     mkdirSync(this.repository)
     writeFileSync(join(this.repository, 'README'), 'A shop.\n')
     this.git('init', '--quiet', '--initial-branch=main')
@@ -78,12 +79,19 @@ export class Server {
 
   /** Ends every session, then the server, then removes the directory. */
   async cleanUp() {
-    try {
-      const { workspaces } = JSON.parse(this.middleman('ls', '--all', '--json'))
-      for (const { name } of workspaces) this.middleman('rm', name, '--discard-work', '--stop-sessions')
-    } finally {
-      await this.kill('SIGTERM')
-      rmSync(this.root, { recursive: true, force: true })
+    const failures = []
+    const attempt = (...args) => {
+      try {
+        return this.middleman(...args)
+      } catch (error) {
+        failures.push(error)
+        return '{}'
+      }
     }
+    const { workspaces = [] } = JSON.parse(attempt('ls', '--all', '--json'))
+    for (const { name } of workspaces) attempt('rm', name, '--discard-work', '--stop-sessions')
+    await this.kill('SIGTERM')
+    if (failures.length > 0) throw new AggregateError(failures, `left behind: ${this.root}`)
+    rmSync(this.root, { recursive: true, force: true })
   }
 }

@@ -14,7 +14,7 @@ export type Standing =
   | { is: 'attached' }
   | { is: 'watching'; writer?: Writer }
   | { is: 'disconnected'; retryAt: number }
-  | { is: 'busy'; writer?: Writer; message: string }
+  | { is: 'busy'; writer?: Writer }
   | { is: 'displaced'; writer?: Writer; reason: string }
   | { is: 'refused'; code: string; message: string }
   | { is: 'exited'; exit: Exit }
@@ -48,7 +48,8 @@ export interface LinkOwner {
   /** The session as of hello; resumed says that the bytes go on where the last ones ended. */
   onHello(hello: Hello, resumed: boolean): void
   onOutput(bytes: Uint8Array, offset: number): void
-  onSnapshot(bytes: Uint8Array, offset: number): void
+  /** A drawing of the screen as of offset; skipped says that bytes before it were not handed over. */
+  onSnapshot(bytes: Uint8Array, offset: number, skipped: boolean): void
   onEvent(event: TerminalEvent): void
   onStanding(standing: Standing): void
 }
@@ -61,15 +62,15 @@ const silentAfter = 45_000
 const backoffFirst = 200
 const backoffMost = 8_000
 
-/** Refusals that trying again does not cure. */
-const finalCodes = new Set([
-  'not-found', 'unauthorized', 'forbidden', 'bad-request', 'bad-host', 'bad-origin', 'unsupported', 'ended',
-])
+/** Errors that say nothing of the session; to any other, trying again gets the same answer. */
+const passing = new Set(['unreachable', 'internal'])
 
 export class Link {
   standing: Standing = { is: 'detached' }
   /** The offset after the last byte that arrived, or undefined before the first. */
   private received?: number
+  /** The offset after the last byte that the owner has, whatever a hello announced since. */
+  private handed?: number
   private acked = 0
   private drawn = 0
   private ackTimer?: number
@@ -176,11 +177,12 @@ export class Link {
     if (this.awaitsSnapshot !== undefined) {
       const offset = this.awaitsSnapshot
       this.awaitsSnapshot = undefined
-      this.received = this.acked = this.drawn = offset
-      return this.owner.onSnapshot(bytes, offset)
+      const skipped = this.handed !== undefined && this.handed < offset
+      this.received = this.handed = this.acked = this.drawn = offset
+      return this.owner.onSnapshot(bytes, offset, skipped)
     }
     const offset = this.received ?? 0
-    this.received = offset + bytes.length
+    this.received = this.handed = offset + bytes.length
     this.owner.onOutput(bytes, offset)
   }
 
@@ -216,10 +218,9 @@ export class Link {
 
   private onError(code: string, message: string, writer?: Writer): void {
     this.drop()
-    if (code === 'writer-busy') return this.setStanding({ is: 'busy', writer, message })
-    if (code === 'trimmed') this.received = undefined // the next one begins with a snapshot
-    if (finalCodes.has(code)) return this.setStanding({ is: 'refused', code, message })
-    this.scheduleRetry()
+    if (passing.has(code)) return this.scheduleRetry()
+    if (code === 'writer-busy') return this.setStanding({ is: 'busy', writer })
+    this.setStanding({ is: 'refused', code, message })
   }
 
   private onClose(): void {

@@ -143,8 +143,8 @@ export class TerminalView implements LinkOwner {
   }
 
   /** A drawing of the screen as of offset, in one go: the old picture stays until the new one is there. */
-  onSnapshot(bytes: Uint8Array, offset: number): void {
-    if (this.link.standing.is === 'attached' && !this.resetFirst) this.sayLagging()
+  onSnapshot(bytes: Uint8Array, offset: number, skipped: boolean): void {
+    if (skipped) this.sayLagging()
     const era = ++this.era
     this.resetFirst = false
     this.terminal.write('', () => void (this.guard.active = true))

@@ -38,10 +38,12 @@ export function Dialog({ title, children, onClose, class: extra = '', bare }: Pr
 
 export function Field({ label, hint, children }: { label: string; hint?: ComponentChildren; children: ComponentChildren }) {
   return (
-    <label class="field">
-      <span class="label">{label}</span>
-      {children}
+    <div class="field">
+      <label>
+        <span class="label">{label}</span>
+        {children}
+      </label>
       {hint && <span class="hint">{hint}</span>}
-    </label>
+    </div>
   )
 }

@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { Session } from '../api'
 import { whenLive } from '../events'
+import { isLive } from '../store'
 import type { Standing } from '../term/link'
 import type { TerminalView } from '../term/view'
 import { viewOf } from '../term/views'
@@ -63,7 +64,7 @@ function Notice({ session, view, standing }: { session: Session; view: TerminalV
       return <Banner tone="busy">Watching{standing.writer ? `; ${writerWords(standing.writer)} types here` : ''}
         <button class="quiet outlined" onClick={() => takeOver(view)}>Take over</button></Banner>
     case 'refused':
-      return <Banner tone="bad">{standing.message || stateWords(session)}
+      return <Banner tone="bad">{isLive(session) ? standing.message : stateWords(session)}
         <button class="quiet outlined" onClick={() => view.link.connect()}>Try again</button></Banner>
     case 'exited':
       return <Banner tone={standing.exit.code === 0 ? 'done' : 'bad'}><span class="exit">{exitWords(standing.exit)}</span>
@@ -77,7 +78,7 @@ function Notice({ session, view, standing }: { session: Session; view: TerminalV
           ? `${capital(writerWords(standing.writer ?? session.writer))} has this session now. The program did not notice.`
           : 'The server ended this connection by its policy. The program did not notice.'} take="Take it back" />
   }
-  if (view.lagging) return <Banner tone="unknown">Lagging: output was faster than this connection, so it skipped to the present screen.</Banner>
+  if (view.lagging) return <Banner tone="unknown">Lagging: there was too much output to follow, so this skips to the present screen.</Banner>
   if (view.progress !== undefined) return <div class="progress" role="progressbar" aria-valuenow={view.progress}><i style={{ width: `${view.progress}%` }} /></div>
   return null
 }
