@@ -128,11 +128,14 @@ var answers = []struct {
 	{terminal.ErrRunning, http.StatusConflict, api.CodeSessionsRun},
 	{terminal.ErrRange, http.StatusRequestedRangeNotSatisfiable, codeRange},
 	{terminal.ErrTooManyViewers, http.StatusServiceUnavailable, codeTooManyView},
-	{terminal.ErrUnreachable, http.StatusServiceUnavailable, api.CodeUnreachable},
 	{errors.ErrUnsupported, http.StatusUnprocessableEntity, api.CodeUnsupported},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, api.CodeUnreachable},
 	{context.Canceled, http.StatusServiceUnavailable, codeStopping},
 }
+
+// noAnswer is all that a client learns of a session that does not answer;
+// why is in terms of sockets, which are ours.
+const noAnswer = "the session does not answer, which proves nothing: it was not touched"
 
 // problem turns an error into what the client is told: the one place that
 // chooses statuses and codes. An error that it does not know is logged, and
@@ -144,6 +147,10 @@ func (s *Server) problem(err error) *Problem {
 	if p := typedProblem(err); p != nil {
 		p.Detail = s.redact(p.Detail)
 		return p
+	}
+	if errors.Is(err, terminal.ErrUnreachable) {
+		s.Log.Warn("session does not answer", "error", err)
+		return newProblem(http.StatusServiceUnavailable, api.CodeUnreachable, noAnswer)
 	}
 	for _, a := range answers {
 		if errors.Is(err, a.is) {

@@ -1,0 +1,101 @@
+//go:build linux || darwin
+
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"middleman/internal/api"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+func TestDeleteRefusesWhatWouldBeLost(t *testing.T) {
+	r := newPlace(t).serve(t)
+	w := r.workspace("precious", &api.NewSession{Command: []string{"cat"}})
+	write(t, filepath.Join(w.Root, "untracked"), "work")
+	write(t, filepath.Join(w.Root, "file"), "changed")
+	path := "/workspaces/" + w.ID
+
+	for _, x := range []struct {
+		query         string
+		code          string
+		lost, running bool
+	}{
+		{"", api.CodeWorkWouldLose, true, true},
+		{"?discard_work=1", api.CodeSessionsRun, false, true},
+		{"?stop_sessions=1", api.CodeWorkWouldLose, true, false},
+		{"?skip_teardown=1", api.CodeWorkWouldLose, true, true},
+	} {
+		a := r.call("DELETE", path+x.query, nil)
+		p := a.problem(t)
+		if a.status != 409 || p.Code != x.code || (p.Lost != nil) != x.lost || (len(p.Sessions) == 1) != x.running {
+			t.Errorf("delete%s: %d %s", x.query, a.status, a.body)
+		}
+		if x.lost && (!slices.Equal(p.Lost.Untracked, []string{"untracked"}) || !slices.Equal(p.Lost.Changed, []string{"file"})) {
+			t.Errorf("lost: %+v", p.Lost)
+		}
+	}
+	dry := get[api.Deleted](r, "DELETE", path+"?dry_run=1", nil)
+	if len(dry.Stopped) != 1 || dry.Lost.Empty() {
+		t.Errorf("dry run: %+v", dry)
+	}
+	// Refused is unblocked: all is as it was, and a session can be started.
+	now := get[api.Workspace](r, "GET", path, nil)
+	if now.State != workspace.StateReady || now.Sessions[0].State != terminal.StateRunning {
+		t.Errorf("after refusals: %+v", now)
+	}
+	ended := r.session(w, "true")
+
+	deleted := get[api.Deleted](r, "DELETE", path+"?discard_work=1&stop_sessions=1", nil)
+	if deleted.Lost.Empty() || len(deleted.Stopped) == 0 {
+		t.Errorf("deleted: %+v", deleted)
+	}
+	if _, err := os.Stat(w.Root); !os.IsNotExist(err) {
+		t.Errorf("directory: %v", err)
+	}
+	for _, gone := range []string{path, "/sessions/" + w.Sessions[0].ID, "/sessions/" + ended.ID} {
+		if a := r.call("GET", gone, nil); a.status != 404 {
+			t.Errorf("%s: status %d", gone, a.status)
+		}
+	}
+	if ids, err := r.place.backend.List(t.Context()); err != nil || len(ids) != 0 {
+		t.Errorf("state of sessions is left: %v, %v", ids, err)
+	}
+	r.workspace("precious", nil) // the name is free again
+}
+
+func TestDeleteOfAnInPlaceWorkspaceKeepsTheDirectory(t *testing.T) {
+	r := newPlace(t).serve(t)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "mine"), "mine")
+	created := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: "here", Mode: workspace.ModeInPlace, Directory: dir})
+	get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=30s", nil)
+	get[api.Deleted](r, "DELETE", "/workspaces/"+created.Workspace.ID+"?discard_work=1&stop_sessions=1", nil)
+	if _, err := os.Stat(filepath.Join(dir, "mine")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A session either starts before the look of a deletion, and the deletion is
+// refused, or it is not started.
+func TestDeleteAgainstLaunches(t *testing.T) {
+	r := newPlace(t).serve(t)
+	for range 5 {
+		w := r.workspace("", nil)
+		var started, deleted answer
+		var both sync.WaitGroup
+		both.Go(func() {
+			started = r.call("POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Command: []string{"cat"}})
+		})
+		both.Go(func() { deleted = r.call("DELETE", "/workspaces/"+w.ID, nil) })
+		both.Wait()
+		if ok := started.status == 201; ok == (deleted.status == 200) {
+			t.Fatalf("start: %d %s\ndelete: %d %s", started.status, started.body, deleted.status, deleted.body)
+		}
+	}
+}
