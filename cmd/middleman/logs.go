@@ -33,7 +33,11 @@ func (c *cli) logsCommand() *cobra.Command {
 				return err
 			}
 			if !cmd.Flags().Changed("from") {
-				status, err := t.session.Status(cmd.Context())
+				var status terminal.Status
+				err := askAgain(cmd.Context(), func() (err error) {
+					status, err = t.session.Status(cmd.Context())
+					return err
+				})
 				if err != nil {
 					return fmt.Errorf("logs of %s: %w", t.label(), err)
 				}

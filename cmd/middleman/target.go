@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"time"
 
 	"middleman/internal/api"
 	"middleman/terminal"
@@ -44,6 +46,34 @@ func (c *cli) direct(s api.Session) (target, error) {
 		return target{}, err
 	}
 	return target{shown: s, caps: b.Capabilities(), session: b.Session(s.ID)}, nil
+}
+
+const (
+	askAgainFor   = 3 * time.Second
+	askAgainEvery = 50 * time.Millisecond
+)
+
+// askAgain calls ask until it gives anything but terminal.ErrUnreachable, for
+// a few seconds: an owner may come or go while it is asked, and gives no event
+// for that.
+func askAgain(ctx context.Context, ask func() error) error {
+	deadline := time.NewTimer(askAgainFor)
+	defer deadline.Stop()
+	tick := time.NewTicker(askAgainEvery)
+	defer tick.Stop()
+	for {
+		err := ask()
+		if !errors.Is(err, terminal.ErrUnreachable) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 func joinSub(root, sub string) string {

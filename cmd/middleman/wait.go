@@ -49,7 +49,7 @@ func (c *cli) waitCommand() *cobra.Command {
 			}
 			t, err := c.target(ctx, given[0])
 			if err == nil {
-				err = f.wait(ctx, t.session, match)
+				err = askAgain(ctx, func() error { return f.wait(ctx, t.session, match) })
 			}
 			if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
 				return fmt.Errorf("wait for %s: %w after %s", given[0], errTimeout, f.timeout)
@@ -66,14 +66,21 @@ func (c *cli) waitCommand() *cobra.Command {
 	flags.StringVar(&f.pattern, "regex", "", "until this regular expression matches")
 	flags.DurationVar(&f.quiet, "quiet", 0, "until there was no output for so long")
 	flags.DurationVar(&f.timeout, "timeout", 0, "give up after so long, with exit code 124 (default: never)")
-	cmd.MarkFlagsMutuallyExclusive("exit", "text", "regex", "quiet")
 	return cmd
 }
 
 // matcher checks the flags and returns what --text or --regex looks for, nil
 // without one.
 func (f *waitFlags) matcher(cmd *cobra.Command) (func([]byte) bool, error) {
+	given := 0
+	for _, name := range []string{"exit", "text", "regex", "quiet"} {
+		if cmd.Flags().Changed(name) {
+			given++
+		}
+	}
 	switch {
+	case given > 1:
+		return nil, usagef("give one of --exit, --text, --regex and --quiet")
 	case f.timeout < 0 || f.quiet < 0:
 		return nil, usagef("a duration is not negative")
 	case cmd.Flags().Changed("quiet") && f.quiet == 0:

@@ -1,0 +1,185 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes this test binary the real middleman, and the programs that
+// scripts run in its sessions.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "pty-owner", "tmux-run", "tmux-journal": // started as /proc/self/exe
+			main()
+		}
+	}
+	testscript.Main(m, map[string]func(){
+		"middleman": main,
+		"program":   program,
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:       filepath.Join("testdata", "script"),
+		Setup:     setup,
+		Condition: condition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status":      cmdStatus,
+			"fails":       cmdFails,
+			"kill-server": cmdKillServer,
+			"getpid":      cmdGetPID,
+			"term":        cmdTerm,
+			"stream-is":   cmdStreamIs,
+			"burst":       cmdBurst,
+			"concurrent":  cmdConcurrent,
+			"http":        cmdHTTP,
+			"corrupt":     cmdCorrupt,
+			"newer":       cmdNewer,
+			"var":         cmdVar,
+			"worktree":    cmdWorktree,
+			"servers":     cmdServers,
+			"listen":      cmdListen,
+		},
+	})
+}
+
+// setup gives each script a home of its own, whose path is short enough for
+// sockets, and ends at its end what runs there.
+func setup(env *testscript.Env) error {
+	home, err := os.MkdirTemp("", "mm")
+	if err != nil {
+		return err
+	}
+	t := env.T().(interface {
+		Errorf(format string, args ...any)
+		Logf(format string, args ...any)
+		Failed() bool
+	})
+	env.Defer(func() {
+		if log, err := os.ReadFile(filepath.Join(home, "data", "server.log")); err == nil && t.Failed() {
+			t.Logf("server.log:\n%s", log)
+		}
+		if err := endSessions(home); err != nil {
+			t.Errorf("end the sessions: %v", err)
+		}
+		if left := processesOf(home); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+			killAll(left)
+		}
+		os.RemoveAll(home)
+	})
+	for name, value := range map[string]string{
+		"MIDDLEMAN_HOME":      home,
+		"HOME":                filepath.Join(env.WorkDir, "user"),
+		"LC_ALL":              "C.UTF-8",
+		"LC_MIDDLEMAN_TEST":   home, // LC_* reaches sessions, so that these are found
+		"TERM":                "xterm-256color",
+		"SHELL":               "/bin/sh",
+		"CI":                  os.Getenv("CI"),
+		"GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME":     "n", "GIT_AUTHOR_EMAIL": "n@example.org",
+		"GIT_COMMITTER_NAME": "n", "GIT_COMMITTER_EMAIL": "n@example.org",
+		"STREAM": "50000000", "GATE": "20000000", "BURSTS": "200",
+	} {
+		env.Setenv(name, value)
+	}
+	if testing.Short() {
+		env.Setenv("STREAM", "2000000")
+		env.Setenv("GATE", "800000")
+		env.Setenv("BURSTS", "20")
+	}
+	env.Values[terminals{}] = map[string]*ptyTerminal{}
+	return makeRepository(env)
+}
+
+// makeRepository makes $WORK/repo with one commit, and $WORK/user.
+func makeRepository(env *testscript.Env) error {
+	repo := filepath.Join(env.WorkDir, "repo")
+	for _, dir := range []string{repo, filepath.Join(env.WorkDir, "user")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(repo, "a.txt"), []byte("a\n"), 0o600); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"init", "-qb", "main"}, {"add", "."}, {"commit", "-qm", "first"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = repo, env.Vars
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("git %v: %w: %s", args, err, out)
+		}
+	}
+	return nil
+}
+
+// condition tells scripts whether tmux is here. In CI a missing tool is an
+// error, not a reason to skip.
+func condition(name string) (bool, error) {
+	switch name {
+	case "tmux":
+		_, err := exec.LookPath("tmux")
+		if err != nil && os.Getenv("CI") == "true" {
+			return false, errors.New("tmux is missing, and CI=true")
+		}
+		return err == nil, nil
+	case "root":
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("there is no condition %q", name)
+}
+
+// endSessions asks the binary under test to stop every session of home, and
+// ends its server.
+func endSessions(home string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(home, "data")); err != nil {
+		return nil // nothing ever ran
+	}
+	link := filepath.Join(home, "middleman")
+	if err := os.Symlink(self, link); err != nil {
+		return err
+	}
+	defer os.Remove(link)
+	for _, id := range sessionIDs(home) {
+		cmd := exec.Command(link, "stop", id, "--grace", "0s")
+		cmd.Env = append(os.Environ(), "MIDDLEMAN_HOME="+home)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			// A session that a script has broken cannot be stopped; what is
+			// left of it is found by its processes.
+			fmt.Fprintf(os.Stderr, "stop %s: %v: %s", id, err, out)
+		}
+	}
+	if pid := serverPID(home); pid != 0 {
+		if err := endProcess(pid); err != nil {
+			return err
+		}
+	}
+	return endTmux(home)
+}
+
+// waitFor polls a condition that the system gives no event for.
+func waitFor(what string, limit time.Duration, done func() bool) error {
+	deadline := time.Now().Add(limit)
+	for !done() {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s: not within %s", what, limit)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"middleman/internal/api"
+)
+
+// serverPID is the process of home's server, 0 without one.
+func serverPID(home string) int {
+	raw, err := os.ReadFile(filepath.Join(home, "run", "serve.json"))
+	var serve api.Serve
+	if err != nil || json.Unmarshal(raw, &serve) != nil || !alive(serve.PID) {
+		return 0
+	}
+	return serve.PID
+}
+
+func sessionIDs(home string) []string {
+	entries, err := os.ReadDir(filepath.Join(home, "data", "sessions"))
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for _, e := range entries {
+		if e.IsDir() {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids
+}
+
+// processesOf finds the processes that have home in their environment,
+// arguments, directory or open files, and says what they are.
+func processesOf(home string) map[int]string {
+	found := map[int]string{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() || !alive(pid) {
+			continue
+		}
+		if line, ok := belongs(filepath.Join("/proc", e.Name()), home); ok {
+			found[pid] = line
+		}
+	}
+	return found
+}
+
+func belongs(proc, home string) (string, bool) {
+	cmdline, _ := os.ReadFile(filepath.Join(proc, "cmdline"))
+	environ, _ := os.ReadFile(filepath.Join(proc, "environ"))
+	cwd, _ := os.Readlink(filepath.Join(proc, "cwd"))
+	texts := []string{string(cmdline), string(environ), cwd}
+	fds, _ := os.ReadDir(filepath.Join(proc, "fd"))
+	for _, fd := range fds {
+		target, _ := os.Readlink(filepath.Join(proc, "fd", fd.Name()))
+		texts = append(texts, target)
+	}
+	mine := slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, home) })
+	return strings.ReplaceAll(string(cmdline), "\x00", " "), mine
+}
+
+// alive reports whether pid is a process that is no zombie.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(after, "Z")
+}
+
+func killAll(pids map[int]string) {
+	for pid := range pids {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// endProcess asks pid to end and waits until it has.
+func endProcess(pid int) error {
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return waitFor(fmt.Sprintf("end of process %d", pid), 20*time.Second, func() bool { return !alive(pid) })
+}
+
+// endTmux ends the private tmux server of home, which is by design still
+// there when its last session has ended.
+func endTmux(home string) error {
+	sockets, err := filepath.Glob(filepath.Join(home, "run", "*tmux*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range sockets {
+		info, err := os.Stat(path)
+		if err == nil && info.Mode()&os.ModeSocket != 0 {
+			exec.Command("tmux", "-S", path, "kill-server").Run() // it may have ended by itself
+		}
+	}
+	return waitFor("end of tmux", 10*time.Second, func() bool { return len(processesOf(home)) == 0 })
+}
