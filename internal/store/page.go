@@ -24,7 +24,7 @@ type Page struct {
 	Limit int
 }
 
-// limit is for SQL, where a negative LIMIT means none.
+// limit is negative for none.
 func (p Page) limit() int {
 	switch {
 	case p.Limit < 0:
@@ -33,6 +33,25 @@ func (p Page) limit() int {
 		return DefaultLimit
 	}
 	return min(p.Limit, MaxLimit)
+}
+
+// sqlLimit asks for one row more than the page has, which tells whether there
+// is a next page. A negative LIMIT means none.
+func (p Page) sqlLimit() int {
+	if limit := p.limit(); limit > 0 {
+		return limit + 1
+	}
+	return -1
+}
+
+// cut takes the row that sqlLimit asked for in addition off, and returns the
+// cursor that leads to it.
+func cut[T any](list []T, p Page, cursor func(T) string) (page []T, next string) {
+	limit := p.limit()
+	if limit < 0 || len(list) <= limit {
+		return list, ""
+	}
+	return list[:limit], cursor(list[limit-1])
 }
 
 // after is the position that the page begins behind.

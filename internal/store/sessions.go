@@ -106,14 +106,11 @@ func (s *Store) Sessions(ctx context.Context, workspaceID string, p Page) (list 
 		query += ` AND workspace_id = ?`
 		args = append(args, workspaceID)
 	}
-	list, err = collect(ctx, s.read, scanSession, query+` ORDER BY created_at, id LIMIT ?`, append(args, p.limit())...)
+	list, err = collect(ctx, s.read, scanSession, query+` ORDER BY created_at, id LIMIT ?`, append(args, p.sqlLimit())...)
 	if err != nil {
 		return nil, "", fmt.Errorf("list sessions: %w", err)
 	}
-	if len(list) == p.limit() {
-		last := list[len(list)-1]
-		next = cursorAt(last.CreatedAt, last.ID)
-	}
+	list, next = cut(list, p, func(x Session) string { return cursorAt(x.CreatedAt, x.ID) })
 	return list, next, nil
 }
 

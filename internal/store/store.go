@@ -21,6 +21,7 @@ var migrationFiles embed.FS
 
 const (
 	readers     = 4
+	minPage     = 512 // bytes in SQLite's smallest page
 	busyTimeout = 5 * time.Second
 )
 
@@ -38,11 +39,15 @@ type Store struct {
 // it first. It fails with a *NewerError or a *DamagedError, and changes
 // nothing then. The caller closes it.
 func Open(ctx context.Context, path string) (*Store, error) {
-	if err := prepareFile(path); err != nil {
-		return nil, err
-	}
 	migrations, err := migrationFS()
 	if err != nil {
+		return nil, err
+	}
+	return openWith(ctx, path, migrations)
+}
+
+func openWith(ctx context.Context, path string, migrations fs.FS) (*Store, error) {
+	if err := prepareFile(path); err != nil {
 		return nil, err
 	}
 	found, err := inspect(ctx, path, true)
@@ -71,9 +76,6 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // migrates: an older schema is an *OlderError, a newer one a *NewerError. The
 // caller closes it.
 func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
-	}
 	migrations, err := migrationFS()
 	if err != nil {
 		return nil, err
@@ -216,6 +218,14 @@ func newest(migrations fs.FS) (int64, error) {
 // inspect returns the schema version of the file at path, 0 for an empty one,
 // without changing it. thorough also checks every page.
 func inspect(ctx context.Context, path string, thorough bool) (version int64, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, fmt.Errorf("open database: %w", err)
+	}
+	if n := info.Size(); n > 0 && n < minPage {
+		// SQLite takes so little for an empty database and would write over it.
+		return 0, &DamagedError{Path: path, Err: fmt.Errorf("it has %d bytes", n)}
+	}
 	db, err := openDB(path, readOnly, 1)
 	if err != nil {
 		return 0, err

@@ -89,14 +89,11 @@ func (s *Store) Workspaces(ctx context.Context, p Page) (list []workspace.Worksp
 		return nil, "", err
 	}
 	list, err = collect(ctx, s.read, scanWorkspace, `SELECT `+workspaceColumns+` FROM workspaces
-		WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`, at, id, p.limit())
+		WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`, at, id, p.sqlLimit())
 	if err != nil {
 		return nil, "", fmt.Errorf("list workspaces: %w", err)
 	}
-	if len(list) == p.limit() {
-		last := list[len(list)-1]
-		next = cursorAt(last.CreatedAt, last.ID)
-	}
+	list, next = cut(list, p, func(x workspace.Workspace) string { return cursorAt(x.CreatedAt, x.ID) })
 	return list, next, nil
 }
 

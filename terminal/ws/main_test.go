@@ -1,0 +1,18 @@
+package ws_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"middleman/ptyowner"
+)
+
+// The test binary is its own pty-owner, as middleman is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
+		os.Exit(ptyowner.Main())
+	}
+	goleak.VerifyTestMain(m)
+}
