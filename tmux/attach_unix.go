@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"middleman/terminal"
 )
 
@@ -71,7 +73,8 @@ func (s *session) writer(clients []client) (*writer, error) {
 		return nil, err
 	}
 	for _, c := range clients {
-		if c.pid == w.PID && c.tty == w.TTY {
+		// tmux may list a client for a moment after its process has ended.
+		if c.pid == w.PID && c.tty == w.TTY && !errors.Is(unix.Kill(c.pid, 0), unix.ESRCH) {
 			return &w, nil
 		}
 	}
@@ -101,7 +104,7 @@ func (s *session) attachClient(ctx context.Context, rec record, o terminal.Attac
 	}
 	defer lock.Close()
 	srv := rec.server()
-	p, err := srv.pane(ctx, s)
+	p, err := s.pane(ctx, srv)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,8 @@ const maxSocketPath = 103
 // that is needed to find or drive a session, so any number of Backends, in
 // any number of processes, may use the same directories.
 type Backend struct {
-	o Options
+	o     Options
+	panes paneLister
 
 	mu sync.Mutex // guards tmux and version
 	// tmux is the program that version was read of.
@@ -151,7 +152,9 @@ func (b *Backend) List(ctx context.Context) ([]string, error) {
 func (b *Backend) Session(id string) terminal.Session { return b.session(id) }
 
 func (b *Backend) session(id string) *session {
-	return &session{id: id, dir: stateDir(filepath.Join(b.o.Sessions, id)), mark: b.mark(id)}
+	return &session{
+		id: id, dir: stateDir(filepath.Join(b.o.Sessions, id)), mark: b.mark(id), panes: &b.panes,
+	}
 }
 
 // mark is the owner mark of a session: its state directory, so that two

@@ -91,7 +91,7 @@ func (d stateDir) begin() (l launcher, rec record, helper *bufio.Reader, r repor
 	if err != nil {
 		return failed("program", "run "+spec.Argv[0], err)
 	}
-	l = launcher{PID: os.Getpid(), Program: program, ProgramStart: processStart(program), Started: time.Now()}
+	l = launcher{PID: os.Getpid(), Program: program, Started: time.Now()}
 	if err := d.writeJSON(launcherFile, l); err != nil {
 		endTree(l.PID, -1)
 		return failed("state", "write "+launcherFile, err)

@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strconv"
@@ -36,17 +37,38 @@ func processes() ([]process, error) {
 func readProcess(pid int) (process, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return process{}, fmt.Errorf("%w: %w", errNoProcess, err)
+		return process{}, err
 	}
 	s := string(b)
 	f := strings.Fields(s[strings.LastIndexByte(s, ')')+1:])
-	if len(f) < 20 {
+	if len(f) < 4 {
 		return process{}, fmt.Errorf("process %d: stat has %d fields", pid, len(f))
 	}
-	p := process{pid: pid, zombie: f[0] == "Z" || f[0] == "X", start: f[19]}
+	p := process{pid: pid, zombie: f[0] == "Z" || f[0] == "X"}
 	if p.parent, err = strconv.Atoi(f[1]); err != nil {
 		return process{}, err
 	}
 	p.session, err = strconv.Atoi(f[3])
 	return p, err
+}
+
+// leftOf finds what is left of a session whose launcher was killed: the
+// processes of the program's terminal session that carry the id in their
+// environment. Either alone could be another's: process ids come again.
+func leftOf(id string, l launcher) ([]int, error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	var found []int
+	for _, p := range all {
+		if p.session != l.Program || p.zombie {
+			continue
+		}
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+		if err == nil && bytes.Contains(append([]byte{0}, env...), []byte("\x00MIDDLEMAN_SESSION="+id+"\x00")) {
+			found = append(found, p.pid)
+		}
+	}
+	return found, nil
 }

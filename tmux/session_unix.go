@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,9 +20,10 @@ import (
 
 // session is one session, by its state directory.
 type session struct {
-	id   string
-	dir  stateDir
-	mark string
+	id    string
+	dir   stateDir
+	mark  string
+	panes *paneLister // shared by the sessions of a Backend
 }
 
 // Status implements terminal.Session. What the session is comes from its
@@ -48,7 +48,7 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 		return terminal.Status{}, err
 	}
 	if st.State == terminal.StateRunning {
-		p, err := rec.server().pane(ctx, s)
+		p, err := s.pane(ctx, rec.server())
 		if err == nil {
 			st.PID, st.Size, st.Title, st.Source = l.Program, p.size, p.title, "tmux"
 			st.Writer, st.Watchers = s.viewers(p.clients)
@@ -137,62 +137,14 @@ func (s *session) present() (record, terminal.State, *terminal.Exit, error) {
 	return rec, state, exit, err
 }
 
-func (r record) server() server { return server{tmux: r.Tmux, socket: r.Socket} }
-
-// pane is what tmux knows of a running session.
-type pane struct {
-	size    terminal.Size
-	title   string
-	clients []client
-}
-
-// client is a tmux client that is attached to a session.
-type client struct {
-	tty      string
-	pid      int
-	readOnly bool
-}
-
-// The formats are parsed by spaces: all fields but the last are numbers, ids
-// or paths of terminals, which have none.
-const (
-	paneFormat   = "P #{session_name} #{pane_width} #{pane_height} #{pane_title}"
-	clientFormat = "C #{session_name} #{client_pid} #{client_readonly} #{client_tty}"
-)
-
-// pane asks tmux about a session of which the launcher's lock is held.
-func (srv server) pane(ctx context.Context, s *session) (pane, error) {
-	out, err := srv.run(ctx, nil, "list-panes", "-a", "-F", paneFormat, ";", "list-clients", "-F", clientFormat)
-	if err != nil {
-		return pane{}, fmt.Errorf("session %s: %w: %w", s.id, terminal.ErrUnreachable, err)
+// server reaches the session's server, by the tmux in PATH where the one that
+// started it has been moved.
+func (r record) server() server {
+	srv := server{tmux: r.Tmux, socket: r.Socket}
+	if _, err := os.Stat(r.Tmux); err != nil {
+		srv.tmux = "tmux"
 	}
-	p, ok := parsePane(out, s.id)
-	if !ok {
-		return pane{}, fmt.Errorf("session %s: tmux does not list it: %w", s.id, terminal.ErrUnreachable)
-	}
-	return p, nil
-}
-
-func parsePane(out, id string) (p pane, ok bool) {
-	for line := range strings.Lines(out) {
-		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 5)
-		if len(f) < 5 || f[1] != id {
-			continue
-		}
-		a, errA := strconv.Atoi(f[2])
-		b, errB := strconv.Atoi(f[3])
-		if errA != nil || errB != nil {
-			continue
-		}
-		switch {
-		case f[0] == "P" && !ok:
-			p.size = terminal.Size{Cols: uint16(a), Rows: uint16(b)}
-			p.title, ok = f[4], true
-		case f[0] == "C":
-			p.clients = append(p.clients, client{tty: f[4], pid: a, readOnly: b != 0})
-		}
-	}
-	return p, ok
+	return srv
 }
 
 // Input implements terminal.Session. The bytes go to tmux over standard input

@@ -60,11 +60,9 @@ type record struct {
 // launcher says which processes a session's are. It is true while the
 // launcher holds session.lock.
 type launcher struct {
-	PID     int `json:"pid"`     // the launcher
-	Program int `json:"program"` // the program, leader of its own session
-	// ProgramStart tells the program from a later process of the same id.
-	ProgramStart string    `json:"program_start,omitempty"`
-	Started      time.Time `json:"started"`
+	PID     int       `json:"pid"`     // the launcher
+	Program int       `json:"program"` // the program
+	Started time.Time `json:"started"`
 }
 
 // stateDir is the path of a session's state directory.

@@ -4,8 +4,9 @@ package tmux
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -39,9 +40,10 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 	if err != nil {
 		return err
 	}
-	find := func() ([]int, error) { return leftOf(l) }
+	find := func() ([]int, error) { return leftOf(s.id, l) }
 	if held {
-		find = func() ([]int, error) { return descendants(l.PID) }
+		spare := rec.server().pid(ctx)
+		find = func() ([]int, error) { return descendants(l.PID, spare) }
 	}
 	if l.PID != 0 {
 		left, err := endProcesses(ctx, find, grace)
@@ -83,10 +85,23 @@ func (s *session) awaitLauncher(ctx context.Context, limit time.Duration) error 
 	}
 }
 
+// pid is the tmux server's process, 0 where it does not answer.
+func (srv server) pid(ctx context.Context) int {
+	out, err := srv.run(ctx, nil, "display-message", "-p", "#{pid}")
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(out))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
 // endTree ends what the launcher has started; it is called by the launcher.
 func endTree(pid int, grace time.Duration) {
 	// What is left after SIGKILL cannot be helped here; a Stop names it.
-	_, _ = endProcesses(context.Background(), func() ([]int, error) { return descendants(pid) }, grace)
+	_, _ = endProcesses(context.Background(), func() ([]int, error) { return descendants(pid, 0) }, grace)
 }
 
 // endProcesses asks what find finds to end, waits for grace, kills, and
@@ -145,18 +160,17 @@ func untilNone(ctx context.Context, find func() ([]int, error), act func([]int),
 	}
 }
 
-var errNoProcess = errors.New("no such process")
-
 // process is what is known of one process.
 type process struct {
 	pid, parent, session int
-	start                string // tells it from a later process of the same id
 	zombie               bool
 }
 
 // descendants are the living processes below pid, without pid itself. With a
-// subreaper at the top they are all that it started.
-func descendants(pid int) ([]int, error) {
+// subreaper at the top they are all that it started. spare and what is below
+// it are left out: a tmux server that was started from within a session
+// carries the sessions of others.
+func descendants(pid, spare int) ([]int, error) {
 	all, err := processes()
 	if err != nil {
 		return nil, err
@@ -171,6 +185,9 @@ func descendants(pid int) ([]int, error) {
 		next := queue[0]
 		queue = queue[1:]
 		for _, p := range children[next] {
+			if p.pid == spare {
+				continue
+			}
 			queue = append(queue, p.pid)
 			if !p.zombie {
 				found = append(found, p.pid)
@@ -178,34 +195,4 @@ func descendants(pid int) ([]int, error) {
 		}
 	}
 	return found, nil
-}
-
-// leftOf finds what is left of a session whose launcher was killed: the
-// processes of the program's session, unless the program's id is another's by
-// now, which the time of its start tells.
-func leftOf(l launcher) ([]int, error) {
-	all, err := processes()
-	if err != nil {
-		return nil, err
-	}
-	var found []int
-	for _, p := range all {
-		if p.pid == l.Program && p.start != l.ProgramStart {
-			return nil, nil
-		}
-		if p.session == l.Program && !p.zombie {
-			found = append(found, p.pid)
-		}
-	}
-	return found, nil
-}
-
-// processStart returns the start of a process in the system's own words, ""
-// where it is gone.
-func processStart(pid int) string {
-	p, err := readProcess(pid)
-	if err != nil {
-		return ""
-	}
-	return p.start
 }

@@ -1,0 +1,318 @@
+//go:build unix
+
+package tmux
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/terminal"
+)
+
+func TestServerKilledIsLostWithItsJournal(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `trap "" HUP; echo KEPT; sleep 1000`)
+	printed(t, s, "KEPT")
+	program := stateOf(t, s).PID
+	command(t, b, "kill-server")
+	eventually(t, "lost", func() bool { return stateOf(t, s).State == terminal.StateLost })
+	eventually(t, "the program ended", func() bool { return errors.Is(unix.Kill(program, 0), unix.ESRCH) })
+	st := stateOf(t, s)
+	if st.Exit != nil || outputOf(t, s) != "KEPT\r\n" {
+		t.Errorf("status %+v, output %q", st, outputOf(t, s))
+	}
+	if _, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeAttach}); !errors.Is(err, terminal.ErrGone) {
+		t.Errorf("attach: %v, want %v", err, terminal.ErrGone)
+	}
+	if err := s.Input(testContext(t), []byte("x")); !errors.Is(err, terminal.ErrEnded) {
+		t.Errorf("input: %v, want %v", err, terminal.ErrEnded)
+	}
+	if err := s.Stop(testContext(t), 0); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if err := s.Remove(testContext(t)); err != nil {
+		t.Errorf("remove: %v", err)
+	}
+}
+
+func TestLauncherKilledIsLostAndStopped(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `trap "" HUP TERM; echo KEPT; while :; do sleep 1000; done`)
+	printed(t, s, "KEPT")
+	l, err := s.launcher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Kill(l.PID, unix.SIGKILL)
+	eventually(t, "lost", func() bool { return stateOf(t, s).State == terminal.StateLost })
+	if err := s.Stop(testContext(t), -1); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	eventually(t, "the program ended", func() bool { return errors.Is(unix.Kill(l.Program, 0), unix.ESRCH) })
+	if got := outputOf(t, s); got != "KEPT\r\n" {
+		t.Errorf("output %q", got)
+	}
+	srv := server{tmux: "tmux", socket: b.socket()}
+	eventually(t, "the tmux session ended", func() bool {
+		there, err := srv.hasSession(testContext(t), s.id)
+		return err == nil && !there
+	})
+}
+
+func TestExitIsRecordedWithoutTheJournalHelper(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `echo READY; read x; exit 7`)
+	printed(t, s, "READY")
+	l, err := s.launcher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := false
+	for _, p := range all {
+		args, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
+		if err == nil && p.pid != l.PID && bytes.Contains(args, []byte(CommandJournal+"\x00"+string(s.dir)+"\x00")) &&
+			!bytes.Contains(args, []byte("new-session")) {
+			unix.Kill(p.pid, unix.SIGKILL)
+			killed = true
+		}
+	}
+	if !killed {
+		t.Skip("no /proc to find the journal helper in")
+	}
+	if err := s.Input(testContext(t), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "exit", func() bool { return stateOf(t, s).State == terminal.StateExited })
+	if e := stateOf(t, s).Exit; e.Code != 7 || e.Offset != uint64(len("READY\r\n")) {
+		t.Errorf("exit %+v, want code 7", e)
+	}
+}
+
+// TestExitOfAStoppedTerminal: ctrl-s holds neither the exit nor a byte back.
+func TestExitOfAStoppedTerminal(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `echo READY; read x; exit 7`)
+	printed(t, s, "READY")
+	if err := s.Input(testContext(t), []byte("\n\x13")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "exit", func() bool { return stateOf(t, s).State == terminal.StateExited })
+}
+
+// TestWatchersResumeExactly: the bytes of two followers, the second from where
+// the first was, are the program's.
+func TestWatchersResumeExactly(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `seq 20000; read x; seq 20000; exit 7`)
+	var got bytes.Buffer
+	var at uint64
+	exit := follow(t, s, &got, &at, 50_000)
+	if exit != nil {
+		t.Fatalf("exit %+v", exit)
+	}
+	if err := s.Input(testContext(t), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	exit = follow(t, s, &got, &at, 1<<62)
+	if exit == nil || exit.Code != 7 || exit.Offset != at {
+		t.Errorf("exit %+v at %d", exit, at)
+	}
+	if want := outputOf(t, s); got.String() != want {
+		t.Errorf("followed %d bytes, want %d", got.Len(), len(want))
+	}
+	beyond := at + 1
+	_, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeWatch, From: &beyond})
+	if !errors.Is(err, terminal.ErrRange) {
+		t.Errorf("from beyond the head: %v, want %v", err, terminal.ErrRange)
+	}
+}
+
+// follow watches from *at on, until limit bytes have come or the end.
+func follow(t *testing.T, s *session, got *bytes.Buffer, at *uint64, limit int) *terminal.Exit {
+	t.Helper()
+	a, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeWatch, From: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if h := a.Hello(); h.Offset != *at {
+		t.Errorf("hello %+v, want offset %d", h, *at)
+	}
+	var exit *terminal.Exit
+	for got.Len() < limit {
+		m, err := a.Receive()
+		switch {
+		case err == io.EOF:
+			return exit
+		case err != nil:
+			t.Fatal(err)
+		case m.Kind == terminal.MessageOutput:
+			if m.Offset != *at {
+				t.Fatalf("output at %d, want %d", m.Offset, *at)
+			}
+			got.Write(m.Data)
+			*at += uint64(len(m.Data))
+		case m.Kind == terminal.MessageExit:
+			exit = &m.Exit
+		default:
+			t.Fatalf("message %+v", m)
+		}
+	}
+	return exit
+}
+
+// TestTrimmedOutputBecomesASnapshot: what is no longer kept is neither skipped
+// in silence nor an end.
+func TestTrimmedOutputBecomesASnapshot(t *testing.T) {
+	b := newBackend(t)
+	spec := terminal.Spec{
+		ID: terminal.NewID("s"), Argv: []string{"/bin/sh", "-c", "seq 1500000; echo LAST; read x"},
+		Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: "/", JournalBytes: 1 << 20,
+	}
+	if _, err := b.Start(testContext(t), spec); err != nil {
+		t.Fatal(err)
+	}
+	s := b.session(spec.ID)
+	zero := uint64(0)
+	eventually(t, "trimmed", func() bool {
+		st := stateOf(t, s)
+		return st.Oldest > 0 && st.Head >= 10_000_000
+	})
+	_, err := s.Output(testContext(t), 0)
+	var trimmed *terminal.TrimmedError
+	if !errors.As(err, &trimmed) {
+		t.Errorf("output: %v, want a TrimmedError", err)
+	}
+	a, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeWatch, From: &zero})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	m, err := a.Receive()
+	if err != nil || m.Kind != terminal.MessageSnapshot || m.Offset == 0 {
+		t.Errorf("first message %d at %d, %v, want a snapshot", m.Kind, m.Offset, err)
+	}
+}
+
+// TestAttachByHandBesideAViewer: a user's own client is nobody's writer.
+func TestAttachByHandBesideAViewer(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `echo READY; while read x; do echo "got $x."; done`)
+	printed(t, s, "READY")
+	byHand := &attachment{
+		s: s, srv: server{tmux: "tmux", socket: b.socket()}, mode: terminal.ModeAttach,
+		buf: make([]byte, readSize), hello: terminal.Hello{Size: terminal.Size{Cols: 40, Rows: 10}},
+	}
+	if err := byHand.start(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	defer byHand.Close()
+	a, err := s.Attach(testContext(t), terminal.AttachOptions{
+		Mode: terminal.ModeAttach, Size: terminal.DefaultSize, Takeover: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if _, err := byHand.pty.Write([]byte("hand\r")); err != nil {
+		t.Fatal(err)
+	}
+	printed(t, s, "got hand.")
+	if err := a.Input([]byte("browser\r")); err != nil {
+		t.Fatal(err)
+	}
+	printed(t, s, "got browser.")
+	if st := stateOf(t, s); st.Size.Cols != terminal.DefaultSize.Cols {
+		t.Errorf("size %+v is not the writer's", st.Size)
+	}
+}
+
+func TestBadState(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, "read x")
+	ctx := testContext(t)
+	rec, err := s.dir.record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := rec
+	newer.Format = formatVersion + 1
+	if err := s.dir.writeJSON(recordFile, newer); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Status(ctx); err == nil || !strings.Contains(err.Error(), "newer") {
+		t.Errorf("state of a newer version: %v", err)
+	}
+	if err := s.dir.writeFile(recordFile, []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Status(ctx); err == nil || !strings.Contains(err.Error(), s.dir.path(recordFile)) {
+		t.Errorf("corrupt state: %v", err)
+	}
+	if err := s.Remove(ctx); err == nil {
+		t.Error("corrupt state was removed")
+	}
+	if err := s.dir.writeJSON(recordFile, rec); err != nil {
+		t.Fatal(err)
+	}
+	if st := stateOf(t, s); st.State != terminal.StateRunning {
+		t.Errorf("state %s afterwards", st.State)
+	}
+	if err := os.Chmod(b.o.Sessions, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Start(ctx, terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/bin/true"}, Dir: "/"})
+	if err == nil || !strings.Contains(err.Error(), "written by others") {
+		t.Errorf("start in a directory that others can write: %v", err)
+	}
+}
+
+// TestACrashedStartCanBeTriedAgain: what a killed starter left is in nobody's
+// way.
+func TestACrashedStartCanBeTriedAgain(t *testing.T) {
+	b := newBackend(t)
+	ctx := testContext(t)
+	id := terminal.NewID("s")
+	s := b.session(id)
+	if err := os.MkdirAll(string(s.dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.dir.writeJSON(recordFile, record{Format: formatVersion, ID: id, Created: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := tryLock(s.dir.path(startLock), unix.LOCK_EX)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st := stateOf(t, s); st.State != terminal.StateStarting {
+		t.Errorf("state %s while it starts", st.State)
+	}
+	f.Close()
+	if st := stateOf(t, s); st.State != terminal.StateFailed {
+		t.Errorf("state %s after the starter was killed", st.State)
+	}
+	st, err := b.Start(ctx, terminal.Spec{ID: id, Argv: []string{"/bin/sh", "-c", "exit 7"}, Dir: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "exit", func() bool { st = stateOf(t, s); return st.Exit != nil })
+	if st.Exit.Code != 7 {
+		t.Errorf("exit %+v", st.Exit)
+	}
+	_, err = b.Start(ctx, terminal.Spec{ID: id, Argv: []string{"/bin/true"}, Dir: "/"})
+	if !errors.Is(err, terminal.ErrEnded) {
+		t.Errorf("start of an ended id: %v, want %v", err, terminal.ErrEnded)
+	}
+}

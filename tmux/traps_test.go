@@ -1,0 +1,358 @@
+//go:build unix
+
+package tmux
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/terminal"
+)
+
+func testContext(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// start starts a shell script.
+func start(t testing.TB, b *Backend, script string, env ...string) *session {
+	t.Helper()
+	spec := terminal.Spec{
+		ID: terminal.NewID("s"), Argv: []string{"/bin/sh", "-c", script}, Dir: "/",
+		Env: append([]string{"PATH=" + os.Getenv("PATH")}, env...), Grace: time.Second,
+	}
+	if _, err := b.Start(testContext(t), spec); err != nil {
+		t.Fatal(err)
+	}
+	return b.session(spec.ID)
+}
+
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in time: %s", what)
+		}
+		<-tick.C
+	}
+}
+
+func stateOf(t testing.TB, s *session) terminal.Status {
+	t.Helper()
+	st, err := s.Status(testContext(t))
+	if errors.Is(err, terminal.ErrUnreachable) {
+		return terminal.Status{State: terminal.StateUnreachable}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func outputOf(t testing.TB, s *session) string {
+	t.Helper()
+	r, err := s.Output(testContext(t), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func printed(t testing.TB, s *session, text string) {
+	t.Helper()
+	eventually(t, "output "+text, func() bool { return strings.Contains(outputOf(t, s), text) })
+}
+
+// command runs tmux at b's server, as a user does by hand.
+func command(t testing.TB, b *Backend, args ...string) string {
+	t.Helper()
+	out, err := server{tmux: "tmux", socket: b.socket()}.run(testContext(t), nil, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestTheUsersOwnTmuxIsUntouched(t *testing.T) {
+	b := newBackend(t)
+	root := shortDir(t)
+	socket := filepath.Join(root, "user.sock")
+	user := server{tmux: "tmux", socket: socket}
+	ctx := testContext(t)
+	if _, err := user.run(ctx, nil, "new-session", "-d", "-s", "mine", "--", "sleep", "1000"); err != nil {
+		t.Fatal(err)
+	}
+	defer user.run(ctx, nil, "kill-server")
+	look := func() string {
+		out, err := user.run(ctx, nil, "list-sessions", "-F", "#{session_name} #{session_id}",
+			";", "show-options", "-g", ";", "show-environment", "-g", ";", "list-panes", "-a", "-F", "#{pane_pid} #{pane_dead}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	before := look()
+	t.Setenv("TMUX", socket+",1,0")
+	t.Setenv("TMUX_PANE", "%0")
+	s := start(t, b, `echo "[$TMUX$TMUX_PANE]"; read x`)
+	printed(t, s, "[]")
+	a, err := s.Attach(ctx, terminal.AttachOptions{Mode: terminal.ModeAttach})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Stop(ctx, -1); err != nil {
+		t.Error(err)
+	}
+	if after := look(); after != before {
+		t.Errorf("the user's server was\n%s\nand is\n%s", before, after)
+	}
+	if os.Getenv("TMUX") != socket+",1,0" {
+		t.Error("TMUX has changed")
+	}
+}
+
+// TestATargetIsNotAPrefix: acts on a session that is gone hit no sibling.
+func TestATargetIsNotAPrefix(t *testing.T) {
+	b := newBackend(t)
+	ctx := testContext(t)
+	s := start(t, b, "echo READY; read x")
+	sibling := s.id + "x"
+	command(t, b, "new-session", "-d", "-s", sibling, "-x", "80", "-y", "24", "--", "sh", "-c", "read x")
+	command(t, b, "kill-session", "-t", "="+s.id)
+	eventually(t, "lost", func() bool { return stateOf(t, s).State == terminal.StateLost })
+	srv := server{tmux: "tmux", socket: b.socket()}
+	if err := srv.paste(ctx, s.id, []byte("x\n")); err == nil {
+		t.Error("input went to some session")
+	}
+	if err := srv.resize(ctx, s.id, terminal.Size{Cols: 10, Rows: 10}); err == nil {
+		t.Error("some session was resized")
+	}
+	if _, err := srv.screen(ctx, s.id); err == nil {
+		t.Error("some session was captured")
+	}
+	if err := srv.killSession(ctx, s.id); err != nil {
+		t.Errorf("ending a session that is gone: %v", err)
+	}
+	if err := s.Stop(ctx, -1); err != nil {
+		t.Error(err)
+	}
+	if err := s.Remove(ctx); err != nil {
+		t.Error(err)
+	}
+	if got := command(t, b, "list-panes", "-a", "-F", "#{session_name} #{pane_width} #{pane_dead}"); got != sibling+" 80 0\n" {
+		t.Errorf("sessions are %q", got)
+	}
+	if got := command(t, b, "list-buffers"); got != "" {
+		t.Errorf("buffers were left: %q", got)
+	}
+}
+
+// TestForeignSessionsAreNotReaped: only a session with our mark whose state is
+// gone is ended.
+func TestForeignSessionsAreNotReaped(t *testing.T) {
+	b := newBackend(t)
+	ctx := testContext(t)
+	if got, err := b.Reap(ctx); err != nil || len(got) != 0 {
+		t.Errorf("without a server: %q, %v", got, err)
+	}
+	kept := start(t, b, "read x")
+	foreign, other, orphan := terminal.NewID("s"), terminal.NewID("s"), terminal.NewID("s")
+	for _, name := range []string{foreign, other, orphan, "work"} {
+		command(t, b, "new-session", "-d", "-s", name, "--", "sh", "-c", "read x")
+	}
+	command(t, b, "set-option", "-t", paneTarget(other), ownerOption, "/elsewhere/"+other)
+	command(t, b, "set-option", "-t", paneTarget(orphan), ownerOption, b.mark(orphan))
+	got, err := b.Reap(ctx)
+	if err != nil || !slices.Equal(got, []string{orphan}) {
+		t.Errorf("reaped %q, %v, want %q", got, err, orphan)
+	}
+	left := strings.Fields(command(t, b, "list-sessions", "-F", "#{session_name}"))
+	want := []string{kept.id, foreign, other, "work"}
+	slices.Sort(want)
+	slices.Sort(left)
+	if !slices.Equal(left, want) {
+		t.Errorf("sessions left %q, want %q", left, want)
+	}
+	for _, name := range []string{foreign, other, "work"} {
+		command(t, b, "kill-session", "-t", "="+name)
+	}
+}
+
+// TestAServerThatDoesNotAnswerIsNotDead: a probe that fails is an error, and
+// hides no session.
+func TestAServerThatDoesNotAnswerIsNotDead(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, "read x")
+	pid, err := strconv.Atoi(strings.TrimSpace(command(t, b, "display-message", "-p", "#{pid}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Kill(pid, unix.SIGSTOP)
+	defer unix.Kill(pid, unix.SIGCONT)
+	short, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	if st, err := s.Status(short); !errors.Is(err, terminal.ErrUnreachable) {
+		t.Errorf("status %+v, %v, want %v", st, err, terminal.ErrUnreachable)
+	}
+	if ids, err := b.List(testContext(t)); err != nil || !slices.Equal(ids, []string{s.id}) {
+		t.Errorf("list %q, %v, want %q", ids, err, s.id)
+	}
+	if got, err := b.Reap(short); err == nil {
+		t.Errorf("reaped %q", got)
+	}
+	if err := s.Remove(testContext(t)); !errors.Is(err, terminal.ErrRunning) {
+		t.Errorf("remove: %v, want %v", err, terminal.ErrRunning)
+	}
+	unix.Kill(pid, unix.SIGCONT)
+	if st := stateOf(t, s); st.State != terminal.StateRunning {
+		t.Errorf("state %s afterwards", st.State)
+	}
+}
+
+func TestSecretsAreInNeitherArgvNorEnvironment(t *testing.T) {
+	const secret = "hunter2-AKIA-token"
+	t.Setenv("ANTHROPIC_API_KEY", secret) // the server's own
+	b := newBackend(t)
+	s := start(t, b, `echo "[$TOKEN]"; read x; echo READY; read x`, "TOKEN="+secret)
+	printed(t, s, "["+secret+"]")
+	if err := s.Input(testContext(t), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	printed(t, s, "READY")
+	for _, args := range [][]string{
+		{"show-environment", "-g"}, {"show-environment", "-t", paneTarget(s.id)}, {"list-buffers"},
+		{"list-panes", "-a", "-F", "#{pane_start_command}"}, {"show-messages", "-JT"},
+	} {
+		out, err := server{tmux: "tmux", socket: b.socket()}.run(testContext(t), nil, args...)
+		if err == nil && strings.Contains(out, secret) {
+			t.Errorf("tmux %v shows the secret: %s", args, out)
+		}
+	}
+	for key := range strings.Lines(command(t, b, "show-environment", "-g")) {
+		key, _, _ = strings.Cut(strings.TrimSuffix(key, "\n"), "=")
+		if !slices.Contains([]string{"LC_ALL", "TERM", "HOME", "USER", "LOGNAME", "SHELL", "PATH", "TZ", "PWD"}, key) {
+			t.Errorf("tmux's environment has %s", key)
+		}
+	}
+	all, err := exec.Command("ps", "-A", "-ww", "-o", "args=").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(all), secret) {
+		t.Error("a command line shows the secret")
+	}
+	files, err := os.ReadDir(string(s.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", f.Name(), info.Mode())
+		}
+		b, err := os.ReadFile(s.dir.path(f.Name()))
+		if err == nil && strings.Contains(string(b), secret) {
+			t.Errorf("%s holds the secret", f.Name())
+		}
+	}
+}
+
+// TestASessionWhoseMarkIsRefusedIsEnded: nothing is left behind.
+func TestASessionWhoseMarkIsRefusedIsEnded(t *testing.T) {
+	b := newBackend(t)
+	if err := os.MkdirAll(b.o.Config, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	conf := "set-hook -g after-select-pane 'set-option -u " + ownerOption + "'\n" // before it is read back
+	if err := os.WriteFile(filepath.Join(b.o.Config, "tmux.conf"), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keep := terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/bin/sh", "-c", "read x"}, Dir: "/"}
+	_, err := b.Start(testContext(t), keep)
+	var failed *terminal.StartError
+	if !errors.As(err, &failed) || failed.Step != "tmux" {
+		t.Fatalf("start: %v, want a StartError of step tmux", err)
+	}
+	if ids, err := b.List(testContext(t)); err != nil || len(ids) != 0 {
+		t.Errorf("sessions %q, %v are left", ids, err)
+	}
+	srv := server{tmux: "tmux", socket: b.socket()}
+	eventually(t, "no session", func() bool {
+		there, err := srv.hasSession(testContext(t), keep.ID)
+		return err == nil && !there
+	})
+}
+
+func TestNotUsable(t *testing.T) {
+	root := shortDir(t)
+	old := filepath.Join(root, "tmux")
+	if err := os.WriteFile(old, []byte("#!/bin/sh\necho tmux 2.9a\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"too old", Options{Runtime: root, Tmux: old}, "3.0 or newer"},
+		{"missing", Options{Runtime: root, Tmux: filepath.Join(root, "none")}, "no such file"},
+		{"path too long", Options{Runtime: filepath.Join(root, strings.Repeat("x", 100))}, "shorter runtime directory"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.Sessions = filepath.Join(root, "sessions")
+			b := New(tt.o)
+			if err := b.Usable(testContext(t)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("usable: %v, want %q", err, tt.want)
+			}
+			_, err := b.Start(testContext(t), terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/bin/true"}, Dir: "/"})
+			var failed *terminal.StartError
+			if !errors.As(err, &failed) {
+				t.Errorf("start: %v, want a StartError", err)
+			}
+			if ids, err := b.List(testContext(t)); err != nil || len(ids) != 0 {
+				t.Errorf("sessions %q, %v", ids, err)
+			}
+		})
+	}
+}
+
+func TestTheUsersTmuxConfIsRead(t *testing.T) {
+	b := newBackend(t)
+	if err := os.MkdirAll(b.o.Config, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	conf := filepath.Join(b.o.Config, "tmux.conf")
+	if err := os.WriteFile(conf, []byte("set -g @mine 'yes'\nset -g history-limit 77\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, b, "read x")
+	if got := command(t, b, "show-options", "-gv", "@mine", ";", "show-options", "-gv", "history-limit"); got != "yes\n77\n" {
+		t.Errorf("the user's settings are %q", got)
+	}
+}
