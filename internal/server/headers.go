@@ -28,6 +28,9 @@ func withHeaders(next http.Handler) http.Handler {
 		for name, value := range headers {
 			w.Header().Set(name, value)
 		}
+		if isAPI(r) {
+			w.Header().Set("Cache-Control", "no-store")
+		}
 		next.ServeHTTP(&patientWriter{w}, r)
 	})
 }

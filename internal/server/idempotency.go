@@ -22,10 +22,17 @@ const (
 )
 
 // withBody reads the whole of a request's body, within a size and a time, so
-// that no handler waits for a client.
+// that no handler waits for a client. Of those who have not proved who they
+// are, nothing is read.
 func (s *Server) withBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			next.ServeHTTP(w, r)
+			return
+		}
+		who, known := caller(r.Context())
+		if !known {
+			r.Body = http.NoBody
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -35,8 +42,8 @@ func (s *Server) withBody(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		if key := r.Header.Get("Idempotency-Key"); key != "" && isAPI(r) && repeatable(r) {
-			s.once(w, r, key, body, next)
+		if key := r.Header.Get("Idempotency-Key"); key != "" && repeatable(r) {
+			s.once(w, r, store.Request{Key: key, Route: r.Method + " " + r.URL.Path, Hash: hashRequest(who, r, body)}, next)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -74,19 +81,11 @@ func repeatable(r *http.Request) bool {
 // once answers a request that carries an Idempotency-Key: a second one with
 // the same key gets the first one's answer, and nothing happens again. Only
 // success is kept; what was refused has changed nothing and may be repeated.
-func (s *Server) once(w http.ResponseWriter, r *http.Request, key string, body []byte, next http.Handler) {
-	who, known := caller(r.Context())
-	if !known || len(key) > maxKey {
-		refuse(w, problemf(http.StatusBadRequest, api.CodeBadRequest,
-			"an Idempotency-Key needs a caller who is logged in, and at most %d bytes", maxKey))
+func (s *Server) once(w http.ResponseWriter, r *http.Request, request store.Request, next http.Handler) {
+	if len(request.Key) > maxKey {
+		refuse(w, problemf(http.StatusBadRequest, api.CodeBadRequest, "an Idempotency-Key has at most %d bytes", maxKey))
 		return
 	}
-	sum := sha256.New()
-	for _, part := range []string{who.subject, r.URL.RawQuery, string(body)} {
-		sum.Write([]byte(part))
-		sum.Write([]byte{0})
-	}
-	request := store.Request{Key: key, Route: r.Method + " " + r.URL.Path, Hash: sum.Sum(nil)}
 	answer, err := s.Store.BeginRequest(r.Context(), request, time.Now())
 	if err != nil {
 		refuse(w, s.problem(err))
@@ -104,6 +103,16 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, key string, body [
 	rec := &recorder{ResponseWriter: w}
 	defer s.keepAnswer(r, request, rec)
 	next.ServeHTTP(rec, r)
+}
+
+// hashRequest tells requests with one key apart.
+func hashRequest(who identity, r *http.Request, body []byte) []byte {
+	sum := sha256.New()
+	for _, part := range []string{who.subject, r.URL.RawQuery, string(body)} {
+		sum.Write([]byte(part))
+		sum.Write([]byte{0})
+	}
+	return sum.Sum(nil)
 }
 
 // keepAnswer runs also where the handler panicked, so that the key is not

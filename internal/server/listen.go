@@ -119,13 +119,9 @@ func takeLock(dirs config.Dirs) (*flock.Flock, error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	if !ok {
-		// Without a readable pid the refusal is as right, only less helpful.
-		raw, _ := os.ReadFile(path)
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
-		return nil, errors.Join(&LockedError{Data: dirs.Data, PID: pid}, lock.Close())
-	}
-	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("note the holder of the lock: %w", err), lock.Close())
+		// Without serve.json the refusal is as right, only less helpful.
+		holder, _ := readServe(dirs.ServeFile())
+		return nil, errors.Join(&LockedError{Data: dirs.Data, PID: holder.PID}, lock.Close())
 	}
 	return lock, nil
 }
@@ -191,16 +187,20 @@ func writeServe(path string, serve api.Serve) error {
 	return nil
 }
 
-func removeServe(path string, ours api.Serve) error {
+func readServe(path string) (serve api.Serve, err error) {
 	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err == nil {
+		err = json.Unmarshal(raw, &serve)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return api.Serve{}, fmt.Errorf("read %s: %w", path, err)
 	}
-	var found api.Serve
-	if json.Unmarshal(raw, &found) != nil || found != ours {
+	return serve, nil
+}
+
+// removeServe leaves a file that another server has written since.
+func removeServe(path string, ours api.Serve) error {
+	if found, err := readServe(path); err != nil || found != ours {
 		return nil
 	}
 	return os.Remove(path)

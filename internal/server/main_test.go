@@ -282,7 +282,7 @@ func (r *running) workspace(name string, first *api.NewSession) api.Workspace {
 	created := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: name, Directory: r.place.repository, Session: first})
 	w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=30s", nil)
 	if w.State != workspace.StateReady {
-		r.t.Fatalf("workspace is %s: %s %+v", w.State, w.Error, w)
+		r.t.Fatalf("workspace is %s: %s", w.State, w.Error)
 	}
 	return w
 }

@@ -46,7 +46,6 @@ func answerOf(contentType, description string) map[string]*huma.Response {
 func (s *Server) eventStream(last, workspaceID string) *stream {
 	return raw(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		w.Header().Set("Cache-Control", "no-store")
 		e := &eventWriter{hub: s.events, out: w, control: http.NewResponseController(w), workspace: workspaceID}
 		// The only way for this to end is that nobody reads any more.
 		_ = e.run(r.Context(), last)

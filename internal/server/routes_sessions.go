@@ -61,14 +61,14 @@ func (s *Server) sessionRoutes() {
 	start.DefaultStatus = http.StatusCreated
 	add(s, start, s.postSession)
 	add(s, route(http.MethodGet, "/workspaces/{workspace}/sessions", "list-workspace-sessions", "Sessions of a workspace, oldest first", accessRead),
-		func(ctx context.Context, in *sessionsIn) (*body[api.Sessions], error) {
+		func(ctx context.Context, in *sessionsIn) (*reply[api.Sessions], error) {
 			if _, err := s.Store.Workspace(ctx, in.Workspace); err != nil {
 				return nil, err
 			}
 			return s.listSessions(ctx, in.Workspace, in.page())
 		})
 	add(s, route(http.MethodGet, "/sessions", "list-sessions", "All sessions, oldest first", accessRead),
-		func(ctx context.Context, in *listIn) (*body[api.Sessions], error) {
+		func(ctx context.Context, in *listIn) (*reply[api.Sessions], error) {
 			return s.listSessions(ctx, "", in.page())
 		})
 	add(s, route(http.MethodGet, "/sessions/{session}", "get-session", "A session", accessSession), s.getSession)
@@ -81,16 +81,16 @@ func (s *Server) sessionRoutes() {
 	add(s, route(http.MethodGet, "/sessions/{session}/wait", "wait", "Wait for the exit, for text on the screen, or for quiet", accessSession), s.getWait)
 }
 
-func (s *Server) postSession(ctx context.Context, in *startIn) (*body[api.Session], error) {
+func (s *Server) postSession(ctx context.Context, in *startIn) (*reply[api.Session], error) {
 	var out api.Session
 	err := s.work.run(ctx, func(ctx context.Context) (err error) {
 		out, err = s.startSession(ctx, in.Workspace, in.Body)
 		return err
 	})
-	return &body[api.Session]{out}, err
+	return &reply[api.Session]{out}, err
 }
 
-func (s *Server) listSessions(ctx context.Context, workspaceID string, page store.Page) (*body[api.Sessions], error) {
+func (s *Server) listSessions(ctx context.Context, workspaceID string, page store.Page) (*reply[api.Sessions], error) {
 	rows, next, err := s.Store.Sessions(ctx, workspaceID, page)
 	if err != nil {
 		return nil, err
@@ -103,18 +103,18 @@ func (s *Server) listSessions(ctx context.Context, workspaceID string, page stor
 	for _, w := range workspaces {
 		names[w.ID] = w.Name
 	}
-	return &body[api.Sessions]{api.Sessions{Sessions: s.sessionViews(ctx, rows, names), Next: next}}, nil
+	return &reply[api.Sessions]{api.Sessions{Sessions: s.sessionViews(ctx, rows, names), Next: next}}, nil
 }
 
-func (s *Server) getSession(ctx context.Context, in *SessionPath) (*body[api.Session], error) {
+func (s *Server) getSession(ctx context.Context, in *SessionPath) (*reply[api.Session], error) {
 	row, err := s.Store.Session(ctx, in.Session)
 	if err != nil {
 		return nil, err
 	}
-	return &body[api.Session]{s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))}, nil
+	return &reply[api.Session]{s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))}, nil
 }
 
-func (s *Server) deleteSession(ctx context.Context, in *stopIn) (*body[api.Session], error) {
+func (s *Server) deleteSession(ctx context.Context, in *stopIn) (*reply[api.Session], error) {
 	grace, err := duration("grace", in.Grace, 0, maxGrace)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (s *Server) deleteSession(ctx context.Context, in *stopIn) (*body[api.Sessi
 		out, err = s.endSession(ctx, in.Session, grace)
 		return err
 	})
-	return &body[api.Session]{out}, err
+	return &reply[api.Session]{out}, err
 }
 
 // live returns the session to act on.
@@ -143,12 +143,12 @@ func (s *Server) live(ctx context.Context, id string) (terminal.Session, error) 
 	return b.Session(id), nil
 }
 
-func (s *Server) postInput(ctx context.Context, in *inputIn) (*none, error) {
+func (s *Server) postInput(ctx context.Context, in *inputIn) (*empty, error) {
 	live, err := s.live(ctx, in.Session)
 	if err != nil {
 		return nil, err
 	}
-	return &none{}, live.Input(ctx, in.RawBody)
+	return &empty{}, live.Input(ctx, in.RawBody)
 }
 
 func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, error) {

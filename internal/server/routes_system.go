@@ -8,26 +8,28 @@ import (
 	"middleman/internal/api"
 )
 
-type body[T any] struct{ Body T }
+// reply is an answer with a JSON body.
+type reply[T any] struct{ Body T }
 
-type none struct{}
+// empty is a request without parameters, or an answer without a body.
+type empty struct{}
 
 func (s *Server) systemRoutes() {
 	add(s, route(http.MethodGet, "/health", "health", "Whether the server answers", accessAnybody),
-		func(context.Context, *none) (*body[api.Health], error) {
-			return &body[api.Health]{api.Health{Status: "ok"}}, nil
+		func(context.Context, *empty) (*reply[api.Health], error) {
+			return &reply[api.Health]{api.Health{Status: "ok"}}, nil
 		})
 	add(s, route(http.MethodGet, "/version", "version", "Which build this is", accessRead),
-		func(context.Context, *none) (*body[api.Version], error) {
-			return &body[api.Version]{api.Version{Version: s.Version, Go: runtime.Version()}}, nil
+		func(context.Context, *empty) (*reply[api.Version], error) {
+			return &reply[api.Version]{api.Version{Version: s.Version, Go: runtime.Version()}}, nil
 		})
 	add(s, route(http.MethodPost, "/login-links", "create-login-link", "Make a link that logs one browser in, once", accessFull),
-		func(ctx context.Context, _ *none) (*body[api.LoginLink], error) {
+		func(ctx context.Context, _ *empty) (*reply[api.LoginLink], error) {
 			link, err := s.LoginLink(ctx)
-			return &body[api.LoginLink]{api.LoginLink{URL: link}}, err
+			return &reply[api.LoginLink]{api.LoginLink{URL: link}}, err
 		})
 	add(s, route(http.MethodPost, "/logout", "logout", "End this browser's login", accessFull),
-		func(context.Context, *none) (*stream, error) { return raw(s.logout), nil })
+		func(context.Context, *empty) (*stream, error) { return raw(s.logout), nil })
 	add(s, eventRoute("/events", "events", "Everything that happens"),
 		func(_ context.Context, in *EventsHeader) (*stream, error) {
 			return s.eventStream(in.LastEventID, ""), nil

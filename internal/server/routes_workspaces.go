@@ -78,25 +78,25 @@ func (s *Server) workspaceRoutes() {
 		})
 }
 
-func (s *Server) postWorkspace(ctx context.Context, in *createIn) (*body[api.Created], error) {
+func (s *Server) postWorkspace(ctx context.Context, in *createIn) (*reply[api.Created], error) {
 	w, err := s.createWorkspace(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
 	v, err := s.wholeWorkspace(ctx, w)
-	return &body[api.Created]{api.Created{Workspace: v}}, err
+	return &reply[api.Created]{api.Created{Workspace: v}}, err
 }
 
-func (s *Server) getWorkspaces(ctx context.Context, in *listIn) (*body[api.Workspaces], error) {
+func (s *Server) getWorkspaces(ctx context.Context, in *listIn) (*reply[api.Workspaces], error) {
 	list, next, err := s.Store.Workspaces(ctx, in.page())
 	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
 	for _, w := range list {
 		out.Workspaces = append(out.Workspaces, s.workspaceView(w))
 	}
-	return &body[api.Workspaces]{out}, err
+	return &reply[api.Workspaces]{out}, err
 }
 
-func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*body[api.Workspace], error) {
+func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*reply[api.Workspace], error) {
 	limit, err := duration("wait", in.Wait, 0, maxPoll)
 	if err != nil {
 		return nil, err
@@ -106,16 +106,16 @@ func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*body[ap
 		return nil, err
 	}
 	v, err := s.wholeWorkspace(ctx, w)
-	return &body[api.Workspace]{v}, err
+	return &reply[api.Workspace]{v}, err
 }
 
-func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*body[api.Deleted], error) {
+func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*reply[api.Deleted], error) {
 	var out api.Deleted
 	err := s.work.run(ctx, func(ctx context.Context) (err error) {
 		out, err = s.deleteWorkspace(ctx, in.Workspace, consent{in.DiscardWork, in.StopSessions}, in.DryRun)
 		return err
 	})
-	return &body[api.Deleted]{out}, err
+	return &reply[api.Deleted]{out}, err
 }
 
 // duration reads a parameter such as "30s"; more than limit means limit.

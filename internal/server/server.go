@@ -113,9 +113,9 @@ func New(o Options) (*Server, error) {
 // Ready is closed once Serve has begun to answer.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
 
-// Serve answers on both listeners until ctx ends, and closes them. unix may
-// be nil on a platform that cannot tell who is at its other end. In the
-// background it finds every session again. It returns nil after ctx ended;
+// Serve answers on both listeners until ctx ends, and closes them unless it
+// could not begin. unix may be nil on a platform that cannot tell who is at
+// its other end. In the background it finds every session again. It returns nil after ctx ended;
 // sessions go on. It may be called once.
 func (s *Server) Serve(ctx context.Context, unix, tcp net.Listener) error {
 	s.setAddress(tcp.Addr())

@@ -4,6 +4,7 @@ package server_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"middleman/internal/api"
@@ -35,6 +36,12 @@ func TestSessionFromStartToRemoval(t *testing.T) {
 	if strings.Contains(output, "leak") {
 		t.Errorf("a secret of the server reached the session:\n%s", output)
 	}
+	events := r.events(t, "/workspaces/"+w.ID, "")
+	r.call("POST", path+"/input", []byte("printf '\\033]2;a title\\007'\n"))
+	told := events.until(func(e api.Event) bool { return e.Session != nil && e.Session.Title == "a title" })
+	if told.Session.Watchers != 0 {
+		t.Errorf("the server's own watch is counted: %+v", told.Session)
+	}
 	r.call("POST", path+"/input", []byte("exit 7\n"))
 	waited = get[api.Waited](r, "GET", path+"/wait?for=exit&timeout=20s", nil)
 	if e := waited.Session.Exit; e == nil || e.Code != 7 {
@@ -45,5 +52,45 @@ func TestSessionFromStartToRemoval(t *testing.T) {
 	}
 	if a := r.call("GET", path, nil); a.status != 404 || a.problem(t).Code != api.CodeNotFound {
 		t.Errorf("after removal: %d %s", a.status, a.body)
+	}
+}
+
+// Of many who start a session under one name, one does.
+func TestOneSessionPerName(t *testing.T) {
+	r := newPlace(t).serve(t)
+	w := r.workspace("crowd", nil)
+	answers := make([]answer, 10)
+	var all sync.WaitGroup
+	for i := range answers {
+		all.Go(func() {
+			answers[i] = r.call("POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Name: "one", Command: []string{"cat"}})
+		})
+	}
+	all.Wait()
+	started := 0
+	for _, a := range answers {
+		switch {
+		case a.status == 201:
+			started++
+		case a.status != 409 || a.problem(t).Code != api.CodeNameTaken:
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	if ids, err := r.place.backend.List(t.Context()); started != 1 || err != nil || len(ids) != 1 {
+		t.Errorf("started %d, there are %v, %v", started, ids, err)
+	}
+}
+
+func TestStopEndsWhatTheProgramStarted(t *testing.T) {
+	r := newPlace(t).serve(t)
+	s := r.session(r.workspace("stopped", nil), "sh", "-c", "trap '' HUP TERM; sleep 1000 & echo up; wait; wait")
+	path := "/sessions/" + s.ID
+	get[api.Waited](r, "GET", path+"/wait?for=text&value=up&timeout=20s", nil)
+	got := get[api.Session](r, "DELETE", path+"?grace=100ms", nil)
+	if got.State != terminal.StateExited || got.Exit == nil || got.Exit.SignalName != "SIGKILL" {
+		t.Errorf("stopped: %+v", got)
+	}
+	if listed := get[api.Session](r, "GET", path, nil); listed.State != terminal.StateExited {
+		t.Errorf("listed: %+v", listed)
 	}
 }

@@ -39,7 +39,7 @@ type waiter struct {
 	kind  string
 }
 
-func (s *Server) getWait(ctx context.Context, in *waitIn) (*body[api.Waited], error) {
+func (s *Server) getWait(ctx context.Context, in *waitIn) (*reply[api.Waited], error) {
 	limit, err := duration("timeout", in.Timeout, waitDefault, waitMax)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Server) getWait(ctx context.Context, in *waitIn) (*body[api.Waited], er
 	}
 	found.For = in.For
 	found.Session = s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
-	return &body[api.Waited]{found}, nil
+	return &reply[api.Waited]{found}, nil
 }
 
 func newWaiter(live terminal.Session, in *waitIn) (*waiter, error) {
