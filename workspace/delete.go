@@ -132,12 +132,12 @@ func (d *deletion) forget() error {
 
 // branch deletes the branch where the look saw it.
 func (d *deletion) branch(ctx context.Context) error {
-	return d.report.stage("branch", func() error {
+	return d.report.detailed("branch", func() (string, error) {
 		gone, err := dropBranch(ctx, whole(d.w.GitDir), d.w.Branch, d.seen.tip)
 		if err == nil && !gone {
-			d.report.done("branch", "kept: it moved while the workspace was deleted")
+			return "kept: it moved while the workspace was deleted", nil
 		}
-		return err
+		return "", err
 	})
 }
 

@@ -81,7 +81,9 @@ func (p place) look(args ...string) command {
 	if dir == "" {
 		dir = p.gitDir
 	}
-	return command{dir: dir, env: append(p.env(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1"), args: args}
+	// No protocol is called "none": a partial clone must not fetch what it lacks.
+	env := append(p.env(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+	return command{dir: dir, env: env, args: args}
 }
 
 // alter is a command at p that writes.

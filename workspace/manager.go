@@ -103,9 +103,17 @@ func (m *Manager) createDirectory(id string, report Progress) (string, error) {
 		}
 		defer base.Close()
 		root = filepath.Join(base.Name(), id)
-		return base.Mkdir(id, 0o700)
+		return makeDir(base, id)
 	})
 	return root, err
+}
+
+// makeDir makes a directory of ours, which must not exist yet.
+func makeDir(base *os.Root, id string) error {
+	if err := base.Mkdir(id, 0o700); err != nil {
+		return fmt.Errorf("make directory %s: %w", filepath.Join(base.Name(), id), err)
+	}
+	return nil
 }
 
 // checkID makes sure that an id is a plain file name.

@@ -14,12 +14,18 @@ func (p Progress) orSilent() Progress {
 
 // stage runs do as a stage: it reports its start and its end.
 func (p Progress) stage(name string, do func() error) error {
+	return p.detailed(name, func() (string, error) { return "", do() })
+}
+
+// detailed is stage for what has something to say when it is done.
+func (p Progress) detailed(name string, do func() (detail string, err error)) error {
 	p(Stage{Name: name, State: "running", Time: time.Now().UTC()})
-	if err := do(); err != nil {
+	detail, err := do()
+	if err != nil {
 		p(Stage{Name: name, State: "failed", Detail: err.Error(), Time: time.Now().UTC()})
 		return err
 	}
-	p.done(name, "")
+	p.done(name, detail)
 	return nil
 }
 

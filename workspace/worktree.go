@@ -59,8 +59,8 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 		_, err := dropBranch(ctx, repo, w.Branch, w.BaseCommit)
 		return err
 	})
-	if err := base.Mkdir(r.ID, 0o700); err != nil {
-		return fmt.Errorf("make directory: %w", err)
+	if err := makeDir(base, r.ID); err != nil {
+		return err
 	}
 	undo = append(undo,
 		func(context.Context) error { return removeEntry(w.GitDir, w.Root) },
