@@ -31,15 +31,16 @@ import (
 func runLauncher(dir string) error {
 	d := stateDir(dir)
 	// Handlers, not SIG_IGN: a program must not inherit ignored signals.
-	ignored := make(chan os.Signal, 1)
-	signal.Notify(ignored, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP,
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, unix.SIGHUP)
+	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP,
 		unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE)
 	lock, err := tryLock(d.path(sessionLock), unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	l, rec, helper, r := d.begin()
+	l, rec, helper, r := d.begin(hup)
 	if err := d.report(r); err != nil || r.Step != "" {
 		return errors.Join(err, r.err())
 	}
@@ -59,7 +60,7 @@ func runLauncher(dir string) error {
 }
 
 // begin does steps 1 to 3 and says how they went.
-func (d stateDir) begin() (l launcher, rec record, helper *bufio.Reader, r report) {
+func (d stateDir) begin(hup <-chan os.Signal) (l launcher, rec record, helper *bufio.Reader, r report) {
 	failed := func(step, what string, err error) (launcher, record, *bufio.Reader, report) {
 		r := report{Step: step, What: what}
 		if !errors.As(err, &r.Errno) {
@@ -78,7 +79,7 @@ func (d stateDir) begin() (l launcher, rec record, helper *bufio.Reader, r repor
 	if err != nil {
 		return failed("state", "read the specification", err)
 	}
-	if helper, err = d.awaitHelper(); err != nil {
+	if helper, err = d.awaitHelper(hup); err != nil {
 		return failed("journal", "pipe the output to the journal", err)
 	}
 	if err := becomeSubreaper(); err != nil {
@@ -115,8 +116,8 @@ func (d stateDir) report(r report) error {
 }
 
 // awaitHelper opens the journal helper's FIFO, which blocks until the helper
-// does too, and waits for its word.
-func (d stateDir) awaitHelper() (*bufio.Reader, error) {
+// does too, and waits for its word. hup says that tmux has ended the pane.
+func (d stateDir) awaitHelper(hup <-chan os.Signal) (*bufio.Reader, error) {
 	type result struct {
 		r   *bufio.Reader
 		err error
@@ -140,6 +141,8 @@ func (d stateDir) awaitHelper() (*bufio.Reader, error) {
 	select {
 	case res := <-done:
 		return res.r, res.err
+	case <-hup:
+		return nil, errors.New("tmux ended the pane")
 	case <-timer.C:
 		return nil, fmt.Errorf("no journal helper after %v", helperTimeout)
 	}

@@ -286,17 +286,17 @@ func TestSecretsAreInNeitherArgvNorEnvironment(t *testing.T) {
 // TestASessionWhoseMarkIsRefusedIsEnded: nothing is left behind.
 func TestASessionWhoseMarkIsRefusedIsEnded(t *testing.T) {
 	b := newBackend(t)
-	if err := os.MkdirAll(b.o.Config, 0o700); err != nil {
+	b.o.Tmux = filepath.Join(shortDir(t), "tmux") // the real one, but for the mark
+	script := `#!/bin/sh
+		for a; do shift; [ "$a" = "` + ownerOption + `" ] && a=no-such-option; set -- "$@" "$a"; done
+		exec tmux "$@"` + "\n"
+	if err := os.WriteFile(b.o.Tmux, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	conf := "set-hook -g after-select-pane 'set-option -u " + ownerOption + "'\n" // before it is read back
-	if err := os.WriteFile(filepath.Join(b.o.Config, "tmux.conf"), []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	keep := terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/bin/sh", "-c", "read x"}, Dir: "/"}
-	_, err := b.Start(testContext(t), keep)
+	spec := terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/bin/sh", "-c", "read x"}, Dir: "/"}
+	_, err := b.Start(testContext(t), spec)
 	var failed *terminal.StartError
-	if !errors.As(err, &failed) || failed.Step != "tmux" {
+	if !errors.As(err, &failed) || failed.Step != "tmux" || !strings.Contains(err.Error(), "no-such-option") {
 		t.Fatalf("start: %v, want a StartError of step tmux", err)
 	}
 	if ids, err := b.List(testContext(t)); err != nil || len(ids) != 0 {
@@ -304,7 +304,7 @@ func TestASessionWhoseMarkIsRefusedIsEnded(t *testing.T) {
 	}
 	srv := server{tmux: "tmux", socket: b.socket()}
 	eventually(t, "no session", func() bool {
-		there, err := srv.hasSession(testContext(t), keep.ID)
+		there, err := srv.hasSession(testContext(t), spec.ID)
 		return err == nil && !there
 	})
 }
