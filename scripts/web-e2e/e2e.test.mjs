@@ -35,8 +35,13 @@ function test(name, run) {
   nodeTest(name, async (t) => {
     if (broken) return t.skip(`"${broken}" failed`)
     broken = name
-    await run(t)
-    broken = ''
+    try {
+      await run(t)
+      broken = ''
+    } catch (error) {
+      if (page) await shot(page, 'failed')
+      throw error
+    }
   })
 }
 

@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import * as api from '../api'
 import type { Session, Workspace } from '../api'
 import { go } from '../nav'
-import { isLive, putSession, removeSession, report } from '../store'
+import { isLive, putSession, removeSession, report, useStore } from '../store'
 import { toArgv } from '../words'
 import { forgetView } from '../term/views'
 import { Dialog, Field } from './dialog'
@@ -65,6 +65,11 @@ export function NewSession({ workspace, onClose }: { workspace: Workspace; onClo
 }
 
 export function StopSession({ session, onClose }: { session: Session; onClose: () => void }) {
+  const now = useStore().sessions.get(session.id)
+  const ended = !now || !isLive(now)
+  useEffect(() => {
+    if (ended) onClose() // by itself, or by somebody else
+  }, [ended])
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState('')
   const submit = async (event: Event) => {

@@ -58,7 +58,7 @@ export function TerminalPane({ session }: { session: Session }) {
 function Notice({ session, view, standing }: { session: Session; view: TerminalView; standing: Standing }) {
   switch (standing.is) {
     case 'disconnected':
-      return <Banner tone="unknown" spin>Disconnected from the server; the program keeps running. Reconnecting…
+      return <Banner tone="unknown" spin>Disconnected from the server; sessions run on without it. Reconnecting…
         <button class="quiet outlined" onClick={() => view.link.retryNow()}>Now</button></Banner>
     case 'watching':
       return <Banner tone="busy">Watching{standing.writer ? `; ${writerWords(standing.writer)} types here` : ''}
@@ -122,8 +122,9 @@ function SearchBar({ view, onClose }: { view: TerminalView; onClose: () => void 
   const [query, setQuery] = useState('')
   const [found, setFound] = useState('')
   const input = useRef<HTMLInputElement>(null)
-  useLayoutEffect(() => input.current?.focus(), [])
-  useEffect(() => {
+  // Before the first paint, because the next key may be typed right after it.
+  useLayoutEffect(() => {
+    input.current?.focus()
     const results = view.search.onDidChangeResults(({ resultIndex, resultCount }) =>
       setFound(resultCount === 0 ? 'none' : `${resultIndex + 1} of ${resultCount}`))
     return () => {

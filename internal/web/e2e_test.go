@@ -1,0 +1,85 @@
+package web
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestInBrowser runs scripts/web-e2e: the real binary, driven by a real
+// Chromium. It needs node, npm and Chromium; where one is missing it is
+// skipped, or with CI=true fails.
+func TestInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no browser is started")
+	}
+	scripts, err := filepath.Abs("../../scripts/web-e2e")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, browser := need(t, "node"), chromium(t)
+	install(t, scripts)
+	binary := filepath.Join(t.TempDir(), "middleman")
+	if out, err := exec.Command("go", "build", "-o", binary, "middleman/cmd/middleman").CombinedOutput(); err != nil {
+		t.Fatalf("build the binary: %v\n%s", err, out)
+	}
+
+	// node gets the signal at the end of the time, and then cleans up.
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, node, "--test", "--test-reporter=spec", "e2e.test.mjs")
+	cmd.Dir = scripts
+	cmd.Env = append(os.Environ(), "MIDDLEMAN_BINARY="+binary, "CHROMIUM="+browser)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+// need returns the path of a program, or ends the test.
+func need(t *testing.T, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	missing(t, names[0]+" is not in PATH")
+	return ""
+}
+
+func chromium(t *testing.T) string {
+	t.Helper()
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		return path
+	}
+	return need(t, "chromium", "chromium-browser", "google-chrome")
+}
+
+// install gets the pinned modules of scripts/web-e2e unless they are there.
+func install(t *testing.T, scripts string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(scripts, "node_modules", "playwright-core")); err == nil {
+		return
+	}
+	cmd := exec.Command(need(t, "npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	cmd.Dir = scripts
+	if out, err := cmd.CombinedOutput(); err != nil {
+		missing(t, "npm ci: "+err.Error()+"\n"+string(out))
+	}
+}
+
+// missing skips the test for want of a tool; CI has them all.
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
