@@ -120,7 +120,7 @@ func printable(p []byte) int {
 		// The top bit of a byte is set in x from 0x80 on, in x+1 from 0x7f on,
 		// and in x-0x20 below 0x20. A carry only ever leaves a byte that is
 		// not printable.
-		if (x|x+ones|(x-0x20*ones))&tops != 0 {
+		if (x|(x+ones)|(x-0x20*ones))&tops != 0 {
 			break
 		}
 	}

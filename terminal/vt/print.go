@@ -18,8 +18,8 @@ func (t *Terminal) margins() (left, right int, set bool) {
 
 // limit is the column past the last one that text at the cursor may fill.
 func (t *Terminal) limit() int {
-	left, right, set := t.margins()
-	if set && t.x <= right+1 && t.x >= left && (t.x <= right || t.wrapAt == t.x) {
+	_, right, set := t.margins()
+	if set && (t.x <= right || t.wrapAt == t.x) {
 		return right + 1
 	}
 	return t.cols

@@ -8,10 +8,9 @@ const maxPulled = 512
 
 // flow lays out the cells of one line, however long, in rows of cols columns.
 type flow struct {
-	cols    int
-	row     *row
-	emit    func(*row) *row // takes a full row, returns one to go on with
-	wrapped bool
+	cols int
+	row  *row
+	emit func(*row) *row // takes a full row, returns one to go on with
 }
 
 func (f *flow) begin(wrapped bool) {
@@ -75,7 +74,7 @@ func (t *Terminal) reflow(oldCols int, c *point) {
 	}
 	l.saved = l.base + s.saved.y
 	if t.cols > oldCols {
-		l.wider(oldCols, t.cols, t.rows)
+		l.wider(oldCols, t.cols)
 	} else {
 		l.narrower(oldCols, t.cols, t.rows)
 	}
@@ -191,7 +190,7 @@ func lay(rows []*row, oldCols, cols int) []*row {
 }
 
 // wider joins rows. Rows that become free are filled from the scrollback.
-func (l *layout) wider(oldCols, cols, screenRows int) {
+func (l *layout) wider(oldCols, cols int) {
 	var out []*row
 	removed := 0
 	for i := 0; i < len(l.rows); {
@@ -252,12 +251,9 @@ func (l *layout) narrower(oldCols, cols, screenRows int) {
 		lines = append(lines, rows)
 		end = i
 	}
-	kept := len(l.rows) - dropped
 	var out []*row
-	slices.Reverse(lines)
-	for _, rows := range lines {
+	for _, rows := range slices.Backward(lines) {
 		out = append(out, rows...)
 	}
-	_ = kept
 	l.rows = out[:len(out)-dropped]
 }
