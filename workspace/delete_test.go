@@ -354,3 +354,25 @@ func TestSubmodules(t *testing.T) {
 		})
 	}
 }
+
+// An entry that is not whole (a git that was killed) makes git give up on all
+// worktrees of the repository: then nothing is known, and nothing is deleted.
+func TestDeleteBesideHalfEntry(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	ctx := context.Background()
+	w := create(t, m, request(newRepo(t), "w1"))
+	half := filepath.Join(w.GitDir, "worktrees", "half")
+	write(t, half+"/gitdir", "/none/.git\n")
+	write(t, half+"/HEAD", "ref: refs/heads/none\n")
+	write(t, half+"/commondir", "")
+	if _, err := m.Delete(ctx, w, false, nil); !errors.Is(err, workspace.ErrUnknown) || !strings.Contains(err.Error(), half) {
+		t.Errorf("Delete: %v", err)
+	}
+	if err := os.RemoveAll(half); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Delete(ctx, w, false, nil); err != nil {
+		t.Error(err)
+	}
+}

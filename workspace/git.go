@@ -20,6 +20,9 @@ const (
 	stopTime   = 5 * time.Second  // from SIGTERM to SIGKILL
 	maxOutput  = 1 << 20          // of a command whose output is collected
 	maxRecord  = 64 << 10         // of one record
+
+	maxTries = 10
+	tryPause = 10 * time.Millisecond // after the first try; longer after each
 )
 
 // pinned is the configuration that every git command runs with, so that
@@ -126,10 +129,33 @@ func (c command) line(ctx context.Context) (string, error) {
 	return strings.TrimSuffix(out, "\n"), err
 }
 
-// run runs c to its end, in a process group of its own. Where ctx ends first,
-// or the time is up, the whole group is stopped: git removes its lock files on
-// SIGTERM.
+// run runs c to its end, again where git met another git that was just making
+// a worktree: it lists all worktrees before it does anything with one, and
+// gives up at an entry that is not whole yet.
 func (c command) run(ctx context.Context) (string, error) {
+	for try := 1; ; try++ {
+		out, err := c.once(ctx)
+		if try == maxTries || !metHalfEntry(err) {
+			return out, err
+		}
+		select {
+		case <-time.After(time.Duration(try) * tryPause):
+		case <-ctx.Done():
+			return out, err
+		}
+	}
+}
+
+// metHalfEntry reports whether git gave up on an entry that somebody else is
+// making or removing at the moment.
+func metHalfEntry(err error) bool {
+	failed, ok := errors.AsType[*GitError](err)
+	return ok && strings.HasPrefix(failed.Stderr, "failed to read ") && strings.Contains(failed.Stderr, "/commondir: ")
+}
+
+// once runs c in a process group of its own. Where ctx ends first, or the time
+// is up, the whole group is stopped: git removes its lock files on SIGTERM.
+func (c command) once(ctx context.Context) (string, error) {
 	limit := lookTime
 	if c.change {
 		limit = changeTime
