@@ -376,3 +376,23 @@ func TestDeleteBesideHalfEntry(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Module caches are read-only directories, and names need not be UTF-8.
+func TestDeleteReadOnlyDirectories(t *testing.T) {
+	t.Parallel()
+	m, base := newManager(t)
+	w := create(t, m, request(newRepo(t), "w1"))
+	dir := filepath.Join(w.Root, "cache", "mod\xff", "v1")
+	write(t, dir+"/file", "x")
+	for _, path := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(path, 0o500); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.Delete(context.Background(), w, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := os.ReadDir(base); len(entries) != 0 {
+		t.Errorf("left behind: %v", entries)
+	}
+}

@@ -5,4 +5,16 @@
 // It promises that no path leaves the base directory, that nothing of a
 // repository runs while it looks, and that no delete loses work that the
 // caller did not name. It keeps no records: the caller stores Workspace.
+//
+// In the base directory, <id> is a workspace; .deleting-<id> is one that a
+// delete has taken out of reach and is to look at once more; .trash-<id> is
+// free to be removed. In the repository a workspace is a branch, <prefix>/<name>
+// or what the user asked for, and a worktree that is locked with a reason that
+// names it.
+//
+// Git is the git program, 2.36 or newer, without hooks, fsmonitor, external
+// diffs and submodule recursion. A checkout runs the smudge filters that the
+// user's own and the repository's configuration define, as git does (LFS and
+// git-crypt are such); a tracked file cannot define one. A look runs only those
+// of the user's own configuration, as it must compare files as they are stored.
 package workspace

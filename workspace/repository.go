@@ -174,7 +174,8 @@ func removeEntry(commonDir, root string) error {
 	if err := os.RemoveAll(entry); err != nil {
 		return fmt.Errorf("remove worktree entry: %w", err)
 	}
-	_ = os.Remove(filepath.Dir(entry)) // as git does, where it was the last
+	// The directory of entries stays, empty: another git may be about to make
+	// one in it.
 	return nil
 }
 
