@@ -180,6 +180,16 @@ func (l *lineReader) next() bool {
 	return true
 }
 
+// hasContent tells whether anything was written to the line.
+func hasContent(line []byte) bool {
+	for l := readLine(line); l.next(); {
+		if l.op != opBlank {
+			return true
+		}
+	}
+	return false
+}
+
 // decodeLine makes r the line.
 func (t *Terminal) decodeLine(r *row, line []byte) {
 	r.wrapped = isWrapped(line)

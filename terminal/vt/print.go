@@ -148,7 +148,7 @@ func (t *Terminal) blankRest(limit int) {
 func (t *Terminal) joinRune(r rune, next join) {
 	old := int(t.join.width)
 	t.join = next
-	if t.dropped || t.x < old {
+	if t.dropped {
 		return
 	}
 	width := int(next.width)
@@ -163,9 +163,22 @@ func (t *Terminal) joinRune(r rune, next join) {
 		t.moveCluster(old, limit)
 		limit = t.limit()
 	}
-	x := t.x - old
+	if t.x == 0 { // the cluster is gone, by a resize
+		t.x = min(width, limit)
+		cells := t.line().span(0, t.x, t.cols, t.penCell())
+		t.setCell(cells, uint32(r), t.x)
+		return
+	}
+	x := t.x - 1
+	if t.line().at(x).spacer() {
+		x--
+	}
+	if t.line().at(x).wide() {
+		width = 2
+	}
+	width = min(width, limit-x)
+	c := t.line().at(x)
 	cells := t.line().span(x, width, t.cols, t.penCell())
-	c := cells[0]
 	if ch, ok := t.appendCluster(c, r); ok {
 		c.ch = ch
 	}

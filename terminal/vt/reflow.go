@@ -123,6 +123,9 @@ func (t *Terminal) reflowScrollback(oldCols int) {
 		if several || narrower && n > t.cols {
 			f.add(prev, n)
 			f.end()
+			for !narrower && t.scrollback.lines > 0 && isWrapped(t.scrollback.newest()) && !hasContent(t.scrollback.newest()) {
+				t.scrollback.dropNewest()
+			}
 			return
 		}
 		prev.cutTo(t.cols)
@@ -217,43 +220,47 @@ func (l *layout) wider(oldCols, cols int) {
 	l.rows = out
 }
 
-// narrower splits rows, from the last line to the first. Where the screen is
-// not full, rows below the cursor go; else rows go to the scrollback.
+// narrower splits rows, from the last line to the first. Where nothing is in
+// the scrollback yet, each row that is added pushes the cursor down and the
+// last of the old rows off the screen; else it pushes rows to the scrollback.
 func (l *layout) narrower(oldCols, cols, screenRows int) {
-	var lines [][]*row // the last line first
-	dropped := 0       // rows gone at the end
+	added := make(map[int][]*row) // by the old row that they follow
+	count := 0
+	kept := len(l.rows)
 	for end := len(l.rows); end > 0; {
 		i := end - 1
 		for i > 0 && l.rows[i].wrapped {
 			i--
 		}
-		rows := l.rows[i:end]
-		fits := len(rows) == 1 && !rows[0].wrapped && rows[0].contentLength() <= cols
+		fits := end-i == 1 && !l.rows[i].wrapped && l.rows[i].contentLength() <= cols
 		if !fits && !l.cursorIn(i, end) {
-			rows = lay(rows, oldCols, cols)
+			rows := lay(l.rows[i:end], oldCols, cols)
 			for len(rows) < end-i {
 				rows = append(rows, &row{wrapped: true})
 			}
-			added := len(rows) - (end - i)
-			for range added {
+			copy(l.rows[i:end], rows)
+			more := rows[end-i:]
+			added[end-1] = more
+			count += len(more)
+			for range more {
 				switch {
-				case l.base > 0:
-					l.base++
-				case l.y < screenRows-1:
+				case l.base == 0 && l.y < screenRows-1:
 					l.y++
-					dropped++
-				default:
+					kept--
+				case l.base == 0 || l.base < l.above+kept+count-screenRows:
 					l.base++
 				}
 			}
-			l.saved = min(l.saved+added, l.base+screenRows-1)
+			l.saved = min(l.saved+len(more), l.base+screenRows-1)
 		}
-		lines = append(lines, rows)
 		end = i
 	}
 	var out []*row
-	for _, rows := range slices.Backward(lines) {
-		out = append(out, rows...)
+	for i, r := range l.rows {
+		if i < kept {
+			out = append(out, r)
+		}
+		out = append(out, added[i]...)
 	}
-	l.rows = out[:len(out)-dropped]
+	l.rows = out
 }

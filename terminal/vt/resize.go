@@ -8,7 +8,6 @@ func (t *Terminal) Resize(cols, rows int) {
 	if cols == t.cols && rows == t.rows {
 		return
 	}
-	t.forgetJoin()
 	t.wrapAt = 0
 	oldCols := t.cols
 	t.cols, t.rows = cols, rows
