@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"middleman/ptyowner/wire"
@@ -197,14 +198,21 @@ func (c *client) readReply() (reply wire.Reply, err error) {
 	}
 }
 
-func (c *client) close() error { return c.conn.Close() }
+// close ends the connection and wakes whoever blocks on it. Closing it again
+// is no error.
+func (c *client) close() error {
+	if err := c.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
 
 // attachment is a viewer's connection; see terminal.Attachment.
 type attachment struct {
 	c        *client
 	mode     terminal.Mode
-	snapshot []byte // reused
-	last     bool   // the last message was received
+	snapshot []byte      // reused
+	last     atomic.Bool // the last message was received
 }
 
 func (a *attachment) Hello() terminal.Hello {
@@ -217,7 +225,7 @@ func (a *attachment) Hello() terminal.Hello {
 
 // Receive reads the next frame that means something to a viewer.
 func (a *attachment) Receive() (m terminal.Message, err error) {
-	if a.last {
+	if a.last.Load() {
 		return m, io.EOF
 	}
 	a.snapshot = a.snapshot[:0]
@@ -251,12 +259,12 @@ func (a *attachment) onFrame(t wire.Type, payload []byte) (done bool, m terminal
 		err = wire.ParseControl(t, payload, &d)
 		m.Kind, m.Reason = terminal.MessageDetached, terminal.DetachReason(d.Reason)
 		m.Event.Writer = terminalWriter(d.Writer)
-		a.last = true
+		a.last.Store(true)
 	case wire.TypeExit:
 		var e wire.Exit
 		err = wire.ParseControl(t, payload, &e)
 		m.Kind, m.Exit = terminal.MessageExit, terminalExit(e)
-		a.last = true
+		a.last.Store(true)
 		if err == nil {
 			// The exit is on disk: an owner that is gone needs no thanks.
 			_ = a.Ack(m.Exit.Offset)
@@ -288,16 +296,27 @@ func (a *attachment) onSnapshot(payload []byte) (done bool, m terminal.Message, 
 	return true, terminal.Message{Kind: terminal.MessageSnapshot, Offset: offset, Data: a.snapshot}, nil
 }
 
-func (a *attachment) Input(p []byte) error {
-	if a.mode != terminal.ModeAttach {
+// canWrite says why this viewer can neither type nor resize.
+func (a *attachment) canWrite() error {
+	switch {
+	case a.mode != terminal.ModeAttach:
 		return terminal.ErrNotWriter
+	case a.last.Load():
+		return fmt.Errorf("session %s: %w", a.c.session, terminal.ErrEnded)
+	}
+	return nil
+}
+
+func (a *attachment) Input(p []byte) error {
+	if err := a.canWrite(); err != nil {
+		return err
 	}
 	return a.c.sendInput(p)
 }
 
 func (a *attachment) Resize(s terminal.Size) error {
-	if a.mode != terminal.ModeAttach {
-		return terminal.ErrNotWriter
+	if err := a.canWrite(); err != nil {
+		return err
 	}
 	return a.c.send(wire.AppendControl(nil, wire.TypeResize, wireSize(s)))
 }

@@ -89,8 +89,7 @@ func (o *owner) head() uint64 {
 
 // writeExit puts the last screen and the exit on disk.
 func (o *owner) writeExit(exit terminal.Exit) error {
-	data, _ := o.screen.snapshot(-1)
-	if err := o.dir.writeFile(screenFile, data); err != nil {
+	if err := o.dir.writeFile(screenFile, o.screen.snapshot(-1).data); err != nil {
 		logf("%v", err)
 	}
 	return o.dir.writeJSON(exitFile, exit)

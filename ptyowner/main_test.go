@@ -1,12 +1,17 @@
+//go:build unix
+
 package ptyowner_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"middleman/ptyowner"
+	"middleman/terminal"
+	"middleman/terminal/backendtest"
 )
 
 // The test binary is its own owner, as middleman is.
@@ -14,5 +19,36 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
 		os.Exit(ptyowner.Main())
 	}
+	if backendtest.IsProgram() {
+		os.Exit(backendtest.Main())
+	}
 	goleak.VerifyTestMain(m)
+}
+
+// newBackends returns a maker of Backends on the same directories. When the
+// test ends, every owner that was started has ended too.
+func newBackends(t *testing.T) (data string, make func() *ptyowner.Backend) {
+	data = t.TempDir()
+	var made []*ptyowner.Backend
+	t.Cleanup(func() { // after whoever calls this has stopped its sessions
+		for _, b := range made {
+			b.Wait()
+		}
+	})
+	return data, func() *ptyowner.Backend {
+		b := ptyowner.New(ptyowner.Options{
+			Data:     data,
+			Sessions: filepath.Join(data, "sessions"),
+			Runtime:  filepath.Join(data, "run"),
+		})
+		made = append(made, b)
+		return b
+	}
+}
+
+func TestContract(t *testing.T) {
+	backendtest.Run(t, func(t *testing.T) backendtest.Harness {
+		_, newBackend := newBackends(t)
+		return backendtest.Harness{New: func() terminal.Backend { return newBackend() }}
+	})
 }

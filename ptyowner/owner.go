@@ -6,11 +6,13 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -41,9 +43,22 @@ type startRequest struct {
 
 // startReport is what the owner answers.
 type startReport struct {
-	PID   int    `json:"pid,omitempty"`
-	Step  string `json:"step,omitempty"`
-	Error string `json:"error,omitempty"`
+	PID   int           `json:"pid,omitempty"`
+	Step  string        `json:"step,omitempty"`
+	Error string        `json:"error,omitempty"`
+	Errno syscall.Errno `json:"errno,omitempty"` // the cause, where it is the system's
+}
+
+// reportError is a startReport's error on the starter's side.
+type reportError struct{ report startReport }
+
+func (e reportError) Error() string { return e.report.Error }
+
+func (e reportError) Unwrap() error {
+	if e.report.Errno == 0 {
+		return nil
+	}
+	return e.report.Errno
 }
 
 // maxInherited is one past the highest descriptor that a starter may have
@@ -110,7 +125,9 @@ func Main() int {
 	}
 	o, step, err := newOwner(os.Stdin)
 	if err != nil {
-		json.NewEncoder(report).Encode(startReport{Step: step, Error: err.Error()})
+		failed := startReport{Step: step, Error: err.Error()}
+		errors.As(err, &failed.Errno)
+		json.NewEncoder(report).Encode(failed)
 		return 1
 	}
 	json.NewEncoder(report).Encode(startReport{PID: o.pid})

@@ -33,7 +33,7 @@ func checkOurs(path string) error {
 	return err
 }
 
-func isRefused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
+func wentAway(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
 
 // syncDir: a rename is durable with its volume here.
 func syncDir(string) error { return nil }

@@ -48,9 +48,7 @@ func (s *screen) run() {
 			return
 		}
 		if size != nil {
-			s.mu.Lock()
-			s.vt.Resize(int(size.Cols), int(size.Rows))
-			s.mu.Unlock()
+			s.resize(*size)
 			continue
 		}
 		s.feed(r, buf[:min(uint64(len(buf)), limit-s.offset)])
@@ -65,9 +63,7 @@ func (s *screen) next() (size *terminal.Size, limit uint64, ok bool) {
 	defer o.mu.Unlock()
 	for {
 		if len(o.sizes) > 0 && o.sizes[0].offset <= s.offset {
-			size := o.sizes[0].size
-			o.sizes = o.sizes[1:]
-			return &size, 0, true
+			return &o.sizes[0].size, 0, true
 		}
 		if s.offset < o.recent.head {
 			limit := o.recent.head
@@ -83,6 +79,18 @@ func (s *screen) next() (size *terminal.Size, limit uint64, ok bool) {
 		}
 		o.changed.Wait()
 	}
+}
+
+// resize makes the screen's the first of the sizes to come.
+func (s *screen) resize(size terminal.Size) {
+	o := s.owner
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vt.Resize(int(size.Cols), int(size.Rows))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sizes = o.sizes[1:]
+	o.changed.Broadcast()
 }
 
 // feed gives the screen the next output, at most len(buf).
@@ -132,7 +140,7 @@ var eventKinds = map[vt.EventKind]terminal.EventKind{
 func (s *screen) view(f func(*vt.Terminal)) uint64 {
 	o := s.owner
 	o.mu.Lock()
-	for head := o.recent.head; s.offset < head && !s.done; {
+	for head := o.recent.head; (s.offset < head || len(o.sizes) > 0) && !s.done; {
 		o.changed.Wait()
 	}
 	o.mu.Unlock()
@@ -144,12 +152,31 @@ func (s *screen) view(f func(*vt.Terminal)) uint64 {
 	return s.offset
 }
 
-// snapshot returns bytes that draw the screen on a reset terminal.
-func (s *screen) snapshot(scrollback int) (data []byte, offset uint64) {
-	offset = s.view(func(t *vt.Terminal) {
-		data = t.AppendSnapshot(nil, vt.SnapshotOptions{Scrollback: scrollback})
-	})
-	return data, offset
+// snapshot is what a viewer goes on from.
+type snapshot struct {
+	data      []byte // draws the screen on a reset terminal
+	offset    uint64 // that it is as of
+	nextEvent uint64 // events below happened before it, among them its size
+}
+
+// snapshot draws the screen at the session's present size.
+func (s *screen) snapshot(scrollback int) (snap snapshot) {
+	o := s.owner
+	for {
+		var cols, rows int
+		snap.offset = s.view(func(t *vt.Terminal) {
+			cols, rows = t.Size()
+			snap.data = t.AppendSnapshot(snap.data[:0], vt.SnapshotOptions{Scrollback: scrollback})
+		})
+		o.mu.Lock()
+		done := s.done
+		current := cols == int(o.size.Cols) && rows == int(o.size.Rows)
+		snap.nextEvent = o.events.next
+		o.mu.Unlock()
+		if current || done {
+			return snap
+		}
+	}
 }
 
 // capture renders the screen as text, ansi or json.

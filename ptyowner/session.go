@@ -80,10 +80,7 @@ func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look,
 				return c, l, nil
 			}
 		}
-		if !errors.Is(err, terminal.ErrUnreachable) || ctx.Err() != nil || time.Now().After(deadline) {
-			return nil, l, err
-		}
-		if !errors.Is(err, fs.ErrNotExist) && !isRefused(err) && !errors.Is(err, io.EOF) {
+		if !wentAway(err) || ctx.Err() != nil || time.Now().After(deadline) {
 			return nil, l, err
 		}
 		select {
@@ -93,19 +90,41 @@ func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look,
 	}
 }
 
+// ask sends one request to the owner. asked is false where the session has
+// ended and l says how. An owner that ends before it replies is looked for
+// once more; only input, which may have been typed, is not asked again.
+func (s *session) ask(ctx context.Context, verb wire.Verb, args, result any) (part []byte, l look, asked bool, err error) {
+	for first := true; ; first = false {
+		c, l, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: string(verb)})
+		if err != nil || c == nil {
+			return nil, l, false, err
+		}
+		part, err := c.request(ctx, verb, args, result)
+		if w, ok := result.(*wire.Status); ok && err == nil && w.Exit != nil {
+			_ = c.send(wire.AppendAck(nil, w.Exit.Offset)) // an owner that is gone needs none
+		}
+		c.close()
+		if err == nil || !wentAway(err) || !first {
+			return part, l, true, err
+		}
+		if verb == wire.VerbInput {
+			if l, lookErr := s.look(); lookErr == nil && l.life == dead {
+				return nil, l, false, nil
+			}
+			return nil, l, true, err
+		}
+	}
+}
+
 // Status asks the owner, or reads what it left.
 func (s *session) Status(ctx context.Context) (terminal.Status, error) {
-	c, l, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: "status"})
+	var w wire.Status
+	_, l, asked, err := s.ask(ctx, wire.VerbStatus, struct{}{}, &w)
 	if err != nil {
 		return terminal.Status{}, err
 	}
-	if c == nil {
+	if !asked {
 		return s.statusFromDisk(l)
-	}
-	defer c.close()
-	var w wire.Status
-	if _, err := c.request(ctx, wire.VerbStatus, struct{}{}, &w); err != nil {
-		return terminal.Status{}, err
 	}
 	status := s.baseStatus(l)
 	status.State = terminal.State(w.State)
@@ -169,40 +188,33 @@ func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (termina
 	return s.replayEnded(l, o)
 }
 
-// Input types p through a control connection, part after part.
+// Input types p, part after part.
 func (s *session) Input(ctx context.Context, p []byte) error {
-	c, _, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: "input"})
-	if err != nil {
-		return err
-	}
-	if c == nil {
-		return fmt.Errorf("session %s: %w", s.dir.id, terminal.ErrEnded)
-	}
-	defer c.close()
-	for len(p) > 0 {
+	for {
 		part := p[:min(len(p), wire.MaxInput)]
 		p = p[len(part):]
-		if _, err := c.request(ctx, wire.VerbInput, wire.InputArgs{Data: part}, &struct{}{}); err != nil {
+		_, _, asked, err := s.ask(ctx, wire.VerbInput, wire.InputArgs{Data: part}, &struct{}{})
+		switch {
+		case err != nil:
 			return err
+		case !asked:
+			return fmt.Errorf("session %s: %w", s.dir.id, terminal.ErrEnded)
+		case len(p) == 0:
+			return nil
 		}
 	}
-	return nil
 }
 
 // Capture asks the owner, or renders the last screen.
 func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (terminal.Capture, error) {
-	c, l, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: "capture"})
-	if err != nil {
-		return terminal.Capture{}, err
-	}
-	if c == nil {
-		return s.captureFromDisk(l, o)
-	}
-	defer c.close()
 	var w wire.Capture
-	data, err := c.request(ctx, wire.VerbCapture, wire.CaptureArgs{Format: string(o.Format), Scrollback: o.Scrollback}, &w)
+	args := wire.CaptureArgs{Format: string(o.Format), Scrollback: o.Scrollback}
+	data, l, asked, err := s.ask(ctx, wire.VerbCapture, args, &w)
 	if err != nil {
 		return terminal.Capture{}, err
+	}
+	if !asked {
+		return s.captureFromDisk(l, o)
 	}
 	return terminal.Capture{Offset: w.Offset, Size: terminalSize(w.Size), Title: w.Title, Data: data}, nil
 }
@@ -240,18 +252,13 @@ func (s *session) Output(_ context.Context, from uint64) (io.ReadCloser, error) 
 
 // Stop asks the owner to end everything that it started.
 func (s *session) Stop(ctx context.Context, grace time.Duration) error {
-	c, _, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: "stop"})
-	if err != nil || c == nil {
-		return err
-	}
-	defer c.close()
 	var args wire.StopArgs
 	if grace != 0 {
 		ms := max(0, grace.Milliseconds())
 		args.GraceMillis = &ms
 	}
 	var result wire.StopResult
-	if _, err := c.request(ctx, wire.VerbStop, args, &result); err != nil {
+	if _, _, _, err := s.ask(ctx, wire.VerbStop, args, &result); err != nil {
 		return err
 	}
 	if len(result.Left) > 0 {

@@ -109,7 +109,7 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spe
 		return fail("run owner", err)
 	}
 	if report.Error != "" {
-		return fail(report.Step, errors.New(report.Error))
+		return fail(report.Step, reportError{report})
 	}
 	return true, nil
 }

@@ -22,6 +22,9 @@ const (
 	maxWatchers  = 32
 	helloTime    = 2 * time.Second
 	farewellTime = 2 * time.Second // for the client to take its last frame
+	// leaveTime is how long a second writer waits for the first to leave: one
+	// that has closed its connection a moment ago may not be seen to have.
+	leaveTime = 250 * time.Millisecond
 )
 
 // viewer is one authenticated connection.
@@ -106,7 +109,10 @@ func (o *owner) readHello(conn *net.UnixConn) (hello wire.Hello, r *wire.Reader,
 // serveConn serves an authenticated connection to its end.
 func (o *owner) serveConn(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) {
 	v := &viewer{owner: o, conn: conn, client: hello.Client, since: time.Now(), mode: hello.Mode, maxLag: hello.MaxLag}
-	welcome, snapshot, refusal := o.join(v, hello)
+	welcome, snap, refusal := o.join(v, hello)
+	if refusal == errClosing {
+		return
+	}
 	if refusal != nil {
 		v.send(wire.AppendControl(nil, wire.TypeError, refusal))
 		return
@@ -115,7 +121,7 @@ func (o *owner) serveConn(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) 
 	if v.send(wire.AppendControl(nil, wire.TypeWelcome, welcome)) != nil {
 		return
 	}
-	if snapshot != nil && v.sendSnapshot(snapshot, welcome.Offset) != nil {
+	if welcome.Snapshot && v.sendSnapshot(snap) != nil {
 		return
 	}
 	var down sync.WaitGroup
@@ -130,39 +136,40 @@ func (o *owner) serveConn(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) 
 }
 
 // join admits a viewer and says what follows the Welcome, or refuses it.
-func (o *owner) join(v *viewer, hello wire.Hello) (wire.Welcome, []byte, *wire.Error) {
+func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot, refusal *wire.Error) {
 	version := min(hello.MaxVersion, wire.MaxVersion)
 	if version < max(hello.MinVersion, wire.MinVersion) {
-		return wire.Welcome{}, nil, &wire.Error{Code: wire.CodeVersion, Text: fmt.Sprintf(
+		return w, snap, &wire.Error{Code: wire.CodeVersion, Text: fmt.Sprintf(
 			"owner of session %s speaks protocol %d to %d, asked for %d to %d",
 			o.spec.ID, wire.MinVersion, wire.MaxVersion, hello.MinVersion, hello.MaxVersion)}
 	}
 	if refusal := o.admit(v, hello); refusal != nil {
-		return wire.Welcome{}, nil, refusal
+		return w, snap, refusal
 	}
 	if v.mode == wire.ModeAttach && hello.Size != nil && hello.Size.Cols > 0 && hello.Size.Rows > 0 {
 		if err := o.resize(terminalSize(*hello.Size)); err != nil {
 			logf("%v", err)
 		}
 	}
-	var snapshot []byte
-	var offset uint64
-	if v.mode != wire.ModeControl {
-		var ok bool
-		if offset, ok = o.resumeFrom(hello.From); !ok {
-			snapshot, offset = o.screen.snapshot(hello.Scrollback)
-		}
+	offset, resumes := o.resumeFrom(hello.From)
+	draws := !resumes && v.mode != wire.ModeControl
+	if draws {
+		snap = o.screen.snapshot(hello.Scrollback)
+		offset = snap.offset
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	v.offset = offset
 	v.nextEvent = o.events.next
+	if draws {
+		v.nextEvent = snap.nextEvent
+	}
 	s := o.status()
 	return wire.Welcome{
 		Version: version, Features: features, Session: o.spec.ID,
 		PID: s.PID, Size: s.Size, Title: s.Title, Head: s.Head, Oldest: s.Oldest,
-		Offset: offset, Snapshot: snapshot != nil, Writer: s.Writer,
-	}, snapshot, nil
+		Offset: offset, Snapshot: draws, Writer: s.Writer,
+	}, snap, nil
 }
 
 // resumeFrom reports whether a viewer that has everything below from can go
@@ -183,6 +190,12 @@ func (o *owner) resumeFrom(from *uint64) (offset uint64, ok bool) {
 func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if v.mode == wire.ModeAttach && !hello.Takeover {
+		o.awaitNoWriter(leaveTime)
+	}
+	if o.closing {
+		return errClosing
+	}
 	if hello.From != nil && *hello.From > o.recent.head {
 		return &wire.Error{Code: wire.CodeRange, Text: fmt.Sprintf(
 			"session %s has %d bytes of output, asked for those from %d", o.spec.ID, o.recent.head, *hello.From)}
@@ -210,6 +223,26 @@ func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 	}
 	o.viewers[v] = true
 	return nil
+}
+
+// errClosing refuses without a word: the owner is about to end, and who looks
+// again finds its state on disk.
+var errClosing = new(wire.Error)
+
+// awaitNoWriter waits until nobody is attached, but no longer than d. Called
+// with mu held.
+func (o *owner) awaitNoWriter(d time.Duration) {
+	expired := false
+	timer := time.AfterFunc(d, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		expired = true
+		o.changed.Broadcast()
+	})
+	defer timer.Stop()
+	for o.writer != nil && !expired && !o.closing {
+		o.changed.Wait()
+	}
 }
 
 // leave undoes admit.
@@ -245,11 +278,11 @@ func (v *viewer) send(frames []byte) error {
 }
 
 // sendSnapshot sends a snapshot in frames that are full but for the last.
-func (v *viewer) sendSnapshot(data []byte, offset uint64) error {
-	for {
+func (v *viewer) sendSnapshot(snap snapshot) error {
+	for data := snap.data; ; {
 		part := data[:min(len(data), wire.MaxData)]
 		data = data[len(part):]
-		if err := v.send(wire.AppendData(nil, wire.TypeSnapshot, offset, part)); err != nil {
+		if err := v.send(wire.AppendData(nil, wire.TypeSnapshot, snap.offset, part)); err != nil {
 			return err
 		}
 		if len(part) < wire.MaxData {
@@ -294,9 +327,7 @@ func (v *viewer) sendLoop(scrollback int) {
 		}
 		var gap *journal.GapError
 		if next == taskSnapshot || errors.As(err, &gap) {
-			data, offset := v.owner.screen.snapshot(scrollback)
-			err = v.sendSnapshot(data, offset)
-			v.advance(offset)
+			err = v.jump(v.owner.screen.snapshot(scrollback))
 		}
 		if err != nil {
 			return
@@ -355,6 +386,29 @@ func (v *viewer) sendOutput(r *journal.Reader, buf []byte, limit uint64) ([]byte
 	}
 	v.advance(v.offset + uint64(n))
 	return buf, nil
+}
+
+// jump goes on from a snapshot. The events before it, of which its size may be
+// one, are told first.
+func (v *viewer) jump(snap snapshot) error {
+	for {
+		v.owner.mu.Lock()
+		event, number, ok := v.owner.events.from(v.nextEvent)
+		ok = ok && number < snap.nextEvent
+		if ok {
+			v.nextEvent = number + 1
+		} else {
+			v.nextEvent = max(v.nextEvent, snap.nextEvent)
+			v.offset = snap.offset
+		}
+		v.owner.mu.Unlock()
+		if !ok {
+			return v.sendSnapshot(snap)
+		}
+		if err := v.send(wire.AppendControl(nil, wire.TypeEvent, wireEvent(event))); err != nil {
+			return err
+		}
+	}
 }
 
 func (v *viewer) advance(offset uint64) {
