@@ -2,6 +2,8 @@ package vt
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -79,9 +81,68 @@ func TestSnapshotAtEveryByte(t *testing.T) {
 	}
 }
 
-func TestSnapshotBeginsWithST(t *testing.T) {
-	a := New(Options{})
-	if s := a.AppendSnapshot(nil, SnapshotOptions{}); !bytes.HasPrefix(s, []byte("\x1b\\")) {
-		t.Errorf("snapshot is %q", s)
+// A snapshot ends what was unfinished before it, asks nothing, and makes no
+// noise.
+func TestSnapshotIsQuiet(t *testing.T) {
+	quiet := []EventKind{EventTitle, EventDirectory, EventColor}
+	for _, in := range roundTrips {
+		for cut := range len(in) + 1 {
+			s := fed(10, 6, in[:cut]).AppendSnapshot(nil, SnapshotOptions{Scrollback: -1})
+			if !bytes.HasPrefix(s, []byte("\x1b\\")) {
+				t.Fatalf("%q cut at %d: snapshot %q does not begin with ST", in, cut, s)
+			}
+			b := New(Options{
+				Cols: 10, Rows: 6,
+				Event: func(e Event) {
+					if !slices.Contains(quiet, e.Kind) {
+						t.Errorf("%q cut at %d: snapshot %q makes the event %v", in, cut, s, e)
+					}
+				},
+				Answer: func(a []byte) { t.Errorf("%q cut at %d: snapshot %q asks for %q", in, cut, s, a) },
+			})
+			b.Write([]byte("\x1b]0;unfinished"))
+			b.Write(s)
+		}
+	}
+}
+
+// The number of lines asked for is drawn, and no more.
+func TestSnapshotScrollback(t *testing.T) {
+	a := New(Options{Cols: 10, Rows: 3})
+	for i := range 100 {
+		fmt.Fprintf(a, "%d\r\n", i)
+	}
+	for _, c := range []struct{ ask, want int }{{0, 0}, {1, 1}, {50, 50}, {1000, 98}, {-1, 98}} {
+		b := New(Options{Cols: 10, Rows: 3})
+		b.Write(a.AppendSnapshot(nil, SnapshotOptions{Scrollback: c.ask}))
+		if b.scrollback.lines != c.want {
+			t.Errorf("Scrollback %d: %d lines, want %d", c.ask, b.scrollback.lines, c.want)
+		}
+		if x, y := a.Text(TextOptions{}), b.Text(TextOptions{}); x != y {
+			t.Errorf("Scrollback %d: %q, want %q", c.ask, y, x)
+		}
+	}
+}
+
+// AppendSnapshot keeps what is in dst, and leaves the Terminal as it is.
+func TestAppendSnapshot(t *testing.T) {
+	for _, in := range roundTrips {
+		a := fed(10, 6, in)
+		before := a.dump()
+		got := a.AppendSnapshot([]byte("prefix"), SnapshotOptions{})
+		if want := append([]byte("prefix"), a.AppendSnapshot(nil, SnapshotOptions{})...); !bytes.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+		if after := a.dump(); after != before {
+			t.Errorf("%q: before\n%safter\n%s", in, before, after)
+		}
+	}
+}
+
+// Bytes that a program invents for DCS = z do no harm.
+func TestRestoreIsSound(t *testing.T) {
+	for _, data := range []string{"", "b", "b999999", "c", "c99999;99999", "c-1;-1", "j", "j99;99;99", "p", "w", "t", "t99999", "x", "b;;;;;", "jx;y;z"} {
+		a := fed(10, 3, "一二三\x1bP=z"+data+"\x1b\\\u0301x一\u0301")
+		checkSound(t, a)
 	}
 }
