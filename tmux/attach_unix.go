@@ -153,7 +153,7 @@ func (a *attachment) claim(ctx context.Context, name string, before *writer) err
 		Writer: terminal.Writer{Client: name, Since: time.Now()},
 		TTY:    a.tty, PID: a.cmd.Process.Pid,
 	}
-	if err := a.s.dir.writeJSON(writerFile, w); err != nil {
+	if err := a.s.dir.writeJSON(writerFile, w, thisBoot); err != nil {
 		return err
 	}
 	a.hello.Writer = &w.Writer

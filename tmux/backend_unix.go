@@ -116,7 +116,7 @@ func (b *Backend) server(ctx context.Context) (server, error) {
 	if old, err := os.ReadFile(s.config); err == nil && string(old) == text {
 		return s, nil
 	}
-	if err := replaceFile(s.config, []byte(text)); err != nil {
+	if err := replaceFile(s.config, []byte(text), thisBoot); err != nil {
 		return server{}, fmt.Errorf("write %s: %w", s.config, err)
 	}
 	return s, nil

@@ -249,13 +249,13 @@ func TestBadState(t *testing.T) {
 	}
 	newer := rec
 	newer.Format = formatVersion + 1
-	if err := s.dir.writeJSON(recordFile, newer); err != nil {
+	if err := s.dir.writeJSON(recordFile, newer, thisBoot); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Status(ctx); err == nil || !strings.Contains(err.Error(), "newer") {
 		t.Errorf("state of a newer version: %v", err)
 	}
-	if err := s.dir.writeFile(recordFile, []byte("{")); err != nil {
+	if err := s.dir.writeFile(recordFile, []byte("{"), thisBoot); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Status(ctx); err == nil || !strings.Contains(err.Error(), s.dir.path(recordFile)) {
@@ -264,7 +264,7 @@ func TestBadState(t *testing.T) {
 	if err := s.Remove(ctx); err == nil {
 		t.Error("corrupt state was removed")
 	}
-	if err := s.dir.writeJSON(recordFile, rec); err != nil {
+	if err := s.dir.writeJSON(recordFile, rec, thisBoot); err != nil {
 		t.Fatal(err)
 	}
 	if st := stateOf(t, s); st.State != terminal.StateRunning {
@@ -289,7 +289,7 @@ func TestACrashedStartCanBeTriedAgain(t *testing.T) {
 	if err := os.MkdirAll(string(s.dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.dir.writeJSON(recordFile, record{Format: formatVersion, ID: id, Created: time.Now()}); err != nil {
+	if err := s.dir.writeJSON(recordFile, record{Format: formatVersion, ID: id, Created: time.Now()}, thisBoot); err != nil {
 		t.Fatal(err)
 	}
 	f, err := tryLock(s.dir.path(startLock), unix.LOCK_EX)
@@ -314,5 +314,30 @@ func TestACrashedStartCanBeTriedAgain(t *testing.T) {
 	_, err = b.Start(ctx, terminal.Spec{ID: id, Argv: []string{"/bin/true"}, Dir: "/"})
 	if !errors.Is(err, terminal.ErrEnded) {
 		t.Errorf("start of an ended id: %v, want %v", err, terminal.ErrEnded)
+	}
+}
+
+// TestStopAfterTheExitFindsBackgroundJobs: the launcher stays as their
+// subreaper.
+func TestStopAfterTheExitFindsBackgroundJobs(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `trap "" HUP TERM; setsid sh -c 'echo $$.; exec sleep 1000' & read x; exit 7`)
+	printed(t, s, ".")
+	pid, err := strconv.Atoi(strings.TrimSuffix(outputOf(t, s), ".\r\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Input(testContext(t), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "exit", func() bool { return stateOf(t, s).State == terminal.StateExited })
+	if err := unix.Kill(pid, 0); err != nil {
+		t.Fatalf("the job ended with the program: %v", err)
+	}
+	if err := s.Stop(testContext(t), -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(pid, 0); !errors.Is(err, unix.ESRCH) {
+		t.Errorf("the job after the stop: %v, want %v", err, unix.ESRCH)
 	}
 }

@@ -167,12 +167,12 @@ func (h *helper) record(exit terminal.Exit) error {
 		cols, rows := screen.Size()
 		exit.Size = terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}
 		exit.Title = screen.Title()
-		err = h.dir.writeFile(screenFile, snapshot(screen, -1))
+		err = h.dir.writeFile(screenFile, snapshot(screen, -1), thisBoot)
 	}
 	if err != nil { // the exit is a fact all the same
 		fmt.Fprintf(os.Stderr, "last screen of session %s: %v\n", h.rec.ID, err)
 	}
-	return h.dir.writeJSON(exitFile, exit)
+	return h.dir.writeJSON(exitFile, exit, durable)
 }
 
 func (h *helper) close() error {

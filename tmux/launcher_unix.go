@@ -93,7 +93,7 @@ func (d stateDir) begin(hup <-chan os.Signal) (l launcher, rec record, helper *b
 		return failed("program", "run "+spec.Argv[0], err)
 	}
 	l = launcher{PID: os.Getpid(), Program: program, Started: time.Now()}
-	if err := d.writeJSON(launcherFile, l); err != nil {
+	if err := d.writeJSON(launcherFile, l, thisBoot); err != nil {
 		endTree(l.PID, -1)
 		return failed("state", "write "+launcherFile, err)
 	}
@@ -256,7 +256,7 @@ func (d stateDir) recordExit(rec record, helper *bufio.Reader, ws unix.WaitStatu
 		return err
 	}
 	exit.Offset, exit.Size = head, rec.Size
-	if err := d.writeJSON(exitFile, exit); err != nil {
+	if err := d.writeJSON(exitFile, exit, durable); err != nil {
 		return err
 	}
 	return nil

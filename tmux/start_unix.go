@@ -197,7 +197,7 @@ func (s *session) writeState(srv server, runtime string, spec terminal.Spec) err
 		return fmt.Errorf("socket path %s has %d bytes, a socket's may have %d: use a shorter runtime directory",
 			notify, n, maxSocketPath)
 	}
-	if err := s.dir.writeJSON(specFile, spec); err != nil {
+	if err := s.dir.writeJSON(specFile, spec, thisBoot); err != nil {
 		return err
 	}
 	for _, name := range []string{startFIFO, helperFIFO} {
@@ -209,7 +209,7 @@ func (s *session) writeState(srv server, runtime string, spec terminal.Spec) err
 		Format: formatVersion, ID: spec.ID, Workspace: spec.Workspace, Argv: spec.Argv, Dir: spec.Dir,
 		Size: spec.Size, Grace: spec.Grace, JournalBytes: spec.JournalBytes, Created: time.Now(),
 		Nonce: hex.EncodeToString(nonce[:]), Tmux: srv.tmux, Socket: srv.socket, Notify: notify,
-	})
+	}, durable)
 }
 
 // createAttempts is how often a session is tried to be made on a server that

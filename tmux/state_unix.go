@@ -82,38 +82,52 @@ func (d stateDir) readJSON(name string, v any) error {
 	return nil
 }
 
-// writeJSON replaces the file in one step and has it on disk when it returns.
-func (d stateDir) writeJSON(name string, v any) error {
+// writeJSON replaces the file in one step. What must outlive a crash of the
+// machine is on disk when it returns.
+func (d stateDir) writeJSON(name string, v any, k keep) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write state %s: %w", d.path(name), err)
 	}
-	return d.writeFile(name, append(b, '\n'))
+	return d.writeFile(name, append(b, '\n'), k)
 }
 
-func (d stateDir) writeFile(name string, b []byte) error {
-	if err := replaceFile(d.path(name), b); err != nil {
+func (d stateDir) writeFile(name string, b []byte, k keep) error {
+	if err := replaceFile(d.path(name), b, k); err != nil {
 		return fmt.Errorf("write state %s: %w", d.path(name), err)
 	}
 	return nil
 }
 
-// replaceFile writes a temporary file, syncs it, renames it and syncs the
-// directory.
-func replaceFile(path string, b []byte) error {
+// keep says how long a file is of use.
+type keep int
+
+const (
+	durable  keep = iota // for good
+	thisBoot             // while the machine is up, so it need not be synced
+)
+
+// replaceFile writes a temporary file and renames it.
+func replaceFile(path string, b []byte, k keep) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(b)
-	err = errors.Join(err, f.Sync(), f.Close())
+	if k == durable {
+		err = errors.Join(err, f.Sync())
+	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return syncDir(filepath.Dir(path))
+	if k == durable {
+		return syncDir(filepath.Dir(path))
+	}
+	return nil
 }
 
 func syncDir(path string) error {

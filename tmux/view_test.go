@@ -1,0 +1,128 @@
+//go:build unix
+
+package tmux
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"middleman/terminal"
+)
+
+// received collects what a viewer is sent until all of want were there.
+func received(t *testing.T, a terminal.Attachment, want ...string) string {
+	t.Helper()
+	var got bytes.Buffer
+	for {
+		missing := ""
+		for _, w := range want {
+			if !strings.Contains(got.String(), w) {
+				missing = w
+			}
+		}
+		if missing == "" {
+			return got.String()
+		}
+		m, err := a.Receive()
+		if err != nil {
+			t.Fatalf("%v before %q came in %q", err, missing, got.String())
+		}
+		got.Write(m.Data)
+	}
+}
+
+// TestWhatTheProgramAsksForReachesTheViewer: colours, links, title, clipboard
+// and bell pass through tmux; its own alternate screen does not, so that the
+// viewer's scrollback works.
+func TestWhatTheProgramAsksForReachesTheViewer(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `read x; printf '\033]2;a title\007\033[38;2;1;2;3mRGB\033[m\033]52;c;aGVsbG8=\007\007BELL\n'; read x`)
+	a, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.DefaultSize})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := a.Input([]byte("\r")); err != nil {
+		t.Fatal(err)
+	}
+	got := received(t, a, "1;2;3", "RGB", "BELL", "a title", "aGVsbG8=", "\a")
+	if strings.Contains(got, "\x1b[?1049h") {
+		t.Errorf("tmux took the viewer's alternate screen: %q", got)
+	}
+}
+
+// TestScrollbackIsDrawnFirst: a viewer that asks for it has the lines above
+// the screen in its own scrollback.
+func TestScrollbackIsDrawnFirst(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `for i in $(seq 100); do echo "line $i."; done; read x`)
+	printed(t, s, "line 100.")
+	for _, tt := range []struct {
+		lines    int
+		has, not string
+	}{{-1, "line 1.", "none"}, {5, "line 75.", "line 70."}, {0, "line 100.", "line 75."}} {
+		a, err := s.Attach(testContext(t), terminal.AttachOptions{
+			Mode: terminal.ModeAttach, Size: terminal.DefaultSize, Scrollback: tt.lines,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := received(t, a, "line 100.", tt.has)
+		if strings.Contains(got, tt.not) {
+			t.Errorf("%d lines: %q is in %q", tt.lines, tt.not, got)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestDetachedByHand: detach-client ends our client and not the session.
+func TestDetachedByHand(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `echo READY; read x`)
+	a, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.DefaultSize})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	received(t, a, "READY")
+	command(t, b, "detach-client", "-s", "="+s.id)
+	for {
+		m, err := a.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Kind == terminal.MessageDetached {
+			if m.Reason != terminal.DetachPolicy {
+				t.Errorf("detached by %q, want %q", m.Reason, terminal.DetachPolicy)
+			}
+			break
+		}
+	}
+	if st := stateOf(t, s); st.State != terminal.StateRunning {
+		t.Errorf("state %s afterwards", st.State)
+	}
+}
+
+// TestAViewerNeverSlowsTheProgram: one that reads nothing holds nothing up.
+func TestAViewerNeverSlowsTheProgram(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `read x; seq 300000; exit 7`)
+	zero := uint64(0)
+	for _, o := range []terminal.AttachOptions{
+		{Mode: terminal.ModeAttach, Size: terminal.DefaultSize}, {Mode: terminal.ModeWatch},
+		{Mode: terminal.ModeWatch, From: &zero},
+	} {
+		a, err := s.Attach(testContext(t), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+	}
+	if err := s.Input(testContext(t), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "exit", func() bool { return stateOf(t, s).State == terminal.StateExited })
+}
