@@ -107,6 +107,16 @@ func cmdKillServer(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(waitFor("end of the server", 10*time.Second, func() bool { return !alive(pid) }))
 }
 
+// cmdKillOwners ends every owner with SIGKILL.
+func cmdKillOwners(ts *testscript.TestScript, _ bool, _ []string) {
+	for pid, line := range processesOf(ts.Getenv("MIDDLEMAN_HOME")) {
+		if strings.Contains(line, " pty-owner") {
+			ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+			ts.Check(waitFor("end of the owner", 10*time.Second, func() bool { return !alive(pid) }))
+		}
+	}
+}
+
 // cmdGetPID sets a variable to the process id of a target's one session:
 //
 //	getpid VARIABLE TARGET

@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 			"status":      cmdStatus,
 			"fails":       cmdFails,
 			"kill-server": cmdKillServer,
+			"kill-owners": cmdKillOwners,
 			"getpid":      cmdGetPID,
 			"term":        cmdTerm,
 			"stream-is":   cmdStreamIs,
@@ -94,10 +95,15 @@ func setup(env *testscript.Env) error {
 	} {
 		env.Setenv(name, value)
 	}
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		env.Setenv("STREAM", "2000000")
 		env.Setenv("GATE", "800000")
-		env.Setenv("BURSTS", "20")
+		env.Setenv("BURSTS", "10")
+	case raced:
+		env.Setenv("STREAM", "10000000")
+		env.Setenv("GATE", "4000000")
+		env.Setenv("BURSTS", "40")
 	}
 	env.Values[terminals{}] = map[string]*ptyTerminal{}
 	return makeRepository(env)

@@ -13,7 +13,7 @@ import (
 // receive draws what the session sends until the viewing ends.
 func (v *viewer) receive(ctx context.Context) (End, error) {
 	if v.o.From == nil {
-		if _, err := io.WriteString(v.out, scrollAway(int(Size(v.out, v.in).Rows))+clear(false)); err != nil {
+		if _, err := io.WriteString(v.out, pushTitle+scrollAway(int(Size(v.out, v.in).Rows))+v.screen.clear()); err != nil {
 			return End{}, fmt.Errorf("%w: draw: %w", ErrDisconnected, err)
 		}
 	}
@@ -96,7 +96,7 @@ func (v *viewer) draw(offset uint64, p []byte) error {
 // drawSnapshot draws a screen in place of what there is.
 func (v *viewer) drawSnapshot(offset uint64, p []byte) error {
 	v.offset, v.acked, v.replay = offset, offset, nil
-	if err := v.write([]byte(clear(v.screen.alternate))); err != nil {
+	if err := v.write([]byte(v.screen.clear())); err != nil {
 		return err
 	}
 	return v.write(p)
@@ -132,7 +132,7 @@ func (v *viewer) rejoin(ctx context.Context) error {
 				return left(ctx)
 			}
 			if from == nil {
-				return v.write([]byte(clear(v.screen.alternate)))
+				return v.write([]byte(v.screen.clear()))
 			}
 			return nil
 		}

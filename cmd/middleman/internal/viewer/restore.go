@@ -11,7 +11,7 @@ import (
 // begins with ST, which ends a string that was cut off.
 const resetModes = "\x1b\\" +
 	"\x1b7\x1b[r\x1b[?69l\x1b8" + // margins; resetting them moves the cursor
-	"\x1b[?6l\x1b[4l\x1b[20l\x1b[?7h\x1b[?45l" + // origin, insert, newline, wrap, reverse wrap
+	"\x1b[4l\x1b[20l\x1b[?7h\x1b[?45l" + // insert, newline, wrap, reverse wrap
 	"\x1b[?1l\x1b>" + // cursor keys and keypad
 	"\x1b[?9l\x1b[?1000l\x1b[?1001l\x1b[?1002l\x1b[?1003l" + // mouse
 	"\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?1007l" +
@@ -21,25 +21,39 @@ const resetModes = "\x1b\\" +
 	"\x1b]8;;\x1b\\\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\" + // hyperlink, colours
 	"\x1b[0m\x1b(B\x1b)B\x0f" // rendition and character sets
 
-// leaveAlternate goes back to the main screen and the cursor as it was there.
-const leaveAlternate = "\x1b[?1049l"
+const (
+	// leaveAlternate goes back to the main screen and the cursor as it was
+	// there.
+	leaveAlternate = "\x1b[?1049l"
+	// leaveOrigin makes rows count from the top again. It moves the cursor to
+	// the top too, where nothing may be written.
+	leaveOrigin = "\x1b[?6l\x1b[999;1H"
+	// pushTitle and popTitle keep the title that the terminal had.
+	pushTitle = "\x1b[22;0t"
+	popTitle  = "\x1b[23;0t"
+)
 
 // restore is what to write when a session is left: the terminal is the
 // user's again, below what the program has drawn.
-func restore(alternate bool) string {
-	if alternate {
-		return leaveAlternate + resetModes + "\r\x1b[J"
+func (t *screenTracker) restore() string {
+	text, end := resetModes, "\r\n\x1b[J"
+	if t.origin {
+		text += leaveOrigin
 	}
-	return resetModes + "\r\n\x1b[J"
+	if t.alternate {
+		text, end = leaveAlternate+text, "\r\x1b[J"
+	}
+	return text + end
 }
 
 // clear is what to write before a snapshot, which wants a terminal that was
 // just reset.
-func clear(alternate bool) string {
-	text := resetModes + "\x1b[?5W\x1b[H\x1b[2J" // tab stops every 8 columns
-	if alternate {
-		return leaveAlternate + text
+func (t *screenTracker) clear() string {
+	text := resetModes + "\x1b[?6l\x1b[?5W\x1b[H\x1b[2J" // tab stops every 8 columns
+	if t.alternate {
+		text = leaveAlternate + text
 	}
+	t.alternate, t.origin = false, false
 	return text
 }
 
@@ -49,10 +63,12 @@ func scrollAway(rows int) string {
 	return fmt.Sprintf("\x1b[%d;1H%s", rows, strings.Repeat("\n", rows))
 }
 
-// screenTracker follows whether output has switched to the alternate screen.
+// screenTracker follows those modes of a terminal that can only be left once,
+// or not without moving the cursor.
 type screenTracker struct {
 	split     splitter
-	alternate bool
+	alternate bool // the alternate screen
+	origin    bool // rows count from the top margin
 }
 
 func newScreenTracker() *screenTracker {
@@ -69,7 +85,10 @@ func (t *screenTracker) sequence(p []byte, whole bool) {
 	case !whole || len(p) < 2:
 		return
 	case string(p) == "\x1bc": // RIS
-		t.alternate = false
+		t.alternate, t.origin = false, false
+		return
+	case string(p) == "\x1b[!p": // DECSTR
+		t.origin = false
 		return
 	case len(p) < 5 || p[1] != '[' || p[2] != '?':
 		return
@@ -82,6 +101,8 @@ func (t *screenTracker) sequence(p []byte, whole bool) {
 		switch string(mode) {
 		case "47", "1047", "1049":
 			t.alternate = p[last] == 'h'
+		case "6":
+			t.origin = p[last] == 'h'
 		}
 	}
 }

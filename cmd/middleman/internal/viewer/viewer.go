@@ -83,7 +83,11 @@ func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Sessi
 	}
 	fmt.Fprintf(errs, "detach with %s\r\n", o.DetachName)
 	end, err := v.run(ctx)
-	_, writeErr := io.WriteString(out, restore(v.screen.alternate))
+	last := v.screen.restore()
+	if o.From == nil {
+		last = popTitle + last
+	}
+	_, writeErr := io.WriteString(out, last)
 	err = errors.Join(err, writeErr, restoreMode())
 	v.say(errs, end, err)
 	return end, err
