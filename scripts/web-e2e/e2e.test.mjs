@@ -92,6 +92,29 @@ test('a refused workspace is explained in the dialog', async () => {
   await button('Cancel').click()
 })
 
+test('an answer that events have overtaken changes nothing', async () => {
+  await page.route('**/api/v1/workspaces', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    const response = await route.fetch()
+    await page.getByRole('link', { name: /^scratch/ }).getByText(/\/scratch|workspaces\//).waitFor() // the event: it is ready
+    await route.fulfill({ response, json: { workspace: { ...(await response.json()).workspace, state: 'creating' } } })
+  })
+  await button('New workspace').first().click()
+  await page.getByText('An empty directory').click()
+  await textbox('Name').fill('scratch')
+  await button('Create workspace').click()
+  await standing(page, 'attached')
+  await page.unroute('**/api/v1/workspaces')
+  await button('Delete workspace').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Stop this session').check()
+  await button('Delete workspace', dialog).click()
+  await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+  await shot(page, 'overview')
+  await page.getByRole('link', { name: /^fix-login/ }).click()
+  await standing(page, 'attached')
+})
+
 test('resizing the window resizes the program’s terminal', async () => {
   for (const [width, height] of [[900, 500], [1400, 900], [1280, 800]]) {
     await page.setViewportSize({ width, height })
@@ -290,18 +313,20 @@ test('full-screen programs and colours', async (t) => {
 test('the palette jumps, and the terminal keeps its own keys', async () => {
   await run(page, 'cat -v')
   await page.keyboard.press('Control+K')
-  await page.keyboard.press('Control+D')
+  await seen(page, /^\^K$/)
   await page.keyboard.press('Control+Shift+K')
   await page.getByRole('combobox').fill('theme light')
   await shot(page, 'palette')
   await page.keyboard.press('Enter')
   await page.locator('html[data-theme=light]').waitFor()
-  await page.keyboard.press('Control+C')
   await shot(page, 'light')
   await page.keyboard.press('Control+Shift+K')
   await page.getByRole('combobox').fill('theme dark')
   await page.keyboard.press('Enter')
   await page.locator('html[data-theme=dark]').waitFor()
+  await page.keyboard.press('Control+C') // the terminal has the focus again
+  await run(page, 'echo al""ive')
+  await seen(page, /^alive$/)
 })
 
 test('a phone has a drawer and the keys that it lacks', async () => {

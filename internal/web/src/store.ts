@@ -61,11 +61,25 @@ export function setLink(link: Link): void {
   changed()
 }
 
+// An answer may be older than an event that overtook it. So whoever asks takes
+// a mark before, and what was heard of since then is not put back.
+let heard = 0
+const lastHeard = new Map<string, number>() // by id of a workspace or session
+
+export const mark = () => heard
+
+function hear(id: string): void {
+  lastHeard.set(id, ++heard)
+}
+
+const overtaken = (id: string, asked: number) => (lastHeard.get(id) ?? 0) > asked
+
 /** Replaces everything by the server's lists. */
 export async function resync(): Promise<void> {
+  const asked = mark()
   const [workspaces, sessions] = await Promise.all([api.listWorkspaces(), api.listSessions()])
-  state.workspaces = new Map(workspaces.map((w) => [w.id, withKnownStages(w)]))
-  state.sessions = new Map(sessions.map((s) => [s.id, s]))
+  state.workspaces = merged(state.workspaces, workspaces.map(withKnownStages), asked)
+  state.sessions = merged(state.sessions, sessions, asked)
   state.loaded = true
   changed()
   if (!state.version) {
@@ -74,14 +88,27 @@ export async function resync(): Promise<void> {
   }
 }
 
-/** Lists come without stages; those that were seen stay. */
+function merged<T extends { id: string }>(known: Map<string, T>, list: T[], asked: number): Map<string, T> {
+  const result = new Map(list.filter((item) => !overtaken(item.id, asked)).map((item) => [item.id, item]))
+  for (const item of known.values()) if (overtaken(item.id, asked)) result.set(item.id, item)
+  return result
+}
+
+/** Lists and events come without stages; those that were seen stay. */
 function withKnownStages(w: Workspace): Workspace {
   return w.stages ? w : { ...w, stages: state.workspaces.get(w.id)?.stages }
 }
 
-export function putWorkspace(w: Workspace): void {
+/** Takes an event, or the answer to a question that was asked at a mark. */
+export function putWorkspace(w: Workspace, asked = heard): void {
+  const known = state.workspaces.get(w.id)
+  if (overtaken(w.id, asked)) {
+    if (known && !known.stages) state.workspaces.set(w.id, { ...known, stages: w.stages })
+    return changed()
+  }
+  hear(w.id)
   state.workspaces.set(w.id, withKnownStages(w))
-  for (const s of w.sessions ?? []) state.sessions.set(s.id, s)
+  for (const s of w.sessions ?? []) putSession(s, asked)
   changed()
 }
 
@@ -98,17 +125,29 @@ export function putStage(workspaceID: string, stage: Stage): void {
 }
 
 export function removeWorkspace(id: string): void {
+  hear(id)
   state.workspaces.delete(id)
-  for (const s of state.sessions.values()) if (s.workspace_id === id) state.sessions.delete(s.id)
+  for (const s of state.sessions.values()) if (s.workspace_id === id) removeSession(s.id)
   changed()
 }
 
-export function putSession(s: Session): void {
+/** Takes an event, or the answer to a question that was asked at a mark. */
+export function putSession(s: Session, asked = heard): void {
+  if (overtaken(s.id, asked)) return
+  hear(s.id)
   state.sessions.set(s.id, s)
   changed()
 }
 
+export function setTitle(sessionID: string, title: string): void {
+  const s = state.sessions.get(sessionID)
+  if (!s || s.title === title) return
+  state.sessions.set(sessionID, { ...s, title })
+  changed()
+}
+
 export function removeSession(id: string): void {
+  hear(id)
   state.sessions.delete(id)
   changed()
 }

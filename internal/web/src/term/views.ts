@@ -1,7 +1,7 @@
 // The terminals that this page keeps: the shown one, and the latest hidden
 // ones, so that going back and forth draws at once.
 
-import { putSession, state } from '../store'
+import { setTitle } from '../store'
 import { TerminalView } from './view'
 
 const keep = 8
@@ -20,10 +20,7 @@ export function viewOf(session: string): TerminalView {
 
 function create(session: string): TerminalView {
   const view = new TerminalView(session)
-  view.onTitle = (title) => {
-    const known = state.sessions.get(session)
-    if (known && known.title !== title) putSession({ ...known, title })
-  }
+  view.onTitle = (title) => setTitle(session, title)
   return view
 }
 

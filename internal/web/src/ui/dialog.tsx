@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Close } from './icons'
 
 interface Props {
@@ -14,10 +14,14 @@ interface Props {
 /** A modal dialog: the browser traps the focus and closes it on Escape. */
 export function Dialog({ title, children, onClose, class: extra = '', bare }: Props) {
   const ref = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current!
+    const before = document.activeElement
     dialog.showModal()
-    return () => dialog.close()
+    return () => {
+      dialog.close()
+      if (before instanceof HTMLElement) before.focus()
+    }
   }, [])
   return (
     <dialog ref={ref} class={`dialog ${extra}`} aria-label={title}

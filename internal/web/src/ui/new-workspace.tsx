@@ -3,7 +3,7 @@ import * as api from '../api'
 import type { Mode } from '../api'
 import { go } from '../nav'
 import { prefs, rememberDirectory } from '../prefs'
-import { putWorkspace, state } from '../store'
+import { mark, putWorkspace, state } from '../store'
 import { toArgv } from '../words'
 import { Dialog, Field } from './dialog'
 
@@ -34,6 +34,7 @@ export function NewWorkspace({ directory: given, onClose }: { directory?: string
     event.preventDefault()
     setBusy(true)
     setError('')
+    const asked = mark()
     try {
       const made = await api.createWorkspace({
         mode,
@@ -43,7 +44,7 @@ export function NewWorkspace({ directory: given, onClose }: { directory?: string
         session: command.trim() ? { command: toArgv(command.trim()) } : {},
       })
       if (needsDirectory) rememberDirectory(directory.trim())
-      putWorkspace(made.workspace)
+      putWorkspace(made.workspace, asked)
       go({ workspace: made.workspace.name })
       onClose()
     } catch (problem) {

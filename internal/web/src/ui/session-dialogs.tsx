@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import * as api from '../api'
 import type { Session, Workspace } from '../api'
 import { go } from '../nav'
-import { isLive, putSession, removeSession, report, useStore } from '../store'
+import { isLive, mark, putSession, removeSession, report, useStore } from '../store'
 import { toArgv } from '../words'
 import { forgetView } from '../term/views'
 import { Dialog, Field } from './dialog'
@@ -10,11 +10,12 @@ import { show } from './overlay'
 
 /** Starts a session and shows it; no command means the user's shell. */
 export async function openSession(workspace: Workspace, command: string, name = ''): Promise<void> {
+  const asked = mark()
   const session = await api.startSession(workspace.id, {
     name: name || undefined,
     command: command ? toArgv(command) : undefined,
   })
-  putSession(session)
+  putSession(session, asked)
   go({ workspace: workspace.name, session: session.name })
 }
 
@@ -75,8 +76,9 @@ export function StopSession({ session, onClose }: { session: Session; onClose: (
   const submit = async (event: Event) => {
     event.preventDefault()
     setBusy(true)
+    const asked = mark()
     try {
-      putSession(await api.deleteSession(session.id))
+      putSession(await api.deleteSession(session.id), asked)
       onClose()
     } catch (problem) {
       setError((problem as Error).message)

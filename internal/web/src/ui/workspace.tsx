@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import * as api from '../api'
 import type { Session, Workspace } from '../api'
 import { go, pathOf } from '../nav'
-import { isLive, putWorkspace, report, sessionsOf, toast } from '../store'
+import { isLive, mark, putWorkspace, report, sessionsOf, toast } from '../store'
 import { copy } from '../term/view'
 import { seconds, stateWords, tone } from '../words'
 import { Branch, Check, Close, Copy, Down, Menu, Plus, Stop, Trash } from './icons'
@@ -60,7 +60,9 @@ function Content({ workspace, session }: { workspace: Workspace; session?: Sessi
 function useFullRecord(workspace: Workspace): void {
   const wanted = workspace.state !== 'ready' && !workspace.stages
   useEffect(() => {
-    if (wanted) void api.getWorkspace(workspace.id).then(putWorkspace, report)
+    if (!wanted) return
+    const asked = mark()
+    api.getWorkspace(workspace.id).then((w) => putWorkspace(w, asked), report)
   }, [workspace.id, wanted])
 }
 
