@@ -65,7 +65,7 @@ func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
 }
 
 // ReadServe reads how to reach the server that started last. Without its
-// file it returns ErrNoServer.
+// file, or with a corrupt one, it returns ErrNoServer.
 func ReadServe(dirs config.Dirs) (api.Serve, error) {
 	raw, err := os.ReadFile(dirs.ServeFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +76,8 @@ func ReadServe(dirs config.Dirs) (api.Serve, error) {
 	}
 	var serve api.Serve
 	if err := json.Unmarshal(raw, &serve); err != nil {
-		return api.Serve{}, fmt.Errorf("read how to reach the server: %s: %w", dirs.ServeFile(), err)
+		// Nobody can be reached by it; whether a server runs, its lock proves.
+		return api.Serve{}, fmt.Errorf("%w that can be found: read %s: %w", ErrNoServer, dirs.ServeFile(), err)
 	}
 	if serve.Socket == "" {
 		serve.Socket = dirs.ServerSocket()

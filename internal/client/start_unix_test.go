@@ -1,0 +1,72 @@
+//go:build unix
+
+package client
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"middleman/internal/config"
+)
+
+func testDirs(t *testing.T) config.Dirs {
+	home := t.TempDir()
+	return config.Dirs{Data: filepath.Join(home, "d"), Runtime: filepath.Join(home, "r")}
+}
+
+func TestLaunchReady(t *testing.T) {
+	err := Launch(t.Context(), testDirs(t), exec.Command("sh", "-c", "printf ready >&3"))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// What a server said last is the error, and the log is named.
+func TestLaunchFails(t *testing.T) {
+	tests := []struct{ name, script, want string }{
+		{"says why", "echo starting; echo 'middleman: port taken' >&2; exit 1", "start the server: port taken (log "},
+		{"says nothing", "exit 1", "said nothing"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dirs := testDirs(t)
+			err := Launch(t.Context(), dirs, exec.Command("sh", "-c", tt.script))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+			info, statErr := os.Stat(filepath.Join(dirs.Data, "server.log"))
+			if statErr != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("log: %v, %v, want mode 0600", info, statErr)
+			}
+		})
+	}
+}
+
+func TestEnsureRefusesInsideSession(t *testing.T) {
+	t.Setenv("MIDDLEMAN_SESSION", "s0000000000000000")
+	_, err := Ensure(t.Context(), testDirs(t), exec.Command("false"))
+	if err == nil || !strings.Contains(err.Error(), "outside") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLongLogBeginsAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "server.log")
+	if err := os.WriteFile(path, make([]byte, maxLog+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := openLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() != 0 {
+		t.Errorf("size %d, %v, want 0", info.Size(), err)
+	}
+	if _, err := os.Stat(path + ".1"); err != nil {
+		t.Error(err)
+	}
+}
