@@ -2,6 +2,7 @@ package vt
 
 // savedCursor is what DECSC saves.
 type savedCursor struct {
+	set      bool // false is home in the initial state
 	x, y     int
 	wrapAt   int
 	pen      pen
@@ -157,7 +158,8 @@ func (t *Terminal) backspace() {
 
 func (t *Terminal) saveCursor() {
 	t.scr.saved = savedCursor{
-		x: t.x, y: t.y, wrapAt: t.wrapAt,
+		set: true,
+		x:   t.x, y: t.y, wrapAt: t.wrapAt,
 		pen:      t.pen,
 		charsets: t.charsets, gl: t.gl,
 		origin: t.modes.has(modeOrigin),

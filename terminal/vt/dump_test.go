@@ -45,7 +45,7 @@ func (t *Terminal) dumpScreen(b *strings.Builder, s *screen) {
 	fmt.Fprintf(b, "  region %d-%d margins %d-%d tabs %v keys %d %v\n", s.top, s.bottom, s.left, s.right, stops,
 		s.keys.current, slices.Clone(s.keys.pushed))
 	v := s.saved
-	fmt.Fprintf(b, "  saved x=%d y=%d wrapAt=%d %s charsets %q gl=%d origin=%v\n", v.x, v.y, v.wrapAt,
+	fmt.Fprintf(b, "  saved %v x=%d y=%d wrapAt=%d %s charsets %q gl=%d origin=%v\n", v.set, v.x, v.y, v.wrapAt,
 		t.dumpStyle(v.pen.attr, v.pen.ext), v.charsets, v.gl, v.origin)
 	fmt.Fprintf(b, "  held %v\n", s.held)
 	for _, r := range s.rows {

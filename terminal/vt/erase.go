@@ -94,10 +94,11 @@ func (t *Terminal) setProtected() {
 	}
 }
 
+// alignmentPattern is DECALN, in the pen's style but for what an extra holds
+// and the kind of underline, as in xterm.js.
 func (t *Terminal) alignmentPattern() {
 	t.moveTo(0, 0)
-	c := t.penCell()
-	c.ch = 'E'
+	c := cell{ch: 'E', attr: t.pen.attr.withUnderline(min(t.pen.attr.underline(), 1))}
 	for _, r := range t.scr.rows[t.y:] {
 		r.wrapped = false
 		r.fill(0, t.cols, t.cols, c)

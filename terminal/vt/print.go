@@ -229,10 +229,11 @@ func (t *Terminal) appendText(dst []byte, c cell) []byte {
 	return dst
 }
 
-// minRepeat is the least that a repeat count is limited to.
-const minRepeat = 1000
+// maxRepeat bounds the work that a few bytes can ask for. Programs repeat
+// within a line.
+const maxRepeat = 1000
 
-// repeat writes the last character again. More than a screenful is not drawn.
+// repeat writes the last character again.
 func (t *Terminal) repeat() {
 	width := int(t.join.width)
 	if width == 0 || t.x < width {
@@ -240,7 +241,7 @@ func (t *Terminal) repeat() {
 	}
 	var buf [maxCluster]byte
 	text := t.appendText(buf[:0], t.line().at(t.x-width))
-	n := min(t.parser.params.count(0), max(t.cols*t.rows, minRepeat))
+	n := min(t.parser.params.count(0), max(t.cols, maxRepeat))
 	if len(text) == 1 {
 		run := bytes.Repeat(text, min(n, t.cols))
 		for ; n > 0; n -= len(run) {

@@ -26,6 +26,9 @@ func (t *Terminal) Resize(cols, rows int) {
 		s.saved.x = min(s.saved.x, cols-1)
 		s.saved.y = min(max(s.saved.y, 0), rows-1)
 		s.saved.wrapAt = 0
+		if !s.saved.set {
+			s.saved = defaultSaved
+		}
 		for _, r := range s.rows {
 			r.cutTo(cols)
 		}
