@@ -396,4 +396,3 @@ func TestConcurrentWritersAndReaders(t *testing.T) {
 		t.Errorf("%d rows, %v", len(list), err)
 	}
 }
-
