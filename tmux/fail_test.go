@@ -341,3 +341,23 @@ func TestStopAfterTheExitFindsBackgroundJobs(t *testing.T) {
 		t.Errorf("the job after the stop: %v, want %v", err, unix.ESRCH)
 	}
 }
+
+// TestTheServerComesAndGoes: sessions start while the server ends with the
+// last of the ones before.
+func TestTheServerComesAndGoes(t *testing.T) {
+	b := newBackend(t)
+	ctx := testContext(t)
+	for range 20 {
+		s := start(t, b, "exit 7")
+		eventually(t, "exit", func() bool {
+			st, err := s.Status(ctx)
+			if err != nil {
+				t.Error(err)
+			}
+			return st.Exit != nil
+		})
+		if err := s.Remove(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+}
