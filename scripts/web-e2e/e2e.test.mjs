@@ -9,7 +9,7 @@ import { after, before, test as nodeTest } from 'node:test'
 import { complaints, launch, lines, run, seen, shot, standing, watch } from './browser.mjs'
 import { Server } from './server.mjs'
 
-const desktop = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' }
+const desktop = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark', reducedMotion: 'reduce' }
 const server = new Server()
 let browser
 let context
@@ -96,13 +96,14 @@ test('an answer that events have overtaken changes nothing', async () => {
   await page.route('**/api/v1/workspaces', async (route) => {
     if (route.request().method() !== 'POST') return route.continue()
     const response = await route.fetch()
-    await page.getByRole('link', { name: /^scratch/ }).getByText(/\/scratch|workspaces\//).waitFor() // the event: it is ready
+    await page.locator('.item').getByText(/\/workspaces\//).waitFor() // the event: it is ready
     await route.fulfill({ response, json: { workspace: { ...(await response.json()).workspace, state: 'creating' } } })
   })
   await button('New workspace').first().click()
   await page.getByText('An empty directory').click()
   await textbox('Name').fill('scratch')
   await button('Create workspace').click()
+  await page.getByRole('heading', { name: 'scratch' }).waitFor()
   await standing(page, 'attached')
   await page.unroute('**/api/v1/workspaces')
   await button('Delete workspace').click()
@@ -331,7 +332,7 @@ test('the palette jumps, and the terminal keeps its own keys', async () => {
 
 test('a phone has a drawer and the keys that it lacks', async () => {
   const phone = await browser.newContext({
-    viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true, colorScheme: 'dark',
+    viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true, colorScheme: 'dark', reducedMotion: 'reduce',
     storageState: await context.storageState(),
   })
   const small = watch(await phone.newPage())

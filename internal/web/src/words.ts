@@ -34,13 +34,17 @@ export function tone(s: Session): string {
   return s.state === 'running' ? 'live' : 'busy'
 }
 
+/** Who types at a session, such as "another browser window". */
 export function writerWords(writer?: Writer): string {
-  const client = writer?.client
-  const who = client === 'web' ? 'another browser window' : client ? `“${client}”` : 'another viewer'
-  return writer?.since ? `${who} since ${clock(writer.since)}` : who
+  if (writer?.client === 'web') return 'another browser window'
+  return writer?.client ? `“${writer.client}”` : 'another viewer'
 }
 
-export function clock(time: string): string {
+export function sinceWords(writer?: Writer): string {
+  return writer?.since ? ` since ${clock(writer.since)}` : ''
+}
+
+function clock(time: string): string {
   return new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
 }
 

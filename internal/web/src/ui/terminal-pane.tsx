@@ -5,7 +5,7 @@ import { isLive } from '../store'
 import type { Standing } from '../term/link'
 import type { TerminalView } from '../term/view'
 import { viewOf } from '../term/views'
-import { exitWords, stateWords, writerWords } from '../words'
+import { exitWords, sinceWords, stateWords, writerWords } from '../words'
 import { Close, Down, Up } from './icons'
 import { KeyRow } from './key-row'
 import { closeSession } from './session-dialogs'
@@ -71,11 +71,11 @@ function Notice({ session, view, standing }: { session: Session; view: TerminalV
         <button class="quiet outlined" onClick={() => closeSession(session)}>Remove</button></Banner>
     case 'busy':
       return <Choice view={view} title="Somebody else is typing here"
-        text={`This session is attached by ${writerWords(standing.writer)}.`} take="Take over" />
+        text={`${capital(writerWords(standing.writer))} is attached${sinceWords(standing.writer)}.`} take="Take over" />
     case 'displaced':
       return <Choice view={view} title={standing.reason === 'takeover' ? 'Taken over' : 'Detached'}
         text={standing.reason === 'takeover'
-          ? `${capital(writerWords(standing.writer ?? session.writer))} has this session now. The program did not notice.`
+          ? `${capital(writerWords(standing.writer ?? session.writer))} types here now. The program did not notice.`
           : 'The server ended this connection by its policy. The program did not notice.'} take="Take it back" />
   }
   if (view.lagging) return <Banner tone="unknown">Lagging: there was too much output to follow, so this skips to the present screen.</Banner>
