@@ -3,6 +3,7 @@ package vt
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"reflect"
@@ -434,8 +435,9 @@ func loadDifferences(t testing.TB) map[string]map[string]string {
 	return kept
 }
 
-// TestDifferencesAreScripts finds a difference whose script was renamed.
-func TestDifferencesAreScripts(t *testing.T) {
+// TestNamesAreScripts finds a difference or a golden whose script was renamed
+// or removed.
+func TestNamesAreScripts(t *testing.T) {
 	known := make(map[string]bool)
 	for _, s := range append(loadCases(t), loadRecordings(t)...) {
 		known[s.name] = true
@@ -444,5 +446,19 @@ func TestDifferencesAreScripts(t *testing.T) {
 		if !known[name] {
 			t.Errorf("differences.txt lists %s, which is no script", name)
 		}
+	}
+	goldens := os.DirFS("testdata/golden")
+	err := fs.WalkDir(goldens, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, _, _ := strings.Cut(path, ".")
+		if !known[name] {
+			t.Errorf("golden %s has no script", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

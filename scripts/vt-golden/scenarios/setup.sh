@@ -3,7 +3,7 @@
 # home directory and runs the command given as the only argument in it.
 set -e
 hostname box
-for dir in /home /root /tmp /work /srv /opt /mnt /media /var/tmp; do
+for dir in /home /root /tmp /srv /opt /mnt /media /var/tmp; do
 	if [ -d "$dir" ]; then mount -t tmpfs tmpfs "$dir"; fi
 done
 mkdir -p /home/u
