@@ -170,22 +170,22 @@ func (w *snapshotWriter) wrap() {
 // redrawEnd draws the last column of the line that the cursor is in, or both
 // columns of a wide character there.
 func (w *snapshotWriter) redrawEnd(line []byte) {
-	var end row
-	w.t.decodeLine(&end, line)
-	x := w.t.cols - 1
-	if end.at(x).spacer() {
-		x--
-	}
-	w.printf("\x1b[%dG", x+1)
-	if x >= len(end.cells) {
-		w.print("\x1b[X")
+	column := 0
+	for l := readLine(line); l.next(); column += l.n * l.width() {
+		if column+l.n*l.width() < w.t.cols {
+			continue
+		}
+		l.n = 1
+		if !l.cluster() && l.op != opBlank {
+			_, size := utf8.DecodeLastRune(l.text)
+			l.text = l.text[len(l.text)-size:]
+		}
+		w.column, w.skip = w.t.cols-l.width(), 0
+		w.printf("\x1b[%dG", w.column+1)
+		w.run(&l)
 		return
 	}
-	w.column, w.skip = x, 0
-	end.cells = append(end.cells[:0], end.cells[x:]...)
-	for l := readLine(w.t.encodeLine(nil, &end)); l.next(); {
-		w.run(&l)
-	}
+	w.printf("\x1b[%dG\x1b[X", w.t.cols)
 }
 
 // run draws cells of one kind.
