@@ -1,6 +1,7 @@
 package vt
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +53,20 @@ func TestEventKinds(t *testing.T) {
 	}
 	if got := EventKind(99).String(); got != "" {
 		t.Errorf("EventKind(99) is %q", got)
+	}
+}
+
+func TestEventJSON(t *testing.T) {
+	got, err := json.Marshal(Event{Kind: EventPrompt, Text: "D", Detail: "1"})
+	if want := `{"kind":"prompt","text":"D","detail":"1"}`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
+
+func TestDirectory(t *testing.T) {
+	_, a := events("\x1b]7;file:///a\a\x1b]7;" + strings.Repeat("b", maxDirectory+1) + "\a")
+	if got := a.Directory(); got != "file:///a" {
+		t.Errorf("directory %q", got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -52,6 +53,11 @@ var roundTrips = []string{
 	"\u009b31mc1\u0085next\u009d2;t\u009c",
 	"\x1b[1;2\x18a\x1b[1\x07;2Hb\x1b[\x1b[3mc\x1b[1<2mc\x1b[ 1md",
 	"\x1b]x;y\x07z\x1b]\x07z\x1b]12345678901;x\x07z",
+	"\x1b[4;7m012345678一二",
+	"\x1b[2;4r\x1b[?6h\x1b[3;3H\x1b7\x1b[?6l\x1b[1;2r\x1b[?6h",
+	"\x1b[?69h\x1b[3;7s\x1b[1;3Habcde\x1b7\x1b[D\n\b\b\b\b\b\b",
+	"\x1b[41m\x1b[2J0123456789AB\x1b[3X",
+	"\x1b[1;5H\x1b[42m\x1b[1K\x1b[m\x1b[10Gx\x1b[X一",
 	"\x1b[38;5;200m1\x1b[38;2;1;2;3m2\x1b[38:2:1:2:3m3\x1b[38:2::1:2:3m4\x1b[48:5:7m5\x1b[97;107m6",
 }
 
@@ -77,6 +83,49 @@ func TestSnapshotAtEveryByte(t *testing.T) {
 			if da, db := a.dump(), b.dump(); da != db {
 				t.Fatalf("%q cut at %d, then fed the rest\n--- fed\n%s--- restored\n%s", in, cut, da, db)
 			}
+		}
+	}
+}
+
+// The same at other sizes, down to the smallest, and after a resize.
+func TestSnapshotAtOtherSizes(t *testing.T) {
+	sizes := [][2]int{{2, 1}, {10, 1}, {3, 2}, {5, 4}, {80, 24}}
+	for _, in := range roundTrips {
+		for _, from := range sizes {
+			a := fed(from[0], from[1], in)
+			for _, to := range sizes {
+				a.Resize(to[0], to[1])
+				b := restored(a)
+				if x, y := a.dump(), b.dump(); x != y {
+					t.Fatalf("%q at %v, then at %v\n--- fed\n%s--- restored\n%s", in, from, to, x, y)
+				}
+			}
+		}
+	}
+}
+
+// Sequences that are too long to keep come back as ones that are skipped.
+func TestSnapshotOfLongSequences(t *testing.T) {
+	for _, in := range []string{
+		"\x1b[" + strings.Repeat("1;", maxSequence),
+		"\x1b" + strings.Repeat(" ", 2*maxSequence),
+		"\x1bP" + strings.Repeat("1;", maxSequence),
+		"\x1bP$q" + strings.Repeat("m", maxString+1),
+		"\x1bP$q" + strings.Repeat("ä", maxString/2),
+		"\x1b]0;" + strings.Repeat("t", maxString+1),
+		"\x1b]0;" + strings.Repeat("ä", maxString/2),
+	} {
+		a := fed(10, 3, in)
+		b := restored(a)
+		if x, y := a.dump(), b.dump(); x != y {
+			t.Errorf("%.10q...\n--- fed\n%s--- restored\n%s", in, x, y)
+		}
+		if n := len(a.AppendSnapshot(nil, SnapshotOptions{})); n > 1000 {
+			t.Errorf("%.10q...: the snapshot has %d bytes", in, n)
+		}
+		a.Write([]byte("m\x1b\\x"))
+		if got := shown(a); got != "x" {
+			t.Errorf("%.10q... and its end: shows %q", in, got)
 		}
 	}
 }
