@@ -3,7 +3,6 @@
 package server_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,7 +15,6 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/server"
-	"middleman/workspace"
 )
 
 // until polls a condition that no event tells of.
@@ -26,111 +24,6 @@ func (r *running) until(what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("%s: not within %s", what, patience)
 		}
-	}
-}
-
-// events is an open event stream.
-type events struct {
-	t     *testing.T
-	lines *bufio.Scanner
-	last  string // id
-}
-
-func (r *running) events(t *testing.T, path, last string) *events {
-	t.Helper()
-	req := r.request("GET", "http://localhost/api/v1"+path+"/events", nil)
-	if last != "" {
-		req.Header.Set("Last-Event-ID", last)
-	}
-	resp, err := r.socket.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = resp.Body.Close() })
-	if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != "text/event-stream" {
-		t.Fatalf("events: %d %q", resp.StatusCode, got)
-	}
-	e := &events{t: t, lines: bufio.NewScanner(resp.Body)}
-	if last == "" {
-		e.block() // the id to start from
-	}
-	return e
-}
-
-// block reads to the next empty line and returns the data in it.
-func (e *events) block() string {
-	e.t.Helper()
-	data := ""
-	for e.lines.Scan() {
-		field, value, _ := strings.Cut(e.lines.Text(), ": ")
-		switch field {
-		case "":
-			return data
-		case "id":
-			e.last = value
-		case "data":
-			data = value
-		}
-	}
-	e.t.Fatalf("the stream ended: %v", e.lines.Err())
-	return ""
-}
-
-func (e *events) until(ok func(api.Event) bool) api.Event {
-	e.t.Helper()
-	for {
-		data := e.block()
-		if data == "" {
-			continue
-		}
-		var event api.Event
-		if err := json.Unmarshal([]byte(data), &event); err != nil {
-			e.t.Fatal(err)
-		}
-		if ok(event) {
-			return event
-		}
-	}
-}
-
-func TestEventsResume(t *testing.T) {
-	p := newPlace(t)
-	r := p.serve(t)
-	live := r.events(t, "", "")
-	w := r.workspace("told", nil)
-	first := live.until(func(e api.Event) bool { return e.Type == "workspace" && e.ID == w.ID })
-	if first.Workspace.State != workspace.StateCreating {
-		t.Errorf("first event: %+v", first)
-	}
-	at := live.last
-	live.until(func(e api.Event) bool { return e.Type == "stage" && e.Stage.Name == "ready" && e.Stage.State == "done" })
-	r.session(w, "true")
-
-	// Who comes back with an id gets exactly what follows it.
-	back := r.events(t, "", at)
-	var kinds []string
-	back.until(func(e api.Event) bool {
-		kinds = append(kinds, e.Type)
-		return e.Session != nil && e.Session.State.Ended()
-	})
-	if kinds[0] != "stage" || slices.Contains(kinds, "resync") {
-		t.Errorf("resumed with %v", kinds)
-	}
-	one := r.events(t, "/workspaces/"+w.ID, at)
-	other := r.workspace("other", nil)
-	r.call("DELETE", "/workspaces/"+w.ID, nil)
-	one.until(func(e api.Event) bool {
-		if e.ID == other.ID {
-			t.Errorf("an event of another workspace: %+v", e)
-		}
-		return e.Type == "workspace-deleted"
-	})
-	r.stop()
-
-	// Ids of the server before mean nothing now, and that is said.
-	r = p.serve(t)
-	if got := r.events(t, "", at).until(func(api.Event) bool { return true }); got.Type != "resync" {
-		t.Errorf("with an id of another server: %+v", got)
 	}
 }
 
@@ -249,90 +142,6 @@ func TestBadInputChangesNothing(t *testing.T) {
 	}
 }
 
-func TestOpenAPIListsAllRoutes(t *testing.T) {
-	r := newPlace(t).serve(t)
-	var doc struct {
-		OpenAPI string
-		Servers []struct{ URL string }
-		Paths   map[string]map[string]struct {
-			OperationID string
-			Responses   map[string]any
-		}
-		Components struct{ Schemas map[string]any }
-	}
-	a := r.call("GET", "/openapi.json", nil)
-	if err := json.Unmarshal(a.body, &doc); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(doc.OpenAPI, "3.1.") || doc.Servers[0].URL != "/api/v1" {
-		t.Errorf("openapi %s, servers %v", doc.OpenAPI, doc.Servers)
-	}
-	var got []string
-	ids := map[string]bool{}
-	for path, methods := range doc.Paths {
-		for method, op := range methods {
-			got = append(got, strings.ToUpper(method)+" "+path)
-			if op.OperationID == "" || ids[op.OperationID] || len(op.Responses) < 2 {
-				t.Errorf("%s %s: %+v", method, path, op)
-			}
-			ids[op.OperationID] = true
-		}
-	}
-	slices.Sort(got)
-	want := []string{
-		"DELETE /sessions/{session}", "DELETE /workspaces/{workspace}", "GET /events", "GET /health", "GET /sessions",
-		"GET /sessions/{session}", "GET /sessions/{session}/capture", "GET /sessions/{session}/output",
-		"GET /sessions/{session}/terminal", "GET /sessions/{session}/wait", "GET /version", "GET /workspaces",
-		"GET /workspaces/{workspace}", "GET /workspaces/{workspace}/events", "GET /workspaces/{workspace}/sessions",
-		"POST /login-links", "POST /logout", "POST /sessions/{session}/input", "POST /workspaces", "POST /workspaces/{workspace}/sessions",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("routes:\n%s", strings.Join(got, "\n"))
-	}
-	if doc.Components.Schemas["Problem"] == nil || strings.Contains(string(a.body), "$schema") {
-		t.Error("no schema of problems, or $schema links")
-	}
-	checkRefs(t, a.body)
-	for _, path := range []string{"/docs", "/api/v1/docs", "/api/v1/openapi.yaml", "/api/v1/schemas/Workspace.json"} {
-		if a := r.do(r.socket, r.request("GET", "http://localhost"+path, nil)); strings.HasPrefix(path, "/api") && a.status != 404 {
-			t.Errorf("%s: %d", path, a.status)
-		}
-	}
-}
-
-// checkRefs resolves each $ref of a document.
-func checkRefs(t *testing.T, data []byte) {
-	t.Helper()
-	var doc map[string]any
-	if err := json.Unmarshal(data, &doc); err != nil {
-		t.Fatal(err)
-	}
-	var walk func(any)
-	walk = func(node any) {
-		switch node := node.(type) {
-		case []any:
-			for _, x := range node {
-				walk(x)
-			}
-		case map[string]any:
-			if ref, ok := node["$ref"].(string); ok {
-				at := any(doc)
-				for _, name := range strings.Split(strings.TrimPrefix(ref, "#/"), "/") {
-					m, _ := at.(map[string]any)
-					at = m[name]
-				}
-				if at == nil {
-					t.Errorf("%s leads nowhere", ref)
-				}
-			}
-			for _, x := range node {
-				walk(x)
-			}
-		}
-	}
-	walk(doc)
-}
-
 func TestListsHaveCursors(t *testing.T) {
 	r := newPlace(t).serve(t)
 	w := r.workspace("many", nil)
@@ -358,78 +167,6 @@ func TestListsHaveCursors(t *testing.T) {
 	}
 	if a := r.call("GET", "/sessions?cursor=nonsense", nil); a.status != 400 {
 		t.Errorf("bad cursor: %d %s", a.status, a.body)
-	}
-}
-
-func TestWait(t *testing.T) {
-	r := newPlace(t).serve(t)
-	w := r.workspace("patient", nil)
-	s := r.session(w, "sh", "-c", `echo ready-7; read line; echo "got $line"; read line; exit 3`)
-	path := "/sessions/" + s.ID
-	wait := func(query string) answer { return r.call("GET", path+"/wait?"+query, nil) }
-	for _, x := range []struct {
-		query  string
-		status int
-		match  string
-	}{
-		{"for=text&value=ready-&timeout=20s", 200, "ready-"},
-		{"for=regex&value=ready-%5B0-9%5D%2B&timeout=20s", 200, "ready-7"},
-		{"for=quiet&value=50ms&timeout=20s", 200, ""},
-		{"for=text&value=nowhere&timeout=50ms", 504, ""},
-		{"for=exit&timeout=50ms", 504, ""},
-		{"for=regex&value=%5B", 422, ""},
-		{"for=text", 422, ""},
-		{"for=miracle", 422, ""},
-		{"for=exit&timeout=soon", 422, ""},
-	} {
-		a := wait(x.query)
-		if a.status != x.status || !strings.Contains(string(a.body), x.match) {
-			t.Errorf("%s: %d %s", x.query, a.status, a.body)
-		}
-		if a.status == 504 && a.problem(t).Code != api.CodeTimeout {
-			t.Errorf("%s: %s", x.query, a.body)
-		}
-	}
-	answers := make(chan answer, 1)
-	go func() { answers <- wait("for=text&value=got+it&timeout=20s") }()
-	r.call("POST", path+"/input", []byte("it\n"))
-	if a := <-answers; a.status != 200 {
-		t.Errorf("text to come: %d %s", a.status, a.body)
-	}
-	go func() { answers <- wait("for=text&value=never&timeout=20s") }()
-	r.call("POST", path+"/input", []byte("\n"))
-	if a := <-answers; a.status != 409 || a.problem(t).Code != api.CodeEnded {
-		t.Errorf("text that never came: %d %s", a.status, a.body)
-	}
-	got := get[api.Waited](r, "GET", path+"/wait?for=exit", nil)
-	if got.Session.Exit == nil || got.Session.Exit.Code != 3 {
-		t.Errorf("exit: %+v", got)
-	}
-}
-
-func TestOutputByOffset(t *testing.T) {
-	r := newPlace(t).serve(t)
-	s := r.session(r.workspace("bytes", nil), "printf", "0123456789")
-	path := "/sessions/" + s.ID
-	get[api.Waited](r, "GET", path+"/wait?for=exit&timeout=20s", nil)
-	for _, x := range []struct {
-		query  string
-		status int
-		want   string
-	}{{"", 200, "0123456789"}, {"?from=4", 200, "456789"}, {"?from=10", 200, ""}, {"?from=11", 416, ""}, {"?from=-1", 422, ""}} {
-		a := r.call("GET", path+"/output"+x.query, nil)
-		if a.status != x.status || (x.status == 200 && string(a.body) != x.want) {
-			t.Errorf("output%s: %d %q", x.query, a.status, a.body)
-		}
-	}
-	for format, want := range map[string]string{"text": "0123456789", "ansi": "0123456789", "json": `{`} {
-		a := r.call("GET", path+"/capture?format="+format, nil)
-		if a.status != 200 || !strings.Contains(string(a.body), want) || a.header.Get("Middleman-Offset") != "10" {
-			t.Errorf("%s: %d %s", format, a.status, a.body)
-		}
-	}
-	if a := r.call("POST", path+"/input", []byte("x")); a.status != 409 || a.problem(t).Code != api.CodeEnded {
-		t.Errorf("typing at an ended session: %d %s", a.status, a.body)
 	}
 }
 

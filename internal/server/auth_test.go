@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -242,8 +243,12 @@ func TestTerminalOverWebSocket(t *testing.T) {
 		{"bad query", "cols=-1", []string{"Cookie", cookie}, 422},
 		{"watch-only token watches", "mode=watch", []string{"Authorization", watch}, 101},
 	} {
-		if _, status := dial(x.query, x.header...); status != x.status {
+		conn, status := dial(x.query, x.header...)
+		if status != x.status {
 			t.Errorf("%s: status %d", x.name, status)
+		}
+		if conn != nil {
+			conn.CloseNow()
 		}
 	}
 	conn, status := dial("cols=80&rows=24", "Cookie", cookie, "Origin", "http://"+r.tcp)
@@ -265,7 +270,22 @@ func TestTerminalOverWebSocket(t *testing.T) {
 			seen.Write(data)
 		}
 	}
-	r.stop() // the server takes its leave of the viewer, and the session goes on
+	var stopped sync.WaitGroup
+	defer stopped.Wait()
+	stopped.Go(r.stop) // the server takes its leave of the viewer, and the session goes on
+	last := ""
+	for {
+		kind, data, err := conn.Read(ctx)
+		if err != nil {
+			break
+		}
+		if kind == websocket.MessageText {
+			last = string(data)
+		}
+	}
+	if !strings.Contains(last, `"detached"`) {
+		t.Errorf("the last message was %s", last)
+	}
 	if _, err := r.place.backend.Session(id).Status(t.Context()); err != nil {
 		t.Errorf("session after the server: %v", err)
 	}

@@ -27,13 +27,17 @@ import (
 	"middleman/internal/store"
 	"middleman/ptyowner"
 	"middleman/terminal"
+	"middleman/tmux"
 	"middleman/workspace"
 )
 
-// The test binary is its own owner, as middleman is.
+// The test binary is its own owner and helper, as middleman is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
 		os.Exit(ptyowner.Main())
+	}
+	if tmux.IsHelper(os.Args[1:]) {
+		os.Exit(tmux.Main(os.Args[1:]))
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -44,20 +48,46 @@ const patience = 30 * time.Second
 // place is a data directory and all that outlives a server on it.
 type place struct {
 	dirs       config.Dirs
-	backend    *ptyowner.Backend
+	owners     *ptyowner.Backend
+	backend    terminal.Backend // the one that sessions live in
 	repository string
+}
+
+// eachBackend runs a test once with sessions in pty-owners and once in tmux.
+func eachBackend(t *testing.T, test func(*testing.T, *place)) {
+	t.Run("pty-owner", func(t *testing.T) { test(t, newPlace(t)) })
+	t.Run("tmux", func(t *testing.T) {
+		program, err := exec.LookPath("tmux")
+		if err != nil && os.Getenv("CI") == "true" {
+			t.Fatal("tmux is not installed, and CI=true")
+		}
+		if err != nil {
+			t.Skip("tmux is not installed: apt-get install tmux")
+		}
+		p := newPlace(t)
+		p.backend = tmux.New(tmux.Options{Sessions: p.dirs.Sessions(), Runtime: p.dirs.Runtime, Config: p.dirs.Config})
+		t.Cleanup(func() {
+			p.stopAll(t)
+			sockets, err := filepath.Glob(filepath.Join(p.dirs.Runtime, "tmux*.sock"))
+			if err != nil {
+				t.Error(err)
+			}
+			for _, socket := range sockets {
+				_ = exec.Command(program, "-S", socket, "kill-server").Run() // it may have ended by itself
+			}
+		})
+		test(t, p)
+	})
 }
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := shortDir(t)
 	p := &place{dirs: config.Dirs{
 		Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config"), Runtime: filepath.Join(home, "run"),
 	}}
-	p.backend = ptyowner.New(ptyowner.Options{Data: p.dirs.Data, Sessions: p.dirs.Sessions(), Runtime: p.dirs.Runtime})
+	p.owners = ptyowner.New(ptyowner.Options{Data: p.dirs.Data, Sessions: p.dirs.Sessions(), Runtime: p.dirs.Runtime})
+	p.backend = p.owners
 	p.repository = filepath.Join(home, "repository")
 	git(t, home, "init", "-q", "-b", "main", p.repository)
 	write(t, filepath.Join(p.repository, "file"), "content\n")
@@ -78,7 +108,25 @@ func (p *place) stopAll(t *testing.T) {
 			t.Errorf("stop session %s: %v", id, err)
 		}
 	}
-	p.backend.Wait()
+	p.owners.Wait()
+}
+
+// shortDir is a temporary directory whose path leaves room for a socket.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mm-server-")
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 func git(t *testing.T, dir string, args ...string) {

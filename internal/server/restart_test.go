@@ -18,8 +18,9 @@ import (
 	"middleman/workspace"
 )
 
-func TestRestartFindsSessions(t *testing.T) {
-	p := newPlace(t)
+func TestRestartFindsSessions(t *testing.T) { eachBackend(t, restartFindsSessions) }
+
+func restartFindsSessions(t *testing.T, p *place) {
 	r := p.serve(t)
 	w := r.workspace("durable", &api.NewSession{Command: []string{"cat"}})
 	lives := w.Sessions[0]

@@ -11,14 +11,16 @@ import (
 	"middleman/terminal"
 )
 
-func TestSessionFromStartToRemoval(t *testing.T) {
-	r := newPlace(t).serve(t)
+func TestSessionFromStartToRemoval(t *testing.T) { eachBackend(t, fromStartToRemoval) }
+
+func fromStartToRemoval(t *testing.T, p *place) {
+	r := p.serve(t)
 	w := r.workspace("fix-login", &api.NewSession{})
 	if len(w.Sessions) != 1 {
 		t.Fatalf("sessions: %+v", w.Sessions)
 	}
 	s := w.Sessions[0]
-	if s.Name != "sh" || s.State != terminal.StateRunning || s.PID == 0 || s.Backend != "pty-owner" || s.WorkspaceName != "fix-login" {
+	if s.Name != "sh" || s.State != terminal.StateRunning || s.PID == 0 || s.Backend != p.backend.Name() || s.WorkspaceName != "fix-login" {
 		t.Errorf("session: %+v", s)
 	}
 	path := "/sessions/" + s.ID
@@ -28,19 +30,13 @@ func TestSessionFromStartToRemoval(t *testing.T) {
 		t.Errorf("waited: %+v", waited)
 	}
 	output := string(r.call("GET", path+"/output", nil).body)
-	for _, want := range []string{w.Path, "TERM=xterm-256color", "MIDDLEMAN_WORKSPACE_NAME=fix-login", "MIDDLEMAN_WORKSPACE_BRANCH=" + w.Branch} {
+	for _, want := range []string{w.Path, "MIDDLEMAN_WORKSPACE_NAME=fix-login", "MIDDLEMAN_WORKSPACE_BRANCH=" + w.Branch} {
 		if !strings.Contains(output, want) {
 			t.Errorf("%q is not in the output", want)
 		}
 	}
 	if strings.Contains(output, "leak") {
 		t.Errorf("a secret of the server reached the session:\n%s", output)
-	}
-	events := r.events(t, "/workspaces/"+w.ID, "")
-	r.call("POST", path+"/input", []byte("printf '\\033]2;a title\\007'\n"))
-	told := events.until(func(e api.Event) bool { return e.Session != nil && e.Session.Title == "a title" })
-	if told.Session.Watchers != 0 {
-		t.Errorf("the server's own watch is counted: %+v", told.Session)
 	}
 	r.call("POST", path+"/input", []byte("exit 7\n"))
 	waited = get[api.Waited](r, "GET", path+"/wait?for=exit&timeout=20s", nil)
@@ -52,6 +48,18 @@ func TestSessionFromStartToRemoval(t *testing.T) {
 	}
 	if a := r.call("GET", path, nil); a.status != 404 || a.problem(t).Code != api.CodeNotFound {
 		t.Errorf("after removal: %d %s", a.status, a.body)
+	}
+}
+
+func TestTitlesAreTold(t *testing.T) {
+	r := newPlace(t).serve(t)
+	w := r.workspace("titled", nil)
+	events := r.events(t, "/workspaces/"+w.ID, "")
+	s := r.session(w, "sh", "-c", `read line; printf '\033]2;a title\007'; read line`)
+	r.call("POST", "/sessions/"+s.ID+"/input", []byte("\n"))
+	told := events.until(func(e api.Event) bool { return e.Session != nil && e.Session.Title == "a title" })
+	if told.Session.Watchers != 0 {
+		t.Errorf("the server's own watch is counted: %+v", told.Session)
 	}
 }
 

@@ -1,0 +1,94 @@
+//go:build linux || darwin
+
+package server_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestOpenAPIListsAllRoutes(t *testing.T) {
+	r := newPlace(t).serve(t)
+	var doc struct {
+		OpenAPI string
+		Servers []struct{ URL string }
+		Paths   map[string]map[string]struct {
+			OperationID string
+			Responses   map[string]any
+		}
+		Components struct{ Schemas map[string]any }
+	}
+	a := r.call("GET", "/openapi.json", nil)
+	if err := json.Unmarshal(a.body, &doc); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(doc.OpenAPI, "3.1.") || doc.Servers[0].URL != "/api/v1" {
+		t.Errorf("openapi %s, servers %v", doc.OpenAPI, doc.Servers)
+	}
+	var got []string
+	ids := map[string]bool{}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			got = append(got, strings.ToUpper(method)+" "+path)
+			if op.OperationID == "" || ids[op.OperationID] || len(op.Responses) < 2 {
+				t.Errorf("%s %s: %+v", method, path, op)
+			}
+			ids[op.OperationID] = true
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"DELETE /sessions/{session}", "DELETE /workspaces/{workspace}", "GET /events", "GET /health", "GET /sessions",
+		"GET /sessions/{session}", "GET /sessions/{session}/capture", "GET /sessions/{session}/output",
+		"GET /sessions/{session}/terminal", "GET /sessions/{session}/wait", "GET /version", "GET /workspaces",
+		"GET /workspaces/{workspace}", "GET /workspaces/{workspace}/events", "GET /workspaces/{workspace}/sessions",
+		"POST /login-links", "POST /logout", "POST /sessions/{session}/input", "POST /workspaces", "POST /workspaces/{workspace}/sessions",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("routes:\n%s", strings.Join(got, "\n"))
+	}
+	if doc.Components.Schemas["Problem"] == nil || strings.Contains(string(a.body), "$schema") {
+		t.Error("no schema of problems, or $schema links")
+	}
+	checkRefs(t, a.body)
+	for _, path := range []string{"/docs", "/api/v1/docs", "/api/v1/openapi.yaml", "/api/v1/schemas/Workspace.json"} {
+		if a := r.do(r.socket, r.request("GET", "http://localhost"+path, nil)); strings.HasPrefix(path, "/api") && a.status != 404 {
+			t.Errorf("%s: %d", path, a.status)
+		}
+	}
+}
+
+// checkRefs resolves each $ref of a document.
+func checkRefs(t *testing.T, data []byte) {
+	t.Helper()
+	var doc map[string]any
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(any)
+	walk = func(node any) {
+		switch node := node.(type) {
+		case []any:
+			for _, x := range node {
+				walk(x)
+			}
+		case map[string]any:
+			if ref, ok := node["$ref"].(string); ok {
+				at := any(doc)
+				for _, name := range strings.Split(strings.TrimPrefix(ref, "#/"), "/") {
+					m, _ := at.(map[string]any)
+					at = m[name]
+				}
+				if at == nil {
+					t.Errorf("%s leads nowhere", ref)
+				}
+			}
+			for _, x := range node {
+				walk(x)
+			}
+		}
+	}
+	walk(doc)
+}
