@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 
 	"middleman/internal/api"
 )
@@ -97,13 +98,20 @@ func cmdFails(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdKillServer ends the server with SIGKILL, in the middle of whatever.
-func cmdKillServer(ts *testscript.TestScript, _ bool, _ []string) {
+// cmdKillServer ends the server in the middle of whatever, with SIGKILL or
+// another signal:
+//
+//	kill-server [SIGNAL]
+func cmdKillServer(ts *testscript.TestScript, _ bool, args []string) {
+	signal := syscall.SIGKILL
+	if len(args) > 0 {
+		signal = unix.SignalNum(args[0])
+	}
 	pid := serverPID(ts.Getenv("MIDDLEMAN_HOME"))
 	if pid == 0 {
 		ts.Fatalf("no server runs")
 	}
-	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+	ts.Check(syscall.Kill(pid, signal))
 	ts.Check(waitFor("end of the server", 10*time.Second, func() bool { return !alive(pid) }))
 }
 
@@ -301,4 +309,14 @@ func cmdListen(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Defer(func() { l.Close() })
 	ts.Setenv(args[0], l.Addr().String())
+}
+
+// cmdAwait waits for a file:
+//
+//	await FILE
+func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(waitFor(args[0], 20*time.Second, func() bool {
+		_, err := os.Stat(ts.MkAbs(args[0]))
+		return err == nil
+	}))
 }

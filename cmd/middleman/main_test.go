@@ -51,6 +51,7 @@ func TestScripts(t *testing.T) {
 			"worktree":    cmdWorktree,
 			"servers":     cmdServers,
 			"listen":      cmdListen,
+			"await":       cmdAwait,
 		},
 	})
 }
@@ -101,9 +102,9 @@ func setup(env *testscript.Env) error {
 		env.Setenv("GATE", "800000")
 		env.Setenv("BURSTS", "10")
 	case raced:
-		env.Setenv("STREAM", "10000000")
-		env.Setenv("GATE", "4000000")
-		env.Setenv("BURSTS", "40")
+		env.Setenv("STREAM", "6000000")
+		env.Setenv("GATE", "2000000")
+		env.Setenv("BURSTS", "25")
 	}
 	env.Values[terminals{}] = map[string]*ptyTerminal{}
 	return makeRepository(env)

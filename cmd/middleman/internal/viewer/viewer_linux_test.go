@@ -1,0 +1,130 @@
+package viewer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"go.uber.org/goleak"
+
+	"middleman/ptyowner"
+	"middleman/terminal"
+)
+
+// TestMain makes this test binary the owner of the sessions that it starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
+		os.Exit(ptyowner.Main())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// breaking is a session whose attachments break after a few messages each,
+// as a connection does, while the session itself is untouched.
+type breaking struct {
+	terminal.Session
+	joined int
+}
+
+func (b *breaking) Attach(ctx context.Context, o terminal.AttachOptions) (terminal.Attachment, error) {
+	if b.joined++; b.joined%3 == 0 {
+		return nil, fmt.Errorf("attach: %w", terminal.ErrUnreachable)
+	}
+	att, err := b.Session.Attach(ctx, o)
+	return &breakingAttachment{att, 4}, err
+}
+
+type breakingAttachment struct {
+	terminal.Attachment
+	left int
+}
+
+func (b *breakingAttachment) Receive() (terminal.Message, error) {
+	if b.left--; b.left < 0 {
+		b.Close()
+		return terminal.Message{}, fmt.Errorf("receive: %w", terminal.ErrUnreachable)
+	}
+	return b.Attachment.Receive()
+}
+
+// startSession starts a session that prints lines and waits for a line.
+func startSession(t *testing.T, script string) terminal.Session {
+	t.Helper()
+	home, err := os.MkdirTemp("", "mmv") // a short path, for the socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := ptyowner.New(ptyowner.Options{Data: home, Sessions: home + "/sessions", Runtime: home + "/run"})
+	spec := terminal.Spec{
+		ID: terminal.NewID("s"), Argv: []string{"/bin/sh", "-c", script}, Env: os.Environ(),
+		Dir: home, Size: terminal.DefaultSize, Grace: time.Second,
+	}
+	if _, err := backend.Start(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	s := backend.Session(spec.ID)
+	t.Cleanup(func() {
+		if err := s.Stop(context.Background(), -1); err != nil {
+			t.Error(err)
+		}
+		backend.Wait()
+		os.RemoveAll(home)
+	})
+	return s
+}
+
+// What is drawn over many broken connections is the session's bytes, each
+// once, and the program's exit is seen.
+func TestRunOverBrokenConnections(t *testing.T) {
+	s := startSession(t, "stty -echo; seq 1 100000; read x; exit 7")
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	var drawn bytes.Buffer
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		// EIO at the end, when the slave is closed.
+		io.Copy(writerFunc(func(p []byte) {
+			had := bytes.Contains(drawn.Bytes(), []byte("\n100000\r\n"))
+			drawn.Write(p)
+			if !had && bytes.Contains(drawn.Bytes(), []byte("\n100000\r\n")) {
+				s.Input(context.Background(), []byte("\r"))
+			}
+		}), master)
+	})
+	var said bytes.Buffer
+	var zero uint64
+	end, err := Run(t.Context(), slave, slave, &said, &breaking{Session: s}, Options{
+		Mode: terminal.ModeAttach, From: &zero, ExactResume: true, Detach: 0x1c, DetachName: `ctrl-\`, Label: "w",
+	})
+	slave.Close()
+	wg.Wait()
+	if err != nil || end.Exit == nil || end.Exit.Code != 7 {
+		t.Fatalf("got %+v, %v, want exit 7; said %q", end, err, said.String())
+	}
+	r, err := s.Output(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	want, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, _ := bytes.Cut(drawn.Bytes(), []byte("\x1b"))
+	if !bytes.Equal(got, want) {
+		t.Errorf("drawn %d bytes, want %d", len(got), len(want))
+	}
+}
+
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
