@@ -21,7 +21,7 @@ func TestInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	node, browser := need(t, "node"), chromium(t)
-	install(t, scripts)
+	install(t, scripts, "playwright-core")
 	binary := filepath.Join(t.TempDir(), "middleman")
 	if out, err := exec.Command("go", "build", "-o", binary, "middleman/cmd/middleman").CombinedOutput(); err != nil {
 		t.Fatalf("build the binary: %v\n%s", err, out)
@@ -40,6 +40,19 @@ func TestInBrowser(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Logf("%s", out)
+}
+
+// TestTypes checks the client's types, which its build ignores.
+func TestTypes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no compiler is installed")
+	}
+	node := need(t, "node")
+	install(t, ".", "typescript")
+	compiler := filepath.Join("node_modules", "typescript", "bin", "tsc")
+	if out, err := exec.Command(node, compiler, "--project", "tsconfig.json").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 // need returns the path of a program, or ends the test.
@@ -62,14 +75,15 @@ func chromium(t *testing.T) string {
 	return need(t, "chromium", "chromium-browser", "google-chrome")
 }
 
-// install gets the pinned modules of scripts/web-e2e unless they are there.
-func install(t *testing.T, scripts string) {
+// install gets the pinned modules of dir, of which module is one, unless they
+// are there.
+func install(t *testing.T, dir, module string) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(scripts, "node_modules", "playwright-core")); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", module)); err == nil {
 		return
 	}
 	cmd := exec.Command(need(t, "npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = scripts
+	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		missing(t, "npm ci: "+err.Error()+"\n"+string(out))
 	}

@@ -3,6 +3,7 @@
 // and right even where the server has forgotten the events in between.
 
 import { API } from './api'
+import { forgetView } from './term/views'
 import type { Session, Stage, Workspace } from './api'
 import * as store from './store'
 
@@ -18,9 +19,14 @@ const handlers: Record<string, (e: Event) => void> = {
   workspace: (e) => e.workspace && store.putWorkspace(e.workspace),
   'workspace-deleted': (e) => store.removeWorkspace(e.id ?? e.workspace?.id ?? ''),
   session: (e) => e.session && store.putSession(e.session),
-  'session-removed': (e) => store.removeSession(e.id ?? e.session?.id ?? ''),
+  'session-removed': (e) => removed(e.id ?? e.session?.id ?? ''),
   stage: (e) => e.stage && store.putStage(e.id ?? e.workspace?.id ?? '', e.stage),
   resync: () => void resync(),
+}
+
+function removed(session: string): void {
+  forgetView(session)
+  store.removeSession(session)
 }
 
 /** Someone who wants to know that the server is there (again). */
@@ -35,6 +41,22 @@ export function whenLive(f: () => void): () => void {
 let source: EventSource | undefined
 let retry: number | undefined
 let failures = 0
+
+// A browser opens six connections to one server, for all its windows together.
+// Hidden ones give theirs back, so that many windows do not block each other.
+const keepHidden = 10_000
+let giveBack: number | undefined
+
+document.addEventListener('visibilitychange', () => {
+  window.clearTimeout(giveBack)
+  if (document.visibilityState === 'hidden') giveBack = window.setTimeout(pause, keepHidden)
+  else if (source?.readyState === EventSource.CLOSED) follow()
+})
+
+function pause(): void {
+  window.clearTimeout(retry)
+  source?.close()
+}
 
 /** Follows the server for as long as the page lives. */
 export function follow(): void {

@@ -4,11 +4,12 @@ interface Prefs {
   theme: 'system' | 'dark' | 'light'
   fontSize: number
   copyOnSelect: boolean
+  screenReader: boolean
   directories: string[]
 }
 
 const key = 'middleman.prefs'
-const defaults: Prefs = { theme: 'system', fontSize: 13, copyOnSelect: true, directories: [] }
+const defaults: Prefs = { theme: 'system', fontSize: 13, copyOnSelect: true, screenReader: false, directories: [] }
 const listeners = new Set<() => void>()
 
 export let prefs: Prefs = load()

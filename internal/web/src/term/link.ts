@@ -13,7 +13,8 @@ export type Standing =
   | { is: 'connecting' }
   | { is: 'attached' }
   | { is: 'watching'; writer?: Writer }
-  | { is: 'disconnected'; retryAt: number }
+  /** From the server, or where unanswered is set the server from the session. */
+  | { is: 'disconnected'; unanswered: boolean }
   | { is: 'busy'; writer?: Writer }
   | { is: 'displaced'; writer?: Writer; reason: string }
   | { is: 'refused'; code: string; message: string }
@@ -218,7 +219,7 @@ export class Link {
 
   private onError(code: string, message: string, writer?: Writer): void {
     this.drop()
-    if (passing.has(code)) return this.scheduleRetry()
+    if (passing.has(code)) return this.scheduleRetry(true)
     if (code === 'writer-busy') return this.setStanding({ is: 'busy', writer })
     this.setStanding({ is: 'refused', code, message })
   }
@@ -229,9 +230,9 @@ export class Link {
   }
 
   /** Exponential backoff with jitter; nothing else of the page waits for it. */
-  private scheduleRetry(): void {
+  private scheduleRetry(unanswered = false): void {
     const delay = Math.min(backoffFirst * 2 ** this.failures++, backoffMost) * (0.5 + Math.random() / 2)
-    this.setStanding({ is: 'disconnected', retryAt: Date.now() + delay })
+    this.setStanding({ is: 'disconnected', unanswered })
     this.retryTimer = window.setTimeout(() => this.connect(), delay)
   }
 

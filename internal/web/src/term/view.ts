@@ -58,13 +58,12 @@ export class TerminalView implements LinkOwner {
       cursorBlink: true,
       drawBoldTextInBrightColors: false,
       fontFamily,
-      fontSize: prefs.fontSize,
       lineHeight: 1.15,
       linkHandler: { activate: (_, uri) => openLink(uri), hover: (_, uri) => this.hint(uri), leave: () => this.hint('') },
       macOptionIsMeta: true,
       rightClickSelectsWord: true,
       scrollback: scrollbackLines,
-      ...colours(),
+      ...chosen(),
     })
     Object.assign(this.element, { terminal: this.terminal }) // a handle for the browser's console and for tests
     this.loadAddons()
@@ -272,7 +271,7 @@ export class TerminalView implements LinkOwner {
   }
 
   private applyPrefs(): void {
-    Object.assign(this.terminal.options, { fontSize: prefs.fontSize, ...colours() })
+    Object.assign(this.terminal.options, chosen())
     this.scheduleFit()
   }
 
@@ -291,8 +290,10 @@ export class TerminalView implements LinkOwner {
   }
 }
 
-function colours() {
-  return isDark() ? { theme: dark, minimumContrastRatio: 1 } : { theme: light, minimumContrastRatio: 4.5 }
+/** The options that follow the user's preferences. */
+function chosen() {
+  const colours = isDark() ? { theme: dark, minimumContrastRatio: 1 } : { theme: light, minimumContrastRatio: 4.5 }
+  return { fontSize: prefs.fontSize, screenReaderMode: prefs.screenReader, ...colours }
 }
 
 function openLink(uri: string): void {

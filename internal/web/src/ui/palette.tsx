@@ -46,6 +46,11 @@ function entries(): Entry[] {
       detail: 'Setting',
       run: () => setPrefs({ copyOnSelect: !prefs.copyOnSelect }),
     },
+    {
+      title: prefs.screenReader ? 'Turn screen reader support off' : 'Turn screen reader support on',
+      detail: 'Setting',
+      run: () => setPrefs({ screenReader: !prefs.screenReader }),
+    },
     { title: 'Log out', detail: 'this browser', run: logOut },
   )
   return all

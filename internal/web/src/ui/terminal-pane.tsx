@@ -58,7 +58,9 @@ export function TerminalPane({ session }: { session: Session }) {
 function Notice({ session, view, standing }: { session: Session; view: TerminalView; standing: Standing }) {
   switch (standing.is) {
     case 'disconnected':
-      return <Banner tone="unknown" spin>Disconnected from the server; sessions run on without it. Reconnecting…
+      return <Banner tone="unknown" spin>{standing.unanswered
+        ? 'The session does not answer, which says nothing of its program. Trying again…'
+        : 'Disconnected from the server; sessions run on without it. Reconnecting…'}
         <button class="quiet outlined" onClick={() => view.link.retryNow()}>Now</button></Banner>
     case 'watching':
       return <Banner tone="busy">Watching{standing.writer ? `; ${writerWords(standing.writer)} types here` : ''}
