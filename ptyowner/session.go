@@ -108,7 +108,7 @@ func (s *session) ask(ctx context.Context, verb wire.Verb, args, result any) (pa
 			return part, l, true, err
 		}
 		if verb == wire.VerbInput {
-			if l, lookErr := s.look(); lookErr == nil && l.life == dead {
+			if l, lookErr := s.look(); lookErr == nil && (l.exit != nil || l.life == dead) {
 				return nil, l, false, nil
 			}
 			return nil, l, true, err

@@ -1,0 +1,43 @@
+# Everything that is done to this repository by hand or by CI. `make help` lists it.
+SHELL   := bash
+REPO    ?= .
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+BINARY  := bin/middleman
+LDFLAGS := -s -w -X main.version=$(VERSION)
+# Without cgo the binary is static, and builds and tests share one cache.
+export CGO_ENABLED := 0
+# Packages that do not link SQLite, whose race build takes minutes.
+LIGHT   := ./internal/config ./internal/house ./ptyowner/... ./terminal/... ./tmux ./workspace
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test race check bench web clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/middleman
+	go build -ldflags '$(LDFLAGS)' -o $(BINARY) ./cmd/middleman
+
+run: build ## start the server, open a workspace of REPO=path (default: this clone), print a login link
+	@scripts/run.sh $(BINARY) '$(REPO)'
+
+test: build ## install or name what the tests need, run all of them
+	@scripts/tools.sh
+	go test -timeout 12m ./...
+
+race: build ## the same under the race detector; SHORT=-short for the packages that start goroutines, quickly
+	@scripts/tools.sh
+	CGO_ENABLED=1 go test -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
+
+check: ## gofmt, vet, staticcheck, import directions, cross-builds
+	@scripts/check.sh
+
+bench: ## benchmarks of the screen, the wire and the way to the browser
+	go test -run '^$$' -bench . -benchmem ./terminal/... ./ptyowner/... ./tmux
+
+web: ## rebuild the web client that is committed
+	go run ./internal/web/build
+
+clean: ## remove what was built
+	rm -rf bin
+	rm -rf scripts/*/node_modules internal/web/node_modules

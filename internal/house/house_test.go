@@ -1,0 +1,161 @@
+package house
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "middleman/"
+
+// allowed lists, for each package that others build upon, what of ours it may
+// import directly.
+var allowed = map[string][]string{
+	"terminal":             {},
+	"terminal/vt":          {},
+	"terminal/journal":     {},
+	"terminal/ws":          {"terminal"},
+	"ptyowner/wire":        {},
+	"ptyowner":             {"ptyowner/wire", "terminal", "terminal/journal", "terminal/vt"},
+	"tmux":                 {"terminal", "terminal/journal", "terminal/vt"},
+	"workspace":            {"terminal"},
+	"internal/store":       {"terminal", "workspace"},
+	"internal/api":         {"terminal", "workspace"},
+	"internal/web":         {},
+	"internal/config":      {},
+	"terminal/backendtest": {"terminal", "terminal/vt"},
+}
+
+// unreachable lists what a package must not reach at all: an owner pulls
+// neither a web server nor a database into its memory by its own imports.
+var unreachable = map[string][]string{
+	"terminal":      {"net/http", "database/sql"},
+	"terminal/vt":   {"net/http", "database/sql", "net"},
+	"ptyowner/wire": {"net/http", "database/sql"},
+	"ptyowner":      {"net/http", "database/sql"},
+	"tmux":          {"net/http", "database/sql"},
+}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func listPackages(t *testing.T) map[string]goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", "./...")
+	cmd.Dir = root(t)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
+	}
+	packages := make(map[string]goPackage)
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages[strings.TrimPrefix(p.ImportPath, module)] = p
+	}
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestImportsPointDown(t *testing.T) {
+	packages := listPackages(t)
+	for name, may := range allowed {
+		p, ok := packages[name]
+		if !ok {
+			t.Errorf("package %s is not there", name)
+			continue
+		}
+		for _, path := range p.Imports {
+			ours, is := strings.CutPrefix(path, module)
+			if is && !slices.Contains(may, ours) {
+				t.Errorf("%s imports %s: it may import %v", name, ours, may)
+			}
+		}
+	}
+	for name, never := range unreachable {
+		for _, path := range never {
+			if slices.Contains(packages[name].Deps, path) {
+				t.Errorf("%s reaches %s", name, path)
+			}
+		}
+	}
+}
+
+// Nobody but the binary knows both backends.
+func TestBackendsMeetInTheBinary(t *testing.T) {
+	for name, p := range listPackages(t) {
+		if strings.HasPrefix(name, "cmd/") {
+			continue
+		}
+		if slices.Contains(p.Imports, module+"ptyowner") && slices.Contains(p.Imports, module+"tmux") {
+			t.Errorf("%s imports both backends", name)
+		}
+	}
+}
+
+// hop is a row of the keystroke table: | what | `file` | `function` |.
+var hop = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`|]+)` \\| `([^`|]+)` \\|$")
+
+// The keystroke table of ARCHITECTURE.md names what exists.
+func TestKeystrokeTable(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root(t), "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := hop.FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 8 {
+		t.Fatalf("ARCHITECTURE.md has %d hops, want 8 or more", len(rows))
+	}
+	for _, row := range rows {
+		source, err := os.ReadFile(filepath.Join(root(t), row[1]))
+		if err != nil {
+			t.Errorf("hop %s: %v", row[2], err)
+			continue
+		}
+		defined := regexp.MustCompile(`(?m)(func (\([^)]*\) )?|function |const |^\s+)` + regexp.QuoteMeta(row[2]) + `\b\s*[(=]`)
+		if !defined.Match(source) {
+			t.Errorf("%s does not define %s", row[1], row[2])
+		}
+	}
+}
+
+// Every file and directory that the pages link to is there.
+func TestPagesLinkToWhatExists(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	for _, page := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"} {
+		text, err := os.ReadFile(filepath.Join(root(t), page))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(root(t), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", page, m[1], err)
+			}
+		}
+	}
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# What `make check` does. Each step names itself; the first that fails ends it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '== %s\n' "$*"; }
+
+step gofmt
+unformatted=$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l)
+if [ -n "$unformatted" ]; then
+	printf 'not gofmt-clean:\n%s\n' "$unformatted" >&2
+	exit 1
+fi
+step go.mod is tidy
+go mod tidy -diff
+(cd tools && go mod tidy -diff)
+step vet
+go vet ./...
+step staticcheck
+(cd tools && go build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck)
+bin/staticcheck ./...
+step import directions and house rules
+go test -count=1 ./internal/house
+for os in darwin windows; do
+	step "build for $os"
+	GOOS=$os GOARCH=amd64 CGO_ENABLED=0 go build -o /dev/null ./...
+	step "vet for $os"
+	GOOS=$os GOARCH=amd64 CGO_ENABLED=0 go vet ./...
+done
