@@ -20,7 +20,7 @@ const (
 	titlePause = 250 * time.Millisecond
 	// joinTimeout bounds asking and joining one session.
 	joinTimeout = 10 * time.Second
-	// keeperLag: a keeper reads no output, so it wants none of what it missed.
+	// keeperLag: a keeper does not look at output, so it need not have all.
 	keeperLag = 1 << 20
 	// keeperClient is what a keeper calls itself.
 	keeperClient = "server"

@@ -17,7 +17,7 @@ import (
 const (
 	waitDefault = 30 * time.Second
 	waitMax     = time.Hour
-	// settle is how long output may come before the screen is looked at: a
+	// lookPause is how long output may come before the screen is looked at: a
 	// program that prints a lot is looked at now and then, not at each byte.
 	lookPause = 25 * time.Millisecond
 	// quietDefault is what counts as quiet.
