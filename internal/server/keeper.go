@@ -167,6 +167,7 @@ func (s *Server) follow(ctx context.Context, row store.Session, a terminal.Attac
 	defer func() { err = errors.Join(err, a.Close()) }()
 	tell := newTeller(func() { s.publishSession(ctx, row.ID) })
 	defer tell.stop()
+	tell.soon() // what changed before we joined came with no event
 	for {
 		m, err := a.Receive()
 		if err != nil {
