@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,7 @@ func TestInBrowser(t *testing.T) {
 	}
 	node, browser := need(t, "node"), chromium(t)
 	install(t, scripts, "playwright-core")
+	watchSources(t)
 	binary := filepath.Join(t.TempDir(), "middleman")
 	if out, err := exec.Command("go", "build", "-o", binary, "middleman/cmd/middleman").CombinedOutput(); err != nil {
 		t.Fatalf("build the binary: %v\n%s", err, out)
@@ -40,6 +42,26 @@ func TestInBrowser(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Logf("%s", out)
+}
+
+// watchSources makes the result of the test depend on all of the module, so
+// that go test does not take a cached one for another binary.
+func watchSources(t *testing.T) {
+	t.Helper()
+	err := filepath.WalkDir("../..", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "node_modules" || entry.Name() == "testdata"):
+			return filepath.SkipDir
+		case filepath.Ext(name) == ".go" || filepath.Ext(name) == ".mjs":
+			_, err = os.Stat(name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestTypes checks the client's types, which its build ignores.

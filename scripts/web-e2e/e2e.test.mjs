@@ -168,13 +168,45 @@ test('wide characters take the columns that programs count', async () => {
   assert.deepEqual(columns, [4, 2, 1])
 })
 
+test('the clipboard: set by a program, selected, pasted, and never read by a program', async () => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await run(page, "clear; printf 'select-me\\n\\033]52;c;%s\\007' $(printf 'from a program' | base64)")
+  await seen(page, /^select-me$/)
+  await clipboard('from a program')
+  const screen = await page.locator('.xterm-screen').boundingBox()
+  await page.mouse.dblclick(screen.x + 20, screen.y + 8)
+  await clipboard('select-me')
+  await page.keyboard.type('echo pasted-')
+  await page.keyboard.press('Control+Shift+V')
+  await page.keyboard.press('Enter')
+  await seen(page, /^pasted-select-me$/)
+  await run(page, "printf '\\033]52;c;?\\007'; read -t 1 -n 99 x; echo \"got[$x]\"")
+  await seen(page, /^got\[\]$/)
+})
+
+/** Waits until the clipboard holds text; a browser has no event for that. */
+async function clipboard(text) {
+  const until = Date.now() + 10_000
+  for (let have; have !== text; await page.waitForTimeout(50)) {
+    have = await page.evaluate(() => navigator.clipboard.readText())
+    assert.ok(have === text || Date.now() < until, `the clipboard holds ${JSON.stringify(have)}, not ${JSON.stringify(text)}`)
+  }
+}
+
 test('the search finds text and returns to the terminal', async () => {
   await page.keyboard.press('Control+Shift+F')
-  await page.getByRole('search').getByRole('textbox').fill('|')
+  await page.getByRole('search').getByRole('textbox').fill('select-me')
   await page.getByText(/of \d/).waitFor()
   await page.keyboard.press('Escape')
   await run(page, 'echo ba""ck')
   await seen(page, /^back$/)
+})
+
+test('a flood of output is followed to its last line', async () => {
+  await run(page, 'seq 1 1000000; echo floo""ded')
+  await seen(page, /^flooded$/, 60_000)
+  const numbers = (await lines(page)).filter((line) => /^\d+$/.test(line))
+  assert.equal(numbers.at(-1), '1000000')
 })
 
 test('kill -9 of the server: the text goes on, each line exactly once', async () => {
