@@ -152,7 +152,7 @@ func (c *cli) server(ctx context.Context) (*client.Client, error) {
 func (c *cli) backends() []terminal.Backend {
 	return []terminal.Backend{
 		tmux.New(tmux.Options{Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Config: c.dirs.Config}),
-		ptyowner.New(ptyowner.Options{Data: c.dirs.Data, Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Build: version()}),
+		ptyowner.New(ptyowner.Options{Data: c.dirs.Data, Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Build: buildVersion()}),
 	}
 }
 

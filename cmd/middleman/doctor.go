@@ -142,8 +142,8 @@ func (c *cli) checkServer(ctx context.Context) finding {
 		return finding{"server", "problem", err.Error()}
 	}
 	detail := fmt.Sprintf("process %d on http://%s, version %s", serve.PID, serve.Address, serve.Version)
-	if serve.Version != version() {
-		return finding{"server", "note", detail + ", and this is " + version() + "; sessions go on when it is restarted"}
+	if serve.Version != buildVersion() {
+		return finding{"server", "note", detail + ", and this is " + buildVersion() + "; sessions go on when it is restarted"}
 	}
 	return finding{"server", "ok", detail}
 }

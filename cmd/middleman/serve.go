@@ -83,7 +83,7 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		Backend:      c.config.Backend,
 		Web:          web.Handler(),
 		Dirs:         c.dirs,
-		Version:      version(),
+		Version:      buildVersion(),
 		JournalBytes: c.config.Terminal.JournalBytes,
 		Grace:        time.Duration(c.config.Terminal.Grace),
 	})
@@ -106,7 +106,7 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 // listen opens the two ways in. A server in the background takes any free
 // port where its own is taken, since nobody is there to choose.
 func (c *cli) listen(o serveOptions) (*server.Listeners, error) {
-	options := server.ListenOptions{Dirs: c.dirs, Address: o.listen, Version: version()}
+	options := server.ListenOptions{Dirs: c.dirs, Address: o.listen, Version: buildVersion()}
 	listeners, err := server.Listen(options)
 	if !o.ready || !errors.Is(err, syscall.EADDRINUSE) {
 		return listeners, err

@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// release is set by the build: -ldflags "-X main.release=v1.2.3".
-var release = ""
+// version is set by the build: -ldflags "-X main.version=v1.2.3".
+var version = ""
 
-// version is the release, or what the build knows of its source.
-func version() string {
-	if release != "" {
-		return release
+// buildVersion is the version, or what the build knows of its source.
+func buildVersion() string {
+	if version != "" {
+		return version
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -52,9 +52,9 @@ func (c *cli) versionCommand() *cobra.Command {
 					Go      string `json:"go"`
 					OS      string `json:"os"`
 					Arch    string `json:"arch"`
-				}{thisSchema(), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
+				}{thisSchema(), buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
 			}
-			_, err := fmt.Fprintf(c.out, "middleman %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(c.out, "middleman %s %s %s/%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
