@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -45,7 +47,7 @@ func bundleAssets(root string, files map[string][]byte) error {
 		Format:            api.FormatESModule,
 		Target:            api.ES2022,
 		Charset:           api.CharsetUTF8,
-		LegalComments:     api.LegalCommentsNone, // they are in licenses.txt, whole
+		LegalComments:     api.LegalCommentsNone, // they are in licenses.txt
 		JSX:               api.JSXAutomatic,
 		JSXImportSource:   "preact",
 		MinifySyntax:      true,
@@ -116,7 +118,8 @@ func readManifest(vendored string) ([]vendoredPackage, error) {
 	return packages, nil
 }
 
-// licences returns the licence texts of all vendored packages.
+// licences returns the licence texts of all vendored packages, and the notices
+// that stand at the head of their files.
 func licences(vendored string) ([]byte, error) {
 	packages, err := readManifest(vendored)
 	if err != nil {
@@ -124,23 +127,45 @@ func licences(vendored string) ([]byte, error) {
 	}
 	var b strings.Builder
 	b.WriteString("The web client contains these libraries.\n")
+	notices := map[string]bool{} // the same one heads many files
 	for _, p := range packages {
+		fmt.Fprintf(&b, "\n%s\n%s %s (%s)\n", strings.Repeat("-", 72), p.Name, p.Version, p.Licence)
 		found := false
-		for name := range p.Files {
-			if !strings.HasPrefix(path.Base(name), "LICENSE") {
+		for _, name := range slices.Sorted(maps.Keys(p.Files)) {
+			isLicence := strings.HasPrefix(path.Base(name), "LICENSE")
+			if !isLicence && path.Ext(name) != ".mjs" {
 				continue
 			}
-			text, err := os.ReadFile(filepath.Join(vendored, p.Name, name))
+			content, err := os.ReadFile(filepath.Join(vendored, p.Name, name))
 			if err != nil {
 				return nil, err
 			}
-			found = true
-			fmt.Fprintf(&b, "\n%s\n%s %s (%s)\n\n%s\n", strings.Repeat("-", 72), p.Name, p.Version, p.Licence,
-				strings.TrimSpace(string(text)))
+			text := strings.TrimSpace(string(content))
+			if isLicence {
+				found = true
+			} else if text = headNotice(text); text == "" || notices[text] {
+				continue
+			} else {
+				notices[text] = true
+			}
+			fmt.Fprintf(&b, "\n%s\n", text)
 		}
 		if !found {
 			return nil, fmt.Errorf("vendored package %s has no licence file", p.Name)
 		}
 	}
 	return []byte(b.String()), nil
+}
+
+// headNotice returns the comments that a script begins with.
+func headNotice(script string) string {
+	rest := script
+	for strings.HasPrefix(rest, "/*") {
+		_, after, closed := strings.Cut(rest, "*/")
+		if !closed {
+			break
+		}
+		rest = strings.TrimLeft(after, " \r\n")
+	}
+	return strings.TrimSpace(strings.TrimSuffix(script, rest))
 }
