@@ -21,6 +21,7 @@ type consent struct {
 type deletion struct {
 	workspace workspace.Workspace
 	loss      workspace.Loss
+	unknown   error           // why loss could not be found out, nil where it was
 	rows      []store.Session // all of the workspace's
 	running   []api.Session   // those that have not ended, or may not have
 }
@@ -37,6 +38,9 @@ func (s *Server) deleteWorkspace(ctx context.Context, id string, c consent, dryR
 	d, err := s.inspect(ctx, id)
 	if err != nil {
 		return api.Deleted{}, err
+	}
+	if d.unknown != nil && (dryRun || !c.discardWork) {
+		return api.Deleted{}, d.unknown
 	}
 	out := api.Deleted{Workspace: s.workspaceView(d.workspace), Lost: d.loss, Stopped: d.running}
 	if dryRun {
@@ -58,7 +62,8 @@ func (s *Server) deleteWorkspace(ctx context.Context, id string, c consent, dryR
 	return out, nil
 }
 
-// inspect changes nothing. What cannot be found out is an error.
+// inspect changes nothing. What cannot be found out is no loss of nothing: it
+// is kept in unknown, and is a refusal without consent to lose work.
 func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
@@ -71,7 +76,7 @@ func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
 	if s.ours(w) {
 		d.loss, err = s.Workspaces.Inspect(ctx, w)
 		if err != nil && !errors.Is(err, workspace.ErrMissing) {
-			return deletion{}, err
+			d.unknown = err
 		}
 	}
 	rows, views, err := s.sessionsOf(ctx, w)
@@ -122,11 +127,8 @@ func (d deletion) refusal(c consent) error {
 // once more before it deletes, because a program may have written until it
 // was stopped.
 func (s *Server) destroy(ctx context.Context, d deletion, c consent) (lost workspace.Loss, err error) {
-	for _, row := range d.rows {
-		if row.State.Ended() {
-			continue
-		}
-		if err := s.stopSession(ctx, row, 0); err != nil {
+	for _, row := range d.rows { // an ended one may have left processes behind
+		if err := s.stopSession(ctx, row, 0); err != nil && !row.State.Ended() {
 			return workspace.Loss{}, err
 		}
 	}

@@ -69,6 +69,29 @@ func TestDeleteRefusesWhatWouldBeLost(t *testing.T) {
 	r.workspace("precious", nil) // the name is free again
 }
 
+// Where git cannot tell what would be lost, a deletion is refused, and goes on
+// with consent to lose whatever it is.
+func TestDeleteWhereTheRepositoryIsGone(t *testing.T) {
+	r := newPlace(t).serve(t)
+	w := r.workspace("orphan", nil)
+	if err := os.Rename(w.Repository, w.Repository+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	path := "/workspaces/" + w.ID
+	for _, query := range []string{"", "?dry_run=1", "?stop_sessions=1", "?dry_run=1&discard_work=1"} {
+		if a := r.call("DELETE", path+query, nil); a.status < 400 {
+			t.Errorf("delete%s: %d %s", query, a.status, a.body)
+		}
+		if _, err := os.Stat(w.Root); err != nil {
+			t.Fatal(err)
+		}
+	}
+	get[api.Deleted](r, "DELETE", path+"?discard_work=1", nil)
+	if _, err := os.Stat(w.Root); !os.IsNotExist(err) {
+		t.Errorf("directory: %v", err)
+	}
+}
+
 func TestDeleteOfAnInPlaceWorkspaceKeepsTheDirectory(t *testing.T) {
 	r := newPlace(t).serve(t)
 	dir := t.TempDir()
