@@ -100,6 +100,11 @@ func (c *cli) root() *cobra.Command {
 		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.openCommand(), c.doctorCommand(),
 		c.versionCommand(), c.completionCommand(),
 	)
+	for _, cmd := range root.Commands() {
+		if strings.Contains(cmd.Use, " TARGET") || strings.Contains(cmd.Use, " WORKSPACE") {
+			cmd.ValidArgsFunction = c.completeTarget
+		}
+	}
 	return root
 }
 
