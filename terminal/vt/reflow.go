@@ -99,12 +99,13 @@ func (t *Terminal) adopt(l *layout) {
 		rows = append(rows, new(row))
 	}
 	t.main.rows = slices.Clone(rows[:t.rows])
-	t.scratch = nil
 }
 
 // reflowScrollback wraps the lines of the scrollback anew, one at a time.
 func (t *Terminal) reflowScrollback(oldCols int) {
 	old := t.scrollback
+	t.oldScrollback = &old
+	defer func() { t.oldScrollback = nil }()
 	t.scrollback.clear()
 	narrower := t.cols < oldCols
 	f := flow{cols: t.cols, row: new(row)}
@@ -134,9 +135,6 @@ func (t *Terminal) reflowScrollback(oldCols int) {
 	old.each(old.lines, func(line []byte) {
 		t.decodeLine(next, line)
 		if begun && next.wrapped {
-			if !several {
-				f.begin(prev.wrapped)
-			}
 			several = true
 			f.add(prev, share(prev, next, oldCols))
 		} else {

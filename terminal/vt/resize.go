@@ -36,6 +36,7 @@ func (t *Terminal) Resize(cols, rows int) {
 	if !t.onAlt() {
 		t.alt.tabs.reset(cols)
 	}
+	t.scratch = nil
 }
 
 type point struct{ x, y int }

@@ -88,3 +88,29 @@ func TestReflowLongLine(t *testing.T) {
 		t.Errorf("%d lines became %d", before, got)
 	}
 }
+
+// A resize in the middle of which the tables are swept loses neither clusters
+// nor links.
+func TestReflowWhileTablesAreFull(t *testing.T) {
+	a := New(Options{Cols: 20, Rows: 4})
+	for i := range 6000 {
+		fmt.Fprintf(a, "\x1b]8;;http://a/%d\x1b\\%c%c%c\x1b]8;;\x1b\\ ", i%3000, 'a'+i%26, 0x300+i%100, 0x300+i/100%100)
+		if i%5 == 4 {
+			a.Write([]byte("\r\n"))
+		}
+	}
+	for i := range 6000 { // others, which are gone again
+		fmt.Fprintf(a, "\r%c%c%c", 'A'+i%26, 0x300+i%100, 0x300+i/100%100)
+	}
+	o := TextOptions{Scrollback: true, JoinWraps: true}
+	text, ansi := a.Text(o), a.ANSI(o)
+	for _, cols := range []int{7, 40, 20} {
+		a.Resize(cols, 4)
+	}
+	if a.Text(o) != text {
+		t.Error("the text is another one")
+	}
+	if a.ANSI(o) != ansi {
+		t.Error("the styles are others")
+	}
+}

@@ -54,11 +54,16 @@ func (t *Terminal) sweep() bool {
 		mark(r)
 	}
 	extras[t.pen.ext] = true
-	t.scrollback.each(t.scrollback.lines, func(line []byte) {
-		for l := readLine(line); l.next(); {
-			extras[l.style.ext] = true
+	for _, s := range []*scrollback{&t.scrollback, t.oldScrollback} {
+		if s == nil {
+			continue
 		}
-	})
+		s.each(s.lines, func(line []byte) {
+			for l := readLine(line); l.next(); {
+				extras[l.style.ext] = true
+			}
+		})
+	}
 	freed := t.extras.sweep(extras) + t.clusters.sweep(clusters)
 	if freed < worthSweeping {
 		t.sweepWait = sweepInterval

@@ -70,7 +70,9 @@ type Terminal struct {
 	silent    bool // queries are not to be answered
 	answerBuf []byte
 	lineBuf   []byte // an encoded line, for a moment
-	scratch   []*row // rows on neither screen, while a resize works on them
+	// What a resize works on, which is on no screen and in no scrollback.
+	scratch       []*row
+	oldScrollback *scrollback
 }
 
 // New returns a Terminal in its initial state.
