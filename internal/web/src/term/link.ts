@@ -68,10 +68,10 @@ const passing = new Set(['unreachable', 'internal'])
 
 export class Link {
   standing: Standing = { is: 'detached' }
-  /** The offset after the last byte that arrived, or undefined before the first. */
-  private received?: number
-  /** The offset after the last byte that the owner has, whatever a hello announced since. */
+  /** The offset after the last byte that the owner has, or undefined before the first. */
   private handed?: number
+  /** The offset of the next byte to arrive, as the hello announced it. */
+  private next = 0
   private acked = 0
   private drawn = 0
   private ackTimer?: number
@@ -150,7 +150,7 @@ export class Link {
     const query = new URLSearchParams({ mode: this.watch ? 'watch' : 'attach' })
     query.set('cols', String(size.cols))
     query.set('rows', String(size.rows))
-    if (this.received !== undefined) query.set('from', String(this.received))
+    if (this.handed !== undefined) query.set('from', String(this.handed))
     if (takeover) query.set('takeover', '1')
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
     return `${scheme}://${location.host}${API}/sessions/${this.session}/terminal?${query}`
@@ -179,11 +179,11 @@ export class Link {
       const offset = this.awaitsSnapshot
       this.awaitsSnapshot = undefined
       const skipped = this.handed !== undefined && this.handed < offset
-      this.received = this.handed = this.acked = this.drawn = offset
+      this.next = this.handed = this.acked = this.drawn = offset
       return this.owner.onSnapshot(bytes, offset, skipped)
     }
-    const offset = this.received ?? 0
-    this.received = this.handed = offset + bytes.length
+    const offset = this.next
+    this.next = this.handed = offset + bytes.length
     this.owner.onOutput(bytes, offset)
   }
 
@@ -210,8 +210,8 @@ export class Link {
   }
 
   private onHello(hello: Hello): void {
-    const resumed = this.received === hello.offset
-    this.received = this.acked = this.drawn = hello.offset
+    const resumed = this.handed === hello.offset
+    this.next = this.acked = this.drawn = hello.offset
     this.failures = 0
     this.owner.onHello(hello, resumed)
     this.setStanding(this.watch ? { is: 'watching', writer: hello.writer } : { is: 'attached' })
