@@ -45,6 +45,7 @@ const termTimeout = 60 * time.Second
 //	term said NAME TEXT            on standard error
 //	term exit NAME CODE            term save NAME FILE
 //	term resize NAME COLS ROWS     term kill NAME SIGNAL
+//	term paste NAME N (bytes)
 func cmdTerm(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: term VERB NAME ARGUMENT...")
@@ -160,6 +161,13 @@ func (t *ptyTerminal) do(ts *testscript.TestScript, verb string, args []string) 
 			return err
 		}
 		_, err = io.WriteString(t.master, text)
+		return err
+	case "paste":
+		n, err := strconv.Atoi(args[0])
+		if err != nil {
+			return err
+		}
+		_, err = t.master.Write(bytes.Repeat([]byte("x"), n))
 		return err
 	case "expect":
 		text, err := strconv.Unquote(`"` + args[0] + `"`)
