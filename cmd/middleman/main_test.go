@@ -102,9 +102,9 @@ func setup(env *testscript.Env) error {
 		env.Setenv("GATE", "800000")
 		env.Setenv("BURSTS", "10")
 	case raced:
-		env.Setenv("STREAM", "6000000")
-		env.Setenv("GATE", "2000000")
-		env.Setenv("BURSTS", "25")
+		env.Setenv("STREAM", "4000000")
+		env.Setenv("GATE", "1500000")
+		env.Setenv("BURSTS", "10")
 	}
 	env.Values[terminals{}] = map[string]*ptyTerminal{}
 	return makeRepository(env)
