@@ -268,6 +268,27 @@ test('a reload brings the screen back and types nothing', async () => {
   assert.deepEqual((await lines(page)).filter(Boolean).slice(-before.length), before)
 })
 
+test('a cut between the hello and its snapshot loses nothing', async () => {
+  await page.goto(url())
+  const other = await context.newPage() // not watched: cutting in the middle is worth a complaint
+  let connections = 0
+  await other.routeWebSocket(/terminal/, (socket) => {
+    const upstream = socket.connectToServer()
+    if (++connections > 1) return
+    upstream.onMessage((message) => {
+      socket.send(message)
+      upstream.close()
+      socket.close()
+    })
+  })
+  await other.goto(url('/w/fix-login'))
+  await seen(other, /^stays$/)
+  assert.equal(connections, 2)
+  await other.close()
+  await page.goto(url('/w/fix-login'))
+  await standing(page, 'attached')
+})
+
 test('a second window watches, takes over, and the first takes back', async () => {
   const second = watch(await context.newPage())
   await second.goto(url('/w/fix-login'))
