@@ -108,8 +108,8 @@ func (s *session) ask(ctx context.Context, verb wire.Verb, args, result any) (pa
 			return part, l, true, err
 		}
 		if verb == wire.VerbInput {
-			if l, lookErr := s.look(); lookErr == nil && (l.exit != nil || l.life == dead) {
-				return nil, l, false, nil
+			if now, lookErr := s.look(); lookErr == nil && (now.exit != nil || now.life == dead) {
+				return nil, now, false, nil
 			}
 			return nil, l, true, err
 		}
@@ -193,10 +193,12 @@ func (s *session) Input(ctx context.Context, p []byte) error {
 	for {
 		part := p[:min(len(p), wire.MaxInput)]
 		p = p[len(part):]
-		_, _, asked, err := s.ask(ctx, wire.VerbInput, wire.InputArgs{Data: part}, &struct{}{})
+		_, l, asked, err := s.ask(ctx, wire.VerbInput, wire.InputArgs{Data: part}, &struct{}{})
 		switch {
 		case err != nil:
 			return err
+		case !asked && l.exit == nil:
+			return fmt.Errorf("session %s: %w: its owner ended without an exit record", s.dir.id, terminal.ErrGone)
 		case !asked:
 			return fmt.Errorf("session %s: %w", s.dir.id, terminal.ErrEnded)
 		case len(p) == 0:

@@ -210,6 +210,9 @@ func TestKilledOwnerIsLost(t *testing.T) {
 	if _, err := session.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach}); !errors.Is(err, terminal.ErrGone) {
 		t.Errorf("attach: %v, want gone", err)
 	}
+	if err := session.Input(context.Background(), []byte("x")); !errors.Is(err, terminal.ErrGone) {
+		t.Errorf("input: %v, want gone", err)
+	}
 	out, err := session.Output(context.Background(), 0)
 	if err != nil {
 		t.Fatal(err)
