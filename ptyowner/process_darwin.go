@@ -14,6 +14,9 @@ func defaultExecutable() (string, error) { return os.Executable() }
 // their session and process group.
 func becomeSubreaper() {}
 
+// resetIgnored: the runtime catches every signal that there is here.
+func resetIgnored() {}
+
 // processStart is not told here.
 func processStart(int) string { return "" }
 

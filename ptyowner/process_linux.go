@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +18,22 @@ func defaultExecutable() (string, error) { return "/proc/self/exe", nil }
 func becomeSubreaper() {
 	// It cannot fail on a kernel that Go runs on.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+}
+
+// resetIgnored gives each signal that is ignored still its default action. The
+// runtime leaves alone signals 32 and 33, which the C library uses, and whoever
+// started us may have ignored them (rt_sigaction(2)).
+func resetIgnored() {
+	const sigIgn = 1
+	for sig := uintptr(1); sig <= 64; sig++ {
+		// Enough for struct sigaction of the kernel on every architecture. Its
+		// first word is the handler; all zero is SIG_DFL.
+		var action, defaultAction [8]uint64
+		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&action)), 8, 0, 0)
+		if errno == 0 && action[0] == sigIgn {
+			unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&defaultAction)), 0, 8, 0, 0)
+		}
+	}
 }
 
 // processStart is when a process started, in clock ticks since boot, field 22

@@ -182,11 +182,12 @@ func (o *owner) programEnv() []string {
 }
 
 // catchSignals keeps the owner alive when its terminal or its starter goes,
-// and resets what was ignored: a signal that is caught goes back to its
+// and undoes what was ignored before: a signal that is caught is back at its
 // default in the program, an ignored one would stay ignored.
 func catchSignals() {
 	caught := make(chan os.Signal, 1)
-	signal.Notify(caught) // all there are; nobody reads them
+	signal.Notify(caught) // all that can be; nobody reads them
+	resetIgnored()
 }
 
 // reap waits for every child until stopped, so that no zombie is left, and
