@@ -10,10 +10,10 @@ export CGO_ENABLED := 0
 LIGHT   := ./internal/config ./internal/house ./ptyowner/... ./terminal/... ./tmux ./workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race check bench web clean
+.PHONY: help build run test race check bench bench-vt web clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/middleman
 	go build -ldflags '$(LDFLAGS)' -o $(BINARY) ./cmd/middleman
@@ -34,6 +34,9 @@ check: ## gofmt, vet, staticcheck, import directions, cross-builds
 
 bench: ## benchmarks of the screen, the wire and the way to the browser
 	go test -run '^$$' -bench . -benchmem ./terminal/... ./ptyowner/... ./tmux
+
+bench-vt: ## the screen beside other Go libraries, in one run
+	cd terminal/vt/bench && go test -run '^$$' -bench . -benchmem
 
 web: ## rebuild the web client that is committed
 	go run ./internal/web/build

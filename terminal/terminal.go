@@ -123,6 +123,9 @@ type Status struct {
 	Writer   *Writer `json:"writer,omitempty"`
 	Watchers int     `json:"watchers"`
 	Exit     *Exit   `json:"exit,omitempty"`
+	// Left are the processes that the program started and that outlive it;
+	// only of a session that has ended. Stop ends them.
+	Left []int `json:"left,omitempty"`
 	// Source is where this comes from: "owner", "disk" or "tmux".
 	Source string    `json:"source"`
 	AsOf   time.Time `json:"as_of"`

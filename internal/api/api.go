@@ -57,6 +57,7 @@ type Session struct {
 	Writer        *terminal.Writer `json:"writer,omitempty"`
 	Watchers      int              `json:"watchers"`
 	Exit          *terminal.Exit   `json:"exit,omitempty"`
+	Left          []int            `json:"left,omitempty" doc:"Processes that outlive an ended program"`
 	Error         string           `json:"error,omitempty"`
 	CreatedAt     time.Time        `json:"created_at"`
 	Source        string           `json:"source" doc:"Where the state comes from: owner, disk, tmux or store"`
