@@ -3,6 +3,7 @@
 package ptyowner
 
 import (
+	"errors"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,6 +19,8 @@ const (
 	drainMax = time.Second
 	// lingerTime is how long an owner stays for somebody to learn of the exit.
 	lingerTime = time.Minute
+	// recordRetry is how often a disk that took no exit record is tried again.
+	recordRetry = time.Second
 )
 
 // finish makes the program's end a fact, in this order: the PTY is read to its
@@ -33,19 +36,37 @@ func (o *owner) finish(status waitStatus) {
 	exit.Offset, exit.Size, exit.Title = o.recent.head, o.size, o.title
 	o.mu.Unlock()
 
-	// Neither failure can undo the exit; it is told to those who are
-	// connected even when the disk takes no record of it.
-	syncErr := o.journal.Sync()
-	recordErr := o.writeExit(exit)
+	// A disk that takes no record cannot undo the exit: it is told to those who
+	// ask, and linger goes on trying.
+	err := o.recordExit(exit)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, err := range []error{syncErr, recordErr} {
-		if err != nil {
-			logf("%v", err)
-		}
-	}
-	o.exit, o.state = &exit, terminal.StateExited
+	o.exit, o.state, o.recorded = &exit, terminal.StateExited, err == nil
 	o.changed.Broadcast()
+}
+
+// recordExit puts all that is left of the session on disk.
+func (o *owner) recordExit(exit terminal.Exit) error {
+	err := errors.Join(o.fillJournal(), o.journal.Sync(), o.writeExit(exit))
+	if err != nil {
+		logf("record exit: %v", err)
+	}
+	return err
+}
+
+// fillJournal writes the output that a full disk has kept out of the journal
+// and that is in memory still.
+func (o *owner) fillJournal() error {
+	gap, ok := o.journal.Gap()
+	if !ok {
+		return nil
+	}
+	o.mu.Lock()
+	from := max(gap, o.recent.oldest())
+	tail := make([]byte, o.recent.head-from)
+	o.recent.read(tail, from)
+	o.mu.Unlock()
+	return o.journal.Fill(tail)
 }
 
 // drain waits until the PTY has been read to its end. A grandchild may keep
@@ -89,10 +110,9 @@ func (o *owner) head() uint64 {
 
 // writeExit puts the last screen and the exit on disk.
 func (o *owner) writeExit(exit terminal.Exit) error {
-	if err := o.dir.writeFile(screenFile, o.screen.snapshot(-1).data); err != nil {
-		logf("%v", err)
-	}
-	return o.dir.writeJSON(exitFile, exit)
+	return errors.Join(
+		o.dir.writeFile(screenFile, o.screen.snapshot(-1).data),
+		o.dir.writeJSON(exitFile, exit))
 }
 
 func exitOf(status waitStatus) terminal.Exit {
@@ -107,9 +127,13 @@ func exitOf(status waitStatus) terminal.Exit {
 
 // linger keeps the owner for those who want to know of the exit: until one of
 // them does and all that were connected have left, or a minute has passed;
-// and in any case while processes of the session are left that a stop would
-// have to find.
+// and in any case until the exit is on disk, and while processes of the session
+// are left that a stop would have to find.
 func (o *owner) linger() {
+	for !o.recorded { // finish has ended, and nobody else writes it
+		time.Sleep(recordRetry)
+		o.recorded = o.recordExit(*o.exit) == nil
+	}
 	expired := false
 	timer := time.AfterFunc(lingerTime, func() {
 		o.mu.Lock()

@@ -98,6 +98,7 @@ type owner struct {
 	reaped   bool         // the program's pid is not the program's any more
 	exit     *terminal.Exit
 	acked    bool // a client knows of the exit
+	recorded bool // the exit is on disk
 	drained  bool // no output comes any more
 	closing  bool // the owner is about to end
 
@@ -293,6 +294,7 @@ func (o *owner) status() wire.Status {
 		s.PID = 0
 		e := wireExit(*o.exit)
 		s.Exit = &e
+		s.Left, _ = o.remaining() // unknown shows as none; a stop asks again
 	}
 	return s
 }

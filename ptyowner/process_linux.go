@@ -110,3 +110,24 @@ func (o *owner) remaining() ([]int, error) {
 	}
 	return pids, nil
 }
+
+// strays lists the processes of a session without an owner: those that have
+// its id in their environment (proc_pid_environ(5)), which they inherited.
+func strays(session string) ([]int, error) {
+	parents, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	mark := []byte("\x00MIDDLEMAN_SESSION=" + session + "\x00")
+	var pids []int
+	for pid := range parents {
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil || pid == os.Getpid() {
+			continue // another user's, or gone
+		}
+		if bytes.Contains(append([]byte{0}, environ...), mark) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}

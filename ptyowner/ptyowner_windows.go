@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/windows"
 
@@ -37,3 +38,7 @@ func wentAway(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
 
 // syncDir: a rename is durable with its volume here.
 func syncDir(string) error { return nil }
+
+func strays(string) ([]int, error) { return nil, nil }
+
+func stopStrays(string, time.Duration) []int { return nil }

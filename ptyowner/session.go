@@ -132,7 +132,7 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	status.Size, status.Title = terminalSize(w.Size), w.Title
 	status.Oldest, status.Head = w.Oldest, w.Head
 	status.Writer, status.Watchers = terminalWriter(w.Writer), w.Watchers
-	status.Source = "owner"
+	status.Source, status.Left = "owner", w.Left
 	if w.Exit != nil {
 		e := terminalExit(*w.Exit)
 		status.Exit = &e
@@ -162,6 +162,9 @@ func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 		status.State, status.Exit = terminal.StateExited, l.exit
 		status.Head = max(status.Head, l.exit.Offset)
 		status.Size, status.Title = l.exit.Size, l.exit.Title
+	}
+	if status.Left, err = strays(s.dir.id); err != nil {
+		return status, unreachable(s.dir.id, "look for processes", err)
 	}
 	return status, nil
 }
@@ -236,11 +239,15 @@ func (s *session) captureFromDisk(l look, o terminal.CaptureOptions) (c terminal
 // Output reads the journal; the owner is not asked, since its viewers read the
 // same files.
 func (s *session) Output(_ context.Context, from uint64) (io.ReadCloser, error) {
-	if _, err := s.look(); err != nil {
+	l, err := s.look()
+	if err != nil {
 		return nil, err
 	}
 	r := journal.Open(s.dir.journal())
 	oldest, head, err := r.Bounds()
+	if l.exit != nil {
+		head = max(head, l.exit.Offset) // what a full disk kept out is a gap, not the end
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -252,7 +259,8 @@ func (s *session) Output(_ context.Context, from uint64) (io.ReadCloser, error) 
 	return journal.NewStream(r, from, head), nil
 }
 
-// Stop asks the owner to end everything that it started.
+// Stop asks the owner to end everything that it started. What an owner that
+// was killed has left behind is ended from here.
 func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 	var args wire.StopArgs
 	if grace != 0 {
@@ -260,8 +268,12 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 		args.GraceMillis = &ms
 	}
 	var result wire.StopResult
-	if _, _, _, err := s.ask(ctx, wire.VerbStop, args, &result); err != nil {
+	_, _, asked, err := s.ask(ctx, wire.VerbStop, args, &result)
+	if err != nil {
 		return err
+	}
+	if !asked {
+		result.Left = stopStrays(s.dir.id, max(0, grace))
 	}
 	if len(result.Left) > 0 {
 		return &terminal.LeftoverError{Session: s.dir.id, PIDs: result.Left}

@@ -19,6 +19,12 @@ const (
 	killTime = 5 * time.Second
 )
 
+// stopStrays ends the processes of a session that has no owner, as far as they
+// can be told, and returns those that would not end.
+func stopStrays(session string, grace time.Duration) []int {
+	return endAll(func() ([]int, error) { return strays(session) }, grace)
+}
+
 // stop ends every process of the session and returns those that would not
 // end. SIGHUP and SIGCONT go to the foreground group, SIGTERM to all, and
 // after grace SIGKILL. It returns when the exit is recorded.
@@ -35,10 +41,7 @@ func (o *owner) stop(grace time.Duration) (left []int) {
 	}
 	o.mu.Unlock()
 
-	left = o.await(grace, unix.SIGTERM)
-	if len(left) > 0 {
-		left = o.await(killTime, unix.SIGKILL)
-	}
+	left = endAll(o.remaining, grace)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.exit == nil && !slices.Contains(left, o.pid) {
@@ -47,17 +50,29 @@ func (o *owner) stop(grace time.Duration) (left []int) {
 	return left
 }
 
-// await sends sig to everything of the session, once to each process and
-// SIGKILL at every look, and returns what is left after d.
-func (o *owner) await(d time.Duration, sig unix.Signal) []int {
+// endAll ends the processes that list returns: SIGTERM, and after grace
+// SIGKILL. It returns those that would not end.
+func endAll(list func() ([]int, error), grace time.Duration) (left []int) {
+	if left = await(list, grace, unix.SIGTERM); len(left) > 0 {
+		left = await(list, killTime, unix.SIGKILL)
+	}
+	return left
+}
+
+// await sends sig to everything that list returns, once to each process and
+// SIGKILL at every look, and returns what is left after d. A list that fails
+// is looked at again.
+func await(list func() ([]int, error), d time.Duration, sig unix.Signal) (left []int) {
 	told := make(map[int]bool)
-	for deadline := time.Now().Add(d); ; {
-		left, err := o.remaining()
+	for deadline := time.Now().Add(d); ; time.Sleep(stopPoll) {
+		now, err := list()
 		if err != nil {
 			logf("list processes: %v", err)
-			left = []int{o.pid}
+		} else if left = now; len(left) == 0 {
+			return nil
 		}
-		if len(left) == 0 || time.Now().After(deadline) && sig != unix.SIGKILL {
+		late := time.Now().After(deadline)
+		if late && sig != unix.SIGKILL {
 			return left
 		}
 		for _, pid := range left {
@@ -67,10 +82,9 @@ func (o *owner) await(d time.Duration, sig unix.Signal) []int {
 				unix.Kill(pid, unix.SIGCONT)
 			}
 		}
-		if time.Now().After(deadline) {
+		if late {
 			return left
 		}
-		time.Sleep(stopPoll)
 	}
 }
 

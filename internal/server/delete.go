@@ -84,12 +84,27 @@ func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
 		return deletion{}, err
 	}
 	d.rows = rows
-	for _, v := range views {
-		if !v.State.Ended() {
+	for i, v := range views {
+		if v.State.Ended() {
+			v.Left = s.left(ctx, rows[i])
+		}
+		if !v.State.Ended() || len(v.Left) > 0 {
 			d.running = append(d.running, v)
 		}
 	}
 	return d, nil
+}
+
+// left are the processes that outlive an ended session's program. One that does
+// not answer was asked before it was recorded as ended.
+func (s *Server) left(ctx context.Context, row store.Session) []int {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	status, err := s.status(ctx, row)
+	if err != nil {
+		return nil
+	}
+	return status.Left
 }
 
 // ours reports whether deleting w would delete a directory.

@@ -3,9 +3,11 @@
 package server_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -120,5 +122,22 @@ func TestDeleteAgainstLaunches(t *testing.T) {
 		if ok := started.status == 201; ok == (deleted.status == 200) {
 			t.Fatalf("start: %d %s\ndelete: %d %s", started.status, started.body, deleted.status, deleted.body)
 		}
+	}
+}
+
+// A job that outlives its session's program makes the workspace busy.
+func TestDeleteNamesWhatAnEndedSessionLeft(t *testing.T) {
+	r := newPlace(t).serve(t)
+	w := r.workspace("busy", nil)
+	ended := r.session(w, "sh", "-c", `trap "" HUP; sleep 1000 >/dev/null 2>&1 & exit 0`)
+	get[api.Waited](r, "GET", "/sessions/"+ended.ID+"/wait?for=exit&timeout=30s", nil)
+	path := "/workspaces/" + w.ID
+	a := r.call("DELETE", path, nil)
+	if p := a.problem(t); a.status != 409 || p.Code != api.CodeSessionsRun || len(p.Sessions) != 1 || len(p.Sessions[0].Left) != 1 {
+		t.Fatalf("delete: %d %s", a.status, a.body)
+	}
+	left := get[api.Deleted](r, "DELETE", path+"?stop_sessions=1", nil).Stopped[0].Left[0]
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", left)); err == nil && !strings.Contains(string(stat), ") Z ") {
+		t.Errorf("process %d is there: %s", left, stat)
 	}
 }

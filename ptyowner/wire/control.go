@@ -119,6 +119,7 @@ type Status struct {
 	Writer    *Writer   `json:"writer,omitempty"`
 	Watchers  int       `json:"watchers"`
 	Exit      *Exit     `json:"exit,omitempty"`
+	Left      []int     `json:"left,omitempty"` // processes that outlive the program
 	// Journal says why output is not being kept at present, "" when it is.
 	Journal string `json:"journal,omitempty"`
 }

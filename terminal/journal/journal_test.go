@@ -147,3 +147,43 @@ func TestGapHeals(t *testing.T) {
 		t.Fatalf("after the gap: %q", got)
 	}
 }
+
+// What was lost at the end and is in memory still is put back.
+func TestFill(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Create(dir, Options{SegmentBytes: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	w.Append([]byte("12345678"))
+	blocker := segmentPath(dir, 8)
+	os.Mkdir(blocker, 0o700)
+	if err := w.Append([]byte("lost")); err == nil {
+		t.Fatal("no error for bytes that could not be written")
+	}
+	if from, ok := w.Gap(); !ok || from != 8 {
+		t.Fatalf("gap from %d, %v", from, ok)
+	}
+	if err := w.Fill([]byte("lost")); err == nil {
+		t.Fatal("filled where nothing can be written")
+	}
+	os.Remove(blocker)
+	if err := w.Fill([]byte("8lost")); err == nil {
+		t.Fatal("filled what was written before")
+	}
+	if err := w.Fill([]byte("lost")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Fill([]byte("lost")); err == nil {
+		t.Fatal("filled twice")
+	}
+	if err := w.Append([]byte("kept")); err != nil {
+		t.Fatal(err)
+	}
+	r := Open(dir)
+	defer r.Close()
+	if got := readAll(t, r, 0); string(got) != "12345678lostkept" {
+		t.Fatalf("%q", got)
+	}
+}

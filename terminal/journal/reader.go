@@ -98,8 +98,8 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-// NewStream returns the bytes [from, to) as a stream. A gap in between ends it
-// with the *GapError. Closing it closes r.
+// NewStream returns the bytes [from, to) as a stream. Bytes that the journal
+// does not have end it with a *GapError. Closing it closes r.
 func NewStream(r *Reader, from, to uint64) io.ReadCloser {
 	return &stream{r: r, off: from, to: to}
 }
@@ -117,6 +117,9 @@ func (s *stream) Read(p []byte) (int, error) {
 		p = p[:left]
 	}
 	n, err := s.r.ReadAt(p, s.off)
+	if errors.Is(err, io.EOF) || errors.Is(err, ErrBeyond) {
+		err = &GapError{Offset: s.off, Next: s.to}
+	}
 	s.off += uint64(n)
 	return n, err
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -27,6 +28,7 @@ type Writer struct {
 	head     uint64     // offset of the next byte
 	segments []segment  // all but the last, for trimming
 	failure  error      // why the last append was not kept whole; nil when it was
+	gap      uint64     // with failure: the first offset that is not kept
 }
 
 // Create opens the journal in dir for appending, making the directory (0700)
@@ -59,13 +61,18 @@ func Create(dir string, o Options) (*Writer, error) {
 func (w *Writer) Append(p []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	failing := w.failure != nil // and nothing was kept since
 	w.failure = nil
 	for len(p) > 0 {
 		n := w.writeSome(p)
 		w.head += uint64(n)
 		p = p[n:]
+		failing = failing && n == 0
 		if w.failure != nil {
-			w.head += uint64(len(p)) // the gap
+			if !failing {
+				w.gap = w.head
+			}
+			w.head += uint64(len(p))
 			return w.failure
 		}
 	}
@@ -159,6 +166,39 @@ func (w *Writer) Failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failure
+}
+
+// Gap returns the first offset that is not kept up to the head, and whether
+// there is one.
+func (w *Writer) Gap() (from uint64, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gap, w.failure != nil
+}
+
+// Fill writes the last bytes before the head, which a failed append left out:
+// p ends at the head and begins at or after the gap. On error nothing has
+// changed.
+func (w *Writer) Fill(p []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	first := w.head - uint64(len(p))
+	if w.failure == nil || len(p) == 0 || first < w.gap {
+		return fmt.Errorf("fill journal %s from offset %d: no gap there", w.dir, first)
+	}
+	path := segmentPath(w.dir, first)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("fill journal: %w", err)
+	}
+	_, err = f.Write(p)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		os.Remove(path)
+		return fmt.Errorf("fill journal: %w", err)
+	}
+	w.segments = append(w.segments, segment{first: first, size: uint64(len(p))})
+	w.failure = nil
+	return nil
 }
 
 // Sync returns when all that was appended is on disk.

@@ -1,0 +1,173 @@
+package ptyowner_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"middleman/ptyowner"
+	"middleman/terminal"
+)
+
+// smallDisk returns a Backend on a file system of 2 MiB of its own.
+func smallDisk(t *testing.T) (data string, b *ptyowner.Backend) {
+	t.Helper()
+	data = t.TempDir()
+	if err := syscall.Mount("middleman-test", data, "tmpfs", 0, "size=2m,mode=0700"); err != nil {
+		if errors.Is(err, syscall.EPERM) {
+			t.Skip("only root can mount a small file system")
+		}
+		t.Fatal(err)
+	}
+	b = ptyowner.New(ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
+	t.Cleanup(func() {
+		b.Wait()
+		if err := syscall.Unmount(data, 0); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	return data, b
+}
+
+// fill takes all the room that there is.
+func fill(t *testing.T, data string) (free func()) {
+	t.Helper()
+	path := filepath.Join(data, "filler")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	return func() { os.Remove(path) }
+}
+
+// A program that ends while the disk is full is told as ended to whoever asks;
+// once there is room the exit and the last output are on disk as well.
+func TestExitOnAFullDisk(t *testing.T) {
+	data, b := smallDisk(t)
+	s := spec("echo before; read x; i=0; while [ $i -lt 500 ]; do echo RESULT $i; i=$((i+1)); done; exit 9")
+	start(t, b, s, nil)
+	session := b.Session(s.ID)
+	if err := waitText(session, "before"); err != nil {
+		t.Fatal(err)
+	}
+	free := fill(t, data)
+	t.Cleanup(free)
+	a, err := session.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach, From: new(uint64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := a.Input([]byte("go\r")); err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for exited := false; !exited; {
+		m, err := a.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Write(m.Data)
+		exited = m.Kind == terminal.MessageExit
+		if exited && m.Exit.Code != 9 {
+			t.Errorf("exit %+v, want code 9", m.Exit)
+		}
+	}
+	if status, err := session.Status(context.Background()); err != nil || status.State != terminal.StateExited || status.Exit.Code != 9 {
+		t.Errorf("with the disk full: %+v, %v", status, err)
+	}
+	free()
+	b.Wait() // the owner ends when the record is on disk
+	status, err := session.Status(context.Background())
+	if err != nil || status.Source != "disk" || status.Exit == nil || status.Exit.Code != 9 {
+		t.Errorf("from disk: %+v, %v", status, err)
+	}
+	out, err := session.Output(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	kept, err := io.ReadAll(out)
+	if err != nil || string(kept) != got.String() || !strings.Contains(got.String(), "RESULT 499") {
+		t.Errorf("kept %d bytes of %d, %v", len(kept), got.Len(), err)
+	}
+}
+
+// What an owner that was killed leaves running is seen, and a stop ends it.
+func TestKilledOwnerLeavesNoStrays(t *testing.T) {
+	data, newBackend := newBackends(t)
+	b := newBackend()
+	s := spec(`trap "" HUP; echo READY; while sleep 0.05; do :; done`)
+	before := start(t, b, s, nil)
+	session := b.Session(s.ID)
+	if err := waitText(session, "READY"); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(ownerPID(t, data, s.ID), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	b.Wait()
+	status, err := session.Status(context.Background())
+	if err != nil || status.State != terminal.StateLost {
+		t.Fatalf("%+v, %v, want lost", status, err)
+	}
+	if !slices.Contains(status.Left, before.PID) {
+		t.Fatalf("left %v, want the program %d among them", status.Left, before.PID)
+	}
+	if err := session.Stop(context.Background(), 100*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if status, err = session.Status(context.Background()); err != nil || len(status.Left) > 0 {
+		t.Errorf("after the stop: left %v, %v", status.Left, err)
+	}
+	if stat, err := os.ReadFile("/proc/" + strconv.Itoa(before.PID) + "/stat"); err == nil && !strings.Contains(string(stat), ") Z ") {
+		t.Errorf("the program is there: %s", stat)
+	}
+}
+
+// A background job outlives its session's program; it is named, and a stop
+// ends it.
+func TestLeftOfAnEndedSession(t *testing.T) {
+	_, newBackend := newBackends(t)
+	b := newBackend()
+	s := spec(`trap "" HUP; sleep 1000 >/dev/null 2>&1 & echo JOB $!; exit 0`)
+	start(t, b, s, nil)
+	session := b.Session(s.ID)
+	if err := waitText(session, "JOB"); err != nil {
+		t.Fatal(err)
+	}
+	a, err := session.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeWatch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if m, err := a.Receive(); err != nil || m.Kind == terminal.MessageExit {
+			break
+		}
+	}
+	a.Close()
+	status, err := session.Status(context.Background())
+	if err != nil || status.State != terminal.StateExited || len(status.Left) != 1 {
+		t.Fatalf("%+v, %v, want one process left", status, err)
+	}
+	if err := session.Stop(context.Background(), -1); err != nil {
+		t.Fatal(err)
+	}
+	if status, err = session.Status(context.Background()); err != nil || len(status.Left) > 0 {
+		t.Errorf("after the stop: left %v, %v", status.Left, err)
+	}
+}
