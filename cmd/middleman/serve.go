@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,7 +64,12 @@ func (c *cli) launch(ctx context.Context) error {
 // serve runs the server until ctx ends. The lock that Listen takes comes
 // before the database is opened, so that only one process ever writes it.
 func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
-	listeners, err := c.listen(o)
+	listeners, err := server.Listen(server.ListenOptions{
+		Dirs:    c.dirs,
+		Address: o.listen,
+		AnyPort: o.ready, // in the background nobody is there to choose
+		Version: buildVersion(),
+	})
 	if err != nil {
 		return err
 	}
@@ -84,6 +87,7 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		Web:          web.Handler(),
 		Dirs:         c.dirs,
 		Version:      buildVersion(),
+		Instance:     listeners.Instance,
 		JournalBytes: c.config.Terminal.JournalBytes,
 		Grace:        time.Duration(c.config.Terminal.Grace),
 	})
@@ -101,22 +105,6 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		}
 	})
 	return g.Wait()
-}
-
-// listen opens the two ways in. A server in the background takes any free
-// port where its own is taken, since nobody is there to choose.
-func (c *cli) listen(o serveOptions) (*server.Listeners, error) {
-	options := server.ListenOptions{Dirs: c.dirs, Address: o.listen, Version: buildVersion()}
-	listeners, err := server.Listen(options)
-	if !o.ready || !errors.Is(err, syscall.EADDRINUSE) {
-		return listeners, err
-	}
-	host, _, err := net.SplitHostPort(o.listen)
-	if err != nil {
-		return nil, fmt.Errorf("listen address %q: %w", o.listen, err)
-	}
-	options.Address = net.JoinHostPort(host, "0")
-	return server.Listen(options)
 }
 
 // announce says where the server is: to whoever started it in the background,

@@ -60,7 +60,7 @@ func (s *Server) identify(r *http.Request) (*identity, error) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		return s.identifyToken(r, header)
 	}
-	cookie, err := r.Cookie(cookieName(r))
+	cookie, err := r.Cookie(s.cookieName())
 	if err != nil || cookie.Value == "" {
 		return nil, nil
 	}

@@ -1,13 +1,11 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -40,7 +38,10 @@ type ListenOptions struct {
 	// AllowRemote takes an address beyond loopback. Without TLS whoever is on
 	// the way reads and types along.
 	AllowRemote bool
-	Version     string
+	// AnyPort takes another port where that of Address is taken: the one of
+	// the time before, if it can be had.
+	AnyPort bool
+	Version string
 }
 
 // Listeners are the two ways into a server, and its proof that it is the only
@@ -49,6 +50,8 @@ type Listeners struct {
 	// Unix is nil where the platform cannot tell who is at the other end.
 	Unix net.Listener
 	TCP  net.Listener
+	// Instance names the data directory, for Options.Instance.
+	Instance string
 
 	lock  *flock.Flock
 	serve api.Serve
@@ -76,8 +79,16 @@ func Listen(o ListenOptions) (_ *Listeners, err error) {
 	if l.lock, err = takeLock(o.Dirs); err != nil {
 		return nil, err
 	}
-	if l.TCP, err = net.Listen("tcp", o.Address); err != nil {
-		return nil, fmt.Errorf("%w: choose another address with --listen", err)
+	kept := readInstance(o.Dirs)
+	if l.TCP, err = listenTCP(o, kept.Address); err != nil {
+		return nil, err
+	}
+	if address := l.TCP.Addr().String(); o.AnyPort && address != o.Address {
+		kept.Address = address
+	}
+	l.Instance = kept.ID
+	if err := writeJSON(o.Dirs.InstanceFile(), kept); err != nil {
+		return nil, err
 	}
 	l.Unix, err = listenUnix(o.Dirs.ServerSocket())
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -87,7 +98,7 @@ func Listen(o ListenOptions) (_ *Listeners, err error) {
 	if l.Unix != nil {
 		l.serve.Socket = o.Dirs.ServerSocket()
 	}
-	return l, writeServe(l.file, l.serve)
+	return l, writeJSON(l.file, l.serve)
 }
 
 // Close ends both listeners, removes serve.json where it is still ours, and
@@ -168,32 +179,9 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-func writeServe(path string, serve api.Serve) error {
-	data, err := json.Marshal(serve)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".serve-*") // 0600
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = temp.Write(append(data, '\n'))
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(temp.Name())))
-	}
-	return nil
-}
-
 func readServe(path string) (serve api.Serve, err error) {
-	raw, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(raw, &serve)
-	}
-	if err != nil {
-		return api.Serve{}, fmt.Errorf("read %s: %w", path, err)
+	if err := readJSON(path, &serve); err != nil {
+		return api.Serve{}, err
 	}
 	return serve, nil
 }

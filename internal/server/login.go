@@ -39,15 +39,7 @@ func (s *Server) LoginLink(ctx context.Context) (string, error) {
 	return "http://" + net.JoinHostPort(host, port) + "/login?token=" + url.QueryEscape(secret), nil
 }
 
-// cookieName has the port in it, because browsers send cookies to all ports
-// of a host, and two servers must not log each other out.
-func cookieName(r *http.Request) string {
-	port := "80"
-	if _, p, err := net.SplitHostPort(r.Host); err == nil {
-		port = p
-	}
-	return "middleman_" + port
-}
+func (s *Server) cookieName() string { return "middleman_" + s.Instance }
 
 // login takes a login link: GET /login?token=.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +62,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		refuseLogin(w, r, s.problem(err))
 		return
 	}
-	http.SetCookie(w, newCookie(r, secret, cookieLife))
+	http.SetCookie(w, s.newCookie(secret, cookieLife))
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
@@ -86,20 +78,20 @@ func refuseLogin(w http.ResponseWriter, r *http.Request, p *Problem) {
 
 // logout ends this browser's login.
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(cookieName(r)); err == nil {
+	if cookie, err := r.Cookie(s.cookieName()); err == nil {
 		err := s.Store.DeleteLogin(r.Context(), cookie.Value)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			refuse(w, s.problem(err))
 			return
 		}
 	}
-	http.SetCookie(w, newCookie(r, "", -time.Second))
+	http.SetCookie(w, s.newCookie("", -time.Second))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func newCookie(r *http.Request, value string, life time.Duration) *http.Cookie {
+func (s *Server) newCookie(value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{
-		Name:     cookieName(r),
+		Name:     s.cookieName(),
 		Value:    value,
 		Path:     "/",
 		MaxAge:   int(life.Seconds()),

@@ -175,6 +175,7 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 		Web:        http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "web client") }),
 		Dirs:       p.dirs,
 		Version:    "test",
+		Instance:   listeners.Instance,
 		Environ: func() []string {
 			return append(os.Environ(), "SHELL=/bin/sh", "SECRET_TOKEN=leak", "SSH_AUTH_SOCK=leak")
 		},

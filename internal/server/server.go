@@ -41,6 +41,10 @@ type Options struct {
 	Web     http.Handler
 	Dirs    config.Dirs
 	Version string
+	// Instance is Listeners.Instance; it is in the name of the login cookie,
+	// because browsers send cookies to all ports of a host, and two servers
+	// must not log each other out.
+	Instance string
 	// Environ is the environment that sessions' allow-listed variables come
 	// from; nil means os.Environ.
 	Environ func() []string

@@ -1,0 +1,93 @@
+//go:build linux || darwin
+
+package server_test
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"middleman/internal/server"
+)
+
+// A port that is taken again and again leads to the same other port.
+func TestAnotherPortStaysTheSame(t *testing.T) {
+	p := newPlace(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	configured := taken.Addr().String()
+	listen := func(address string) (string, string) {
+		t.Helper()
+		l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: address, AnyPort: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return l.TCP.Addr().String(), l.Instance
+	}
+	first, id := listen(configured)
+	if first == configured || id == "" {
+		t.Fatalf("listens on %s as %q", first, id)
+	}
+	for _, address := range []string{configured, "127.0.0.1:0"} {
+		if again, sameID := listen(address); again != first || sameID != id {
+			t.Errorf("%s: %s as %q, was %s as %q", address, again, sameID, first, id)
+		}
+	}
+	if err := taken.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := listen(configured); got != configured {
+		t.Errorf("the configured address is free again: listens on %s", got)
+	}
+	other, err := net.Listen("tcp", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	again, err := net.Listen("tcp", configured)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if got, _ := listen(configured); got == configured || got == first {
+		t.Errorf("both are taken: listens on %s", got)
+	}
+	write(t, p.dirs.InstanceFile(), "{ not json")
+	if _, newID := listen(configured); newID == "" || newID == id {
+		t.Errorf("after damage: %q, was %q", newID, id)
+	}
+}
+
+func TestLoginOutlivesThePort(t *testing.T) {
+	p := newPlace(t)
+	first := p.serve(t)
+	cookie, before := first.login(), first.tcp
+	first.stop()
+	// The port before stays taken, so that the next server has another.
+	hold, err := net.Listen("tcp", before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hold.Close()
+	again := p.serve(t)
+	if a := again.browse("GET", "/api/v1/workspaces", nil, "Cookie", cookie); a.status != 200 {
+		t.Errorf("from %s to %s: status %d: %s", before, again.tcp, a.status, a.body)
+	}
+	// A browser sends the cookies of both, since they are on one host.
+	other := newPlace(t).serve(t)
+	both := cookie + "; " + other.login()
+	if name, _, _ := strings.Cut(cookie, "="); strings.Count(both, name+"=") != 1 {
+		t.Fatalf("two servers give the same cookie: %s", both)
+	}
+	for _, r := range []*running{again, other} {
+		if a := r.browse("GET", "/api/v1/workspaces", nil, "Cookie", both); a.status != 200 {
+			t.Errorf("both cookies: status %d: %s", a.status, a.body)
+		}
+	}
+}
