@@ -173,6 +173,36 @@ func TestLoginLinkWorksOnce(t *testing.T) {
 	}
 }
 
+// What mail programs, chats and browsers do with a link before it is followed
+// leaves it as it is.
+func TestOnlyAVisitSpendsTheLoginLink(t *testing.T) {
+	r := newPlace(t).serve(t)
+	link := r.link()
+	for _, x := range []struct {
+		name, method string
+		header       []string
+		status       int
+	}{
+		{"HEAD", "HEAD", nil, 200},
+		{"prefetch", "GET", []string{"Sec-Purpose", "prefetch", "Sec-Fetch-Site", "cross-site"}, 403},
+		{"prerender", "GET", []string{"Sec-Purpose", "prefetch;prerender", "Sec-Fetch-Mode", "navigate"}, 403},
+		{"prefetch of an older browser", "GET", []string{"Purpose", "prefetch"}, 403},
+		{"preview", "GET", []string{"X-Purpose", "preview"}, 403},
+		{"image", "GET", []string{"Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}, 403},
+		{"frame", "GET", []string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, 403},
+		{"fetch", "GET", []string{"Sec-Fetch-Mode", "cors"}, 403},
+		{"followed from another site", "GET", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 303},
+	} {
+		a := r.browse(x.method, link, nil, x.header...)
+		if a.status != x.status {
+			t.Errorf("%s: status %d: %s", x.name, a.status, a.body)
+		}
+		if got := a.header.Get("Set-Cookie") != ""; got != (x.status == 303) {
+			t.Errorf("%s: a cookie is %t", x.name, got)
+		}
+	}
+}
+
 func TestLogoutEndsTheLogin(t *testing.T) {
 	r := newPlace(t).serve(t)
 	cookie := r.login()

@@ -41,8 +41,18 @@ func (s *Server) LoginLink(ctx context.Context) (string, error) {
 
 func (s *Server) cookieName() string { return "middleman_" + s.Instance }
 
-// login takes a login link: GET /login?token=.
+// login takes a login link: GET /login?token=. Only a person's visit spends
+// it: what looks at links before they are followed gets no login.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	if r.Method == http.MethodHead {
+		return
+	}
+	if why := notVisit(r); why != "" {
+		refuseLogin(w, r, problemf(http.StatusForbidden, api.CodeForbidden,
+			"a login link is for a visit (%s): it was not used up", why))
+		return
+	}
 	now, from := time.Now(), remoteHost(r)
 	if !s.limiter.allows(from, now) {
 		refuseLogin(w, r, errTooManyGuesses())
@@ -63,8 +73,23 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, s.newCookie(secret, cookieLife))
-	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// notVisit says by which header r is no visit to a page, or "". A browser says
+// what a request is for; a program need not.
+func notVisit(r *http.Request) string {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} { // the newest first
+		if value := r.Header.Get(name); strings.Contains(value, "prefetch") || strings.Contains(value, "preview") {
+			return name + " is " + value
+		}
+	}
+	for name, want := range map[string]string{"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"} {
+		if value := r.Header.Get(name); value != "" && value != want {
+			return name + " is " + value
+		}
+	}
+	return ""
 }
 
 // refuseLogin tells a person in words, and a program in JSON.
