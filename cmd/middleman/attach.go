@@ -19,6 +19,11 @@ func (c *cli) attachCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach TARGET [--takeover] [--from OFFSET]",
 		Short: "Come back to a session; ctrl-\\ leaves it running",
+		Long: `Come back to a session; ctrl-\ leaves it running.
+
+--from continues pty-owner sessions at the exact byte. tmux sessions cannot be
+continued from an offset: attach draws their screen, and
+"middleman logs --raw --from OFFSET" has the bytes.`,
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Mode = terminal.ModeAttach
@@ -29,7 +34,7 @@ func (c *cli) attachCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&o.Takeover, "takeover", false, "take the terminal from who is attached")
-	cmd.Flags().Uint64Var(&from, "from", 0, "continue after the first `OFFSET` bytes instead of drawing the screen")
+	cmd.Flags().Uint64Var(&from, "from", 0, "continue after the first `OFFSET` bytes instead of drawing the screen (pty-owner sessions only)")
 	return cmd
 }
 

@@ -41,7 +41,9 @@ func (c *cli) logsCommand() *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("logs of %s: %w", t.label(), err)
 				}
-				from = status.Oldest
+				if from = status.Oldest; from > 0 {
+					fmt.Fprintf(c.errs, "middleman: logs of %s begin at offset %d: older output is no longer kept\n", t.label(), from)
+				}
 			}
 			if err := c.logs(cmd.Context(), t, from, follow, raw); err != nil {
 				return fmt.Errorf("logs of %s: %w", t.label(), err)
