@@ -52,21 +52,22 @@ func readProcess(pid int) (process, error) {
 	return p, err
 }
 
-// leftOf finds what is left of a session whose launcher was killed: the
-// processes of the program's terminal session that carry the id in their
-// environment. Either alone could be another's: process ids come again.
-func leftOf(id string, l launcher) ([]int, error) {
+// leftOf finds what is left of a session whose launcher is gone: the processes
+// that have its id in their environment (proc_pid_environ(5)), which they
+// inherited. The id is random and is never used twice.
+func leftOf(id string) ([]int, error) {
 	all, err := processes()
 	if err != nil {
 		return nil, err
 	}
+	mark := []byte("\x00MIDDLEMAN_SESSION=" + id + "\x00")
 	var found []int
 	for _, p := range all {
-		if p.session != l.Program || p.zombie {
+		if p.zombie || p.pid == os.Getpid() {
 			continue
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
-		if err == nil && bytes.Contains(append([]byte{0}, env...), []byte("\x00MIDDLEMAN_SESSION="+id+"\x00")) {
+		if err == nil && bytes.Contains(append([]byte{0}, env...), mark) { // else it is another user's, or gone
 			found = append(found, p.pid)
 		}
 	}

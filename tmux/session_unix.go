@@ -59,6 +59,11 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	if st.Exit != nil {
 		st.Size, st.Title = st.Exit.Size, st.Exit.Title
 	}
+	if st.State.Ended() {
+		if st.Left, err = s.left(ctx, rec, l); err != nil {
+			return terminal.Status{}, err
+		}
+	}
 	st.Oldest, st.Head, err = s.bounds()
 	return st, err
 }

@@ -36,14 +36,9 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 	if err != nil {
 		return err
 	}
-	held, err := s.dir.running()
+	find, held, err := s.processes(ctx, rec, l)
 	if err != nil {
 		return err
-	}
-	find := func() ([]int, error) { return leftOf(s.id, l) }
-	if held {
-		spare := rec.server().pid(ctx)
-		find = func() ([]int, error) { return descendants(l.PID, spare) }
 	}
 	if l.PID != 0 {
 		left, err := endProcesses(ctx, find, grace)
@@ -63,6 +58,36 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 		return nil
 	}
 	return s.killMarked(ctx, rec.server())
+}
+
+// processes returns how to find what the session has started and has not
+// ended, and whether the launcher lives: its descendants then, as it is their
+// subreaper, else what carries the session's id.
+func (s *session) processes(ctx context.Context, rec record, l launcher) (find func() ([]int, error), held bool, err error) {
+	if held, err = s.dir.running(); err != nil {
+		return nil, false, err
+	}
+	if !held {
+		return func() ([]int, error) { return leftOf(s.id) }, false, nil
+	}
+	spare := rec.server().pid(ctx)
+	return func() ([]int, error) { return descendants(l.PID, spare) }, true, nil
+}
+
+// left are the processes that outlive an ended session's program.
+func (s *session) left(ctx context.Context, rec record, l launcher) ([]int, error) {
+	if l.PID == 0 { // no program ever ran
+		return nil, nil
+	}
+	find, _, err := s.processes(ctx, rec, l)
+	if err != nil {
+		return nil, err
+	}
+	left, err := find()
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w: look for processes: %w", s.id, terminal.ErrUnreachable, err)
+	}
+	return left, nil
 }
 
 // awaitLauncher waits until the launcher has let go of its lock, which it does

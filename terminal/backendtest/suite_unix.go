@@ -64,6 +64,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"capture", testCapture},
 		{"stop", testStop},
 		{"stop leaves nothing behind", testStopStragglers},
+		{"stop what outlives the program", testLeft},
 		{"remove", testRemove},
 		{"restart of the server", testRestart},
 	} {
