@@ -4,9 +4,9 @@
 # they were skipped; with CI=true a missing tool is an error.
 set -euo pipefail
 
-declare -A package=([git]=git [tmux]=tmux [chromium]=chromium [node]=nodejs [npm]=npm)
+declare -A package=([git]=git [tmux]=tmux [chromium]=chromium [node]=nodejs [npm]=npm [vttest]=vttest)
 missing=()
-for tool in git tmux chromium node npm; do
+for tool in git tmux chromium node npm vttest; do
 	command -v "$tool" >/dev/null || missing+=("$tool")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
