@@ -79,7 +79,12 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	log := ""
+	if o.ready {
+		log = c.dirs.ServerLog() // where client.Launch sends what we print
+	}
 	s, err := server.New(server.Options{
+		LogFile:      log,
 		Store:        db,
 		Workspaces:   workspace.New(workspace.Options{Base: c.dirs.Workspaces(), Prefix: c.config.BranchPrefix}),
 		Backends:     c.backends(),

@@ -98,7 +98,7 @@ func awaitLockHolder(ctx context.Context, dirs config.Dirs) (running bool, err e
 }
 
 func spawn(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
-	log, err := openLog(filepath.Join(dirs.Data, "server.log"))
+	log, err := openLog(dirs.ServerLog())
 	if err != nil {
 		return fmt.Errorf("open the server's log: %w", err)
 	}

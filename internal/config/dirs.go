@@ -60,6 +60,9 @@ func (d Dirs) ServeFile() string { return filepath.Join(d.Runtime, "serve.json")
 // ServerSocket is the server's Unix socket.
 func (d Dirs) ServerSocket() string { return filepath.Join(d.Runtime, "middleman.sock") }
 
+// ServerLog is what a server in the background prints.
+func (d Dirs) ServerLog() string { return filepath.Join(d.Data, "server.log") }
+
 // InstanceFile is what one server leaves for the next: a name for its cookies
 // and the port that it had to take.
 func (d Dirs) InstanceFile() string { return filepath.Join(d.Data, "instance.json") }

@@ -38,7 +38,7 @@ func (s *Server) withBody(next http.Handler) http.Handler {
 		}
 		body, err := readBody(w, r)
 		if err != nil {
-			refuse(w, s.problem(err))
+			refuse(w, s.problemFor(r.Context(), err))
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -88,7 +88,7 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, request store.Requ
 	}
 	answer, err := s.Store.BeginRequest(r.Context(), request, time.Now())
 	if err != nil {
-		refuse(w, s.problem(err))
+		refuse(w, s.problemFor(r.Context(), err))
 		return
 	}
 	if answer != nil {

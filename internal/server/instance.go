@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,12 +23,12 @@ type instance struct {
 	Address string `json:"address,omitempty"`
 }
 
-// readInstance returns what the server before has left. A file that is
-// missing or damaged makes a new instance: all that it costs is a login.
+// readInstance returns what the server before has left, and nothing where its
+// file is missing or damaged: all that it costs is a login.
 func readInstance(dirs config.Dirs) instance {
 	var kept instance
-	if err := readJSON(dirs.InstanceFile(), &kept); err != nil || kept.ID == "" {
-		return instance{ID: rand.Text()}
+	if err := readJSON(dirs.InstanceFile(), &kept); err != nil {
+		return instance{}
 	}
 	return kept
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,7 +80,11 @@ func Listen(o ListenOptions) (_ *Listeners, err error) {
 	if l.lock, err = takeLock(o.Dirs); err != nil {
 		return nil, err
 	}
-	kept := readInstance(o.Dirs)
+	before := readInstance(o.Dirs)
+	kept := before
+	if kept.ID == "" {
+		kept.ID = rand.Text()
+	}
 	if l.TCP, err = listenTCP(o, kept.Address); err != nil {
 		return nil, err
 	}
@@ -87,8 +92,10 @@ func Listen(o ListenOptions) (_ *Listeners, err error) {
 		kept.Address = address
 	}
 	l.Instance = kept.ID
-	if err := writeJSON(o.Dirs.InstanceFile(), kept); err != nil {
-		return nil, err
+	if kept != before {
+		if err := writeJSON(o.Dirs.InstanceFile(), kept); err != nil {
+			return nil, err
+		}
 	}
 	l.Unix, err = listenUnix(o.Dirs.ServerSocket())
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {

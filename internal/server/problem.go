@@ -96,6 +96,7 @@ const (
 	codeTooManyView = "too-many-viewers"
 	codeUnsafeBase  = "unsafe-base"
 	codeMissing     = "directory-missing"
+	codeDiskFull    = "disk-full"
 	codeUnknownLoss = "loss-unknown"
 )
 
@@ -152,6 +153,10 @@ func (s *Server) problem(err error) *Problem {
 		s.Log.Warn("session does not answer", "error", err)
 		return newProblem(http.StatusServiceUnavailable, api.CodeUnreachable, noAnswer)
 	}
+	if diskFull(err) {
+		s.Log.Error("request", "error", err)
+		return newProblem(http.StatusInsufficientStorage, codeDiskFull, "no space left on device ("+s.redact(err.Error())+")")
+	}
 	for _, a := range answers {
 		if errors.Is(err, a.is) {
 			if a.status >= 500 {
@@ -161,7 +166,7 @@ func (s *Server) problem(err error) *Problem {
 		}
 	}
 	s.Log.Error("request", "error", err)
-	return newProblem(http.StatusInternalServerError, api.CodeInternal, "internal error; the server's log says more")
+	return newProblem(http.StatusInternalServerError, api.CodeInternal, internalDetail)
 }
 
 // typedProblem knows the errors that carry more than their kind.

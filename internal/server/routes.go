@@ -73,7 +73,7 @@ func add[I, O any](s *Server, op huma.Operation, handle func(context.Context, *I
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handle(ctx, in)
 		if err != nil {
-			return nil, s.problem(err)
+			return nil, s.problemFor(ctx, err)
 		}
 		return out, nil
 	})

@@ -57,6 +57,9 @@ type Options struct {
 	AllowRemote bool
 	// Log is where what no client is told goes; nil means slog.Default.
 	Log *slog.Logger
+	// LogFile is the file that Log writes to, "" where it is none. It is named
+	// only over the Unix socket.
+	LogFile string
 }
 
 // Server answers the API. Make one with New.

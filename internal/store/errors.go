@@ -78,6 +78,12 @@ func isForeignKey(err error) bool {
 	return resultCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
+// IsFull reports whether err says that the disk, or the database, has no room.
+func IsFull(err error) bool {
+	code := resultCode(err)
+	return code&0xff == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_IOERR_SHMSIZE
+}
+
 // isDamage tells the primary result codes (the low byte) of a file that is
 // not a sound database.
 func isDamage(err error) bool {
