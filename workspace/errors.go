@@ -38,11 +38,13 @@ func (e *WorkError) Error() string {
 	return fmt.Sprintf("workspace %s holds work that would be lost: %s", e.Name, e.Loss.Summary())
 }
 
-// Summary is the loss in a few words: "2 changed files, 1 commit". It is
-// "nothing" for an empty loss.
+// Summary is the work that would be lost in a few words: "2 changed files, 1
+// commit". It is "nothing" for an empty loss.
 func (l Loss) Summary() string {
 	var parts []string
+	full := false
 	count := func(list []string, one, many string) {
+		full = full || len(list) == maxListed
 		switch {
 		case len(list) == 1:
 			parts = append(parts, "1 "+one)
@@ -60,7 +62,7 @@ func (l Loss) Summary() string {
 	if len(parts) == 0 {
 		return "nothing"
 	}
-	if l.Truncated {
+	if l.Truncated && full {
 		parts = append(parts, "and more")
 	}
 	return strings.Join(parts, ", ")

@@ -101,7 +101,7 @@ func (l *looker) walk(dir, name string) error {
 		if err != nil {
 			return err
 		}
-		if l.add(&l.loss.Untracked, name+filepath.ToSlash(below)); l.loss.Truncated {
+		if l.add(&l.loss.Untracked, name+filepath.ToSlash(below)); l.loss.Truncated && len(l.loss.Untracked) == maxListed {
 			return fs.SkipAll
 		}
 		if entry.IsDir() {
@@ -134,6 +134,9 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *looker, w Workspace, 
 		err = l.stagedFiles(ctx, at)
 	default:
 		if err = checkGitFile(dir, entry); err == nil {
+			err = l.nestedWorktrees(ctx, at, w.Root, dir)
+		}
+		if err == nil {
 			err = l.files(ctx, at, "")
 		}
 	}
@@ -149,7 +152,10 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *looker, w Workspace, 
 	if err := l.stashes(ctx, at, w.Branch); err != nil {
 		return tip, err
 	}
-	return tip, l.commits(ctx, at, tip, w.Branch, entry != "")
+	if err := l.commits(ctx, at, tip, w.Branch, entry != ""); err != nil || entry == "" {
+		return tip, err
+	}
+	return tip, l.abandoned(ctx, at)
 }
 
 // ownTip is where the branch is that a delete of w would remove.
@@ -184,7 +190,11 @@ func checkGitFile(dir, entry string) error {
 }
 
 // looker gathers a loss.
-type looker struct{ loss Loss }
+type looker struct {
+	loss   Loss
+	nested map[string]bool // worktrees that are on the list already, by their paths with a slash
+	walked int             // entries in what git ignores
+}
 
 // add puts a name of a file, commit or stash on a list.
 func (l *looker) add(list *[]string, name string) {
@@ -205,10 +215,16 @@ func (l *looker) files(ctx context.Context, p place, name string) error {
 	// git would go into submodules with their own configuration, and run what
 	// that says. It reports whether their commit changed; their files are
 	// looked at below, as pinned as these.
-	c := p.look("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+	c := p.look("status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=matching",
+		"--no-renames", "--ignore-submodules=dirty")
 	c.config = config
+	var ignoredErr error
 	c.each = func(record string) {
 		switch {
+		case strings.HasPrefix(record, "? ") && strings.HasSuffix(record, "/"):
+			l.repository(name + record[2:]) // all that git does not go into
+		case strings.HasPrefix(record, "! ") && ignoredErr == nil:
+			ignoredErr = l.ignored(ctx, p, record[2:], name)
 		case strings.HasPrefix(record, "? "):
 			l.add(&l.loss.Untracked, name+record[2:])
 		case strings.HasPrefix(record, "1 "):
@@ -219,6 +235,9 @@ func (l *looker) files(ctx context.Context, p place, name string) error {
 	}
 	if _, err := c.run(ctx); err != nil {
 		return err
+	}
+	if ignoredErr != nil {
+		return ignoredErr
 	}
 	inner, err := l.indexed(ctx, p, name)
 	if err != nil {

@@ -62,7 +62,7 @@ func TestInspect(t *testing.T) {
 		{"ignored", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.GitDir+"/info/exclude", "*.log\n")
 			write(t, w.Root+"/x.log", "1")
-		}, workspace.Loss{}},
+		}, workspace.Loss{Ignored: []string{"x.log"}}},
 		{"odd names", func(t *testing.T, w workspace.Workspace) {
 			for _, name := range []string{"new\nline", `quo"te`, `"quoted"`, "-dash", "\xff\xfe", "sp ace", "ünï", "? x"} {
 				write(t, w.Root+"/"+name, "1")
@@ -71,7 +71,60 @@ func TestInspect(t *testing.T) {
 		{"nested repository", func(t *testing.T, w workspace.Workspace) {
 			git(t, "/", "init", "-q", w.Root+"/inner")
 			commit(t, w.Root+"/inner", "x", "1")
-		}, workspace.Loss{Untracked: []string{"inner/"}}},
+		}, workspace.Loss{Untracked: []string{"inner/ (a repository)"}}},
+		{"ignored directory", func(t *testing.T, w workspace.Workspace) {
+			write(t, w.GitDir+"/info/exclude", "/data/\n")
+			write(t, w.Root+"/data/one", "1")
+			os.Symlink(w.Repository, w.Root+"/data/link")
+		}, workspace.Loss{Ignored: []string{"data/"}}},
+		{"repository in an ignored directory", func(t *testing.T, w workspace.Workspace) {
+			write(t, w.GitDir+"/info/exclude", "/vendor/\n")
+			git(t, "/", "clone", "-q", w.Repository, w.Root+"/vendor/deep/lib")
+		}, workspace.Loss{Ignored: []string{"vendor/"}, Untracked: []string{"vendor/deep/lib/ (a repository)"}}},
+		{"ignored repository, bare", func(t *testing.T, w workspace.Workspace) {
+			write(t, w.GitDir+"/info/exclude", "*.git/\n")
+			git(t, "/", "init", "-q", "--bare", w.Root+"/lib.git")
+		}, workspace.Loss{Ignored: []string{"lib.git/"}, Untracked: []string{"lib.git/ (a repository)"}}},
+		{"worktree in an ignored directory", func(t *testing.T, w workspace.Workspace) {
+			write(t, w.GitDir+"/info/exclude", "/.worktrees/\n")
+			git(t, w.Root, "worktree", "add", "-q", "-b", "feature", ".worktrees/feature")
+		}, workspace.Loss{Ignored: []string{".worktrees/"}, Untracked: []string{".worktrees/feature/ (the worktree of branch feature)"}}},
+		{"worktree, detached", func(t *testing.T, w workspace.Workspace) {
+			git(t, w.Root, "worktree", "add", "-q", "--detach", "inner")
+		}, workspace.Loss{Untracked: []string{"inner/ (a worktree)"}}},
+		{"worktree that lost its .git", func(t *testing.T, w workspace.Workspace) {
+			write(t, w.GitDir+"/info/exclude", "/inner/\n")
+			git(t, w.Root, "worktree", "add", "-q", "--detach", "inner")
+			os.Remove(w.Root + "/inner/.git")
+		}, workspace.Loss{Ignored: []string{"inner/"}, Untracked: []string{"inner/ (a worktree)"}}},
+		{"worktree that is gone", func(t *testing.T, w workspace.Workspace) {
+			git(t, w.Root, "worktree", "add", "-q", "--detach", "inner")
+			os.RemoveAll(w.Root + "/inner")
+		}, workspace.Loss{}},
+		{"commit reset away", func(t *testing.T, w workspace.Workspace) {
+			commit(t, w.Root, "c.txt", "3\n")
+			git(t, w.Root, "reset", "-q", "--hard", "HEAD^")
+		}, workspace.Loss{Abandoned: []string{"HEAD@{1}"}}},
+		{"commit detached and left", func(t *testing.T, w workspace.Workspace) {
+			git(t, w.Root, "checkout", "-q", "--detach")
+			commit(t, w.Root, "c.txt", "3\n")
+			git(t, w.Root, "checkout", "-q", w.Branch)
+		}, workspace.Loss{Abandoned: []string{"HEAD@{1}"}}},
+		{"commit amended", func(t *testing.T, w workspace.Workspace) {
+			commit(t, w.Root, "c.txt", "3\n")
+			git(t, w.Root, "commit", "-q", "--amend", "-m", "Better")
+		}, workspace.Loss{Commits: []string{"HEAD"}, Abandoned: []string{"HEAD@{1}"}}},
+		{"commit in a ref of the worktree", func(t *testing.T, w workspace.Workspace) {
+			commit(t, w.Root, "c.txt", "3\n")
+			git(t, w.Root, "update-ref", "refs/worktree/saved", "HEAD")
+			git(t, w.Root, "reset", "-q", "--hard", "HEAD^")
+			git(t, w.Root, "reflog", "expire", "--expire=all", "HEAD")
+		}, workspace.Loss{Abandoned: []string{"refs/worktree/saved"}}},
+		{"commit reset away, but tagged", func(t *testing.T, w workspace.Workspace) {
+			commit(t, w.Root, "c.txt", "3\n")
+			git(t, w.Root, "tag", "kept")
+			git(t, w.Root, "reset", "-q", "--hard", "HEAD^")
+		}, workspace.Loss{}},
 		{"assumed unchanged, but changed", func(t *testing.T, w workspace.Workspace) {
 			git(t, w.Root, "update-index", "--assume-unchanged", "a.txt")
 			write(t, w.Root+"/a.txt", "1\n")
@@ -191,11 +244,13 @@ const w0 = "middleman/fix" // in a wanted loss: the commit that this branch is a
 
 // named puts commits in the place of revisions.
 func named(t *testing.T, w workspace.Workspace, loss workspace.Loss) workspace.Loss {
-	var commits []string
-	for _, revision := range loss.Commits {
-		commits = append(commits, git(t, w.Root, "show", "-s", "--format=%h %s", revision))
+	for _, list := range []*[]string{&loss.Commits, &loss.Abandoned} {
+		var commits []string
+		for _, revision := range *list {
+			commits = append(commits, git(t, w.Root, "show", "-s", "--format=%h %s", revision))
+		}
+		*list = commits
 	}
-	loss.Commits = commits
 	return loss
 }
 

@@ -65,17 +65,20 @@ type CreateRequest struct {
 }
 
 // Loss is what a delete would destroy. Each list is bounded; Truncated says
-// that there is more.
+// that one of them is cut. Ignored and Abandoned keep nothing from being
+// deleted: they are there to be seen.
 type Loss struct {
 	Changed   []string `json:"changed,omitempty" doc:"Changed, staged or deleted tracked files"`
-	Untracked []string `json:"untracked,omitempty" doc:"Files that git does not know"`
+	Untracked []string `json:"untracked,omitempty" doc:"Files that git does not know, and repositories and worktrees in the workspace, ignored or not"`
 	Stashed   []string `json:"stashed,omitempty" doc:"Stashes made on this branch"`
 	Commits   []string `json:"commits,omitempty" doc:"Commits that are on no other branch and no remote"`
 	Operation string   `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick or bisect in progress"`
+	Ignored   []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; no reason to refuse"`
+	Abandoned []string `json:"abandoned,omitempty" doc:"Commits that only the worktree's reflog or refs hold; no reason to refuse"`
 	Truncated bool     `json:"truncated,omitempty"`
 }
 
-// Empty reports whether nothing would be lost.
+// Empty reports whether no work would be lost.
 func (l Loss) Empty() bool {
 	return len(l.Changed) == 0 && len(l.Untracked) == 0 && len(l.Stashed) == 0 && len(l.Commits) == 0 && l.Operation == ""
 }

@@ -98,7 +98,8 @@ func lossLines(l workspace.Loss) []string {
 	for _, kind := range []struct {
 		name  string
 		items []string
-	}{{"changed", l.Changed}, {"untracked", l.Untracked}, {"stash", l.Stashed}, {"commit", l.Commits}} {
+	}{{"changed", l.Changed}, {"untracked", l.Untracked}, {"stash", l.Stashed}, {"commit", l.Commits},
+		{"ignored", l.Ignored}, {"commit of the reflog", l.Abandoned}} {
 		for _, item := range kind.items {
 			lines = append(lines, kind.name+" "+printable(item))
 		}
