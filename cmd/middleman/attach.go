@@ -24,7 +24,7 @@ func (c *cli) attachCommand() *cobra.Command {
 --from continues pty-owner sessions at the exact byte. tmux sessions cannot be
 continued from an offset: attach draws their screen, and
 "middleman logs --raw --from OFFSET" has the bytes.`,
-		Args:  args(cobra.ExactArgs(1)),
+		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Mode = terminal.ModeAttach
 			if cmd.Flags().Changed("from") {
