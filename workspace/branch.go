@@ -20,10 +20,11 @@ func (m *Manager) claimBranch(ctx context.Context, repo place, r CreateRequest, 
 		if err := checkBranch(ctx, repo, r.Branch); err != nil {
 			return "", err
 		}
-		if made, err := makeBranch(ctx, repo, r.ID, r.Branch, commit); err != nil || made {
+		made, err := makeBranch(ctx, repo, r.ID, r.Branch, commit)
+		if err != nil || made {
 			return r.Branch, err
 		}
-		return "", fmt.Errorf("branch %s: %w", r.Branch, ErrBranchTaken)
+		return "", takenBy(ctx, repo, r.Branch)
 	}
 	first := m.prefix + "/" + r.Name
 	for n := 1; n <= maxSuffix; n++ {
@@ -38,8 +39,42 @@ func (m *Manager) claimBranch(ctx context.Context, repo place, r CreateRequest, 
 	return "", fmt.Errorf("branch %s and %d more with a number: %w", first, maxSuffix-1, ErrBranchTaken)
 }
 
-// checkBranch refuses what git does not take for a branch's name.
+// takenBy is why branch cannot be made where git has it, or one below it.
+func takenBy(ctx context.Context, repo place, branch string) error {
+	found, err := firstRef(ctx, repo, "refs/heads/"+branch)
+	if err != nil {
+		return err
+	}
+	if by := strings.TrimPrefix(found, "refs/heads/"); by != "" && by != branch {
+		return &BranchInWayError{Branch: branch, By: by}
+	}
+	return fmt.Errorf("branch %s: %w", branch, ErrBranchTaken)
+}
+
+// inWay is the branch whose name is a directory in the name of branch, or "".
+func inWay(ctx context.Context, repo place, branch string) (string, error) {
+	for i, c := range branch {
+		if c != '/' {
+			continue
+		}
+		if object, err := readRef(ctx, repo, "refs/heads/"+branch[:i]); err != nil || object != "" {
+			return branch[:i], err
+		}
+	}
+	return "", nil
+}
+
+// firstRef is the first ref of that name or below it, or "".
+func firstRef(ctx context.Context, repo place, ref string) (string, error) {
+	return repo.look("for-each-ref", "--count=1", "--format=%(refname)", ref).line(ctx)
+}
+
+// checkBranch refuses what git does not take for a branch's name, and what it
+// takes but reads as something else afterwards.
 func checkBranch(ctx context.Context, repo place, branch string) error {
+	if branch == "@" || branch == "HEAD" || strings.HasPrefix(branch, "refs/") {
+		return fmt.Errorf("branch %s: git reads that as another ref; give a plain name such as fix/login: %w", printable(branch), ErrBadName)
+	}
 	if len(branch) > maxBranch || strings.HasPrefix(branch, "-") || strings.ContainsRune(branch, 0) {
 		return fmt.Errorf("branch %s: %w", printable(branch[:min(len(branch), 100)]), ErrBadName)
 	}
@@ -53,7 +88,7 @@ func checkBranch(ctx context.Context, repo place, branch string) error {
 }
 
 // makeBranch makes branch at commit, unless there is one of that name or
-// below it.
+// below it. Where a part of the name is a branch, that is a *BranchInWayError.
 func makeBranch(ctx context.Context, repo place, id, branch, commit string) (bool, error) {
 	const tries = 3 // a racer may have held the name and given it up again
 	ref := "refs/heads/" + branch
@@ -62,20 +97,30 @@ func makeBranch(ctx context.Context, repo place, id, branch, commit string) (boo
 		// The empty old value says that there must be none. It is over in no
 		// time, and cut short it would leave open whose branch this is: so it
 		// is not cancelled.
-		_, err = repo.alter("update-ref", "--no-deref", "-m", "middleman: workspace "+id, ref, commit, "").run(context.WithoutCancel(ctx))
+		_, err = repo.alter("update-ref", "--no-deref", "--create-reflog", "-m", madeFor(id), ref, commit, "").run(context.WithoutCancel(ctx))
 		if err == nil {
 			return true, nil
 		}
-		found, lookErr := repo.look("for-each-ref", "--count=1", "--format=%(refname)", ref).line(ctx)
+		found, lookErr := firstRef(ctx, repo, ref)
 		if lookErr != nil {
 			return false, lookErr
 		}
 		if found != "" {
 			return false, nil
 		}
+		by, lookErr := inWay(ctx, repo, branch)
+		if lookErr != nil {
+			return false, lookErr
+		}
+		if by != "" {
+			return false, &BranchInWayError{Branch: branch, By: by}
+		}
 	}
 	return false, err
 }
+
+// madeFor is what the reflog of a branch says that was made for a workspace.
+func madeFor(id string) string { return "middleman: workspace " + id }
 
 // dropBranch deletes branch if it is still at tip, and says whether it was.
 // A branch that is gone already counts as deleted.

@@ -27,6 +27,18 @@ var (
 	ErrUnknown = errors.New("cannot tell what would be lost")
 )
 
+// BranchInWayError says that git cannot have Branch beside By: the name of one
+// is a directory in the name of the other. It is an ErrBranchTaken.
+type BranchInWayError struct{ Branch, By string }
+
+// Error names both, and the way out.
+func (e *BranchInWayError) Error() string {
+	return fmt.Sprintf("branch %s cannot be made: branch %s is in the way; choose another with --branch NAME, or set another branch_prefix", e.Branch, e.By)
+}
+
+// Unwrap is ErrBranchTaken.
+func (e *BranchInWayError) Unwrap() error { return ErrBranchTaken }
+
 // WorkError refuses a delete that would destroy work.
 type WorkError struct {
 	Name string // the workspace's
