@@ -44,11 +44,12 @@ func runLauncher(dir string) error {
 	if err := d.report(r); err != nil || r.Step != "" {
 		return errors.Join(err, r.err())
 	}
+	keeper := d.keepHelper(rec, helper)
 	hangup := watchTerminal(os.Stdin, func() { endTree(l.PID, rec.Grace) })
 	ended, err := reapUntil(l.Program)
 	hangup()
 	if err == nil {
-		err = d.recordExit(rec, helper, ended)
+		err = d.recordExit(rec, keeper, ended)
 	}
 	if err != nil { // lost, and nothing of it stays behind
 		endTree(l.PID, rec.Grace)
@@ -232,16 +233,16 @@ func reapAll() {
 }
 
 // recordExit sends the exit through the terminal to the journal helper and
-// waits until it is on disk. Where the helper is gone while the terminal is
-// still there, the launcher makes the record itself.
-func (d stateDir) recordExit(rec record, helper *bufio.Reader, ws unix.WaitStatus) error {
+// waits until it is on disk; to one that has taken over meanwhile once more,
+// since it may have missed the first. Where there is no helper any more while
+// the terminal is still there, the launcher makes the record itself.
+func (d stateDir) recordExit(rec record, k *keeper, ws unix.WaitStatus) error {
 	exit := exitOf(ws)
 	unstopTerminal(os.Stdout)
-	if _, err := os.Stdout.Write(endMarker(rec.Nonce, exit)); err != nil {
-		return fmt.Errorf("write the end marker: %w", err) // tmux is gone: lost
-	}
-	if line, err := helper.ReadString('\n'); err == nil && line == helperRecorded+"\n" {
-		return nil
+	for event := helperBack; event == helperBack; event = <-k.events {
+		if _, err := os.Stdout.Write(endMarker(rec.Nonce, exit)); err != nil {
+			return fmt.Errorf("write the end marker: %w", err) // tmux is gone: lost
+		}
 	}
 	if recorded, err := d.exit(); recorded != nil || err != nil {
 		return err

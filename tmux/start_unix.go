@@ -221,7 +221,6 @@ const createAttempts = 5
 // marked is killed again.
 func (s *session) create(ctx context.Context, srv server, exe string, size terminal.Size) error {
 	pane := paneTarget(s.id)
-	pipe := "exec " + shellQuote(exe) + " " + CommandJournal + " " + shellQuote(string(s.dir))
 	args := []string{
 		"new-session", "-d", "-P", "-F", "#{session_name}", "-s", s.id, "-c", "/",
 		"-x", strconv.Itoa(int(size.Cols)), "-y", strconv.Itoa(int(size.Rows)),
@@ -229,7 +228,7 @@ func (s *session) create(ctx context.Context, srv server, exe string, size termi
 		";", "set-option", "-t", pane, ownerOption, s.mark,
 		";", "set-option", "-w", "-t", pane, "window-size", "manual",
 		";", "select-pane", "-t", pane, "-T", "",
-		";", "pipe-pane", "-O", "-t", pane, formatQuote(pipe),
+		";", "pipe-pane", "-O", "-t", pane, pipeCommand(exe, s.dir),
 		";", "show-options", "-v", "-t", pane, ownerOption,
 	}
 	var err error
@@ -250,6 +249,11 @@ func (s *session) create(ctx context.Context, srv server, exe string, size termi
 		}
 	}
 	return err
+}
+
+// pipeCommand is what pipe-pane runs: the journal helper.
+func pipeCommand(exe string, d stateDir) string {
+	return formatQuote("exec " + shellQuote(exe) + " " + CommandJournal + " " + shellQuote(string(d)))
 }
 
 // serverEnded reports whether err says that the server went away under the

@@ -66,7 +66,12 @@ func stateOf(t testing.TB, s *session) terminal.Status {
 
 func outputOf(t testing.TB, s *session) string {
 	t.Helper()
-	r, err := s.Output(testContext(t), 0)
+	return outputFrom(t, s, 0)
+}
+
+func outputFrom(t testing.TB, s *session, from uint64) string {
+	t.Helper()
+	r, err := s.Output(testContext(t), from)
 	if err != nil {
 		t.Fatal(err)
 	}
