@@ -43,7 +43,7 @@ func (c *cli) doctorCommand() *cobra.Command {
 func (c *cli) doctor(ctx context.Context) error {
 	findings := []finding{
 		c.checkConfig(),
-		checkDirectory("data directory", c.dirs.Data),
+		checkWritable(checkDirectory("data directory", c.dirs.Data), c.dirs.Data),
 		checkDirectory("runtime directory", c.dirs.Runtime),
 		checkGit(ctx),
 	}
@@ -105,6 +105,30 @@ func checkDirectory(what, path string) finding {
 		return finding{what, "problem", err.Error()}
 	}
 	return finding{what, "ok", fmt.Sprintf("%s (mode %04o)", path, info.Mode().Perm())}
+}
+
+// probeBytes is more than what a file system has left when it calls itself
+// full, and less than what one session's first output takes.
+const probeBytes = 64 << 10
+
+// checkWritable turns f, which found a directory in order, into a problem
+// where nothing can be stored in it. What it writes it takes away again.
+func checkWritable(f finding, path string) finding {
+	if _, err := os.Stat(path); f.State != "ok" || err != nil {
+		return f
+	}
+	temp, err := os.CreateTemp(path, ".doctor-*")
+	if err != nil {
+		return finding{f.Check, "problem", "nothing can be stored: " + err.Error()}
+	}
+	_, err = temp.Write(make([]byte, probeBytes))
+	if err == nil {
+		err = temp.Sync()
+	}
+	if err = errors.Join(err, temp.Close(), os.Remove(temp.Name())); err != nil {
+		return finding{f.Check, "problem", "nothing can be stored: " + err.Error()}
+	}
+	return f
 }
 
 func checkGit(ctx context.Context) finding {
@@ -176,7 +200,7 @@ func (c *cli) findLeftovers(ctx context.Context) []finding {
 	}
 	for _, e := range entries {
 		if path := filepath.Join(c.dirs.Workspaces(), e.Name()); e.IsDir() && !roots[path] {
-			add("directory", "%s belongs to no workspace", path)
+			add("directory", "%s belongs to no workspace: nothing uses it; look into it and delete it, or `git worktree remove` it", path)
 		}
 	}
 	for _, s := range list.sessions {
