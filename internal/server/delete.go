@@ -144,7 +144,7 @@ func (d deletion) refusal(c consent) error {
 func (s *Server) destroy(ctx context.Context, d deletion, c consent) (lost workspace.Loss, err error) {
 	for _, row := range d.rows { // an ended one may have left processes behind
 		if err := s.stopSession(ctx, row, 0); err != nil && !row.State.Ended() {
-			return workspace.Loss{}, err
+			return workspace.Loss{}, &sessionError{row.Name, err}
 		}
 	}
 	if s.ours(d.workspace) {

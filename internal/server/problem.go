@@ -134,9 +134,18 @@ var answers = []struct {
 	{context.Canceled, http.StatusServiceUnavailable, codeStopping},
 }
 
+// sessionError says which of a workspace's sessions an error is of.
+type sessionError struct {
+	name string
+	err  error
+}
+
+func (e *sessionError) Error() string { return fmt.Sprintf("session %s: %v", e.name, e.err) }
+func (e *sessionError) Unwrap() error { return e.err }
+
 // noAnswer is all that a client learns of a session that does not answer;
 // why is in terms of sockets, which are ours.
-const noAnswer = "the session does not answer, which proves nothing: it was not touched"
+const noAnswer = " does not answer, which proves nothing: it was not touched"
 
 // problem turns an error into what the client is told: the one place that
 // chooses statuses and codes. An error that it does not know is logged, and
@@ -151,7 +160,11 @@ func (s *Server) problem(err error) *Problem {
 	}
 	if errors.Is(err, terminal.ErrUnreachable) {
 		s.Log.Warn("session does not answer", "error", err)
-		return newProblem(http.StatusServiceUnavailable, api.CodeUnreachable, noAnswer)
+		which := "the session"
+		if e, ok := errors.AsType[*sessionError](err); ok {
+			which = "session " + e.name
+		}
+		return newProblem(http.StatusServiceUnavailable, api.CodeUnreachable, which+noAnswer)
 	}
 	if diskFull(err) {
 		s.Log.Error("request", "error", err)

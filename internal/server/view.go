@@ -50,7 +50,7 @@ func (s *Server) sessionView(ctx context.Context, row store.Session, workspaceNa
 	case provesEnd(err) && row.State != terminal.StateStarting:
 		v.State = terminal.StateLost
 	case !provesEnd(err):
-		v.State, v.Error = terminal.StateUnreachable, noAnswer
+		v.State, v.Error = terminal.StateUnreachable, "the session"+noAnswer
 	}
 	return v
 }
