@@ -320,3 +320,36 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 		return err == nil
 	}))
 }
+
+// cmdRemoveRace deletes a workspace several times at once. One run succeeds,
+// and no other speaks of anything but the name that it was given:
+//
+//	rm-race TIMES WORKSPACE
+func cmdRemoveRace(ts *testscript.TestScript, _ bool, args []string) {
+	times, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	said := make([]string, times)
+	var wg sync.WaitGroup
+	for i := range times {
+		cmd := command(ts, "middleman", "rm", args[1])
+		wg.Go(func() {
+			out, err := cmd.CombinedOutput()
+			said[i] = fmt.Sprintf("%d %s", exitStatus(err), out)
+		})
+	}
+	wg.Wait()
+	won := 0
+	for _, s := range said {
+		switch s {
+		case "0 ":
+			won++
+		case fmt.Sprintf("1 middleman: workspace %s was deleted meanwhile\n", args[1]):
+		case fmt.Sprintf("1 middleman: there is no workspace %q\n", args[1]):
+		default:
+			ts.Fatalf("rm said: %s", s)
+		}
+	}
+	if won != 1 {
+		ts.Fatalf("%d runs deleted the workspace: %q", won, said)
+	}
+}

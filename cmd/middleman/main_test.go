@@ -45,6 +45,7 @@ func TestScripts(t *testing.T) {
 			"burst":       cmdBurst,
 			"concurrent":  cmdConcurrent,
 			"http":        cmdHTTP,
+			"rm-race":     cmdRemoveRace,
 			"corrupt":     cmdCorrupt,
 			"newer":       cmdNewer,
 			"var":         cmdVar,

@@ -49,6 +49,9 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 	}
 	deleted, err := server.DeleteWorkspace(ctx, w.ID, consent, dryRun)
 	if p, ok := errors.AsType[*api.Problem](err); ok {
+		if p.Code == api.CodeNotFound { // it was there a moment ago
+			return fmt.Errorf("workspace %s was deleted meanwhile", w.Name)
+		}
 		c.explainRefusal(p)
 	}
 	if err != nil {
