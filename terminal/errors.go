@@ -47,9 +47,9 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
-	who := e.Writer.Client
-	if who == "" {
-		who = "another viewer"
+	who := "another viewer"
+	if e.Writer.Client != "" {
+		who += " (" + e.Writer.Client + ")"
 	}
 	return fmt.Sprintf("session %s is attached by %s since %s; take it over or watch",
 		e.Session, who, e.Writer.Since.Local().Format(time.DateTime))

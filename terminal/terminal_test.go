@@ -56,7 +56,7 @@ func TestErrorsAreTold(t *testing.T) {
 		t.Error("gone and unreachable are one")
 	}
 	busy := &BusyError{Session: "s1", Writer: Writer{Client: "web", Since: time.Unix(0, 0)}}
-	if !strings.Contains(busy.Error(), "attached by web since 19") {
+	if !strings.Contains(busy.Error(), "attached by another viewer (web) since 19") {
 		t.Error(busy)
 	}
 	left := &LeftoverError{Session: "s1", PIDs: []int{7, 8}}
