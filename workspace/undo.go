@@ -1,0 +1,166 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Undo removes what a creation left that was killed half-way: the directory,
+// git's entry for it, locked or not, and the branch, if it was made for w and
+// has not moved since. w is what was recorded before the creation: id, name,
+// mode, the branch that was asked for, and as Repository any directory in the
+// repository. A worktree that was made whole may have been worked in: unless
+// discard is true, one that holds work stays, and is a *WorkError. Where the
+// repository is gone that is an ErrUnknown, or with discard only the directory
+// goes. Nothing left is no error.
+func (m *Manager) Undo(ctx context.Context, w Workspace, discard bool) error {
+	if w.Mode == ModeInPlace {
+		return nil
+	}
+	if err := m.undo(ctx, w, discard); err != nil {
+		return fmt.Errorf("undo the creation of workspace %s: %w", w.Name, err)
+	}
+	return nil
+}
+
+func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
+	if err := checkID(w.ID); err != nil {
+		return err
+	}
+	base, err := m.openBase()
+	if err != nil {
+		return err
+	}
+	defer base.Close()
+	w.Root = filepath.Join(base.Name(), w.ID)
+	if w.Mode == ModeDirectory {
+		_, err := m.Delete(ctx, w, discard, nil)
+		return err
+	}
+	w.GitDir, err = repositoryOf(ctx, w)
+	switch {
+	case err != nil && discard && ctx.Err() == nil:
+		return removeAll(base, w.ID)
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	if w.GitDir == "" { // git was not asked for anything yet, or is gone with all that it had
+		if err := base.Remove(w.ID); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	branches, err := m.branchesMadeFor(ctx, w)
+	if err != nil {
+		return err
+	}
+	if err := m.undoWorktree(ctx, base, w, branches, discard); err != nil {
+		return err
+	}
+	return undoBranches(ctx, whole(w.GitDir), branches)
+}
+
+// repositoryOf is the common git directory of the repository that w was to be
+// made in, or "" where nobody knows: where neither w nor its directory say so.
+func repositoryOf(ctx context.Context, w Workspace) (string, error) {
+	if w.Repository != "" {
+		repo, err := discover(ctx, w.Repository)
+		return repo.here.commonDir, err
+	}
+	entry, err := readPath(filepath.Join(w.Root, ".git"), w.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	commonDir := filepath.Dir(filepath.Dir(entry))
+	if found, err := findEntry(commonDir, w.Root); err != nil || !sameDir(found, entry) {
+		return "", errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", printable(entry), w.Root, ErrUnknown), err)
+	}
+	return commonDir, nil
+}
+
+// undoWorktree removes directory and entry. git writes the index last, so
+// before there is one no file in the directory is anything but git's.
+func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, branches map[string]string, discard bool) error {
+	entry, err := findEntry(w.GitDir, w.Root)
+	if err != nil {
+		return err
+	}
+	if entry != "" {
+		if _, err := os.Lstat(filepath.Join(entry, "index")); err == nil {
+			for made := range branches { // one at most
+				w.Branch = made
+			}
+			_, err := m.Delete(ctx, w, discard, nil)
+			return err
+		}
+	}
+	// A git that outlived the server may still be filling it. It gives up when
+	// it has lost its entry and its directory.
+	if err := base.Rename(w.ID, trashName(w.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("move directory away: %w", err)
+	}
+	if err := removeEntry(w.GitDir, w.Root); err != nil {
+		return err
+	}
+	for range maxTries {
+		if err = removeAll(base, trashName(w.ID)); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// branchesMadeFor gives the branches that were made for w and are where they
+// were then, with their commits. The reflog says both: it has one entry, ours.
+func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]string, error) {
+	repo := whole(w.GitDir)
+	first := "refs/heads/" + m.prefix + "/" + w.Name
+	patterns := []string{first, first + "-*"}
+	if w.Branch != "" {
+		patterns = []string{"refs/heads/" + w.Branch}
+	}
+	out, err := repo.look(append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, patterns...)...).line(ctx)
+	if err != nil {
+		return nil, err
+	}
+	branches := map[string]string{}
+	for line := range strings.Lines(out) {
+		object, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		log, err := repo.look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%H %gs", "--max-count=2", ref, "--").line(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if log == object+" "+madeFor(w.ID) {
+			branches[strings.TrimPrefix(ref, "refs/heads/")] = object
+		}
+	}
+	return branches, nil
+}
+
+// undoBranches deletes branches that nobody has checked out by now.
+func undoBranches(ctx context.Context, repo place, branches map[string]string) error {
+	if len(branches) == 0 {
+		return nil
+	}
+	trees, err := worktrees(ctx, repo)
+	if err != nil {
+		return err
+	}
+	for _, tree := range trees {
+		delete(branches, strings.TrimPrefix(tree.branch, "refs/heads/"))
+	}
+	for branch, commit := range branches {
+		if _, err := dropBranch(ctx, repo, branch, commit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
