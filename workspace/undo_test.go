@@ -18,7 +18,9 @@ func recorded(r workspace.CreateRequest) workspace.Workspace {
 // What a creation has done when it is killed, and what Undo must make of it.
 func TestUndo(t *testing.T) {
 	t.Parallel()
-	made := func(t *testing.T, m *workspace.Manager, r workspace.CreateRequest) workspace.Workspace { return create(t, m, r) }
+	made := func(t *testing.T, m *workspace.Manager, r workspace.CreateRequest) workspace.Workspace {
+		return create(t, m, r)
+	}
 	for _, tc := range []struct {
 		name   string
 		branch string

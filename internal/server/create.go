@@ -85,8 +85,12 @@ func (s *Server) addWorkspace(ctx context.Context, r workspace.CreateRequest) (w
 		Name:      r.Name,
 		Mode:      r.Mode,
 		Base:      r.Base,
+		Branch:    r.Branch,
 		State:     workspace.StateCreating,
 		CreatedAt: time.Now().UTC(),
+	}
+	if r.Mode == workspace.ModeWorktree {
+		row.Repository = r.Directory // where to undo it, should we be killed; Create knows its top
 	}
 	if r.Name != "" {
 		err := s.Store.CreateWorkspace(ctx, row)

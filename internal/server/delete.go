@@ -154,6 +154,8 @@ func (s *Server) destroy(ctx context.Context, d deletion, c consent) (lost works
 		if err != nil {
 			return workspace.Loss{}, err
 		}
+	} else if err := s.Workspaces.Undo(ctx, d.workspace, c.discardWork); err != nil {
+		return workspace.Loss{}, err
 	}
 	for _, row := range d.rows {
 		if err := s.removeSession(ctx, row); err != nil {

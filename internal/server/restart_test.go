@@ -165,3 +165,39 @@ func TestListenRefuses(t *testing.T) {
 		t.Errorf("it was written to nevertheless: %v", err)
 	}
 }
+
+// A server that was killed while it made a workspace left branch, directory
+// and git's entry; the next one removes them.
+func TestRestartUndoesACreation(t *testing.T) {
+	p := newPlace(t)
+	r := p.serve(t)
+	made := r.workspace("killed", nil)
+	row, err := r.store.Workspace(t.Context(), made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, gitDir := row.Root, row.GitDir
+	row.Root, row.GitDir, row.Branch, row.BaseCommit, row.State = "", "", "", "", workspace.StateCreating
+	if err := r.store.UpdateWorkspace(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(gitDir, "worktrees", row.ID, "index")); err != nil { // git writes it last
+		t.Fatal(err)
+	}
+	r.stop()
+
+	r = p.serve(t)
+	got := get[api.Workspace](r, "GET", "/workspaces/"+row.ID, nil)
+	if got.State != workspace.StateFailed || !strings.Contains(got.Error, "nothing of it is left") {
+		t.Errorf("after the restart: %+v", got)
+	}
+	for _, left := range []string{root, filepath.Join(gitDir, "worktrees", row.ID), filepath.Join(gitDir, "refs/heads/middleman/killed")} {
+		if _, err := os.Lstat(left); !os.IsNotExist(err) {
+			t.Errorf("%s: %v", left, err)
+		}
+	}
+	get[api.Deleted](r, "DELETE", "/workspaces/"+row.ID, nil)
+	if again := r.workspace("killed", nil); again.Branch != "middleman/killed" {
+		t.Errorf("branch %s", again.Branch)
+	}
+}

@@ -3,8 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -15,6 +13,9 @@ import (
 
 // adoptTimeout is how long one session without a row is asked who it is.
 const adoptTimeout = 5 * time.Second
+
+// undoTimeout is how long the start waits for one creation to be undone.
+const undoTimeout = 30 * time.Second
 
 // recall reads what the server before left, before anything new can be asked
 // for, and says of each half-made workspace what became of it. It returns all
@@ -69,10 +70,12 @@ func (s *Server) resumeCreation(ctx context.Context, w workspace.Workspace) {
 		s.setWorkspaceState(ctx, w)
 		return
 	}
+	undoing, cancel := context.WithTimeout(ctx, undoTimeout)
+	defer cancel()
 	w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was made, nothing of it is left"
-	left := filepath.Join(s.Dirs.Workspaces(), w.ID)
-	if _, err := os.Lstat(left); err == nil {
-		w.Error = "the server ended while this workspace was made; its directory is left: " + left
+	if err := s.Workspaces.Undo(undoing, w, false); err != nil {
+		s.Log.Warn("undo a creation", "workspace", w.ID, "error", err)
+		w.Error = "the server ended while this workspace was made, and it is not undone: " + s.redact(err.Error())
 	}
 	s.setWorkspaceState(ctx, w)
 }

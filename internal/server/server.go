@@ -20,11 +20,12 @@ import (
 	"middleman/workspace"
 )
 
-// Workspaces makes, inspects and deletes directories; *workspace.Manager does.
+// Workspaces makes, inspects and deletes directories, and undoes half-made ones; *workspace.Manager does.
 type Workspaces interface {
 	Create(ctx context.Context, r workspace.CreateRequest, progress workspace.Progress) (workspace.Workspace, error)
 	Inspect(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
 	Delete(ctx context.Context, w workspace.Workspace, discard bool, progress workspace.Progress) (workspace.Loss, error)
+	Undo(ctx context.Context, w workspace.Workspace, discard bool) error
 }
 
 // Options are what a server is made of.
