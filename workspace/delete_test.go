@@ -237,6 +237,28 @@ func TestDeleteAfterMove(t *testing.T) {
 	}
 }
 
+// A worktree that the user moved elsewhere is the user's by then, and a delete
+// says that it stays.
+func TestDeleteMovedWorktree(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	ctx := context.Background()
+	w := create(t, m, request(newRepo(t), "w1"))
+	write(t, filepath.Join(w.Root, "precious"), "x")
+	elsewhere := filepath.Join(filepath.Dir(w.Repository), "elsewhere")
+	git(t, w.Repository, "worktree", "move", "-f", "-f", w.Root, elsewhere)
+	want := []string{"the worktree was moved to " + elsewhere + ": it stays there", "branch middleman/fix stays"}
+	if loss, err := m.Inspect(ctx, w); !errors.Is(err, workspace.ErrMissing) || !slices.Equal(loss.Kept, want) {
+		t.Errorf("Inspect: %+v, %v", loss, err)
+	}
+	if loss, err := m.Delete(ctx, w, false, nil); err != nil || !slices.Equal(loss.Kept, want) {
+		t.Errorf("Delete: %+v, %v", loss, err)
+	}
+	if got := git(t, elsewhere, "status", "--porcelain", "--branch"); got != "## middleman/fix\n?? precious" {
+		t.Errorf("status %s", got)
+	}
+}
+
 func TestDeleteRepositoryGone(t *testing.T) {
 	t.Parallel()
 	m, base := newManager(t)

@@ -130,6 +130,7 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *looker, w Workspace, 
 		return tip, fmt.Errorf("%s: its repository %s has no worktree there: %w", w.Root, w.GitDir, ErrUnknown)
 	case entry == "":
 		at.gitDir = w.GitDir // only the branch is left to look at
+		l.loss.Kept = movedAway(w, tip)
 	case dir == "":
 		err = l.stagedFiles(ctx, at)
 	default:

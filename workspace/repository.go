@@ -155,6 +155,22 @@ func findEntry(commonDir, root string) (string, error) {
 	return "", nil
 }
 
+// movedAway says where the worktree of w is by now, if the user took it
+// somewhere else with git: then it is theirs. git's entry keeps its name, which
+// is our id. tip is where the branch is if that is to go nevertheless.
+func movedAway(w Workspace, tip string) []string {
+	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
+	target, err := readPath(filepath.Join(entry, "gitdir"), entry)
+	if err != nil || filepath.Dir(target) == w.Root {
+		return nil
+	}
+	kept := []string{"the worktree was moved to " + printable(filepath.Dir(target)) + ": it stays there"}
+	if tip == "" {
+		kept = append(kept, "branch "+printable(w.Branch)+" stays")
+	}
+	return kept
+}
+
 // removeEntry makes the repository forget the worktree at root, and only that
 // one. It does what "git worktree remove" does to the repository, and touches
 // nothing at root, whatever is there by now. No entry is no error.

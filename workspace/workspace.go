@@ -76,6 +76,8 @@ type Loss struct {
 	Ignored   []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; no reason to refuse"`
 	Abandoned []string `json:"abandoned,omitempty" doc:"Commits that only the worktree's reflog or refs hold; no reason to refuse"`
 	Truncated bool     `json:"truncated,omitempty"`
+	// Kept says what stays though one would expect it to go, a line each.
+	Kept []string `json:"-"`
 }
 
 // Empty reports whether no work would be lost.

@@ -42,7 +42,7 @@ func (s *Server) deleteWorkspace(ctx context.Context, id string, c consent, dryR
 	if d.unknown != nil && (dryRun || !c.discardWork) {
 		return api.Deleted{}, d.unknown
 	}
-	out := api.Deleted{Workspace: s.workspaceView(d.workspace), Lost: d.loss, Stopped: d.running}
+	out := api.Deleted{Workspace: s.workspaceView(d.workspace), Lost: d.loss, Stopped: d.running, Warnings: d.loss.Kept}
 	if dryRun {
 		return out, nil
 	}
@@ -57,6 +57,7 @@ func (s *Server) deleteWorkspace(ctx context.Context, id string, c consent, dryR
 		s.setWorkspaceState(ctx, before)
 		return api.Deleted{}, err
 	}
+	out.Warnings = out.Lost.Kept
 	s.gates.forget(id)
 	s.events.publish(id, api.Event{Type: "workspace-deleted", ID: id})
 	return out, nil
