@@ -24,8 +24,8 @@
 //     random nonce and the exit to the terminal. The journal helper meets it
 //     after the last byte of output, syncs the journal, has the last screen
 //     drawn by tmux, writes exit.json, tells the launcher and whoever follows,
-//     and ends the tmux session. A helper that dies before that is replaced by the launcher. What the
-//     program printed meanwhile is lost, and is a gap in the journal.
+//     and ends the tmux session. A helper that dies before that is replaced
+//     by the launcher: what was printed meanwhile is a gap in the journal.
 //  5. The launcher stays as long as processes are left that the program
 //     started: it is their subreaper, so that a stop finds them all.
 //
