@@ -1,0 +1,123 @@
+//go:build faults
+
+package fault
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// variable names the plan's directory.
+const variable = "MIDDLEMAN_FAULTS"
+
+// Files of a plan's directory beside those of the places.
+const (
+	reachedFile   = "reached"  // a line for each place that acted
+	reachedSuffix = ".reached" // a FIFO that a held process reports on
+	releaseSuffix = ".release" // a FIFO that lets it go
+)
+
+var (
+	mu     sync.Mutex         // guards visits
+	visits = map[string]int{} // by the path of what a plan says
+)
+
+// Here is a place where a test may end this process, or hold it.
+func Here(name string) { _ = act(name) }
+
+// Error is a place where a test may let what comes next fail.
+func Error(name string) error { return act(name) }
+
+// Env is what a process that acts on a plan is started with.
+func Env() []string {
+	if dir := os.Getenv(variable); dir != "" {
+		return []string{variable + "=" + dir}
+	}
+	return nil
+}
+
+// fileName is where a plan says what happens at a place.
+func fileName(dir, name string) string {
+	return filepath.Join(dir, strings.ReplaceAll(name, "/", "+"))
+}
+
+// act does what the plan says of a place.
+func act(name string) error {
+	dir := os.Getenv(variable)
+	if dir == "" {
+		return nil
+	}
+	path := fileName(dir, name)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil // nothing is said of it
+	}
+	var action string
+	var after, times int
+	if _, err := fmt.Sscan(string(text), &action, &after, &times); err != nil {
+		panic(fmt.Sprintf("plan for %s is %q: %v", name, text, err))
+	}
+	mu.Lock()
+	visit := visits[path]
+	visits[path]++
+	mu.Unlock()
+	if visit < after || times > 0 && visit >= after+times {
+		return nil
+	}
+	note(dir, name)
+	switch Action(action) {
+	case Kill:
+		kill()
+	case Hold:
+		hold(path)
+	case Full:
+		return syscall.ENOSPC
+	case Broken:
+		return syscall.EIO
+	}
+	return nil
+}
+
+// note tells the test that a place was reached.
+func note(dir, name string) {
+	f, err := os.OpenFile(filepath.Join(dir, reachedFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(name + " " + strconv.Itoa(os.Getpid()) + "\n"); err != nil {
+		panic(err)
+	}
+}
+
+// kill ends this process as kill -9 does.
+func kill() {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Kill()
+	}
+	if err != nil {
+		panic(err)
+	}
+	select {} // it takes a moment
+}
+
+// hold reports on one FIFO and waits for the other.
+func hold(path string) {
+	report, err := os.OpenFile(path+reachedSuffix, os.O_WRONLY, 0)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(report, os.Getpid())
+	report.Close()
+	release, err := os.OpenFile(path+releaseSuffix, os.O_RDONLY, 0)
+	if err != nil {
+		panic(err)
+	}
+	release.Close()
+}
