@@ -31,30 +31,6 @@ type Writer struct {
 	gap      uint64     // with failure: the first offset that is not kept
 }
 
-// Create opens the journal in dir for appending, making the directory (0700)
-// where it is missing, and continues after the last byte that is there. The
-// caller sees to it that there is one writer.
-func Create(dir string, o Options) (*Writer, error) {
-	if o.SegmentBytes <= 0 {
-		o.SegmentBytes = DefaultSegmentBytes
-	}
-	if o.KeepBytes > 0 && o.KeepBytes < o.SegmentBytes {
-		o.SegmentBytes = o.KeepBytes
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create journal: %w", err)
-	}
-	segments, err := scan(dir)
-	if err != nil {
-		return nil, err
-	}
-	w := &Writer{dir: dir, segmentSize: uint64(o.SegmentBytes), keep: uint64(o.KeepBytes), segments: segments}
-	if len(segments) > 0 {
-		w.head = segments[len(segments)-1].end()
-	}
-	return w, nil
-}
-
 // Append adds p to the journal. It always advances the head by len(p): bytes
 // that could not be written are a gap, which ends at the first append that
 // finds room again. The error says why there is a gap; the session goes on.

@@ -1,0 +1,90 @@
+package journal
+
+import (
+	"fmt"
+	"os"
+)
+
+// Create opens the journal in dir for appending, making the directory (0700)
+// where it is missing, and continues after the last byte that is there. The
+// caller sees to it that there is one writer.
+func Create(dir string, o Options) (*Writer, error) {
+	w, last, err := open(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	w.head = last.end()
+	if err := w.reopen(last); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Resume continues a journal where another Writer, which is gone, had its
+// head. Offsets go on from there: what that Writer could not keep at the end
+// is a gap for this one too, which Gap tells and Fill fills. A journal that
+// has bytes from head on is an error.
+func Resume(dir string, o Options, head uint64) (*Writer, error) {
+	w, last, err := open(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	if last.end() > head {
+		return nil, fmt.Errorf("resume journal %s at offset %d: it has bytes up to offset %d", dir, head, last.end())
+	}
+	w.head = head
+	if kept := w.kept(); kept < head {
+		w.gap, w.failure = kept, &GapError{Offset: kept, Next: head}
+	}
+	if err := w.reopen(last); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// open makes a Writer that knows the segments which are there, and returns
+// the last one, the zero segment where there is none.
+func open(dir string, o Options) (w *Writer, last segment, err error) {
+	if o.SegmentBytes <= 0 {
+		o.SegmentBytes = DefaultSegmentBytes
+	}
+	if o.KeepBytes > 0 && o.KeepBytes < o.SegmentBytes {
+		o.SegmentBytes = o.KeepBytes
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, last, fmt.Errorf("create journal: %w", err)
+	}
+	segments, err := scan(dir)
+	if err != nil {
+		return nil, last, err
+	}
+	if n := len(segments); n > 0 {
+		last = segments[n-1]
+	}
+	return &Writer{dir: dir, segmentSize: uint64(o.SegmentBytes), keep: uint64(o.KeepBytes), segments: segments}, last, nil
+}
+
+// kept is the end of the last byte that is on disk.
+func (w *Writer) kept() uint64 {
+	for i := len(w.segments) - 1; i >= 0; i-- {
+		if w.segments[i].size > 0 {
+			return w.segments[i].end()
+		}
+	}
+	return 0
+}
+
+// reopen goes on with the last segment where it ends at the head and has
+// room. Otherwise the next append begins one.
+func (w *Writer) reopen(last segment) error {
+	if len(w.segments) == 0 || last.end() != w.head || last.size >= w.segmentSize {
+		return nil
+	}
+	f, err := os.OpenFile(segmentPath(w.dir, last.first), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("reopen journal segment: %w", err)
+	}
+	w.file, w.first = f, last.first
+	w.segments = w.segments[:len(w.segments)-1]
+	return nil
+}
