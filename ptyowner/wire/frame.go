@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -46,21 +47,40 @@ const (
 // allocated for it.
 var ErrTooLarge = errors.New("frame is too large")
 
-// Reader reads frames. It is not safe for concurrent use.
+// Reader reads frames. An error of the stream loses nothing: the next Read goes
+// on in the middle of the frame that it came in. It is not safe for concurrent
+// use.
 type Reader struct {
-	r      io.Reader
+	in     source
 	header [HeaderSize]byte
 	buf    []byte
+	have   int // bytes of the next frame that were read: of header, then of buf
 }
 
 // NewReader returns a Reader of r.
-func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
+func NewReader(r io.Reader) *Reader { return NewReaderFrom(nil, r) }
+
+// NewReaderFrom returns a Reader of prefix and then r: it goes on where another
+// Reader of the stream stopped, whose Buffered is prefix.
+func NewReaderFrom(prefix []byte, r io.Reader) *Reader {
+	return &Reader{in: source{prefix: bytes.Clone(prefix), r: r}}
+}
+
+// Buffered returns a copy of the bytes that were taken from the stream and are
+// not part of a frame that Read has returned.
+func (r *Reader) Buffered() []byte {
+	b := bytes.Clone(r.header[:min(r.have, HeaderSize)])
+	b = append(b, r.buf[:max(r.have-HeaderSize, 0)]...)
+	return append(b, r.in.prefix...)
+}
 
 // Read returns the next frame. The payload is valid until the next call. A
-// payload over limit is ErrTooLarge; the end of the stream between frames is
-// io.EOF, within one io.ErrUnexpectedEOF.
+// payload over limit is ErrTooLarge, also when it is read again; the end of the
+// stream between frames is io.EOF, within one io.ErrUnexpectedEOF. After an
+// error of the stream that is not its end, such as a deadline, Read can be
+// called again.
 func (r *Reader) Read(limit int) (Type, []byte, error) {
-	if _, err := io.ReadFull(r.r, r.header[:]); err != nil {
+	if err := r.fill(r.header[:], 0); err != nil {
 		return 0, nil, err
 	}
 	size := binary.BigEndian.Uint32(r.header[:4])
@@ -70,14 +90,41 @@ func (r *Reader) Read(limit int) (Type, []byte, error) {
 	if int(size) > cap(r.buf) {
 		r.buf = make([]byte, size)
 	}
-	payload := r.buf[:size]
-	if _, err := io.ReadFull(r.r, payload); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
+	r.buf = r.buf[:size]
+	if err := r.fill(r.buf, HeaderSize); err != nil {
 		return 0, nil, err
 	}
-	return Type(r.header[4]), payload, nil
+	r.have = 0
+	return Type(r.header[4]), r.buf, nil
+}
+
+// fill reads what is missing of a part of the frame that begins at the frame's
+// byte at.
+func (r *Reader) fill(part []byte, at int) error {
+	if r.have >= at+len(part) {
+		return nil
+	}
+	n, err := io.ReadFull(&r.in, part[r.have-at:])
+	r.have += n
+	if errors.Is(err, io.EOF) && r.have > 0 {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// source is prefix and then r.
+type source struct {
+	prefix []byte
+	r      io.Reader
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if len(s.prefix) == 0 {
+		return s.r.Read(p)
+	}
+	n := copy(p, s.prefix)
+	s.prefix = s.prefix[n:]
+	return n, nil
 }
 
 // AppendHeader appends the header of a frame with size bytes of payload.

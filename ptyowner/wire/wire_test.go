@@ -41,7 +41,7 @@ func TestFrameLimits(t *testing.T) {
 func TestHugeLengthAllocatesNothing(t *testing.T) {
 	header := []byte{0xff, 0xff, 0xff, 0xff, byte(TypeInput)}
 	if n := testing.AllocsPerRun(10, func() {
-		r := Reader{r: bytes.NewReader(header)}
+		r := NewReader(bytes.NewReader(header))
 		if _, _, err := r.Read(MaxFrame); !errors.Is(err, ErrTooLarge) {
 			t.Fatal(err)
 		}
