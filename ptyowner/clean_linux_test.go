@@ -34,7 +34,7 @@ func TestProgramStartsClean(t *testing.T) {
 
 	data, newBackend := newBackends(t)
 	b := newBackend()
-	s := spec(`ls -l /proc/$$/fd | sed 1d | awk '{print "fd", $9, $11}'; while read l; do case $l in Sig*) echo "$l";; esac; done </proc/$$/status; tr '\0' '\n' </proc/$$/environ; umask; awk '{print "ids", $1, $5, $6}' /proc/$$/stat; echo DONE; exec sleep 1000`)
+	s := spec(`ls -l /proc/$$/fd; while read l; do case $l in Sig*) echo "$l";; esac; done </proc/$$/status; tr '\0' '\n' </proc/$$/environ; umask; awk '{print "ids", $1, $5, $6}' /proc/$$/stat; echo DONE; exec sleep 1000`)
 	status := start(t, b, s, nil)
 	if err := waitText(b.Session(s.ID), "DONE"); err != nil {
 		t.Fatal(err)
@@ -52,9 +52,9 @@ func TestProgramStartsClean(t *testing.T) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		switch {
-		case len(fields) == 3 && fields[0] == "fd":
-			if !strings.HasPrefix(fields[2], "/dev/pts/") {
-				t.Errorf("descriptor %s is %s", fields[1], fields[2])
+		case len(fields) > 3 && fields[len(fields)-2] == "->":
+			if !strings.HasPrefix(fields[len(fields)-1], "/dev/pts/") {
+				t.Errorf("descriptor %s", strings.Join(fields[len(fields)-3:], " "))
 			}
 		case len(fields) == 2 && (fields[0] == "SigIgn:" || fields[0] == "SigBlk:"):
 			if strings.Trim(fields[1], "0") != "" {
