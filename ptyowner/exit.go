@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/fault"
 	"middleman/terminal"
 )
 
@@ -27,7 +28,9 @@ const (
 // end, the journal is synced, screen.ans and exit.json are on disk, viewers
 // are told.
 func (o *owner) finish(status waitStatus) {
+	fault.Here("exit/reaped")
 	o.drain()
+	fault.Here("exit/drained")
 	o.mu.Lock()
 	for !o.screen.done {
 		o.changed.Wait()
@@ -39,6 +42,7 @@ func (o *owner) finish(status waitStatus) {
 	// A disk that takes no record cannot undo the exit: it is told to those who
 	// ask, and linger goes on trying.
 	err := o.recordExit(exit)
+	fault.Here("exit/recorded")
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.exit, o.state, o.recorded = &exit, terminal.StateExited, err == nil
@@ -66,7 +70,9 @@ func (o *owner) fillJournal() error {
 	tail := make([]byte, o.recent.head-from)
 	o.recent.read(tail, from)
 	o.mu.Unlock()
-	return o.journal.Fill(tail)
+	err := o.journal.Fill(tail)
+	fault.Here("exit/journal-filled")
+	return err
 }
 
 // drain waits until the PTY has been read to its end. A grandchild may keep
@@ -110,6 +116,7 @@ func (o *owner) head() uint64 {
 
 // writeExit puts the last screen and the exit on disk.
 func (o *owner) writeExit(exit terminal.Exit) error {
+	fault.Here("exit/journal-synced")
 	return errors.Join(
 		o.dir.writeFile(screenFile, o.screen.snapshot(-1).data),
 		o.dir.writeJSON(exitFile, exit))
@@ -130,6 +137,7 @@ func exitOf(status waitStatus) terminal.Exit {
 // and in any case until the exit is on disk, and while processes of the session
 // are left that a stop would have to find.
 func (o *owner) linger() {
+	fault.Here("exit/told")
 	for !o.recorded { // finish has ended, and nobody else writes it
 		time.Sleep(recordRetry)
 		o.recorded = o.recordExit(*o.exit) == nil

@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/fault"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 	"middleman/terminal/journal"
@@ -133,6 +134,7 @@ func Main() int {
 	}
 	json.NewEncoder(report).Encode(startReport{PID: o.pid})
 	report.Close()
+	fault.Here("start/reported")
 	o.run()
 	return 0
 }
@@ -144,6 +146,7 @@ func newOwner(in io.Reader) (o *owner, step string, err error) {
 	if err := json.NewDecoder(io.LimitReader(in, maxStartRequest)).Decode(&req); err != nil {
 		return nil, "read specification", err
 	}
+	fault.Here("start/specification-read")
 	o = &owner{
 		spec:    req.Spec,
 		dir:     stateDir{id: req.Spec.ID, path: req.Dir},
@@ -160,21 +163,26 @@ func newOwner(in io.Reader) (o *owner, step string, err error) {
 	if o.lock, err = takeOwnerLock(o.dir); err != nil {
 		return nil, "take " + ownerLockFile, err
 	}
+	fault.Here("start/lock-taken")
 	if o.journal, err = journal.Create(o.dir.journal(), journal.Options{KeepBytes: o.spec.JournalBytes}); err != nil {
 		return nil, "create journal", err
 	}
+	fault.Here("start/journal-created")
 	if err := o.bind(req.Socket); err != nil {
 		return nil, "bind socket", err
 	}
+	fault.Here("start/socket-bound")
 	if err := o.dir.writeJSON(recordFile, o.record(req)); err != nil {
 		return nil, "write " + recordFile, err
 	}
+	fault.Here("start/record-written")
 	o.screen.init(o)
 	becomeSubreaper()
 	if step, err := o.startProgram(); err != nil {
 		o.listener.Close()
 		return nil, step, err
 	}
+	fault.Here("start/program-started")
 	return o, "", nil
 }
 
@@ -257,6 +265,7 @@ func (o *owner) run() {
 
 	o.finish(<-ended)
 	o.linger()
+	fault.Here("exit/lingered")
 
 	o.mu.Lock()
 	o.closing = true
@@ -270,6 +279,7 @@ func (o *owner) run() {
 	loops.Wait()
 	o.conns.Wait()
 	stopReaping()
+	fault.Here("exit/closed")
 	o.lock.Close()
 }
 

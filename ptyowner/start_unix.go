@@ -18,6 +18,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"middleman/internal/fault"
 	"middleman/terminal"
 )
 
@@ -44,6 +45,7 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 	if err != nil {
 		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "make state directory", Err: err}
 	}
+	fault.Here("starter/directory-made")
 	started, err := b.startLocked(ctx, d, spec)
 	if err != nil {
 		if made && !started {
@@ -85,6 +87,7 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spe
 		started = true // whoever holds it
 		return fail("take "+startLockFile, err)
 	}
+	fault.Here("starter/lock-taken")
 	switch life, err := d.probe(); {
 	case err != nil:
 		started = true
@@ -136,7 +139,7 @@ func (b *Backend) runOwner(ctx context.Context, executable string, d stateDir, r
 	cmd := exec.Command(executable, "pty-owner", d.path) // the path is for who reads ps(1)
 	cmd.Args[0] = "middleman"
 	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"}
+	cmd.Env = append(fault.Env(), "PATH=/usr/local/bin:/usr/bin:/bin")
 	cmd.Stdin = bytes.NewReader(spec)
 	cmd.Stderr = log
 	cmd.ExtraFiles = []*os.File{theirs} // descriptor 3
@@ -146,11 +149,13 @@ func (b *Backend) runOwner(ctx context.Context, executable string, d stateDir, r
 	if err != nil {
 		return report, err
 	}
+	fault.Here("starter/owner-spawned")
 	waited := make(chan error, 1)
 	b.owners.Go(func() { waited <- cmd.Wait() }) // so that no zombie is left
 	stop := context.AfterFunc(ctx, func() { ready.SetReadDeadline(time.Now()) })
 	defer stop()
 	err = json.NewDecoder(io.LimitReader(ready, 64<<10)).Decode(&report)
+	fault.Here("starter/report-read")
 	if err != nil && ctx.Err() != nil {
 		cmd.Process.Kill()
 		<-waited

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"middleman/internal/fault"
 	"middleman/terminal"
 )
 
@@ -94,13 +95,15 @@ func (d stateDir) readJSON(name string, v any) error {
 // of the directory.
 func (d stateDir) writeFile(name string, data []byte) error {
 	path, temp := d.file(name), d.file("."+name+".new")
-	if err := writeSynced(temp, data); err != nil {
+	if err := writeSynced(temp, name, data); err != nil {
 		return fmt.Errorf("write owner state %s: %w", path, err)
 	}
+	fault.Here("file/" + name + "/written")
 	if err := os.Rename(temp, path); err != nil {
 		return fmt.Errorf("write owner state: %w", err)
 	}
-	if err := syncDir(d.path); err != nil {
+	fault.Here("file/" + name + "/renamed")
+	if err := errors.Join(fault.Error("sync-dir/"+name), syncDir(d.path)); err != nil {
 		return fmt.Errorf("write owner state %s: %w", path, err)
 	}
 	return nil
@@ -114,13 +117,16 @@ func (d stateDir) writeJSON(name string, v any) error {
 	return d.writeFile(name, append(data, '\n'))
 }
 
-func writeSynced(path string, data []byte) error {
+// writeSynced writes path, which is to become the file name.
+func writeSynced(path, name string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
+	if err = fault.Error("write/" + name); err == nil {
+		_, err = f.Write(data)
+	}
+	return errors.Join(err, fault.Error("sync/"+name), f.Sync(), f.Close())
 }
 
 // check returns an error unless the state directory is ours and closed to

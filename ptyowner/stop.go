@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/fault"
 	"middleman/terminal"
 )
 
@@ -29,6 +30,7 @@ func stopStrays(session string, grace time.Duration) []int {
 // end. SIGHUP and SIGCONT go to the foreground group, SIGTERM to all, and
 // after grace SIGKILL. It returns when the exit is recorded.
 func (o *owner) stop(grace time.Duration) (left []int) {
+	fault.Here("stop/asked")
 	o.mu.Lock()
 	if o.state == terminal.StateRunning {
 		o.state = terminal.StateStopping
@@ -40,8 +42,10 @@ func (o *owner) stop(grace time.Duration) (left []int) {
 		signalGroup(o.pid, unix.SIGHUP, unix.SIGCONT)
 	}
 	o.mu.Unlock()
+	fault.Here("stop/hung-up")
 
 	left = endAll(o.remaining, grace)
+	fault.Here("stop/all-ended")
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.exit == nil && !slices.Contains(left, o.pid) {
@@ -54,6 +58,7 @@ func (o *owner) stop(grace time.Duration) (left []int) {
 // SIGKILL. It returns those that would not end.
 func endAll(list func() ([]int, error), grace time.Duration) (left []int) {
 	if left = await(list, grace, unix.SIGTERM); len(left) > 0 {
+		fault.Here("stop/before-kill")
 		left = await(list, killTime, unix.SIGKILL)
 	}
 	return left
@@ -82,6 +87,7 @@ func await(list func() ([]int, error), d time.Duration, sig unix.Signal) (left [
 				unix.Kill(pid, unix.SIGCONT)
 			}
 		}
+		fault.Here("stop/signalled")
 		if late {
 			return left
 		}

@@ -68,7 +68,11 @@ func (w *Writer) writeSome(p []byte) int {
 	if uint64(len(p)) > room {
 		p = p[:room]
 	}
-	n, err := w.file.Write(p)
+	err := fault("append")
+	n := 0
+	if err == nil {
+		n, err = w.file.Write(p)
+	}
 	if err != nil {
 		w.failure = fmt.Errorf("append to journal %s: %w", w.dir, err)
 		w.closeSegment(uint64(n))
@@ -88,6 +92,9 @@ func (w *Writer) closeSegment(extra uint64) {
 func (w *Writer) roll() error {
 	if w.file != nil {
 		w.closeSegment(0)
+	}
+	if err := fault("roll"); err != nil {
+		return fmt.Errorf("begin journal segment: %w", err)
 	}
 	f, err := os.OpenFile(segmentPath(w.dir, w.head), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -168,7 +175,7 @@ func (w *Writer) Fill(p []byte) error {
 		return fmt.Errorf("fill journal: %w", err)
 	}
 	_, err = f.Write(p)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(err, fault("fill"), f.Sync(), f.Close()); err != nil {
 		os.Remove(path)
 		return fmt.Errorf("fill journal: %w", err)
 	}
@@ -184,7 +191,7 @@ func (w *Writer) Sync() error {
 	if w.file == nil {
 		return nil
 	}
-	if err := w.file.Sync(); err != nil {
+	if err := errors.Join(fault("sync"), w.file.Sync()); err != nil {
 		return fmt.Errorf("sync journal %s: %w", w.dir, err)
 	}
 	return nil
