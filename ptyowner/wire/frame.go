@@ -29,6 +29,9 @@ const (
 	TypeError    Type = 13 // out, last: Error
 )
 
+// Known reports whether this build has frames of type t. Others are skipped.
+func (t Type) Known() bool { return t >= TypeHello && t <= TypeError }
+
 // Limits of the protocol.
 const (
 	// HeaderSize is a frame's length and type.

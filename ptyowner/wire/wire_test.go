@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -109,66 +108,5 @@ func TestUnknownFieldsAreIgnored(t *testing.T) {
 	err := ParseControl(TypeHello, []byte(`{"token":`), &h)
 	if err == nil || !strings.Contains(err.Error(), "frame type 1") {
 		t.Fatal(err)
-	}
-}
-
-// FuzzReader: whatever is decoded encodes to what was read.
-func FuzzReader(f *testing.F) {
-	f.Add(AppendControl(nil, TypeHello, Hello{Token: "t", Mode: ModeAttach}))
-	f.Add(AppendData(AppendAck(nil, 7), TypeOutput, 9, []byte("x")))
-	f.Add([]byte{0, 0, 0, 1})
-	f.Fuzz(func(t *testing.T, in []byte) {
-		r := NewReader(bytes.NewReader(in))
-		var out []byte
-		for {
-			typ, payload, err := r.Read(MaxFrame)
-			if err != nil {
-				break
-			}
-			out = AppendFrame(out, typ, payload)
-			if offset, data, err := ParseData(payload); err == nil {
-				again := AppendData(nil, typ, offset, data)
-				if !bytes.Equal(again[HeaderSize:], payload) {
-					t.Fatalf("data frame %x encodes to %x", payload, again)
-				}
-			}
-			if offset, err := ParseAck(payload); err == nil && !bytes.Equal(AppendAck(nil, offset)[HeaderSize:], payload) {
-				t.Fatalf("ack %x", payload)
-			}
-			fuzzControl(t, typ, payload)
-		}
-		if !bytes.HasPrefix(in, out) {
-			t.Fatalf("%x was read as %x", in, out)
-		}
-	})
-}
-
-// fuzzControl decodes a control payload and what it encodes to: both are the
-// same.
-func fuzzControl(t *testing.T, typ Type, payload []byte) {
-	t.Helper()
-	shapes := map[Type][2]any{
-		TypeHello:    {new(Hello), new(Hello)},
-		TypeWelcome:  {new(Welcome), new(Welcome)},
-		TypeResize:   {new(Size), new(Size)},
-		TypeEvent:    {new(Event), new(Event)},
-		TypeExit:     {new(Exit), new(Exit)},
-		TypeDetached: {new(Detached), new(Detached)},
-		TypeError:    {new(Error), new(Error)},
-	}
-	pair, ok := shapes[typ]
-	if !ok || ParseControl(typ, payload, pair[0]) != nil {
-		return
-	}
-	first, err := json.Marshal(pair[0])
-	if err != nil {
-		return // a time beyond year 9999
-	}
-	if err := ParseControl(typ, first, pair[1]); err != nil {
-		t.Fatalf("%s does not decode again: %v", first, err)
-	}
-	second, err := json.Marshal(pair[1])
-	if err != nil || !bytes.Equal(first, second) {
-		t.Fatalf("%s became %s (%v)", first, second, err)
 	}
 }
