@@ -3,6 +3,8 @@
 package ptyowner
 
 import (
+	"strings"
+
 	"middleman/terminal"
 )
 
@@ -32,8 +34,15 @@ func (l *eventLog) from(n uint64) (e terminal.Event, number uint64, ok bool) {
 	return l.ring[n%keptEvents], n, true
 }
 
+// maxEventText is how much of an event's text is passed on: a program may send
+// more than a frame holds, and JSON makes up to six bytes of one.
+const maxEventText = 4 << 10
+
 // addEvent records e as of the present head. Called with mu held.
 func (o *owner) addEvent(e terminal.Event) {
+	if len(e.Text) > maxEventText {
+		e.Text = strings.ToValidUTF8(e.Text[:maxEventText], "")
+	}
 	e.Offset = o.recent.head
 	o.events.add(e)
 	o.changed.Broadcast()

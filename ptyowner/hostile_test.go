@@ -225,6 +225,30 @@ func TestStalledViewersCostNobody(t *testing.T) {
 	}
 }
 
+// A notification that would not fit a frame is cut, and breaks no connection.
+func TestHugeEvent(t *testing.T) {
+	_, newBackend := newBackends(t)
+	b := newBackend()
+	s := spec(`printf '\033]9;'; head -c 200000 /dev/zero | tr '\0' '\001'; printf '\007'; printf '\033]9;'; head -c 200000 /dev/zero | tr '\0' n; printf '\007THE END'; exec sleep 1000`)
+	start(t, b, s, nil)
+	a, err := b.Session(s.ID).Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeWatch, From: new(uint64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	notified := false
+	for text := ""; !notified || !strings.Contains(text, "THE END"); {
+		m, err := a.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Kind == terminal.MessageOutput {
+			text = text[max(0, len(text)-16):] + string(m.Data)
+		}
+		notified = notified || m.Kind == terminal.MessageEvent && strings.HasPrefix(m.Event.Text, "nnn")
+	}
+}
+
 // A viewer for whom too much lag is useless gets a snapshot, and goes on.
 func TestLagGetsASnapshot(t *testing.T) {
 	data, newBackend := newBackends(t)
