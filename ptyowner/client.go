@@ -26,6 +26,7 @@ const (
 // client is an authenticated connection to an owner.
 type client struct {
 	session string
+	build   string // the owner's
 	conn    net.Conn
 	r       *wire.Reader
 	welcome wire.Welcome
@@ -37,6 +38,9 @@ type client struct {
 // dial connects to the owner that r names. Any error that is not the owner's
 // own refusal is terminal.ErrUnreachable.
 func dial(ctx context.Context, session string, r record, hello wire.Hello) (*client, error) {
+	if err := understands(session, r); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	var d net.Dialer
@@ -44,7 +48,7 @@ func dial(ctx context.Context, session string, r record, hello wire.Hello) (*cli
 	if err != nil {
 		return nil, unreachable(session, "connect to owner", err)
 	}
-	c := &client{session: session, conn: conn, r: wire.NewReader(conn)}
+	c := &client{session: session, build: r.Build, conn: conn, r: wire.NewReader(conn)}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
 	err = c.greet(r, hello)
 	if !stop() && err == nil {
@@ -63,23 +67,31 @@ func (c *client) greet(r record, hello wire.Hello) error {
 	if err := c.send(wire.AppendControl(nil, wire.TypeHello, hello)); err != nil {
 		return unreachable(c.session, "greet owner", err)
 	}
-	t, payload, err := c.r.Read(wire.MaxFrame)
-	if err != nil {
-		return unreachable(c.session, "greet owner", err)
-	}
-	switch t {
-	case wire.TypeWelcome:
-		if err := wire.ParseControl(t, payload, &c.welcome); err != nil {
-			return unreachable(c.session, "read owner's welcome", err)
+	for {
+		t, payload, err := c.r.Read(wire.MaxFrame)
+		if err != nil {
+			return unreachable(c.session, "greet owner", err)
 		}
-		if c.welcome.Session != c.session {
-			return unreachable(c.session, "greet owner", fmt.Errorf("it runs session %s", c.welcome.Session))
+		switch {
+		case t == wire.TypeWelcome:
+			return c.onWelcome(payload)
+		case t == wire.TypeError:
+			return c.refusal(t, payload)
+		case t.Known():
+			return unreachable(c.session, "greet owner", fmt.Errorf("unexpected frame type %d", t))
 		}
-		return nil
-	case wire.TypeError:
-		return c.refusal(t, payload)
 	}
-	return unreachable(c.session, "greet owner", fmt.Errorf("unexpected frame type %d", t))
+}
+
+// onWelcome takes the Welcome of the session that was asked for.
+func (c *client) onWelcome(payload []byte) error {
+	if err := wire.ParseControl(wire.TypeWelcome, payload, &c.welcome); err != nil {
+		return unreachable(c.session, "read owner's welcome", err)
+	}
+	if c.welcome.Session != c.session {
+		return unreachable(c.session, "greet owner", fmt.Errorf("it runs session %s", c.welcome.Session))
+	}
+	return nil
 }
 
 // refusal turns an Error frame into an error of package terminal.
@@ -108,6 +120,8 @@ func terminalError(session string, e *wire.Error) error {
 		return fmt.Errorf("session %s: %w", session, terminal.ErrEnded)
 	case wire.CodeNotWriter:
 		return fmt.Errorf("session %s: %w", session, terminal.ErrNotWriter)
+	case wire.CodeVersion:
+		return &versionError{session, e.Text}
 	case wire.CodeUnknown:
 		return fmt.Errorf("session %s: %s: %w", session, e.Text, errors.ErrUnsupported)
 	}
@@ -151,6 +165,9 @@ func (c *client) sendInput(p []byte) error {
 // request asks the owner for something on a connection of mode control, one
 // request at a time, and decodes the result. It ends with ctx.
 func (c *client) request(ctx context.Context, verb wire.Verb, args, result any) (part []byte, err error) {
+	if err := c.can(verb); err != nil {
+		return nil, err
+	}
 	raw, err := json.Marshal(args)
 	if err != nil {
 		return nil, err

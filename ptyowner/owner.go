@@ -249,7 +249,7 @@ func (o *owner) record(req startRequest) record {
 	}
 }
 
-// features are what this build can do beyond its protocol version.
+// features are what this build can do beyond its protocol version: its verbs.
 var features = []string{"capture", "stop", "input", "wait"}
 
 // run is steps 6 and on: it returns when the session is over and everything

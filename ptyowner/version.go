@@ -1,0 +1,48 @@
+package ptyowner
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"middleman/ptyowner/wire"
+	"middleman/terminal"
+)
+
+// Owners outlive upgrades, so a client meets owners of other builds. Whether
+// they understand each other is decided by the range of protocol versions that
+// each speaks; what an owner can do beyond is told by the features in its
+// Welcome, which are named as the verbs are.
+
+// versionError says that owner and client have no protocol version in common.
+// That is no answer of the session, so it proves nothing.
+type versionError struct {
+	session, text string
+}
+
+func (e *versionError) Error() string {
+	return fmt.Sprintf("session %s: %s; it goes on, and a build that speaks its protocol reaches it", e.session, e.text)
+}
+
+func (e *versionError) Unwrap() []error {
+	return []error{terminal.ErrUnreachable, errors.ErrUnsupported}
+}
+
+// understands returns an error unless this build and the owner that r names
+// have a protocol version in common.
+func understands(session string, r record) error {
+	if r.MinProtocol <= wire.MaxVersion && r.MaxProtocol >= wire.MinVersion {
+		return nil
+	}
+	return &versionError{session, fmt.Sprintf("its owner (build %s) speaks protocol %d to %d, this build %d to %d",
+		r.Build, r.MinProtocol, r.MaxProtocol, wire.MinVersion, wire.MaxVersion)}
+}
+
+// can returns an error unless the owner knows a verb. All know status.
+func (c *client) can(verb wire.Verb) error {
+	if verb == wire.VerbStatus || slices.Contains(c.welcome.Features, string(verb)) {
+		return nil
+	}
+	return fmt.Errorf("session %s: its owner (build %s) is without the feature %q; it goes on as it is, and a session that is started now has it: %w",
+		c.session, c.build, verb, errors.ErrUnsupported)
+}
