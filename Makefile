@@ -8,8 +8,8 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 export CGO_ENABLED := 0
 # Packages that do not link SQLite, whose race build takes minutes.
 LIGHT   := ./internal/config ./internal/house ./ptyowner/... ./terminal/... ./tmux ./workspace
-# Packages with places where a test may kill, hold or starve a process.
-FAULTS  := ./internal/fault
+# Packages with tests that kill, hold or starve a process at a named place.
+FAULTS  := ./internal/fault ./ptyowner
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test race check bench bench-vt web clean
@@ -26,12 +26,12 @@ run: build ## start the server, open a workspace of REPO=path (default: this clo
 test: build ## install or name what the tests need, run all of them
 	@scripts/tools.sh
 	go test -timeout 12m ./...
-	go test -tags faults -timeout 5m $(FAULTS)
+	go test -tags faults -run Fault -timeout 5m $(FAULTS)
 
 race: build ## the same under the race detector; SHORT=-short for the packages that start goroutines, quickly
 	@scripts/tools.sh
 	CGO_ENABLED=1 go test -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
-	CGO_ENABLED=1 go test -race -tags faults -timeout 5m $(SHORT) $(FAULTS)
+	CGO_ENABLED=1 go test -race -tags faults -run Fault -timeout 5m $(SHORT) $(FAULTS)
 
 check: ## gofmt, vet, staticcheck, import directions, cross-builds
 	@scripts/check.sh

@@ -23,19 +23,28 @@ const (
 // that no owner has got as far as taking it, if start.lock is held by the
 // caller or is free; it is made by owners alone and never removed.
 func (d stateDir) probe() (life, error) {
+	life, release, err := d.hold()
+	release()
+	return life, err
+}
+
+// hold is probe, and where there is no owner none can come until release is
+// called.
+func (d stateDir) hold() (l life, release func(), err error) {
 	path := d.file(ownerLockFile)
 	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	ok, err := lock.TryRLock()
 	if errors.Is(err, fs.ErrNotExist) {
-		return d.probeUnlocked()
+		l, err = d.probeUnlocked()
+		return l, func() {}, err
 	}
 	if err != nil {
-		return 0, fmt.Errorf("try %s: %w", path, err)
+		return 0, func() {}, fmt.Errorf("try %s: %w", path, err)
 	}
 	if !ok {
-		return alive, nil
+		return alive, func() { lock.Close() }, nil
 	}
-	return dead, lock.Close()
+	return dead, func() { lock.Close() }, nil
 }
 
 // probeUnlocked decides where there is no owner.lock: before an owner took

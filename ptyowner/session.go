@@ -273,12 +273,28 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 		return err
 	}
 	if !asked {
-		result.Left = stopStrays(s.dir.id, max(0, grace))
+		if result.Left, err = s.stopStrays(max(0, grace)); err != nil {
+			return err
+		}
 	}
 	if len(result.Left) > 0 {
 		return &terminal.LeftoverError{Session: s.dir.id, PIDs: result.Left}
 	}
 	return nil
+}
+
+// stopStrays ends what an owner that was killed has left behind, while no
+// other can come.
+func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
+	l, release, err := s.dir.hold()
+	defer release()
+	if err != nil {
+		return nil, unreachable(s.dir.id, "try lock", err)
+	}
+	if l != dead {
+		return nil, fmt.Errorf("stop session %s: it was started again meanwhile: %w", s.dir.id, terminal.ErrRunning)
+	}
+	return stopStrays(s.dir.id, grace), nil
 }
 
 // Remove deletes the state directory once the lock is proved free. An owner

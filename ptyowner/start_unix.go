@@ -20,6 +20,7 @@ import (
 
 	"middleman/internal/fault"
 	"middleman/terminal"
+	"middleman/terminal/journal"
 )
 
 func usable() error { return nil }
@@ -46,7 +47,7 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "make state directory", Err: err}
 	}
 	fault.Here("starter/directory-made")
-	started, err := b.startLocked(ctx, d, spec)
+	started, err := b.startLocked(ctx, d, spec, made)
 	if err != nil {
 		if made && !started {
 			os.RemoveAll(d.path)
@@ -77,7 +78,7 @@ func (b *Backend) makeStateDir(d stateDir) (made bool, err error) {
 
 // startLocked does steps 2 to 6. started says that somebody's owner runs or
 // has run here, so the state directory is not ours to remove.
-func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spec) (started bool, err error) {
+func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spec, made bool) (started bool, err error) {
 	fail := func(step string, err error) (bool, error) {
 		return started, &terminal.StartError{Session: spec.ID, Step: step, Err: err}
 	}
@@ -99,6 +100,12 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spe
 		started = true
 		return fail("read "+exitFile, errors.Join(err, terminal.ErrEnded))
 	}
+	if !made {
+		if err := d.checkUnused(); err != nil {
+			started = true
+			return fail("look for an earlier run", err)
+		}
+	}
 	socket, err := b.socketPath(d)
 	if err != nil {
 		return fail("choose socket", err)
@@ -108,13 +115,54 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spe
 		return fail("find own executable", err)
 	}
 	report, err := b.runOwner(ctx, executable, d, startRequest{Spec: spec, Dir: d.path, Socket: socket, Build: b.o.Build})
+	step := "run owner"
+	if err == nil && report.Error != "" {
+		step, err = report.Step, reportError{report}
+	}
+	if err == nil {
+		return true, nil
+	}
+	started, undoErr := d.undoStart()
+	if started && undoErr == nil {
+		return true, nil // by the owner of a starter that was killed
+	}
+	return fail(step, errors.Join(err, undoErr))
+}
+
+// checkUnused returns an error where a session has run that no owner has any
+// more: its output is not another's to go on with, and what it has left
+// running is a stop's to end.
+func (d stateDir) checkUnused() error {
+	r := journal.Open(d.journal())
+	defer r.Close()
+	_, head, err := r.Bounds()
 	if err != nil {
-		return fail("run owner", err)
+		return err
 	}
-	if report.Error != "" {
-		return fail(report.Step, reportError{report})
+	left, err := strays(d.id)
+	if err != nil {
+		return err
 	}
-	return true, nil
+	if head == 0 && len(left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: its owner ended without an exit record and left %d bytes of output and %d processes; stop and remove it first: %s",
+		terminal.ErrGone, head, len(left), d.path)
+}
+
+// undoStart ends what an owner that did not get ready has started. alive says
+// that nothing was, because there is another owner, or that it is not gone
+// for certain.
+func (d stateDir) undoStart() (alive bool, err error) {
+	l, release, err := d.hold()
+	defer release()
+	if err != nil || l != dead {
+		return true, err
+	}
+	if left := stopStrays(d.id, 0); len(left) > 0 {
+		return true, &terminal.LeftoverError{Session: d.id, PIDs: left}
+	}
+	return false, nil
 }
 
 // runOwner runs the helper and waits for its report. If ctx ends first the
@@ -160,6 +208,9 @@ func (b *Backend) runOwner(ctx context.Context, executable string, d stateDir, r
 		cmd.Process.Kill()
 		<-waited
 		return report, fmt.Errorf("wait for the owner: %w", ctx.Err())
+	}
+	if report.Error != "" {
+		<-waited // it holds the lock until it has ended
 	}
 	if err != nil {
 		return report, fmt.Errorf("owner ended before it was ready (%v): %s", <-waited, lastLine(d.file(logFile)))

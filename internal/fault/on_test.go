@@ -23,7 +23,7 @@ func set(t *testing.T, p *Plan, name string, action Action, after, times int) {
 	}
 }
 
-func TestErrorsByNumberUntilHealed(t *testing.T) {
+func TestFaultErrorsByNumberUntilHealed(t *testing.T) {
 	p := newPlan(t)
 	set(t, p, "write/a", Full, 1, 2)
 	set(t, p, "write/b", Broken, 0, 0)
@@ -48,7 +48,7 @@ func TestErrorsByNumberUntilHealed(t *testing.T) {
 	}
 }
 
-func TestHold(t *testing.T) {
+func TestFaultHold(t *testing.T) {
 	p := newPlan(t)
 	set(t, p, "x/y", Hold, 0, 0)
 	passed := make(chan struct{})
@@ -70,7 +70,7 @@ func TestHold(t *testing.T) {
 	<-passed
 }
 
-func TestKill(t *testing.T) {
+func TestFaultKill(t *testing.T) {
 	if os.Getenv("FAULT_TEST_VICTIM") != "" {
 		Here("first")
 		Here("second")
@@ -79,7 +79,7 @@ func TestKill(t *testing.T) {
 	p := newPlan(t)
 	set(t, p, "first", Note, 0, 0)
 	set(t, p, "second", Kill, 0, 0)
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKill$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestFaultKill$")
 	cmd.Env = append(Env(), "FAULT_TEST_VICTIM=1")
 	var exit *exec.ExitError
 	if err := cmd.Run(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
@@ -90,7 +90,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-func TestNothingWithoutAPlan(t *testing.T) {
+func TestFaultNothingWithoutAPlan(t *testing.T) {
 	t.Setenv(variable, "")
 	Here("x")
 	if err := Error("x"); err != nil || Env() != nil {
