@@ -42,7 +42,10 @@ type segment struct {
 
 func (s segment) end() uint64 { return s.first + s.size }
 
-func segmentPath(dir string, first uint64) string {
+func segmentPath(dir string, first uint64) string { return auxPath(dir, first, suffix) }
+
+// auxPath is the path of a file of the segment that begins at first.
+func auxPath(dir string, first uint64, suffix string) string {
 	return filepath.Join(dir, fmt.Sprintf("%0*d%s", nameWidth, first, suffix))
 }
 

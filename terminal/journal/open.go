@@ -1,8 +1,13 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
+	"time"
 )
 
 // Create opens the journal in dir for appending, making the directory (0700)
@@ -58,6 +63,9 @@ func open(dir string, o Options) (w *Writer, last segment, err error) {
 	if err != nil {
 		return nil, last, err
 	}
+	if err := sweep(dir, segments); err != nil {
+		return nil, last, err
+	}
 	if n := len(segments); n > 0 {
 		last = segments[n-1]
 	}
@@ -77,7 +85,13 @@ func (w *Writer) kept() uint64 {
 // reopen goes on with the last segment where it ends at the head and has
 // room. Otherwise the next append begins one.
 func (w *Writer) reopen(last segment) error {
-	if len(w.segments) == 0 || last.end() != w.head || last.size >= w.segmentSize {
+	if len(w.segments) == 0 {
+		w.index.clock.begin(time.Time{})
+		return nil
+	}
+	w.newest.Store(last.first)
+	if last.end() != w.head || last.size >= w.segmentSize {
+		w.index.recall(w.dir, last, false)
 		return nil
 	}
 	f, err := os.OpenFile(segmentPath(w.dir, last.first), os.O_WRONLY|os.O_APPEND, 0)
@@ -86,5 +100,34 @@ func (w *Writer) reopen(last segment) error {
 	}
 	w.file, w.first = f, last.first
 	w.segments = w.segments[:len(w.segments)-1]
+	w.index.recall(w.dir, last, true)
+	return nil
+}
+
+// sweep removes what an earlier writer left when it was killed: half-written
+// keyframes, and the files of a segment that is not there.
+func sweep(dir string, segments []segment) error {
+	kept := make(map[uint64]bool, len(segments))
+	for _, s := range segments {
+		kept[s.first] = true
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("list journal %s: %w", dir, err)
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		digits, found := strings.CutSuffix(name, indexSuffix)
+		if !found {
+			digits, found = strings.CutSuffix(strings.TrimSuffix(name, tempSuffix), keySuffix)
+		}
+		first, ours := parseName(digits + suffix)
+		if !found || !ours || kept[first] && !strings.HasSuffix(name, tempSuffix) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("sweep journal: %w", err)
+		}
+	}
 	return nil
 }

@@ -32,6 +32,23 @@ func (r *Reader) Bounds() (oldest, head uint64, err error) {
 	return segments[0].first, segments[len(segments)-1].end(), nil
 }
 
+// Segment is a file of the journal: bytes [First, End). Its index and its
+// keyframe have the same First.
+type Segment struct {
+	First, End uint64
+}
+
+// Segments lists what is kept, by offset. Between two of them bytes are
+// missing where the End of one is not the First of the next.
+func (r *Reader) Segments() ([]Segment, error) {
+	segments, err := scan(r.dir)
+	list := make([]Segment, len(segments))
+	for i, s := range segments {
+		list[i] = Segment{First: s.first, End: s.end()}
+	}
+	return list, err
+}
+
 // ReadAt reads up to len(p) bytes from off; fewer than asked for is no error.
 // At the head it returns 0 and io.EOF, in a gap *GapError, past the head
 // ErrBeyond.

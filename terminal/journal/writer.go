@@ -1,10 +1,14 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Options says how much is kept.
@@ -29,6 +33,9 @@ type Writer struct {
 	segments []segment  // all but the last, for trimming
 	failure  error      // why the last append was not kept whole; nil when it was
 	gap      uint64     // with failure: the first offset that is not kept
+	index    index
+
+	newest atomic.Uint64 // the last segment's first offset
 }
 
 // Append adds p to the journal. It always advances the head by len(p): bytes
@@ -37,10 +44,11 @@ type Writer struct {
 func (w *Writer) Append(p []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	now := w.index.clock.now()
 	failing := w.failure != nil // and nothing was kept since
 	w.failure = nil
 	for len(p) > 0 {
-		n := w.writeSome(p)
+		n := w.writeSome(p, now)
 		w.head += uint64(n)
 		p = p[n:]
 		failing = failing && n == 0
@@ -57,13 +65,14 @@ func (w *Writer) Append(p []byte) error {
 
 // writeSome writes up to the end of the segment and returns how many bytes
 // are in the journal.
-func (w *Writer) writeSome(p []byte) int {
+func (w *Writer) writeSome(p []byte, now int64) int {
 	if w.file == nil || w.head-w.first >= w.segmentSize {
-		if err := w.roll(); err != nil {
+		if err := w.roll(now); err != nil {
 			w.failure = err
 			return 0
 		}
 	}
+	w.index.output(w.head, now)
 	room := w.segmentSize - (w.head - w.first)
 	if uint64(len(p)) > room {
 		p = p[:room]
@@ -86,10 +95,11 @@ func (w *Writer) closeSegment(extra uint64) {
 	w.segments = append(w.segments, segment{first: w.first, size: w.head + extra - w.first})
 	w.file.Close()
 	w.file = nil
+	w.index.end()
 }
 
 // roll begins a segment at the head and trims old ones.
-func (w *Writer) roll() error {
+func (w *Writer) roll(now int64) error {
 	if w.file != nil {
 		w.closeSegment(0)
 	}
@@ -101,6 +111,8 @@ func (w *Writer) roll() error {
 		return fmt.Errorf("begin journal segment: %w", err)
 	}
 	w.file, w.first = f, w.head
+	w.newest.Store(w.first)
+	w.index.begin(w.dir, w.first, w.head, now)
 	w.trim()
 	return nil
 }
@@ -119,9 +131,52 @@ func (w *Writer) trim() {
 		if err := os.Remove(segmentPath(w.dir, oldest.first)); err != nil && !os.IsNotExist(err) {
 			return // it stays, and is tried again with the next segment
 		}
+		for _, suffix := range []string{indexSuffix, keySuffix} {
+			// Without its segment it is of no use and in nobody's way.
+			_ = os.Remove(auxPath(w.dir, oldest.first, suffix))
+		}
 		total -= oldest.size
 		w.segments = w.segments[1:]
 	}
+}
+
+// MarkSize notes in the index that the terminal has this size from the head
+// on, and returns the mark. An index that cannot be written is no error.
+func (w *Writer) MarkSize(cols, rows uint16) Mark {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := Mark{Kind: MarkResize, Offset: w.head, Time: time.Unix(0, w.index.clock.now()), Cols: cols, Rows: rows}
+	w.index.resize(m)
+	return m
+}
+
+// Sized is the newest mark of a size, the zero Mark where there is none.
+func (w *Writer) Sized() Mark {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.index.size
+}
+
+// SegmentFrom returns the first offset of the first segment that begins at or
+// after off; ok is false where there is none yet.
+func (w *Writer) SegmentFrom(off uint64) (first uint64, ok bool) {
+	if w.newest.Load() < off {
+		return 0, false // without waiting for a write
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.segmentFrom(off)
+}
+
+// segmentFrom is SegmentFrom, called with mu held.
+func (w *Writer) segmentFrom(off uint64) (first uint64, ok bool) {
+	i, _ := slices.BinarySearchFunc(w.segments, off, func(s segment, off uint64) int {
+		return cmp.Compare(s.first, off)
+	})
+	if i < len(w.segments) {
+		return w.segments[i].first, true
+	}
+	return w.first, w.file != nil && w.first >= off
 }
 
 // Head is the offset of the next byte.
@@ -207,6 +262,7 @@ func (w *Writer) Close() error {
 	w.segments = append(w.segments, segment{first: w.first, size: w.head - w.first})
 	err := w.file.Close()
 	w.file = nil
+	w.index.end()
 	if err != nil {
 		return fmt.Errorf("close journal %s: %w", w.dir, err)
 	}
