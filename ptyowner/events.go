@@ -38,12 +38,13 @@ func (l *eventLog) from(n uint64) (e terminal.Event, number uint64, ok bool) {
 // more than a frame holds, and JSON makes up to six bytes of one.
 const maxEventText = 4 << 10
 
-// addEvent records e as of the present head. Called with mu held.
+// addEvent records e as of the present head, or the offset that it has, where
+// that is yet to come. Called with mu held.
 func (o *owner) addEvent(e terminal.Event) {
 	if len(e.Text) > maxEventText {
 		e.Text = strings.ToValidUTF8(e.Text[:maxEventText], "")
 	}
-	e.Offset = o.recent.head
+	e.Offset = max(e.Offset, o.recent.head)
 	o.events.add(e)
 	o.changed.Broadcast()
 }

@@ -21,6 +21,9 @@ const (
 	// maxScreenLag is how far the screen may fall behind before the program
 	// is held back.
 	maxScreenLag = 4 << 20
+	// maxSizes is how many sizes the screen may not have come to yet; who
+	// resizes waits for it then.
+	maxSizes = 64
 )
 
 // ring holds the newest output: bytes [head-len, head).
@@ -125,6 +128,9 @@ func (o *owner) resize(size terminal.Size) error {
 	size = boundSize(size)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for len(o.sizes) >= maxSizes && !o.screen.done {
+		o.changed.Wait()
+	}
 	if o.exit != nil || size == o.size {
 		return nil
 	}
@@ -132,13 +138,10 @@ func (o *owner) resize(size terminal.Size) error {
 		return fmt.Errorf("resize terminal of session %s: %w", o.spec.ID, err)
 	}
 	o.size = size
-	change := sizeChange{offset: o.recent.head, size: size}
-	if n := len(o.sizes); n > 0 && o.sizes[n-1].offset == change.offset {
-		o.sizes[n-1] = change
-	} else {
-		o.sizes = append(o.sizes, change)
-	}
-	o.addEvent(terminal.Event{Kind: terminal.EventSize, Size: &size})
+	// What was appended already and is published next came before it.
+	mark := o.journal.MarkSize(size.Cols, size.Rows)
+	o.sizes = append(o.sizes, sizeChange{mark: mark, size: size})
+	o.addEvent(terminal.Event{Kind: terminal.EventSize, Offset: mark.Offset, Size: &size})
 	return nil
 }
 

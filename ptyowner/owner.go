@@ -106,10 +106,10 @@ type owner struct {
 	screen screen
 }
 
-// sizeChange says that size holds from offset.
+// sizeChange says that size holds from mark.Offset.
 type sizeChange struct {
-	offset uint64
-	size   terminal.Size
+	mark journal.Mark
+	size terminal.Size
 }
 
 // Main is the owner process: what the hidden command pty-owner runs. It
@@ -167,6 +167,7 @@ func newOwner(in io.Reader) (o *owner, step string, err error) {
 	if o.journal, err = journal.Create(o.dir.journal(), journal.Options{KeepBytes: o.spec.JournalBytes}); err != nil {
 		return nil, "create journal", err
 	}
+	o.journal.MarkSize(o.size.Cols, o.size.Rows)
 	fault.Here("start/journal-created")
 	if err := o.bind(req.Socket); err != nil {
 		return nil, "bind socket", err

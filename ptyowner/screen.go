@@ -20,6 +20,7 @@ type screen struct {
 	owner  *owner
 	offset uint64 // everything below was fed
 	done   bool   // nothing more will be fed
+	rec    recorder
 
 	mu sync.Mutex // guards vt; taken before the owner's mu
 	vt *vt.Terminal
@@ -27,6 +28,7 @@ type screen struct {
 
 func (s *screen) init(o *owner) {
 	s.owner = o
+	s.rec.sized = o.journal.Sized()
 	s.vt = vt.New(vt.Options{
 		Cols:            int(o.size.Cols),
 		Rows:            int(o.size.Rows),
@@ -43,32 +45,33 @@ func (s *screen) run() {
 	defer r.Close()
 	buf := make([]byte, screenReadBytes)
 	for {
-		size, limit, ok := s.next()
+		change, limit, ok := s.next()
 		if !ok {
 			return
 		}
-		if size != nil {
-			s.resize(*size)
+		if change != nil {
+			s.resize(*change)
 			continue
 		}
+		limit = s.rec.stop(s, limit)
 		s.feed(r, buf[:min(uint64(len(buf)), limit-s.offset)])
 	}
 }
 
 // next waits for something to do: a size that holds from here, or output up
 // to limit. ok is false when all is done.
-func (s *screen) next() (size *terminal.Size, limit uint64, ok bool) {
+func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
 	o := s.owner
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
-		if len(o.sizes) > 0 && o.sizes[0].offset <= s.offset {
-			return &o.sizes[0].size, 0, true
+		if len(o.sizes) > 0 && o.sizes[0].mark.Offset <= s.offset {
+			return &o.sizes[0], 0, true
 		}
 		if s.offset < o.recent.head {
 			limit := o.recent.head
 			if len(o.sizes) > 0 {
-				limit = min(limit, o.sizes[0].offset)
+				limit = min(limit, o.sizes[0].mark.Offset)
 			}
 			return nil, limit, true
 		}
@@ -82,11 +85,12 @@ func (s *screen) next() (size *terminal.Size, limit uint64, ok bool) {
 }
 
 // resize makes the screen's the first of the sizes to come.
-func (s *screen) resize(size terminal.Size) {
+func (s *screen) resize(change sizeChange) {
 	o := s.owner
+	s.rec.sized = change.mark
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.vt.Resize(int(size.Cols), int(size.Rows))
+	s.vt.Resize(int(change.size.Cols), int(change.size.Rows))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sizes = o.sizes[1:]
