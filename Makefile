@@ -12,10 +12,10 @@ LIGHT   := ./internal/config ./internal/house ./ptyowner/... ./terminal/... ./tm
 FAULTS  := ./internal/fault ./ptyowner
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race check bench bench-vt web clean
+.PHONY: help build run test race check systemd-test bench bench-vt web clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/middleman
 	go build -ldflags '$(LDFLAGS)' -o $(BINARY) ./cmd/middleman
@@ -35,6 +35,9 @@ race: build ## the same under the race detector; SHORT=-short for the packages t
 
 check: ## gofmt, vet, staticcheck, import directions, cross-builds
 	@scripts/check.sh
+
+systemd-test: build ## boot a real systemd in namespaces and end units under sessions (root; says where it cannot)
+	@scripts/systemd-test.sh $(BINARY)
 
 bench: ## benchmarks of the screen, the wire and the way to the browser
 	go test -run '^$$' -bench . -benchmem ./terminal/... ./ptyowner/... ./tmux

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// defaultExecutable names this very build, also after the file was replaced.
-func defaultExecutable() (string, error) { return "/proc/self/exe", nil }
+// defaultExecutable names this very build, also after the file was replaced,
+// and for whatever process execs it while this one lives.
+func defaultExecutable() (string, error) { return fmt.Sprintf("/proc/%d/exe", os.Getpid()), nil }
 
 // becomeSubreaper makes orphans of the session children of the owner, so that
 // a stop finds them (prctl(2), PR_SET_CHILD_SUBREAPER).

@@ -19,6 +19,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"middleman/internal/fault"
+	"middleman/internal/systemd"
 	"middleman/terminal"
 	"middleman/terminal/journal"
 )
@@ -32,6 +33,8 @@ func usable() error { return nil }
 //  3. owner.lock is tried: held means running, and the status is returned.
 //  4. This very executable is run as `middleman pty-owner` in a session of its
 //     own, with a minimal environment; the specification goes in over stdin.
+//     Where this process runs in a systemd service, the owner is in a scope of
+//     its own before it begins.
 //  5. The owner reports ready, or the step that did not work, over a pipe.
 //  6. start.lock is released. A goroutine waits for the helper, so that no
 //     zombie is left while this process lives.
@@ -183,16 +186,21 @@ func (b *Backend) runOwner(ctx context.Context, executable string, d stateDir, r
 		return report, err
 	}
 	defer log.Close()
-	// Never exec.CommandContext: an owner outlives every context.
-	cmd := exec.Command(executable, "pty-owner", d.path) // the path is for who reads ps(1)
-	cmd.Args[0] = "middleman"
-	cmd.Dir = "/"
-	cmd.Env = append(fault.Env(), "PATH=/usr/local/bin:/usr/bin:/bin")
-	cmd.Stdin = bytes.NewReader(spec)
-	cmd.Stderr = log
-	cmd.ExtraFiles = []*os.File{theirs} // descriptor 3
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = cmd.Start()
+	cmd, outside, err := systemd.Start(ctx, systemd.SessionScope(d.id), func() *exec.Cmd {
+		// Never exec.CommandContext: an owner outlives every context.
+		cmd := exec.Command(executable, "pty-owner", d.path) // the path is for who reads ps(1)
+		cmd.Args[0] = "middleman"
+		cmd.Dir = "/"
+		cmd.Env = append(fault.Env(), "PATH=/usr/local/bin:/usr/bin:/bin")
+		cmd.Stdin = bytes.NewReader(spec)
+		cmd.Stderr = log
+		cmd.ExtraFiles = []*os.File{theirs} // descriptor 3
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		return cmd
+	})
+	if outside != nil {
+		note(log, "the session ends with the server's unit: %v", outside)
+	}
 	theirs.Close()
 	if err != nil {
 		return report, err

@@ -5,9 +5,12 @@ package tmux
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -15,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"middleman/internal/systemd"
 )
 
 const (
@@ -70,19 +75,54 @@ func (s server) run(ctx context.Context, stdin io.Reader, args ...string) (strin
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
 	err := cmd.Run()
+	return stdout.String(), s.explain(ctx, args[0], stderr.String(), err)
+}
+
+// runFirst is run for a sequence that may start the server, which then is in a
+// scope of its own where this process runs in a systemd service. A client that
+// finds the server running leaves its scope empty, which is the end of it.
+func (s server) runFirst(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd, outside, err := systemd.Start(ctx, scopeName(), func() *exec.Cmd {
+		stderr.Reset()
+		cmd := s.command(ctx, args...)
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		return cmd
+	})
+	if outside != nil {
+		slog.Warn("tmux sessions end with the server's unit", "err", outside)
+	}
 	if err == nil {
-		return stdout.String(), nil
+		err = cmd.Wait()
+	}
+	return stdout.String(), s.explain(ctx, args[0], stderr.String(), err)
+}
+
+// scopeName is a new one each time, since what an earlier server has left may
+// keep its scope.
+func scopeName() string {
+	var unique [8]byte
+	rand.Read(unique[:]) // never fails, see crypto/rand
+	return "middleman-tmux-" + hex.EncodeToString(unique[:]) + ".scope"
+}
+
+// explain turns how a client ended into what run returns.
+func (s server) explain(ctx context.Context, command, said string, err error) error {
+	if err == nil {
+		return nil
 	}
 	if ctx.Err() != nil {
-		return stdout.String(), fmt.Errorf("tmux %s: %w", args[0], ctx.Err())
+		return fmt.Errorf("tmux %s: %w", command, ctx.Err())
 	}
 	if !s.listening() {
-		return stdout.String(), fmt.Errorf("tmux %s: %w", args[0], errNoServer)
+		return fmt.Errorf("tmux %s: %w", command, errNoServer)
 	}
-	if said := strings.TrimSpace(stderr.String()); said != "" {
+	if said = strings.TrimSpace(said); said != "" {
 		err = errors.New(said)
 	}
-	return stdout.String(), fmt.Errorf("tmux %s: %w", args[0], err)
+	return fmt.Errorf("tmux %s: %w", command, err)
 }
 
 // listening reports false only where the kernel says that nobody listens at

@@ -234,7 +234,7 @@ func (s *session) create(ctx context.Context, srv server, exe string, size termi
 	var err error
 	for range createAttempts {
 		var out string
-		out, err = srv.run(ctx, nil, args...)
+		out, err = srv.runFirst(ctx, args...)
 		if err == nil && out == s.id+"\n"+s.mark+"\n" {
 			return nil
 		}

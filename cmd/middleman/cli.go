@@ -97,7 +97,7 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(
 		c.serveCommand(), c.newCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
 		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(),
-		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.openCommand(), c.doctorCommand(),
+		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.openCommand(), c.doctorCommand(), c.serviceCommand(),
 		c.versionCommand(), c.completionCommand(),
 	)
 	for _, cmd := range root.Commands() {

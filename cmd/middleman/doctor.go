@@ -51,6 +51,7 @@ func (c *cli) doctor(ctx context.Context) error {
 		findings = append(findings, checkBackend(ctx, b))
 	}
 	findings = append(findings, c.checkServer(ctx))
+	findings = append(findings, c.checkSystemd(ctx)...)
 	findings = append(findings, c.findLeftovers(ctx)...)
 	problems := 0
 	for _, f := range findings {

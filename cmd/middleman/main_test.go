@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"middleman/internal/systemd"
 )
 
 // TestMain makes this test binary the real middleman, and the programs that
@@ -132,7 +134,7 @@ func makeRepository(env *testscript.Env) error {
 	return nil
 }
 
-// condition tells scripts whether tmux is here. In CI a missing tool is an
+// condition tells scripts what is here. In CI a missing tool is an
 // error, not a reason to skip.
 func condition(name string) (bool, error) {
 	switch name {
@@ -144,6 +146,8 @@ func condition(name string) (bool, error) {
 		return err == nil, nil
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "systemd":
+		return systemd.Booted(), nil
 	}
 	return false, fmt.Errorf("there is no condition %q", name)
 }

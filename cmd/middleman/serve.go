@@ -14,6 +14,7 @@ import (
 	"middleman/internal/client"
 	"middleman/internal/server"
 	"middleman/internal/store"
+	"middleman/internal/systemd"
 	"middleman/internal/web"
 	"middleman/workspace"
 )
@@ -104,7 +105,7 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 	g.Go(func() error {
 		select {
 		case <-s.Ready():
-			return c.announce(ctx, o)
+			return errors.Join(c.announce(ctx, o), systemd.Ready())
 		case <-ctx.Done():
 			return nil
 		}
@@ -130,6 +131,10 @@ func (c *cli) announce(ctx context.Context, o serveOptions) error {
 	fmt.Fprintf(c.out, "listening on http://%s\n", serve.Address)
 	if serve.Socket == "" {
 		return nil
+	}
+	if unit, err := systemd.UnitOf(os.Getpid()); err != nil || unit.Service() {
+		fmt.Fprintln(c.out, "log in with what `middleman open` prints") // a journal keeps links for others to read
+		return err
 	}
 	own := client.New(serve.Socket)
 	defer own.Close()

@@ -1,0 +1,103 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/adrg/xdg"
+
+	"middleman/internal/systemd"
+)
+
+// Path is where the service's file belongs.
+func Path() (string, error) {
+	return filepath.Join(xdg.ConfigHome, "systemd", "user", UnitName), nil
+}
+
+// Text is the service's file.
+func Text(o Options) ([]byte, error) { return Unit(o) }
+
+// Supported returns nil, or errors.ErrUnsupported with what is missing.
+func Supported() error {
+	if !systemd.Booted() {
+		return fmt.Errorf("systemd does not run this system, so there is nothing to install a service in: %w", errors.ErrUnsupported)
+	}
+	return nil
+}
+
+// InstallCommands are to be run when the file is in place. Without start it is
+// not started before the next login. loaded says that the manager has one.
+func InstallCommands(_ string, start, _ bool) [][]string {
+	commands := [][]string{systemctl("daemon-reload"), systemctl("enable", UnitName)}
+	if start {
+		commands = append(commands, systemctl("restart", UnitName))
+	}
+	return commands
+}
+
+// BeforeRemoval are to be run before the file is removed, AfterRemoval then.
+func BeforeRemoval(string) [][]string { return [][]string{systemctl("disable", "--now", UnitName)} }
+
+// AfterRemoval lets the manager forget the service.
+func AfterRemoval() [][]string { return [][]string{systemctl("daemon-reload")} }
+
+func systemctl(args ...string) []string { return append([]string{"systemctl", "--user"}, args...) }
+
+// Ask asks the manager how the service is.
+func Ask(ctx context.Context) (Status, error) {
+	if err := Supported(); err != nil {
+		return Status{}, err
+	}
+	args := systemctl("show", "--property=UnitFileState,ActiveState,MainPID", UnitName)
+	out, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()
+	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = errors.New(strings.TrimSpace(string(exit.Stderr)))
+		}
+		return Status{}, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	var s Status
+	for line := range strings.Lines(string(out)) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		switch key {
+		case "UnitFileState":
+			s.Enabled = value
+		case "ActiveState":
+			s.Active = value
+		case "MainPID":
+			s.PID, _ = strconv.Atoi(value) // 0 where it is nothing else
+		}
+	}
+	return s, nil
+}
+
+// Hint is what the user should know beside, or "".
+func Hint() string {
+	on, err := lingers()
+	if on || err != nil {
+		return ""
+	}
+	return "logging out ends the server and its sessions, since your user does not linger: `loginctl enable-linger` keeps them"
+}
+
+// lingers reports whether the user's manager outlives the last logout, as
+// systemd-logind records it.
+func lingers() (bool, error) {
+	u, err := user.Current()
+	if err != nil {
+		return false, err
+	}
+	_, err = os.Stat(filepath.Join("/var/lib/systemd/linger", u.Username))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}

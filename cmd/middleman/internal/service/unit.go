@@ -1,0 +1,49 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+)
+
+// UnitName is the systemd unit's.
+const UnitName = "middleman.service"
+
+// unitText is the unit. KillMode=process: stopping it ends the server alone,
+// also where a session could not have a scope of its own.
+const unitText = `# ` + marker + `, which may write it anew; put
+# what you change into ` + "`systemctl --user edit middleman`" + `.
+[Unit]
+Description=middleman, workspaces with terminals that outlive it
+
+[Service]
+Type=notify
+ExecStart=%s
+%sKillMode=process
+OOMPolicy=continue
+Restart=on-failure
+RestartSec=1
+
+[Install]
+WantedBy=default.target
+`
+
+// Unit returns the text of the systemd unit.
+func Unit(o Options) ([]byte, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	command := unitQuote(o.Executable) // never expanded, so its $ stays single
+	for _, arg := range o.Args {
+		command += " " + strings.ReplaceAll(unitQuote(arg), "$", "$$")
+	}
+	var env strings.Builder
+	for _, kv := range o.Env {
+		env.WriteString("Environment=" + unitQuote(kv) + "\n")
+	}
+	return fmt.Appendf(nil, unitText, command, env.String()), nil
+}
+
+// unitQuote makes s one word of systemd.syntax(7), without specifiers.
+func unitQuote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(s) + `"`
+}

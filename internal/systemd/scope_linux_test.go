@@ -1,0 +1,128 @@
+package systemd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A scope itself takes a systemd: scripts/systemd-test.sh boots one. Here is
+// what has to be right where it cannot be had.
+
+// touch is a command that leaves a mark when it runs.
+func touch(mark string) *exec.Cmd {
+	cmd := exec.Command("touch", mark)
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	return cmd
+}
+
+func TestNothingRunsWithoutItsScope(t *testing.T) {
+	tests := []struct{ name, systemdRun, want string }{
+		{"refused", "echo Failed to start: Access denied >&2; exit 1", "Failed to start: Access denied"},
+		{"silent", "exit 1", "said nothing"},
+		// What comes after -- becomes the process, in no scope.
+		{"a liar", `while [ "$1" != -- ]; do shift; done; shift; exec "$@"`, "left process"},
+		{"stuck", "exec sleep 1000", "wait for systemd-run"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			run, mark := filepath.Join(dir, "systemd-run"), filepath.Join(dir, "mark")
+			if err := os.WriteFile(run, []byte("#!/bin/sh\n"+tt.systemdRun+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			if tt.name == "stuck" {
+				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+			}
+			defer cancel()
+			cmd := touch(mark)
+			err := startGated(ctx, "middleman-none.scope", cmd, run, manager{flag: "--user", runtime: dir})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+			if cmd.ProcessState == nil {
+				t.Error("a process was left behind")
+			}
+			if _, err := os.Stat(mark); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the command ran: %v", err)
+			}
+		})
+	}
+}
+
+// Behind the gate a command has its streams, descriptors and environment as
+// without one. Here the gate is passed in the unit that this process is in.
+func TestCommandBehindTheGate(t *testing.T) {
+	unit, err := UnitOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := filepath.Join(t.TempDir(), "systemd-run")
+	script := "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n"
+	if err := os.WriteFile(run, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	plain := whatItHas(t, (*exec.Cmd).Start)
+	gated := whatItHas(t, func(cmd *exec.Cmd) error {
+		return startGated(t.Context(), unit.Name, cmd, run, manager{flag: "--user", runtime: "/nowhere"})
+	})
+	if gated != plain {
+		t.Errorf("got  %q\nwant %q", gated, plain)
+	}
+}
+
+// Outside of a service a command is started once, as it is.
+func TestStartOutsideOfServices(t *testing.T) {
+	if unit, err := UnitOf(os.Getpid()); err != nil || unit.Service() {
+		t.Skipf("this process is in %q: %v", unit.Name, err)
+	}
+	calls := 0
+	whatItHas(t, func(cmd *exec.Cmd) error {
+		_, outside, err := Start(t.Context(), "middleman-none.scope", func() *exec.Cmd { calls++; return cmd })
+		if outside != nil || calls != 1 {
+			t.Errorf("outside %v, %d calls", outside, calls)
+		}
+		return err
+	})
+}
+
+// whatItHas starts a command and returns what that says of itself.
+func whatItHas(t *testing.T, start func(*exec.Cmd) error) string {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command("/bin/sh", "-c", `cat; cat <&3; env; echo "$1" >&2; exec ls -v /proc/self/fd`, "sh", `it's $HOME "%h"`)
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "ODD=a 'b' $c\nd"}
+	cmd.Stdin = strings.NewReader("from stdin\n")
+	cmd.ExtraFiles = []*os.File{r}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	w.WriteString("from 3\n")
+	w.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	out := stdout.String()
+	for _, want := range []string{"from stdin\nfrom 3\n", "ODD=a 'b' $c\nd\n", "0\n1\n2\n3\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %q", want, out)
+		}
+	}
+	if got := stderr.String(); got != "it's $HOME \"%h\"\n" {
+		t.Errorf("standard error: %q", got)
+	}
+	return out
+}

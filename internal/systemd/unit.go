@@ -1,0 +1,46 @@
+package systemd
+
+import "strings"
+
+// Unit is where a process runs. The zero Unit is none.
+type Unit struct {
+	// Name is the unit's, such as "middleman.service".
+	Name string
+	// User says that the unit is of a user's manager.
+	User bool
+}
+
+// Service reports whether the unit is a service: stopping it, or running out
+// of memory in it, may end every process in it.
+func (u Unit) Service() bool { return strings.HasSuffix(u.Name, ".service") }
+
+// parseUnit finds the unit in the text of /proc/PID/cgroup (cgroups(7)). Where
+// there is none in the one hierarchy, the older one of systemd's own counts.
+func parseUnit(text string) (u Unit) {
+	for line := range strings.Lines(text) {
+		_, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		controllers, path, _ := strings.Cut(rest, ":")
+		if controllers == "" || controllers == "name=systemd" && u.Name == "" {
+			if at := unitAt(path); at.Name != "" {
+				u = at
+			}
+		}
+	}
+	return u
+}
+
+// unitAt returns the innermost unit of a cgroup's path that is no slice.
+func unitAt(path string) Unit {
+	parts := strings.Split(path, "/")
+	for i := len(parts) - 1; i >= 0; i-- {
+		if !strings.HasSuffix(parts[i], ".service") && !strings.HasSuffix(parts[i], ".scope") {
+			continue
+		}
+		u := Unit{Name: parts[i]}
+		for _, above := range parts[:i] {
+			u.User = u.User || strings.HasPrefix(above, "user@") && strings.HasSuffix(above, ".service")
+		}
+		return u
+	}
+	return Unit{}
+}
