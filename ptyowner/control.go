@@ -3,6 +3,7 @@
 package ptyowner
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,17 +14,24 @@ import (
 	"middleman/terminal"
 )
 
-// receiveLoop acts on what the client sends, until the connection ends. A
-// frame of an unknown type is skipped; one that breaks the protocol ends the
-// connection.
-func (v *viewer) receiveLoop(r *wire.Reader) {
+// errPaused says that something was not done, or not to its end, because
+// another image of the owner is taking over, which does it.
+var errPaused = errors.New("another image of the owner is taking over")
+
+// receiveLoop acts on what the client sends, until the connection ends or the
+// owner pauses. A frame of an unknown type is skipped; one that breaks the
+// protocol ends the connection. A pause loses nothing: what was not done is in
+// v.back, what was not read stays with the reader.
+func (v *viewer) receiveLoop() {
 	var requests sync.WaitGroup
 	defer requests.Wait()
-	defer v.end() // wakes a request that waits
 	slots := make(chan struct{}, 8)
 	for {
-		t, payload, err := r.Read(wire.MaxFrame)
+		t, payload, err := v.r.Read(wire.MaxFrame)
 		if err != nil {
+			if !v.owner.paused.Load() {
+				v.on(eventLeft)
+			}
 			return
 		}
 		switch t {
@@ -44,10 +52,24 @@ func (v *viewer) receiveLoop(r *wire.Reader) {
 				v.onRequest(request)
 			})
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, errPaused) {
+			v.on(eventLeft)
 			return
 		}
 	}
+}
+
+// putBack keeps a frame that a pause kept from being acted on.
+func (v *viewer) putBack(t wire.Type, payload []byte) {
+	v.backMu.Lock()
+	defer v.backMu.Unlock()
+	v.back = wire.AppendFrame(v.back, t, payload)
+}
+
+// unread is all that was received and not acted on. Only of use while the
+// owner is paused.
+func (v *viewer) unread() []byte {
+	return append(bytes.Clone(v.back), v.r.Buffered()...)
 }
 
 // isWriter reports whether v may type.
@@ -63,7 +85,12 @@ func (v *viewer) onInput(p []byte) error {
 	if !v.isWriter() {
 		return nil
 	}
-	if err := v.owner.writeInput(p); err != nil && !errors.Is(err, terminal.ErrEnded) {
+	n, err := v.owner.writeInput(p)
+	switch {
+	case errors.Is(err, errPaused):
+		v.putBack(wire.TypeInput, p[n:])
+		return err
+	case err != nil && !errors.Is(err, terminal.ErrEnded):
 		logf("%v", err)
 	}
 	return nil
@@ -77,7 +104,11 @@ func (v *viewer) onResize(payload []byte) error {
 	if !v.isWriter() {
 		return nil
 	}
-	return v.owner.resize(terminalSize(size))
+	err := v.owner.resize(terminalSize(size))
+	if errors.Is(err, errPaused) {
+		v.putBack(wire.TypeResize, payload)
+	}
+	return err
 }
 
 // onAck takes the viewer's word that it has drawn up to an offset. Once the
@@ -97,10 +128,16 @@ func (v *viewer) onAck(payload []byte) error {
 	return nil
 }
 
-// onRequest answers one request.
+// onRequest answers one request. One that a pause came into is put back.
 func (v *viewer) onRequest(q wire.Request) {
-	result, part, err := v.answer(q)
-	if err != nil {
+	result, part, err := v.answer(&q)
+	switch {
+	case errors.Is(err, errPaused):
+		v.putBack(wire.TypeRequest, mustMarshal(q))
+		return
+	case errors.Is(err, errHandedOver):
+		return
+	case err != nil:
 		v.send(wire.AppendControl(nil, wire.TypeReply, wire.Reply{ID: q.ID, Error: wireError(err)}))
 		return
 	}
@@ -111,15 +148,21 @@ func (v *viewer) onRequest(q wire.Request) {
 		}
 		part = part[partBytes:]
 	}
-	raw, err := json.Marshal(result)
-	if err != nil {
-		panic(fmt.Sprintf("result of %s does not marshal: %v", q.Verb, err))
-	}
-	v.send(wire.AppendControl(nil, wire.TypeReply, wire.Reply{ID: q.ID, Result: raw, Part: part}))
+	v.send(wire.AppendControl(nil, wire.TypeReply, wire.Reply{ID: q.ID, Result: mustMarshal(result), Part: part}))
 }
 
-// answer does what a request asks for. part is data beside the result.
-func (v *viewer) answer(q wire.Request) (result any, part []byte, err error) {
+// mustMarshal encodes what always can be: requests and results.
+func mustMarshal(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("%T does not marshal: %v", v, err))
+	}
+	return raw
+}
+
+// answer does what a request asks for. part is data beside the result. Where
+// it returns errPaused, q asks for what is left to do.
+func (v *viewer) answer(q *wire.Request) (result any, part []byte, err error) {
 	o := v.owner
 	switch q.Verb {
 	case wire.VerbStatus:
@@ -134,28 +177,44 @@ func (v *viewer) answer(q wire.Request) (result any, part []byte, err error) {
 		data, c, err := o.screen.capture(terminal.CaptureFormat(args.Format), args.Scrollback)
 		return wire.Capture{Offset: c.Offset, Size: wireSize(c.Size), Title: c.Title}, data, err
 	case wire.VerbInput:
-		var args wire.InputArgs
-		if err := parseArgs(q, &args); err != nil {
-			return nil, nil, err
-		}
-		return struct{}{}, nil, o.writeInput(args.Data)
+		return struct{}{}, nil, v.answerInput(q)
 	case wire.VerbStop:
-		var args wire.StopArgs
-		if err := parseArgs(q, &args); err != nil {
-			return nil, nil, err
-		}
-		grace := o.spec.Grace
-		if args.GraceMillis != nil {
-			grace = time.Duration(*args.GraceMillis) * time.Millisecond
-		}
-		left := o.stop(grace)
-		o.acknowledge()
-		return wire.StopResult{Left: left}, nil, nil
+		result, err := v.answerStop(q)
+		return result, nil, err
 	case wire.VerbWait:
 		exit, err := v.waitExit()
 		return exit, nil, err
+	case wire.VerbUpgrade:
+		return nil, nil, v.answerUpgrade(q)
 	}
 	return nil, nil, &wire.Error{Code: wire.CodeUnknown, Text: fmt.Sprintf("this owner does not know %q", q.Verb)}
+}
+
+func (v *viewer) answerInput(q *wire.Request) error {
+	var args wire.InputArgs
+	if err := parseArgs(q, &args); err != nil {
+		return err
+	}
+	n, err := v.owner.writeInput(args.Data)
+	if errors.Is(err, errPaused) {
+		q.Args = mustMarshal(wire.InputArgs{Data: args.Data[n:]})
+	}
+	return err
+}
+
+func (v *viewer) answerStop(q *wire.Request) (result wire.StopResult, err error) {
+	var args wire.StopArgs
+	if err := parseArgs(q, &args); err != nil {
+		return result, err
+	}
+	grace := v.owner.spec.Grace
+	if args.GraceMillis != nil {
+		grace = time.Duration(*args.GraceMillis) * time.Millisecond
+	}
+	if result.Left, err = v.owner.stop(grace); err == nil {
+		v.owner.acknowledge()
+	}
+	return result, err
 }
 
 // waitExit waits for the program's end, or the connection's.
@@ -164,7 +223,10 @@ func (v *viewer) waitExit() (wire.Exit, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.exit == nil {
-		if v.gone || o.closing {
+		switch {
+		case o.phase == phasePaused:
+			return wire.Exit{}, errPaused
+		case v.link == linkGone || o.phase == phaseClosing:
 			return wire.Exit{}, errors.New("connection ended before the program")
 		}
 		o.changed.Wait()
@@ -172,7 +234,7 @@ func (v *viewer) waitExit() (wire.Exit, error) {
 	return wireExit(*o.exit), nil
 }
 
-func parseArgs(q wire.Request, v any) error {
+func parseArgs(q *wire.Request, v any) error {
 	if err := json.Unmarshal(q.Args, v); err != nil {
 		return &wire.Error{Code: wire.CodeBadRequest, Text: fmt.Sprintf("arguments of %s: %v", q.Verb, err)}
 	}

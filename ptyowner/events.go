@@ -38,6 +38,26 @@ func (l *eventLog) from(n uint64) (e terminal.Event, number uint64, ok bool) {
 // more than a frame holds, and JSON makes up to six bytes of one.
 const maxEventText = 4 << 10
 
+// all are the kept events, oldest first.
+func (l *eventLog) all() (events []terminal.Event) {
+	for at := uint64(0); ; at++ {
+		e, number, ok := l.from(at)
+		if !ok {
+			return events
+		}
+		events, at = append(events, e), number
+	}
+}
+
+// restore makes events the kept ones, of which the last has the number before
+// next.
+func (l *eventLog) restore(events []terminal.Event, next uint64) {
+	l.next = next - uint64(len(events))
+	for _, e := range events {
+		l.add(e)
+	}
+}
+
 // addEvent records e as of the present head, or the offset that it has, where
 // that is yet to come. Called with mu held.
 func (o *owner) addEvent(e terminal.Event) {

@@ -28,6 +28,7 @@ const (
 // end, the journal is synced, screen.ans and exit.json are on disk, viewers
 // are told.
 func (o *owner) finish(status waitStatus) {
+	o.refuseUpgrade()
 	fault.Here("exit/reaped")
 	o.drain()
 	fault.Here("exit/drained")
@@ -45,8 +46,10 @@ func (o *owner) finish(status waitStatus) {
 	fault.Here("exit/recorded")
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.exit, o.state, o.recorded = &exit, terminal.StateExited, err == nil
-	o.changed.Broadcast()
+	o.exit, o.recorded = &exit, err == nil
+	if err := o.stepLocked(eventTold); err != nil {
+		logf("tell exit: %v", err)
+	}
 }
 
 // recordExit puts all that is left of the session on disk.

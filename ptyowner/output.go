@@ -3,6 +3,7 @@
 package ptyowner
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -56,6 +57,20 @@ func (r *ring) oldest() uint64 {
 	return r.head - uint64(len(r.buf))
 }
 
+// all is a copy of what the ring holds.
+func (r *ring) all() []byte {
+	p := make([]byte, r.head-r.oldest())
+	r.read(p, r.oldest())
+	return p
+}
+
+// restore makes the ring hold p, which ends at head.
+func (r *ring) restore(p []byte, head uint64) {
+	r.head = head - uint64(len(p))
+	r.append(p)
+	r.full = len(p) >= len(r.buf)
+}
+
 // read copies bytes from off, which lies in [oldest, head).
 func (r *ring) read(p []byte, off uint64) int {
 	if left := r.head - off; uint64(len(p)) > left {
@@ -67,8 +82,8 @@ func (r *ring) read(p []byte, off uint64) int {
 }
 
 // readPTY moves output from the PTY to the journal and then to everybody
-// else, until the PTY ends or is closed. Nobody downstream can hold it back
-// but the screen.
+// else, until the PTY ends, is closed or the owner pauses. Nobody downstream
+// can hold it back but the screen.
 func (o *owner) readPTY() {
 	buf := make([]byte, readBytes)
 	for {
@@ -76,14 +91,16 @@ func (o *owner) readPTY() {
 		if n > 0 {
 			o.publish(buf[:n])
 		}
-		if err != nil {
-			break
+		if err == nil {
+			continue
 		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.reading = false
+		o.drained = !errors.Is(err, os.ErrDeadlineExceeded) // which pause sets
+		o.changed.Broadcast()
+		return
 	}
-	o.mu.Lock()
-	o.drained = true
-	o.changed.Broadcast()
-	o.mu.Unlock()
 }
 
 // publish journals p and hands it to viewers and the screen.
@@ -128,10 +145,13 @@ func (o *owner) resize(size terminal.Size) error {
 	size = boundSize(size)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for len(o.sizes) >= maxSizes && !o.screen.done {
+	for len(o.sizes) >= maxSizes && !o.screen.done && o.phase != phasePaused {
 		o.changed.Wait()
 	}
-	if o.exit != nil || size == o.size {
+	switch {
+	case o.phase == phasePaused:
+		return errPaused
+	case o.end != nil || size == o.size:
 		return nil
 	}
 	if err := o.pty.setSize(size); err != nil {
@@ -153,36 +173,58 @@ func boundSize(s terminal.Size) terminal.Size {
 }
 
 // writeInput types p at the program; it blocks while the program does not
-// read, and is woken by the end of the PTY.
-func (o *owner) writeInput(p []byte) error {
-	if err := o.pty.write(p); err != nil {
-		if errors.Is(err, os.ErrClosed) {
-			return terminal.ErrEnded
-		}
-		return fmt.Errorf("type at session %s: %w", o.spec.ID, err)
+// read, and is woken by the end of the PTY, or by a pause: then errPaused says
+// that only the first n bytes were typed.
+func (o *owner) writeInput(p []byte) (n int, err error) {
+	n, err = o.pty.write(p)
+	switch {
+	case err == nil:
+		return n, nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return n, errPaused
+	case errors.Is(err, os.ErrClosed):
+		return n, terminal.ErrEnded
 	}
-	return nil
+	return n, fmt.Errorf("type at session %s: %w", o.spec.ID, err)
 }
 
+// maxAnswers is how many replies wait to be typed. With more unread the
+// program is not reading them, and the next are dropped.
+const maxAnswers = 64
+
 // answer queues what the screen replies to a query, unless a terminal is
-// attached that replies itself. It never blocks: with 64 replies unread the
-// program is not reading them.
+// attached that replies itself. It never blocks.
 func (o *owner) answer(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.writer != nil || o.closing || o.exit != nil {
+	if o.writer != nil || o.end != nil || len(o.answers) == maxAnswers {
 		return
 	}
-	select {
-	case o.answers <- append([]byte(nil), p...):
-	default:
-	}
+	o.answers = append(o.answers, bytes.Clone(p))
+	o.changed.Broadcast()
 }
 
-// writeAnswers types queued replies, until the channel is closed.
+// writeAnswers types queued replies, until the owner closes or pauses. What a
+// pause interrupts stays queued.
 func (o *owner) writeAnswers() {
-	for p := range o.answers {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for {
+		for len(o.answers) == 0 && o.phase != phaseClosing && o.phase != phasePaused {
+			o.changed.Wait()
+		}
+		if o.phase == phaseClosing || o.phase == phasePaused {
+			return
+		}
+		p := o.answers[0]
+		o.mu.Unlock()
+		n, err := o.writeInput(p)
+		o.mu.Lock()
+		if errors.Is(err, errPaused) {
+			o.answers[0] = p[n:]
+			continue
+		}
 		// The program that asked may have ended; then nobody waits for it.
-		_ = o.writeInput(p)
+		o.answers = o.answers[1:]
 	}
 }

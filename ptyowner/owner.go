@@ -11,11 +11,13 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/fault"
@@ -73,35 +75,46 @@ const maxStartRequest = 8 << 20
 type owner struct {
 	spec    terminal.Spec
 	dir     stateDir
+	socket  string // its path
+	build   string // of this image
 	token   []byte
 	started time.Time
 	pid     int // the program's
 	umask   int // the program's: what the starter had
 
-	lock     *flock.Flock
+	lock     *os.File // owner.lock, held
 	listener *net.UnixListener
 	pty      *ptyMaster
 	journal  *journal.Writer
-	answers  chan []byte // replies of the screen to queries; full: the reply is dropped
 	conns    sync.WaitGroup
+	paused   atomic.Bool // phase is phasePaused, for those who must not wait for mu
+
+	// Of a handover: the running executable and its path, once they were asked
+	// for, and the connections taken over, in the state's order.
+	self      *os.File
+	selfPath  string
+	inherited []*viewer
 
 	mu       sync.Mutex // guards all below
 	changed  *sync.Cond // on mu: broadcast whenever anything below changed
-	recent   ring       // the newest output, for viewers at the head
-	state    terminal.State
+	phase    phase
+	recent   ring // the newest output, for viewers at the head
 	size     terminal.Size
 	title    string
 	writer   *viewer
 	watchers int
 	viewers  map[*viewer]bool // all that are connected, of every mode
+	parting  []*viewer        // those who were told to go and do not read it, oldest first
 	events   eventLog
 	sizes    []sizeChange // that the screen has not come to yet
-	reaped   bool         // the program's pid is not the program's any more
+	answers  [][]byte     // the screen's replies to queries, not yet typed; see answer
+	reading  bool         // readPTY runs
+	drained  bool         // no output comes any more
+	end      *waitStatus  // how the program ended; its pid is not its any more
 	exit     *terminal.Exit
 	acked    bool // a client knows of the exit
 	recorded bool // the exit is on disk
-	drained  bool // no output comes any more
-	closing  bool // the owner is about to end
+	upgrade  *upgrade
 
 	screen screen
 }
@@ -112,20 +125,25 @@ type sizeChange struct {
 	size terminal.Size
 }
 
-// Main is the owner process: what the hidden command pty-owner runs. It
-// returns the process's exit code. Nothing may have been started or opened
-// in the process before.
-func Main() int {
+// Main is the owner process: what the hidden command pty-owner runs. args are
+// those after the command's name, build is this binary's version. It returns
+// the process's exit code. Nothing may have been started or opened in the
+// process before.
+func Main(args []string, build string) int {
+	if len(args) == 1 && strings.HasPrefix(args[0], "--") {
+		return answerImage(args[0], build)
+	}
 	catchSignals()
-	for fd := 3; fd < maxInherited; fd++ {
-		unix.CloseOnExec(fd) // the program inherits nothing but its terminal
+	closeOnExec()
+	if len(args) >= 3 && args[0] == "--take-over" {
+		return takeOverMain(args[1], build, strings.Join(args[3:], " "))
 	}
 	report := os.NewFile(3, "ready")
-	if report == nil {
+	if _, err := report.Stat(); err != nil {
 		fmt.Fprintln(os.Stderr, "pty-owner is started by middleman, not by hand")
 		return 2
 	}
-	o, step, err := newOwner(os.Stdin)
+	o, step, err := startOwner(os.Stdin)
 	if err != nil {
 		failed := startReport{Step: step, Error: err.Error()}
 		errors.As(err, &failed.Errno)
@@ -139,27 +157,50 @@ func Main() int {
 	return 0
 }
 
-// newOwner does steps 1 to 4. On error nothing runs and nothing is left but
+// closeOnExec sees to it that the program inherits nothing but its terminal.
+func closeOnExec() {
+	for fd := 3; fd < maxInherited; fd++ {
+		unix.CloseOnExec(fd)
+	}
+}
+
+// takeOverMain goes on as the owner that another image was.
+func takeOverMain(descriptor, build, problem string) int {
+	fd, err := strconv.ParseUint(descriptor, 10, 31)
+	if err != nil {
+		logf("take over: descriptor %q: %v", descriptor, err)
+		return 2
+	}
+	o, err := takeOver(uintptr(fd), build, problem)
+	if err != nil {
+		logf("take over: %v", err)
+		return 1
+	}
+	o.run()
+	return 0
+}
+
+// newOwner is an owner before anything of it is opened.
+func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
+	o := &owner{
+		spec: spec, dir: stateDir{id: spec.ID, path: dir}, socket: socket, build: build,
+		viewers: make(map[*viewer]bool), size: spec.Size,
+	}
+	o.changed = sync.NewCond(&o.mu)
+	o.recent.buf = make([]byte, recentBytes)
+	return o
+}
+
+// startOwner does steps 1 to 4. On error nothing runs and nothing is left but
 // the state directory, which is the starter's.
-func newOwner(in io.Reader) (o *owner, step string, err error) {
+func startOwner(in io.Reader) (o *owner, step string, err error) {
 	var req startRequest
 	if err := json.NewDecoder(io.LimitReader(in, maxStartRequest)).Decode(&req); err != nil {
 		return nil, "read specification", err
 	}
 	fault.Here("start/specification-read")
-	o = &owner{
-		spec:    req.Spec,
-		dir:     stateDir{id: req.Spec.ID, path: req.Dir},
-		token:   []byte(newToken()),
-		started: time.Now(),
-		viewers: make(map[*viewer]bool),
-		umask:   unix.Umask(stateUmask),
-		answers: make(chan []byte, 64),
-		state:   terminal.StateRunning,
-		size:    req.Spec.Size,
-	}
-	o.changed = sync.NewCond(&o.mu)
-	o.recent.buf = make([]byte, recentBytes)
+	o = newOwner(req.Spec, req.Dir, req.Socket, req.Build)
+	o.token, o.started, o.umask = []byte(newToken()), time.Now(), unix.Umask(stateUmask)
 	if o.lock, err = takeOwnerLock(o.dir); err != nil {
 		return nil, "take " + ownerLockFile, err
 	}
@@ -169,22 +210,23 @@ func newOwner(in io.Reader) (o *owner, step string, err error) {
 	}
 	o.journal.MarkSize(o.size.Cols, o.size.Rows)
 	fault.Here("start/journal-created")
-	if err := o.bind(req.Socket); err != nil {
+	if err := o.bind(); err != nil {
 		return nil, "bind socket", err
 	}
 	fault.Here("start/socket-bound")
-	if err := o.dir.writeJSON(recordFile, o.record(req)); err != nil {
+	if err := o.dir.writeJSON(recordFile, o.record()); err != nil {
 		return nil, "write " + recordFile, err
 	}
 	fault.Here("start/record-written")
 	o.screen.init(o)
+	o.screen.rec.sized = o.journal.Sized()
 	becomeSubreaper()
 	if step, err := o.startProgram(); err != nil {
 		o.listener.Close()
 		return nil, step, err
 	}
 	fault.Here("start/program-started")
-	return o, "", nil
+	return o, "", o.step(eventStarted)
 }
 
 func newToken() string {
@@ -193,20 +235,27 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// takeOwnerLock takes the lock for the owner's life. Whoever asks whether an
-// owner lives holds it shared for a moment, so it is tried for a while.
-func takeOwnerLock(d stateDir) (*flock.Flock, error) {
-	lock := flock.New(d.file(ownerLockFile), flock.SetPermissions(0o600))
+// takeOwnerLock takes the lock for the owner's life: flock(2), on a descriptor
+// that a handover can pass on. Whoever asks whether an owner lives holds it
+// shared for a moment, so it is tried for a while.
+func takeOwnerLock(d stateDir) (*os.File, error) {
+	f, err := os.OpenFile(d.file(ownerLockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
 	for deadline := time.Now().Add(2 * time.Second); ; {
-		ok, err := lock.TryLock()
-		if err != nil {
-			return nil, err
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return f, nil
 		}
-		if ok {
-			return lock, nil
-		}
-		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("%s is held: another owner runs this session", d.file(ownerLockFile))
+		switch {
+		case err == unix.EINTR:
+		case err != unix.EWOULDBLOCK:
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+		case time.Now().After(deadline):
+			f.Close()
+			return nil, fmt.Errorf("%s is held: another owner runs this session", f.Name())
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -214,7 +263,8 @@ func takeOwnerLock(d stateDir) (*flock.Flock, error) {
 
 // bind listens on the socket, 0600; a stale one is in nobody's use, because
 // the lock is ours.
-func (o *owner) bind(path string) error {
+func (o *owner) bind() error {
+	path := o.socket
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return err
 	}
@@ -231,16 +281,16 @@ func (o *owner) bind(path string) error {
 	return nil
 }
 
-func (o *owner) record(req startRequest) record {
+func (o *owner) record() record {
 	return record{
 		Format:      recordFormat,
 		MinProtocol: wire.MinVersion,
 		MaxProtocol: wire.MaxVersion,
 		Features:    features,
-		Build:       req.Build,
+		Build:       o.build,
 		OwnerPID:    os.Getpid(),
 		OwnerStart:  processStart(os.Getpid()),
-		Socket:      req.Socket,
+		Socket:      o.socket,
 		Token:       string(o.token),
 		Created:     o.started,
 		Workspace:   o.spec.Workspace,
@@ -251,43 +301,103 @@ func (o *owner) record(req startRequest) record {
 }
 
 // features are what this build can do beyond its protocol version: its verbs.
-var features = []string{"capture", "stop", "input", "wait"}
+var features = []string{"capture", "stop", "input", "wait", "upgrade"}
 
-// run is steps 6 and on: it returns when the session is over and everything
-// that it started has ended.
-func (o *owner) run() {
-	var loops sync.WaitGroup
-	ended := make(chan waitStatus, 1)
-	loops.Go(func() { o.readPTY() })
-	loops.Go(func() { o.screen.run() })
-	loops.Go(func() { o.writeAnswers() })
-	loops.Go(func() { o.serve() })
-	stopReaping := o.reap(ended)
-
-	o.finish(<-ended)
-	o.linger()
-	fault.Here("exit/lingered")
-
+// step moves the owner to the phase that follows an event, or refuses it.
+func (o *owner) step(e lifeEvent) error {
 	o.mu.Lock()
-	o.closing = true
-	for v := range o.viewers {
-		v.conn.Close() // whoever is still here had its time
+	defer o.mu.Unlock()
+	return o.stepLocked(e)
+}
+
+// stepLocked is step with mu held.
+func (o *owner) stepLocked(e lifeEvent) error {
+	next, err := o.phase.on(e)
+	if err != nil {
+		return fmt.Errorf("session %s: %w", o.spec.ID, err)
 	}
+	o.phase = next
+	o.paused.Store(next == phasePaused)
 	o.changed.Broadcast()
+	return nil
+}
+
+// run is step 6: it returns when the session is over and everything that it
+// started has ended.
+func (o *owner) run() {
+	for {
+		join := o.startLoops()
+		end, u := o.awaitChange()
+		if end != nil {
+			if err := o.step(eventEnded); err != nil {
+				logf("program ended: %v", err)
+			}
+			o.finish(*end)
+			o.linger()
+			fault.Here("exit/lingered")
+			o.close()
+			join()
+			fault.Here("exit/closed")
+			o.lock.Close()
+			return
+		}
+		o.handOver(u, join) // it is this image's end, unless it did not work
+	}
+}
+
+// startLoops starts all that moves: output, screen, replies, connections and
+// the reaping of children. join waits for their end, which close and pause
+// bring about.
+func (o *owner) startLoops() (join func()) {
+	var loops sync.WaitGroup
+	o.mu.Lock()
+	o.reading = !o.drained
+	for v := range o.viewers { // those of before a handover
+		o.conns.Go(func() { o.converse(v) })
+	}
+	if o.reading {
+		loops.Go(o.readPTY)
+	}
 	o.mu.Unlock()
+	loops.Go(o.screen.run)
+	loops.Go(o.writeAnswers)
+	loops.Go(o.serve)
+	stopReaping := o.reap()
+	return func() {
+		loops.Wait()
+		o.conns.Wait()
+		stopReaping()
+	}
+}
+
+// awaitChange waits for the program's end, or else for somebody who wants
+// another image to take over.
+func (o *owner) awaitChange() (*waitStatus, *upgrade) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.end == nil && o.upgrade == nil {
+		o.changed.Wait()
+	}
+	return o.end, o.upgrade
+}
+
+// close ends all loops and connections; whoever is still here had its time.
+func (o *owner) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.stepLocked(eventOver); err != nil {
+		logf("close: %v", err)
+	}
+	for v := range o.viewers {
+		v.conn.Close()
+	}
 	o.listener.Close()
-	close(o.answers)
-	loops.Wait()
-	o.conns.Wait()
-	stopReaping()
-	fault.Here("exit/closed")
-	o.lock.Close()
 }
 
 // status is what the verb status answers. Called with mu held.
 func (o *owner) status() wire.Status {
 	s := wire.Status{
-		State:     string(o.state),
+		State:     string(o.phase.state()),
 		PID:       o.pid,
 		OwnerPID:  os.Getpid(),
 		StartedAt: o.started,
@@ -301,8 +411,10 @@ func (o *owner) status() wire.Status {
 	if err := o.journal.Failure(); err != nil {
 		s.Journal = err.Error()
 	}
+	if o.end != nil {
+		s.PID = 0 // it may be another process's by now
+	}
 	if o.exit != nil {
-		s.PID = 0
 		e := wireExit(*o.exit)
 		s.Exit = &e
 		s.Left, _ = o.remaining() // unknown shows as none; a stop asks again

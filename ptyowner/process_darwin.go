@@ -49,3 +49,6 @@ const zombie = 5 // SZOMB of sys/proc.h
 // strays: this system shows no environments; what an owner that was killed
 // left behind is not found.
 func strays(string) ([]int, error) { return nil, nil }
+
+// statProgram: this system does not say which file a process executes.
+func statProgram(int) (os.FileInfo, error) { return nil, errors.ErrUnsupported }

@@ -132,3 +132,8 @@ func strays(session string) ([]int, error) {
 	}
 	return pids, nil
 }
+
+// statProgram looks at the file that a process executes.
+func statProgram(pid int) (os.FileInfo, error) {
+	return os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+}

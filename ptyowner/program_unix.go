@@ -33,6 +33,10 @@ type waitStatus struct {
 type ptyMaster struct {
 	file *os.File
 	raw  syscall.RawConn
+	// tty is the program's side, which is held open until the program has
+	// ended: one that closes its terminal and opens /dev/tty later would
+	// otherwise meet a PTY that has ended.
+	tty *os.File
 
 	mu sync.Mutex // one writer at a time, each write whole
 }
@@ -40,32 +44,41 @@ type ptyMaster struct {
 // openPTY opens a PTY of the given size. creack/pty may leave its master in
 // blocking mode, and (*os.File).Fd would put it back there, so that the
 // runtime's poller would not know of it: the descriptor is taken over anew.
-func openPTY(size terminal.Size) (*ptyMaster, *os.File, error) {
+func openPTY(size terminal.Size) (*ptyMaster, error) {
 	ptmx, tty, err := pty.Open()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer ptmx.Close()
 	fd, err := unix.FcntlInt(ptmx.Fd(), unix.F_DUPFD_CLOEXEC, 3)
-	if err == nil {
-		err = unix.SetNonblock(fd, true)
-	}
 	if err != nil {
 		tty.Close()
-		return nil, nil, err
+		return nil, err
 	}
-	file := os.NewFile(uintptr(fd), ptmx.Name())
-	raw, err := file.SyscallConn()
-	m := &ptyMaster{file: file, raw: raw}
+	m, err := newPTYMaster(fd, tty)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.setSize(size); err != nil {
+		m.close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// newPTYMaster takes over the descriptor of a PTY's controlling side, and
+// tty, which may be nil. On error both are closed.
+func newPTYMaster(fd int, tty *os.File) (*ptyMaster, error) {
+	err := unix.SetNonblock(fd, true)
+	m := &ptyMaster{file: os.NewFile(uintptr(fd), "pty"), tty: tty}
 	if err == nil {
-		err = m.setSize(size)
+		m.raw, err = m.file.SyscallConn()
 	}
 	if err != nil {
-		file.Close()
-		tty.Close()
-		return nil, nil, err
+		m.close()
+		return nil, err
 	}
-	return m, tty, nil
+	return m, nil
 }
 
 // setSize is TIOCSWINSZ (tty_ioctl(4)); the kernel signals the program.
@@ -105,12 +118,12 @@ func (m *ptyMaster) read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// write types all of p, without a break by another writer.
-func (m *ptyMaster) write(p []byte) error {
+// write types all of p, without a break by another writer. With an error only
+// the first n bytes were typed.
+func (m *ptyMaster) write(p []byte) (n int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, err := m.file.Write(p)
-	return err
+	return m.file.Write(p)
 }
 
 // foreground is the process group that the terminal's keys signal, 0 where
@@ -123,7 +136,17 @@ func (m *ptyMaster) foreground() int {
 	return pgrp
 }
 
-func (m *ptyMaster) close() { m.file.Close() }
+// letEnd makes the PTY end when no process holds it any more.
+func (m *ptyMaster) letEnd() {
+	if m.tty != nil {
+		m.tty.Close()
+	}
+}
+
+func (m *ptyMaster) close() {
+	m.letEnd()
+	m.file.Close()
+}
 
 // startProgram opens the PTY and starts the program in a session and process
 // group of its own, with the PTY as its controlling terminal. On error it
@@ -132,16 +155,16 @@ func (o *owner) startProgram() (step string, err error) {
 	if err := checkProgram(o.spec); err != nil {
 		return "check program", err
 	}
-	master, tty, err := openPTY(o.size)
+	master, err := openPTY(o.size)
 	if err != nil {
 		return "open PTY", err
 	}
-	defer tty.Close()
+	tty := master.tty.Fd()
 	unix.Umask(o.umask)
 	pid, err := syscall.ForkExec(o.spec.Argv[0], o.spec.Argv, &syscall.ProcAttr{
 		Dir:   o.spec.Dir,
 		Env:   o.programEnv(),
-		Files: []uintptr{tty.Fd(), tty.Fd(), tty.Fd()},
+		Files: []uintptr{tty, tty, tty},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
 	})
 	unix.Umask(stateUmask)
@@ -191,20 +214,20 @@ func catchSignals() {
 }
 
 // reap waits for every child until stopped, so that no zombie is left, and
-// sends the program's end to ended. With a subreaper the children are also
-// those that lost their parent.
-func (o *owner) reap(ended chan<- waitStatus) (stop func()) {
+// notes the program's end. With a subreaper the children are also those that
+// lost their parent.
+func (o *owner) reap() (stop func()) {
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
 	quit := make(chan struct{})
 	var loop sync.WaitGroup
 	loop.Go(func() {
 		for {
-			o.reapAll(ended)
+			o.reapAll()
 			select {
 			case <-children:
 			case <-quit:
-				o.reapAll(ended)
+				o.reapAll()
 				return
 			}
 		}
@@ -216,7 +239,7 @@ func (o *owner) reap(ended chan<- waitStatus) (stop func()) {
 	}
 }
 
-func (o *owner) reapAll(ended chan<- waitStatus) {
+func (o *owner) reapAll() {
 	o.mu.Lock() // the program's pid is not signalled while it is reaped
 	defer o.mu.Unlock()
 	for {
@@ -229,8 +252,8 @@ func (o *owner) reapAll(ended chan<- waitStatus) {
 			return
 		}
 		if pid == o.pid {
-			o.reaped = true
-			ended <- waitStatus{status, time.Now()}
+			o.end = &waitStatus{status, time.Now()}
+			o.pty.letEnd()
 		}
 		o.changed.Broadcast() // something of the session has ended
 	}

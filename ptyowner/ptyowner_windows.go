@@ -13,7 +13,7 @@ import (
 )
 
 // Main is the owner process. Windows has none yet.
-func Main() int {
+func Main([]string, string) int {
 	fmt.Fprintln(os.Stderr, usable())
 	return 1
 }
@@ -42,3 +42,5 @@ func syncDir(string) error { return nil }
 func strays(string) ([]int, error) { return nil, nil }
 
 func stopStrays(string, time.Duration) []int { return nil }
+
+func statProgram(int) (os.FileInfo, error) { return nil, errors.ErrUnsupported }

@@ -22,13 +22,13 @@ type screen struct {
 	done   bool   // nothing more will be fed
 	rec    recorder
 
-	mu sync.Mutex // guards vt; taken before the owner's mu
-	vt *vt.Terminal
+	mu    sync.Mutex // guards vt and quiet; taken before the owner's mu
+	vt    *vt.Terminal
+	quiet bool // a snapshot is being drawn, which is no event
 }
 
 func (s *screen) init(o *owner) {
 	s.owner = o
-	s.rec.sized = o.journal.Sized()
 	s.vt = vt.New(vt.Options{
 		Cols:            int(o.size.Cols),
 		Rows:            int(o.size.Rows),
@@ -38,7 +38,26 @@ func (s *screen) init(o *owner) {
 	})
 }
 
-// run feeds the screen until there is no more output and all was fed.
+// export is a snapshot with all the scrollback, as of the head, of a screen
+// that has come to it.
+func (s *screen) export() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.vt.AppendSnapshot(nil, vt.SnapshotOptions{Scrollback: -1})
+}
+
+// restore draws what export returned, of which nobody is told again.
+func (s *screen) restore(snapshot []byte, offset uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quiet = true
+	s.vt.Write(snapshot)
+	s.quiet = false
+	s.offset = offset
+}
+
+// run feeds the screen until there is no more output and all was fed, for now
+// or for good.
 func (s *screen) run() {
 	o := s.owner
 	r := journal.Open(o.dir.journal())
@@ -78,6 +97,9 @@ func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
 		if o.drained {
 			s.done = true
 			o.changed.Broadcast()
+			return nil, 0, false
+		}
+		if o.phase == phasePaused && !o.reading {
 			return nil, 0, false
 		}
 		o.changed.Wait()
@@ -121,7 +143,7 @@ func (s *screen) feed(r *journal.Reader, buf []byte) {
 // screen's Write.
 func (s *screen) event(e vt.Event) {
 	kind, ok := eventKinds[e.Kind]
-	if !ok {
+	if !ok || s.quiet {
 		return
 	}
 	s.owner.mu.Lock()

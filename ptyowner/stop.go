@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/fault"
-	"middleman/terminal"
 )
 
 const (
@@ -29,13 +28,19 @@ func stopStrays(session string, grace time.Duration) []int {
 // stop ends every process of the session and returns those that would not
 // end. SIGHUP and SIGCONT go to the foreground group, SIGTERM to all, and
 // after grace SIGKILL. It returns when the exit is recorded.
-func (o *owner) stop(grace time.Duration) (left []int) {
+// While another image of the owner takes over it is errPaused.
+func (o *owner) stop(grace time.Duration) (left []int, err error) {
 	fault.Here("stop/asked")
 	o.mu.Lock()
-	if o.state == terminal.StateRunning {
-		o.state = terminal.StateStopping
+	if o.phase == phasePaused {
+		o.mu.Unlock()
+		return nil, errPaused
 	}
-	if !o.reaped {
+	if err := o.stepLocked(eventStop); err != nil {
+		o.mu.Unlock()
+		return nil, err
+	}
+	if o.end == nil {
 		if group := o.pty.foreground(); group > 0 {
 			signalGroup(group, unix.SIGHUP, unix.SIGCONT)
 		}
@@ -51,7 +56,7 @@ func (o *owner) stop(grace time.Duration) (left []int) {
 	for o.exit == nil && !slices.Contains(left, o.pid) {
 		o.changed.Wait()
 	}
-	return left
+	return left, nil
 }
 
 // endAll ends the processes that list returns: SIGTERM, and after grace

@@ -3,12 +3,10 @@
 package ptyowner
 
 import (
-	"crypto/subtle"
+	"bytes"
 	"errors"
-	"fmt"
 	"net"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,262 +16,184 @@ import (
 )
 
 const (
-	maxPending   = 16 // connections that have not said Hello
-	maxWatchers  = 32
-	helloTime    = 2 * time.Second
-	farewellTime = 2 * time.Second // for the client to take its last frame
-	// leaveTime is how long a second writer waits for the first to leave: one
-	// that has closed its connection a moment ago may not be seen to have.
-	leaveTime = 250 * time.Millisecond
+	// farewellTime is how long a viewer that has its last frame may take to
+	// close.
+	farewellTime = 2 * time.Second
+	// partingTime is how long the last frame is kept for a viewer that does not
+	// read; it holds no seat meanwhile.
+	partingTime = 10 * time.Minute
+	// maxParting is how many such viewers there are; the oldest makes room.
+	maxParting = 16
 )
+
+// stallTime is how long a viewer may read nothing at all before its place is
+// free for others. A person may have stopped the terminal with ctrl-S.
+var stallTime = 5 * time.Minute
 
 // viewer is one authenticated connection.
 type viewer struct {
-	owner  *owner
-	conn   *net.UnixConn
-	client string
-	since  time.Time
-	mode   wire.Mode
+	owner      *owner
+	conn       *net.UnixConn
+	client     string
+	since      time.Time
+	mode       wire.Mode
+	maxLag     uint64 // 0: everything that is kept
+	scrollback int
 
-	sendMu sync.Mutex // one frame at a time
+	sendMu sync.Mutex // one frame at a time; guards the next two
+	unsent []byte     // what a pause or a stall kept from being written
+	ended  bool       // the last frame was written, or is in unsent
+
+	r      *wire.Reader // receiveLoop's
+	backMu sync.Mutex   // guards back
+	back   []byte       // frames that a pause kept from being acted on
 
 	// Guarded by the owner's mu.
+	link      link
+	seated    bool   // counts as the writer or a watcher
 	offset    uint64 // everything below was sent
-	maxLag    uint64
 	nextEvent uint64
 	detached  *wire.Detached // why it has to go
-	gone      bool           // the connection is closed
 }
 
-// serve accepts connections until the listener is closed. Those that have not
-// proved themselves are few and short-lived: the oldest makes room.
-func (o *owner) serve() {
-	var pendingMu sync.Mutex
-	var pending []*net.UnixConn
-	for {
-		conn, err := o.listener.AcceptUnix()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			logf("accept: %v", err) // out of descriptors, say
-			time.Sleep(10 * time.Millisecond)
-			continue
-		}
-		pendingMu.Lock()
-		if len(pending) == maxPending {
-			pending[0].Close()
-			pending = pending[1:]
-		}
-		pending = append(pending, conn)
-		pendingMu.Unlock()
-		o.conns.Go(func() {
-			defer conn.Close()
-			hello, r, err := o.readHello(conn)
-			pendingMu.Lock()
-			if i := slices.Index(pending, conn); i >= 0 {
-				pending = slices.Delete(pending, i, i+1)
-			}
-			pendingMu.Unlock()
-			if err == nil {
-				o.serveConn(conn, r, hello)
-			}
-		})
+// onLocked moves the connection on an event and says whether that changed
+// anything. Called with the owner's mu held.
+func (v *viewer) onLocked(e linkEvent) bool {
+	next, changed := v.link.on(e)
+	v.link = next
+	if changed {
+		v.owner.changed.Broadcast()
 	}
+	return changed
 }
 
-// readHello reads the first frame and checks who sent it. A peer that is not
-// ours, or has no token, gets no answer.
-func (o *owner) readHello(conn *net.UnixConn) (hello wire.Hello, r *wire.Reader, err error) {
-	if uid, err := peerUID(conn); err != nil || uid != os.Geteuid() {
-		return hello, nil, fmt.Errorf("peer has uid %d: %w", uid, err)
-	}
-	conn.SetReadDeadline(time.Now().Add(helloTime))
-	r = wire.NewReader(conn)
-	t, payload, err := r.Read(wire.MaxHello)
-	if err != nil {
-		return hello, nil, err
-	}
-	if t != wire.TypeHello {
-		return hello, nil, fmt.Errorf("first frame has type %d", t)
-	}
-	if err := wire.ParseControl(t, payload, &hello); err != nil {
-		return hello, nil, err
-	}
-	if subtle.ConstantTimeCompare([]byte(hello.Token), o.token) != 1 {
-		return hello, nil, errors.New("wrong token")
-	}
-	return hello, r, conn.SetReadDeadline(time.Time{})
-}
-
-// serveConn serves an authenticated connection to its end.
-func (o *owner) serveConn(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) {
-	v := &viewer{owner: o, conn: conn, client: hello.Client, since: time.Now(), mode: hello.Mode, maxLag: hello.MaxLag}
-	welcome, snap, refusal := o.join(v, hello)
-	if refusal == errClosing {
-		return
-	}
-	if refusal != nil {
-		v.send(wire.AppendControl(nil, wire.TypeError, refusal))
-		return
-	}
-	defer o.leave(v)
-	if v.send(wire.AppendControl(nil, wire.TypeWelcome, welcome)) != nil {
-		return
-	}
-	if welcome.Snapshot && v.sendSnapshot(snap) != nil {
-		return
-	}
-	var down sync.WaitGroup
-	down.Go(func() {
-		v.sendLoop(hello.Scrollback)
-		conn.CloseWrite()
-		conn.SetReadDeadline(time.Now().Add(farewellTime))
-	})
-	v.receiveLoop(r)
-	v.end()
-	down.Wait()
-}
-
-// join admits a viewer and says what follows the Welcome, or refuses it.
-func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot, refusal *wire.Error) {
-	version := min(hello.MaxVersion, wire.MaxVersion)
-	if version < max(hello.MinVersion, wire.MinVersion) {
-		return w, snap, &wire.Error{Code: wire.CodeVersion, Text: fmt.Sprintf(
-			"owner of session %s speaks protocol %d to %d, asked for %d to %d",
-			o.spec.ID, wire.MinVersion, wire.MaxVersion, hello.MinVersion, hello.MaxVersion)}
-	}
-	if refusal := o.admit(v, hello); refusal != nil {
-		return w, snap, refusal
-	}
-	if v.mode == wire.ModeAttach && hello.Size != nil && hello.Size.Cols > 0 && hello.Size.Rows > 0 {
-		if err := o.resize(terminalSize(*hello.Size)); err != nil {
-			logf("%v", err)
-		}
-	}
-	offset, resumes := o.resumeFrom(hello.From)
-	draws := !resumes && v.mode != wire.ModeControl
-	if draws {
-		snap = o.screen.snapshot(hello.Scrollback)
-		offset = snap.offset
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	v.offset = offset
-	v.nextEvent = o.events.next
-	if draws {
-		v.nextEvent = snap.nextEvent
-	}
-	s := o.status()
-	return wire.Welcome{
-		Version: version, Features: features, Session: o.spec.ID,
-		PID: s.PID, Size: s.Size, Title: s.Title, Head: s.Head, Oldest: s.Oldest,
-		Offset: offset, Snapshot: draws, Writer: s.Writer,
-	}, snap, nil
-}
-
-// resumeFrom reports whether a viewer that has everything below from can go
-// on with bytes: they are all kept.
-func (o *owner) resumeFrom(from *uint64) (offset uint64, ok bool) {
-	if from == nil {
-		return 0, false
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if *from >= o.recent.oldest() {
-		return *from, *from <= o.recent.head
-	}
-	return *from, *from >= o.journal.Oldest()
-}
-
-// admit makes v the writer or a watcher, or refuses it.
-func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if v.mode == wire.ModeAttach && !hello.Takeover {
-		o.awaitNoWriter(leaveTime)
-	}
-	if o.closing {
-		return errClosing
-	}
-	if hello.From != nil && *hello.From > o.recent.head {
-		return &wire.Error{Code: wire.CodeRange, Text: fmt.Sprintf(
-			"session %s has %d bytes of output, asked for those from %d", o.spec.ID, o.recent.head, *hello.From)}
-	}
-	switch v.mode {
-	case wire.ModeControl:
-	case wire.ModeWatch:
-		if o.watchers == maxWatchers {
-			return &wire.Error{Code: wire.CodeViewers, Text: fmt.Sprintf("session %s has %d watchers already", o.spec.ID, maxWatchers)}
-		}
-		o.watchers++
-	case wire.ModeAttach:
-		if old := o.writer; old != nil {
-			if !hello.Takeover {
-				return &wire.Error{Code: wire.CodeBusy, Writer: o.writerInfo(),
-					Text: fmt.Sprintf("session %s is attached by %q", o.spec.ID, old.client)}
-			}
-			old.conn.SetWriteDeadline(time.Now().Add(farewellTime)) // it may be stalled
-			old.detached = &wire.Detached{Reason: string(terminal.DetachTakeover), Writer: &wire.Writer{Client: v.client, Since: v.since}}
-		}
-		o.writer = v
-		o.addEvent(terminal.Event{Kind: terminal.EventWriter, Writer: terminalWriter(o.writerInfo())})
-	default:
-		return &wire.Error{Code: wire.CodeBadRequest, Text: fmt.Sprintf("mode %q is not attach, watch or control", v.mode)}
-	}
-	o.viewers[v] = true
-	return nil
-}
-
-// errClosing refuses without a word: the owner is about to end, and who looks
-// again finds its state on disk.
-var errClosing = new(wire.Error)
-
-// awaitNoWriter waits until nobody is attached, but no longer than d. Called
-// with mu held.
-func (o *owner) awaitNoWriter(d time.Duration) {
-	expired := false
-	timer := time.AfterFunc(d, func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		expired = true
-		o.changed.Broadcast()
-	})
-	defer timer.Stop()
-	for o.writer != nil && !expired && !o.closing {
-		o.changed.Wait()
-	}
-}
-
-// leave undoes admit.
-func (o *owner) leave(v *viewer) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.viewers, v)
-	if v.mode == wire.ModeWatch {
-		o.watchers--
-	}
-	o.changed.Broadcast()
-	if o.writer == v {
-		o.writer = nil
-		o.addEvent(terminal.Event{Kind: terminal.EventWriter})
-	}
-}
-
-// end tells the viewer's other loop that the connection is over.
-func (v *viewer) end() {
+func (v *viewer) on(e linkEvent) bool {
 	v.owner.mu.Lock()
 	defer v.owner.mu.Unlock()
-	v.gone = true
-	v.owner.changed.Broadcast()
+	return v.onLocked(e)
 }
 
+// converse moves frames both ways until the connection is over, or the owner
+// pauses: then the viewer stays as it is, for whoever goes on.
+func (o *owner) converse(v *viewer) {
+	var down sync.WaitGroup
+	down.Go(func() {
+		v.sendLoop()
+		if !o.paused.Load() {
+			v.conn.CloseWrite()
+			v.setReadDeadline(time.Now().Add(farewellTime))
+		}
+	})
+	v.receiveLoop()
+	if !o.paused.Load() {
+		v.on(eventLeft)
+	}
+	down.Wait()
+	if o.paused.Load() && v.isOpen() {
+		return
+	}
+	o.leave(v)
+	v.conn.Close()
+}
+
+// isOpen reports whether there is somebody on the connection still.
+func (v *viewer) isOpen() bool {
+	v.owner.mu.Lock()
+	defer v.owner.mu.Unlock()
+	return v.link == linkJoined || v.link == linkParting
+}
+
+// setReadDeadline does not undo what a pause has set.
+func (v *viewer) setReadDeadline(t time.Time) {
+	v.conn.SetReadDeadline(t)
+	if v.owner.paused.Load() {
+		v.conn.SetReadDeadline(longAgo)
+	}
+}
+
+// longAgo is a deadline that wakes whoever blocks.
+var longAgo = time.Unix(1, 0)
+
 // send writes whole frames, one at a time. It blocks while the viewer does
-// not read, which stalls nobody else.
+// not read, which stalls nobody else. Frames that a pause or a stall keeps
+// from being written are in unsent, and that is no error: they are written
+// first by who goes on.
 func (v *viewer) send(frames []byte) error {
 	v.sendMu.Lock()
 	defer v.sendMu.Unlock()
-	_, err := v.conn.Write(frames)
+	if v.ended {
+		return nil // nothing comes after the last frame
+	}
+	return v.write(frames)
+}
+
+// write is send with sendMu held.
+func (v *viewer) write(frames []byte) error {
+	for {
+		n, err := v.writeSome(frames, stallTime)
+		switch frames = frames[n:]; {
+		case err == nil && len(frames) == 0:
+			return nil
+		case err == nil || v.isParting():
+			v.unsent = append(v.unsent, frames...)
+			return nil
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return err
+		case n > 0: // slow, not stalled
+		case v.mode == wire.ModeControl:
+			v.conn.Close() // it asks and does not listen
+			return err
+		default:
+			v.unsent = append(v.unsent, frames...)
+			v.stalled()
+			return nil
+		}
+	}
+}
+
+// writeSome writes for as long as d. Without an error it has written all, or a
+// pause has come.
+func (v *viewer) writeSome(p []byte, d time.Duration) (n int, err error) {
+	v.conn.SetWriteDeadline(time.Now().Add(d))
+	if v.owner.paused.Load() { // it sets the deadline after that, so none is missed
+		return 0, nil
+	}
+	n, err = v.conn.Write(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) && v.owner.paused.Load() {
+		err = nil
+	}
+	return n, err
+}
+
+// stalled gives up a viewer that reads nothing.
+func (v *viewer) stalled() {
+	v.owner.mu.Lock()
+	defer v.owner.mu.Unlock()
+	v.owner.unseat(v, eventStalled, wire.Detached{
+		Reason: string(terminal.DetachPolicy), Text: "nothing was read for " + stallTime.String()})
+}
+
+func (v *viewer) isParting() bool {
+	v.owner.mu.Lock()
+	defer v.owner.mu.Unlock()
+	return v.link == linkParting
+}
+
+// part sends the last frame, after what is unsent. It waits long for a viewer
+// that does not read, and costs nobody anything meanwhile.
+func (v *viewer) part(frame []byte) {
+	v.sendMu.Lock()
+	defer v.sendMu.Unlock()
+	v.unsent = append(v.unsent, frame...)
+	v.ended = true
+	v.flush(partingTime)
+}
+
+// flush writes what is unsent; what a pause interrupts stays. Called with
+// sendMu held.
+func (v *viewer) flush(d time.Duration) error {
+	n, err := v.writeSome(v.unsent, d)
+	v.unsent = bytes.Clone(v.unsent[n:])
 	return err
 }
 
@@ -303,8 +223,12 @@ const (
 	taskExit
 )
 
-// sendLoop sends output, events and one last frame, until the viewer is gone.
-func (v *viewer) sendLoop(scrollback int) {
+// sendLoop sends output, events and one last frame, until the viewer is gone
+// or the owner pauses.
+func (v *viewer) sendLoop() {
+	if !v.resume() {
+		return
+	}
 	r := journal.Open(v.owner.dir.journal())
 	defer r.Close()
 	buf := make([]byte, 0, wire.HeaderSize+wire.MaxFrame)
@@ -319,20 +243,35 @@ func (v *viewer) sendLoop(scrollback int) {
 		case taskEvent:
 			err = v.send(wire.AppendControl(buf[:0], wire.TypeEvent, wireEvent(event)))
 		case taskDetach:
-			v.send(wire.AppendControl(buf[:0], wire.TypeDetached, v.detached))
+			v.part(wire.AppendControl(nil, wire.TypeDetached, v.detached))
 			return
 		case taskExit:
-			v.send(wire.AppendControl(buf[:0], wire.TypeExit, wireExit(*v.owner.exit)))
+			v.part(wire.AppendControl(nil, wire.TypeExit, wireExit(*v.owner.exit)))
 			return
 		}
 		var gap *journal.GapError
 		if next == taskSnapshot || errors.As(err, &gap) {
-			err = v.jump(v.owner.screen.snapshot(scrollback))
+			err = v.jump(v.owner.screen.snapshot(v.scrollback))
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// resume writes what a pause kept from being written, and says whether there
+// is more to send.
+func (v *viewer) resume() bool {
+	v.sendMu.Lock()
+	defer v.sendMu.Unlock()
+	if len(v.unsent) == 0 {
+		return !v.ended
+	}
+	d := stallTime
+	if v.ended {
+		d = partingTime
+	}
+	return v.flush(d) == nil && !v.ended
 }
 
 // next waits for something to send. Output comes up to limit, so that an
@@ -343,7 +282,7 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 	defer o.mu.Unlock()
 	for {
 		switch {
-		case v.gone || o.closing:
+		case v.link == linkGone || o.phase == phaseClosing || o.phase == phasePaused:
 			return taskEnd, 0, event
 		case v.detached != nil:
 			return taskDetach, 0, event
@@ -364,8 +303,8 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 			return taskSnapshot, 0, event
 		case v.offset < limit:
 			return taskOutput, limit, event
-		}
-		if o.exit != nil {
+		case o.exit != nil:
+			v.onLocked(eventExitTold)
 			return taskExit, 0, event
 		}
 		o.changed.Wait()

@@ -16,7 +16,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 // that the one which lives as long as its session stays small.
 func run(args []string) int {
 	if len(args) > 0 && args[0] == "pty-owner" {
-		return ptyowner.Main()
+		return ptyowner.Main(args[1:], buildVersion())
 	}
 	if tmux.IsHelper(args) {
 		return tmux.Main(args)

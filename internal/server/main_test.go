@@ -34,7 +34,7 @@ import (
 // The test binary is its own owner and helper, as middleman is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
-		os.Exit(ptyowner.Main())
+		os.Exit(ptyowner.Main(os.Args[2:], "test"))
 	}
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))

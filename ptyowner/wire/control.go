@@ -86,6 +86,7 @@ const (
 	VerbStop    Verb = "stop"    // StopArgs -> StopResult
 	VerbInput   Verb = "input"   // InputArgs -> nothing
 	VerbWait    Verb = "wait"    // no arguments -> Exit, when the program has ended
+	VerbUpgrade Verb = "upgrade" // UpgradeArgs -> UpgradeResult, from the new image
 )
 
 // Request asks for something; the Reply has its ID.
@@ -157,6 +158,17 @@ type InputArgs struct {
 // around it must fit a frame.
 const MaxInput = 32 << 10
 
+// UpgradeArgs names the executable that is to take over.
+type UpgradeArgs struct {
+	Executable string `json:"executable"` // absolute path
+}
+
+// UpgradeResult says which build ran and which runs now.
+type UpgradeResult struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
 // Exit says how the program ended, as exit.json does.
 type Exit struct {
 	Code       int       `json:"code"`
@@ -194,6 +206,7 @@ const (
 	CodeRange      = "range"       // an offset beyond the head
 	CodeEnded      = "ended"       // the program has ended
 	CodeNotWriter  = "not-writer"  // a watcher typed or resized
+	CodeUpgrade    = "upgrade"     // the owner goes on as it was
 	CodeUnknown    = "unknown-verb"
 	CodeInternal   = "internal"
 )

@@ -20,7 +20,7 @@ import (
 // TestMain makes this test binary the owner of the sessions that it starts.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
-		os.Exit(ptyowner.Main())
+		os.Exit(ptyowner.Main(os.Args[2:], "test"))
 	}
 	goleak.VerifyTestMain(m)
 }

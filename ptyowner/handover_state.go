@@ -1,0 +1,242 @@
+//go:build unix
+
+package ptyowner
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/internal/fault"
+	"middleman/ptyowner/wire"
+	"middleman/terminal"
+	"middleman/terminal/journal"
+)
+
+// handoverFormat is the version of handoverState.
+const handoverFormat = 1
+
+// handoverState is all that an owner knows and its state directory does not.
+type handoverState struct {
+	Format   int           `json:"format"`
+	Build    string        `json:"build"` // of the image that wrote it
+	Spec     terminal.Spec `json:"spec"`
+	Dir      string        `json:"dir"`
+	Socket   string        `json:"socket"`
+	Token    string        `json:"token"`
+	Started  time.Time     `json:"started"`
+	PID      int           `json:"pid"`
+	Umask    int           `json:"umask"`
+	Lock     uintptr       `json:"lock_fd"`
+	Listener uintptr       `json:"listener_fd"`
+	PTY      uintptr       `json:"pty_fd"`
+	TTY      uintptr       `json:"tty_fd"`
+	Image    uintptr       `json:"image_fd"` // of the executable to go back to
+	ImageAt  string        `json:"image_path"`
+
+	Head      uint64           `json:"head"`
+	Recent    []byte           `json:"recent"` // the output before head
+	Drained   bool             `json:"drained"`
+	Size      terminal.Size    `json:"size"`
+	Title     string           `json:"title"`
+	Screen    []byte           `json:"screen"` // a snapshot as of head
+	Events    []terminal.Event `json:"events"`
+	NextEvent uint64           `json:"next_event"`
+	Answers   [][]byte         `json:"answers"`
+	Viewers   []viewerState    `json:"viewers"`
+
+	Asker   int    `json:"asker"`   // the index of the viewer who asked for the upgrade
+	Request uint64 `json:"request"` // the id of its request
+}
+
+// viewerState is one connection.
+type viewerState struct {
+	Conn       uintptr        `json:"conn_fd"`
+	Client     string         `json:"client"`
+	Since      time.Time      `json:"since"`
+	Mode       wire.Mode      `json:"mode"`
+	MaxLag     uint64         `json:"max_lag"`
+	Scrollback int            `json:"scrollback"`
+	Offset     uint64         `json:"offset"`
+	NextEvent  uint64         `json:"next_event"`
+	Seated     bool           `json:"seated"`
+	Detached   *wire.Detached `json:"detached,omitempty"`
+	Unsent     []byte         `json:"unsent"` // to be sent before all else
+	Unread     []byte         `json:"unread"` // received, and not acted on
+	Ended      bool           `json:"ended"`  // Unsent ends with the last frame
+}
+
+// exportState describes a paused owner.
+func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
+	if o.self == nil {
+		if o.self, o.selfPath, err = openSelf(); err != nil {
+			return nil, fmt.Errorf("open the running executable: %w", err)
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s = &handoverState{
+		Format: handoverFormat, Build: o.build, Spec: o.spec, Dir: o.dir.path, Socket: o.socket,
+		Token: string(o.token), Started: o.started, PID: o.pid, Umask: o.umask, ImageAt: o.selfPath,
+		Head: o.recent.head, Recent: o.recent.all(), Drained: o.drained, Size: o.size, Title: o.title,
+		Screen: o.screen.export(), Events: o.events.all(), NextEvent: o.events.next, Answers: o.answers,
+		Asker: -1, Request: u.request,
+	}
+	for _, c := range []struct {
+		from syscall.Conn
+		to   *uintptr
+	}{
+		{o.lock, &s.Lock}, {o.listener, &s.Listener}, {o.pty.file, &s.PTY}, {o.pty.tty, &s.TTY}, {o.self, &s.Image},
+	} {
+		if *c.to, err = descriptor(c.from); err != nil {
+			return nil, err
+		}
+	}
+	for v := range o.viewers {
+		fd, err := descriptor(v.conn)
+		if err != nil {
+			continue // it was closed to make room
+		}
+		if v == u.viewer {
+			s.Asker = len(s.Viewers)
+		}
+		s.Viewers = append(s.Viewers, v.export(fd))
+	}
+	return s, nil
+}
+
+func (v *viewer) export(fd uintptr) viewerState {
+	return viewerState{
+		Conn: fd, Client: v.client, Since: v.since, Mode: v.mode, MaxLag: v.maxLag, Scrollback: v.scrollback,
+		Offset: v.offset, NextEvent: v.nextEvent, Seated: v.seated, Detached: v.detached,
+		Unsent: v.unsent, Unread: v.unread(), Ended: v.ended,
+	}
+}
+
+// importState is the owner that a state describes, with all that it needs
+// opened. On error the state's descriptors are open still, for the image that
+// goes back to it.
+func importState(s *handoverState, build string) (o *owner, err error) {
+	o = newOwner(s.Spec, s.Dir, s.Socket, build)
+	o.token, o.started, o.pid, o.umask = []byte(s.Token), s.Started, s.PID, s.Umask
+	o.phase, o.drained, o.size, o.title, o.answers = phaseRunning, s.Drained, s.Size, s.Title, s.Answers
+	o.recent.restore(s.Recent, s.Head)
+	o.events.restore(s.Events, s.NextEvent)
+	if err := fault.Error("upgrade/import"); err != nil {
+		return nil, err
+	}
+	if o.journal, err = journal.Resume(o.dir.journal(), journal.Options{KeepBytes: o.spec.JournalBytes}, s.Head); err != nil {
+		return nil, err
+	}
+	o.screen.init(o)
+	o.screen.rec.sized = o.journal.Sized()
+	o.screen.restore(s.Screen, s.Head)
+	if o.lock, err = inherit(s.Lock, ownerLockFile); err != nil {
+		return nil, err
+	}
+	if err := o.importSocket(s.Listener); err != nil {
+		return nil, err
+	}
+	if err := o.importPTY(s.PTY, s.TTY); err != nil {
+		return nil, err
+	}
+	for i := range s.Viewers {
+		if err := o.importViewer(&s.Viewers[i]); err != nil {
+			return nil, fmt.Errorf("take over a connection: %w", err)
+		}
+	}
+	return o, nil
+}
+
+func (o *owner) importSocket(fd uintptr) error {
+	file, err := inherit(fd, socketFile)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	listener, err := net.FileListener(file)
+	if err != nil {
+		return fmt.Errorf("take over the socket: %w", err)
+	}
+	l, ok := listener.(*net.UnixListener)
+	if !ok {
+		return fmt.Errorf("take over the socket: it is a %T", listener)
+	}
+	l.SetUnlinkOnClose(true)
+	o.listener = l
+	return nil
+}
+
+func (o *owner) importPTY(master, tty uintptr) error {
+	file, err := inherit(tty, "tty")
+	if err != nil {
+		return err
+	}
+	fd, err := duplicate(master)
+	if err != nil {
+		file.Close()
+		return err
+	}
+	if o.pty, err = newPTYMaster(fd, file); err != nil {
+		return fmt.Errorf("take over the PTY: %w", err)
+	}
+	return nil
+}
+
+func (o *owner) importViewer(s *viewerState) error {
+	file, err := inherit(s.Conn, "connection")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	inherited, err := net.FileConn(file)
+	if err != nil {
+		return err
+	}
+	conn, ok := inherited.(*net.UnixConn)
+	if !ok {
+		return fmt.Errorf("it is a %T", inherited)
+	}
+	v := &viewer{
+		owner: o, conn: conn, client: s.Client, since: s.Since, mode: s.Mode, maxLag: s.MaxLag, scrollback: s.Scrollback,
+		unsent: s.Unsent, ended: s.Ended, r: wire.NewReaderFrom(s.Unread, conn),
+		link: linkJoined, seated: s.Seated, offset: s.Offset, nextEvent: s.NextEvent, detached: s.Detached,
+	}
+	o.viewers[v] = true
+	o.inherited = append(o.inherited, v)
+	switch {
+	case !v.seated:
+		v.link = linkParting
+		o.parting = append(o.parting, v)
+	case v.mode == wire.ModeAttach:
+		o.writer = v
+	case v.mode == wire.ModeWatch:
+		o.watchers++
+	}
+	return nil
+}
+
+// inherit opens a descriptor that was passed on once more: the first stays
+// open for the image that would go back.
+func inherit(fd uintptr, name string) (*os.File, error) {
+	n, err := duplicate(fd)
+	if err != nil {
+		return nil, fmt.Errorf("take over %s: %w", name, err)
+	}
+	return os.NewFile(uintptr(n), name), nil
+}
+
+func duplicate(fd uintptr) (int, error) { return unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 3) }
+
+// descriptors are all that a state names.
+func (s *handoverState) descriptors() []uintptr {
+	fds := []uintptr{s.Lock, s.Listener, s.PTY, s.TTY, s.Image}
+	for _, v := range s.Viewers {
+		fds = append(fds, v.Conn)
+	}
+	return fds
+}
