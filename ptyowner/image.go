@@ -96,7 +96,11 @@ func (img *image) describe() error {
 
 // check lets the image read a state and say whether it could go on from it.
 func (img *image) check(state *os.File) error {
-	if _, err := img.run(state, "--check-state"); err != nil {
+	out, err := img.run(state, "--check-state")
+	if err == nil && string(out) != stateUnderstood {
+		err = fmt.Errorf("it says %q", out)
+	}
+	if err != nil {
 		return fmt.Errorf("%s (build %s) cannot go on from this session: %w", img.path, img.info.Build, err)
 	}
 	return nil
@@ -143,6 +147,9 @@ func execPath(file *os.File, path string) (string, error) {
 	return descriptorPath(file)
 }
 
+// stateUnderstood is what an image prints that can go on from a state.
+const stateUnderstood = "ok"
+
 // answerImage is what an image says that is asked by another: its description,
 // or whether it could go on from the state in descriptor 3.
 func answerImage(question, build string) int {
@@ -155,6 +162,7 @@ func answerImage(question, build string) int {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
+		fmt.Print(stateUnderstood)
 		return 0
 	}
 	fmt.Fprintf(os.Stderr, "pty-owner does not know %s\n", question)
