@@ -3,7 +3,7 @@ SHELL   := bash
 REPO    ?= .
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BINARY  := bin/middleman
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w -X middleman/cmd/middleman/internal/build.version=$(VERSION)
 # Without cgo the binary is static, and builds and tests share one cache.
 export CGO_ENABLED := 0
 # Packages that do not link SQLite, whose race build takes minutes.

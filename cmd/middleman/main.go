@@ -6,20 +6,7 @@ package main
 import (
 	"os"
 
-	"middleman/ptyowner"
-	"middleman/tmux"
+	_ "middleman/cmd/middleman/internal/helper" // runs the helper processes instead
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
-
-// run dispatches the hidden helper processes before anything is set up, so
-// that the one which lives as long as its session stays small.
-func run(args []string) int {
-	if len(args) > 0 && args[0] == "pty-owner" {
-		return ptyowner.Main(args[1:], buildVersion())
-	}
-	if tmux.IsHelper(args) {
-		return tmux.Main(args)
-	}
-	return newCLI(os.Stdin, os.Stdout, os.Stderr).run(args)
-}
+func main() { os.Exit(newCLI(os.Stdin, os.Stdout, os.Stderr).run(os.Args[1:])) }

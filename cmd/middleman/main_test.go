@@ -17,14 +17,9 @@ import (
 )
 
 // TestMain makes this test binary the real middleman, and the programs that
-// scripts run in its sessions.
+// scripts run in its sessions. Helper processes, started as /proc/self/exe,
+// do not come this far.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case "pty-owner", "tmux-run", "tmux-journal": // started as /proc/self/exe
-			main()
-		}
-	}
 	testscript.Main(m, map[string]func(){
 		"middleman": main,
 		"program":   program,

@@ -3,40 +3,14 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/build"
 )
 
-// version is set by the build: -ldflags "-X main.version=v1.2.3".
-var version = ""
-
-// buildVersion is the version, or what the build knows of its source.
-func buildVersion() string {
-	if version != "" {
-		return version
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	revision, dirty := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value[:min(12, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "-dirty"
-		}
-	}
-	if revision == "" {
-		return "devel"
-	}
-	return "devel-" + revision + dirty
-}
+// buildVersion names this build.
+func buildVersion() string { return build.Version() }
 
 func (c *cli) versionCommand() *cobra.Command {
 	return &cobra.Command{

@@ -1,0 +1,35 @@
+// Package build knows which build this is.
+package build
+
+import "runtime/debug"
+
+// version is set by the build:
+// -ldflags "-X middleman/cmd/middleman/internal/build.version=v1.2.3".
+var version = ""
+
+// Version is the version, or what the build knows of its source.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	revision, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "-dirty"
+		}
+	}
+	if revision == "" {
+		return "devel"
+	}
+	return "devel-" + revision + dirty
+}
