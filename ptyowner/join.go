@@ -259,6 +259,7 @@ func (o *owner) awaitNoWriter(d time.Duration) {
 
 // leave ends a viewer's part in the session.
 func (o *owner) leave(v *viewer) {
+	o.rest.stir()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	v.onLocked(eventLeft)

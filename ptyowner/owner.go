@@ -117,6 +117,7 @@ type owner struct {
 	upgrade  *upgrade
 
 	screen screen
+	rest   *rest
 }
 
 // sizeChange says that size holds from mark.Offset.
@@ -184,7 +185,7 @@ func takeOverMain(descriptor, build, problem string) int {
 func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 	o := &owner{
 		spec: spec, dir: stateDir{id: spec.ID, path: dir}, socket: socket, build: build,
-		viewers: make(map[*viewer]bool), size: spec.Size,
+		viewers: make(map[*viewer]bool), size: spec.Size, rest: newRest(),
 	}
 	o.changed = sync.NewCond(&o.mu)
 	o.recent.buf = make([]byte, recentBytes)
@@ -363,10 +364,12 @@ func (o *owner) startLoops() (join func()) {
 	loops.Go(o.writeAnswers)
 	loops.Go(o.serve)
 	stopReaping := o.reap()
+	stopResting := o.startResting()
 	return func() {
 		loops.Wait()
 		o.conns.Wait()
 		stopReaping()
+		stopResting()
 	}
 }
 

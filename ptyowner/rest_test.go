@@ -1,0 +1,49 @@
+//go:build unix
+
+package ptyowner
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// An owner comes to rest once after each time that something happened, when
+// that is over.
+func TestRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, quit := newRest(), make(chan struct{})
+		rested, ended := 0, make(chan struct{})
+		go func() {
+			defer close(ended)
+			for r.await(quit) {
+				rested++
+			}
+		}()
+		expect := func(want int, when string) {
+			t.Helper()
+			if synctest.Wait(); rested != want {
+				t.Errorf("%s: came to rest %d times, want %d", when, rested, want)
+			}
+		}
+		time.Sleep(time.Hour)
+		expect(0, "untouched")
+		for range 100 {
+			r.stir()
+			time.Sleep(restAfter / 4)
+		}
+		expect(0, "busy")
+		time.Sleep(2 * restAfter)
+		expect(1, "quiet")
+		time.Sleep(time.Hour)
+		expect(1, "at rest")
+		r.stir()
+		time.Sleep(2 * restAfter)
+		expect(2, "after one key")
+		r.stir()
+		synctest.Wait()
+		close(quit)
+		<-ended
+		expect(2, "ended")
+	})
+}

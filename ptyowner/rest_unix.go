@@ -1,0 +1,84 @@
+//go:build unix
+
+package ptyowner
+
+import (
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// restAfter is how long nothing must have happened before an owner gives
+	// memory back.
+	restAfter = 2 * time.Second
+	// restOutput is how much output makes collecting garbage worth while: it
+	// takes memory of its own, more than a start leaves.
+	restOutput = 1 << 20
+)
+
+// rest makes an owner small that has nothing to do. At rest it has no timer:
+// nothing wakes it but an event.
+type rest struct {
+	stirred atomic.Bool   // something happened since the last look
+	wake    chan struct{} // one token: the first such thing
+}
+
+func newRest() *rest { return &rest{wake: make(chan struct{}, 1)} }
+
+// stir says that something happens. It is cheap enough for every read.
+func (r *rest) stir() {
+	if r.stirred.Load() || r.stirred.Swap(true) {
+		return
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// await returns when something happened and then nothing for a while; false
+// says that quit is closed.
+func (r *rest) await(quit <-chan struct{}) bool {
+	select {
+	case <-r.wake:
+	case <-quit:
+		return false
+	}
+	for r.stirred.Swap(false) {
+		select {
+		case <-r.wake: // of what happened meanwhile
+		default:
+		}
+		select {
+		case <-time.After(restAfter):
+		case <-quit:
+			return false
+		}
+	}
+	return true
+}
+
+// startResting makes the owner give memory back whenever it comes to rest,
+// until stopped.
+func (o *owner) startResting() (stop func()) {
+	refuseHugePages()
+	quit := make(chan struct{})
+	var loop sync.WaitGroup
+	o.rest.stir() // the start
+	loop.Go(func() {
+		var freed uint64 // the head when the heap was
+		for o.rest.await(quit) {
+			if head := o.head(); head-freed >= restOutput {
+				debug.FreeOSMemory()
+				freed = head
+			}
+			unmapText()
+		}
+	})
+	return func() {
+		close(quit)
+		loop.Wait()
+	}
+}
