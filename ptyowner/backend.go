@@ -56,9 +56,9 @@ var _ terminal.Backend = (*Backend)(nil)
 // Name is "pty-owner".
 func (b *Backend) Name() string { return Name }
 
-// Capabilities: everything by offset.
+// Capabilities: everything by offset, the past too.
 func (b *Backend) Capabilities() terminal.Capabilities {
-	return terminal.Capabilities{ExactResume: true, Journal: true}
+	return terminal.Capabilities{ExactResume: true, Journal: true, Past: true}
 }
 
 // Usable returns nil wherever the system has PTYs.

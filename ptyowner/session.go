@@ -210,8 +210,12 @@ func (s *session) Input(ctx context.Context, p []byte) error {
 	}
 }
 
-// Capture asks the owner, or renders the last screen.
+// Capture asks the owner, or renders the last screen; one of an earlier offset
+// is drawn from the journal.
 func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (terminal.Capture, error) {
+	if o.At != nil {
+		return s.captureAt(*o.At, o)
+	}
 	var w wire.Capture
 	args := wire.CaptureArgs{Format: string(o.Format), Scrollback: o.Scrollback}
 	data, l, asked, err := s.ask(ctx, wire.VerbCapture, args, &w)

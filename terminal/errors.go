@@ -64,6 +64,19 @@ func (e *TrimmedError) Error() string {
 	return fmt.Sprintf("output from offset %d is no longer kept, the oldest is %d", e.Offset, e.Oldest)
 }
 
+// Gap reports whether err says that output is missing which was never kept,
+// since a disk was full, and from which offset to which.
+func Gap(err error) (from, to uint64, ok bool) {
+	gap, ok := errors.AsType[interface {
+		error
+		Gap() (from, to uint64)
+	}](err)
+	if ok {
+		from, to = gap.Gap()
+	}
+	return from, to, ok
+}
+
 // LeftoverError names the processes that a stop could not end.
 type LeftoverError struct {
 	Session string

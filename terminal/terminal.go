@@ -139,6 +139,10 @@ type Capabilities struct {
 	ExactResume bool `json:"exact_resume"`
 	// Journal: Output returns the session's bytes by offset.
 	Journal bool `json:"journal"`
+	// Past: Capture draws the screen of an earlier offset, and a Recording has
+	// every change of size. Where it is false, such a Capture is a wrapped
+	// errors.ErrUnsupported, and a Recording knows the first size alone.
+	Past bool `json:"past"`
 }
 
 // Backend starts and finds sessions. All methods are safe for concurrent use.
@@ -176,12 +180,21 @@ type Session interface {
 	// Input types p, whole and in order, without attaching. ErrEnded where
 	// the program is gone.
 	Input(ctx context.Context, p []byte) error
-	// Capture renders the screen, of an ended session the last one.
+	// Capture renders the screen, of an ended session the last one, or the one
+	// as of an offset; errors for offsets are Output's.
 	Capture(ctx context.Context, o CaptureOptions) (Capture, error)
 	// Output returns kept output from an offset up to the present head. An
 	// offset that is no longer kept is a *TrimmedError; one beyond the head
-	// is ErrRange. The caller closes it.
+	// is ErrRange. Output that was never kept ends it with an error that Gap
+	// tells. The caller closes it.
 	Output(ctx context.Context, from uint64) (io.ReadCloser, error)
+	// OffsetAt returns the offset that the output had reached at a time, to
+	// about 10 ms; 0 for a time before the session. Output that is no longer
+	// kept is a *TrimmedError.
+	OffsetAt(ctx context.Context, t time.Time) (uint64, error)
+	// Recording returns all that is kept, up to the present head, with its
+	// times as an asciicast v2. The caller closes it.
+	Recording(ctx context.Context) (io.ReadCloser, error)
 	// Stop ends the program and everything that it started and returns when
 	// nothing is left, or a *LeftoverError. Zero grace means the session's
 	// own; negative means none. Stopping an ended session is no error.
@@ -322,6 +335,9 @@ const (
 type CaptureOptions struct {
 	Format     CaptureFormat
 	Scrollback bool
+	// At is the offset that the screen is to be of; nil means the head. The
+	// scrollback of an earlier one goes back some thousand lines.
+	At *uint64
 }
 
 // Capture is a rendered screen as of an offset.
@@ -331,4 +347,7 @@ type Capture struct {
 	Title  string
 	// Data is text, text with SGR sequences, or one JSON object.
 	Data []byte
+	// Note says why the screen of an earlier offset may differ from what was
+	// shown then, such as output that is missing before it; "" where it does not.
+	Note string
 }

@@ -105,6 +105,9 @@ func newHelper(d stateDir) (*helper, error) {
 		launched.Close()
 		return nil, err
 	}
+	if w.Sized().Cols == 0 {
+		w.MarkSize(rec.Size.Cols, rec.Size.Rows)
+	}
 	f, err := listenFollowers(rec.Notify)
 	if err != nil {
 		launched.Close()

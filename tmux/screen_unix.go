@@ -87,6 +87,9 @@ func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (termi
 	if err != nil {
 		return terminal.Capture{}, err
 	}
+	if o.At != nil {
+		return terminal.Capture{}, fmt.Errorf("session %s: %w", s.id, errNoPast)
+	}
 	// The offset first: the screen may be newer than it says, never older.
 	_, head, err := s.bounds()
 	if err != nil {

@@ -59,6 +59,10 @@ func (s session) Capture(context.Context, terminal.CaptureOptions) (terminal.Cap
 
 func (s session) Output(context.Context, uint64) (io.ReadCloser, error) { return nil, s.missing() }
 
+func (s session) OffsetAt(context.Context, time.Time) (uint64, error) { return 0, s.missing() }
+
+func (s session) Recording(context.Context) (io.ReadCloser, error) { return nil, s.missing() }
+
 func (s session) Stop(context.Context, time.Duration) error { return s.missing() }
 
 func (s session) Remove(context.Context) error { return s.missing() }

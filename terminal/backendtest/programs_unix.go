@@ -29,6 +29,8 @@ func Main() int {
 	switch arg := os.Args[3:]; os.Args[2] {
 	case "stream":
 		err = streamProgram(os.Stdout, arg)
+	case "paint":
+		err = paintProgram(os.Stdin, os.Stdout, arg)
 	case "size":
 		err = sizeProgram(os.Stdout)
 	default:

@@ -62,6 +62,8 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"output at once before the exit", testOutputTail},
 		{"output by offset", testOutputOffsets},
 		{"capture", testCapture},
+		{"past", testPast},
+		{"past of a session that runs", testPastLive},
 		{"stop", testStop},
 		{"stop leaves nothing behind", testStopStragglers},
 		{"stop what outlives the program", testLeft},

@@ -24,6 +24,7 @@ type viewer struct {
 	screen  *vt.Terminal
 	bytes   []byte // output alone, without snapshots
 	next    uint64 // offset that must come next
+	sizes   []terminal.Event
 	last    *terminal.Message
 	err     error
 	done    chan struct{}
@@ -99,6 +100,7 @@ func (v *viewer) take(m terminal.Message, err error) (more bool) {
 	case terminal.MessageEvent:
 		if m.Event.Size != nil {
 			v.screen.Resize(int(m.Event.Size.Cols), int(m.Event.Size.Rows))
+			v.sizes = append(v.sizes, terminal.Event{Offset: v.next, Size: m.Event.Size})
 		}
 	case terminal.MessageDetached, terminal.MessageExit:
 		m.Data = nil

@@ -17,6 +17,9 @@ const (
 	DefaultKeepBytes    = 4 * DefaultSegmentBytes
 )
 
+// minSegmentBytes is the least that a segment has by default.
+const minSegmentBytes = 256 << 10
+
 const (
 	suffix    = ".log"
 	nameWidth = 20 // digits of the largest uint64
@@ -31,6 +34,9 @@ type GapError struct {
 func (e *GapError) Error() string {
 	return fmt.Sprintf("journal has no bytes from offset %d to %d", e.Offset, e.Next)
 }
+
+// Gap returns the offsets between which bytes are missing.
+func (e *GapError) Gap() (from, to uint64) { return e.Offset, e.Next }
 
 // ErrBeyond is returned for an offset past the head.
 var ErrBeyond = errors.New("offset is beyond the journal's head")

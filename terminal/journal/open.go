@@ -52,6 +52,9 @@ func Resume(dir string, o Options, head uint64) (*Writer, error) {
 func open(dir string, o Options) (w *Writer, last segment, err error) {
 	if o.SegmentBytes <= 0 {
 		o.SegmentBytes = DefaultSegmentBytes
+		if o.KeepBytes > 0 { // a quarter, where that is enough to be worth a file
+			o.SegmentBytes = min(DefaultSegmentBytes, max(minSegmentBytes, o.KeepBytes/4))
+		}
 	}
 	if o.KeepBytes > 0 && o.KeepBytes < o.SegmentBytes {
 		o.SegmentBytes = o.KeepBytes

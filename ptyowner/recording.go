@@ -1,0 +1,71 @@
+package ptyowner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"middleman/terminal"
+	"middleman/terminal/recording"
+)
+
+// recording is what is kept of the session. It needs no owner: the state
+// directory has it all.
+func (s *session) recording() (*recording.Recording, look, error) {
+	l, err := s.look()
+	if err != nil {
+		return nil, l, err
+	}
+	o := recording.Options{Size: l.record.Size, Started: l.record.Created}
+	if l.exit != nil {
+		o.Head = l.exit.Offset
+	}
+	return recording.Open(s.dir.journal(), o), l, nil
+}
+
+// captureAt renders the screen as of an offset.
+func (s *session) captureAt(at uint64, o terminal.CaptureOptions) (c terminal.Capture, err error) {
+	rec, _, err := s.recording()
+	if err != nil {
+		return c, err
+	}
+	screen, err := rec.At(at)
+	if err != nil {
+		return c, fmt.Errorf("session %s: %w", s.dir.id, err)
+	}
+	cols, rows := screen.Terminal.Size()
+	c = terminal.Capture{
+		Offset: at, Size: terminal.Size{Cols: uint16(cols), Rows: uint16(rows)},
+		Title: screen.Terminal.Title(), Note: screen.Note,
+	}
+	c.Data, err = render(screen.Terminal, o.Format, o.Scrollback)
+	return c, err
+}
+
+// OffsetAt looks the time up in the journal's index.
+func (s *session) OffsetAt(_ context.Context, t time.Time) (uint64, error) {
+	rec, _, err := s.recording()
+	if err != nil {
+		return 0, err
+	}
+	offset, err := rec.OffsetAt(t)
+	if err != nil {
+		return 0, fmt.Errorf("session %s: %w", s.dir.id, err)
+	}
+	return offset, nil
+}
+
+// Recording makes an asciicast of the journal.
+func (s *session) Recording(context.Context) (io.ReadCloser, error) {
+	rec, l, err := s.recording()
+	if err != nil {
+		return nil, err
+	}
+	h := recording.Header{Command: strings.Join(l.record.Argv, " "), Env: map[string]string{"TERM": "xterm-256color"}}
+	if l.exit != nil {
+		h.Title = l.exit.Title
+	}
+	return rec.Cast(h)
+}

@@ -1,0 +1,226 @@
+package recording
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"middleman/terminal"
+	"middleman/terminal/journal"
+	"middleman/terminal/vt"
+)
+
+// Options says what the journal does not.
+type Options struct {
+	// Size is the terminal's first, for output whose index tells none.
+	Size terminal.Size
+	// Started is when the session was, for output whose index tells no times.
+	Started time.Time
+	// ScrollbackBytes bounds a screen's scrollback; 0 is vt's default.
+	ScrollbackBytes int
+	// Head is the number of output bytes where it is known to be higher than
+	// what is on disk: a full disk kept the last ones out.
+	Head uint64
+}
+
+// Recording is what is kept of one session. Its methods are safe for
+// concurrent use.
+type Recording struct {
+	dir string
+	o   Options
+}
+
+// Open returns the recording of the journal in dir; it does no I/O.
+func Open(dir string, o Options) *Recording {
+	if o.Size.Cols == 0 || o.Size.Rows == 0 {
+		o.Size = terminal.DefaultSize
+	}
+	return &Recording{dir: dir, o: o}
+}
+
+// Screen is what the terminal showed as of an offset, after every change of
+// size up to there.
+type Screen struct {
+	Terminal *vt.Terminal
+	Offset   uint64
+	// Note says why it may differ from what was shown; "" where it does not.
+	Note string
+}
+
+// segments lists what is kept, and the head.
+func (r *Recording) segments() (list []journal.Segment, head uint64, err error) {
+	list, err = journal.Open(r.dir).Segments()
+	list = slices.DeleteFunc(list, func(s journal.Segment) bool { return s.First == s.End })
+	if n := len(list); n > 0 {
+		head = list[n-1].End
+	}
+	return list, max(head, r.o.Head), err
+}
+
+// at returns the index of the segment that off is in or behind.
+func at(segments []journal.Segment, off uint64) int {
+	i, found := slices.BinarySearchFunc(segments, off, func(s journal.Segment, off uint64) int {
+		return cmp.Compare(s.First, off)
+	})
+	if !found {
+		i--
+	}
+	return i
+}
+
+// attempts is how often a screen is drawn anew because what it was drawn from
+// was trimmed meanwhile.
+const attempts = 5
+
+// At draws the screen as of an offset. One that is no longer kept is a
+// *terminal.TrimmedError, one that was never kept a *journal.GapError, one
+// beyond the head terminal.ErrRange.
+func (r *Recording) At(offset uint64) (Screen, error) {
+	for n := 1; ; n++ {
+		segments, head, err := r.segments()
+		if err == nil {
+			err = check(segments, head, offset)
+		}
+		if err != nil {
+			return Screen{}, err
+		}
+		s, err := r.draw(segments, offset)
+		if _, trimmed := errors.AsType[*journal.GapError](err); !trimmed || n == attempts {
+			return s, err
+		}
+	}
+}
+
+// check refuses an offset whose byte before is not on disk.
+func check(segments []journal.Segment, head, offset uint64) error {
+	if offset > head {
+		return fmt.Errorf("there are %d bytes of output, asked for offset %d: %w", head, offset, terminal.ErrRange)
+	}
+	i := at(segments, offset)
+	if i < 0 {
+		if len(segments) == 0 && offset == 0 {
+			return nil
+		}
+		if len(segments) > 0 && segments[0].First > 0 {
+			return &terminal.TrimmedError{Offset: offset, Oldest: segments[0].First}
+		}
+		return &journal.GapError{Offset: 0, Next: head}
+	}
+	if end := segments[i].End; offset > end {
+		next := head
+		if i+1 < len(segments) {
+			next = segments[i+1].First
+		}
+		return &journal.GapError{Offset: end, Next: next}
+	}
+	return nil
+}
+
+// draw draws from the newest keyframe at or before offset.
+func (r *Recording) draw(segments []journal.Segment, offset uint64) (Screen, error) {
+	i, key, note := r.start(segments, offset)
+	t := vt.New(vt.Options{
+		Cols: int(cmp.Or(key.Cols, r.o.Size.Cols)), Rows: int(cmp.Or(key.Rows, r.o.Size.Rows)),
+		ScrollbackBytes: r.o.ScrollbackBytes,
+	})
+	t.Write(key.Data)
+	s := Screen{Terminal: t, Offset: offset, Note: note}
+	if len(segments) == 0 {
+		return s, nil
+	}
+	w := newWalk(r.dir, segments[i:], offset, key)
+	defer w.close()
+	for {
+		step, err := w.step()
+		if err != nil || step.kind == stepEnd {
+			s.Note = cmp.Or(s.Note, w.note)
+			return s, err
+		}
+		switch step.kind {
+		case stepOutput:
+			t.Write(step.data)
+		case stepSize:
+			t.Resize(int(step.cols), int(step.rows))
+		case stepGap:
+			s.Note = cmp.Or(s.Note, fmt.Sprintf("drawn without the output from offset %d to %d, which was not kept", step.offset, step.next))
+		}
+	}
+}
+
+// start returns the segment to begin with, its keyframe, and what is to be
+// said where none shows what came before.
+func (r *Recording) start(segments []journal.Segment, offset uint64) (i int, key journal.Keyframe, note string) {
+	for i = at(segments, offset); i > 0 || i == 0 && segments[0].First > 0; i-- {
+		key, err := journal.ReadKeyframe(r.dir, segments[i].First)
+		if err == nil {
+			return i, key, ""
+		}
+	}
+	i = 0
+	if len(segments) > 0 && segments[0].First > 0 {
+		note = fmt.Sprintf("drawn from offset %d on, without what came before: no older output is kept", segments[0].First)
+	}
+	return i, key, note
+}
+
+// ErrNoTimes says that no index tells when the output came.
+var ErrNoTimes = fmt.Errorf("when the output came was not recorded: give an offset: %w", errors.ErrUnsupported)
+
+// OffsetAt returns the offset that the output had reached at t, to about 10
+// ms. Before the first byte of a session it is 0; before the oldest kept one
+// it is a *terminal.TrimmedError.
+func (r *Recording) OffsetAt(t time.Time) (uint64, error) {
+	segments, head, err := r.segments()
+	if err != nil {
+		return 0, err
+	}
+	// A segment without an index counts as the next that has one.
+	any := false
+	after := sort.Search(len(segments), func(i int) bool {
+		began, ok := r.firstTime(segments[i:])
+		any = any || ok
+		return !ok || began.After(t)
+	})
+	switch {
+	case !any && len(segments) > 0:
+		return 0, ErrNoTimes
+	case len(segments) == 0:
+		return head, nil
+	case after == 0 && segments[0].First > 0:
+		return 0, fmt.Errorf("at %s: %w", t.Format(time.RFC3339), &terminal.TrimmedError{Offset: 0, Oldest: segments[0].First})
+	case after == 0:
+		return 0, nil
+	}
+	return r.reached(segments[after-1], t), nil
+}
+
+// firstTime is when the first of the segments with an index began.
+func (r *Recording) firstTime(segments []journal.Segment) (time.Time, bool) {
+	for _, s := range segments {
+		marks := journal.OpenMarks(r.dir, s.First)
+		m, ok := marks.Next()
+		marks.Close()
+		if ok {
+			return m.Time, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// reached is the offset within a segment at t.
+func (r *Recording) reached(s journal.Segment, t time.Time) uint64 {
+	marks := journal.OpenMarks(r.dir, s.First)
+	defer marks.Close()
+	for {
+		m, ok := marks.Next()
+		if !ok {
+			return s.End
+		}
+		if m.Kind == journal.MarkOutput && m.Time.After(t) {
+			return m.Offset
+		}
+	}
+}
