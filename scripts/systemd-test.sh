@@ -125,6 +125,8 @@ units() {
 		Type=notify
 		User=tester
 		Environment=MIDDLEMAN_HOME=/home/tester/refused XDG_RUNTIME_DIR=/run/nobody SHELL=/bin/sh
+		StandardOutput=append:/run/refused.log
+		StandardError=append:/run/refused.log
 		ExecStart=/opt/bin/middleman serve --listen 127.0.0.1:0
 		KillMode=process
 	END
@@ -215,17 +217,44 @@ nothing_of_systemd_in() {
 		{ echo "of systemd in process $1"; return 1; }
 }
 
+refuses() { # refuses TEXT COMMAND...
+	local said
+	if said=$("${@:2}" 2>&1); then echo "not refused: ${*:2}"; return 1; fi
+	case $said in *"$1"*) ;; *) echo "$said, want $1"; return 1 ;; esac
+}
+
+service_beside_another_server() {
+	local status=0
+	tester middleman serve --background
+	tester mkdir -p /home/tester/.config/systemd/user
+	tester middleman service install || status=$?
+	kill "$(sed 's/.*"pid": *\([0-9]*\).*/\1/' <(tr -d '\n' </home/tester/mm/run/serve.json))"
+	while [ -e /home/tester/mm/run/serve.json ]; do :; done
+	return "$status"
+}
+
 as_a_user_unit() {
 	systemctl start user@4321.service
-	local odd="/opt/odd 100% \$x/middleman" unit=middleman.service id pid tmux_id tmux_pid owner
+	local odd="/opt/odd 100% \$x/middleman" unit=middleman.service id pid gone_id gone_pid tmux_id tmux_pid owner
+	refuses "a server runs already" service_beside_another_server
+	printf '[Service]\n' | tester tee /home/tester/.config/systemd/user/$unit >/dev/null
+	refuses "was not written by middleman" tester "$odd" service install
+	tester "$odd" service install --no-start --force
+	is "$(tester systemctl --user show -P ActiveState $unit)" inactive "the unit with --no-start"
+	tester "$odd" service install -n | grep -q '^would run: systemctl --user restart'
 	tester "$odd" service install --listen 127.0.0.1:0
-	is "$(tester systemctl --user is-active $unit)" active "the unit"
+	is "$(tester systemctl --user show -P ActiveState $unit)" active "the unit"
 	tester "$odd" service install --listen 127.0.0.1:0 # again is no harm
 	# The worst that can be set: all of the unit's processes end with it.
 	mkdir -p /home/tester/.config/systemd/user/$unit.d
 	printf '[Service]\nKillMode=control-group\n' >/home/tester/.config/systemd/user/$unit.d/worst.conf
 	tester systemctl --user daemon-reload
 	read -r id pid < <(session tester mine pty-owner)
+	mv "$odd" "$odd.gone" # a binary that was replaced still starts sessions
+	read -r gone_id gone_pid < <(session tester gone pty-owner)
+	mv "$odd.gone" "$odd"
+	is "$(unit_of "$gone_pid")" "middleman-$gone_id.scope" "a session of a binary that is gone"
+	tester middleman stop "$gone_id"
 	read -r tmux_id tmux_pid < <(session tester muxed tmux)
 	is "$(unit_of "$pid")" "middleman-$id.scope" "a session of a user's unit"
 	owner=$(awk '{ print $4 }' "/proc/$pid/stat")
@@ -240,12 +269,12 @@ as_a_user_unit() {
 	lives tester muxed "$tmux_pid"
 	tester systemctl --user kill --signal=KILL $unit
 	lives tester mine "$pid" # Restart=on-failure, or the command line starts another
-	until [ "$(tester systemctl --user is-active $unit)" = active ]; do :; done
+	until [ "$(tester systemctl --user show -P ActiveState $unit)" = active ]; do :; done
 	group=/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$(tester systemctl --user show -P MainPID $unit)/cgroup")
 	echo 1 >"$group/cgroup.kill"
 	lives tester mine "$pid"
 	lives tester muxed "$tmux_pid"
-	until [ "$(tester systemctl --user is-active $unit)" = active ]; do :; done
+	until [ "$(tester systemctl --user show -P ActiveState $unit)" = active ]; do :; done
 	tester systemctl --user stop $unit
 	kill -0 "$pid" "$tmux_pid" "$owner"
 	tester systemctl --user start $unit
@@ -276,8 +305,10 @@ as_a_system_unit() {
 
 # The unit's user has no manager, and the system's does not take orders from it.
 where_no_scope_is_to_be_had() {
-	local id pid tester_home=/home/tester/refused
+	local id pid tmux_id tmux_pid tester_home=/home/tester/refused
 	systemctl start refused.service
+	grep "middleman open" /run/refused.log
+	! grep "log in with http" /run/refused.log || return 1
 	read -r id pid < <(session tester mine pty-owner)
 	is "$(unit_of "$pid")" refused.service "a session without a scope"
 	grep -h "ends with the server's unit" "$tester_home/data/sessions/$id/owner.log" ||
@@ -285,8 +316,15 @@ where_no_scope_is_to_be_had() {
 	tester middleman doctor | grep "refused.service" || { tester middleman doctor; return 1; }
 	systemctl restart refused.service # KillMode=process
 	lives tester mine "$pid"
-	tester middleman stop "$id"
+	read -r tmux_id tmux_pid < <(session tester muxed tmux)
+	is "$(unit_of "$tmux_pid")" refused.service "a session of tmux without a scope"
+	grep "tmux sessions end with the server's unit" /run/refused.log
+	# That they do shows that it is the scope which keeps the others.
+	mkdir /etc/systemd/system/refused.service.d
+	printf '[Service]\nKillMode=control-group\nTimeoutStopSec=1\n' >/etc/systemd/system/refused.service.d/worst.conf
+	systemctl daemon-reload
 	systemctl stop refused.service
+	! kill -0 "$pid" 2>/dev/null || { echo "what has no scope outlived its unit"; return 1; }
 	echo "ok: no scope to be had, and said so"
 }
 
