@@ -138,6 +138,10 @@ enter() {
 	mount -t proc proc proc
 	mount --bind proc/sys proc/sys
 	mount -o remount,bind,ro proc/sys
+	if [ -e proc/sysrq-trigger ]; then
+		mount --bind dev/null proc/sysrq-trigger
+		mount -o remount,bind,ro proc/sysrq-trigger
+	fi
 	mount -t sysfs -o ro sysfs sys
 	mount -t cgroup2 cgroup2 sys/fs/cgroup
 	mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts dev/pts
