@@ -12,7 +12,7 @@ LIGHT   := ./internal/config ./internal/house ./ptyowner/... ./terminal/... ./tm
 FAULTS  := ./internal/fault ./ptyowner
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race check systemd-test bench bench-vt web clean
+.PHONY: help build run test race check systemd-test bench bench-go bench-peers bench-vt web clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,8 +39,15 @@ check: ## gofmt, vet, staticcheck, import directions, cross-builds
 systemd-test: build ## boot a real systemd in namespaces and end units under sessions (root; says where it cannot)
 	@scripts/systemd-test.sh $(BINARY)
 
-bench: ## benchmarks of the screen, the wire and the way to the browser
+bench: build ## the budgets, beside what is installed of tmux, dtach, screen, ttyd; SHORT=1 in under 40 s
+	go build -o bin/bench ./scripts/bench
+	bin/bench -middleman $(BINARY) $(if $(SHORT),-short) $(BENCH)
+
+bench-go: ## Go benchmarks of the screen, the wire, the way to the browser, the tmux backend
 	go test -run '^$$' -bench . -benchmem ./terminal/... ./ptyowner/... ./tmux
+
+bench-peers: ## install what make bench compares with
+	@scripts/tools.sh --bench
 
 bench-vt: ## the screen beside other Go libraries, in one run
 	cd terminal/vt/bench && go test -run '^$$' -bench . -benchmem

@@ -2,11 +2,20 @@
 # Installs what the tests need where that can be done without asking (Debian,
 # as root), and names it elsewhere. Tests of a tool that is missing say that
 # they were skipped; with CI=true a missing tool is an error.
+# With --bench it is about the peers of `make bench`, of which none is needed.
 set -euo pipefail
 
-declare -A package=([git]=git [tmux]=tmux [chromium]=chromium [node]=nodejs [npm]=npm [vttest]=vttest)
+declare -A package=([git]=git [tmux]=tmux [chromium]=chromium [node]=nodejs [npm]=npm [vttest]=vttest
+	[dtach]=dtach [screen]=screen [ttyd]=ttyd)
+tools=(git tmux chromium node npm vttest)
+purpose="the tests of these tools are skipped"
+if [ "${1:-}" = --bench ]; then
+	tools=(tmux dtach screen ttyd)
+	purpose="make bench compares with none of these"
+	CI=
+fi
 missing=()
-for tool in git tmux chromium node npm vttest; do
+for tool in "${tools[@]}"; do
 	command -v "$tool" >/dev/null || missing+=("$tool")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
@@ -14,10 +23,15 @@ done
 packages=()
 for tool in "${missing[@]}"; do packages+=("${package[$tool]}"); done
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-	echo "installing for the tests: ${packages[*]}" >&2
-	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"; } >/dev/null
+	apt-get update -qq >/dev/null
+	if [ "${1:-}" = --bench ]; then # not every release has each of them
+		mapfile -t packages < <(apt-cache --no-all-versions show "${packages[@]}" 2>/dev/null | sed -n 's/^Package: //p')
+		[ ${#packages[@]} -eq 0 ] && exit 0
+	fi
+	echo "installing: ${packages[*]}" >&2
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
 	exit 0
 fi
-echo "the tests of these tools are skipped, because they are not installed: ${missing[*]}" >&2
+echo "$purpose, because they are not installed: ${missing[*]}" >&2
 echo "on Debian: apt-get install ${packages[*]}" >&2
 [ "${CI:-}" != true ]
