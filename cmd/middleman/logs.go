@@ -64,23 +64,41 @@ func (c *cli) logs(ctx context.Context, t target, from uint64, follow, raw bool)
 	if !raw {
 		w = viewer.PlainText(out)
 	}
-	from, err := copyOutput(ctx, w, t.session, from)
+	say := func(from, to uint64) {
+		fmt.Fprintf(c.errs, "middleman: logs of %s: output from offset %d to %d is missing\n", t.label(), from, to)
+	}
+	from, err := copyOutput(ctx, w, t.session, from, say)
 	if err == nil && follow {
-		err = followOutput(ctx, w, out.Flush, t.session, from)
+		err = followOutput(ctx, w, out.Flush, t.session, from, say)
 	}
 	return errors.Join(err, out.Flush())
 }
 
 // copyOutput copies what there is from an offset on and returns the offset
-// after it.
-func copyOutput(ctx context.Context, w io.Writer, s terminal.Session, from uint64) (uint64, error) {
+// after it. Output that was never kept, since a disk was full, is said and
+// left out.
+func copyOutput(ctx context.Context, w io.Writer, s terminal.Session, from uint64, say func(from, to uint64)) (uint64, error) {
+	for {
+		next, err := copyWhole(ctx, w, s, from)
+		missing, to, gap := terminal.Gap(err)
+		if !gap || ctx.Err() != nil || to <= next {
+			return next, err
+		}
+		say(missing, to)
+		from = to
+	}
+}
+
+// copyWhole copies up to the head or to where output is missing.
+func copyWhole(ctx context.Context, w io.Writer, s terminal.Session, from uint64) (uint64, error) {
 	r, err := s.Output(ctx, from)
 	if err != nil {
 		return from, err
 	}
 	stop := context.AfterFunc(ctx, func() { r.Close() })
 	defer stop()
-	n, err := io.Copy(w, r)
+	// A bufio.Writer that reads by itself keeps the reader's error as its own.
+	n, err := io.Copy(struct{ io.Writer }{w}, r)
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
@@ -90,7 +108,7 @@ func copyOutput(ctx context.Context, w io.Writer, s terminal.Session, from uint6
 // followOutput copies output until the exit. A watcher tells when there may
 // be more; the bytes themselves come by offset, so that none is missing or
 // comes twice, whatever backend it is.
-func followOutput(ctx context.Context, w io.Writer, flush func() error, s terminal.Session, from uint64) error {
+func followOutput(ctx context.Context, w io.Writer, flush func() error, s terminal.Session, from uint64, say func(from, to uint64)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	news, join, err := watch(ctx, s)
@@ -101,7 +119,7 @@ func followOutput(ctx context.Context, w io.Writer, flush func() error, s termin
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	for ended := false; ; {
-		next, err := copyOutput(ctx, w, s, from)
+		next, err := copyOutput(ctx, w, s, from, say)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/terminal"
+	"middleman/terminal/recording"
 )
 
 // sendChunk is how much of standard input is typed at a time.
@@ -81,13 +82,20 @@ func (c *cli) sendInput(ctx context.Context, s terminal.Session) error {
 
 func (c *cli) captureCommand() *cobra.Command {
 	var (
-		format string
-		o      terminal.CaptureOptions
+		format, at string
+		o          terminal.CaptureOptions
 	)
 	cmd := &cobra.Command{
-		Use:   "capture TARGET [--format text|ansi|json] [--scrollback]",
-		Short: "Print a session's screen",
-		Args:  args(cobra.ExactArgs(1)),
+		Use:   "capture TARGET [--format text|ansi|json] [--scrollback] [--at OFFSET|TIME]",
+		Short: "Print a session's screen, as it is or as it was",
+		Long: `Print a session's screen, as it is or with --at as it was.
+
+--at takes ` + recording.MomentForms + `.
+An earlier screen is drawn from the output that is kept, with the sizes that it
+had then; where something of that is missing, standard error says so.
+Its scrollback goes back some thousand lines. tmux sessions have no earlier
+screens; export plays theirs.`,
+		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if c.json && !cmd.Flags().Changed("format") {
 				format = string(terminal.FormatJSON)
@@ -98,19 +106,37 @@ func (c *cli) captureCommand() *cobra.Command {
 			default:
 				return usagef("format %q is not text, ansi or json", format)
 			}
+			var moment recording.Moment
+			if cmd.Flags().Changed("at") {
+				var err error
+				if moment, err = recording.ParseMoment(at, time.Now()); err != nil {
+					return usagef("--at: %w", err)
+				}
+				o.At = &moment.Offset
+			}
 			t, err := c.target(cmd.Context(), given[0])
 			if err != nil {
 				return err
 			}
-			shot, err := t.session.Capture(cmd.Context(), o)
+			if !moment.Time.IsZero() {
+				moment.Offset, err = t.session.OffsetAt(cmd.Context(), moment.Time)
+			}
+			var shot terminal.Capture
+			if err == nil {
+				shot, err = t.session.Capture(cmd.Context(), o)
+			}
 			if err != nil {
 				return fmt.Errorf("capture %s: %w", t.label(), err)
+			}
+			if shot.Note != "" {
+				fmt.Fprintf(c.errs, "middleman: capture of %s at offset %d: %s\n", t.label(), shot.Offset, shot.Note)
 			}
 			return c.printLine(shot.Data)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", string(terminal.FormatText), "text, ansi or json")
 	cmd.Flags().BoolVar(&o.Scrollback, "scrollback", false, "what has scrolled away too")
+	cmd.Flags().StringVar(&at, "at", "", "as of an `OFFSET` or a time, such as 5m (ago) or 14:05")
 	return cmd
 }
 

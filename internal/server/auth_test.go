@@ -114,6 +114,8 @@ func TestRefusals(t *testing.T) {
 		{"read token deletes", "DELETE", list + "/" + w.ID, []string{"Authorization", read}, 403, api.CodeForbidden},
 		{"read token makes a link", "POST", "/api/v1/login-links", []string{"Authorization", read}, 403, api.CodeForbidden},
 		{"watch-only token captures", "GET", "/api/v1/sessions/" + id + "/capture", []string{"Authorization", watch}, 200, ""},
+		{"watch-only token plays", "GET", "/api/v1/sessions/" + id + "/recording", []string{"Authorization", watch}, 200, ""},
+		{"watch-only token plays another session", "GET", "/api/v1/sessions/" + id + "/recording", []string{"Authorization", other}, 403, api.CodeForbidden},
 		{"watch-only token types", input, "", []string{"Authorization", watch}, 403, api.CodeForbidden},
 		{"watch-only token lists", "GET", list, []string{"Authorization", watch}, 403, api.CodeForbidden},
 		{"watch-only token stops", "DELETE", "/api/v1/sessions/" + id, []string{"Authorization", watch}, 403, api.CodeForbidden},

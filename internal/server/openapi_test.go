@@ -41,7 +41,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		"DELETE /sessions/{session}", "DELETE /workspaces/{workspace}", "GET /events", "GET /health", "GET /sessions",
-		"GET /sessions/{session}", "GET /sessions/{session}/capture", "GET /sessions/{session}/output",
+		"GET /sessions/{session}", "GET /sessions/{session}/capture", "GET /sessions/{session}/output", "GET /sessions/{session}/recording",
 		"GET /sessions/{session}/terminal", "GET /sessions/{session}/wait", "GET /version", "GET /workspaces",
 		"GET /workspaces/{workspace}", "GET /workspaces/{workspace}/events", "GET /workspaces/{workspace}/sessions",
 		"POST /login-links", "POST /logout", "POST /sessions/{session}/input", "POST /workspaces", "POST /workspaces/{workspace}/sessions",

@@ -198,6 +198,9 @@ func typedProblem(err error) *Problem {
 	if e, ok := errors.AsType[*terminal.TrimmedError](err); ok {
 		return newProblem(http.StatusGone, api.CodeTrimmed, e.Error())
 	}
+	if _, _, ok := terminal.Gap(err); ok {
+		return newProblem(http.StatusGone, api.CodeTrimmed, err.Error())
+	}
 	if e, ok := errors.AsType[*terminal.LeftoverError](err); ok {
 		return newProblem(http.StatusInternalServerError, api.CodeInternal, e.Error())
 	}

@@ -9,6 +9,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/store"
 	"middleman/terminal"
+	"middleman/terminal/recording"
 )
 
 // maxGrace bounds how long one stop may take.
@@ -46,6 +47,7 @@ type captureIn struct {
 	SessionPath
 	Format     string `query:"format" enum:"text,ansi,json" default:"text"`
 	Scrollback bool   `query:"scrollback" doc:"The lines above the screen too"`
+	At         string `query:"at" doc:"The screen as it was: an offset, how long ago (5m), a time today by the server's clock (14:05), or a date and time (RFC 3339); unset means now"`
 }
 
 type captureOut struct {
@@ -53,6 +55,7 @@ type captureOut struct {
 	Offset      uint64 `header:"Middleman-Offset" doc:"The offset that the screen is of"`
 	Cols        uint16 `header:"Middleman-Cols"`
 	Rows        uint16 `header:"Middleman-Rows"`
+	Note        string `header:"Middleman-Note" doc:"Why an earlier screen may differ from what was shown then; unset where it does not"`
 	Body        []byte
 }
 
@@ -156,7 +159,11 @@ func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, er
 	if err != nil {
 		return nil, err
 	}
-	c, err := live.Capture(ctx, terminal.CaptureOptions{Format: terminal.CaptureFormat(in.Format), Scrollback: in.Scrollback})
+	o := terminal.CaptureOptions{Format: terminal.CaptureFormat(in.Format), Scrollback: in.Scrollback}
+	if o.At, err = moment(ctx, live, in.At); err != nil {
+		return nil, err
+	}
+	c, err := live.Capture(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +171,22 @@ func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, er
 	if in.Format == string(terminal.FormatJSON) {
 		contentType = "application/json"
 	}
-	return &captureOut{ContentType: contentType, Offset: c.Offset, Cols: c.Size.Cols, Rows: c.Size.Rows, Body: c.Data}, nil
+	return &captureOut{ContentType: contentType, Offset: c.Offset, Cols: c.Size.Cols, Rows: c.Size.Rows, Note: c.Note, Body: c.Data}, nil
+}
+
+// moment reads the parameter at, and looks up the offset of a time.
+func moment(ctx context.Context, live terminal.Session, text string) (*uint64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	m, err := recording.ParseMoment(text, time.Now())
+	if err != nil {
+		return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "at: %v", err)
+	}
+	if !m.Time.IsZero() {
+		m.Offset, err = live.OffsetAt(ctx, m.Time)
+	}
+	return &m.Offset, err
 }
 
 // offset reads a parameter that is an offset.

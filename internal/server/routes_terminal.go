@@ -40,6 +40,9 @@ func (s *Server) terminalRoutes() {
 	output := route(http.MethodGet, "/sessions/{session}/output", "output", "The session's raw bytes up to now", accessSession)
 	output.Responses = answerOf("application/octet-stream", "Bytes, the first of them at the offset that the header Middleman-Offset gives")
 	add(s, output, s.getOutput)
+	recording := route(http.MethodGet, "/sessions/{session}/recording", "recording", "What is kept of the session, for a player", accessSession)
+	recording.Responses = answerOf("application/x-asciicast", "An asciicast v2 of what is kept up to now, with times and sizes")
+	add(s, recording, s.getRecording)
 }
 
 // getTerminal hands the connection to package ws until either end goes.
@@ -91,17 +94,37 @@ func (s *Server) getOutput(ctx context.Context, in *outputIn) (*stream, error) {
 		return nil, err
 	}
 	return raw(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("Middleman-Offset", strconv.FormatUint(at, 10))
-		_, err := io.Copy(w, out)
-		if err := out.Close(); err != nil {
-			s.Log.Warn("close output", "session", in.Session, "error", err)
-		}
-		if err != nil {
-			// The status is sent: only a broken answer says that it is not whole.
-			panic(http.ErrAbortHandler)
-		}
+		s.sendAll(w, "application/octet-stream", in.Session, out)
 	}), nil
+}
+
+// getRecording streams what is kept, with its times.
+func (s *Server) getRecording(ctx context.Context, in *SessionPath) (*stream, error) {
+	live, err := s.live(ctx, in.Session)
+	if err != nil {
+		return nil, err
+	}
+	cast, err := live.Recording(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return raw(func(w http.ResponseWriter, r *http.Request) {
+		s.sendAll(w, "application/x-asciicast", in.Session, cast)
+	}), nil
+}
+
+// sendAll answers with all that is to be read, and closes it.
+func (s *Server) sendAll(w http.ResponseWriter, contentType, session string, from io.ReadCloser) {
+	w.Header().Set("Content-Type", contentType)
+	_, err := io.Copy(w, from)
+	if err := from.Close(); err != nil {
+		s.Log.Warn("close output", "session", session, "error", err)
+	}
+	if err != nil {
+		// The status is sent: only a broken answer says that it is not whole.
+		panic(http.ErrAbortHandler)
+	}
 }
 
 func openOutput(ctx context.Context, live terminal.Session, from *uint64) (io.ReadCloser, uint64, error) {

@@ -76,6 +76,20 @@ func TestOutputByOffset(t *testing.T) {
 			t.Errorf("%s: %d %s", format, a.status, a.body)
 		}
 	}
+	for at, x := range map[string]struct {
+		status int
+		want   string
+	}{"4": {200, "0123\n"}, "0s": {200, "0123456789\n"}, "1h": {200, ""}, "11": {416, ""}, "soon": {422, ""}} {
+		a := r.call("GET", path+"/capture?at="+at, nil)
+		if a.status != x.status || a.status == 200 && (string(a.body) != x.want || a.header.Get("Middleman-Note") != "") {
+			t.Errorf("capture at %s: %d %s", at, a.status, a.body)
+		}
+	}
+	a := r.call("GET", path+"/recording", nil)
+	if a.status != 200 || a.header.Get("Content-Type") != "application/x-asciicast" ||
+		!strings.HasPrefix(string(a.body), `{"version":2,"width":80,"height":24,`) || !strings.HasSuffix(string(a.body), `"0123456789"]`+"\n") {
+		t.Errorf("recording: %d %v %s", a.status, a.header, a.body)
+	}
 	if a := r.call("POST", path+"/input", []byte("x")); a.status != 409 || a.problem(t).Code != api.CodeEnded {
 		t.Errorf("typing at an ended session: %d %s", a.status, a.body)
 	}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) exportCommand() *cobra.Command {
+	var (
+		file  string
+		force bool
+	)
+	cmd := &cobra.Command{
+		Use:   "export TARGET [-o FILE] [--force]",
+		Short: "Write what is kept of a session as an asciicast v2, for a player",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			t, err := c.target(cmd.Context(), given[0])
+			if err != nil {
+				return err
+			}
+			if file == "" || file == "-" {
+				err = writeRecording(cmd.Context(), c.out, t)
+			} else {
+				err = exportFile(cmd.Context(), file, force, t)
+			}
+			if err != nil {
+				return fmt.Errorf("export %s: %w", t.label(), err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE` instead of standard output")
+	cmd.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	return cmd
+}
+
+func writeRecording(ctx context.Context, w io.Writer, t target) error {
+	r, err := t.session.Recording(ctx)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	stop := context.AfterFunc(ctx, func() { r.Close() })
+	defer stop()
+	_, err = io.Copy(out, r)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return errors.Join(err, out.Flush(), r.Close())
+}
+
+// exportFile puts a recording in place whole, for the user alone to read. The
+// name is taken first, so that no file that is there is replaced unasked.
+func exportFile(ctx context.Context, path string, force bool, t target) (err error) {
+	if !force {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%s is there already: --force replaces it", path)
+		}
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".export-*") // 0600
+	if err == nil {
+		err = errors.Join(writeRecording(ctx, temp, t), temp.Close())
+		if err == nil {
+			err = os.Rename(temp.Name(), path)
+		}
+		if err != nil {
+			os.Remove(temp.Name())
+		}
+	}
+	if err != nil && !force {
+		os.Remove(path) // the name that was taken
+	}
+	return err
+}
