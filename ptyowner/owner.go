@@ -298,6 +298,8 @@ func (o *owner) record() record {
 		Argv:        o.spec.Argv,
 		Dir:         o.spec.Dir,
 		Size:        o.spec.Size,
+
+		JournalBytes: &o.spec.JournalBytes,
 	}
 }
 

@@ -145,7 +145,7 @@ func (s *session) baseStatus(l look) terminal.Status {
 	return terminal.Status{
 		ID: s.dir.id, Backend: Name, AsOf: time.Now(),
 		Workspace: l.record.Workspace, Argv: l.record.Argv, Dir: l.record.Dir,
-		StartedAt: l.record.Created, Size: l.record.Size,
+		StartedAt: l.record.Created, Size: l.record.Size, JournalBytes: l.record.JournalBytes,
 	}
 }
 

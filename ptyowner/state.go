@@ -45,6 +45,8 @@ type record struct {
 	Argv        []string      `json:"argv"`
 	Dir         string        `json:"dir"`
 	Size        terminal.Size `json:"size"`
+	// JournalBytes is terminal.Spec's; owners of earlier builds did not say.
+	JournalBytes *int64 `json:"journal_bytes,omitempty"`
 }
 
 // stateDir is a session's state directory.

@@ -118,8 +118,11 @@ type Status struct {
 	Title     string    `json:"title,omitempty"`
 	// Oldest and Head are the offsets of the first byte that is kept and of
 	// the next byte to come.
-	Oldest   uint64  `json:"oldest"`
-	Head     uint64  `json:"head"`
+	Oldest uint64 `json:"oldest"`
+	Head   uint64 `json:"head"`
+	// JournalBytes is the Spec's; nil where it is not known.
+	JournalBytes *int64 `json:"journal_bytes,omitempty"`
+
 	Writer   *Writer `json:"writer,omitempty"`
 	Watchers int     `json:"watchers"`
 	Exit     *Exit   `json:"exit,omitempty"`

@@ -35,7 +35,7 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	}
 	st := terminal.Status{
 		ID: s.id, Workspace: rec.Workspace, Backend: Name, Argv: rec.Argv, Dir: rec.Dir,
-		StartedAt: rec.Created, Size: rec.Size, Source: "disk", AsOf: time.Now(),
+		StartedAt: rec.Created, Size: rec.Size, JournalBytes: &rec.JournalBytes, Source: "disk", AsOf: time.Now(),
 	}
 	l, err := s.launcher()
 	if err != nil {

@@ -22,6 +22,7 @@ type sessionFlags struct {
 	backend    string
 	sandbox    string
 	cols, rows uint16
+	keep       string
 }
 
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
@@ -29,6 +30,7 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.profile, "profile", "p", "", `how to launch (default "shell")`)
 	flags.StringVar(&f.backend, "backend", "", "what hosts the terminal: auto, tmux or pty-owner")
 	flags.StringVar(&f.sandbox, "sandbox", "", `what the session may touch (default "none")`)
+	flags.StringVar(&f.keep, "keep-output", "", "how much output to keep at least, such as `64MB` or 0 for all (default: terminal.journal_bytes of config.toml)")
 	flags.Uint16Var(&f.cols, "cols", 0, "columns (default: those of this terminal)")
 	flags.Uint16Var(&f.rows, "rows", 0, "rows (default: those of this terminal)")
 }
@@ -53,7 +55,15 @@ func (f *sessionFlags) request(c *cli, command []string) (*api.NewSession, error
 	if (size.Cols == 0) != (size.Rows == 0) {
 		return nil, usagef("--cols and --rows go together where there is no terminal")
 	}
-	return &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Size: size}, nil
+	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Size: size}
+	if f.keep != "" {
+		n, err := parseBytes(f.keep)
+		if err != nil {
+			return nil, usagef("--keep-output: %w", err)
+		}
+		in.KeepOutput = &n
+	}
+	return in, nil
 }
 
 // checkAttach refuses, before anything is made, what could not be attached.

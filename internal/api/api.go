@@ -56,6 +56,7 @@ type Session struct {
 	Title         string           `json:"title,omitempty"`
 	Writer        *terminal.Writer `json:"writer,omitempty"`
 	Watchers      int              `json:"watchers"`
+	KeepOutput    *int64           `json:"keep_output,omitempty" doc:"Bytes of output that are kept at least, 0 for all; unset where it is not known"`
 	Exit          *terminal.Exit   `json:"exit,omitempty"`
 	Left          []int            `json:"left,omitempty" doc:"Processes that outlive an ended program"`
 	Error         string           `json:"error,omitempty"`
@@ -83,6 +84,8 @@ type NewSession struct {
 	Backend string        `json:"backend,omitempty" enum:"auto,tmux,pty-owner"`
 	Size    terminal.Size `json:"size,omitzero"`
 	Env     []string      `json:"env,omitempty" doc:"KEY=value each, added to the allow-listed environment"`
+	// KeepOutput is a pointer because 0 keeps all.
+	KeepOutput *int64 `json:"keep_output,omitempty" minimum:"0" doc:"Bytes of output to keep at least, 0 for all; unset means the server's setting"`
 }
 
 // Workspaces is a page of workspaces.

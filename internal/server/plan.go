@@ -25,6 +25,7 @@ type plan struct {
 	argv    []string
 	env     []string // what the caller adds
 	size    terminal.Size
+	keep    int64 // bytes of output, 0 for all
 }
 
 // maxCells bounds a terminal's size each way.
@@ -34,11 +35,16 @@ var sessionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // plan checks what was asked for and changes nothing.
 func (s *Server) plan(ctx context.Context, in api.NewSession) (plan, error) {
-	p := plan{name: in.Name, env: in.Env, size: in.Size}
+	p := plan{name: in.Name, env: in.Env, size: in.Size, keep: s.JournalBytes}
+	if in.KeepOutput != nil {
+		p.keep = *in.KeepOutput
+	}
 	if p.size == (terminal.Size{}) {
 		p.size = terminal.DefaultSize
 	}
 	switch {
+	case p.keep < 0:
+		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "keep_output is %d: it must be 0 (keep all) or more", p.keep)
 	case in.Profile != "" && in.Profile != "shell":
 		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported, "there is no profile %q: only shell", in.Profile)
 	case in.Profile == "shell" && len(in.Command) > 0:
@@ -153,6 +159,6 @@ func (s *Server) spec(id string, w workspace.Workspace, p plan) (terminal.Spec, 
 		Dir:          dir,
 		Size:         p.size,
 		Grace:        s.Grace,
-		JournalBytes: s.JournalBytes,
+		JournalBytes: p.keep,
 	}, nil
 }
