@@ -85,7 +85,7 @@ func TestIndexIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	const n = 20000
+	const n = 8000
 	for range n {
 		tick(w)
 		w.Append([]byte{'x'})
