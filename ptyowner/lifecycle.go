@@ -106,10 +106,6 @@ const (
 	links // how many there are
 )
 
-var linkNames = [links]string{"greeting", "joined", "parting", "gone"}
-
-func (l link) String() string { return linkNames[l] }
-
 // linkEvent is what moves a connection from state to state.
 type linkEvent int
 
@@ -121,10 +117,6 @@ const (
 	eventLeft                       // either side closed, or the connection broke
 	linkEvents                      // how many there are
 )
-
-var linkEventNames = [linkEvents]string{"welcomed", "displaced", "stalled", "exit told", "left"}
-
-func (e linkEvent) String() string { return linkEventNames[e] }
 
 // connection has every step that a connection may take. What is not here
 // changes nothing: one that is parting is not displaced any more.

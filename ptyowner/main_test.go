@@ -17,6 +17,7 @@ import (
 // The test binary is its own owner, as middleman is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
+		readStallTime(os.Args[len(os.Args)-1])
 		os.Exit(ptyowner.Main(os.Args[2:], "test"))
 	}
 	if backendtest.IsProgram() {

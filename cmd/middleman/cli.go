@@ -98,7 +98,7 @@ func (c *cli) root() *cobra.Command {
 		c.serveCommand(), c.newCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
 		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(), c.exportCommand(),
 		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.openCommand(), c.doctorCommand(), c.serviceCommand(),
-		c.versionCommand(), c.completionCommand(),
+		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 	)
 	for _, cmd := range root.Commands() {
 		if strings.Contains(cmd.Use, " TARGET") || strings.Contains(cmd.Use, " WORKSPACE") {
@@ -157,8 +157,15 @@ func (c *cli) server(ctx context.Context) (*client.Client, error) {
 func (c *cli) backends() []terminal.Backend {
 	return []terminal.Backend{
 		tmux.New(tmux.Options{Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Config: c.dirs.Config}),
-		ptyowner.New(ptyowner.Options{Data: c.dirs.Data, Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Build: buildVersion()}),
+		c.owners(),
 	}
+}
+
+// owners is the backend of sessions that have an owner process each.
+func (c *cli) owners() *ptyowner.Backend {
+	return ptyowner.New(ptyowner.Options{
+		Data: c.dirs.Data, Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Build: buildVersion(),
+	})
 }
 
 // backend returns the backend that a session was recorded with.

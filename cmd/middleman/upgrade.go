@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/internal/api"
+	"middleman/ptyowner"
+)
+
+// upgradeTime bounds one owner's upgrade, which takes milliseconds.
+const upgradeTime = 30 * time.Second
+
+// upgraded is what became of one session's owner.
+type upgraded struct {
+	Session string `json:"session"`
+	Name    string `json:"name"` // WORKSPACE/SESSION, or the id
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Result  string `json:"result"` // upgraded, current, would-upgrade, failed
+	Error   string `json:"error,omitempty"`
+}
+
+func (c *cli) upgradeCommand() *cobra.Command {
+	var force, dry bool
+	cmd := &cobra.Command{
+		Use:   "upgrade [TARGET...] [--force] [-n]",
+		Short: "Let the owners of running sessions go on as this build",
+		Long: "Let the processes that hold running sessions' terminals go on as this executable, in place: same\n" +
+			"process, program, terminal and viewers, who notice a pause of some milliseconds. Nothing else in\n" +
+			"middleman needs it: owners of earlier builds work with later servers. One that cannot go on as this\n" +
+			"build goes on as it was. Without TARGET: every running session that an owner process hosts.",
+		Args: args(cobra.ArbitraryArgs),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			sessions, err := c.owned(cmd.Context(), given)
+			if err != nil {
+				return err
+			}
+			return c.upgrade(cmd.Context(), sessions, force, dry)
+		},
+	}
+	cmd.ValidArgsFunction = c.completeTarget
+	cmd.Flags().BoolVar(&force, "force", false, "also owners that run this very executable")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only say what would be done")
+	return cmd
+}
+
+// owned are the running sessions that targets name, or all of those that owners
+// host.
+func (c *cli) owned(ctx context.Context, targets []string) ([]target, error) {
+	list, err := c.readCatalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := list.sessions
+	if len(targets) > 0 {
+		shown = nil
+	}
+	for _, arg := range targets {
+		s, err := list.session(arg)
+		if err != nil {
+			return nil, err
+		}
+		if s.Backend != ptyowner.Name {
+			return nil, fmt.Errorf("session %s is hosted by %s, which has no owner to upgrade", arg, s.Backend)
+		}
+		shown = append(shown, s)
+	}
+	return c.ownedOf(shown)
+}
+
+func (c *cli) ownedOf(sessions []api.Session) (owned []target, err error) {
+	for _, s := range sessions {
+		if s.Backend != ptyowner.Name || s.State.Ended() {
+			continue
+		}
+		t, err := c.direct(s)
+		if err != nil {
+			return nil, err
+		}
+		owned = append(owned, t)
+	}
+	return owned, nil
+}
+
+// upgrade upgrades one owner after the other, and says of each what became of
+// it.
+func (c *cli) upgrade(ctx context.Context, sessions []target, force, dry bool) error {
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find our own executable: %w", err)
+	}
+	b := c.owners()
+	results := []upgraded{}
+	failed := 0
+	for _, t := range sessions {
+		u := upgradeOne(ctx, b, t, executable, force, dry)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if u.Result == "failed" {
+			failed++
+			fmt.Fprintf(c.errs, "middleman: %s goes on as build %s: %s\n", u.Name, u.From, u.Error)
+		} else if !c.json {
+			fmt.Fprintf(c.out, "%s\t%s\t%s -> %s\n", u.Name, u.Result, u.From, u.To)
+		}
+		results = append(results, u)
+	}
+	if c.json {
+		err = c.printJSON(struct {
+			schema
+			Sessions []upgraded `json:"sessions"`
+		}{thisSchema(), results})
+	}
+	if failed > 0 {
+		err = errors.Join(err, fmt.Errorf("%d of %d owners were not upgraded", failed, len(sessions)))
+	}
+	return err
+}
+
+func upgradeOne(ctx context.Context, b *ptyowner.Backend, t target, executable string, force, dry bool) upgraded {
+	u := upgraded{Session: t.shown.ID, Name: t.label(), To: buildVersion(), Result: "upgraded"}
+	same, from, err := b.Runs(t.shown.ID, executable)
+	u.From = from
+	switch {
+	case err != nil:
+	case same && !force:
+		u.Result = "current"
+		return u
+	case dry:
+		u.Result = "would-upgrade"
+		return u
+	default:
+		ctx, cancel := context.WithTimeout(ctx, upgradeTime)
+		defer cancel()
+		var done ptyowner.Upgrade
+		if done, err = b.Upgrade(ctx, t.shown.ID, executable); err == nil {
+			u.From, u.To = done.From, done.To
+		}
+	}
+	if err != nil {
+		u.Result, u.To, u.Error = "failed", u.From, err.Error()
+	}
+	return u
+}
