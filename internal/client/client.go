@@ -57,7 +57,11 @@ func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
 	c := New(serve.Socket)
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	if err := c.Health(ctx); err != nil {
+	err = c.Health(ctx)
+	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) {
+		err = c.Health(ctx) // it was about to end: now it has, or another runs
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}
