@@ -287,6 +287,10 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 	return nil
 }
 
+// removeTime is how long an owner whose session has ended may take to end: its
+// viewers have 2 s to take their last frame.
+const removeTime = 5 * time.Second
+
 // stopStrays ends what an owner that was killed has left behind, while no
 // other can come.
 func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
@@ -304,7 +308,7 @@ func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
 // Remove deletes the state directory once the lock is proved free. An owner
 // that lingers after the exit is told that it is known.
 func (s *session) Remove(ctx context.Context) error {
-	for deadline := time.Now().Add(findTime); ; {
+	for deadline := time.Now().Add(removeTime); ; {
 		l, err := s.look()
 		if err != nil {
 			return err

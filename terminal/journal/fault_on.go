@@ -2,8 +2,8 @@
 
 package journal
 
-// Fault may let what a Writer does next fail: append, roll, fill or sync. It
-// is set once, before there is a Writer.
+// Fault may let what a Writer does next fail: append, roll, fill, sync or
+// index. It is set once, before there is a Writer.
 var Fault = func(op string) error { return nil }
 
 // fault is where a test may let what comes next fail.

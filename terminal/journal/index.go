@@ -204,6 +204,9 @@ func (x *index) put(m Mark) {
 
 // flush writes what is pending. A part that a full disk took is written over.
 func (x *index) flush() {
+	if fault("index") != nil {
+		return
+	}
 	if _, err := x.file.WriteAt(x.pending, x.written); err == nil {
 		x.written += int64(len(x.pending))
 		x.pending = x.buf[:0]

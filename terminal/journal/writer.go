@@ -91,12 +91,29 @@ func (w *Writer) writeSome(p []byte, now int64) int {
 }
 
 // closeSegment ends the last segment after extra bytes more than the head
-// knows of, so that the next append begins a new one past the gap.
+// knows of, so that the next append begins a new one past the gap. One without
+// bytes goes: a full disk makes files that it has no room for, and the name is
+// needed again.
 func (w *Writer) closeSegment(extra uint64) {
-	w.segments = append(w.segments, segment{first: w.first, size: w.head + extra - w.first})
+	last := segment{first: w.first, size: w.head + extra - w.first}
 	w.file.Close()
 	w.file = nil
 	w.index.end()
+	if last.size > 0 || w.unlink(last.first) != nil {
+		w.segments = append(w.segments, last)
+	}
+}
+
+// unlink removes a segment and the files beside it.
+func (w *Writer) unlink(first uint64) error {
+	if err := os.Remove(segmentPath(w.dir, first)); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	for _, suffix := range []string{indexSuffix, keySuffix} {
+		// Without its segment it is of no use and in nobody's way.
+		_ = os.Remove(auxPath(w.dir, first, suffix))
+	}
+	return nil
 }
 
 // roll begins a segment at the head and trims old ones.
@@ -129,12 +146,8 @@ func (w *Writer) trim() {
 	}
 	for len(w.segments) > 0 && total-w.segments[0].size+w.segmentSize >= w.keep {
 		oldest := w.segments[0]
-		if err := os.Remove(segmentPath(w.dir, oldest.first)); err != nil && !os.IsNotExist(err) {
+		if w.unlink(oldest.first) != nil {
 			return // it stays, and is tried again with the next segment
-		}
-		for _, suffix := range []string{indexSuffix, keySuffix} {
-			// Without its segment it is of no use and in nobody's way.
-			_ = os.Remove(auxPath(w.dir, oldest.first, suffix))
 		}
 		total -= oldest.size
 		w.segments = w.segments[1:]

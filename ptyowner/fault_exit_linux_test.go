@@ -1,0 +1,193 @@
+//go:build faults
+
+package ptyowner_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"middleman/internal/fault"
+	"middleman/internal/testenv"
+	"middleman/ptyowner"
+	"middleman/terminal"
+)
+
+// exitPlaces are the steps of an exit in their order. From recordedPlace on
+// the exit is on disk, from drainedPlace on all output is.
+var exitPlaces = []string{
+	"exit/reaped", drainedPlace, "exit/journal-synced",
+	"file/screen.ans/written", "file/screen.ans/renamed", "file/exit.json/written",
+	recordedPlace, "exit/recorded", "exit/told", "exit/lingered", "exit/closed",
+}
+
+const (
+	drainedPlace  = "exit/drained"
+	recordedPlace = "file/exit.json/renamed"
+)
+
+var stopPlaces = []string{"stop/asked", "stop/hung-up", "stop/signalled", "stop/before-kill", "stop/all-ended"}
+
+// resultSpec is a program that waits for a line, prints some, and exits with 7.
+func resultSpec() terminal.Spec {
+	return spec(`stty -echo; echo READY; read x; i=0; while [ $i -lt 300 ]; do echo RESULT $i; i=$((i+1)); done; exit 7`)
+}
+
+// follow types a line at a session of resultSpec and returns what a viewer
+// sees until its connection ends, and the exit, nil where none was told.
+func follow(t *testing.T, s terminal.Session) (seen string, exit *terminal.Exit) {
+	t.Helper()
+	a, err := s.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach, From: new(uint64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	typed := false
+	for {
+		if !typed && strings.Contains(seen, "READY") {
+			typed = true
+			if err := a.Input([]byte("go\r")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := a.Receive()
+		switch {
+		case errors.Is(err, terminal.ErrUnreachable):
+			return seen, nil
+		case err != nil:
+			t.Fatal(err)
+		case m.Kind == terminal.MessageExit:
+			return seen, &m.Exit
+		}
+		seen += string(m.Data)
+	}
+}
+
+// An owner that is killed at any step of an exit leaves an exit with the right
+// code where it was recorded, else a lost session, never a false exit; what a
+// viewer has seen is in the journal, and an exit that was told is on disk.
+func TestFaultOwnerKilledWhileExiting(t *testing.T) {
+	l := newLab(t)
+	for i, name := range exitPlaces {
+		l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
+			s := resultSpec()
+			session := b.Session(s.ID)
+			at(t, p, name, fault.Kill)
+			start(t, b, s, nil)
+			seen, told := follow(t, session)
+			b.Wait()
+			reached(t, p, name)
+			checkAfterExit(t, session, i >= slices.Index(exitPlaces, recordedPlace), seen, told)
+			kept := output(t, session)
+			if whole := strings.HasSuffix(kept, "RESULT 299\r\n"); !whole && i >= slices.Index(exitPlaces, drainedPlace) {
+				t.Errorf("output ends with %q", kept[max(0, len(kept)-20):])
+			}
+			_, err := b.Start(context.Background(), s)
+			oneLine(t, err, s.ID)
+			if !errors.Is(err, terminal.ErrEnded) && !errors.Is(err, terminal.ErrGone) {
+				t.Errorf("start of an ended session: %v", err)
+			}
+			ends(t, session)
+			if _, err := b.Start(context.Background(), catSpecOf(s.ID)); err != nil {
+				t.Fatalf("start after the remove: %v", err)
+			}
+			answers(t, session)
+			ends(t, session)
+		})
+	}
+}
+
+func checkAfterExit(t *testing.T, s terminal.Session, recorded bool, seen string, told *terminal.Exit) {
+	t.Helper()
+	status, err := s.Status(context.Background())
+	if err != nil || status.Source != "disk" || len(status.Left) > 0 {
+		t.Fatalf("%+v, %v", status, err)
+	}
+	if kept := output(t, s); !strings.HasPrefix(kept, seen) {
+		t.Errorf("a viewer has seen %q, the journal has %q", seen, kept)
+	}
+	if told != nil && !recorded {
+		t.Errorf("%+v was told before it was recorded", told)
+	}
+	if !recorded {
+		if status.State != terminal.StateLost || status.Exit != nil {
+			t.Errorf("%+v, want lost", status)
+		}
+		return
+	}
+	if status.State != terminal.StateExited || status.Exit.Code != 7 || status.Exit.Offset != status.Head {
+		t.Errorf("%+v, want exit 7 at the head", status)
+	}
+	c, err := s.Capture(context.Background(), terminal.CaptureOptions{Format: terminal.FormatText})
+	if err != nil || !strings.Contains(string(c.Data), "RESULT 299") {
+		t.Errorf("last screen %q, %v", c.Data, err)
+	}
+}
+
+// stubborn is a program that hears neither SIGHUP nor SIGTERM, with a job of
+// that kind in a session of its own.
+const stubborn = `trap "" HUP TERM; setsid sh -c 'while sleep 0.05; do :; done' & stty -echo; echo READY; while sleep 0.05; do :; done`
+
+// An owner that is killed while it stops its session: the stop goes on from
+// the caller's side and leaves nothing.
+func TestFaultOwnerKilledWhileStopping(t *testing.T) {
+	l := newLab(t)
+	for _, name := range stopPlaces {
+		l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
+			s := spec(stubborn)
+			session := b.Session(s.ID)
+			at(t, p, name, fault.Hold)
+			start(t, b, s, nil)
+			if err := waitText(session, "READY"); err != nil {
+				t.Fatal(err)
+			}
+			stopped := make(chan error, 1)
+			go func() { stopped <- session.Stop(context.Background(), 50*time.Millisecond) }()
+			if err := syscall.Kill(held(t, p, name), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if err := testenv.Receive(t, 20*time.Second, "the stop", stopped); err != nil {
+				t.Errorf("stop: %v", err)
+			}
+			status, err := session.Status(context.Background())
+			if err != nil || len(status.Left) > 0 {
+				t.Fatalf("%+v, %v", status, err)
+			}
+			// At the last step its exit may have been recorded meanwhile.
+			if status.State != terminal.StateLost && !(name == "stop/all-ended" && status.Exit != nil) {
+				t.Errorf("%+v, want lost", status)
+			}
+			ends(t, session)
+		})
+	}
+}
+
+// Who stops what an owner has left is killed at it: the next stop ends it.
+func TestFaultStopperKilled(t *testing.T) {
+	l := newLab(t)
+	for _, name := range []string{"stop/signalled", "stop/before-kill"} {
+		l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
+			s := spec(stubborn)
+			session := b.Session(s.ID)
+			start(t, b, s, nil)
+			if err := waitText(session, "READY"); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(ownerPID(t, l.data, s.ID), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			b.Wait()
+			at(t, p, name, fault.Kill)
+			killed(t, child{Data: l.data, Do: "stop", Spec: s}.run(t))
+			reached(t, p, name)
+			if status, err := session.Status(context.Background()); err != nil || status.State != terminal.StateLost || len(status.Left) == 0 {
+				t.Errorf("%+v, %v: want lost, with processes left", status, err)
+			}
+			ends(t, session)
+		})
+	}
+}
