@@ -14,6 +14,7 @@ import (
 // places are those that the tests visit, each with the test that does. A place
 // in the sources that is not among them fails TestFaultEveryPlaceIsVisited.
 var places = slices.Concat(starterPlaces, ownerStartPlaces, exitPlaces, stopPlaces, startWrites, exitWrites,
+	upgradePlaces, upgradeErrors,
 	[]string{"exit/journal-filled", "journal/append", "journal/roll"})
 
 // place is how a place is named in the sources; one in a function that writes

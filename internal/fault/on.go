@@ -3,7 +3,9 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -66,7 +68,12 @@ func act(name string) error {
 	visit := visits[path]
 	visits[path]++
 	mu.Unlock()
-	if visit < after || times > 0 && visit >= after+times {
+	if visit < after {
+		return nil
+	}
+	if acted, err := reached(dir, name); err != nil {
+		panic(err)
+	} else if times > 0 && acted >= times {
 		return nil
 	}
 	note(dir, name)
@@ -93,6 +100,20 @@ func note(dir, name string) {
 	if _, err := f.WriteString(name + " " + strconv.Itoa(os.Getpid()) + "\n"); err != nil {
 		panic(err)
 	}
+}
+
+// reached returns how often something happened at a place, in any process.
+func reached(dir, name string) (n int, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, reachedFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	for line := range strings.Lines(string(data)) {
+		if at, _, _ := strings.Cut(line, " "); at == name {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // kill ends this process as kill -9 does.

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 )
 
 // Action is what happens at a place.
@@ -34,8 +32,8 @@ func NewPlan(dir string) *Plan { return &Plan{dir: dir} }
 // environment.
 func (p *Plan) Variable() (name, value string) { return variable, p.dir }
 
-// Set says what happens at a place, after so many visits of a process and for
-// so many of them; 0 times is for ever.
+// Set says what happens at a place, after so many visits of each process, and
+// how many times, in all processes together; 0 times is for ever.
 func (p *Plan) Set(name string, action Action, after, times int) error {
 	path := fileName(p.dir, name)
 	if action == Hold {
@@ -81,16 +79,4 @@ func (p *Plan) Release(name string) error {
 }
 
 // Reached returns how often something happened at a place.
-func (p *Plan) Reached(name string) (int, error) {
-	data, err := os.ReadFile(filepath.Join(p.dir, reachedFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
-	n := 0
-	for line := range strings.Lines(string(data)) {
-		if at, _, _ := strings.Cut(line, " "); at == name {
-			n++
-		}
-	}
-	return n, nil
-}
+func (p *Plan) Reached(name string) (int, error) { return reached(p.dir, name) }
