@@ -48,6 +48,10 @@ func dial(ctx context.Context, session string, r record, hello wire.Hello) (*cli
 	if err != nil {
 		return nil, unreachable(session, "connect to owner", err)
 	}
+	if err := checkPeer(conn); err != nil {
+		conn.Close()
+		return nil, unreachable(session, "check who listens on "+r.Socket, err)
+	}
 	c := &client{session: session, build: r.Build, conn: conn, r: wire.NewReader(conn)}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
 	err = c.greet(r, hello)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"time"
 
@@ -35,6 +36,8 @@ func checkOurs(path string) error {
 }
 
 func wentAway(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
+
+func checkPeer(net.Conn) error { return usable() }
 
 // syncDir: a rename is durable with its volume here.
 func syncDir(string) error { return nil }

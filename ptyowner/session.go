@@ -310,11 +310,11 @@ func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
 func (s *session) Remove(ctx context.Context) error {
 	for deadline := time.Now().Add(removeTime); ; {
 		l, err := s.look()
+		if l.life == dead && !errors.Is(err, terminal.ErrNotFound) {
+			break // whatever its files hold
+		}
 		if err != nil {
 			return err
-		}
-		if l.life == dead {
-			break
 		}
 		if l.exit == nil || time.Now().After(deadline) {
 			return fmt.Errorf("remove session %s: %w", s.dir.id, terminal.ErrRunning)

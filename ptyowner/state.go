@@ -78,6 +78,10 @@ func (d stateDir) readExit() (exit terminal.Exit, ok bool, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return terminal.Exit{}, false, nil
 	}
+	// What is JSON and no exit must not pass for one with code 0.
+	if err == nil && (exit.Time.IsZero() || exit.Code < -1 || exit.Signal < 0 || exit.Code == -1 && exit.Signal == 0) {
+		err = fmt.Errorf("read owner state %s: it holds no exit", d.file(exitFile))
+	}
 	return exit, err == nil, err
 }
 

@@ -4,6 +4,7 @@ package ptyowner
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"syscall"
 )
@@ -25,6 +26,16 @@ func checkOurs(path string) error {
 		return fmt.Errorf("state directory %s is writable by others (mode %04o): chmod go-w it", path, info.Mode().Perm())
 	}
 	return nil
+}
+
+// checkPeer returns an error unless this user serves the connection: the token
+// is for nobody else.
+func checkPeer(conn net.Conn) error {
+	uid, err := peerUID(conn.(*net.UnixConn))
+	if err == nil && uid != os.Geteuid() {
+		err = fmt.Errorf("it is user %d, and the owner is user %d", uid, os.Geteuid())
+	}
+	return err
 }
 
 // syncDir makes a rename in path durable.
