@@ -114,7 +114,10 @@ func (o *owner) publish(p []byte) {
 	o.recent.append(p)
 	o.changed.Broadcast()
 	lag := uint64(maxScreenLag)
-	if failed {
+	if keep := uint64(o.spec.JournalBytes); keep > 0 {
+		lag = min(lag, keep/2) // a trim leaves three quarters
+	}
+	if failed || lag < readBytes {
 		lag = readBytes // the screen reads from memory alone; the next read must not overwrite it
 	}
 	for o.recent.head-o.screen.offset > lag && !o.screen.done {
