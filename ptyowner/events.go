@@ -8,25 +8,66 @@ import (
 	"middleman/terminal"
 )
 
-// keptEvents is how many events a viewer may be behind; older ones it misses.
-const keptEvents = 64
+const (
+	// keptEvents is how many events a viewer may be behind; older ones it
+	// misses, but for sizes.
+	keptEvents = 64
+	// keptSizes is how many older sizes are kept, at different offsets: bytes
+	// cannot be drawn without the size that they were for. A viewer who would
+	// miss one goes on from a snapshot.
+	keptSizes = 256
+)
 
 // eventLog keeps the newest events by number, so that viewers need no queue.
 type eventLog struct {
-	next uint64 // the number of the next event
-	ring [keptEvents]terminal.Event
+	next  uint64 // the number of the next event
+	ring  [keptEvents]terminal.Event
+	sizes []oldSize // those that have left the ring, by number
+	lost  uint64    // one more than the number of the newest size that is not kept
+}
+
+// oldSize is an event of kind EventSize.
+type oldSize struct {
+	Number uint64        `json:"number"`
+	Offset uint64        `json:"offset"`
+	Size   terminal.Size `json:"size"`
 }
 
 func (l *eventLog) add(e terminal.Event) {
+	if old := l.ring[l.next%keptEvents]; old.Kind == terminal.EventSize {
+		l.keep(oldSize{l.next - keptEvents, old.Offset, *old.Size})
+	}
 	l.ring[l.next%keptEvents] = e
 	l.next++
 }
 
+// keep adds a size that leaves the ring. Of several at one offset, the last
+// holds.
+func (l *eventLog) keep(s oldSize) {
+	if n := len(l.sizes); n > 0 && l.sizes[n-1].Offset == s.Offset {
+		l.sizes[n-1] = s
+		return
+	}
+	if len(l.sizes) == keptSizes {
+		l.lost = l.sizes[0].Number + 1
+		l.sizes = append(l.sizes[:0], l.sizes[1:]...)
+	}
+	l.sizes = append(l.sizes, s)
+}
+
+// misses reports whether a size whose number is n or higher is not kept.
+func (l *eventLog) misses(n uint64) bool { return n < l.lost }
+
 // from returns the first kept event whose number is n or higher, and its
 // number; ok is false where there is none.
 func (l *eventLog) from(n uint64) (e terminal.Event, number uint64, ok bool) {
-	if l.next > keptEvents {
-		n = max(n, l.next-keptEvents)
+	if l.next > keptEvents && n < l.next-keptEvents {
+		for _, s := range l.sizes {
+			if s.Number >= n {
+				return terminal.Event{Kind: terminal.EventSize, Offset: s.Offset, Size: &s.Size}, s.Number, true
+			}
+		}
+		n = l.next - keptEvents
 	}
 	if n >= l.next {
 		return terminal.Event{}, n, false
@@ -38,18 +79,15 @@ func (l *eventLog) from(n uint64) (e terminal.Event, number uint64, ok bool) {
 // more than a frame holds, and JSON makes up to six bytes of one.
 const maxEventText = 4 << 10
 
-// all are the kept events, oldest first.
-func (l *eventLog) all() (events []terminal.Event) {
-	for at := uint64(0); ; at++ {
-		e, number, ok := l.from(at)
-		if !ok {
-			return events
-		}
-		events, at = append(events, e), number
+// newest are the events in the ring, oldest first.
+func (l *eventLog) newest() (events []terminal.Event) {
+	for n := l.next - min(l.next, keptEvents); n < l.next; n++ {
+		events = append(events, l.ring[n%keptEvents])
 	}
+	return events
 }
 
-// restore makes events the kept ones, of which the last has the number before
+// restore makes events the newest, of which the last has the number before
 // next.
 func (l *eventLog) restore(events []terminal.Event, next uint64) {
 	l.next = next - uint64(len(events))

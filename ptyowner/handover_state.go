@@ -46,6 +46,8 @@ type handoverState struct {
 	Screen    []byte           `json:"screen"` // a snapshot as of head
 	Events    []terminal.Event `json:"events"`
 	NextEvent uint64           `json:"next_event"`
+	OldSizes  []oldSize        `json:"old_sizes"`
+	LostSize  uint64           `json:"lost_size"`
 	Answers   [][]byte         `json:"answers"`
 	Viewers   []viewerState    `json:"viewers"`
 
@@ -83,7 +85,8 @@ func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 		Format: handoverFormat, Build: o.build, Spec: o.spec, Dir: o.dir.path, Socket: o.socket,
 		Token: string(o.token), Started: o.started, PID: o.pid, Umask: o.umask, ImageAt: o.selfPath,
 		Head: o.recent.head, Recent: o.recent.all(), Drained: o.drained, Size: o.size, Title: o.title,
-		Screen: o.screen.export(), Events: o.events.all(), NextEvent: o.events.next, Answers: o.answers,
+		Screen: o.screen.export(), Events: o.events.newest(), NextEvent: o.events.next,
+		OldSizes: o.events.sizes, LostSize: o.events.lost, Answers: o.answers,
 		Asker: -1, Request: u.request,
 	}
 	for _, c := range []struct {
@@ -126,6 +129,7 @@ func importState(s *handoverState, build string) (o *owner, err error) {
 	o.phase, o.drained, o.size, o.title, o.answers = phaseRunning, s.Drained, s.Size, s.Title, s.Answers
 	o.recent.restore(s.Recent, s.Head)
 	o.events.restore(s.Events, s.NextEvent)
+	o.events.sizes, o.events.lost = s.OldSizes, s.LostSize
 	if err := fault.Error("upgrade/import"); err != nil {
 		return nil, err
 	}

@@ -171,10 +171,10 @@ func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot
 	}
 	v.offset = offset
 	v.nextEvent = o.events.next
-	if draws {
-		v.nextEvent = snap.nextEvent
-	}
 	s := o.status()
+	if draws { // later sizes are told after it
+		v.nextEvent, s.Size = snap.nextEvent, wireSize(snap.size)
+	}
 	return wire.Welcome{
 		Version: version, Features: features, Session: o.spec.ID,
 		PID: s.PID, Size: s.Size, Title: s.Title, Head: s.Head, Oldest: s.Oldest,

@@ -182,6 +182,7 @@ func (s *screen) view(f func(*vt.Terminal)) uint64 {
 type snapshot struct {
 	data      []byte // draws the screen on a reset terminal
 	offset    uint64 // that it is as of
+	size      terminal.Size
 	nextEvent uint64 // events below happened before it, among them its size
 }
 
@@ -197,7 +198,7 @@ func (s *screen) snapshot(scrollback int) (snap snapshot) {
 		o.mu.Lock()
 		done := s.done
 		current := cols == int(o.size.Cols) && rows == int(o.size.Rows)
-		snap.nextEvent = o.events.next
+		snap.size, snap.nextEvent = o.size, o.events.next
 		o.mu.Unlock()
 		if current || done {
 			return snap

@@ -299,7 +299,7 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 			limit = min(limit, e.Offset)
 		}
 		switch {
-		case v.maxLag > 0 && o.recent.head-v.offset > v.maxLag:
+		case v.maxLag > 0 && o.recent.head-v.offset > v.maxLag, o.events.misses(v.nextEvent):
 			return taskSnapshot, 0, event
 		case v.offset < limit:
 			return taskOutput, limit, event
