@@ -12,7 +12,7 @@ LIGHT   := ./internal/config ./internal/house ./ptyowner/... ./terminal/... ./tm
 FAULTS  := ./internal/fault ./ptyowner ./terminal/journal
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race check systemd-test bench bench-go bench-peers bench-vt web clean
+.PHONY: help build run test race long check systemd-test bench bench-go bench-peers bench-vt web clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ race: build ## the same under the race detector; SHORT=-short for the packages t
 	@scripts/tools.sh
 	CGO_ENABLED=1 go test -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
 	CGO_ENABLED=1 go test -race -tags faults -run Fault -timeout 5m $(SHORT) $(FAULTS)
+
+long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go
+	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel' ./ptyowner
 
 check: ## gofmt, vet, staticcheck, import directions, cross-builds
 	@scripts/check.sh

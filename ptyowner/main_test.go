@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 		readStallTime(os.Args[len(os.Args)-1])
 		os.Exit(ptyowner.Main(os.Args[2:], "test"))
 	}
+	if len(os.Args) > 1 && os.Args[1] == bytesProgram {
+		os.Exit(printBytes(os.Args[2:]))
+	}
 	if backendtest.IsProgram() {
 		os.Exit(backendtest.Main())
 	}
