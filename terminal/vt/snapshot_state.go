@@ -153,6 +153,7 @@ func (w *snapshotWriter) alternate() {
 	}
 	w.setStyle(cell{})
 	w.place(t.main, t.main.held.x, t.main.held.y, 0, false)
+	w.setStyle(cell{}) // it is filled with the pen's background
 	w.print("\x1b[?1047h\x1b[H")
 	if active {
 		w.rows(s)

@@ -10,6 +10,7 @@ import (
 
 // roundTrips are inputs that each bring the terminal into a state of its own.
 var roundTrips = []string{
+	"\x1b[44m0123456789\x1b[0m\x1b[?1047h\x1b[3;1Hblank lines around", // a filled line, and its wrap pending
 	"hello\r\nworld",
 	"\x1b[31;1mred\x1b[44m blue\x1b[K\r\n\x1b[0mplain",
 	"0123456789ABCDEF",  // wraps
