@@ -132,8 +132,12 @@ func terminalError(session string, e *wire.Error) error {
 	return fmt.Errorf("session %s: %s", session, e.Text)
 }
 
-// unreachable says that nobody answered, which proves nothing.
+// unreachable says that nobody answered, which proves nothing. It is never
+// io.EOF, which stands for an attachment's regular end.
 func unreachable(session, doing string, err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
 	return fmt.Errorf("session %s: %s: %w: %w", session, doing, terminal.ErrUnreachable, err)
 }
 

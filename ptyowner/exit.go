@@ -158,6 +158,10 @@ func (o *owner) linger() {
 	for !(o.acked && len(o.viewers) == 0 || expired) || o.hasRemaining() {
 		o.changed.Wait()
 	}
+	// At once: who joins now looks again, and finds the state on disk.
+	if err := o.stepLocked(eventOver); err != nil {
+		logf("close: %v", err)
+	}
 }
 
 // hasRemaining reports whether processes of the session are left. Each such

@@ -288,6 +288,19 @@ func TestOlderOwnerDetaches(t *testing.T) {
 	}
 }
 
+// TestBrokenConnection: it is no regular end, and says nothing of the session.
+func TestBrokenConnection(t *testing.T) {
+	o := newOlderOwner(t, "", func(c *olderConn, hello wire.Hello) { c.send(recorded(t, "welcome")[0]) })
+	a, err := o.session.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeWatch, From: new(uint64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if _, err := a.Receive(); !errors.Is(err, terminal.ErrUnreachable) || errors.Is(err, io.EOF) {
+		t.Errorf("%v, want %v, and no %v", err, terminal.ErrUnreachable, io.EOF)
+	}
+}
+
 // TestOlderOwnerRefusals: each recorded refusal has the meaning that callers
 // branch on.
 func TestOlderOwnerRefusals(t *testing.T) {

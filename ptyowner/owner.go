@@ -390,9 +390,6 @@ func (o *owner) awaitChange() (*waitStatus, *upgrade) {
 func (o *owner) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := o.stepLocked(eventOver); err != nil {
-		logf("close: %v", err)
-	}
 	for v := range o.viewers {
 		v.conn.Close()
 	}
