@@ -7,8 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
@@ -46,7 +49,9 @@ func (v *viewer) receiveLoop() {
 			if err = wire.ParseControl(t, payload, &request); err != nil {
 				break
 			}
-			slots <- struct{}{} // full: the client waits for its replies
+			if err = v.takeSlot(slots); err != nil {
+				break
+			}
 			requests.Go(func() {
 				defer func() { <-slots }()
 				v.onRequest(request)
@@ -57,6 +62,42 @@ func (v *viewer) receiveLoop() {
 			return
 		}
 	}
+}
+
+// hangUpPoll is how often a client whose requests are not answered yet is
+// looked after.
+const hangUpPoll = time.Second
+
+// takeSlot waits until there are fewer requests to answer, or the client has
+// hung up: what it asked for may take as long as the program runs.
+func (v *viewer) takeSlot(slots chan<- struct{}) error {
+	poll := time.NewTicker(hangUpPoll)
+	defer poll.Stop()
+	for {
+		select {
+		case slots <- struct{}{}:
+			return nil
+		case <-poll.C:
+			if hungUp(v.conn) {
+				return net.ErrClosed
+			}
+		}
+	}
+}
+
+// hungUp reports whether the other side has closed a connection, also where
+// what it sent before is not read yet.
+func hungUp(conn *net.UnixConn) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	fds := []unix.PollFd{{}}
+	err = raw.Control(func(fd uintptr) {
+		fds[0].Fd = int32(fd)
+		unix.Poll(fds, 0) // interrupted, it says nothing
+	})
+	return err != nil || fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
 }
 
 // putBack keeps a frame that a pause kept from being acted on.

@@ -3,15 +3,19 @@
 package ptyowner_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -182,6 +186,36 @@ func TestSilentConnections(t *testing.T) {
 	}
 }
 
+// Limits hold at, under and over: of a Hello, and of every frame after it.
+func TestLimits(t *testing.T) {
+	data, newBackend := newBackends(t)
+	s := spec("exec sleep 1000")
+	start(t, newBackend(), s, nil)
+	for _, over := range []int{-1, 0, 1} {
+		p := dialOwner(t, data, s.ID)
+		hello := wire.Hello{MinVersion: 1, MaxVersion: 1, Token: p.token, Mode: wire.ModeControl}
+		room := wire.MaxHello + over - len(wire.AppendControl(nil, wire.TypeHello, hello)) + wire.HeaderSize - len(`,"client":""`)
+		hello.Client = strings.Repeat("c", room)
+		p.send(wire.AppendControl(nil, wire.TypeHello, hello))
+		if over > 0 {
+			p.closed("hello over the limit")
+		} else {
+			p.welcomed("hello within the limit")
+		}
+
+		p = dialOwner(t, data, s.ID)
+		p.hello(wire.Hello{Mode: wire.ModeControl})
+		p.welcomed("control")
+		p.send(wire.AppendFrame(nil, 200, make([]byte, wire.MaxFrame+over)))
+		if over > 0 {
+			p.closed("frame over the limit")
+			continue
+		}
+		p.send(wire.AppendControl(nil, wire.TypeRequest, wire.Request{ID: 1, Verb: wire.VerbStatus}))
+		p.reply(1, &wire.Status{})
+	}
+}
+
 // A viewer that never reads holds up neither the program nor other viewers.
 func TestStalledViewersCostNobody(t *testing.T) {
 	data, newBackend := newBackends(t)
@@ -306,4 +340,76 @@ func waitText(s terminal.Session, text string) error {
 		tail = tail[max(0, len(tail)-64<<10):]
 	}
 	return nil
+}
+
+// knockProgram is the argument that makes this binary connect to an owner.
+const knockProgram = "knock-program"
+
+// knockAtOwner says Hello with the token on standard input, and prints what
+// comes.
+func knockAtOwner(socket string) int {
+	hello, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return 1
+	}
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.Write(hello)
+	typ, _, err := wire.NewReader(conn).Read(wire.MaxFrame)
+	fmt.Printf("uid %d: type %d, %v\n", os.Getuid(), typ, err)
+	return 0
+}
+
+// TestAnotherUser: who reaches the socket, and has the token, is refused still
+// where the system says that it is another user.
+func TestAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	data, newBackend := newBackends(t)
+	b := newBackend()
+	s := spec("exec sleep 1000")
+	start(t, b, s, nil)
+	dir := filepath.Join(data, "sessions", s.ID)
+	r := record(t, dir)
+	socket := r["socket"].(string)
+	for at := filepath.Dir(socket); at != filepath.Dir(os.TempDir()) && at != os.TempDir(); at = filepath.Dir(at) {
+		if err := os.Chmod(at, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(socket, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(data, "knock")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, exe, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	hello := wire.AppendControl(nil, wire.TypeHello, wire.Hello{MinVersion: 1, MaxVersion: 1, Token: r["token"].(string), Mode: wire.ModeControl})
+	for uid, want := range map[uint32]string{0: "type 2, <nil>", 65534: "type 0, EOF"} {
+		cmd := exec.Command(program, knockProgram, socket)
+		cmd.Stdin, cmd.Dir = bytes.NewReader(hello), "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		out, err := cmd.CombinedOutput()
+		// Closed with the Hello unread, a socket is reset.
+		got := strings.Replace(strings.TrimSpace(string(out)), "read: connection reset by peer", "EOF", 1)
+		if i := strings.Index(got, "read unix"); i >= 0 && strings.HasSuffix(got, "EOF") {
+			got = got[:i] + "EOF"
+		}
+		if err != nil || got != fmt.Sprintf("uid %d: %s", uid, want) {
+			t.Errorf("uid %d: %q, %v; want %s", uid, out, err, want)
+		}
+	}
 }

@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == bytesProgram {
 		os.Exit(printBytes(os.Args[2:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == knockProgram {
+		os.Exit(knockAtOwner(os.Args[2]))
+	}
 	if backendtest.IsProgram() {
 		os.Exit(backendtest.Main())
 	}
