@@ -19,6 +19,9 @@ const (
 	// recentBytes is how much output is kept in memory for viewers at the head,
 	// and for the screen while the journal takes none.
 	recentBytes = 2 * readBytes
+	// leastTail is what a journal keeps at least to be read from: one that keeps
+	// less than four segments may have trimmed what the screen has not read.
+	leastTail = 128 << 10
 	// maxScreenLag is how far the screen may fall behind before the program
 	// is held back.
 	maxScreenLag = 4 << 20
@@ -117,7 +120,7 @@ func (o *owner) publish(p []byte) {
 	if keep := uint64(o.spec.JournalBytes); keep > 0 {
 		lag = min(lag, keep/2) // a trim leaves three quarters
 	}
-	if failed || lag < readBytes {
+	if failed || lag < leastTail {
 		lag = readBytes // the screen reads from memory alone; the next read must not overwrite it
 	}
 	for o.recent.head-o.screen.offset > lag && !o.screen.done {

@@ -91,23 +91,6 @@ func TestKeepsAsMuchAsAsked(t *testing.T) {
 	}
 }
 
-// Where little is kept, a trim still leaves most of it.
-func TestKeepsMostOfALittle(t *testing.T) {
-	w, err := Create(t.TempDir(), Options{KeepBytes: 4000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	for range 1000 {
-		if err := w.Append(make([]byte, 33)); err != nil {
-			t.Fatal(err)
-		}
-		if kept := w.Head() - w.Oldest(); w.Head() > 4000 && kept < 3000 || kept > 4100 {
-			t.Fatalf("at %d: %d bytes kept", w.Head(), kept)
-		}
-	}
-}
-
 func TestBounds(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Create(dir, Options{SegmentBytes: 10, KeepBytes: 20})

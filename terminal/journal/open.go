@@ -56,8 +56,8 @@ func open(dir string, o Options) (w *Writer, last segment, err error) {
 			o.SegmentBytes = min(DefaultSegmentBytes, max(minSegmentBytes, o.KeepBytes/4))
 		}
 	}
-	if o.KeepBytes > 0 { // little is kept in small segments: a trim leaves three quarters
-		o.SegmentBytes = min(o.SegmentBytes, max(o.KeepBytes/4, 1))
+	if o.KeepBytes > 0 && o.KeepBytes < o.SegmentBytes {
+		o.SegmentBytes = o.KeepBytes
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, last, fmt.Errorf("create journal: %w", err)

@@ -13,8 +13,8 @@ import (
 
 // Options says how much is kept.
 type Options struct {
-	// SegmentBytes is a segment's size, at most a quarter of KeepBytes; 0 means
-	// DefaultSegmentBytes.
+	// SegmentBytes is a segment's size; 0 means DefaultSegmentBytes, or a
+	// quarter of KeepBytes where that is less.
 	SegmentBytes int64
 	// KeepBytes is how much is kept, in whole segments and with the one being
 	// written counted whole; 0 keeps all.
