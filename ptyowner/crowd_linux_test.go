@@ -370,7 +370,7 @@ func TestCrowd(t *testing.T) {
 			if limit := before.fds + 16 + 32 + 8; c.most > limit { // pending, watchers, being closed
 				t.Errorf("%d descriptors, want at most %d", c.most, limit)
 			}
-			if limit := before.private + 24<<20; after.private > limit {
+			if limit := 4*before.private + 24<<20; after.private > limit {
 				t.Errorf("%d bytes of private memory, want at most %d", after.private, limit)
 			}
 			testenv.Eventually(t, 10*time.Second, "all descriptors are given back", func() bool {

@@ -18,6 +18,9 @@ const (
 	drainQuiet = 50 * time.Millisecond
 	// drainMax is how long a grandchild that goes on writing is listened to.
 	drainMax = time.Second
+	// drainBytes is more than a PTY holds: so much after the program's end is
+	// not the program's.
+	drainBytes = 256 << 10
 	// lingerTime is how long an owner stays for somebody to learn of the exit.
 	lingerTime = time.Minute
 	// recordRetry is how often a disk that took no exit record is tried again.
@@ -79,7 +82,8 @@ func (o *owner) fillJournal() error {
 }
 
 // drain waits until the PTY has been read to its end. A grandchild may keep
-// it open; then it ends when nothing more comes.
+// it open; then it ends when nothing more comes. That nothing moves proves
+// nothing: the reader may wait for the screen, or for a processor.
 func (o *owner) drain() {
 	wake := time.NewTicker(drainQuiet)
 	defer wake.Stop()
@@ -93,19 +97,19 @@ func (o *owner) drain() {
 			o.changed.Wait()
 		}
 	}()
-	last := o.head()
-	for {
+	first := o.head()
+	for last := first; ; last = o.head() {
 		select {
 		case <-done:
 			o.pty.close()
 			return
 		case now := <-wake.C:
-			if head := o.head(); head == last || now.After(deadline) {
+			head, idle := o.head(), !o.moving.Load() && !o.pty.readable()
+			late := now.After(deadline) && (idle || head-first > drainBytes)
+			if idle && head == last || late {
 				o.pty.close() // wakes the reader, which ends with drained
 				<-done
 				return
-			} else {
-				last = head
 			}
 		}
 	}

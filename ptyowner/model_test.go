@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -52,18 +53,18 @@ func TestModel(t *testing.T) {
 	case long():
 		size = 500 << 20
 	case testing.Short():
-		size = 4 << 20
+		size = 1 << 20
 	}
 	if s := os.Getenv("MIDDLEMAN_SEED"); s != "" {
 		seed, _ = strconv.ParseUint(s, 10, 64)
 	}
 	t.Logf("MIDDLEMAN_SEED=%d", seed)
-	_, newBackend := newBackends(t)
+	data, newBackend := newBackends(t)
 	b := newBackend()
 	m := &model{stream: newStream(seed), size: size, counts: map[string]int{}}
 	m.changed = sync.NewCond(&m.mu)
 	spec := bytesSpec(t, seed, size, 7, true)
-	spec.JournalBytes = 2 << 20
+	spec.JournalBytes = int64(min(2<<20, size/8))
 	start(t, b, spec, nil)
 	m.session = b.Session(spec.ID)
 	began := time.Now()
@@ -79,6 +80,10 @@ func TestModel(t *testing.T) {
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
+	}
+	if t.Failed() {
+		log, _ := os.ReadFile(filepath.Join(data, "sessions", spec.ID, "owner.log"))
+		t.Logf("the owner's log:\n%s", log)
 	}
 	took := time.Since(began)
 	if err := m.verify(); err != nil {

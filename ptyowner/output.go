@@ -21,7 +21,7 @@ const (
 	recentBytes = 2 * readBytes
 	// leastTail is what a journal keeps at least to be read from: one that keeps
 	// less than four segments may have trimmed what the screen has not read.
-	leastTail = 128 << 10
+	leastTail = 512 << 10
 	// maxScreenLag is how far the screen may fall behind before the program
 	// is held back.
 	maxScreenLag = 4 << 20
@@ -92,7 +92,9 @@ func (o *owner) readPTY() {
 	for {
 		n, err := o.pty.read(buf)
 		if n > 0 {
+			o.moving.Store(true)
 			o.publish(buf[:n])
+			o.moving.Store(false)
 		}
 		if err == nil {
 			continue

@@ -88,6 +88,7 @@ type owner struct {
 	journal  *journal.Writer
 	conns    sync.WaitGroup
 	paused   atomic.Bool // phase is phasePaused, for those who must not wait for mu
+	moving   atomic.Bool // readPTY has output in hand
 
 	// Of a handover: the running executable and its path, once they were asked
 	// for, and the connections taken over, in the state's order.

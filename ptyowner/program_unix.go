@@ -118,6 +118,16 @@ func (m *ptyMaster) read(p []byte) (n int, err error) {
 	return n, err
 }
 
+// readable reports whether there is output to read.
+func (m *ptyMaster) readable() bool {
+	fds := []unix.PollFd{{Events: unix.POLLIN}}
+	err := m.raw.Control(func(fd uintptr) {
+		fds[0].Fd = int32(fd)
+		unix.Poll(fds, 0) // interrupted, it says nothing
+	})
+	return err == nil && fds[0].Revents&unix.POLLIN != 0
+}
+
 // write types all of p, without a break by another writer. With an error only
 // the first n bytes were typed.
 func (m *ptyMaster) write(p []byte) (n int, err error) {
