@@ -19,6 +19,9 @@ import (
 	"middleman/terminal"
 )
 
+// streamBytes is how much at once is a stream, and no echo of a key.
+const streamBytes = 2 << 10
+
 // stateUmask closes what the owner itself makes to everybody else.
 const stateUmask = 0o077
 
@@ -93,16 +96,20 @@ func (m *ptyMaster) setSize(s terminal.Size) error {
 }
 
 // read blocks for output and takes as much as there is, up to len(p). The
-// kernel gives at most 4 KiB a call, so it asks until nothing is left.
-// io.EOF says that no process holds the terminal any more.
+// kernel gives at most 4 KiB a call, so it asks until nothing is left, and
+// while output streams a little longer: that all downstream is woken for each
+// 4 KiB costs more than the work itself. io.EOF says that no process holds the
+// terminal any more.
 func (m *ptyMaster) read(p []byte) (n int, err error) {
 	rawErr := m.raw.Read(func(fd uintptr) bool {
 		for n < len(p) {
-			k, readErr := unix.Read(int(fd), p[n:])
+			k, readErr := readNow(int(fd), p[n:])
 			switch {
 			case readErr == unix.EINTR:
 			case readErr == unix.EAGAIN:
-				return n > 0
+				if n < streamBytes || !awaitMore(int(fd)) {
+					return n > 0
+				}
 			case readErr != nil || k == 0: // EIO on Linux, 0 on BSD
 				err = io.EOF
 				return true

@@ -1,0 +1,31 @@
+package ptyowner
+
+import (
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// moreTime is how long a stream's next bytes are waited for.
+const moreTime = 200 * time.Microsecond
+
+// readNow reads from a descriptor in non-blocking mode. The scheduler is not
+// told of a system call that does not block: it would take the processor from
+// this thread at each one that a busy machine makes slow.
+func readNow(fd int, p []byte) (int, error) {
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+// awaitMore waits for moreTime, too short to tell the scheduler, and reports
+// whether there is something to read.
+func awaitMore(fd int) bool {
+	wait := unix.NsecToTimespec(moreTime.Nanoseconds())
+	poll := unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
+	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, uintptr(unsafe.Pointer(&wait)), 0, 0, 0)
+	return errno == 0 && n > 0
+}
