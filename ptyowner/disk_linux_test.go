@@ -15,6 +15,7 @@ import (
 
 	"middleman/ptyowner"
 	"middleman/terminal"
+	"middleman/terminal/journal"
 )
 
 // smallDisk returns a Backend on a file system of 2 MiB of its own.
@@ -104,6 +105,72 @@ func TestExitOnAFullDisk(t *testing.T) {
 	kept, err := io.ReadAll(out)
 	if err != nil || string(kept) != got.String() || !strings.Contains(got.String(), "RESULT 499") {
 		t.Errorf("kept %d bytes of %d, %v", len(kept), got.Len(), err)
+	}
+}
+
+// While a disk is full a session goes on: its viewer sees every byte. What the
+// disk did not take is told as a gap, and it ends where there is room again.
+func TestGapOnAFullDisk(t *testing.T) {
+	data, b := smallDisk(t)
+	s := spec("stty raw -echo; printf KEPT; exec cat")
+	start(t, b, s, nil)
+	session := b.Session(s.ID)
+	a, err := session.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach, From: new(uint64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	seen := ""
+	see := func(text string) {
+		t.Helper()
+		for want := seen + text; len(seen) < len(want); {
+			m, err := a.Receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen += string(m.Data); !strings.HasPrefix(want, seen) {
+				t.Fatalf("seen %d bytes that differ from what was typed", len(seen))
+			}
+		}
+	}
+	see("KEPT")
+	free := fill(t, data)
+	for i := range 16 {
+		piece := strings.Repeat(string(rune('a'+i)), 1000)
+		if err := a.Input([]byte(piece)); err != nil {
+			t.Fatal(err)
+		}
+		see(piece)
+	}
+	free()
+	if err := a.Input([]byte("HEALED")); err != nil {
+		t.Fatal(err)
+	}
+	see("HEALED")
+	kept, gaps := "", 0
+	r := journal.Open(filepath.Join(data, "sessions", s.ID, "journal"))
+	defer r.Close()
+	buf := make([]byte, 4096)
+	for at := uint64(0); at < uint64(len(seen)); {
+		n, err := r.ReadAt(buf, at)
+		var gap *journal.GapError
+		if errors.As(err, &gap) {
+			gaps++
+			at = gap.Next
+			continue
+		}
+		if err != nil || string(buf[:n]) != seen[at:at+uint64(n)] {
+			t.Fatalf("at %d: %v, or other bytes than were seen", at, err)
+		}
+		kept += string(buf[:n])
+		at += uint64(n)
+	}
+	if gaps == 0 || !strings.HasPrefix(kept, "KEPT") || !strings.HasSuffix(kept, "HEALED") {
+		t.Errorf("%d gaps, kept %d bytes of %d", gaps, len(kept), len(seen))
+	}
+	a.Close()
+	if err := session.Stop(context.Background(), -1); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -60,7 +60,11 @@ func TestFaultDiskFullAtStart(t *testing.T) {
 // screen as soon as the disk takes it.
 func TestFaultDiskFullAtExit(t *testing.T) {
 	l := newLab(t)
-	for _, action := range []fault.Action{fault.Full, fault.Broken} {
+	actions := []fault.Action{fault.Full, fault.Broken}
+	if testing.Short() {
+		actions = actions[:1]
+	}
+	for _, action := range actions {
 		l.run("exit on a disk that is "+string(action), func(t *testing.T, b *ptyowner.Backend, _ *fault.Plan) {
 			var specs []terminal.Spec
 			var plans []*fault.Plan
