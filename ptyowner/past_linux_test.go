@@ -3,6 +3,7 @@ package ptyowner_test
 import (
 	"context"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,6 +35,13 @@ func TestPastOfAFullDisk(t *testing.T) {
 	}
 	status, err := session.Status(context.Background())
 	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err := filepath.Glob(filepath.Join(data, "sessions", s.ID, "journal", "*.log")); err != nil || len(files) != 2 {
+		t.Errorf("segments %v, %v, want one before the gap and one behind it", files, err)
+	}
+	// The present screen is as of the head, so the one that makes keyframes was there.
+	if _, err := session.Capture(context.Background(), terminal.CaptureOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := session.Capture(context.Background(), terminal.CaptureOptions{Format: terminal.FormatText, At: &status.Head})

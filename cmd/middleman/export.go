@@ -49,13 +49,21 @@ func writeRecording(ctx context.Context, w io.Writer, t target) error {
 		return err
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	stop := context.AfterFunc(ctx, func() { r.Close() })
-	defer stop()
-	_, err = io.Copy(out, r)
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
+	_, err = io.Copy(out, whileWanted{ctx.Err, r})
 	return errors.Join(err, out.Flush(), r.Close())
+}
+
+// whileWanted reads until nobody wants it any more.
+type whileWanted struct {
+	over func() error
+	from io.Reader
+}
+
+func (w whileWanted) Read(p []byte) (int, error) {
+	if err := w.over(); err != nil {
+		return 0, err
+	}
+	return w.from.Read(p)
 }
 
 // exportFile puts a recording in place whole, for the user alone to read. The
