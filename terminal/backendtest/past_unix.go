@@ -40,7 +40,7 @@ func paintProgram(r io.Reader, w io.Writer, args []string) error {
 			m, _ := out.Write(paint(rng)) // Flush tells
 			size += m
 		}
-		fmt.Fprintf(out, "\x1b]2;title %d\x07\x1b[mround %d done.\n", round, round)
+		fmt.Fprintf(out, "\x1b[mround %d done.\n", round)
 		if err := out.Flush(); err != nil {
 			return err
 		}
@@ -61,6 +61,8 @@ func paint(rng *rand.Rand) []byte {
 		return []byte("wide 日本語 e\u0301 ")
 	case 4:
 		return fmt.Appendf(nil, "\x1b[%dr\x1b[%d%c", rng.IntN(20), 1+rng.IntN(3), "ABCDLMPSTX"[rng.IntN(10)])
+	case 5:
+		return fmt.Appendf(nil, "\x1b]2;title %d\x07", rng.IntN(9))
 	}
 	return stream(20+rng.IntN(300), rng.Uint64())
 }
