@@ -191,7 +191,8 @@ func (b *Backend) runOwner(ctx context.Context, executable string, d stateDir, r
 		cmd := exec.Command(executable, "pty-owner", d.path) // the path is for who reads ps(1)
 		cmd.Args[0] = "middleman"
 		cmd.Dir = "/"
-		cmd.Env = append(fault.Env(), "PATH=/usr/local/bin:/usr/bin:/bin")
+		// For each processor that it may use, the runtime takes memory at once.
+		cmd.Env = append(fault.Env(), "PATH=/usr/local/bin:/usr/bin:/bin", "GOMAXPROCS=2")
 		cmd.Stdin = bytes.NewReader(spec)
 		cmd.Stderr = log
 		cmd.ExtraFiles = []*os.File{theirs} // descriptor 3
