@@ -3,6 +3,7 @@
 package ptyowner
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,17 +14,18 @@ import (
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, quit := newRest(), make(chan struct{})
-		rested, ended := 0, make(chan struct{})
+		var rested atomic.Int32
+		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
 			for r.await(quit) {
-				rested++
+				rested.Add(1)
 			}
 		}()
-		expect := func(want int, when string) {
+		expect := func(want int32, when string) {
 			t.Helper()
-			if synctest.Wait(); rested != want {
-				t.Errorf("%s: came to rest %d times, want %d", when, rested, want)
+			if synctest.Wait(); rested.Load() != want {
+				t.Errorf("%s: came to rest %d times, want %d", when, rested.Load(), want)
 			}
 		}
 		time.Sleep(time.Hour)
