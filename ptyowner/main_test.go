@@ -14,6 +14,9 @@ import (
 	"middleman/terminal/backendtest"
 )
 
+// programs are what the test binary can be told to be, by its first argument.
+var programs = map[string]func(args []string) int{}
+
 // The test binary is its own owner, as middleman is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
@@ -28,6 +31,9 @@ func TestMain(m *testing.M) {
 	}
 	if backendtest.IsProgram() {
 		os.Exit(backendtest.Main())
+	}
+	if len(os.Args) > 1 && programs[os.Args[1]] != nil {
+		os.Exit(programs[os.Args[1]](os.Args[2:]))
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -64,10 +64,6 @@ func (e reportError) Unwrap() error {
 	return e.report.Errno
 }
 
-// maxInherited is one past the highest descriptor that a starter may have
-// left open to us by mistake.
-const maxInherited = 256
-
 // maxStartRequest bounds what is read from standard input.
 const maxStartRequest = 8 << 20
 
@@ -95,6 +91,8 @@ type owner struct {
 	self      *os.File
 	selfPath  string
 	inherited []*viewer
+
+	reapCount atomic.Uint64 // children that were waited for
 
 	mu       sync.Mutex // guards all below
 	changed  *sync.Cond // on mu: broadcast whenever anything below changed
@@ -136,10 +134,12 @@ func Main(args []string, build string) int {
 		return answerImage(args[0], build)
 	}
 	catchSignals()
-	closeOnExec()
 	if len(args) >= 3 && args[0] == "--take-over" {
+		closeOnExec()
 		return takeOverMain(args[1], build, strings.Join(args[3:], " "))
 	}
+	unix.CloseOnExec(3)
+	closeInherited(4)
 	report := os.NewFile(3, "ready")
 	if _, err := report.Stat(); err != nil {
 		fmt.Fprintln(os.Stderr, "pty-owner is started by middleman, not by hand")
@@ -157,13 +157,6 @@ func Main(args []string, build string) int {
 	fault.Here("start/reported")
 	o.run()
 	return 0
-}
-
-// closeOnExec sees to it that the program inherits nothing but its terminal.
-func closeOnExec() {
-	for fd := 3; fd < maxInherited; fd++ {
-		unix.CloseOnExec(fd)
-	}
 }
 
 // takeOverMain goes on as the owner that another image was.
@@ -341,6 +334,7 @@ func (o *owner) run() {
 			fault.Here("exit/lingered")
 			o.close()
 			join()
+			findCgroup(o.spec.ID).remove()
 			fault.Here("exit/closed")
 			o.lock.Close()
 			return

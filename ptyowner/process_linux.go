@@ -2,10 +2,12 @@ package ptyowner
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,48 +23,75 @@ func becomeSubreaper() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
-// resetIgnored gives each signal that is ignored still its default action. The
-// runtime leaves alone signals 32 and 33, which the C library uses, and whoever
-// started us may have ignored them (rt_sigaction(2)).
-func resetIgnored() {
-	const sigIgn = 1
-	for sig := uintptr(1); sig <= 64; sig++ {
-		// Enough for struct sigaction of the kernel on every architecture. Its
-		// first word is the handler; all zero is SIG_DFL.
-		var action, defaultAction [8]uint64
-		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&action)), 8, 0, 0)
-		if errno == 0 && action[0] == sigIgn {
-			unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&defaultAction)), 0, 8, 0, 0)
-		}
-	}
-}
-
 // processStart is when a process started, in clock ticks since boot, field 22
 // of proc_pid_stat(5); "" where there is no such process.
 func processStart(pid int) string {
-	fields, ok := statFields(pid)
+	p, ok := findProcess(pid)
 	if !ok {
 		return ""
 	}
-	return string(fields[19])
+	return strconv.FormatUint(p.start, 10)
 }
 
-// statFields returns the fields of /proc/PID/stat from the third on.
-func statFields(pid int) ([][]byte, bool) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// findProcess looks at one process.
+func findProcess(pid int) (process, bool) { return readProcess(pid, make([]byte, statBytes)) }
+
+// statBytes holds any /proc/PID/stat up to the fields that are read.
+const statBytes = 1024
+
+// readProcess reads /proc/PID/stat, with buf as room.
+func readProcess(pid int, buf []byte) (process, bool) {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, false
+		return process{}, false
 	}
-	i := bytes.LastIndexByte(data, ')') // the name may hold anything
-	if i < 0 {
-		return nil, false
+	defer unix.Close(fd)
+	n, err := unix.Read(fd, buf)
+	if err != nil || n <= 0 {
+		return process{}, false
 	}
-	fields := bytes.Fields(data[i+1:])
-	return fields, len(fields) > 20
+	return parseStat(pid, buf[:n])
 }
 
-// processes lists every process that is not a zombie, with its parent.
-func processes() (parents map[int]int, err error) {
+// parseStat reads the fields of proc_pid_stat(5) that are of use. A process
+// whose first thread has ended and whose others run has a zombie's state, and
+// more than one thread; it lives.
+func parseStat(pid int, stat []byte) (p process, ok bool) {
+	const state, parent, group, session, threads, start = 0, 1, 2, 3, 17, 19 // from the third field
+	i := bytes.LastIndexByte(stat, ')')                                      // the name may hold anything
+	if i < 0 {
+		return p, false
+	}
+	fields := bytes.Fields(stat[i+1:])
+	if len(fields) <= start {
+		return p, false
+	}
+	number := func(field int) int {
+		n, err := strconv.Atoi(string(fields[field]))
+		ok = ok && err == nil
+		return n
+	}
+	ok = true
+	p = process{pid: pid, parent: number(parent), group: number(group), session: number(session)}
+	ended := fields[state][0] == 'Z' || fields[state][0] == 'X'
+	p.dead = ended && number(threads) <= 1
+	var err error
+	p.start, err = strconv.ParseUint(string(fields[start]), 10, 64)
+	return p, ok && err == nil
+}
+
+// readProcesses looks at every process. Where one was reparented during the
+// look it looks again.
+func readProcesses() (t processTable, err error) {
+	for range 3 {
+		if t, err = readProcessesOnce(); err != nil || !t.torn() {
+			break
+		}
+	}
+	return t, err
+}
+
+func readProcessesOnce() (processTable, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -72,65 +101,131 @@ func processes() (parents map[int]int, err error) {
 	if err != nil {
 		return nil, err
 	}
-	parents = make(map[int]int, len(names))
+	t := make(processTable, len(names))
+	buf := make([]byte, statBytes)
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
 		}
-		fields, ok := statFields(pid)
-		if !ok || fields[0][0] == 'Z' || fields[0][0] == 'X' {
-			continue
+		if p, ok := readProcess(pid, buf); ok {
+			t[pid] = p
 		}
-		parent, err := strconv.Atoi(string(fields[1]))
-		if err != nil {
-			continue
-		}
-		parents[pid] = parent
 	}
-	return parents, nil
+	return t, nil
 }
 
-// remaining lists the processes of the session: all descendants of the owner,
-// which the subreaper makes complete.
-func (o *owner) remaining() ([]int, error) {
-	parents, err := processes()
+// processes lists the processes of the session, ended ones too: all
+// descendants of the owner, which the subreaper makes complete, and what is in
+// its cgroup, but for the owners of other sessions that were started from
+// within this one, and what is theirs.
+func (o *owner) processes() ([]process, error) {
+	t, err := readProcesses()
+	if err != nil {
+		return nil, err
+	}
+	found := t.below(os.Getpid(), findCgroup(o.spec.ID).members())
+	return t.without(found, o.dir.isOtherOwner), nil
+}
+
+// isOtherOwner reports whether p owns a session whose state directory is
+// beside d: its arguments name one, and the record there names p.
+func (d stateDir) isOtherOwner(p process) bool {
+	if p.pid != p.session || p.dead {
+		return false // an owner leads a session
+	}
+	cmdline, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
+	if err != nil {
+		return false
+	}
+	for arg := range bytes.SplitSeq(cmdline, []byte{0}) {
+		other := stateDir{id: filepath.Base(string(arg)), path: string(arg)}
+		if other.path == d.path || filepath.Dir(other.path) != filepath.Dir(d.path) {
+			continue
+		}
+		r, err := other.readRecord()
+		return err == nil && r.OwnerPID == p.pid && r.OwnerStart == strconv.FormatUint(p.start, 10)
+	}
+	return false
+}
+
+// strayProcesses lists the processes of a session without an owner: those that
+// have its id in their environment (proc_pid_environ(5)), which they
+// inherited, or its scope as cgroup, and what descends from them. Those that
+// have ended, the caller, and the owners of other sessions are left out.
+func strayProcesses(d stateDir) ([]process, error) {
+	t, err := readProcesses()
 	if err != nil {
 		return nil, err
 	}
 	self := os.Getpid()
-	var pids []int
-	for pid := range parents {
-		for at, hops := pid, 0; at > 1 && hops < len(parents); hops++ {
-			at = parents[at]
-			if at == self {
-				pids = append(pids, pid)
-				break
-			}
+	members := make(map[int]bool)
+	for pid, p := range t {
+		if !p.dead && pid != self && (hasMark(pid, d.id) || isInScope(pid, d.id)) {
+			members[pid] = true
 		}
 	}
-	return pids, nil
+	found := t.below(0, members)
+	return t.without(found, func(p process) bool { return p.dead || p.pid == self || d.isOtherOwner(p) }), nil
 }
 
-// strays lists the processes of a session without an owner: those that have
-// its id in their environment (proc_pid_environ(5)), which they inherited.
-func strays(session string) ([]int, error) {
-	parents, err := processes()
-	if err != nil {
-		return nil, err
+// hasMark reports whether a process has the session's id in its environment.
+// That of another user's process cannot be read.
+func hasMark(pid int, session string) bool {
+	proc := "/proc/" + strconv.Itoa(pid)
+	environ, err := os.ReadFile(proc + "/environ")
+	if len(environ) == 0 && !errors.Is(err, fs.ErrPermission) {
+		// Its first thread has ended, and another may show it.
+		threads, _ := os.ReadDir(proc + "/task") // none where it has gone
+		for _, thread := range threads {
+			more, _ := os.ReadFile(proc + "/task/" + thread.Name() + "/environ")
+			environ = append(environ, more...)
+		}
 	}
 	mark := []byte("\x00MIDDLEMAN_SESSION=" + session + "\x00")
-	var pids []int
-	for pid := range parents {
-		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		if err != nil || pid == os.Getpid() {
-			continue // another user's, or gone
-		}
-		if bytes.Contains(append([]byte{0}, environ...), mark) {
-			pids = append(pids, pid)
-		}
+	return bytes.Contains(append([]byte{0}, environ...), mark)
+}
+
+// signalProcess sends sig to p, or returns ESRCH where p has ended. Whoever
+// has its pid by now is not signalled: the pid is held by a descriptor
+// (pidfd_open(2)) before it is looked whether it is still p's.
+func signalProcess(p process, sig unix.Signal) error {
+	return signalHeld(p, sig, 0)
+}
+
+// stopGroup stops the process group of p in one step, so that none of its
+// processes forks meanwhile. Where the kernel cannot (before Linux 6.9) it
+// does nothing, and the processes are stopped one by one.
+func stopGroup(p process) {
+	if p.group != unix.Getpgrp() {
+		_ = signalHeld(p, unix.SIGSTOP, unix.PIDFD_SIGNAL_PROCESS_GROUP)
 	}
-	return pids, nil
+}
+
+func signalHeld(p process, sig unix.Signal, flags int) error {
+	fd, openErr := unix.PidfdOpen(p.pid, 0)
+	if openErr == nil {
+		defer unix.Close(fd)
+	} else if errors.Is(openErr, unix.ESRCH) {
+		return openErr
+	}
+	now, ok := findProcess(p.pid)
+	switch {
+	case !ok || now.start != p.start || now.group != p.group && flags != 0:
+		return unix.ESRCH
+	case openErr == nil:
+		return unix.PidfdSendSignal(fd, sig, nil, flags)
+	case flags != 0:
+		return openErr
+	}
+	return unix.Kill(p.pid, sig) // no descriptor to be had, or before Linux 5.3
+}
+
+// childEnded reports whether a child has ended and was not waited for yet.
+func childEnded() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && info.Signo != 0
 }
 
 // statProgram looks at the file that a process executes.

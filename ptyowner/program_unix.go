@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -62,7 +64,7 @@ func openPTY(size terminal.Size) (*ptyMaster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.setSize(size); err != nil {
+	if err := errors.Join(m.setSize(size), setUTF8(int(tty.Fd()))); err != nil {
 		m.close()
 		return nil, err
 	}
@@ -176,21 +178,29 @@ func (o *owner) startProgram() (step string, err error) {
 	if err != nil {
 		return "open PTY", err
 	}
-	tty := master.tty.Fd()
-	unix.Umask(o.umask)
-	pid, err := syscall.ForkExec(o.spec.Argv[0], o.spec.Argv, &syscall.ProcAttr{
-		Dir:   o.spec.Dir,
-		Env:   o.programEnv(),
-		Files: []uintptr{tty, tty, tty},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
-	})
-	unix.Umask(stateUmask)
+	pid, err := o.fork(master.tty)
 	if err != nil {
 		master.close()
 		return "start program", fmt.Errorf("%s in %s: %w", o.spec.Argv[0], o.spec.Dir, err)
 	}
 	o.pty, o.pid = master, pid
 	return "", nil
+}
+
+// fork starts the program on tty with nothing of the owner's, and of its
+// starter's only what a login leaves to its user.
+func (o *owner) fork(tty *os.File) (pid int, err error) {
+	unix.Umask(o.umask)
+	defer unix.Umask(stateUmask)
+	asFromLogin(func() {
+		pid, err = forkProgram(o.spec.ID, o.spec.Argv[0], o.spec.Argv, &syscall.ProcAttr{
+			Dir:   o.spec.Dir,
+			Env:   o.programEnv(),
+			Files: []uintptr{tty.Fd(), tty.Fd(), tty.Fd()},
+			Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
+		})
+	})
+	return pid, err
 }
 
 // checkProgram tells a missing directory from a missing program, which
@@ -211,14 +221,17 @@ func checkProgram(spec terminal.Spec) error {
 }
 
 // programEnv is the program's environment: what the specification says, and
-// what the terminal is.
+// what the terminal and the session are, each variable once.
 func (o *owner) programEnv() []string {
-	env := append([]string(nil), o.spec.Env...)
-	env = append(env, "TERM=xterm-256color", "COLORTERM=truecolor", "MIDDLEMAN_SESSION="+o.spec.ID)
+	ours := []string{"TERM=xterm-256color", "COLORTERM=truecolor", "MIDDLEMAN_SESSION=" + o.spec.ID}
 	if o.spec.Workspace != "" {
-		env = append(env, "MIDDLEMAN_WORKSPACE="+o.spec.Workspace)
+		ours = append(ours, "MIDDLEMAN_WORKSPACE="+o.spec.Workspace)
 	}
-	return env
+	env := slices.DeleteFunc(slices.Clone(o.spec.Env), func(given string) bool {
+		name, _, _ := strings.Cut(given, "=")
+		return slices.ContainsFunc(ours, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	})
+	return append(env, ours...)
 }
 
 // catchSignals keeps the owner alive when its terminal or its starter goes,
@@ -272,6 +285,7 @@ func (o *owner) reapAll() {
 			o.end = &waitStatus{status, time.Now()}
 			o.pty.letEnd()
 		}
+		o.reapCount.Add(1)
 		o.changed.Broadcast() // something of the session has ended
 	}
 }

@@ -42,8 +42,8 @@ func checkPeer(net.Conn) error { return usable() }
 // syncDir: a rename is durable with its volume here.
 func syncDir(string) error { return nil }
 
-func strays(string) ([]int, error) { return nil, nil }
+func strays(stateDir) ([]int, error) { return nil, nil }
 
-func stopStrays(string, time.Duration) []int { return nil }
+func stopStrays(stateDir, time.Duration) []int { return nil }
 
 func statProgram(int) (os.FileInfo, error) { return nil, errors.ErrUnsupported }

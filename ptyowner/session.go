@@ -163,7 +163,7 @@ func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 		status.Head = max(status.Head, l.exit.Offset)
 		status.Size, status.Title = l.exit.Size, l.exit.Title
 	}
-	if status.Left, err = strays(s.dir.id); err != nil {
+	if status.Left, err = strays(s.dir); err != nil {
 		return status, unreachable(s.dir.id, "look for processes", err)
 	}
 	return status, nil
@@ -302,7 +302,7 @@ func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
 	if l != dead {
 		return nil, fmt.Errorf("stop session %s: it was started again meanwhile: %w", s.dir.id, terminal.ErrRunning)
 	}
-	return stopStrays(s.dir.id, grace), nil
+	return stopStrays(s.dir, grace), nil
 }
 
 // Remove deletes the state directory once the lock is proved free. An owner

@@ -142,7 +142,7 @@ func (d stateDir) checkUnused() error {
 	if err != nil {
 		return err
 	}
-	left, err := strays(d.id)
+	left, err := strays(d)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (d stateDir) undoStart() (alive bool, err error) {
 	if err != nil || l != dead {
 		return true, err
 	}
-	if left := stopStrays(d.id, 0); len(left) > 0 {
+	if left := stopStrays(d, 0); len(left) > 0 {
 		return true, &terminal.LeftoverError{Session: d.id, PIDs: left}
 	}
 	return false, nil

@@ -1,0 +1,163 @@
+package ptyowner
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/internal/systemd"
+)
+
+// programCgroup is the cgroup below the owner's that the program is put into,
+// where the owner may make one.
+const programCgroup = "program"
+
+// cgroup is the directory of the owner's own cgroup (cgroups(7), version 2);
+// "" where it has none, and then every method does nothing.
+type cgroup string
+
+// findCgroup looks whether this process runs in the session's scope.
+func findCgroup(session string) cgroup {
+	path, ok := scopePath("self", session)
+	if !ok {
+		return ""
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	return cgroup(cgroupDir(string(mounts), path))
+}
+
+// scopePath is the path in the hierarchy of the session's scope, if the
+// process is in it or below.
+func scopePath(pid, session string) (string, bool) {
+	data, err := os.ReadFile("/proc/" + pid + "/cgroup")
+	if err != nil {
+		return "", false
+	}
+	for line := range strings.Lines(string(data)) {
+		path, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::")
+		if !ok {
+			continue // a hierarchy of version 1
+		}
+		for at := path; at != "/" && at != "."; at = filepath.Dir(at) {
+			if filepath.Base(at) == systemd.SessionScope(session) {
+				return at, true
+			}
+		}
+	}
+	return "", false
+}
+
+// isInScope reports whether a process is in the session's scope.
+func isInScope(pid int, session string) bool {
+	_, ok := scopePath(strconv.Itoa(pid), session)
+	return ok
+}
+
+// cgroupDir is where mounts, which is proc_pid_mountinfo(5), show the cgroup
+// at path; "" where they do not.
+func cgroupDir(mounts, path string) string {
+	for line := range strings.Lines(mounts) {
+		mount, source, ok := strings.Cut(line, " - ")
+		fields := strings.Fields(mount)
+		if !ok || len(fields) < 5 || !strings.HasPrefix(source, "cgroup2 ") {
+			continue
+		}
+		below, ok := strings.CutPrefix(path, strings.TrimSuffix(fields[3], "/"))
+		if ok && strings.HasPrefix(below, "/") {
+			return filepath.Join(unescapeMount(fields[4]), below)
+		}
+	}
+	return ""
+}
+
+// unescapeMount undoes what the kernel does to blanks and the like.
+func unescapeMount(path string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
+}
+
+// members are the processes in the cgroup and in those below it.
+func (c cgroup) members() map[int]bool {
+	if c == "" {
+		return nil
+	}
+	pids := make(map[int]bool)
+	// What cannot be read has gone meanwhile, or is not ours.
+	_ = filepath.WalkDir(string(c), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil
+		}
+		data, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+		if err != nil {
+			return nil
+		}
+		for _, field := range bytes.Fields(data) {
+			if pid, err := strconv.Atoi(string(field)); err == nil && pid > 0 {
+				pids[pid] = true
+			}
+		}
+		return nil
+	})
+	return pids
+}
+
+// open makes the program's cgroup and opens it for clone3(2); nil where that
+// is not allowed.
+func (c cgroup) open() *os.File {
+	if c == "" {
+		return nil
+	}
+	dir := filepath.Join(string(c), programCgroup)
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	f, err := os.OpenFile(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// kill ends every process in the program's cgroup in one step, also those that
+// fork meanwhile (cgroup.kill, Linux 5.14).
+func (c cgroup) kill() {
+	if c != "" {
+		// Where it is not to be had, they are ended one by one.
+		_ = os.WriteFile(filepath.Join(string(c), programCgroup, "cgroup.kill"), []byte("1"), 0)
+	}
+}
+
+// remove removes the program's cgroup once it is empty.
+func (c cgroup) remove() {
+	if c != "" {
+		_ = unix.Rmdir(filepath.Join(string(c), programCgroup)) // it stays with what is in it
+	}
+}
+
+// forkProgram starts the program, in its cgroup where it has one.
+func forkProgram(session, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
+	dir := findCgroup(session).open()
+	if dir == nil {
+		return syscall.ForkExec(path, argv, attr)
+	}
+	defer dir.Close()
+	inside := *attr
+	sys := *attr.Sys
+	sys.UseCgroupFD, sys.CgroupFD = true, int(dir.Fd())
+	inside.Sys = &sys
+	if pid, err = syscall.ForkExec(path, argv, &inside); err != nil {
+		// Before Linux 5.7, or not delegated; a program that cannot be started
+		// says so again.
+		return syscall.ForkExec(path, argv, attr)
+	}
+	return pid, nil
+}
