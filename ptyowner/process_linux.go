@@ -144,9 +144,14 @@ func (d stateDir) isOtherOwner(p process) bool {
 			continue
 		}
 		r, err := other.readRecord()
-		return err == nil && r.OwnerPID == p.pid && r.OwnerStart == strconv.FormatUint(p.start, 10)
+		return err == nil && r.isOf(p)
 	}
 	return false
+}
+
+// isOf reports whether p is the owner that wrote the record.
+func (r record) isOf(p process) bool {
+	return r.OwnerPID == p.pid && r.OwnerStart == strconv.FormatUint(p.start, 10)
 }
 
 // strayProcesses lists the processes of a session without an owner: those that
@@ -159,9 +164,13 @@ func strayProcesses(d stateDir) ([]process, error) {
 		return nil, err
 	}
 	self := os.Getpid()
+	last, _ := d.readRecord() // without one no owner was there
 	members := make(map[int]bool)
 	for pid, p := range t {
-		if !p.dead && pid != self && (hasMark(pid, d.id) || isInScope(pid, d.id)) {
+		if p.dead || pid == self || last.isOf(p) {
+			continue // the last owner is in the scope until it has ended
+		}
+		if hasMark(pid, d.id) || isInScope(pid, d.id) {
 			members[pid] = true
 		}
 	}

@@ -112,6 +112,10 @@ func (m traces) gone(before []trace) {
 	left := m.seen()
 	for _, p := range before {
 		start, state := startOf(p.pid)
+		for end := time.Now().Add(time.Second); m.reapsNobody && start == p.start && state != "Z" && time.Now().Before(end); {
+			time.Sleep(time.Millisecond) // it may have been ending before the stop, which cannot be told then
+			start, state = startOf(p.pid)
+		}
 		if state == "Z" && m.reapsNobody {
 			continue
 		}
