@@ -238,3 +238,29 @@ func TestLeftOfAnEndedSession(t *testing.T) {
 		t.Errorf("after the stop: left %v, %v", status.Left, err)
 	}
 }
+
+// An owner whose state directory was removed ends with its program: there is
+// nowhere to record the exit, and nobody who would look for it.
+func TestOwnerOfARemovedDirectoryEnds(t *testing.T) {
+	data, newBackend := newBackends(t)
+	b := newBackend()
+	s := spec("echo READY; read x")
+	if _, err := b.Start(context.Background(), s); err != nil {
+		t.Fatal(err)
+	}
+	a, err := b.Session(s.ID).Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach, From: new(uint64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(data, "sessions", s.ID)); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Input([]byte("\r")); err != nil {
+		t.Fatal(err)
+	}
+	if _, exit, err := collect(a, 0); err != nil || exit == nil || exit.Code != 0 {
+		t.Errorf("exit %+v, %v", exit, err)
+	}
+	a.Close()
+	b.Wait() // newBackends would wait for ever
+}

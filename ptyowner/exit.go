@@ -4,6 +4,8 @@ package ptyowner
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -141,11 +143,15 @@ func exitOf(status waitStatus) terminal.Exit {
 
 // linger keeps the owner for those who want to know of the exit: until one of
 // them does and all that were connected have left, or a minute has passed;
-// and in any case until the exit is on disk, and while processes of the session
-// are left that a stop would have to find.
+// and in any case until the exit is on disk, unless the state directory was
+// removed, and while processes of the session are left that a stop would have
+// to find.
 func (o *owner) linger() {
 	fault.Here("exit/told")
 	for !o.recorded { // finish has ended, and nobody else writes it
+		if _, err := os.Lstat(o.dir.path); errors.Is(err, fs.ErrNotExist) {
+			break // nobody will look for it
+		}
 		time.Sleep(recordRetry)
 		o.recorded = o.recordExit(*o.exit) == nil
 	}
