@@ -45,7 +45,7 @@ clean() {
 	if [ -e "$group/cgroup.kill" ]; then
 		echo 1 >"$group/cgroup.kill"
 	fi
-	while find "$group" -name cgroup.procs -exec cat {} + 2>/dev/null | grep -q .; do :; done
+	while [ -n "$(find "$group" -name cgroup.procs -exec cat {} + 2>/dev/null)" ]; do :; done
 	find "$group" -depth -type d -exec rmdir {} +
 	rmdir "$work/root" "$work"
 	exit "$status"
@@ -212,7 +212,9 @@ is() { [ "$1" = "$2" ] || { echo "$3: $1, want $2"; return 1; }; }
 
 lives() { # lives RUN NAME PID: the program runs, and the command line finds it
 	kill -0 "$3"
-	"$1" middleman ls --sessions | grep -q "$2.*running" || { "$1" middleman ls --sessions; return 1; }
+	local list
+	list=$("$1" middleman ls --sessions)
+	grep -q "$2.*running" <<<"$list" || { echo "$2 does not run: $list"; return 1; }
 }
 
 nothing_of_systemd_in() {
@@ -245,7 +247,7 @@ as_a_user_unit() {
 	refuses "was not written by middleman" tester "$odd" service install
 	tester "$odd" service install --no-start --force
 	is "$(tester systemctl --user show -P ActiveState $unit)" inactive "the unit with --no-start"
-	tester "$odd" service install -n | grep -q '^would run: systemctl --user restart'
+	tester "$odd" service install -n | grep '^would run: systemctl --user restart'
 	tester "$odd" service install --listen 127.0.0.1:0
 	is "$(tester systemctl --user show -P ActiveState $unit)" active "the unit"
 	tester "$odd" service install --listen 127.0.0.1:0 # again is no harm
