@@ -45,7 +45,10 @@ clean() {
 	if [ -e "$group/cgroup.kill" ]; then
 		echo 1 >"$group/cgroup.kill"
 	fi
-	while [ -n "$(find "$group" -name cgroup.procs -exec cat {} + 2>/dev/null)" ]; do :; done
+	local limit=$((SECONDS + 10))
+	while [ -n "$(find "$group" -name cgroup.procs -exec cat {} + 2>/dev/null)" ]; do
+		[ $SECONDS -lt $limit ] || { echo "systemd-test: processes in $group do not end" >&2; exit 1; }
+	done
 	find "$group" -depth -type d -exec rmdir {} +
 	rmdir "$work/root" "$work"
 	exit "$status"
