@@ -75,6 +75,27 @@ func (l *eventLog) from(n uint64) (e terminal.Event, number uint64, ok bool) {
 	return l.ring[n%keptEvents], n, true
 }
 
+// sizeAt returns the size that holds from an offset, first being the size
+// before all events, and the number of the first event of a later one. ok is
+// false where that is not kept.
+func (l *eventLog) sizeAt(offset uint64, first terminal.Size) (size terminal.Size, later uint64, ok bool) {
+	size, ok = first, l.lost == 0
+	for n := uint64(0); ; n++ {
+		e, number, found := l.from(n)
+		if !found {
+			return size, l.next, ok
+		}
+		n = number
+		switch {
+		case e.Kind != terminal.EventSize:
+		case e.Offset > offset:
+			return size, number, ok
+		default:
+			size, ok = *e.Size, true
+		}
+	}
+}
+
 // maxEventText is how much of an event's text is passed on: a program may send
 // more than a frame holds, and JSON makes up to six bytes of one.
 const maxEventText = 4 << 10

@@ -65,6 +65,7 @@ type viewerState struct {
 	Scrollback int            `json:"scrollback"`
 	Offset     uint64         `json:"offset"`
 	NextEvent  uint64         `json:"next_event"`
+	FirstEvent uint64         `json:"first_event"`
 	Seated     bool           `json:"seated"`
 	Detached   *wire.Detached `json:"detached,omitempty"`
 	Unsent     []byte         `json:"unsent"` // to be sent before all else
@@ -115,7 +116,7 @@ func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 func (v *viewer) export(fd uintptr) viewerState {
 	return viewerState{
 		Conn: fd, Client: v.client, Since: v.since, Mode: v.mode, MaxLag: v.maxLag, Scrollback: v.scrollback,
-		Offset: v.offset, NextEvent: v.nextEvent, Seated: v.seated, Detached: v.detached,
+		Offset: v.offset, NextEvent: v.nextEvent, FirstEvent: v.firstEvent, Seated: v.seated, Detached: v.detached,
 		Unsent: v.unsent, Unread: v.unread(), Ended: v.ended,
 	}
 }
@@ -208,7 +209,7 @@ func (o *owner) importViewer(s *viewerState) error {
 	v := &viewer{
 		owner: o, conn: conn, client: s.Client, since: s.Since, mode: s.Mode, maxLag: s.MaxLag, scrollback: s.Scrollback,
 		unsent: s.Unsent, ended: s.Ended, r: wire.NewReaderFrom(s.Unread, conn),
-		link: linkJoined, seated: s.Seated, offset: s.Offset, nextEvent: s.NextEvent, detached: s.Detached,
+		link: linkJoined, seated: s.Seated, offset: s.Offset, nextEvent: s.NextEvent, firstEvent: s.FirstEvent, detached: s.Detached,
 	}
 	o.viewers[v] = true
 	o.inherited = append(o.inherited, v)

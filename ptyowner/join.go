@@ -174,6 +174,8 @@ func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot
 	s := o.status()
 	if draws { // later sizes are told after it
 		v.nextEvent, s.Size = snap.nextEvent, wireSize(snap.size)
+	} else if size, later, ok := o.events.sizeAt(offset, o.spec.Size); ok { // as of the first byte
+		v.nextEvent, v.firstEvent, s.Size = later, o.events.next, wireSize(size)
 	}
 	return wire.Welcome{
 		Version: version, Features: features, Session: o.spec.ID,
@@ -202,6 +204,7 @@ func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 	defer o.mu.Unlock()
 	if v.mode == wire.ModeAttach && !hello.Takeover {
 		o.awaitNoWriter(leaveTime)
+		o.dropHungUp()
 	}
 	if o.phase == phaseClosing || o.phase == phasePaused {
 		return errClosing
@@ -255,6 +258,16 @@ func (o *owner) awaitNoWriter(d time.Duration) {
 	for o.writer != nil && !expired && o.phase != phaseClosing && o.phase != phasePaused {
 		o.changed.Wait()
 	}
+}
+
+// dropHungUp takes the place of a writer that has closed its connection, where
+// that is not seen otherwise: its last input waits for a program that does not
+// read. Called with mu held.
+func (o *owner) dropHungUp() {
+	if o.writer == nil || !hungUp(o.writer.conn) {
+		return
+	}
+	o.unseat(o.writer, eventDisplaced, wire.Detached{Reason: string(terminal.DetachPolicy), Text: "the connection was closed"})
 }
 
 // leave ends a viewer's part in the session.

@@ -53,7 +53,11 @@ type viewer struct {
 	seated    bool   // counts as the writer or a watcher
 	offset    uint64 // everything below was sent
 	nextEvent uint64
-	detached  *wire.Detached // why it has to go
+	// firstEvent is the first that the viewer was there for. Of events before,
+	// it is told sizes alone: the bytes that it is sent again were drawn for
+	// them.
+	firstEvent uint64
+	detached   *wire.Detached // why it has to go
 }
 
 // onLocked moves the connection on an event and says whether that changed
@@ -291,7 +295,7 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 			continue
 		}
 		limit := o.recent.head
-		if e, number, ok := o.events.from(v.nextEvent); ok {
+		if e, number, ok := v.event(); ok {
 			if e.Offset <= v.offset {
 				v.nextEvent = number + 1
 				return taskEvent, 0, e
@@ -308,6 +312,18 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 			return taskExit, 0, event
 		}
 		o.changed.Wait()
+	}
+}
+
+// event returns the next event to tell, and its number. Called with the owner's
+// mu held.
+func (v *viewer) event() (e terminal.Event, number uint64, ok bool) {
+	for {
+		e, number, ok = v.owner.events.from(v.nextEvent)
+		if !ok || number >= v.firstEvent || e.Kind == terminal.EventSize {
+			return e, number, ok
+		}
+		v.nextEvent = number + 1
 	}
 }
 
@@ -332,7 +348,7 @@ func (v *viewer) sendOutput(r *journal.Reader, buf []byte, limit uint64) ([]byte
 func (v *viewer) jump(snap snapshot) error {
 	for {
 		v.owner.mu.Lock()
-		event, number, ok := v.owner.events.from(v.nextEvent)
+		event, number, ok := v.event()
 		ok = ok && number < snap.nextEvent
 		if ok {
 			v.nextEvent = number + 1
