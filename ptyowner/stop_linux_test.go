@@ -177,10 +177,10 @@ func TestStopOfStraysLeavesNothing(t *testing.T) {
 	}
 }
 
-// crowd is n processes that ignore what they are asked, and that do fork all
+// horde is n processes that ignore what they are asked, and that do fork all
 // the time, as fast as they can, once all of them are there. It ends by itself
 // when the test's directory is removed.
-func crowd(n int, fork string) string {
+func horde(n int, fork string) string {
 	return fmt.Sprintf(`trap "" HUP TERM; mkfifo "$D/gate"
 	member() { while [ -e "$D/gate" ]; do %s; done; }
 	i=0; while [ $i -lt %d ]; do (: <"$D/gate"; member) & i=$((i+1)); done
@@ -202,7 +202,7 @@ func TestStopOfAForkBomb(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newTraces(t)
-			session := m.run(b, crowd(tt.processes, tt.fork))
+			session := m.run(b, horde(tt.processes, tt.fork))
 			status, took := m.stopOf(nil, session, -1) // a look at all of them takes longer than their stop
 			exited(t, data, status)
 			t.Logf("stopped in %v", took)
@@ -224,7 +224,7 @@ func TestStopTakesNoTime(t *testing.T) {
 	}{
 		{"sh", `echo READY; while :; do read x; done`, 5 * time.Second, 100 * time.Millisecond},
 		{"sh at once", `echo READY; while :; do read x; done`, -1, 100 * time.Millisecond},
-		{"five hundred", crowd(500, "sleep $T"), -1, 2 * time.Second},
+		{"five hundred", horde(500, "sleep $T"), -1, 2 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			best := time.Hour // a busy machine makes some of them slow
