@@ -128,9 +128,9 @@ func checkAfterExit(t *testing.T, s terminal.Session, recorded bool, seen string
 	}
 }
 
-// stubborn is a program that hears neither SIGHUP nor SIGTERM, with a job of
+// deafProgram is a program that hears neither SIGHUP nor SIGTERM, with a job of
 // that kind in a session of its own.
-const stubborn = `trap "" HUP TERM; setsid sh -c 'while sleep 0.05; do :; done' & stty -echo; echo READY; while sleep 0.05; do :; done`
+const deafProgram = `trap "" HUP TERM; setsid sh -c 'while sleep 0.05; do :; done' & stty -echo; echo READY; while sleep 0.05; do :; done`
 
 // An owner that is killed while it stops its session: the stop goes on from
 // the caller's side and leaves nothing.
@@ -138,7 +138,7 @@ func TestFaultOwnerKilledWhileStopping(t *testing.T) {
 	l := newLab(t)
 	for _, name := range stopPlaces {
 		l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
-			s := spec(stubborn)
+			s := spec(deafProgram)
 			session := b.Session(s.ID)
 			at(t, p, name, fault.Hold)
 			start(t, b, s, nil)
@@ -171,7 +171,7 @@ func TestFaultStopperKilled(t *testing.T) {
 	l := newLab(t)
 	for _, name := range []string{"stop/signalled", "stop/before-kill"} {
 		l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
-			s := spec(stubborn)
+			s := spec(deafProgram)
 			session := b.Session(s.ID)
 			start(t, b, s, nil)
 			if err := waitText(session, "READY"); err != nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -132,21 +131,6 @@ func held(t *testing.T, p *fault.Plan, name string) (pid int) {
 	}
 	reached(t, p, name)
 	return a.pid
-}
-
-// output is all that a session's journal holds.
-func output(t *testing.T, s terminal.Session) string {
-	t.Helper()
-	out, err := s.Output(context.Background(), 0)
-	if err != nil {
-		t.Fatalf("output: %v", err)
-	}
-	defer out.Close()
-	data, err := io.ReadAll(out)
-	if err != nil {
-		t.Errorf("output ends with %v after %q", err, data)
-	}
-	return string(data)
 }
 
 // oneLine checks that an error is one clear line that names the session.
