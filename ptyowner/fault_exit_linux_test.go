@@ -30,7 +30,7 @@ const (
 	recordedPlace = "file/exit.json/renamed"
 )
 
-var stopPlaces = []string{"stop/asked", "stop/hung-up", "stop/signalled", "stop/before-kill", "stop/all-ended"}
+var stopPlaces = []string{"stop/asked", "stop/hung-up", "stop/signalled", "stop/before-kill", "stop/frozen", "stop/all-ended"}
 
 // resultSpec is a program that waits for a line, prints some, and exits with 7.
 func resultSpec() terminal.Spec {
@@ -169,7 +169,7 @@ func TestFaultOwnerKilledWhileStopping(t *testing.T) {
 // Who stops what an owner has left is killed at it: the next stop ends it.
 func TestFaultStopperKilled(t *testing.T) {
 	l := newLab(t)
-	for _, name := range []string{"stop/signalled", "stop/before-kill"} {
+	for _, name := range []string{"stop/signalled", "stop/before-kill", "stop/frozen"} {
 		l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
 			s := spec(deafProgram)
 			session := b.Session(s.ID)
