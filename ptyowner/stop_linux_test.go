@@ -145,7 +145,7 @@ func TestStopLeavesNothing(t *testing.T) {
 				})
 				status, took := m.stop(session, grace)
 				exited(t, data, status)
-				if took > grace+time.Second {
+				if took > grace+5*time.Second { // a busy machine included
 					t.Errorf("the stop took %v", took)
 				}
 			})
