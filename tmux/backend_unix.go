@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"middleman/terminal"
@@ -93,8 +92,8 @@ func (b *Backend) find(ctx context.Context) (string, error) {
 		}
 		b.tmux, b.version = path, v
 	}
-	if !b.version.atLeast(3, 0) {
-		return "", fmt.Errorf("%s is version %d.%d, 3.0 or newer is needed", path, b.version.major, b.version.minor)
+	if !b.version.atLeast(oldest) {
+		return "", fmt.Errorf("%s is version %v, %v or newer is needed", path, b.version, oldest)
 	}
 	return path, nil
 }
@@ -162,30 +161,30 @@ func (b *Backend) session(id string) *session {
 // installations that share a socket tell their sessions apart.
 func (b *Backend) mark(id string) string { return filepath.Join(b.o.Sessions, id) }
 
-// Reap ends the tmux sessions that carry our mark and have no state directory
-// any more, and returns their names. Sessions without our mark are never
-// touched; where tmux does not answer nothing is.
-func (b *Backend) Reap(ctx context.Context) ([]string, error) {
+// Reap ends the tmux sessions that carry our mark, have no state directory any
+// more and are not known to the caller either, and returns their names. Others
+// are never touched; where tmux or the caller cannot tell, nothing is.
+func (b *Backend) Reap(ctx context.Context, known func(id string) (bool, error)) ([]string, error) {
 	path, err := b.find(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := server{tmux: path, socket: b.socket()}
-	out, err := s.run(ctx, nil, "list-sessions", "-F", "#{session_name} #{"+ownerOption+"}")
-	if errors.Is(err, errNoServer) {
-		return nil, nil
-	}
+	marks, err := s.marks(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var reaped []string
 	var failed error
-	for line := range strings.Lines(out) {
-		name, mark, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	for name, mark := range marks {
 		if terminal.CheckID(name) != nil || mark != b.mark(name) {
 			continue
 		}
 		if _, err := os.Lstat(mark); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if is, err := known(name); is || err != nil {
+			failed = errors.Join(failed, err)
 			continue
 		}
 		if err := s.killSession(ctx, name); err != nil {

@@ -14,7 +14,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -136,21 +135,36 @@ func (s server) listening() bool {
 	return !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// hasSession reports whether there is a session of exactly this name.
-func (s server) hasSession(ctx context.Context, name string) (bool, error) {
-	out, err := s.run(ctx, nil, "list-sessions", "-F", "#{session_name}")
+// marks returns the names of all sessions with their owner marks, "" where a
+// session has none. Without a server there are none.
+func (s server) marks(ctx context.Context) (map[string]string, error) {
+	out, err := s.run(ctx, nil, "list-sessions", "-F", markFormat)
 	if errors.Is(err, errNoServer) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
+	return parseMarks(out), nil
+}
+
+// markFormat is parsed by its space, which no name of ours has; a mark may.
+const markFormat = "#{session_name} #{" + ownerOption + "}"
+
+func parseMarks(out string) map[string]string {
+	marks := map[string]string{}
 	for line := range strings.Lines(out) {
-		if strings.TrimSuffix(line, "\n") == name {
-			return true, nil
-		}
+		name, mark, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		marks[name] = mark
 	}
-	return false, nil
+	return marks
+}
+
+// hasSession reports whether there is a session of exactly this name.
+func (s server) hasSession(ctx context.Context, name string) (bool, error) {
+	marks, err := s.marks(ctx)
+	_, there := marks[name]
+	return there, err
 }
 
 // killSession ends the session of exactly this name; none is no error.
@@ -171,36 +185,11 @@ func (s server) killSession(ctx context.Context, name string) error {
 func sessionTarget(name string) string { return "=" + name }
 func paneTarget(name string) string    { return "=" + name + ":" }
 
-// version is what tmux -V prints, such as 3.3a; "next-3.6" counts as 3.6 and
-// "master" as newest.
-type version struct{ major, minor int }
-
-func parseVersion(s string) (version, error) {
-	_, v, ok := strings.Cut(strings.TrimSpace(s), " ")
-	if !ok {
-		return version{}, fmt.Errorf("tmux -V printed %q", s)
+// version asks the running server, which may be older than the program.
+func (s server) version(ctx context.Context) (version, error) {
+	out, err := s.run(ctx, nil, "display-message", "-p", "#{version}")
+	if err != nil {
+		return version{}, err
 	}
-	if strings.HasPrefix(v, "master") || strings.HasPrefix(v, "openbsd-") {
-		return version{major: 1 << 16}, nil
-	}
-	major, minor, _ := strings.Cut(strings.TrimPrefix(v, "next-"), ".")
-	minor = strings.TrimRight(minor, "abcdefghijklmnopqrstuvwxyz-") // 3.3a, 3.2-rc
-	if i := strings.IndexFunc(minor, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
-		minor = minor[:i]
-	}
-	var n version
-	var err error
-	if n.major, err = strconv.Atoi(major); err != nil {
-		return version{}, fmt.Errorf("tmux -V printed %q", s)
-	}
-	if minor != "" {
-		if n.minor, err = strconv.Atoi(minor); err != nil {
-			return version{}, fmt.Errorf("tmux -V printed %q", s)
-		}
-	}
-	return n, nil
-}
-
-func (v version) atLeast(major, minor int) bool {
-	return v.major > major || v.major == major && v.minor >= minor
+	return parseVersion("tmux " + out)
 }

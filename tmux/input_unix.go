@@ -26,19 +26,16 @@ func (srv server) paste(ctx context.Context, name string, p []byte) error {
 }
 
 // pasteOne loads p from standard input into a buffer of its own and pastes
-// that: -r keeps line feeds, -d deletes the buffer. Versions that know -S
-// would otherwise make control characters visible.
+// that: -r keeps line feeds, -d deletes the buffer.
 func (srv server) pasteOne(ctx context.Context, name string, p []byte) error {
 	buffer := "middleman-" + rand.Text()
 	flags := "-dr"
-	usage, err := srv.run(ctx, nil, "list-commands", "paste-buffer")
+	running, err := srv.version(ctx)
 	if err != nil {
 		return err
 	}
-	if _, rest, ok := strings.Cut(usage, "[-"); ok {
-		if letters, _, _ := strings.Cut(rest, "]"); strings.Contains(letters, "S") {
-			flags += "S"
-		}
+	if running.has(pasteRaw) {
+		flags += "S"
 	}
 	_, err = srv.run(ctx, bytes.NewReader(p),
 		"load-buffer", "-b", buffer, "-",

@@ -29,7 +29,7 @@ func TestParseVersion(t *testing.T) {
 		{"tmux 1.8\n", version{1, 8}, false},
 	} {
 		got, err := parseVersion(tt.in)
-		if err != nil || got != tt.want || got.atLeast(3, 0) != tt.ok {
+		if err != nil || got != tt.want || got.atLeast(oldest) != tt.ok {
 			t.Errorf("%q: %v, %v, want %v", tt.in, got, err, tt.want)
 		}
 	}

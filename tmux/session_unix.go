@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -227,19 +226,11 @@ func (s *session) Remove(ctx context.Context) error {
 
 // killMarked ends the tmux session of this name if it carries our mark.
 func (s *session) killMarked(ctx context.Context, srv server) error {
-	out, err := srv.run(ctx, nil, "list-sessions", "-F", "#{session_name} #{"+ownerOption+"}")
-	if errors.Is(err, errNoServer) {
-		return nil
-	}
-	if err != nil {
+	marks, err := srv.marks(ctx)
+	if err != nil || marks[s.id] != s.mark {
 		return err
 	}
-	for line := range strings.Lines(out) {
-		if strings.TrimSuffix(line, "\n") == s.id+" "+s.mark {
-			return srv.killSession(ctx, s.id)
-		}
-	}
-	return nil
+	return srv.killSession(ctx, s.id)
 }
 
 // removeNotify removes the journal helper's socket where it is not in the

@@ -227,6 +227,8 @@ func (s *session) create(ctx context.Context, srv server, exe string, size termi
 		"--", exe, CommandRun, string(s.dir),
 		";", "set-option", "-t", pane, ownerOption, s.mark,
 		";", "set-option", "-w", "-t", pane, "window-size", "manual",
+		// tmux 3.2 may have given it the size of a client of another session.
+		";", "resize-window", "-t", pane, "-x", strconv.Itoa(int(size.Cols)), "-y", strconv.Itoa(int(size.Rows)),
 		";", "select-pane", "-t", pane, "-T", "",
 		";", "pipe-pane", "-O", "-t", pane, pipeCommand(exe, s.dir),
 		";", "show-options", "-v", "-t", pane, ownerOption,

@@ -180,7 +180,8 @@ func TestATargetIsNotAPrefix(t *testing.T) {
 func TestForeignSessionsAreNotReaped(t *testing.T) {
 	b := newBackend(t)
 	ctx := testContext(t)
-	if got, err := b.Reap(ctx); err != nil || len(got) != 0 {
+	known := func(id string) (bool, error) { return false, nil }
+	if got, err := b.Reap(ctx, known); err != nil || len(got) != 0 {
 		t.Errorf("without a server: %q, %v", got, err)
 	}
 	kept := start(t, b, "read x")
@@ -190,7 +191,13 @@ func TestForeignSessionsAreNotReaped(t *testing.T) {
 	}
 	command(t, b, "set-option", "-t", paneTarget(other), ownerOption, "/elsewhere/"+other)
 	command(t, b, "set-option", "-t", paneTarget(orphan), ownerOption, b.mark(orphan))
-	got, err := b.Reap(ctx)
+	if got, err := b.Reap(ctx, func(string) (bool, error) { return true, nil }); err != nil || len(got) != 0 {
+		t.Errorf("a session that has a row was reaped: %q, %v", got, err)
+	}
+	if got, err := b.Reap(ctx, func(string) (bool, error) { return false, io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 0 {
+		t.Errorf("without an answer about rows: %q, %v", got, err)
+	}
+	got, err := b.Reap(ctx, known)
 	if err != nil || !slices.Equal(got, []string{orphan}) {
 		t.Errorf("reaped %q, %v, want %q", got, err, orphan)
 	}
@@ -225,7 +232,7 @@ func TestAServerThatDoesNotAnswerIsNotDead(t *testing.T) {
 	if ids, err := b.List(testContext(t)); err != nil || !slices.Equal(ids, []string{s.id}) {
 		t.Errorf("list %q, %v, want %q", ids, err, s.id)
 	}
-	if got, err := b.Reap(short); err == nil {
+	if got, err := b.Reap(short, func(string) (bool, error) { return false, nil }); err == nil {
 		t.Errorf("reaped %q", got)
 	}
 	if err := s.Remove(testContext(t)); !errors.Is(err, terminal.ErrRunning) {

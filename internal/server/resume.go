@@ -32,7 +32,8 @@ func (s *Server) recall(ctx context.Context) ([]store.Session, error) {
 }
 
 // resume finds every session again: those with a row that had not ended get
-// a keeper, those without one are looked for.
+// a keeper, those without one are looked for, and terminals that nothing leads
+// to are ended.
 func (s *Server) resume(ctx context.Context, rows []store.Session) {
 	for _, row := range rows {
 		if !row.State.Ended() {
@@ -40,6 +41,38 @@ func (s *Server) resume(ctx context.Context, rows []store.Session) {
 		}
 	}
 	s.adopt(ctx)
+	s.reap(ctx)
+}
+
+// reaper is a backend whose terminals may outlive their state directories.
+// Reap ends those that are its own beyond doubt and not known, and returns
+// their ids.
+type reaper interface {
+	Reap(ctx context.Context, known func(id string) (bool, error)) ([]string, error)
+}
+
+// reap ends what has neither state nor row: nobody could ever reach it.
+func (s *Server) reap(ctx context.Context) {
+	known := func(id string) (bool, error) {
+		_, err := s.Store.Session(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	for _, b := range s.Backends {
+		r, ok := b.(reaper)
+		if !ok || b.Usable(ctx) != nil {
+			continue
+		}
+		ids, err := r.Reap(ctx, known)
+		if len(ids) > 0 {
+			s.Log.Info("ended terminals without state and row", "backend", b.Name(), "sessions", ids)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warn("look for terminals without state", "backend", b.Name(), "error", err)
+		}
+	}
 }
 
 // resumeWorkspaces says of each half-made or half-deleted workspace what
