@@ -370,3 +370,68 @@ func TestUpgradeRefused(t *testing.T) {
 		t.Error("an ended session's owner was upgraded")
 	}
 }
+
+// Who comes while the owner becomes another image is served by it.
+func TestUpgradeServesWhoComes(t *testing.T) {
+	_, newBackend := newBackends(t)
+	b := newBackend()
+	s := spec("stty raw -echo; echo READY; exec cat")
+	start(t, b, s, nil)
+	session := b.Session(s.ID)
+	if err := waitText(session, "READY"); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	ctx := context.Background()
+	for name, ask := range map[string]func() error{
+		"status": func() error { _, err := session.Status(ctx); return err },
+		"input":  func() error { return session.Input(ctx, []byte("x")) },
+		"capture": func() error {
+			_, err := session.Capture(ctx, terminal.CaptureOptions{Format: terminal.FormatText})
+			return err
+		},
+		"attach": func() error {
+			a, err := session.Attach(ctx, terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.DefaultSize})
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			_, err = a.Receive()
+			return err
+		},
+		"watch": func() error {
+			a, err := session.Attach(ctx, terminal.AttachOptions{Mode: terminal.ModeWatch, From: new(uint64)})
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			_, err = a.Receive()
+			return err
+		},
+	} {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := ask(); err != nil {
+					t.Errorf("%s, time %d: %v", name, n, err)
+					return
+				}
+			}
+		})
+	}
+	image := otherImage(t)
+	upgrades := 10
+	if testing.Short() {
+		upgrades = 3
+	}
+	for range upgrades {
+		upgradeOwner(t, b, s.ID, image)
+	}
+	close(done)
+	wg.Wait()
+}
