@@ -125,5 +125,5 @@ func (o *owner) addEvent(e terminal.Event) {
 	}
 	e.Offset = max(e.Offset, o.recent.head)
 	o.events.add(e)
-	o.changed.Broadcast()
+	o.broadcast()
 }

@@ -39,7 +39,7 @@ func (o *owner) finish(status waitStatus) {
 	fault.Here("exit/drained")
 	o.mu.Lock()
 	for !o.screen.done {
-		o.changed.Wait()
+		o.drawn.Wait()
 	}
 	exit := exitOf(status)
 	exit.Offset, exit.Size, exit.Title = o.recent.head, o.size, o.title
@@ -160,7 +160,7 @@ func (o *owner) linger() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		expired = true
-		o.changed.Broadcast()
+		o.broadcast()
 	})
 	defer timer.Stop()
 	o.mu.Lock()
@@ -187,5 +187,5 @@ func (o *owner) acknowledge() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.acked = true
-	o.changed.Broadcast()
+	o.broadcast()
 }

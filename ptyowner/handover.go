@@ -67,7 +67,7 @@ func (v *viewer) answerUpgrade(q *wire.Request) error {
 		return &wire.Error{Code: wire.CodeUpgrade, Text: fmt.Sprintf("session %s is not upgraded: %v", o.spec.ID, err)}
 	}
 	o.upgrade = u
-	o.changed.Broadcast()
+	o.broadcast()
 	for u.err == nil && o.phase != phasePaused {
 		o.changed.Wait()
 	}
@@ -95,7 +95,7 @@ func (o *owner) dropUpgrade(err error) {
 	o.upgrade.err = err
 	o.upgrade.image.close()
 	o.upgrade = nil
-	o.changed.Broadcast()
+	o.broadcast()
 }
 
 // handOver lets u's image take over. It returns only where that did not work;

@@ -252,7 +252,7 @@ func (o *owner) awaitNoWriter(d time.Duration) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		expired = true
-		o.changed.Broadcast()
+		o.broadcast()
 	})
 	defer timer.Stop()
 	for o.writer != nil && !expired && o.phase != phaseClosing && o.phase != phasePaused {
@@ -281,7 +281,7 @@ func (o *owner) leave(v *viewer) {
 	if i := slices.Index(o.parting, v); i >= 0 {
 		o.parting = slices.Delete(o.parting, i, i+1)
 	}
-	o.changed.Broadcast()
+	o.broadcast()
 }
 
 // vacate undoes what admit gave. Called with mu held.
@@ -313,5 +313,5 @@ func (o *owner) unseat(v *viewer, e linkEvent, reason wire.Detached) {
 		o.parting = o.parting[1:]
 	}
 	o.parting = append(o.parting, v)
-	o.changed.Broadcast()
+	o.broadcast()
 }

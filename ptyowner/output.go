@@ -103,7 +103,7 @@ func (o *owner) readPTY() {
 		defer o.mu.Unlock()
 		o.reading = false
 		o.drained = !errors.Is(err, os.ErrDeadlineExceeded) // which pause sets
-		o.changed.Broadcast()
+		o.broadcast()
 		return
 	}
 }
@@ -117,7 +117,7 @@ func (o *owner) publish(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.recent.append(p)
-	o.changed.Broadcast()
+	o.came.Broadcast()
 	lag := uint64(maxScreenLag)
 	if keep := uint64(o.spec.JournalBytes); keep > 0 {
 		lag = min(lag, keep/2) // a trim leaves three quarters
@@ -126,7 +126,7 @@ func (o *owner) publish(p []byte) {
 		lag = readBytes // the screen reads from memory alone; the next read must not overwrite it
 	}
 	for o.recent.head-o.screen.offset > lag && !o.screen.done {
-		o.changed.Wait()
+		o.drawn.Wait()
 	}
 }
 
@@ -155,7 +155,7 @@ func (o *owner) resize(size terminal.Size) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.sizes) >= maxSizes && !o.screen.done && o.phase != phasePaused {
-		o.changed.Wait()
+		o.drawn.Wait()
 	}
 	switch {
 	case o.phase == phasePaused:
@@ -210,7 +210,7 @@ func (o *owner) answer(p []byte) {
 		return
 	}
 	o.answers = append(o.answers, bytes.Clone(p))
-	o.changed.Broadcast()
+	o.broadcast()
 }
 
 // writeAnswers types queued replies, until the owner closes or pauses. What a

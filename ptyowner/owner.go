@@ -95,7 +95,9 @@ type owner struct {
 	reapCount atomic.Uint64 // children that were waited for
 
 	mu       sync.Mutex // guards all below
-	changed  *sync.Cond // on mu: broadcast whenever anything below changed
+	changed  *sync.Cond // on mu: broadcast when anything below changed, but for the next two
+	came     *sync.Cond // on mu: the same, and when output came
+	drawn    *sync.Cond // on mu: the same, and when the screen took something in
 	phase    phase
 	recent   ring // the newest output, for viewers at the head
 	size     terminal.Size
@@ -181,7 +183,7 @@ func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 		spec: spec, dir: stateDir{id: spec.ID, path: dir}, socket: socket, build: build,
 		viewers: make(map[*viewer]bool), size: spec.Size, rest: newRest(),
 	}
-	o.changed = sync.NewCond(&o.mu)
+	o.changed, o.came, o.drawn = sync.NewCond(&o.mu), sync.NewCond(&o.mu), sync.NewCond(&o.mu)
 	o.recent.buf = make([]byte, recentBytes)
 	return o
 }
@@ -315,7 +317,7 @@ func (o *owner) stepLocked(e lifeEvent) error {
 	}
 	o.phase = next
 	o.paused.Store(next == phasePaused)
-	o.changed.Broadcast()
+	o.broadcast()
 	return nil
 }
 
@@ -368,6 +370,13 @@ func (o *owner) startLoops() (join func()) {
 		stopReaping()
 		stopResting()
 	}
+}
+
+// broadcast wakes all who wait for a change. Called with mu held.
+func (o *owner) broadcast() {
+	o.changed.Broadcast()
+	o.came.Broadcast()
+	o.drawn.Broadcast()
 }
 
 // awaitChange waits for the program's end, or else for somebody who wants

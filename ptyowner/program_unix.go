@@ -286,6 +286,6 @@ func (o *owner) reapAll() {
 			o.pty.letEnd()
 		}
 		o.reapCount.Add(1)
-		o.changed.Broadcast() // something of the session has ended
+		o.broadcast() // something of the session has ended
 	}
 }

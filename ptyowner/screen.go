@@ -96,13 +96,13 @@ func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
 		}
 		if o.drained {
 			s.done = true
-			o.changed.Broadcast()
+			o.broadcast()
 			return nil, 0, false
 		}
 		if o.phase == phasePaused && !o.reading {
 			return nil, 0, false
 		}
-		o.changed.Wait()
+		o.came.Wait()
 	}
 }
 
@@ -116,7 +116,7 @@ func (s *screen) resize(change sizeChange) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sizes = o.sizes[1:]
-	o.changed.Broadcast()
+	o.drawn.Broadcast()
 }
 
 // feed gives the screen the next output, at most len(buf).
@@ -136,7 +136,7 @@ func (s *screen) feed(r *journal.Reader, buf []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s.offset = min(s.offset+skip, o.recent.head)
-	o.changed.Broadcast()
+	o.drawn.Broadcast()
 }
 
 // event passes on what the program did besides drawing. It is called by the
@@ -167,7 +167,7 @@ func (s *screen) view(f func(*vt.Terminal)) uint64 {
 	o := s.owner
 	o.mu.Lock()
 	for head := o.recent.head; (s.offset < head || len(o.sizes) > 0) && !s.done; {
-		o.changed.Wait()
+		o.drawn.Wait()
 	}
 	o.mu.Unlock()
 	s.mu.Lock()

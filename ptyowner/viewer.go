@@ -66,7 +66,7 @@ func (v *viewer) onLocked(e linkEvent) bool {
 	next, changed := v.link.on(e)
 	v.link = next
 	if changed {
-		v.owner.changed.Broadcast()
+		v.owner.broadcast()
 	}
 	return changed
 }
@@ -311,7 +311,7 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 			v.onLocked(eventExitTold)
 			return taskExit, 0, event
 		}
-		o.changed.Wait()
+		o.came.Wait()
 	}
 }
 
