@@ -132,7 +132,7 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	status.Size, status.Title = terminalSize(w.Size), w.Title
 	status.Oldest, status.Head = w.Oldest, w.Head
 	status.Writer, status.Watchers = terminalWriter(w.Writer), w.Watchers
-	status.Source, status.Left = "owner", w.Left
+	status.Source, status.Left, status.Journal = "owner", w.Left, w.Journal
 	if w.Exit != nil {
 		e := terminalExit(*w.Exit)
 		status.Exit = &e

@@ -122,6 +122,8 @@ type Status struct {
 	Head   uint64 `json:"head"`
 	// JournalBytes is the Spec's; nil where it is not known.
 	JournalBytes *int64 `json:"journal_bytes,omitempty"`
+	// Journal says why output is not being kept at present, "" where it is.
+	Journal string `json:"journal,omitempty"`
 
 	Writer   *Writer `json:"writer,omitempty"`
 	Watchers int     `json:"watchers"`

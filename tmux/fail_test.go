@@ -141,6 +141,69 @@ func TestAJournalHelperThatDiedIsReplaced(t *testing.T) {
 	}
 }
 
+// TestAFollowerGoesOnAcrossAGap: it is told of the gap by a snapshot, and
+// follows the helper that took over.
+func TestAFollowerGoesOnAcrossAGap(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `echo READY; while read x; do [ "$x" = end ] && exit 7; echo "got $x."; done`)
+	printed(t, s, "READY")
+	head := stateOf(t, s).Head
+	a, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeWatch, From: &head})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	killHelper(t, s)
+	next := func() terminal.Message {
+		t.Helper()
+		m, err := a.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	if m := next(); m.Kind != terminal.MessageSnapshot || m.Offset <= head || !strings.Contains(string(m.Data), "READY") {
+		t.Errorf("message %d at %d %q, want a snapshot behind %d", m.Kind, m.Offset, m.Data, head)
+	}
+	if err := s.Input(testContext(t), []byte("1\nend\n")); err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for m := next(); m.Kind != terminal.MessageExit; m = next() {
+		got += string(m.Data)
+	}
+	if !strings.Contains(got, "got 1.") {
+		t.Errorf("behind the gap came %q", got)
+	}
+	eventually(t, "a journal that does not fail", func() bool { return stateOf(t, s).Journal == "" })
+}
+
+// TestAStatusSaysThatNothingIsKept: where no journal helper can be started any
+// more, the status says so while the program runs, and its exit is recorded.
+func TestAStatusSaysThatNothingIsKept(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `echo READY; read x; exit 7`)
+	printed(t, s, "READY")
+	if st := stateOf(t, s); st.Journal != "" {
+		t.Errorf("journal %q", st.Journal)
+	}
+	if err := os.Mkdir(s.dir.path(helperFIFO), 0o700); err != nil { // no helper can be reached
+		t.Fatal(err)
+	}
+	killHelper(t, s)
+	eventually(t, "a word", func() bool { return strings.Contains(stateOf(t, s).Journal, "helper ended") })
+	if !testing.Short() {
+		eventually(t, "the last word", func() bool { return strings.Contains(stateOf(t, s).Journal, "no journal helper") })
+	}
+	if err := s.Input(testContext(t), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "exit", func() bool { return stateOf(t, s).State == terminal.StateExited })
+	if st := stateOf(t, s); st.Exit.Code != 7 || st.Journal != "" {
+		t.Errorf("status %+v", st)
+	}
+}
+
 // TestExitOfAStoppedTerminal: ctrl-s holds neither the exit nor a byte back.
 func TestExitOfAStoppedTerminal(t *testing.T) {
 	b := newBackend(t)

@@ -10,10 +10,18 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	"middleman/terminal"
 	"middleman/terminal/journal"
 	"middleman/terminal/vt"
+)
+
+const (
+	// rejoinTimeout is how long a follower waits for another journal helper;
+	// it is longer than the launcher takes to give up.
+	rejoinTimeout  = keeperAttempts * (keeperPause + helperTimeout)
+	rejoinInterval = 20 * time.Millisecond
 )
 
 // attachEnded shows what an ended session left: its last screen and its exit.
@@ -27,14 +35,16 @@ func (s *session) attachEnded(rec record, exit terminal.Exit, o terminal.AttachO
 		return nil, err
 	}
 	return &follower{
-		s: s, rec: rec, mode: o.Mode, at: head, last: last, ended: true,
+		s: s, rec: rec, mode: o.Mode, at: head, last: last, ended: true, quit: make(chan struct{}),
 		hello: terminal.Hello{Offset: head, Head: head, Oldest: oldest, Size: exit.Size, Title: exit.Title},
 	}, nil
 }
 
 // follow replays the journal from an offset and goes on with what comes.
 func (s *session) follow(ctx context.Context, rec record, from uint64) (terminal.Attachment, error) {
-	f := &follower{s: s, rec: rec, mode: terminal.ModeWatch, at: from, buf: make([]byte, readSize)}
+	f := &follower{
+		s: s, rec: rec, mode: terminal.ModeWatch, at: from, buf: make([]byte, readSize), quit: make(chan struct{}),
+	}
 	// Connected first, so that nothing is missed between a look and a wait.
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", rec.Notify)
 	if err == nil {
@@ -73,7 +83,9 @@ type follower struct {
 	ended bool               // nothing comes any more but last
 	last  []terminal.Message // what is told at the end
 
-	mu     sync.Mutex // guards closed
+	quit chan struct{} // closed by Close
+
+	mu     sync.Mutex // guards closed, and conn where it is set
 	closed bool
 }
 
@@ -130,19 +142,53 @@ func (f *follower) wait() error {
 			return os.ErrClosed
 		}
 	}
-	// The helper is gone: it has recorded the exit, or it never will.
-	_, state, exit, err := f.s.present()
-	switch {
-	case err != nil:
-		return err
-	case exit != nil:
-		f.ended = true
-		f.last = []terminal.Message{{Kind: terminal.MessageExit, Offset: exit.Offset, Exit: *exit}}
-		return nil
-	case state.Ended():
-		return fmt.Errorf("session %s is %s: %w", f.s.id, state, terminal.ErrGone)
+	return f.rejoin()
+}
+
+// rejoin is called when the journal helper is gone: it has recorded the exit,
+// or never will, or another takes over.
+func (f *follower) rejoin() error {
+	limit := time.NewTimer(rejoinTimeout)
+	defer limit.Stop()
+	tick := time.NewTicker(rejoinInterval)
+	defer tick.Stop()
+	for {
+		_, state, exit, err := f.s.present()
+		switch {
+		case err != nil:
+			return err
+		case exit != nil:
+			f.ended = true
+			f.last = []terminal.Message{{Kind: terminal.MessageExit, Offset: exit.Offset, Exit: *exit}}
+			return nil
+		case state.Ended():
+			return fmt.Errorf("session %s is %s: %w", f.s.id, state, terminal.ErrGone)
+		}
+		if conn, err := net.Dial("unix", f.rec.Notify); err == nil {
+			return f.setConn(conn)
+		}
+		select {
+		case <-f.quit:
+			return os.ErrClosed
+		case <-tick.C:
+		case <-limit.C:
+			return fmt.Errorf("follow session %s: its journal helper ended: %w", f.s.id, terminal.ErrUnreachable)
+		}
 	}
-	return fmt.Errorf("follow session %s: its journal helper ended: %w", f.s.id, terminal.ErrUnreachable)
+}
+
+// setConn follows another journal helper.
+func (f *follower) setConn(conn net.Conn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return errors.Join(os.ErrClosed, conn.Close())
+	}
+	if f.conn != nil {
+		f.conn.Close() // its other end is gone
+	}
+	f.conn = conn
+	return nil
 }
 
 // skip goes on behind bytes that are no longer kept: with the screen as what
@@ -190,12 +236,12 @@ func (f *follower) Ack(uint64) error { return nil }
 // Close wakes Receive.
 func (f *follower) Close() error {
 	f.mu.Lock()
-	closed := f.closed
-	f.closed = true
-	f.mu.Unlock()
-	if closed {
+	defer f.mu.Unlock()
+	if f.closed {
 		return nil
 	}
+	f.closed = true
+	close(f.quit)
 	var err error
 	if f.conn != nil {
 		err = f.conn.Close()

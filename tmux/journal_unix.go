@@ -94,16 +94,16 @@ func newHelper(d stateDir) (*helper, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(d.path(launcherFile)); err == nil { // the program runs: another helper was here
-		if err := d.markGap(); err != nil {
-			launched.Close()
-			return nil, err
-		}
-	}
 	w, err := journal.Create(d.path(journalDir), journal.Options{KeepBytes: rec.JournalBytes})
 	if err != nil {
 		launched.Close()
 		return nil, err
+	}
+	if _, err := os.Lstat(d.path(launcherFile)); err == nil { // the program runs: another helper was here
+		if err := markGap(w); err != nil {
+			launched.Close()
+			return nil, errors.Join(err, w.Close())
+		}
 	}
 	if w.Sized().Cols == 0 {
 		w.MarkSize(rec.Size.Cols, rec.Size.Rows)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"middleman/terminal/journal"
 )
 
 const (
@@ -52,10 +54,15 @@ func (k *keeper) watch(r *bufio.Reader) {
 			return
 		}
 		time.Sleep(time.Until(started.Add(keeperPause))) // not at all where it has lived longer
-		if r = k.restart(); r == nil {
+		k.note(errHelperDied)
+		again, err := k.restart()
+		if again == nil {
+			k.note(err)
 			k.say(helperLost)
 			return
 		}
+		r = again
+		k.note(nil)
 		k.say(helperBack)
 	}
 }
@@ -69,20 +76,35 @@ func (k *keeper) say(e helperEvent) {
 	k.events <- e
 }
 
+// errHelperDied is what a status says until another helper has taken over.
+var errHelperDied = errors.New("its journal helper ended; another is being started")
+
+// note says in the state directory why output is not kept, or that it is. What
+// cannot be noted shows in no status; the gap in the journal does.
+func (k *keeper) note(err error) {
+	if err == nil {
+		_ = os.Remove(k.dir.path(failingFile))
+		return
+	}
+	_ = k.dir.writeFile(failingFile, []byte(err.Error()+"\n"), thisBoot)
+}
+
 // restart has tmux run another helper; nil where the session is over for the
 // journal: its terminal or its exit says so, or no helper can be started.
-func (k *keeper) restart() *bufio.Reader {
+func (k *keeper) restart() (*bufio.Reader, error) {
+	var failed error
 	for range keeperAttempts {
 		if exit, err := k.dir.exit(); exit != nil || err != nil || terminalGone(os.Stdin) {
-			return nil
+			return nil, err
 		}
 		r, err := k.dir.pipeAgain(k.rec)
 		if err == nil {
-			return r
+			return r, nil
 		}
+		failed = fmt.Errorf("no journal helper can be started: %w", err)
 		time.Sleep(keeperPause)
 	}
-	return nil
+	return nil, failed
 }
 
 // pipeAgain pipes the pane to another journal helper and waits for its word.
@@ -109,15 +131,9 @@ func (d stateDir) pipeAgain(rec record) (*bufio.Reader, error) {
 // program printed until another took over is lost and nobody has counted it:
 // the gap is one byte long. What follows begins with CAN, which ends an escape
 // sequence that the gap has cut.
-func (d stateDir) markGap() error {
-	r := d.journal()
-	defer r.Close()
-	_, head, err := r.Bounds()
-	if err != nil {
-		return err
-	}
-	path := d.path(fmt.Sprintf("%s/%020d.log", journalDir, head+1)) // a segment, see package journal
-	if err := os.WriteFile(path, []byte{0x18}, 0o600); err != nil {
+func markGap(w *journal.Writer) error {
+	w.Skip(1)
+	if err := w.Append([]byte{0x18}); err != nil {
 		return fmt.Errorf("mark the gap in the journal: %w", err)
 	}
 	return nil

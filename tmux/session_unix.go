@@ -55,6 +55,9 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 			return terminal.Status{}, err
 		}
 	}
+	if st.State == terminal.StateRunning {
+		st.Journal = s.dir.failing()
+	}
 	if st.Exit != nil {
 		st.Size, st.Title = st.Exit.Size, st.Exit.Title
 	}

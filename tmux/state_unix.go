@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +26,7 @@ const (
 	exitFile     = "exit.json"     // terminal.Exit
 	screenFile   = "screen.ans"    // the last screen
 	writerFile   = "writer.json"   // writer: who types
+	failingFile  = "failing"       // why output is not kept at present
 	startLock    = "start.lock"    // held around starting
 	sessionLock  = "session.lock"  // held by the launcher for its life: the proof of life
 	attachLock   = "attach.lock"   // held while a writer joins
@@ -166,6 +168,15 @@ func (d stateDir) exit() (*terminal.Exit, error) {
 		return nil, err
 	}
 	return &e, nil
+}
+
+// failing says why output is not kept at present, "" where it is.
+func (d stateDir) failing() string {
+	b, err := os.ReadFile(d.path(failingFile))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(b), "\n")
 }
 
 func (d stateDir) journal() *journal.Reader { return journal.Open(d.path(journalDir)) }

@@ -57,6 +57,7 @@ type Session struct {
 	Writer        *terminal.Writer `json:"writer,omitempty"`
 	Watchers      int              `json:"watchers"`
 	KeepOutput    *int64           `json:"keep_output,omitempty" doc:"Bytes of output that are kept at least, 0 for all; unset where it is not known"`
+	Journal       string           `json:"journal,omitempty" doc:"Why output is not being kept at present; empty where it is"`
 	Exit          *terminal.Exit   `json:"exit,omitempty"`
 	Left          []int            `json:"left,omitempty" doc:"Processes that outlive an ended program"`
 	Error         string           `json:"error,omitempty"`

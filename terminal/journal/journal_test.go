@@ -29,6 +29,47 @@ func readAll(t *testing.T, r *Reader, from uint64) []byte {
 
 // A seeded model: whatever is appended in whatever pieces, with reopening in
 // between, every offset that is kept reads back as it was written.
+func TestSkipIsAGap(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Create(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, skip := range []uint64{0, 5, 7} { // a gap at the begin, then one of two parts
+		w.Skip(skip)
+	}
+	if from, ok := w.Gap(); !ok || from != 0 || w.Head() != 12 {
+		t.Errorf("gap from %d, %v, head %d", from, ok, w.Head())
+	}
+	if err := w.Append([]byte("abc")); err != nil {
+		t.Fatal(err)
+	}
+	w.Skip(1)
+	if err := w.Append([]byte("def")); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := w.Gap(); ok || w.Failure() != nil {
+		t.Errorf("a gap is left: %v", w.Failure())
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := Open(dir)
+	defer r.Close()
+	buf := make([]byte, 10)
+	for _, x := range []struct {
+		off  uint64
+		want string
+		next uint64
+	}{{0, "", 12}, {12, "abc", 0}, {15, "", 16}, {16, "def", 0}} {
+		n, err := r.ReadAt(buf, x.off)
+		var gap *GapError
+		if string(buf[:n]) != x.want || errors.As(err, &gap) != (x.next > 0) || gap != nil && gap.Next != x.next {
+			t.Errorf("at %d: %q, %v", x.off, buf[:n], err)
+		}
+	}
+}
+
 func TestReadsBackWhatWasAppended(t *testing.T) {
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 1))

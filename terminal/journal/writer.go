@@ -154,6 +154,24 @@ func (w *Writer) trim() {
 	}
 }
 
+// Skip moves the head on by n bytes that nobody has any more. They are a gap,
+// which ends at the next append.
+func (w *Writer) Skip(n uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n == 0 {
+		return
+	}
+	if w.file != nil {
+		w.closeSegment(0)
+	}
+	if w.failure == nil {
+		w.gap = w.head
+	}
+	w.head += n
+	w.failure = &GapError{Offset: w.gap, Next: w.head}
+}
+
 // MarkSize notes in the index that the terminal has this size from the head
 // on, and returns the mark. An index that cannot be written is no error.
 func (w *Writer) MarkSize(cols, rows uint16) Mark {
