@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
+	"time"
 
 	"middleman/terminal"
 )
@@ -27,8 +29,15 @@ type Backend struct {
 
 	mu sync.Mutex // guards tmux and version
 	// tmux is the program that version was read of.
-	tmux    string
+	tmux    program
 	version version
+}
+
+// program is a file as it was when it was looked at: an upgrade changes it.
+type program struct {
+	path    string
+	size    int64
+	changed time.Time
 }
 
 // New returns a Backend; it does no I/O.
@@ -67,7 +76,7 @@ func (b *Backend) Usable(ctx context.Context) error {
 func (b *Backend) socket() string { return filepath.Join(b.o.Runtime, "tmux.sock") }
 
 // find returns the path of the tmux program. It looks each time, since tmux
-// may come and go, and reads the version once for each path.
+// may come and go, and reads the version once for each program.
 func (b *Backend) find(ctx context.Context) (string, error) {
 	name := b.o.Tmux
 	if name == "" {
@@ -77,25 +86,41 @@ func (b *Backend) find(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find tmux: %w", err)
 	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("find tmux: %w", err)
+	}
+	is := program{path, info.Size(), info.ModTime()}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if path != b.tmux {
-		cmd := exec.CommandContext(ctx, path, "-V")
-		cmd.Env = environ()
-		out, err := cmd.Output()
+	if is != b.tmux {
+		v, err := versionOf(ctx, path)
 		if err != nil {
 			return "", fmt.Errorf("read the version of %s: %w", path, err)
 		}
-		v, err := parseVersion(string(out))
-		if err != nil {
-			return "", fmt.Errorf("read the version of %s: %w", path, err)
-		}
-		b.tmux, b.version = path, v
+		b.tmux, b.version = is, v
 	}
 	if !b.version.atLeast(oldest) {
 		return "", fmt.Errorf("%s is version %v, %v or newer is needed", path, b.version, oldest)
 	}
 	return path, nil
+}
+
+// versionOf asks the program; one that cannot tell is broken.
+func versionOf(ctx context.Context, path string) (version, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "-V")
+	cmd.Env = environ()
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	if err != nil {
+		return version{}, err
+	}
+	return parseVersion(string(out))
 }
 
 // server returns how to start and reach the private server, with its
@@ -112,7 +137,7 @@ func (b *Backend) server(ctx context.Context) (server, error) {
 		return server{}, err
 	}
 	s := server{tmux: path, socket: b.socket(), config: filepath.Join(b.o.Runtime, "tmux.conf")}
-	text := config(b.o.HistoryLines, b.o.Config)
+	text := config(b.o.HistoryLines, b.userConf())
 	if old, err := os.ReadFile(s.config); err == nil && string(old) == text {
 		return s, nil
 	}

@@ -4,6 +4,8 @@ package tmux
 
 import (
 	"fmt"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -62,14 +64,73 @@ set -g default-command ""
 set -g lock-after-time 0
 `
 
-// config returns the generated configuration. userDir is where the user's own
-// tmux.conf may be, or "".
-func config(historyLines int, userDir string) string {
-	if userDir == "" {
-		return fmt.Sprintf(configText, historyLines, "the configuration of middleman.")
+// config returns the generated configuration. user is the path of the user's
+// own, which is read after it, or "".
+func config(historyLines int, user string) string {
+	if user == "" {
+		user = "the configuration of middleman."
 	}
-	user := filepath.Join(userDir, "tmux.conf")
-	return fmt.Sprintf(configText, historyLines, user) + "source-file -q " + quote(user) + "\n"
+	return fmt.Sprintf(configText, historyLines, user)
+}
+
+// confOption is set on a server that has read the user's tmux.conf.
+const confOption = "@middleman_conf"
+
+// readUserConf is the command that reads the user's tmux.conf, once for each
+// server and before its first session, since much of it holds for new windows
+// alone. It is a command rather than a line of the configuration because tmux
+// shows what is wrong with that over the first viewer's screen: so it is
+// printed, and the commands after it go on all the same.
+func readUserConf(user string) []string {
+	if user == "" {
+		return nil
+	}
+	return []string{
+		"if-shell", "-F", "#{" + confOption + "}", "",
+		"set-option -s " + confOption + " read ; source-file -q " + quote(user), ";",
+	}
+}
+
+// userConf is the path of the user's own tmux.conf, or "".
+func (b *Backend) userConf() string {
+	if b.o.Config == "" {
+		return ""
+	}
+	return filepath.Join(b.o.Config, "tmux.conf")
+}
+
+// saidFile is, in the runtime directory, what tmux said of the user's
+// tmux.conf.
+const saidFile = "tmux.conf.said"
+
+// complain tells what tmux said of the user's tmux.conf, and keeps it for
+// Complaint.
+func (b *Backend) complain(said string) {
+	said = strings.Join(strings.Split(strings.TrimSpace(said), "\n"), "; ")
+	slog.Warn("sessions start without parts of the user's tmux.conf", "tmux", said)
+	path := filepath.Join(b.o.Runtime, saidFile)
+	if err := replaceFile(path, []byte(said+"\n"), thisBoot); err != nil {
+		slog.Warn("keep what tmux said", "error", err)
+	}
+}
+
+// Complaint returns what tmux said of the user's tmux.conf when it was last
+// read, "" where that was nothing or the file has changed since.
+func (b *Backend) Complaint() string {
+	path := filepath.Join(b.o.Runtime, saidFile)
+	said, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	conf, err := os.Stat(b.userConf())
+	if err != nil || conf.ModTime().After(said.ModTime()) {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(text), "\n")
 }
 
 // quote makes s one word of tmux's configuration language.

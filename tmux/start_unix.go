@@ -173,8 +173,12 @@ func (b *Backend) launch(ctx context.Context, srv server, s *session, spec termi
 		return "state", err
 	}
 	defer reports.Close()
-	if err := s.create(ctx, srv, exe, spec.Size); err != nil {
+	said, err := s.create(ctx, srv, exe, spec.Size, b.userConf())
+	if err != nil {
 		return "tmux", err
+	}
+	if said != "" {
+		b.complain(said)
 	}
 	r, err := readReport(ctx, reports)
 	if err != nil {
@@ -218,39 +222,42 @@ const createAttempts = 5
 
 // create makes the tmux session with its mark and its pipe, in one command
 // sequence, and reads the mark back. A session that was made and could not be
-// marked is killed again.
-func (s *session) create(ctx context.Context, srv server, exe string, size terminal.Size) error {
+// marked is killed again. It returns what tmux said of the user's tmux.conf.
+func (s *session) create(ctx context.Context, srv server, exe string, size terminal.Size, userConf string) (said string, err error) {
 	pane := paneTarget(s.id)
-	args := []string{
+	cols, rows := strconv.Itoa(int(size.Cols)), strconv.Itoa(int(size.Rows))
+	args := append(readUserConf(userConf),
 		"new-session", "-d", "-P", "-F", "#{session_name}", "-s", s.id, "-c", "/",
-		"-x", strconv.Itoa(int(size.Cols)), "-y", strconv.Itoa(int(size.Rows)),
+		"-x", cols, "-y", rows,
 		"--", exe, CommandRun, string(s.dir),
 		";", "set-option", "-t", pane, ownerOption, s.mark,
 		";", "set-option", "-w", "-t", pane, "window-size", "manual",
 		// tmux 3.2 may have given it the size of a client of another session.
-		";", "resize-window", "-t", pane, "-x", strconv.Itoa(int(size.Cols)), "-y", strconv.Itoa(int(size.Rows)),
+		";", "resize-window", "-t", pane, "-x", cols, "-y", rows,
 		";", "select-pane", "-t", pane, "-T", "",
 		";", "pipe-pane", "-O", "-t", pane, pipeCommand(exe, s.dir),
 		";", "show-options", "-v", "-t", pane, ownerOption,
-	}
-	var err error
+	)
 	for range createAttempts {
 		var out string
 		out, err = srv.runFirst(ctx, args...)
-		if err == nil && out == s.id+"\n"+s.mark+"\n" {
-			return nil
+		if said, ok := strings.CutSuffix("\n"+out, "\n"+s.id+"\n"+s.mark+"\n"); ok {
+			if said == "" && err != nil {
+				said = err.Error() // a setting that tmux refused, without the place
+			}
+			return said, nil
 		}
 		if err == nil {
 			err = fmt.Errorf("set the owner mark of %s: tmux has %q", s.id, out)
 		}
-		if strings.HasPrefix(out, s.id+"\n") {
-			return errors.Join(err, srv.killSession(context.WithoutCancel(ctx), s.id))
+		if strings.Contains("\n"+out, "\n"+s.id+"\n") {
+			return "", errors.Join(err, srv.killSession(context.WithoutCancel(ctx), s.id))
 		}
 		if ctx.Err() != nil || !serverEnded(err) {
-			return err
+			return "", err
 		}
 	}
-	return err
+	return "", err
 }
 
 // pipeCommand is what pipe-pane runs: the journal helper.

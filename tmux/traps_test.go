@@ -327,11 +327,21 @@ func TestNotUsable(t *testing.T) {
 	if err := os.WriteFile(old, []byte("#!/bin/sh\necho tmux 2.9a\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	broken := filepath.Join(root, "broken")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho no libevent >&2; exit 127\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(root, "other")
+	if err := os.WriteFile(other, []byte("#!/bin/sh\necho something else\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name string
 		o    Options
 		want string
 	}{
+		{"broken", Options{Runtime: root, Tmux: broken}, "no libevent"},
+		{"another program", Options{Runtime: root, Tmux: other}, "something else"},
 		{"too old", Options{Runtime: root, Tmux: old}, "3.0 or newer"},
 		{"missing", Options{Runtime: root, Tmux: filepath.Join(root, "none")}, "no such file"},
 		{"path too long", Options{Runtime: filepath.Join(root, strings.Repeat("x", 100))}, "shorter runtime directory"},
@@ -363,8 +373,79 @@ func TestTheUsersTmuxConfIsRead(t *testing.T) {
 	if err := os.WriteFile(conf, []byte("set -g @mine 'yes'\nset -g history-limit 77\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, b, "read x")
-	if got := command(t, b, "show-options", "-gv", "@mine", ";", "show-options", "-gv", "history-limit"); got != "yes\n77\n" {
+	s := start(t, b, "read x")
+	if got := command(t, b, "show-options", "-gv", "@mine", ";", "display-message", "-p", "-t", paneTarget(s.id), "#{history_limit}"); got != "yes\n77\n" {
 		t.Errorf("the user's settings are %q", got)
+	}
+	if got := b.Complaint(); got != "" {
+		t.Errorf("complaint %q", got)
+	}
+}
+
+// TestABrokenTmuxConfIsOneError: sessions start, nothing is drawn over them,
+// and what tmux says is told. It takes nothing of a file that it cannot parse.
+func TestABrokenTmuxConfIsOneError(t *testing.T) {
+	for _, tt := range []struct{ name, conf, said, mine string }{
+		{"unknown command", "set -g @mine yes\nno-such-command x\n", "no-such-command", "\n"},
+		{"unknown option", "set -g no-such-option x\nset -g @mine yes\n", "no-such-option", "yes\n"},
+		{"syntax", "set -g @mine yes\nif-shell {\n", "tmux.conf:", "\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBackend(t)
+			if err := os.MkdirAll(b.o.Config, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			conf := b.userConf()
+			if err := os.WriteFile(conf, []byte(tt.conf), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := start(t, b, "echo READY; read x")
+			start(t, b, "read x")
+			if got := b.Complaint(); strings.Count(got, tt.said) != 1 {
+				t.Errorf("complaint %q", got)
+			}
+			if got := command(t, b, "display-message", "-p", "#{@mine}"); got != tt.mine {
+				t.Errorf("what is right of it is %q", got)
+			}
+			a, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.DefaultSize})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := received(t, a, "READY"); strings.Contains(got, conf) {
+				t.Errorf("drawn over the session: %q", got)
+			}
+			if err := a.Close(); err != nil {
+				t.Error(err)
+			}
+			later := time.Now().Add(time.Minute)
+			if err := os.Chtimes(conf, later, later); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.Complaint(); got != "" {
+				t.Errorf("complaint %q about a file that has changed", got)
+			}
+		})
+	}
+}
+
+// TestAnUpgradedTmuxIsLookedAtAgain: the version belongs to the file as it was.
+func TestAnUpgradedTmuxIsLookedAtAgain(t *testing.T) {
+	b := New(Options{Runtime: shortDir(t), Tmux: filepath.Join(shortDir(t), "tmux")})
+	for _, x := range []struct {
+		prints string
+		usable bool
+	}{{"tmux 2.9a", false}, {"tmux 3.3a and newer", true}, {"tmux 1.8", false}} {
+		if err := os.WriteFile(b.o.Tmux, []byte("#!/bin/sh\necho "+x.prints+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Usable(testContext(t)); (err == nil) != x.usable {
+			t.Errorf("%s: %v", x.prints, err)
+		}
+	}
+	if err := os.Remove(b.o.Tmux); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Usable(testContext(t)); err == nil {
+		t.Error("usable without tmux")
 	}
 }

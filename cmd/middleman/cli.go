@@ -156,7 +156,10 @@ func (c *cli) server(ctx context.Context) (*client.Client, error) {
 // backends are all backends, in the order that "auto" tries them.
 func (c *cli) backends() []terminal.Backend {
 	return []terminal.Backend{
-		tmux.New(tmux.Options{Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Config: c.dirs.Config}),
+		tmux.New(tmux.Options{
+			Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Config: c.dirs.Config,
+			HistoryLines: c.config.Terminal.HistoryLines,
+		}),
 		c.owners(),
 	}
 }

@@ -150,6 +150,9 @@ func checkBackend(ctx context.Context, b terminal.Backend) finding {
 	if err := b.Usable(ctx); err != nil {
 		return finding{"backend " + b.Name(), "note", "cannot start sessions: " + err.Error()}
 	}
+	if c, ok := b.(interface{ Complaint() string }); ok && c.Complaint() != "" {
+		return finding{"backend " + b.Name(), "note", "can start sessions, without parts of the user's settings: " + c.Complaint()}
+	}
 	return finding{"backend " + b.Name(), "ok", "can start sessions"}
 }
 

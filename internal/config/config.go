@@ -40,6 +40,8 @@ type Attach struct {
 type Terminal struct {
 	// JournalBytes is how much output is kept at least; 0 keeps all of it.
 	JournalBytes int64 `toml:"journal_bytes"`
+	// HistoryLines is how many lines of scrollback tmux keeps of a session.
+	HistoryLines int `toml:"history_lines"`
 	// Grace is how long a stop waits between SIGTERM and SIGKILL.
 	Grace Duration `toml:"grace"`
 }
@@ -67,7 +69,7 @@ func Default() Config {
 		Backend:      "auto",
 		BranchPrefix: "middleman",
 		Attach:       Attach{Detach: `ctrl-\`, Scrollback: 1000},
-		Terminal:     Terminal{JournalBytes: 16 << 20, Grace: Duration(5 * time.Second)},
+		Terminal:     Terminal{JournalBytes: 16 << 20, HistoryLines: 10000, Grace: Duration(5 * time.Second)},
 	}
 }
 
@@ -117,6 +119,9 @@ func (c Config) check() error {
 	}
 	if c.Terminal.JournalBytes < 0 {
 		return fmt.Errorf("terminal.journal_bytes is %d: it must be 0 (keep all) or more", c.Terminal.JournalBytes)
+	}
+	if c.Terminal.HistoryLines < 1 {
+		return fmt.Errorf("terminal.history_lines is %d: it must be 1 or more", c.Terminal.HistoryLines)
 	}
 	return nil
 }
