@@ -4,9 +4,11 @@ package tmux
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -201,6 +203,64 @@ func TestAStatusSaysThatNothingIsKept(t *testing.T) {
 	eventually(t, "exit", func() bool { return stateOf(t, s).State == terminal.StateExited })
 	if st := stateOf(t, s); st.Exit.Code != 7 || st.Journal != "" {
 		t.Errorf("status %+v", st)
+	}
+}
+
+// TestAFollowerHearsTitleAndBell: each once, behind its output; those of a
+// replay are not told again.
+func TestAFollowerHearsTitleAndBell(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `printf '\033]2;old\007READY'; read x; printf '\033]2;new\007\aEND'; read x`)
+	printed(t, s, "READY")
+	zero := uint64(0)
+	a, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeWatch, From: &zero})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := s.Input(testContext(t), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	var heard []string
+	for got := ""; len(heard) < 2; {
+		m, err := a.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += string(m.Data)
+		if m.Kind == terminal.MessageEvent {
+			heard = append(heard, string(m.Event.Kind)+" "+m.Event.Text)
+			if !strings.Contains(got, "new") || m.Event.Offset <= a.Hello().Head {
+				t.Errorf("event %+v came behind %q", m.Event, got)
+			}
+		}
+	}
+	if !slices.Equal(heard, []string{"title new", "bell "}) {
+		t.Errorf("heard %q", heard)
+	}
+}
+
+// TestAStopIsShown: a session whose program takes its time is stopping.
+func TestAStopIsShown(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `trap "" HUP TERM; echo READY; while :; do read x; done`)
+	printed(t, s, "READY")
+	ctx, cancel := context.WithCancel(testContext(t))
+	done := make(chan error, 1)
+	go func() { done <- s.Stop(ctx, time.Minute) }()
+	eventually(t, "stopping", func() bool { return stateOf(t, s).State == terminal.StateStopping })
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("a stop that was given up: %v", err)
+	}
+	if st := stateOf(t, s); st.State != terminal.StateRunning {
+		t.Errorf("state %s after the stop was given up", st.State)
+	}
+	if err := s.Stop(testContext(t), -1); err != nil {
+		t.Error(err)
+	}
+	if st := stateOf(t, s); st.State != terminal.StateExited {
+		t.Errorf("state %s after the stop", st.State)
 	}
 }
 

@@ -65,7 +65,35 @@ func (s *session) follow(ctx context.Context, rec record, from uint64) (terminal
 		PID: st.PID, Writer: st.Writer,
 	}
 	f.reader = s.dir.journal()
+	f.screen = vt.New(vt.Options{
+		Cols: int(st.Size.Cols), Rows: int(st.Size.Rows), ScrollbackBytes: -1, Event: f.heard,
+	})
 	return f, nil
+}
+
+// eventKinds are the events of a screen that are told.
+var eventKinds = map[vt.EventKind]terminal.EventKind{
+	vt.EventTitle:        terminal.EventTitle,
+	vt.EventBell:         terminal.EventBell,
+	vt.EventNotification: terminal.EventNotification,
+	vt.EventDirectory:    terminal.EventDirectory,
+}
+
+// maxEvents is how many events of one read are told; of more the first ones
+// are dropped.
+const maxEvents = 32
+
+// heard keeps an event to be told behind its output. One of a replay was told
+// when it happened.
+func (f *follower) heard(e vt.Event) {
+	kind, ok := eventKinds[e.Kind]
+	if !ok || f.at <= f.hello.Head {
+		return
+	}
+	if len(f.events) == maxEvents {
+		f.events = f.events[1:]
+	}
+	f.events = append(f.events, terminal.Event{Kind: kind, Offset: f.at, Text: e.Text})
 }
 
 // follower is a viewer that reads the journal. It is no client of tmux.
@@ -78,10 +106,12 @@ type follower struct {
 	reader *journal.Reader
 
 	// What follows belongs to the receiving goroutine.
-	buf   []byte
-	at    uint64
-	ended bool               // nothing comes any more but last
-	last  []terminal.Message // what is told at the end
+	buf    []byte
+	at     uint64
+	events []terminal.Event   // of the output up to at, to be told
+	screen *vt.Terminal       // hears them
+	ended  bool               // nothing comes any more but last
+	last   []terminal.Message // what is told at the end
 
 	quit chan struct{} // closed by Close
 
@@ -101,10 +131,20 @@ func (f *follower) Receive() (terminal.Message, error) {
 		if f.reader == nil {
 			return f.receiveLast()
 		}
-		n, err := f.reader.ReadAt(f.buf, f.at)
+		if len(f.events) > 0 {
+			m := terminal.Message{Kind: terminal.MessageEvent, Event: f.events[0]}
+			f.events = f.events[1:]
+			return m, nil
+		}
+		room := f.buf
+		if f.at < f.hello.Head { // not beyond the replay, see heard
+			room = room[:min(uint64(len(room)), f.hello.Head-f.at)]
+		}
+		n, err := f.reader.ReadAt(room, f.at)
 		if n > 0 {
 			m := terminal.Message{Kind: terminal.MessageOutput, Offset: f.at, Data: f.buf[:n]}
 			f.at += uint64(n)
+			f.screen.Write(m.Data)
 			return m, nil
 		}
 		var gap *journal.GapError

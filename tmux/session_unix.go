@@ -57,6 +57,9 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	}
 	if st.State == terminal.StateRunning {
 		st.Journal = s.dir.failing()
+		if s.dir.stopping() {
+			st.State = terminal.StateStopping
+		}
 	}
 	if st.Exit != nil {
 		st.Size, st.Title = st.Exit.Size, st.Exit.Title

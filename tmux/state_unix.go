@@ -29,6 +29,7 @@ const (
 	failingFile  = "failing"       // why output is not kept at present
 	startLock    = "start.lock"    // held around starting
 	sessionLock  = "session.lock"  // held by the launcher for its life: the proof of life
+	stopLock     = "stop.lock"     // held while a stop is under way
 	attachLock   = "attach.lock"   // held while a writer joins
 	inputLock    = "input.lock"    // held while one input is typed
 	startFIFO    = "start.fifo"    // launcher -> Start: the outcome
@@ -193,6 +194,15 @@ func (d stateDir) running() (bool, error) {
 		return false, err
 	}
 	return false, f.Close()
+}
+
+// stopping reports whether a stop is under way.
+func (d stateDir) stopping() bool {
+	f, err := tryLock(d.path(stopLock), unix.LOCK_SH)
+	if err == nil {
+		f.Close()
+	}
+	return errors.Is(err, errLocked)
 }
 
 var errLocked = errors.New("locked by another process")

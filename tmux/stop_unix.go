@@ -32,6 +32,9 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 	if grace == 0 {
 		grace = rec.Grace
 	}
+	if !state.Ended() {
+		defer s.markStopping(ctx)()
+	}
 	l, err := s.launcher()
 	if err != nil {
 		return err
@@ -58,6 +61,22 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 		return nil
 	}
 	return s.killMarked(ctx, rec.server())
+}
+
+// markTime is how long a stop waits to be the one that is shown: another that
+// is under way shows it too.
+const markTime = 50 * time.Millisecond
+
+// markStopping makes the status say that a stop is under way, until the
+// function that it returns is called. What cannot be marked is stopped too.
+func (s *session) markStopping(ctx context.Context) (done func()) {
+	ctx, cancel := context.WithTimeout(ctx, markTime)
+	defer cancel()
+	lock, err := s.lock(ctx, stopLock)
+	if err != nil {
+		return func() {}
+	}
+	return func() { lock.Close() }
 }
 
 // processes returns how to find what the session has started and has not

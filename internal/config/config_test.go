@@ -23,6 +23,8 @@ func TestLoad(t *testing.T) {
 		{name: "not TOML", in: "listen =", wantErr: "line 1"},
 		{name: "backend", in: `backend = "screen"`, wantErr: "must be auto, tmux or pty-owner"},
 		{name: "detach key", in: "[attach]\ndetach = \"alt-x\"", wantErr: `"alt-x"`},
+		{name: "history", in: "[terminal]\nhistory_lines = 77", want: func(c *Config) { c.Terminal.HistoryLines = 77 }},
+		{name: "no history", in: "[terminal]\nhistory_lines = 0", wantErr: "history_lines is 0"},
 		{name: "negative", in: "[terminal]\njournal_bytes = -1", wantErr: "journal_bytes is -1"},
 		{name: "negative grace", in: "[terminal]\ngrace = \"-1s\"", wantErr: "negative"},
 	}
