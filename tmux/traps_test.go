@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -361,6 +362,61 @@ func TestNotUsable(t *testing.T) {
 				t.Errorf("sessions %q, %v", ids, err)
 			}
 		})
+	}
+}
+
+// TestAllSessionsAreFoundInOneCallOfTmux: a server that starts again asks tmux
+// about all of them at once.
+func TestAllSessionsAreFoundInOneCallOfTmux(t *testing.T) {
+	b := newBackend(t)
+	root := shortDir(t)
+	calls := filepath.Join(root, "calls")
+	b.o.Tmux = filepath.Join(root, "tmux")
+	script := "#!/bin/sh\necho \"$*\" >>" + calls + "\nexec tmux \"$@\"\n"
+	if err := os.WriteFile(b.o.Tmux, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n := 50
+	if testing.Short() {
+		n = 20
+	}
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			_, err := b.Start(testContext(t), terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/bin/cat"}, Dir: "/"})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	again := New(b.o)
+	ids, err := again.List(testContext(t))
+	if err != nil || len(ids) != n {
+		t.Fatalf("%d sessions, %v, want %d", len(ids), err, n)
+	}
+	if err := os.Remove(calls); err != nil {
+		t.Fatal(err)
+	}
+	states := make([]terminal.Status, n)
+	for i, id := range ids {
+		wg.Go(func() { states[i] = stateOf(t, again.session(id)) })
+	}
+	wg.Wait()
+	for _, st := range states {
+		if st.State != terminal.StateRunning || st.Source != "tmux" {
+			t.Errorf("status %+v", st)
+		}
+	}
+	made, err := os.ReadFile(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Those that ask while a call is under way share the next one.
+	if got := strings.Count(string(made), "\n"); got > n/5 {
+		t.Errorf("%d sessions took %d calls of tmux", n, got)
+	} else {
+		t.Logf("%d sessions took %d calls of tmux", n, got)
 	}
 }
 

@@ -141,9 +141,9 @@ func testStartTenTimes(f *fixture) {
 	}
 }
 
-func testTwentyAtOnce(f *fixture) {
+func testFiftyAtOnce(f *fixture) {
 	var wg sync.WaitGroup
-	specs := make([]terminal.Spec, 20)
+	specs := make([]terminal.Spec, short(20, 50))
 	errs := make([]error, len(specs))
 	for i := range specs {
 		specs[i] = f.spec(f.path("sh"), "-c", fmt.Sprintf("echo number %d; exit %d", i, i))

@@ -254,7 +254,7 @@ func testInputAttached(f *fixture) {
 }
 
 func testOutputLarge(f *fixture) {
-	const n = 20 << 20
+	n := short(20, 50) << 20
 	s := f.start(f.spec(program(f, "stream", strconv.Itoa(n), "1")...))
 	st := f.ended(s)
 	want := onTerminal(stream(n, 1))

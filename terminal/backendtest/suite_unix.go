@@ -39,7 +39,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"start in the exact directory", testDirectory},
 		{"start with the exact environment", testEnvironment},
 		{"start one id ten times at once", testStartTenTimes},
-		{"start twenty at once", testTwentyAtOnce},
+		{"start fifty at once", testFiftyAtOnce},
 		{"start a program that does not exist", testNoProgram},
 		{"start in a directory that does not exist", testNoDirectory},
 		{"unknown session", testUnknown},
@@ -58,7 +58,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"input of every byte", testInputBytes},
 		{"input of 1 MB", testInputLarge},
 		{"input of 1 MB while attached", testInputAttached},
-		{"output of 20 MB", testOutputLarge},
+		{"output of 50 MB", testOutputLarge},
 		{"output at once before the exit", testOutputTail},
 		{"output by offset", testOutputOffsets},
 		{"capture", testCapture},
@@ -78,6 +78,14 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 			tt.run(f)
 		})
 	}
+}
+
+// short is how much of something a short run has, and how much any other.
+func short(few, all int) int {
+	if testing.Short() {
+		return few
+	}
+	return all
 }
 
 // fixture is what each test has.
