@@ -9,7 +9,7 @@ export CGO_ENABLED := 0
 # Packages that do not link SQLite, whose race build takes minutes.
 LIGHT   := ./internal/config ./internal/house ./ptyowner/... ./terminal/... ./tmux ./workspace
 # Packages with tests that kill, hold or starve a process at a named place.
-FAULTS  := ./internal/fault ./ptyowner ./terminal/journal
+FAULTS  := ./internal/fault ./ptyowner ./terminal/journal ./workspace
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test race long check systemd-test bench bench-go bench-peers bench-vt web clean
@@ -33,8 +33,8 @@ race: build ## the same under the race detector; SHORT=-short for the packages t
 	CGO_ENABLED=1 go test -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
 	CGO_ENABLED=1 go test -race -tags faults -run Fault -timeout 5m $(SHORT) $(FAULTS)
 
-long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go
-	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel' ./ptyowner
+long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored
+	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestLossless' ./ptyowner ./workspace
 
 check: ## gofmt, vet, staticcheck, import directions, cross-builds
 	@scripts/check.sh

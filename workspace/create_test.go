@@ -294,7 +294,16 @@ func TestCreateDirectory(t *testing.T) {
 	if refused, ok := errors.AsType[*workspace.WorkError](err); !ok || !slices.Equal(refused.Loss.Untracked, []string{"in/side", "repo/.git"}) {
 		t.Fatalf("%+v, %v", loss, err)
 	}
-	if _, err := m.Delete(ctx, w, true, nil); err != nil {
+	if loss, err := m.Delete(ctx, w, true, nil); err != nil || !loss.Restorable {
+		t.Fatal(loss, err)
+	}
+	if _, _, err := m.Restore(ctx, w, nil); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(filepath.Join(w.Root, "in/side")); err != nil || string(content) != "x" {
+		t.Errorf("restored: %q, %v", content, err)
+	}
+	if err := os.RemoveAll(w.Root); err != nil {
 		t.Fatal(err)
 	}
 	if entries, _ := os.ReadDir(base); len(entries) != 0 {

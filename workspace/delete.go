@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"middleman/internal/fault"
 )
 
 // A directory on its way out has one of these names in the base, in turn. A
@@ -14,11 +16,17 @@ import (
 func movedName(id string) string { return ".deleting-" + id } // out of reach, to be looked at once more
 func trashName(id string) string { return ".trash-" + id }    // free to go
 
+// keptName is a directory that a delete has kept as it was, because no
+// repository can hold it.
+func keptName(id string) string { return ".kept-" + id }
+
 // Delete deletes w and returns what was lost with it. It looks first, and
 // unless discard is true it refuses with a *WorkError where work would be
 // lost, and with an error wrapping ErrUnknown where that cannot be found out;
 // nothing is changed then. The directory is moved out of reach and looked at
-// again before anything is deleted. A directory that is gone already, or a
+// again before anything is deleted. What is lost is kept for Restore first,
+// see keep; where that cannot be done nothing is changed, and the error wraps
+// ErrNotKept. A directory that is gone already, or a
 // delete that was interrupted, deletes to the end. An in-place workspace loses
 // nothing: its directory is the user's. No program may run in w any more.
 //
@@ -49,6 +57,8 @@ type deletion struct {
 	discard bool
 	report  Progress
 	seen    sight
+	lookErr error // why not all of it was seen, with consent to lose it
+	aside   bool  // the directory itself is what is kept
 }
 
 func (d *deletion) run(ctx context.Context) error {
@@ -66,13 +76,12 @@ func (d *deletion) run(ctx context.Context) error {
 		if err := d.report.stage("move", func() error { return d.move(ctx, dir) }); err != nil {
 			return err
 		}
+		dir = filepath.Join(d.base.Name(), movedName(d.w.ID))
 	}
-	if d.w.Mode == ModeWorktree {
-		if err := d.report.stage("forget", d.forget); err != nil {
-			return err
-		}
+	if err := d.keep(ctx, dir); err != nil {
+		return d.putBack(err)
 	}
-	if err := d.report.stage("remove", func() error { return removeAll(d.base, trashName(d.w.ID)) }); err != nil {
+	if err := d.discardDirectory(dir); err != nil {
 		return err
 	}
 	if d.seen.tip == "" {
@@ -81,10 +90,33 @@ func (d *deletion) run(ctx context.Context) error {
 	return d.branch(ctx)
 }
 
+// discardDirectory takes the directory, wherever it is by now, and git's
+// entry away. One that is kept aside keeps what git may have of it. The directory becomes trash in one step: what an interrupted
+// delete left before that was not looked at a second time.
+func (d *deletion) discardDirectory(dir string) error {
+	if dir != "" && !d.aside {
+		// Of an earlier delete, which was interrupted.
+		if err := removeAll(d.base, trashName(d.w.ID)); err != nil {
+			return err
+		}
+		if err := d.base.Rename(movedName(d.w.ID), trashName(d.w.ID)); err != nil {
+			return err
+		}
+		fault.Here("delete/trashed")
+	}
+	if d.w.Mode == ModeWorktree && !d.aside {
+		if err := d.report.stage("forget", d.forget); err != nil {
+			return err
+		}
+	}
+	fault.Here("delete/forgotten")
+	return d.report.stage("remove", func() error { return removeAll(d.base, trashName(d.w.ID)) })
+}
+
 // look decides whether the delete may go on with the directory at dir.
 func (d *deletion) look(ctx context.Context, dir string) error {
 	seen, err := d.m.look(ctx, d.w, dir)
-	d.seen = seen
+	d.seen, d.lookErr = seen, err
 	switch {
 	case d.discard && ctx.Err() == nil:
 		return nil
@@ -107,17 +139,21 @@ func (d *deletion) move(ctx context.Context, dir string) error {
 			return fmt.Errorf("move directory away: %w", err)
 		}
 	}
+	fault.Here("delete/moved")
 	if err := d.look(ctx, filepath.Join(d.base.Name(), moved)); err != nil {
-		if back := d.base.Rename(moved, d.w.ID); back != nil {
-			return fmt.Errorf("%w (it is now %s: %w)", err, filepath.Join(d.base.Name(), moved), back)
-		}
-		return err
+		return d.putBack(err)
 	}
-	// Of an earlier delete, which was interrupted.
-	if err := removeAll(d.base, trashName(d.w.ID)); err != nil {
-		return err
+	return nil
+}
+
+// putBack has the directory in its place again, because of err.
+func (d *deletion) putBack(err error) error {
+	moved := movedName(d.w.ID)
+	back := d.base.Rename(moved, d.w.ID)
+	if back != nil && !errors.Is(back, fs.ErrNotExist) {
+		return fmt.Errorf("%w (it is now %s: %w)", err, filepath.Join(d.base.Name(), moved), back)
 	}
-	return d.base.Rename(moved, trashName(d.w.ID))
+	return err
 }
 
 // forget removes git's entry. A repository that is gone has none; only with

@@ -182,6 +182,7 @@ func TestDeleteVanishedDirectory(t *testing.T) {
 				if _, err := m.Delete(ctx, w, true, nil); err != nil {
 					t.Fatal(err)
 				}
+				dropSnapshot(t, w.Repository, w.ID)
 			} else if err != nil {
 				t.Fatal(err)
 			}
@@ -269,11 +270,19 @@ func TestDeleteRepositoryGone(t *testing.T) {
 	if _, err := m.Delete(context.Background(), w, false, nil); !errors.Is(err, workspace.ErrUnknown) {
 		t.Errorf("without consent: %v", err)
 	}
-	if _, err := m.Delete(context.Background(), w, true, nil); err != nil {
-		t.Errorf("with consent: %v", err)
+	loss, err := m.Delete(context.Background(), w, true, nil)
+	if err != nil || !loss.Restorable {
+		t.Errorf("with consent: %+v, %v", loss, err)
 	}
-	if entries, _ := os.ReadDir(base); len(entries) != 0 {
+	// No repository can hold a snapshot: the directory itself is kept.
+	if entries, _ := os.ReadDir(base); len(entries) != 1 || entries[0].Name() != ".kept-w1" {
 		t.Errorf("left behind: %v", entries)
+	}
+	if _, _, err := m.Restore(context.Background(), w, nil); err != nil {
+		t.Error(err)
+	}
+	if entries, _ := os.ReadDir(w.Root); len(entries) != 3 {
+		t.Errorf("restored: %v", entries)
 	}
 }
 
@@ -370,6 +379,7 @@ func TestSubmodules(t *testing.T) {
 			if _, err := m.Delete(context.Background(), w, true, nil); err != nil {
 				t.Fatal(err)
 			}
+			dropSnapshot(t, repo, w.ID)
 			if got := state(t, repo, base); strings.Contains(got, "w1") {
 				t.Errorf("left behind:\n%s", got)
 			}

@@ -1,4 +1,4 @@
-// Package workspace makes, inspects and deletes the directories that sessions
+// Package workspace makes, inspects, deletes and restores the directories that sessions
 // run in: git worktrees on branches of their own, empty directories of ours,
 // and directories that the user already has.
 //
@@ -8,9 +8,10 @@
 //
 // In the base directory, <id> is a workspace; .deleting-<id> is one that a
 // delete has taken out of reach and is to look at once more; .trash-<id> is
-// free to be removed. In the repository a workspace is a branch, <prefix>/<name>
+// free to be removed; .kept-<id> and .restoring-<id> are what a restore begins
+// and works with. In the repository a workspace is a branch, <prefix>/<name>
 // or what the user asked for, and a worktree that is locked with a reason that
-// names it.
+// names it. What a delete destroyed is kept below refs/middleman/trash.
 //
 // Git is the git program, 2.36 or newer, without hooks, fsmonitor, external
 // diffs and submodule recursion. A checkout runs the smudge filters that the

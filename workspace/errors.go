@@ -25,6 +25,13 @@ var (
 	ErrMissing = errors.New("the directory is gone")
 	// ErrUnknown: it could not be found out what a delete would destroy.
 	ErrUnknown = errors.New("cannot tell what would be lost")
+	// ErrNoSnapshot: nothing is kept of the workspace that could be restored.
+	ErrNoSnapshot = errors.New("nothing is kept of it")
+	// ErrOccupied: where a restore would put the workspace there is something.
+	ErrOccupied = errors.New("there is something in its place")
+	// ErrNotKept: what a delete would destroy cannot be kept, so it was not
+	// deleted.
+	ErrNotKept = errors.New("cannot keep all of it, so it was not deleted")
 )
 
 // BranchInWayError says that git cannot have Branch beside By: the name of one

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,6 +79,8 @@ type command struct {
 	change bool                // it may write, and take long
 	each   func(record string) // takes the records of the output, NUL-ended; nil collects it
 	lines  bool                // records are lines instead
+	stdin  io.Reader           // nil is empty
+	output io.Writer           // takes the output as it is, instead of each
 }
 
 // look is a command at p that only reads.
@@ -182,6 +185,10 @@ func (c command) once(ctx context.Context) (string, error) {
 	if c.each != nil {
 		cmd.Stdout = records
 	}
+	if c.output != nil {
+		cmd.Stdout = c.output
+	}
+	cmd.Stdin = c.stdin
 	stderr := &tail{}
 	cmd.Stderr = stderr
 	err := cmd.Run()

@@ -59,6 +59,9 @@ type sight struct {
 	// tip is where our branch was, or "" where a delete leaves the branch: it
 	// is gone, the user's, or checked out elsewhere.
 	tip string
+	// ignored is what git ignores, as it is called in the workspace, with a
+	// slash at the end of a directory; repositories are those that lie in it.
+	ignored, repositories []string
 }
 
 // look inspects w, whose directory is now at dir, or nowhere if dir is "".
@@ -77,7 +80,7 @@ func (m *Manager) look(ctx context.Context, w Workspace, dir string) (sight, err
 	if err == nil && dir == "" {
 		err = fmt.Errorf("%s: %w", w.Root, ErrMissing)
 	}
-	return sight{loss: l.loss, tip: tip}, err
+	return sight{loss: l.loss, tip: tip, ignored: l.ignoredPaths, repositories: l.repositories}, err
 }
 
 // lookAtFiles lists the files of a directory that no git knows.
@@ -195,6 +198,8 @@ type looker struct {
 	loss   Loss
 	nested map[string]bool // worktrees that are on the list already, by their paths with a slash
 	walked int             // entries in what git ignores
+
+	ignoredPaths, repositories []string // see sight
 }
 
 // add puts a name of a file, commit or stash on a list.

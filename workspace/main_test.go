@@ -165,3 +165,17 @@ func state(t testing.TB, repo, base string) string {
 	}
 	return b.String() + git(t, repo, "for-each-ref")
 }
+
+// dropSnapshot makes sure that a forced delete has left a snapshot in the
+// repository, and lets go of it, so that all else can be compared.
+func dropSnapshot(t testing.TB, repo, id string) {
+	t.Helper()
+	git(t, repo, "update-ref", "-d", "refs/middleman/trash/"+id, git(t, repo, "rev-parse", "--verify", "refs/middleman/trash/"+id))
+}
+
+func tryShell(dir, script string) (string, error) {
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}

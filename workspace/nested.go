@@ -33,6 +33,7 @@ func (l *looker) nestedWorktrees(ctx context.Context, p place, root, dir string)
 		}
 		name := filepath.ToSlash(below) + "/"
 		l.nested[name] = true
+		l.repositories = append(l.repositories, strings.TrimSuffix(name, "/"))
 		label := " (a worktree)"
 		if branch, ok := strings.CutPrefix(tree.branch, "refs/heads/"); ok {
 			label = " (the worktree of branch " + branch + ")"
@@ -45,6 +46,7 @@ func (l *looker) nestedWorktrees(ctx context.Context, p place, root, dir string)
 // repository adds one that lies in the workspace under name, which ends with
 // a slash, unless it is known as a worktree already.
 func (l *looker) repository(name string) {
+	l.repositories = append(l.repositories, strings.TrimSuffix(name, "/"))
 	if !l.nested[name] {
 		l.add(&l.loss.Untracked, name+" (a repository)")
 	}
@@ -55,6 +57,7 @@ func (l *looker) repository(name string) {
 // git's to ignore: they may hold work that is nowhere else.
 func (l *looker) ignored(ctx context.Context, p place, path, name string) error {
 	l.add(&l.loss.Ignored, name+path)
+	l.ignoredPaths = append(l.ignoredPaths, name+path)
 	if !strings.HasSuffix(path, "/") {
 		return nil
 	}

@@ -134,15 +134,24 @@ func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]
 	branches := map[string]string{}
 	for line := range strings.Lines(out) {
 		object, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		log, err := repo.look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%H %gs", "--max-count=2", ref, "--").line(ctx)
+		branch := strings.TrimPrefix(ref, "refs/heads/")
+		made, err := madeOnly(ctx, repo, w.ID, branch, object)
 		if err != nil {
 			return nil, err
 		}
-		if log == object+" "+madeFor(w.ID) {
-			branches[strings.TrimPrefix(ref, "refs/heads/")] = object
+		if made {
+			branches[branch] = object
 		}
 	}
 	return branches, nil
+}
+
+// madeOnly reports whether a branch was made for the workspace of that id at
+// commit, and nothing happened to it since.
+func madeOnly(ctx context.Context, repo place, id, branch, commit string) (bool, error) {
+	log, err := repo.look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%H %gs", "--max-count=2",
+		"refs/heads/"+branch, "--").line(ctx)
+	return log == commit+" "+madeFor(id), err
 }
 
 // undoBranches deletes branches that nobody has checked out by now.

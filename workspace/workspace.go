@@ -21,6 +21,9 @@ const (
 	StateReady    State = "ready"
 	StateFailed   State = "failed"
 	StateDeleting State = "deleting"
+	// StateDeleted: only what a restore brings back is left.
+	StateDeleted   State = "deleted"
+	StateRestoring State = "restoring"
 )
 
 // Workspace is our record of a directory.
@@ -48,7 +51,7 @@ type Workspace struct {
 // Stage is one step of a creation or deletion, reported when it starts and
 // again when it ends.
 type Stage struct {
-	Name   string // of a creation: validate, resolve, add, ready; of a deletion: look, move, forget, remove, branch
+	Name   string // of a creation: validate, resolve, add, ready; of a deletion: look, move, keep, forget, remove, branch; of a restore: read, files, branch, entry, place
 	State  string // running, done, failed
 	Detail string
 	Time   time.Time
@@ -78,6 +81,11 @@ type Loss struct {
 	Truncated bool     `json:"truncated,omitempty"`
 	// Kept says what stays though one would expect it to go, a line each.
 	Kept []string `json:"-"`
+	// Restorable says that a delete has left what Restore brings all of it
+	// back from, but for Unkept: ignored files that are too large, and files
+	// without content, a line each.
+	Restorable bool     `json:"-"`
+	Unkept     []string `json:"-"`
 }
 
 // Empty reports whether no work would be lost.

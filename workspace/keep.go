@@ -1,0 +1,309 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"middleman/internal/fault"
+)
+
+// maxScanned bounds a file of git's that is looked through for hashes.
+const maxScanned = 64 << 20
+
+// keep keeps what the delete is about to destroy, so that Restore can bring it
+// back: in the repository as a snapshot, or where no repository can hold it
+// the directory itself, under another name. dir is where that is now, or "".
+// Where nothing would be lost, nothing is kept.
+func (d *deletion) keep(ctx context.Context, dir string) error {
+	if _, err := d.base.Lstat(keptName(d.w.ID)); err == nil && dir == "" {
+		d.aside, d.seen.loss.Restorable = true, true
+		return nil
+	}
+	entry := ""
+	if d.w.Mode == ModeWorktree {
+		var err error
+		if entry, err = findEntry(d.w.GitDir, d.w.Root); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %w", ErrNotKept, err)
+		} else if err != nil && dir == "" {
+			return nil // nothing is left, neither of it nor of its repository
+		}
+	}
+	if dir != "" && entry == "" {
+		return d.keepAside()
+	}
+	if d.w.Mode == ModeDirectory {
+		return nil
+	}
+	repo := whole(d.w.GitDir)
+	if dir == "" { // an interrupted delete has kept it while it was there
+		before, err := readRef(ctx, repo, trashRef(d.w.ID))
+		if err != nil || before != "" {
+			d.seen.loss.Restorable = before != ""
+			return err
+		}
+	}
+	chosen, err := chooseIgnored(dir, d.seen)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotKept, err)
+	}
+	d.seen.loss.Unkept = chosen.unkept
+	if !d.worthKeeping(chosen) {
+		return nil
+	}
+	k := &keeper{w: d.w, repo: repo, entry: entry, dir: dir, chosen: chosen, objects: map[string]string{}}
+	err = d.report.stage("keep", func() error { return k.run(ctx) })
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotKept, err)
+	}
+	d.seen.loss.Restorable, d.seen.loss.Unkept = true, k.snap.Unkept
+	fault.Here("delete/kept")
+	return nil
+}
+
+// worthKeeping reports whether there is anything that nobody else has.
+func (d *deletion) worthKeeping(chosen ignored) bool {
+	unseen := d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing)
+	return unseen || !d.seen.loss.Empty() || len(d.seen.loss.Abandoned) > 0 || chosen.any
+}
+
+// keepAside keeps the directory as it is. git knows nothing of it, so the
+// branch stays as well.
+func (d *deletion) keepAside() error {
+	if d.lookErr == nil && d.seen.loss.Empty() {
+		return nil
+	}
+	d.seen.tip = ""
+	return d.report.detailed("keep", func() (string, error) {
+		if err := d.base.Rename(movedName(d.w.ID), keptName(d.w.ID)); err != nil {
+			return "", fmt.Errorf("%w: %w", ErrNotKept, err)
+		}
+		d.aside, d.seen.loss.Restorable = true, true
+		fault.Here("delete/kept")
+		return "the directory itself is kept, as no repository can hold it", nil
+	})
+}
+
+// keeper makes one snapshot.
+type keeper struct {
+	w       Workspace
+	repo    place
+	entry   string // git's directory for the worktree, or ""
+	dir     string // where the directory is now, or ""
+	chosen  ignored
+	snap    snapshot
+	objects map[string]string // what must be reachable through it, by kind
+}
+
+func (k *keeper) run(ctx context.Context) error {
+	k.snap = snapshot{Version: snapshotVersion, ID: k.w.ID, Name: k.w.Name, Made: time.Now().UTC(), Unkept: k.chosen.unkept}
+	hashes, err := k.keepBranches(ctx)
+	if err != nil {
+		return err
+	}
+	if k.entry != "" {
+		k.snap.Entry = filepath.Base(k.entry)
+		if err := k.keepState(ctx); err != nil {
+			return err
+		}
+		more, err := k.namedByState()
+		if err != nil {
+			return err
+		}
+		hashes = append(hashes, more...)
+		if err := k.keepIndexed(ctx); err != nil {
+			return err
+		}
+	}
+	if k.dir != "" {
+		if err := k.keepFiles(ctx); err != nil {
+			return err
+		}
+	}
+	slices.Sort(hashes)
+	err = k.repo.kinds(ctx, slices.Compact(hashes), func(object, kind string) { k.objects[object] = kind })
+	if err != nil {
+		return err
+	}
+	return k.repo.storeSnapshot(ctx, k.snap, k.objects)
+}
+
+// keepBranches notes the workspace's branch and the one that HEAD leads to,
+// and returns the hashes that must stay, stashes too.
+func (k *keeper) keepBranches(ctx context.Context) (hashes []string, err error) {
+	note := func(name string) (branch, error) {
+		b, err := k.keepBranch(ctx, name)
+		hashes = append(hashes, b.Commit)
+		return b, err
+	}
+	if k.snap.Branch, err = note(k.w.Branch); err != nil {
+		return nil, err
+	}
+	if k.entry != "" {
+		at := place{gitDir: k.entry, commonDir: k.w.GitDir}
+		ref, err := at.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
+		if err != nil && exitCode(err) != 1 { // 1: detached
+			return nil, err
+		}
+		if name, is := strings.CutPrefix(ref, "refs/heads/"); is {
+			if k.snap.Head, err = note(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	top, err := readRef(ctx, k.repo, "refs/stash")
+	if err != nil || top == "" {
+		return slices.DeleteFunc(hashes, func(s string) bool { return s == "" }), err
+	}
+	c := k.repo.look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H %s", "refs/stash")
+	c.lines = true
+	c.each = func(line string) {
+		hash, message, _ := strings.Cut(line, " ")
+		if strings.HasPrefix(message, "WIP on "+k.w.Branch+": ") || strings.HasPrefix(message, "On "+k.w.Branch+": ") {
+			hashes = append(hashes, hash)
+		}
+	}
+	_, err = c.run(ctx)
+	return slices.DeleteFunc(hashes, func(s string) bool { return s == "" }), err
+}
+
+// keepBranch notes where a branch is, its configuration and its reflog.
+func (k *keeper) keepBranch(ctx context.Context, name string) (branch, error) {
+	b := branch{Name: name}
+	if name == "" {
+		return b, nil
+	}
+	var err error
+	if b.Commit, err = readRef(ctx, k.repo, "refs/heads/"+name); err != nil {
+		return b, err
+	}
+	if b.Config, err = branchConfig(ctx, k.repo, name); err != nil {
+		return b, err
+	}
+	log, err := os.ReadFile(reflogOf(k.repo, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err != nil {
+		return b, err
+	}
+	if b.Reflog, err = k.repo.store(ctx, "blob", strings.NewReader(string(log))); err != nil {
+		return b, err
+	}
+	k.objects[b.Reflog] = "blob"
+	return b, k.repo.kinds(ctx, hashesIn(string(log)), func(object, kind string) { k.objects[object] = kind })
+}
+
+// reflogOf is the file that git logs a branch in, where it uses files.
+func reflogOf(repo place, name string) string {
+	return filepath.Join(repo.commonDir, "logs", "refs", "heads", filepath.FromSlash(name))
+}
+
+// keepState keeps git's directory for the worktree byte for byte: the index
+// with all that it says of a file, HEAD and its reflog, refs of the worktree,
+// what is in progress, and the repositories of submodules.
+func (k *keeper) keepState(ctx context.Context) error {
+	files, _, err := listFiles(k.entry, func(name string, _ bool) verdict {
+		if strings.HasSuffix(name, ".lock") && !strings.Contains(name, "/") || name == restoredMark {
+			return verdict{} // of a git that was killed
+		}
+		return verdict{keep: true, descend: true}
+	})
+	if err != nil {
+		return err
+	}
+	k.snap.State = files
+	return k.storeAll(ctx, k.entry, files)
+}
+
+// keepFiles keeps the directory but for what was not chosen.
+func (k *keeper) keepFiles(ctx context.Context) error {
+	own := checkGitFile(k.dir, k.entry) == nil
+	files, odd, err := listFiles(k.dir, func(name string, dir bool) verdict {
+		if name == ".git" && !dir && own {
+			return verdict{} // a restore writes it
+		}
+		return k.chosen.verdict(name)
+	})
+	if err != nil {
+		return err
+	}
+	k.snap.Files = files
+	k.snap.Unkept = append(k.snap.Unkept, odd...)
+	return k.storeAll(ctx, k.dir, files)
+}
+
+func (k *keeper) storeAll(ctx context.Context, dir string, files []file) error {
+	if err := k.repo.storeFiles(ctx, dir, files); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if f.Blob != "" {
+			k.objects[f.Blob] = "blob"
+		}
+	}
+	return nil
+}
+
+// keepIndexed has what the index names stay. What is missing was missing
+// before; a submodule's commit is in its own repository.
+func (k *keeper) keepIndexed(ctx context.Context) error {
+	at := place{gitDir: k.entry, commonDir: k.w.GitDir, workTree: k.dir}
+	var hashes []string
+	for _, what := range []string{"--stage", "--resolve-undo"} {
+		c := at.look("ls-files", "-z", what)
+		c.each = func(record string) { // "100644 <object> 0\t<path>"
+			head, _, _ := strings.Cut(record, "\t")
+			if fields := strings.Fields(head); len(fields) == 3 && fields[0] != "160000" {
+				hashes = append(hashes, fields[1])
+			}
+		}
+		if _, err := c.run(ctx); err != nil {
+			return err
+		}
+	}
+	slices.Sort(hashes)
+	return k.repo.kinds(ctx, slices.Compact(hashes), func(object, kind string) { k.objects[object] = kind })
+}
+
+var hashPattern = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
+
+// hashesIn are the words of text that may be hashes, or abbreviated ones.
+func hashesIn(text string) []string {
+	found := hashPattern.FindAllString(text, -1)
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// namedByState is what may be hashes in git's own files: reflogs, refs of the
+// worktree, lists of what is still to be picked, a merge's other side.
+func (k *keeper) namedByState() ([]string, error) {
+	var hashes []string
+	for _, f := range k.snap.State {
+		name := string(f.Path)
+		if !f.Mode.IsRegular() || strings.HasPrefix(name, "modules/") || name == "index" || strings.HasPrefix(name, "sharedindex.") {
+			continue
+		}
+		path := filepath.Join(k.entry, filepath.FromSlash(name))
+		info, err := os.Lstat(path)
+		if err != nil {
+			return nil, err
+		}
+		if info.Size() > maxScanned {
+			return nil, fmt.Errorf("%s is larger than %d bytes", path, maxScanned)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, hashesIn(string(content))...)
+	}
+	return hashes, nil
+}

@@ -1,0 +1,147 @@
+package workspace
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// What of the ignored files is kept: a file or a whole directory, as git names
+// it, up to these, and all of them together up to a third. So settings and
+// credentials that are nowhere else come back, and what a build has made does
+// not. A repository in them is always kept.
+const (
+	maxIgnoredBytes = 1 << 20
+	maxIgnoredFiles = 1000
+	maxIgnoredTotal = 32 << 20
+)
+
+// verdict is what becomes of a file: whether it is kept, and of a directory,
+// whether what is in it is looked at.
+type verdict struct{ keep, descend bool }
+
+// ignored is the choice of what git ignores in one workspace.
+type ignored struct {
+	skip   map[string]bool // not kept
+	repos  []string        // kept nevertheless
+	any    bool            // something is kept
+	unkept []string
+}
+
+// chooseIgnored measures what git ignores in dir.
+func chooseIgnored(dir string, seen sight) (ignored, error) {
+	c := ignored{skip: map[string]bool{}, repos: seen.repositories}
+	if dir == "" {
+		return c, nil
+	}
+	left := int64(maxIgnoredTotal)
+	for _, name := range seen.ignored {
+		size, fits, err := measure(filepath.Join(dir, filepath.FromSlash(name)), min(left, maxIgnoredBytes))
+		if err != nil {
+			return c, fmt.Errorf("measure %s: %w", printable(name), err)
+		}
+		if fits {
+			left -= size
+			c.any = true
+			continue
+		}
+		c.skip[strings.TrimSuffix(name, "/")] = true
+		c.unkept = append(c.unkept, "ignored "+printable(name)+" (too large)")
+	}
+	return c, nil
+}
+
+// measure reports whether all below path has at most limit bytes, and how many.
+func measure(path string, limit int64) (size int64, fits bool, err error) {
+	files := 0
+	err = filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		if files++; info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		if files > maxIgnoredFiles || size > limit {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return size, files <= maxIgnoredFiles && size <= limit, err
+}
+
+// verdict says what becomes of name.
+func (c ignored) verdict(name string) verdict {
+	for _, repo := range c.repos {
+		if name == repo || strings.HasPrefix(name, repo+"/") || strings.HasPrefix(repo, name+"/") {
+			return verdict{keep: true, descend: true}
+		}
+	}
+	for at := name; len(c.skip) > 0; {
+		if c.skip[at] {
+			return verdict{}
+		}
+		i := strings.LastIndexByte(at, '/')
+		if i < 0 {
+			break
+		}
+		at = at[:i]
+	}
+	return verdict{keep: true, descend: true}
+}
+
+// listFiles lists what is in dir, itself first as ".". odd are the files that
+// have no content to keep, a line each.
+func listFiles(dir string, judge func(name string, dir bool) verdict) (files []file, odd []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(below)
+		v := verdict{keep: true, descend: true}
+		if name != "." {
+			v = judge(name, entry.IsDir())
+		}
+		if v.keep {
+			f, err := describeFile(path, name)
+			switch {
+			case err != nil:
+				return err
+			case f.Mode.IsRegular(), f.Mode.IsDir(), f.Mode.Type() == fs.ModeSymlink:
+				files = append(files, f)
+			default:
+				odd = append(odd, printable(name)+" (it is no file, link or directory)")
+			}
+		}
+		if entry.IsDir() && !v.descend {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return files, odd, err
+}
+
+func describeFile(path, name string) (file, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return file{}, err
+	}
+	f := file{Path: []byte(name), Mode: info.Mode(), Time: info.ModTime()}
+	if f.Mode.Type() == fs.ModeSymlink {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return file{}, err
+		}
+		f.Target = []byte(target)
+	}
+	return f, nil
+}

@@ -1,0 +1,282 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"middleman/internal/fault"
+)
+
+// A restore gathers the directory and git's own under names of these kinds
+// and puts them in their places when they are whole.
+func restoringName(id string) string { return ".restoring-" + id }
+
+// restoredMark is in git's directory for a worktree from the moment that it is
+// in its place until the snapshot was let go of. It holds the branch's name.
+const restoredMark = "middleman-restored"
+
+// Restore brings back what a delete of w has kept, and returns w as it is now
+// and, a line each, what is not as it was: a branch whose name is taken by now
+// gets a number, and some files may not have been kept. Where there is
+// something in the workspace's place, that is ErrOccupied; where nothing is
+// kept of it, ErrNoSnapshot. On an error the snapshot is there still and
+// nothing else is, and after a crash another Restore goes on to the end.
+func (m *Manager) Restore(ctx context.Context, w Workspace, progress Progress) (Workspace, []string, error) {
+	r := &restoration{m: m, w: w, repo: whole(w.GitDir), report: progress.orSilent()}
+	if err := r.run(ctx); err != nil {
+		return Workspace{}, nil, fmt.Errorf("restore workspace %s: %w", w.Name, err)
+	}
+	r.w.State, r.w.Error = StateReady, ""
+	return r.w, r.notes, nil
+}
+
+// restoration is one run of Restore.
+type restoration struct {
+	m      *Manager
+	w      Workspace
+	base   *os.Root
+	repo   place
+	report Progress
+	snap   snapshot
+	commit string // of the snapshot
+	undo   []func(context.Context) error
+	notes  []string
+	// renamed are the branches that have another name now.
+	renamed map[string]string
+}
+
+func (r *restoration) run(ctx context.Context) (err error) {
+	if r.w.Mode == ModeInPlace {
+		return fmt.Errorf("its directory %s was never deleted: %w", printable(r.w.Root), ErrNoSnapshot)
+	}
+	if r.base, err = r.m.openHolding(r.w); err != nil {
+		return err
+	}
+	defer r.base.Close()
+	if done, err := r.finished(ctx); done || err != nil {
+		return err
+	}
+	if _, err := r.base.Lstat(keptName(r.w.ID)); err == nil {
+		return r.report.stage("place", func() error { return r.base.Rename(keptName(r.w.ID), r.w.ID) })
+	}
+	if r.w.Mode == ModeDirectory {
+		return ErrNoSnapshot
+	}
+	err = r.report.stage("read", func() error {
+		r.snap, r.commit, err = readSnapshot(ctx, r.repo, r.w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.build(ctx); err != nil {
+		return unwind(ctx, r.undo, err)
+	}
+	r.notes = append(r.notes, r.unkept()...)
+	return r.letGo(ctx, filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry))
+}
+
+// finished goes on where a restore was cut short after the workspace was
+// whole, and refuses where its place is taken.
+func (r *restoration) finished(ctx context.Context) (bool, error) {
+	dir, err := whereIs(r.base, r.w)
+	if err != nil || dir == "" {
+		return false, err
+	}
+	taken := fmt.Errorf("%s: %w", dir, ErrOccupied)
+	if dir != r.w.Root || r.w.Mode != ModeWorktree {
+		return false, taken
+	}
+	entry, err := findEntry(r.w.GitDir, r.w.Root)
+	if err != nil {
+		return false, errors.Join(taken, err)
+	}
+	mark, err := os.ReadFile(filepath.Join(entry, restoredMark))
+	if entry == "" || err != nil {
+		return false, taken
+	}
+	r.w.Branch = string(mark)
+	if r.commit, err = readRef(ctx, r.repo, trashRef(r.w.ID)); err != nil {
+		return false, err
+	}
+	return true, r.letGo(ctx, entry)
+}
+
+// build makes the workspace. What it made when it fails is in undo.
+func (r *restoration) build(ctx context.Context) error {
+	if err := r.clear(); err != nil {
+		return err
+	}
+	if err := r.report.stage("files", func() error { return r.files(ctx) }); err != nil {
+		return err
+	}
+	fault.Here("restore/files")
+	if err := r.report.stage("branch", func() error { return r.branches(ctx) }); err != nil {
+		return err
+	}
+	fault.Here("restore/branch")
+	if r.snap.Entry == "" {
+		return r.report.stage("entry", func() error { return r.newEntry(ctx) })
+	}
+	if err := r.report.stage("entry", func() error { return r.entry(ctx) }); err != nil {
+		return err
+	}
+	fault.Here("restore/entry")
+	err := r.report.stage("place", func() error { return r.base.Rename(restoringName(r.w.ID), r.w.ID) })
+	fault.Here("restore/placed")
+	return err
+}
+
+// clear removes what a restore that was cut short has gathered. Nobody has
+// worked in it: it was nobody's workspace yet.
+func (r *restoration) clear() error {
+	entry, err := findEntry(r.w.GitDir, r.w.Root)
+	if err != nil {
+		return err
+	}
+	if entry != "" {
+		if _, err := os.Lstat(filepath.Join(entry, restoredMark)); err != nil {
+			return fmt.Errorf("git's %s is about that directory: %w", printable(entry), ErrOccupied)
+		}
+		if err := os.RemoveAll(entry); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(r.gathered()); err != nil {
+		return err
+	}
+	return removeAll(r.base, restoringName(r.w.ID))
+}
+
+// gathered is where git's directory for the worktree is put together. It must
+// not be among the others before it is whole: git reads them all.
+func (r *restoration) gathered() string {
+	return filepath.Join(r.w.GitDir, "middleman-"+restoringName(r.w.ID)[1:])
+}
+
+// files puts the directory together.
+func (r *restoration) files(ctx context.Context) error {
+	name := restoringName(r.w.ID)
+	if err := makeDir(r.base, name); err != nil {
+		return err
+	}
+	r.undo = append(r.undo, func(context.Context) error { return removeAll(r.base, name) })
+	root, err := r.base.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	gitFile := r.snap.Entry != ""
+	for _, f := range r.snap.Files {
+		gitFile = gitFile && string(f.Path) != ".git"
+	}
+	if gitFile {
+		line := "gitdir: " + filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry) + "\n"
+		if err := root.WriteFile(".git", []byte(line), 0o644); err != nil {
+			return err
+		}
+	}
+	return writeFiles(ctx, r.repo, root, r.snap.Files)
+}
+
+// entry puts git's directory for the worktree together, and then among the
+// others.
+func (r *restoration) entry(ctx context.Context) error {
+	gathered := r.gathered()
+	if err := os.Mkdir(gathered, 0o700); err != nil {
+		return err
+	}
+	at := gathered
+	r.undo = append(r.undo, func(context.Context) error { return os.RemoveAll(at) })
+	root, err := os.OpenRoot(gathered)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := writeFiles(ctx, r.repo, root, r.snap.State); err != nil {
+		return err
+	}
+	if err := r.rename(root); err != nil {
+		return err
+	}
+	if err := root.WriteFile(restoredMark, []byte(r.w.Branch), 0o600); err != nil {
+		return err
+	}
+	fault.Here("restore/gathered")
+	place := filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry)
+	if err := os.MkdirAll(filepath.Dir(place), 0o777); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", place, ErrOccupied)
+	}
+	if err := os.Rename(gathered, place); err != nil {
+		return err
+	}
+	at = place
+	return nil
+}
+
+// rename has git's own files say what a branch is called now.
+func (r *restoration) rename(root *os.Root) error {
+	for _, file := range []struct{ name, before string }{
+		{"HEAD", "ref: refs/heads/"}, {"rebase-merge/head-name", "refs/heads/"}, {"rebase-apply/head-name", "refs/heads/"},
+		{"BISECT_START", ""},
+	} {
+		content, err := root.ReadFile(filepath.FromSlash(file.name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		name, is := strings.CutPrefix(strings.TrimSuffix(string(content), "\n"), file.before)
+		if now := r.renamed[name]; is && now != "" {
+			if err := root.WriteFile(filepath.FromSlash(file.name), []byte(file.before+now+"\n"), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// newEntry has git make a worktree where nothing but the branch was left.
+func (r *restoration) newEntry(ctx context.Context) error {
+	if err := r.base.Rename(restoringName(r.w.ID), r.w.ID); err != nil {
+		return err
+	}
+	r.undo = append(r.undo,
+		func(context.Context) error { return removeEntry(r.w.GitDir, r.w.Root) },
+		func(context.Context) error { return removeAll(r.base, r.w.ID) })
+	_, err := r.repo.alter("worktree", "add", "--quiet", "--lock", "--reason", "middleman workspace "+r.w.ID,
+		"--", r.w.Root, r.w.Branch).run(ctx)
+	return err
+}
+
+// letGo ends a restore: the workspace is whole, and the snapshot can go.
+func (r *restoration) letGo(ctx context.Context, entry string) error {
+	if r.commit != "" {
+		if err := dropTrash(ctx, r.repo, r.w.ID, r.commit); err != nil {
+			return err
+		}
+	}
+	fault.Here("restore/let-go")
+	if err := os.Remove(filepath.Join(entry, restoredMark)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// unkept is what does not come back.
+func (r *restoration) unkept() []string {
+	var lines []string
+	for _, name := range r.snap.Unkept {
+		lines = append(lines, "was not kept: "+name)
+	}
+	return lines
+}

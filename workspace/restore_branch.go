@@ -1,0 +1,141 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// branches has the branches of the workspace and of its HEAD where they were.
+// One that is elsewhere by now, or checked out elsewhere, is somebody's: then
+// the next free name with a number is taken.
+func (r *restoration) branches(ctx context.Context) error {
+	r.renamed = map[string]string{}
+	trees, err := worktrees(ctx, r.repo)
+	if err != nil {
+		return err
+	}
+	busy := map[string]bool{}
+	for _, tree := range trees {
+		busy[tree.branch] = tree.path != r.w.Root
+	}
+	for i, b := range []branch{r.snap.Branch, r.snap.Head} {
+		if b.Name == "" || r.renamed[b.Name] != "" || i == 1 && b.Name == r.snap.Branch.Name {
+			continue
+		}
+		if b.Commit == "" && b.Name != r.snap.Head.Name {
+			continue // it was gone before
+		}
+		now, err := r.branch(ctx, b, busy)
+		if err != nil {
+			return err
+		}
+		if now != b.Name {
+			r.renamed[b.Name] = now
+			r.notes = append(r.notes, fmt.Sprintf("branch %s is somebody else's by now: it is branch %s", printable(b.Name), printable(now)))
+		}
+	}
+	if now := r.renamed[r.w.Branch]; now != "" {
+		r.w.Branch = now
+	}
+	return nil
+}
+
+// branch finds a name under which b is, or can be, where it was.
+func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool) (string, error) {
+	for n := 1; n <= maxSuffix; n++ {
+		name := b.Name
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d", b.Name, n)
+		}
+		if busy["refs/heads/"+name] {
+			continue
+		}
+		now, err := readRef(ctx, r.repo, "refs/heads/"+name)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case now == b.Commit:
+			return name, r.dressMade(ctx, b, name) // as it was, also where it had no commit
+		case now != "" || b.Commit == "":
+			continue
+		}
+		made, err := makeBranch(ctx, r.repo, r.w.ID, name, b.Commit)
+		if _, inWay := errors.AsType[*BranchInWayError](err); inWay || err == nil && !made {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		r.undo = append(r.undo, func(ctx context.Context) error {
+			_, err := dropBranch(ctx, r.repo, name, b.Commit)
+			return err
+		})
+		return name, r.dressBranch(ctx, b, name)
+	}
+	return "", fmt.Errorf("branch %s and %d more with a number: %w", printable(b.Name), maxSuffix-1, ErrBranchTaken)
+}
+
+// dressMade is dressBranch for a branch that a restore made that was cut short.
+func (r *restoration) dressMade(ctx context.Context, b branch, name string) error {
+	if b.Commit == "" {
+		return nil
+	}
+	made, err := madeOnly(ctx, r.repo, r.w.ID, name, b.Commit)
+	if err != nil || !made {
+		return err
+	}
+	return r.dressBranch(ctx, b, name)
+}
+
+// dressBranch gives a branch that was made for this workspace the
+// configuration and the reflog that it had.
+func (r *restoration) dressBranch(ctx context.Context, b branch, name string) error {
+	has, err := branchConfig(ctx, r.repo, name)
+	if err != nil {
+		return err
+	}
+	for _, s := range b.Config {
+		s.Key = []byte("branch." + name + string(s.Key[len("branch."+b.Name):]))
+		if slices.ContainsFunc(has, func(h setting) bool { return string(h.Key) == string(s.Key) && string(h.Value) == string(s.Value) }) {
+			continue
+		}
+		if _, err := r.repo.alter("config", "--local", "--add", string(s.Key), string(s.Value)).run(ctx); err != nil {
+			return err
+		}
+	}
+	if b.Reflog == "" {
+		return nil
+	}
+	log := reflogOf(r.repo, name)
+	dir, err := os.OpenRoot(filepath.Dir(log))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Remove(filepath.Base(log)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return writeFiles(ctx, r.repo, dir, []file{{Path: []byte(filepath.Base(log)), Mode: 0o644, Time: r.snap.Made, Blob: b.Reflog}})
+}
+
+// branchConfig is what the repository's configuration says of a branch.
+func branchConfig(ctx context.Context, p place, name string) (list []setting, err error) {
+	c := p.look("config", "--local", "--null", "--get-regexp", `^branch\.`)
+	c.each = func(record string) {
+		key, value, _ := strings.Cut(record, "\n")
+		if strings.HasPrefix(key, "branch."+name+".") {
+			list = append(list, setting{[]byte(key), []byte(value)})
+		}
+	}
+	if _, err := c.run(ctx); err != nil && exitCode(err) != 1 { // 1: there is none
+		return nil, err
+	}
+	return list, nil
+}

@@ -1,0 +1,265 @@
+package workspace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"middleman/workspace"
+)
+
+// loseWork makes a workspace with work in it and deletes it.
+func loseWork(t *testing.T, m *workspace.Manager, repo string) workspace.Workspace {
+	t.Helper()
+	w := create(t, m, request(repo, "w1"))
+	write(t, w.Root+"/precious", "work")
+	commit(t, w.Root, "c.txt", "3\n")
+	if loss, err := m.Delete(context.Background(), w, true, nil); err != nil || !loss.Restorable {
+		t.Fatalf("%+v, %v", loss, err)
+	}
+	return w
+}
+
+func TestRestoreRefusals(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		do   func(t *testing.T, m *workspace.Manager, w *workspace.Workspace)
+		want error
+	}{
+		{"its place is taken", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			write(t, w.Root+"/mine", "x")
+		}, workspace.ErrOccupied},
+		{"of an unknown one", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			w.Root, w.ID = filepath.Join(filepath.Dir(w.Root), "w2"), "w2"
+		}, workspace.ErrNoSnapshot},
+		{"twice", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			if _, _, err := m.Restore(context.Background(), *w, nil); err != nil {
+				t.Fatal(err)
+			}
+		}, workspace.ErrOccupied},
+		{"in-place", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) { w.Mode = workspace.ModeInPlace }, workspace.ErrNoSnapshot},
+		{"directory", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) { w.Mode = workspace.ModeDirectory }, workspace.ErrNoSnapshot},
+		{"elsewhere", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) { w.Root = "/tmp/w1" }, workspace.ErrEscapes},
+		{"a manifest that leads out", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			plantManifest(t, *w, `{"version":1,"id":"w1","entry":"w1","files":[{"path":"Li4vZXZpbA==","mode":420}]}`) // ../evil
+		}, workspace.ErrEscapes},
+		{"an entry that leads out", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			plantManifest(t, *w, `{"version":1,"id":"w1","entry":"../w1"}`)
+		}, workspace.ErrEscapes},
+		{"a manifest of a later version", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			plantManifest(t, *w, `{"version":2,"id":"w1"}`)
+		}, nil},
+		{"another's manifest", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			plantManifest(t, *w, `{"version":1,"id":"w2"}`)
+		}, nil},
+		{"a file that is not there", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			plantManifest(t, *w, `{"version":1,"id":"w1","entry":"w1","files":[{"path":"eA==","mode":420,"blob":"`+strings.Repeat("1", 40)+`"}]}`)
+		}, nil},
+		{"repository gone", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) { os.RemoveAll(w.Repository) }, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			m, base := newManager(t)
+			w := loseWork(t, m, newRepo(t))
+			tc.do(t, m, &w)
+			before, _ := os.ReadDir(base)
+			_, _, err := m.Restore(context.Background(), w, nil)
+			if err == nil || tc.want != nil && !errors.Is(err, tc.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %v, want %v", err, tc.want)
+			}
+			if after, _ := os.ReadDir(base); len(after) != len(before) {
+				t.Errorf("in the base: %v, were %v", after, before)
+			}
+		})
+	}
+}
+
+// plantManifest replaces the snapshot of w by one with another manifest.
+func plantManifest(t *testing.T, w workspace.Workspace, manifest string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "manifest.json")
+	write(t, path, manifest)
+	blob := git(t, w.Repository, "hash-object", "-w", path)
+	index := "GIT_INDEX_FILE=" + filepath.Join(t.TempDir(), "index")
+	git(t, w.Repository, "update-ref", "refs/middleman/trash/w1", func() string {
+		out, err := tryShell(w.Repository, index+" git update-index --add --cacheinfo 100644,"+blob+",manifest.json && "+
+			"git commit-tree -m x $("+index+" git write-tree)")
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return out
+	}())
+}
+
+// A branch that is somebody else's by the time of a restore stays theirs.
+func TestRestoreBranch(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		do   func(t *testing.T, w workspace.Workspace, tip string)
+		want string
+	}{
+		{"free", func(*testing.T, workspace.Workspace, string) {}, "middleman/fix"},
+		{"there, where it was", func(t *testing.T, w workspace.Workspace, tip string) {
+			git(t, w.Repository, "branch", w.Branch, tip)
+		}, "middleman/fix"},
+		{"there, and moved", func(t *testing.T, w workspace.Workspace, tip string) {
+			git(t, w.Repository, "branch", w.Branch, "main")
+		}, "middleman/fix-2"},
+		{"checked out elsewhere", func(t *testing.T, w workspace.Workspace, tip string) {
+			git(t, w.Repository, "checkout", "-q", "-b", w.Branch, tip)
+		}, "middleman/fix-2"},
+		{"two are in the way", func(t *testing.T, w workspace.Workspace, tip string) {
+			git(t, w.Repository, "branch", w.Branch, "main")
+			git(t, w.Repository, "branch", w.Branch+"-2/x", "main")
+		}, "middleman/fix-3"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			m, _ := newManager(t)
+			w := create(t, m, request(newRepo(t), "w1"))
+			commit(t, w.Root, "c.txt", "3\n")
+			write(t, w.Root+"/new", "x")
+			tip := git(t, w.Root, "rev-parse", "HEAD")
+			if _, err := m.Delete(context.Background(), w, true, nil); err != nil {
+				t.Fatal(err)
+			}
+			tc.do(t, w, tip)
+			refs := git(t, w.Repository, "for-each-ref", "refs/heads/main", "refs/heads/middleman")
+			back, notes, err := m.Restore(context.Background(), w, nil)
+			if err != nil || back.Branch != tc.want || (len(notes) == 1) != (tc.want != w.Branch) {
+				t.Fatalf("%+v, %q, %v", back, notes, err)
+			}
+			want := fmt.Sprintf("# branch.oid %s\n# branch.head %s\n? new", tip, tc.want)
+			if got := git(t, w.Root, "status", "--porcelain=v2", "--branch"); got != want {
+				t.Errorf("status %s, want %s", got, want)
+			}
+			for line := range strings.Lines(refs) {
+				if now := git(t, w.Repository, "for-each-ref"); !strings.Contains(now, strings.TrimSpace(line)) {
+					t.Errorf("refs:\n%s\nwere\n%s", now, refs)
+				}
+			}
+			// It is a workspace as before, and can be deleted again.
+			if _, err := m.Delete(context.Background(), back, true, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A rebase that goes on after a restore moves the branch that was restored.
+func TestRestoreRebaseUnderAnotherName(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	d := &dirtier{T: t, w: create(t, m, request(newRepo(t), "w1"))}
+	d.root = d.w.Root
+	git(t, d.w.Repository, "branch", "side")
+	d.put("conflict", "x\n")
+	d.git("add", "conflict")
+	d.rebase()
+	if _, err := m.Delete(context.Background(), d.w, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	git(t, d.w.Repository, "branch", d.w.Branch, "main")
+	back, _, err := m.Restore(context.Background(), d.w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.put("conflict", "resolved\n")
+	d.git("add", "conflict")
+	d.git("rebase", "--continue")
+	if got := git(t, d.root, "symbolic-ref", "--short", "HEAD"); got != "middleman/fix-2" || back.Branch != got {
+		t.Errorf("on branch %s, workspace says %s", got, back.Branch)
+	}
+	if got, main := git(t, d.w.Repository, "rev-parse", d.w.Branch), git(t, d.w.Repository, "rev-parse", "main"); got != main {
+		t.Errorf("the other's branch moved to %s", got)
+	}
+}
+
+// What a plain delete takes with it that is nowhere else is kept as well:
+// small ignored files, and commits that only the reflog has.
+func TestDeleteKeepsIgnored(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		do      func(t *testing.T, root string)
+		keep    bool
+		unkept  []string
+		missing []string
+	}{
+		{"nothing", func(*testing.T, string) {}, false, nil, nil},
+		{"settings", func(t *testing.T, root string) { write(t, root+"/.env", "secret") }, true, nil, nil},
+		{"a large file alone", func(t *testing.T, root string) { write(t, root+"/x.bin", strings.Repeat("x", 1<<20+1)) }, false,
+			[]string{"ignored x.bin (too large)"}, []string{"x.bin"}},
+		{"settings and a large directory", func(t *testing.T, root string) {
+			write(t, root+"/.env", "secret")
+			for i := range 1001 {
+				write(t, fmt.Sprintf("%s/build/%d", root, i), "")
+			}
+		}, true, []string{"ignored build/ (too large)"}, []string{"build"}},
+		{"an amended commit", func(t *testing.T, root string) {
+			commit(t, root, "c.txt", "1\n")
+			git(t, root, "reset", "-q", "--hard", "HEAD~1")
+		}, true, nil, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			m, base := newManager(t)
+			repo := newRepo(t)
+			write(t, repo+"/.git/info/exclude", ".env\nbuild/\n*.bin\n")
+			w := create(t, m, request(repo, "w1"))
+			tc.do(t, w.Root)
+			before := fingerprint(t, w.Root, append(tc.missing, ".git", "."))
+			loss, err := m.Delete(context.Background(), w, false, nil)
+			if err != nil || loss.Restorable != tc.keep || !slices.Equal(loss.Unkept, tc.unkept) {
+				t.Fatalf("%+v, %v", loss, err)
+			}
+			if entries, _ := os.ReadDir(base); len(entries) != 0 {
+				t.Errorf("left behind: %v", entries)
+			}
+			if !tc.keep {
+				return
+			}
+			_, notes, err := m.Restore(context.Background(), w, nil)
+			if err != nil || len(notes) != len(tc.unkept) {
+				t.Fatalf("%q, %v", notes, err)
+			}
+			if after := fingerprint(t, w.Root, []string{".git", "."}); len(tc.missing) == 0 && after != before {
+				t.Errorf("files: %s", firstDifference(before, after))
+			}
+		})
+	}
+}
+
+// A delete that cannot keep what it would destroy does not destroy it.
+func TestDeleteThatCannotKeep(t *testing.T) {
+	t.Parallel()
+	m, base := newManager(t)
+	repo := newRepo(t)
+	w := create(t, m, request(repo, "w1"))
+	write(t, w.Root+"/precious", "x")
+	write(t, repo+"/.git/refs/middleman", "in the way of our refs\n")
+	before := fingerprint(t, w.Root, nil) + git(t, w.Root, "status", "--porcelain=v2", "--branch")
+	_, err := m.Delete(context.Background(), w, true, nil)
+	if !errors.Is(err, workspace.ErrNotKept) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %v", err)
+	}
+	if after := fingerprint(t, w.Root, nil) + git(t, w.Root, "status", "--porcelain=v2", "--branch"); after != before {
+		t.Errorf("not as it was: %s", firstDifference(before, after))
+	}
+	if entries, err := os.ReadDir(base); err != nil || len(entries) != 1 {
+		t.Errorf("base: %v, %v", entries, err)
+	}
+	if err := os.Remove(repo + "/.git/refs/middleman"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Delete(context.Background(), w, true, nil); err != nil {
+		t.Error(err)
+	}
+}
