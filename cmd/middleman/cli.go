@@ -97,10 +97,13 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(
 		c.serveCommand(), c.newCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
 		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(), c.exportCommand(),
-		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.openCommand(), c.doctorCommand(), c.serviceCommand(),
+		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.restoreCommand(), c.openCommand(), c.doctorCommand(), c.serviceCommand(),
 		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 	)
 	for _, cmd := range root.Commands() {
+		if cmd.ValidArgsFunction != nil {
+			continue
+		}
 		if strings.Contains(cmd.Use, " TARGET") || strings.Contains(cmd.Use, " WORKSPACE") {
 			cmd.ValidArgsFunction = c.completeTarget
 		}

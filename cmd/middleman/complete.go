@@ -23,3 +23,19 @@ func (c *cli) completeTarget(cmd *cobra.Command, given []string, _ string) ([]st
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
+
+// completeDeleted offers the workspaces that can be restored.
+func (c *cli) completeDeleted(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	deleted, err := c.readDeleted(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	names := make([]string, len(deleted))
+	for i, w := range deleted {
+		names[i] = w.Name
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

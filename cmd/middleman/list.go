@@ -24,7 +24,7 @@ func (c *cli) lsCommand() *cobra.Command {
 			return c.list(cmd.Context(), all, sessions)
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "ended sessions and failed workspaces too")
+	cmd.Flags().BoolVar(&all, "all", false, "ended sessions, and failed and deleted workspaces too")
 	cmd.Flags().BoolVar(&sessions, "sessions", false, "list sessions")
 	return cmd
 }
@@ -37,6 +37,12 @@ func (c *cli) list(ctx context.Context, all, sessions bool) error {
 	shown := list
 	if !all {
 		shown = list.live()
+	} else if !sessions {
+		deleted, err := c.readDeleted(ctx)
+		if err != nil {
+			return err
+		}
+		shown.workspaces = append(shown.workspaces, deleted...)
 	}
 	if c.json {
 		out := struct {

@@ -77,6 +77,15 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 	for _, line := range lines {
 		fmt.Fprintln(c.errs, "gone:", line)
 	}
+	for _, line := range deleted.Unkept {
+		fmt.Fprintln(c.errs, "not kept:", line)
+	}
+	if what := "all of it"; deleted.Restorable {
+		if len(deleted.Unkept) > 0 {
+			what = "the rest"
+		}
+		fmt.Fprintf(c.errs, "kept: `middleman restore %s` brings %s back, at any time\n", printable(w.Name), what)
+	}
 	return nil
 }
 

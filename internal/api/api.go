@@ -28,6 +28,7 @@ type Workspace struct {
 	State      workspace.State `json:"state"`
 	Error      string          `json:"error,omitempty"`
 	CreatedAt  time.Time       `json:"created_at"`
+	DeletedAt  *time.Time      `json:"deleted_at,omitempty" doc:"Of a deleted one, which can be restored"`
 	Stages     []Stage         `json:"stages,omitempty"`
 	Sessions   []Session       `json:"sessions,omitempty"`
 }
@@ -120,6 +121,15 @@ type Deleted struct {
 	Lost      workspace.Loss `json:"lost"`
 	Stopped   []Session      `json:"stopped,omitempty"`
 	Warnings  []string       `json:"warnings,omitempty"`
+	// Restorable is false with a dry run.
+	Restorable bool     `json:"restorable" doc:"A restore brings back what is lost, but for what is unkept"`
+	Unkept     []string `json:"unkept,omitempty" doc:"Ignored files that are too large to be kept, and what is no file"`
+}
+
+// Restored is the answer to a restore.
+type Restored struct {
+	Workspace Workspace `json:"workspace"`
+	Warnings  []string  `json:"warnings,omitempty" doc:"What is not as it was: another name or branch, what was not kept"`
 }
 
 // Serve is serve.json in the runtime directory: how to reach the server.
@@ -184,6 +194,7 @@ const (
 	CodeEscapes       = "escapes-base"
 	CodeWorkWouldLose = "work-would-be-lost"
 	CodeSessionsRun   = "sessions-running"
+	CodeNotDeleted    = "not-deleted"
 	CodeWriterBusy    = "writer-busy"
 	CodeStartFailed   = "start-failed"
 	CodeUnreachable   = "unreachable"

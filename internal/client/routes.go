@@ -46,10 +46,27 @@ func (c *Client) CreateWorkspace(ctx context.Context, in api.NewWorkspace, progr
 
 // Workspaces returns all workspaces.
 func (c *Client) Workspaces(ctx context.Context) ([]api.Workspace, error) {
+	return c.workspaces(ctx, url.Values{})
+}
+
+// DeletedWorkspaces returns those that can be restored, in the order of their
+// deletion.
+func (c *Client) DeletedWorkspaces(ctx context.Context) ([]api.Workspace, error) {
+	return c.workspaces(ctx, url.Values{"deleted": {"1"}})
+}
+
+func (c *Client) workspaces(ctx context.Context, query url.Values) ([]api.Workspace, error) {
 	var all []api.Workspace
 	for cursor := ""; ; {
+		if cursor != "" {
+			query.Set("cursor", cursor)
+		}
+		path := "/workspaces"
+		if len(query) > 0 {
+			path += "?" + query.Encode()
+		}
 		var page api.Workspaces
-		if err := c.call(ctx, http.MethodGet, "/workspaces"+after(cursor), nil, &page); err != nil {
+		if err := c.call(ctx, http.MethodGet, path, nil, &page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Workspaces...)
@@ -124,6 +141,13 @@ func (c *Client) DeleteWorkspace(ctx context.Context, id string, consent Consent
 	var deleted api.Deleted
 	err := c.call(ctx, http.MethodDelete, path, nil, &deleted)
 	return deleted, err
+}
+
+// RestoreWorkspace brings a deleted workspace back.
+func (c *Client) RestoreWorkspace(ctx context.Context, id string) (api.Restored, error) {
+	var restored api.Restored
+	err := c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(id)+"/restore", nil, &restored)
+	return restored, err
 }
 
 // LoginLink returns a link that logs one browser in, once.

@@ -57,7 +57,7 @@ func (s *Server) deleteWorkspace(ctx context.Context, id string, c consent, dryR
 		s.setWorkspaceState(ctx, before)
 		return api.Deleted{}, err
 	}
-	out.Warnings = out.Lost.Kept
+	out.Warnings, out.Restorable, out.Unkept = out.Lost.Kept, out.Lost.Restorable, out.Lost.Unkept
 	s.gates.forget(id)
 	s.events.publish(id, api.Event{Type: "workspace-deleted", ID: id})
 	return out, nil
@@ -70,8 +70,11 @@ func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
 	if err != nil {
 		return deletion{}, err
 	}
-	if w.State == workspace.StateCreating {
+	switch w.State {
+	case workspace.StateCreating:
 		return deletion{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being made", w.Name)
+	case workspace.StateRestoring:
+		return deletion{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being restored", w.Name)
 	}
 	d := deletion{workspace: w}
 	if s.ours(w) {
@@ -163,17 +166,20 @@ func (s *Server) destroy(ctx context.Context, d deletion, c consent) (lost works
 			return workspace.Loss{}, err
 		}
 	}
+	if lost.Restorable {
+		return lost, s.Store.KeepDeleted(ctx, d.workspace.ID, d.workspace.Name, time.Now().UTC())
+	}
 	return lost, s.Store.DeleteWorkspace(ctx, d.workspace.ID)
 }
 
-// waitCreated returns the workspace once it is not being made any more, or
+// waitCreated returns the workspace once it is not being made or restored, or
 // when the time is over.
 func (s *Server) waitCreated(ctx context.Context, id string, limit time.Duration) (workspace.Workspace, error) {
 	timeout := time.After(limit)
 	for {
 		_, _, _, changed := s.events.after(s.events.now())
 		w, err := s.Store.Workspace(ctx, id)
-		if err != nil || w.State != workspace.StateCreating {
+		if err != nil || w.State != workspace.StateCreating && w.State != workspace.StateRestoring {
 			return w, err
 		}
 		select {

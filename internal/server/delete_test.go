@@ -54,7 +54,7 @@ func TestDeleteRefusesWhatWouldBeLost(t *testing.T) {
 	ended := r.session(w, "true")
 
 	deleted := get[api.Deleted](r, "DELETE", path+"?discard_work=1&stop_sessions=1", nil)
-	if deleted.Lost.Empty() || len(deleted.Stopped) == 0 {
+	if deleted.Lost.Empty() || len(deleted.Stopped) == 0 || !deleted.Restorable {
 		t.Errorf("deleted: %+v", deleted)
 	}
 	if _, err := os.Stat(w.Root); !os.IsNotExist(err) {

@@ -98,6 +98,9 @@ const (
 	codeMissing     = "directory-missing"
 	codeDiskFull    = "disk-full"
 	codeUnknownLoss = "loss-unknown"
+	codeNotKept     = "not-kept"
+	codeNoSnapshot  = "no-snapshot"
+	codeOccupied    = "place-taken"
 )
 
 // answers maps what callers branch on to a status and a code. The first that
@@ -122,6 +125,9 @@ var answers = []struct {
 	{workspace.ErrUnsafeBase, http.StatusConflict, codeUnsafeBase},
 	{workspace.ErrBadRequest, http.StatusUnprocessableEntity, api.CodeBadRequest},
 	{workspace.ErrMissing, http.StatusConflict, codeMissing},
+	{workspace.ErrNotKept, http.StatusConflict, codeNotKept},
+	{workspace.ErrNoSnapshot, http.StatusConflict, codeNoSnapshot},
+	{workspace.ErrOccupied, http.StatusConflict, codeOccupied},
 	{workspace.ErrUnknown, http.StatusConflict, codeUnknownLoss},
 	{terminal.ErrNotFound, http.StatusNotFound, api.CodeNotFound},
 	{terminal.ErrGone, http.StatusGone, api.CodeEnded},

@@ -87,6 +87,8 @@ func (s *Server) resumeWorkspaces(ctx context.Context) error {
 		switch w.State {
 		case workspace.StateCreating:
 			s.resumeCreation(ctx, w)
+		case workspace.StateRestoring:
+			s.work.start(ctx, func(ctx context.Context) { s.resumeRestore(ctx, w) })
 		case workspace.StateDeleting:
 			w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was deleted: delete it again"
 			s.setWorkspaceState(ctx, w)

@@ -30,6 +30,16 @@ func (p PageQuery) page() store.Page { return store.Page{Cursor: p.Cursor, Limit
 
 type listIn struct{ PageQuery }
 
+type listWorkspacesIn struct {
+	PageQuery
+	Deleted bool `query:"deleted" doc:"Those that were deleted and can be restored, instead, in the order of their deletion"`
+}
+
+type restoreIn struct {
+	WorkspacePath
+	KeyHeader
+}
+
 type createIn struct {
 	KeyHeader
 	Body api.NewWorkspace
@@ -42,7 +52,7 @@ type KeyHeader struct {
 
 type getWorkspaceIn struct {
 	WorkspacePath
-	Wait string `query:"wait" doc:"How long to wait while the workspace is being made, such as 30s"`
+	Wait string `query:"wait" doc:"How long to wait while the workspace is being made or restored, such as 30s"`
 }
 
 type deleteWorkspaceIn struct {
@@ -69,6 +79,9 @@ func (s *Server) workspaceRoutes() {
 	remove := route(http.MethodDelete, "/workspaces/{workspace}", "delete-workspace", "Delete a workspace", accessFull)
 	remove.Description = "Refused with 409 and the list of what would be lost. Discarding work and stopping sessions are separate consents."
 	add(s, remove, s.removeWorkspace)
+	restore := route(http.MethodPost, "/workspaces/{workspace}/restore", "restore-workspace", "Restore a deleted workspace", accessFull)
+	restore.Description = "Brings back directory, branch, index and what git was in the middle of. It gets another name or branch where its own is taken."
+	add(s, restore, s.postRestore)
 	add(s, eventRoute("/workspaces/{workspace}/events", "workspace-events", "What happens to one workspace"),
 		func(ctx context.Context, in *workspaceEventsIn) (*stream, error) {
 			if _, err := s.Store.Workspace(ctx, in.Workspace); err != nil {
@@ -87,11 +100,34 @@ func (s *Server) postWorkspace(ctx context.Context, in *createIn) (*reply[api.Cr
 	return &reply[api.Created]{api.Created{Workspace: v}}, err
 }
 
-func (s *Server) getWorkspaces(ctx context.Context, in *listIn) (*reply[api.Workspaces], error) {
+func (s *Server) postRestore(ctx context.Context, in *restoreIn) (*reply[api.Restored], error) {
+	var out api.Restored
+	err := s.work.run(ctx, func(ctx context.Context) (err error) {
+		out, err = s.restoreWorkspace(ctx, in.Workspace)
+		return err
+	})
+	return &reply[api.Restored]{out}, err
+}
+
+func (s *Server) getWorkspaces(ctx context.Context, in *listWorkspacesIn) (*reply[api.Workspaces], error) {
+	if in.Deleted {
+		return s.getDeleted(ctx, in.page())
+	}
 	list, next, err := s.Store.Workspaces(ctx, in.page())
 	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
 	for _, w := range list {
 		out.Workspaces = append(out.Workspaces, s.workspaceView(w))
+	}
+	return &reply[api.Workspaces]{out}, err
+}
+
+func (s *Server) getDeleted(ctx context.Context, page store.Page) (*reply[api.Workspaces], error) {
+	list, next, err := s.Store.DeletedWorkspaces(ctx, page)
+	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
+	for _, d := range list {
+		v := s.workspaceView(d.Workspace)
+		v.DeletedAt = &d.DeletedAt
+		out.Workspaces = append(out.Workspaces, v)
 	}
 	return &reply[api.Workspaces]{out}, err
 }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/internal/api"
+	"middleman/internal/client"
+	"middleman/internal/store"
+)
+
+func (c *cli) restoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "restore WORKSPACE",
+		Short:             "Bring back a deleted workspace; `ls --all` lists them",
+		Args:              args(cobra.ExactArgs(1)),
+		ValidArgsFunction: c.completeDeleted,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.restore(cmd.Context(), given[0])
+		},
+	}
+}
+
+func (c *cli) restore(ctx context.Context, name string) error {
+	server, err := c.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	deleted, err := server.DeletedWorkspaces(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := oneDeleted(deleted, name)
+	if err != nil {
+		list, listErr := listServer(ctx, server)
+		if listErr != nil {
+			return listErr
+		}
+		if live, listErr := list.workspace(name); listErr == nil && len(named(deleted, name)) == 0 {
+			return fmt.Errorf("workspace %s is not deleted", live.Name)
+		}
+		return err
+	}
+	restored, err := server.RestoreWorkspace(ctx, w.ID)
+	if err != nil {
+		return err
+	}
+	for _, warning := range restored.Warnings {
+		fmt.Fprintln(c.errs, "middleman:", printable(warning))
+	}
+	if c.json {
+		return c.printJSON(struct {
+			schema
+			api.Restored
+		}{thisSchema(), restored})
+	}
+	fmt.Fprintln(c.out, restored.Workspace.Name)
+	return nil
+}
+
+// named are the workspaces of that name or id.
+func named(list []api.Workspace, name string) []api.Workspace {
+	var found []api.Workspace
+	for _, w := range list {
+		if w.ID == name || w.Name == name {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// oneDeleted is the workspace that is meant. Where several of that name were
+// deleted, the error says by which ids to tell them apart.
+func oneDeleted(list []api.Workspace, name string) (api.Workspace, error) {
+	found := named(list, name)
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return api.Workspace{}, fmt.Errorf("there is no deleted workspace %q; `middleman ls --all` lists them", name)
+	}
+	ids := make([]string, len(found))
+	for i, w := range found {
+		ids[i] = w.ID
+		if w.DeletedAt != nil {
+			ids[i] += " (deleted " + w.DeletedAt.Local().Format(time.DateTime) + ")"
+		}
+	}
+	return api.Workspace{}, fmt.Errorf("several workspaces %s were deleted: name one of %s", name, strings.Join(ids, ", "))
+}
+
+// readDeleted lists the workspaces that can be restored, from the server where
+// it answers, else from the database.
+func (c *cli) readDeleted(ctx context.Context) ([]api.Workspace, error) {
+	if server, err := client.Connect(ctx, c.dirs); err == nil {
+		defer server.Close()
+		return server.DeletedWorkspaces(ctx)
+	}
+	db, err := store.OpenReadOnly(ctx, c.dirs.Database())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	rows, _, err := db.DeletedWorkspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	var list []api.Workspace
+	for _, row := range rows {
+		w := shownWorkspace(row.Workspace)
+		w.DeletedAt = &row.DeletedAt
+		list = append(list, w)
+	}
+	return list, nil
+}

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"middleman/workspace"
+)
+
+// Deleted is a workspace that a restore can bring back.
+type Deleted struct {
+	workspace.Workspace // in StateDeleted
+	DeletedAt           time.Time
+}
+
+const deletedColumns = `id, name, mode, root, subdir, repository, git_dir, branch, base, base_commit, created_at`
+
+// KeepDeleted makes a workspace a deleted one of that name, with what is
+// recorded of it otherwise; its own name becomes free, its stages and sessions
+// go. It returns ErrNotFound where there is no such workspace.
+func (s *Store) KeepDeleted(ctx context.Context, id, name string, at time.Time) error {
+	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO deleted_workspaces (`+deletedColumns+`, deleted_at)
+			SELECT id, ?, mode, root, subdir, repository, git_dir, branch, base, base_commit, created_at, ?
+			FROM workspaces WHERE id = ?`, name, at.UnixNano(), id)
+		if err != nil {
+			return err
+		}
+		r, err := tx.ExecContext(ctx, `DELETE FROM workspaces WHERE id = ?`, id)
+		return mustChange(r, err)
+	})
+	if err != nil {
+		return fmt.Errorf("keep workspace %s in the store as deleted: %w", id, err)
+	}
+	return nil
+}
+
+// ReviveDeleted makes a deleted workspace one again, under a name that must be
+// free, else ErrNameTaken, and in StateRestoring. It returns ErrNotFound where
+// no workspace of that id is deleted.
+func (s *Store) ReviveDeleted(ctx context.Context, id, name string) error {
+	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		r, err := tx.ExecContext(ctx, `INSERT INTO workspaces (`+workspaceColumns+`)
+			SELECT id, ?, mode, root, subdir, repository, git_dir, branch, base, base_commit, ?, '', created_at
+			FROM deleted_workspaces WHERE id = ?`, name, string(workspace.StateRestoring), id)
+		if err = mustChange(r, err); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM deleted_workspaces WHERE id = ?`, id)
+		return err
+	})
+	if isUnique(err) {
+		err = ErrNameTaken
+	}
+	if err != nil {
+		return fmt.Errorf("revive workspace %s in the store: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Store) inTransaction(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// DeletedWorkspace returns the deleted workspace with that id, or ErrNotFound.
+func (s *Store) DeletedWorkspace(ctx context.Context, id string) (Deleted, error) {
+	d, err := scanDeleted(s.read.QueryRowContext(ctx, `SELECT `+deletedColumns+`, deleted_at FROM deleted_workspaces WHERE id = ?`, id))
+	if err != nil {
+		return Deleted{}, fmt.Errorf("read deleted workspace %s: %w", id, notFound(err))
+	}
+	return d, nil
+}
+
+// DeletedWorkspaces returns a page of those that can be restored, in the order
+// of their deletion. next is the cursor of the page after it, "" at the end.
+func (s *Store) DeletedWorkspaces(ctx context.Context, p Page) (list []Deleted, next string, err error) {
+	at, id, err := p.after()
+	if err != nil {
+		return nil, "", err
+	}
+	list, err = collect(ctx, s.read, scanDeleted, `SELECT `+deletedColumns+`, deleted_at FROM deleted_workspaces
+		WHERE (deleted_at, id) > (?, ?) ORDER BY deleted_at, id LIMIT ?`, at, id, p.sqlLimit())
+	if err != nil {
+		return nil, "", fmt.Errorf("list deleted workspaces: %w", err)
+	}
+	list, next = cut(list, p, func(x Deleted) string { return cursorAt(x.DeletedAt, x.ID) })
+	return list, next, nil
+}
+
+func scanDeleted(row scanner) (Deleted, error) {
+	var d Deleted
+	var created, deleted int64
+	err := row.Scan(&d.ID, &d.Name, &d.Mode, &d.Root, &d.Subdir, &d.Repository, &d.GitDir, &d.Branch, &d.Base,
+		&d.BaseCommit, &created, &deleted)
+	d.State, d.CreatedAt, d.DeletedAt = workspace.StateDeleted, fromNano(created), fromNano(deleted)
+	return d, err
+}
