@@ -144,9 +144,11 @@ type Capabilities struct {
 	ExactResume bool `json:"exact_resume"`
 	// Journal: Output returns the session's bytes by offset.
 	Journal bool `json:"journal"`
-	// Past: Capture draws the screen of an earlier offset, and a Recording has
-	// every change of size. Where it is false, such a Capture is a wrapped
-	// errors.ErrUnsupported, and a Recording knows the first size alone.
+	// Past: Capture draws the screen of an earlier offset exactly, and a
+	// Recording has every change of size at its byte. Where it is false, sizes
+	// are known to about the output that was under way when they changed, such
+	// a Capture says so in its Note, and changes that another program made are
+	// not known.
 	Past bool `json:"past"`
 }
 

@@ -119,10 +119,10 @@ func (s *session) attachClient(ctx context.Context, rec record, o terminal.Attac
 	if err != nil {
 		return nil, err
 	}
-	a := &attachment{s: s, srv: srv, mode: o.Mode, buf: make([]byte, readSize)}
+	a := &attachment{s: s, rec: rec, srv: srv, mode: o.Mode, buf: make([]byte, readSize)}
 	a.hello = terminal.Hello{Size: p.size, Title: p.title, PID: l.Program}
 	if o.Mode == terminal.ModeAttach && o.Size.Cols > 0 && o.Size.Rows > 0 {
-		if err := srv.resize(ctx, s.id, o.Size); err != nil {
+		if err := s.resize(ctx, rec, o.Size); err != nil {
 			return nil, fmt.Errorf("resize session %s: %w", s.id, err)
 		}
 		a.hello.Size = o.Size
@@ -196,6 +196,7 @@ func (srv server) scrollback(ctx context.Context, name string, lines int) ([]byt
 // attachment is a tmux client of ours.
 type attachment struct {
 	s     *session
+	rec   record
 	srv   server
 	mode  terminal.Mode
 	hello terminal.Hello
@@ -360,7 +361,7 @@ func (a *attachment) Resize(size terminal.Size) error {
 	if a.mode != terminal.ModeAttach {
 		return terminal.ErrNotWriter
 	}
-	err := a.srv.resize(context.Background(), a.s.id, size)
+	err := a.s.resize(context.Background(), a.rec, size)
 	if err == nil {
 		err = setSize(a.pty, size)
 	}

@@ -56,8 +56,8 @@ func (b *Backend) Name() string { return Name }
 
 // Capabilities implements terminal.Backend. A watcher resumes exactly, from
 // the journal; the writer sees what tmux draws, so on the whole there is no
-// exact resume. Sizes are tmux's own and not recorded, so that an earlier
-// screen cannot be drawn.
+// exact resume. Sizes are noted when they are asked for, which is not at the
+// very byte, so that an earlier screen may differ.
 func (b *Backend) Capabilities() terminal.Capabilities {
 	return terminal.Capabilities{ExactResume: false, Journal: true}
 }

@@ -240,6 +240,63 @@ func TestAFollowerHearsTitleAndBell(t *testing.T) {
 	}
 }
 
+// TestAResizeIsToldAndRecorded: who follows learns of it, and an earlier
+// screen, as well as what is exported, has the size that it had.
+func TestAResizeIsToldAndRecorded(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `echo READY; read x; until [ "$(stty size)" = "20 70" ]; do :; done; echo RESIZED; read x`)
+	printed(t, s, "READY")
+	head := stateOf(t, s).Head
+	f, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeWatch, From: &head})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	a, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.Size{Cols: 91, Rows: 31}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := a.Resize(terminal.Size{Cols: 70, Rows: 20}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Input([]byte("\r")); err != nil {
+		t.Fatal(err)
+	}
+	var sizes []terminal.Size
+	for got := ""; !strings.Contains(got, "RESIZED") || len(sizes) < 2; {
+		m, err := f.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += string(m.Data)
+		if m.Kind == terminal.MessageEvent && m.Event.Kind == terminal.EventSize {
+			sizes = append(sizes, *m.Event.Size)
+		}
+	}
+	if want := []terminal.Size{{Cols: 91, Rows: 31}, {Cols: 70, Rows: 20}}; !slices.Equal(sizes, want) {
+		t.Errorf("sizes %+v, want %+v", sizes, want)
+	}
+	for _, x := range []struct {
+		at   uint64
+		cols uint16
+	}{{head - 1, 80}, {stateOf(t, s).Head, 70}} {
+		c, err := s.Capture(testContext(t), terminal.CaptureOptions{At: &x.at})
+		if err != nil || c.Size.Cols != x.cols || !strings.Contains(c.Note, "size") {
+			t.Errorf("at %d: %+v, %v, want %d columns", x.at, c, err, x.cols)
+		}
+	}
+	r, err := s.Recording(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cast, err := io.ReadAll(r)
+	if err != nil || !strings.Contains(string(cast), `"r", "70x20"`) {
+		t.Errorf("recording %s, %v", cast, err)
+	}
+}
+
 // TestAStopIsShown: a session whose program takes its time is stopping.
 func TestAStopIsShown(t *testing.T) {
 	b := newBackend(t)

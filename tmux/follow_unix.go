@@ -3,7 +3,9 @@
 package tmux
 
 import (
+	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +50,7 @@ func (s *session) follow(ctx context.Context, rec record, from uint64) (terminal
 	// Connected first, so that nothing is missed between a look and a wait.
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", rec.Notify)
 	if err == nil {
-		f.conn = conn
+		f.conn, f.told = conn, bufio.NewReader(conn)
 	}
 	st, statusErr := s.Status(ctx)
 	if statusErr != nil {
@@ -64,7 +66,7 @@ func (s *session) follow(ctx context.Context, rec record, from uint64) (terminal
 		Offset: from, Head: st.Head, Oldest: st.Oldest, Size: st.Size, Title: st.Title,
 		PID: st.PID, Writer: st.Writer,
 	}
-	f.reader = s.dir.journal()
+	f.reader, f.size = s.dir.journal(), st.Size
 	f.screen = vt.New(vt.Options{
 		Cols: int(st.Size.Cols), Rows: int(st.Size.Rows), ScrollbackBytes: -1, Event: f.heard,
 	})
@@ -108,6 +110,8 @@ type follower struct {
 	// What follows belongs to the receiving goroutine.
 	buf    []byte
 	at     uint64
+	told   *bufio.Reader      // of conn
+	size   terminal.Size      // that the viewer knows of
 	events []terminal.Event   // of the output up to at, to be told
 	screen *vt.Terminal       // hears them
 	ended  bool               // nothing comes any more but last
@@ -173,9 +177,8 @@ func (f *follower) receiveLast() (terminal.Message, error) {
 
 // wait blocks until the journal has grown, or has its last byte.
 func (f *follower) wait() error {
-	if f.conn != nil {
-		var some [64]byte
-		if _, err := f.conn.Read(some[:]); err == nil {
+	if f.told != nil {
+		if err := f.hearHelper(); err == nil {
 			return nil
 		}
 		if f.isClosed() {
@@ -183,6 +186,33 @@ func (f *follower) wait() error {
 		}
 	}
 	return f.rejoin()
+}
+
+// hearHelper reads what the journal helper tells, at least one thing.
+func (f *follower) hearHelper() error {
+	for {
+		what, err := f.told.ReadByte()
+		if err == nil && what == toldSized {
+			var size [4]byte
+			if _, err = io.ReadFull(f.told, size[:]); err == nil {
+				f.sized(terminal.Size{Cols: binary.BigEndian.Uint16(size[:]), Rows: binary.BigEndian.Uint16(size[2:])})
+			}
+		}
+		if err != nil || f.told.Buffered() == 0 {
+			return err
+		}
+	}
+}
+
+// sized tells the viewer of a size that is new to it. tmux does not say at
+// which byte it changed: it holds from where the viewer is.
+func (f *follower) sized(size terminal.Size) {
+	if size.Cols == f.size.Cols && size.Rows == f.size.Rows {
+		return
+	}
+	f.size = size
+	f.screen.Resize(int(size.Cols), int(size.Rows))
+	f.events = append(f.events, terminal.Event{Kind: terminal.EventSize, Offset: f.at, Size: &size})
 }
 
 // rejoin is called when the journal helper is gone: it has recorded the exit,
@@ -227,7 +257,10 @@ func (f *follower) setConn(conn net.Conn) error {
 	if f.conn != nil {
 		f.conn.Close() // its other end is gone
 	}
-	f.conn = conn
+	f.conn, f.told = conn, bufio.NewReader(conn)
+	if p, err := f.s.pane(context.Background(), f.rec.server()); err == nil {
+		f.sized(p.size) // what was told meanwhile
+	}
 	return nil
 }
 
@@ -238,7 +271,7 @@ func (f *follower) skip() (terminal.Message, error) {
 	if err != nil {
 		return terminal.Message{}, fmt.Errorf("follow session %s: %w", f.s.id, err)
 	}
-	t := vt.New(vt.Options{Cols: int(f.hello.Size.Cols), Rows: int(f.hello.Size.Rows)})
+	t := vt.New(vt.Options{Cols: int(f.size.Cols), Rows: int(f.size.Rows)})
 	for at := oldest; at < head; {
 		n, err := f.reader.ReadAt(f.buf[:min(uint64(len(f.buf)), head-at)], at)
 		var gap *journal.GapError

@@ -7,13 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -108,7 +104,7 @@ func newHelper(d stateDir) (*helper, error) {
 	if w.Sized().Cols == 0 {
 		w.MarkSize(rec.Size.Cols, rec.Size.Rows)
 	}
-	f, err := listenFollowers(rec.Notify)
+	f, err := listenFollowers(rec.Notify, w.MarkSize)
 	if err != nil {
 		launched.Close()
 		w.Close()
@@ -194,92 +190,4 @@ func (h *helper) endSession() error {
 	defer cancel()
 	s := &session{id: h.rec.ID, dir: h.dir, mark: string(h.dir)}
 	return s.killMarked(ctx, h.rec.server())
-}
-
-// followers are the connections of those who want to know that the journal
-// has grown. Each gets a byte then, and the end of the stream at the end.
-type followers struct {
-	listener *net.UnixListener
-	path     string
-	done     chan struct{}
-
-	mu    sync.Mutex // guards conns
-	conns map[*net.UnixConn]bool
-}
-
-func listenFollowers(path string) (*followers, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	old := unix.Umask(0o177)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	unix.Umask(old)
-	if err != nil {
-		return nil, fmt.Errorf("listen at %s: %w", filepath.Base(path), err)
-	}
-	f := &followers{listener: l, path: path, done: make(chan struct{}), conns: map[*net.UnixConn]bool{}}
-	go f.accept() // joined by close
-	return f, nil
-}
-
-func (f *followers) accept() {
-	defer close(f.done)
-	for {
-		conn, err := f.listener.AcceptUnix()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			continue // the connection, not the listener
-		}
-		f.mu.Lock()
-		f.conns[conn] = true
-		f.mu.Unlock()
-		f.notify(conn) // whatever came before it was accepted
-	}
-}
-
-// wake tells every follower. None can block it: one that has not read its
-// last bytes knows already, and one that is gone is dropped.
-func (f *followers) wake() {
-	f.mu.Lock()
-	conns := make([]*net.UnixConn, 0, len(f.conns))
-	for c := range f.conns {
-		conns = append(conns, c)
-	}
-	f.mu.Unlock()
-	for _, c := range conns {
-		f.notify(c)
-	}
-}
-
-// notify writes one byte without waiting for room.
-func (f *followers) notify(c *net.UnixConn) {
-	raw, err := c.SyscallConn()
-	if err == nil {
-		ctlErr := raw.Write(func(fd uintptr) bool {
-			_, err = unix.Write(int(fd), []byte{1})
-			return true
-		})
-		err = errors.Join(err, ctlErr)
-	}
-	if err == nil || errors.Is(err, unix.EAGAIN) {
-		return
-	}
-	f.mu.Lock()
-	delete(f.conns, c)
-	f.mu.Unlock()
-	c.Close()
-}
-
-// close ends every follower's stream.
-func (f *followers) close() error {
-	err := f.listener.Close() // removes the socket
-	<-f.done
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for c := range f.conns {
-		err = errors.Join(err, c.Close())
-	}
-	return err
 }

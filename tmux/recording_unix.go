@@ -3,21 +3,36 @@
 package tmux
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"middleman/terminal"
 	"middleman/terminal/recording"
 )
 
-// errNoPast: the journal has the program's bytes and times, but tmux tells
-// nobody at which byte it changed a size.
-var errNoPast = fmt.Errorf("tmux does not record sizes, so an earlier screen cannot be drawn: export the session and play it, or start it with --backend pty-owner: %w", errors.ErrUnsupported)
+// sizesNote is what an earlier screen says of itself.
+const sizesNote = "tmux does not tell at which byte a size changed: what was printed around a resize may be wrapped otherwise"
 
-// recording is what is kept of the session, in the size that it began with.
+// captureAt renders the screen as of an offset.
+func (s *session) captureAt(at uint64, o terminal.CaptureOptions) (terminal.Capture, error) {
+	r, _, err := s.recording()
+	if err != nil {
+		return terminal.Capture{}, err
+	}
+	screen, err := r.At(at)
+	if err != nil {
+		return terminal.Capture{}, fmt.Errorf("session %s: %w", s.id, err)
+	}
+	c, err := render(screen.Terminal, o, at)
+	c.Note = cmp.Or(screen.Note, sizesNote)
+	return c, err
+}
+
+// recording is what is kept of the session.
 func (s *session) recording() (*recording.Recording, record, error) {
 	rec, err := s.dir.record()
 	if err != nil {

@@ -88,7 +88,7 @@ func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (termi
 		return terminal.Capture{}, err
 	}
 	if o.At != nil {
-		return terminal.Capture{}, fmt.Errorf("session %s: %w", s.id, errNoPast)
+		return s.captureAt(*o.At, o)
 	}
 	// The offset first: the screen may be newer than it says, never older.
 	_, head, err := s.bounds()
