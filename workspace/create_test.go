@@ -401,6 +401,12 @@ func TestKindsOfRepository(t *testing.T) {
 			if entries, _ := os.ReadDir(base); len(entries) != 0 {
 				t.Errorf("left behind: %v", entries)
 			}
+			if _, notes, err := m.Restore(ctx, w, nil); err != nil || len(notes) != 0 {
+				t.Fatalf("restore: %q, %v", notes, err)
+			}
+			if loss, err := m.Inspect(ctx, w); err != nil || !slices.Equal(loss.Changed, []string{"a.txt"}) {
+				t.Errorf("restored: %+v, %v", loss, err)
+			}
 		})
 	}
 }

@@ -92,8 +92,14 @@ func TestNothingOfTheRepositoryRuns(t *testing.T) {
 	if _, err := m.Delete(ctx, w, true, nil); err != nil {
 		t.Fatal(err)
 	}
+	if _, _, err := m.Restore(ctx, w, nil); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(w.Root + "/x.f"); err != nil || string(content) != "filtered\n" {
+		t.Errorf("restored: %q, %v", content, err)
+	}
 	if got := traces(); got != "" {
-		t.Errorf("Inspect or Delete ran:\n%s", got)
+		t.Errorf("Inspect, Delete or Restore ran:\n%s", got)
 	}
 }
 

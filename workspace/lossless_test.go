@@ -217,7 +217,7 @@ func (d *dirtier) put(name, content string) {
 
 // conflicted reports whether git would not commit at the moment.
 func (d *dirtier) conflicted() bool {
-	return git(d, d.root, "ls-files", "--unmerged") != "" || exists(filepath.Join(gitDir(d, d.root), "rebase-merge"))
+	return git(d, d.root, "ls-files", "--unmerged") != "" || exists(d.w.GitDir+"/worktrees/w1/rebase-merge")
 }
 
 func (d *dirtier) commit() {
@@ -405,31 +405,36 @@ func (d *dirtier) otherBranch() {
 func (d *dirtier) sparse() { d.git("sparse-checkout", "set", "--cone", "sub") }
 
 // look is all that must be the same: what git says of the worktree, its index
-// with every stage and flag, git's own files, and every file.
+// with every stage and flag, git's own files, the branch's log, and every file.
 func (d *dirtier) look() string {
 	var b strings.Builder
-	for _, args := range [][]string{
-		{"status", "--porcelain=v2", "--branch", "-z", "--ignored", "--untracked-files=all"}, {"ls-files", "-s", "-v", "-f", "-z"},
-		{"ls-files", "--resolve-undo", "-z"}, {"for-each-ref"}, {"stash", "list"}, {"reflog", "HEAD"}, {"reflog", d.w.Branch},
-		{"worktree", "list", "--porcelain"}, {"diff", "--no-color"}, {"diff", "--cached", "--no-color"}, {"submodule", "status"},
-	} {
+	commands := [][]string{
+		{"status", "--porcelain=v2", "--branch", "-z", "--ignored", "--untracked-files=all"}, {"ls-files", "--resolve-undo", "-z"},
+	}
+	if exists(filepath.Join(d.root, "mod/.git")) {
+		commands = append(commands, []string{"submodule", "status"})
+	}
+	for _, args := range commands {
 		out, err := tryGit(d.root, args...)
 		fmt.Fprintf(&b, "%q %v\n%s\n", args, err != nil, strings.ReplaceAll(out, "\x00", "\n"))
 	}
-	b.WriteString(flagsOf(git(d, d.root, "ls-files", "--debug")))
-	entry := gitDir(d, d.root)
+	b.WriteString(indexOf(git(d, d.root, "ls-files", "-s", "-v", "-f", "--debug")))
+	log, err := os.ReadFile(d.w.GitDir + "/logs/refs/heads/" + d.w.Branch)
+	fmt.Fprintf(&b, "%s %v\n", log, err == nil)
 	b.WriteString(fingerprint(d, d.root, nil))
-	b.WriteString(fingerprint(d, entry, []string{"index", "logs/HEAD", "COMMIT_EDITMSG"}))
+	b.WriteString(fingerprint(d, d.w.GitDir+"/worktrees/w1", []string{"index", "COMMIT_EDITMSG"}))
 	return b.String()
 }
 
-// flagsOf are the lines of ls-files --debug that say something of git, not of
-// where the files are on the disk.
-func flagsOf(text string) string {
+// indexOf is what ls-files --debug says but for where the files are on the
+// disk.
+func indexOf(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if _, flags, ok := strings.Cut(line, "flags: "); ok {
+		if _, flags, is := strings.Cut(line, "\tflags: "); is {
 			b.WriteString("flags " + flags)
+		} else if !strings.HasPrefix(line, "  ") {
+			b.WriteString(line)
 		}
 	}
 	return b.String()
@@ -470,10 +475,6 @@ func fingerprint(t testing.TB, dir string, but []string) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-func gitDir(t testing.TB, dir string) string {
-	return git(t, dir, "rev-parse", "--path-format=absolute", "--git-dir")
 }
 
 func exists(path string) bool {
