@@ -157,6 +157,7 @@ func (a *attachment) claim(ctx context.Context, name string, before *writer) err
 		return err
 	}
 	a.hello.Writer = &w.Writer
+	defer a.rec.tell(ctx, writerLine)
 	if before == nil {
 		return nil
 	}
@@ -317,7 +318,12 @@ func (a *attachment) ending() ([]terminal.Message, error) {
 	if err := a.s.dir.readJSON(writerFile, &w); err == nil && w.TTY != a.tty && a.mode == terminal.ModeAttach {
 		reason = terminal.DetachTakeover
 	}
-	return []terminal.Message{{Kind: terminal.MessageDetached, Offset: a.sent, Reason: reason}}, nil
+	detached := terminal.Message{Kind: terminal.MessageDetached, Offset: a.sent, Reason: reason}
+	if reason != terminal.DetachTakeover {
+		return []terminal.Message{detached}, nil
+	}
+	who := terminal.Event{Kind: terminal.EventWriter, Offset: a.sent, Writer: &w.Writer}
+	return []terminal.Message{{Kind: terminal.MessageEvent, Event: who}, detached}, nil
 }
 
 // lastMessages draw the last screen and tell the exit.
@@ -386,6 +392,9 @@ func (a *attachment) Close() error {
 	}
 	err := a.pty.Close()
 	a.endClient()
+	if a.mode == terminal.ModeAttach {
+		a.rec.tell(context.Background(), writerLine)
+	}
 	return err
 }
 

@@ -192,6 +192,9 @@ func (f *follower) wait() error {
 func (f *follower) hearHelper() error {
 	for {
 		what, err := f.told.ReadByte()
+		if what == toldWriter {
+			f.otherWriter()
+		}
 		if err == nil && what == toldSized {
 			var size [4]byte
 			if _, err = io.ReadFull(f.told, size[:]); err == nil {
@@ -202,6 +205,16 @@ func (f *follower) hearHelper() error {
 			return err
 		}
 	}
+}
+
+// otherWriter tells the viewer who types now.
+func (f *follower) otherWriter() {
+	p, err := f.s.pane(context.Background(), f.rec.server())
+	if err != nil {
+		return // it is told with the next change, or the end
+	}
+	w, _ := f.s.viewers(p.clients)
+	f.events = append(f.events, terminal.Event{Kind: terminal.EventWriter, Offset: f.at, Writer: w})
 }
 
 // sized tells the viewer of a size that is new to it. tmux does not say at

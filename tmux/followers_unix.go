@@ -25,12 +25,14 @@ import (
 const (
 	toldGrown byte = 1 // the journal has grown
 	toldSized byte = 2 // then columns and rows, big-endian: the terminal's size from here on
+	// toldWriter: another types now, or nobody.
+	toldWriter byte = 3
 )
 
 // followers are the connections of those who want to know that the journal
 // has grown. Each is told so, and gets the end of the stream at the end. One
-// that writes a line "COLS ROWS" says that the terminal gets this size; its
-// stream ends once that is in the journal.
+// that writes a line "COLS ROWS" says that the terminal gets this size, one
+// that writes "writer" that another types; its stream ends once that is told.
 type followers struct {
 	listener *net.UnixListener
 	mark     func(cols, rows uint16) journal.Mark
@@ -87,6 +89,9 @@ func (f *followers) add(c *net.UnixConn) bool {
 func (f *followers) hear(c *net.UnixConn) {
 	var line [16]byte
 	n, err := c.Read(line[:])
+	if string(line[:n]) == writerLine {
+		f.tell([]byte{toldWriter})
+	}
 	var cols, rows uint16
 	if err == nil {
 		_, err = fmt.Sscanf(string(line[:n]), "%d %d\n", &cols, &rows)
@@ -151,13 +156,22 @@ func (f *followers) close() error {
 	return err
 }
 
-// tellTimeout bounds the wait for the journal helper to note a size.
+// writerLine says that another types.
+const writerLine = "writer\n"
+
+// tellTimeout bounds the wait for the journal helper to pass something on.
 const tellTimeout = time.Second
 
 // tellSize has the journal helper note a size, before tmux makes it hold, so
-// that what the program draws for it comes behind. A helper that does not
-// answer is no reason to keep a viewer waiting: the size is not noted then.
+// that what the program draws for it comes behind.
 func (r record) tellSize(ctx context.Context, size terminal.Size) {
+	r.tell(ctx, fmt.Sprintf("%d %d\n", size.Cols, size.Rows))
+}
+
+// tell says a line to the journal helper, and returns when it was passed on. A
+// helper that does not answer is no reason to keep a viewer waiting: nobody
+// hears of it then.
+func (r record) tell(ctx context.Context, line string) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", r.Notify)
@@ -166,8 +180,8 @@ func (r record) tellSize(ctx context.Context, size terminal.Size) {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(tellTimeout)) // it fails on a closed connection alone
-	if _, err := fmt.Fprintf(conn, "%d %d\n", size.Cols, size.Rows); err == nil {
-		_, _ = io.Copy(io.Discard, conn) // until it is noted
+	if _, err := io.WriteString(conn, line); err == nil {
+		_, _ = io.Copy(io.Discard, conn)
 	}
 }
 

@@ -4,10 +4,13 @@ package tmux
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"middleman/terminal"
 )
@@ -127,6 +130,88 @@ func TestDetachedByHand(t *testing.T) {
 	}
 	if st := stateOf(t, s); st.State != terminal.StateRunning {
 		t.Errorf("state %s afterwards", st.State)
+	}
+}
+
+// TestATakeoverTellsWho: the one displaced and who follows learn who types
+// now, and when nobody does any more.
+func TestATakeoverTellsWho(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `echo READY; read x`)
+	printed(t, s, "READY")
+	head := stateOf(t, s).Head
+	attach := func(o terminal.AttachOptions) terminal.Attachment {
+		t.Helper()
+		a, err := s.Attach(testContext(t), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { a.Close() })
+		return a
+	}
+	writer := func(a terminal.Attachment) string {
+		t.Helper()
+		for {
+			m, err := a.Receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case m.Kind == terminal.MessageDetached:
+				t.Fatal("detached before it was told who types")
+			case m.Kind == terminal.MessageEvent && m.Event.Kind == terminal.EventWriter && m.Event.Writer == nil:
+				return "nobody"
+			case m.Kind == terminal.MessageEvent && m.Event.Kind == terminal.EventWriter:
+				return m.Event.Writer.Client
+			}
+		}
+	}
+	follower := attach(terminal.AttachOptions{Mode: terminal.ModeWatch, From: &head})
+	first := attach(terminal.AttachOptions{Mode: terminal.ModeAttach, Client: "first"})
+	if got := writer(follower); got != "first" {
+		t.Errorf("the follower heard of %q", got)
+	}
+	second := attach(terminal.AttachOptions{Mode: terminal.ModeAttach, Client: "second", Takeover: true})
+	if got := writer(first); got != "second" {
+		t.Errorf("the first heard of %q", got)
+	}
+	for got := writer(follower); got != "second"; got = writer(follower) {
+		if got != "first" {
+			t.Errorf("the follower heard of %q", got)
+		}
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	for got := writer(follower); got != "nobody"; got = writer(follower) {
+		if got != "second" {
+			t.Errorf("the follower heard of %q", got)
+		}
+	}
+}
+
+// TestAClientThatHangsIsEnded: a viewer leaves although its client does not
+// react, and the session goes on.
+func TestAClientThatHangsIsEnded(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `echo READY; read x`)
+	v, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.DefaultSize})
+	if err != nil {
+		t.Fatal(err)
+	}
+	received(t, v, "READY")
+	pid := v.(*attachment).cmd.Process.Pid
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := unix.Kill(pid, 0); !errors.Is(err, unix.ESRCH) {
+		t.Errorf("the client after the end: %v, want %v", err, unix.ESRCH)
+	}
+	if st := stateOf(t, s); st.State != terminal.StateRunning || st.Writer != nil {
+		t.Errorf("status %+v afterwards", st)
 	}
 }
 
