@@ -87,6 +87,9 @@ export interface Loss {
   stashed?: string[]
   commits?: string[]
   operation?: string
+  /** What goes though it is no reason to refuse. */
+  ignored?: string[]
+  abandoned?: string[]
   truncated?: boolean
 }
 
@@ -95,6 +98,8 @@ export interface Deleted {
   lost: Loss
   stopped?: Session[]
   warnings?: string[]
+  restorable: boolean
+  unkept?: string[]
 }
 
 export interface DeleteConsent {

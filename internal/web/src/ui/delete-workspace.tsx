@@ -8,11 +8,19 @@ import { Dialog } from './dialog'
 
 const listed = 6
 
-const kinds: { key: 'changed' | 'untracked' | 'stashed' | 'commits'; one: string; many: string }[] = [
+interface Kind { key: 'changed' | 'untracked' | 'stashed' | 'commits' | 'ignored' | 'abandoned'; one: string; many: string }
+
+const kinds: Kind[] = [
   { key: 'changed', one: 'changed file', many: 'changed files' },
   { key: 'untracked', one: 'untracked file', many: 'untracked files' },
   { key: 'stashed', one: 'stash', many: 'stashes' },
   { key: 'commits', one: 'commit that is nowhere else', many: 'commits that are nowhere else' },
+]
+
+/** These go too, and are no reason to refuse. */
+const lesser: Kind[] = [
+  { key: 'ignored', one: 'ignored file', many: 'ignored files' },
+  { key: 'abandoned', one: 'commit of the reflog', many: 'commits of the reflog' },
 ]
 
 export function isEmpty(lost: Loss): boolean {
@@ -50,6 +58,7 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
       removeWorkspace(workspace.id)
       toast('info', `Workspace ${workspace.name} is deleted.`)
       for (const warning of done.warnings ?? []) toast('error', warning)
+      for (const name of done.unkept ?? []) toast('info', `Not kept: ${name}`)
       if (place().workspace === workspace.name) go({})
       onClose()
     } catch (problem) {
@@ -70,16 +79,21 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
         {losesWork && (
           <section class="loss">
             <h3>Would be lost</h3>
-            {kinds.map(({ key, one, many }) => {
-              const items = lost[key] ?? []
-              return items.length > 0 && <LossList key={key} title={plural(items.length, one, many)} items={items} />
-            })}
+            <LossLists lost={lost} of={kinds} />
             {lost.operation && <p>A {lost.operation} is in progress.</p>}
             {lost.truncated && <p class="hint">The lists are cut: there is more.</p>}
             <label class="consent">
               <input type="checkbox" name="discard-work" checked={discardWork} onChange={(e) => setDiscardWork(e.currentTarget.checked)} />
               Discard this work
             </label>
+            <p class="hint">It is kept: <code>middleman restore {workspace.name}</code> brings it back.</p>
+          </section>
+        )}
+        {lost !== undefined && lesser.some(({ key }) => lost[key]?.length) && (
+          <section>
+            <h3>Goes too</h3>
+            <LossLists lost={lost} of={lesser} />
+            <p class="hint">What is small of it is kept as well; the rest is named when it is gone.</p>
           </section>
         )}
         {running.length > 0 && (
@@ -116,6 +130,17 @@ function whatGoes(w: Workspace): string {
   if (w.mode === 'in-place') return 'The directory stays as it is; only middleman’s record of it goes.'
   if (w.mode === 'directory') return 'The directory and everything in it goes.'
   return `The worktree goes, and the branch ${w.branch ?? ''} with it where it is ours.`
+}
+
+function LossLists({ lost, of }: { lost: Loss; of: Kind[] }) {
+  return (
+    <>
+      {of.map(({ key, one, many }) => {
+        const items = lost[key] ?? []
+        return items.length > 0 && <LossList key={key} title={plural(items.length, one, many)} items={items} />
+      })}
+    </>
+  )
 }
 
 function LossList({ title, items }: { title: string; items: string[] }) {
