@@ -322,6 +322,39 @@ func TestASessionWhoseMarkIsRefusedIsEnded(t *testing.T) {
 	})
 }
 
+// TestAMissingDirectoryIsNotHOME: tmux would start the program in $HOME.
+func TestAMissingDirectoryIsNotHOME(t *testing.T) {
+	b := newBackend(t)
+	root := shortDir(t)
+	private := filepath.Join(root, "private")
+	if err := os.Mkdir(private, 0o000); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dirs := map[string]error{filepath.Join(root, "gone"): unix.ENOENT, file: unix.ENOTDIR}
+	if os.Getuid() != 0 { // root may enter
+		dirs[private] = unix.EACCES
+	}
+	for dir, want := range dirs {
+		ran := filepath.Join(root, "ran")
+		spec := terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/usr/bin/touch", ran}, Env: []string{"HOME=" + root}, Dir: dir}
+		_, err := b.Start(testContext(t), spec)
+		var failed *terminal.StartError
+		if !errors.As(err, &failed) || failed.Step != "directory" || !errors.Is(err, want) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("start in %s: %v, want %v", dir, err, want)
+		}
+		if _, err := os.Stat(ran); err == nil {
+			t.Errorf("the program ran although %s is no directory", dir)
+		}
+	}
+	if ids, err := b.List(testContext(t)); err != nil || len(ids) != 0 {
+		t.Errorf("sessions %q, %v are left", ids, err)
+	}
+}
+
 func TestNotUsable(t *testing.T) {
 	root := shortDir(t)
 	old := filepath.Join(root, "tmux")
