@@ -432,7 +432,11 @@ func indexOf(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		if _, flags, is := strings.Cut(line, "\tflags: "); is {
-			b.WriteString("flags " + flags)
+			var set uint32
+			_, _ = fmt.Sscanf(flags, "%x", &set)
+			// Stage, assume-unchanged, intent-to-add, skip-worktree; the others
+			// are git's own while it runs.
+			fmt.Fprintf(&b, "flags %x\n", set&0x6000b000)
 		} else if !strings.HasPrefix(line, "  ") {
 			b.WriteString(line)
 		}
