@@ -4,6 +4,7 @@ package ptyowner
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -136,9 +137,24 @@ func exitOf(status waitStatus) terminal.Exit {
 	if status.Signaled() {
 		exit.Code = -1
 		exit.Signal = int(status.Signal())
-		exit.SignalName = unix.SignalName(status.Signal())
+		exit.SignalName = signalName(status.Signal())
 	}
 	return exit
+}
+
+// signalName is a signal's name, that of a real-time signal by its distance
+// from the first (signal(7)).
+func signalName(sig unix.Signal) string {
+	const first = 34 // SIGRTMIN, as the C library has it
+	switch name := unix.SignalName(sig); {
+	case name != "":
+		return name
+	case sig == first:
+		return "SIGRTMIN"
+	case sig > first:
+		return fmt.Sprintf("SIGRTMIN+%d", sig-first)
+	}
+	return fmt.Sprintf("SIG%d", sig)
 }
 
 // linger keeps the owner for those who want to know of the exit: until one of

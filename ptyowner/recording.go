@@ -12,22 +12,19 @@ import (
 )
 
 // recording is what is kept of the session. It needs no owner: the state
-// directory has it all.
-func (s *session) recording() (*recording.Recording, look, error) {
+// directory has it all. One that lives is asked for its head.
+func (s *session) recording(ctx context.Context) (*recording.Recording, look, error) {
 	l, err := s.look()
 	if err != nil {
 		return nil, l, err
 	}
-	o := recording.Options{Size: l.record.Size, Started: l.record.Created}
-	if l.exit != nil {
-		o.Head = l.exit.Offset
-	}
+	o := recording.Options{Size: l.record.Size, Started: l.record.Created, Head: s.head(ctx, l)}
 	return recording.Open(s.dir.journal(), o), l, nil
 }
 
 // captureAt renders the screen as of an offset.
-func (s *session) captureAt(at uint64, o terminal.CaptureOptions) (c terminal.Capture, err error) {
-	rec, _, err := s.recording()
+func (s *session) captureAt(ctx context.Context, at uint64, o terminal.CaptureOptions) (c terminal.Capture, err error) {
+	rec, _, err := s.recording(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -45,8 +42,8 @@ func (s *session) captureAt(at uint64, o terminal.CaptureOptions) (c terminal.Ca
 }
 
 // OffsetAt looks the time up in the journal's index.
-func (s *session) OffsetAt(_ context.Context, t time.Time) (uint64, error) {
-	rec, _, err := s.recording()
+func (s *session) OffsetAt(ctx context.Context, t time.Time) (uint64, error) {
+	rec, _, err := s.recording(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -58,8 +55,8 @@ func (s *session) OffsetAt(_ context.Context, t time.Time) (uint64, error) {
 }
 
 // Recording makes an asciicast of the journal.
-func (s *session) Recording(context.Context) (io.ReadCloser, error) {
-	rec, l, err := s.recording()
+func (s *session) Recording(ctx context.Context) (io.ReadCloser, error) {
+	rec, l, err := s.recording(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -214,7 +214,7 @@ func (s *session) Input(ctx context.Context, p []byte) error {
 // is drawn from the journal.
 func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (terminal.Capture, error) {
 	if o.At != nil {
-		return s.captureAt(*o.At, o)
+		return s.captureAt(ctx, *o.At, o)
 	}
 	var w wire.Capture
 	args := wire.CaptureArgs{Format: string(o.Format), Scrollback: o.Scrollback}
@@ -223,14 +223,14 @@ func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (termi
 		return terminal.Capture{}, err
 	}
 	if !asked {
-		return s.captureFromDisk(l, o)
+		return s.captureFromDisk(ctx, l, o)
 	}
 	return terminal.Capture{Offset: w.Offset, Size: terminalSize(w.Size), Title: w.Title, Data: data}, nil
 }
 
-func (s *session) captureFromDisk(l look, o terminal.CaptureOptions) (c terminal.Capture, err error) {
+func (s *session) captureFromDisk(ctx context.Context, l look, o terminal.CaptureOptions) (c terminal.Capture, err error) {
 	if l.exit == nil {
-		return c, fmt.Errorf("session %s: %w: it has left no last screen", s.dir.id, terminal.ErrGone)
+		return s.captureLost(ctx, o)
 	}
 	snapshot, err := os.ReadFile(s.dir.file(screenFile))
 	if err != nil {
@@ -240,18 +240,29 @@ func (s *session) captureFromDisk(l look, o terminal.CaptureOptions) (c terminal
 	return terminal.Capture{Offset: l.exit.Offset, Size: l.exit.Size, Title: l.exit.Title, Data: data}, err
 }
 
-// Output reads the journal; the owner is not asked, since its viewers read the
-// same files.
-func (s *session) Output(_ context.Context, from uint64) (io.ReadCloser, error) {
+// captureLost renders the screen as of the last output of a session whose owner
+// has left none.
+func (s *session) captureLost(ctx context.Context, o terminal.CaptureOptions) (c terminal.Capture, err error) {
+	r := journal.Open(s.dir.journal())
+	defer r.Close()
+	_, head, err := r.Bounds()
+	if err != nil {
+		return c, fmt.Errorf("session %s: %w", s.dir.id, err)
+	}
+	return s.captureAt(ctx, head, o)
+}
+
+// Output reads the journal. The owner is asked for its head alone: what a full
+// disk keeps out of the journal is a gap, not the end.
+func (s *session) Output(ctx context.Context, from uint64) (io.ReadCloser, error) {
 	l, err := s.look()
 	if err != nil {
 		return nil, err
 	}
+	head := s.head(ctx, l)
 	r := journal.Open(s.dir.journal())
-	oldest, head, err := r.Bounds()
-	if l.exit != nil {
-		head = max(head, l.exit.Offset) // what a full disk kept out is a gap, not the end
-	}
+	oldest, kept, err := r.Bounds()
+	head = max(head, kept)
 	switch {
 	case err != nil:
 		return nil, err
@@ -261,6 +272,28 @@ func (s *session) Output(_ context.Context, from uint64) (io.ReadCloser, error) 
 		return nil, fmt.Errorf("session %s: %w", s.dir.id, &terminal.TrimmedError{Offset: from, Oldest: oldest})
 	}
 	return journal.NewStream(r, from, head), nil
+}
+
+// head is the session's head as far as it is known: by the owner, or by the
+// exit record. 0 says that the journal alone tells.
+func (s *session) head(ctx context.Context, l look) uint64 {
+	if l.exit != nil {
+		return l.exit.Offset
+	}
+	if l.life != alive {
+		return 0
+	}
+	c, l, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: "output"})
+	switch {
+	case err != nil:
+		return 0
+	case c != nil:
+		defer c.close()
+		return c.welcome.Head
+	case l.exit != nil:
+		return l.exit.Offset
+	}
+	return 0
 }
 
 // Stop asks the owner to end everything that it started. What an owner that

@@ -90,6 +90,8 @@ func (c *cli) attach(ctx context.Context, t target, o viewer.Options) error {
 	switch {
 	case errors.Is(err, viewer.ErrNotAttached):
 		return &notAttachedError{err}
+	case ctx.Err() != nil && end.Exit == nil: // a signal: 130 would be what the program ended with
+		return fmt.Errorf("%w: ended by a signal; the session goes on", viewer.ErrDisconnected)
 	case err != nil:
 		return err
 	case end.Exit != nil:

@@ -68,7 +68,12 @@ func (c *cli) logs(ctx context.Context, t target, from uint64, follow, raw bool)
 		fmt.Fprintf(c.errs, "middleman: logs of %s: output from offset %d to %d is missing\n", t.label(), from, to)
 	}
 	from, err := copyOutput(ctx, w, t.session, from, say)
-	if err == nil && follow {
+	switch {
+	case err != nil || !follow:
+	case t.caps.ExactResume:
+		f := follower{w: w, flush: out.Flush, session: t.session, from: from, say: say}
+		err = f.run(ctx)
+	default:
 		err = followOutput(ctx, w, out.Flush, t.session, from, say)
 	}
 	return errors.Join(err, out.Flush())
@@ -105,9 +110,9 @@ func copyWhole(ctx context.Context, w io.Writer, s terminal.Session, from uint64
 	return from + uint64(n), errors.Join(err, r.Close())
 }
 
-// followOutput copies output until the exit. A watcher tells when there may
-// be more; the bytes themselves come by offset, so that none is missing or
-// comes twice, whatever backend it is.
+// followOutput copies output until the exit of a session that cannot be
+// continued from an offset. A watcher tells when there may be more; the bytes
+// themselves come from the journal, so that none is missing or comes twice.
 func followOutput(ctx context.Context, w io.Writer, flush func() error, s terminal.Session, from uint64, say func(from, to uint64)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

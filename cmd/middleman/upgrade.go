@@ -69,6 +69,9 @@ func (c *cli) owned(ctx context.Context, targets []string) ([]target, error) {
 		if s.Backend != ptyowner.Name {
 			return nil, fmt.Errorf("session %s is hosted by %s, which has no owner to upgrade", arg, s.Backend)
 		}
+		if s.State.Ended() {
+			return nil, fmt.Errorf("session %s is %s: it has no owner to upgrade", arg, s.State)
+		}
 		shown = append(shown, s)
 	}
 	return c.ownedOf(shown)

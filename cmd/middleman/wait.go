@@ -54,6 +54,9 @@ func (c *cli) waitCommand() *cobra.Command {
 			if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
 				return fmt.Errorf("wait for %s: %w after %s", given[0], errTimeout, f.timeout)
 			}
+			if errors.Is(err, terminal.ErrGone) { // how the program ended is not known, so this is no code of its own
+				return fmt.Errorf("wait for %s: %w: %w", given[0], viewer.ErrDisconnected, err)
+			}
 			if _, own := errors.AsType[*programExit](err); err != nil && !own {
 				return fmt.Errorf("wait for %s: %w", given[0], err)
 			}

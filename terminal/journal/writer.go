@@ -16,8 +16,8 @@ type Options struct {
 	// SegmentBytes is a segment's size; 0 means DefaultSegmentBytes, or a
 	// quarter of KeepBytes where that is less.
 	SegmentBytes int64
-	// KeepBytes is how much is kept, in whole segments and with the one being
-	// written counted whole; 0 keeps all.
+	// KeepBytes is how much is kept at least, in whole segments; 0 keeps all.
+	// The files take a segment more.
 	KeepBytes int64
 }
 
@@ -135,7 +135,8 @@ func (w *Writer) roll(now int64) error {
 	return nil
 }
 
-// trim unlinks whole segments while the rest alone is as much as is kept.
+// trim unlinks whole segments while the rest alone is as much as is to be
+// kept. Called when a segment begins.
 func (w *Writer) trim() {
 	if w.keep == 0 {
 		return
@@ -144,7 +145,7 @@ func (w *Writer) trim() {
 	for _, s := range w.segments {
 		total += s.size
 	}
-	for len(w.segments) > 0 && total-w.segments[0].size+w.segmentSize >= w.keep {
+	for len(w.segments) > 0 && total-w.segments[0].size >= w.keep {
 		oldest := w.segments[0]
 		if w.unlink(oldest.first) != nil {
 			return // it stays, and is tried again with the next segment

@@ -227,7 +227,7 @@ func TestCastOfNothing(t *testing.T) {
 // A segment that is trimmed while the cast is read is a gap in it.
 func TestCastWhileTrimmed(t *testing.T) {
 	s := newSession(t, journal.Options{SegmentBytes: 1000, KeepBytes: 4000})
-	for i := range 500 {
+	for i := range 900 {
 		s.print(fmt.Appendf(nil, "line %d\r\n", i))
 	}
 	head := s.w.Head()

@@ -67,6 +67,9 @@ var ansiModes = []modeInfo{
 	{20, modeNewLine, "new-line"},
 }
 
+// keypadMode is DECNKM.
+const keypadMode = 66
+
 // privateModes are those that only set a bit. The others are in
 // setPrivateMode.
 var privateModes = []modeInfo{
@@ -77,7 +80,7 @@ var privateModes = []modeInfo{
 	{12, modeCursorBlink, "cursor-blink"},
 	{25, modeCursorVisible, "cursor-visible"},
 	{45, modeReverseWrap, "reverse-wrap"},
-	{66, modeKeypad, "application-keypad"},
+	{keypadMode, modeKeypad, "application-keypad"},
 	{69, modeMargins, "margins"},
 	{1004, modeFocus, "focus"},
 	{1007, modeAltScroll, "alternate-scroll"},

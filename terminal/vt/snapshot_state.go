@@ -192,6 +192,10 @@ func (w *snapshotWriter) modes() {
 }
 
 func (w *snapshotWriter) privateMode(number int, on bool) {
+	if number == keypadMode && on {
+		w.print("\x1b=") // more terminals know DECKPAM than DECNKM
+		return
+	}
 	final := 'l'
 	if on {
 		final = 'h'
