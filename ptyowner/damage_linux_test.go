@@ -393,3 +393,35 @@ func listenAs(t *testing.T, uid uintptr) net.Listener {
 	r.l.(*net.UnixListener).SetUnlinkOnClose(false)
 	return r.l
 }
+
+// A session whose owner cannot be reached, because what leads to it is gone or
+// damaged, can be stopped all the same.
+func TestStopPastWhatIsDamaged(t *testing.T) {
+	for name, damage := range map[string]func(dir string) error{
+		"record cut":        func(dir string) error { return os.Truncate(filepath.Join(dir, "owner.json"), 100) },
+		"record removed":    func(dir string) error { return os.Remove(filepath.Join(dir, "owner.json")) },
+		"socket removed":    func(dir string) error { return os.Remove(filepath.Join(dir, "owner.sock")) },
+		"directory removed": os.RemoveAll,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, newBackend := newBackends(t)
+			b := newBackend()
+			s := spec("trap '' HUP; sleep 1000 & echo READY; wait; sleep 1000")
+			status := start(t, b, s, nil)
+			if err := waitText(b.Session(s.ID), "READY"); err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(filepath.Join(data, "sessions", s.ID)); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Session(s.ID).Stop(context.Background(), 100*time.Millisecond); err != nil {
+				t.Errorf("stop: %v", err)
+			}
+			b.Wait() // the owner has ended, and so has all that hung from it
+			if err := syscall.Kill(status.PID, 0); !errors.Is(err, syscall.ESRCH) {
+				t.Errorf("the program: %v", err)
+			}
+		})
+	}
+}

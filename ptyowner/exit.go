@@ -171,7 +171,7 @@ func (o *owner) linger() {
 		time.Sleep(recordRetry)
 		o.recorded = o.recordExit(*o.exit) == nil
 	}
-	expired := false
+	expired := !o.isReachable()
 	timer := time.AfterFunc(lingerTime, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -188,6 +188,17 @@ func (o *owner) linger() {
 	if err := o.stepLocked(eventOver); err != nil {
 		logf("close: %v", err)
 	}
+}
+
+// isReachable reports whether a client that looks for the owner would find it:
+// one whose record or socket is gone has nobody to wait for.
+func (o *owner) isReachable() bool {
+	r, err := o.dir.readRecord()
+	if err != nil || r.Token != string(o.token) {
+		return false
+	}
+	_, err = os.Lstat(o.socket)
+	return err == nil
 }
 
 // hasRemaining reports whether processes of the session are left. Each such

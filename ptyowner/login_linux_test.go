@@ -100,7 +100,7 @@ func TestUncleanStarter(t *testing.T) {
 	data, newBackend := newBackends(t)
 	b := newBackend()
 	leak := makeUnclean(t)
-	s := spec(`echo READY; exec cat </dev/tty`)
+	s := spec(`echo READY; read x </dev/tty`)
 	s.Env = append(s.Env, "TERM=wrong", "MIDDLEMAN_SESSION=wrong", "OWN=1")
 	status := start(t, b, s, nil)
 	if err := waitText(b.Session(s.ID), "READY"); err != nil {
@@ -131,7 +131,7 @@ func checkProgram(t *testing.T, pid int, s terminal.Spec) {
 		}
 	}
 	for name, want := range map[string]string{
-		"SigBlk": "0000000000000000", "SigIgn": "0000000000000000", "NoNewPrivs": "0", "Umask": "0027",
+		"SigBlk": "0000000000000000", "SigIgn": "0000000000000000", "NoNewPrivs": "0", "Umask": "0022",
 	} {
 		if got := field(t, pid, name); got != want {
 			t.Errorf("%s of the program is %s, want %s", name, got, want)

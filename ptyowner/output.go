@@ -11,6 +11,7 @@ import (
 
 	"middleman/terminal"
 	"middleman/terminal/journal"
+	"middleman/terminal/vt"
 )
 
 const (
@@ -174,10 +175,12 @@ func (o *owner) resize(size terminal.Size) error {
 	return nil
 }
 
-// boundSize keeps a size from a viewer within what a program can bear.
+// boundSize is the size nearest to what a viewer asks for that program and
+// screen can both have: bytes are only right on the screen that they were
+// drawn for.
 func boundSize(s terminal.Size) terminal.Size {
-	s.Cols = min(max(s.Cols, 1), 2000)
-	s.Rows = min(max(s.Rows, 1), 1000)
+	cols, rows := vt.ClampSize(int(s.Cols), int(s.Rows))
+	s.Cols, s.Rows = uint16(cols), uint16(rows)
 	return s
 }
 

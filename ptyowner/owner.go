@@ -76,7 +76,7 @@ type owner struct {
 	token   []byte
 	started time.Time
 	pid     int // the program's
-	umask   int // the program's: what the starter had
+	umask   int // the program's: that of a login
 
 	lock     *os.File // owner.lock, held
 	listener *net.UnixListener
@@ -181,7 +181,7 @@ func takeOverMain(descriptor, build, problem string) int {
 func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 	o := &owner{
 		spec: spec, dir: stateDir{id: spec.ID, path: dir}, socket: socket, build: build,
-		viewers: make(map[*viewer]bool), size: spec.Size, rest: newRest(),
+		viewers: make(map[*viewer]bool), size: boundSize(spec.Size), rest: newRest(),
 	}
 	o.changed, o.came, o.drawn = sync.NewCond(&o.mu), sync.NewCond(&o.mu), sync.NewCond(&o.mu)
 	o.recent.buf = make([]byte, recentBytes)
@@ -197,7 +197,8 @@ func startOwner(in io.Reader) (o *owner, step string, err error) {
 	}
 	fault.Here("start/specification-read")
 	o = newOwner(req.Spec, req.Dir, req.Socket, req.Build)
-	o.token, o.started, o.umask = []byte(newToken()), time.Now(), unix.Umask(stateUmask)
+	o.token, o.started, o.umask = []byte(newToken()), time.Now(), loginUmask()
+	unix.Umask(stateUmask)
 	if o.lock, err = takeOwnerLock(o.dir); err != nil {
 		return nil, "take " + ownerLockFile, err
 	}

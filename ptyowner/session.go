@@ -73,7 +73,7 @@ func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look,
 		if err != nil || l.life == dead {
 			return nil, l, err
 		}
-		err = unreachable(s.dir.id, "find owner", fs.ErrNotExist)
+		err = unreachable(s.dir.id, "find owner", fmt.Errorf("%s: %w", s.dir.file(recordFile), fs.ErrNotExist))
 		if l.hasRec {
 			var c *client
 			if c, err = dial(ctx, s.dir.id, l.record, hello); err == nil {
@@ -307,7 +307,7 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 	var result wire.StopResult
 	_, _, asked, err := s.ask(ctx, wire.VerbStop, args, &result)
 	if err != nil {
-		return err
+		return s.stopPast(ctx, err, max(0, grace))
 	}
 	if !asked {
 		if result.Left, err = s.stopStrays(max(0, grace)); err != nil {
@@ -336,6 +336,36 @@ func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
 		return nil, fmt.Errorf("stop session %s: it was started again meanwhile: %w", s.dir.id, terminal.ErrRunning)
 	}
 	return stopStrays(s.dir, grace), nil
+}
+
+// stopPast ends the program of a session whose owner cannot be reached because
+// its state directory, its owner.json or its socket is gone or damaged: cause
+// says so. The program is known by its environment; its owner, where it lives,
+// records the exit and ends. An owner that does not answer in time, and a
+// program that is not found, leave it at the cause.
+func (s *session) stopPast(ctx context.Context, cause error, grace time.Duration) error {
+	if errors.Is(cause, os.ErrDeadlineExceeded) || errors.Is(cause, context.DeadlineExceeded) || ctx.Err() != nil ||
+		!errors.Is(cause, terminal.ErrUnreachable) && !errors.Is(cause, terminal.ErrNotFound) {
+		return cause
+	}
+	found, err := strays(s.dir)
+	if err != nil || len(found) == 0 {
+		return cause
+	}
+	if left := stopStrays(s.dir, grace); len(left) > 0 {
+		return &terminal.LeftoverError{Session: s.dir.id, PIDs: left}
+	}
+	for deadline := time.Now().Add(findTime); time.Now().Before(deadline); {
+		if life, err := s.dir.probe(); err != nil || life == dead {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	return nil
 }
 
 // Remove deletes the state directory once the lock is proved free. An owner

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -145,12 +146,19 @@ func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) er
 	if err != nil {
 		return err
 	}
+	var failed error
+	if s := created.Session; s != nil && s.State == terminal.StateFailed {
+		failed = fmt.Errorf("workspace %s is made, its session did not start: %s", created.Workspace.Name, s.Error)
+	}
 	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
 	if c.json {
-		return c.printJSON(struct {
+		return errors.Join(failed, c.printJSON(struct {
 			schema
 			api.Created
-		}{thisSchema(), created})
+		}{thisSchema(), created}))
+	}
+	if failed != nil {
+		return failed
 	}
 	if detached || created.Session == nil {
 		fmt.Fprintln(c.out, created.Workspace.Name)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -210,7 +211,7 @@ func (c *cli) findLeftovers(ctx context.Context) []finding {
 	for _, s := range list.sessions {
 		switch {
 		case s.State == terminal.StateLost:
-			add("session "+sessionLabel(s), "lost: it ended without an exit record")
+			add("session "+sessionLabel(s), "lost: %s", cmp.Or(s.Error, "how it ended is not known"))
 		case s.State == terminal.StateUnreachable:
 			add("session "+sessionLabel(s), "does not answer: %s", s.Error)
 		case !recorded[s.WorkspaceID]:

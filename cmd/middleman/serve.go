@@ -105,12 +105,25 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 	g.Go(func() error {
 		select {
 		case <-s.Ready():
-			return errors.Join(c.announce(ctx, o), systemd.Ready())
+			return errors.Join(c.announce(ctx, o), c.notify(o))
 		case <-ctx.Done():
 			return nil
 		}
 	})
 	return g.Wait()
+}
+
+// notify tells the manager of our unit that the server is ready. One that
+// cannot be told is no reason not to serve; a server in the background is
+// nobody's unit, whatever it has inherited.
+func (c *cli) notify(o serveOptions) error {
+	if o.ready {
+		return os.Unsetenv("NOTIFY_SOCKET")
+	}
+	if err := systemd.Ready(); err != nil {
+		fmt.Fprintf(c.errs, "middleman: %v\n", err)
+	}
+	return nil
 }
 
 // announce says where the server is: to whoever started it in the background,

@@ -191,7 +191,7 @@ func (s *Server) settle(ctx context.Context, row store.Session, status terminal.
 	case err == nil && status.Exit != nil:
 		s.setExit(ctx, row.ID, *status.Exit)
 	case err == nil && status.State.Ended():
-		s.setState(ctx, row, status.State, "it ended without an exit record")
+		s.setState(ctx, row, status.State, lostText(status.Left))
 	case err != nil && !provesEnd(err):
 		return err
 	case err != nil && row.State == terminal.StateStarting:
@@ -200,6 +200,14 @@ func (s *Server) settle(ctx context.Context, row store.Session, status terminal.
 		s.setState(ctx, row, terminal.StateLost, "its backend has nothing of it any more")
 	}
 	return nil
+}
+
+// lostText says what became of a session that has left no exit record.
+func lostText(left []int) string {
+	if len(left) == 0 {
+		return "what hosted its terminal was killed, so how it ended is not known"
+	}
+	return fmt.Sprintf("what hosted its terminal was killed, and %d of its processes still run: a stop ends them", len(left))
 }
 
 // removeSession deletes the state of a session that has ended, then its row:

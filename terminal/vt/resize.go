@@ -4,7 +4,7 @@ package vt
 // and not more than 131072 cells. Wrapped lines of the main screen are
 // wrapped anew, as in xterm.js; those of the alternate screen are cut.
 func (t *Terminal) Resize(cols, rows int) {
-	cols, rows = clampSize(cols, rows)
+	cols, rows = ClampSize(cols, rows)
 	if cols == t.cols && rows == t.rows {
 		return
 	}

@@ -83,7 +83,7 @@ func New(o Options) *Terminal {
 	if o.Rows == 0 {
 		o.Rows = defaultRows
 	}
-	cols, rows := clampSize(o.Cols, o.Rows)
+	cols, rows := ClampSize(o.Cols, o.Rows)
 	budget := o.ScrollbackBytes
 	if budget == 0 {
 		budget = defaultScrollback
@@ -101,7 +101,9 @@ func New(o Options) *Terminal {
 	return t
 }
 
-func clampSize(cols, rows int) (int, int) {
+// ClampSize is the size nearest to what is asked for that a Terminal can have:
+// at least 2 columns, and no more cells than memory is to be spent on.
+func ClampSize(cols, rows int) (int, int) {
 	cols = min(max(cols, minCols), maxCols)
 	rows = min(max(rows, minRows), maxRows)
 	return cols, min(rows, max(maxArea/cols, minRows))
