@@ -171,7 +171,8 @@ func (o *owner) linger() {
 		time.Sleep(recordRetry)
 		o.recorded = o.recordExit(*o.exit) == nil
 	}
-	expired := !o.isReachable()
+	alone := !o.isReachable() // nobody will come who could acknowledge
+	expired := false
 	timer := time.AfterFunc(lingerTime, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -181,7 +182,7 @@ func (o *owner) linger() {
 	defer timer.Stop()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for !(o.acked && len(o.viewers) == 0 || expired) || o.hasRemaining() {
+	for !((o.acked || alone) && len(o.viewers) == 0 || expired) || o.hasRemaining() {
 		o.changed.Wait()
 	}
 	// At once: who joins now looks again, and finds the state on disk.

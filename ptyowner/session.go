@@ -348,6 +348,9 @@ func (s *session) stopPast(ctx context.Context, cause error, grace time.Duration
 		!errors.Is(cause, terminal.ErrUnreachable) && !errors.Is(cause, terminal.ErrNotFound) {
 		return cause
 	}
+	if err := s.dir.check(s.b.o.Data); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cause // somebody has put another directory there
+	}
 	found, err := strays(s.dir)
 	if err != nil || len(found) == 0 {
 		return cause
