@@ -89,7 +89,9 @@ export class Server {
       }
     }
     const { workspaces = [] } = JSON.parse(attempt('ls', '--all', '--json'))
-    for (const { name } of workspaces) attempt('rm', name, '--discard-work', '--stop-sessions')
+    for (const { name, state } of workspaces) {
+      if (state !== 'deleted') attempt('rm', name, '--discard-work', '--stop-sessions')
+    }
     await this.kill('SIGTERM')
     if (failures.length > 0) throw new AggregateError(failures, `left behind: ${this.root}`)
     rmSync(this.root, { recursive: true, force: true })
