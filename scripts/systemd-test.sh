@@ -209,7 +209,8 @@ session() {
 		sed -n 's/.*"id": "\(s[0-9a-z]*\)".*/\1/p; s/.*"pid": \([0-9]*\).*/\1/p' | paste -s -d ' '
 }
 
-unit_of() { sed -n 's/^0::.*\///p' "/proc/$1/cgroup"; }
+# A program is in a cgroup of its own below its scope, where that may be made.
+unit_of() { sed -n 's/\/program$//; s/^0::.*\///p' "/proc/$1/cgroup"; }
 
 is() { [ "$1" = "$2" ] || { echo "$3: $1, want $2"; return 1; }; }
 
@@ -269,7 +270,7 @@ as_a_user_unit() {
 	owner=$(awk '{ print $4 }' "/proc/$pid/stat")
 	is "$(unit_of "$owner")" "middleman-$id.scope" "its owner"
 	case $(unit_of "$tmux_pid") in middleman-tmux-*.scope) ;; *) is "$(unit_of "$tmux_pid")" "a scope" "a session of tmux" ;; esac
-	is "$(tr '\0' ' ' <"/proc/$owner/environ")" "PATH=/usr/local/bin:/usr/bin:/bin " "the owner's environment"
+	is "$(tr '\0' ' ' <"/proc/$owner/environ")" "PATH=/usr/local/bin:/usr/bin:/bin GOMAXPROCS=2 " "the owner's environment"
 	for p in "$pid" "$tmux_pid" "$owner"; do nothing_of_systemd_in "$p"; done
 	tester middleman doctor | grep -E '^(ok|note).*systemd'
 
