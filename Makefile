@@ -31,7 +31,7 @@ test: build ## install or name what the tests need, run all of them
 race: build ## the same under the race detector; SHORT=-short for the packages that start goroutines, quickly
 	@scripts/tools.sh
 	CGO_ENABLED=1 go test -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
-	CGO_ENABLED=1 go test -race -tags faults -run Fault -timeout 5m $(SHORT) $(FAULTS)
+	$(if $(SHORT),,CGO_ENABLED=1 go test -race -tags faults -run Fault -timeout 10m $(FAULTS))
 
 long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored
 	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestLossless' ./ptyowner ./workspace
