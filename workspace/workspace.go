@@ -46,6 +46,17 @@ type Workspace struct {
 	State      State
 	Error      string
 	CreatedAt  time.Time
+	// Parent is the workspace whose session ParentSession spawned this one as
+	// a worker; "" is the user's own.
+	Parent        string
+	ParentSession string
+	// Port is the first of Ports consecutive ones that no other workspace has.
+	Port, Ports int
+	// ConfigHash is of the repository's configuration as the user agreed to
+	// it, "" where nothing of it was run.
+	ConfigHash string
+	// Ephemeral workspaces go with their program, unless they hold work.
+	Ephemeral bool
 }
 
 // Stage is one step of a creation or deletion, reported when it starts and

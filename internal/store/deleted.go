@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"middleman/workspace"
@@ -16,7 +17,7 @@ type Deleted struct {
 	DeletedAt           time.Time
 }
 
-const deletedColumns = `id, name, mode, root, subdir, repository, git_dir, branch, base, base_commit, created_at`
+const deletedColumns = `id, name, ` + detailColumns
 
 // KeepDeleted makes a workspace a deleted one of that name, with what is
 // recorded of it otherwise; its own name becomes free, its stages and sessions
@@ -24,8 +25,7 @@ const deletedColumns = `id, name, mode, root, subdir, repository, git_dir, branc
 func (s *Store) KeepDeleted(ctx context.Context, id, name string, at time.Time) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO deleted_workspaces (`+deletedColumns+`, deleted_at)
-			SELECT id, ?, mode, root, subdir, repository, git_dir, branch, base, base_commit, created_at, ?
-			FROM workspaces WHERE id = ?`, name, at.UnixNano(), id)
+			SELECT id, ?, `+detailColumns+`, ? FROM workspaces WHERE id = ?`, name, at.UnixNano(), id)
 		if err != nil {
 			return err
 		}
@@ -44,8 +44,7 @@ func (s *Store) KeepDeleted(ctx context.Context, id, name string, at time.Time) 
 func (s *Store) ReviveDeleted(ctx context.Context, id, name string) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		r, err := tx.ExecContext(ctx, `INSERT INTO workspaces (`+workspaceColumns+`)
-			SELECT id, ?, mode, root, subdir, repository, git_dir, branch, base, base_commit, ?, '', created_at
-			FROM deleted_workspaces WHERE id = ?`, name, string(workspace.StateRestoring), id)
+			SELECT id, ?, `+detailColumns+`, ?, '' FROM deleted_workspaces WHERE id = ?`, name, string(workspace.StateRestoring), id)
 		if err = mustChange(r, err); err != nil {
 			return err
 		}
@@ -100,8 +99,7 @@ func (s *Store) DeletedWorkspaces(ctx context.Context, p Page) (list []Deleted, 
 func scanDeleted(row scanner) (Deleted, error) {
 	var d Deleted
 	var created, deleted int64
-	err := row.Scan(&d.ID, &d.Name, &d.Mode, &d.Root, &d.Subdir, &d.Repository, &d.GitDir, &d.Branch, &d.Base,
-		&d.BaseCommit, &created, &deleted)
+	err := row.Scan(slices.Concat([]any{&d.ID, &d.Name}, scanDetails(&d.Workspace, &created), []any{&deleted})...)
 	d.State, d.CreatedAt, d.DeletedAt = workspace.StateDeleted, fromNano(created), fromNano(deleted)
 	return d, err
 }

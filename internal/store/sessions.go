@@ -22,17 +22,18 @@ type Session struct {
 	Error       string
 	Exit        *terminal.Exit // nil unless State is StateExited
 	CreatedAt   time.Time
+	Parent      string // the session that spawned it, "" for the user
 }
 
-const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at`
+const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at, parent`
 
 // CreateSession adds x. Its name must be free within its workspace, else
 // ErrNameTaken; without that workspace it is ErrNotFound.
 func (s *Store) CreateSession(ctx context.Context, x Session) error {
 	argv, exit, err := encodeSession(x)
 	if err == nil {
-		_, err = s.write.ExecContext(ctx, `INSERT INTO sessions (`+sessionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			x.ID, x.WorkspaceID, x.Name, x.Backend, argv, x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano())
+		_, err = s.write.ExecContext(ctx, `INSERT INTO sessions (`+sessionColumns+`) VALUES (`+marks(sessionColumns)+`)`,
+			x.ID, x.WorkspaceID, x.Name, x.Backend, argv, x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano(), x.Parent)
 	}
 	switch {
 	case isUnique(err):
@@ -129,7 +130,7 @@ func scanSession(row scanner) (Session, error) {
 	var argv string
 	var exit *string
 	var created int64
-	err := row.Scan(&x.ID, &x.WorkspaceID, &x.Name, &x.Backend, &argv, &x.Dir, &x.State, &x.Error, &exit, &created)
+	err := row.Scan(&x.ID, &x.WorkspaceID, &x.Name, &x.Backend, &argv, &x.Dir, &x.State, &x.Error, &exit, &created, &x.Parent)
 	if err != nil {
 		return Session{}, err
 	}

@@ -64,13 +64,14 @@ func newWorkspace(n int) workspace.Workspace {
 		ID: fmt.Sprintf("w%d", n), Name: fmt.Sprintf("name-%d", n), Mode: workspace.ModeWorktree,
 		Root: "/r", Subdir: "sub", Repository: "/repo", GitDir: "/repo/.git", Branch: "b", Base: "main",
 		BaseCommit: "abc", State: workspace.StateCreating, CreatedAt: t0,
+		Parent: "w0", ParentSession: "s0", Port: 30000, Ports: 10, ConfigHash: "h", Ephemeral: true,
 	}
 }
 
 func newSession(n int, workspaceID string) Session {
 	return Session{
 		ID: fmt.Sprintf("s%d", n), WorkspaceID: workspaceID, Name: fmt.Sprintf("shell-%d", n), Backend: "pty-owner",
-		Argv: []string{"/bin/sh", "-c", "echo \"x\""}, Dir: "/r/sub", State: terminal.StateStarting, CreatedAt: t0,
+		Argv: []string{"/bin/sh", "-c", "echo \"x\""}, Dir: "/r/sub", State: terminal.StateStarting, CreatedAt: t0, Parent: "s0",
 	}
 }
 

@@ -5,18 +5,40 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"middleman/workspace"
 )
 
-const workspaceColumns = `id, name, mode, root, subdir, repository, git_dir, branch, base, base_commit, state, error, created_at`
+// detailColumns are those that workspaces and deleted ones have in common,
+// beside id and name.
+const detailColumns = `mode, root, subdir, repository, git_dir, branch, base, base_commit, created_at,
+	parent, parent_session, port, ports, config_hash, ephemeral`
+
+const workspaceColumns = `id, name, ` + detailColumns + `, state, error`
+
+// details are w's values for detailColumns.
+func details(w workspace.Workspace) []any {
+	return []any{string(w.Mode), w.Root, w.Subdir, w.Repository, w.GitDir, w.Branch, w.Base, w.BaseCommit, w.CreatedAt.UnixNano(),
+		w.Parent, w.ParentSession, w.Port, w.Ports, w.ConfigHash, w.Ephemeral}
+}
+
+// scanDetails are where the values of detailColumns go.
+func scanDetails(w *workspace.Workspace, created *int64) []any {
+	return []any{&w.Mode, &w.Root, &w.Subdir, &w.Repository, &w.GitDir, &w.Branch, &w.Base, &w.BaseCommit, created,
+		&w.Parent, &w.ParentSession, &w.Port, &w.Ports, &w.ConfigHash, &w.Ephemeral}
+}
+
+// values are w's for workspaceColumns.
+func values(w workspace.Workspace) []any {
+	return slices.Concat([]any{w.ID, w.Name}, details(w), []any{string(w.State), w.Error})
+}
 
 // CreateWorkspace adds w. Its name must be free, else ErrNameTaken.
 func (s *Store) CreateWorkspace(ctx context.Context, w workspace.Workspace) error {
 	_, err := s.write.ExecContext(ctx,
-		`INSERT INTO workspaces (`+workspaceColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		w.ID, w.Name, string(w.Mode), w.Root, w.Subdir, w.Repository, w.GitDir, w.Branch, w.Base, w.BaseCommit,
-		string(w.State), w.Error, w.CreatedAt.UnixNano())
+		`INSERT INTO workspaces (`+workspaceColumns+`) VALUES (`+marks(workspaceColumns)+`)`, values(w)...)
 	if isUnique(err) {
 		err = ErrNameTaken
 	}
@@ -29,10 +51,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w workspace.Workspace) erro
 // UpdateWorkspace replaces all of w but its id, or returns ErrNotFound.
 func (s *Store) UpdateWorkspace(ctx context.Context, w workspace.Workspace) error {
 	r, err := s.write.ExecContext(ctx,
-		`UPDATE workspaces SET name = ?, mode = ?, root = ?, subdir = ?, repository = ?, git_dir = ?, branch = ?,
-			base = ?, base_commit = ?, state = ?, error = ?, created_at = ? WHERE id = ?`,
-		w.Name, string(w.Mode), w.Root, w.Subdir, w.Repository, w.GitDir, w.Branch, w.Base, w.BaseCommit,
-		string(w.State), w.Error, w.CreatedAt.UnixNano(), w.ID)
+		`UPDATE workspaces SET (`+workspaceColumns+`) = (`+marks(workspaceColumns)+`) WHERE id = ?`, append(values(w), w.ID)...)
 	if isUnique(err) {
 		err = ErrNameTaken
 	}
@@ -100,8 +119,7 @@ func (s *Store) Workspaces(ctx context.Context, p Page) (list []workspace.Worksp
 func scanWorkspace(row scanner) (workspace.Workspace, error) {
 	var w workspace.Workspace
 	var created int64
-	err := row.Scan(&w.ID, &w.Name, &w.Mode, &w.Root, &w.Subdir, &w.Repository, &w.GitDir, &w.Branch, &w.Base,
-		&w.BaseCommit, &w.State, &w.Error, &created)
+	err := row.Scan(slices.Concat([]any{&w.ID, &w.Name}, scanDetails(&w, &created), []any{&w.State, &w.Error})...)
 	w.CreatedAt = fromNano(created)
 	return w, err
 }
@@ -138,6 +156,9 @@ func scanStage(row scanner) (workspace.Stage, error) {
 	stage.Time = fromNano(at)
 	return stage, err
 }
+
+// marks is a parameter for each of some columns.
+func marks(columns string) string { return "?" + strings.Repeat(", ?", strings.Count(columns, ",")) }
 
 // collect runs a query and scans each of its rows.
 func collect[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
