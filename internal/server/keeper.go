@@ -115,7 +115,10 @@ func (s *Server) watchOnce(ctx context.Context, row store.Session) (ended bool, 
 	s.keepers.set(row.ID, true)
 	exit, err := s.follow(ctx, row, attachment)
 	s.keepers.set(row.ID, false)
-	if exit == nil {
+	switch {
+	case exit == nil && provesEnd(err):
+		return false, nil // the next look settles it, and says it once
+	case exit == nil:
 		return false, err
 	}
 	s.setExit(ctx, row.ID, *exit)

@@ -191,15 +191,24 @@ func (s *Server) settle(ctx context.Context, row store.Session, status terminal.
 	case err == nil && status.Exit != nil:
 		s.setExit(ctx, row.ID, *status.Exit)
 	case err == nil && status.State.Ended():
-		s.setState(ctx, row, status.State, lostText(status.Left))
+		s.setEnded(ctx, row, status.State, lostText(status.Left))
 	case err != nil && !provesEnd(err):
 		return err
 	case err != nil && row.State == terminal.StateStarting:
 		s.setState(ctx, row, terminal.StateFailed, "the server ended while it was started")
 	case err != nil:
-		s.setState(ctx, row, terminal.StateLost, "its backend has nothing of it any more")
+		s.setEnded(ctx, row, terminal.StateLost, "its backend has nothing of it any more")
 	}
 	return nil
+}
+
+// setEnded records an end without an exit, and says so once: a session that
+// has ended is not asked again.
+func (s *Server) setEnded(ctx context.Context, row store.Session, state terminal.State, why string) {
+	if row.State != state {
+		s.Log.Warn("session ended without an exit", "session", row.ID, "backend", row.Backend, "state", state, "why", why)
+	}
+	s.setState(ctx, row, state, why)
 }
 
 // lostText says what became of a session that has left no exit record.
