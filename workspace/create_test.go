@@ -146,7 +146,7 @@ func TestCreateRefuses(t *testing.T) {
 		say  string // the error names it
 	}{
 		{"not a repository", func(r *workspace.CreateRequest) { r.Directory = plain }, workspace.ErrNotRepository, plain},
-		{"bare repository", func(r *workspace.CreateRequest) { r.Directory = bare }, workspace.ErrNotRepository, bare},
+		{"below a bare repository", func(r *workspace.CreateRequest) { r.Directory = bare + "/refs" }, workspace.ErrNotRepository, bare},
 		{"git directory", func(r *workspace.CreateRequest) { r.Directory = filepath.Join(repo, ".git") }, workspace.ErrNotRepository, repo},
 		{"no commits", func(r *workspace.CreateRequest) { r.Directory = unborn }, workspace.ErrNoCommits, unborn},
 		{"no such directory", func(r *workspace.CreateRequest) { r.Directory = plain + "/none" }, os.ErrNotExist, plain + "/none"},
@@ -328,85 +328,5 @@ func TestCreateInPlace(t *testing.T) {
 	}
 	if _, err := os.Stat(base); !os.IsNotExist(err) {
 		t.Errorf("the base was made: %v", err)
-	}
-}
-
-// Each kind of repository: a workspace is made, work in it is seen, and it
-// goes without a trace.
-func TestKindsOfRepository(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name string
-		make func(t *testing.T, dir string) string
-	}{
-		{"SHA-256", func(t *testing.T, dir string) string {
-			git(t, "/", "init", "-q", "--object-format=sha256", dir)
-			commit(t, dir, "a.txt", "one\n")
-			return dir
-		}},
-		{"shallow", func(t *testing.T, dir string) string {
-			git(t, "/", "clone", "-q", "--depth=1", "file://"+newRepo(t), dir)
-			return dir
-		}},
-		{"partial", func(t *testing.T, dir string) string {
-			from := newRepo(t)
-			git(t, from, "config", "uploadpack.allowFilter", "true")
-			git(t, "/", "clone", "-q", "--filter=blob:none", "file://"+from, dir)
-			return dir
-		}},
-		{"worktree of a bare one", func(t *testing.T, dir string) string {
-			git(t, "/", "clone", "-q", "--bare", newRepo(t), dir+".git")
-			git(t, dir+".git", "worktree", "add", "-q", dir)
-			return dir
-		}},
-		{"sparse", func(t *testing.T, dir string) string {
-			git(t, "/", "clone", "-q", newRepo(t), dir)
-			git(t, dir, "sparse-checkout", "set", "--no-cone", "/a.txt")
-			return dir
-		}},
-		{"submodule", func(t *testing.T, dir string) string {
-			git(t, "/", "clone", "-q", newRepo(t), dir)
-			git(t, dir, "submodule", "--quiet", "add", newRepo(t), "mod")
-			return filepath.Join(dir, "mod")
-		}},
-		{"with its git directory elsewhere", func(t *testing.T, dir string) string {
-			git(t, "/", "clone", "-q", "--separate-git-dir="+dir+"-git", newRepo(t), dir)
-			return dir
-		}},
-		{"CRLF checkout", func(t *testing.T, dir string) string {
-			git(t, "/", "clone", "-q", "-c", "core.autocrlf=true", newRepo(t), dir)
-			return dir
-		}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			repo := tc.make(t, filepath.Join(t.TempDir(), "repo"))
-			m, base := newManager(t)
-			ctx := context.Background()
-			branches := git(t, repo, "branch")
-			w := create(t, m, request(repo, "w1"))
-			if loss, err := m.Inspect(ctx, w); err != nil || !loss.Empty() {
-				t.Fatalf("new: %+v, %v", loss, err)
-			}
-			write(t, w.Root+"/a.txt", "changed\n")
-			if loss, err := m.Inspect(ctx, w); err != nil || !slices.Equal(loss.Changed, []string{"a.txt"}) {
-				t.Fatalf("changed: %+v, %v", loss, err)
-			}
-			if _, err := m.Delete(ctx, w, true, nil); err != nil {
-				t.Fatal(err)
-			}
-			if got := git(t, repo, "branch"); got != branches {
-				t.Errorf("branches %q, were %q", got, branches)
-			}
-			if entries, _ := os.ReadDir(base); len(entries) != 0 {
-				t.Errorf("left behind: %v", entries)
-			}
-			if _, notes, err := m.Restore(ctx, w, nil); err != nil || len(notes) != 0 {
-				t.Fatalf("restore: %q, %v", notes, err)
-			}
-			if loss, err := m.Inspect(ctx, w); err != nil || !slices.Equal(loss.Changed, []string{"a.txt"}) {
-				t.Errorf("restored: %+v, %v", loss, err)
-			}
-		})
 	}
 }

@@ -109,20 +109,3 @@ func TestCreateCancelled(t *testing.T) {
 		t.Errorf("left behind:\n%s\nbefore:\n%s", after, before)
 	}
 }
-
-// A repository of somebody else is refused by git, with its reason.
-func TestCreateInForeignRepository(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give a directory away")
-	}
-	repo := newRepo(t)
-	if err := os.Chown(repo, 1234, 1234); err != nil {
-		t.Fatal(err)
-	}
-	m, _ := newManager(t)
-	_, err := m.Create(context.Background(), request(repo, "w1"), nil)
-	if err == nil || !strings.Contains(err.Error(), "dubious ownership") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("error %v", err)
-	}
-}

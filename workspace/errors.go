@@ -13,8 +13,11 @@ var (
 	ErrBadRequest    = errors.New("not a usable request")
 	ErrNotRepository = errors.New("not a git repository")
 	ErrNoCommits     = errors.New("the repository has no commits yet")
-	ErrBadBase       = errors.New("not a branch, tag or commit")
-	ErrBranchTaken   = errors.New("the branch exists already")
+	// ErrForeign: git refuses a repository of another user, whose
+	// configuration it would run.
+	ErrForeign     = errors.New("the repository belongs to another user")
+	ErrBadBase     = errors.New("not a branch, tag or commit")
+	ErrBranchTaken = errors.New("the branch exists already")
 	// ErrEscapes: a path would leave, or has left, the base directory.
 	ErrEscapes = errors.New("outside the base directory")
 	// ErrUnsafeBase: the base directory is a symbolic link, belongs to

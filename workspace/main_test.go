@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	config := filepath.Join(home, "gitconfig")
-	settings := "[user]\n\tname = Somebody\n\temail = somebody@example.org\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n"
+	settings := "[user]\n\tname = Somebody\n\temail = somebody@example.org\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n" +
+		"[filter \"loud\"]\n\tclean = tr A-Z a-z\n\tsmudge = tr a-z A-Z\n\trequired = true\n"
 	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

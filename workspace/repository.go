@@ -21,14 +21,14 @@ func discover(ctx context.Context, dir string) (repository, error) {
 	c := command{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"}}
 	out, err := c.line(ctx)
 	if failed, ok := errors.AsType[*GitError](err); ok {
-		return repository{}, explainDiscovery(dir, failed)
+		return discoverBare(ctx, dir, failed)
 	}
 	if err != nil {
 		return repository{}, err
 	}
 	paths := strings.Split(out, "\n")
 	if len(paths) != 3 {
-		return repository{}, fmt.Errorf("%s: a path with a line break: %w", printable(dir), ErrNotRepository)
+		return repository{}, lineBreak(dir)
 	}
 	r := repository{here: place{gitDir: paths[0], commonDir: paths[1], workTree: paths[2]}, main: paths[2]}
 	if r.here.gitDir != r.here.commonDir {
@@ -41,13 +41,23 @@ func discover(ctx context.Context, dir string) (repository, error) {
 	return r, nil
 }
 
+// lineBreak refuses a repository whose path git cannot write into the one-line
+// files by which it finds a worktree.
+func lineBreak(dir string) error {
+	return fmt.Errorf("%s: a repository with a line break in its path can have no worktrees; rename the directory: %w", printable(dir), ErrBadRequest)
+}
+
 // explainDiscovery tells "no repository" from all else that can be wrong.
 func explainDiscovery(dir string, failed *GitError) error {
 	switch {
 	case strings.Contains(failed.Stderr, "not a git repository"):
 		return fmt.Errorf("%s: %w", printable(dir), ErrNotRepository)
-	case strings.Contains(failed.Stderr, "bare repository"), strings.Contains(failed.Stderr, "must be run in a work tree"):
-		return fmt.Errorf("%s: in a git directory or a bare repository; stand in a checkout of it: %w", printable(dir), ErrNotRepository)
+	case strings.Contains(failed.Stderr, "dubious ownership"):
+		_, named, _ := strings.Cut(failed.Stderr, " at '")
+		if named = strings.TrimSuffix(named, "'"); named == "" {
+			named = dir
+		}
+		return fmt.Errorf("%s: %w; if you trust who wrote it: git config --global --add safe.directory '%s'", printable(dir), ErrForeign, printable(named))
 	}
 	return failed
 }
@@ -84,7 +94,7 @@ func (r repository) startAtHead(ctx context.Context) (name, commit string, err e
 		return "", "", err
 	}
 	if commit == "" {
-		return "", "", fmt.Errorf("%s: %w", r.here.workTree, ErrNoCommits)
+		return "", "", fmt.Errorf("%s: %w; make one first, or use --mode in-place", printable(r.main), ErrNoCommits)
 	}
 	name, err = r.here.look("symbolic-ref", "--quiet", "--short", "HEAD").line(ctx)
 	if exitCode(err) == 1 {

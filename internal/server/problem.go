@@ -101,6 +101,8 @@ const (
 	codeNotKept     = "not-kept"
 	codeNoSnapshot  = "no-snapshot"
 	codeOccupied    = "place-taken"
+	codeForeign     = "foreign-repository"
+	codeGitFailed   = "git-failed"
 )
 
 // answers maps what callers branch on to a status and a code. The first that
@@ -118,6 +120,7 @@ var answers = []struct {
 	{store.ErrKeyBusy, http.StatusConflict, codeKeyBusy},
 	{workspace.ErrBadName, http.StatusUnprocessableEntity, api.CodeBadName},
 	{workspace.ErrNotRepository, http.StatusUnprocessableEntity, api.CodeNotRepository},
+	{workspace.ErrForeign, http.StatusUnprocessableEntity, codeForeign},
 	{workspace.ErrNoCommits, http.StatusUnprocessableEntity, api.CodeNoCommits},
 	{workspace.ErrBadBase, http.StatusUnprocessableEntity, api.CodeBadBase},
 	{workspace.ErrEscapes, http.StatusUnprocessableEntity, api.CodeEscapes},
@@ -183,6 +186,10 @@ func (s *Server) problem(err error) *Problem {
 			}
 			return newProblem(a.status, a.code, s.redact(err.Error()))
 		}
+	}
+	if _, ok := errors.AsType[*workspace.GitError](err); ok {
+		s.Log.Warn("git failed", "error", err)
+		return newProblem(http.StatusInternalServerError, codeGitFailed, s.redact(err.Error()))
 	}
 	s.Log.Error("request", "error", err)
 	return newProblem(http.StatusInternalServerError, api.CodeInternal, internalDetail)

@@ -1,0 +1,77 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// discoverBare finds the bare repository whose top dir is, or whose directory
+// dir/.git leads to, where a search for a checkout ended with failed. Git's own
+// rule about somebody else's repositories holds here too. One whose files are
+// tracked by a repository around it came with that: its configuration would be
+// somebody's who nobody agreed to, so it is refused.
+func discoverBare(ctx context.Context, dir string, failed *GitError) (repository, error) {
+	byName := strings.Contains(failed.Stderr, "cannot use bare repository")
+	if !byName && !strings.Contains(failed.Stderr, "must be run in a work tree") {
+		return repository{}, explainDiscovery(dir, failed)
+	}
+	out, err := command{dir: dir, args: []string{"-c", "safe.bareRepository=all", "rev-parse", "--path-format=absolute",
+		"--is-bare-repository", "--git-common-dir"}}.line(ctx)
+	if again, ok := errors.AsType[*GitError](err); ok {
+		return repository{}, explainDiscovery(dir, again)
+	}
+	if err != nil {
+		return repository{}, err
+	}
+	bare, top, _ := strings.Cut(out, "\n")
+	switch {
+	case strings.Contains(top, "\n"):
+		return repository{}, lineBreak(dir)
+	case bare != "true":
+		return repository{}, fmt.Errorf("%s: in the git directory of a checkout; stand in the checkout: %w", printable(dir), ErrNotRepository)
+	case byName && !sameDir(dir, top):
+		return repository{}, fmt.Errorf("%s: in the bare repository %s; stand at its top: %w", printable(dir), printable(top), ErrNotRepository)
+	case byName:
+		if err := checkEmbedded(ctx, top); err != nil {
+			return repository{}, err
+		}
+	}
+	return repository{here: whole(top), main: top}, nil
+}
+
+// checkEmbedded refuses a bare repository that a repository around it tracks.
+func checkEmbedded(ctx context.Context, top string) error {
+	around, err := discover(ctx, filepath.Dir(top))
+	if errors.Is(err, ErrNotRepository) || err == nil && around.here.workTree == "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	tracked := false
+	c := around.here.look("ls-files", "-z", "--", ":(top,literal)"+relativeTo(around.here.workTree, top))
+	c.each = func(string) { tracked = true }
+	if _, err := c.run(ctx); err != nil {
+		return err
+	}
+	if tracked {
+		return fmt.Errorf("%s: a bare repository that is tracked by %s; clone it to elsewhere first: %w",
+			printable(top), printable(around.main), ErrNotRepository)
+	}
+	return nil
+}
+
+// relativeTo is path as git names it in a checkout at top.
+func relativeTo(top, path string) string {
+	if canonical, err := filepath.EvalSymlinks(path); err == nil {
+		path = canonical
+	}
+	below, err := filepath.Rel(top, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(below)
+}
