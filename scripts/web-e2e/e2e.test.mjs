@@ -364,6 +364,34 @@ test('full-screen programs and colours', async (t) => {
   }
 })
 
+test('tmux by hand, beside the browser', async (t) => {
+  if (!process.env.PATH.split(':').some((d) => existsSync(join(d, 'tmux')))) return t.skip('tmux is not here')
+  server.middleman('run', 'fix-login', '-d', '--backend', 'tmux', '--', 'bash', '--norc')
+  await page.getByRole('tab', { name: 'bash-2' }).click()
+  await standing(page, 'attached')
+  const byHand = server.terminal(`tmux -S ${join(server.home, 'run', 'tmux.sock')} attach`)
+  try {
+    await byHand.shows(/bash/)
+    byHand.type('echo by-$((40+2))-hand')
+    await seen(page, /^by-42-hand$/)
+    await run(page, 'echo from-$((40+3))-browser')
+    await seen(page, /^from-43-browser$/)
+    await byHand.shows(/^from-43-browser$/m)
+    await shot(page, 'tmux-by-hand')
+  } finally {
+    byHand.end()
+  }
+  await run(page, 'echo still-$((40+4))')
+  await seen(page, /^still-44$/)
+  await button('Stop bash-2').click()
+  await button('Stop session').click()
+  await page.getByText(/Ended by SIG(HUP|TERM)/).waitFor()
+  await button('Remove').click()
+  await page.getByRole('tab', { name: 'bash-2' }).waitFor({ state: 'detached' })
+  await page.getByRole('tab').first().click()
+  await standing(page, 'attached')
+})
+
 test('the palette jumps, and the terminal keeps its own keys', async () => {
   await run(page, 'cat -v')
   await page.keyboard.press('Control+K')

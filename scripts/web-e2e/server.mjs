@@ -77,6 +77,26 @@ export class Server {
     return execFileSync(binary, args, { cwd: this.repository, env: this.environment, encoding: 'utf8', timeout: 30_000 })
   }
 
+  /** A terminal of the user's own, in a tmux of their own, in which a command runs. */
+  terminal(command) {
+    const socket = join(this.root, 'own.sock')
+    const tmux = (...args) => execFileSync('tmux', ['-S', socket, '-f', '/dev/null', ...args], { env: this.environment, encoding: 'utf8' })
+    tmux('new-session', '-d', '-x', '100', '-y', '30', `exec env -u TMUX ${command}`)
+    return {
+      type: (text) => tmux('send-keys', '-l', text, ';', 'send-keys', 'Enter'),
+      end: () => tmux('kill-server'),
+      async shows(pattern, until = Date.now() + 15_000) {
+        let screen = ''
+        while (Date.now() < until) { // tmux tells of no output; the command may end
+          screen = tmux('capture-pane', '-p')
+          if (pattern.test(screen)) return
+          await new Promise((next) => setTimeout(next, 50))
+        }
+        throw new Error(`${pattern} did not appear; the terminal has:\n${screen}`)
+      },
+    }
+  }
+
   /** Ends every session, then the server, then removes the directory. */
   async cleanUp() {
     const failures = []
