@@ -26,6 +26,9 @@ func (m *Manager) claimBranch(ctx context.Context, repo place, r CreateRequest, 
 		}
 		return "", takenBy(ctx, repo, r.Branch)
 	}
+	if r.Parent != nil {
+		return m.claimWorkerBranch(ctx, repo, r.ID, commit)
+	}
 	first := m.prefix + "/" + r.Name
 	for n := 1; n <= maxSuffix; n++ {
 		branch := first

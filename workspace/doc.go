@@ -9,7 +9,9 @@
 // In the base directory, <id> is a workspace; .deleting-<id> is one that a
 // delete has taken out of reach and is to look at once more; .trash-<id> is
 // free to be removed; .kept-<id> and .restoring-<id> are what a restore begins
-// and works with. In the repository a workspace is a branch, <prefix>/<name>
+// and works with. A worker, which a session asks for, is made the same way in
+// <scope>/.middleman/work of its parent, the directory tree that the parent's
+// sessions may work in. In the repository a workspace is a branch, <prefix>/<name>
 // or what the user asked for, and a worktree that is locked with a reason that
 // names it. What a delete destroyed is kept below refs/middleman/trash.
 //

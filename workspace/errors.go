@@ -20,6 +20,9 @@ var (
 	ErrBranchTaken = errors.New("the branch exists already")
 	// ErrEscapes: a path would leave, or has left, the base directory.
 	ErrEscapes = errors.New("outside the base directory")
+	// ErrLeavesScope: a path leaves the directory tree that a session may
+	// work in.
+	ErrLeavesScope = errors.New("outside the session's scope")
 	// ErrUnsafeBase: the base directory is a symbolic link, belongs to
 	// somebody else, or can be written by others.
 	ErrUnsafeBase = errors.New("not a safe base directory")

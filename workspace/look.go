@@ -37,22 +37,6 @@ func (m *Manager) Inspect(ctx context.Context, w Workspace) (Loss, error) {
 	return seen.loss, nil
 }
 
-// openHolding opens the base directory that w must be in.
-func (m *Manager) openHolding(w Workspace) (*os.Root, error) {
-	if err := checkID(w.ID); err != nil {
-		return nil, err
-	}
-	base, err := m.openExistingBase()
-	if err != nil {
-		return nil, err
-	}
-	if w.Root != filepath.Join(base.Name(), w.ID) {
-		_ = base.Close()
-		return nil, fmt.Errorf("directory %s: not in %s: %w", printable(w.Root), base.Name(), ErrEscapes)
-	}
-	return base, nil
-}
-
 // sight is what a look at a workspace found.
 type sight struct {
 	loss Loss

@@ -43,7 +43,10 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress
 	if err := report.stage("validate", func() error { return m.checkRequest(r) }); err != nil {
 		return Workspace{}, err
 	}
-	w := Workspace{ID: r.ID, Name: r.Name, Mode: r.Mode, CreatedAt: time.Now().UTC()}
+	w := Workspace{ID: r.ID, Name: r.Name, Mode: r.Mode, CreatedAt: time.Now().UTC(), ParentSession: r.ParentSession}
+	if r.Parent != nil {
+		w.Parent = r.Parent.ID
+	}
 	var err error
 	switch r.Mode {
 	case ModeInPlace:
@@ -79,6 +82,9 @@ func (m *Manager) checkRequest(r CreateRequest) error {
 		}
 	default:
 		return fmt.Errorf("mode %q: want worktree, directory or in-place: %w", r.Mode, ErrBadRequest)
+	}
+	if r.Parent != nil {
+		return checkWorker(r)
 	}
 	if r.Mode == ModeDirectory {
 		return nil

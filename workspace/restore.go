@@ -46,6 +46,7 @@ type restoration struct {
 	commit string // of the snapshot
 	undo   []func(context.Context) error
 	notes  []string
+	moved  bool // it comes back elsewhere than it was
 	// renamed are the branches that have another name now.
 	renamed map[string]string
 }
@@ -54,7 +55,7 @@ func (r *restoration) run(ctx context.Context) (err error) {
 	if r.w.Mode == ModeInPlace {
 		return fmt.Errorf("its directory %s was never deleted: %w", printable(r.w.Root), ErrNoSnapshot)
 	}
-	if r.base, err = r.m.openHolding(r.w); err != nil {
+	if err = r.openRestored(); err != nil {
 		return err
 	}
 	defer r.base.Close()
@@ -200,6 +201,11 @@ func (r *restoration) entry(ctx context.Context) error {
 	defer root.Close()
 	if err := writeFiles(ctx, r.repo, root, r.snap.State); err != nil {
 		return err
+	}
+	if r.moved {
+		if err := root.WriteFile("gitdir", []byte(filepath.Join(r.w.Root, ".git")+"\n"), 0o644); err != nil {
+			return err
+		}
 	}
 	if err := r.rename(root); err != nil {
 		return err

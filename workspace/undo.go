@@ -32,7 +32,7 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 	if err := checkID(w.ID); err != nil {
 		return err
 	}
-	base, err := m.openBase()
+	base, err := m.openIntended(w)
 	if err != nil {
 		return err
 	}
@@ -126,6 +126,11 @@ func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]
 	patterns := []string{first, first + "-*"}
 	if w.Branch != "" {
 		patterns = []string{"refs/heads/" + w.Branch}
+	} else if w.Parent != "" {
+		patterns = nil
+		for _, branch := range m.workerBranches(w.ID) {
+			patterns = append(patterns, "refs/heads/"+branch)
+		}
 	}
 	out, err := repo.look(append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, patterns...)...).line(ctx)
 	if err != nil {

@@ -76,6 +76,11 @@ type CreateRequest struct {
 	Directory string // absolute: where the user stands
 	Base      string // "" is HEAD of the user's checkout
 	Branch    string // "" is Prefix/Name, with a suffix where that is taken
+	// Parent, where given, is the workspace whose session ParentSession asks
+	// for a worker. It is made in the parent's scope, from the parent's HEAD,
+	// and Directory must lie in that scope.
+	Parent        *Workspace
+	ParentSession string
 }
 
 // Loss is what a delete would destroy. Each list is bounded; Truncated says

@@ -16,7 +16,7 @@ const undoTime = 30 * time.Second
 // branch, the directory and git's entry are made in that order, each
 // exclusively, so that what is undone on an error is what was made here.
 func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Workspace, report Progress) error {
-	base, err := m.openBase()
+	base, err := m.openFor(r)
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 	w.Root = filepath.Join(base.Name(), r.ID)
 	var repo repository
 	err = report.stage("resolve", func() error {
-		if repo, err = discover(ctx, r.Directory); err != nil {
+		if repo, err = locate(ctx, r); err != nil {
 			return err
 		}
 		w.Repository, w.GitDir = repo.main, repo.here.commonDir
@@ -35,6 +35,11 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 		return err
 	}
 	return report.stage("add", func() error {
+		if r.Parent != nil {
+			if err := excludeWork(w.GitDir); err != nil {
+				return err
+			}
+		}
 		if err := m.add(ctx, base, r, w); err != nil {
 			return err
 		}

@@ -39,12 +39,18 @@ func (s *Server) createWorkspace(ctx context.Context, in api.NewWorkspace) (work
 		return workspace.Workspace{}, err
 	}
 	request.Name = row.Name
+	return s.begin(ctx, row, request, first)
+}
+
+// begin goes on with a creation whose row is stored.
+func (s *Server) begin(ctx context.Context, row workspace.Workspace, request workspace.CreateRequest, first *plan) (workspace.Workspace, error) {
 	s.publishWorkspace(row)
 	made, left := make(chan error), make(chan struct{})
 	defer close(left)
 	if !s.work.start(ctx, func(ctx context.Context) { s.create(ctx, row, request, first, made, left) }) {
 		return workspace.Workspace{}, errors.Join(errStopping, s.Store.DeleteWorkspace(ctx, row.ID))
 	}
+	var err error
 	select {
 	case err = <-made:
 	case <-time.After(answerWithin):

@@ -103,6 +103,7 @@ const (
 	codeOccupied    = "place-taken"
 	codeForeign     = "foreign-repository"
 	codeGitFailed   = "git-failed"
+	codeLeavesScope = "leaves-scope"
 )
 
 // answers maps what callers branch on to a status and a code. The first that
@@ -124,6 +125,7 @@ var answers = []struct {
 	{workspace.ErrNoCommits, http.StatusUnprocessableEntity, api.CodeNoCommits},
 	{workspace.ErrBadBase, http.StatusUnprocessableEntity, api.CodeBadBase},
 	{workspace.ErrEscapes, http.StatusUnprocessableEntity, api.CodeEscapes},
+	{workspace.ErrLeavesScope, http.StatusUnprocessableEntity, codeLeavesScope},
 	{workspace.ErrBranchTaken, http.StatusConflict, api.CodeBranchTaken},
 	{workspace.ErrUnsafeBase, http.StatusConflict, codeUnsafeBase},
 	{workspace.ErrBadRequest, http.StatusUnprocessableEntity, api.CodeBadRequest},

@@ -1,0 +1,213 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// workPlace is where workspaces are made in a directory that is not ours: in
+// a scope, which is the directory tree that a session may work in.
+var workPlace = filepath.Join(".middleman", "work")
+
+// workPattern has git pass over every such place, at whatever depth.
+const workPattern = "**/.middleman/work/"
+
+// scopeOf is the scope that holds a workspace's directory, and whether there
+// is one: most are in the manager's own base.
+func scopeOf(root string) (scope string, ok bool) {
+	return strings.CutSuffix(filepath.Dir(root), string(filepath.Separator)+workPlace)
+}
+
+// checkedScope is the canonical form of the scope of w's sessions, the tree
+// that they may work in. One of ours is where it was made, or it was replaced;
+// the user's own directory may be reached through links.
+func checkedScope(w Workspace) (string, error) {
+	scope, err := filepath.EvalSymlinks(w.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s: %w", printable(w.Root), ErrMissing)
+	}
+	if err != nil {
+		return "", fmt.Errorf("resolve %s: %w", printable(w.Root), err)
+	}
+	if w.Mode != ModeInPlace && scope != w.Root {
+		return "", fmt.Errorf("%s leads to %s by now: %w", printable(w.Root), printable(scope), ErrLeavesScope)
+	}
+	return scope, nil
+}
+
+// CheckDirectory makes sure that path is a directory within the scope of w's
+// sessions, by the canonical form of its deepest existing ancestor, and
+// returns its canonical form. A link whose target does not exist leads
+// nowhere that can be checked, and is refused. Nothing is made or run.
+func CheckDirectory(w Workspace, path string) (string, error) {
+	scope, err := checkedScope(w)
+	if err != nil {
+		return "", err
+	}
+	return within(scope, path)
+}
+
+// within is the canonical form of path, a directory in scope.
+func within(scope, path string) (string, error) {
+	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+		return "", fmt.Errorf("directory %s: not an absolute path: %w", printable(path), ErrBadRequest)
+	}
+	ancestor := filepath.Clean(path)
+	for {
+		_, err := os.Lstat(ancestor)
+		if err == nil {
+			break
+		}
+		parent := filepath.Dir(ancestor)
+		if !errors.Is(err, fs.ErrNotExist) || parent == ancestor {
+			return "", fmt.Errorf("look at directory %s: %w", printable(path), err)
+		}
+		ancestor = parent
+	}
+	canonical, err := filepath.EvalSymlinks(ancestor)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("directory %s: %s is a symbolic link that leads nowhere: %w", printable(path), printable(ancestor), ErrLeavesScope)
+	}
+	if err != nil {
+		return "", fmt.Errorf("resolve directory %s: %w", printable(path), err)
+	}
+	if below, err := filepath.Rel(scope, canonical); err != nil || !filepath.IsLocal(below) {
+		return "", fmt.Errorf("directory %s: it is not below %s: %w", printable(path), printable(scope), ErrLeavesScope)
+	}
+	if ancestor != filepath.Clean(path) {
+		return "", fmt.Errorf("directory %s: %w", printable(path), fs.ErrNotExist)
+	}
+	if info, err := os.Stat(canonical); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s: not a directory: %w", printable(path), ErrBadRequest)
+	}
+	return canonical, nil
+}
+
+// openPlace opens the place for workspaces in scope, which must be canonical,
+// and with make makes it where it is missing. No component of it may be a
+// link: a program that works in the scope may have put one there. The name of
+// what it returns is canonical.
+func openPlace(scope string, make bool) (*os.Root, error) {
+	top, err := openScope(scope)
+	if err != nil {
+		return nil, err
+	}
+	defer top.Close()
+	for _, part := range []string{filepath.Dir(workPlace), workPlace} {
+		err := checkPart(top, part)
+		if make && errors.Is(err, fs.ErrNotExist) {
+			if err := top.Mkdir(part, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+				return nil, fmt.Errorf("make directory for workspaces: %w", err)
+			}
+			err = checkPart(top, part)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	base, err := os.OpenRoot(filepath.Join(scope, workPlace))
+	if err != nil {
+		return nil, fmt.Errorf("open directory for workspaces: %w", err)
+	}
+	checked, err := top.Lstat(workPlace)
+	if err == nil {
+		var opened fs.FileInfo
+		if opened, err = base.Stat("."); err == nil && !os.SameFile(checked, opened) {
+			err = fmt.Errorf("%s was replaced while it was opened: %w", printable(base.Name()), ErrUnsafeBase)
+		}
+	}
+	if err != nil {
+		_ = base.Close()
+		return nil, err
+	}
+	return base, nil
+}
+
+// openScope opens a scope that is what its name says, and that not everybody
+// could replace.
+func openScope(scope string) (*os.Root, error) {
+	canonical, err := filepath.EvalSymlinks(scope)
+	if err != nil {
+		return nil, fmt.Errorf("resolve %s: %w", printable(scope), err)
+	}
+	if canonical != scope {
+		return nil, fmt.Errorf("%s leads to %s by now: %w", printable(scope), printable(canonical), ErrLeavesScope)
+	}
+	for dir := scope; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if err := checkAncestor(dir); err != nil {
+			return nil, err
+		}
+	}
+	top, err := os.OpenRoot(scope)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", printable(scope), err)
+	}
+	return top, nil
+}
+
+// checkPart refuses a part of the place in top that is not a directory of ours.
+func checkPart(top *os.Root, part string) error {
+	info, err := top.Lstat(part)
+	if err != nil {
+		return fmt.Errorf("look at directory for workspaces: %w", err)
+	}
+	path := filepath.Join(top.Name(), part)
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s is a symbolic link: %w", printable(path), ErrLeavesScope)
+	}
+	return checkOwned(path)
+}
+
+// checkPlaceIn refuses a scope whose place for workspaces is not to be used;
+// one that is still to be made is. It makes nothing.
+func checkPlaceIn(scope string) error {
+	base, err := openPlace(scope, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return base.Close()
+}
+
+// excluding keeps two of us from excluding the same twice.
+var excluding sync.Mutex
+
+// excludeWork has every checkout of a repository pass over the places for
+// workspaces in it.
+func excludeWork(commonDir string) error {
+	excluding.Lock()
+	defer excluding.Unlock()
+	path := filepath.Join(commonDir, "info", "exclude")
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read what git is to exclude: %w", err)
+	}
+	line := workPattern + "\n"
+	for known := range strings.Lines(string(before)) {
+		if strings.TrimRight(known, "\r\n") == workPattern {
+			return nil
+		}
+	}
+	if len(before) > 0 && before[len(before)-1] != '\n' {
+		line = "\n" + line
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return fmt.Errorf("have git exclude workspaces: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return fmt.Errorf("have git exclude workspaces: %w", err)
+	}
+	_, err = f.WriteString(line)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("have git exclude workspaces: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WorkerRoot is where a worker of parent with that id is made: under the
+// scope's root, which need not be the repository's top. It need not exist.
+func WorkerRoot(parent Workspace, id string) (string, error) {
+	scope, err := checkedScope(parent)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(scope, workPlace, id), nil
+}
+
+// checkWorker refuses a worker that would leave its parent's scope. It looks
+// at files alone: git does not run before it.
+func checkWorker(r CreateRequest) error {
+	if r.Mode != ModeWorktree {
+		return fmt.Errorf("mode %s: a worker has a worktree of its own, or shares its parent's directory: %w", r.Mode, ErrBadRequest)
+	}
+	if r.Parent.Mode == ModeDirectory {
+		return fmt.Errorf("workspace %s is a plain directory, which has no branches; a worker can share it: %w", r.Parent.Name, ErrNotRepository)
+	}
+	scope, err := checkedScope(*r.Parent)
+	if err != nil {
+		return err
+	}
+	if _, err := within(scope, r.Directory); err != nil {
+		return err
+	}
+	return checkPlaceIn(scope)
+}
+
+// openFor opens the base that the workspace of r is made in.
+func (m *Manager) openFor(r CreateRequest) (*os.Root, error) {
+	if r.Parent == nil {
+		return m.openBase()
+	}
+	scope, err := checkedScope(*r.Parent)
+	if err != nil {
+		return nil, err
+	}
+	return openPlace(scope, true)
+}
+
+// locate finds the repository of r. A worker's is the one that its parent was
+// made in: a program may have put another into the directory since.
+func locate(ctx context.Context, r CreateRequest) (repository, error) {
+	if r.Parent == nil || r.Parent.Mode != ModeWorktree {
+		return discover(ctx, r.Directory)
+	}
+	entry, err := findEntry(r.Parent.GitDir, r.Parent.Root)
+	if err != nil {
+		return repository{}, err
+	}
+	if entry == "" {
+		return repository{}, fmt.Errorf("%s: its repository %s has no worktree there: %w", printable(r.Parent.Root), r.Parent.GitDir, ErrNotRepository)
+	}
+	if err := checkGitFile(r.Parent.Root, entry); err != nil {
+		return repository{}, err
+	}
+	here := place{gitDir: entry, commonDir: r.Parent.GitDir, workTree: r.Parent.Root}
+	return repository{here: here, main: r.Parent.Repository}, nil
+}
+
+// openHolding opens the base directory that w must be in: the manager's, or
+// the place in a scope.
+func (m *Manager) openHolding(w Workspace) (*os.Root, error) {
+	if err := checkID(w.ID); err != nil {
+		return nil, err
+	}
+	var base *os.Root
+	var err error
+	if scope, ok := scopeOf(w.Root); ok {
+		base, err = openPlace(scope, false)
+	} else {
+		base, err = m.openExistingBase()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w.Root != filepath.Join(base.Name(), w.ID) {
+		_ = base.Close()
+		return nil, fmt.Errorf("directory %s: not in %s: %w", printable(w.Root), base.Name(), ErrEscapes)
+	}
+	return base, nil
+}
+
+// openRestored is openHolding for a restore. What was in a scope that is gone
+// by now comes back in the manager's own base.
+func (r *restoration) openRestored() error {
+	base, err := r.m.openHolding(r.w)
+	if _, scoped := scopeOf(r.w.Root); scoped && errors.Is(err, fs.ErrNotExist) {
+		if base, err = r.m.openBase(); err == nil {
+			before := r.w.Root
+			r.w.Root, r.moved = filepath.Join(base.Name(), r.w.ID), true
+			r.notes = append(r.notes, fmt.Sprintf("where it was, %s, is gone: it is %s", printable(before), r.w.Root))
+		}
+	}
+	r.base = base
+	return err
+}
+
+// Tip is the commit that the branch of w is at, or "" where there is none.
+func (m *Manager) Tip(ctx context.Context, w Workspace) (string, error) {
+	if w.Branch == "" || w.GitDir == "" {
+		return "", nil
+	}
+	tip, err := readRef(ctx, whole(w.GitDir), "refs/heads/"+w.Branch)
+	if err != nil {
+		return "", fmt.Errorf("look where branch %s is: %w", printable(w.Branch), err)
+	}
+	return tip, nil
+}
+
+// openIntended opens the base that w was to be made in: Root says which, where
+// it is not the manager's own.
+func (m *Manager) openIntended(w Workspace) (*os.Root, error) {
+	if scope, ok := scopeOf(w.Root); ok {
+		return openPlace(scope, true)
+	}
+	return m.openBase()
+}
+
+// workerBranches are the names that the branch of a worker may have. The
+// second is for a repository with a branch <prefix>/worker, which is in the
+// way of the first.
+func (m *Manager) workerBranches(id string) []string {
+	return []string{m.prefix + "/worker/" + id, m.prefix + "/worker-" + id}
+}
+
+// claimWorkerBranch is claimBranch for a worker: nobody else has its id.
+func (m *Manager) claimWorkerBranch(ctx context.Context, repo place, id, commit string) (string, error) {
+	var err error
+	for _, branch := range m.workerBranches(id) {
+		var made bool
+		made, err = makeBranch(ctx, repo, id, branch, commit)
+		if made {
+			return branch, nil
+		}
+		if err == nil {
+			err = fmt.Errorf("branch %s: %w", branch, ErrBranchTaken)
+		}
+		if _, inWay := errors.AsType[*BranchInWayError](err); !inWay {
+			return "", err
+		}
+	}
+	return "", err
+}
