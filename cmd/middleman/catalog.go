@@ -163,7 +163,7 @@ func shownWorkspace(w workspace.Workspace) api.Workspace {
 	return api.Workspace{
 		ID: w.ID, Name: w.Name, Mode: w.Mode, Path: joinSub(w.Root, w.Subdir), Root: w.Root,
 		Repository: w.Repository, Branch: w.Branch, Base: w.Base, BaseCommit: w.BaseCommit,
-		State: w.State, Error: w.Error, CreatedAt: w.CreatedAt,
+		Port: w.Port, Ports: w.Ports, State: w.State, Error: w.Error, CreatedAt: w.CreatedAt,
 	}
 }
 

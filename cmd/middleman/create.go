@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -146,6 +147,7 @@ func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) er
 	if err != nil {
 		return err
 	}
+	c.explainSkipped(created.Workspace)
 	var failed error
 	if s := created.Session; s != nil && s.State == terminal.StateFailed {
 		failed = fmt.Errorf("workspace %s is made, its session did not start: %s", created.Workspace.Name, s.Error)
@@ -165,6 +167,15 @@ func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) er
 		return nil
 	}
 	return c.attachNew(ctx, *created.Session)
+}
+
+// explainSkipped says what a workspace has not got, and why.
+func (c *cli) explainSkipped(w api.Workspace) {
+	for _, stage := range w.Stages {
+		if why, skipped := strings.CutPrefix(stage.Detail, api.Skipped); skipped {
+			fmt.Fprintf(c.errs, "middleman: %s: %s: %s\n", w.Name, stage.Name, printable(why))
+		}
+	}
 }
 
 func (c *cli) runCommand() *cobra.Command {

@@ -165,7 +165,7 @@ func (c *cli) show(ctx context.Context, arg string) error {
 	for _, line := range [][2]string{
 		{"name", w.Name}, {"id", w.ID}, {"mode", string(w.Mode)}, {"state", string(w.State)}, {"error", w.Error},
 		{"path", w.Path}, {"repository", w.Repository}, {"branch", w.Branch}, {"base", w.Base},
-		{"base commit", w.BaseCommit}, {"created", w.CreatedAt.Local().Format(time.DateTime)},
+		{"base commit", w.BaseCommit}, {"ports", portRange(w)}, {"created", w.CreatedAt.Local().Format(time.DateTime)},
 	} {
 		if line[1] != "" {
 			t.row(line[0], line[1])
@@ -176,6 +176,14 @@ func (c *cli) show(ctx context.Context, arg string) error {
 	}
 	fmt.Fprintln(c.out)
 	return c.sessionTable(shown.Sessions)
+}
+
+// portRange is "20000-20009", or "" for none.
+func portRange(w api.Workspace) string {
+	if w.Ports == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", w.Port, w.Port+w.Ports-1)
 }
 
 // shown is a workspace with all its sessions, or with the one that arg names.

@@ -25,6 +25,8 @@ type Workspace struct {
 	Branch     string          `json:"branch,omitempty"`
 	Base       string          `json:"base,omitempty" doc:"The base that was asked for"`
 	BaseCommit string          `json:"base_commit,omitempty"`
+	Port       int             `json:"port,omitempty" doc:"The first of the TCP ports that are this workspace's alone"`
+	Ports      int             `json:"ports,omitempty" doc:"How many they are, one after the other"`
 	State      workspace.State `json:"state"`
 	Error      string          `json:"error,omitempty"`
 	CreatedAt  time.Time       `json:"created_at"`
@@ -32,6 +34,10 @@ type Workspace struct {
 	Stages     []Stage         `json:"stages,omitempty"`
 	Sessions   []Session       `json:"sessions,omitempty"`
 }
+
+// Skipped begins the detail of a stage that is done without having done what
+// it is for; the rest of the detail says why.
+const Skipped = "skipped: "
 
 // Stage is one recorded step of a creation or a deletion.
 type Stage struct {

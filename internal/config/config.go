@@ -25,6 +25,24 @@ type Config struct {
 	BranchPrefix string   `toml:"branch_prefix"`
 	Attach       Attach   `toml:"attach"`
 	Terminal     Terminal `toml:"terminal"`
+	Ports        Ports    `toml:"ports"`
+	Setup        Setup    `toml:"setup"`
+}
+
+// Ports are what workspaces get to listen on: consecutive ones, which no other
+// workspace has.
+type Ports struct {
+	// First and Last are the range that they come from.
+	First int `toml:"first"`
+	Last  int `toml:"last"`
+	// Count is how many each gets whose repository does not say; 0 is none.
+	Count int `toml:"count"`
+}
+
+// Setup is how the commands of a repository's configuration are run.
+type Setup struct {
+	// Timeout is how long setup, or teardown, may take as a whole.
+	Timeout Duration `toml:"timeout"`
 }
 
 // Attach is how a terminal joins a session.
@@ -70,6 +88,8 @@ func Default() Config {
 		BranchPrefix: "middleman",
 		Attach:       Attach{Detach: `ctrl-\`, Scrollback: 1000},
 		Terminal:     Terminal{JournalBytes: 16 << 20, HistoryLines: 10000, Grace: Duration(5 * time.Second)},
+		Ports:        Ports{First: 20000, Last: 29999, Count: 10},
+		Setup:        Setup{Timeout: Duration(15 * time.Minute)},
 	}
 }
 
@@ -122,6 +142,19 @@ func (c Config) check() error {
 	}
 	if c.Terminal.HistoryLines < 1 {
 		return fmt.Errorf("terminal.history_lines is %d: it must be 1 or more", c.Terminal.HistoryLines)
+	}
+	if c.Setup.Timeout == 0 {
+		return errors.New("setup.timeout is 0: it must be more, such as \"15m\"")
+	}
+	return c.Ports.check()
+}
+
+func (p Ports) check() error {
+	switch {
+	case p.First < 1024 || p.Last > 65535 || p.First > p.Last:
+		return fmt.Errorf("ports.first and ports.last are %d and %d: they must be a range within 1024 to 65535", p.First, p.Last)
+	case p.Count < 0 || p.Count > p.Last-p.First+1:
+		return fmt.Errorf("ports.count is %d: it must be 0 (none) to %d, the size of the range", p.Count, p.Last-p.First+1)
 	}
 	return nil
 }

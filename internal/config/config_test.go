@@ -25,6 +25,12 @@ func TestLoad(t *testing.T) {
 		{name: "detach key", in: "[attach]\ndetach = \"alt-x\"", wantErr: `"alt-x"`},
 		{name: "history", in: "[terminal]\nhistory_lines = 77", want: func(c *Config) { c.Terminal.HistoryLines = 77 }},
 		{name: "no history", in: "[terminal]\nhistory_lines = 0", wantErr: "history_lines is 0"},
+		{name: "ports", in: "[ports]\nfirst = 3000\nlast = 3999\ncount = 0", want: func(c *Config) { c.Ports = Ports{3000, 3999, 0} }},
+		{name: "privileged ports", in: "[ports]\nfirst = 80", wantErr: "within 1024 to 65535"},
+		{name: "ports backwards", in: "[ports]\nfirst = 30000", wantErr: "30000 and 29999"},
+		{name: "more ports than there are", in: "[ports]\nfirst = 29995", wantErr: "0 (none) to 5"},
+		{name: "time for setup", in: "[setup]\ntimeout = \"1h\"", want: func(c *Config) { c.Setup.Timeout = Duration(time.Hour) }},
+		{name: "no time for setup", in: "[setup]\ntimeout = \"0s\"", wantErr: "setup.timeout is 0"},
 		{name: "negative", in: "[terminal]\njournal_bytes = -1", wantErr: "journal_bytes is -1"},
 		{name: "negative grace", in: "[terminal]\ngrace = \"-1s\"", wantErr: "negative"},
 	}

@@ -138,6 +138,11 @@ func (s *Server) create(ctx context.Context, row workspace.Workspace, r workspac
 	if err != nil {
 		return
 	}
+	if w, err = s.provision(ctx, w); err != nil {
+		w.State, w.Error = workspace.StateFailed, s.problem(err).Detail
+		s.setWorkspaceState(ctx, w)
+		return
+	}
 	if first != nil {
 		s.firstSession(ctx, w, *first)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"middleman/internal/api"
@@ -61,6 +62,9 @@ func workspaceEnv(w workspace.Workspace) []string {
 	}
 	if w.Branch != "" {
 		env = append(env, "MIDDLEMAN_WORKSPACE_BRANCH="+w.Branch, "MIDDLEMAN_WORKSPACE_BASE="+w.Base)
+	}
+	if w.Ports > 0 {
+		env = append(env, "MIDDLEMAN_WORKSPACE_PORT="+strconv.Itoa(w.Port), "MIDDLEMAN_WORKSPACE_PORTS="+strconv.Itoa(w.Ports))
 	}
 	return env
 }

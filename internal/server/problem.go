@@ -104,6 +104,7 @@ const (
 	codeForeign     = "foreign-repository"
 	codeGitFailed   = "git-failed"
 	codeLeavesScope = "leaves-scope"
+	codeNoPorts     = "no-ports"
 )
 
 // answers maps what callers branch on to a status and a code. The first that
@@ -117,6 +118,7 @@ var answers = []struct {
 	{store.ErrNotFound, http.StatusNotFound, api.CodeNotFound},
 	{store.ErrNameTaken, http.StatusConflict, api.CodeNameTaken},
 	{store.ErrBadCursor, http.StatusBadRequest, api.CodeBadRequest},
+	{store.ErrNoPorts, http.StatusConflict, codeNoPorts},
 	{store.ErrKeyReused, http.StatusUnprocessableEntity, codeKeyReused},
 	{store.ErrKeyBusy, http.StatusConflict, codeKeyBusy},
 	{workspace.ErrBadName, http.StatusUnprocessableEntity, api.CodeBadName},

@@ -85,8 +85,9 @@ func (s *Server) finishRestore(ctx context.Context, row workspace.Workspace, nam
 	if err := s.Store.UpdateWorkspace(after, back); err != nil {
 		return nil, err
 	}
+	back, note := s.restorePorts(after, back)
 	s.publishWorkspace(back)
-	return notes, nil
+	return append(notes, note...), nil
 }
 
 // resumeRestore goes on with a restore that the server before did not finish.

@@ -53,6 +53,8 @@ type Options struct {
 	// JournalBytes and Grace go into each session's terminal.Spec.
 	JournalBytes int64
 	Grace        time.Duration
+	// Ports are what workspaces get; none where Ports.Count is 0.
+	Ports store.PortRange
 	// Hosts are further names that the server may be reached by over TCP.
 	Hosts []string
 	// AllowRemote takes any IP address as Host, for a listener beyond loopback.

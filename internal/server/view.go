@@ -117,6 +117,8 @@ func (s *Server) workspaceView(w workspace.Workspace) api.Workspace {
 		Branch:     w.Branch,
 		Base:       w.Base,
 		BaseCommit: w.BaseCommit,
+		Port:       w.Port,
+		Ports:      w.Ports,
 		State:      w.State,
 		Error:      s.redact(w.Error),
 		CreatedAt:  w.CreatedAt,

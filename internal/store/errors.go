@@ -18,6 +18,8 @@ var (
 	ErrBadCursor = errors.New("cursor is not valid")
 	// ErrKeyReused: an idempotency key came back with another request.
 	ErrKeyReused = errors.New("idempotency key was used for another request")
+	// ErrNoPorts: all ports of the range are somebody's.
+	ErrNoPorts = errors.New("no ports are free")
 	// ErrKeyBusy: the request with that idempotency key is still being answered.
 	ErrKeyBusy = errors.New("request with this idempotency key is in progress")
 )

@@ -160,8 +160,13 @@ func scanStage(row scanner) (workspace.Stage, error) {
 // marks is a parameter for each of some columns.
 func marks(columns string) string { return "?" + strings.Repeat(", ?", strings.Count(columns, ",")) }
 
+// querier is the database, or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // collect runs a query and scans each of its rows.
-func collect[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
+func collect[T any](ctx context.Context, db querier, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
