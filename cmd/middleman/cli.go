@@ -96,7 +96,7 @@ func (c *cli) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print data as JSON")
 	root.AddCommand(
 		c.serveCommand(), c.newCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
-		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(), c.exportCommand(),
+		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(), c.searchCommand(), c.exportCommand(),
 		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.restoreCommand(), c.openCommand(), c.doctorCommand(), c.serviceCommand(),
 		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 	)

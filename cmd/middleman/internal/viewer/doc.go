@@ -5,5 +5,5 @@
 // it is a replay, and writes it to the terminal. A key takes this way: the
 // keyboard loop looks for the detach key and queues the rest, the typing loop
 // hands it to the attachment. The package also removes control sequences for
-// those who want text alone (see PlainText).
+// those who want text alone (see PlainText and Lines).
 package viewer

@@ -1,0 +1,89 @@
+package viewer
+
+import "bytes"
+
+// maxLine bounds a line of text; a longer one is cut into several.
+const maxLine = 64 << 10
+
+// Lines cuts terminal output into the lines of text that it shows, as far as
+// the bytes tell without a screen: a line ends at a line feed, a carriage
+// return, and where the cursor goes to another line. Control sequences are
+// left out; those that move along the line leave a blank.
+type Lines struct {
+	each  func(offset uint64, line []byte)
+	split splitter
+	pos   uint64 // after what was taken in
+	from  uint64 // where the line begins
+	line  []byte
+}
+
+// NewLines returns a writer of a session's output from offset on that gives
+// each line that is not blank to each, with the offset where it begins. The
+// line is valid during the call.
+func NewLines(offset uint64, each func(offset uint64, line []byte)) *Lines {
+	l := &Lines{each: each, pos: offset, from: offset}
+	l.split.text, l.split.sequence = l.text, l.sequence
+	return l
+}
+
+// Write never fails.
+func (l *Lines) Write(p []byte) (int, error) {
+	l.split.write(p)
+	return len(p), nil
+}
+
+// Skip goes on at a later offset: what is between is missing.
+func (l *Lines) Skip(to uint64) {
+	l.Flush()
+	l.pos, l.from = to, to
+}
+
+// Flush gives the last line, which nothing has ended.
+func (l *Lines) Flush() {
+	l.split.flush()
+	l.end()
+}
+
+func (l *Lines) text(p []byte) {
+	for _, b := range p {
+		l.pos++
+		switch {
+		case b == '\n' || b == '\r' || b == '\v' || b == '\f':
+			l.end()
+		case b == '\b':
+			l.line = l.line[:max(0, len(l.line)-1)]
+		case b == '\t' || b >= 0x20 && b != 0x7f:
+			l.add(b)
+		}
+	}
+}
+
+func (l *Lines) sequence(p []byte, whole bool) {
+	l.pos += uint64(len(p))
+	if !whole || len(p) < 2 {
+		return
+	}
+	final := p[len(p)-1]
+	switch {
+	case p[1] == '[' && bytes.IndexByte([]byte("ABEFHJdf"), final) >= 0,
+		len(p) == 2 && bytes.IndexByte([]byte("DEMc78"), final) >= 0,
+		p[1] == '[' && p[2] == '?' && (final == 'h' || final == 'l') && bytes.Contains(p, []byte("1049")):
+		l.end()
+	case p[1] == '[' && (final == 'C' || final == 'G'):
+		l.add(' ')
+	}
+}
+
+func (l *Lines) add(b byte) {
+	if len(l.line) == maxLine {
+		l.end()
+	}
+	l.line = append(l.line, b)
+}
+
+func (l *Lines) end() {
+	if line := bytes.TrimSpace(l.line); len(line) > 0 {
+		l.each(l.from, line)
+	}
+	l.line, l.from = l.line[:0], l.pos
+}
