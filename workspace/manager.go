@@ -2,7 +2,9 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,7 +94,9 @@ func (m *Manager) checkRequest(r CreateRequest) error {
 	if !filepath.IsAbs(r.Directory) || strings.ContainsRune(r.Directory, 0) {
 		return fmt.Errorf("directory %q: not an absolute path: %w", r.Directory, ErrBadRequest)
 	}
-	if info, err := os.Stat(r.Directory); err != nil {
+	if info, err := os.Stat(r.Directory); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: there is no such directory: %w", printable(r.Directory), ErrBadRequest)
+	} else if err != nil {
 		return err
 	} else if !info.IsDir() {
 		return fmt.Errorf("%s: not a directory: %w", r.Directory, ErrBadRequest)

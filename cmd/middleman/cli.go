@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"middleman/internal/api"
 	"middleman/internal/client"
@@ -92,7 +93,7 @@ func (c *cli) root() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetOut(c.out)
 	root.SetErr(c.errs)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{plainFlag(err)} })
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print data as JSON")
 	root.AddCommand(
 		c.serveCommand(), c.newCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
@@ -109,6 +110,27 @@ func (c *cli) root() *cobra.Command {
 		}
 	}
 	return root
+}
+
+// plainFlag says of a number that a flag does not take what it takes, instead
+// of what the parser calls it.
+func plainFlag(err error) error {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	takes := ""
+	switch kind := invalid.GetFlag().Value.Type(); kind {
+	case "uint64":
+		takes = "a whole number, 0 or more"
+	case "uint16":
+		takes = "a whole number from 0 to 65535"
+	case "duration":
+		takes = "a duration such as 30s or 5m"
+	default:
+		return err
+	}
+	return fmt.Errorf("--%s is %q: it must be %s", invalid.GetFlag().Name, invalid.GetValue(), takes)
 }
 
 // prepare finds directories and settings; it makes nothing.

@@ -131,6 +131,9 @@ known to about the output that was under way when they changed.`,
 			if shot.Note != "" {
 				fmt.Fprintf(c.errs, "middleman: capture of %s at offset %d: %s\n", t.label(), shot.Offset, shot.Note)
 			}
+			if moment.Time.Before(t.shown.CreatedAt) && !moment.Time.IsZero() {
+				fmt.Fprintf(c.errs, "middleman: capture of %s: it began only at %s\n", t.label(), t.shown.CreatedAt.Format(time.RFC3339))
+			}
 			return c.printLine(shot.Data)
 		},
 	}

@@ -76,3 +76,16 @@ func TestDetachByte(t *testing.T) {
 		}
 	}
 }
+
+func TestDirsWithoutHome(t *testing.T) {
+	for _, name := range []string{"HOME", "USERPROFILE", "MIDDLEMAN_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"} {
+		t.Setenv(name, "")
+	}
+	if d, err := FindDirs(); err == nil {
+		t.Errorf("got %+v", d)
+	}
+	t.Setenv("MIDDLEMAN_HOME", t.TempDir())
+	if _, err := FindDirs(); err != nil {
+		t.Error(err)
+	}
+}

@@ -34,6 +34,9 @@ func FindDirs() (Dirs, error) {
 			Runtime: filepath.Join(home, "run"),
 		}, nil
 	}
+	if _, err := os.UserHomeDir(); err != nil && (os.Getenv("XDG_DATA_HOME") == "" || os.Getenv("XDG_CONFIG_HOME") == "") {
+		return Dirs{}, fmt.Errorf("find a place for data: %w: set it, or MIDDLEMAN_HOME to a directory", err)
+	}
 	d := Dirs{
 		Data:   filepath.Join(xdg.DataHome, "middleman"),
 		Config: filepath.Join(xdg.ConfigHome, "middleman"),
