@@ -72,15 +72,18 @@ func (p place) env() []string {
 
 // command is one run of git.
 type command struct {
-	dir    string
-	env    []string          // beside the user's, see place
-	config map[string]string // beside pinned
-	args   []string
-	change bool                // it may write, and take long
-	each   func(record string) // takes the records of the output, NUL-ended; nil collects it
-	lines  bool                // records are lines instead
-	stdin  io.Reader           // nil is empty
-	output io.Writer           // takes the output as it is, instead of each
+	dir      string
+	env      []string          // beside the user's, see place
+	config   map[string]string // beside pinned
+	args     []string
+	change   bool                // it may write, and take long
+	each     func(record string) // takes the records of the output, NUL-ended; nil collects it
+	lines    bool                // records are lines instead
+	stdin    io.Reader           // nil is empty
+	limit    time.Duration       // instead of lookTime
+	boxed    bool                // in a box, where there is one, see box
+	writable string              // the one directory that a boxed one may write to
+	output   io.Writer           // takes the output as it is, instead of each
 }
 
 // look is a command at p that only reads.
@@ -90,7 +93,10 @@ func (p place) look(args ...string) command {
 		dir = p.gitDir
 	}
 	// No protocol is called "none": a partial clone must not fetch what it lacks.
-	env := append(p.env(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+	// Replacements and grafts would show another history than the one that is
+	// stored: commits of a workspace could be hidden behind them.
+	env := append(p.env(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull)
 	return command{dir: dir, env: env, args: args}
 }
 
@@ -165,13 +171,20 @@ func (c command) once(ctx context.Context) (string, error) {
 	if c.change {
 		limit = changeTime
 	}
+	if c.limit > 0 {
+		limit = c.limit
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	args := []string{"--no-pager"}
 	for _, setting := range pinned {
 		args = append(args, "-c", setting)
 	}
-	cmd := exec.CommandContext(ctx, "git", append(args, c.args...)...)
+	argv := append([]string{"git"}, append(args, c.args...)...)
+	if c.boxed {
+		argv = box(argv, c.writable)
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = c.dir
 	cmd.Env = slices.Concat(userEnv(), c.env, configEnv(c.config))
 	ownGroup(cmd)

@@ -22,10 +22,15 @@ type Options struct {
 }
 
 // Manager makes, inspects and deletes workspaces. It holds no state but its
-// options: any number of goroutines and of processes may use one base.
+// options, and what it remembers of what never changes: any number of
+// goroutines and of processes may use one base.
 type Manager struct {
 	base   string
 	prefix string
+	// memory is of configurations by their content, distances of histories by
+	// their ends.
+	memory    memory[[32]byte, settings]
+	distances memory[string, [2]int]
 }
 
 // New returns a manager; it touches nothing.

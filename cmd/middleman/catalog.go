@@ -31,10 +31,15 @@ type catalog struct {
 
 // readCatalog lists all workspaces and sessions. It starts no server.
 func (c *cli) readCatalog(ctx context.Context) (catalog, error) {
+	return c.readCatalogBy(ctx, (*client.Client).Workspaces)
+}
+
+// readCatalogBy has list ask the server for the workspaces.
+func (c *cli) readCatalogBy(ctx context.Context, list func(*client.Client, context.Context) ([]api.Workspace, error)) (catalog, error) {
 	server, err := client.Connect(ctx, c.dirs)
 	if err == nil {
 		defer server.Close()
-		return listServer(ctx, server)
+		return listServerBy(ctx, server, list)
 	}
 	if ctx.Err() != nil {
 		return catalog{}, ctx.Err()
@@ -46,7 +51,11 @@ func (c *cli) readCatalog(ctx context.Context) (catalog, error) {
 }
 
 func listServer(ctx context.Context, server *client.Client) (catalog, error) {
-	workspaces, err := server.Workspaces(ctx)
+	return listServerBy(ctx, server, (*client.Client).Workspaces)
+}
+
+func listServerBy(ctx context.Context, server *client.Client, list func(*client.Client, context.Context) ([]api.Workspace, error)) (catalog, error) {
+	workspaces, err := list(server, ctx)
 	if err != nil {
 		return catalog{}, err
 	}

@@ -15,22 +15,23 @@ import (
 )
 
 func (c *cli) lsCommand() *cobra.Command {
-	var all, sessions bool
+	var all, sessions, fresh bool
 	cmd := &cobra.Command{
-		Use:   "ls [--all] [--sessions]",
+		Use:   "ls [--all] [--sessions] [--fresh]",
 		Short: "List workspaces, or their sessions",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.list(cmd.Context(), all, sessions)
+			return c.list(cmd.Context(), all, sessions, fresh)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "ended sessions, and failed and deleted workspaces too")
 	cmd.Flags().BoolVar(&sessions, "sessions", false, "list sessions")
+	cmd.Flags().BoolVar(&fresh, "fresh", false, "look at each workspace first, however long that takes")
 	return cmd
 }
 
-func (c *cli) list(ctx context.Context, all, sessions bool) error {
-	list, err := c.readCatalog(ctx)
+func (c *cli) list(ctx context.Context, all, sessions, fresh bool) error {
+	list, err := c.readStanding(ctx, sessions, fresh)
 	if err != nil {
 		return err
 	}
@@ -79,9 +80,9 @@ func (l catalog) live() catalog {
 }
 
 func (c *cli) workspaceTable(workspaces []api.Workspace, list catalog) error {
-	t := c.table("NAME", "BRANCH", "STATE", "SESSIONS", "PATH")
+	t := c.table("NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "PATH")
 	for _, w := range workspaces {
-		t.row(w.Name, dash(w.Branch), string(w.State), summary(list.sessionsOf(w.ID)), w.Path)
+		t.row(w.Name, dash(w.Branch), string(w.State), summary(list.sessionsOf(w.ID)), workOf(w), w.Path)
 	}
 	return t.flush()
 }
@@ -154,6 +155,7 @@ func (c *cli) show(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
+	c.addStatus(ctx, &shown.Workspace)
 	if c.json {
 		return c.printJSON(struct {
 			schema
@@ -170,6 +172,9 @@ func (c *cli) show(ctx context.Context, arg string) error {
 		if line[1] != "" {
 			t.row(line[0], line[1])
 		}
+	}
+	for _, line := range statusLines(w.Status) {
+		t.row(line[0], line[1])
 	}
 	if err := t.flush(); err != nil || len(shown.Sessions) == 0 {
 		return err

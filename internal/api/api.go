@@ -31,8 +31,10 @@ type Workspace struct {
 	Error      string          `json:"error,omitempty"`
 	CreatedAt  time.Time       `json:"created_at"`
 	DeletedAt  *time.Time      `json:"deleted_at,omitempty" doc:"Of a deleted one, which can be restored"`
-	Stages     []Stage         `json:"stages,omitempty"`
-	Sessions   []Session       `json:"sessions,omitempty"`
+	// Status is there where it was asked for and there is a repository.
+	Status   *workspace.Status `json:"status,omitempty" doc:"How it stands, as of a time; only where asked for, and in a repository"`
+	Stages   []Stage           `json:"stages,omitempty"`
+	Sessions []Session         `json:"sessions,omitempty"`
 }
 
 // Skipped begins the detail of a stage that is done without having done what

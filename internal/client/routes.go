@@ -49,6 +49,19 @@ func (c *Client) Workspaces(ctx context.Context) ([]api.Workspace, error) {
 	return c.workspaces(ctx, url.Values{})
 }
 
+// WorkspacesStatus returns all workspaces with how they stand; fresh looks at
+// each first.
+func (c *Client) WorkspacesStatus(ctx context.Context, fresh bool) ([]api.Workspace, error) {
+	return c.workspaces(ctx, url.Values{"status": {"1"}, "fresh": {strconv.FormatBool(fresh)}})
+}
+
+// WorkspaceStatus returns one workspace with how it stands now.
+func (c *Client) WorkspaceStatus(ctx context.Context, id string) (api.Workspace, error) {
+	var w api.Workspace
+	err := c.call(ctx, http.MethodGet, "/workspaces/"+url.PathEscape(id)+"?status=1&fresh=1", nil, &w)
+	return w, err
+}
+
 // DeletedWorkspaces returns those that can be restored, in the order of their
 // deletion.
 func (c *Client) DeletedWorkspaces(ctx context.Context) ([]api.Workspace, error) {

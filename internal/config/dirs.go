@@ -57,6 +57,9 @@ func (d Dirs) Workspaces() string { return filepath.Join(d.Data, "workspaces") }
 // Database is the SQLite file.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "middleman.db") }
 
+// Statuses is where a server leaves how workspaces stood.
+func (d Dirs) Statuses() string { return filepath.Join(d.Data, "statuses.json") }
+
 // ServeFile says how to reach the running server.
 func (d Dirs) ServeFile() string { return filepath.Join(d.Runtime, "serve.json") }
 

@@ -59,6 +59,7 @@ func (s *Server) deleteWorkspace(ctx context.Context, id string, c consent, dryR
 	}
 	out.Warnings, out.Restorable, out.Unkept = out.Lost.Kept, out.Lost.Restorable, out.Lost.Unkept
 	s.gates.forget(id)
+	s.standings.forget(id)
 	s.events.publish(id, api.Event{Type: "workspace-deleted", ID: id})
 	return out, nil
 }

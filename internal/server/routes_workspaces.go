@@ -7,6 +7,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/store"
+	"middleman/workspace"
 )
 
 // maxPoll bounds how long one request waits.
@@ -32,6 +33,7 @@ type listIn struct{ PageQuery }
 
 type listWorkspacesIn struct {
 	PageQuery
+	StatusQuery
 	Deleted bool `query:"deleted" doc:"Those that were deleted and can be restored, instead, in the order of their deletion"`
 }
 
@@ -52,6 +54,7 @@ type KeyHeader struct {
 
 type getWorkspaceIn struct {
 	WorkspacePath
+	StatusQuery
 	Wait string `query:"wait" doc:"How long to wait while the workspace is being made or restored, such as 30s"`
 }
 
@@ -115,8 +118,11 @@ func (s *Server) getWorkspaces(ctx context.Context, in *listWorkspacesIn) (*repl
 	}
 	list, next, err := s.Store.Workspaces(ctx, in.page())
 	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
-	for _, w := range list {
-		out.Workspaces = append(out.Workspaces, s.workspaceView(w))
+	statuses := s.statuses(ctx, list, in.StatusQuery)
+	for i, w := range list {
+		v := s.workspaceView(w)
+		v.Status = statuses[i]
+		out.Workspaces = append(out.Workspaces, v)
 	}
 	return &reply[api.Workspaces]{out}, err
 }
@@ -142,6 +148,7 @@ func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*reply[a
 		return nil, err
 	}
 	v, err := s.wholeWorkspace(ctx, w)
+	v.Status = s.statuses(ctx, []workspace.Workspace{w}, in.StatusQuery)[0]
 	return &reply[api.Workspace]{v}, err
 }
 

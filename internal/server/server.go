@@ -27,6 +27,7 @@ type Workspaces interface {
 	Delete(ctx context.Context, w workspace.Workspace, discard bool, progress workspace.Progress) (workspace.Loss, error)
 	Restore(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, []string, error)
 	Undo(ctx context.Context, w workspace.Workspace, discard bool) error
+	Looker
 }
 
 // Options are what a server is made of.
@@ -78,6 +79,7 @@ type Server struct {
 	// viewers and keepers, which may be cut at any moment.
 	work, watches tasks
 	keepers       keepers
+	standings     standings
 	// asking has a place for each session that keepers ask at the moment, so
 	// that a restart does not ask all of them at once.
 	asking chan struct{}
@@ -130,6 +132,7 @@ func (s *Server) Ready() <-chan struct{} { return s.ready }
 // sessions go on. It may be called once.
 func (s *Server) Serve(ctx context.Context, unix, tcp net.Listener) error {
 	s.setAddress(tcp.Addr())
+	s.recallStandings()
 	rows, err := s.recall(ctx)
 	if err != nil {
 		return fmt.Errorf("read what the server before left: %w", err)
@@ -193,6 +196,7 @@ func (s *Server) shutdown(servers []*http.Server) {
 	s.work.stop(ctx)
 	cancel()
 	s.watches.stop(ctx)
+	s.keepStandings()
 }
 
 func (s *Server) setAddress(a net.Addr) {

@@ -1,0 +1,68 @@
+package workspace
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+const boxTime = 10 * time.Second // for a box to prove that it can be made
+
+// boxFlags make a box: no network, nobody else's processes, a file system
+// that cannot be written to, and no sockets of the running system.
+func boxFlags() []string {
+	flags := []string{"--unshare-all", "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
+	path, err := exec.LookPath("git")
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err == nil && !strings.HasPrefix(path, "/run/") {
+		flags = append(flags, "--tmpfs", "/run")
+	}
+	return flags
+}
+
+// boxProgram is the program that makes boxes, or why there is none. It is
+// tried: a kernel may keep namespaces from users.
+var boxProgram = sync.OnceValues(func() (string, error) {
+	path, err := exec.LookPath("bwrap")
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), boxTime)
+	defer cancel()
+	c := command{dir: "/", args: []string{"--version"}}
+	return path, c.tryBox(ctx, path)
+})
+
+func (c command) tryBox(ctx context.Context, program string) error {
+	cmd := exec.CommandContext(ctx, program, append(boxFlags(), append([]string{"--", "git"}, c.args...)...)...)
+	cmd.Dir = c.dir
+	stderr := &tail{}
+	cmd.Stderr = stderr
+	if err := cmd.Run(); err != nil {
+		return &GitError{Args: c.args, Dir: c.dir, Code: codeOf(cmd, err), Stderr: stderr.reason(), Err: err}
+	}
+	return nil
+}
+
+// box is argv in a box that can write to one directory alone; it is argv
+// itself where no box can be made.
+func box(argv []string, writable string) []string {
+	program, err := boxProgram()
+	if err != nil {
+		return argv
+	}
+	flags := boxFlags()
+	if writable != "" {
+		flags = append(flags, "--bind", writable, writable)
+	}
+	return append(append([]string{program}, append(flags, "--")...), argv...)
+}
+
+// Box is the program that a look which reads content is confined with, or why
+// it is not: then only what package workspace pins keeps it from harm.
+func Box() (string, error) { return boxProgram() }

@@ -1,0 +1,80 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// distance is how far head is from the base of w as that is now.
+func (m *Manager) distance(ctx context.Context, g *glass, head string, w Workspace) (Distance, error) {
+	of, commit, err := baseNow(ctx, g, w)
+	if err != nil {
+		return Distance{}, err
+	}
+	d := Distance{Of: printable(of)}
+	if commit == head {
+		return d, nil
+	}
+	// Which commits two commits have is what they are, but where history was
+	// cut off, which a fetch may move.
+	key := head + " " + commit + " " + stamp(filepath.Join(g.real, "shallow"))
+	counts, known := m.distances.get(key)
+	if !known {
+		if counts, err = countBetween(ctx, g, head, commit); err != nil {
+			return Distance{}, err
+		}
+		m.distances.put(key, counts)
+	}
+	d.Ahead, d.Behind = counts[0], counts[1]
+	return d, nil
+}
+
+// countBetween counts the commits that one has and the other lacks, both ways.
+func countBetween(ctx context.Context, g *glass, head, other string) (counts [2]int, err error) {
+	c := g.look("rev-list", "--left-right", "--count", head+"..."+other, "--")
+	c.limit = statusTime
+	out, err := c.line(ctx)
+	if err != nil {
+		return counts, err
+	}
+	if n, err := fmt.Sscanf(out, "%d\t%d", &counts[0], &counts[1]); err != nil || n != 2 {
+		return counts, fmt.Errorf("git rev-list --count said %s", printable(out))
+	}
+	return counts, nil
+}
+
+// baseNow is the base of w, as it was asked for and where that is by now. A
+// base that is no branch or tag any more, and never was, is the commit that
+// the workspace began at.
+func baseNow(ctx context.Context, g *glass, w Workspace) (name, commit string, err error) {
+	name = w.Base
+	if name == "" {
+		return "", "", fmt.Errorf("workspace %s has no base: %w", w.Name, ErrBadBase)
+	}
+	candidates := []string{"refs/heads/" + name, "refs/remotes/" + name, "refs/tags/" + name}
+	if strings.HasPrefix(name, "refs/") {
+		candidates = []string{name}
+	}
+	found := map[string]string{}
+	c := g.look(append([]string{"for-each-ref", "--format=%(refname) %(objectname) %(*objectname)"}, candidates...)...)
+	c.lines, c.limit = true, statusTime
+	c.each = func(line string) {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			found[fields[0]] = fields[len(fields)-1] // of a tag what it points at
+		}
+	}
+	if _, err := c.run(ctx); err != nil {
+		return "", "", err
+	}
+	for _, ref := range candidates {
+		if commit := found[ref]; commit != "" {
+			return name, commit, nil
+		}
+	}
+	if w.BaseCommit == "" {
+		return "", "", fmt.Errorf("base %s: %w", printable(name), ErrBadBase)
+	}
+	return name + " as it was", w.BaseCommit, nil
+}

@@ -1,0 +1,203 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxConfig bounds a repository's configuration that is read.
+const maxConfig = 1 << 20
+
+// glass is a git directory of ours through which a repository is looked at:
+// its refs and objects, and of its configuration only what says how files are
+// stored. So nothing that the repository's configuration could have git run
+// is known to git at all, whoever changes that at the same moment, and what
+// git writes (merged trees, an index with untracked files) goes here.
+type glass struct {
+	place
+	dir   string // ours, removed by close
+	real  string // the repository's common directory
+	risky bool   // the repository's configuration could run something
+}
+
+// shared are the parts of a repository that a glass leads to.
+var shared = []string{"refs", "packed-refs", "shallow", "info", "logs", "reftable"}
+
+// harmless are the settings that a glass takes over from the repository: none
+// of them is a command, or leads to one. Those of a branch and of a remote say
+// what its upstream is called.
+var harmless = []string{
+	"core.repositoryformatversion", "core.filemode", "core.ignorecase", "core.precomposeunicode", "core.symlinks",
+	"core.autocrlf", "core.eol", "core.sparsecheckout", "core.sparsecheckoutcone", "core.longpaths", "core.protecthfs",
+	"core.protectntfs", "core.trustctime", "core.checkstat", "core.excludesfile", "core.abbrev",
+	"extensions.objectformat", "extensions.refstorage", "index.sparse", "i18n.commitencoding",
+}
+
+// glass makes one for the checkout, or repository, at p.
+func (m *Manager) glass(ctx context.Context, p place) (g *glass, err error) {
+	settings, err := m.settings(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "middleman-look-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory to look from: %w", err)
+	}
+	g = &glass{dir: dir, real: p.commonDir, risky: settings.risky}
+	defer func() {
+		if err != nil {
+			g.close()
+		}
+	}()
+	// Alternates are named relative to objects/, so that no name has to be quoted.
+	for _, sub := range []string{"objects/info", "objects/pack"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	for name, content := range map[string]string{"objects/info/alternates": "../real\n", "config": settings.text} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Symlink(filepath.Join(p.commonDir, "objects"), filepath.Join(dir, "real")); err != nil {
+		return nil, err
+	}
+	for _, name := range shared {
+		target := filepath.Join(p.commonDir, name)
+		if _, err := os.Lstat(target); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			return nil, err
+		}
+	}
+	g.place = place{gitDir: p.gitDir, commonDir: dir, workTree: p.workTree}
+	return g, nil
+}
+
+// close removes what is ours.
+func (g *glass) close() {
+	_ = os.RemoveAll(g.dir) // a leftover in the temporary directory harms nobody
+}
+
+// look is a command through the glass. It cannot write into the repository,
+// and sees history as it is stored, without replacements and grafts.
+func (g *glass) look(args ...string) command {
+	c := g.place.look(args...)
+	c.env = append(c.env, "GIT_OBJECT_DIRECTORY="+filepath.Join(g.dir, "objects"), "GIT_LITERAL_PATHSPECS=1")
+	c.boxed, c.writable = g.risky, g.dir
+	return c
+}
+
+// settings are what a glass takes over from a repository.
+type settings struct {
+	text  string // in the form of git's configuration
+	risky bool   // there was more than that
+}
+
+// settings reads the configuration of the repository at p, and that of the
+// worktree. git parses it, from our copy, so that it includes nothing.
+func (m *Manager) settings(ctx context.Context, p place) (settings, error) {
+	text, err := readSmall(filepath.Join(p.commonDir, "config"))
+	if err != nil {
+		return settings{}, fmt.Errorf("read configuration: %w", err)
+	}
+	own, err := readSmall(filepath.Join(p.gitDir, "config.worktree"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return settings{}, fmt.Errorf("read configuration: %w", err)
+	}
+	key := sha256.Sum256(slices.Concat(text, []byte{0}, own))
+	if known, ok := m.memory.get(key); ok {
+		return known, nil
+	}
+	var s settings
+	filter := filterSettings{out: &s, worktree: configures(text, "worktreeconfig")}
+	if err := filter.read(ctx, p.commonDir, text); err != nil {
+		return settings{}, err
+	}
+	if filter.worktree { // git heeds that file only then; reading it otherwise would invent settings
+		if err := filter.read(ctx, p.commonDir, own); err != nil {
+			return settings{}, err
+		}
+	}
+	m.memory.put(key, s)
+	return s, nil
+}
+
+// configures reports whether a configuration may say anything about a key.
+func configures(text []byte, key string) bool {
+	return strings.Contains(strings.ToLower(string(text)), key)
+}
+
+// filterSettings takes over what is harmless.
+type filterSettings struct {
+	out      *settings
+	worktree bool
+}
+
+func (f *filterSettings) read(ctx context.Context, dir string, text []byte) error {
+	c := command{dir: dir, args: []string{"config", "--file", "-", "--no-includes", "--null", "--list"}, stdin: strings.NewReader(string(text))}
+	c.each = f.take
+	_, err := c.run(ctx)
+	return err
+}
+
+// take adds one "key\nvalue"; a key alone means true.
+func (f *filterSettings) take(record string) {
+	key, value, has := strings.Cut(record, "\n")
+	if !has {
+		value = "true"
+	}
+	section, _, _ := strings.Cut(key, ".")
+	name := key[strings.LastIndexByte(key, '.')+1:]
+	switch {
+	case slices.Contains(harmless, key):
+	case section == "branch" && (name == "merge" || name == "remote" || name == "rebase"):
+	case section == "remote" && name == "fetch":
+	case section == "remote" && name == "url":
+		value = "none:" // a remote without any is none; where it is, nobody here has to know
+	case key == "core.bare", key == "core.logallrefupdates", key == "extensions.worktreeconfig", section == "user", section == "remote",
+		section == "branch", section == "submodule", section == "gc", section == "advice", section == "lfs":
+		return // nothing that a look needs, and nothing that runs with it
+	default:
+		f.out.risky = true
+		return
+	}
+	f.out.text += settingLine(key, value)
+}
+
+// settingLine is a setting as a section of its own.
+func settingLine(key, value string) string {
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	head := "[" + key[:first] + "]"
+	if first < last {
+		head = "[" + key[:first] + " " + quoteSetting(key[first+1:last]) + "]"
+	}
+	return head + "\n\t" + key[last+1:] + " = " + quoteSetting(value) + "\n"
+}
+
+// quoteSetting quotes for git's configuration.
+func quoteSetting(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`).Replace(s) + `"`
+}
+
+// readSmall reads a file that must be a regular one, and bounded: what is
+// planted in its place may be a pipe that nobody writes to.
+func readSmall(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxConfig {
+		return nil, fmt.Errorf("%s: not a small regular file", path)
+	}
+	return os.ReadFile(path)
+}

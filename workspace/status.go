@@ -1,0 +1,240 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// statusTime bounds a look at one workspace's status. What is planted there
+// (a pipe that is called .gitignore) can hold git up for ever.
+const statusTime = 10 * time.Second
+
+// Status is how a workspace stands, as of a moment. What could not be found
+// out is nil, and Unknown says why; it is never zero.
+type Status struct {
+	Branch    string    `json:"branch,omitempty" doc:"The branch that is checked out; empty where HEAD is detached"`
+	Head      string    `json:"head,omitempty" doc:"The commit that is checked out; empty on a branch without one"`
+	Operation string    `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick, revert or bisect in progress"`
+	Files     *Files    `json:"files,omitempty" doc:"Unset where it is not known"`
+	Upstream  *Distance `json:"upstream,omitempty" doc:"From the branch's upstream; unset where it has none, or that is not known"`
+	Base      *Distance `json:"base,omitempty" doc:"From the base as it is now; unset where that is not known"`
+	Unknown   []string  `json:"unknown,omitempty" doc:"What could not be found out, and why"`
+	Warnings  []string  `json:"warnings,omitempty" doc:"What is not as it was made"`
+	AsOf      time.Time `json:"as_of,omitzero" doc:"When it was looked at; unset says not yet"`
+	Source    string    `json:"source" enum:"git,memory,disk" doc:"Looked at for this answer, by the server earlier, or by the server before"`
+	Outdated  bool      `json:"outdated,omitempty" doc:"Something is known to have changed since"`
+}
+
+// Files counts what differs in a checkout, as git status does: an untracked
+// directory is one, a file that is staged and changed again counts in both.
+type Files struct {
+	Staged     int `json:"staged"`
+	Changed    int `json:"changed"`
+	Untracked  int `json:"untracked"`
+	Conflicted int `json:"conflicted"`
+}
+
+// Clean reports whether nothing differs.
+func (f Files) Clean() bool { return f == Files{} }
+
+// Distance counts the commits that HEAD has and another does not, and the
+// other way round.
+type Distance struct {
+	Of     string `json:"of" doc:"The other's name"`
+	Ahead  int    `json:"ahead"`
+	Behind int    `json:"behind"`
+}
+
+// Status looks at w. Nothing of the repository runs meanwhile and nothing is
+// written. The error is for what has no status: ErrNotRepository, ErrMissing,
+// or a workspace that cannot be looked at at all.
+func (m *Manager) Status(ctx context.Context, w Workspace) (Status, error) {
+	s := Status{AsOf: time.Now().UTC(), Source: "git"}
+	p, warnings, err := m.checkout(ctx, w)
+	if err != nil {
+		return Status{}, fmt.Errorf("look at workspace %s: %w", w.Name, err)
+	}
+	s.Warnings = warnings
+	g, err := m.glass(ctx, p)
+	if err != nil {
+		return Status{}, fmt.Errorf("look at workspace %s: %w", w.Name, err)
+	}
+	defer g.close()
+	l := &looker{}
+	l.operation(p)
+	s.Operation = l.loss.Operation
+	if err := s.files(ctx, g); err != nil {
+		if ctx.Err() != nil {
+			return Status{}, ctx.Err()
+		}
+		s.Files, s.Upstream = nil, nil
+		s.unknown("files and upstream", err)
+	}
+	if w.Base == "" || s.Head == "" {
+		return s, nil
+	}
+	base, err := m.distance(ctx, g, s.Head, w)
+	if err != nil {
+		s.unknown("distance from base "+printable(w.Base), err)
+	} else {
+		s.Base = &base
+	}
+	return s, nil
+}
+
+func (s *Status) unknown(what string, err error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("git gave no answer for %s: a huge checkout, a disk that hangs, or a pipe that is called .gitignore", statusTime)
+	}
+	s.Unknown = append(s.Unknown, what+": "+err.Error())
+}
+
+// checkout is where w is: found by what its repository says, never by what
+// lies in the directory.
+func (m *Manager) checkout(ctx context.Context, w Workspace) (p place, warnings []string, err error) {
+	switch w.Mode {
+	case ModeDirectory:
+		return place{}, nil, fmt.Errorf("%s: %w", w.Root, ErrNotRepository)
+	case ModeInPlace:
+		p, err = checkoutOf(ctx, w.Root)
+		return p, nil, err
+	}
+	base, err := m.openHolding(w)
+	if err != nil {
+		return place{}, nil, err
+	}
+	defer base.Close()
+	info, err := base.Lstat(w.ID)
+	if errors.Is(err, fs.ErrNotExist) {
+		return place{}, nil, fmt.Errorf("%s: %w", w.Root, ErrMissing)
+	}
+	if err != nil {
+		return place{}, nil, err
+	}
+	if !info.IsDir() {
+		return place{}, nil, fmt.Errorf("%s: not a directory any more: %w", w.Root, ErrMissing)
+	}
+	entry, err := entryOf(w)
+	if err != nil {
+		return place{}, nil, err
+	}
+	p = place{gitDir: entry, commonDir: w.GitDir, workTree: w.Root}
+	if err := checkGitFile(w.Root, entry); err != nil {
+		warnings = append(warnings, ".git: "+err.Error())
+	}
+	return p, warnings, nil
+}
+
+// checkoutOf is the checkout that the user's directory dir lies in.
+func checkoutOf(ctx context.Context, dir string) (place, error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return place{}, fmt.Errorf("%s: %w", dir, ErrMissing)
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	repo, err := discover(ctx, dir)
+	if err != nil {
+		return place{}, err
+	}
+	// A configuration can lead to any directory as the checkout.
+	canonical, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return place{}, err
+	}
+	if below, err := filepath.Rel(repo.here.workTree, canonical); err != nil || !filepath.IsLocal(below) {
+		return place{}, fmt.Errorf("%s: its repository says that its checkout is %s: %w", dir, printable(repo.here.workTree), ErrNotRepository)
+	}
+	return repo.here, nil
+}
+
+// entryOf is git's own directory for the worktree of w. It is called as the
+// worktree's directory was, so most often one file tells.
+func entryOf(w Workspace) (string, error) {
+	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
+	target, err := readPath(filepath.Join(entry, "gitdir"), entry)
+	if err == nil && target == filepath.Join(w.Root, ".git") {
+		return entry, nil
+	}
+	if entry, err = findEntry(w.GitDir, w.Root); err != nil {
+		return "", err
+	}
+	if entry == "" {
+		return "", fmt.Errorf("%s: its repository %s has no worktree there: %w", w.Root, w.GitDir, ErrMissing)
+	}
+	return entry, nil
+}
+
+// files fills in what one git status says: HEAD, branch, upstream, files.
+func (s *Status) files(ctx context.Context, g *glass) error {
+	c := g.look("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
+	c.limit = statusTime
+	s.Files = &Files{}
+	ab := ""
+	c.each = func(record string) {
+		kind, rest, _ := strings.Cut(record, " ")
+		switch kind {
+		case "#":
+			s.header(rest, &ab)
+		case "1":
+			s.Files.tracked(rest)
+		case "u":
+			s.Files.Conflicted++
+		case "?":
+			s.Files.Untracked++
+		}
+	}
+	if _, err := c.run(ctx); err != nil {
+		return err
+	}
+	return s.upstream(ab)
+}
+
+func (f *Files) tracked(rest string) {
+	if rest[0] != '.' {
+		f.Staged++
+	}
+	if rest[1] != '.' {
+		f.Changed++
+	}
+}
+
+// header takes one of status' lines on the branch.
+func (s *Status) header(line string, ab *string) {
+	key, value, _ := strings.Cut(line, " ")
+	switch {
+	case key == "branch.oid" && value != "(initial)":
+		s.Head = value
+	case key == "branch.head" && value != "(detached)":
+		s.Branch = printable(value)
+	case key == "branch.upstream":
+		s.Upstream = &Distance{Of: printable(value)}
+	case key == "branch.ab":
+		*ab = value
+	}
+}
+
+// upstream takes "+1 -2", which git leaves out where the upstream is gone.
+func (s *Status) upstream(ab string) error {
+	if s.Upstream == nil {
+		return nil
+	}
+	if ab == "" {
+		if s.Head != "" {
+			s.Unknown = append(s.Unknown, "upstream "+s.Upstream.Of+": there is no such branch here; it was deleted or never fetched")
+		}
+		s.Upstream = nil
+		return nil
+	}
+	ahead, behind, _ := strings.Cut(ab, " ")
+	var err1, err2 error
+	s.Upstream.Ahead, err1 = strconv.Atoi(strings.TrimPrefix(ahead, "+"))
+	s.Upstream.Behind, err2 = strconv.Atoi(strings.TrimPrefix(behind, "-"))
+	return errors.Join(err1, err2)
+}
