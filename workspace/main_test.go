@@ -15,8 +15,14 @@ import (
 	"middleman/workspace"
 )
 
+// homeVariable names the home to processes that a test starts, and may kill.
+const homeVariable = "MIDDLEMAN_TEST_HOME"
+
 // TestMain gives git a home without the user's configuration.
 func TestMain(m *testing.M) {
+	if os.Getenv(homeVariable) != "" {
+		os.Exit(m.Run())
+	}
 	home, err := os.MkdirTemp("", "workspace-home-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -30,7 +36,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	for name, value := range map[string]string{
-		"HOME": home, "XDG_CONFIG_HOME": home, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": config,
+		homeVariable: home, "HOME": home, "XDG_CONFIG_HOME": home, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": config,
 	} {
 		os.Setenv(name, value)
 	}
