@@ -71,7 +71,7 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 // worthKeeping reports whether there is anything that nobody else has.
 func (d *deletion) worthKeeping(chosen ignored) bool {
 	unseen := d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing)
-	return unseen || !d.seen.loss.Empty() || len(d.seen.loss.Abandoned) > 0 || chosen.any
+	return unseen || !d.seen.loss.Empty() || len(d.seen.loss.Abandoned) > 0 || chosen.any && !d.w.Ephemeral
 }
 
 // keepAside keeps the directory as it is. git knows nothing of it, so the

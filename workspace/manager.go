@@ -50,7 +50,7 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress
 	if err := report.stage("validate", func() error { return m.checkRequest(r) }); err != nil {
 		return Workspace{}, err
 	}
-	w := Workspace{ID: r.ID, Name: r.Name, Mode: r.Mode, CreatedAt: time.Now().UTC(), ParentSession: r.ParentSession}
+	w := Workspace{ID: r.ID, Name: r.Name, Mode: r.Mode, Ephemeral: r.Ephemeral, CreatedAt: time.Now().UTC(), ParentSession: r.ParentSession}
 	if r.Parent != nil {
 		w.Parent = r.Parent.ID
 	}

@@ -55,7 +55,8 @@ type Workspace struct {
 	// ConfigHash is of the repository's configuration as the user agreed to
 	// it, "" where nothing of it was run.
 	ConfigHash string
-	// Ephemeral workspaces go with their program, unless they hold work.
+	// Ephemeral workspaces go with their program, unless they hold work. Of
+	// what git ignores in them nothing is kept for a restore.
 	Ephemeral bool
 }
 
@@ -76,6 +77,7 @@ type CreateRequest struct {
 	Directory string // absolute: where the user stands
 	Base      string // "" is HEAD of the user's checkout
 	Branch    string // "" is Prefix/Name, with a suffix where that is taken
+	Ephemeral bool   // see Workspace
 	// Parent, where given, is the workspace whose session ParentSession asks
 	// for a worker. It is made in the parent's scope, from the parent's HEAD,
 	// and Directory must lie in that scope.

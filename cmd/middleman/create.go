@@ -179,12 +179,22 @@ func (c *cli) explainSkipped(w api.Workspace) {
 }
 
 func (c *cli) runCommand() *cobra.Command {
-	var session sessionFlags
+	var (
+		session   sessionFlags
+		ephemeral ephemeralFlags
+	)
 	cmd := &cobra.Command{
-		Use:   "run TARGET [-d] [-- COMMAND...]",
-		Short: "Start one more session in a workspace, and attach",
+		Use:   "run TARGET [-d] [-- COMMAND...] | run --ephemeral [-C DIR] [--base REF] [--name NAME] -- COMMAND...",
+		Short: "Start one more session in a workspace, and attach; or run a command in a workspace that goes with it",
+		Long:  ephemeralHelp,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			names, command := splitCommand(cmd, given)
+			if ephemeral.on {
+				return c.runEphemeral(cmd, ephemeral, names, command)
+			}
+			if err := ephemeral.refuseAlone(cmd); err != nil {
+				return err
+			}
 			if len(names) != 1 {
 				return usagef("run takes one workspace; a command goes after --")
 			}
@@ -199,6 +209,7 @@ func (c *cli) runCommand() *cobra.Command {
 		},
 	}
 	session.add(cmd.Flags())
+	ephemeral.add(cmd.Flags())
 	return cmd
 }
 

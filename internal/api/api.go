@@ -29,6 +29,7 @@ type Workspace struct {
 	Ports      int             `json:"ports,omitempty" doc:"How many they are, one after the other"`
 	State      workspace.State `json:"state"`
 	Error      string          `json:"error,omitempty"`
+	Ephemeral  bool            `json:"ephemeral,omitempty" doc:"It goes with its program, unless it holds work"`
 	CreatedAt  time.Time       `json:"created_at"`
 	DeletedAt  *time.Time      `json:"deleted_at,omitempty" doc:"Of a deleted one, which can be restored"`
 	// Status is there where it was asked for and there is a repository.
@@ -82,6 +83,7 @@ type NewWorkspace struct {
 	Directory string         `json:"directory,omitempty" doc:"Where the user stands: in the repository (worktree), the directory itself (in-place)"`
 	Base      string         `json:"base,omitempty"`
 	Branch    string         `json:"branch,omitempty"`
+	Ephemeral bool           `json:"ephemeral,omitempty" doc:"Deleted once nobody holds its lease, unless it holds work"`
 	// Session, where given, is started once the workspace is ready.
 	Session *NewSession `json:"session,omitempty"`
 }

@@ -54,6 +54,9 @@ func (d Dirs) Sessions() string { return filepath.Join(d.Data, "sessions") }
 // Workspaces is where worktrees and directories of ours are made.
 func (d Dirs) Workspaces() string { return filepath.Join(d.Data, "workspaces") }
 
+// Leases is where each ephemeral workspace has the lock of its program.
+func (d Dirs) Leases() string { return filepath.Join(d.Data, "leases") }
+
 // Database is the SQLite file.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "middleman.db") }
 

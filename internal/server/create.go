@@ -71,6 +71,7 @@ func newRequest(in api.NewWorkspace) (workspace.CreateRequest, error) {
 		Directory: in.Directory,
 		Base:      in.Base,
 		Branch:    in.Branch,
+		Ephemeral: in.Ephemeral,
 	}
 	if r.Mode == "" {
 		r.Mode = workspace.ModeWorktree
@@ -92,6 +93,7 @@ func (s *Server) addWorkspace(ctx context.Context, r workspace.CreateRequest) (w
 		Mode:      r.Mode,
 		Base:      r.Base,
 		Branch:    r.Branch,
+		Ephemeral: r.Ephemeral,
 		State:     workspace.StateCreating,
 		CreatedAt: time.Now().UTC(),
 	}

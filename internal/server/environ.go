@@ -3,14 +3,11 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"middleman/internal/api"
-	"middleman/workspace"
 )
 
 // inherited are the variables of the server's environment that a session
@@ -53,24 +50,6 @@ func checkEnv(extra []string) error {
 	}
 	return nil
 }
-
-// workspaceEnv tells a program where it is.
-func workspaceEnv(w workspace.Workspace) []string {
-	env := []string{
-		"MIDDLEMAN_WORKSPACE_PATH=" + workspacePath(w),
-		"MIDDLEMAN_WORKSPACE_NAME=" + w.Name,
-	}
-	if w.Branch != "" {
-		env = append(env, "MIDDLEMAN_WORKSPACE_BRANCH="+w.Branch, "MIDDLEMAN_WORKSPACE_BASE="+w.Base)
-	}
-	if w.Ports > 0 {
-		env = append(env, "MIDDLEMAN_WORKSPACE_PORT="+strconv.Itoa(w.Port), "MIDDLEMAN_WORKSPACE_PORTS="+strconv.Itoa(w.Ports))
-	}
-	return env
-}
-
-// workspacePath is the directory that sessions open in.
-func workspacePath(w workspace.Workspace) string { return filepath.Join(w.Root, w.Subdir) }
 
 // mergeEnv joins lists of NAME=value; of one name the last counts.
 func mergeEnv(lists ...[]string) []string {

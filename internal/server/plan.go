@@ -147,7 +147,7 @@ func (s *Server) backend(row store.Session) (terminal.Backend, error) {
 
 // spec is what the backend is told.
 func (s *Server) spec(id string, w workspace.Workspace, p plan) (terminal.Spec, error) {
-	dir := workspacePath(w)
+	dir := w.Path()
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return terminal.Spec{}, fmt.Errorf("%w: %s", workspace.ErrMissing, dir)
 	}
@@ -155,7 +155,7 @@ func (s *Server) spec(id string, w workspace.Workspace, p plan) (terminal.Spec, 
 		ID:           id,
 		Workspace:    w.ID,
 		Argv:         p.argv,
-		Env:          mergeEnv(baseEnv(s.Environ()), workspaceEnv(w), p.env),
+		Env:          mergeEnv(baseEnv(s.Environ()), w.Env(), p.env),
 		Dir:          dir,
 		Size:         p.size,
 		Grace:        s.Grace,

@@ -82,6 +82,7 @@ func (s *Server) finishRestore(ctx context.Context, row workspace.Workspace, nam
 		s.events.publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
 		return nil, err
 	}
+	back.Ephemeral = false // somebody wants it
 	if err := s.Store.UpdateWorkspace(after, back); err != nil {
 		return nil, err
 	}

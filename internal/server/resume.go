@@ -42,6 +42,7 @@ func (s *Server) resume(ctx context.Context, rows []store.Session) {
 	}
 	s.adopt(ctx)
 	s.reap(ctx)
+	s.sweep(ctx)
 }
 
 // reaper is a backend whose terminals may outlive their state directories.

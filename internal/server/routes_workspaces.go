@@ -155,7 +155,7 @@ func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*reply[a
 func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*reply[api.Deleted], error) {
 	var out api.Deleted
 	err := s.work.run(ctx, func(ctx context.Context) (err error) {
-		out, err = s.deleteWorkspace(ctx, in.Workspace, consent{in.DiscardWork, in.StopSessions}, in.DryRun)
+		out, err = s.dispose(ctx, in.Workspace, consent{in.DiscardWork, in.StopSessions}, in.DryRun)
 		return err
 	})
 	return &reply[api.Deleted]{out}, err

@@ -121,10 +121,11 @@ func (s *Server) workspaceView(w workspace.Workspace) api.Workspace {
 		Ports:      w.Ports,
 		State:      w.State,
 		Error:      s.redact(w.Error),
+		Ephemeral:  w.Ephemeral,
 		CreatedAt:  w.CreatedAt,
 	}
 	if w.Root != "" {
-		v.Path = workspacePath(w)
+		v.Path = w.Path()
 	}
 	return v
 }
