@@ -103,7 +103,7 @@ type keeper struct {
 }
 
 func (k *keeper) run(ctx context.Context) error {
-	k.snap = snapshot{Version: snapshotVersion, ID: k.w.ID, Name: k.w.Name, Made: time.Now().UTC(), Unkept: k.chosen.unkept}
+	k.snap = snapshot{Version: snapshotVersion, ID: k.w.ID, Name: k.w.Name, Root: k.w.Root, Made: time.Now().UTC(), Unkept: k.chosen.unkept}
 	hashes, err := k.keepBranches(ctx)
 	if err != nil {
 		return err

@@ -32,6 +32,7 @@ type snapshot struct {
 	Version int       `json:"version"`
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
+	Root    string    `json:"root,omitempty"` // the workspace's directory
 	Made    time.Time `json:"made"`
 	Entry   string    `json:"entry"`  // the name of git's directory for the worktree, "" where it had none
 	Branch  branch    `json:"branch"` // of the workspace

@@ -8,13 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"middleman/internal/client"
 	"middleman/internal/config"
+	"middleman/internal/server"
+	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -183,43 +184,48 @@ func (c *cli) findLeftovers(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{{"records", "problem", err.Error()}}
 	}
-	var found []finding
+	found := c.surveyed(ctx)
 	add := func(check, format string, args ...any) {
 		found = append(found, finding{check, "note", fmt.Sprintf(format, args...)})
 	}
-	roots := map[string]bool{}
-	recorded := map[string]bool{}
-	for _, w := range list.workspaces {
-		recorded[w.ID] = true
-		roots[w.Root] = true
-		if _, err := os.Lstat(w.Root); errors.Is(err, fs.ErrNotExist) && w.State == workspace.StateReady {
-			add("workspace "+w.Name, "its directory %s is gone", w.Root)
-		}
-		if w.State == workspace.StateFailed {
-			add("workspace "+w.Name, "failed: %s", w.Error)
-		}
-	}
-	entries, err := os.ReadDir(c.dirs.Workspaces())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		add("workspaces", "%v", err)
-	}
-	for _, e := range entries {
-		if path := filepath.Join(c.dirs.Workspaces(), e.Name()); e.IsDir() && !roots[path] {
-			add("directory", "%s belongs to no workspace: nothing uses it; look into it and delete it, or `git worktree remove` it", path)
-		}
-	}
 	for _, s := range list.sessions {
-		switch {
-		case s.State == terminal.StateLost:
+		switch s.State {
+		case terminal.StateLost:
 			add("session "+sessionLabel(s), "lost: %s", cmp.Or(s.Error, "how it ended is not known"))
-		case s.State == terminal.StateUnreachable:
+		case terminal.StateUnreachable:
 			add("session "+sessionLabel(s), "does not answer: %s", s.Error)
-		case !recorded[s.WorkspaceID]:
-			add("session "+s.ID, "%s, and belongs to no workspace", s.State)
 		}
 	}
 	if len(found) == 0 {
 		found = append(found, finding{"leftovers", "ok", "none"})
+	}
+	return found
+}
+
+// surveyed are the leftovers that prune would find, without a server.
+func (c *cli) surveyed(ctx context.Context) []finding {
+	survey := server.Surveyor{Workspaces: c.manager(), Backends: c.backends()}
+	db, err := store.OpenReadOnly(ctx, c.dirs.Database())
+	if err == nil {
+		defer db.Close()
+		survey.Store = db
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return []finding{{"records", "problem", err.Error()}}
+	}
+	leftovers, err := survey.Survey(ctx)
+	if err != nil {
+		return []finding{{"leftovers", "problem", err.Error()}}
+	}
+	found := []finding{}
+	for _, l := range leftovers {
+		f := finding{string(l.Kind) + " " + printable(l.What), "note", explainLeftover(l)}
+		switch {
+		case l.Kind == workspace.LeftoverMoved || l.Kind == workspace.LeftoverUnknown:
+			f.State = "problem"
+		case l.Prunable:
+			f.Detail += "; `middleman prune` removes it"
+		}
+		found = append(found, f)
 	}
 	return found
 }

@@ -16,7 +16,6 @@ import (
 	"middleman/internal/store"
 	"middleman/internal/systemd"
 	"middleman/internal/web"
-	"middleman/workspace"
 )
 
 func (c *cli) serveCommand() *cobra.Command {
@@ -87,7 +86,7 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 	s, err := server.New(server.Options{
 		LogFile:      log,
 		Store:        db,
-		Workspaces:   workspace.New(workspace.Options{Base: c.dirs.Workspaces(), Prefix: c.config.BranchPrefix}),
+		Workspaces:   c.manager(),
 		Backends:     c.backends(),
 		Backend:      c.config.Backend,
 		Web:          web.Handler(),

@@ -44,7 +44,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 		"GET /sessions/{session}", "GET /sessions/{session}/capture", "GET /sessions/{session}/output", "GET /sessions/{session}/recording",
 		"GET /sessions/{session}/terminal", "GET /sessions/{session}/wait", "GET /version", "GET /workspaces",
 		"GET /workspaces/{workspace}", "GET /workspaces/{workspace}/events", "GET /workspaces/{workspace}/sessions",
-		"POST /login-links", "POST /logout", "POST /sessions/{session}/input", "POST /workspaces", "POST /workspaces/{workspace}/restore",
+		"POST /login-links", "POST /logout", "POST /prune", "POST /sessions/{session}/input", "POST /workspaces", "POST /workspaces/{workspace}/restore",
 		"POST /workspaces/{workspace}/sessions",
 	}
 	if !slices.Equal(got, want) {

@@ -105,6 +105,7 @@ const (
 	codeGitFailed   = "git-failed"
 	codeLeavesScope = "leaves-scope"
 	codeNoPorts     = "no-ports"
+	codeNotLeft     = "not-left-over"
 )
 
 // answers maps what callers branch on to a status and a code. The first that
@@ -131,6 +132,7 @@ var answers = []struct {
 	{workspace.ErrBranchTaken, http.StatusConflict, api.CodeBranchTaken},
 	{workspace.ErrUnsafeBase, http.StatusConflict, codeUnsafeBase},
 	{workspace.ErrBadRequest, http.StatusUnprocessableEntity, api.CodeBadRequest},
+	{workspace.ErrNotLeft, http.StatusConflict, codeNotLeft},
 	{workspace.ErrMissing, http.StatusConflict, codeMissing},
 	{workspace.ErrNotKept, http.StatusConflict, codeNotKept},
 	{workspace.ErrNoSnapshot, http.StatusConflict, codeNoSnapshot},

@@ -27,6 +27,7 @@ func (s *Server) routes() http.Handler {
 	s.workspaceRoutes()
 	s.sessionRoutes()
 	s.terminalRoutes()
+	s.leftoverRoutes()
 
 	mux.HandleFunc("GET "+apiPrefix+"/openapi.json", s.openAPI)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {

@@ -28,6 +28,7 @@ type Workspaces interface {
 	Restore(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, []string, error)
 	Undo(ctx context.Context, w workspace.Workspace, discard bool) error
 	Looker
+	Finder
 }
 
 // Options are what a server is made of.
@@ -75,6 +76,8 @@ type Server struct {
 	events  *hub
 	limiter *limiter
 	gates   gates
+	// tidying is held while leftovers are looked for and removed.
+	tidying sync.Mutex
 	// work is what was asked for and must be brought to an end; watches are
 	// viewers and keepers, which may be cut at any moment.
 	work, watches tasks

@@ -1,0 +1,197 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"middleman/terminal"
+)
+
+// lockReason is what git's entry of a worktree of ours is locked with.
+func lockReason(id string) string { return "middleman workspace " + id }
+
+// Identify is the record of the workspace that the directory called id in the
+// base is, or was before a delete moved it, as far as it can be read from there
+// and from its repository: a worktree is ours where the repository has an
+// entry for it that is locked with our reason, a directory without .git where
+// it has an id of ours as its name. What cannot be proved is an ErrUnknown,
+// and no directory an ErrMissing.
+func (m *Manager) Identify(ctx context.Context, id string) (Workspace, error) {
+	base, err := m.openExistingBase()
+	if err != nil {
+		return Workspace{}, err
+	}
+	defer base.Close()
+	return m.identify(ctx, base, id)
+}
+
+func (m *Manager) identify(ctx context.Context, base *os.Root, id string) (Workspace, error) {
+	if err := checkID(id); err != nil {
+		return Workspace{}, err
+	}
+	w := Workspace{ID: id, Name: id, Mode: ModeDirectory, Root: filepath.Join(base.Name(), id), State: StateReady}
+	dir, err := whereIs(base, w)
+	if err != nil {
+		return w, err
+	}
+	if dir == "" {
+		return w, fmt.Errorf("%s: %w", w.Root, ErrMissing)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return w, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	w.CreatedAt = info.ModTime().UTC()
+	switch info, err := os.Lstat(filepath.Join(dir, ".git")); {
+	case err == nil && !info.IsDir():
+		w.Mode = ModeWorktree
+		return m.identifyWorktree(ctx, w, dir)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return w, fmt.Errorf("%w: %w", ErrUnknown, err)
+	case terminal.CheckID(id) != nil:
+		return w, fmt.Errorf("%s: not a name that middleman gives: %w", dir, ErrUnknown)
+	}
+	return w, nil
+}
+
+// identifyWorktree believes the repository, and what lies in the worktree only
+// for where that is.
+func (m *Manager) identifyWorktree(ctx context.Context, w Workspace, dir string) (Workspace, error) {
+	entry, err := readPath(filepath.Join(dir, ".git"), dir)
+	if err != nil {
+		return w, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	w.GitDir = filepath.Dir(filepath.Dir(entry))
+	if _, err := os.Stat(w.GitDir); errors.Is(err, fs.ErrNotExist) {
+		return w, fmt.Errorf("its repository %s is gone: %w", printable(w.GitDir), ErrUnknown)
+	}
+	found, err := findEntry(w.GitDir, w.Root)
+	if err != nil || found == "" || !sameDir(found, entry) {
+		return w, errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", printable(entry), w.Root, ErrUnknown), err)
+	}
+	return m.describe(ctx, w, found)
+}
+
+// describe fills in what git's entry, and the branch that was made for the
+// workspace, say of it.
+func (m *Manager) describe(ctx context.Context, w Workspace, entry string) (Workspace, error) {
+	unknown := func(err error) (Workspace, error) { return w, fmt.Errorf("%w: %w", ErrUnknown, err) }
+	locked := filepath.Join(entry, "locked")
+	reason, err := readReason(locked)
+	if err != nil {
+		return unknown(err)
+	}
+	if reason != lockReason(w.ID) {
+		return w, fmt.Errorf("%s does not say that it is workspace %s: %w", printable(locked), w.ID, ErrUnknown)
+	}
+	if info, err := os.Stat(locked); err == nil {
+		w.CreatedAt = info.ModTime().UTC()
+	}
+	at := place{gitDir: entry, commonDir: w.GitDir}
+	trees, err := worktrees(ctx, at)
+	if err != nil {
+		return unknown(err)
+	}
+	w.Repository = trees[0].path
+	head, err := at.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
+	if err != nil && exitCode(err) != 1 { // 1: detached
+		return unknown(err)
+	}
+	if err := m.findBranch(ctx, &w, strings.TrimPrefix(head, "refs/heads/")); err != nil {
+		return unknown(err)
+	}
+	w.Name = m.nameOf(w.Branch, w.ID)
+	return w, nil
+}
+
+// readReason is why an entry is locked, "" where it is not.
+func readReason(locked string) (string, error) {
+	content, err := readSmall(locked)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(content)), err
+}
+
+// readSmall reads a regular file that is no larger than a record.
+func readSmall(file string) ([]byte, error) {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxRecord {
+		return nil, fmt.Errorf("%s: not a small regular file", file)
+	}
+	return os.ReadFile(file)
+}
+
+// findBranch fills in the branch that was made for w, and where it began. Where
+// none says so, that is the one that is checked out, head.
+func (m *Manager) findBranch(ctx context.Context, w *Workspace, head string) error {
+	repo := whole(w.GitDir)
+	candidates := []string{}
+	if head != "" {
+		candidates = append(candidates, head)
+	}
+	out, err := repo.look("for-each-ref", "--format=%(refname)", "refs/heads/"+m.prefix+"/").line(ctx)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(out) {
+		candidates = append(candidates, strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "refs/heads/"))
+	}
+	for _, branch := range candidates {
+		first, err := firstEntry(ctx, repo, branch)
+		if err != nil {
+			return err
+		}
+		if first.id == w.ID {
+			w.Branch, w.BaseCommit = branch, first.commit
+			return nil
+		}
+	}
+	w.Branch = head
+	return nil
+}
+
+// beginning is what the oldest entry of a branch's reflog says, and when the
+// newest was written, in seconds.
+type beginning struct {
+	id, commit string // the workspace that it was made for, or ""
+	last       string
+}
+
+// firstEntry reads a branch's reflog. A branch without one has no beginning.
+func firstEntry(ctx context.Context, repo place, branch string) (b beginning, err error) {
+	c := repo.look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--no-show-signature", "--date=unix",
+		"--format=%H %gd %gs", "refs/heads/"+branch, "--")
+	c.lines = true
+	c.each = func(line string) {
+		commit, rest, _ := strings.Cut(line, " ")
+		at, subject, _ := strings.Cut(rest, "} ")
+		if b.last == "" {
+			_, b.last, _ = strings.Cut(at, "@{")
+		}
+		b.commit = commit
+		b.id = ""
+		if id, is := strings.CutPrefix(subject, madeFor("")); is && checkID(id) == nil {
+			b.id = id
+		}
+	}
+	_, err = c.run(ctx)
+	return b, err
+}
+
+// nameOf is a name for the workspace of a branch: its slug, without our prefix.
+func (m *Manager) nameOf(branch, otherwise string) string {
+	plain := strings.ReplaceAll(strings.TrimPrefix(branch, m.prefix+"/"), "/", "-")
+	if name, err := Slug(plain); err == nil {
+		return name
+	}
+	return otherwise
+}

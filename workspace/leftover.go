@@ -1,0 +1,254 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// LeftoverKind is what a leftover is.
+type LeftoverKind string
+
+// The kinds of leftovers. Package workspace finds those that no record owns;
+// the first three and sessions are for the keeper of the records to find.
+const (
+	LeftoverMissing   LeftoverKind = "missing"   // a workspace whose directory is gone
+	LeftoverFailed    LeftoverKind = "failed"    // a workspace that could not be made or deleted
+	LeftoverMoved     LeftoverKind = "moved"     // a workspace whose repository or directory is not where it was
+	LeftoverDeleted   LeftoverKind = "deleted"   // a deleted workspace that is old, or of which nothing is kept
+	LeftoverSession   LeftoverKind = "session"   // state of an ended session whose workspace is gone
+	LeftoverDirectory LeftoverKind = "directory" // in the base, of no workspace
+	LeftoverTrash     LeftoverKind = "trash"     // what a delete was removing
+	LeftoverDeleting  LeftoverKind = "deleting"  // what a delete took out of reach and has not looked at twice
+	LeftoverRestoring LeftoverKind = "restoring" // what a restore was putting together
+	LeftoverKept      LeftoverKind = "kept"      // what a delete kept because no repository can hold it
+	LeftoverEntry     LeftoverKind = "entry"     // git's entry for a worktree that is gone
+	LeftoverBranch    LeftoverKind = "branch"    // made for a workspace that is gone
+	LeftoverSnapshot  LeftoverKind = "snapshot"  // of a deleted workspace that nobody knows
+	LeftoverUnknown   LeftoverKind = "unknown"   // what could not be looked at
+)
+
+// Leftover is something that is there though no workspace has it, or the other
+// way round.
+type Leftover struct {
+	Kind LeftoverKind `json:"kind"`
+	// What is a directory, a ref, or the name of a workspace or session.
+	What       string `json:"what" doc:"A directory, a ref, or the name of a workspace or session"`
+	ID         string `json:"workspace_id,omitempty" doc:"Of the workspace that it belongs or belonged to"`
+	Repository string `json:"repository,omitempty"`
+	// Prunable is true on proof alone; Why is that proof, or what is missing
+	// for it. Lost is what would be lost, or keeps it from being pruned.
+	Prunable bool   `json:"prunable" doc:"It may go, on proof alone"`
+	Why      string `json:"why" doc:"Why it may go, or why it stays"`
+	Lost     Loss   `json:"lost,omitzero"`
+	Final    string `json:"final,omitempty" doc:"What is gone for good with it"`
+	Hint     string `json:"hint,omitempty" doc:"What helps where it stays"`
+	Pruned   bool   `json:"pruned"`
+	Error    string `json:"error,omitempty" doc:"Why it was not pruned though it might go"`
+
+	// object is where a ref was seen; gitDir is the repository's.
+	object, gitDir string
+}
+
+// Records are what the caller has stored: what they do not own is left over.
+type Records struct {
+	Workspaces, Deleted []Workspace
+	// Busy are the workspaces, by their ids, that may have running sessions,
+	// each with what to say of that. Unsure, where not nil, is why that is not
+	// known: then no directory may go.
+	Busy   map[string]string
+	Unsure error
+}
+
+// Recorded reads the records as they are now. A workspace must be recorded
+// before anything of it is made, and until the last of it is gone.
+type Recorded func(context.Context) (Records, error)
+
+// settled is how long a branch must have been where it is before it counts as
+// left over: another program may just be making a workspace of it.
+const settled = 10 * time.Minute
+
+// Leftovers finds what no record owns: in the base directory, and in the
+// repositories that the records and the base lead to. It changes nothing. What
+// it cannot look at is not prunable, and says why.
+func (m *Manager) Leftovers(ctx context.Context, recorded Recorded) ([]Leftover, error) {
+	return m.survey(ctx, recorded, nil)
+}
+
+// survey is Leftovers; only, unless it is nil, says which to judge.
+func (m *Manager) survey(ctx context.Context, recorded Recorded, only func(Leftover) bool) ([]Leftover, error) {
+	s := &survey{m: m, only: only, repositories: map[string]string{}}
+	base, err := m.openExistingBase()
+	if err == nil {
+		defer base.Close()
+		s.base = base
+		// Before the records: what is there now and has none then is nobody's.
+		if s.names, err = namesIn(base); err != nil {
+			err = fmt.Errorf("list %s: %w", base.Name(), err)
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.unknown(m.base, err)
+	}
+	if s.Records, err = recorded(ctx); err != nil {
+		return nil, err
+	}
+	s.findRepositories()
+	refs := s.listRepositories(ctx)
+	if s.Records, err = recorded(ctx); err != nil {
+		return nil, err
+	}
+	for _, name := range s.names {
+		s.directory(ctx, name)
+	}
+	for _, found := range refs {
+		s.inRepository(ctx, found)
+	}
+	return s.found, ctx.Err()
+}
+
+// survey is one look for leftovers.
+type survey struct {
+	Records
+	m     *Manager
+	only  func(Leftover) bool
+	base  *os.Root // nil where there is none
+	names []string
+	// repositories are those to look into, by their git directories, with
+	// their tops where these are known.
+	repositories map[string]string
+	found        []Leftover
+}
+
+func namesIn(base *os.Root) ([]string, error) {
+	dir, err := base.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+func (s *survey) add(l Leftover) { s.found = append(s.found, l) }
+
+func (s *survey) unknown(what string, err error) {
+	if s.only == nil {
+		s.add(Leftover{Kind: LeftoverUnknown, What: what, Why: err.Error()})
+	}
+}
+
+// wanted reports whether l is to be judged.
+func (s *survey) wanted(l Leftover) bool { return s.only == nil || s.only(l) }
+
+// owner is the record that has that id.
+func owner(list []Workspace, id string) (Workspace, bool) {
+	i := slices.IndexFunc(list, func(w Workspace) bool { return w.ID == id })
+	if i < 0 {
+		return Workspace{}, false
+	}
+	return list[i], true
+}
+
+// findRepositories gathers what the records and the base lead to.
+func (s *survey) findRepositories() {
+	for _, w := range slices.Concat(s.Workspaces, s.Deleted) {
+		if w.GitDir != "" {
+			s.repositories[w.GitDir] = w.Repository
+		}
+	}
+	for _, name := range s.names {
+		dir := filepath.Join(s.base.Name(), name)
+		entry, err := readPath(filepath.Join(dir, ".git"), dir)
+		if gitDir := filepath.Dir(filepath.Dir(entry)); err == nil && filepath.Base(filepath.Dir(entry)) == "worktrees" && s.repositories[gitDir] == "" {
+			s.repositories[gitDir] = ""
+		}
+	}
+}
+
+// listRepositories notes what there is in the repositories that could be left
+// over, before the records are read once more.
+func (s *survey) listRepositories(ctx context.Context) []Leftover {
+	var list []Leftover
+	for _, gitDir := range slices.Sorted(maps.Keys(s.repositories)) {
+		if _, err := os.Stat(gitDir); errors.Is(err, fs.ErrNotExist) {
+			continue // each workspace of it says so
+		}
+		found, err := s.listRepository(ctx, gitDir)
+		if err != nil {
+			s.unknown(gitDir, err)
+			continue
+		}
+		list = append(list, found...)
+	}
+	return list
+}
+
+func (s *survey) listRepository(ctx context.Context, gitDir string) ([]Leftover, error) {
+	repo := whole(gitDir)
+	top := s.repositories[gitDir]
+	if top == "" {
+		trees, err := worktrees(ctx, repo)
+		if err != nil {
+			return nil, err
+		}
+		top = trees[0].path
+	}
+	list := s.listEntries(gitDir, top)
+	gathered, err := filepath.Glob(filepath.Join(gitDir, "middleman-restoring-*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range gathered {
+		id := strings.TrimPrefix(filepath.Base(dir), "middleman-restoring-")
+		list = append(list, Leftover{Kind: LeftoverRestoring, What: dir, ID: id, Repository: top, gitDir: gitDir})
+	}
+	out, err := repo.look("for-each-ref", "--format=%(objectname) %(refname)", trashRef(""), "refs/heads/"+s.m.prefix+"/").line(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(out) {
+		object, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		l := Leftover{Kind: LeftoverBranch, What: strings.TrimPrefix(ref, "refs/heads/"), Repository: top, gitDir: gitDir, object: object}
+		if id, is := strings.CutPrefix(ref, trashRef("")); is {
+			l.Kind, l.What, l.ID = LeftoverSnapshot, ref, id
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// listEntries are git's entries for worktrees that were in our base and are
+// locked as ours, or were being made.
+func (s *survey) listEntries(gitDir, top string) []Leftover {
+	if s.base == nil {
+		return nil // whether they are there is not known
+	}
+	entries, err := os.ReadDir(filepath.Join(gitDir, "worktrees"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.unknown(gitDir, err)
+	}
+	var list []Leftover
+	for _, e := range entries {
+		entry := filepath.Join(gitDir, "worktrees", e.Name())
+		target, err := readPath(filepath.Join(entry, "gitdir"), entry)
+		root := filepath.Dir(target)
+		id := filepath.Base(root)
+		if err != nil || filepath.Dir(root) != s.base.Name() || checkID(id) != nil {
+			continue // somebody else's
+		}
+		if reason, err := readReason(filepath.Join(entry, "locked")); err != nil || reason != lockReason(id) && reason != "initializing" {
+			continue
+		}
+		list = append(list, Leftover{Kind: LeftoverEntry, What: entry, ID: id, Repository: top, gitDir: gitDir})
+	}
+	return list
+}

@@ -1,0 +1,281 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// kindOf is what a name in the base is, and of which workspace.
+func kindOf(name string) (LeftoverKind, string) {
+	for _, k := range []struct {
+		kind LeftoverKind
+		name func(string) string
+	}{
+		{LeftoverTrash, trashName}, {LeftoverDeleting, movedName}, {LeftoverRestoring, restoringName}, {LeftoverKept, keptName},
+	} {
+		if id, is := strings.CutPrefix(name, k.name("")); is {
+			return k.kind, id
+		}
+	}
+	return LeftoverDirectory, name
+}
+
+// directory judges what is called name in the base.
+func (s *survey) directory(ctx context.Context, name string) {
+	kind, id := kindOf(name)
+	l := Leftover{Kind: kind, What: filepath.Join(s.base.Name(), name), ID: id}
+	if checkID(id) != nil {
+		l.Kind, l.ID = LeftoverUnknown, ""
+		l.Why = "middleman did not make it: look into it, and move it away"
+	}
+	if _, recorded := owner(s.Workspaces, id); recorded || !s.wanted(l) {
+		return
+	}
+	_, deleted := owner(s.Deleted, id)
+	switch l.Kind {
+	case LeftoverTrash:
+		l.stays(s.trash(ctx, l.What), "a delete was removing it and has looked at it twice")
+	case LeftoverRestoring:
+		l.stays(s.gathered(ctx, l.What, id), "a restore was putting it together, and the snapshot that it was made from is there")
+	case LeftoverKept:
+		if deleted {
+			return // a restore brings it back
+		}
+		l.Lost, _ = lookAtFiles(l.What)
+		l.Why, l.Hint = "a delete has kept it because no repository can hold it", importHint(l.What)
+	case LeftoverDirectory, LeftoverDeleting:
+		s.ownDirectory(ctx, &l)
+	}
+	s.add(l)
+}
+
+func importHint(path string) string { return "middleman import " + printable(path) }
+
+// stays says why l stays, or where err is nil why it may go.
+func (l *Leftover) stays(err error, why string) {
+	l.Prunable, l.Why = err == nil, why
+	if err != nil {
+		l.Why = err.Error()
+	}
+}
+
+// ownDirectory judges a directory that has no record.
+func (s *survey) ownDirectory(ctx context.Context, l *Leftover) {
+	w, err := s.m.identify(ctx, s.base, l.ID)
+	l.Repository = w.Repository
+	if err == nil {
+		err = s.idle(l.ID)
+	}
+	if err != nil {
+		l.stays(err, "")
+		return
+	}
+	l.Hint = importHint(l.What)
+	if l.Lost, err = s.m.Inspect(ctx, w); err != nil || !l.Lost.Empty() {
+		l.stays(err, "no workspace has it, and it holds work: "+l.Lost.Summary())
+		l.Prunable = false
+		return
+	}
+	l.stays(nil, "no workspace has it, and it holds no work")
+}
+
+// idle reports whether no session runs in the workspace of that id.
+func (s *survey) idle(id string) error {
+	if s.Unsure != nil {
+		return fmt.Errorf("whether a session runs in it: %w: %w", ErrUnknown, s.Unsure)
+	}
+	if why := s.Busy[id]; why != "" {
+		return errors.New(why)
+	}
+	return nil
+}
+
+// trash makes sure that git answers for the repository of what a delete was
+// removing: where nothing can be asked, nothing is removed.
+func (s *survey) trash(ctx context.Context, dir string) error {
+	entry, err := readPath(filepath.Join(dir, ".git"), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err := command{dir: s.base.Name(), args: []string{"--version"}}.run(ctx)
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	_, err = worktrees(ctx, whole(filepath.Dir(filepath.Dir(entry))))
+	return err
+}
+
+// gathered makes sure that the snapshot is there that a restore took its files
+// from.
+func (s *survey) gathered(ctx context.Context, dir, id string) error {
+	gitDir := ""
+	if d, is := owner(s.Deleted, id); is {
+		gitDir = d.GitDir
+	} else if entry, err := readPath(filepath.Join(dir, ".git"), dir); err == nil {
+		gitDir = filepath.Dir(filepath.Dir(entry))
+	}
+	if gitDir == "" {
+		return fmt.Errorf("which repository it is of: %w", ErrUnknown)
+	}
+	return s.snapshotIn(ctx, gitDir, id)
+}
+
+func (s *survey) snapshotIn(ctx context.Context, gitDir, id string) error {
+	commit, err := readRef(ctx, whole(gitDir), trashRef(id))
+	if err == nil && commit == "" {
+		err = fmt.Errorf("its snapshot is not in %s: %w", gitDir, ErrUnknown)
+	}
+	return err
+}
+
+// inRepository judges what was found in a repository.
+func (s *survey) inRepository(ctx context.Context, l Leftover) {
+	if _, recorded := owner(s.Workspaces, l.ID); recorded || !s.wanted(l) {
+		return
+	}
+	switch l.Kind {
+	case LeftoverRestoring:
+		l.stays(s.snapshotIn(ctx, l.gitDir, l.ID), "a restore was putting it together, and the snapshot that it was made from is there")
+	case LeftoverEntry:
+		if !s.entry(ctx, &l) {
+			return
+		}
+	case LeftoverBranch:
+		if !s.branch(ctx, &l) {
+			return
+		}
+	case LeftoverSnapshot:
+		if _, known := owner(s.Deleted, l.ID); known {
+			return
+		}
+		s.snapshot(ctx, &l)
+	}
+	s.add(l)
+}
+
+// entry judges git's entry of a worktree; one whose directory is there, under
+// any name, goes or stays with that.
+func (s *survey) entry(ctx context.Context, l *Leftover) bool {
+	for _, name := range []string{l.ID, movedName(l.ID), keptName(l.ID)} {
+		if _, err := s.base.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	w, err := s.goneWorkspace(ctx, *l)
+	if err == nil {
+		l.Lost, err = s.m.Inspect(ctx, w)
+	}
+	switch {
+	case !l.Lost.Empty():
+		l.Why, l.Hint = "its directory is gone, and git's own files hold work: "+l.Lost.Summary(), "git worktree repair, or git worktree remove"
+	case err != nil && !errors.Is(err, ErrMissing):
+		l.Why = err.Error()
+	default:
+		l.stays(nil, "its directory is gone, and nothing is lost with it")
+	}
+	return true
+}
+
+// goneWorkspace is what is left of the workspace of an entry.
+func (s *survey) goneWorkspace(ctx context.Context, l Leftover) (Workspace, error) {
+	w := Workspace{
+		ID: l.ID, Name: l.ID, Mode: ModeWorktree, Root: filepath.Join(s.base.Name(), l.ID),
+		Repository: l.Repository, GitDir: l.gitDir, State: StateReady,
+	}
+	head, err := place{gitDir: l.What, commonDir: l.gitDir}.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
+	if err != nil && exitCode(err) != 1 {
+		return w, err
+	}
+	err = s.m.findBranch(ctx, &w, strings.TrimPrefix(head, "refs/heads/"))
+	w.Name = s.m.nameOf(w.Branch, w.ID)
+	return w, err
+}
+
+// branch judges one below our prefix. One that was not made for a workspace,
+// or that one has, is none of ours.
+func (s *survey) branch(ctx context.Context, l *Leftover) bool {
+	for _, w := range s.Workspaces {
+		making := w.State == StateCreating || w.State == StateRestoring
+		if w.Branch == l.What && w.GitDir == l.gitDir || making && (w.GitDir == l.gitDir || w.GitDir == "") {
+			return false
+		}
+	}
+	for _, d := range s.Deleted {
+		if d.Branch == l.What && d.GitDir == l.gitDir {
+			return false
+		}
+	}
+	repo := whole(l.gitDir)
+	first, err := firstEntry(ctx, repo, l.What)
+	if err != nil {
+		l.Why = err.Error()
+		return true
+	}
+	last, err := strconv.ParseInt(first.last, 10, 64)
+	if first.id == "" || err != nil || time.Since(time.Unix(last, 0)) < settled {
+		return false
+	}
+	if _, recorded := owner(s.Workspaces, first.id); recorded {
+		return false
+	}
+	return s.unusedBranch(ctx, repo, l, first.id)
+}
+
+// unusedBranch judges a branch of ours by who has it and what it holds.
+func (s *survey) unusedBranch(ctx context.Context, repo place, l *Leftover, id string) bool {
+	l.ID = id
+	trees, err := worktrees(ctx, repo)
+	if err != nil {
+		l.Why = err.Error()
+		return true
+	}
+	for _, tree := range trees {
+		if tree.branch == "refs/heads/"+l.What {
+			return false
+		}
+	}
+	k := &looker{}
+	if err = k.stashes(ctx, repo, l.What); err == nil {
+		err = k.commits(ctx, repo, l.object, l.What, false)
+	}
+	l.Lost = k.loss
+	switch {
+	case err != nil:
+		l.Why = err.Error()
+	case !l.Lost.Empty():
+		l.Why = "its workspace is gone, and it holds work: " + l.Lost.Summary()
+	default:
+		l.stays(nil, "its workspace is gone, no worktree has it, and all its commits are on another branch or a remote")
+	}
+	return true
+}
+
+// snapshot says of whom one is that no record knows.
+func (s *survey) snapshot(ctx context.Context, l *Leftover) {
+	d, err := s.m.snapshotOf(ctx, l.gitDir, l.Repository, l.ID)
+	switch {
+	case errors.Is(err, ErrEscapes):
+		l.Why = "it is kept of a workspace in another base directory"
+	case err != nil:
+		l.Why = err.Error()
+	default:
+		l.Why = "it is kept of workspace " + d.Name + ", which is not known to be deleted: it is not removed without consent"
+		l.Hint = "middleman import in " + printable(l.Repository) + ", then middleman restore " + d.Name
+	}
+}
+
+// lstat reports whether a path is there; only a clear "no" is one.
+func lstat(path string) (there bool, err error) {
+	_, err = os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,77 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"middleman/internal/fault"
+)
+
+// ErrNotLeft: a leftover is not there any more, or may not go any more.
+var ErrNotLeft = errors.New("it is not left over any more")
+
+// Prune removes one of what Leftovers found, if it may still go by what is
+// there and recorded now, and returns the workspace that was in it and what a
+// delete made of that: where Loss is Restorable, a restore brings it back. A
+// creation or restore in progress is never touched, and what git does not
+// answer for stays.
+func (m *Manager) Prune(ctx context.Context, l Leftover, recorded Recorded) (Workspace, Loss, error) {
+	found, err := m.survey(ctx, recorded, func(now Leftover) bool {
+		return now.Kind == l.Kind && now.What == l.What && now.gitDir == l.gitDir
+	})
+	if err != nil {
+		return Workspace{}, Loss{}, err
+	}
+	if len(found) != 1 || !found[0].Prunable {
+		err := ErrNotLeft
+		for _, now := range found {
+			err = fmt.Errorf("%s: %w", now.Why, ErrNotLeft)
+		}
+		return Workspace{}, Loss{}, fmt.Errorf("prune %s: %w", printable(l.What), err)
+	}
+	fault.Here("prune/judged")
+	w, loss, err := m.prune(ctx, found[0])
+	if err != nil {
+		return Workspace{}, Loss{}, fmt.Errorf("prune %s: %w", printable(l.What), err)
+	}
+	fault.Here("prune/removed")
+	return w, loss, nil
+}
+
+// prune removes what was just found to be free to go.
+func (m *Manager) prune(ctx context.Context, l Leftover) (w Workspace, loss Loss, err error) {
+	if l.Kind == LeftoverBranch {
+		gone, err := dropBranch(ctx, whole(l.gitDir), l.What, l.object)
+		if err == nil && !gone {
+			err = fmt.Errorf("the branch moved: %w", ErrNotLeft)
+		}
+		return w, loss, err
+	}
+	if l.Kind == LeftoverRestoring && l.gitDir != "" {
+		return w, loss, os.RemoveAll(l.What)
+	}
+	base, err := m.openExistingBase()
+	if err != nil {
+		return w, loss, err
+	}
+	defer base.Close()
+	switch l.Kind {
+	case LeftoverTrash, LeftoverRestoring:
+		return w, loss, removeAll(base, filepath.Base(l.What))
+	case LeftoverEntry:
+		w, err = (&survey{m: m, base: base}).goneWorkspace(ctx, l)
+	case LeftoverDirectory, LeftoverDeleting:
+		w, err = m.identify(ctx, base, l.ID)
+	default:
+		err = fmt.Errorf("a %s: %w", l.Kind, errors.ErrUnsupported)
+	}
+	if err != nil {
+		return w, loss, err
+	}
+	// It looks once more itself, and keeps what it finds of worth.
+	loss, err = m.Delete(ctx, w, false, nil)
+	return w, loss, err
+}

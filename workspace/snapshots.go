@@ -1,0 +1,133 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Kept is a deleted workspace as its snapshot tells of it.
+type Kept struct {
+	Workspace           // in StateDeleted
+	DeletedAt time.Time // when it was kept
+}
+
+// Snapshots are the deleted workspaces of our base that a repository keeps,
+// and the ids of those that cannot be read or are of another base, with why.
+func (m *Manager) Snapshots(ctx context.Context, gitDir, repository string) (list []Kept, others map[string]error, err error) {
+	out, err := whole(gitDir).look("for-each-ref", "--format=%(refname)", trashRef("")).line(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	others = map[string]error{}
+	for line := range strings.Lines(out) {
+		id := strings.TrimPrefix(strings.TrimSpace(line), trashRef(""))
+		kept, err := m.snapshotOf(ctx, gitDir, repository, id)
+		if err != nil {
+			others[id] = err
+			continue
+		}
+		list = append(list, kept)
+	}
+	return list, others, nil
+}
+
+// snapshotOf reads one. It is an ErrEscapes where it is not of a workspace in
+// our base.
+func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string) (Kept, error) {
+	canonical, err := m.checkedBase()
+	if err != nil {
+		return Kept{}, err
+	}
+	if err := checkID(id); err != nil {
+		return Kept{}, err
+	}
+	w := Workspace{
+		ID: id, Mode: ModeWorktree, Root: filepath.Join(canonical, id), Repository: repository, GitDir: gitDir, State: StateDeleted,
+	}
+	s, _, err := readSnapshot(ctx, whole(gitDir), w)
+	if err != nil {
+		return Kept{}, err
+	}
+	root, err := s.root(ctx, whole(gitDir))
+	if err != nil {
+		return Kept{}, err
+	}
+	if root != w.Root {
+		return Kept{}, fmt.Errorf("%s was kept of %s: %w", trashRef(id), printable(root), ErrEscapes)
+	}
+	w.Name, w.Branch, w.CreatedAt = s.Name, s.Branch.Name, s.Made
+	if slug, err := Slug(w.Name); err != nil || slug != w.Name {
+		w.Name = id
+	}
+	if s.Branch.Name != "" {
+		first, err := firstEntry(ctx, whole(gitDir), s.Branch.Name)
+		if err == nil && first.id == id {
+			w.BaseCommit = first.commit
+		}
+	}
+	return Kept{Workspace: w, DeletedAt: s.Made}, nil
+}
+
+// root is the directory that a snapshot was made of. One of an older version
+// says it only in git's own file, if there was one.
+func (s snapshot) root(ctx context.Context, repo place) (string, error) {
+	if s.Root != "" {
+		return s.Root, nil
+	}
+	for _, f := range s.State {
+		if string(f.Path) != "gitdir" || f.Blob == "" {
+			continue
+		}
+		var content bytes.Buffer
+		c := repo.look("cat-file", "blob", f.Blob)
+		c.output = &content
+		if _, err := c.run(ctx); err != nil {
+			return "", err
+		}
+		return filepath.Dir(strings.TrimSpace(content.String())), nil
+	}
+	return "", nil
+}
+
+// Forget lets go of what is kept of a deleted workspace, for good. Where it
+// cannot be found out whether anything is kept, that is an error and nothing
+// is changed; nothing kept is none.
+func (m *Manager) Forget(ctx context.Context, w Workspace) error {
+	base, err := m.openHolding(w)
+	if err != nil {
+		return fmt.Errorf("forget workspace %s: %w", w.Name, err)
+	}
+	defer base.Close()
+	if w.Mode == ModeWorktree {
+		commit, err := readRef(ctx, whole(w.GitDir), trashRef(w.ID))
+		if err == nil && commit != "" {
+			err = dropTrash(ctx, whole(w.GitDir), w.ID, commit)
+		}
+		if err != nil {
+			return fmt.Errorf("forget workspace %s: %w", w.Name, err)
+		}
+	}
+	return removeAll(base, keptName(w.ID))
+}
+
+// IsKept reports whether anything is kept of a deleted workspace that a
+// restore could bring back.
+func (m *Manager) IsKept(ctx context.Context, w Workspace) (bool, error) {
+	base, err := m.openHolding(w)
+	if err != nil {
+		return false, err
+	}
+	defer base.Close()
+	if there, err := lstat(filepath.Join(base.Name(), keptName(w.ID))); there || err != nil {
+		return there, err
+	}
+	if w.Mode != ModeWorktree {
+		return false, nil
+	}
+	commit, err := readRef(ctx, whole(w.GitDir), trashRef(w.ID))
+	return commit != "", err
+}

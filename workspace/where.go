@@ -1,0 +1,116 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Whereabouts says where what belongs to a workspace is by now.
+type Whereabouts struct {
+	// Missing: the directory is gone. That is proved where it is ours: the
+	// base directory can be read, and has no such entry.
+	Missing bool
+	// Base is the directory, where it is in our base but is recorded elsewhere:
+	// the base was moved.
+	Base string
+	// Moved is where git has the worktree by now.
+	Moved string
+	// NoRepository: the git directory is gone. Astray is what the worktree's
+	// .git leads to, where that is not its repository.
+	NoRepository bool
+	Astray       string
+}
+
+// Sound reports whether all is where it was.
+func (x Whereabouts) Sound() bool { return x == Whereabouts{} }
+
+// Trouble is what to say of that, and what helps, or "".
+func (x Whereabouts) Trouble(w Workspace) string {
+	switch {
+	case x.Base != "":
+		return fmt.Sprintf("its directory was moved to %s: middleman repair %s", x.Base, w.Name)
+	case x.NoRepository:
+		return fmt.Sprintf("its repository %s is gone: middleman repair %s --repository DIR, if it was moved", printable(w.Repository), w.Name)
+	case x.Moved != "":
+		return fmt.Sprintf("its worktree was moved to %s: middleman repair %s", printable(x.Moved), w.Name)
+	case x.Missing && w.Mode == ModeInPlace:
+		return fmt.Sprintf("its directory %s is gone: middleman rm %s forgets it", printable(w.Root), w.Name)
+	case x.Missing:
+		return fmt.Sprintf("its directory %s is gone: middleman rm %s, or middleman prune", w.Root, w.Name)
+	case x.Astray != "":
+		return fmt.Sprintf("its .git leads to %s, not to its repository: middleman repair %s", printable(x.Astray), w.Name)
+	}
+	return ""
+}
+
+// Where looks where the workspace's directory and repository are. It runs no
+// program. An error means that this could not be found out.
+func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
+	if w.Mode == ModeInPlace {
+		there, err := lstat(w.Root)
+		return Whereabouts{Missing: !there && err == nil}, err
+	}
+	base, err := m.openExistingBase()
+	if err != nil {
+		return x, err
+	}
+	defer base.Close()
+	if err := checkID(w.ID); err != nil {
+		return x, err
+	}
+	if here := filepath.Join(base.Name(), w.ID); w.Root != here {
+		if there, err := lstat(here); !there {
+			return x, errors.Join(fmt.Errorf("directory %s: not in %s: %w", printable(w.Root), base.Name(), ErrEscapes), err)
+		}
+		x.Base = here
+		w.Root = here
+	}
+	dir, err := whereIs(base, w)
+	if err != nil {
+		return x, err
+	}
+	if _, err := base.Lstat(keptName(w.ID)); dir == "" && !errors.Is(err, fs.ErrNotExist) {
+		return x, errors.Join(fmt.Errorf("%s is there instead of its directory: %w", keptName(w.ID), ErrUnknown), err)
+	}
+	x.Missing = dir == ""
+	if w.Mode == ModeWorktree {
+		err = x.follow(w, dir)
+	}
+	return x, err
+}
+
+// follow looks what the repository and the worktree at dir, if it is there,
+// say of each other.
+func (x *Whereabouts) follow(w Workspace, dir string) error {
+	_, err := os.Stat(w.GitDir)
+	if x.NoRepository = errors.Is(err, fs.ErrNotExist); x.NoRepository || err != nil {
+		if x.NoRepository {
+			err = nil
+		}
+		return err
+	}
+	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
+	if dir != "" {
+		target, err := readPath(filepath.Join(dir, ".git"), dir)
+		if err == nil && filepath.Dir(filepath.Dir(target)) != w.GitDir && !sameDir(filepath.Dir(filepath.Dir(target)), w.GitDir) {
+			x.Astray = target
+		}
+		return nil
+	}
+	target, err := readPath(filepath.Join(entry, "gitdir"), entry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if at := filepath.Dir(target); at != w.Root {
+		if there, err := lstat(at); there || err != nil {
+			x.Moved = at
+		}
+	}
+	return nil
+}
