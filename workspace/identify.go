@@ -118,18 +118,6 @@ func readReason(locked string) (string, error) {
 	return strings.TrimSpace(string(content)), err
 }
 
-// readSmall reads a regular file that is no larger than a record.
-func readSmall(file string) ([]byte, error) {
-	info, err := os.Lstat(file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxRecord {
-		return nil, fmt.Errorf("%s: not a small regular file", file)
-	}
-	return os.ReadFile(file)
-}
-
 // findBranch fills in the branch that was made for w, and where it began. Where
 // none says so, that is the one that is checked out, head.
 func (m *Manager) findBranch(ctx context.Context, w *Workspace, head string) error {
