@@ -60,6 +60,10 @@ type Workspace struct {
 	Ephemeral bool
 }
 
+// Skipped begins the detail of a stage that is done, but not all of what it is
+// for; the rest says what is not, and why.
+const Skipped = "skipped: "
+
 // Stage is one step of a creation or deletion, reported when it starts and
 // again when it ends.
 type Stage struct {

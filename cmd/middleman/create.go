@@ -172,7 +172,7 @@ func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) er
 // explainSkipped says what a workspace has not got, and why.
 func (c *cli) explainSkipped(w api.Workspace) {
 	for _, stage := range w.Stages {
-		if why, skipped := strings.CutPrefix(stage.Detail, api.Skipped); skipped {
+		if why, skipped := strings.CutPrefix(stage.Detail, workspace.Skipped); skipped {
 			fmt.Fprintf(c.errs, "middleman: %s: %s: %s\n", w.Name, stage.Name, printable(why))
 		}
 	}

@@ -38,10 +38,6 @@ type Workspace struct {
 	Sessions []Session         `json:"sessions,omitempty"`
 }
 
-// Skipped begins the detail of a stage that is done without having done what
-// it is for; the rest of the detail says why.
-const Skipped = "skipped: "
-
 // Stage is one recorded step of a creation or a deletion.
 type Stage struct {
 	Name       string     `json:"name"`

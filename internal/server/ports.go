@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"middleman/internal/api"
 	"middleman/internal/store"
 	"middleman/workspace"
 )
@@ -28,7 +27,7 @@ func (s *Server) givePorts(ctx context.Context, w workspace.Workspace, count int
 	w, err := s.allocatePorts(ctx, w, count)
 	switch {
 	case errors.Is(err, store.ErrNoPorts):
-		stage.State, stage.Detail, err = "done", api.Skipped+err.Error()+": delete a workspace, or widen [ports] of config.toml", nil
+		stage.State, stage.Detail, err = "done", workspace.Skipped+err.Error()+": delete a workspace, or widen [ports] of config.toml", nil
 	case err != nil:
 		stage.State, stage.Detail = "failed", err.Error()
 	case w.Ports == 0:

@@ -61,7 +61,7 @@ func TestPorts(t *testing.T) {
 	}
 	three := r.makeIn("three", workspace.ModeDirectory)
 	four := r.makeIn("four", workspace.ModeDirectory)
-	if detail := stageDetail(four, "ports"); three.Port != 20005 || four.Ports != 0 || !strings.HasPrefix(detail, "done "+api.Skipped) {
+	if detail := stageDetail(four, "ports"); three.Port != 20005 || four.Ports != 0 || !strings.HasPrefix(detail, "done "+workspace.Skipped) {
 		t.Errorf("three %d, four %d: %s", three.Port, four.Port, detail)
 	}
 

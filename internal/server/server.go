@@ -29,6 +29,7 @@ type Workspaces interface {
 	Undo(ctx context.Context, w workspace.Workspace, discard bool) error
 	Looker
 	Finder
+	Copy(ctx context.Context, w workspace.Workspace, patterns []string, progress workspace.Progress) error
 }
 
 // Options are what a server is made of.

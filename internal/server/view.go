@@ -142,16 +142,19 @@ func (s *Server) wholeWorkspace(ctx context.Context, w workspace.Workspace) (api
 	return v, err
 }
 
-// joinStages makes one entry of the start and the end of each stage.
+// joinStages makes one entry of the start of each stage, what it told meanwhile,
+// and its end.
 func joinStages(list []workspace.Stage) []api.Stage {
 	var out []api.Stage
 	for _, stage := range list {
 		last := len(out) - 1
-		if stage.State != "running" && last >= 0 && out[last].Name == stage.Name && out[last].State == "running" {
-			out[last].State, out[last].Detail, out[last].FinishedAt = stage.State, stage.Detail, &stage.Time
+		next := stageView(stage)
+		if last >= 0 && out[last].Name == next.Name && out[last].State == "running" && (next.State != "running" || next.Detail != "") {
+			next.StartedAt = out[last].StartedAt
+			out[last] = next
 			continue
 		}
-		out = append(out, stageView(stage))
+		out = append(out, next)
 	}
 	return out
 }

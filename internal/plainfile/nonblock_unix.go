@@ -1,0 +1,8 @@
+//go:build unix
+
+package plainfile
+
+import "syscall"
+
+// nonBlocking keeps the opening of a FIFO from waiting for its writer.
+const nonBlocking = syscall.O_NONBLOCK

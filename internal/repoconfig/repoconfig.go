@@ -1,0 +1,187 @@
+package repoconfig
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Name is the file's, at the top of a checkout.
+const Name = ".middleman.toml"
+
+// Limits of what is taken for a configuration.
+const (
+	maxSize  = 64 << 10 // bytes of the file
+	maxItems = 100      // of each list and table
+	MaxPorts = 1000
+)
+
+// Config is what a repository wants for its workspaces.
+type Config struct {
+	// Setup and Teardown are commands for the shell, one after the other: of a
+	// new workspace, and before it is deleted.
+	Setup    []string `toml:"setup"`
+	Teardown []string `toml:"teardown"`
+	// Copy are patterns as of .gitignore: files that git ignores, to be copied
+	// from the main checkout.
+	Copy []string `toml:"copy"`
+	// Ports is how many ports a workspace gets; nil leaves it to the user.
+	Ports *int `toml:"ports"`
+	// Env is for commands and sessions.
+	Env map[string]string `toml:"env"`
+	// Profiles say how sessions are launched.
+	Profiles map[string]Profile `toml:"profiles"`
+}
+
+// Profile says how to launch a session.
+type Profile struct {
+	Command []string `toml:"command"`
+	Resume  []string `toml:"resume"`
+	// Env names variables of the user's environment.
+	Env     []string `toml:"env"`
+	Sandbox string   `toml:"sandbox"`
+	Grace   string   `toml:"grace"`
+}
+
+// Hash names content: SHA-256 over its bytes, in hexadecimal.
+func Hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// Parse reads content. What is not known, or cannot be meant, is an error of
+// one line that names the line or the setting.
+func Parse(content []byte) (Config, error) {
+	var c Config
+	if err := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields().Decode(&c); err != nil {
+		return Config{}, fmt.Errorf("%s: %w", Name, describe(err))
+	}
+	if err := c.check(); err != nil {
+		return Config{}, fmt.Errorf("%s: %w", Name, err)
+	}
+	return c, nil
+}
+
+// describe puts the place of a TOML error on one line.
+func describe(err error) error {
+	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
+		row, _ := e.Errors[0].Position()
+		return fmt.Errorf("line %d: there is no setting %q", row, strings.Join(e.Errors[0].Key(), "."))
+	}
+	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
+		row, _ := e.Position()
+		return fmt.Errorf("line %d: %s", row, strings.TrimPrefix(e.Error(), "toml: "))
+	}
+	return err
+}
+
+var (
+	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+)
+
+func (c Config) check() error {
+	for _, list := range []struct {
+		name  string
+		items []string
+	}{{"setup", c.Setup}, {"teardown", c.Teardown}, {"copy", c.Copy}} {
+		if err := checkList(list.name, list.items); err != nil {
+			return err
+		}
+	}
+	for _, pattern := range c.Copy {
+		if err := checkPattern(pattern); err != nil {
+			return err
+		}
+	}
+	if c.Ports != nil && (*c.Ports < 0 || *c.Ports > MaxPorts) {
+		return fmt.Errorf("ports is %d: it must be 0 to %d", *c.Ports, MaxPorts)
+	}
+	if len(c.Env) > maxItems || len(c.Profiles) > maxItems {
+		return fmt.Errorf("env or profiles: more than %d of them", maxItems)
+	}
+	for name, value := range c.Env {
+		if !envName.MatchString(name) || strings.HasPrefix(name, "MIDDLEMAN_") || strings.ContainsRune(value, 0) {
+			return fmt.Errorf("env: %q cannot be set: letters, digits and underscores, not MIDDLEMAN_, and no NUL in the value", name)
+		}
+	}
+	for name, p := range c.Profiles {
+		if err := p.check(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkList(name string, items []string) error {
+	if len(items) > maxItems {
+		return fmt.Errorf("%s: more than %d items", name, maxItems)
+	}
+	for _, item := range items {
+		if strings.TrimSpace(item) == "" || strings.ContainsRune(item, 0) {
+			return fmt.Errorf("%s: %q is empty, or has a NUL in it", name, item)
+		}
+	}
+	return nil
+}
+
+// checkPattern refuses what can match nothing in the checkout, since it was
+// meant to match something elsewhere.
+func checkPattern(pattern string) error {
+	if slices.Contains(strings.Split(pattern, "/"), "..") {
+		return fmt.Errorf("copy: %q: only files of the checkout can be copied", pattern)
+	}
+	if strings.ContainsAny(pattern, "\r\n") {
+		return fmt.Errorf("copy: %q has more than one line", pattern)
+	}
+	return nil
+}
+
+func (p Profile) check(name string) error {
+	if !profileName.MatchString(name) {
+		return fmt.Errorf("profiles: %q is no name for one: lower-case letters, digits, dots, dashes and underscores", name)
+	}
+	refuse := func(err error) error { return fmt.Errorf("profiles.%s: %w", name, err) }
+	if len(p.Command) == 0 {
+		return refuse(errors.New("command is missing"))
+	}
+	for _, list := range [][]string{p.Command, p.Resume, p.Env} {
+		if err := checkList("an item", list); err != nil {
+			return refuse(err)
+		}
+	}
+	for _, variable := range p.Env {
+		if !envName.MatchString(variable) {
+			return refuse(fmt.Errorf("env: %q is no name of a variable", variable))
+		}
+	}
+	switch p.Sandbox {
+	case "", "none", "workspace", "strict":
+	default:
+		return refuse(fmt.Errorf("sandbox is %q: it must be none, workspace or strict", p.Sandbox))
+	}
+	if p.Grace != "" {
+		if d, err := time.ParseDuration(p.Grace); err != nil || d < 0 {
+			return refuse(fmt.Errorf("grace is %q: it must be a duration such as 5s", p.Grace))
+		}
+	}
+	return nil
+}
+
+// Environ is Env as NAME=value, by name.
+func (c Config) Environ() []string {
+	env := make([]string, 0, len(c.Env))
+	for name, value := range c.Env {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
