@@ -80,7 +80,7 @@ func within(scope, path string) (string, error) {
 		return "", fmt.Errorf("directory %s: it is not below %s: %w", printable(path), printable(scope), ErrLeavesScope)
 	}
 	if ancestor != filepath.Clean(path) {
-		return "", fmt.Errorf("directory %s: %w", printable(path), fs.ErrNotExist)
+		return "", fmt.Errorf("directory %s: there is none: %w", printable(path), ErrBadRequest)
 	}
 	if info, err := os.Stat(canonical); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("%s: not a directory: %w", printable(path), ErrBadRequest)

@@ -154,3 +154,26 @@ func (m *Manager) claimWorkerBranch(ctx context.Context, repo place, id, commit 
 	}
 	return "", err
 }
+
+// Uncommitted counts what the parent of a worker that r asks for has in its
+// checkout and not in its HEAD: the worker will not have it. Nothing of the
+// repository runs meanwhile.
+func (m *Manager) Uncommitted(ctx context.Context, r CreateRequest) (int, error) {
+	if err := checkWorker(r); err != nil {
+		return 0, err
+	}
+	repo, err := locate(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	config, err := withoutFilters(ctx, repo.here)
+	if err != nil {
+		return 0, err
+	}
+	c := repo.here.look("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
+	c.config = config
+	n := 0
+	c.each = func(string) { n++ }
+	_, err = c.run(ctx)
+	return n, err
+}

@@ -252,7 +252,7 @@ func TestWorkerLeavesScope(t *testing.T) {
 			os.Symlink(outside+"/later", root+"/sub/link")
 			return root + "/sub/link/inner"
 		}, workspace.ErrLeavesScope},
-		{"missing", func(root, _ string) string { return root + "/none/at/all" }, os.ErrNotExist},
+		{"missing", func(root, _ string) string { return root + "/none/at/all" }, workspace.ErrBadRequest},
 		{"the place is a link", func(root, outside string) string {
 			os.Symlink(outside, root+"/.middleman")
 			return root

@@ -16,22 +16,24 @@ const SchemaVersion = 1
 // Workspace is a workspace as clients see it. It never holds a path of
 // middleman's own state.
 type Workspace struct {
-	ID         string          `json:"id"`
-	Name       string          `json:"name"`
-	Mode       workspace.Mode  `json:"mode"`
-	Path       string          `json:"path" doc:"The directory that sessions open in, sub-directory included"`
-	Root       string          `json:"root" doc:"The workspace's own directory"`
-	Repository string          `json:"repository,omitempty" doc:"Top of the repository that a worktree belongs to"`
-	Branch     string          `json:"branch,omitempty"`
-	Base       string          `json:"base,omitempty" doc:"The base that was asked for"`
-	BaseCommit string          `json:"base_commit,omitempty"`
-	Port       int             `json:"port,omitempty" doc:"The first of the TCP ports that are this workspace's alone"`
-	Ports      int             `json:"ports,omitempty" doc:"How many they are, one after the other"`
-	State      workspace.State `json:"state"`
-	Error      string          `json:"error,omitempty"`
-	Ephemeral  bool            `json:"ephemeral,omitempty" doc:"It goes with its program, unless it holds work"`
-	CreatedAt  time.Time       `json:"created_at"`
-	DeletedAt  *time.Time      `json:"deleted_at,omitempty" doc:"Of a deleted one, which can be restored"`
+	ID            string          `json:"id"`
+	Name          string          `json:"name"`
+	Mode          workspace.Mode  `json:"mode"`
+	Path          string          `json:"path" doc:"The directory that sessions open in, sub-directory included"`
+	Root          string          `json:"root" doc:"The workspace's own directory"`
+	Repository    string          `json:"repository,omitempty" doc:"Top of the repository that a worktree belongs to"`
+	Branch        string          `json:"branch,omitempty"`
+	Base          string          `json:"base,omitempty" doc:"The base that was asked for"`
+	BaseCommit    string          `json:"base_commit,omitempty"`
+	Port          int             `json:"port,omitempty" doc:"The first of the TCP ports that are this workspace's alone"`
+	Ports         int             `json:"ports,omitempty" doc:"How many they are, one after the other"`
+	State         workspace.State `json:"state"`
+	Error         string          `json:"error,omitempty"`
+	Ephemeral     bool            `json:"ephemeral,omitempty" doc:"It goes with its program, unless it holds work"`
+	CreatedAt     time.Time       `json:"created_at"`
+	DeletedAt     *time.Time      `json:"deleted_at,omitempty" doc:"Of a deleted one, which can be restored"`
+	Parent        string          `json:"parent,omitempty" doc:"The workspace whose session spawned it as a worker"`
+	ParentSession string          `json:"parent_session,omitempty" doc:"That session"`
 	// Status is there where it was asked for and there is a repository.
 	Status   *workspace.Status `json:"status,omitempty" doc:"How it stands, as of a time; only where asked for, and in a repository"`
 	Stages   []Stage           `json:"stages,omitempty"`
@@ -68,6 +70,7 @@ type Session struct {
 	Left          []int            `json:"left,omitempty" doc:"Processes that outlive an ended program"`
 	Error         string           `json:"error,omitempty"`
 	CreatedAt     time.Time        `json:"created_at"`
+	Parent        string           `json:"parent,omitempty" doc:"The session whose worker it is"`
 	Source        string           `json:"source" doc:"Where the state comes from: owner, disk, tmux or store"`
 	AsOf          time.Time        `json:"as_of"`
 }
@@ -128,8 +131,9 @@ type Deleted struct {
 	Stopped   []Session      `json:"stopped,omitempty"`
 	Warnings  []string       `json:"warnings,omitempty"`
 	// Restorable is false with a dry run.
-	Restorable bool     `json:"restorable" doc:"A restore brings back what is lost, but for what is unkept"`
-	Unkept     []string `json:"unkept,omitempty" doc:"Ignored files that are too large to be kept, and what is no file"`
+	Restorable bool      `json:"restorable" doc:"A restore brings back what is lost, but for what is unkept"`
+	Workers    []Deleted `json:"workers,omitempty" doc:"Workspaces of its workers that went before it"`
+	Unkept     []string  `json:"unkept,omitempty" doc:"Ignored files that are too large to be kept, and what is no file"`
 }
 
 // Restored is the answer to a restore.
@@ -184,31 +188,33 @@ type Waited struct {
 
 // Codes of RFC 9457 problems; stable, for programs to branch on.
 const (
-	CodeBadRequest    = "bad-request"
-	CodeUnauthorized  = "unauthorized"
-	CodeForbidden     = "forbidden"
-	CodeBadHost       = "bad-host"
-	CodeBadOrigin     = "bad-origin"
-	CodeNotFound      = "not-found"
-	CodeAmbiguous     = "ambiguous"
-	CodeNameTaken     = "name-taken"
-	CodeBranchTaken   = "branch-taken"
-	CodeNotRepository = "not-a-repository"
-	CodeNoCommits     = "no-commits"
-	CodeBadName       = "bad-name"
-	CodeBadBase       = "bad-base"
-	CodeEscapes       = "escapes-base"
-	CodeWorkWouldLose = "work-would-be-lost"
-	CodeSessionsRun   = "sessions-running"
-	CodeNotDeleted    = "not-deleted"
-	CodeWriterBusy    = "writer-busy"
-	CodeStartFailed   = "start-failed"
-	CodeUnreachable   = "unreachable"
-	CodeEnded         = "ended"
-	CodeTrimmed       = "trimmed"
-	CodeTimeout       = "timed-out"
-	CodeUnsupported   = "unsupported"
-	CodeInternal      = "internal"
+	CodeBadRequest     = "bad-request"
+	CodeUnauthorized   = "unauthorized"
+	CodeForbidden      = "forbidden"
+	CodeBadHost        = "bad-host"
+	CodeBadOrigin      = "bad-origin"
+	CodeNotFound       = "not-found"
+	CodeAmbiguous      = "ambiguous"
+	CodeNameTaken      = "name-taken"
+	CodeBranchTaken    = "branch-taken"
+	CodeNotRepository  = "not-a-repository"
+	CodeNoCommits      = "no-commits"
+	CodeBadName        = "bad-name"
+	CodeBadBase        = "bad-base"
+	CodeEscapes        = "escapes-base"
+	CodeWorkWouldLose  = "work-would-be-lost"
+	CodeSessionsRun    = "sessions-running"
+	CodeNotDeleted     = "not-deleted"
+	CodeTooManyWorkers = "too-many-workers"
+	CodeHasWorkers     = "has-workers"
+	CodeWriterBusy     = "writer-busy"
+	CodeStartFailed    = "start-failed"
+	CodeUnreachable    = "unreachable"
+	CodeEnded          = "ended"
+	CodeTrimmed        = "trimmed"
+	CodeTimeout        = "timed-out"
+	CodeUnsupported    = "unsupported"
+	CodeInternal       = "internal"
 )
 
 // Problem is an RFC 9457 problem with our stable code and, for a refused
@@ -221,6 +227,7 @@ type Problem struct {
 	Code     string          `json:"code"`
 	Lost     *workspace.Loss `json:"lost,omitempty"`
 	Sessions []Session       `json:"sessions,omitempty"`
+	Workers  []Worker        `json:"workers,omitempty" doc:"Why a workspace is not deleted: these work in it"`
 }
 
 // Error is the detail, so that a client can return a Problem as it is.

@@ -57,6 +57,9 @@ func (d Dirs) Workspaces() string { return filepath.Join(d.Data, "workspaces") }
 // Leases is where each ephemeral workspace has the lock of its program.
 func (d Dirs) Leases() string { return filepath.Join(d.Data, "leases") }
 
+// Workers is where it is recorded what became of each worker.
+func (d Dirs) Workers() string { return filepath.Join(d.Data, "workers") }
+
 // Database is the SQLite file.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "middleman.db") }
 

@@ -100,6 +100,12 @@ func (s *Server) addWorkspace(ctx context.Context, r workspace.CreateRequest) (w
 	if r.Mode == workspace.ModeWorktree {
 		row.Repository = r.Directory // where to undo it, should we be killed; Create knows its top
 	}
+	if r.Parent != nil {
+		row.Parent, row.ParentSession = r.Parent.ID, r.ParentSession
+		if r.Parent.Repository != "" {
+			row.Repository = r.Parent.Repository
+		}
+	}
 	if r.Name != "" {
 		err := s.Store.CreateWorkspace(ctx, row)
 		if errors.Is(err, store.ErrNameTaken) {

@@ -15,6 +15,7 @@ import (
 type consent struct {
 	discardWork  bool
 	stopSessions bool
+	workers      bool // delete the workspaces of its workers too, by the same consents
 }
 
 // deletion is what a deletion meets.
@@ -35,6 +36,19 @@ func (s *Server) deleteWorkspace(ctx context.Context, id string, c consent, dryR
 	}
 	leave := s.gates.block(id)
 	defer leave()
+	workers, leaveWorkers, err := s.blockWorkers(ctx, id)
+	if err != nil {
+		return api.Deleted{}, err
+	}
+	defer leaveWorkers()
+	if len(workers) > 0 {
+		return s.deleteWithWorkers(ctx, id, workers, c, dryRun)
+	}
+	return s.deleteOne(ctx, id, c, dryRun)
+}
+
+// deleteOne deletes a workspace without workers in which launches are blocked.
+func (s *Server) deleteOne(ctx context.Context, id string, c consent, dryRun bool) (api.Deleted, error) {
 	d, err := s.inspect(ctx, id)
 	if err != nil {
 		return api.Deleted{}, err

@@ -19,6 +19,7 @@ var inherited = []string{
 	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_DIRS",
 	"GOPATH", "GOROOT", "GOBIN", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT",
 	"NIX_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "NO_COLOR",
+	"MIDDLEMAN_HOME", "XDG_RUNTIME_DIR", // by these a session's own middleman finds this server
 	"SystemRoot", "ComSpec", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "ProgramData", "TEMP", "TMP",
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,9 @@ type plan struct {
 	env     []string // what the caller adds
 	size    terminal.Size
 	keep    int64 // bytes of output, 0 for all
+	// Of a worker: its id, its parent's session, and where it starts, "" for
+	// where its workspace says.
+	id, parent, dir string
 }
 
 // maxCells bounds a terminal's size each way.
@@ -147,7 +151,7 @@ func (s *Server) backend(row store.Session) (terminal.Backend, error) {
 
 // spec is what the backend is told.
 func (s *Server) spec(id string, w workspace.Workspace, p plan) (terminal.Spec, error) {
-	dir := w.Path()
+	dir := cmp.Or(p.dir, w.Path())
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return terminal.Spec{}, fmt.Errorf("%w: %s", workspace.ErrMissing, dir)
 	}

@@ -72,7 +72,11 @@ func (s *Server) revive(ctx context.Context, d store.Deleted) (workspace.Workspa
 // that fails, the workspace is a deleted one again, of that name and time.
 // notes say what is not as it was.
 func (s *Server) finishRestore(ctx context.Context, row workspace.Workspace, name string, deleted time.Time) (notes []string, err error) {
-	back, notes, err := s.Workspaces.Restore(ctx, row, func(stage workspace.Stage) { s.stage(ctx, row.ID, stage) })
+	var back workspace.Workspace
+	err = s.besideParent(row, func() error {
+		back, notes, err = s.Workspaces.Restore(ctx, row, func(stage workspace.Stage) { s.stage(ctx, row.ID, stage) })
+		return err
+	})
 	after := context.WithoutCancel(ctx)
 	if err != nil {
 		s.Log.Info("workspace was not restored", "workspace", row.Name, "error", err)

@@ -24,6 +24,7 @@ func (s *Server) recall(ctx context.Context) ([]store.Session, error) {
 	if err := s.Store.Expire(ctx, time.Now()); err != nil {
 		return nil, err
 	}
+	s.recallWorkers()
 	if err := s.resumeWorkspaces(ctx); err != nil {
 		return nil, err
 	}
@@ -40,6 +41,7 @@ func (s *Server) resume(ctx context.Context, rows []store.Session) {
 			s.keep(ctx, row)
 		}
 	}
+	s.buryEnded(ctx)
 	s.adopt(ctx)
 	s.reap(ctx)
 	s.sweep(ctx)
@@ -85,6 +87,10 @@ func (s *Server) resumeWorkspaces(ctx context.Context) error {
 		return err
 	}
 	for _, w := range list {
+		if w.State == workspace.StateCreating && w.Parent != "" {
+			s.resumeSpawn(ctx, w)
+			continue
+		}
 		switch w.State {
 		case workspace.StateCreating:
 			s.resumeCreation(ctx, w)

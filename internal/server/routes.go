@@ -28,6 +28,7 @@ func (s *Server) routes() http.Handler {
 	s.sessionRoutes()
 	s.terminalRoutes()
 	s.leftoverRoutes()
+	s.workerRoutes()
 
 	mux.HandleFunc("GET "+apiPrefix+"/openapi.json", s.openAPI)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {

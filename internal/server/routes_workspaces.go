@@ -64,6 +64,7 @@ type deleteWorkspaceIn struct {
 	DiscardWork  bool `query:"discard_work" doc:"Delete work that is nowhere else"`
 	StopSessions bool `query:"stop_sessions" doc:"Stop running sessions"`
 	SkipTeardown bool `query:"skip_teardown" doc:"Skip the teardown commands, where the workspace has any"`
+	Workers      bool `query:"workers" doc:"Delete the workspaces of its workers first, deepest first, each by the same consents"`
 	DryRun       bool `query:"dry_run" doc:"Only say what would be done"`
 }
 
@@ -155,7 +156,7 @@ func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*reply[a
 func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*reply[api.Deleted], error) {
 	var out api.Deleted
 	err := s.work.run(ctx, func(ctx context.Context) (err error) {
-		out, err = s.dispose(ctx, in.Workspace, consent{in.DiscardWork, in.StopSessions}, in.DryRun)
+		out, err = s.dispose(ctx, in.Workspace, consent{in.DiscardWork, in.StopSessions, in.Workers}, in.DryRun)
 		return err
 	})
 	return &reply[api.Deleted]{out}, err

@@ -30,6 +30,7 @@ type Workspaces interface {
 	Looker
 	Finder
 	Copy(ctx context.Context, w workspace.Workspace, patterns []string, progress workspace.Progress) error
+	Workers
 }
 
 // Options are what a server is made of.
@@ -84,6 +85,7 @@ type Server struct {
 	work, watches tasks
 	keepers       keepers
 	standings     standings
+	workers       workers
 	// asking has a place for each session that keepers ask at the moment, so
 	// that a restart does not ask all of them at once.
 	asking chan struct{}
@@ -123,6 +125,7 @@ func New(o Options) (*Server, error) {
 		asking:  make(chan struct{}, maxAsked),
 		ready:   make(chan struct{}),
 	}
+	s.workers.files = store.Tombstones{Dir: o.Dirs.Workers()}
 	s.handler = s.routes()
 	return s, nil
 }

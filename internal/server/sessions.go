@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ const maxSameName = 1000
 // knows. A start that failed leaves a row that says so, which is returned
 // beside the error.
 func (s *Server) launch(ctx context.Context, w workspace.Workspace, p plan) (store.Session, error) {
-	id := terminal.NewID("s")
+	id := cmp.Or(p.id, terminal.NewID("s"))
 	spec, err := s.spec(id, w, p)
 	if err != nil {
 		return store.Session{}, err
@@ -37,6 +38,7 @@ func (s *Server) launch(ctx context.Context, w workspace.Workspace, p plan) (sto
 		Dir:         spec.Dir,
 		State:       terminal.StateStarting,
 		CreatedAt:   time.Now().UTC(),
+		Parent:      p.parent,
 	})
 	if err != nil {
 		return store.Session{}, err
@@ -100,6 +102,9 @@ func (s *Server) setState(ctx context.Context, row store.Session, state terminal
 		s.Log.Error("record a session's state", "session", row.ID, "state", state, "error", err)
 	}
 	s.publishSession(ctx, row.ID)
+	if state.Ended() {
+		s.bury(ctx, row.ID)
+	}
 }
 
 // setExit records how a session ended and tells everybody.
@@ -108,6 +113,7 @@ func (s *Server) setExit(ctx context.Context, id string, exit terminal.Exit) {
 		s.Log.Error("record a session's exit", "session", id, "error", err)
 	}
 	s.publishSession(ctx, id)
+	s.bury(ctx, id)
 }
 
 // startSession starts a session on request: it fails while the workspace is

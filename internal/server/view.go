@@ -32,6 +32,7 @@ func (s *Server) sessionView(ctx context.Context, row store.Session, workspaceNa
 		Exit:          row.Exit,
 		Error:         row.Error,
 		CreatedAt:     row.CreatedAt,
+		Parent:        row.Parent,
 		Source:        "store",
 		AsOf:          time.Now().UTC(),
 	}
@@ -123,6 +124,7 @@ func (s *Server) workspaceView(w workspace.Workspace) api.Workspace {
 		Error:      s.redact(w.Error),
 		Ephemeral:  w.Ephemeral,
 		CreatedAt:  w.CreatedAt,
+		Parent:     w.Parent, ParentSession: w.ParentSession,
 	}
 	if w.Root != "" {
 		v.Path = w.Path()

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"os"
 )
@@ -17,4 +18,13 @@ func checkDir(dir string) error {
 		return fmt.Errorf("directory %s can be written by others (mode %04o): chmod go-w it", dir, info.Mode().Perm())
 	}
 	return nil
+}
+
+// syncDir makes a rename in dir last.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

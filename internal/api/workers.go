@@ -1,0 +1,53 @@
+package api
+
+import (
+	"time"
+
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// NewWorker asks for a worker: a session that another session starts.
+type NewWorker struct {
+	Name      string     `json:"name,omitempty" doc:"Of the new workspace, or with isolation shared of the session; empty lets the server choose one"`
+	Isolation string     `json:"isolation,omitempty" enum:"worktree,shared" doc:"A worktree on a branch of its own from the parent's HEAD (default), or the parent's directory"`
+	Directory string     `json:"directory,omitempty" doc:"Where it starts, within the parent's scope; relative to where the parent's session was started, which is the default"`
+	Session   NewSession `json:"session"`
+}
+
+// Worker is a worker as clients see it, during its life and after.
+type Worker struct {
+	ID              string          `json:"id" doc:"Its session"`
+	Name            string          `json:"name" doc:"Its session's"`
+	Isolation       string          `json:"isolation" enum:"worktree,shared"`
+	Depth           int             `json:"depth" doc:"1 for a worker of the user's own session, 2 for a worker of such a one"`
+	ParentSession   string          `json:"parent_session"`
+	ParentWorkspace string          `json:"parent_workspace"`
+	WorkspaceID     string          `json:"workspace_id" doc:"The workspace that it works in; with isolation shared its parent's"`
+	WorkspaceName   string          `json:"workspace_name"`
+	Path            string          `json:"path,omitempty" doc:"Where it was started"`
+	Branch          string          `json:"branch,omitempty" doc:"In its parent's repository"`
+	Base            string          `json:"base,omitempty" doc:"The commit that its branch began at"`
+	Tip             string          `json:"tip,omitempty" doc:"The commit that its branch was at when it ended"`
+	State           terminal.State  `json:"state"`
+	Exit            *terminal.Exit  `json:"exit,omitempty"`
+	Error           string          `json:"error,omitempty"`
+	StartedAt       time.Time       `json:"started_at"`
+	EndedAt         *time.Time      `json:"ended_at,omitempty"`
+	Left            *workspace.Loss `json:"left,omitempty" doc:"What its directory held when it ended that no branch had, and the commits that only its branch had"`
+	LeftUnknown     string          `json:"left_unknown,omitempty" doc:"Why that could not be found out"`
+	Present         bool            `json:"present" doc:"Its workspace is there still"`
+}
+
+// Workers are those of a session, or all, oldest first.
+type Workers struct {
+	Workers []Worker `json:"workers"`
+}
+
+// Spawned is the answer to a spawn.
+type Spawned struct {
+	Workspace Workspace `json:"workspace"`
+	Session   Session   `json:"session"`
+	Isolation string    `json:"isolation"`
+	Warnings  []string  `json:"warnings,omitempty" doc:"What one may not expect, such as uncommitted work of the parent that the worker has not"`
+}

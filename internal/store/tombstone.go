@@ -1,0 +1,155 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"middleman/internal/fault"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// tombstoneVersion is that of the record's form.
+const tombstoneVersion = 1
+
+// Isolation is how a worker is kept apart from its parent.
+type Isolation string
+
+// The isolations of a worker.
+const (
+	// IsolationShared: it works in the parent's directory.
+	IsolationShared Isolation = "shared"
+	// IsolationWorktree: it has a worktree on a branch of its own.
+	IsolationWorktree Isolation = "worktree"
+)
+
+// Tombstone says what became of a worker, a session that another session
+// started. It is written before anything of the worker is made, completed when
+// the worker has ended, and outlives session, workspace and directory.
+type Tombstone struct {
+	Version   int       `json:"version"`
+	ID        string    `json:"id"` // the worker's session
+	Name      string    `json:"name,omitempty"`
+	Isolation Isolation `json:"isolation"`
+	// Depth is 1 for a worker of the user's own session, 2 for one of such.
+	Depth           int       `json:"depth"`
+	Parent          string    `json:"parent"` // session
+	ParentWorkspace string    `json:"parent_workspace"`
+	Workspace       string    `json:"workspace"` // that it works in
+	WorkspaceName   string    `json:"workspace_name"`
+	Path            string    `json:"path,omitempty"` // where it was started
+	Branch          string    `json:"branch,omitempty"`
+	Base            string    `json:"base,omitempty"` // commit that the branch began at
+	Tip             string    `json:"tip,omitempty"`  // commit that the branch was at in the end
+	Started         time.Time `json:"started"`
+	// Ended is nil until it is known how the worker ended.
+	Ended *time.Time     `json:"ended,omitempty"`
+	State terminal.State `json:"state"`
+	Exit  *terminal.Exit `json:"exit,omitempty"`
+	Error string         `json:"error,omitempty"`
+	// Left is what was not on a branch, and the commits that only its own
+	// branch had, when it ended; nil with isolation shared, where that is the
+	// parent's too, and where Unknown says why it could not be found out.
+	Left    *workspace.Loss `json:"left,omitempty"`
+	Unknown string          `json:"left_unknown,omitempty"`
+}
+
+// Tombstones is the directory of them, one file each.
+type Tombstones struct{ Dir string }
+
+func (t Tombstones) file(id string) string { return filepath.Join(t.Dir, id+".json") }
+
+// Write puts x in place whole: temporary file, fsync, rename, fsync of the
+// directory.
+func (t Tombstones) Write(x Tombstone) error {
+	if err := terminal.CheckID(x.ID); err != nil {
+		return fmt.Errorf("write record of a worker: %w", err)
+	}
+	x.Version = tombstoneVersion
+	data, err := json.MarshalIndent(x, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(t.Dir, 0o700)
+	}
+	if err == nil {
+		err = checkDir(t.Dir)
+	}
+	if err == nil {
+		err = t.replace(x.ID, append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write record of worker %s: %w", x.ID, err)
+	}
+	return nil
+}
+
+func (t Tombstones) replace(id string, data []byte) error {
+	temp := filepath.Join(t.Dir, "."+id+".new")
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, fault.Error("tombstone/sync"), f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	fault.Here("tombstone/written")
+	if err := os.Rename(temp, t.file(id)); err != nil {
+		return err
+	}
+	return syncDir(t.Dir)
+}
+
+// Read returns all of them, oldest first. One that cannot be read is an error
+// beside the others; a directory that is missing holds none.
+func (t Tombstones) Read() ([]Tombstone, error) {
+	entries, err := os.ReadDir(t.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list records of workers: %w", err)
+	}
+	var list []Tombstone
+	var problems []error
+	for _, entry := range entries {
+		id, is := strings.CutSuffix(entry.Name(), ".json")
+		if !is || terminal.CheckID(id) != nil {
+			continue // of a write that was cut short
+		}
+		x, err := t.read(id)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		list = append(list, x)
+	}
+	slices.SortFunc(list, func(a, b Tombstone) int {
+		if c := a.Started.Compare(b.Started); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return list, errors.Join(problems...)
+}
+
+func (t Tombstones) read(id string) (Tombstone, error) {
+	data, err := os.ReadFile(t.file(id))
+	if err != nil {
+		return Tombstone{}, fmt.Errorf("read record of a worker: %w", err)
+	}
+	var x Tombstone
+	if err := json.Unmarshal(data, &x); err != nil {
+		return Tombstone{}, fmt.Errorf("read record of worker %s: %w", id, err)
+	}
+	if x.Version != tombstoneVersion || x.ID != id {
+		return Tombstone{}, fmt.Errorf("read record of worker %s: it is version %d of %q, and version %d is wanted", id, x.Version, x.ID, tombstoneVersion)
+	}
+	return x, nil
+}
