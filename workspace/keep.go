@@ -50,7 +50,7 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	chosen, err := chooseIgnored(dir, d.seen)
+	chosen, err := chooseIgnored(dir, d.seen, false)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotKept, err)
 	}
@@ -58,7 +58,8 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 	if !d.worthKeeping(chosen) {
 		return nil
 	}
-	k := &keeper{w: d.w, repo: repo, entry: entry, dir: dir, chosen: chosen, objects: map[string]string{}}
+	k := &keeper{w: d.w, repo: repo, entry: entry, dir: dir, chosen: chosen,
+		blind: d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing), objects: map[string]string{}}
 	err = d.report.stage("keep", func() error { return k.run(ctx) })
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotKept, err)
@@ -71,7 +72,22 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 // worthKeeping reports whether there is anything that nobody else has.
 func (d *deletion) worthKeeping(chosen ignored) bool {
 	unseen := d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing)
-	return unseen || !d.seen.loss.Empty() || len(d.seen.loss.Abandoned) > 0 || chosen.any && !d.w.Ephemeral
+	return unseen || d.seen.worthKeeping(d.w, chosen)
+}
+
+func (s sight) worthKeeping(w Workspace, chosen ignored) bool {
+	return !s.loss.Empty() || len(s.loss.Abandoned) > 0 || chosen.any && !w.Ephemeral
+}
+
+// forecast is the loss with what a delete would keep of it.
+func (s sight) forecast(w Workspace, dir string) (Loss, error) {
+	loss := s.loss
+	chosen, err := chooseIgnored(dir, s, true)
+	if err != nil {
+		return loss, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	loss.Unkept, loss.Restorable = chosen.unkept, s.worthKeeping(w, chosen)
+	return loss, nil
 }
 
 // keepAside keeps the directory as it is. git knows nothing of it, so the
@@ -98,6 +114,7 @@ type keeper struct {
 	entry   string // git's directory for the worktree, or ""
 	dir     string // where the directory is now, or ""
 	chosen  ignored
+	blind   bool // the look failed, and there is consent to lose whatever it is
 	snap    snapshot
 	objects map[string]string // what must be reachable through it, by kind
 }
@@ -118,7 +135,11 @@ func (k *keeper) run(ctx context.Context) error {
 			return err
 		}
 		hashes = append(hashes, more...)
-		if err := k.keepIndexed(ctx); err != nil {
+		// An index that git cannot read is kept as it is; what it named that is
+		// nowhere else cannot be told, and that is said.
+		if err := k.keepIndexed(ctx); err != nil && k.blind && exitCode(err) >= 0 {
+			k.snap.Unkept = append(k.snap.Unkept, "what only the index named (git cannot read it)")
+		} else if err != nil {
 			return err
 		}
 	}

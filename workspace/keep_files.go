@@ -30,8 +30,9 @@ type ignored struct {
 	unkept []string
 }
 
-// chooseIgnored measures what git ignores in dir.
-func chooseIgnored(dir string, seen sight) (ignored, error) {
+// chooseIgnored measures what git ignores in dir; what is too large to be kept
+// only until that is known, or exactly.
+func chooseIgnored(dir string, seen sight, exactly bool) (ignored, error) {
 	c := ignored{skip: map[string]bool{}, repos: seen.repositories}
 	if dir == "" {
 		return c, nil
@@ -48,9 +49,38 @@ func chooseIgnored(dir string, seen sight) (ignored, error) {
 			continue
 		}
 		c.skip[strings.TrimSuffix(name, "/")] = true
-		c.unkept = append(c.unkept, "ignored "+printable(name)+" (too large)")
+		why := "too large"
+		if exactly {
+			if why, err = extent(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+				return c, fmt.Errorf("measure %s: %w", printable(name), err)
+			}
+		}
+		c.unkept = append(c.unkept, "ignored "+printable(name)+" ("+why+")")
 	}
 	return c, nil
+}
+
+// extent says how large what is at path is, in words.
+func extent(path string) (string, error) {
+	var bytes int64
+	files := 0
+	err := filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		files++
+		bytes += info.Size()
+		return nil
+	})
+	size := fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	if files != 1 {
+		size = fmt.Sprintf("%d files, %s", files, size)
+	}
+	return size + ": too large", err
 }
 
 // measure reports whether all below path has at most limit bytes, and how many.

@@ -16,7 +16,8 @@ const maxListed = 100
 // Inspect says what deleting w would destroy. Nothing of the repository runs
 // meanwhile and nothing is written. An error means that this could not be
 // found out and must be read as "do not delete"; it wraps ErrMissing where the
-// directory is gone, and Loss is then what git still knows.
+// directory is gone, and Loss is then what git still knows. Restorable and
+// Unkept are what a delete with consent would keep.
 func (m *Manager) Inspect(ctx context.Context, w Workspace) (Loss, error) {
 	if w.Mode == ModeInPlace {
 		return Loss{}, nil
@@ -34,7 +35,11 @@ func (m *Manager) Inspect(ctx context.Context, w Workspace) (Loss, error) {
 	if err != nil {
 		return seen.loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}
-	return seen.loss, nil
+	loss, err := seen.forecast(w, dir)
+	if err != nil {
+		return loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
+	}
+	return loss, nil
 }
 
 // sight is what a look at a workspace found.

@@ -217,6 +217,11 @@ func TestInspect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if kept := !want.Empty() || len(want.Ignored) > 0 || len(want.Abandoned) > 0; got.Restorable != kept || got.Unkept != nil {
+				t.Errorf("it would be kept: %v, but for %q", got.Restorable, got.Unkept)
+			}
+			forecast := got
+			got.Restorable = false
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("got  %+v\nwant %+v", got, want)
 			}
@@ -230,7 +235,7 @@ func TestInspect(t *testing.T) {
 			if refused, ok := errors.AsType[*workspace.WorkError](err); !ok || !reflect.DeepEqual(refused.Loss, want) {
 				t.Fatalf("delete: %v", err)
 			}
-			if got, err := m.Inspect(context.Background(), w); err != nil || !reflect.DeepEqual(got, want) {
+			if got, err := m.Inspect(context.Background(), w); err != nil || !reflect.DeepEqual(got, forecast) {
 				t.Fatalf("a refused delete changed it to %+v, %v", got, err)
 			}
 			if _, err := m.Delete(context.Background(), w, true, nil); err != nil {

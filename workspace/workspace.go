@@ -103,8 +103,8 @@ type Loss struct {
 	Truncated bool     `json:"truncated,omitempty"`
 	// Kept says what stays though one would expect it to go, a line each.
 	Kept []string `json:"-"`
-	// Restorable says that a delete has left what Restore brings all of it
-	// back from, but for Unkept: ignored files that are too large, and files
+	// Restorable says that a delete has left, or would leave, what Restore
+	// brings all of it back from, but for Unkept: ignored files that are too large, and files
 	// without content, a line each.
 	Restorable bool     `json:"-"`
 	Unkept     []string `json:"-"`

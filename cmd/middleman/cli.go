@@ -64,6 +64,8 @@ func message(err error) string {
 		switch p.Code {
 		case api.CodeNotRepository:
 			return text + " (use --mode directory for an empty directory, or --mode in-place for this one)"
+		case api.CodeUnknownLoss:
+			return text + " (rm --discard-work deletes it all the same)"
 		case api.CodeWriterBusy:
 			return text + " (attach --takeover, or watch)"
 		}

@@ -26,9 +26,12 @@ func TestMain(m *testing.M) {
 	})
 }
 
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:       filepath.Join("testdata", "script"),
+func TestScripts(t *testing.T) { testscript.Run(t, scripts(filepath.Join("testdata", "script"))) }
+
+// scripts are those in dir, with what they may use.
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:       dir,
 		Setup:     setup,
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -51,7 +54,7 @@ func TestScripts(t *testing.T) {
 			"listen":      cmdListen,
 			"await":       cmdAwait,
 		},
-	})
+	}
 }
 
 // setup gives each script a home of its own, whose path is short enough for

@@ -52,6 +52,12 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 		if p.Code == api.CodeNotFound { // it was there a moment ago
 			return fmt.Errorf("workspace %s was deleted meanwhile", w.Name)
 		}
+		if c.json && (p.Lost != nil || len(p.Sessions) > 0) {
+			return errors.Join(err, c.printJSON(struct {
+				schema
+				Refused *api.Problem `json:"refused"`
+			}{thisSchema(), p}))
+		}
 		c.explainRefusal(p)
 	}
 	if err != nil {
@@ -69,7 +75,7 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 	}
 	lines := append(lossLines(deleted.Lost), sessionLines(deleted.Stopped)...)
 	if dryRun {
-		for _, line := range lines {
+		for _, line := range append(lines, forecastLines(deleted)...) {
 			fmt.Fprintln(c.out, line)
 		}
 		return nil
@@ -87,6 +93,21 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 		fmt.Fprintf(c.errs, "kept: `middleman restore %s` brings %s back, at any time\n", printable(w.Name), what)
 	}
 	return nil
+}
+
+// forecastLines say what a deletion would keep of what it would take.
+func forecastLines(d api.Deleted) []string {
+	var lines []string
+	for _, line := range d.Unkept {
+		lines = append(lines, "would not be kept: "+printable(line))
+	}
+	if what := "all of it"; d.Restorable {
+		if len(d.Unkept) > 0 {
+			what = "the rest"
+		}
+		lines = append(lines, fmt.Sprintf("would be kept: `middleman restore %s` would bring %s back", printable(d.Workspace.Name), what))
+	}
+	return lines
 }
 
 // explainRefusal lists what a deletion would lose, and the flags that consent.

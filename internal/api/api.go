@@ -130,7 +130,7 @@ type Deleted struct {
 	Lost      workspace.Loss `json:"lost"`
 	Stopped   []Session      `json:"stopped,omitempty"`
 	Warnings  []string       `json:"warnings,omitempty"`
-	// Restorable is false with a dry run.
+	// With a dry run, Restorable and Unkept say what would be.
 	Restorable bool      `json:"restorable" doc:"A restore brings back what is lost, but for what is unkept"`
 	Workers    []Deleted `json:"workers,omitempty" doc:"Workspaces of its workers that went before it"`
 	Unkept     []string  `json:"unkept,omitempty" doc:"Ignored files that are too large to be kept, and what is no file"`
@@ -203,6 +203,7 @@ const (
 	CodeBadBase        = "bad-base"
 	CodeEscapes        = "escapes-base"
 	CodeWorkWouldLose  = "work-would-be-lost"
+	CodeUnknownLoss    = "loss-unknown"
 	CodeSessionsRun    = "sessions-running"
 	CodeNotDeleted     = "not-deleted"
 	CodeTooManyWorkers = "too-many-workers"

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -58,6 +59,7 @@ func (s *Server) deleteOne(ctx context.Context, id string, c consent, dryRun boo
 	}
 	out := api.Deleted{Workspace: s.workspaceView(d.workspace), Lost: d.loss, Stopped: d.running, Warnings: d.loss.Kept}
 	if dryRun {
+		out.Restorable, out.Unkept = d.loss.Restorable, d.loss.Unkept
 		return out, nil
 	}
 	if err := d.refusal(c); err != nil {
@@ -95,7 +97,7 @@ func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
 	if s.ours(w) {
 		d.loss, err = s.Workspaces.Inspect(ctx, w)
 		if err != nil && !errors.Is(err, workspace.ErrMissing) {
-			d.unknown = err
+			d.unknown = asUnknown(err)
 		}
 	}
 	rows, views, err := s.sessionsOf(ctx, w)
@@ -112,6 +114,15 @@ func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
 		}
 	}
 	return d, nil
+}
+
+// asUnknown makes an error of a look the refusal that it is.
+func asUnknown(err error) error {
+	if errors.Is(err, workspace.ErrUnknown) || errors.Is(err, workspace.ErrEscapes) || errors.Is(err, workspace.ErrUnsafeBase) ||
+		errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", workspace.ErrUnknown, err)
 }
 
 // left are the processes that outlive an ended session's program. One that does

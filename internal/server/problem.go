@@ -97,7 +97,6 @@ const (
 	codeUnsafeBase  = "unsafe-base"
 	codeMissing     = "directory-missing"
 	codeDiskFull    = "disk-full"
-	codeUnknownLoss = "loss-unknown"
 	codeNotKept     = "not-kept"
 	codeNoSnapshot  = "no-snapshot"
 	codeOccupied    = "place-taken"
@@ -137,7 +136,7 @@ var answers = []struct {
 	{workspace.ErrNotKept, http.StatusConflict, codeNotKept},
 	{workspace.ErrNoSnapshot, http.StatusConflict, codeNoSnapshot},
 	{workspace.ErrOccupied, http.StatusConflict, codeOccupied},
-	{workspace.ErrUnknown, http.StatusConflict, codeUnknownLoss},
+	{workspace.ErrUnknown, http.StatusConflict, api.CodeUnknownLoss},
 	{terminal.ErrNotFound, http.StatusNotFound, api.CodeNotFound},
 	{terminal.ErrGone, http.StatusGone, api.CodeEnded},
 	{terminal.ErrEnded, http.StatusConflict, api.CodeEnded},
