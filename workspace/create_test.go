@@ -24,7 +24,7 @@ func TestCreateWorktree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"validate running", "validate done", "resolve running", "resolve done", "add running", "add done", "ready done"}
+	want := []string{"validate running", "validate done", "resolve running", "resolve done", "add running", "add done", "checkout running", "checkout done", "ready done"}
 	if !slices.Equal(stages, want) {
 		t.Errorf("stages %q, want %q", stages, want)
 	}
@@ -267,7 +267,9 @@ func TestCreateFails(t *testing.T) {
 	git(t, repo, "config", "filter.bad.required", "true")
 	m, base := newManager(t)
 	before := state(t, repo, base)
-	_, err := m.Create(context.Background(), request(repo, "w1"), nil)
+	r := request(repo, "w1")
+	r.Filters = true
+	_, err := m.Create(context.Background(), r, nil)
 	if err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
 	}

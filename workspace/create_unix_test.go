@@ -100,7 +100,9 @@ func TestCreateCancelled(t *testing.T) {
 		_, _ = os.ReadFile(started)
 		cancel()
 	})
-	_, err := m.Create(ctx, request(repo, "w1"), nil)
+	r := request(repo, "w1")
+	r.Filters = true
+	_, err := m.Create(ctx, r, nil)
 	wg.Wait()
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)

@@ -60,12 +60,16 @@ type place struct {
 	gitDir    string // the checkout's own
 	commonDir string // the repository's; the same but in a linked worktree
 	workTree  string // "" for a command that needs none
+	index     string // "" is the checkout's own
 }
 
 func (p place) env() []string {
 	env := []string{"GIT_DIR=" + p.gitDir, "GIT_COMMON_DIR=" + p.commonDir}
 	if p.workTree != "" {
 		env = append(env, "GIT_WORK_TREE="+p.workTree)
+	}
+	if p.index != "" {
+		env = append(env, "GIT_INDEX_FILE="+p.index)
 	}
 	return env
 }
@@ -84,6 +88,8 @@ type command struct {
 	boxed    bool                // in a box, where there is one, see box
 	writable string              // the one directory that a boxed one may write to
 	output   io.Writer           // takes the output as it is, instead of each
+	errors   io.Writer           // takes what it says on standard error, too
+	holds    *os.File            // is open in git and all that it starts, see holdEntry
 }
 
 // look is a command at p that only reads.
@@ -202,8 +208,11 @@ func (c command) once(ctx context.Context) (string, error) {
 		cmd.Stdout = c.output
 	}
 	cmd.Stdin = c.stdin
-	stderr := &tail{}
+	stderr := &tail{also: c.errors}
 	cmd.Stderr = stderr
+	if c.holds != nil {
+		cmd.ExtraFiles = []*os.File{c.holds}
+	}
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		killGroup(cmd)
@@ -284,9 +293,17 @@ func (s *splitter) Write(p []byte) (int, error) {
 }
 
 // tail keeps the end of what git says on standard error.
-type tail struct{ kept []byte }
+type tail struct {
+	kept []byte
+	also io.Writer // nil, or takes all of it
+}
 
 func (t *tail) Write(p []byte) (int, error) {
+	if t.also != nil {
+		if n, err := t.also.Write(p); err != nil {
+			return n, err
+		}
+	}
 	const most = 8 << 10
 	t.kept = append(t.kept, p...)
 	if over := len(t.kept) - most; over > 0 {

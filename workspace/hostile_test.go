@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,15 +68,16 @@ func TestNothingOfTheRepositoryRuns(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t)
 	commit(t, repo, ".gitattributes", "* diff=evil merge=evil\n*.f filter=evil\n")
+	commit(t, repo, "y.f", "filtered\n")
 	command, traces := canary(t)
 	plant(t, repo, command)
+	plantFilters(t, repo, command)
 	m, _ := newManager(t)
 	ctx := context.Background()
 	w := create(t, m, request(repo, "w1"))
 	if got := traces(); got != "" {
 		t.Fatalf("Create ran:\n%s", got)
 	}
-	plantFilters(t, repo, command)
 	write(t, w.Root+"/a.txt", "changed\n")
 	write(t, w.Root+"/x.f", "filtered\n")
 	write(t, w.Root+"/.gitattributes", "* filter=evil diff=evil\nsub/** filter=evil=2\n")
@@ -149,7 +151,8 @@ func TestNothingPlantedInTheWorktreeRuns(t *testing.T) {
 }
 
 // A base directory that is swapped for a link while a worktree is made: git
-// is led astray, and that is seen and undone.
+// is led astray, and that is seen. Nothing is undone while the base is not the
+// one that was checked.
 func TestBaseSwappedWhileCreating(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t)
@@ -159,17 +162,25 @@ func TestBaseSwappedWhileCreating(t *testing.T) {
 	victim := filepath.Join(filepath.Dir(filepath.Dir(base)), "victim")
 	write(t, filepath.Join(victim, "w1", "precious"), "work")
 	git(t, repo, "config", "filter.swap.smudge", fmt.Sprintf("mv '%s' '%s.old'; ln -s '%s' '%s'; cat", base, base, victim, base))
-	_, err := m.Create(context.Background(), request(repo, "w1"), nil)
+	r := request(repo, "w1")
+	r.Filters = true
+	_, err := m.Create(context.Background(), r, nil)
 	if err == nil || !strings.Contains(err.Error(), "was replaced") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(victim, "w1", "precious")); err != nil {
 		t.Error(err)
 	}
+	if err := errors.Join(os.Remove(base), os.Rename(base+".old", base)); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Undo(context.Background(), recorded(r), false); err != nil {
+		t.Error(err)
+	}
 	if got := git(t, repo, "branch", "--list", "middleman/*"); got != "" {
 		t.Errorf("branch left: %s", got)
 	}
-	if entries, err := os.ReadDir(base + ".old"); err != nil || len(entries) != 0 {
+	if entries, err := os.ReadDir(base); err != nil || len(entries) != 0 {
 		t.Errorf("left in the base: %v, %v", entries, err)
 	}
 }

@@ -130,7 +130,7 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *looker, w Workspace, 
 			err = l.nestedWorktrees(ctx, at, w.Root, dir)
 		}
 		if err == nil {
-			err = l.files(ctx, at, "")
+			err = l.checkedOut(ctx, at)
 		}
 	}
 	if err != nil {
@@ -198,6 +198,19 @@ func (l *looker) add(list *[]string, name string) {
 		return
 	}
 	*list = append(*list, printable(name))
+}
+
+// checkedOut adds what differs from HEAD in a worktree, which a creation may
+// not have filled yet: git writes the index when all files are there.
+func (l *looker) checkedOut(ctx context.Context, p place) error {
+	_, err := os.Lstat(filepath.Join(p.gitDir, "index"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return l.unfinished(ctx, p)
+	}
+	if err != nil {
+		return err
+	}
+	return l.files(ctx, p, "")
 }
 
 // files adds what differs from HEAD in the checkout at p; name is its path in

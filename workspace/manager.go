@@ -42,15 +42,35 @@ func New(o Options) *Manager {
 }
 
 // Create makes the workspace that r asks for and returns its record, in
-// StateReady. It tells progress, which may be nil, of each stage. On an error
-// nothing is left behind, neither directory nor branch nor git's entry, also
-// where ctx was cancelled half-way.
+// StateReady: it is Begin and Checkout. It tells progress, which may be nil, of
+// each stage. On an error nothing is left behind, neither directory nor branch
+// nor git's entry, also where ctx was cancelled half-way, unless somebody wrote
+// into the directory meanwhile.
 func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress) (Workspace, error) {
+	w, err := m.Begin(ctx, r, progress)
+	if err != nil {
+		return Workspace{}, err
+	}
+	made, err := m.Checkout(ctx, r, w, progress)
+	if err != nil {
+		undo := func(ctx context.Context) error { return m.Undo(ctx, w, false) }
+		return Workspace{}, unwind(ctx, []func(context.Context) error{undo}, err)
+	}
+	made.State = StateReady
+	progress.orSilent().done("ready", made.Root)
+	return made, nil
+}
+
+// Begin makes the workspace but for its files, which takes no longer for a
+// large repository, and returns its record, in StateCreating. Its Subdir is
+// where the user stands, which the checkout may not have. On an error nothing
+// is left behind, also where ctx was cancelled.
+func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress) (Workspace, error) {
 	report := progress.orSilent()
 	if err := report.stage("validate", func() error { return m.checkRequest(r) }); err != nil {
 		return Workspace{}, err
 	}
-	w := Workspace{ID: r.ID, Name: r.Name, Mode: r.Mode, Ephemeral: r.Ephemeral, CreatedAt: time.Now().UTC(), ParentSession: r.ParentSession}
+	w := Workspace{ID: r.ID, Name: r.Name, Mode: r.Mode, State: StateCreating, Ephemeral: r.Ephemeral, CreatedAt: time.Now().UTC(), ParentSession: r.ParentSession}
 	if r.Parent != nil {
 		w.Parent = r.Parent.ID
 	}
@@ -66,8 +86,6 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress
 	if err != nil {
 		return Workspace{}, fmt.Errorf("create workspace %s: %w", r.Name, err)
 	}
-	w.State = StateReady
-	report.done("ready", w.Root)
 	return w, nil
 }
 

@@ -2,7 +2,11 @@ package workspace
 
 import "time"
 
-// Progress is told of each stage, synchronously.
+// tellEvery is how often at most a stage says how far it is.
+const tellEvery = 300 * time.Millisecond
+
+// Progress is told of each stage, synchronously. A stage that runs and has a
+// Detail was told before: it is that far.
 type Progress func(Stage)
 
 func (p Progress) orSilent() Progress {
@@ -27,6 +31,19 @@ func (p Progress) detailed(name string, do func() (detail string, err error)) er
 	}
 	p.done(name, detail)
 	return nil
+}
+
+// advancing is detailed for what can say meanwhile how far it is; tell may be
+// called as often as one likes, and passes on a few a second.
+func (p Progress) advancing(name string, do func(tell func(string)) (detail string, err error)) error {
+	var last time.Time
+	tell := func(how string) {
+		if now := time.Now(); now.Sub(last) >= tellEvery {
+			last = now
+			p(Stage{Name: name, State: "running", Detail: how, Time: now.UTC()})
+		}
+	}
+	return p.detailed(name, func() (string, error) { return do(tell) })
 }
 
 func (p Progress) done(name, detail string) {

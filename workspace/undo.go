@@ -86,15 +86,24 @@ func repositoryOf(ctx context.Context, w Workspace) (string, error) {
 	return commonDir, nil
 }
 
-// undoWorktree removes directory and entry. git writes the index last, so
-// before there is one no file in the directory is anything but git's.
+// undoWorktree removes directory and entry. What a checkout that was cut short
+// has left is no work; what somebody wrote there is.
 func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, branches map[string]string, discard bool) error {
 	entry, err := findEntry(w.GitDir, w.Root)
 	if err != nil {
 		return err
 	}
 	if entry != "" {
-		if _, err := os.Lstat(filepath.Join(entry, "index")); err == nil {
+		held, err := holdEntry(ctx, entry)
+		if err != nil {
+			return err
+		}
+		defer held.Close()
+		untouched, err := m.untouched(ctx, w, entry)
+		if err != nil && !discard {
+			return fmt.Errorf("%w: %w", ErrUnknown, err)
+		}
+		if !untouched {
 			for made := range branches { // one at most
 				w.Branch = made
 			}
@@ -116,6 +125,24 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 		}
 	}
 	return err
+}
+
+// untouched reports whether nothing but git wrote into a worktree, and git did
+// not finish: there is no index, or only a part of it.
+func (m *Manager) untouched(ctx context.Context, w Workspace, entry string) (bool, error) {
+	if _, err := os.Lstat(filepath.Join(entry, "index")); !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	entries, err := os.ReadDir(w.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil || len(entries) == 0 || len(entries) == 1 && entries[0].Name() == ".git" {
+		return err == nil, err
+	}
+	l := &looker{}
+	err = l.unfinished(ctx, place{gitDir: entry, commonDir: w.GitDir, workTree: w.Root})
+	return err == nil && l.loss.Empty(), err
 }
 
 // branchesMadeFor gives the branches that were made for w and are where they

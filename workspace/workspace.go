@@ -65,9 +65,10 @@ type Workspace struct {
 const Skipped = "skipped: "
 
 // Stage is one step of a creation or deletion, reported when it starts and
-// again when it ends.
+// again when it ends. One that takes long is reported meanwhile, too: it is
+// running, and Detail says how far it is.
 type Stage struct {
-	Name   string // of a creation: validate, resolve, add, ready; of a deletion: look, move, keep, forget, remove, branch; of a restore: read, files, branch, entry, place
+	Name   string // of a creation: validate, resolve, add, checkout, lfs, ready; of a deletion: look, move, keep, forget, remove, branch; of a restore: read, files, branch, entry, place
 	State  string // running, done, failed
 	Detail string
 	Time   time.Time
@@ -87,6 +88,9 @@ type CreateRequest struct {
 	// and Directory must lie in that scope.
 	Parent        *Workspace
 	ParentSession string
+	// Filters lets a checkout run the filters that the repository's own
+	// configuration defines. Those of the user's configuration always run.
+	Filters bool
 }
 
 // Loss is what a delete would destroy. Each list is bounded; Truncated says

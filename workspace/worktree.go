@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"middleman/internal/fault"
 )
 
 // undoTime bounds the way back from a creation that failed.
@@ -43,12 +45,12 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 		if err := m.add(ctx, base, r, w); err != nil {
 			return err
 		}
-		w.Subdir = subdirOf(w.Root, repo.here.workTree, r.Directory)
+		w.Subdir = subdirOf(repo.here.workTree, r.Directory)
 		return nil
 	})
 }
 
-// add makes branch, directory and worktree, or nothing.
+// add makes branch, directory and a worktree without files, or nothing.
 func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Workspace) (err error) {
 	repo := whole(w.GitDir)
 	var undo []func(context.Context) error
@@ -60,6 +62,7 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 	if w.Branch, err = m.claimBranch(ctx, repo, r, w.BaseCommit); err != nil {
 		return err
 	}
+	fault.Here("create/branch")
 	undo = append(undo, func(ctx context.Context) error {
 		_, err := dropBranch(ctx, repo, w.Branch, w.BaseCommit)
 		return err
@@ -71,15 +74,17 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 		func(context.Context) error { return removeEntry(w.GitDir, w.Root) },
 		func(context.Context) error { return removeAll(base, r.ID) },
 	)
+	fault.Here("create/directory")
 	made, err := base.Lstat(r.ID)
 	if err != nil {
 		return err
 	}
-	_, err = repo.alter("worktree", "add", "--quiet", "--lock", "--reason", "middleman workspace "+r.ID,
+	_, err = repo.alter("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", "middleman workspace "+r.ID,
 		"--", w.Root, w.Branch).run(ctx)
 	if err != nil {
 		return err
 	}
+	fault.Here("create/added")
 	return checkPlace(w.Root, made)
 }
 
@@ -108,23 +113,28 @@ func checkPlace(root string, made fs.FileInfo) error {
 	return nil
 }
 
-// subdirOf is where below top the user stands in dir, as far as the new
-// worktree has that directory too. A link that leads out of it has not.
-func subdirOf(root, top, dir string) string {
+// subdirOf is where below top the user stands in dir, "" for top itself.
+func subdirOf(top, dir string) string {
 	canonical, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return ""
 	}
 	subdir, err := filepath.Rel(top, canonical)
-	if err != nil || !filepath.IsLocal(subdir) {
+	if err != nil || !filepath.IsLocal(subdir) || subdir == "." {
 		return ""
 	}
+	return subdir
+}
+
+// foundSubdir is the deepest part of subdir that the worktree at root has. A
+// link that leads out of it has none.
+func foundSubdir(root, subdir string) string {
 	tree, err := os.OpenRoot(root)
 	if err != nil {
 		return ""
 	}
 	defer tree.Close()
-	for subdir != "." {
+	for subdir != "." && subdir != "" {
 		if info, err := tree.Stat(subdir); err == nil && info.IsDir() {
 			return subdir
 		}

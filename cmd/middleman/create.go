@@ -84,6 +84,7 @@ func (c *cli) newCommand() *cobra.Command {
 		session         sessionFlags
 		dir, mode       string
 		base, branch    string
+		filters         bool
 		withoutASession bool
 	)
 	cmd := &cobra.Command{
@@ -112,7 +113,7 @@ func (c *cli) newCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("find directory %s: %w", dir, err)
 			}
-			in := api.NewWorkspace{Mode: workspace.Mode(mode), Directory: abs, Base: base, Branch: branch}
+			in := api.NewWorkspace{Mode: workspace.Mode(mode), Directory: abs, Base: base, Branch: branch, Filters: filters}
 			if len(names) == 1 {
 				in.Name = names[0]
 			}
@@ -130,6 +131,7 @@ func (c *cli) newCommand() *cobra.Command {
 	flags.StringVar(&mode, "mode", string(workspace.ModeWorktree), "worktree, directory (empty, ours) or in-place (this one)")
 	flags.StringVar(&base, "base", "", "branch, tag or commit to begin at (default: HEAD here)")
 	flags.StringVar(&branch, "branch", "", "name of the new branch (default: made of the workspace's)")
+	flags.BoolVar(&filters, "filters", false, "let the checkout run filters that the repository's own configuration defines")
 	flags.BoolVar(&withoutASession, "no-session", false, "start nothing in it")
 	return cmd
 }

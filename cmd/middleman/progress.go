@@ -31,7 +31,11 @@ func (p *progress) workspace(w api.Workspace) {
 	if len(w.Stages) == 0 || time.Since(p.began) < progressAfter {
 		return
 	}
-	stage := w.Stages[len(w.Stages)-1].Name
+	last := w.Stages[len(w.Stages)-1]
+	stage := last.Name
+	if last.State == "running" && last.Detail != "" {
+		stage += " " + printable(last.Detail)
+	}
 	if stage == p.shown {
 		return
 	}

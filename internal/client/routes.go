@@ -15,6 +15,9 @@ import (
 // longPoll is how long one request waits for a workspace to be ready.
 const longPoll = 20 * time.Second
 
+// progressPoll is how often somebody is told how far a creation is.
+const progressPoll = time.Second
+
 // CreateWorkspace makes a workspace and, where asked for, its first session,
 // and returns when both are ready. progress, unless nil, is told of each new
 // state of the workspace meanwhile. A creation that fails is an error.
@@ -28,7 +31,11 @@ func (c *Client) CreateWorkspace(ctx context.Context, in api.NewWorkspace, progr
 		if progress != nil {
 			progress(created.Workspace)
 		}
-		path := "/workspaces/" + url.PathEscape(id) + "?wait=" + longPoll.String()
+		wait := longPoll
+		if progress != nil {
+			wait = progressPoll
+		}
+		path := "/workspaces/" + url.PathEscape(id) + "?wait=" + wait.String()
 		var next api.Workspace
 		if err := c.call(ctx, http.MethodGet, path, nil, &next); err != nil {
 			return api.Created{}, err

@@ -2,13 +2,14 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/fault"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -18,37 +19,42 @@ import (
 // with 202: long enough that bad input is refused at once.
 const answerWithin = 5 * time.Second
 
-// createWorkspace begins a creation and returns its row once the directory is
-// there, or after a while. Where it failed before that, the row is gone again
-// and the error says why.
+// creation is a workspace that is being made.
+type creation struct {
+	row     workspace.Workspace
+	request workspace.CreateRequest
+	session *api.NewSession // the first, or nil
+}
+
+// createWorkspace begins a creation and returns its row once the workspace has
+// its place, or after a while: its files are still to come then. Where nothing
+// could be made, the row is gone again and the error says why.
 func (s *Server) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspace.Workspace, error) {
 	request, err := newRequest(in)
 	if err != nil {
 		return workspace.Workspace{}, err
 	}
-	var first *plan
 	if in.Session != nil {
-		p, err := s.plan(ctx, *in.Session)
-		if err != nil {
+		if _, err := s.plan(ctx, *in.Session); err != nil {
 			return workspace.Workspace{}, err
 		}
-		first = &p
 	}
-	row, err := s.addWorkspace(ctx, request)
+	row, err := s.addWorkspace(ctx, request, in)
 	if err != nil {
 		return workspace.Workspace{}, err
 	}
+	fault.Here("create/recorded")
 	request.Name = row.Name
-	return s.begin(ctx, row, request, first)
+	return s.begin(ctx, creation{row, request, in.Session})
 }
 
 // begin goes on with a creation whose row is stored.
-func (s *Server) begin(ctx context.Context, row workspace.Workspace, request workspace.CreateRequest, first *plan) (workspace.Workspace, error) {
-	s.publishWorkspace(row)
+func (s *Server) begin(ctx context.Context, c creation) (workspace.Workspace, error) {
+	s.publishWorkspace(c.row)
 	made, left := make(chan error), make(chan struct{})
 	defer close(left)
-	if !s.work.start(ctx, func(ctx context.Context) { s.create(ctx, row, request, first, made, left) }) {
-		return workspace.Workspace{}, errors.Join(errStopping, s.Store.DeleteWorkspace(ctx, row.ID))
+	if !s.work.start(ctx, func(ctx context.Context) { s.create(ctx, c, made, left) }) {
+		return workspace.Workspace{}, errors.Join(errStopping, s.Store.DeleteWorkspace(ctx, c.row.ID))
 	}
 	var err error
 	select {
@@ -57,10 +63,10 @@ func (s *Server) begin(ctx context.Context, row workspace.Workspace, request wor
 	case <-ctx.Done():
 	}
 	if err != nil {
-		s.uncreate(ctx, row)
+		s.uncreate(ctx, c.row)
 		return workspace.Workspace{}, err
 	}
-	return s.Store.Workspace(ctx, row.ID)
+	return s.Store.Workspace(ctx, c.row.ID)
 }
 
 // newRequest checks what needs no look at anything.
@@ -71,6 +77,7 @@ func newRequest(in api.NewWorkspace) (workspace.CreateRequest, error) {
 		Directory: in.Directory,
 		Base:      in.Base,
 		Branch:    in.Branch,
+		Filters:   in.Filters,
 		Ephemeral: in.Ephemeral,
 	}
 	if r.Mode == "" {
@@ -85,8 +92,8 @@ func newRequest(in api.NewWorkspace) (workspace.CreateRequest, error) {
 }
 
 // addWorkspace stores the row of a creation, under the name that was asked
-// for or one of ours.
-func (s *Server) addWorkspace(ctx context.Context, r workspace.CreateRequest) (workspace.Workspace, error) {
+// for or one of ours, with all that was asked for.
+func (s *Server) addWorkspace(ctx context.Context, r workspace.CreateRequest, in api.NewWorkspace) (workspace.Workspace, error) {
 	row := workspace.Workspace{
 		ID:        r.ID,
 		Name:      r.Name,
@@ -98,7 +105,11 @@ func (s *Server) addWorkspace(ctx context.Context, r workspace.CreateRequest) (w
 		CreatedAt: time.Now().UTC(),
 	}
 	if r.Mode == workspace.ModeWorktree {
-		row.Repository = r.Directory // where to undo it, should we be killed; Create knows its top
+		row.Repository = r.Directory // where to undo it, should we be killed; Begin knows its top
+	}
+	asked, err := json.Marshal(in)
+	if err != nil {
+		return row, fmt.Errorf("store what was asked for: %w", err)
 	}
 	if r.Parent != nil {
 		row.Parent, row.ParentSession = r.Parent.ID, r.ParentSession
@@ -107,7 +118,7 @@ func (s *Server) addWorkspace(ctx context.Context, r workspace.CreateRequest) (w
 		}
 	}
 	if r.Name != "" {
-		err := s.Store.CreateWorkspace(ctx, row)
+		err := s.Store.BeginCreation(ctx, row, asked)
 		if errors.Is(err, store.ErrNameTaken) {
 			err = problemf(http.StatusConflict, api.CodeNameTaken, "there is a workspace %s already", r.Name)
 		}
@@ -115,47 +126,93 @@ func (s *Server) addWorkspace(ctx context.Context, r workspace.CreateRequest) (w
 	}
 	for range maxSameName {
 		row.Name = randomName()
-		if err := s.Store.CreateWorkspace(ctx, row); !errors.Is(err, store.ErrNameTaken) {
+		if err := s.Store.BeginCreation(ctx, row, asked); !errors.Is(err, store.ErrNameTaken) {
 			return row, err
 		}
 	}
 	return row, fmt.Errorf("find a name for a workspace: %w", store.ErrNameTaken)
 }
 
-// create makes the directory and the first session. made is told when the
-// directory is there, or why nothing was made, unless the one who asked has
-// left; then the row says it.
-func (s *Server) create(ctx context.Context, row workspace.Workspace, r workspace.CreateRequest, first *plan,
-	made chan<- error, left <-chan struct{}) {
-	w, err := s.Workspaces.Create(ctx, r, func(stage workspace.Stage) { s.stage(ctx, row.ID, stage) })
-	if err == nil {
-		w.State, w.CreatedAt = workspace.StateCreating, row.CreatedAt
-		err = s.Store.UpdateWorkspace(context.WithoutCancel(ctx), w)
-	}
+// create makes the workspace and the first session. made is told when it has
+// its place, or why nothing was made, unless the one who asked has left; then
+// the row says it.
+func (s *Server) create(ctx context.Context, c creation, made chan<- error, left <-chan struct{}) {
+	w, err := s.place(ctx, c)
 	if err != nil {
-		s.Log.Info("workspace was not made", "workspace", row.Name, "error", err)
+		s.Log.Info("workspace was not made", "workspace", c.row.Name, "error", err)
 	}
 	select {
 	case made <- err:
 	case <-left:
 		if err != nil {
-			row.State, row.Error = workspace.StateFailed, s.problem(err).Detail
-			s.setWorkspaceState(ctx, row)
+			s.failCreation(ctx, c.row, err)
 		}
 	}
+	if err == nil {
+		c.row = w
+		s.finishCreation(ctx, c)
+	}
+}
+
+// place gives the workspace its place, and its row says where that is.
+func (s *Server) place(ctx context.Context, c creation) (workspace.Workspace, error) {
+	w, err := s.Workspaces.Begin(ctx, c.request, s.stages(ctx, c.row.ID))
 	if err != nil {
+		return w, err
+	}
+	fault.Here("create/begun")
+	w.CreatedAt = c.row.CreatedAt
+	if err := s.Store.UpdateWorkspace(context.WithoutCancel(ctx), w); err != nil {
+		return w, err
+	}
+	s.publishWorkspace(w)
+	fault.Here("create/placed")
+	return w, nil
+}
+
+// finishCreation fills a workspace that has its place, and starts the first
+// session. Each step may have been taken before, by a server that was killed or
+// by an attempt that failed. What is asked to end meanwhile goes on with the
+// next start.
+func (s *Server) finishCreation(ctx context.Context, c creation) {
+	w, err := s.furnish(ctx, c)
+	if ctx.Err() != nil {
 		return
 	}
-	if w, err = s.provision(ctx, w); err != nil {
-		w.State, w.Error = workspace.StateFailed, s.problem(err).Detail
-		s.setWorkspaceState(ctx, w)
+	if err != nil {
+		s.failCreation(ctx, w, err)
 		return
 	}
-	if first != nil {
-		s.firstSession(ctx, w, *first)
+	if c.session != nil {
+		s.firstSession(ctx, w, *c.session)
 	}
+	fault.Here("create/session")
 	w.State = workspace.StateReady
-	s.setWorkspaceState(ctx, w)
+	if err := s.Store.EndCreation(context.WithoutCancel(ctx), w.ID); err != nil {
+		s.Log.Error("record that a workspace is ready", "workspace", w.ID, "error", err)
+	}
+	s.stage(ctx, w.ID, workspace.Stage{Name: "ready", State: "done", Detail: w.Root, Time: time.Now().UTC()})
+	s.publishWorkspace(w)
+}
+
+// furnish puts into the workspace all that it is to have before its first session.
+func (s *Server) furnish(ctx context.Context, c creation) (workspace.Workspace, error) {
+	w, err := s.Workspaces.Checkout(ctx, c.request, c.row, s.stages(ctx, c.row.ID))
+	if err != nil {
+		return c.row, err
+	}
+	if err := s.Store.UpdateWorkspace(context.WithoutCancel(ctx), w); err != nil {
+		return w, err
+	}
+	fault.Here("create/filled")
+	return s.provision(ctx, w)
+}
+
+// failCreation says in the row why a creation did not come to its end.
+func (s *Server) failCreation(ctx context.Context, row workspace.Workspace, err error) {
+	s.Log.Info("workspace is not whole", "workspace", row.Name, "error", err)
+	row.State, row.Error = workspace.StateFailed, s.problem(err).Detail
+	s.setWorkspaceState(ctx, row)
 }
 
 // uncreate drops the row of a creation that has left nothing behind.
@@ -166,53 +223,21 @@ func (s *Server) uncreate(ctx context.Context, row workspace.Workspace) {
 	s.events.publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
 }
 
-// firstSession starts the session that was asked for with the workspace. One
-// that cannot be started stays listed as failed, with the reason.
-func (s *Server) firstSession(ctx context.Context, w workspace.Workspace, p plan) {
+// firstSession starts the session that was asked for with the workspace, once:
+// also one that did not start is listed, with the reason.
+func (s *Server) firstSession(ctx context.Context, w workspace.Workspace, in api.NewSession) {
+	if rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: 1}); err != nil || len(rows) > 0 {
+		return
+	}
 	s.stage(ctx, w.ID, workspace.Stage{Name: "session", State: "running", Time: time.Now().UTC()})
 	end := workspace.Stage{Name: "session", State: "done"}
-	if _, err := s.launch(ctx, w, p); err != nil {
+	p, err := s.plan(ctx, in)
+	if err == nil {
+		_, err = s.launch(ctx, w, p)
+	}
+	if err != nil {
 		end.State, end.Detail = "failed", s.problem(err).Detail
 	}
 	end.Time = time.Now().UTC()
 	s.stage(ctx, w.ID, end)
 }
-
-// stage records a stage and tells everybody.
-func (s *Server) stage(ctx context.Context, workspaceID string, stage workspace.Stage) {
-	stage.Detail = s.redact(stage.Detail)
-	if err := s.Store.AddStage(context.WithoutCancel(ctx), workspaceID, stage); err != nil {
-		s.Log.Error("record a stage", "workspace", workspaceID, "stage", stage.Name, "error", err)
-	}
-	view := stageView(stage)
-	s.events.publish(workspaceID, api.Event{Type: "stage", ID: workspaceID, Stage: &view})
-}
-
-// setWorkspaceState records w's state and error and tells everybody.
-func (s *Server) setWorkspaceState(ctx context.Context, w workspace.Workspace) {
-	if err := s.Store.SetWorkspaceState(context.WithoutCancel(ctx), w.ID, w.State, w.Error); err != nil {
-		s.Log.Error("record a workspace's state", "workspace", w.ID, "state", w.State, "error", err)
-	}
-	s.publishWorkspace(w)
-}
-
-// randomName is a name for somebody who does not care.
-func randomName() string {
-	pick := func(list []string) string { return list[rand.IntN(len(list))] }
-	return pick(adjectives) + "-" + pick(nouns)
-}
-
-var (
-	adjectives = []string{
-		"amber", "bold", "brave", "brisk", "bright", "calm", "clear", "clever", "cosy", "crisp", "eager", "early",
-		"fair", "fleet", "fresh", "gentle", "golden", "grand", "happy", "keen", "kind", "late", "light", "lively",
-		"lucky", "mellow", "merry", "neat", "nimble", "noble", "proud", "quick", "quiet", "rapid", "ready", "silver",
-		"sleek", "smart", "snug", "solid", "sunny", "swift", "tidy", "vivid", "warm", "wild", "wise", "witty",
-	}
-	nouns = []string{
-		"alder", "aspen", "badger", "beech", "birch", "brook", "cedar", "cliff", "cloud", "comet", "coral", "crane",
-		"creek", "dune", "eagle", "ember", "fern", "field", "finch", "fjord", "forest", "fox", "glade", "harbor",
-		"hare", "hazel", "heron", "hill", "island", "lake", "larch", "lark", "maple", "meadow", "moss", "oak",
-		"otter", "owl", "pine", "reef", "ridge", "river", "robin", "rowan", "spruce", "stone", "swan", "willow",
-	}
-)

@@ -2,10 +2,13 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
+	"middleman/internal/api"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -104,22 +107,57 @@ func (s *Server) resumeWorkspaces(ctx context.Context) error {
 	return nil
 }
 
+// resumeCreation goes on with a creation that the server before did not finish,
+// where the workspace has its place; else what there is of it is undone.
 func (s *Server) resumeCreation(ctx context.Context, w workspace.Workspace) {
-	if w.Root != "" {
-		// Its directory was recorded, so it was whole: only the first session
-		// may be missing.
-		w.State = workspace.StateReady
-		s.setWorkspaceState(ctx, w)
+	if placed(w) {
+		s.work.start(ctx, func(ctx context.Context) { s.goOn(ctx, w) })
 		return
 	}
 	undoing, cancel := context.WithTimeout(ctx, undoTimeout)
 	defer cancel()
-	w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was made, nothing of it is left"
+	w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was made, nothing of it is left; `middleman retry` makes it"
 	if err := s.Workspaces.Undo(undoing, w, false); err != nil {
 		s.Log.Warn("undo a creation", "workspace", w.ID, "error", err)
 		w.Error = "the server ended while this workspace was made, and it is not undone: " + s.redact(err.Error())
 	}
 	s.setWorkspaceState(ctx, w)
+}
+
+// placed reports whether a workspace has its place, which its row says once it
+// was made there; where it is to be made may be said before.
+func placed(w workspace.Workspace) bool {
+	return w.GitDir != "" || w.Mode != workspace.ModeWorktree && w.Root != ""
+}
+
+// goOn finishes the creation of a workspace that has its place.
+func (s *Server) goOn(ctx context.Context, w workspace.Workspace) {
+	c, err := s.creation(ctx, w)
+	if err != nil {
+		s.failCreation(ctx, w, err)
+		return
+	}
+	s.finishCreation(ctx, c)
+}
+
+// creation is what was asked for of a workspace that is not whole. One that was
+// begun by an older server, which kept no record of that, was whole when it got
+// its place.
+func (s *Server) creation(ctx context.Context, w workspace.Workspace) (creation, error) {
+	asked, err := s.Store.Creation(ctx, w.ID)
+	if errors.Is(err, store.ErrNotFound) && placed(w) {
+		return creation{row: w}, nil
+	}
+	if err != nil {
+		return creation{}, err
+	}
+	var in api.NewWorkspace
+	if err := json.Unmarshal(asked, &in); err != nil {
+		return creation{}, fmt.Errorf("read what was asked for of workspace %s: %w", w.Name, err)
+	}
+	request, err := newRequest(in)
+	request.ID, request.Name = w.ID, w.Name
+	return creation{w, request, in.Session}, err
 }
 
 // adopt looks for sessions that a backend has and the store has not, because

@@ -22,7 +22,8 @@ import (
 
 // Workspaces makes, inspects, deletes and restores directories, and undoes half-made ones; *workspace.Manager does.
 type Workspaces interface {
-	Create(ctx context.Context, r workspace.CreateRequest, progress workspace.Progress) (workspace.Workspace, error)
+	Begin(ctx context.Context, r workspace.CreateRequest, progress workspace.Progress) (workspace.Workspace, error)
+	Checkout(ctx context.Context, r workspace.CreateRequest, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, error)
 	Inspect(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
 	Delete(ctx context.Context, w workspace.Workspace, discard bool, progress workspace.Progress) (workspace.Loss, error)
 	Restore(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, []string, error)

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"middleman/workspace"
+)
+
+// BeginCreation adds w together with what was asked for, so that a creation
+// that is cut short can be gone on with. Its name must be free, else
+// ErrNameTaken.
+func (s *Store) BeginCreation(ctx context.Context, w workspace.Workspace, request []byte) error {
+	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx,
+			`INSERT INTO workspaces (`+workspaceColumns+`) VALUES (`+marks(workspaceColumns)+`)`, values(w)...)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO creations (workspace_id, request) VALUES (?, ?)`, w.ID, request)
+		return err
+	})
+	if isUnique(err) {
+		err = ErrNameTaken
+	}
+	if err != nil {
+		return fmt.Errorf("store workspace %s: %w", w.Name, err)
+	}
+	return nil
+}
+
+// Creation is what was asked for of a workspace that is not all there yet. It
+// returns ErrNotFound where there is no such, or all of it is there.
+func (s *Store) Creation(ctx context.Context, workspaceID string) (request []byte, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT request FROM creations WHERE workspace_id = ?`, workspaceID).Scan(&request)
+	if err != nil {
+		return nil, fmt.Errorf("read what was asked for of workspace %s: %w", workspaceID, notFound(err))
+	}
+	return request, nil
+}
+
+// EndCreation records that all of a workspace is there: it is ready, and what
+// was asked for is forgotten. It returns ErrNotFound where there is no such
+// workspace.
+func (s *Store) EndCreation(ctx context.Context, workspaceID string) error {
+	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM creations WHERE workspace_id = ?`, workspaceID); err != nil {
+			return err
+		}
+		r, err := tx.ExecContext(ctx, `UPDATE workspaces SET state = ?, error = '' WHERE id = ?`, string(workspace.StateReady), workspaceID)
+		return mustChange(r, err)
+	})
+	if err != nil {
+		return fmt.Errorf("store that workspace %s is ready: %w", workspaceID, err)
+	}
+	return nil
+}
+
+// TellStage changes what the running stage of that name says of how far it is.
+// It returns ErrNotFound where none runs.
+func (s *Store) TellStage(ctx context.Context, workspaceID string, stage workspace.Stage) error {
+	r, err := s.write.ExecContext(ctx, `UPDATE stages SET detail = ? WHERE state = 'running' AND seq =
+		(SELECT max(seq) FROM stages WHERE workspace_id = ? AND name = ?)`, stage.Detail, workspaceID, stage.Name)
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("store how far stage %s of workspace %s is: %w", stage.Name, workspaceID, err)
+	}
+	return nil
+}

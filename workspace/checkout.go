@@ -1,0 +1,205 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"middleman/internal/fault"
+)
+
+// Checkout fills the directory that Begin has made for r, and returns w as it
+// is then. It does what is still to be done: it can be called again where it
+// failed or was killed, and what somebody wrote into the directory meanwhile
+// stays as it is. On an error all that is there stays.
+func (m *Manager) Checkout(ctx context.Context, r CreateRequest, w Workspace, progress Progress) (Workspace, error) {
+	if w.Mode != ModeWorktree {
+		return w, nil
+	}
+	base, err := m.openHolding(w)
+	if err == nil {
+		defer base.Close()
+		c := &checkout{w: w, base: base, filters: r.Filters, report: progress.orSilent()}
+		err = c.run(ctx)
+	}
+	if err != nil {
+		return w, fmt.Errorf("check out workspace %s: %w", w.Name, err)
+	}
+	w.Subdir = foundSubdir(w.Root, w.Subdir)
+	return w, nil
+}
+
+// checkout is one run of Checkout.
+type checkout struct {
+	w       Workspace
+	base    *os.Root
+	filters bool // those of the repository's configuration may run
+	report  Progress
+	at      place
+	held    *os.File // see holdEntry
+	tell    func(string)
+	config  map[string]string
+	notes   []string // what is not as one might expect
+}
+
+func (c *checkout) run(ctx context.Context) error {
+	err := c.report.advancing("checkout", func(tell func(string)) (string, error) {
+		c.tell = tell
+		err := c.files(ctx)
+		return strings.Join(c.notes, "; "), err
+	})
+	if err != nil {
+		return err
+	}
+	return c.lfs(ctx)
+}
+
+// files fills the directory unless that is done already. git writes the index
+// when all files are there, so an index says that they are.
+func (c *checkout) files(ctx context.Context) error {
+	made, err := c.base.Lstat(c.w.ID)
+	if err != nil {
+		return err
+	}
+	entry, err := findEntry(c.w.GitDir, c.w.Root)
+	if err != nil {
+		return err
+	}
+	if entry == "" {
+		return fmt.Errorf("%s: its repository %s has no worktree there: %w", c.w.Root, c.w.GitDir, ErrMissing)
+	}
+	if err := checkGitFile(c.w.Root, entry); err != nil {
+		return err
+	}
+	if c.held, err = holdEntry(ctx, entry); err != nil {
+		return err
+	}
+	defer c.held.Close() // on nil it is an error, and no more
+	c.at = place{gitDir: entry, commonDir: c.w.GitDir, workTree: c.w.Root}
+	if err := c.chooseFilters(ctx); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(entry, "index")); errors.Is(err, fs.ErrNotExist) {
+		err = c.fill(ctx)
+		if err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if err := checkPlace(c.w.Root, made); err != nil {
+		return err
+	}
+	return c.submodules(ctx)
+}
+
+// fill has git fill the directory.
+func (c *checkout) fill(ctx context.Context) error {
+	fault.Here("create/checkout")
+	// The lock is ours, so whoever wrote these is gone.
+	for _, left := range []string{"index.lock", filledIndex, filledIndex + ".lock"} {
+		if err := os.Remove(filepath.Join(c.at.gitDir, left)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(c.w.Root)
+	if err != nil {
+		return err
+	}
+	if len(entries) > 1 { // .git is one
+		return c.fillUp(ctx)
+	}
+	// Without a merge base and with an index that is empty this refuses to
+	// replace a file, before it writes any.
+	git := c.alter("read-tree", "-m", "-u", "-v", "HEAD")
+	git.errors = &progressReader{tell: c.tell}
+	_, err = git.run(ctx)
+	fault.Here("create/checked-out")
+	return err
+}
+
+// alter is a command that writes the checkout.
+func (c *checkout) alter(args ...string) command {
+	git := c.at.alter(args...)
+	git.dir = c.w.Root
+	git.config = c.config
+	git.holds = c.held
+	git.env = append(git.env, "GIT_PROGRESS_DELAY=1")
+	return git
+}
+
+// chooseFilters turns the filters off that must not run: those that the
+// repository's configuration defines, without consent, and LFS, which has a
+// stage of its own.
+func (c *checkout) chooseFilters(ctx context.Context) error {
+	config, err := withoutFilters(ctx, c.at)
+	if err != nil {
+		return err
+	}
+	var off []string
+	for key := range config {
+		name := strings.TrimPrefix(key, "filter.")
+		off = append(off, printable(name[:strings.LastIndexByte(name, '.')]))
+	}
+	slices.Sort(off)
+	off = slices.DeleteFunc(slices.Compact(off), func(name string) bool { return name == "lfs" })
+	if c.filters {
+		config, off = map[string]string{}, nil
+	}
+	if len(off) > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("filters of the repository's configuration did not run (%s): --filters agrees to them", strings.Join(off, ", ")))
+	}
+	config["filter.lfs.smudge"], config["filter.lfs.process"], config["filter.lfs.required"] = "", "", "false"
+	c.config = config
+	return nil
+}
+
+// submodules notes those that the new worktree has without their files: to
+// fetch them is for whoever works there.
+func (c *checkout) submodules(ctx context.Context) error {
+	if _, err := os.Lstat(filepath.Join(c.w.Root, ".gitmodules")); err != nil {
+		return nil
+	}
+	count := 0
+	git := c.at.look("ls-files", "--stage", "-z")
+	git.each = func(record string) {
+		if strings.HasPrefix(record, "160000 ") {
+			count++
+		}
+	}
+	_, err := git.run(ctx)
+	if count > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("%d submodules are not checked out: `git submodule update --init` does that", count))
+	}
+	return err
+}
+
+// progressReader reads what git says of how far it is.
+type progressReader struct {
+	tell func(string)
+	rest string
+}
+
+// Write takes "Updating files:  12% (360/3000)\r" in any pieces.
+func (r *progressReader) Write(p []byte) (int, error) {
+	r.rest += string(p)
+	for {
+		end := strings.IndexAny(r.rest, "\r\n")
+		if end < 0 {
+			break
+		}
+		line := r.rest[:end]
+		r.rest = r.rest[end+1:]
+		if how, ok := strings.CutPrefix(line, "Updating files:"); ok {
+			how, _, _ = strings.Cut(how, ", done")
+			r.tell(strings.Join(strings.Fields(how), " ") + " files")
+		}
+	}
+	r.rest = r.rest[max(0, len(r.rest)-maxRecord):]
+	return len(p), nil
+}

@@ -1,0 +1,129 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// filledIndex is the index of a checkout that goes on where another was cut
+// short, until that is whole.
+const filledIndex = "middleman-index"
+
+// fillUp goes on with a checkout that was cut short: files that are missing,
+// and those of which only the beginning is there. All else that is not as git
+// has it was written by somebody, and stays.
+func (c *checkout) fillUp(ctx context.Context) error {
+	index := filepath.Join(c.at.gitDir, filledIndex)
+	c.at.index = index
+	defer func() { c.at.index = "" }()
+	missing, cut, err := half(ctx, c.at, c.alter)
+	if err != nil {
+		return err
+	}
+	if err := c.write(ctx, missing); err != nil {
+		return err
+	}
+	if err := c.write(ctx, cut, "--force"); err != nil {
+		return err
+	}
+	return os.Rename(index, filepath.Join(c.at.gitDir, "index"))
+}
+
+// write has git write files.
+func (c *checkout) write(ctx context.Context, paths []string, flags ...string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	git := c.alter(append([]string{"checkout-index", "-z", "--index", "--stdin"}, flags...)...)
+	git.stdin = strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	_, err := git.run(ctx)
+	return err
+}
+
+// half makes p.index, of what HEAD has, and returns which of its files are
+// missing, and of which only the beginning is there, as git leaves a file that
+// it was killed at.
+func half(ctx context.Context, p place, git func(args ...string) command) (missing, cut []string, err error) {
+	if _, err := git("read-tree", "-m", "HEAD").run(ctx); err != nil {
+		return nil, nil, err
+	}
+	if _, err := git("update-index", "-q", "--refresh").run(ctx); err != nil && exitCode(err) != 1 { // 1: some differ
+		return nil, nil, err
+	}
+	tree, err := os.OpenRoot(p.workTree)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer tree.Close()
+	var changed []string
+	status := ""
+	list := git("diff-files", "--name-status", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty")
+	list.each = func(record string) { // a letter and a path, in turn
+		switch {
+		case status == "":
+			status = record
+			return
+		case status == "D":
+			missing = append(missing, record)
+		default:
+			changed = append(changed, record)
+		}
+		status = ""
+	}
+	if _, err := list.run(ctx); err != nil {
+		return nil, nil, err
+	}
+	for _, path := range changed {
+		begun, err := onlyBegun(ctx, tree, path, git)
+		if err != nil {
+			return nil, nil, err
+		}
+		if begun {
+			cut = append(cut, path)
+		}
+	}
+	return missing, cut, nil
+}
+
+// onlyBegun reports whether the file at path has nothing but the beginning of
+// what git would write there.
+func onlyBegun(ctx context.Context, tree *os.Root, path string, git func(args ...string) command) (bool, error) {
+	if info, err := tree.Lstat(filepath.FromSlash(path)); err != nil || !info.Mode().IsRegular() {
+		return false, err
+	}
+	file, err := tree.Open(filepath.FromSlash(path))
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	same := &comparer{file: file}
+	whole := git("cat-file", "--filters", ":"+path)
+	whole.output = same
+	_, err = whole.run(ctx)
+	return same.begun(), err
+}
+
+// comparer compares what is written to it with a file.
+type comparer struct {
+	file           io.Reader
+	differs, ended bool // the file ended before what is written did
+}
+
+func (c *comparer) Write(p []byte) (int, error) {
+	if c.differs || c.ended {
+		return len(p), nil
+	}
+	content := make([]byte, len(p))
+	n, err := io.ReadFull(c.file, content)
+	c.ended = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	c.differs = err != nil && !c.ended || !bytes.Equal(content[:n], p[:n])
+	return len(p), nil
+}
+
+// begun reports whether the file is a beginning, and not all, of it.
+func (c *comparer) begun() bool { return c.ended && !c.differs }

@@ -1,0 +1,65 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// lfs fetches the files that the checkout left as pointers, where the
+// repository has such. The workspace is of use without them, so what keeps
+// them from coming is said, and is no error.
+func (c *checkout) lfs(ctx context.Context) error {
+	count := 0
+	list := c.at.look("ls-files", "-z", "--", ":(attr:filter=lfs)")
+	list.each = func(string) { count++ }
+	if _, err := list.run(ctx); err != nil || count == 0 {
+		return err
+	}
+	err := c.report.stage("lfs", func() error { return c.pull(ctx, count) })
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	return nil
+}
+
+func (c *checkout) pull(ctx context.Context, count int) error {
+	left := fmt.Sprintf("%d files of Git LFS stay pointers", count)
+	if _, err := exec.LookPath("git-lfs"); err != nil {
+		return fmt.Errorf("%s: git-lfs is not installed", left)
+	}
+	if own, err := c.lfsPrograms(ctx); err != nil || own != "" && !c.filters {
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%s: the repository's configuration names a program for them (%s); --filters agrees to it", left, own)
+	}
+	git := c.at.alter("lfs", "pull")
+	git.dir = c.w.Root
+	if _, err := git.run(ctx); err != nil {
+		return fmt.Errorf("%s, `git lfs pull` fetches them: %w", left, err)
+	}
+	return nil
+}
+
+// lfsPrograms is a setting of the repository's own configuration that has
+// git-lfs run a program, or "".
+func (c *checkout) lfsPrograms(ctx context.Context) (found string, err error) {
+	scope := ""
+	list := c.at.look("config", "--null", "--show-scope", "--get-regexp", `^lfs\.(customtransfer|extension|standalonetransferagent)|\.standalonetransferagent$`)
+	list.each = func(record string) {
+		if scope == "" {
+			scope = record
+			return
+		}
+		if scope == "local" || scope == "worktree" {
+			found, _, _ = strings.Cut(record, "\n")
+		}
+		scope = ""
+	}
+	if _, err := list.run(ctx); err != nil && exitCode(err) != 1 { // 1: there is none
+		return "", err
+	}
+	return printable(found), nil
+}

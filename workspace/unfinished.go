@@ -1,0 +1,51 @@
+package workspace
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// unfinished adds what somebody wrote into a worktree that has no index: all
+// that is not as HEAD has it. What HEAD has and the worktree has not, or has
+// only the beginning of, is lost with neither.
+func (l *looker) unfinished(ctx context.Context, p place) error {
+	dir, err := os.MkdirTemp("", "middleman-index-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	p.index = filepath.Join(dir, "index")
+	config, err := withoutFilters(ctx, p)
+	if err != nil {
+		return err
+	}
+	config["core.splitIndex"] = "false" // its parts would be written beside the real one
+	missing, cut, err := half(ctx, p, func(args ...string) command {
+		c := p.look(args...)
+		c.config = config
+		return c
+	})
+	if err != nil {
+		return err
+	}
+	found := &looker{}
+	if err := found.files(ctx, p, ""); err != nil {
+		return err
+	}
+	gits := map[string]bool{}
+	for _, path := range slices.Concat(missing, cut) {
+		gits[printable(path)] = true
+	}
+	for _, path := range found.loss.Changed {
+		if !gits[path] {
+			l.loss.Changed = append(l.loss.Changed, path)
+		}
+	}
+	l.loss.Untracked = append(l.loss.Untracked, found.loss.Untracked...)
+	l.loss.Ignored = append(l.loss.Ignored, found.loss.Ignored...)
+	l.loss.Truncated = l.loss.Truncated || found.loss.Truncated
+	l.ignoredPaths, l.repositories = found.ignoredPaths, found.repositories
+	return nil
+}
