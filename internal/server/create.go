@@ -23,7 +23,7 @@ const answerWithin = 5 * time.Second
 type creation struct {
 	row     workspace.Workspace
 	request workspace.CreateRequest
-	session *api.NewSession // the first, or nil
+	first   *plan // the first session, or nil
 }
 
 // createWorkspace begins a creation and returns its row once the workspace has
@@ -34,10 +34,13 @@ func (s *Server) createWorkspace(ctx context.Context, in api.NewWorkspace) (work
 	if err != nil {
 		return workspace.Workspace{}, err
 	}
+	var first *plan
 	if in.Session != nil {
-		if _, err := s.plan(ctx, *in.Session); err != nil {
+		p, err := s.plan(ctx, *in.Session)
+		if err != nil {
 			return workspace.Workspace{}, err
 		}
+		first = &p
 	}
 	row, err := s.addWorkspace(ctx, request, in)
 	if err != nil {
@@ -45,7 +48,7 @@ func (s *Server) createWorkspace(ctx context.Context, in api.NewWorkspace) (work
 	}
 	fault.Here("create/recorded")
 	request.Name = row.Name
-	return s.begin(ctx, creation{row, request, in.Session})
+	return s.begin(ctx, creation{row, request, first})
 }
 
 // begin goes on with a creation whose row is stored.
@@ -183,8 +186,8 @@ func (s *Server) finishCreation(ctx context.Context, c creation) {
 		s.failCreation(ctx, w, err)
 		return
 	}
-	if c.session != nil {
-		s.firstSession(ctx, w, *c.session)
+	if c.first != nil {
+		s.firstSession(ctx, w, *c.first)
 	}
 	fault.Here("create/session")
 	w.State = workspace.StateReady
@@ -225,17 +228,13 @@ func (s *Server) uncreate(ctx context.Context, row workspace.Workspace) {
 
 // firstSession starts the session that was asked for with the workspace, once:
 // also one that did not start is listed, with the reason.
-func (s *Server) firstSession(ctx context.Context, w workspace.Workspace, in api.NewSession) {
+func (s *Server) firstSession(ctx context.Context, w workspace.Workspace, p plan) {
 	if rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: 1}); err != nil || len(rows) > 0 {
 		return
 	}
 	s.stage(ctx, w.ID, workspace.Stage{Name: "session", State: "running", Time: time.Now().UTC()})
 	end := workspace.Stage{Name: "session", State: "done"}
-	p, err := s.plan(ctx, in)
-	if err == nil {
-		_, err = s.launch(ctx, w, p)
-	}
-	if err != nil {
+	if _, err := s.launch(ctx, w, p); err != nil {
 		end.State, end.Detail = "failed", s.problem(err).Detail
 	}
 	end.Time = time.Now().UTC()

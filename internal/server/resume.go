@@ -156,8 +156,19 @@ func (s *Server) creation(ctx context.Context, w workspace.Workspace) (creation,
 		return creation{}, fmt.Errorf("read what was asked for of workspace %s: %w", w.Name, err)
 	}
 	request, err := newRequest(in)
+	if err != nil {
+		return creation{}, err
+	}
 	request.ID, request.Name = w.ID, w.Name
-	return creation{w, request, in.Session}, err
+	c := creation{row: w, request: request}
+	if in.Session != nil {
+		p, err := s.plan(ctx, *in.Session)
+		if err != nil {
+			return creation{}, err
+		}
+		c.first = &p
+	}
+	return c, nil
 }
 
 // adopt looks for sessions that a backend has and the store has not, because

@@ -140,7 +140,8 @@ func (s *Server) spawned(id string, row store.Session, w workspace.Workspace) {
 // spawnWorktree makes a workspace on a branch of its own, in the parent's
 // scope, and starts the session in it.
 func (s *Server) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error) {
-	request, err := newRequest(api.NewWorkspace{Name: x.name, Mode: workspace.ModeWorktree, Directory: x.plan.dir})
+	asked := api.NewWorkspace{Name: x.name, Mode: workspace.ModeWorktree, Directory: x.plan.dir}
+	request, err := newRequest(asked)
 	if err != nil {
 		return api.Spawned{}, err
 	}
@@ -154,7 +155,7 @@ func (s *Server) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, er
 		return api.Spawned{}, err
 	}
 	fault.Here("spawn/recorded")
-	w, row, err := s.makeWorker(ctx, x, request)
+	w, row, err := s.makeWorker(ctx, x, request, asked)
 	if err != nil {
 		s.entomb(x.plan.id, failed(s.problem(err).Detail))
 		return api.Spawned{}, err
@@ -169,14 +170,14 @@ func (s *Server) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, er
 }
 
 // makeWorker makes the workspace and its session, or leaves neither.
-func (s *Server) makeWorker(ctx context.Context, x spawning, request workspace.CreateRequest) (workspace.Workspace, store.Session, error) {
-	added, err := s.addWorkspace(ctx, request)
+func (s *Server) makeWorker(ctx context.Context, x spawning, request workspace.CreateRequest, asked api.NewWorkspace) (workspace.Workspace, store.Session, error) {
+	added, err := s.addWorkspace(ctx, request, asked)
 	if err != nil {
 		return workspace.Workspace{}, store.Session{}, err
 	}
 	request.Name = added.Name
 	fault.Here("spawn/row")
-	if _, err := s.begin(ctx, added, request, &x.plan); err != nil {
+	if _, err := s.begin(ctx, creation{added, request, &x.plan}); err != nil {
 		return workspace.Workspace{}, store.Session{}, err
 	}
 	w, err := s.waitCreated(ctx, added.ID, maxSpawn)
@@ -185,8 +186,7 @@ func (s *Server) makeWorker(ctx context.Context, x spawning, request workspace.C
 	}
 	if w.State == workspace.StateFailed {
 		err := problemf(http.StatusConflict, api.CodeStartFailed, "the worker's workspace was not made: %s", w.Error)
-		s.uncreate(ctx, w)
-		return workspace.Workspace{}, store.Session{}, err
+		return workspace.Workspace{}, store.Session{}, errors.Join(err, s.undoSpawn(ctx, w))
 	}
 	row, err := s.Store.Session(ctx, x.plan.id)
 	if err == nil && row.State != terminal.StateFailed {
