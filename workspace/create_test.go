@@ -149,7 +149,7 @@ func TestCreateRefuses(t *testing.T) {
 		{"below a bare repository", func(r *workspace.CreateRequest) { r.Directory = bare + "/refs" }, workspace.ErrNotRepository, bare},
 		{"git directory", func(r *workspace.CreateRequest) { r.Directory = filepath.Join(repo, ".git") }, workspace.ErrNotRepository, repo},
 		{"no commits", func(r *workspace.CreateRequest) { r.Directory = unborn }, workspace.ErrNoCommits, unborn},
-		{"no such directory", func(r *workspace.CreateRequest) { r.Directory = plain + "/none" }, os.ErrNotExist, plain + "/none"},
+		{"no such directory", func(r *workspace.CreateRequest) { r.Directory = plain + "/none" }, workspace.ErrBadRequest, plain + "/none"},
 		{"a file", func(r *workspace.CreateRequest) { r.Directory = repo + "/a.txt" }, workspace.ErrBadRequest, "a.txt"},
 		{"relative directory", func(r *workspace.CreateRequest) { r.Directory = "." }, workspace.ErrBadRequest, "."},
 		{"bad base", func(r *workspace.CreateRequest) { r.Base = "nonsense" }, workspace.ErrBadBase, "nonsense"},
