@@ -22,9 +22,11 @@ const maxConfig = 1 << 20
 // git writes (merged trees, an index with untracked files) goes here.
 type glass struct {
 	place
-	dir   string // ours, removed by close
-	real  string // the repository's common directory
-	risky bool   // the repository's configuration could run something
+	dir  string // ours, removed by close
+	real string // the repository's common directory
+	// risky: the repository's configuration could run something. Then looks
+	// are boxed where they can be; boxed ones always are.
+	risky, boxed bool
 }
 
 // shared are the parts of a repository that a glass leads to.
@@ -93,7 +95,7 @@ func (g *glass) close() {
 func (g *glass) look(args ...string) command {
 	c := g.place.look(args...)
 	c.env = append(c.env, "GIT_OBJECT_DIRECTORY="+filepath.Join(g.dir, "objects"), "GIT_LITERAL_PATHSPECS=1")
-	c.boxed, c.writable = g.risky, g.dir
+	c.boxed, c.writable = g.risky || g.boxed, g.dir
 	return c
 }
 

@@ -101,7 +101,7 @@ func (c *cli) root() *cobra.Command {
 		c.serveCommand(), c.newCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
 		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(), c.searchCommand(), c.exportCommand(),
 		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.restoreCommand(), c.openCommand(), c.doctorCommand(), c.serviceCommand(),
-		c.pruneCommand(),
+		c.pruneCommand(), c.diffCommand(),
 		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 	)
 	for _, cmd := range root.Commands() {

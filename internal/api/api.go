@@ -143,6 +143,13 @@ type Restored struct {
 	Warnings  []string  `json:"warnings,omitempty" doc:"What is not as it was: another name or branch, what was not kept"`
 }
 
+// Conflicts is a page of what a workspace would conflict with.
+type Conflicts struct {
+	Others []workspace.Forecast `json:"others" doc:"The other live workspaces of its repository"`
+	Total  int                  `json:"total" doc:"How many there are"`
+	Next   string               `json:"next,omitempty"`
+}
+
 // Serve is serve.json in the runtime directory: how to reach the server.
 type Serve struct {
 	Address string `json:"address"`

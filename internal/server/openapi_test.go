@@ -43,7 +43,8 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 		"DELETE /sessions/{session}", "DELETE /workspaces/{workspace}", "GET /events", "GET /health", "GET /sessions",
 		"GET /sessions/{session}", "GET /sessions/{session}/capture", "GET /sessions/{session}/output", "GET /sessions/{session}/recording",
 		"GET /sessions/{session}/terminal", "GET /sessions/{session}/wait", "GET /sessions/{session}/workers", "GET /version", "GET /workers", "GET /workspaces",
-		"GET /workspaces/{workspace}", "GET /workspaces/{workspace}/events", "GET /workspaces/{workspace}/sessions",
+		"GET /workspaces/{workspace}", "GET /workspaces/{workspace}/commits", "GET /workspaces/{workspace}/conflicts",
+		"GET /workspaces/{workspace}/diff", "GET /workspaces/{workspace}/events", "GET /workspaces/{workspace}/sessions",
 		"POST /login-links", "POST /logout", "POST /prune", "POST /sessions/{session}/input", "POST /sessions/{session}/workers", "POST /workspaces", "POST /workspaces/{workspace}/restore",
 		"POST /workspaces/{workspace}/sessions",
 	}

@@ -132,6 +132,7 @@ var answers = []struct {
 	{workspace.ErrUnsafeBase, http.StatusConflict, codeUnsafeBase},
 	{workspace.ErrBadRequest, http.StatusUnprocessableEntity, api.CodeBadRequest},
 	{workspace.ErrNotLeft, http.StatusConflict, codeNotLeft},
+	{workspace.ErrNothingToCompare, http.StatusUnprocessableEntity, codeNothingToCompare},
 	{workspace.ErrMissing, http.StatusConflict, codeMissing},
 	{workspace.ErrNotKept, http.StatusConflict, codeNotKept},
 	{workspace.ErrNoSnapshot, http.StatusConflict, codeNoSnapshot},

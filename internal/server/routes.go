@@ -25,6 +25,7 @@ func (s *Server) routes() http.Handler {
 
 	s.systemRoutes()
 	s.workspaceRoutes()
+	s.lookRoutes()
 	s.sessionRoutes()
 	s.terminalRoutes()
 	s.leftoverRoutes()

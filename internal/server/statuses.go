@@ -32,6 +32,9 @@ type Looker interface {
 	// Mark stands for what can be seen without git; where it differs, a status
 	// of before is outdated.
 	Mark(w workspace.Workspace, upstream string) string
+	Compare(ctx context.Context, w workspace.Workspace, r workspace.DiffRequest) (*workspace.Comparison, error)
+	Commits(ctx context.Context, w workspace.Workspace, r workspace.CommitsRequest) (workspace.Commits, error)
+	Forecast(ctx context.Context, w workspace.Workspace, others []workspace.Workspace) ([]workspace.Forecast, error)
 }
 
 // StatusQuery asks for how workspaces stand.

@@ -1,0 +1,195 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/workspace"
+)
+
+const (
+	// maxPatch is the patch text that is sent where no other bound is asked for.
+	maxPatch = 8 << 20
+	// defaultPairs and maxPairs are how many workspaces one request compares.
+	defaultPairs = 20
+	maxPairs     = 100
+
+	codeNothingToCompare = "nothing-to-compare"
+)
+
+type diffIn struct {
+	WorkspacePath
+	Against string   `query:"against" enum:"base,merge-base,head,upstream" doc:"What to compare with: the base as it is now, where the workspace left it (the default), its own HEAD, its upstream"`
+	Format  string   `query:"format" enum:"patch,json" default:"json" doc:"Git's patch text, or which files differ"`
+	Tracked bool     `query:"tracked" doc:"Leave untracked files out"`
+	Path    []string `query:"path,explode" doc:"Files and directories, relative to the top; no patterns"`
+	Max     int64    `query:"max" minimum:"0" default:"8388608" doc:"Bytes of patch text at most, 0 for all; the trailer Middleman-Left-Out says how many were cut off"`
+}
+
+type commitsIn struct {
+	WorkspacePath
+	PageQuery
+	Against string `query:"against" enum:"base,upstream" doc:"Base as it is now (the default), or upstream"`
+	Side    string `query:"side" enum:"ahead,behind" default:"ahead" doc:"Those that the workspace has beyond it, or those that it lacks"`
+}
+
+type conflictsIn struct {
+	WorkspacePath
+	PageQuery
+}
+
+func (s *Server) lookRoutes() {
+	diff := route(http.MethodGet, "/workspaces/{workspace}/diff", "diff-workspace", "What differs, in the checkout, from what it is compared with", accessRead)
+	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[workspace.Diff](), true, "Diff")
+	diff.Responses = answerOf("text/x-diff", "With format=patch git's patch text, else the files")
+	diff.Responses["200"].Content["application/json"] = &huma.MediaType{Schema: schema}
+	add(s, diff, s.getDiff)
+	add(s, route(http.MethodGet, "/workspaces/{workspace}/commits", "list-commits", "Commits ahead or behind, newest first", accessRead), s.getCommits)
+	conflicts := route(http.MethodGet, "/workspaces/{workspace}/conflicts", "forecast-conflicts", "Which live workspaces of the repository it would conflict with", accessRead)
+	conflicts.Description = "Commits are merged without touching anything. Files that are not committed are named where both change them; what becomes of those nobody can tell."
+	add(s, conflicts, s.getConflicts)
+}
+
+// getDiff streams a comparison.
+func (s *Server) getDiff(ctx context.Context, in *diffIn) (*stream, error) {
+	w, err := s.lookable(ctx, in.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	request := workspace.DiffRequest{Against: workspace.Against(in.Against), Tracked: in.Tracked, Paths: in.Path}
+	return raw(func(out http.ResponseWriter, r *http.Request) {
+		answer := &lateAnswer{ResponseWriter: out}
+		err := s.watches.within(r.Context(), func(ctx context.Context) error {
+			c, err := s.Workspaces.Compare(ctx, w, request)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if in.Format == "patch" {
+				return sendPatch(ctx, answer, c, in.Max)
+			}
+			return sendFiles(ctx, answer, c)
+		})
+		switch {
+		case err == nil:
+		case !answer.begun:
+			refuse(out, s.problem(err))
+		default:
+			s.Log.Warn("diff was cut off", "workspace", w.Name, "error", err)
+			panic(http.ErrAbortHandler) // only a broken answer says that it is not whole
+		}
+	}), nil
+}
+
+// lateAnswer knows whether an answer has begun, so that until then it can
+// still become a refusal.
+type lateAnswer struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (a *lateAnswer) Write(p []byte) (int, error) {
+	a.begun = true
+	return a.ResponseWriter.Write(p)
+}
+
+func sendFiles(ctx context.Context, out http.ResponseWriter, c *workspace.Comparison) error {
+	files, err := c.Files(ctx)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(files)
+	if err != nil {
+		return err
+	}
+	out.Header().Set("Content-Type", "application/json")
+	_, err = out.Write(append(raw, '\n'))
+	return err
+}
+
+func sendPatch(ctx context.Context, out *lateAnswer, c *workspace.Comparison, most int64) error {
+	h := out.Header()
+	h.Set("Content-Type", "text/x-diff")
+	h.Set("Trailer", "Middleman-Left-Out")
+	h.Set("Middleman-Against", string(c.Against))
+	h.Set("Middleman-Commit", c.Commit)
+	leftOut, err := c.Patch(ctx, out, most)
+	if err != nil && !out.begun {
+		for _, name := range []string{"Content-Type", "Trailer", "Middleman-Against", "Middleman-Commit"} {
+			h.Del(name)
+		}
+	}
+	if err == nil {
+		h.Set("Middleman-Left-Out", strconv.FormatInt(leftOut, 10))
+	}
+	return err
+}
+
+func (s *Server) getCommits(ctx context.Context, in *commitsIn) (*reply[workspace.Commits], error) {
+	w, err := s.lookable(ctx, in.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	var out workspace.Commits
+	err = s.watches.within(ctx, func(ctx context.Context) (err error) {
+		out, err = s.Workspaces.Commits(ctx, w, workspace.CommitsRequest{
+			Against: workspace.Against(in.Against), Behind: in.Side == "behind", Cursor: in.Cursor, Limit: in.Limit,
+		})
+		return err
+	})
+	return &reply[workspace.Commits]{out}, err
+}
+
+func (s *Server) getConflicts(ctx context.Context, in *conflictsIn) (*reply[api.Conflicts], error) {
+	w, err := s.lookable(ctx, in.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if w.Mode != workspace.ModeWorktree {
+		return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "workspace %s is no worktree: only those of one repository are compared", w.Name)
+	}
+	others, err := s.neighbours(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	out := api.Conflicts{Total: len(others)}
+	first, _ := slices.BinarySearchFunc(others, in.Cursor, func(other workspace.Workspace, id string) int { return strings.Compare(other.ID, id) })
+	page := others[first:]
+	if n := min(cmp.Or(in.Limit, defaultPairs), maxPairs); len(page) > n {
+		out.Next, page = page[n].ID, page[:n]
+	}
+	err = s.watches.within(ctx, func(ctx context.Context) (err error) {
+		out.Others, err = s.Workspaces.Forecast(ctx, w, page)
+		return err
+	})
+	return &reply[api.Conflicts]{out}, err
+}
+
+// neighbours are the other live workspaces of w's repository, by their ids.
+func (s *Server) neighbours(ctx context.Context, w workspace.Workspace) ([]workspace.Workspace, error) {
+	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	list = slices.DeleteFunc(list, func(other workspace.Workspace) bool {
+		return other.ID == w.ID || other.GitDir != w.GitDir || other.State != workspace.StateReady
+	})
+	slices.SortFunc(list, func(a, b workspace.Workspace) int { return strings.Compare(a.ID, b.ID) })
+	return list, err
+}
+
+// lookable is a workspace that can be looked at.
+func (s *Server) lookable(ctx context.Context, id string) (workspace.Workspace, error) {
+	w, err := s.Store.Workspace(ctx, id)
+	if err == nil && w.State != workspace.StateReady {
+		err = problemf(http.StatusConflict, codeBusy, "workspace %s is %s", w.Name, w.State)
+	}
+	return w, err
+}

@@ -1,0 +1,295 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Against says what a workspace is compared with.
+type Against string
+
+// What a workspace can be compared with.
+const (
+	AgainstBase      Against = "base"       // the base as it is now
+	AgainstMergeBase Against = "merge-base" // where the workspace left the base as that is now
+	AgainstHead      Against = "head"       // its own HEAD: what is not committed
+	AgainstUpstream  Against = "upstream"   // its branch's upstream, as last fetched
+)
+
+// ErrNothingToCompare: there is no such base, upstream or common history.
+var ErrNothingToCompare = errors.New("nothing to compare with")
+
+const (
+	diffTime = 2 * time.Minute
+	// bigFile is the size from which on git takes a file for a binary one.
+	bigFile = "16m"
+	// maxUntracked bounds the untracked files of a diff, maxFiles its list.
+	maxUntracked = 10_000
+	maxFiles     = 5_000
+)
+
+// DiffRequest says what to compare.
+type DiffRequest struct {
+	Against Against  // "" is AgainstMergeBase, or AgainstHead without a base
+	Tracked bool     // leave untracked files out
+	Paths   []string // relative to the top, not patterns; none is everything
+}
+
+// Comparison is a workspace's checkout beside a commit. The caller closes it.
+// Nothing of the repository runs, nothing in it is written.
+type Comparison struct {
+	Against Against
+	Of      string // the other's name
+	Commit  string // the other's commit, or the empty tree
+	// LeftOut says what of the untracked is not in it, a line each.
+	LeftOut []string
+
+	g         *glass
+	paths     []string
+	untracked map[string]bool
+}
+
+// Close lets go of what a comparison needed.
+func (c *Comparison) Close() { c.g.close() }
+
+// Compare begins to compare w with what r says.
+func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *Comparison, err error) {
+	for _, path := range r.Paths {
+		if !filepath.IsLocal(filepath.FromSlash(path)) || strings.ContainsRune(path, 0) {
+			return nil, fmt.Errorf("path %s: not within the workspace: %w", printable(path), ErrBadRequest)
+		}
+	}
+	g, err := m.boxedGlass(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			g.close()
+			err = fmt.Errorf("compare workspace %s: %w", w.Name, err)
+		}
+	}()
+	c := &Comparison{g: g, paths: r.Paths, untracked: map[string]bool{}}
+	if c.Against, c.Of, c.Commit, err = against(ctx, g, w, r.Against); err != nil {
+		return nil, err
+	}
+	return c, c.takeIndex(ctx, r.Tracked)
+}
+
+// boxedGlass is a glass for w whose looks are all boxed where that can be:
+// they read what a workspace holds.
+func (m *Manager) boxedGlass(ctx context.Context, w Workspace) (*glass, error) {
+	p, _, err := m.checkout(ctx, w)
+	if err != nil {
+		return nil, fmt.Errorf("look at workspace %s: %w", w.Name, err)
+	}
+	g, err := m.glass(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("look at workspace %s: %w", w.Name, err)
+	}
+	g.boxed = true
+	return g, nil
+}
+
+// against finds the commit to compare with.
+func against(ctx context.Context, g *glass, w Workspace, asked Against) (Against, string, string, error) {
+	if asked == "" {
+		asked = AgainstMergeBase
+		if w.Base == "" {
+			asked = AgainstHead
+		}
+	}
+	head, err := g.commit(ctx, "HEAD")
+	if err != nil {
+		return asked, "", "", err
+	}
+	var name, commit string
+	switch asked {
+	case AgainstHead:
+		if name, commit = "HEAD", head; head == "" {
+			commit, err = g.emptyTree(ctx)
+		}
+		return asked, name, commit, err
+	case AgainstUpstream:
+		name = "upstream"
+		if commit, err = g.commit(ctx, "@{upstream}"); err == nil && commit == "" {
+			err = fmt.Errorf("branch %s has no upstream here: %w", printable(w.Branch), ErrNothingToCompare)
+		}
+		return asked, name, commit, err
+	case AgainstBase, AgainstMergeBase:
+		if w.Base == "" {
+			return asked, "", "", fmt.Errorf("it has no base; say --against head or upstream: %w", ErrNothingToCompare)
+		}
+		name, commit, err = baseNow(ctx, g, w)
+	default:
+		return asked, "", "", fmt.Errorf("against %q: want base, merge-base, head or upstream: %w", asked, ErrBadRequest)
+	}
+	if err != nil || asked == AgainstBase {
+		return asked, printable(name), commit, err
+	}
+	if head == "" {
+		return asked, "", "", fmt.Errorf("HEAD: %w", ErrNoCommits)
+	}
+	common, err := g.look("merge-base", head, commit).line(ctx)
+	if exitCode(err) == 1 {
+		err = fmt.Errorf("HEAD and %s have no history in common: %w", printable(name), ErrNothingToCompare)
+	}
+	common, _, _ = strings.Cut(common, "\n")
+	return asked, "merge base with " + printable(name), common, err
+}
+
+// commit is the commit that revision names, or "" where it names none.
+func (g *glass) commit(ctx context.Context, revision string) (string, error) {
+	out, err := g.look("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}").line(ctx)
+	if code := exitCode(err); code == 1 || code == 128 && strings.HasPrefix(revision, "@{") {
+		return "", nil
+	}
+	return out, err
+}
+
+// emptyTree is the tree without files, which git knows without having it.
+func (g *glass) emptyTree(ctx context.Context) (string, error) {
+	c := g.look("hash-object", "-t", "tree", "--stdin")
+	return c.line(ctx)
+}
+
+// takeIndex copies the index and adds the untracked files to the copy, so that
+// one diff has them as additions.
+func (c *Comparison) takeIndex(ctx context.Context, trackedOnly bool) error {
+	if err := copyRegular(filepath.Join(c.g.gitDir, "index"), filepath.Join(c.g.dir, "index")); err != nil {
+		return err
+	}
+	if trackedOnly {
+		return nil
+	}
+	found, err := c.findUntracked(ctx)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	object, err := c.g.look("hash-object", "--stdin").line(ctx) // of nothing: git takes the file itself, as it differs
+	if err != nil {
+		return err
+	}
+	var entries strings.Builder
+	for _, path := range found {
+		fmt.Fprintf(&entries, "100644 %s 0\t%s\x00", object, path)
+	}
+	add := c.look("update-index", "-z", "--index-info")
+	add.stdin = strings.NewReader(entries.String())
+	_, err = add.run(ctx)
+	return err
+}
+
+// findUntracked lists the untracked files below the paths that were asked for.
+// Repositories are named and left out.
+func (c *Comparison) findUntracked(ctx context.Context) (found []string, err error) {
+	more := 0
+	list := c.look("ls-files", "--others", "--exclude-standard", "-z", "--")
+	list.args = append(list.args, c.paths...)
+	list.each = func(path string) {
+		switch {
+		case strings.HasSuffix(path, "/"):
+			c.LeftOut = append(c.LeftOut, printable(path)+" is a repository of its own")
+		case len(found) == maxUntracked:
+			more++
+		default:
+			found = append(found, path)
+			c.untracked[path] = true
+		}
+	}
+	if _, err := list.run(ctx); err != nil {
+		return nil, err
+	}
+	if more > 0 {
+		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%d more untracked files", more))
+	}
+	return found, nil
+}
+
+// look is a command on our copy of the index.
+func (c *Comparison) look(args ...string) command {
+	cmd := c.g.look(args...)
+	cmd.env = append(cmd.env, "GIT_INDEX_FILE="+filepath.Join(c.g.dir, "index"))
+	cmd.limit = diffTime
+	return cmd
+}
+
+// diff is one git diff of all that was asked for. Nothing of the user's
+// configuration changes its form.
+func (c *Comparison) diff(format ...string) command {
+	cmd := c.look(slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--find-renames",
+		"--submodule=short", "--ignore-submodules=dirty", "--src-prefix=a/", "--dst-prefix=b/"}, format, []string{c.Commit, "--"}, c.paths)...)
+	cmd.config = map[string]string{"core.bigFileThreshold": bigFile, "core.quotePath": "true", "diff.noprefix": "false",
+		"diff.mnemonicPrefix": "false", "diff.interHunkContext": "0", "diff.orderFile": os.DevNull, "diff.suppressBlankEmpty": "false"}
+	return cmd
+}
+
+// Patch writes git's patch text to out, at most so many bytes of it unless
+// most is 0, cut at a line's end. leftOut is how many bytes were cut off.
+// Names in it are quoted as git does; a binary file is named only.
+func (c *Comparison) Patch(ctx context.Context, out io.Writer, most int64) (leftOut int64, err error) {
+	cut := &cutter{to: out, most: most}
+	cmd := c.diff("--patch")
+	cmd.output = cut
+	_, err = cmd.once(ctx) // not again: part of it may be written
+	return cut.leftOut, err
+}
+
+// cutter passes on whole lines while there is room.
+type cutter struct {
+	to      io.Writer
+	most    int64
+	written int64
+	leftOut int64
+}
+
+func (c *cutter) Write(p []byte) (int, error) {
+	pass := p
+	if c.leftOut > 0 {
+		pass = nil
+	} else if room := c.most - c.written; c.most > 0 && int64(len(p)) > room {
+		pass = p[:strings.LastIndexByte(string(p[:room]), '\n')+1]
+	}
+	c.leftOut += int64(len(p) - len(pass))
+	if len(pass) == 0 {
+		return len(p), nil
+	}
+	n, err := c.to.Write(pass)
+	c.written += int64(n)
+	if err != nil {
+		return n, err
+	}
+	return len(p), nil
+}
+
+// copyRegular copies a regular file; none is copied as none.
+func copyRegular(from, to string) error {
+	info, err := os.Lstat(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file", from)
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
