@@ -269,7 +269,9 @@ func (c *cutter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// copyRegular copies a regular file; none is copied as none.
+// copyRegular copies a regular file, with its time; none is copied as none.
+// git tells by the time of an index that it was written at the same moment as
+// a file was changed, which the file's own time then does not show.
 func copyRegular(from, to string) error {
 	info, err := os.Lstat(from)
 	if errors.Is(err, os.ErrNotExist) {
@@ -291,5 +293,5 @@ func copyRegular(from, to string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"middleman/workspace"
 )
@@ -214,6 +215,34 @@ func TestCompareOdd(t *testing.T) {
 	dir := create(t, m, workspace.CreateRequest{ID: "d1", Name: "notes", Mode: workspace.ModeDirectory})
 	if _, err := m.Compare(context.Background(), dir, workspace.DiffRequest{}); !errors.Is(err, workspace.ErrNotRepository) {
 		t.Errorf("directory: %v", err)
+	}
+}
+
+// A file that was changed at the moment when the index was written, to one of
+// the same length, differs.
+func TestCompareAtTheSameMoment(t *testing.T) {
+	t.Parallel()
+	repo := newRepo(t)
+	m, _ := newManager(t)
+	w := create(t, m, request(repo, "w1"))
+	git(t, repo, "config", "core.trustctime", "false")
+	git(t, repo, "config", "core.checkStat", "minimal")
+	write(t, w.Root+"/new", "1")
+	index := w.GitDir + "/worktrees/w1/index"
+	moment := time.Now().Add(-time.Hour).Truncate(time.Second)
+	for _, step := range []func() error{
+		func() error { return os.Chtimes(w.Root+"/a.txt", moment, moment) },
+		func() error { _, err := tryGit(w.Root, "update-index", "--refresh"); return err },
+		func() error { return os.WriteFile(w.Root+"/a.txt", []byte("two\n"), 0o644) }, // was "one"
+		func() error { return os.Chtimes(w.Root+"/a.txt", moment, moment) },
+		func() error { return os.Chtimes(index, moment, moment) },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := short(t, compare(t, m, w, workspace.DiffRequest{})); !slices.Equal(got, []string{"changed a.txt +1 -1", "added new +1 -0 untracked"}) {
+		t.Errorf("%q", got)
 	}
 }
 
