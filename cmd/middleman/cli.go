@@ -98,7 +98,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{plainFlag(err)} })
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print data as JSON")
 	root.AddCommand(
-		c.serveCommand(), c.newCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
+		c.serveCommand(), c.newCommand(), c.spawnCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
 		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(), c.searchCommand(), c.exportCommand(),
 		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.restoreCommand(), c.openCommand(), c.doctorCommand(), c.serviceCommand(),
 		c.pruneCommand(), c.diffCommand(),

@@ -15,17 +15,26 @@ import (
 )
 
 func (c *cli) lsCommand() *cobra.Command {
-	var all, sessions, fresh bool
+	var all, sessions, fresh, workers bool
 	cmd := &cobra.Command{
-		Use:   "ls [--all] [--sessions] [--fresh]",
-		Short: "List workspaces, or their sessions",
-		Args:  args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:   "ls [--all] [--sessions] [--fresh] | ls --workers [TARGET] [--all]",
+		Short: "List workspaces, their sessions, or workers",
+		Args:  args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			switch {
+			case workers && (sessions || fresh):
+				return usagef("--workers goes with --all alone")
+			case workers:
+				return c.listWorkers(cmd.Context(), strings.Join(given, ""), all)
+			case len(given) > 0:
+				return usagef("ls takes a TARGET with --workers only; `middleman show %s` shows one", given[0])
+			}
 			return c.list(cmd.Context(), all, sessions, fresh)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "ended sessions, and failed and deleted workspaces too")
 	cmd.Flags().BoolVar(&sessions, "sessions", false, "list sessions")
+	cmd.Flags().BoolVar(&workers, "workers", false, "list workers: of this session, of TARGET, or outside of a session all; with --all those too that are gone")
 	cmd.Flags().BoolVar(&fresh, "fresh", false, "look at each workspace first, however long that takes")
 	return cmd
 }
@@ -156,6 +165,9 @@ func (c *cli) show(ctx context.Context, arg string) error {
 		return err
 	}
 	c.addStatus(ctx, &shown.Workspace)
+	if err := c.addFamily(ctx, &shown); err != nil {
+		return err
+	}
 	if c.json {
 		return c.printJSON(struct {
 			schema
@@ -180,7 +192,10 @@ func (c *cli) show(ctx context.Context, arg string) error {
 		return err
 	}
 	fmt.Fprintln(c.out)
-	return c.sessionTable(shown.Sessions)
+	if err := c.sessionTable(shown.Sessions); err != nil {
+		return err
+	}
+	return c.familyTable(shown, list)
 }
 
 // portRange is "20000-20009", or "" for none.

@@ -18,7 +18,7 @@ func (c *cli) rmCommand() *cobra.Command {
 		dryRun  bool
 	)
 	cmd := &cobra.Command{
-		Use:   "rm WORKSPACE [--discard-work] [--stop-sessions] [--skip-teardown] [-n]",
+		Use:   "rm WORKSPACE [--discard-work] [--stop-sessions] [--skip-teardown] [--workers] [-n]",
 		Short: "Delete a workspace; refused where that would lose something",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -29,6 +29,7 @@ func (c *cli) rmCommand() *cobra.Command {
 	flags.BoolVar(&consent.DiscardWork, "discard-work", false, "also where work would be lost")
 	flags.BoolVar(&consent.StopSessions, "stop-sessions", false, "also where sessions run")
 	flags.BoolVar(&consent.SkipTeardown, "skip-teardown", false, "do not run the repository's teardown")
+	flags.BoolVar(&consent.Workers, "workers", false, "first delete the workspaces that its workers have in it, by the same consents")
 	flags.BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be lost")
 	return cmd
 }
@@ -63,36 +64,55 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 	if err != nil {
 		return err
 	}
-	for _, warning := range deleted.Warnings {
-		fmt.Fprintln(c.errs, "middleman:", printable(warning))
-	}
 	if c.json {
+		c.printWarnings(deleted)
 		return c.printJSON(struct {
 			schema
 			DryRun bool `json:"dry_run"`
 			api.Deleted
 		}{thisSchema(), dryRun, deleted})
 	}
-	lines := append(lossLines(deleted.Lost), sessionLines(deleted.Stopped)...)
+	c.printDeleted(deleted, dryRun)
+	return nil
+}
+
+func (c *cli) printWarnings(d api.Deleted) {
+	for _, warning := range d.Warnings {
+		fmt.Fprintln(c.errs, "middleman:", printable(warning))
+	}
+}
+
+// printDeleted says what went with a workspace, or would go, its workers'
+// first.
+func (c *cli) printDeleted(d api.Deleted, dryRun bool) {
+	for _, inner := range d.Workers {
+		if dryRun {
+			fmt.Fprintf(c.out, "worker %s\n", printable(inner.Workspace.Name))
+		} else {
+			fmt.Fprintf(c.errs, "gone: worker %s\n", printable(inner.Workspace.Name))
+		}
+		c.printDeleted(inner, dryRun)
+	}
+	c.printWarnings(d)
+	lines := append(lossLines(d.Lost), sessionLines(d.Stopped)...)
 	if dryRun {
-		for _, line := range append(lines, forecastLines(deleted)...) {
+		for _, line := range append(lines, forecastLines(d)...) {
 			fmt.Fprintln(c.out, line)
 		}
-		return nil
+		return
 	}
 	for _, line := range lines {
 		fmt.Fprintln(c.errs, "gone:", line)
 	}
-	for _, line := range deleted.Unkept {
+	for _, line := range d.Unkept {
 		fmt.Fprintln(c.errs, "not kept:", line)
 	}
-	if what := "all of it"; deleted.Restorable {
-		if len(deleted.Unkept) > 0 {
+	if what := "all of it"; d.Restorable {
+		if len(d.Unkept) > 0 {
 			what = "the rest"
 		}
-		fmt.Fprintf(c.errs, "kept: `middleman restore %s` brings %s back, at any time\n", printable(w.Name), what)
+		fmt.Fprintf(c.errs, "kept: `middleman restore %s` brings %s back, at any time\n", printable(d.Workspace.Name), what)
 	}
-	return nil
 }
 
 // forecastLines say what a deletion would keep of what it would take.
@@ -117,6 +137,9 @@ func (c *cli) explainRefusal(p *api.Problem) {
 			fmt.Fprintln(c.errs, "would be lost:", line)
 		}
 		fmt.Fprintln(c.errs, "--discard-work consents to that")
+	}
+	if p.Code == api.CodeHasWorkers {
+		c.explainWorkers(p.Workers)
 	}
 	if len(p.Sessions) > 0 {
 		for _, line := range sessionLines(p.Sessions) {

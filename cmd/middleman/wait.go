@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,15 +29,19 @@ type waitFlags struct {
 	pattern string
 	quiet   time.Duration
 	timeout time.Duration
+	workers bool
 }
 
 func (c *cli) waitCommand() *cobra.Command {
 	var f waitFlags
 	cmd := &cobra.Command{
-		Use:   "wait TARGET [--exit | --text S | --regex R | --quiet DUR] [--timeout DUR]",
-		Short: "Wait for a session to exit (default), show something, or be quiet",
-		Args:  args(cobra.ExactArgs(1)),
+		Use:   "wait TARGET [--exit | --text S | --regex R | --quiet DUR] [--timeout DUR] | wait --workers [TARGET]",
+		Short: "Wait for a session to exit (default), show something, or be quiet; or for its workers",
+		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
+			if len(given) == 0 && !f.workers {
+				return usagef("wait needs a TARGET, or --workers for those of this session")
+			}
 			match, err := f.matcher(cmd)
 			if err != nil {
 				return err
@@ -46,6 +51,13 @@ func (c *cli) waitCommand() *cobra.Command {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, errTimeout)
 				defer cancel()
+			}
+			if f.workers {
+				err := c.waitWorkers(ctx, strings.Join(given, ""))
+				if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+					return fmt.Errorf("wait for workers: %w after %s", errTimeout, f.timeout)
+				}
+				return err
 			}
 			t, err := c.target(ctx, given[0])
 			if err == nil {
@@ -68,6 +80,7 @@ func (c *cli) waitCommand() *cobra.Command {
 	flags.StringVar(&f.text, "text", "", "until this text shows")
 	flags.StringVar(&f.pattern, "regex", "", "until this regular expression matches")
 	flags.DurationVar(&f.quiet, "quiet", 0, "until there was no output for so long")
+	flags.BoolVar(&f.workers, "workers", false, "until all workers of the session have ended (default: of this one); exit code 0 if all theirs are")
 	flags.DurationVar(&f.timeout, "timeout", 0, "give up after so long, with exit code 124 (default: never)")
 	return cmd
 }
@@ -76,14 +89,14 @@ func (c *cli) waitCommand() *cobra.Command {
 // without one.
 func (f *waitFlags) matcher(cmd *cobra.Command) (func([]byte) bool, error) {
 	given := 0
-	for _, name := range []string{"exit", "text", "regex", "quiet"} {
+	for _, name := range []string{"exit", "text", "regex", "quiet", "workers"} {
 		if cmd.Flags().Changed(name) {
 			given++
 		}
 	}
 	switch {
 	case given > 1:
-		return nil, usagef("give one of --exit, --text, --regex and --quiet")
+		return nil, usagef("give one of --exit, --text, --regex, --quiet and --workers")
 	case f.timeout < 0 || f.quiet < 0:
 		return nil, usagef("a duration is not negative")
 	case cmd.Flags().Changed("quiet") && f.quiet == 0:

@@ -123,6 +123,8 @@ type Created struct {
 type Shown struct {
 	Workspace Workspace `json:"workspace"`
 	Sessions  []Session `json:"sessions"`
+	AsWorkers []Worker  `json:"as_workers,omitempty"` // what is known of those that are workers themselves
+	Workers   []Worker  `json:"workers,omitempty"`    // that these sessions have started
 }
 
 // Deleted says what a deletion removed, or with a dry run would remove.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -137,6 +138,7 @@ type Consent struct {
 	DiscardWork  bool // work that is nowhere else
 	StopSessions bool // running sessions
 	SkipTeardown bool
+	Workers      bool // workspaces of its workers, first
 }
 
 // DeleteWorkspace deletes a workspace. A deletion that is refused is a
@@ -148,6 +150,7 @@ func (c *Client) DeleteWorkspace(ctx context.Context, id string, consent Consent
 		"discard_work":  consent.DiscardWork,
 		"stop_sessions": consent.StopSessions,
 		"skip_teardown": consent.SkipTeardown,
+		"workers":       consent.Workers,
 		"dry_run":       dryRun,
 	} {
 		if on {
@@ -177,4 +180,32 @@ func (c *Client) LoginLink(ctx context.Context) (string, error) {
 	}
 	err := c.call(ctx, http.MethodPost, "/login-links", struct{}{}, &link)
 	return link.URL, err
+}
+
+// Spawn starts a worker of a session.
+func (c *Client) Spawn(ctx context.Context, sessionID string, in api.NewWorker) (api.Spawned, error) {
+	var spawned api.Spawned
+	err := c.call(ctx, http.MethodPost, "/sessions/"+url.PathEscape(sessionID)+"/workers", in, &spawned)
+	return spawned, err
+}
+
+// Workers returns all workers, ended ones too.
+func (c *Client) Workers(ctx context.Context) ([]api.Worker, error) {
+	var all api.Workers
+	err := c.call(ctx, http.MethodGet, "/workers", nil, &all)
+	return all.Workers, err
+}
+
+// WaitWorkers returns the workers of a session once all of them have ended.
+func (c *Client) WaitWorkers(ctx context.Context, sessionID string) ([]api.Worker, error) {
+	path := "/sessions/" + url.PathEscape(sessionID) + "/workers?wait=" + longPoll.String()
+	for {
+		var all api.Workers
+		if err := c.call(ctx, http.MethodGet, path, nil, &all); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(all.Workers, func(w api.Worker) bool { return w.EndedAt == nil }) {
+			return all.Workers, nil
+		}
+	}
 }

@@ -149,7 +149,7 @@ func (s *Server) workerViews(ctx context.Context, list []store.Tombstone) ([]api
 	}
 	views := make([]api.Worker, len(list))
 	for i, t := range list {
-		v := workerView(t)
+		v := WorkerView(t)
 		v.Present = present[t.Workspace]
 		if t.Ended == nil {
 			s.fillLive(ctx, &v)

@@ -113,8 +113,8 @@ func failed(reason string) func(*store.Tombstone) {
 	}
 }
 
-// workerView is what clients see of a tombstone.
-func workerView(t store.Tombstone) api.Worker {
+// WorkerView is what clients see of a tombstone.
+func WorkerView(t store.Tombstone) api.Worker {
 	return api.Worker{
 		ID: t.ID, Name: t.Name, Isolation: string(t.Isolation), Depth: t.Depth,
 		ParentSession: t.Parent, ParentWorkspace: t.ParentWorkspace,

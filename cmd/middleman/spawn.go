@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"middleman/internal/api"
+	"middleman/terminal"
+)
+
+const (
+	isolationWorktree = "worktree"
+	isolationShared   = "shared"
+)
+
+// ownSession is the session that this process runs in.
+func ownSession() (string, error) {
+	id := os.Getenv("MIDDLEMAN_SESSION")
+	if id == "" || os.Getenv("MIDDLEMAN_WORKSPACE") == "" {
+		return "", usagef("this is no terminal of a session: a worker is started from inside one (MIDDLEMAN_SESSION and MIDDLEMAN_WORKSPACE are set there); outside, `middleman new` makes a workspace")
+	}
+	if err := terminal.CheckID(id); err != nil {
+		return "", usagef("MIDDLEMAN_SESSION: %w", err)
+	}
+	return id, nil
+}
+
+func (c *cli) spawnCommand() *cobra.Command {
+	var (
+		session        sessionFlags
+		isolation, dir string
+	)
+	cmd := &cobra.Command{
+		Use:   "spawn [NAME] [-d] [-C DIR] [--isolation worktree|shared] -- COMMAND...",
+		Short: "Start a worker from inside a session",
+		Long: `Start a worker of the session that this is run in.
+
+With isolation worktree the worker has a worktree of its own, within the scope
+of the session, on a branch that begins at the session's HEAD; what is not
+committed is not in it. With isolation shared it works in the same directory.
+Without -d its output is printed as it comes, and its exit code is returned.`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			names, command := splitCommand(cmd, given)
+			switch {
+			case len(names) > 1:
+				return usagef("spawn takes one NAME; a command goes after --")
+			case len(command) == 0:
+				return usagef("spawn needs a command, after --")
+			case isolation != isolationWorktree && isolation != isolationShared:
+				return usagef("isolation %q is not worktree or shared", isolation)
+			case c.json && !session.detached:
+				return usagef("--json needs -d: the worker's output has standard output for itself")
+			}
+			parent, err := ownSession()
+			if err != nil {
+				return err
+			}
+			in, err := session.request(c, command)
+			if err != nil {
+				return err
+			}
+			worker := api.NewWorker{Isolation: isolation, Directory: dir, Session: *in}
+			if len(names) == 1 {
+				worker.Name = names[0]
+			}
+			return c.spawn(cmd.Context(), parent, worker, session.detached)
+		},
+	}
+	flags := cmd.Flags()
+	session.add(flags)
+	flags.Lookup("detach").Usage = "do not wait for it; print its name alone"
+	flags.StringVarP(&dir, "directory", "C", "", "start in `DIR` of the scope (default: where the session was started)")
+	flags.StringVar(&isolation, "isolation", isolationWorktree, "worktree (a branch of its own) or shared (the session's directory)")
+	return cmd
+}
+
+// spawn starts a worker, and prints its name or what it prints.
+func (c *cli) spawn(ctx context.Context, parent string, in api.NewWorker, detached bool) error {
+	server, err := c.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	spawned, err := server.Spawn(ctx, parent, in)
+	if err != nil {
+		return err
+	}
+	for _, warning := range spawned.Warnings {
+		fmt.Fprintln(c.errs, "middleman:", printable(warning))
+	}
+	switch {
+	case c.json:
+		spawned.Workspace.Sessions, spawned.Workspace.Stages = nil, nil
+		return c.printJSON(struct {
+			schema
+			api.Spawned
+		}{thisSchema(), spawned})
+	case detached && spawned.Isolation == isolationShared:
+		fmt.Fprintln(c.out, sessionLabel(spawned.Session))
+		return nil
+	case detached:
+		fmt.Fprintln(c.out, spawned.Workspace.Name)
+		return nil
+	}
+	return c.followToExit(ctx, spawned.Session)
+}
+
+// followToExit prints a session's bytes until its program exits, and ends as
+// that did.
+func (c *cli) followToExit(ctx context.Context, s api.Session) error {
+	t, err := c.direct(s)
+	if err == nil {
+		err = c.logs(ctx, t, 0, true, true)
+	}
+	if err == nil {
+		err = askAgain(ctx, func() error { return (&waitFlags{}).wait(ctx, t.session, nil) })
+	}
+	if _, own := errors.AsType[*programExit](err); err != nil && !own {
+		return fmt.Errorf("follow %s: %w", sessionLabel(s), err)
+	}
+	return err
+}
