@@ -53,7 +53,7 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 		if p.Code == api.CodeNotFound { // it was there a moment ago
 			return fmt.Errorf("workspace %s was deleted meanwhile", w.Name)
 		}
-		if c.json && (p.Lost != nil || len(p.Sessions) > 0) {
+		if c.json && (p.Lost != nil || len(p.Sessions) > 0 || len(p.Workers) > 0) {
 			return errors.Join(err, c.printJSON(struct {
 				schema
 				Refused *api.Problem `json:"refused"`
