@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -53,8 +52,9 @@ type Leftover struct {
 	Pruned   bool   `json:"pruned"`
 	Error    string `json:"error,omitempty" doc:"Why it was not pruned though it might go"`
 
-	// object is where a ref was seen; gitDir is the repository's.
-	object, gitDir string
+	// object is where a ref was seen, gitDir is the repository's, and root the
+	// workspace's directory.
+	object, gitDir, root string
 }
 
 // Records are what the caller has stored: what they do not own is left over.
@@ -83,30 +83,29 @@ func (m *Manager) Leftovers(ctx context.Context, recorded Recorded) ([]Leftover,
 }
 
 // survey is Leftovers; only, unless it is nil, says which to judge.
-func (m *Manager) survey(ctx context.Context, recorded Recorded, only func(Leftover) bool) ([]Leftover, error) {
+func (m *Manager) survey(ctx context.Context, recorded Recorded, only func(Leftover) bool) (found []Leftover, err error) {
 	s := &survey{m: m, only: only, repositories: map[string]string{}}
-	base, err := m.openExistingBase()
-	if err == nil {
-		defer base.Close()
-		s.base = base
-		// Before the records: what is there now and has none then is nobody's.
-		if s.names, err = namesIn(base); err != nil {
-			err = fmt.Errorf("list %s: %w", base.Name(), err)
+	defer func() {
+		for _, b := range s.bases {
+			_ = b.root.Close()
 		}
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.unknown(m.base, err)
-	}
+	}()
+	// Before the records: what is there now and has none then is nobody's.
+	own, err := m.openExistingBase()
+	s.list(own, m.base, err)
 	if s.Records, err = recorded(ctx); err != nil {
 		return nil, err
 	}
+	s.findPlaces()
 	s.findRepositories()
 	refs := s.listRepositories(ctx)
 	if s.Records, err = recorded(ctx); err != nil {
 		return nil, err
 	}
-	for _, name := range s.names {
-		s.directory(ctx, name)
+	for _, b := range s.bases {
+		for _, name := range b.names {
+			s.directory(ctx, b, name)
+		}
 	}
 	for _, found := range refs {
 		s.inRepository(ctx, found)
@@ -119,12 +118,61 @@ type survey struct {
 	Records
 	m     *Manager
 	only  func(Leftover) bool
-	base  *os.Root // nil where there is none
-	names []string
+	bases []*listed
 	// repositories are those to look into, by their git directories, with
 	// their tops where these are known.
 	repositories map[string]string
 	found        []Leftover
+}
+
+// listed is a directory that workspaces are made in, with what is in it.
+type listed struct {
+	root  *os.Root
+	names []string
+}
+
+// own reports whether b is the manager's own base. Places in a scope may be
+// those of other managers too: what has no record there is not proved ours.
+func (b *listed) own() bool {
+	_, scoped := scopeOf(filepath.Join(b.root.Name(), "x"))
+	return !scoped
+}
+
+// list adds what was opened, or could not be, as err says. What does not exist
+// holds nothing that is known to be there.
+func (s *survey) list(root *os.Root, path string, err error) {
+	if err == nil {
+		var names []string
+		if names, err = namesIn(root); err == nil {
+			s.bases = append(s.bases, &listed{root, names})
+			return
+		}
+		_ = root.Close()
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		s.unknown(path, err)
+	}
+}
+
+// findPlaces lists the places in scopes that the records lead to.
+func (s *survey) findPlaces() {
+	seen := map[string]bool{}
+	for _, w := range slices.Concat(s.Workspaces, s.Deleted) {
+		if scope, is := scopeOf(w.Root); is && !seen[scope] {
+			seen[scope] = true
+			root, err := openPlace(scope, false)
+			s.list(root, filepath.Dir(w.Root), err)
+		}
+	}
+}
+
+// base is the listed directory of that path, or nil.
+func (s *survey) base(path string) *listed {
+	i := slices.IndexFunc(s.bases, func(b *listed) bool { return b.root.Name() == path })
+	if i < 0 {
+		return nil
+	}
+	return s.bases[i]
 }
 
 func namesIn(base *os.Root) ([]string, error) {
@@ -165,11 +213,14 @@ func (s *survey) findRepositories() {
 			s.repositories[w.GitDir] = w.Repository
 		}
 	}
-	for _, name := range s.names {
-		dir := filepath.Join(s.base.Name(), name)
-		entry, err := readPath(filepath.Join(dir, ".git"), dir)
-		if gitDir := filepath.Dir(filepath.Dir(entry)); err == nil && filepath.Base(filepath.Dir(entry)) == "worktrees" && s.repositories[gitDir] == "" {
-			s.repositories[gitDir] = ""
+	for _, b := range s.bases {
+		for _, name := range b.names {
+			dir := filepath.Join(b.root.Name(), name)
+			entry, err := readPath(filepath.Join(dir, ".git"), dir)
+			gitDir := filepath.Dir(filepath.Dir(entry))
+			if err == nil && filepath.Base(filepath.Dir(entry)) == "worktrees" && s.repositories[gitDir] == "" {
+				s.repositories[gitDir] = ""
+			}
 		}
 	}
 }
@@ -229,9 +280,6 @@ func (s *survey) listRepository(ctx context.Context, gitDir string) ([]Leftover,
 // listEntries are git's entries for worktrees that were in our base and are
 // locked as ours, or were being made.
 func (s *survey) listEntries(gitDir, top string) []Leftover {
-	if s.base == nil {
-		return nil // whether they are there is not known
-	}
 	entries, err := os.ReadDir(filepath.Join(gitDir, "worktrees"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.unknown(gitDir, err)
@@ -242,13 +290,13 @@ func (s *survey) listEntries(gitDir, top string) []Leftover {
 		target, err := readPath(filepath.Join(entry, "gitdir"), entry)
 		root := filepath.Dir(target)
 		id := filepath.Base(root)
-		if err != nil || filepath.Dir(root) != s.base.Name() || checkID(id) != nil {
-			continue // somebody else's
+		if err != nil || s.base(filepath.Dir(root)) == nil || checkID(id) != nil {
+			continue // somebody else's, or it is not known what is there
 		}
 		if reason, err := readReason(filepath.Join(entry, "locked")); err != nil || reason != lockReason(id) && reason != "initializing" {
 			continue
 		}
-		list = append(list, Leftover{Kind: LeftoverEntry, What: entry, ID: id, Repository: top, gitDir: gitDir})
+		list = append(list, Leftover{Kind: LeftoverEntry, What: entry, ID: id, Repository: top, gitDir: gitDir, root: root})
 	}
 	return list
 }

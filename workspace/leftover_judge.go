@@ -27,10 +27,10 @@ func kindOf(name string) (LeftoverKind, string) {
 	return LeftoverDirectory, name
 }
 
-// directory judges what is called name in the base.
-func (s *survey) directory(ctx context.Context, name string) {
+// directory judges what is called name in a base.
+func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	kind, id := kindOf(name)
-	l := Leftover{Kind: kind, What: filepath.Join(s.base.Name(), name), ID: id}
+	l := Leftover{Kind: kind, What: filepath.Join(b.root.Name(), name), ID: id, root: filepath.Join(b.root.Name(), id)}
 	if checkID(id) != nil {
 		l.Kind, l.ID = LeftoverUnknown, ""
 		l.Why = "middleman did not make it: look into it, and move it away"
@@ -51,9 +51,18 @@ func (s *survey) directory(ctx context.Context, name string) {
 		l.Lost, _ = lookAtFiles(l.What)
 		l.Why, l.Hint = "a delete has kept it because no repository can hold it", importHint(l.What)
 	case LeftoverDirectory, LeftoverDeleting:
-		s.ownDirectory(ctx, &l)
+		s.ownDirectory(ctx, b, &l)
 	}
+	l.onlyOwn(b)
 	s.add(l)
+}
+
+// onlyOwn keeps what is in a place that others use too.
+func (l *Leftover) onlyOwn(b *listed) {
+	if l.Prunable && !b.own() {
+		l.Prunable = false
+		l.Why += "; but whether it was another data directory's is not known"
+	}
 }
 
 func importHint(path string) string { return "middleman import " + printable(path) }
@@ -67,17 +76,17 @@ func (l *Leftover) stays(err error, why string) {
 }
 
 // ownDirectory judges a directory that has no record.
-func (s *survey) ownDirectory(ctx context.Context, l *Leftover) {
-	w, err := s.m.identify(ctx, s.base, l.ID)
+func (s *survey) ownDirectory(ctx context.Context, b *listed, l *Leftover) {
+	w, err := s.m.identify(ctx, b.root, l.ID)
 	l.Repository = w.Repository
 	if err == nil {
+		l.Hint = importHint(l.What)
 		err = s.idle(l.ID)
 	}
 	if err != nil {
 		l.stays(err, "")
 		return
 	}
-	l.Hint = importHint(l.What)
 	if l.Lost, err = s.m.Inspect(ctx, w); err != nil || !l.Lost.Empty() {
 		l.stays(err, "no workspace has it, and it holds work: "+l.Lost.Summary())
 		l.Prunable = false
@@ -102,7 +111,7 @@ func (s *survey) idle(id string) error {
 func (s *survey) trash(ctx context.Context, dir string) error {
 	entry, err := readPath(filepath.Join(dir, ".git"), dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err := command{dir: s.base.Name(), args: []string{"--version"}}.run(ctx)
+		_, err := command{dir: filepath.Dir(dir), args: []string{"--version"}}.run(ctx)
 		return err
 	}
 	if err != nil {
@@ -163,12 +172,13 @@ func (s *survey) inRepository(ctx context.Context, l Leftover) {
 // entry judges git's entry of a worktree; one whose directory is there, under
 // any name, goes or stays with that.
 func (s *survey) entry(ctx context.Context, l *Leftover) bool {
+	b := s.base(filepath.Dir(l.root))
 	for _, name := range []string{l.ID, movedName(l.ID), keptName(l.ID)} {
-		if _, err := s.base.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := b.root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			return false
 		}
 	}
-	w, err := s.goneWorkspace(ctx, *l)
+	w, err := s.m.goneWorkspace(ctx, *l)
 	if err == nil {
 		l.Lost, err = s.m.Inspect(ctx, w)
 	}
@@ -180,21 +190,22 @@ func (s *survey) entry(ctx context.Context, l *Leftover) bool {
 	default:
 		l.stays(nil, "its directory is gone, and nothing is lost with it")
 	}
+	l.onlyOwn(b)
 	return true
 }
 
 // goneWorkspace is what is left of the workspace of an entry.
-func (s *survey) goneWorkspace(ctx context.Context, l Leftover) (Workspace, error) {
+func (m *Manager) goneWorkspace(ctx context.Context, l Leftover) (Workspace, error) {
 	w := Workspace{
-		ID: l.ID, Name: l.ID, Mode: ModeWorktree, Root: filepath.Join(s.base.Name(), l.ID),
+		ID: l.ID, Name: l.ID, Mode: ModeWorktree, Root: l.root,
 		Repository: l.Repository, GitDir: l.gitDir, State: StateReady,
 	}
 	head, err := place{gitDir: l.What, commonDir: l.gitDir}.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
 	if err != nil && exitCode(err) != 1 {
 		return w, err
 	}
-	err = s.m.findBranch(ctx, &w, strings.TrimPrefix(head, "refs/heads/"))
-	w.Name = s.m.nameOf(w.Branch, w.ID)
+	err = m.findBranch(ctx, &w, strings.TrimPrefix(head, "refs/heads/"))
+	w.Name = m.nameOf(w.Branch, w.ID)
 	return w, err
 }
 

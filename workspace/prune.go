@@ -62,7 +62,7 @@ func (m *Manager) prune(ctx context.Context, l Leftover) (w Workspace, loss Loss
 	case LeftoverTrash, LeftoverRestoring:
 		return w, loss, removeAll(base, filepath.Base(l.What))
 	case LeftoverEntry:
-		w, err = (&survey{m: m, base: base}).goneWorkspace(ctx, l)
+		w, err = m.goneWorkspace(ctx, l)
 	case LeftoverDirectory, LeftoverDeleting:
 		w, err = m.identify(ctx, base, l.ID)
 	default:

@@ -53,14 +53,14 @@ func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 		there, err := lstat(w.Root)
 		return Whereabouts{Missing: !there && err == nil}, err
 	}
-	base, err := m.openExistingBase()
+	if err := checkID(w.ID); err != nil {
+		return x, err
+	}
+	base, err := m.openRecorded(w)
 	if err != nil {
 		return x, err
 	}
 	defer base.Close()
-	if err := checkID(w.ID); err != nil {
-		return x, err
-	}
 	if here := filepath.Join(base.Name(), w.ID); w.Root != here {
 		if there, err := lstat(here); !there {
 			return x, errors.Join(fmt.Errorf("directory %s: not in %s: %w", printable(w.Root), base.Name(), ErrEscapes), err)
@@ -80,6 +80,15 @@ func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 		err = x.follow(w, dir)
 	}
 	return x, err
+}
+
+// openRecorded opens the base that w is recorded in, or where it is recorded
+// in none that we know, our own.
+func (m *Manager) openRecorded(w Workspace) (*os.Root, error) {
+	if scope, scoped := scopeOf(w.Root); scoped {
+		return openPlace(scope, false)
+	}
+	return m.openExistingBase()
 }
 
 // follow looks what the repository and the worktree at dir, if it is there,

@@ -36,7 +36,8 @@ type Workspace struct {
 	Root   string
 	Subdir string
 	// Repository is the top of the main checkout; GitDir its common git
-	// directory. Both are empty unless Mode is ModeWorktree.
+	// directory. Both are empty outside of a repository. Branch is the one that
+	// was made for it, or of a directory in place the one it was on then.
 	Repository string
 	GitDir     string
 	Branch     string

@@ -101,9 +101,10 @@ func (c *cli) root() *cobra.Command {
 		c.serveCommand(), c.newCommand(), c.spawnCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
 		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(), c.searchCommand(), c.exportCommand(),
 		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.restoreCommand(), c.openCommand(), c.doctorCommand(), c.serviceCommand(),
-		c.pruneCommand(), c.diffCommand(),
+		c.diffCommand(),
 		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 	)
+	root.AddCommand(c.pruneCommand(), c.importCommand())
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction != nil {
 			continue

@@ -53,6 +53,7 @@ func scripts(dir string) testscript.Params {
 			"servers":     cmdServers,
 			"listen":      cmdListen,
 			"await":       cmdAwait,
+			"until":       cmdUntil,
 		},
 	}
 }

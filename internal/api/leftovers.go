@@ -7,3 +7,17 @@ type Leftovers struct {
 	DryRun    bool                 `json:"dry_run"`
 	Leftovers []workspace.Leftover `json:"leftovers"`
 }
+
+// Import asks for worktrees that exist already to become workspaces.
+type Import struct {
+	Directory string   `json:"directory,omitempty" doc:"In the repository whose worktrees are imported, where no paths are given"`
+	Paths     []string `json:"paths,omitempty" maxItems:"1000" doc:"Directories, each in a worktree or kept by an interrupted deletion"`
+}
+
+// Imported is the answer to an import.
+type Imported struct {
+	DryRun     bool               `json:"dry_run"`
+	Workspaces []Workspace        `json:"workspaces"`
+	Deleted    []Workspace        `json:"deleted" doc:"Deleted workspaces that can be restored again"`
+	Passed     []workspace.Passed `json:"passed" doc:"What was not imported"`
+}

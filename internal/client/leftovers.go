@@ -24,3 +24,15 @@ func (c *Client) Prune(ctx context.Context, snapshots time.Duration, dryRun bool
 	err := c.call(ctx, http.MethodPost, "/prune?"+query.Encode(), nil, &out)
 	return out, err
 }
+
+// Import makes workspaces of worktrees that exist already, unless it is a dry
+// run, which only says of which.
+func (c *Client) Import(ctx context.Context, in api.Import, dryRun bool) (api.Imported, error) {
+	path := "/import"
+	if dryRun {
+		path += "?dry_run=1"
+	}
+	var out api.Imported
+	err := c.call(ctx, http.MethodPost, path, in, &out)
+	return out, err
+}

@@ -45,6 +45,7 @@ func (s *Server) resume(ctx context.Context, rows []store.Session) {
 		}
 	}
 	s.buryEnded(ctx)
+	s.refind(ctx)
 	s.adopt(ctx)
 	s.reap(ctx)
 	s.sweep(ctx)

@@ -14,6 +14,12 @@ type pruneIn struct {
 	Snapshots string `query:"snapshots" doc:"Also let go, for good, of what is kept of workspaces that were deleted longer ago than this, such as 720h"`
 }
 
+type importIn struct {
+	KeyHeader
+	DryRun bool `query:"dry_run" doc:"Only say what would be imported"`
+	Body   api.Import
+}
+
 // maxAge bounds what may be asked for as an age.
 const maxAge = 100 * 365 * 24 * time.Hour
 
@@ -21,6 +27,9 @@ func (s *Server) leftoverRoutes() {
 	prune := route(http.MethodPost, "/prune", "prune", "Find what is left over, and remove what may go", accessFull)
 	prune.Description = "Removes on proof alone: what holds work, what runs and what cannot be looked at stays, and says why."
 	add(s, prune, s.postPrune)
+	imports := route(http.MethodPost, "/import", "import", "Make workspaces of worktrees that exist already", accessFull)
+	imports.Description = "A worktree that is the user's becomes an in-place workspace: deleting it only forgets it. One of ours whose row was lost comes back as it was."
+	add(s, imports, s.postImport)
 }
 
 func (s *Server) postPrune(ctx context.Context, in *pruneIn) (*reply[api.Leftovers], error) {
@@ -34,4 +43,13 @@ func (s *Server) postPrune(ctx context.Context, in *pruneIn) (*reply[api.Leftove
 		return err
 	})
 	return &reply[api.Leftovers]{out}, err
+}
+
+func (s *Server) postImport(ctx context.Context, in *importIn) (*reply[api.Imported], error) {
+	var out api.Imported
+	err := s.work.run(ctx, func(ctx context.Context) (err error) {
+		out, err = s.importWorktrees(ctx, in.Body, in.DryRun)
+		return err
+	})
+	return &reply[api.Imported]{out}, err
 }

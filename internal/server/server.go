@@ -32,6 +32,7 @@ type Workspaces interface {
 	Finder
 	Copy(ctx context.Context, w workspace.Workspace, patterns []string, progress workspace.Progress) error
 	Workers
+	Importer
 }
 
 // Options are what a server is made of.

@@ -137,19 +137,19 @@ func (v Surveyor) session(r workspace.Records, x stray) (workspace.Leftover, boo
 			return l, false // a start adopts it
 		}
 	}
-	l.Final = fmt.Sprintf("its output, %d bytes", x.status.Head)
 	where, err := v.Workspaces.Where(workspace.Workspace{ID: l.ID, Mode: workspace.ModeDirectory})
 	switch {
+	case l.ID == "":
+		l.Why = "it does not say what workspace it is of"
+	case err == nil && where.Base != "":
+		l.Why, l.Hint = "the directory of its workspace is there, without a record", "middleman import "+where.Base
 	case !x.status.State.Ended() || len(x.status.Left) > 0:
 		l.Why, l.Hint = "it runs, and its workspace is not known", "middleman stop "+x.id
-	case l.ID == "":
-		l.Why = "it has ended, and does not say what workspace it is of"
-	case err == nil && where.Base != "":
-		l.Why, l.Hint = "it has ended, and the directory of its workspace is there, without a record", "middleman import "+where.Base
 	case err != nil && !errors.Is(err, workspace.ErrEscapes):
 		l.Why = err.Error()
 	default:
 		l.Prunable, l.Why = true, "it has ended, and its workspace is gone"
+		l.Final = fmt.Sprintf("its output, %d bytes", x.status.Head)
 	}
 	return l, true
 }

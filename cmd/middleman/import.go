@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"middleman/internal/api"
+)
+
+func (c *cli) importCommand() *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "import [PATH...] [-n]",
+		Short: "Make workspaces of worktrees that exist already; without PATH, of all of this repository",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.importWorktrees(cmd.Context(), given, dryRun)
+		},
+	}
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be imported")
+	return cmd
+}
+
+func (c *cli) importWorktrees(ctx context.Context, paths []string, dryRun bool) error {
+	in := api.Import{}
+	var err error
+	if in.Directory, err = os.Getwd(); err != nil {
+		return fmt.Errorf("find where we are: %w", err)
+	}
+	for _, path := range paths {
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		in.Paths = append(in.Paths, absolute)
+	}
+	server, err := c.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	out, err := server.Import(ctx, in, dryRun)
+	if err != nil {
+		return err
+	}
+	for _, p := range out.Passed {
+		fmt.Fprintf(c.errs, "not imported: %s: %s\n", printable(p.Path), printable(p.Why))
+	}
+	if c.json {
+		return c.printJSON(struct {
+			schema
+			api.Imported
+		}{thisSchema(), out})
+	}
+	t := c.table()
+	for _, w := range out.Workspaces {
+		t.row(w.Name, string(w.Mode), dash(w.Branch), w.Path)
+	}
+	for _, w := range out.Deleted {
+		t.row(w.Name, "deleted", dash(w.Branch), "`middleman restore "+w.ID+"` brings it back")
+	}
+	return t.flush()
+}

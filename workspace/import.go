@@ -1,0 +1,244 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"middleman/internal/fault"
+)
+
+// Importable is the record that the directory at path would have as a
+// workspace. One that was ours, and whose record was lost, has its id; a
+// directory that a delete has kept aside is in StateDeleted. Anything else must
+// be in a checkout, by whomever it was made: it is in place, so that nothing
+// of ours ever deletes it, and has no id. Nothing is changed.
+func (m *Manager) Importable(ctx context.Context, path string) (Workspace, error) {
+	canonical, err := filepath.EvalSymlinks(path)
+	if err == nil && !filepath.IsAbs(canonical) {
+		err = fmt.Errorf("not an absolute path: %w", ErrBadRequest)
+	}
+	if err != nil {
+		return Workspace{}, fmt.Errorf("import %s: %w", printable(path), err)
+	}
+	w, err := m.importable(ctx, canonical)
+	if err != nil {
+		return Workspace{}, fmt.Errorf("import %s: %w", printable(path), err)
+	}
+	return w, nil
+}
+
+func (m *Manager) importable(ctx context.Context, path string) (Workspace, error) {
+	base, err := m.openRecorded(Workspace{Root: path})
+	switch {
+	case err == nil:
+		defer base.Close()
+		if filepath.Dir(path) == base.Name() {
+			return m.ownImportable(ctx, base, filepath.Base(path))
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return Workspace{}, err
+	}
+	return m.inPlace(ctx, path)
+}
+
+// ownImportable is what is called name in a base.
+func (m *Manager) ownImportable(ctx context.Context, base *os.Root, name string) (Workspace, error) {
+	kind, id := kindOf(name)
+	switch kind {
+	case LeftoverDirectory, LeftoverDeleting:
+		return m.identify(ctx, base, id)
+	case LeftoverKept:
+		info, err := base.Lstat(name)
+		if err == nil && checkID(id) != nil {
+			err = checkID(id)
+		}
+		if err != nil {
+			return Workspace{}, err
+		}
+		return Workspace{ID: id, Name: id, Mode: ModeDirectory, Root: filepath.Join(base.Name(), id), State: StateDeleted, CreatedAt: info.ModTime().UTC()}, nil
+	}
+	return Workspace{}, fmt.Errorf("a %s, which is none of a workspace: %w", kind, ErrBadRequest)
+}
+
+// Adopt has the directory of a workspace that Importable gave in its place:
+// an interrupted delete may have moved it.
+func (m *Manager) Adopt(w Workspace) error {
+	if w.Mode == ModeInPlace || w.State == StateDeleted {
+		return nil
+	}
+	base, err := m.openHolding(w)
+	if err != nil {
+		return fmt.Errorf("import workspace %s: %w", w.Name, err)
+	}
+	defer base.Close()
+	dir, err := whereIs(base, w)
+	if err == nil && dir == "" {
+		err = fmt.Errorf("%s: %w", w.Root, ErrMissing)
+	}
+	if err == nil && dir != w.Root {
+		err = base.Rename(movedName(w.ID), w.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("import workspace %s: %w", w.Name, err)
+	}
+	fault.Here("import/placed")
+	return nil
+}
+
+// inPlace is the user's directory dir as a workspace: what repository and
+// branch it is of, if it is in a checkout.
+func (m *Manager) inPlace(ctx context.Context, dir string) (Workspace, error) {
+	repo, err := discover(ctx, dir)
+	if err != nil {
+		return Workspace{}, err
+	}
+	if repo.here.workTree == "" {
+		return Workspace{}, fmt.Errorf("%s: a bare repository has no checkout to work in: %w", printable(dir), ErrNotRepository)
+	}
+	w := Workspace{
+		Mode: ModeInPlace, Root: repo.here.workTree, Subdir: subdirOf(repo.here.workTree, repo.here.workTree, dir),
+		Repository: repo.main, GitDir: repo.here.commonDir, State: StateReady,
+	}
+	head, err := repo.here.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
+	if err != nil && exitCode(err) != 1 { // 1: detached
+		return Workspace{}, err
+	}
+	w.Branch = strings.TrimPrefix(head, "refs/heads/")
+	w.Name = "worktree"
+	if name, err := Slug(filepath.Base(w.Root)); err == nil {
+		w.Name = name
+	}
+	w.Name = m.nameOf(w.Branch, w.Name)
+	return w, nil
+}
+
+// fillInPlace adds to a workspace in place what repository and branch it is
+// of. A directory in none is a workspace as well, and so is one of which git
+// does not say.
+func (m *Manager) fillInPlace(ctx context.Context, w *Workspace) {
+	if found, err := m.inPlace(ctx, w.Root); err == nil {
+		w.Repository, w.GitDir, w.Branch = found.Repository, found.GitDir, found.Branch
+	}
+}
+
+// Passed is a worktree that is not imported, and why.
+type Passed struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+// Candidates are the worktrees of the repository of dir that could be
+// workspaces, but for its main checkout, and the deleted workspaces that it
+// keeps. Nothing is changed.
+func (m *Manager) Candidates(ctx context.Context, dir string) (list []Workspace, kept []Kept, passed []Passed, err error) {
+	fail := func(err error) ([]Workspace, []Kept, []Passed, error) {
+		return nil, nil, nil, fmt.Errorf("import the worktrees of %s: %w", printable(dir), err)
+	}
+	repo, err := discover(ctx, dir)
+	if err != nil {
+		return fail(err)
+	}
+	trees, err := checkouts(ctx, repo.here)
+	if err != nil {
+		return fail(err)
+	}
+	for _, tree := range trees[1:] {
+		w, err := m.candidate(ctx, tree)
+		if err != nil {
+			passed = append(passed, Passed{tree.path, err.Error()})
+			continue
+		}
+		list = append(list, w)
+	}
+	kept, others, err := m.Snapshots(ctx, repo.here.commonDir, repo.main)
+	if err != nil {
+		return fail(err)
+	}
+	for id, why := range others {
+		passed = append(passed, Passed{trashRef(id), why.Error()})
+	}
+	slices.SortFunc(passed, func(a, b Passed) int { return strings.Compare(a.Path, b.Path) })
+	return list, kept, passed, nil
+}
+
+// candidate judges a worktree that git has listed.
+func (m *Manager) candidate(ctx context.Context, tree checkout) (Workspace, error) {
+	if tree.prunable != "" {
+		return Workspace{}, errors.New(tree.prunable)
+	}
+	w, err := m.importable(ctx, tree.path)
+	if err == nil && w.Mode == ModeInPlace && strings.HasPrefix(tree.reason, lockReason("")) {
+		err = errors.New("it is a workspace of another data directory; name it to import it nevertheless")
+	}
+	return w, err
+}
+
+// checkout is one that git lists, with what it says of it.
+type checkout struct{ path, reason, prunable string }
+
+// checkouts lists every checkout of a repository, the main one first.
+func checkouts(ctx context.Context, p place) ([]checkout, error) {
+	var list []checkout
+	c := p.look("worktree", "list", "--porcelain", "-z")
+	c.each = func(record string) {
+		key, value, _ := strings.Cut(record, " ")
+		if key == "worktree" {
+			list = append(list, checkout{path: value})
+			return
+		}
+		if len(list) == 0 {
+			return
+		}
+		last := &list[len(list)-1]
+		switch key {
+		case "locked":
+			last.reason = value
+		case "prunable":
+			last.prunable = "its directory is gone: " + value
+		}
+	}
+	if _, err := c.run(ctx); err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("list worktrees of %s: git named none", p.commonDir)
+	}
+	return list, nil
+}
+
+// Unrecorded are the workspaces in our base whose records were lost: what is
+// proved to be ours and has none. Nothing is changed.
+func (m *Manager) Unrecorded(ctx context.Context, recorded Recorded) ([]Workspace, error) {
+	base, err := m.openExistingBase()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer base.Close()
+	names, err := namesIn(base) // before the records, see Leftovers
+	if err != nil {
+		return nil, err
+	}
+	r, err := recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []Workspace
+	for _, name := range names {
+		if _, known := owner(r.Workspaces, name); known || checkID(name) != nil {
+			continue
+		}
+		if w, err := m.identify(ctx, base, name); err == nil {
+			list = append(list, w)
+		}
+	}
+	return list, ctx.Err()
+}
