@@ -74,6 +74,9 @@ func (m *Manager) identifyWorktree(ctx context.Context, w Workspace, dir string)
 	if err != nil || found == "" || !sameDir(found, entry) {
 		return w, errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", printable(entry), w.Root, ErrUnknown), err)
 	}
+	if there, err := lstat(filepath.Join(found, "index")); !there { // written last
+		return w, errors.Join(fmt.Errorf("its creation was not finished; git worktree remove -f -f %s removes it: %w", w.Root, ErrUnknown), err)
+	}
 	return m.describe(ctx, w, found)
 }
 

@@ -102,7 +102,7 @@ func (m *Manager) inPlace(ctx context.Context, dir string) (Workspace, error) {
 		return Workspace{}, fmt.Errorf("%s: a bare repository has no checkout to work in: %w", printable(dir), ErrNotRepository)
 	}
 	w := Workspace{
-		Mode: ModeInPlace, Root: repo.here.workTree, Subdir: subdirOf(repo.here.workTree, repo.here.workTree, dir),
+		Mode: ModeInPlace, Root: repo.here.workTree, Subdir: subdirOf(repo.here.workTree, dir),
 		Repository: repo.main, GitDir: repo.here.commonDir, State: StateReady,
 	}
 	head, err := repo.here.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
@@ -144,7 +144,7 @@ func (m *Manager) Candidates(ctx context.Context, dir string) (list []Workspace,
 	if err != nil {
 		return fail(err)
 	}
-	trees, err := checkouts(ctx, repo.here)
+	trees, err := listTrees(ctx, repo.here)
 	if err != nil {
 		return fail(err)
 	}
@@ -168,7 +168,7 @@ func (m *Manager) Candidates(ctx context.Context, dir string) (list []Workspace,
 }
 
 // candidate judges a worktree that git has listed.
-func (m *Manager) candidate(ctx context.Context, tree checkout) (Workspace, error) {
+func (m *Manager) candidate(ctx context.Context, tree listedTree) (Workspace, error) {
 	if tree.prunable != "" {
 		return Workspace{}, errors.New(tree.prunable)
 	}
@@ -179,17 +179,17 @@ func (m *Manager) candidate(ctx context.Context, tree checkout) (Workspace, erro
 	return w, err
 }
 
-// checkout is one that git lists, with what it says of it.
-type checkout struct{ path, reason, prunable string }
+// listedTree is a checkout that git lists, with what it says of it.
+type listedTree struct{ path, reason, prunable string }
 
-// checkouts lists every checkout of a repository, the main one first.
-func checkouts(ctx context.Context, p place) ([]checkout, error) {
-	var list []checkout
+// listTrees lists every checkout of a repository, the main one first.
+func listTrees(ctx context.Context, p place) ([]listedTree, error) {
+	var list []listedTree
 	c := p.look("worktree", "list", "--porcelain", "-z")
 	c.each = func(record string) {
 		key, value, _ := strings.Cut(record, " ")
 		if key == "worktree" {
-			list = append(list, checkout{path: value})
+			list = append(list, listedTree{path: value})
 			return
 		}
 		if len(list) == 0 {

@@ -41,6 +41,9 @@ func TestIdentify(t *testing.T) {
 		{"unlocked", func(t *testing.T, w workspace.Workspace) {
 			git(t, w.Repository, "worktree", "unlock", w.Root)
 		}, nil, workspace.ErrUnknown},
+		{"half made", func(t *testing.T, w workspace.Workspace) {
+			remove(t, w.GitDir+"/worktrees/"+w.ID+"/index")
+		}, nil, workspace.ErrUnknown},
 		{"another's id", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.GitDir+"/worktrees/"+w.ID+"/locked", "middleman workspace w1\n")
 		}, nil, workspace.ErrUnknown},
