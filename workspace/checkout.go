@@ -178,28 +178,3 @@ func (c *checkout) submodules(ctx context.Context) error {
 	}
 	return err
 }
-
-// progressReader reads what git says of how far it is.
-type progressReader struct {
-	tell func(string)
-	rest string
-}
-
-// Write takes "Updating files:  12% (360/3000)\r" in any pieces.
-func (r *progressReader) Write(p []byte) (int, error) {
-	r.rest += string(p)
-	for {
-		end := strings.IndexAny(r.rest, "\r\n")
-		if end < 0 {
-			break
-		}
-		line := r.rest[:end]
-		r.rest = r.rest[end+1:]
-		if how, ok := strings.CutPrefix(line, "Updating files:"); ok {
-			how, _, _ = strings.Cut(how, ", done")
-			r.tell(strings.Join(strings.Fields(how), " ") + " files")
-		}
-	}
-	r.rest = r.rest[max(0, len(r.rest)-maxRecord):]
-	return len(p), nil
-}

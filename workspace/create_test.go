@@ -51,6 +51,7 @@ func TestCreateBase(t *testing.T) {
 	git(t, repo, "tag", "-a", "-m", "Tagged", "v1", first)
 	git(t, repo, "branch", "both", first)
 	git(t, repo, "tag", "both", "HEAD")
+	git(t, repo, "update-ref", "refs/remotes/origin/there", first)
 	m, _ := newManager(t)
 	for i, tc := range []struct{ name, base, want string }{
 		{"branch", "old", first},
@@ -60,6 +61,7 @@ func TestCreateBase(t *testing.T) {
 		{"relative", "HEAD~1", first},
 		{"branch before a tag of its name", "both", first},
 		{"none", "", git(t, repo, "rev-parse", "HEAD")},
+		{"remote branch", "origin/there", first},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := request(repo, "w"+string(rune('a'+i)))

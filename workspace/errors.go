@@ -15,8 +15,10 @@ var (
 	ErrNoCommits     = errors.New("the repository has no commits yet")
 	// ErrForeign: git refuses a repository of another user, whose
 	// configuration it would run.
-	ErrForeign     = errors.New("the repository belongs to another user")
-	ErrBadBase     = errors.New("not a branch, tag or commit")
+	ErrForeign = errors.New("the repository belongs to another user")
+	ErrBadBase = errors.New("not a branch, tag or commit")
+	// ErrFetch: a base could not be fetched from its remote.
+	ErrFetch       = errors.New("cannot be fetched")
 	ErrBranchTaken = errors.New("the branch exists already")
 	// ErrEscapes: a path would leave, or has left, the base directory.
 	ErrEscapes = errors.New("outside the base directory")

@@ -254,7 +254,7 @@ func (s *survey) unusedBranch(ctx context.Context, repo place, l *Leftover, id s
 	}
 	k := &looker{}
 	if err = k.stashes(ctx, repo, l.What); err == nil {
-		err = k.commits(ctx, repo, l.object, l.What, false)
+		err = k.commits(ctx, repo, l.object, Workspace{Branch: l.What}, false)
 	}
 	l.Lost = k.loss
 	switch {

@@ -145,7 +145,7 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *looker, w Workspace, 
 	if err := l.stashes(ctx, at, w.Branch); err != nil {
 		return tip, err
 	}
-	if err := l.commits(ctx, at, tip, w.Branch, entry != ""); err != nil || entry == "" {
+	if err := l.commits(ctx, at, tip, w, entry != ""); err != nil || entry == "" {
 		return tip, err
 	}
 	return tip, l.abandoned(ctx, at)
@@ -333,7 +333,7 @@ func headOf(ctx context.Context, p place) (string, error) {
 
 // commits adds those of our branch and of the checkout's HEAD that are on no
 // other branch and no remote.
-func (l *looker) commits(ctx context.Context, p place, tip, branch string, checkout bool) error {
+func (l *looker) commits(ctx context.Context, p place, tip string, w Workspace, checkout bool) error {
 	var from []string
 	if tip != "" {
 		from = append(from, tip)
@@ -351,8 +351,11 @@ func (l *looker) commits(ctx context.Context, p place, tip, branch string, check
 		return nil
 	}
 	args := append(from, "--not", "--remotes")
+	if isChange(w.Base) && w.BaseCommit != "" {
+		args = append([]string{"--ignore-missing"}, append(args, w.BaseCommit)...) // the forge has it
+	}
 	if tip != "" {
-		args = append(args, "--exclude="+branch) // or it would count as another branch
+		args = append(args, "--exclude="+w.Branch) // or it would count as another branch
 	}
 	return l.history(ctx, p, &l.loss.Commits, append(args, "--branches"), "%h %s")
 }

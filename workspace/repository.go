@@ -67,42 +67,6 @@ func whole(commonDir string) place {
 	return place{gitDir: commonDir, commonDir: commonDir}
 }
 
-// start finds the commit that a new branch begins at, and what to call it.
-func (r repository) start(ctx context.Context, base string) (name, commit string, err error) {
-	if base == "" {
-		return r.startAtHead(ctx)
-	}
-	if len(base) > 1000 || strings.ContainsFunc(base, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-		return "", "", fmt.Errorf("base %s: %w", printable(base[:min(len(base), 100)]), ErrBadBase)
-	}
-	// A branch first: git would take a tag of the same name before it.
-	for _, candidate := range []string{"refs/heads/" + base, base} {
-		commit, err = r.commit(ctx, candidate)
-		if commit != "" {
-			return base, commit, nil
-		}
-		if err != nil && exitCode(err) < 0 {
-			return "", "", err // git did not get to say
-		}
-	}
-	return "", "", fmt.Errorf("base %s in %s: %w", printable(base), r.main, ErrBadBase)
-}
-
-func (r repository) startAtHead(ctx context.Context) (name, commit string, err error) {
-	commit, err = r.commit(ctx, "HEAD")
-	if err != nil {
-		return "", "", err
-	}
-	if commit == "" {
-		return "", "", fmt.Errorf("%s: %w; make one first, or use --mode in-place", printable(r.main), ErrNoCommits)
-	}
-	name, err = r.here.look("symbolic-ref", "--quiet", "--short", "HEAD").line(ctx)
-	if exitCode(err) == 1 {
-		return "HEAD", commit, nil // detached
-	}
-	return name, commit, err
-}
-
 // commit is the commit that revision names, or "" where it names none.
 func (r repository) commit(ctx context.Context, revision string) (string, error) {
 	out, err := r.here.look("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}").line(ctx)

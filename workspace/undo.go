@@ -62,7 +62,10 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 	if err := m.undoWorktree(ctx, base, w, branches, discard); err != nil {
 		return err
 	}
-	return undoBranches(ctx, whole(w.GitDir), branches)
+	if err := undoBranches(ctx, whole(w.GitDir), branches); err != nil {
+		return err
+	}
+	return dropFetched(ctx, whole(w.GitDir), w.ID)
 }
 
 // repositoryOf is the common git directory of the repository that w was to be

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,22 +18,17 @@ const undoTime = 30 * time.Second
 // createWorktree fills in w. The base is checked before git runs at all; the
 // branch, the directory and git's entry are made in that order, each
 // exclusively, so that what is undone on an error is what was made here.
-func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Workspace, report Progress) error {
+func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Workspace, report Progress) (err error) {
 	base, err := m.openFor(r)
 	if err != nil {
 		return err
 	}
 	defer base.Close()
 	w.Root = filepath.Join(base.Name(), r.ID)
-	var repo repository
-	err = report.stage("resolve", func() error {
-		if repo, err = locate(ctx, r); err != nil {
-			return err
-		}
-		w.Repository, w.GitDir = repo.main, repo.here.commonDir
-		w.Base, w.BaseCommit, err = repo.start(ctx, r.Base)
-		return err
-	})
+	repo, err := m.resolve(ctx, r, w, report)
+	if repo.here.commonDir != "" && isChange(r.Base) {
+		defer func() { err = errors.Join(err, dropFetched(ctx, whole(repo.here.commonDir), r.ID)) }()
+	}
 	if err != nil {
 		return err
 	}
@@ -48,6 +44,41 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 		w.Subdir = subdirOf(repo.here.workTree, r.Directory)
 		return nil
 	})
+}
+
+// resolve finds repository and base, which it fetches where it is a pull or
+// merge request.
+func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, report Progress) (repo repository, err error) {
+	ref, err := changeRef(r.Base)
+	if err != nil {
+		return repo, err
+	}
+	if ref != "" {
+		err := report.advancing("fetch", func(tell func(string)) (string, error) {
+			if repo, err = locate(ctx, r); err != nil {
+				return "", err
+			}
+			return ref, repo.fetch(ctx, r.ID, r.Base, ref, tell)
+		})
+		if err != nil {
+			return repo, err
+		}
+		fault.Here("create/fetched")
+	}
+	err = report.stage("resolve", func() error {
+		if ref != "" {
+			w.Base = r.Base
+			w.BaseCommit, err = repo.commit(ctx, fetchedRef(r.ID))
+			if err == nil && w.BaseCommit == "" {
+				err = fmt.Errorf("base %s: %s is no commit: %w", r.Base, ref, ErrBadBase)
+			}
+		} else if repo, err = locate(ctx, r); err == nil {
+			w.Base, w.BaseCommit, err = repo.start(ctx, r.Base)
+		}
+		return err
+	})
+	w.Repository, w.GitDir = repo.main, repo.here.commonDir
+	return repo, err
 }
 
 // add makes branch, directory and a worktree without files, or nothing.

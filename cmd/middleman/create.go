@@ -129,7 +129,7 @@ func (c *cli) newCommand() *cobra.Command {
 	session.add(flags)
 	flags.StringVarP(&dir, "directory", "C", ".", "stand in `DIR` instead of here")
 	flags.StringVar(&mode, "mode", string(workspace.ModeWorktree), "worktree, directory (empty, ours) or in-place (this one)")
-	flags.StringVar(&base, "base", "", "branch, tag or commit to begin at (default: HEAD here)")
+	flags.StringVar(&base, "base", "", "branch, tag, commit, pr:N, mr:N or default (the default branch) to begin at (default: HEAD here)")
 	flags.StringVar(&branch, "branch", "", "name of the new branch (default: made of the workspace's)")
 	flags.BoolVar(&filters, "filters", false, "let the checkout run filters that the repository's own configuration defines")
 	flags.BoolVar(&withoutASession, "no-session", false, "start nothing in it")

@@ -100,6 +100,7 @@ const (
 	codeNotKept     = "not-kept"
 	codeNoSnapshot  = "no-snapshot"
 	codeOccupied    = "place-taken"
+	codeFetch       = "fetch-failed"
 	codeForeign     = "foreign-repository"
 	codeGitFailed   = "git-failed"
 	codeLeavesScope = "leaves-scope"
@@ -126,6 +127,7 @@ var answers = []struct {
 	{workspace.ErrForeign, http.StatusUnprocessableEntity, codeForeign},
 	{workspace.ErrNoCommits, http.StatusUnprocessableEntity, api.CodeNoCommits},
 	{workspace.ErrBadBase, http.StatusUnprocessableEntity, api.CodeBadBase},
+	{workspace.ErrFetch, http.StatusBadGateway, codeFetch},
 	{workspace.ErrEscapes, http.StatusUnprocessableEntity, api.CodeEscapes},
 	{workspace.ErrLeavesScope, http.StatusUnprocessableEntity, codeLeavesScope},
 	{workspace.ErrBranchTaken, http.StatusConflict, api.CodeBranchTaken},

@@ -1,0 +1,106 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// fetchTime bounds a fetch of a base.
+const fetchTime = 10 * time.Minute
+
+// changeKinds are the bases that a forge keeps in refs of their own, and those.
+var changeKinds = []struct{ prefix, ref string }{
+	{"pr:", "refs/pull/%s/head"},
+	{"mr:", "refs/merge-requests/%s/head"},
+}
+
+// changeRef is the remote's ref for a base such as "pr:12" or "mr:7", and ""
+// for every other base: no branch has a colon in its name.
+func changeRef(base string) (string, error) {
+	for _, kind := range changeKinds {
+		number, ok := strings.CutPrefix(base, kind.prefix)
+		if !ok {
+			continue
+		}
+		if number == "" || len(number) > 10 || strings.Trim(number, "0123456789") != "" || number[0] == '0' {
+			return "", fmt.Errorf("base %s: want a number, such as %s12: %w", printable(base[:min(len(base), 100)]), kind.prefix, ErrBadBase)
+		}
+		return fmt.Sprintf(kind.ref, number), nil
+	}
+	return "", nil
+}
+
+// fetchedRef is where a base that was fetched is until its branch is made.
+func fetchedRef(id string) string { return "refs/middleman/fetch/" + id }
+
+// fetch fetches ref, which base means, from the remote that is for it, into a
+// ref of the workspace with that id, and nothing else: no tags, no other
+// branches, no record of it. It never asks for a filter, which would make a
+// partial clone of the repository.
+func (r repository) fetch(ctx context.Context, id, base, ref string, tell func(string)) error {
+	remote, err := r.remoteForBases(ctx)
+	if err != nil {
+		return fmt.Errorf("base %s: %w", base, err)
+	}
+	git := whole(r.here.commonDir).alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
+		"--no-prune", "--refmap=", "--progress", "--", remote, "+"+ref+":"+fetchedRef(id))
+	git.limit = fetchTime
+	git.errors = &progressReader{tell: tell}
+	_, err = git.run(ctx)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case strings.Contains(err.Error(), "couldn't find remote ref"):
+		return fmt.Errorf("base %s: remote %s has no %s: %w", base, printable(remote), ref, ErrBadBase)
+	}
+	return fmt.Errorf("base %s: fetch %s from remote %s: %w: %w", base, ref, printable(remote), ErrFetch, err)
+}
+
+// remoteForBases is origin, or the only remote, or that of the branch that is
+// checked out.
+func (r repository) remoteForBases(ctx context.Context) (string, error) {
+	out, err := r.here.look("remote").line(ctx)
+	if err != nil {
+		return "", err
+	}
+	remotes := strings.Fields(out)
+	switch {
+	case len(remotes) == 0:
+		return "", fmt.Errorf("%s has no remote: %w", printable(r.main), ErrBadBase)
+	case slices.Contains(remotes, "origin"):
+		return "origin", nil
+	case len(remotes) == 1:
+		return remotes[0], nil
+	}
+	branch, err := r.here.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
+	if err != nil && exitCode(err) != 1 { // 1: detached
+		return "", err
+	}
+	if branch != "" {
+		upstream, err := r.here.look("for-each-ref", "--format=%(upstream:remotename)", branch).line(ctx)
+		if err != nil || slices.Contains(remotes, upstream) {
+			return upstream, err
+		}
+	}
+	return "", fmt.Errorf("none of the remotes %s is called origin, and the branch here has no upstream to tell which is meant: %w",
+		printable(strings.Join(remotes, ", ")), ErrBadBase)
+}
+
+// dropFetched lets go of what was fetched for the workspace with that id, also
+// where ctx has ended.
+func dropFetched(ctx context.Context, repo place, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	_, err := repo.alter("update-ref", "--no-deref", "-d", fetchedRef(id)).run(ctx)
+	return err
+}
+
+// isChange reports whether base is a pull or merge request: its commits are on
+// no branch of the remote, and are not lost with the workspace either.
+func isChange(base string) bool {
+	ref, err := changeRef(base)
+	return err == nil && ref != ""
+}

@@ -1,0 +1,117 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// defaultBase is the base that is the repository's default branch, unless a
+// branch or a tag is called that.
+const defaultBase = "default"
+
+// start finds the commit that a new branch begins at, and what to call it.
+func (r repository) start(ctx context.Context, base string) (name, commit string, err error) {
+	if base == "" {
+		return r.startAtHead(ctx)
+	}
+	if len(base) > 1000 || strings.ContainsFunc(base, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return "", "", fmt.Errorf("base %s: %w", printable(base[:min(len(base), 100)]), ErrBadBase)
+	}
+	// A branch first: git would take a tag of the same name before it.
+	for _, candidate := range []string{"refs/heads/" + base, base} {
+		commit, err = r.commit(ctx, candidate)
+		if commit != "" {
+			return base, commit, nil
+		}
+		if err != nil && exitCode(err) < 0 {
+			return "", "", err // git did not get to say
+		}
+	}
+	if base == defaultBase {
+		name, commit, err = r.startAtDefault(ctx)
+		if err != nil || commit != "" {
+			return name, commit, err
+		}
+		return "", "", fmt.Errorf("which branch of %s is the default one cannot be told; `git remote set-head origin --auto` asks the remote: %w", printable(r.main), ErrBadBase)
+	}
+	return "", "", fmt.Errorf("base %s in %s: %w", printable(base), r.main, ErrBadBase)
+}
+
+// startAtHead is the commit that is checked out where the user stands. On a
+// branch without commits, while others have some, it is the default branch's.
+func (r repository) startAtHead(ctx context.Context) (name, commit string, err error) {
+	commit, err = r.commit(ctx, "HEAD")
+	if err != nil {
+		return "", "", err
+	}
+	if commit == "" {
+		name, commit, err = r.startAtDefault(ctx)
+		if err != nil || commit != "" {
+			return name, commit, err
+		}
+		return "", "", fmt.Errorf("%s: %w; make one first, or use --mode in-place", printable(r.main), ErrNoCommits)
+	}
+	name, err = r.here.look("symbolic-ref", "--quiet", "--short", "HEAD").line(ctx)
+	if exitCode(err) == 1 {
+		return "HEAD", commit, nil // detached
+	}
+	return name, commit, err
+}
+
+// startAtDefault finds the default branch by what is known here: what the
+// remote's HEAD is, which a clone records; else the branch that new
+// repositories of this user begin with; else main or master; else the only
+// branch there is. A remote's branch comes before one of ours of that name, as
+// that may be behind. It gives "" where nothing tells.
+func (r repository) startAtDefault(ctx context.Context) (name, commit string, err error) {
+	remote, err := r.remoteForBases(ctx)
+	if err != nil && exitCode(err) >= 0 {
+		return "", "", err
+	}
+	var names []string // of branches, or of the remote's branches with that before them
+	if err == nil {
+		head, err := r.here.look("symbolic-ref", "--quiet", "--short", "refs/remotes/"+remote+"/HEAD").line(ctx)
+		if err != nil && exitCode(err) != 1 { // 1: it is missing
+			return "", "", err
+		}
+		names = append(names, head)
+	}
+	usual, err := r.here.look("config", "--get", "init.defaultBranch").line(ctx)
+	if err != nil && exitCode(err) != 1 {
+		return "", "", err
+	}
+	for _, branch := range []string{usual, "main", "master"} {
+		if remote != "" && branch != "" {
+			names = append(names, remote+"/"+branch)
+		}
+		names = append(names, branch)
+	}
+	for _, pattern := range []string{"refs/remotes/" + remote + "/", "refs/heads/"} {
+		only, err := r.only(ctx, pattern)
+		if err != nil {
+			return "", "", err
+		}
+		names = append(names, only)
+	}
+	for _, name := range slices.DeleteFunc(names, func(name string) bool { return name == "" }) {
+		ref := "refs/heads/" + name
+		if remote != "" && strings.HasPrefix(name, remote+"/") {
+			ref = "refs/remotes/" + name
+		}
+		if commit, err = r.commit(ctx, ref); err != nil || commit != "" {
+			return name, commit, err
+		}
+	}
+	return "", "", nil
+}
+
+// only is the short name of the only ref below pattern, or "".
+func (r repository) only(ctx context.Context, pattern string) (string, error) {
+	out, err := r.here.look("for-each-ref", "--count=2", "--format=%(refname:lstrip=2)", pattern).line(ctx)
+	if err != nil || strings.Contains(out, "\n") {
+		return "", err
+	}
+	return out, nil
+}
