@@ -159,5 +159,5 @@ func readRef(ctx context.Context, repo place, ref string) (string, error) {
 // ownsBranch reports whether the branch of w is ours to delete: it is below
 // our prefix. A name that the user chose is the user's.
 func (m *Manager) ownsBranch(w Workspace) bool {
-	return strings.HasPrefix(w.Branch, m.prefix+"/")
+	return !m.keepBranches && strings.HasPrefix(w.Branch, m.prefix+"/")
 }

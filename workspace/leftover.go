@@ -21,6 +21,7 @@ const (
 	LeftoverMissing   LeftoverKind = "missing"   // a workspace whose directory is gone
 	LeftoverFailed    LeftoverKind = "failed"    // a workspace that could not be made or deleted
 	LeftoverMoved     LeftoverKind = "moved"     // a workspace whose repository or directory is not where it was
+	LeftoverWorker    LeftoverKind = "worker"    // the workspace of a worker that has ended
 	LeftoverDeleted   LeftoverKind = "deleted"   // a deleted workspace that is old, or of which nothing is kept
 	LeftoverSession   LeftoverKind = "session"   // state of an ended session whose workspace is gone
 	LeftoverDirectory LeftoverKind = "directory" // in the base, of no workspace

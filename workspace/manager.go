@@ -27,6 +27,8 @@ type Options struct {
 type Manager struct {
 	base   string
 	prefix string
+	// keepBranches leaves every branch where it is: none is ours to delete.
+	keepBranches bool
 	// memory is of configurations by their content, distances of histories by
 	// their ends.
 	memory    memory[[32]byte, settings]

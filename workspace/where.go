@@ -57,11 +57,15 @@ func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 		return x, err
 	}
 	base, err := m.openRecorded(w)
+	_, scoped := scopeOf(w.Root)
+	if scoped && errors.Is(err, fs.ErrNotExist) {
+		base, err = m.openHolding(w)
+	}
 	if err != nil {
 		return x, err
 	}
 	defer base.Close()
-	if here := filepath.Join(base.Name(), w.ID); w.Root != here {
+	if here := filepath.Join(base.Name(), w.ID); !scoped && w.Root != here {
 		if there, err := lstat(here); !there {
 			return x, errors.Join(fmt.Errorf("directory %s: not in %s: %w", printable(w.Root), base.Name(), ErrEscapes), err)
 		}

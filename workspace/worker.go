@@ -76,13 +76,10 @@ func (m *Manager) openHolding(w Workspace) (*os.Root, error) {
 	if err := checkID(w.ID); err != nil {
 		return nil, err
 	}
-	var base *os.Root
-	var err error
 	if scope, ok := scopeOf(w.Root); ok {
-		base, err = openPlace(scope, false)
-	} else {
-		base, err = m.openExistingBase()
+		return m.openScoped(scope, w)
 	}
+	base, err := m.openExistingBase()
 	if err != nil {
 		return nil, err
 	}
@@ -93,19 +90,40 @@ func (m *Manager) openHolding(w Workspace) (*os.Root, error) {
 	return base, nil
 }
 
+// openScoped opens the place that holds w in scope. Where that is gone, it is
+// the manager's own base, which has no w: gone is proved where the scope is
+// there, or was in that base, and not where a disk may be missing.
+func (m *Manager) openScoped(scope string, w Workspace) (*os.Root, error) {
+	base, err := openPlace(scope, false)
+	if err == nil && w.Root != filepath.Join(base.Name(), w.ID) {
+		_ = base.Close()
+		return nil, fmt.Errorf("directory %s: not in %s: %w", printable(w.Root), base.Name(), ErrEscapes)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return base, err
+	}
+	own, ownErr := m.openExistingBase()
+	if ownErr != nil {
+		return nil, errors.Join(err, ownErr)
+	}
+	there, lookErr := lstat(scope)
+	if below, relErr := filepath.Rel(own.Name(), scope); lookErr != nil || !there && (relErr != nil || !filepath.IsLocal(below)) {
+		return nil, errors.Join(err, lookErr, own.Close())
+	}
+	return own, nil
+}
+
 // openRestored is openHolding for a restore. What was in a scope that is gone
 // by now comes back in the manager's own base.
-func (r *restoration) openRestored() error {
-	base, err := r.m.openHolding(r.w)
-	if _, scoped := scopeOf(r.w.Root); scoped && errors.Is(err, fs.ErrNotExist) {
-		if base, err = r.m.openBase(); err == nil {
-			before := r.w.Root
-			r.w.Root, r.moved = filepath.Join(base.Name(), r.w.ID), true
-			r.notes = append(r.notes, fmt.Sprintf("where it was, %s, is gone: it is %s", printable(before), r.w.Root))
-		}
+func (r *restoration) openRestored() (err error) {
+	if r.base, err = r.m.openHolding(r.w); err != nil {
+		return err
 	}
-	r.base = base
-	return err
+	if before := r.w.Root; filepath.Dir(before) != r.base.Name() {
+		r.w.Root, r.moved = filepath.Join(r.base.Name(), r.w.ID), true
+		r.notes = append(r.notes, fmt.Sprintf("where it was, %s, is gone: it is %s", printable(before), r.w.Root))
+	}
+	return nil
 }
 
 // Tip is the commit that the branch of w is at, or "" where there is none.

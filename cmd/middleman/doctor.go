@@ -204,7 +204,7 @@ func (c *cli) findLeftovers(ctx context.Context) []finding {
 
 // surveyed are the leftovers that prune would find, without a server.
 func (c *cli) surveyed(ctx context.Context) []finding {
-	survey := server.Surveyor{Workspaces: c.manager(), Backends: c.backends()}
+	survey := server.Surveyor{Workspaces: c.manager(), Backends: c.backends(), Workers: store.Tombstones{Dir: c.dirs.Workers()}}
 	db, err := store.OpenReadOnly(ctx, c.dirs.Database())
 	if err == nil {
 		defer db.Close()

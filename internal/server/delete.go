@@ -16,6 +16,7 @@ import (
 type consent struct {
 	discardWork  bool
 	stopSessions bool
+	keepBranch   bool // the branch stays, so commits on it are not lost; nothing else is consented to
 	workers      bool // delete the workspaces of its workers too, by the same consents
 }
 
@@ -177,14 +178,7 @@ func (s *Server) destroy(ctx context.Context, d deletion, c consent) (lost works
 			return workspace.Loss{}, &sessionError{row.Name, err}
 		}
 	}
-	if s.ours(d.workspace) {
-		lost, err = s.Workspaces.Delete(ctx, d.workspace, c.discardWork, func(stage workspace.Stage) {
-			s.stage(ctx, d.workspace.ID, stage)
-		})
-		if err != nil {
-			return workspace.Loss{}, err
-		}
-	} else if err := s.Workspaces.Undo(ctx, d.workspace, c.discardWork); err != nil {
+	if lost, err = s.destroyDirectory(ctx, d.workspace, c); err != nil {
 		return workspace.Loss{}, err
 	}
 	for _, row := range d.rows {
@@ -196,6 +190,23 @@ func (s *Server) destroy(ctx context.Context, d deletion, c consent) (lost works
 		return lost, s.Store.KeepDeleted(ctx, d.workspace.ID, d.workspace.Name, time.Now().UTC())
 	}
 	return lost, s.Store.DeleteWorkspace(ctx, d.workspace.ID)
+}
+
+// destroyDirectory deletes what there is of a workspace, or what a creation
+// that failed has left.
+func (s *Server) destroyDirectory(ctx context.Context, w workspace.Workspace, c consent) (workspace.Loss, error) {
+	report := func(stage workspace.Stage) { s.stage(ctx, w.ID, stage) }
+	switch {
+	case s.ours(w) && c.keepBranch:
+		return s.Workspaces.Retire(ctx, w, report)
+	case s.ours(w):
+		return s.Workspaces.Delete(ctx, w, c.discardWork, report)
+	}
+	w, err := s.intended(ctx, w)
+	if err != nil {
+		return workspace.Loss{}, err
+	}
+	return workspace.Loss{}, s.Workspaces.Undo(ctx, w, c.discardWork)
 }
 
 // waitCreated returns the workspace once it is not being made or restored, or

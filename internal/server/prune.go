@@ -13,7 +13,7 @@ import (
 
 // surveyor looks through what this server knows.
 func (s *Server) surveyor(age time.Duration) Surveyor {
-	return Surveyor{Store: s.Store, Workspaces: s.Workspaces, Backends: s.Backends, Age: age}
+	return Surveyor{Store: s.Store, Workspaces: s.Workspaces, Backends: s.Backends, Workers: s.workers.files, Age: age}
 }
 
 // prune finds leftovers and, unless it is a dry run, removes those that may
@@ -47,6 +47,8 @@ func (s *Server) pruneOne(ctx context.Context, v Surveyor, l workspace.Leftover)
 		return s.pruneRow(ctx, v, l)
 	case workspace.LeftoverDeleted:
 		return s.pruneDeleted(ctx, v, l)
+	case workspace.LeftoverWorker:
+		return s.pruneWorker(ctx, v, l)
 	case workspace.LeftoverSession:
 		return s.pruneSession(ctx, v, l)
 	}

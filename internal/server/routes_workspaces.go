@@ -156,7 +156,7 @@ func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*reply[a
 func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*reply[api.Deleted], error) {
 	var out api.Deleted
 	err := s.work.run(ctx, func(ctx context.Context) (err error) {
-		out, err = s.dispose(ctx, in.Workspace, consent{in.DiscardWork, in.StopSessions, in.Workers}, in.DryRun)
+		out, err = s.dispose(ctx, in.Workspace, consent{discardWork: in.DiscardWork, stopSessions: in.StopSessions, workers: in.Workers}, in.DryRun)
 		return err
 	})
 	return &reply[api.Deleted]{out}, err

@@ -26,8 +26,11 @@ type Surveyor struct {
 	Workspaces interface {
 		Finder
 		Inspect(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
+		InspectRetired(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
 	}
 	Backends []terminal.Backend
+	// Workers tell which workers have ended; without them none has.
+	Workers store.Tombstones
 	// Age is how old a snapshot of a deleted workspace must be to be left over,
 	// 0 for never.
 	Age time.Duration
@@ -39,7 +42,7 @@ func (v Surveyor) Survey(ctx context.Context) ([]workspace.Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := v.rows(ctx, r)
+	found := append(v.rows(ctx, r), v.workers(ctx, r)...)
 	deleted, err := v.deleted(ctx)
 	if err != nil {
 		return nil, err

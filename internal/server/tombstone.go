@@ -120,20 +120,28 @@ func (s *Server) resumeSpawn(ctx context.Context, w workspace.Workspace) {
 // undoSpawn removes what there is of a worker's workspace that no session ever
 // ran in, and its row. Work in it is a reason not to.
 func (s *Server) undoSpawn(ctx context.Context, w workspace.Workspace) error {
-	if w.Root == "" {
-		parent, err := s.Store.Workspace(ctx, w.Parent)
-		if err != nil {
-			return err
-		}
-		if w.Root, err = workspace.WorkerRoot(parent, w.ID); err != nil {
-			return err
-		}
+	w, err := s.intended(ctx, w)
+	if err != nil {
+		return err
 	}
 	if err := s.Workspaces.Undo(ctx, w, false); err != nil {
 		return err
 	}
 	s.uncreate(ctx, w)
 	return nil
+}
+
+// intended is w with the root that it has, or was to have as a worker: that is
+// where a creation is undone.
+func (s *Server) intended(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
+	if w.Root != "" || w.Parent == "" || w.Mode == workspace.ModeInPlace {
+		return w, nil
+	}
+	parent, err := s.Store.Workspace(ctx, w.Parent)
+	if err == nil {
+		w.Root, err = workspace.WorkerRoot(parent, w.ID)
+	}
+	return w, err
 }
 
 // workerViews are tombstones as clients see them: while a worker lives, its
