@@ -16,7 +16,5 @@ func (m *Manager) Retire(ctx context.Context, w Workspace, progress Progress) (L
 
 // keeping is m, but for that it deletes no branch.
 func (m *Manager) keeping() *Manager {
-	kept := *m
-	kept.keepBranches = true
-	return &kept
+	return &Manager{base: m.base, prefix: m.prefix, keepBranches: true}
 }
