@@ -154,6 +154,7 @@ func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) er
 	if s := created.Session; s != nil && s.State == terminal.StateFailed {
 		failed = fmt.Errorf("workspace %s is made, its session did not start: %s", created.Workspace.Name, s.Error)
 	}
+	c.tellNotes(created.Workspace)
 	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
 	if c.json {
 		return errors.Join(failed, c.printJSON(struct {

@@ -216,6 +216,7 @@ const (
 	CodeUnknownLoss    = "loss-unknown"
 	CodeSessionsRun    = "sessions-running"
 	CodeNotDeleted     = "not-deleted"
+	CodeNotFailed      = "not-failed"
 	CodeTooManyWorkers = "too-many-workers"
 	CodeHasWorkers     = "has-workers"
 	CodeWriterBusy     = "writer-busy"

@@ -27,6 +27,21 @@ func (c *Client) CreateWorkspace(ctx context.Context, in api.NewWorkspace, progr
 	if err := c.call(ctx, http.MethodPost, "/workspaces", in, &created); err != nil {
 		return api.Created{}, err
 	}
+	return c.follow(ctx, created, in.Session != nil, progress)
+}
+
+// RetryWorkspace tries a creation that failed again, and returns as
+// CreateWorkspace does.
+func (c *Client) RetryWorkspace(ctx context.Context, id string, progress func(api.Workspace)) (api.Created, error) {
+	var created api.Created
+	if err := c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(id)+"/retry", nil, &created); err != nil {
+		return api.Created{}, err
+	}
+	return c.follow(ctx, created, true, progress)
+}
+
+// follow waits for a creation to end.
+func (c *Client) follow(ctx context.Context, created api.Created, session bool, progress func(api.Workspace)) (api.Created, error) {
 	id := created.Workspace.ID
 	for created.Workspace.State == workspace.StateCreating {
 		if progress != nil {
@@ -44,9 +59,9 @@ func (c *Client) CreateWorkspace(ctx context.Context, in api.NewWorkspace, progr
 		created.Workspace = next
 	}
 	if w := created.Workspace; w.State != workspace.StateReady {
-		return created, fmt.Errorf("make workspace %s: %s", w.Name, w.Error)
+		return created, fmt.Errorf("make workspace %s: %s; `middleman retry %s` tries again, `middleman rm %s` removes what there is", w.Name, w.Error, w.Name, w.Name)
 	}
-	if in.Session != nil && created.Session == nil && len(created.Workspace.Sessions) > 0 {
+	if session && created.Session == nil && len(created.Workspace.Sessions) > 0 {
 		created.Session = &created.Workspace.Sessions[0]
 	}
 	return created, nil

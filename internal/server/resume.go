@@ -111,6 +111,7 @@ func (s *Server) resumeWorkspaces(ctx context.Context) error {
 // resumeCreation goes on with a creation that the server before did not finish,
 // where the workspace has its place; else what there is of it is undone.
 func (s *Server) resumeCreation(ctx context.Context, w workspace.Workspace) {
+	s.cutShort(ctx, w.ID)
 	if placed(w) {
 		s.work.start(ctx, func(ctx context.Context) { s.goOn(ctx, w) })
 		return

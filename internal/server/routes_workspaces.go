@@ -83,6 +83,10 @@ func (s *Server) workspaceRoutes() {
 	remove := route(http.MethodDelete, "/workspaces/{workspace}", "delete-workspace", "Delete a workspace", accessFull)
 	remove.Description = "Refused with 409 and the list of what would be lost. Discarding work and stopping sessions are separate consents."
 	add(s, remove, s.removeWorkspace)
+	retry := route(http.MethodPost, "/workspaces/{workspace}/retry", "retry-workspace", "Try a failed creation again", accessFull)
+	retry.DefaultStatus = http.StatusAccepted
+	retry.Description = "It goes on at the stage that failed: what is there already stays. Its stages tell how it goes."
+	add(s, retry, s.postRetry)
 	restore := route(http.MethodPost, "/workspaces/{workspace}/restore", "restore-workspace", "Restore a deleted workspace", accessFull)
 	restore.Description = "Brings back directory, branch, index and what git was in the middle of. It gets another name or branch where its own is taken."
 	add(s, restore, s.postRestore)
@@ -97,6 +101,19 @@ func (s *Server) workspaceRoutes() {
 
 func (s *Server) postWorkspace(ctx context.Context, in *createIn) (*reply[api.Created], error) {
 	w, err := s.createWorkspace(ctx, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.wholeWorkspace(ctx, w)
+	return &reply[api.Created]{api.Created{Workspace: v}}, err
+}
+
+func (s *Server) postRetry(ctx context.Context, in *restoreIn) (*reply[api.Created], error) {
+	var w workspace.Workspace
+	err := s.work.run(ctx, func(ctx context.Context) (err error) {
+		w, err = s.retryWorkspace(ctx, in.Workspace)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
