@@ -167,7 +167,8 @@ func (c command) run(ctx context.Context) (string, error) {
 // making or removing at the moment.
 func metHalfEntry(err error) bool {
 	failed, ok := errors.AsType[*GitError](err)
-	return ok && strings.HasPrefix(failed.Stderr, "failed to read ") && strings.Contains(failed.Stderr, "/commondir: ")
+	return ok && (strings.HasPrefix(failed.Stderr, "failed to read ") && strings.Contains(failed.Stderr, "/commondir: ") ||
+		strings.HasPrefix(failed.Stderr, "bad object worktrees/") && strings.HasSuffix(failed.Stderr, "/HEAD"))
 }
 
 // once runs c in a process group of its own. Where ctx ends first, or the time

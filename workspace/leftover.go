@@ -16,13 +16,14 @@ import (
 type LeftoverKind string
 
 // The kinds of leftovers. Package workspace finds those that no record owns;
-// the first three and sessions are for the keeper of the records to find.
+// the first ones and sessions are for the keeper of the records to find.
 const (
 	LeftoverMissing   LeftoverKind = "missing"   // a workspace whose directory is gone
 	LeftoverFailed    LeftoverKind = "failed"    // a workspace that could not be made or deleted
 	LeftoverMoved     LeftoverKind = "moved"     // a workspace whose repository or directory is not where it was
 	LeftoverWorker    LeftoverKind = "worker"    // the workspace of a worker that has ended
 	LeftoverDeleted   LeftoverKind = "deleted"   // a deleted workspace that is old, or of which nothing is kept
+	LeftoverEphemeral LeftoverKind = "ephemeral" // an ephemeral workspace whose command has ended
 	LeftoverSession   LeftoverKind = "session"   // state of an ended session whose workspace is gone
 	LeftoverDirectory LeftoverKind = "directory" // in the base, of no workspace
 	LeftoverTrash     LeftoverKind = "trash"     // what a delete was removing

@@ -60,7 +60,15 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 		if err != nil {
 			return "", err
 		}
+		others := false
+		if now != "" && now == b.Commit {
+			if others, err = madeForAnother(ctx, r.repo, r.w.ID, name); err != nil {
+				return "", err
+			}
+		}
 		switch {
+		case others:
+			continue // it is about to be checked out there
 		case now == b.Commit:
 			return name, r.dressMade(ctx, b, name) // as it was, also where it had no commit
 		case now != "" || b.Commit == "":
@@ -119,10 +127,17 @@ func (r *restoration) dressBranch(ctx context.Context, b branch, name string) er
 		return err
 	}
 	defer dir.Close()
-	if err := dir.Remove(filepath.Base(log)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	// Never without a file: a git that deletes another branch removes the
+	// directory when it is empty. What ends with .lock is no reflog to git.
+	beside := filepath.Base(log) + ".middleman.lock"
+	if err := dir.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return writeFiles(ctx, r.repo, dir, []file{{Path: []byte(filepath.Base(log)), Mode: 0o644, Time: r.snap.Made, Blob: b.Reflog}})
+	err = writeFiles(ctx, r.repo, dir, []file{{Path: []byte(beside), Mode: 0o644, Time: r.snap.Made, Blob: b.Reflog}})
+	if err != nil {
+		return err
+	}
+	return dir.Rename(beside, filepath.Base(log))
 }
 
 // branchConfig is what the repository's configuration says of a branch.

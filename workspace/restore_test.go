@@ -115,6 +115,9 @@ func TestRestoreBranch(t *testing.T) {
 		{"checked out elsewhere", func(t *testing.T, w workspace.Workspace, tip string) {
 			git(t, w.Repository, "checkout", "-q", "-b", w.Branch, tip)
 		}, "middleman/fix-2"},
+		{"there, where it was, for another workspace", func(t *testing.T, w workspace.Workspace, tip string) {
+			git(t, w.Repository, "update-ref", "--create-reflog", "-m", "middleman: workspace w9", "refs/heads/"+w.Branch, tip)
+		}, "middleman/fix-2"},
 		{"two are in the way", func(t *testing.T, w workspace.Workspace, tip string) {
 			git(t, w.Repository, "branch", w.Branch, "main")
 			git(t, w.Repository, "branch", w.Branch+"-2/x", "main")

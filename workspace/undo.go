@@ -189,6 +189,17 @@ func madeOnly(ctx context.Context, repo place, id, branch, commit string) (bool,
 	return log == commit+" "+madeFor(id), err
 }
 
+// madeForAnother reports whether a branch was made for a workspace of another
+// id: the oldest entry of its reflog says so.
+func madeForAnother(ctx context.Context, repo place, id, branch string) (bool, error) {
+	oldest := ""
+	c := repo.look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%gs", "refs/heads/"+branch, "--")
+	c.lines = true
+	c.each = func(entry string) { oldest = entry }
+	_, err := c.run(ctx)
+	return strings.HasPrefix(oldest, madeFor("")) && oldest != madeFor(id), err
+}
+
 // undoBranches deletes branches that nobody has checked out by now.
 func undoBranches(ctx context.Context, repo place, branches map[string]string) error {
 	if len(branches) == 0 {

@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"middleman/internal/api"
@@ -64,22 +66,84 @@ func (s *Server) adopted(ctx context.Context, id string) {
 	s.publishWorkspace(w)
 }
 
-// sweep deletes the ephemeral workspaces whose middleman was killed before it
-// could, where their programs have ended and nothing would be lost.
-func (s *Server) sweep(ctx context.Context) {
+// ephemeralLeft are the ephemeral workspaces whose middleman was killed before
+// it could delete them: nobody holds the lease.
+func (s *Server) ephemeralLeft(ctx context.Context) ([]workspace.Leftover, error) {
 	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 	if err != nil {
-		s.Log.Warn("look for ephemeral workspaces", "error", err)
-		return
+		return nil, err
 	}
+	var left []workspace.Leftover
 	for _, w := range list {
-		if !w.Ephemeral || w.State != workspace.StateReady && w.State != workspace.StateFailed || time.Since(w.CreatedAt) < youngest {
+		if !w.Ephemeral || w.State != workspace.StateReady || time.Since(w.CreatedAt) < youngest {
 			continue
 		}
-		_, err := s.dispose(ctx, w.ID, consent{}, false)
-		if ctx.Err() != nil {
-			return
+		held, err := lease.Take(s.Dirs.Leases(), w.ID)
+		if errors.Is(err, lease.ErrHeld) {
+			continue
 		}
-		s.Log.Info("ephemeral workspace without its middleman", "workspace", w.Name, "deleted", err == nil, "why not", err)
+		l := workspace.Leftover{Kind: workspace.LeftoverEphemeral, What: w.Name, ID: w.ID, Repository: w.Repository}
+		if err == nil {
+			err = held.Close()
+		}
+		left = append(left, s.judgeEphemeral(ctx, w, l, err))
+	}
+	return left, nil
+}
+
+// judgeEphemeral says whether a workspace may go whose lease nobody holds, or,
+// with err, may.
+func (s *Server) judgeEphemeral(ctx context.Context, w workspace.Workspace, l workspace.Leftover, err error) workspace.Leftover {
+	var sessions []api.Session
+	if err == nil {
+		l.Lost, err = s.Workspaces.Inspect(ctx, w)
+	}
+	if err == nil {
+		_, sessions, err = s.sessionsOf(ctx, w)
+	}
+	busy := slices.ContainsFunc(sessions, func(v api.Session) bool { return !v.State.Ended() })
+	switch pids := inside(w.Root); {
+	case err != nil:
+		l.Why = err.Error()
+	case !l.Lost.Empty():
+		l.Why, l.Hint = "its command has ended, and it holds "+l.Lost.Summary(), "middleman rm "+w.Name
+	case busy:
+		l.Why = "a session runs in it"
+	case len(pids) > 0:
+		l.Why = fmt.Sprintf("processes %v are in its directory", pids)
+	default:
+		l.Prunable, l.Why = true, "its command has ended, and it holds no work"
+	}
+	return l
+}
+
+// pruneEphemeral adds those to what a prune found, and removes those that may go.
+func (s *Server) pruneEphemeral(ctx context.Context, dryRun bool, out *api.Leftovers) error {
+	left, err := s.ephemeralLeft(ctx)
+	for _, l := range left {
+		if l.Prunable && !dryRun {
+			_, err := s.dispose(ctx, l.ID, consent{}, false)
+			if l.Pruned = err == nil; err != nil {
+				l.Error = s.problem(err).Detail
+			}
+		}
+		l.Why = s.redact(l.Why)
+		out.Leftovers = append(out.Leftovers, l)
+	}
+	return err
+}
+
+// sweep is pruneEphemeral at a start. Those that hold work are their user's
+// from then on.
+func (s *Server) sweep(ctx context.Context) {
+	var out api.Leftovers
+	if err := s.pruneEphemeral(ctx, false, &out); err != nil && ctx.Err() == nil {
+		s.Log.Warn("look for ephemeral workspaces", "error", err)
+	}
+	for _, l := range out.Leftovers {
+		if !l.Lost.Empty() {
+			s.adopted(ctx, l.ID)
+		}
+		s.Log.Info("ephemeral workspace without its middleman", "workspace", l.What, "deleted", l.Pruned, "why", l.Why, "error", l.Error)
 	}
 }

@@ -65,7 +65,7 @@ func TestEphemeralLeftAtRestart(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { held.Close() })
-		}, stays, true},
+		}, stays, false},
 		{"process", func(w api.Workspace) {
 			cmd := exec.Command("cat")
 			cmd.Dir = w.Root

@@ -37,7 +37,8 @@ func (s *Server) prune(ctx context.Context, age time.Duration, dryRun bool) (api
 		l.Why = s.redact(l.Why)
 		out.Leftovers = append(out.Leftovers, l)
 	}
-	return out, ctx.Err()
+	err = s.pruneEphemeral(ctx, dryRun, &out)
+	return out, errors.Join(err, ctx.Err())
 }
 
 // pruneOne removes one, by what is true now.
