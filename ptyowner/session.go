@@ -274,8 +274,12 @@ func (s *session) Output(ctx context.Context, from uint64) (io.ReadCloser, error
 	return journal.NewStream(r, from, head), nil
 }
 
+// headTime is how long the owner is asked for its head: the journal can be
+// read without.
+const headTime = time.Second
+
 // head is the session's head as far as it is known: by the owner, or by the
-// exit record. 0 says that the journal alone tells.
+// exit record. 0 says that the journal alone tells, also where the owner hangs.
 func (s *session) head(ctx context.Context, l look) uint64 {
 	if l.exit != nil {
 		return l.exit.Offset
@@ -283,6 +287,8 @@ func (s *session) head(ctx context.Context, l look) uint64 {
 	if l.life != alive {
 		return 0
 	}
+	ctx, cancel := context.WithTimeout(ctx, headTime)
+	defer cancel()
 	c, l, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: "output"})
 	switch {
 	case err != nil:

@@ -63,11 +63,20 @@ func listServerBy(ctx context.Context, server *client.Client, list func(*client.
 	return catalog{workspaces, sessions}, err
 }
 
-// listDisk reads the database without a server and asks each session's
-// backend how it is. Sessions that only a backend knows are listed too.
+// listDisk is listRecords with what each session's backend says of it now.
 func (c *cli) listDisk(ctx context.Context) (catalog, error) {
+	list, err := c.listRecords(ctx)
+	if err != nil {
+		return catalog{}, err
+	}
+	c.refresh(ctx, list.sessions, list.names())
+	return list, nil
+}
+
+// listRecords reads the database, whether a server runs or not. Sessions that
+// only a backend knows are listed too; it asks none of them anything.
+func (c *cli) listRecords(ctx context.Context) (catalog, error) {
 	var list catalog
-	names := map[string]string{} // workspace id -> name
 	known := map[string]bool{}
 	db, err := store.OpenReadOnly(ctx, c.dirs.Database())
 	switch {
@@ -82,9 +91,9 @@ func (c *cli) listDisk(ctx context.Context) (catalog, error) {
 			return catalog{}, err
 		}
 		for _, w := range rows {
-			names[w.ID] = w.Name
 			list.workspaces = append(list.workspaces, shownWorkspace(w))
 		}
+		names := list.names()
 		sessions, _, err := db.Sessions(ctx, "", all)
 		if err != nil {
 			return catalog{}, err
@@ -94,11 +103,16 @@ func (c *cli) listDisk(ctx context.Context) (catalog, error) {
 			list.sessions = append(list.sessions, shownSession(s, names[s.WorkspaceID]))
 		}
 	}
-	if err := c.addUnrecorded(ctx, &list, known); err != nil {
-		return catalog{}, err
+	return list, c.addUnrecorded(ctx, &list, known)
+}
+
+// names are those of the workspaces, by id.
+func (l catalog) names() map[string]string {
+	names := map[string]string{}
+	for _, w := range l.workspaces {
+		names[w.ID] = w.Name
 	}
-	c.refresh(ctx, list.sessions, names)
-	return list, nil
+	return names
 }
 
 // addUnrecorded appends the sessions that only a backend knows. A backend

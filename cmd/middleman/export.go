@@ -23,7 +23,7 @@ func (c *cli) exportCommand() *cobra.Command {
 		Short: "Write what is kept of a session as an asciicast v2, for a player",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			t, err := c.target(cmd.Context(), given[0])
+			t, err := c.recorded(cmd.Context(), given[0])
 			if err != nil {
 				return err
 			}

@@ -28,20 +28,15 @@ func (c *cli) logsCommand() *cobra.Command {
 		Short: "Print a session's output",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			t, err := c.target(cmd.Context(), given[0])
+			t, err := c.recorded(cmd.Context(), given[0])
 			if err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("from") {
-				var status terminal.Status
-				err := askAgain(cmd.Context(), func() (err error) {
-					status, err = t.session.Status(cmd.Context())
-					return err
-				})
-				if err != nil {
+				if from, err = oldestKept(cmd.Context(), t.session); err != nil {
 					return fmt.Errorf("logs of %s: %w", t.label(), err)
 				}
-				if from = status.Oldest; from > 0 {
+				if from > 0 {
 					fmt.Fprintf(c.errs, "middleman: logs of %s begin at offset %d: older output is no longer kept\n", t.label(), from)
 				}
 			}
@@ -77,6 +72,19 @@ func (c *cli) logs(ctx context.Context, t target, from uint64, follow, raw bool)
 		err = followOutput(ctx, w, out.Flush, t.session, from, say)
 	}
 	return errors.Join(err, out.Flush())
+}
+
+// oldestKept is where the output begins that is kept. The session is not asked
+// how it is, since it may not answer and the journal tells.
+func oldestKept(ctx context.Context, s terminal.Session) (uint64, error) {
+	r, err := s.Output(ctx, 0)
+	if trimmed, ok := errors.AsType[*terminal.TrimmedError](err); ok {
+		return trimmed.Oldest, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return 0, r.Close()
 }
 
 // copyOutput copies what there is from an offset on and returns the offset

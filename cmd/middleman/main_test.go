@@ -57,6 +57,8 @@ func scripts(dir string) testscript.Params {
 			"listen":      cmdListen,
 			"await":       cmdAwait,
 			"until":       cmdUntil,
+			"hang":        cmdHang,
+			"within":      cmdWithin,
 		},
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
-	"middleman/terminal"
 )
 
 // maxMatches bounds the lines that are listed of one session: those that it
@@ -94,11 +93,7 @@ func (f searchFlags) matcher(text string) (func([]byte) bool, error) {
 // search looks through sessions, one after the other. One that cannot be read
 // is said, and the others are searched all the same.
 func (c *cli) search(ctx context.Context, text string, match func([]byte) bool, targets []string) error {
-	list, err := c.readCatalog(ctx)
-	if err != nil {
-		return err
-	}
-	sessions, err := list.searched(targets)
+	sessions, err := c.searched(ctx, targets)
 	if err != nil {
 		return err
 	}
@@ -121,6 +116,21 @@ func (c *cli) search(ctx context.Context, text string, match func([]byte) bool, 
 		return fmt.Errorf("%q is in nothing that is kept of %d session(s)", text, len(sessions))
 	}
 	return failed
+}
+
+// searched finds them by the records, see recorded.
+func (c *cli) searched(ctx context.Context, targets []string) ([]api.Session, error) {
+	list, err := c.listRecords(ctx)
+	if err == nil {
+		var sessions []api.Session
+		if sessions, err = list.searched(targets); err == nil {
+			return sessions, nil
+		}
+	}
+	if list, err = c.readCatalog(ctx); err != nil {
+		return nil, err
+	}
+	return list.searched(targets)
 }
 
 // searched are the sessions that targets mean, each once; all without any.
@@ -150,12 +160,12 @@ func (c *cli) searchSession(ctx context.Context, s api.Session, match func([]byt
 	if err != nil {
 		return nil, err
 	}
-	status, err := t.session.Status(ctx)
-	if err != nil && !errors.Is(err, terminal.ErrUnreachable) {
+	from, err := oldestKept(ctx, t.session)
+	if err != nil {
 		return nil, err
 	}
 	byLine := map[string]*found{}
-	lines := viewer.NewLines(status.Oldest, func(offset uint64, line []byte) {
+	lines := viewer.NewLines(from, func(offset uint64, line []byte) {
 		if !match(line) {
 			return
 		}
@@ -168,7 +178,7 @@ func (c *cli) searchSession(ctx context.Context, s api.Session, match func([]byt
 		hit.Offset = offset
 		hit.Times++
 	})
-	_, err = copyOutput(ctx, lines, t.session, status.Oldest, func(_, to uint64) { lines.Skip(to) })
+	_, err = copyOutput(ctx, lines, t.session, from, func(_, to uint64) { lines.Skip(to) })
 	lines.Flush()
 	var all []found
 	for _, hit := range byLine {

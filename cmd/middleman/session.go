@@ -114,7 +114,11 @@ known to about the output that was under way when they changed.`,
 				}
 				o.At = &moment.Offset
 			}
-			t, err := c.target(cmd.Context(), given[0])
+			find := c.target
+			if o.At != nil {
+				find = c.recorded
+			}
+			t, err := find(cmd.Context(), given[0])
 			if err != nil {
 				return err
 			}

@@ -39,6 +39,20 @@ func (c *cli) target(ctx context.Context, arg string) (target, error) {
 	return c.direct(s)
 }
 
+// recorded finds the session that arg means, to read what is kept of it. No
+// session is asked how it is, unless the records alone do not tell which is
+// meant: one whose owner or tmux hangs is read like any other.
+func (c *cli) recorded(ctx context.Context, arg string) (target, error) {
+	list, err := c.listRecords(ctx)
+	if err == nil {
+		var s api.Session
+		if s, err = list.session(arg); err == nil {
+			return c.direct(s)
+		}
+	}
+	return c.target(ctx, arg)
+}
+
 // direct is the way to a session past the server.
 func (c *cli) direct(s api.Session) (target, error) {
 	b, err := c.backend(s.Backend)
