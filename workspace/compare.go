@@ -27,9 +27,12 @@ const (
 var ErrNothingToCompare = errors.New("nothing to compare with")
 
 const (
-	diffTime = 2 * time.Minute
+	diffTime = time.Minute
 	// bigFile is the size from which on git takes a file for a binary one.
 	bigFile = "16m"
+	// maxCompared is the size of a changed file that is not compared at all:
+	// git reads it whole to name its content.
+	maxCompared = 512 << 20
 	// maxUntracked bounds the untracked files of a diff, maxFiles its list.
 	maxUntracked = 10_000
 	maxFiles     = 5_000
@@ -54,6 +57,7 @@ type Comparison struct {
 	g         *glass
 	paths     []string
 	untracked map[string]bool
+	large     []string // tracked files
 }
 
 // Close lets go of what a comparison needed.
@@ -80,7 +84,7 @@ func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *C
 	if c.Against, c.Of, c.Commit, err = against(ctx, g, w, r.Against); err != nil {
 		return nil, err
 	}
-	return c, c.takeIndex(ctx, r.Tracked)
+	return c, blamed(c.takeIndex(ctx, r.Tracked), g.workTree)
 }
 
 // boxedGlass is a glass for w whose looks are all boxed where that can be:
@@ -163,11 +167,18 @@ func (g *glass) emptyTree(ctx context.Context) (string, error) {
 // takeIndex copies the index and adds the untracked files to the copy, so that
 // one diff has them as additions.
 func (c *Comparison) takeIndex(ctx context.Context, trackedOnly bool) error {
-	if err := copyRegular(filepath.Join(c.g.gitDir, "index"), filepath.Join(c.g.dir, "index")); err != nil {
+	index, err := os.Readlink(filepath.Join(c.g.gitDir, "index"))
+	if err == nil {
+		err = copyRegular(index, filepath.Join(c.g.dir, "index"))
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if trackedOnly {
-		return nil
+	if err := c.unhide(ctx); err != nil {
+		return err
+	}
+	if err := c.passOver(ctx); err != nil || trackedOnly {
+		return err
 	}
 	found, err := c.findUntracked(ctx)
 	if err != nil || len(found) == 0 {
@@ -187,6 +198,61 @@ func (c *Comparison) takeIndex(ctx context.Context, trackedOnly bool) error {
 	return err
 }
 
+// unhide has git look at the files that it was told to pass over, where there
+// are such: those of a sparse checkout are not.
+func (c *Comparison) unhide(ctx context.Context) error {
+	hidden := map[string][]string{}
+	list := c.look("ls-files", "-v", "-z")
+	list.each = func(record string) {
+		tag, path, _ := strings.Cut(record, " ")
+		if tag != strings.ToUpper(tag) {
+			hidden["--no-assume-unchanged"] = append(hidden["--no-assume-unchanged"], path)
+		}
+		info, err := os.Lstat(filepath.Join(c.g.workTree, filepath.FromSlash(path)))
+		if err == nil && strings.EqualFold(tag, "S") {
+			hidden["--no-skip-worktree"] = append(hidden["--no-skip-worktree"], path)
+		}
+		if err == nil && info.Size() > maxCompared {
+			c.large = append(c.large, path)
+		}
+	}
+	if _, err := list.run(ctx); err != nil {
+		return err
+	}
+	for flag, paths := range hidden {
+		if err := c.flag(ctx, flag, paths); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flag changes one flag of files in our copy of the index.
+func (c *Comparison) flag(ctx context.Context, flag string, paths []string) error {
+	change := c.look("update-index", flag, "-z", "--stdin")
+	change.stdin = strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	_, err := change.run(ctx)
+	return err
+}
+
+// passOver leaves out the tracked files that are too large, as git would read
+// all of each: those whose size or time is not as recorded.
+func (c *Comparison) passOver(ctx context.Context) error {
+	if len(c.large) == 0 {
+		return nil
+	}
+	var changed []string
+	list := c.look(append([]string{"diff-files", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all", "--"}, c.large...)...)
+	list.each = func(path string) {
+		changed = append(changed, path)
+		c.LeftOut = append(c.LeftOut, printable(path)+" has changed and is too large")
+	}
+	if _, err := list.run(ctx); err != nil || len(changed) == 0 {
+		return err
+	}
+	return c.flag(ctx, "--assume-unchanged", changed)
+}
+
 // findUntracked lists the untracked files below the paths that were asked for.
 // Repositories are named and left out.
 func (c *Comparison) findUntracked(ctx context.Context) (found []string, err error) {
@@ -199,6 +265,8 @@ func (c *Comparison) findUntracked(ctx context.Context) (found []string, err err
 			c.LeftOut = append(c.LeftOut, printable(path)+" is a repository of its own")
 		case len(found) == maxUntracked:
 			more++
+		case c.tooLarge(path):
+			c.LeftOut = append(c.LeftOut, printable(path)+" is too large")
 		default:
 			found = append(found, path)
 			c.untracked[path] = true
@@ -211,6 +279,12 @@ func (c *Comparison) findUntracked(ctx context.Context) (found []string, err err
 		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%d more untracked files", more))
 	}
 	return found, nil
+}
+
+// tooLarge reports whether git would read more for a file than is sensible.
+func (c *Comparison) tooLarge(path string) bool {
+	info, err := os.Lstat(filepath.Join(c.g.workTree, filepath.FromSlash(path)))
+	return err == nil && info.Size() > maxCompared
 }
 
 // look is a command on our copy of the index.
@@ -239,7 +313,7 @@ func (c *Comparison) Patch(ctx context.Context, out io.Writer, most int64) (left
 	cmd := c.diff("--patch")
 	cmd.output = cut
 	_, err = cmd.once(ctx) // not again: part of it may be written
-	return cut.leftOut, err
+	return cut.leftOut, blamed(err, c.g.workTree)
 }
 
 // cutter passes on whole lines while there is room.
@@ -269,14 +343,11 @@ func (c *cutter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// copyRegular copies a regular file, with its time; none is copied as none.
+// copyRegular copies a regular file, with its time.
 // git tells by the time of an index that it was written at the same moment as
 // a file was changed, which the file's own time then does not show.
 func copyRegular(from, to string) error {
 	info, err := os.Lstat(from)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}

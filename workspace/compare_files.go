@@ -43,7 +43,7 @@ func (c *Comparison) Files(ctx context.Context) (Diff, error) {
 	cmd := c.diff("--raw", "--numstat", "-z")
 	cmd.each = p.take
 	if _, err := cmd.once(ctx); err != nil {
-		return Diff{}, err
+		return Diff{}, blamed(err, c.g.workTree)
 	}
 	return p.diff, p.err
 }

@@ -61,12 +61,14 @@ func (m *Manager) Forecast(ctx context.Context, w Workspace, others []Workspace)
 }
 
 func (m *Manager) side(ctx context.Context, w Workspace) (s side, err error) {
-	if s.g, err = m.boxedGlass(ctx, w); err != nil {
+	g, err := m.boxedGlass(ctx, w)
+	if err != nil {
 		return side{}, err
 	}
+	s.g = g
 	defer func() {
 		if err != nil {
-			s.g.close()
+			g.close()
 			err = fmt.Errorf("look at workspace %s: %w", w.Name, err)
 		}
 	}()

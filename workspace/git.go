@@ -45,6 +45,7 @@ var pinned = []string{
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"advice.detachedHead=false",
+	"advice.graftFileDeprecated=false",
 }
 
 // kept are the GIT_ variables that reach git; the others would aim it
@@ -87,6 +88,7 @@ type command struct {
 	limit    time.Duration       // instead of lookTime
 	boxed    bool                // in a box, where there is one, see box
 	writable string              // the one directory that a boxed one may write to
+	thrifty  bool                // with bounded memory, see withinMemory
 	output   io.Writer           // takes the output as it is, instead of each
 	errors   io.Writer           // takes what it says on standard error, too
 	holds    *os.File            // is open in git and all that it starts, see holdEntry
@@ -188,6 +190,9 @@ func (c command) once(ctx context.Context) (string, error) {
 		args = append(args, "-c", setting)
 	}
 	argv := append([]string{"git"}, append(args, c.args...)...)
+	if c.thrifty {
+		argv = withinMemory(argv)
+	}
 	if c.boxed {
 		argv = box(argv, c.writable)
 	}

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"fmt"
 	"os/exec"
 	"syscall"
 )
@@ -13,6 +14,16 @@ import (
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+}
+
+// maxGitMemory bounds what git may have in memory beside the files that it
+// maps: it reads a .gitignore, or a ref, of any size into it.
+const maxGitMemory = 2 << 20 // KiB
+
+// withinMemory is argv under that bound, where the system has one.
+func withinMemory(argv []string) []string {
+	script := fmt.Sprintf(`ulimit -d %d 2>/dev/null; exec "$@"`, maxGitMemory)
+	return append([]string{"/bin/sh", "-c", script, "git"}, argv...)
 }
 
 // killGroup ends what SIGTERM left of cmd's group.

@@ -81,8 +81,59 @@ func (m *Manager) glass(ctx context.Context, p place) (g *glass, err error) {
 			return nil, err
 		}
 	}
-	g.place = place{gitDir: p.gitDir, commonDir: dir, workTree: p.workTree}
-	return g, nil
+	own := filepath.Join(dir, "own")
+	g.place = place{gitDir: own, commonDir: dir, workTree: p.workTree}
+	return g, ownGitDir(own, p.gitDir)
+}
+
+// ownGitDir makes what stands for a checkout's own git directory. git takes
+// refs from where its commondir says, whatever GIT_COMMON_DIR is, and reads a
+// HEAD of any size: so HEAD is a copy, and commondir ours.
+func ownGitDir(own, gitDir string) error {
+	head, err := readHead(filepath.Join(gitDir, "HEAD"))
+	if err != nil {
+		return fmt.Errorf("read HEAD: %w", err)
+	}
+	if err := os.Mkdir(own, 0o700); err != nil {
+		return err
+	}
+	for name, content := range map[string]string{"commondir": "..\n", "HEAD": head} {
+		if err := os.WriteFile(filepath.Join(own, name), []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(gitDir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		switch {
+		case name == "index", strings.HasPrefix(name, "sharedindex."):
+			if !entry.Type().IsRegular() {
+				return fmt.Errorf("%s: not a regular file", filepath.Join(gitDir, name))
+			}
+		case name != "refs" && name != "info" && name != "reftable":
+			continue
+		}
+		if err := os.Symlink(filepath.Join(gitDir, name), filepath.Join(own, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readHead is what is in a HEAD, which may be a link to a ref, as in old
+// repositories.
+func readHead(path string) (string, error) {
+	if target, err := os.Readlink(path); err == nil {
+		if !strings.HasPrefix(target, "refs/") {
+			return "", fmt.Errorf("%s is a link to %s", path, printable(target))
+		}
+		return "ref: " + target + "\n", nil
+	}
+	content, err := readSmall(path)
+	return string(content), err
 }
 
 // close removes what is ours.
@@ -95,7 +146,7 @@ func (g *glass) close() {
 func (g *glass) look(args ...string) command {
 	c := g.place.look(args...)
 	c.env = append(c.env, "GIT_OBJECT_DIRECTORY="+filepath.Join(g.dir, "objects"), "GIT_LITERAL_PATHSPECS=1")
-	c.boxed, c.writable = g.risky || g.boxed, g.dir
+	c.boxed, c.writable, c.thrifty = g.risky || g.boxed, g.dir, true
 	return c
 }
 

@@ -117,6 +117,11 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *looker, w Workspace, 
 		return "", err
 	}
 	at := place{gitDir: entry, commonDir: w.GitDir, workTree: dir}
+	if entry != "" {
+		if err := checkCommonDir(entry, w.GitDir); err != nil {
+			return tip, err
+		}
+	}
 	switch {
 	case entry == "" && dir != "":
 		return tip, fmt.Errorf("%s: its repository %s has no worktree there: %w", w.Root, w.GitDir, ErrUnknown)
@@ -178,6 +183,20 @@ func checkGitFile(dir, entry string) error {
 	}
 	if !sameDir(target, entry) {
 		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(dir, ".git"), printable(target), entry, ErrUnknown)
+	}
+	return nil
+}
+
+// checkCommonDir makes sure that the worktree's refs are those of its
+// repository: git follows commondir to them, whatever GIT_COMMON_DIR says, and
+// elsewhere could be branches that make work look kept.
+func checkCommonDir(entry, commonDir string) error {
+	target, err := readPath(filepath.Join(entry, "commondir"), entry)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	if !sameDir(target, commonDir) {
+		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(entry, "commondir"), printable(target), commonDir, ErrUnknown)
 	}
 	return nil
 }

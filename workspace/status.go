@@ -33,7 +33,9 @@ type Status struct {
 }
 
 // Files counts what differs in a checkout, as git status does: an untracked
-// directory is one, a file that is staged and changed again counts in both.
+// directory is one, a file that is staged and changed again counts in both,
+// and what the user told git to pass over (assume-unchanged, skip-worktree)
+// counts in none. A diff, and the look before a delete, see that too.
 type Files struct {
 	Staged     int `json:"staged"`
 	Changed    int `json:"changed"`
@@ -75,7 +77,7 @@ func (m *Manager) Status(ctx context.Context, w Workspace) (Status, error) {
 			return Status{}, ctx.Err()
 		}
 		s.Files, s.Upstream = nil, nil
-		s.unknown("files and upstream", err)
+		s.unknown("files and upstream", blamed(err, p.workTree))
 	}
 	if w.Base == "" || s.Head == "" {
 		return s, nil
@@ -90,9 +92,6 @@ func (m *Manager) Status(ctx context.Context, w Workspace) (Status, error) {
 }
 
 func (s *Status) unknown(what string, err error) {
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("git gave no answer for %s: a huge checkout, a disk that hangs, or a pipe that is called .gitignore", statusTime)
-	}
 	s.Unknown = append(s.Unknown, what+": "+err.Error())
 }
 

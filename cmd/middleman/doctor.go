@@ -48,6 +48,7 @@ func (c *cli) doctor(ctx context.Context) error {
 		checkWritable(checkDirectory("data directory", c.dirs.Data), c.dirs.Data),
 		checkDirectory("runtime directory", c.dirs.Runtime),
 		checkGit(ctx),
+		checkBox(),
 	}
 	for _, b := range c.backends() {
 		findings = append(findings, checkBackend(ctx, b))
@@ -144,6 +145,16 @@ func checkGit(ctx context.Context) finding {
 		return finding{"git", "problem", fmt.Sprintf("%s --version: %v", path, err)}
 	}
 	return finding{"git", "ok", fmt.Sprintf("%s (%s)", strings.TrimSpace(string(out)), path)}
+}
+
+// checkBox says whether looks at what workspaces hold are confined. Without a
+// box nothing of a repository runs either, as long as git has no hole.
+func checkBox() finding {
+	program, err := workspace.Box()
+	if err != nil {
+		return finding{"confined looks", "note", fmt.Sprintf("git looks at workspaces without a box: %v; install bubblewrap for one", err)}
+	}
+	return finding{"confined looks", "ok", "git looks at what workspaces hold in a box of " + program}
 }
 
 // checkBackend says whether a backend can start sessions. That one cannot is

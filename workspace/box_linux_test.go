@@ -1,0 +1,51 @@
+package workspace_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"middleman/workspace"
+)
+
+// In a box even a filter of the user's own can write nothing.
+func TestLooksAreBoxed(t *testing.T) {
+	if _, err := workspace.Box(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%v, and CI=true", err)
+		}
+		t.Skipf("no box here: %v", err)
+	}
+	repo := newRepo(t)
+	m, _ := newManager(t)
+	w := create(t, m, request(repo, "w1"))
+	trace := filepath.Join(t.TempDir(), "trace")
+	config := filepath.Join(t.TempDir(), "gitconfig")
+	script := filepath.Join(t.TempDir(), "filter")
+	write(t, script, "#!/bin/sh\ncat\ntouch "+trace+" 2>/dev/null && echo written || echo kept\n")
+	if err := os.Chmod(script, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git(t, "/", "config", "--file", config, "filter.own.clean", script)
+	t.Setenv("GIT_CONFIG_GLOBAL", config) // the user's, so it runs
+	write(t, w.Root+"/.gitattributes", "a.txt filter=own\n")
+	write(t, w.Root+"/a.txt", "changed\n")
+	c := compare(t, m, w, workspace.DiffRequest{})
+	var text bytes.Buffer
+	if _, err := c.Patch(context.Background(), &text, 0); err != nil || !strings.Contains(text.String(), "+changed\n") || !strings.Contains(text.String(), "+kept\n") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+	if _, err := os.Stat(trace); err == nil {
+		t.Error("the filter wrote outside of the box")
+	}
+	if out, err := exec.Command("sh", "-c", "cd "+w.Root+" && git diff a.txt").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(trace); err != nil {
+		t.Error("the filter never writes, so this shows nothing")
+	}
+}
