@@ -69,7 +69,11 @@ func (r *restoration) run(ctx context.Context) (err error) {
 		return ErrNoSnapshot
 	}
 	err = r.report.stage("read", func() error {
-		r.snap, r.commit, err = readSnapshot(ctx, r.repo, r.w)
+		if r.snap, r.commit, err = readSnapshot(ctx, r.repo, r.w); err != nil {
+			return err
+		}
+		was, err := r.snap.root(ctx, r.repo)
+		r.moved = r.moved || err == nil && was != r.w.Root
 		return err
 	})
 	if err != nil {

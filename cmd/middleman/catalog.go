@@ -12,6 +12,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/client"
+	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -91,7 +92,9 @@ func (c *cli) listRecords(ctx context.Context) (catalog, error) {
 			return catalog{}, err
 		}
 		for _, w := range rows {
-			list.workspaces = append(list.workspaces, shownWorkspace(w))
+			shown := shownWorkspace(w)
+			shown.Problem = server.Trouble(c.manager(), w)
+			list.workspaces = append(list.workspaces, shown)
 		}
 		names := list.names()
 		sessions, _, err := db.Sessions(ctx, "", all)

@@ -104,7 +104,7 @@ func (c *cli) root() *cobra.Command {
 		c.diffCommand(),
 		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 	)
-	root.AddCommand(c.pruneCommand(), c.importCommand())
+	root.AddCommand(c.pruneCommand(), c.importCommand(), c.repairCommand())
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction != nil {
 			continue

@@ -177,7 +177,7 @@ func (c *cli) show(ctx context.Context, arg string) error {
 	w := shown.Workspace
 	t := c.table()
 	for _, line := range [][2]string{
-		{"name", w.Name}, {"id", w.ID}, {"mode", string(w.Mode)}, {"state", string(w.State)}, {"error", w.Error},
+		{"name", w.Name}, {"id", w.ID}, {"mode", string(w.Mode)}, {"state", string(w.State)}, {"error", w.Error}, {"problem", w.Problem},
 		{"path", w.Path}, {"repository", w.Repository}, {"branch", w.Branch}, {"base", w.Base},
 		{"base commit", w.BaseCommit}, {"ports", portRange(w)}, {"created", w.CreatedAt.Local().Format(time.DateTime)},
 	} {

@@ -71,6 +71,8 @@ func (c *cli) addStatus(ctx context.Context, w *api.Workspace) {
 func workOf(w api.Workspace) string {
 	s := w.Status
 	switch {
+	case w.Problem != "":
+		return w.Problem
 	case s == nil && w.Mode == workspace.ModeWorktree && w.State == workspace.StateReady:
 		return "unknown"
 	case s == nil:

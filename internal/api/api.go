@@ -29,6 +29,7 @@ type Workspace struct {
 	Ports         int             `json:"ports,omitempty" doc:"How many they are, one after the other"`
 	State         workspace.State `json:"state"`
 	Error         string          `json:"error,omitempty"`
+	Problem       string          `json:"problem,omitempty" doc:"What is not where it was: directory, repository; and what helps"`
 	Ephemeral     bool            `json:"ephemeral,omitempty" doc:"It goes with its program, unless it holds work"`
 	CreatedAt     time.Time       `json:"created_at"`
 	DeletedAt     *time.Time      `json:"deleted_at,omitempty" doc:"Of a deleted one, which can be restored"`

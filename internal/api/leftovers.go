@@ -21,3 +21,17 @@ type Imported struct {
 	Deleted    []Workspace        `json:"deleted" doc:"Deleted workspaces that can be restored again"`
 	Passed     []workspace.Passed `json:"passed" doc:"What was not imported"`
 }
+
+// Repair asks to find again what was moved.
+type Repair struct {
+	Workspace  string `json:"workspace,omitempty" doc:"Id of a workspace; empty means all that are not where they were"`
+	Repository string `json:"repository,omitempty" doc:"A directory in the repository, where that is now"`
+}
+
+// Repaired is the answer to a repair.
+type Repaired struct {
+	DryRun     bool               `json:"dry_run"`
+	Workspaces []Workspace        `json:"workspaces" doc:"Those that were found, as they are now"`
+	Found      []string           `json:"found" doc:"What was found where, a line each"`
+	Failed     []workspace.Passed `json:"failed" doc:"Workspaces that were not repaired, by their names"`
+}

@@ -36,3 +36,15 @@ func (c *Client) Import(ctx context.Context, in api.Import, dryRun bool) (api.Im
 	err := c.call(ctx, http.MethodPost, path, in, &out)
 	return out, err
 }
+
+// Repair finds again what was moved, unless it is a dry run, which only says
+// what.
+func (c *Client) Repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repaired, error) {
+	path := "/repair"
+	if dryRun {
+		path += "?dry_run=1"
+	}
+	var out api.Repaired
+	err := c.call(ctx, http.MethodPost, path, in, &out)
+	return out, err
+}

@@ -48,7 +48,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 		"POST /login-links", "POST /logout", "POST /prune", "POST /sessions/{session}/input", "POST /sessions/{session}/workers", "POST /workspaces", "POST /workspaces/{workspace}/restore", "POST /workspaces/{workspace}/retry",
 		"POST /workspaces/{workspace}/sessions",
 	}
-	want = append(want, "POST /import")
+	want = append(want, "POST /import", "POST /repair")
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("routes:\n%s", strings.Join(got, "\n"))

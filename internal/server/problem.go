@@ -106,6 +106,7 @@ const (
 	codeLeavesScope = "leaves-scope"
 	codeNoPorts     = "no-ports"
 	codeNotLeft     = "not-left-over"
+	codeMoved       = "moved"
 )
 
 // answers maps what callers branch on to a status and a code. The first that
@@ -134,6 +135,7 @@ var answers = []struct {
 	{workspace.ErrUnsafeBase, http.StatusConflict, codeUnsafeBase},
 	{workspace.ErrBadRequest, http.StatusUnprocessableEntity, api.CodeBadRequest},
 	{workspace.ErrNotLeft, http.StatusConflict, codeNotLeft},
+	{workspace.ErrMoved, http.StatusConflict, codeMoved},
 	{workspace.ErrNothingToCompare, http.StatusUnprocessableEntity, codeNothingToCompare},
 	{workspace.ErrMissing, http.StatusConflict, codeMissing},
 	{workspace.ErrNotKept, http.StatusConflict, codeNotKept},

@@ -20,6 +20,12 @@ type importIn struct {
 	Body   api.Import
 }
 
+type repairIn struct {
+	KeyHeader
+	DryRun bool `query:"dry_run" doc:"Only say what would be done"`
+	Body   api.Repair
+}
+
 // maxAge bounds what may be asked for as an age.
 const maxAge = 100 * 365 * 24 * time.Hour
 
@@ -30,6 +36,9 @@ func (s *Server) leftoverRoutes() {
 	imports := route(http.MethodPost, "/import", "import", "Make workspaces of worktrees that exist already", accessFull)
 	imports.Description = "A worktree that is the user's becomes an in-place workspace: deleting it only forgets it. One of ours whose row was lost comes back as it was."
 	add(s, imports, s.postImport)
+	repair := route(http.MethodPost, "/repair", "repair", "Find again what was moved", accessFull)
+	repair.Description = "A repository counts as that of a workspace on proof: it has its locked worktree and its branch."
+	add(s, repair, s.postRepair)
 }
 
 func (s *Server) postPrune(ctx context.Context, in *pruneIn) (*reply[api.Leftovers], error) {
@@ -52,4 +61,13 @@ func (s *Server) postImport(ctx context.Context, in *importIn) (*reply[api.Impor
 		return err
 	})
 	return &reply[api.Imported]{out}, err
+}
+
+func (s *Server) postRepair(ctx context.Context, in *repairIn) (*reply[api.Repaired], error) {
+	var out api.Repaired
+	err := s.work.run(ctx, func(ctx context.Context) (err error) {
+		out, err = s.repair(ctx, in.Body, in.DryRun)
+		return err
+	})
+	return &reply[api.Repaired]{out}, err
 }

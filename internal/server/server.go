@@ -33,6 +33,7 @@ type Workspaces interface {
 	Copy(ctx context.Context, w workspace.Workspace, patterns []string, progress workspace.Progress) error
 	Workers
 	Importer
+	Repairer
 }
 
 // Options are what a server is made of.

@@ -129,6 +129,7 @@ func (s *Server) workspaceView(w workspace.Workspace) api.Workspace {
 	if w.Root != "" {
 		v.Path = w.Path()
 	}
+	v.Problem = trouble(s.Workspaces, w)
 	return v
 }
 

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"middleman/internal/api"
+)
+
+func (c *cli) repairCommand() *cobra.Command {
+	var (
+		repository string
+		dryRun     bool
+	)
+	cmd := &cobra.Command{
+		Use:   "repair [WORKSPACE] [--repository DIR] [-n]",
+		Short: "Find again what was moved: a repository, a worktree, our own directory",
+		Args:  args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			name := ""
+			if len(given) > 0 {
+				name = given[0]
+			}
+			return c.repair(cmd.Context(), name, repository, dryRun)
+		},
+		ValidArgsFunction: c.completeTarget,
+	}
+	cmd.Flags().StringVar(&repository, "repository", "", "where the repository is now")
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be done")
+	return cmd
+}
+
+func (c *cli) repair(ctx context.Context, name, repository string, dryRun bool) (err error) {
+	in := api.Repair{}
+	if repository != "" {
+		if in.Repository, err = filepath.Abs(repository); err != nil {
+			return err
+		}
+	}
+	server, err := c.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if name != "" {
+		list, err := listServer(ctx, server)
+		if err != nil {
+			return err
+		}
+		w, err := list.workspace(name)
+		if err != nil {
+			return err
+		}
+		in.Workspace = w.ID
+	}
+	out, err := server.Repair(ctx, in, dryRun)
+	if err != nil {
+		return err
+	}
+	for _, f := range out.Failed {
+		fmt.Fprintf(c.errs, "not repaired: %s: %s\n", printable(f.Path), printable(f.Why))
+	}
+	if err := c.printRepaired(out); err != nil {
+		return err
+	}
+	if n := len(out.Failed); n > 0 {
+		return fmt.Errorf("%d workspace(s) were not repaired", n)
+	}
+	return nil
+}
+
+func (c *cli) printRepaired(out api.Repaired) error {
+	if c.json {
+		return c.printJSON(struct {
+			schema
+			api.Repaired
+		}{thisSchema(), out})
+	}
+	for _, line := range out.Found {
+		fmt.Fprintln(c.out, printable(line))
+	}
+	return nil
+}
