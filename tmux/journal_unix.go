@@ -28,6 +28,11 @@ const (
 // the last output may still be on its way through tmux.
 const drainTime = 200 * time.Millisecond
 
+// gatherTime is how long the helper rests after it took output, so that one
+// wake-up takes what would have been many: it shares its processors with tmux
+// and the program. tmux's pipe holds what comes meanwhile.
+const gatherTime = 2 * time.Millisecond
+
 // runJournal is the other end of the pane's pipe. It appends the output to the
 // journal and, at the end marker, records the exit.
 func runJournal(dir string) error {
@@ -127,15 +132,17 @@ func (h *helper) copy(r *os.File) (*terminal.Exit, error) {
 		if scanner.exit != nil {
 			return scanner.exit, nil
 		}
-		if err != nil {
-			if held := scanner.rest(); len(held) > 0 {
-				h.append(held)
-			}
-			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
-				err = nil
-			}
-			return nil, err
+		if err == nil {
+			time.Sleep(gatherTime)
+			continue
 		}
+		if held := scanner.rest(); len(held) > 0 {
+			h.append(held)
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
+			err = nil
+		}
+		return nil, err
 	}
 }
 
