@@ -4,10 +4,11 @@ package tmux
 
 import (
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -29,7 +30,8 @@ const (
 	readSize    = 64 << 10
 )
 
-// writer is who types at a session. It is true while tmux lists this client.
+// writer is who types at a session, as an option of its pane says it. It is
+// true while tmux lists this client.
 type writer struct {
 	terminal.Writer
 	TTY string `json:"tty"`
@@ -62,35 +64,50 @@ func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (termina
 	return nil, err
 }
 
-// writer returns who types, nil when nobody does.
-func (s *session) writer(clients []client) (*writer, error) {
+// writerOption holds the writer on the session's pane, as JSON in hexadecimal:
+// tmux's words have no rules then, and a full disk keeps nobody out.
+const writerOption = "@middleman_writer"
+
+func (w writer) encode() (string, error) {
+	b, err := json.Marshal(w)
+	return hex.EncodeToString(b), err
+}
+
+// claimed is the last that claimed to type, nil where nobody did.
+func (p pane) claimed() *writer {
 	var w writer
-	err := s.dir.readJSON(writerFile, &w)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	b, err := hex.DecodeString(p.writer)
+	if err != nil || json.Unmarshal(b, &w) != nil {
+		return nil
 	}
-	if err != nil {
-		return nil, err
+	return &w
+}
+
+// typist returns who types, nil when nobody does.
+func (p pane) typist() *writer {
+	w := p.claimed()
+	if w == nil {
+		return nil
 	}
-	for _, c := range clients {
+	for _, c := range p.clients {
 		// tmux may list a client for a moment after its process has ended.
 		if c.pid == w.PID && c.tty == w.TTY && !errors.Is(unix.Kill(c.pid, 0), unix.ESRCH) {
-			return &w, nil
+			return w
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // viewers returns the writer and how many others look.
-func (s *session) viewers(clients []client) (*terminal.Writer, int) {
+func (p pane) viewers() (*terminal.Writer, int) {
 	watchers := 0
-	for _, c := range clients {
+	for _, c := range p.clients {
 		if c.readOnly {
 			watchers++
 		}
 	}
-	w, err := s.writer(clients)
-	if err != nil || w == nil {
+	w := p.typist()
+	if w == nil {
 		return nil, watchers
 	}
 	return &w.Writer, watchers
@@ -104,14 +121,12 @@ func (s *session) attachClient(ctx context.Context, rec record, o terminal.Attac
 	}
 	defer lock.Close()
 	srv := rec.server()
+	s.revive(ctx, srv)
 	p, err := s.pane(ctx, srv)
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.writer(p.clients)
-	if err != nil {
-		return nil, err
-	}
+	before := p.typist()
 	if o.Mode == terminal.ModeAttach && before != nil && !o.Takeover {
 		return nil, &terminal.BusyError{Session: s.id, Writer: before.Writer}
 	}
@@ -119,7 +134,7 @@ func (s *session) attachClient(ctx context.Context, rec record, o terminal.Attac
 	if err != nil {
 		return nil, err
 	}
-	a := &attachment{s: s, rec: rec, srv: srv, mode: o.Mode, buf: make([]byte, readSize)}
+	a := &attachment{s: s, rec: rec, srv: srv, at: p.target, session: p.session, mode: o.Mode, buf: make([]byte, readSize)}
 	a.hello = terminal.Hello{Size: p.size, Title: p.title, PID: l.Program}
 	if o.Mode == terminal.ModeAttach && o.Size.Cols > 0 && o.Size.Rows > 0 {
 		if err := s.resize(ctx, rec, o.Size); err != nil {
@@ -128,7 +143,7 @@ func (s *session) attachClient(ctx context.Context, rec record, o terminal.Attac
 		a.hello.Size = o.Size
 	}
 	if o.Scrollback != 0 {
-		if a.first, err = srv.scrollback(ctx, s.id, o.Scrollback); err != nil {
+		if a.first, err = srv.scrollback(ctx, p.target, o.Scrollback); err != nil {
 			return nil, fmt.Errorf("scrollback of session %s: %w", s.id, err)
 		}
 	}
@@ -153,7 +168,11 @@ func (a *attachment) claim(ctx context.Context, name string, before *writer) err
 		Writer: terminal.Writer{Client: name, Since: time.Now()},
 		TTY:    a.tty, PID: a.cmd.Process.Pid,
 	}
-	if err := a.s.dir.writeJSON(writerFile, w, thisBoot); err != nil {
+	encoded, err := w.encode()
+	if err == nil {
+		err = a.srv.act(ctx, a.at, "set-option", "-p", "-t", a.at.pane, writerOption, encoded)
+	}
+	if err != nil {
 		return err
 	}
 	a.hello.Writer = &w.Writer
@@ -161,23 +180,22 @@ func (a *attachment) claim(ctx context.Context, name string, before *writer) err
 	if before == nil {
 		return nil
 	}
-	_, err := a.srv.run(ctx, nil, "detach-client", "-t", before.TTY)
+	_, err = a.srv.run(ctx, nil, "detach-client", "-t", before.TTY)
 	if err != nil && strings.Contains(err.Error(), "can't find client") {
 		return nil
 	}
 	return err
 }
 
-func (srv server) resize(ctx context.Context, name string, size terminal.Size) error {
-	_, err := srv.run(ctx, nil, "resize-window", "-t", paneTarget(name),
+func (srv server) resize(ctx context.Context, t target, size terminal.Size) error {
+	return srv.act(ctx, t, "resize-window", "-t", t.pane,
 		"-x", strconv.Itoa(int(size.Cols)), "-y", strconv.Itoa(int(size.Rows)))
-	return err
 }
 
 // scrollback returns up to that many lines (all where negative) from above the
 // screen, followed by as many line feeds as move them there.
-func (srv server) scrollback(ctx context.Context, name string, lines int) ([]byte, error) {
-	t, err := srv.screen(ctx, name)
+func (srv server) scrollback(ctx context.Context, at target, lines int) ([]byte, error) {
+	t, err := srv.screen(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -196,15 +214,17 @@ func (srv server) scrollback(ctx context.Context, name string, lines int) ([]byt
 
 // attachment is a tmux client of ours.
 type attachment struct {
-	s     *session
-	rec   record
-	srv   server
-	mode  terminal.Mode
-	hello terminal.Hello
-	tty   string
-	pty   *os.File
-	cmd   *exec.Cmd
-	gone  chan struct{} // closed when the client has been waited for
+	s       *session
+	rec     record
+	srv     server
+	at      target
+	session string // tmux's id of the session that the pane was in
+	mode    terminal.Mode
+	hello   terminal.Hello
+	tty     string
+	pty     *os.File
+	cmd     *exec.Cmd
+	gone    chan struct{} // closed when the client has been waited for
 
 	// What follows belongs to the receiving goroutine.
 	buf   []byte
@@ -225,9 +245,14 @@ func (a *attachment) start(ctx context.Context) error {
 		return err
 	}
 	defer slave.Close()
-	args := []string{"attach-session", "-E", "-t", sessionTarget(a.s.id)}
+	args := []string{"attach-session", "-E", "-t", a.session}
 	if a.mode == terminal.ModeWatch {
 		args = append(args, "-r")
+	} else {
+		// The user may have split the window, or gone to another one, by hand:
+		// what is typed is for our pane.
+		args = append([]string{"select-window", "-t", a.at.pane, ";", "select-pane", "-t", a.at.pane, ";",
+			"select-pane", "-e", "-t", a.at.pane, ";"}, args...)
 	}
 	// The attachment outlives ctx, and ends its client by itself.
 	a.cmd = a.srv.command(context.WithoutCancel(ctx), args...)
@@ -309,13 +334,13 @@ func (a *attachment) ending() ([]terminal.Message, error) {
 	if state.Ended() {
 		return nil, fmt.Errorf("session %s is %s: %w", a.s.id, state, terminal.ErrGone)
 	}
-	there, err := a.srv.hasSession(context.Background(), a.s.id)
-	if err != nil || !there {
+	p, err := a.s.pane(context.Background(), a.srv)
+	if err != nil {
 		return nil, fmt.Errorf("session %s: its tmux client ended: %w", a.s.id, terminal.ErrUnreachable)
 	}
 	reason := terminal.DetachPolicy
-	var w writer
-	if err := a.s.dir.readJSON(writerFile, &w); err == nil && w.TTY != a.tty && a.mode == terminal.ModeAttach {
+	w := p.claimed()
+	if w != nil && w.TTY != a.tty && a.mode == terminal.ModeAttach {
 		reason = terminal.DetachTakeover
 	}
 	detached := terminal.Message{Kind: terminal.MessageDetached, Offset: a.sent, Reason: reason}

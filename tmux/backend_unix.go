@@ -186,8 +186,9 @@ func (b *Backend) session(id string) *session {
 // installations that share a socket tell their sessions apart.
 func (b *Backend) mark(id string) string { return filepath.Join(b.o.Sessions, id) }
 
-// Reap ends the tmux sessions that carry our mark, have no state directory any
-// more and are not known to the caller either, and returns their names. Others
+// Reap ends the panes that carry our mark, whose sessions have no state
+// directory any more and are not known to the caller either, and returns the
+// ids of these. Others
 // are never touched; where tmux or the caller cannot tell, nothing is.
 func (b *Backend) Reap(ctx context.Context, known func(id string) (bool, error)) ([]string, error) {
 	path, err := b.find(ctx)
@@ -201,22 +202,22 @@ func (b *Backend) Reap(ctx context.Context, known func(id string) (bool, error))
 	}
 	var reaped []string
 	var failed error
-	for name, mark := range marks {
-		if terminal.CheckID(name) != nil || mark != b.mark(name) {
+	for _, m := range marks {
+		if terminal.CheckID(m.id) != nil || m.owner != b.mark(m.id) {
 			continue
 		}
-		if _, err := os.Lstat(mark); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(m.owner); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if is, err := known(name); is || err != nil {
+		if is, err := known(m.id); is || err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		if err := s.killSession(ctx, name); err != nil {
+		if err := s.kill(ctx, m.target); err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		reaped = append(reaped, name)
+		reaped = append(reaped, m.id)
 	}
 	return reaped, failed
 }

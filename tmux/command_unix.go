@@ -25,7 +25,7 @@ const (
 	// commandTimeout bounds one tmux call: a server that is stopped or stuck
 	// is unreachable, not dead.
 	commandTimeout = 10 * time.Second
-	// ownerOption carries our mark on each session of ours.
+	// ownerOption carries our mark on each session of ours, and on its pane.
 	ownerOption = "@middleman_owner"
 )
 
@@ -135,55 +135,9 @@ func (s server) listening() bool {
 	return !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// marks returns the names of all sessions with their owner marks, "" where a
-// session has none. Without a server there are none.
-func (s server) marks(ctx context.Context) (map[string]string, error) {
-	out, err := s.run(ctx, nil, "list-sessions", "-F", markFormat)
-	if errors.Is(err, errNoServer) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return parseMarks(out), nil
-}
-
-// markFormat is parsed by its space, which no name of ours has; a mark may.
-const markFormat = "#{session_name} #{" + ownerOption + "}"
-
-func parseMarks(out string) map[string]string {
-	marks := map[string]string{}
-	for line := range strings.Lines(out) {
-		name, mark, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		marks[name] = mark
-	}
-	return marks
-}
-
-// hasSession reports whether there is a session of exactly this name.
-func (s server) hasSession(ctx context.Context, name string) (bool, error) {
-	marks, err := s.marks(ctx)
-	_, there := marks[name]
-	return there, err
-}
-
-// killSession ends the session of exactly this name; none is no error.
-func (s server) killSession(ctx context.Context, name string) error {
-	_, err := s.run(ctx, nil, "kill-session", "-t", sessionTarget(name))
-	if err == nil || errors.Is(err, errNoServer) {
-		return nil
-	}
-	there, lookErr := s.hasSession(ctx, name)
-	if lookErr == nil && !there {
-		return nil
-	}
-	return err
-}
-
-// sessionTarget and paneTarget name a session exactly: without the "=", tmux
-// would also take the name for a prefix or a pattern.
-func sessionTarget(name string) string { return "=" + name }
-func paneTarget(name string) string    { return "=" + name + ":" }
+// paneTarget names the pane of a session that is just being made, exactly:
+// without the "=", tmux would also take the name for a prefix or a pattern.
+func paneTarget(name string) string { return "=" + name + ":" }
 
 // version asks the running server, which may be older than the program.
 func (s server) version(ctx context.Context) (version, error) {

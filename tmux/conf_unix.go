@@ -91,6 +91,29 @@ func readUserConf(user string) []string {
 	}
 }
 
+// hooks are those that fire while a session is started. A user's would run
+// within the sequence that makes it: rename it, or put a pane of theirs into
+// it, before it has its marks.
+var hooks = []string{"after-new-session", "session-created", "window-linked", "after-set-option", "after-resize-window", "after-select-pane", "after-pipe-pane"}
+
+// vital is what holds whatever the user's tmux.conf says, as no session could
+// live otherwise.
+func vital() []string {
+	var args []string
+	for _, setting := range [][]string{
+		{"set-option", "-g", "destroy-unattached", "off"},
+		{"set-option", "-s", "exit-unattached", "off"},
+		{"set-option", "-g", "remain-on-exit", "on"},
+		{"set-option", "-g", "default-command", ""},
+	} {
+		args = append(append(args, setting...), ";")
+	}
+	for _, hook := range hooks {
+		args = append(args, "set-hook", "-gu", hook, ";")
+	}
+	return args
+}
+
 // userConf is the path of the user's own tmux.conf, or "".
 func (b *Backend) userConf() string {
 	if b.o.Config == "" {

@@ -65,7 +65,7 @@ func TestLauncherKilledIsLostAndStopped(t *testing.T) {
 	}
 	srv := server{tmux: "tmux", socket: b.socket()}
 	eventually(t, "the tmux session ended", func() bool {
-		there, err := srv.hasSession(testContext(t), s.id)
+		there, err := srv.hasPane(testContext(t), s.id)
 		return err == nil && !there
 	})
 }
@@ -432,8 +432,12 @@ func TestAttachByHandBesideAViewer(t *testing.T) {
 	b := newBackend(t)
 	s := start(t, b, `echo READY; while read x; do echo "got $x."; done`)
 	printed(t, s, "READY")
+	at, err := s.dir.target()
+	if err != nil {
+		t.Fatal(err)
+	}
 	byHand := &attachment{
-		s: s, srv: server{tmux: "tmux", socket: b.socket()}, mode: terminal.ModeAttach,
+		s: s, srv: server{tmux: "tmux", socket: b.socket()}, mode: terminal.ModeAttach, at: at, session: "=" + s.id,
 		buf: make([]byte, readSize), hello: terminal.Hello{Size: terminal.Size{Cols: 40, Rows: 10}},
 	}
 	if err := byHand.start(testContext(t)); err != nil {

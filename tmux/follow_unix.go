@@ -213,7 +213,7 @@ func (f *follower) otherWriter() {
 	if err != nil {
 		return // it is told with the next change, or the end
 	}
-	w, _ := f.s.viewers(p.clients)
+	w, _ := p.viewers()
 	f.events = append(f.events, terminal.Event{Kind: terminal.EventWriter, Offset: f.at, Writer: w})
 }
 

@@ -187,9 +187,12 @@ func (r record) tell(ctx context.Context, line string) {
 
 // resize makes size the session's and has it noted.
 func (s *session) resize(ctx context.Context, rec record, size terminal.Size) error {
-	srv := rec.server()
+	srv, t, err := s.reach(ctx, rec)
+	if err != nil {
+		return err
+	}
 	rec.tellSize(ctx, size)
-	err := srv.resize(ctx, s.id, size)
+	err = srv.resize(ctx, t, size)
 	if err == nil {
 		return nil
 	}

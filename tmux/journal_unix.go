@@ -38,7 +38,7 @@ const gatherTime = 2 * time.Millisecond
 func runJournal(dir string) error {
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM)
 	d := stateDir(dir)
-	toLauncher, err := os.OpenFile(d.path(helperFIFO), os.O_WRONLY, 0) // waits for the launcher
+	toLauncher, err := openHelperFIFO(d.path(helperFIFO), helperTimeout)
 	if err != nil {
 		return err
 	}
@@ -59,6 +59,11 @@ func runJournal(dir string) error {
 		return errors.Join(err, h.close())
 	}
 	exit, err := h.copy(pane)
+	if exit == nil && h.launcherLives() {
+		// The user has piped the pane elsewhere. The launcher has another
+		// helper take over.
+		return errors.Join(err, h.close())
+	}
 	if exit == nil { // lost
 		return errors.Join(err, h.close(), h.endSession())
 	}
@@ -67,6 +72,17 @@ func runJournal(dir string) error {
 		_, err = fmt.Fprintln(toLauncher, helperRecorded)
 	}
 	return errors.Join(err, h.close(), h.endSession())
+}
+
+// openHelperFIFO waits for the launcher, as long as that waits for us: one that
+// never came would leave this process for good.
+func openHelperFIFO(path string, limit time.Duration) (*os.File, error) {
+	for deadline := time.Now().Add(limit); ; time.Sleep(lockInterval) { // open(2) tells of no reader's coming but by blocking
+		f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK, 0)
+		if !errors.Is(err, unix.ENXIO) || time.Now().After(deadline) {
+			return f, err
+		}
+	}
 }
 
 // openPipe makes standard input a file whose reads have a deadline.
@@ -84,6 +100,7 @@ type helper struct {
 	journal  *journal.Writer
 	follow   *followers
 	launched *os.File // session.lock, which the launcher holds
+	missing  []byte   // the last bytes before the head that the disk did not take
 }
 
 func newHelper(d stateDir) (*helper, error) {
@@ -146,13 +163,29 @@ func (h *helper) copy(r *os.File) (*terminal.Exit, error) {
 	}
 }
 
+// lastBytes is how much of what a full disk did not take is kept for it: the
+// last words of a program are what a user looks for.
+const lastBytes = 256 << 10
+
 // append never fails: what cannot be written is a gap, which the journal
-// reports to its readers.
+// reports to its readers, but for its last bytes.
 func (h *helper) append(p []byte) {
 	if err := h.journal.Append(p); err != nil {
-		fmt.Fprintf(os.Stderr, "journal of session %s: %v\n", h.rec.ID, err)
+		h.said("journal", err)
+	}
+	if from, gap := h.journal.Gap(); gap {
+		h.missing = append(h.missing, p...)
+		most := min(lastBytes, h.journal.Head()-from, uint64(len(h.missing)))
+		h.missing = append(h.missing[:0], h.missing[uint64(len(h.missing))-most:]...)
+	} else {
+		h.missing = nil
 	}
 	h.follow.wake()
+}
+
+// launcherLives reports whether the launcher holds its lock.
+func (h *helper) launcherLives() bool {
+	return errors.Is(flock(h.launched, unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
 // endWithLauncher ends the stream when the launcher has died without an end
@@ -165,26 +198,64 @@ func (h *helper) endWithLauncher(r *os.File) {
 	_ = r.SetReadDeadline(time.Now().Add(drainTime))
 }
 
-// record puts the exit on disk, behind the journal and the last screen.
+// fullPause is how long the helper waits for room on a full disk, each time.
+const fullPause = 250 * time.Millisecond
+
+// record puts the exit on disk, behind the journal and the last screen. Where
+// the disk is full it waits for room: a session whose exit is not recorded has
+// not ended.
 func (h *helper) record(exit terminal.Exit) error {
+	screen := h.lastScreen(&exit)
+	if len(h.missing) > 0 {
+		h.said("journal", whenRoom(func() error { return h.journal.Fill(h.missing) }))
+	}
+	h.said("journal", h.journal.Sync())
+	if screen != nil {
+		h.said("last screen", whenRoom(func() error { return h.dir.writeFile(screenFile, screen, thisBoot) }))
+	}
+	return h.dir.writeExit(exit)
+}
+
+// said tells of what went wrong with one part of the record: the exit is a fact
+// all the same.
+func (h *helper) said(what string, err error) {
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s of session %s: %v\n", what, h.rec.ID, err)
+	}
+}
+
+// writeExit makes the exit record, as soon as there is room for it.
+func (d stateDir) writeExit(exit terminal.Exit) error {
+	return whenRoom(func() error { return d.writeJSON(exitFile, exit, durable) })
+}
+
+// whenRoom tries to write until the disk is not full any more.
+func whenRoom(write func() error) error {
+	for {
+		err := write()
+		if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
+			return err
+		}
+		time.Sleep(fullPause) // no event tells of room
+	}
+}
+
+// lastScreen is what tmux shows at the end, and adds its size and title to the
+// exit.
+func (h *helper) lastScreen(exit *terminal.Exit) []byte {
 	exit.Offset = h.journal.Head()
 	exit.Size = h.rec.Size
-	if err := h.journal.Sync(); err != nil {
-		fmt.Fprintf(os.Stderr, "journal of session %s: %v\n", h.rec.ID, err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
-	screen, err := h.rec.server().screen(ctx, h.rec.ID)
-	if err == nil {
-		cols, rows := screen.Size()
-		exit.Size = terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}
-		exit.Title = screen.Title()
-		err = h.dir.writeFile(screenFile, snapshot(screen, -1), thisBoot)
+	screen, err := (&session{id: h.rec.ID, dir: h.dir}).screen(ctx, h.rec)
+	if err != nil {
+		h.said("last screen", err)
+		return nil
 	}
-	if err != nil { // the exit is a fact all the same
-		fmt.Fprintf(os.Stderr, "last screen of session %s: %v\n", h.rec.ID, err)
-	}
-	return h.dir.writeJSON(exitFile, exit, durable)
+	cols, rows := screen.Size()
+	exit.Size = terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}
+	exit.Title = screen.Title()
+	return snapshot(screen, -1)
 }
 
 func (h *helper) close() error {

@@ -117,7 +117,11 @@ func (d stateDir) pipeAgain(rec record) (*bufio.Reader, error) {
 	if err := unix.Mkfifo(d.path(helperFIFO), 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("make %s: %w", d.path(helperFIFO), err)
 	}
-	client := rec.server().command(context.Background(), "pipe-pane", "-O", "-t", paneTarget(rec.ID), pipeCommand(exe, d))
+	t, err := d.target()
+	if err != nil {
+		return nil, err
+	}
+	client := rec.server().command(context.Background(), t.guarded("pipe-pane", "-O", "-t", t.pane, pipeCommand(exe, d))...)
 	if err := client.Start(); err != nil {
 		return nil, fmt.Errorf("pipe the output to the journal: %w", err)
 	}

@@ -94,6 +94,7 @@ func (d stateDir) begin(hup <-chan os.Signal) (l launcher, rec record, helper *b
 		return failed("program", "run "+spec.Argv[0], err)
 	}
 	l = launcher{PID: os.Getpid(), Program: program, Started: time.Now()}
+	l.Pane, l.Server = inPane()
 	if err := d.writeJSON(launcherFile, l, thisBoot); err != nil {
 		endTree(l.PID, -1)
 		return failed("state", "write "+launcherFile, err)
@@ -257,10 +258,7 @@ func (d stateDir) recordExit(rec record, k *keeper, ws unix.WaitStatus) error {
 		return err
 	}
 	exit.Offset, exit.Size = head, rec.Size
-	if err := d.writeJSON(exitFile, exit, durable); err != nil {
-		return err
-	}
-	return nil
+	return d.writeExit(exit)
 }
 
 func exitOf(ws unix.WaitStatus) terminal.Exit {

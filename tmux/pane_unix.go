@@ -15,6 +15,9 @@ import (
 
 // pane is what tmux knows of a running session.
 type pane struct {
+	target
+	session string // tmux's id of the session that the pane is in by now
+	writer  string // writerOption
 	size    terminal.Size
 	title   string
 	clients []client
@@ -30,8 +33,8 @@ type client struct {
 // The formats are parsed by spaces: all fields but the last are numbers, ids
 // or paths of terminals, which have none.
 const (
-	paneFormat   = "P #{session_name} #{pane_width} #{pane_height} #{pane_title}"
-	clientFormat = "C #{session_name} #{client_pid} #{client_readonly} #{client_tty}"
+	paneFormat   = "P #{pane_id} #{session_id} #{" + paneOption + "} #{" + writerOption + "} #{pane_width} #{pane_height} #{pane_title}"
+	clientFormat = "C #{session_id} #{client_pid} #{client_readonly} #{client_tty}"
 )
 
 // paneLister lets many callers at once share one call of tmux, which lists all
@@ -71,24 +74,40 @@ func (s *session) pane(ctx context.Context, srv server) (pane, error) {
 	return p, nil
 }
 
+// parsePane finds the pane of a session, and the clients of the session of
+// tmux that it is in, which come after all panes.
 func parsePane(out, id string) (p pane, ok bool) {
 	for line := range strings.Lines(out) {
-		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 5)
-		if len(f) < 5 || f[1] != id {
-			continue
-		}
-		a, errA := strconv.Atoi(f[2])
-		b, errB := strconv.Atoi(f[3])
-		if errA != nil || errB != nil {
-			continue
-		}
-		switch {
-		case f[0] == "P" && !ok:
-			p.size = terminal.Size{Cols: uint16(a), Rows: uint16(b)}
-			p.title, ok = f[4], true
-		case f[0] == "C":
-			p.clients = append(p.clients, client{tty: f[4], pid: a, readOnly: b != 0})
+		line = strings.TrimSuffix(line, "\n")
+		if found, is := parsePaneLine(line); is && found.id == id && !ok {
+			p, ok = found, true
+		} else if c, session, is := parseClient(line); is && ok && session == p.session {
+			p.clients = append(p.clients, c)
 		}
 	}
 	return p, ok
+}
+
+func parsePaneLine(line string) (p pane, ok bool) {
+	f := strings.SplitN(line, " ", 8)
+	if len(f) < 8 || f[0] != "P" {
+		return p, false
+	}
+	cols, errCols := strconv.Atoi(f[5])
+	rows, errRows := strconv.Atoi(f[6])
+	if errCols != nil || errRows != nil {
+		return p, false
+	}
+	size := terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}
+	return pane{target: target{f[1], f[3]}, session: f[2], writer: f[4], size: size, title: f[7]}, true
+}
+
+func parseClient(line string) (c client, session string, ok bool) {
+	f := strings.SplitN(line, " ", 5)
+	if len(f) < 5 || f[0] != "C" {
+		return c, "", false
+	}
+	pid, errPID := strconv.Atoi(f[2])
+	readOnly, errReadOnly := strconv.Atoi(f[3])
+	return client{tty: f[4], pid: pid, readOnly: readOnly != 0}, f[1], errPID == nil && errReadOnly == nil
 }

@@ -50,15 +50,16 @@ func TestTmux36PrintsTabsAnew(t *testing.T) {
 		}
 	}
 	const id = "s0123456789abcdef"
-	out := "P " + id + "x 1 2 sibling\n" +
-		"P " + id + " 80 24 a\\011b P " + id + " 9 9 \tx\n" +
-		"P " + id + " 10 10 second pane\n" +
-		"C other 4 0 /dev/pts/9\n" +
-		"C " + id + " 5 0 /dev/pts/1\n" +
-		"C " + id + " 6 1 /dev/pts/2\n" +
-		"garbage\nP " + id + " x y z\n"
+	out := "P %1 $1 " + id + "x  1 2 sibling\n" +
+		"P %2 $2 " + id + " 7b7d 80 24 a\\011b P " + id + " 9 9 \tx\n" +
+		"P %3 $2   10 10 the user's pane\n" +
+		"C $1 4 0 /dev/pts/9\n" +
+		"C $2 5 0 /dev/pts/1\n" +
+		"C $2 6 1 /dev/pts/2\n" +
+		"garbage\nP %4 $4 " + id + "  x y z\n"
 	got, ok := parsePane(out, id)
 	want := pane{
+		target: target{"%2", id}, session: "$2", writer: "7b7d",
 		size: terminal.Size{Cols: 80, Rows: 24}, title: "a\\011b P " + id + " 9 9 \tx",
 		clients: []client{{"/dev/pts/1", 5, false}, {"/dev/pts/2", 6, true}},
 	}
@@ -68,7 +69,7 @@ func TestTmux36PrintsTabsAnew(t *testing.T) {
 	if _, ok := parsePane(out, "s0123456789abcde"); ok {
 		t.Error("a prefix of a name was found")
 	}
-	if p, ok := parsePane("P "+id+" 80 24 \n", id); !ok || p.title != "" {
+	if p, ok := parsePane("P %2 $2 "+id+"  80 24 \n", id); !ok || p.title != "" {
 		t.Errorf("a pane without a title: %+v, %v", p, ok)
 	}
 }

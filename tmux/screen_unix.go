@@ -27,14 +27,27 @@ const screenFormat = "#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{cur
 
 // screen draws the session's screen, scrollback and all, into a terminal of
 // our own, in one tmux call.
-func (srv server) screen(ctx context.Context, name string) (*vt.Terminal, error) {
-	target := paneTarget(name)
-	out, err := srv.run(ctx, nil, "display-message", "-p", "-t", target, screenFormat,
-		";", "capture-pane", "-p", "-e", "-S", "-", "-t", target)
+func (srv server) screen(ctx context.Context, t target) (*vt.Terminal, error) {
+	out, err := srv.run(ctx, nil, "display-message", "-p", "-t", t.pane, "#{"+paneOption+"}",
+		";", "display-message", "-p", "-t", t.pane, screenFormat,
+		";", "capture-pane", "-p", "-e", "-S", "-", "-t", t.pane)
 	if err != nil {
 		return nil, err
 	}
+	id, out, _ := strings.Cut(out, "\n")
+	if id != t.id {
+		return nil, t.refused(notOurs, nil)
+	}
 	return parseScreen(out)
+}
+
+// screen is the screen of a running session.
+func (s *session) screen(ctx context.Context, rec record) (*vt.Terminal, error) {
+	srv, t, err := s.reach(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	return srv.screen(ctx, t)
 }
 
 func parseScreen(out string) (*vt.Terminal, error) {
@@ -102,7 +115,7 @@ func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (termi
 	case state.Ended():
 		return terminal.Capture{}, fmt.Errorf("capture session %s: it is %s: %w", s.id, state, terminal.ErrGone)
 	default:
-		if t, err = rec.server().screen(ctx, s.id); err != nil {
+		if t, err = s.screen(ctx, rec); err != nil {
 			err = fmt.Errorf("capture session %s: %w: %w", s.id, terminal.ErrUnreachable, err)
 		}
 	}

@@ -47,10 +47,12 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 		return terminal.Status{}, err
 	}
 	if st.State == terminal.StateRunning {
-		p, err := s.pane(ctx, rec.server())
+		srv := rec.server()
+		s.revive(ctx, srv)
+		p, err := s.pane(ctx, srv)
 		if err == nil {
 			st.PID, st.Size, st.Title, st.Source = l.Program, p.size, p.title, "tmux"
-			st.Writer, st.Watchers = s.viewers(p.clients)
+			st.Writer, st.Watchers = p.viewers()
 		} else if st.State, st.Exit, _ = s.state(l); !st.State.Ended() { // it may have ended meanwhile
 			return terminal.Status{}, err
 		}
@@ -147,6 +149,22 @@ func (s *session) present() (record, terminal.State, *terminal.Exit, error) {
 	return rec, state, exit, err
 }
 
+// reach is the session's server and pane, for what acts on them.
+func (s *session) reach(ctx context.Context, rec record) (server, target, error) {
+	srv := rec.server()
+	s.revive(ctx, srv)
+	t, err := s.dir.target()
+	return srv, t, err
+}
+
+func (s *session) paste(ctx context.Context, rec record, p []byte) error {
+	srv, t, err := s.reach(ctx, rec)
+	if err != nil {
+		return err
+	}
+	return srv.paste(ctx, t, p)
+}
+
 // server reaches the session's server, by the tmux in PATH where the one that
 // started it has been moved.
 func (r record) server() server {
@@ -172,7 +190,7 @@ func (s *session) Input(ctx context.Context, p []byte) error {
 		return err
 	}
 	defer lock.Close()
-	if err := rec.server().paste(ctx, s.id, p); err != nil {
+	if err := s.paste(ctx, rec, p); err != nil {
 		if _, state, _, e := s.present(); e == nil && state.Ended() {
 			return fmt.Errorf("type at session %s: %w", s.id, terminal.ErrEnded)
 		}
@@ -228,15 +246,6 @@ func (s *session) Remove(ctx context.Context) error {
 		return fmt.Errorf("remove session %s: %w", s.id, err)
 	}
 	return errors.Join(s.removeNotify(), os.RemoveAll(string(s.dir)))
-}
-
-// killMarked ends the tmux session of this name if it carries our mark.
-func (s *session) killMarked(ctx context.Context, srv server) error {
-	marks, err := srv.marks(ctx)
-	if err != nil || marks[s.id] != s.mark {
-		return err
-	}
-	return srv.killSession(ctx, s.id)
 }
 
 // removeNotify removes the journal helper's socket where it is not in the

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -73,6 +74,7 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 		return s.Status(ctx)
 	}
 	if step, err := b.launch(ctx, srv, s, spec); err != nil {
+		err = b.suspect(srv, err)
 		// The clean-up is not the caller's to cancel.
 		return fail(step, errors.Join(err, s.discard(context.WithoutCancel(ctx), srv)))
 	}
@@ -173,6 +175,7 @@ func (b *Backend) launch(ctx context.Context, srv server, s *session, spec termi
 		return "state", err
 	}
 	defer reports.Close()
+	b.reviveServer(ctx, srv)
 	said, err := s.create(ctx, srv, exe, spec.Size, b.userConf())
 	if err != nil {
 		return "tmux", err
@@ -226,38 +229,67 @@ const createAttempts = 5
 func (s *session) create(ctx context.Context, srv server, exe string, size terminal.Size, userConf string) (said string, err error) {
 	pane := paneTarget(s.id)
 	cols, rows := strconv.Itoa(int(size.Cols)), strconv.Itoa(int(size.Rows))
-	args := append(readUserConf(userConf),
-		"new-session", "-d", "-P", "-F", "#{session_name}", "-s", s.id, "-c", "/",
+	args := append(slices.Concat(readUserConf(userConf), vital()),
+		"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", s.id, "-c", "/",
 		"-x", cols, "-y", rows,
 		"--", exe, CommandRun, string(s.dir),
 		";", "set-option", "-t", pane, ownerOption, s.mark,
+		";", "set-option", "-p", "-t", pane, ownerOption, s.mark,
+		";", "set-option", "-p", "-t", pane, paneOption, s.id,
 		";", "set-option", "-w", "-t", pane, "window-size", "manual",
 		// tmux 3.2 may have given it the size of a client of another session.
 		";", "resize-window", "-t", pane, "-x", cols, "-y", rows,
 		";", "select-pane", "-t", pane, "-T", "",
 		";", "pipe-pane", "-O", "-t", pane, pipeCommand(exe, s.dir),
 		";", "show-options", "-v", "-t", pane, ownerOption,
+		";", "show-options", "-p", "-v", "-t", pane, paneOption,
 	)
 	for range createAttempts {
 		var out string
 		out, err = srv.runFirst(ctx, args...)
-		if said, ok := strings.CutSuffix("\n"+out, "\n"+s.id+"\n"+s.mark+"\n"); ok {
+		said, made, marks := cutPaneID(out)
+		if made != "" && marks == s.mark+"\n"+s.id+"\n" {
 			if said == "" && err != nil {
 				said = err.Error() // a setting that tmux refused, without the place
 			}
 			return said, nil
 		}
 		if err == nil {
-			err = fmt.Errorf("set the owner mark of %s: tmux has %q", s.id, out)
+			err = fmt.Errorf("set the owner mark of %s: tmux has %q", s.id, marks)
 		}
-		if strings.Contains("\n"+out, "\n"+s.id+"\n") {
-			return "", errors.Join(err, srv.killSession(context.WithoutCancel(ctx), s.id))
+		if made != "" {
+			// By its id: whatever went wrong may have changed its name.
+			_, killErr := srv.run(context.WithoutCancel(ctx), nil, "kill-pane", "-t", made)
+			return "", errors.Join(err, killErr)
 		}
 		if ctx.Err() != nil || !serverEnded(err) {
-			return "", err
+			break
 		}
 	}
 	return "", err
+}
+
+// suspect names the user's tmux.conf where a start failed as one does whose
+// tmux server ended at once, or got stuck.
+func (b *Backend) suspect(srv server, err error) error {
+	conf := b.userConf()
+	if _, there := os.Stat(conf); conf == "" || there != nil || srv.listening() && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("%w (tmux has read your own settings in %s: try without them)", err, conf)
+}
+
+// cutPaneID cuts what tmux printed into what it said before it made a pane, the
+// line with the pane's id, and what came after that.
+func cutPaneID(out string) (said, id, rest string) {
+	for line := range strings.Lines(out) {
+		id := strings.TrimSuffix(line, "\n")
+		if n, is := strings.CutPrefix(id, "%"); is && n != "" && strings.Trim(n, "0123456789") == "" {
+			return said, id, out[len(said)+len(line):]
+		}
+		said += line
+	}
+	return said, "", ""
 }
 
 // pipeCommand is what pipe-pane runs: the journal helper.

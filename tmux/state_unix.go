@@ -25,7 +25,6 @@ const (
 	launcherFile = "launcher.json" // launcher: who runs
 	exitFile     = "exit.json"     // terminal.Exit
 	screenFile   = "screen.ans"    // the last screen
-	writerFile   = "writer.json"   // writer: who types
 	failingFile  = "failing"       // why output is not kept at present
 	startLock    = "start.lock"    // held around starting
 	sessionLock  = "session.lock"  // held by the launcher for its life: the proof of life
@@ -66,6 +65,10 @@ type launcher struct {
 	PID     int       `json:"pid"`     // the launcher
 	Program int       `json:"program"` // the program
 	Started time.Time `json:"started"`
+	// Pane is tmux's id of the pane that the launcher is in, Server the tmux
+	// server's process.
+	Pane   string `json:"pane"`
+	Server int    `json:"server"`
 }
 
 // stateDir is the path of a session's state directory.

@@ -150,16 +150,20 @@ func TestATargetIsNotAPrefix(t *testing.T) {
 	command(t, b, "kill-session", "-t", "="+s.id)
 	eventually(t, "lost", func() bool { return stateOf(t, s).State == terminal.StateLost })
 	srv := server{tmux: "tmux", socket: b.socket()}
-	if err := srv.paste(ctx, s.id, []byte("x\n")); err == nil {
+	at, err := s.dir.target()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.paste(ctx, at, []byte("x\n")); err == nil {
 		t.Error("input went to some session")
 	}
-	if err := srv.resize(ctx, s.id, terminal.Size{Cols: 10, Rows: 10}); err == nil {
+	if err := srv.resize(ctx, at, terminal.Size{Cols: 10, Rows: 10}); err == nil {
 		t.Error("some session was resized")
 	}
-	if _, err := srv.screen(ctx, s.id); err == nil {
+	if _, err := srv.screen(ctx, at); err == nil {
 		t.Error("some session was captured")
 	}
-	if err := srv.killSession(ctx, s.id); err != nil {
+	if err := srv.kill(ctx, at); err != nil {
 		t.Errorf("ending a session that is gone: %v", err)
 	}
 	if err := s.Stop(ctx, -1); err != nil {
@@ -190,8 +194,10 @@ func TestForeignSessionsAreNotReaped(t *testing.T) {
 	for _, name := range []string{foreign, other, orphan, "work"} {
 		command(t, b, "new-session", "-d", "-s", name, "--", "sh", "-c", "read x")
 	}
-	command(t, b, "set-option", "-t", paneTarget(other), ownerOption, "/elsewhere/"+other)
-	command(t, b, "set-option", "-t", paneTarget(orphan), ownerOption, b.mark(orphan))
+	for id, mark := range map[string]string{other: "/elsewhere/" + other, orphan: b.mark(orphan)} {
+		command(t, b, "set-option", "-p", "-t", paneTarget(id), ownerOption, mark,
+			";", "set-option", "-p", "-t", paneTarget(id), paneOption, id)
+	}
 	if got, err := b.Reap(ctx, func(string) (bool, error) { return true, nil }); err != nil || len(got) != 0 {
 		t.Errorf("a session that has a row was reaped: %q, %v", got, err)
 	}
@@ -313,11 +319,11 @@ func TestASessionWhoseMarkIsRefusedIsEnded(t *testing.T) {
 		t.Fatalf("start: %v, want a StartError of step tmux", err)
 	}
 	if ids, err := b.List(testContext(t)); err != nil || len(ids) != 0 {
-		t.Errorf("sessions %q, %v are left", ids, err)
+		t.Errorf("sessions %q, %v are left; start: %v", ids, err, failed)
 	}
 	srv := server{tmux: "tmux", socket: b.socket()}
 	eventually(t, "no session", func() bool {
-		there, err := srv.hasSession(testContext(t), spec.ID)
+		there, err := srv.hasPane(testContext(t), spec.ID)
 		return err == nil && !there
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"middleman/terminal"
 	"middleman/terminal/vt"
 )
 
@@ -38,8 +37,8 @@ func recorded(t *testing.T) map[string]map[string]string {
 }
 
 // TestEveryVersionIsParsed: a pane whose title has a tab and looks like our
-// format, its read-only client, a sibling whose name begins as its own, marks,
-// and a screen with a tab, line drawing, wide characters and a hidden cursor.
+// format, its read-only client, the user's pane beside it, a sibling session
+// whose name begins as its own, marks, and a screen with a tab, line drawing, wide characters and a hidden cursor.
 func TestEveryVersionIsParsed(t *testing.T) {
 	const id = "s0123456789abcdef"
 	const title = "ab P " + id + " 9 9 é"
@@ -50,15 +49,15 @@ func TestEveryVersionIsParsed(t *testing.T) {
 				t.Errorf("version %v, %v", v, err)
 			}
 			p, ok := parsePane(out["panes"], id)
-			if !ok || p.title != title || p.size != terminal.DefaultSize || len(p.clients) != 1 || !p.clients[0].readOnly ||
+			if !ok || p.title != title || p.size.Cols != 80 || p.size.Rows < 24 || p.size.Rows > 25 || p.target != (target{"%0", id}) || p.writer != "7b7d" || len(p.clients) != 1 || !p.clients[0].readOnly ||
 				p.clients[0].pid == 0 || !strings.HasPrefix(p.clients[0].tty, "/dev/pts/") {
 				t.Errorf("pane %+v, %v", p, ok)
 			}
-			if p, ok := parsePane(out["panes"], id+"x"); !ok || p.title != "host" || len(p.clients) != 0 {
-				t.Errorf("sibling %+v, %v", p, ok)
+			if p, ok := parsePane(out["panes"], id+"x"); ok {
+				t.Errorf("a pane without an id was taken for the sibling's: %+v", p)
 			}
-			marks := parseMarks(out["sessions"])
-			if want := map[string]string{id: "/data dir/sessions/" + id, id + "x": ""}; !reflect.DeepEqual(marks, want) {
+			marks := parseMarks(out["marks"])
+			if want := []marked{{target{"%0", id}, "/data dir/sessions/" + id}}; !reflect.DeepEqual(marks, want) {
 				t.Errorf("marks %q, want %q", marks, want)
 			}
 			screen, err := parseScreen(out["screen"])
