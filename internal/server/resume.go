@@ -27,7 +27,7 @@ func (s *Server) recall(ctx context.Context) ([]store.Session, error) {
 	if err := s.Store.Expire(ctx, time.Now()); err != nil {
 		return nil, err
 	}
-	s.recallWorkers()
+	s.recallWorkers(ctx)
 	if err := s.resumeWorkspaces(ctx); err != nil {
 		return nil, err
 	}

@@ -79,19 +79,25 @@ func (s *Server) describeEnd(ctx context.Context, t *store.Tombstone, row store.
 	}
 }
 
-// recallWorkers reads the tombstones. Those that cannot be read stay where
-// they are.
-func (s *Server) recallWorkers() {
+// recallWorkers reads the tombstones, and completes those of workers that the
+// server before did not come to start. What cannot be read stays where it is.
+func (s *Server) recallWorkers(ctx context.Context) {
 	if err := s.workers.load(); err != nil {
 		s.Log.Warn("read the records of workers", "error", err)
 	}
+	for _, id := range s.workers.before {
+		if _, err := s.Store.Session(ctx, id); errors.Is(err, store.ErrNotFound) {
+			s.entomb(id, failed("the server ended before it was started"))
+		}
+	}
 }
 
-// buryEnded completes the tombstones of workers that ended, or never came to
-// be, while no server looked. Those that live have a keeper.
+// buryEnded completes the tombstones of workers that ended while no server
+// looked. Those that live have a keeper, and those that
+// are being made now are none of the server's before.
 func (s *Server) buryEnded(ctx context.Context) {
-	for _, t := range s.workers.list(func(t store.Tombstone) bool { return t.Ended == nil }) {
-		s.bury(ctx, t.ID)
+	for _, id := range s.workers.before {
+		s.bury(ctx, id)
 	}
 }
 
@@ -101,8 +107,9 @@ func (s *Server) buryEnded(ctx context.Context) {
 func (s *Server) resumeSpawn(ctx context.Context, w workspace.Workspace) {
 	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: 1})
 	if err == nil && len(rows) > 0 {
-		w.State = workspace.StateReady
-		s.setWorkspaceState(ctx, w)
+		if err := s.Store.EndCreation(ctx, w.ID); err != nil {
+			s.Log.Error("record that a workspace is ready", "workspace", w.ID, "error", err)
+		}
 		return
 	}
 	undoing, cancel := context.WithTimeout(ctx, undoTimeout)

@@ -22,6 +22,8 @@ const (
 // workers are the tombstones of all workers, on disk and here.
 type workers struct {
 	files store.Tombstones
+	// before are those that the server before left open; load sets it.
+	before []string
 	// mu guards byID and orders the writes.
 	mu   sync.Mutex
 	byID map[string]store.Tombstone
@@ -35,6 +37,9 @@ func (k *workers) load() error {
 	k.byID = map[string]store.Tombstone{}
 	for _, t := range list {
 		k.byID[t.ID] = t
+		if t.Ended == nil {
+			k.before = append(k.before, t.ID)
+		}
 	}
 	return err
 }
