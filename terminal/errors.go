@@ -32,6 +32,10 @@ type StartError struct {
 	Session string
 	Step    string
 	Err     error
+	// Host: it is proved that nothing was started and that the backend failed,
+	// before it had to do with the program or its directory: another one may
+	// well start it.
+	Host bool
 }
 
 func (e *StartError) Error() string {

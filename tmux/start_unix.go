@@ -57,7 +57,7 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 	}
 	srv, err := b.server(ctx)
 	if err != nil {
-		return fail("tmux", err)
+		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "tmux", Err: err, Host: true}
 	}
 	if err := makePrivateDir(b.o.Sessions); err != nil {
 		return fail("state", err)
@@ -76,7 +76,9 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 	if step, err := b.launch(ctx, srv, s, spec); err != nil {
 		err = b.suspect(srv, err)
 		// The clean-up is not the caller's to cancel.
-		return fail(step, errors.Join(err, s.discard(context.WithoutCancel(ctx), srv)))
+		left := s.discard(context.WithoutCancel(ctx), srv)
+		host := left == nil && (step == "tmux" || step == "journal")
+		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: step, Err: errors.Join(err, left), Host: host}
 	}
 	return s.Status(ctx)
 }
