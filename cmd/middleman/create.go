@@ -178,6 +178,16 @@ func (c *cli) explainSkipped(w api.Workspace) {
 		if why, skipped := strings.CutPrefix(stage.Detail, workspace.Skipped); skipped {
 			fmt.Fprintf(c.errs, "middleman: %s: %s: %s\n", w.Name, stage.Name, printable(why))
 		}
+		if stage.Name == "session" && stage.State == "done" {
+			c.explainHost(w.Name, stage.Detail)
+		}
+	}
+}
+
+// explainHost says why another backend hosts a session than was tried first.
+func (c *cli) explainHost(label, note string) {
+	if note != "" {
+		fmt.Fprintf(c.errs, "middleman: %s: %s\n", label, printable(note))
 	}
 }
 
@@ -235,6 +245,7 @@ func (c *cli) start(ctx context.Context, name string, in api.NewSession, detache
 	if err != nil {
 		return err
 	}
+	c.explainHost(sessionLabel(s), s.Note)
 	switch {
 	case c.json:
 		w.Sessions, w.Stages = nil, nil

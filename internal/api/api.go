@@ -70,6 +70,7 @@ type Session struct {
 	Exit          *terminal.Exit   `json:"exit,omitempty"`
 	Left          []int            `json:"left,omitempty" doc:"Processes that outlive an ended program"`
 	Error         string           `json:"error,omitempty"`
+	Note          string           `json:"note,omitempty" doc:"Of one that was just started: why it is not in the backend that was tried first"`
 	CreatedAt     time.Time        `json:"created_at"`
 	Parent        string           `json:"parent,omitempty" doc:"The session whose worker it is"`
 	Source        string           `json:"source" doc:"Where the state comes from: owner, disk, tmux or store"`

@@ -234,7 +234,8 @@ func (s *Server) firstSession(ctx context.Context, w workspace.Workspace, p plan
 	}
 	s.stage(ctx, w.ID, workspace.Stage{Name: "session", State: "running", Time: time.Now().UTC()})
 	end := workspace.Stage{Name: "session", State: "done"}
-	if _, err := s.launch(ctx, w, p); err != nil {
+	_, note, err := s.launch(ctx, w, p)
+	if end.Detail = note; err != nil {
 		end.State, end.Detail = "failed", s.problem(err).Detail
 	}
 	end.Time = time.Now().UTC()

@@ -23,10 +23,12 @@ type plan struct {
 	// name is "" where the caller leaves it to us.
 	name    string
 	backend terminal.Backend
-	argv    []string
-	env     []string // what the caller adds
-	size    terminal.Size
-	keep    int64 // bytes of output, 0 for all
+	// next are those that "auto" tries where backend itself fails.
+	next []terminal.Backend
+	argv []string
+	env  []string // what the caller adds
+	size terminal.Size
+	keep int64 // bytes of output, 0 for all
 	// Of a worker: its id, its parent's session, and where it starts, "" for
 	// where its workspace says.
 	id, parent, dir string
@@ -67,7 +69,7 @@ func (s *Server) plan(ctx context.Context, in api.NewSession) (plan, error) {
 	if p.argv, err = s.argv(in.Command); err != nil {
 		return plan{}, err
 	}
-	p.backend, err = s.chooseBackend(ctx, in.Backend)
+	p.backend, p.next, err = s.chooseBackend(ctx, in.Backend)
 	return p, err
 }
 
@@ -115,27 +117,31 @@ func findProgram(name, path, extensions string) (string, bool) {
 	return "", false
 }
 
-// chooseBackend returns the backend by name, or the first usable one for
-// "auto" and "".
-func (s *Server) chooseBackend(ctx context.Context, name string) (terminal.Backend, error) {
+// chooseBackend returns the backend by name. For "auto", and "" where that is
+// the default, it is the first usable one, and those after it are next.
+func (s *Server) chooseBackend(ctx context.Context, name string) (b terminal.Backend, next []terminal.Backend, err error) {
 	if name == "" {
 		name = s.Backend
 	}
 	var reasons []error
-	for _, b := range s.Backends {
-		if name != "" && name != "auto" && name != b.Name() {
+	auto := name == "" || name == "auto"
+	for i, b := range s.Backends {
+		if !auto && name != b.Name() {
 			continue
 		}
 		err := b.Usable(ctx)
-		if err == nil {
-			return b, nil
+		switch {
+		case err == nil && auto:
+			return b, s.Backends[i+1:], nil
+		case err == nil:
+			return b, nil, nil
 		}
 		reasons = append(reasons, fmt.Errorf("%s: %w", b.Name(), err))
 	}
 	if len(reasons) == 0 {
-		return nil, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported, "there is no backend %q here", name)
+		return nil, nil, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported, "there is no backend %q here", name)
 	}
-	return nil, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported,
+	return nil, nil, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported,
 		"no session can be started: %s", s.redact(errors.Join(reasons...).Error()))
 }
 

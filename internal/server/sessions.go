@@ -23,14 +23,14 @@ const maxSameName = 1000
 // launch starts a session in a workspace. Its row is written before the
 // program starts, so that a crash in between leaves no session that nobody
 // knows. A start that failed leaves a row that says so, which is returned
-// beside the error.
-func (s *Server) launch(ctx context.Context, w workspace.Workspace, p plan) (store.Session, error) {
+// beside the error. note says why another backend than the plan's hosts it.
+func (s *Server) launch(ctx context.Context, w workspace.Workspace, p plan) (row store.Session, note string, err error) {
 	id := cmp.Or(p.id, terminal.NewID("s"))
 	spec, err := s.spec(id, w, p)
 	if err != nil {
-		return store.Session{}, err
+		return store.Session{}, "", err
 	}
-	row, err := s.addRow(ctx, p.name, store.Session{
+	row, err = s.addRow(ctx, p.name, store.Session{
 		ID:          id,
 		WorkspaceID: w.ID,
 		Backend:     p.backend.Name(),
@@ -41,13 +41,13 @@ func (s *Server) launch(ctx context.Context, w workspace.Workspace, p plan) (sto
 		Parent:      p.parent,
 	})
 	if err != nil {
-		return store.Session{}, err
+		return store.Session{}, "", err
 	}
-	_, err = p.backend.Start(ctx, spec)
+	row.Backend, note, err = s.host(ctx, spec, p)
 	if failed, ok := errors.AsType[*terminal.StartError](err); ok {
 		row.State, row.Error = terminal.StateFailed, s.redact(failed.Error())
 		s.setState(ctx, row, row.State, row.Error)
-		return row, err
+		return row, "", err
 	}
 	// Any other error proves nothing: the keeper finds out what became of it.
 	if err == nil {
@@ -55,8 +55,43 @@ func (s *Server) launch(ctx context.Context, w workspace.Workspace, p plan) (sto
 		s.setState(ctx, row, row.State, "")
 	}
 	s.keep(ctx, row)
-	return row, err
+	return row, note, err
 }
+
+// host starts a session in the plan's backend, or in the next usable one where
+// it is proved that the backend failed and not the program. It returns the name
+// of the one that was tried last, and why that is not the first. The row of the
+// session says which one it is before that starts anything.
+func (s *Server) host(ctx context.Context, spec terminal.Spec, p plan) (name, note string, err error) {
+	name = p.backend.Name()
+	_, err = p.backend.Start(ctx, spec)
+	for _, next := range p.next {
+		failed, ok := errors.AsType[*terminal.StartError](err)
+		if !ok || !failed.Host || ctx.Err() != nil {
+			break
+		}
+		if next.Usable(ctx) != nil {
+			continue
+		}
+		s.Log.Warn("a backend could not start a session", "session", spec.ID, "backend", name, "error", err, "next", next.Name())
+		if err := s.Store.SetSessionBackend(ctx, spec.ID, next.Name()); err != nil {
+			return name, "", errors.Join(failed, err)
+		}
+		tried := fmt.Sprintf("%s could not start it (%s)", name, s.redact(oneLine(failed.Err)))
+		name = next.Name()
+		note = tried + ": " + name + " hosts it"
+		if _, err = next.Start(ctx, spec); err == nil {
+			break
+		}
+		if last, ok := errors.AsType[*terminal.StartError](err); ok {
+			last.Err = fmt.Errorf("%w; %s before that", last.Err, tried)
+		}
+	}
+	return name, note, err
+}
+
+// oneLine is an error in one line: one that joins others has several.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // addRow stores row under the name that was asked for, or under a free one
 // made of the command's.
@@ -138,14 +173,16 @@ func (s *Server) startSession(ctx context.Context, workspaceID string, in api.Ne
 	if w.State != workspace.StateReady {
 		return api.Session{}, problemf(http.StatusConflict, codeBusy, "workspace %s is %s: no session can be started in it", w.Name, w.State)
 	}
-	row, err := s.launch(ctx, w, p)
+	row, note, err := s.launch(ctx, w, p)
 	if err != nil {
 		if row.State == terminal.StateFailed {
 			err = errors.Join(err, s.forgetSession(ctx, row))
 		}
 		return api.Session{}, err
 	}
-	return s.sessionView(ctx, row, w.Name), nil
+	view := s.sessionView(ctx, row, w.Name)
+	view.Note = note
+	return view, nil
 }
 
 // endSession stops a session that lives, and removes one that has ended.

@@ -110,7 +110,7 @@ func (s *Server) spawnShared(ctx context.Context, x spawning) (api.Spawned, erro
 		return api.Spawned{}, err
 	}
 	fault.Here("spawn/recorded")
-	row, err := s.launch(ctx, x.workspace, x.plan)
+	row, note, err := s.launch(ctx, x.workspace, x.plan)
 	fault.Here("spawn/launched")
 	if err != nil {
 		if row.State == terminal.StateFailed || row.ID == "" {
@@ -122,10 +122,14 @@ func (s *Server) spawnShared(ctx context.Context, x spawning) (api.Spawned, erro
 		return api.Spawned{}, err
 	}
 	s.spawned(x.plan.id, row, x.workspace)
-	return api.Spawned{
+	out := api.Spawned{
 		Workspace: s.workspaceView(x.workspace), Session: s.sessionView(ctx, row, x.workspace.Name),
 		Isolation: string(x.isolation),
-	}, nil
+	}
+	if note != "" {
+		out.Warnings = append(out.Warnings, note)
+	}
+	return out, nil
 }
 
 // spawned fills in what is known once the worker runs.
@@ -164,6 +168,9 @@ func (s *Server) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, er
 	}
 	s.spawned(x.plan.id, row, w)
 	out := api.Spawned{Workspace: s.workspaceView(w), Session: s.sessionView(ctx, row, w.Name), Isolation: string(x.isolation)}
+	if host := x.plan.backend.Name(); row.Backend != host {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s could not start it, the server's log says why: %s hosts it", host, row.Backend))
+	}
 	if uncommitted > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s of the parent not committed: the worker begins at commit %.12s without that",
 			counted(uncommitted, "changed or new file is", "changed or new files are"), w.BaseCommit))

@@ -15,7 +15,7 @@ type Session struct {
 	ID          string
 	WorkspaceID string
 	Name        string // unique within the workspace
-	Backend     string // chosen at the start, never reinterpreted
+	Backend     string // where it was started, never reinterpreted
 	Argv        []string
 	Dir         string
 	State       terminal.State
@@ -56,6 +56,16 @@ func (s *Store) SetSessionState(ctx context.Context, id string, state terminal.S
 			error = CASE WHEN exit IS NULL THEN ? ELSE error END WHERE id = ?`, string(state), problem, id)
 	if err = mustChange(r, err); err != nil {
 		return fmt.Errorf("store state of session %s: %w", id, err)
+	}
+	return nil
+}
+
+// SetSessionBackend records that another backend is about to start it. It
+// returns ErrNotFound where there is no such session.
+func (s *Store) SetSessionBackend(ctx context.Context, id, backend string) error {
+	r, err := s.write.ExecContext(ctx, `UPDATE sessions SET backend = ? WHERE id = ?`, backend, id)
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("store backend of session %s: %w", id, err)
 	}
 	return nil
 }
