@@ -63,14 +63,36 @@ func (b *Backend) Capabilities() terminal.Capabilities {
 }
 
 // Usable returns nil, or why no session can be started here: no tmux, one
-// older than 3.0, or a runtime directory whose path is too long.
+// older than 3.0, a runtime directory whose path is too long, or a server that
+// runs and does not answer, or not this tmux.
 func (b *Backend) Usable(ctx context.Context) error {
+	path, err := b.check(ctx)
+	if err != nil {
+		return err
+	}
+	srv := server{tmux: path, socket: b.socket()}
+	if !srv.listening() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	_, err = srv.run(ctx, nil, "show-options", "-s", "exit-empty")
+	if err == nil || errors.Is(err, errNoServer) || serverEnded(err) {
+		return nil
+	}
+	return fmt.Errorf("the tmux server at %s: %w", srv.socket, err)
+}
+
+// probeTimeout is how long a server may take to say that it is there.
+const probeTimeout = 3 * time.Second
+
+// check is Usable without a word to the server; it returns the program.
+func (b *Backend) check(ctx context.Context) (string, error) {
 	if n := len(b.socket()); n > maxSocketPath {
-		return fmt.Errorf("socket path %s has %d bytes, a socket's may have %d: use a shorter runtime directory",
+		return "", fmt.Errorf("socket path %s has %d bytes, a socket's may have %d: use a shorter runtime directory",
 			b.socket(), n, maxSocketPath)
 	}
-	_, err := b.find(ctx)
-	return err
+	return b.find(ctx)
 }
 
 func (b *Backend) socket() string { return filepath.Join(b.o.Runtime, "tmux.sock") }
@@ -126,10 +148,7 @@ func versionOf(ctx context.Context, path string) (version, error) {
 // server returns how to start and reach the private server, with its
 // configuration written.
 func (b *Backend) server(ctx context.Context) (server, error) {
-	if err := b.Usable(ctx); err != nil {
-		return server{}, err
-	}
-	path, err := b.find(ctx)
+	path, err := b.check(ctx)
 	if err != nil {
 		return server{}, err
 	}

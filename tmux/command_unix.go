@@ -107,10 +107,21 @@ func scopeName() string {
 	return "middleman-tmux-" + hex.EncodeToString(unique[:]) + ".scope"
 }
 
+// errHung: the server was not done in time. It is a context.DeadlineExceeded.
+type errHung struct{}
+
+func (errHung) Error() string { return "tmux does not answer: its server is stopped, or very busy" }
+
+// Is makes it the error that the context has.
+func (errHung) Is(target error) bool { return target == context.DeadlineExceeded }
+
 // explain turns how a client ended into what run returns.
 func (s server) explain(ctx context.Context, command, said string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return errHung{}
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("tmux %s: %w", command, ctx.Err())

@@ -245,6 +245,9 @@ func TestAServerThatDoesNotAnswerIsNotDead(t *testing.T) {
 	if err := s.Remove(testContext(t)); !errors.Is(err, terminal.ErrRunning) {
 		t.Errorf("remove: %v, want %v", err, terminal.ErrRunning)
 	}
+	if err := b.Usable(short); err == nil || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("usable: %v", err)
+	}
 	unix.Kill(pid, unix.SIGCONT)
 	if st := stateOf(t, s); st.State != terminal.StateRunning {
 		t.Errorf("state %s afterwards", st.State)
