@@ -38,6 +38,13 @@ func TestCreateFromChange(t *testing.T) {
 	}{
 		{"origin by path", "pr:7", pull, func(t *testing.T, repo string) { git(t, repo, "remote", "add", "origin", forge) }},
 		{"origin by URL", "mr:9", merge, func(t *testing.T, repo string) { git(t, repo, "remote", "add", "origin", "file://"+forge) }},
+		{"origin by a relative path", "mr:9", merge, func(t *testing.T, repo string) {
+			path, err := filepath.Rel(repo, forge)
+			if err != nil {
+				t.Fatal(err)
+			}
+			git(t, repo, "remote", "add", "origin", path)
+		}},
 		{"origin among others", "pr:7", pull, func(t *testing.T, repo string) {
 			git(t, repo, "remote", "add", "fork", repo)
 			git(t, repo, "remote", "add", "origin", forge)

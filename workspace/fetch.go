@@ -47,6 +47,7 @@ func (r repository) fetch(ctx context.Context, id, base, ref string, tell func(s
 	}
 	git := whole(r.here.commonDir).alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 		"--no-prune", "--refmap=", "--progress", "--", remote, "+"+ref+":"+fetchedRef(id))
+	git.dir = r.main // where a relative path of a remote begins
 	git.limit = fetchTime
 	git.errors = &progressReader{tell: tell}
 	_, err = git.run(ctx)

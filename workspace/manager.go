@@ -19,6 +19,8 @@ type Options struct {
 	// Prefix comes before the slash in the branches that we make; a branch
 	// below it is ours to delete. "" is "middleman".
 	Prefix string
+	// Place is where a request that does not say is placed; "" is PlaceData.
+	Place Place
 }
 
 // Manager makes, inspects and deletes workspaces. It holds no state but its
@@ -27,6 +29,7 @@ type Options struct {
 type Manager struct {
 	base   string
 	prefix string
+	place  Place
 	// keepBranches leaves every branch where it is: none is ours to delete.
 	keepBranches bool
 	// memory is of configurations by their content, distances of histories by
@@ -40,7 +43,7 @@ func New(o Options) *Manager {
 	if o.Prefix == "" {
 		o.Prefix = "middleman"
 	}
-	return &Manager{base: filepath.Clean(o.Base), prefix: o.Prefix}
+	return &Manager{base: filepath.Clean(o.Base), prefix: o.Prefix, place: o.Place}
 }
 
 // Create makes the workspace that r asks for and returns its record, in
@@ -101,6 +104,9 @@ func (m *Manager) checkRequest(r CreateRequest) error {
 		return err
 	} else if slug != r.Name {
 		return fmt.Errorf("name %q: must be %q: %w", r.Name, slug, ErrBadName)
+	}
+	if err := r.Place.check(r); err != nil {
+		return err
 	}
 	switch r.Mode {
 	case ModeWorktree:

@@ -189,6 +189,9 @@ func excludeWork(commonDir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read what git is to exclude: %w", err)
 	}
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file; have git exclude %s by hand: %w", path, workPattern, ErrBadRequest)
+	}
 	line := workPattern + "\n"
 	for known := range strings.Lines(string(before)) {
 		if strings.TrimRight(known, "\r\n") == workPattern {

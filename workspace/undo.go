@@ -32,7 +32,7 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 	if err := checkID(w.ID); err != nil {
 		return err
 	}
-	base, err := m.openIntended(w)
+	base, err := m.openIntended(ctx, w)
 	if err != nil {
 		return err
 	}

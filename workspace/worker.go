@@ -38,18 +38,6 @@ func checkWorker(r CreateRequest) error {
 	return checkPlaceIn(scope)
 }
 
-// openFor opens the base that the workspace of r is made in.
-func (m *Manager) openFor(r CreateRequest) (*os.Root, error) {
-	if r.Parent == nil {
-		return m.openBase()
-	}
-	scope, err := checkedScope(*r.Parent)
-	if err != nil {
-		return nil, err
-	}
-	return openPlace(scope, true)
-}
-
 // locate finds the repository of r. A worker's is the one that its parent was
 // made in: a program may have put another into the directory since.
 func locate(ctx context.Context, r CreateRequest) (repository, error) {
@@ -136,15 +124,6 @@ func (m *Manager) Tip(ctx context.Context, w Workspace) (string, error) {
 		return "", fmt.Errorf("look where branch %s is: %w", printable(w.Branch), err)
 	}
 	return tip, nil
-}
-
-// openIntended opens the base that w was to be made in: Root says which, where
-// it is not the manager's own.
-func (m *Manager) openIntended(w Workspace) (*os.Root, error) {
-	if scope, ok := scopeOf(w.Root); ok {
-		return openPlace(scope, true)
-	}
-	return m.openBase()
 }
 
 // workerBranches are the names that the branch of a worker may have. The

@@ -89,6 +89,9 @@ type CreateRequest struct {
 	// and Directory must lie in that scope.
 	Parent        *Workspace
 	ParentSession string
+	// Place is where the worktree is made; "" is Options.Place, or PlaceData for
+	// a bare repository. A worker's is in its parent's scope.
+	Place Place
 	// Filters lets a checkout run the filters that the repository's own
 	// configuration defines. Those of the user's configuration always run.
 	Filters bool

@@ -19,7 +19,7 @@ const undoTime = 30 * time.Second
 // branch, the directory and git's entry are made in that order, each
 // exclusively, so that what is undone on an error is what was made here.
 func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Workspace, report Progress) (err error) {
-	base, err := m.openFor(r)
+	base, err := m.openFor(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 		return err
 	}
 	return report.stage("add", func() error {
-		if r.Parent != nil {
+		if _, scoped := scopeOf(w.Root); scoped {
 			if err := excludeWork(w.GitDir); err != nil {
 				return err
 			}

@@ -84,7 +84,7 @@ func (c *cli) newCommand() *cobra.Command {
 		session         sessionFlags
 		dir, mode       string
 		base, branch    string
-		filters         bool
+		filters, inside bool
 		withoutASession bool
 	)
 	cmd := &cobra.Command{
@@ -114,6 +114,9 @@ func (c *cli) newCommand() *cobra.Command {
 				return fmt.Errorf("find directory %s: %w", dir, err)
 			}
 			in := api.NewWorkspace{Mode: workspace.Mode(mode), Directory: abs, Base: base, Branch: branch, Filters: filters}
+			if inside {
+				in.Place = string(workspace.PlaceRepository)
+			}
 			if len(names) == 1 {
 				in.Name = names[0]
 			}
@@ -131,6 +134,7 @@ func (c *cli) newCommand() *cobra.Command {
 	flags.StringVar(&mode, "mode", string(workspace.ModeWorktree), "worktree, directory (empty, ours) or in-place (this one)")
 	flags.StringVar(&base, "base", "", "branch, tag, commit, pr:N, mr:N or default (the default branch) to begin at (default: HEAD here)")
 	flags.StringVar(&branch, "branch", "", "name of the new branch (default: made of the workspace's)")
+	flags.BoolVar(&inside, "in-repository", false, "make the worktree in .middleman/work of the repository")
 	flags.BoolVar(&filters, "filters", false, "let the checkout run filters that the repository's own configuration defines")
 	flags.BoolVar(&withoutASession, "no-session", false, "start nothing in it")
 	return cmd

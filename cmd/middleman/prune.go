@@ -16,7 +16,7 @@ import (
 
 // manager is of the workspaces in our base directory.
 func (c *cli) manager() *workspace.Manager {
-	return workspace.New(workspace.Options{Base: c.dirs.Workspaces(), Prefix: c.config.BranchPrefix})
+	return workspace.New(workspace.Options{Base: c.dirs.Workspaces(), Prefix: c.config.BranchPrefix, Place: workspace.Place(c.config.Workspaces)})
 }
 
 func (c *cli) pruneCommand() *cobra.Command {

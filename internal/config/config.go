@@ -22,11 +22,14 @@ type Config struct {
 	// Backend hosts new sessions: "auto", "tmux" or "pty-owner".
 	Backend string `toml:"backend"`
 	// BranchPrefix begins the name of each branch that a workspace gets.
-	BranchPrefix string   `toml:"branch_prefix"`
-	Attach       Attach   `toml:"attach"`
-	Terminal     Terminal `toml:"terminal"`
-	Ports        Ports    `toml:"ports"`
-	Setup        Setup    `toml:"setup"`
+	BranchPrefix string `toml:"branch_prefix"`
+	// Workspaces is where worktrees are made: "data", in the data directory, or
+	// "repository", in .middleman/work of the repository.
+	Workspaces string   `toml:"workspaces"`
+	Attach     Attach   `toml:"attach"`
+	Terminal   Terminal `toml:"terminal"`
+	Ports      Ports    `toml:"ports"`
+	Setup      Setup    `toml:"setup"`
 }
 
 // Ports are what workspaces get to listen on: consecutive ones, which no other
@@ -86,6 +89,7 @@ func Default() Config {
 		Listen:       DefaultListen,
 		Backend:      "auto",
 		BranchPrefix: "middleman",
+		Workspaces:   "data",
 		Attach:       Attach{Detach: `ctrl-\`, Scrollback: 1000},
 		Terminal:     Terminal{JournalBytes: 16 << 20, HistoryLines: 10000, Grace: Duration(5 * time.Second)},
 		Ports:        Ports{First: 20000, Last: 29999, Count: 10},
@@ -133,6 +137,9 @@ func (c Config) check() error {
 	case "auto", "tmux", "pty-owner":
 	default:
 		return fmt.Errorf("backend is %q: it must be auto, tmux or pty-owner", c.Backend)
+	}
+	if c.Workspaces != "data" && c.Workspaces != "repository" {
+		return fmt.Errorf("workspaces is %q: it must be data or repository", c.Workspaces)
 	}
 	if _, err := c.Attach.DetachByte(); err != nil {
 		return err

@@ -80,6 +80,7 @@ func newRequest(in api.NewWorkspace) (workspace.CreateRequest, error) {
 		Directory: in.Directory,
 		Base:      in.Base,
 		Branch:    in.Branch,
+		Place:     workspace.Place(in.Place),
 		Filters:   in.Filters,
 		Ephemeral: in.Ephemeral,
 	}

@@ -1,0 +1,98 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Place is where worktrees are made.
+type Place string
+
+// The places of worktrees.
+const (
+	PlaceData       Place = "data"       // in the manager's base
+	PlaceRepository Place = "repository" // in .middleman/work of the main checkout, which git is told to pass over
+)
+
+// check refuses what r cannot have.
+func (p Place) check(r CreateRequest) error {
+	switch {
+	case p != "" && p != PlaceData && p != PlaceRepository:
+		return fmt.Errorf("place %q: want data or repository: %w", string(p), ErrBadRequest)
+	case p == PlaceRepository && r.Mode != ModeWorktree:
+		return fmt.Errorf("mode %s is not placed in a repository: %w", r.Mode, ErrBadRequest)
+	}
+	return nil
+}
+
+// openFor opens the base that the workspace of r is made in.
+func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error) {
+	place := r.Place
+	if place == "" {
+		place = m.place
+	}
+	switch {
+	case r.Parent != nil:
+		scope, err := checkedScope(*r.Parent)
+		if err != nil {
+			return nil, err
+		}
+		return openPlace(scope, true)
+	case place != PlaceRepository:
+		return m.openBase()
+	}
+	repo, err := discover(ctx, r.Directory)
+	if err != nil {
+		return nil, err
+	}
+	top, err := repo.checkout()
+	if errors.Is(err, ErrBadRequest) && r.Place == "" {
+		return m.openBase()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return openPlace(top, true)
+}
+
+// checkout is the canonical top of the main checkout, which a bare repository
+// has not.
+func (r repository) checkout() (string, error) {
+	if sameDir(r.main, r.here.commonDir) {
+		return "", fmt.Errorf("%s: a bare repository has no checkout to place workspaces in: %w", printable(r.main), ErrBadRequest)
+	}
+	return filepath.EvalSymlinks(r.main)
+}
+
+// openIntended opens the base that w was to be made in, or was begun in: Root
+// says which, where it is not the manager's own; else what is found in the
+// repository.
+func (m *Manager) openIntended(ctx context.Context, w Workspace) (*os.Root, error) {
+	if scope, ok := scopeOf(w.Root); ok {
+		return openPlace(scope, true)
+	}
+	if w.Root != "" || w.Mode != ModeWorktree || w.Repository == "" {
+		return m.openBase()
+	}
+	repo, err := discover(ctx, w.Repository)
+	if err != nil {
+		return m.openBase() // whoever wants to know of the repository finds out
+	}
+	top, err := repo.checkout()
+	if err != nil {
+		return m.openBase()
+	}
+	root := filepath.Join(top, workPlace, w.ID)
+	entry, err := findEntry(repo.here.commonDir, root)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(root); entry != "" || !errors.Is(err, fs.ErrNotExist) {
+		return openPlace(top, true)
+	}
+	return m.openBase()
+}
