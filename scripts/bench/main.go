@@ -42,6 +42,7 @@ var budgets = []budget{
 	{"exit", (*bench).exit},
 	{"worktree", (*bench).worktree},
 	{"cli", (*bench).cli},
+	{"list", (*bench).list}, // it leaves another server too
 	{"screen", (*bench).screen},
 	{"restart", (*bench).restart}, // last: it leaves another server
 }
