@@ -45,7 +45,7 @@ func (s *Server) dispose(ctx context.Context, id string, c consent, dryRun bool)
 	if err == nil {
 		return out, held.Remove()
 	}
-	if p, ok := errors.AsType[*Problem](err); ok && p.Code == api.CodeWorkWouldLose {
+	if p, ok := errors.AsType[*Problem](err); ok && (p.Code == api.CodeWorkWouldLose || p.Code == api.CodeHasWorkers) {
 		s.adopted(ctx, id)
 		return out, errors.Join(err, held.Remove())
 	}
