@@ -105,6 +105,10 @@ func TestCandidates(t *testing.T) {
 	deleted := create(t, m, lost)
 	write(t, deleted.Root+"/new", "work")
 	discard(t, m, deleted)
+	theirs.ID, theirs.Name = terminal.NewID("w"), "theirs-too"
+	foreigner := create(t, foreign, theirs)
+	write(t, foreigner.Root+"/new", "work")
+	discard(t, foreign, foreigner)
 	before := state(t, repo, base)
 
 	list, kept, passed, err := m.Candidates(t.Context(), repo+".feature")
@@ -131,7 +135,7 @@ func TestCandidates(t *testing.T) {
 	for _, p := range passed {
 		paths = append(paths, p.Path)
 	}
-	if slices.Sort(paths); !slices.Equal(paths, sorted(other.Root, repo+".gone")) {
+	if slices.Sort(paths); !slices.Equal(paths, sorted(other.Root, repo+".gone", "refs/middleman/trash/"+foreigner.ID)) {
 		t.Errorf("passed: %+v", passed)
 	}
 	if after := state(t, repo, base); after != before {
