@@ -56,6 +56,9 @@ func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 	if err := checkID(w.ID); err != nil {
 		return x, err
 	}
+	if m.plainlyThere(w) {
+		return x, nil
+	}
 	base, err := m.openRecorded(w)
 	_, scoped := scopeOf(w.Root)
 	if scoped && errors.Is(err, fs.ErrNotExist) {
@@ -84,6 +87,21 @@ func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 		err = x.follow(w, dir)
 	}
 	return x, err
+}
+
+// plainlyThere reports whether a worktree and its repository are in their
+// places beyond any question, at the cost of a few looks: lists ask for each of
+// many workspaces. Where it is false nothing is said yet.
+func (m *Manager) plainlyThere(w Workspace) bool {
+	if w.Mode != ModeWorktree || w.Root != filepath.Join(m.base, w.ID) {
+		return false
+	}
+	target, err := readPath(filepath.Join(w.Root, ".git"), w.Root)
+	if err != nil || target != filepath.Join(w.GitDir, "worktrees", w.ID) {
+		return false
+	}
+	there, err := lstat(target)
+	return there && err == nil
 }
 
 // openRecorded opens the base that w is recorded in, or where it is recorded
