@@ -33,8 +33,8 @@ race: build ## the same under the race detector; SHORT=-short for the packages t
 	CGO_ENABLED=1 go test -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
 	$(if $(SHORT),,CGO_ENABLED=1 go test -race -tags faults -run Fault -timeout 10m $(FAULTS))
 
-long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored
-	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestLossless' ./ptyowner ./workspace
+long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored, a repository of 60,000 files
+	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestLossless|TestKindsOfRepository' ./ptyowner ./workspace
 
 check: ## gofmt, vet, staticcheck, import directions, cross-builds
 	@scripts/check.sh

@@ -81,6 +81,9 @@ func (d *deletion) run(ctx context.Context) error {
 	if err := d.keep(ctx, dir); err != nil {
 		return d.putBack(err)
 	}
+	if err := d.canForget(); err != nil {
+		return d.putBack(err)
+	}
 	if err := d.discardDirectory(dir); err != nil {
 		return err
 	}
@@ -154,6 +157,23 @@ func (d *deletion) putBack(err error) error {
 		return fmt.Errorf("%w (it is now %s: %w)", err, filepath.Join(d.base.Name(), moved), back)
 	}
 	return err
+}
+
+// canForget finds out, while the directory can still be put back, whether git's
+// entry can be removed: the repository may be on a read-only file system.
+func (d *deletion) canForget() error {
+	if d.w.Mode != ModeWorktree || d.aside {
+		return nil
+	}
+	entry, err := findEntry(d.w.GitDir, d.w.Root)
+	if err != nil || entry == "" {
+		return nil // forget says so
+	}
+	probe, err := os.CreateTemp(entry, "middleman-*")
+	if err != nil {
+		return fmt.Errorf("make git forget the worktree: %w", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // forget removes git's entry. A repository that is gone has none; only with

@@ -140,7 +140,9 @@ var kinds = []kind{
 		commit(t, dir, ".gitattributes", "*.own filter=own\n")
 		commit(t, dir, "x.own", "QUIET\n")
 		return dir
-	}, unsure: []string{"x.own"}, then: func(t *testing.T, w workspace.Workspace) { holds(t, w.Root+"/x.own", "QUIET\n") }},
+	}, unsure: []string{"x.own"}, then: func(t *testing.T, w workspace.Workspace) {
+		holds(t, w.Root+"/x.own", "quiet\n") /* not run without consent */
+	}},
 	{name: "git directory elsewhere", make: func(t *testing.T, dir string) string {
 		return cloned("--separate-git-dir="+dir+"-git")(t, dir)
 	}},

@@ -115,9 +115,11 @@ type dirtier struct {
 	*testing.T
 	rand   *rand.Rand
 	module string // a repository, for submodules
-	w      workspace.Workspace
-	root   string
-	did    []string
+	// hasModule: it is one of the worktree's.
+	hasModule bool
+	w         workspace.Workspace
+	root      string
+	did       []string
 }
 
 func (d *dirtier) chance(n int) bool { return d.rand.IntN(n) == 0 }
@@ -141,7 +143,7 @@ func (d *dirtier) bytes() string {
 }
 
 // names are such as are easily broken.
-var names = []string{"plain", "with space", "new\nline", `qu"ote`, `back\slash`, "tab\t", "-dash", "--", "cr\r", "\xff\xfe", "ümläut", ":(top)x", "deep/er/file", "deep/other"}
+var names = []string{"plain", "with space", "new\nline", `qu"ote`, `back\slash`, "tab\t", "-dash", "--", "cr\r", "apo'strophe", "\xff\xfe", "ümläut", ":(top)x", "deep/er/file", "deep/other"}
 
 func (d *dirtier) name() string {
 	name := names[d.rand.IntN(len(names))]
@@ -168,6 +170,7 @@ func (d *dirtier) prepare(repo string) {
 	d.git("add", "-A")
 	if d.chance(3) {
 		d.git("submodule", "--quiet", "add", d.module, "mod")
+		d.hasModule = true
 	}
 	d.git("commit", "-q", "-m", "Begin")
 	d.git("branch", "side")
@@ -184,6 +187,7 @@ func (d *dirtier) dirty() {
 		{"ignored", d.ignored}, {"delete", d.remove}, {"rename", d.rename}, {"modes", d.modes}, {"links", d.links},
 		{"directories", d.directories}, {"flags", d.flags}, {"intent", d.intent}, {"stash", d.stash}, {"upstream", d.upstream},
 		{"module", d.submodule}, {"nested", d.nested}, {"worktree ref", d.worktreeRef}, {"times", d.times},
+		{"directory for a file", d.replace},
 	}
 	progress := []struct {
 		name string
@@ -191,7 +195,8 @@ func (d *dirtier) dirty() {
 	}{
 		{"nothing", func() {}}, {"nothing", func() {}}, {"merge", d.merge}, {"rebase", d.rebase}, {"cherry-pick", d.cherryPick},
 		{"bisect", d.bisect}, {"detached", d.detach}, {"orphan", d.orphan}, {"other branch", d.otherBranch}, {"sparse", d.sparse},
-		{"revert", d.revert}, {"split index", func() { d.git("update-index", "--split-index") }},
+		{"revert", d.revert}, {"modify/delete conflict", d.modifyDelete}, {"add/add conflict", d.addAdd}, {"rebase by patches", d.rebaseApply},
+		{"stash conflict", d.stashConflict}, {"split index", func() { d.git("update-index", "--split-index") }},
 		{"index v4", func() { d.git("update-index", "--index-version", "4") }},
 	}
 	if pick := progress[d.rand.IntN(len(progress))]; true {
@@ -333,6 +338,9 @@ func (d *dirtier) upstream() {
 }
 
 func (d *dirtier) submodule() {
+	if !d.hasModule {
+		return
+	}
 	if _, err := tryGit(d.root, "submodule", "--quiet", "update", "--init"); err != nil || !exists(filepath.Join(d.root, "mod/.git")) {
 		return
 	}
@@ -378,6 +386,48 @@ func (d *dirtier) diverge() {
 func (d *dirtier) merge()      { d.diverge(); _, _ = tryGit(d.root, "merge", "-q", "side") }
 func (d *dirtier) rebase()     { d.diverge(); _, _ = tryGit(d.root, "rebase", "-q", "side") }
 func (d *dirtier) cherryPick() { d.diverge(); _, _ = tryGit(d.root, "cherry-pick", "side~1", "side") }
+
+// rebaseApply is a rebase that works with patches, in another directory of git's.
+func (d *dirtier) rebaseApply() {
+	d.diverge()
+	_, _ = tryGit(d.root, "rebase", "-q", "--apply", "side")
+}
+
+// modifyDelete and addAdd are conflicts that lack a side.
+func (d *dirtier) modifyDelete() {
+	d.diverge()
+	d.git("rm", "-q", "conflict")
+	d.git("commit", "-q", "-m", "Gone")
+	_, _ = tryGit(d.root, "merge", "-q", "side")
+}
+
+func (d *dirtier) addAdd() {
+	d.diverge()
+	d.put("theirs", "ours\n")
+	d.git("add", "theirs")
+	d.git("commit", "-q", "-m", "Ours too")
+	_, _ = tryGit(d.root, "merge", "-q", "side")
+	_, _ = tryGit(d.root, "checkout", "-q", "--ours", "conflict")
+	_, _ = tryGit(d.root, "add", "conflict") // resolved, which can be undone
+}
+
+// stashConflict leaves stages in the index though nothing is in progress.
+func (d *dirtier) stashConflict() {
+	d.put("same", "stashed\n")
+	_, _ = tryGit(d.root, "stash", "-q")
+	d.put("same", "committed\n")
+	d.git("commit", "-q", "-a", "-m", "Same")
+	_, _ = tryGit(d.root, "stash", "pop", "-q")
+}
+
+// replace puts a directory where a file was, and a file where one was.
+func (d *dirtier) replace() {
+	_ = os.Remove(filepath.Join(d.root, "both"))
+	d.put("both/inside", d.bytes())
+	_ = os.RemoveAll(filepath.Join(d.root, "deep"))
+	d.put("deep", d.bytes())
+}
+
 func (d *dirtier) revert() {
 	d.diverge()
 	d.put("conflict", "other\n")

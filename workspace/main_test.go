@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 	}
 	config := filepath.Join(home, "gitconfig")
 	settings := "[user]\n\tname = Somebody\n\temail = somebody@example.org\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n" +
+		"[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n" +
 		"[filter \"loud\"]\n\tclean = tr A-Z a-z\n\tsmudge = tr a-z A-Z\n\trequired = true\n"
 	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
 		fmt.Fprintln(os.Stderr, err)

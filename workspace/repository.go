@@ -106,7 +106,7 @@ func worktrees(ctx context.Context, p place) ([]worktree, error) {
 // cannot be trusted, what is in the repository can.
 func findEntry(commonDir, root string) (string, error) {
 	if _, err := os.Stat(commonDir); err != nil {
-		return "", fmt.Errorf("look at repository: %w", err)
+		return "", fmt.Errorf("look at repository (if it was moved, `middleman repair` says so to git and to us): %w", err)
 	}
 	dir := filepath.Join(commonDir, "worktrees")
 	entries, err := os.ReadDir(dir)

@@ -199,8 +199,9 @@ func (p place) pointTrash(ctx context.Context, id, commit, before string) error 
 	if _, err := c.run(ctx); err != nil {
 		return err
 	}
-	c = p.look("rev-list", "--objects", "--quiet", commit, "--not", "--exclude="+ref, "--glob=refs/*") // no HEADs: some may just be made
-	c.change = true                                                                                    // it may take long
+	// No HEADs: some may just be made.
+	c = p.look("rev-list", "--objects", "--quiet", commit, "--not", "--exclude="+ref, "--glob=refs/*")
+	c.change = true // it may take long
 	_, err := c.run(ctx)
 	if err == nil {
 		return nil

@@ -49,6 +49,7 @@ func scripts(dir string) testscript.Params {
 			"race":        cmdRace,
 			"together":    cmdTogether,
 			"consistent":  cmdConsistent,
+			"lives":       cmdLives,
 			"corrupt":     cmdCorrupt,
 			"newer":       cmdNewer,
 			"var":         cmdVar,

@@ -128,3 +128,36 @@ func entriesOf(dir string) []string {
 	}
 	return names
 }
+
+// cmdLives deletes workspaces with work in them and restores them. Status and
+// content must be as they were:
+//
+//	lives WORKSPACE...
+func cmdLives(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		cmdWorktree(ts, false, []string{"LIVES", name})
+		dir := ts.Getenv("LIVES")
+		ts.Check(os.WriteFile(filepath.Join(dir, "new"), []byte("new\n"), 0o600))
+		ts.Check(os.WriteFile(filepath.Join(dir, "staged"), []byte("staged\n"), 0o600))
+		ts.Check(command(ts, "git", "-C", dir, "add", "staged").Run())
+		look := func() string {
+			out, err := command(ts, "git", "-C", dir, "status", "--porcelain=v2", "--branch").CombinedOutput()
+			ts.Check(err)
+			content, err := os.ReadFile(filepath.Join(dir, "new"))
+			ts.Check(err)
+			return string(out) + string(content)
+		}
+		before := look()
+		if o := allAtOnce(ts, [][]string{{"middleman", "rm", name}})[0]; !o.refusedInWords() || !strings.Contains(o.errs, "untracked new") {
+			ts.Fatalf("rm %s: %+v", name, o)
+		}
+		ts.Check(ts.Exec("middleman", "rm", name, "--discard-work", "--stop-sessions"))
+		if _, err := os.Stat(dir); err == nil {
+			ts.Fatalf("%s is there still", dir)
+		}
+		ts.Check(ts.Exec("middleman", "restore", name))
+		if after := look(); after != before {
+			ts.Fatalf("%s is not as it was:\n%s\nwas:\n%s", name, after, before)
+		}
+	}
+}
