@@ -49,14 +49,20 @@ func (c command) tryBox(ctx context.Context, program string) error {
 	return nil
 }
 
-// box is argv in a box that can write to one directory alone; it is argv
-// itself where no box can be made.
-func box(argv []string, writable string) []string {
+// box is argv in a box that can write to one directory alone, and sees others
+// though they lie where it is masked (a disk of the user's may be mounted
+// there). It is argv itself where no box can be made.
+func box(argv []string, writable string, shown []string) []string {
 	program, err := boxProgram()
 	if err != nil {
 		return argv
 	}
 	flags := boxFlags()
+	for _, dir := range shown {
+		if strings.HasPrefix(dir, "/run/") {
+			flags = append(flags, "--ro-bind", dir, dir)
+		}
+	}
 	if writable != "" {
 		flags = append(flags, "--bind", writable, writable)
 	}

@@ -49,3 +49,24 @@ func TestLooksAreBoxed(t *testing.T) {
 		t.Error("the filter never writes, so this shows nothing")
 	}
 }
+
+// A box masks /run, but not a repository that is there, as on a disk that the
+// user has mounted.
+func TestBoxShowsWhatIsInRun(t *testing.T) {
+	if _, err := workspace.Box(); err != nil {
+		t.Skipf("no box here: %v", err)
+	}
+	dir, err := os.MkdirTemp("/run", "workspace-test-")
+	if err != nil {
+		t.Skipf("nothing can be made in /run: %v", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	repo := filepath.Join(dir, "repo")
+	git(t, "/", "clone", "-q", template(t), repo)
+	m := workspace.New(workspace.Options{Base: filepath.Join(dir, "work")})
+	w := create(t, m, request(repo, "w1"))
+	write(t, w.Root+"/a.txt", "changed\n")
+	if got := short(t, compare(t, m, w, workspace.DiffRequest{})); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}

@@ -8,7 +8,7 @@ import (
 )
 
 // box is argv: there are no boxes here.
-func box(argv []string, _ string) []string { return argv }
+func box(argv []string, _ string, _ []string) []string { return argv }
 
 // Box is the program that a look which reads content is confined with, or why
 // it is not: then only what package workspace pins keeps it from harm.

@@ -88,6 +88,7 @@ type command struct {
 	limit    time.Duration       // instead of lookTime
 	boxed    bool                // in a box, where there is one, see box
 	writable string              // the one directory that a boxed one may write to
+	shown    []string            // what a boxed one must see, wherever it lies
 	thrifty  bool                // with bounded memory, see withinMemory
 	output   io.Writer           // takes the output as it is, instead of each
 	errors   io.Writer           // takes what it says on standard error, too
@@ -194,7 +195,7 @@ func (c command) once(ctx context.Context) (string, error) {
 		argv = withinMemory(argv)
 	}
 	if c.boxed {
-		argv = box(argv, c.writable)
+		argv = box(argv, c.writable, c.shown)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = c.dir

@@ -22,8 +22,9 @@ const maxConfig = 1 << 20
 // git writes (merged trees, an index with untracked files) goes here.
 type glass struct {
 	place
-	dir  string // ours, removed by close
-	real string // the repository's common directory
+	dir   string   // ours, removed by close
+	real  string   // the repository's common directory
+	shown []string // what the links in it lead to, and the checkout
 	// risky: the repository's configuration could run something. Then looks
 	// are boxed where they can be; boxed ones always are.
 	risky, boxed bool
@@ -52,7 +53,10 @@ func (m *Manager) glass(ctx context.Context, p place) (g *glass, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory to look from: %w", err)
 	}
-	g = &glass{dir: dir, real: p.commonDir, risky: settings.risky}
+	g = &glass{dir: dir, real: p.commonDir, shown: []string{p.commonDir, p.gitDir}, risky: settings.risky}
+	if p.workTree != "" {
+		g.shown = append(g.shown, p.workTree)
+	}
 	defer func() {
 		if err != nil {
 			g.close()
@@ -146,7 +150,7 @@ func (g *glass) close() {
 func (g *glass) look(args ...string) command {
 	c := g.place.look(args...)
 	c.env = append(c.env, "GIT_OBJECT_DIRECTORY="+filepath.Join(g.dir, "objects"), "GIT_LITERAL_PATHSPECS=1")
-	c.boxed, c.writable, c.thrifty = g.risky || g.boxed, g.dir, true
+	c.boxed, c.writable, c.shown, c.thrifty = g.risky || g.boxed, g.dir, g.shown, true
 	return c
 }
 
