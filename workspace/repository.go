@@ -41,6 +41,14 @@ func discover(ctx context.Context, dir string) (repository, error) {
 	return r, nil
 }
 
+// Checkout is the top of the checkout that dir is in, and the common git
+// directory of its repository. Where there is none that is an
+// ErrNotRepository.
+func Checkout(ctx context.Context, dir string) (top, gitDir string, err error) {
+	repo, err := discover(ctx, dir)
+	return repo.here.workTree, repo.here.commonDir, err
+}
+
 // lineBreak refuses a repository whose path git cannot write into the one-line
 // files by which it finds a worktree.
 func lineBreak(dir string) error {

@@ -66,6 +66,8 @@ func message(err error) string {
 			return text + " (use --mode directory for an empty directory, or --mode in-place for this one)"
 		case api.CodeUnknownLoss:
 			return text + " (rm --discard-work deletes it all the same)"
+		case api.CodeTeardown:
+			return text + "; it was not deleted: rm --skip-teardown goes without"
 		case api.CodeWriterBusy:
 			return text + " (attach --takeover, or watch)"
 		}
@@ -95,6 +97,7 @@ func (c *cli) root() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetOut(c.out)
 	root.SetErr(c.errs)
+	root.AddCommand(c.trustCommand())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{plainFlag(err)} })
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print data as JSON")
 	root.AddCommand(

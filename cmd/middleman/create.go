@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -178,12 +180,16 @@ func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) er
 
 // explainSkipped says what a workspace has not got, and why.
 func (c *cli) explainSkipped(w api.Workspace) {
+	last := map[string]api.Stage{} // a stage may have been done again
 	for _, stage := range w.Stages {
-		if why, skipped := strings.CutPrefix(stage.Detail, workspace.Skipped); skipped {
-			fmt.Fprintf(c.errs, "middleman: %s: %s: %s\n", w.Name, stage.Name, printable(why))
+		last[stage.Name] = stage
+	}
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		if why, skipped := strings.CutPrefix(last[name].Detail, workspace.Skipped); skipped {
+			fmt.Fprintf(c.errs, "middleman: %s: %s: %s\n", w.Name, name, printable(why))
 		}
-		if stage.Name == "session" && stage.State == "done" {
-			c.explainHost(w.Name, stage.Detail)
+		if name == "session" && last[name].State == "done" {
+			c.explainHost(w.Name, last[name].Detail)
 		}
 	}
 }

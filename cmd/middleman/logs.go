@@ -22,12 +22,19 @@ func (c *cli) logsCommand() *cobra.Command {
 	var (
 		from        uint64
 		follow, raw bool
+		setup       bool
 	)
 	cmd := &cobra.Command{
 		Use:   "logs TARGET [--from OFFSET] [--follow] [--raw]",
 		Short: "Print a session's output",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
+			if setup {
+				if follow || raw || cmd.Flags().Changed("from") {
+					return usagef("--setup goes alone")
+				}
+				return c.setupLog(cmd.Context(), given[0])
+			}
 			t, err := c.recorded(cmd.Context(), given[0])
 			if err != nil {
 				return err
@@ -50,6 +57,7 @@ func (c *cli) logsCommand() *cobra.Command {
 	flags.Uint64Var(&from, "from", 0, "begin after the first `OFFSET` bytes (default: the oldest kept)")
 	flags.BoolVar(&follow, "follow", false, "go on until the program exits")
 	flags.BoolVar(&raw, "raw", false, "the session's bytes and nothing else")
+	flags.BoolVar(&setup, "setup", false, "what setup or teardown of a workspace printed, instead")
 	return cmd
 }
 

@@ -96,6 +96,9 @@ func (c *cli) printDeleted(d api.Deleted, dryRun bool) {
 	c.printWarnings(d)
 	lines := append(lossLines(d.Lost), sessionLines(d.Stopped)...)
 	if dryRun {
+		for _, command := range d.Teardown {
+			lines = append(lines, "would be run: "+printable(command))
+		}
 		for _, line := range append(lines, forecastLines(d)...) {
 			fmt.Fprintln(c.out, line)
 		}

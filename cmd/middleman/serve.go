@@ -96,6 +96,7 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		JournalBytes: c.config.Terminal.JournalBytes,
 		Grace:        time.Duration(c.config.Terminal.Grace),
 		Ports:        store.PortRange(c.config.Ports),
+		SetupTimeout: time.Duration(c.config.Setup.Timeout),
 	})
 	if err != nil {
 		return err

@@ -139,6 +139,7 @@ type Deleted struct {
 	// With a dry run, Restorable and Unkept say what would be.
 	Restorable bool      `json:"restorable" doc:"A restore brings back what is lost, but for what is unkept"`
 	Workers    []Deleted `json:"workers,omitempty" doc:"Workspaces of its workers that went before it"`
+	Teardown   []string  `json:"teardown,omitempty" doc:"Commands of the repository's configuration that were run, or would be"`
 	Unkept     []string  `json:"unkept,omitempty" doc:"Ignored files that are too large to be kept, and what is no file"`
 }
 
@@ -229,6 +230,10 @@ const (
 	CodeTrimmed        = "trimmed"
 	CodeTimeout        = "timed-out"
 	CodeUnsupported    = "unsupported"
+	CodeBadConfig      = "bad-config"
+	CodeConfigChanged  = "config-changed"
+	CodeSetupFailed    = "setup-failed"
+	CodeTeardown       = "teardown-failed"
 	CodeInternal       = "internal"
 )
 

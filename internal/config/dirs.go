@@ -60,6 +60,11 @@ func (d Dirs) Leases() string { return filepath.Join(d.Data, "leases") }
 // Workers is where it is recorded what became of each worker.
 func (d Dirs) Workers() string { return filepath.Join(d.Data, "workers") }
 
+// SetupLog is what setup, or teardown, of a workspace has printed.
+func (d Dirs) SetupLog(workspaceID string) string {
+	return filepath.Join(d.Data, "setup", workspaceID+".log")
+}
+
 // Database is the SQLite file.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "middleman.db") }
 

@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"internal/web":         {},
 	"internal/config":      {},
 	"internal/plainfile":   {},
+	"internal/setup":       {"internal/fault"},
 	"internal/repoconfig":  {"internal/plainfile"},
 	"internal/systemd":     {},
 	"terminal/backendtest": {"terminal", "terminal/vt"},

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/repoconfig"
+	"middleman/internal/setup"
 	"middleman/internal/store"
 	"middleman/workspace"
 )
@@ -17,6 +19,7 @@ type consent struct {
 	discardWork  bool
 	stopSessions bool
 	keepBranch   bool // the branch stays, so commits on it are not lost; nothing else is consented to
+	skipTeardown bool // go without the repository's teardown
 	workers      bool // delete the workspaces of its workers too, by the same consents
 }
 
@@ -24,9 +27,10 @@ type consent struct {
 type deletion struct {
 	workspace workspace.Workspace
 	loss      workspace.Loss
-	unknown   error           // why loss could not be found out, nil where it was
-	rows      []store.Session // all of the workspace's
-	running   []api.Session   // those that have not ended, or may not have
+	unknown   error             // why loss could not be found out, nil where it was
+	rows      []store.Session   // all of the workspace's
+	running   []api.Session     // those that have not ended, or may not have
+	config    repoconfig.Config // whose teardown is to be run
 }
 
 // deleteWorkspace looks while launches are blocked and the sessions live, and
@@ -59,6 +63,10 @@ func (s *Server) deleteOne(ctx context.Context, id string, c consent, dryRun boo
 		return api.Deleted{}, d.unknown
 	}
 	out := api.Deleted{Workspace: s.workspaceView(d.workspace), Lost: d.loss, Stopped: d.running, Warnings: d.loss.Kept}
+	if c.skipTeardown {
+		d.config.Teardown = nil
+	}
+	out.Teardown = d.config.Teardown
 	if dryRun {
 		out.Restorable, out.Unkept = d.loss.Restorable, d.loss.Unkept
 		return out, nil
@@ -75,6 +83,9 @@ func (s *Server) deleteOne(ctx context.Context, id string, c consent, dryRun boo
 		return api.Deleted{}, err
 	}
 	out.Warnings, out.Restorable, out.Unkept = out.Lost.Kept, out.Lost.Restorable, out.Lost.Unkept
+	if err := setup.RemoveLog(s.Dirs.SetupLog(id)); err != nil {
+		s.Log.Warn("remove what setup printed", "workspace", id, "error", err)
+	}
 	s.gates.forget(id)
 	s.standings.forget(id)
 	s.events.publish(id, api.Event{Type: "workspace-deleted", ID: id})
@@ -94,7 +105,13 @@ func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
 	case workspace.StateRestoring:
 		return deletion{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being restored", w.Name)
 	}
+	if s.settingUp.has(id) {
+		return deletion{}, problemf(http.StatusConflict, codeBusy, "the setup of workspace %s still runs", w.Name)
+	}
 	d := deletion{workspace: w}
+	if d.config, err = s.teardownOf(ctx, w); err != nil {
+		return deletion{}, err
+	}
 	if s.ours(w) {
 		d.loss, err = s.Workspaces.Inspect(ctx, w)
 		if err != nil && !errors.Is(err, workspace.ErrMissing) {
@@ -169,10 +186,13 @@ func (d deletion) refusal(c consent) error {
 	return p
 }
 
-// destroy stops, deletes and forgets, in that order. Package workspace looks
+// destroy tears down, stops, deletes and forgets, in that order. Package workspace looks
 // once more before it deletes, because a program may have written until it
 // was stopped.
 func (s *Server) destroy(ctx context.Context, d deletion, c consent) (lost workspace.Loss, err error) {
+	if err := s.tearDown(ctx, d.workspace, d.config); err != nil {
+		return workspace.Loss{}, err
+	}
 	for _, row := range d.rows { // an ended one may have left processes behind
 		if err := s.stopSession(ctx, row, 0); err != nil && !row.State.Ended() {
 			return workspace.Loss{}, &sessionError{row.Name, err}

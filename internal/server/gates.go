@@ -48,3 +48,36 @@ func (g *gates) forget(workspaceID string) {
 	defer g.mu.Unlock()
 	delete(g.byWorkspace, workspaceID)
 }
+
+// busy is a set of workspaces in which something goes on. The zero value is
+// ready.
+type busy struct {
+	// mu guards ids.
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+// enter adds a workspace until leave is called; ok is false where it is among
+// them.
+func (b *busy) enter(id string) (leave func(), ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ids[id] {
+		return nil, false
+	}
+	if b.ids == nil {
+		b.ids = map[string]bool{}
+	}
+	b.ids[id] = true
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.ids, id)
+	}, true
+}
+
+func (b *busy) has(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ids[id]
+}

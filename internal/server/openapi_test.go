@@ -50,7 +50,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 	}
 	want = append(want, "POST /import", "POST /repair")
 	slices.Sort(want)
-	if !slices.Equal(got, want) {
+	if want = slices.Sorted(slices.Values(append(want, trustPaths...))); !slices.Equal(got, want) {
 		t.Errorf("routes:\n%s", strings.Join(got, "\n"))
 	}
 	if doc.Components.Schemas["Problem"] == nil || strings.Contains(string(a.body), "$schema") {

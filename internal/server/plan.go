@@ -156,16 +156,20 @@ func (s *Server) backend(row store.Session) (terminal.Backend, error) {
 }
 
 // spec is what the backend is told.
-func (s *Server) spec(id string, w workspace.Workspace, p plan) (terminal.Spec, error) {
+func (s *Server) spec(ctx context.Context, id string, w workspace.Workspace, p plan) (terminal.Spec, error) {
 	dir := cmp.Or(p.dir, w.Path())
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return terminal.Spec{}, fmt.Errorf("%w: %s", workspace.ErrMissing, dir)
+	}
+	repoEnv, err := s.repoEnv(ctx, w)
+	if err != nil {
+		return terminal.Spec{}, err
 	}
 	return terminal.Spec{
 		ID:           id,
 		Workspace:    w.ID,
 		Argv:         p.argv,
-		Env:          mergeEnv(baseEnv(s.Environ()), w.Env(), p.env),
+		Env:          mergeEnv(baseEnv(s.Environ()), repoEnv, w.Env(), p.env),
 		Dir:          dir,
 		Size:         p.size,
 		Grace:        s.Grace,

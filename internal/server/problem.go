@@ -212,6 +212,9 @@ func typedProblem(err error) *Problem {
 		p.Lost = &e.Loss
 		return p
 	}
+	if e, ok := errors.AsType[*setupError](err); ok {
+		return newProblem(http.StatusConflict, e.code(), e.Error())
+	}
 	if e, ok := errors.AsType[*terminal.StartError](err); ok {
 		return newProblem(http.StatusUnprocessableEntity, api.CodeStartFailed, e.Error())
 	}

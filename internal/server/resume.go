@@ -28,6 +28,9 @@ func (s *Server) recall(ctx context.Context) ([]store.Session, error) {
 		return nil, err
 	}
 	s.recallWorkers(ctx)
+	if err := s.endSetups(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.resumeWorkspaces(ctx); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ func (s *Server) routes() http.Handler {
 	s.sessionRoutes()
 	s.terminalRoutes()
 	s.leftoverRoutes()
+	s.trustRoutes()
 	s.workerRoutes()
 
 	mux.HandleFunc("GET "+apiPrefix+"/openapi.json", s.openAPI)

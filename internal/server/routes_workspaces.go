@@ -173,7 +173,8 @@ func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*reply[a
 func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*reply[api.Deleted], error) {
 	var out api.Deleted
 	err := s.work.run(ctx, func(ctx context.Context) (err error) {
-		out, err = s.dispose(ctx, in.Workspace, consent{discardWork: in.DiscardWork, stopSessions: in.StopSessions, workers: in.Workers}, in.DryRun)
+		consents := consent{discardWork: in.DiscardWork, stopSessions: in.StopSessions, skipTeardown: in.SkipTeardown, workers: in.Workers}
+		out, err = s.dispose(ctx, in.Workspace, consents, in.DryRun)
 		return err
 	})
 	return &reply[api.Deleted]{out}, err

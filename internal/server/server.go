@@ -62,6 +62,8 @@ type Options struct {
 	Grace        time.Duration
 	// Ports are what workspaces get; none where Ports.Count is 0.
 	Ports store.PortRange
+	// SetupTimeout is how long setup, or teardown, may take; 0 is 15 minutes.
+	SetupTimeout time.Duration
 	// Hosts are further names that the server may be reached by over TCP.
 	Hosts []string
 	// AllowRemote takes any IP address as Host, for a listener beyond loopback.
@@ -81,6 +83,8 @@ type Server struct {
 	events  *hub
 	limiter *limiter
 	gates   gates
+	// settingUp are ready workspaces whose setup runs.
+	settingUp busy
 	// tidying is held while leftovers are looked for and removed.
 	tidying sync.Mutex
 	// work is what was asked for and must be brought to an end; watches are
@@ -105,6 +109,7 @@ const (
 	// shutdownGrace is how long requests and what they started may take to
 	// end once the server was asked to.
 	shutdownGrace = 10 * time.Second
+	setupTimeout  = 15 * time.Minute
 )
 
 // New returns a server that does nothing yet.
@@ -117,6 +122,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.SetupTimeout == 0 {
+		o.SetupTimeout = setupTimeout
 	}
 	if o.Web == nil {
 		o.Web = http.NotFoundHandler()

@@ -26,7 +26,7 @@ const maxSameName = 1000
 // beside the error. note says why another backend than the plan's hosts it.
 func (s *Server) launch(ctx context.Context, w workspace.Workspace, p plan) (row store.Session, note string, err error) {
 	id := cmp.Or(p.id, terminal.NewID("s"))
-	spec, err := s.spec(id, w, p)
+	spec, err := s.spec(ctx, id, w, p)
 	if err != nil {
 		return store.Session{}, "", err
 	}

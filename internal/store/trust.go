@@ -6,27 +6,54 @@ import (
 	"time"
 )
 
-// Trust records that the user agreed to run repository configuration of that
-// hash in the repository whose common git directory is gitDir.
-func (s *Store) Trust(ctx context.Context, gitDir, hash string, at time.Time) error {
+// TrustedConfig is repository configuration that the user agreed to run in the
+// repository whose common git directory is GitDir.
+type TrustedConfig struct {
+	GitDir     string
+	Hash       string // of Content
+	Content    []byte
+	ApprovedAt time.Time
+}
+
+// Trust records an agreement. One to the same content is not recorded again.
+func (s *Store) Trust(ctx context.Context, c TrustedConfig) error {
 	_, err := s.write.ExecContext(ctx,
-		`INSERT INTO trusted_configs (git_dir, hash, approved_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
-		gitDir, hash, at.UnixNano())
+		`INSERT INTO trusted_configs (git_dir, hash, content, approved_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		c.GitDir, c.Hash, c.Content, c.ApprovedAt.UnixNano())
 	if err != nil {
-		return fmt.Errorf("store trust in the configuration of %s: %w", gitDir, err)
+		return fmt.Errorf("store trust in the configuration of %s: %w", c.GitDir, err)
 	}
 	return nil
 }
 
-// Trusted reports whether the user agreed to that very content there.
-func (s *Store) Trusted(ctx context.Context, gitDir, hash string) (bool, error) {
-	var n int
+// Trusted returns the content of that hash, as the user agreed to it there, or
+// ErrNotFound where there is no agreement.
+func (s *Store) Trusted(ctx context.Context, gitDir, hash string) ([]byte, error) {
+	var content []byte
 	err := s.read.QueryRowContext(ctx,
-		`SELECT count(*) FROM trusted_configs WHERE git_dir = ? AND hash = ?`, gitDir, hash).Scan(&n)
+		`SELECT content FROM trusted_configs WHERE git_dir = ? AND hash = ?`, gitDir, hash).Scan(&content)
 	if err != nil {
-		return false, fmt.Errorf("read trust in the configuration of %s: %w", gitDir, err)
+		return nil, fmt.Errorf("read trust in the configuration of %s: %w", gitDir, notFound(err))
 	}
-	return n > 0, nil
+	return content, nil
+}
+
+// TrustedConfigs returns every agreement, by repository, the oldest first.
+func (s *Store) TrustedConfigs(ctx context.Context) ([]TrustedConfig, error) {
+	list, err := collect(ctx, s.read, scanTrusted,
+		`SELECT git_dir, hash, content, approved_at FROM trusted_configs ORDER BY git_dir, approved_at, hash`)
+	if err != nil {
+		return nil, fmt.Errorf("list trust in configurations: %w", err)
+	}
+	return list, nil
+}
+
+func scanTrusted(row scanner) (TrustedConfig, error) {
+	var c TrustedConfig
+	var at int64
+	err := row.Scan(&c.GitDir, &c.Hash, &c.Content, &at)
+	c.ApprovedAt = fromNano(at)
+	return c, err
 }
 
 // Distrust forgets every agreement for that repository, and says how many
@@ -38,4 +65,14 @@ func (s *Store) Distrust(ctx context.Context, gitDir string) (int, error) {
 	}
 	n, err := r.RowsAffected()
 	return int(n), err
+}
+
+// SetConfigHash records which configuration the workspace was made with. It
+// returns ErrNotFound where there is no such workspace.
+func (s *Store) SetConfigHash(ctx context.Context, id, hash string) error {
+	r, err := s.write.ExecContext(ctx, `UPDATE workspaces SET config_hash = ? WHERE id = ?`, hash, id)
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("store configuration of workspace %s: %w", id, err)
+	}
+	return nil
 }

@@ -1,0 +1,145 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func spec(t *testing.T, commands ...string) Spec {
+	dir := t.TempDir()
+	return Spec{
+		Commands: commands, Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "GIVEN=yes"},
+		Mark: "SETUP_TEST=" + dir, Log: filepath.Join(t.TempDir(), "logs", "log"), Timeout: time.Minute,
+	}
+}
+
+func TestRun(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		commands []string
+		last     string
+		wantErr  string
+	}{
+		{"nothing", nil, "", ""},
+		{"where and with what", []string{"pwd | grep -c TestRun; echo $GIVEN; echo ${HOME:-no home}"}, "1 / yes / no home", ""},
+		{"one after the other", []string{"echo one >file", "cat file; echo two >&2"}, "one / two", ""},
+		{"the first that fails is the last", []string{"echo one", "echo two; exit 3", "echo three"}, "one / two", `"echo two; exit 3": exit status 3`},
+		{"killed", []string{"kill -9 $$"}, "", "signal: killed"},
+		{"no input", []string{"cat"}, "", ""},
+		{"what a terminal would act on", []string{`printf 'a\033[31mred\007\r\n\377\n'`}, "a[31mred / ?", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := spec(t, tt.commands...)
+			last, err := Run(t.Context(), s)
+			if last != tt.last || (err == nil) != (tt.wantErr == "") || err != nil && !strings.Contains(err.Error(), tt.wantErr) {
+				t.Errorf("%q, %v, want %q, %q", last, err, tt.last, tt.wantErr)
+			}
+			if info, err := os.Stat(s.Log); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("log: %v, %v", info, err)
+			}
+		})
+	}
+}
+
+// pidIn waits until a command has written its pid.
+func pidIn(t *testing.T, file string) int {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		text, _ := os.ReadFile(file)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && strings.HasSuffix(string(text), "\n") {
+			return pid
+		}
+	}
+	t.Fatalf("%s was not written", file)
+	return 0
+}
+
+func lives(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z")
+}
+
+// Whatever a command leaves in the background is ended, and does not keep us.
+func TestNothingOutlives(t *testing.T) {
+	for name, command := range map[string]string{
+		"a job":              "sleep 1000 & echo $! >pid",
+		"nohup":              "nohup sleep 1000 >/dev/null 2>&1 & echo $! >pid",
+		"a session":          "setsid sh -c 'echo $$ >pid; exec sleep 1000' & while ! test -s pid; do sleep 0.01; done",
+		"a daemon":           "setsid sh -c '(echo $$ >pid; exec sleep 1000) & exit' & while ! test -s pid; do sleep 0.01; done",
+		"a job of a failure": "sleep 1000 & echo $! >pid; exit 1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := spec(t, command)
+			began := time.Now()
+			_, err := Run(t.Context(), s)
+			if (err != nil) != strings.Contains(name, "failure") {
+				t.Error(err)
+			}
+			if pid := pidIn(t, filepath.Join(s.Dir, "pid")); lives(pid) {
+				t.Errorf("process %d lives", pid)
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
+func TestTimeIsUp(t *testing.T) {
+	s := spec(t, "sleep 1000 & echo $! >pid; echo begun; wait", "echo never")
+	s.Timeout = 300 * time.Millisecond
+	last, err := Run(t.Context(), s)
+	if last != "begun" || !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "after 300ms") {
+		t.Errorf("%q, %v", last, err)
+	}
+	if pid := pidIn(t, filepath.Join(s.Dir, "pid")); lives(pid) {
+		t.Errorf("process %d lives", pid)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	s := spec(t, "echo $$ >pid; exec sleep 1000")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := Run(ctx, s)
+		done <- err
+	}()
+	pid := pidIn(t, filepath.Join(s.Dir, "pid"))
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) || lives(pid) {
+		t.Errorf("%v, process %d lives: %t", err, pid, lives(pid))
+	}
+}
+
+func TestLogIsBounded(t *testing.T) {
+	s := spec(t, "yes 0123456789012345678901234567890123456789012345678 | head -c 9000000; echo; echo the end")
+	last, err := Run(t.Context(), s)
+	if err != nil || !strings.HasSuffix(last, "the end") || len(last) > maxLast+3 {
+		t.Errorf("%q, %v", last, err)
+	}
+	kept, err := ReadLog(s.Log)
+	if err != nil || len(kept) > 2*maxLog || len(kept) < maxLog || !strings.HasSuffix(string(kept), "\nthe end\n") {
+		t.Errorf("%d bytes, %v", len(kept), err)
+	}
+	if err := RemoveLog(s.Log); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(s.Log)); err != nil || len(entries) != 0 {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+}
