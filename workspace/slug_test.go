@@ -72,3 +72,25 @@ func FuzzSlug(f *testing.F) {
 		}
 	})
 }
+
+// Names that a workspace must not have, and what becomes of those that only
+// look different.
+func TestSlugHostile(t *testing.T) {
+	for _, name := range []string{
+		"..", "../x", "/", "/etc", `a\b`, "a\x00b", "\x00", ".git", ".", "-x", "--help", strings.Repeat("x", 300), "a..b",
+		"fix.lock", "\u202egnp.exe", "a\nb", "\xff\xfe", " ", "\u0430\u0435", "~", "@", "@{-1}", "HEAD~1/x", "a\u200bb",
+	} {
+		if slug, err := workspace.Slug(name); err == nil && (strings.ContainsAny(slug, "/\\\x00:~^ @{") || slug[0] == '-' || slug[0] == '.') {
+			t.Errorf("%q became %q", name, slug)
+		} else if err != nil && (!errors.Is(err, workspace.ErrBadName) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%q: error %v", name, err)
+		}
+	}
+	for _, twins := range [][2]string{{"Fix", "fix"}, {"ÉTÉ", "ete"}, {"fix it", "fix-it"}} {
+		one, err1 := workspace.Slug(twins[0])
+		two, err2 := workspace.Slug(twins[1])
+		if err1 != nil || err2 != nil || one != two {
+			t.Errorf("%q is %q, %v; %q is %q, %v", twins[0], one, err1, twins[1], two, err2)
+		}
+	}
+}
