@@ -11,9 +11,11 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,6 +25,10 @@ import (
 
 // ErrNoServer: nobody listens on the server's socket.
 var ErrNoServer = errors.New("no server is running")
+
+// ErrUnanswered: the server may have begun what was asked, and ended or was
+// left before it answered.
+var ErrUnanswered = errors.New("the server took the request and did not answer, so it is not known whether anything was started or changed")
 
 const (
 	dialTimeout   = 2 * time.Second
@@ -118,14 +124,18 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	if method == http.MethodPost {
 		req.Header.Set("Idempotency-Key", rand.Text())
 	}
+	var sent atomic.Bool // also by an attempt that the transport has made before its last
+	if method != http.MethodGet {
+		req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}))
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return transportError(method, path, err)
+		return transportError(method, path, sent.Load(), err)
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	if err != nil {
-		return transportError(method, path, err)
+		return transportError(method, path, sent.Load(), err)
 	}
 	if resp.StatusCode >= 400 {
 		return problem(method, path, resp.StatusCode, raw)
@@ -140,13 +150,18 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 }
 
 // transportError tells a server that is not there from one that is and did
-// not answer.
-func transportError(method, path string, err error) error {
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
-		return ErrNoServer
-	}
+// not answer. Of a change that was sent nobody knows whether it was made: a
+// server that starts anew does not remember what it has not answered, so the
+// same request might be carried out twice.
+func transportError(method, path string, sent bool, err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
+	}
+	if sent {
+		return fmt.Errorf("%w (%w): look with `middleman ls --all` before you ask again", ErrUnanswered, err)
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+		return ErrNoServer
 	}
 	return fmt.Errorf("ask the server: %s %s: %w", method, path, err)
 }

@@ -44,13 +44,13 @@ func (c *Client) Patch(ctx context.Context, id string, q DiffQuery, out io.Write
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return 0, transportError(http.MethodGet, path, err)
+		return 0, transportError(http.MethodGet, path, false, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 400 {
 		raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 		if err != nil {
-			return 0, transportError(http.MethodGet, path, err)
+			return 0, transportError(http.MethodGet, path, false, err)
 		}
 		return 0, problem(http.MethodGet, path, resp.StatusCode, raw)
 	}

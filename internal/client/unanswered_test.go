@@ -1,0 +1,59 @@
+package client
+
+import (
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"middleman/internal/api"
+)
+
+// A server that ends in the middle of a change: the connection was used before,
+// so that the transport sends the request again, and finds nobody.
+func TestAChangeThatWasSentAndNotAnswered(t *testing.T) {
+	dir, err := os.MkdirTemp("", "mmc") // a short path, for the socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := 0
+	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0)}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			io.WriteString(w, "{}")
+			return
+		}
+		started++
+		l.Close()
+		panic(http.ErrAbortHandler)
+	})
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	c := New(l.Addr().String())
+	defer func() {
+		c.Close()
+		server.Close()
+		<-done
+	}()
+	if err := c.Health(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.StartSession(t.Context(), "w1", api.NewSession{})
+	if started != 1 || !errors.Is(err, ErrUnanswered) || errors.Is(err, ErrNoServer) || !strings.Contains(err.Error(), "middleman ls") {
+		t.Errorf("%d starts, %v", started, err)
+	}
+	_, err = c.StartSession(t.Context(), "w1", api.NewSession{})
+	if !errors.Is(err, ErrNoServer) {
+		t.Errorf("a request that was never sent: %v, want ErrNoServer", err)
+	}
+}
