@@ -56,7 +56,7 @@ func (c *cli) run(args []string) int {
 
 // message is err on one line, with the flags that help where some do.
 func message(err error) string {
-	text := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	text := strings.Join(strings.FieldsFunc(terminal.Plain(err.Error()), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/config"
 	"middleman/internal/server"
@@ -50,8 +51,9 @@ func (c *cli) doctor(ctx context.Context) error {
 		checkGit(ctx),
 		checkBox(),
 	}
+	there := c.backendsThere(ctx)
 	for _, b := range c.backends() {
-		findings = append(findings, checkBackend(ctx, b))
+		findings = append(findings, compareBackend(checkBackend(ctx, b), b.Name(), there))
 	}
 	findings = append(findings, c.checkServer(ctx))
 	findings = append(findings, c.checkSystemd(ctx)...)
@@ -157,6 +159,8 @@ func checkBox() finding {
 	return finding{"confined looks", "ok", "git looks at what workspaces hold in a box of " + program}
 }
 
+const canStart = "can start sessions"
+
 // checkBackend says whether a backend can start sessions. That one cannot is
 // no problem while another can.
 func checkBackend(ctx context.Context, b terminal.Backend) finding {
@@ -164,9 +168,40 @@ func checkBackend(ctx context.Context, b terminal.Backend) finding {
 		return finding{"backend " + b.Name(), "note", "cannot start sessions: " + err.Error()}
 	}
 	if c, ok := b.(interface{ Complaint() string }); ok && c.Complaint() != "" {
-		return finding{"backend " + b.Name(), "note", "can start sessions, without parts of the user's settings: " + c.Complaint()}
+		return finding{"backend " + b.Name(), "note", canStart + ", without parts of the user's settings: " + c.Complaint()}
 	}
-	return finding{"backend " + b.Name(), "ok", "can start sessions"}
+	return finding{"backend " + b.Name(), "ok", canStart}
+}
+
+// backendsThere is what the running server says of its backends; none where
+// none runs, or it is older than the question.
+func (c *cli) backendsThere(ctx context.Context) []api.Backend {
+	server, err := client.Connect(ctx, c.dirs)
+	if err != nil {
+		return nil // checkServer tells
+	}
+	defer server.Close()
+	all, err := server.Backends(ctx)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+// compareBackend is our own finding of a backend, or where the server's is
+// another: that is where sessions are started.
+func compareBackend(own finding, name string, there []api.Backend) finding {
+	usable := strings.HasPrefix(own.Detail, canStart)
+	for _, b := range there {
+		switch {
+		case b.Name != name || b.Usable == usable:
+		case usable:
+			return finding{own.Check, "note", fmt.Sprintf("%s here, but not in the server (%s): it was started with another PATH, or another environment", canStart, b.Reason)}
+		default:
+			return finding{own.Check, "note", own.Detail + "; in the server it can, which was started with another PATH, or another environment"}
+		}
+	}
+	return own
 }
 
 func (c *cli) checkServer(ctx context.Context) finding {

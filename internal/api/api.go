@@ -176,6 +176,19 @@ type Event struct {
 	Stage     *Stage     `json:"stage,omitempty"`
 }
 
+// Backends are all that a server knows.
+type Backends struct {
+	Backends []Backend `json:"backends"`
+}
+
+// Backend is what can host a session, where it is usable.
+type Backend struct {
+	Name    string `json:"name"`
+	Usable  bool   `json:"usable"`
+	Reason  string `json:"reason,omitempty" doc:"Why no session can be started in it"`
+	Default bool   `json:"default" doc:"A session that names none is started in it"`
+}
+
 // Health says that the server answers.
 type Health struct {
 	Status string `json:"status" enum:"ok"`

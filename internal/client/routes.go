@@ -54,7 +54,8 @@ func (c *Client) follow(ctx context.Context, created api.Created, session bool, 
 		path := "/workspaces/" + url.PathEscape(id) + "?wait=" + wait.String()
 		var next api.Workspace
 		if err := c.call(ctx, http.MethodGet, path, nil, &next); err != nil {
-			return api.Created{}, err
+			return api.Created{}, fmt.Errorf("wait for workspace %s, which is being made: %w: look with `middleman ls --all` before you ask for it again",
+				created.Workspace.Name, err)
 		}
 		created.Workspace = next
 	}
@@ -186,6 +187,13 @@ func (c *Client) RestoreWorkspace(ctx context.Context, id string) (api.Restored,
 	var restored api.Restored
 	err := c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(id)+"/restore", nil, &restored)
 	return restored, err
+}
+
+// Backends returns what can host a session of the server.
+func (c *Client) Backends(ctx context.Context) ([]api.Backend, error) {
+	var all api.Backends
+	err := c.call(ctx, http.MethodGet, "/backends", nil, &all)
+	return all.Backends, err
 }
 
 // LoginLink returns a link that logs one browser in, once.

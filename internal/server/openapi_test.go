@@ -49,6 +49,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 		"POST /workspaces/{workspace}/sessions",
 	}
 	want = append(want, "POST /import", "POST /repair")
+	want = append(want, "GET /backends")
 	slices.Sort(want)
 	if want = slices.Sorted(slices.Values(append(want, trustPaths...))); !slices.Equal(got, want) {
 		t.Errorf("routes:\n%s", strings.Join(got, "\n"))

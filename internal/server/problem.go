@@ -233,16 +233,17 @@ func typedProblem(err error) *Problem {
 	return nil
 }
 
-// redact takes the paths of our own state out of what a client is told.
+// redact takes the paths of our own state out of what a client is told, and
+// the inner words of tmux.
 func (s *Server) redact(text string) string {
 	d := s.Dirs
-	return strings.NewReplacer(
+	return terminal.Plain(strings.NewReplacer(
 		d.Sessions(), "(sessions)",
 		d.Database(), "(database)",
 		d.ServerLock(), "(lock)",
 		d.Runtime, "(runtime)",
 		d.Config, "(config)",
-	).Replace(text)
+	).Replace(text))
 }
 
 // refuse answers outside of huma. Whether the client still reads is its own

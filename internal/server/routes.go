@@ -24,6 +24,7 @@ func (s *Server) routes() http.Handler {
 	s.api.UseMiddleware(s.withPermission)
 
 	s.systemRoutes()
+	s.backendRoutes()
 	s.workspaceRoutes()
 	s.lookRoutes()
 	s.sessionRoutes()

@@ -36,7 +36,7 @@ func (v *viewer) receive(ctx context.Context) (End, error) {
 		case terminal.MessageSnapshot:
 			err = v.drawSnapshot(m.Offset, m.Data)
 		case terminal.MessageDetached:
-			return End{}, fmt.Errorf("%w: %s", ErrDisconnected, reason(v.o.Label, m.Reason))
+			return End{}, fmt.Errorf("%w: %s", ErrDisconnected, reason(v.o, m.Reason))
 		case terminal.MessageExit:
 			return End{Exit: &m.Exit}, nil
 		}
@@ -55,14 +55,16 @@ func left(ctx context.Context) error {
 	return cause
 }
 
-func reason(label string, r terminal.DetachReason) string {
+// reason says why a session ended a viewing that the user did not end here: by
+// a detach-client of tmux, say, or since the viewer read nothing for long.
+func reason(o Options, r terminal.DetachReason) string {
 	switch r {
 	case terminal.DetachTakeover:
-		return fmt.Sprintf("another viewer took %s over", label)
+		return fmt.Sprintf("another viewer took %s over", o.Label)
 	case terminal.DetachStop:
-		return fmt.Sprintf("%s is being stopped", label)
+		return fmt.Sprintf("%s is being stopped", o.Label)
 	}
-	return fmt.Sprintf("%s ended the attachment (%s)", label, r)
+	return fmt.Sprintf("%s goes on; middleman %s %s comes back", o.Label, o.Mode, o.Label)
 }
 
 // draw writes output that begins at offset. What belongs to the replay is
