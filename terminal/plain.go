@@ -10,6 +10,6 @@ var (
 // Plain is an error's text for people: of a command within tmux it says what
 // became of tmux, since neither the command nor a deadline is theirs.
 func Plain(text string) string {
-	text = tmuxLate.ReplaceAllLiteralString(text, "tmux does not answer in time (its server is stopped or very busy)")
+	text = tmuxLate.ReplaceAllLiteralString(text, "tmux does not answer: its server is stopped, or very busy")
 	return tmuxCommand.ReplaceAllLiteralString(text, "tmux: ")
 }
