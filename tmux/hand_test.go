@@ -3,6 +3,7 @@
 package tmux
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -130,17 +131,20 @@ func TestAUsersConfEndsNothing(t *testing.T) {
 	}
 }
 
-// TestAConfThatEndsTmuxIsNamed: and nothing is left of the start.
-func TestAConfThatEndsTmuxIsNamed(t *testing.T) {
+// TestAConfThatBlocksIsNamed: and nothing is left of the start.
+func TestAConfThatBlocksIsNamed(t *testing.T) {
 	b := newBackend(t)
 	if err := os.MkdirAll(b.o.Config, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(b.userConf(), []byte("kill-server\n"), 0o600); err != nil {
+	if err := os.WriteFile(b.userConf(), []byte("run-shell 'sleep 5'\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(testContext(t), time.Second)
+	defer cancel()
 	spec := terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/bin/sh", "-c", "read x"}, Dir: "/"}
-	if _, err := b.Start(testContext(t), spec); err == nil || !strings.Contains(err.Error(), b.userConf()) {
+	_, err := b.Start(ctx, spec)
+	if err == nil || !strings.Contains(err.Error(), b.userConf()) || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("start: %v, want one that names %s", err, b.userConf())
 	}
 	if ids, err := b.List(testContext(t)); err != nil || len(ids) != 0 {
