@@ -12,9 +12,11 @@ import (
 const boxTime = 10 * time.Second // for a box to prove that it can be made
 
 // boxFlags make a box: no network, nobody else's processes, a file system
-// that cannot be written to, and no sockets of the running system.
+// that cannot be written to, and no sockets of the running system. It stays in
+// our session, which has no terminal (see ownGroup): a box that is cancelled
+// while it is being made is ended with its process group, and by nothing else.
 func boxFlags() []string {
-	flags := []string{"--unshare-all", "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
+	flags := []string{"--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
 	path, err := exec.LookPath("git")
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
@@ -41,6 +43,7 @@ var boxProgram = sync.OnceValues(func() (string, error) {
 func (c command) tryBox(ctx context.Context, program string) error {
 	cmd := exec.CommandContext(ctx, program, append(boxFlags(), append([]string{"--", "git"}, c.args...)...)...)
 	cmd.Dir = c.dir
+	ownGroup(cmd)
 	stderr := &tail{}
 	cmd.Stderr = stderr
 	if err := cmd.Run(); err != nil {

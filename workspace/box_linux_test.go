@@ -7,7 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"middleman/workspace"
 )
@@ -68,5 +70,37 @@ func TestBoxShowsWhatIsInRun(t *testing.T) {
 	write(t, w.Root+"/a.txt", "changed\n")
 	if got := short(t, compare(t, m, w, workspace.DiffRequest{})); len(got) != 1 {
 		t.Errorf("%q", got)
+	}
+}
+
+// A box that is cancelled at any moment leaves no process, also while it is
+// being made.
+func TestACancelledBoxLeavesNothing(t *testing.T) {
+	if _, err := workspace.Box(); err != nil {
+		t.Skipf("no box here: %v", err)
+	}
+	repo := newRepo(t)
+	m, _ := newManager(t)
+	w := create(t, m, request(repo, "w1"))
+	if err := syscall.Mkfifo(w.Root+"/.gitignore", 0o600); err != nil { // git waits for it
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i+1)*2*time.Millisecond)
+		if c, err := m.Compare(ctx, w, workspace.DiffRequest{}); err == nil {
+			t.Error("git did not wait, so this shows nothing")
+			c.Close()
+		}
+		cancel()
+	}
+	all, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range all {
+		env, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(env), w.Root) {
+			t.Errorf("left: %s", path)
+		}
 	}
 }
