@@ -38,7 +38,8 @@ func TestAStartReapsWhatNothingLeadsTo(t *testing.T) {
 		for _, name := range []string{orphan, foreign} {
 			tmux("new-session", "-d", "-s", name, "cat")
 		}
-		tmux("set-option", "-t", "="+orphan+":", "@middleman_owner", filepath.Join(p.dirs.Sessions(), orphan))
+		tmux("set-option", "-p", "-t", "="+orphan+":", "@middleman_owner", filepath.Join(p.dirs.Sessions(), orphan),
+			";", "set-option", "-p", "-t", "="+orphan+":", "@middleman_pane", orphan)
 		state := filepath.Join(p.dirs.Sessions(), rowAlone)
 		if err := os.Rename(state, state+".away"); err != nil {
 			t.Fatal(err)
