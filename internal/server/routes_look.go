@@ -18,8 +18,6 @@ import (
 )
 
 const (
-	// maxPatch is the patch text that is sent where no other bound is asked for.
-	maxPatch = 8 << 20
 	// defaultPairs and maxPairs are how many workspaces one request compares.
 	defaultPairs = 20
 	maxPairs     = 100

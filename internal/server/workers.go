@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -128,12 +127,4 @@ func WorkerView(t store.Tombstone) api.Worker {
 		State: t.State, Exit: t.Exit, Error: t.Error, StartedAt: t.Started, EndedAt: t.Ended,
 		Left: t.Left, LeftUnknown: t.Unknown,
 	}
-}
-
-// describeWorker names a worker in an error.
-func describeWorker(t store.Tombstone) string {
-	if t.Isolation == store.IsolationShared {
-		return fmt.Sprintf("%s/%s", t.WorkspaceName, t.Name)
-	}
-	return t.WorkspaceName
 }
