@@ -70,6 +70,32 @@ func TestLauncherKilledIsLostAndStopped(t *testing.T) {
 	})
 }
 
+// TestStopOfALostSessionWaits: also for a process that takes its time to end,
+// since it has much memory to give back.
+func TestStopOfALostSessionWaits(t *testing.T) {
+	b := newBackend(t)
+	s := start(t, b, `trap "" HUP TERM; x=$(head -c 50000000 /dev/zero | tr "\0" a); x="$x$x$x$x"; echo KEPT; while :; do sleep 1000; done`)
+	printed(t, s, "KEPT")
+	l, err := s.launcher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Kill(l.PID, unix.SIGKILL)
+	eventually(t, "lost", func() bool { return stateOf(t, s).State == terminal.StateLost })
+	if err := s.Stop(testContext(t), -1); err != nil {
+		t.Fatal(err)
+	}
+	all, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if p.pid == l.Program && !p.zombie {
+			t.Errorf("the program is still there: %+v", p)
+		}
+	}
+}
+
 // killHelper kills the session's journal helper.
 func killHelper(t *testing.T, s *session) {
 	t.Helper()

@@ -52,10 +52,17 @@ func readProcess(pid int) (process, error) {
 	return p, err
 }
 
-// leftOf finds what is left of a session whose launcher is gone: the processes
-// that have its id in their environment (proc_pid_environ(5)), which they
-// inherited. The id is random and is never used twice.
-func leftOf(id string) ([]int, error) {
+// leftOf returns how to find what is left of a session whose launcher is gone:
+// the processes that have its id in their environment (proc_pid_environ(5)),
+// which they inherited. The id is random and is never used twice. One that was
+// found and has no environment by now is just ending: it has given its memory
+// back, and is there until it is a zombie.
+func leftOf(id string) func() ([]int, error) {
+	found := map[int]bool{}
+	return func() ([]int, error) { return lookForLeft(id, found) }
+}
+
+func lookForLeft(id string, before map[int]bool) ([]int, error) {
 	all, err := processes()
 	if err != nil {
 		return nil, err
@@ -67,7 +74,9 @@ func leftOf(id string) ([]int, error) {
 			continue
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
-		if err == nil && bytes.Contains(append([]byte{0}, env...), mark) { // else it is another user's, or gone
+		ending := (err != nil || len(env) == 0) && before[p.pid]
+		if bytes.Contains(append([]byte{0}, env...), mark) || ending { // else it may be another user's
+			before[p.pid] = true
 			found = append(found, p.pid)
 		}
 	}

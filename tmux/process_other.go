@@ -38,4 +38,6 @@ func processes() ([]process, error) {
 
 // leftOf finds nothing here: there is no proof that a process was a session's
 // whose launcher was killed.
-func leftOf(string) ([]int, error) { return nil, nil }
+func leftOf(string) func() ([]int, error) {
+	return func() ([]int, error) { return nil, nil }
+}

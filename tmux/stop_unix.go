@@ -87,7 +87,7 @@ func (s *session) processes(ctx context.Context, rec record, l launcher) (find f
 		return nil, false, err
 	}
 	if !held {
-		return func() ([]int, error) { return leftOf(s.id) }, false, nil
+		return leftOf(s.id), false, nil
 	}
 	spare := rec.server().pid(ctx)
 	return func() ([]int, error) { return descendants(l.PID, spare) }, true, nil
