@@ -16,6 +16,14 @@ import (
 func movedName(id string) string { return ".deleting-" + id } // out of reach, to be looked at once more
 func trashName(id string) string { return ".trash-" + id }    // free to go
 
+// lateName is what a program has made in a directory while that was removed.
+func lateName(id string, n int) string { return fmt.Sprintf("%s%s%d", id, lateMark, n) }
+
+const (
+	lateMark = ".late-"
+	maxLate  = 100
+)
+
 // keptName is a directory that a delete has kept as it was, because no
 // repository can hold it.
 func keptName(id string) string { return ".kept-" + id }
@@ -99,7 +107,7 @@ func (d *deletion) run(ctx context.Context) error {
 func (d *deletion) discardDirectory(dir string) error {
 	if dir != "" && !d.aside {
 		// Of an earlier delete, which was interrupted.
-		if err := removeAll(d.base, trashName(d.w.ID)); err != nil {
+		if err := d.removeTrash(); err != nil {
 			return err
 		}
 		if err := d.base.Rename(movedName(d.w.ID), trashName(d.w.ID)); err != nil {
@@ -113,7 +121,31 @@ func (d *deletion) discardDirectory(dir string) error {
 		}
 	}
 	fault.Here("delete/forgotten")
-	return d.report.stage("remove", func() error { return removeAll(d.base, trashName(d.w.ID)) })
+	return d.report.stage("remove", d.removeTrash)
+}
+
+// removeTrash removes what was looked at twice. What a program makes in it
+// meanwhile nobody has looked at: it is put where no delete and no prune takes
+// it, and that is said.
+func (d *deletion) removeTrash() error {
+	trash := trashName(d.w.ID)
+	err := removeAll(d.base, trash)
+	if !errors.Is(err, fs.ErrExist) { // of a directory: it is not empty
+		return err
+	}
+	for n := 1; n <= maxLate; n++ {
+		late := lateName(d.w.ID, n)
+		if _, there := d.base.Lstat(late); there == nil {
+			continue
+		}
+		if err := d.base.Rename(trash, late); err != nil {
+			return err
+		}
+		d.seen.loss.Kept = append(d.seen.loss.Kept,
+			"a program wrote into it while it was deleted: what it wrote is in "+printable(filepath.Join(d.base.Name(), late)))
+		return nil
+	}
+	return err
 }
 
 // look decides whether the delete may go on with the directory at dir.
@@ -195,6 +227,41 @@ func (d *deletion) branch(ctx context.Context) error {
 		}
 		return "", err
 	})
+}
+
+// PutBack undoes a delete of w that was killed before it had decided: what was
+// only moved out of reach is in its place again, as it was. It reports false
+// where the delete had looked at it twice and kept what is to be kept: then
+// Delete ends it, and nothing but what is kept is left.
+func (m *Manager) PutBack(w Workspace) (back bool, err error) {
+	if w.Mode == ModeInPlace {
+		return true, nil
+	}
+	base, err := m.openHolding(w)
+	if err == nil {
+		defer base.Close()
+		back, err = putBack(base, w)
+	}
+	if err != nil {
+		return false, fmt.Errorf("put workspace %s back: %w", w.Name, err)
+	}
+	return back, nil
+}
+
+func putBack(base *os.Root, w Workspace) (bool, error) {
+	dir, err := whereIs(base, w)
+	if err != nil || dir == "" {
+		return false, err
+	}
+	if dir != w.Root {
+		if err := base.Rename(movedName(w.ID), w.ID); err != nil {
+			return false, err
+		}
+	}
+	if w.Mode != ModeWorktree {
+		return true, nil
+	}
+	return true, unlockNested(w.GitDir, w.ID)
 }
 
 // whereIs is the directory of w at the moment: its own, or the one that an

@@ -8,7 +8,8 @@
 //
 // In the base directory, <id> is a workspace; .deleting-<id> is one that a
 // delete has taken out of reach and is to look at once more; .trash-<id> is
-// free to be removed; .kept-<id> and .restoring-<id> are what a restore begins
+// free to be removed; <id>.late-<n> is what a program made in it at that
+// moment; .kept-<id> and .restoring-<id> are what a restore begins
 // and works with. A worker, which a session asks for, is made the same way in
 // <scope>/.middleman/work of its parent, the directory tree that the parent's
 // sessions may work in. In the repository a workspace is a branch, <prefix>/<name>

@@ -60,7 +60,12 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 	}
 	k := &keeper{w: d.w, repo: repo, entry: entry, dir: dir, chosen: chosen,
 		blind: d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing), objects: map[string]string{}}
-	err = d.report.stage("keep", func() error { return k.run(ctx) })
+	err = d.report.stage("keep", func() error {
+		if err := lockNested(d.seen.nested, d.w.ID); err != nil {
+			return err
+		}
+		return k.run(ctx)
+	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotKept, err)
 	}

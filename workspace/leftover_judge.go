@@ -31,7 +31,10 @@ func kindOf(name string) (LeftoverKind, string) {
 func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	kind, id := kindOf(name)
 	l := Leftover{Kind: kind, What: filepath.Join(b.root.Name(), name), ID: id, root: filepath.Join(b.root.Name(), id)}
-	if checkID(id) != nil {
+	if of, _, late := strings.Cut(name, lateMark); late {
+		l.Kind, l.ID = LeftoverUnknown, ""
+		l.Why = "a program wrote it while workspace " + printable(of) + " was deleted: look into it, and move it away"
+	} else if checkID(id) != nil {
 		l.Kind, l.ID = LeftoverUnknown, ""
 		l.Why = "middleman did not make it: look into it, and move it away"
 	}

@@ -51,6 +51,9 @@ type sight struct {
 	// ignored is what git ignores, as it is called in the workspace, with a
 	// slash at the end of a directory; repositories are those that lie in it.
 	ignored, repositories []string
+	// nested are git's directories for other worktrees of the repository that
+	// lie in it.
+	nested []string
 }
 
 // look inspects w, whose directory is now at dir, or nowhere if dir is "".
@@ -69,7 +72,7 @@ func (m *Manager) look(ctx context.Context, w Workspace, dir string) (sight, err
 	if err == nil && dir == "" {
 		err = fmt.Errorf("%s: %w", w.Root, ErrMissing)
 	}
-	return sight{loss: l.loss, tip: tip, ignored: l.ignoredPaths, repositories: l.repositories}, err
+	return sight{loss: l.loss, tip: tip, ignored: l.ignoredPaths, repositories: l.repositories, nested: l.nestedEntries}, err
 }
 
 // lookAtFiles lists the files of a directory that no git knows.
@@ -207,7 +210,7 @@ type looker struct {
 	nested map[string]bool // worktrees that are on the list already, by their paths with a slash
 	walked int             // entries in what git ignores
 
-	ignoredPaths, repositories []string // see sight
+	ignoredPaths, repositories, nestedEntries []string // see sight
 }
 
 // add puts a name of a file, commit or stash on a list.

@@ -31,6 +31,13 @@ func (l *looker) nestedWorktrees(ctx context.Context, p place, root, dir string)
 		if _, err := os.Lstat(filepath.Join(dir, below)); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		entry, err := findEntry(p.commonDir, filepath.FromSlash(tree.path))
+		if err != nil {
+			return err
+		}
+		if entry != "" {
+			l.nestedEntries = append(l.nestedEntries, entry)
+		}
 		name := filepath.ToSlash(below) + "/"
 		l.nested[name] = true
 		l.repositories = append(l.repositories, strings.TrimSuffix(name, "/"))
@@ -93,4 +100,49 @@ func isRepository(dir string) bool {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
 	return exists(".git") || exists("HEAD") && exists("objects") && exists("refs")
+}
+
+// keptReason locks a worktree whose directory is in the snapshot of the
+// workspace that it lay in.
+func keptReason(id string) string {
+	return "middleman keeps it in the snapshot of workspace " + id + "\n"
+}
+
+// lockNested has git keep what it knows of worktrees whose directories go with
+// workspace id: their commits, index and what they are in the middle of are
+// nowhere else. A lock that somebody else has set does that already.
+func lockNested(entries []string, id string) error {
+	for _, entry := range entries {
+		f, err := os.OpenFile(filepath.Join(entry, "locked"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			_, err = f.WriteString(keptReason(id))
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("keep the worktree of %s: %w", entry, err)
+		}
+	}
+	return nil
+}
+
+// unlockNested takes these locks off again.
+func unlockNested(commonDir, id string) error {
+	entries, err := os.ReadDir(filepath.Join(commonDir, "worktrees"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("unlock worktrees: %w", err)
+	}
+	for _, entry := range entries {
+		lock := filepath.Join(commonDir, "worktrees", entry.Name(), "locked")
+		reason, err := os.ReadFile(lock)
+		if err == nil && string(reason) == keptReason(id) {
+			err = os.Remove(lock)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("unlock a worktree: %w", err)
+		}
+	}
+	return nil
 }

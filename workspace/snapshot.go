@@ -277,6 +277,9 @@ func (s snapshot) check() error {
 
 // dropTrash lets go of a snapshot.
 func dropTrash(ctx context.Context, p place, id, commit string) error {
+	if err := unlockNested(p.commonDir, id); err != nil {
+		return err
+	}
 	_, err := p.alter("update-ref", "--no-deref", "-d", trashRef(id), commit).run(ctx)
 	if err != nil {
 		return fmt.Errorf("let go of the snapshot: %w", err)

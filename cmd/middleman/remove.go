@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -46,6 +47,9 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 	}
 	w, err := list.workspace(name)
 	if err != nil {
+		return err
+	}
+	if err := os.Chdir("/"); err != nil { // or we would be in the way ourselves
 		return err
 	}
 	deleted, err := server.DeleteWorkspace(ctx, w.ID, consent, dryRun)

@@ -30,6 +30,7 @@ type deletion struct {
 	unknown   error             // why loss could not be found out, nil where it was
 	rows      []store.Session   // all of the workspace's
 	running   []api.Session     // those that have not ended, or may not have
+	inside    []int             // processes that are in its directory and no session's
 	config    repoconfig.Config // whose teardown is to be run
 }
 
@@ -83,13 +84,44 @@ func (s *Server) deleteOne(ctx context.Context, id string, c consent, dryRun boo
 		return api.Deleted{}, err
 	}
 	out.Warnings, out.Restorable, out.Unkept = out.Lost.Kept, out.Lost.Restorable, out.Lost.Unkept
+	s.gone(id)
+	return out, nil
+}
+
+// gone forgets a workspace that is deleted, and tells everybody.
+func (s *Server) gone(id string) {
 	if err := setup.RemoveLog(s.Dirs.SetupLog(id)); err != nil {
 		s.Log.Warn("remove what setup printed", "workspace", id, "error", err)
 	}
 	s.gates.forget(id)
 	s.standings.forget(id)
 	s.events.publish(id, api.Event{Type: "workspace-deleted", ID: id})
-	return out, nil
+}
+
+// resumeDelete ends what became of a delete whose server was killed: before it
+// had decided the workspace is as it was, after that it is gone.
+func (s *Server) resumeDelete(ctx context.Context, w workspace.Workspace) {
+	leave := s.gates.block(w.ID)
+	defer leave()
+	back, err := s.Workspaces.PutBack(w)
+	if err == nil && !back {
+		var rows []store.Session
+		if rows, _, err = s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1}); err == nil {
+			// What consent there was is behind it: it was looked at twice.
+			_, err = s.destroy(ctx, deletion{workspace: w, rows: rows}, consent{discardWork: true, stopSessions: true})
+		}
+		if err == nil {
+			s.Log.Info("a delete was brought to its end", "workspace", w.Name)
+			s.gone(w.ID)
+			return
+		}
+	}
+	w.State, w.Error = workspace.StateReady, ""
+	if err != nil {
+		s.Log.Warn("end a delete", "workspace", w.ID, "error", err)
+		w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was deleted, and that cannot be undone or ended: "+s.redact(err.Error())
+	}
+	s.setWorkspaceState(ctx, w)
 }
 
 // inspect changes nothing. What cannot be found out is no loss of nothing: it
@@ -131,6 +163,9 @@ func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
 			d.running = append(d.running, v)
 		}
 	}
+	if s.ours(w) && len(d.running) == 0 {
+		d.inside = inside(w.Root)
+	}
 	return d, nil
 }
 
@@ -166,6 +201,9 @@ func (d deletion) refusal(c consent) error {
 	busy := !c.stopSessions && len(d.running) > 0
 	var p *Problem
 	switch {
+	case !work && !busy && !c.stopSessions && len(d.inside) > 0:
+		return problemf(http.StatusConflict, codeBusy,
+			"processes %v are in the directory of workspace %s: end them first, or --stop-sessions deletes it under them", d.inside, d.workspace.Name)
 	case work && busy:
 		p = problemf(http.StatusConflict, api.CodeWorkWouldLose, "workspace %s has running sessions and work that would be lost: %s",
 			d.workspace.Name, d.loss.Summary())

@@ -37,10 +37,6 @@ func (s *Server) dispose(ctx context.Context, id string, c consent, dryRun bool)
 	if err != nil {
 		return api.Deleted{}, err
 	}
-	if pids := inside(w.Root); len(pids) > 0 && !c.stopSessions {
-		return api.Deleted{}, errors.Join(problemf(http.StatusConflict, codeBusy,
-			"processes %v are in the directory of workspace %s: end them first, or --stop-sessions deletes it under them", pids, w.Name), held.Close())
-	}
 	out, err := s.deleteWorkspace(ctx, id, c, false)
 	if err == nil {
 		return out, held.Remove()

@@ -104,8 +104,7 @@ func (s *Server) resumeWorkspaces(ctx context.Context) error {
 		case workspace.StateRestoring:
 			s.work.start(ctx, func(ctx context.Context) { s.resumeRestore(ctx, w) })
 		case workspace.StateDeleting:
-			w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was deleted: delete it again"
-			s.setWorkspaceState(ctx, w)
+			s.work.start(ctx, func(ctx context.Context) { s.resumeDelete(ctx, w) })
 		}
 	}
 	return nil

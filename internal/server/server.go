@@ -27,6 +27,7 @@ type Workspaces interface {
 	Inspect(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
 	Delete(ctx context.Context, w workspace.Workspace, discard bool, progress workspace.Progress) (workspace.Loss, error)
 	Restore(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, []string, error)
+	PutBack(w workspace.Workspace) (bool, error)
 	Undo(ctx context.Context, w workspace.Workspace, discard bool) error
 	Looker
 	Finder
