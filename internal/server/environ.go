@@ -19,7 +19,7 @@ var inherited = []string{
 	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_DIRS",
 	"GOPATH", "GOROOT", "GOBIN", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT",
 	"NIX_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "NO_COLOR",
-	"MIDDLEMAN_HOME", "XDG_RUNTIME_DIR", // by these a session's own middleman finds this server
+	"MIDDLEMAN_HOME", // by this, or else by XDG_RUNTIME_DIR, a session's own middleman finds this server
 	"SystemRoot", "ComSpec", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "ProgramData", "TEMP", "TMP",
 }
 
@@ -28,9 +28,10 @@ var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // baseEnv is what a session inherits.
 func baseEnv(environ []string) []string {
 	var out []string
+	home := lookup(environ, "MIDDLEMAN_HOME") != ""
 	for _, kv := range environ {
 		name, _, ok := strings.Cut(kv, "=")
-		if ok && (slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_")) {
+		if ok && (!home && name == "XDG_RUNTIME_DIR" || slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_")) {
 			out = append(out, kv)
 		}
 	}
