@@ -18,8 +18,9 @@ func discoverBare(ctx context.Context, dir string, failed *GitError) (repository
 	if !byName && !strings.Contains(failed.Stderr, "must be run in a work tree") {
 		return repository{}, explainDiscovery(dir, failed)
 	}
-	out, err := command{dir: dir, args: []string{"-c", "safe.bareRepository=all", "rev-parse", "--path-format=absolute",
-		"--is-bare-repository", "--git-common-dir"}}.line(ctx)
+	c := command{dir: dir, args: []string{"-c", "safe.bareRepository=all", "rev-parse", "--path-format=absolute",
+		"--is-bare-repository", "--git-common-dir"}}
+	out, err := c.line(ctx)
 	if again, ok := errors.AsType[*GitError](err); ok {
 		return repository{}, explainDiscovery(dir, again)
 	}
@@ -30,6 +31,8 @@ func discoverBare(ctx context.Context, dir string, failed *GitError) (repository
 	switch {
 	case strings.Contains(top, "\n"):
 		return repository{}, lineBreak(dir)
+	case top == "":
+		return repository{}, c.odd(out)
 	case bare != "true":
 		return repository{}, fmt.Errorf("%s: in the git directory of a checkout; stand in the checkout: %w", printable(dir), ErrNotRepository)
 	case byName && !sameDir(dir, top):

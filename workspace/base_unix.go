@@ -27,6 +27,12 @@ func checkOwned(dir string) error {
 	return nil
 }
 
+// ownedBy reports whether a file belongs to our user, and to our group.
+func ownedBy(info fs.FileInfo) (user, group bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid(), ok && int(stat.Gid) == os.Getegid()
+}
+
 // checkAncestor refuses a directory above the base in which anybody could
 // replace what is below it. One that is still to be made will be ours.
 func checkAncestor(dir string) error {

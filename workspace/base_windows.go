@@ -18,4 +18,7 @@ func checkOwned(dir string) error {
 	return nil
 }
 
+// ownedBy: there are no bits that would lend an owner's rights.
+func ownedBy(os.FileInfo) (user, group bool) { return true, true }
+
 func checkAncestor(string) error { return nil }

@@ -123,6 +123,27 @@ type GitError struct {
 	Err    error
 }
 
+// errSilent is of a git that ends well and has not answered: it is no git, or
+// one that somebody has put another in the place of.
+var errSilent = errors.New("git answered nothing; is the git that is found first in PATH one?")
+
+// silent is the error of c where what every answer has was not in it.
+func (c command) silent() error {
+	return &GitError{Args: c.args, Dir: c.dir, Code: -1, Err: errSilent}
+}
+
+// odd is the error of c where its answer is not one.
+func (c command) odd(answer string) error {
+	if answer == "" {
+		return c.silent()
+	}
+	const most = 200
+	if len(answer) > most {
+		answer = answer[:most]
+	}
+	return &GitError{Args: c.args, Dir: c.dir, Code: -1, Err: fmt.Errorf("git answered %q, which is no answer to that", answer)}
+}
+
 // Error is one line.
 func (e *GitError) Error() string {
 	why := e.Stderr

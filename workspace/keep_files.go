@@ -125,8 +125,8 @@ func (c ignored) verdict(name string) verdict {
 	return verdict{keep: true, descend: true}
 }
 
-// listFiles lists what is in dir, itself first as ".". odd are the files that
-// have no content to keep, a line each.
+// listFiles lists what is in dir, itself first as ".". odd is what is not kept
+// of it, a line each: files without content, and bits of somebody else's.
 func listFiles(dir string, judge func(name string, dir bool) verdict) (files []file, odd []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -148,6 +148,9 @@ func listFiles(dir string, judge func(name string, dir bool) verdict) (files []f
 				return err
 			case f.Mode.IsRegular(), f.Mode.IsDir(), f.Mode.Type() == fs.ModeSymlink:
 				files = append(files, f)
+				if f.Bits != f.Mode&specialBits {
+					odd = append(odd, "setuid or setgid of "+printable(name)+" (it belongs to another user or group)")
+				}
 			default:
 				odd = append(odd, printable(name)+" (it is no file, link or directory)")
 			}
@@ -160,12 +163,33 @@ func listFiles(dir string, judge func(name string, dir bool) verdict) (files []f
 	return files, odd, err
 }
 
+// specialBits are those of a mode beside the permissions.
+const specialBits = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+// bitsToKeep are the special bits of a file that mean the same on one that we
+// make: that file is ours, whoever's this one is, and would lend our rights.
+// Those of a directory lend none.
+func bitsToKeep(info fs.FileInfo) fs.FileMode {
+	bits := info.Mode() & specialBits
+	if bits == 0 || info.IsDir() {
+		return bits
+	}
+	user, group := ownedBy(info)
+	if !user {
+		bits &^= fs.ModeSetuid
+	}
+	if !group {
+		bits &^= fs.ModeSetgid
+	}
+	return bits
+}
+
 func describeFile(path, name string) (file, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return file{}, err
 	}
-	f := file{Path: []byte(name), Mode: info.Mode(), Time: info.ModTime()}
+	f := file{Path: []byte(name), Mode: info.Mode(), Time: info.ModTime(), Bits: bitsToKeep(info)}
 	if f.Mode.Type() == fs.ModeSymlink {
 		target, err := os.Readlink(path)
 		if err != nil {

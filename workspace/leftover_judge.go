@@ -114,7 +114,11 @@ func (s *survey) idle(id string) error {
 func (s *survey) trash(ctx context.Context, dir string) error {
 	entry, err := readPath(filepath.Join(dir, ".git"), dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err := command{dir: filepath.Dir(dir), args: []string{"--version"}}.run(ctx)
+		c := command{dir: filepath.Dir(dir), args: []string{"--version"}}
+		version, err := c.line(ctx)
+		if err == nil && version == "" {
+			err = c.silent()
+		}
 		return err
 	}
 	if err != nil {

@@ -245,12 +245,15 @@ func (l *looker) files(ctx context.Context, p place, name string) error {
 	// git would go into submodules with their own configuration, and run what
 	// that says. It reports whether their commit changed; their files are
 	// looked at below, as pinned as these.
-	c := p.look("status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=matching",
-		"--no-renames", "--ignore-submodules=dirty")
+	c := p.look("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "--untracked-files=all",
+		"--ignored=matching", "--no-renames", "--ignore-submodules=dirty")
 	c.config = config
 	var ignoredErr error
+	answered := false
 	c.each = func(record string) {
 		switch {
+		case strings.HasPrefix(record, "# branch.oid "):
+			answered = true
 		case strings.HasPrefix(record, "? ") && strings.HasSuffix(record, "/"):
 			l.repository(name + record[2:]) // all that git does not go into
 		case strings.HasPrefix(record, "! ") && ignoredErr == nil:
@@ -265,6 +268,9 @@ func (l *looker) files(ctx context.Context, p place, name string) error {
 	}
 	if _, err := c.run(ctx); err != nil {
 		return err
+	}
+	if !answered {
+		return c.silent()
 	}
 	if ignoredErr != nil {
 		return ignoredErr
@@ -349,6 +355,9 @@ func headOf(ctx context.Context, p place) (string, error) {
 	head, err := p.look("rev-parse", "--verify", "--quiet", "HEAD^{commit}").line(ctx)
 	if exitCode(err) == 1 {
 		return "", nil
+	}
+	if err == nil && head == "" {
+		err = p.look("rev-parse").silent()
 	}
 	return head, err
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -27,8 +28,11 @@ func discover(ctx context.Context, dir string) (repository, error) {
 		return repository{}, err
 	}
 	paths := strings.Split(out, "\n")
-	if len(paths) != 3 {
+	if len(paths) > 3 {
 		return repository{}, lineBreak(dir)
+	}
+	if len(paths) < 3 || slices.Contains(paths, "") {
+		return repository{}, c.odd(out)
 	}
 	r := repository{here: place{gitDir: paths[0], commonDir: paths[1], workTree: paths[2]}, main: paths[2]}
 	if r.here.gitDir != r.here.commonDir {

@@ -54,7 +54,7 @@ func (f file) name() string { return filepath.FromSlash(string(f.Path)) }
 
 // finish gives a file or directory the permissions and the time that it had.
 func (f file) finish(root *os.Root) error {
-	if err := root.Chmod(f.name(), f.Mode.Perm()); err != nil {
+	if err := root.Chmod(f.name(), f.Mode.Perm()|f.Bits&specialBits); err != nil {
 		return err
 	}
 	return root.Chtimes(f.name(), f.Time, f.Time)

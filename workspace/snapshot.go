@@ -56,6 +56,7 @@ type setting struct{ Key, Value []byte }
 type file struct {
 	Path   []byte      `json:"path"`
 	Mode   fs.FileMode `json:"mode"`
+	Bits   fs.FileMode `json:"bits,omitempty"` // setuid, setgid and sticky, where they are to come back
 	Time   time.Time   `json:"time"`
 	Blob   string      `json:"blob,omitempty"`
 	Target []byte      `json:"target,omitempty"`

@@ -175,11 +175,12 @@ func (s *Status) files(ctx context.Context, g *glass) error {
 	c := g.look("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
 	c.limit = statusTime
 	s.Files = &Files{}
-	ab := ""
+	ab, answered := "", false
 	c.each = func(record string) {
 		kind, rest, _ := strings.Cut(record, " ")
 		switch kind {
 		case "#":
+			answered = answered || strings.HasPrefix(rest, "branch.oid ")
 			s.header(rest, &ab)
 		case "1":
 			s.Files.tracked(rest)
@@ -191,6 +192,9 @@ func (s *Status) files(ctx context.Context, g *glass) error {
 	}
 	if _, err := c.run(ctx); err != nil {
 		return err
+	}
+	if !answered {
+		return c.silent()
 	}
 	return s.upstream(ab)
 }

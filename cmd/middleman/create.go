@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -111,9 +110,9 @@ func (c *cli) newCommand() *cobra.Command {
 			if err := session.checkAttach(c); err != nil {
 				return err
 			}
-			abs, err := filepath.Abs(dir)
+			abs, err := absolute(dir)
 			if err != nil {
-				return fmt.Errorf("find directory %s: %w", dir, err)
+				return err
 			}
 			in := api.NewWorkspace{Mode: workspace.Mode(mode), Directory: abs, Base: base, Branch: branch, Filters: filters}
 			if inside {

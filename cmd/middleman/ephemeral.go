@@ -76,9 +76,9 @@ func (f *ephemeralFlags) request(c *cli, cmd *cobra.Command, names, command []st
 	case c.json:
 		return api.NewWorkspace{}, usagef("--json and --ephemeral exclude each other: standard output is the command's")
 	}
-	abs, err := filepath.Abs(f.dir)
+	abs, err := absolute(f.dir)
 	if err != nil {
-		return api.NewWorkspace{}, fmt.Errorf("find directory %s: %w", f.dir, err)
+		return api.NewWorkspace{}, err
 	}
 	return api.NewWorkspace{Name: f.name, Mode: workspace.ModeWorktree, Directory: abs, Base: f.base, Ephemeral: true}, nil
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -27,11 +25,11 @@ func (c *cli) importCommand() *cobra.Command {
 func (c *cli) importWorktrees(ctx context.Context, paths []string, dryRun bool) error {
 	in := api.Import{}
 	var err error
-	if in.Directory, err = os.Getwd(); err != nil {
-		return fmt.Errorf("find where we are: %w", err)
+	if in.Directory, err = absolute("."); err != nil {
+		return err
 	}
 	for _, path := range paths {
-		absolute, err := filepath.Abs(path)
+		absolute, err := absolute(path)
 		if err != nil {
 			return err
 		}

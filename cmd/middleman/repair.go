@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +35,7 @@ func (c *cli) repairCommand() *cobra.Command {
 func (c *cli) repair(ctx context.Context, name, repository string, dryRun bool) (err error) {
 	in := api.Repair{}
 	if repository != "" {
-		if in.Repository, err = filepath.Abs(repository); err != nil {
+		if in.Repository, err = absolute(repository); err != nil {
 			return err
 		}
 	}

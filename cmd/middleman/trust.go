@@ -106,7 +106,7 @@ type trustPlace struct {
 
 func (c *cli) trustPlace(ctx context.Context, server *client.Client, given []string, dir string) (trustPlace, error) {
 	if len(given) == 0 {
-		abs, err := filepath.Abs(dir)
+		abs, err := absolute(dir)
 		return trustPlace{directory: abs}, err
 	}
 	list, err := listServer(ctx, server)
