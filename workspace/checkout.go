@@ -38,12 +38,13 @@ func (m *Manager) Checkout(ctx context.Context, r CreateRequest, w Workspace, pr
 type checkout struct {
 	w       Workspace
 	base    *os.Root
-	filters bool // those of the repository's configuration may run
+	filters bool // programs of the repository's configuration may run
 	report  Progress
 	at      place
 	held    *os.File // see holdEntry
 	tell    func(string)
 	config  map[string]string
+	way     transport
 	notes   []string // what is not as one might expect
 }
 
@@ -84,10 +85,15 @@ func (c *checkout) files(ctx context.Context) error {
 	if err := c.chooseFilters(ctx); err != nil {
 		return err
 	}
+	if c.way, err = transportOf(ctx, c.at, c.filters); err != nil {
+		return err
+	}
 	if _, err := os.Lstat(filepath.Join(entry, "index")); errors.Is(err, fs.ErrNotExist) {
-		err = c.fill(ctx)
-		if err != nil {
-			return err
+		if err = c.fill(ctx); err != nil {
+			return c.said().explain(err)
+		}
+		if note := c.said().note(); note != "" {
+			c.notes = append(c.notes, note)
 		}
 	} else if err != nil {
 		return err
@@ -123,6 +129,15 @@ func (c *checkout) fill(ctx context.Context) error {
 	return err
 }
 
+// said is the way to remotes as far as it is worth a word: only the checkout of
+// a partial clone reaches one.
+func (c *checkout) said() transport {
+	if c.way.partial {
+		return c.way
+	}
+	return transport{}
+}
+
 // alter is a command that writes the checkout.
 func (c *checkout) alter(args ...string) command {
 	git := c.at.alter(args...)
@@ -130,7 +145,7 @@ func (c *checkout) alter(args ...string) command {
 	git.config = c.config
 	git.holds = c.held
 	git.env = append(git.env, "GIT_PROGRESS_DELAY=1")
-	return git
+	return c.way.over(git)
 }
 
 // chooseFilters turns the filters off that must not run: those that the

@@ -18,7 +18,9 @@
 //
 // Git is the git program, 2.36 or newer, without hooks, fsmonitor, external
 // diffs and submodule recursion. A checkout runs the smudge filters that the
-// user's own and the repository's configuration define, as git does (LFS and
-// git-crypt are such); a tracked file cannot define one. A look runs only those
-// of the user's own configuration, as it must compare files as they are stored.
+// user's own configuration defines, as git does (LFS is such); with consent,
+// CreateRequest.Filters, those of the repository's too (git-crypt), and the
+// programs by which that reaches its remotes. A tracked file cannot define one.
+// A look runs only filters of the user's own configuration, as it must compare
+// files as they are stored.
 package workspace

@@ -39,25 +39,34 @@ func fetchedRef(id string) string { return "refs/middleman/fetch/" + id }
 // fetch fetches ref, which base means, from the remote that is for it, into a
 // ref of the workspace with that id, and nothing else: no tags, no other
 // branches, no record of it. It never asks for a filter, which would make a
-// partial clone of the repository.
-func (r repository) fetch(ctx context.Context, id, base, ref string, tell func(string)) error {
+// partial clone of the repository. The detail says what of the repository's
+// configuration was not used, which request.Filters would agree to.
+func (r repository) fetch(ctx context.Context, request CreateRequest, ref string, tell func(string)) (detail string, err error) {
+	base := request.Base
 	remote, err := r.remoteForBases(ctx)
 	if err != nil {
-		return fmt.Errorf("base %s: %w", base, err)
+		return "", fmt.Errorf("base %s: %w", base, err)
+	}
+	way, err := transportOf(ctx, whole(r.here.commonDir), request.Filters)
+	if err != nil {
+		return "", fmt.Errorf("base %s: %w", base, err)
 	}
 	git := whole(r.here.commonDir).alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
-		"--no-prune", "--refmap=", "--progress", "--", remote, "+"+ref+":"+fetchedRef(id))
+		"--no-prune", "--refmap=", "--progress", "--", remote, "+"+ref+":"+fetchedRef(request.ID))
 	git.dir = r.main // where a relative path of a remote begins
 	git.limit = fetchTime
 	git.errors = &progressReader{tell: tell}
-	_, err = git.run(ctx)
+	if git, err = way.fetchOver(git, remote); err == nil {
+		_, err = git.run(ctx)
+		err = way.explain(err)
+	}
 	switch {
 	case err == nil || ctx.Err() != nil:
-		return err
+		return strings.TrimSuffix(ref+"; "+way.note(), "; "), err
 	case strings.Contains(err.Error(), "couldn't find remote ref"):
-		return fmt.Errorf("base %s: remote %s has no %s: %w", base, printable(remote), ref, ErrBadBase)
+		return "", fmt.Errorf("base %s: remote %s has no %s: %w", base, printable(remote), ref, ErrBadBase)
 	}
-	return fmt.Errorf("base %s: fetch %s from remote %s: %w: %w", base, ref, printable(remote), ErrFetch, err)
+	return "", fmt.Errorf("base %s: fetch %s from remote %s: %w: %w", base, ref, printable(remote), ErrFetch, err)
 }
 
 // remoteForBases is origin, or the only remote, or that of the branch that is

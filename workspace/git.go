@@ -80,6 +80,7 @@ type command struct {
 	dir      string
 	env      []string          // beside the user's, see place
 	config   map[string]string // beside pinned
+	settings []configured      // after config, in their order
 	args     []string
 	change   bool                // it may write, and take long
 	each     func(record string) // takes the records of the output, NUL-ended; nil collects it
@@ -220,7 +221,7 @@ func (c command) once(ctx context.Context) (string, error) {
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = c.dir
-	cmd.Env = slices.Concat(userEnv(), c.env, configEnv(c.config))
+	cmd.Env = slices.Concat(userEnv(), c.env, configEnv(c.config, c.settings))
 	ownGroup(cmd)
 	cmd.WaitDelay = stopTime
 	collected := &collector{}
@@ -278,11 +279,15 @@ func userEnv() []string {
 
 // configEnv is settings for git. A key can hold anything there, "=" too,
 // which it cannot after -c.
-func configEnv(settings map[string]string) []string {
-	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings))}
-	for key, value := range settings {
-		n := (len(env) - 1) / 2
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value))
+func configEnv(config map[string]string, settings []configured) []string {
+	all := make([]configured, 0, len(config)+len(settings))
+	for key, value := range config {
+		all = append(all, configured{key, value})
+	}
+	all = append(all, settings...)
+	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(all))}
+	for n, s := range all {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, s.value))
 	}
 	return env
 }

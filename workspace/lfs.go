@@ -17,7 +17,7 @@ func (c *checkout) lfs(ctx context.Context) error {
 	if _, err := list.run(ctx); err != nil || count == 0 {
 		return err
 	}
-	err := c.report.stage("lfs", func() error { return c.pull(ctx, count) })
+	err := c.report.detailed("lfs", func() (string, error) { return c.way.note(), c.pull(ctx, count) })
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
@@ -35,10 +35,10 @@ func (c *checkout) pull(ctx context.Context, count int) error {
 		}
 		return fmt.Errorf("%s: the repository's configuration names a program for them (%s); --filters agrees to it", left, own)
 	}
-	git := c.at.alter("lfs", "pull")
+	git := c.way.over(c.at.alter("lfs", "pull"))
 	git.dir = c.w.Root
 	if _, err := git.run(ctx); err != nil {
-		return fmt.Errorf("%s, `git lfs pull` fetches them: %w", left, err)
+		return fmt.Errorf("%s, `git lfs pull` fetches them: %w", left, c.way.explain(err))
 	}
 	return nil
 }

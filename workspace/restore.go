@@ -263,8 +263,12 @@ func (r *restoration) newEntry(ctx context.Context) error {
 	r.undo = append(r.undo,
 		func(context.Context) error { return removeEntry(r.w.GitDir, r.w.Root) },
 		func(context.Context) error { return removeAll(r.base, r.w.ID) })
-	_, err := r.repo.alter("worktree", "add", "--quiet", "--lock", "--reason", "middleman workspace "+r.w.ID,
-		"--", r.w.Root, r.w.Branch).run(ctx)
+	way, err := transportOf(ctx, r.repo, false)
+	if err != nil {
+		return err
+	}
+	_, err = way.over(r.repo.alter("worktree", "add", "--quiet", "--lock", "--reason", "middleman workspace "+r.w.ID,
+		"--", r.w.Root, r.w.Branch)).run(ctx)
 	return err
 }
 

@@ -92,8 +92,9 @@ type CreateRequest struct {
 	// Place is where the worktree is made; "" is Options.Place, or PlaceData for
 	// a bare repository. A worker's is in its parent's scope.
 	Place Place
-	// Filters lets a checkout run the filters that the repository's own
-	// configuration defines. Those of the user's configuration always run.
+	// Filters lets programs run that the repository's own configuration names:
+	// filters, and those that reach a remote (ssh command, uploadpack, credential
+	// helper and such). Those of the user's configuration always run.
 	Filters bool
 }
 

@@ -58,7 +58,7 @@ func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, re
 			if repo, err = locate(ctx, r); err != nil {
 				return "", err
 			}
-			return ref, repo.fetch(ctx, r.ID, r.Base, ref, tell)
+			return repo.fetch(ctx, r, ref, tell)
 		})
 		if err != nil {
 			return repo, err

@@ -136,7 +136,7 @@ func (c *cli) newCommand() *cobra.Command {
 	flags.StringVar(&base, "base", "", "branch, tag, commit, pr:N, mr:N or default (the default branch) to begin at (default: HEAD here)")
 	flags.StringVar(&branch, "branch", "", "name of the new branch (default: made of the workspace's)")
 	flags.BoolVar(&inside, "in-repository", false, "make the worktree in .middleman/work of the repository")
-	flags.BoolVar(&filters, "filters", false, "let the checkout run filters that the repository's own configuration defines")
+	flags.BoolVar(&filters, "filters", false, "let programs run that the repository's own configuration names: filters and transport")
 	flags.BoolVar(&withoutASession, "no-session", false, "start nothing in it")
 	return cmd
 }

@@ -86,7 +86,7 @@ type NewWorkspace struct {
 	Branch    string         `json:"branch,omitempty"`
 	Ephemeral bool           `json:"ephemeral,omitempty" doc:"Deleted once nobody holds its lease, unless it holds work"`
 	Place     string         `json:"place,omitempty" enum:"data,repository" doc:"Where a worktree is made: in the data directory, or in .middleman/work of the repository; unset means the server's setting"`
-	Filters   bool           `json:"filters,omitempty" doc:"Let the checkout run filters that the repository's own configuration defines"`
+	Filters   bool           `json:"filters,omitempty" doc:"Let programs run that the repository's own configuration names: filters and transport"`
 	// Session, where given, is started once the workspace is ready.
 	Session *NewSession `json:"session,omitempty"`
 }
