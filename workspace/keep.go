@@ -60,11 +60,12 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 	}
 	k := &keeper{w: d.w, repo: repo, entry: entry, dir: dir, chosen: chosen,
 		blind: d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing), objects: map[string]string{}}
-	err = d.report.stage("keep", func() error {
+	err = d.report.advancing("keep", func(tell func(string)) (string, error) {
 		if err := lockNested(d.seen.nested, d.w.ID); err != nil {
-			return err
+			return "", err
 		}
-		return k.run(ctx)
+		k.tell = tell
+		return "", k.run(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotKept, err)
@@ -120,6 +121,7 @@ type keeper struct {
 	dir     string // where the directory is now, or ""
 	chosen  ignored
 	blind   bool // the look failed, and there is consent to lose whatever it is
+	tell    func(string)
 	snap    snapshot
 	objects map[string]string // what must be reachable through it, by kind
 }
@@ -267,7 +269,7 @@ func (k *keeper) keepFiles(ctx context.Context) error {
 }
 
 func (k *keeper) storeAll(ctx context.Context, dir string, files []file) error {
-	if err := k.repo.storeFiles(ctx, dir, files); err != nil {
+	if err := k.repo.storeFiles(ctx, dir, files, k.tell); err != nil {
 		return err
 	}
 	for _, f := range files {

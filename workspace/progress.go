@@ -1,9 +1,15 @@
 package workspace
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // tellEvery is how often at most a stage says how far it is.
 const tellEvery = 300 * time.Millisecond
+
+// countEvery is after how many files it is looked whether to tell.
+const countEvery = 100
 
 // Progress is told of each stage, synchronously. A stage that runs and has a
 // Detail was told before: it is that far.
@@ -44,6 +50,19 @@ func (p Progress) advancing(name string, do func(tell func(string)) (detail stri
 		}
 	}
 	return p.detailed(name, func() (string, error) { return do(tell) })
+}
+
+// silently is tell for what nobody waits for.
+func silently(string) {}
+
+// countFiles is tell for what goes through files one by one.
+func countFiles(tell func(string), total int) (one func()) {
+	done := 0
+	return func() {
+		if done++; done%countEvery == 0 {
+			tell(fmt.Sprintf("%d of %d files", done, total))
+		}
+	}
 }
 
 func (p Progress) done(name, detail string) {

@@ -117,7 +117,8 @@ func (r *restoration) build(ctx context.Context) error {
 	if err := r.clear(); err != nil {
 		return err
 	}
-	if err := r.report.stage("files", func() error { return r.files(ctx) }); err != nil {
+	err := r.report.advancing("files", func(tell func(string)) (string, error) { return "", r.files(ctx, tell) })
+	if err != nil {
 		return err
 	}
 	fault.Here("restore/files")
@@ -132,7 +133,7 @@ func (r *restoration) build(ctx context.Context) error {
 		return err
 	}
 	fault.Here("restore/entry")
-	err := r.report.stage("place", func() error { return r.base.Rename(restoringName(r.w.ID), r.w.ID) })
+	err = r.report.stage("place", func() error { return r.base.Rename(restoringName(r.w.ID), r.w.ID) })
 	fault.Here("restore/placed")
 	return err
 }
@@ -165,7 +166,7 @@ func (r *restoration) gathered() string {
 }
 
 // files puts the directory together.
-func (r *restoration) files(ctx context.Context) error {
+func (r *restoration) files(ctx context.Context, tell func(string)) error {
 	name := restoringName(r.w.ID)
 	if err := makeDir(r.base, name); err != nil {
 		return err
@@ -186,7 +187,7 @@ func (r *restoration) files(ctx context.Context) error {
 			return err
 		}
 	}
-	return writeFiles(ctx, r.repo, root, r.snap.Files)
+	return writeFiles(ctx, r.repo, root, r.snap.Files, tell)
 }
 
 // entry puts git's directory for the worktree together, and then among the
@@ -203,7 +204,7 @@ func (r *restoration) entry(ctx context.Context) error {
 		return err
 	}
 	defer root.Close()
-	if err := writeFiles(ctx, r.repo, root, r.snap.State); err != nil {
+	if err := writeFiles(ctx, r.repo, root, r.snap.State, silently); err != nil {
 		return err
 	}
 	if r.moved {

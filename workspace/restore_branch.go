@@ -133,7 +133,7 @@ func (r *restoration) dressBranch(ctx context.Context, b branch, name string) er
 	if err := dir.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	err = writeFiles(ctx, r.repo, dir, []file{{Path: []byte(beside), Mode: 0o644, Time: r.snap.Made, Blob: b.Reflog}})
+	err = writeFiles(ctx, r.repo, dir, []file{{Path: []byte(beside), Mode: 0o644, Time: r.snap.Made, Blob: b.Reflog}}, silently)
 	if err != nil {
 		return err
 	}

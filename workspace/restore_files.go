@@ -13,8 +13,9 @@ import (
 )
 
 // writeFiles makes files in root, which must not have them yet. Links are made
-// last and nothing leaves root, so a list cannot lead anywhere else.
-func writeFiles(ctx context.Context, p place, root *os.Root, files []file) error {
+// last and nothing leaves root, so a list cannot lead anywhere else. It tells
+// how many are done.
+func writeFiles(ctx context.Context, p place, root *os.Root, files []file, tell func(string)) error {
 	var regular, links, dirs []file
 	for _, f := range files {
 		switch {
@@ -34,7 +35,7 @@ func writeFiles(ctx context.Context, p place, root *os.Root, files []file) error
 			return err
 		}
 	}
-	if err := writeContents(ctx, p, root, regular); err != nil {
+	if err := writeContents(ctx, p, root, regular, tell); err != nil {
 		return err
 	}
 	for _, f := range links {
@@ -61,7 +62,7 @@ func (f file) finish(root *os.Root) error {
 }
 
 // writeContents makes the regular files of one run of git.
-func writeContents(ctx context.Context, p place, root *os.Root, files []file) error {
+func writeContents(ctx context.Context, p place, root *os.Root, files []file, tell func(string)) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -80,12 +81,13 @@ func writeContents(ctx context.Context, p place, root *os.Root, files []file) er
 		to.CloseWithError(err)
 		ended <- err
 	}()
-	content := bufio.NewReaderSize(from, 1<<16)
+	content, one := bufio.NewReaderSize(from, 1<<16), countFiles(tell, len(files))
 	err := func() error {
 		for _, f := range files {
 			if err := f.write(root, content); err != nil {
 				return fmt.Errorf("write %s: %w", printable(string(f.Path)), err)
 			}
+			one()
 		}
 		return nil
 	}()

@@ -73,8 +73,8 @@ func (p place) store(ctx context.Context, kind string, content io.Reader) (strin
 }
 
 // storeFiles makes blobs of the regular files among files, which lie in dir,
-// byte for byte.
-func (p place) storeFiles(ctx context.Context, dir string, files []file) error {
+// byte for byte, and tells how many are done.
+func (p place) storeFiles(ctx context.Context, dir string, files []file, tell func(string)) error {
 	var names strings.Builder
 	var regular []*file
 	for i := range files {
@@ -88,8 +88,9 @@ func (p place) storeFiles(ctx context.Context, dir string, files []file) error {
 	}
 	c := p.alter("hash-object", "-w", "--no-filters", "--stdin-paths")
 	c.dir, c.stdin, c.config, c.lines = dir, strings.NewReader(names.String()), durable, true
-	n := 0
+	n, one := 0, countFiles(tell, len(regular))
 	c.each = func(object string) {
+		one()
 		if n < len(regular) {
 			regular[n].Blob = object
 		}

@@ -148,7 +148,7 @@ func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) er
 		return err
 	}
 	defer server.Close()
-	progress := newProgress(c.errs)
+	progress := newProgress(c.errs, "making")
 	created, err := server.CreateWorkspace(ctx, in, progress.workspace)
 	progress.end()
 	if err != nil {

@@ -126,7 +126,7 @@ func (c *cli) provision(ctx context.Context, in api.NewWorkspace) (w api.Workspa
 			held, leaseErr = lease.Take(c.dirs.Leases(), w.ID)
 		}
 	}
-	shown := newProgress(c.errs)
+	shown := newProgress(c.errs, "making")
 	created, err := server.CreateWorkspace(ctx, in, func(w api.Workspace) {
 		take(w)
 		shown.workspace(w)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -8,27 +9,72 @@ import (
 
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
+	"middleman/internal/client"
 )
 
-// progressAfter is how long a creation may take before its stages are shown.
-const progressAfter = time.Second
+const (
+	progressAfter = time.Second // how long anything may take before its stages are shown
+	progressPoll  = time.Second // how often they are asked for
+)
 
-// progress shows the stages of a creation that takes long.
+// progress shows the stages of what takes long.
 type progress struct {
 	w     io.Writer
+	doing string
 	began time.Time
+	after time.Duration
 	live  bool // w is a terminal: one line that changes
 	shown string
 }
 
-func newProgress(w io.Writer) *progress {
+// newProgress is of what doing says of a workspace, such as "making".
+func newProgress(w io.Writer, doing string) *progress {
 	f, ok := w.(*os.File)
-	return &progress{w: w, began: time.Now(), live: ok && viewer.IsTerminal(f)}
+	return &progress{w: w, doing: doing, began: time.Now(), after: progressAfter, live: ok && viewer.IsTerminal(f)}
 }
 
-// workspace shows the stage that a workspace's creation is in.
+// during shows, while do runs, the stages that the workspace of that id goes
+// through. What cannot be asked for is not shown; do says what happened.
+func (p *progress) during(ctx context.Context, server *client.Client, id string, do func() error) error {
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		next := time.NewTimer(p.after)
+		defer next.Stop()
+		for {
+			select {
+			case <-next.C:
+			case <-ctx.Done():
+				return
+			}
+			if w, err := server.Workspace(ctx, id); err == nil {
+				w.Stages = since(p.began, w.Stages)
+				p.workspace(w)
+			}
+			next.Reset(progressPoll)
+		}
+	}()
+	err := do()
+	stop()
+	<-ended
+	p.end()
+	return err
+}
+
+// since are the stages that have begun by then; what has none yet is looked at.
+func since(then time.Time, stages []api.Stage) []api.Stage {
+	for i, stage := range stages {
+		if !stage.StartedAt.Before(then) {
+			return stages[i:]
+		}
+	}
+	return []api.Stage{{Name: "look"}}
+}
+
+// workspace shows the stage that a workspace is in.
 func (p *progress) workspace(w api.Workspace) {
-	if len(w.Stages) == 0 || time.Since(p.began) < progressAfter {
+	if len(w.Stages) == 0 || time.Since(p.began) < p.after {
 		return
 	}
 	last := w.Stages[len(w.Stages)-1]
@@ -40,7 +86,7 @@ func (p *progress) workspace(w api.Workspace) {
 		return
 	}
 	p.shown = stage
-	text := fmt.Sprintf("making %s: %s, %s", w.Name, stage, time.Since(p.began).Round(time.Second))
+	text := fmt.Sprintf("%s %s: %s, %s", p.doing, w.Name, stage, time.Since(p.began).Round(time.Second))
 	if p.live {
 		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
 		return

@@ -52,7 +52,15 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 	if err := os.Chdir("/"); err != nil { // or we would be in the way ourselves
 		return err
 	}
-	deleted, err := server.DeleteWorkspace(ctx, w.ID, consent, dryRun)
+	doing := "deleting"
+	if dryRun {
+		doing = "looking at"
+	}
+	var deleted api.Deleted
+	err = newProgress(c.errs, doing).during(ctx, server, w.ID, func() (err error) {
+		deleted, err = server.DeleteWorkspace(ctx, w.ID, consent, dryRun)
+		return err
+	})
 	if p, ok := errors.AsType[*api.Problem](err); ok {
 		if p.Code == api.CodeNotFound { // it was there a moment ago
 			return fmt.Errorf("workspace %s was deleted meanwhile", w.Name)

@@ -48,7 +48,11 @@ func (c *cli) restore(ctx context.Context, name string) error {
 		}
 		return err
 	}
-	restored, err := server.RestoreWorkspace(ctx, w.ID)
+	var restored api.Restored
+	err = newProgress(c.errs, "restoring").during(ctx, server, w.ID, func() (err error) {
+		restored, err = server.RestoreWorkspace(ctx, w.ID)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (c *cli) retry(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	progress := newProgress(c.errs)
+	progress := newProgress(c.errs, "making")
 	created, err := server.RetryWorkspace(ctx, w.ID, progress.workspace)
 	progress.end()
 	if err != nil {
