@@ -248,3 +248,29 @@ func TestTransportOfDeleteAndRestore(t *testing.T) {
 		})
 	}
 }
+
+// git-lfs reads the same settings: it gets none of the repository's either.
+func TestTransportOfLFS(t *testing.T) {
+	traces := newTracer(t)
+	evil := traces.program(t, "evil")
+	lfs := filepath.Join(traces.dir, "git-lfs")
+	write(t, lfs, "#!/bin/sh\n$(git config core.sshCommand) -V\n$(git config credential.helper) get\nexit 0\n")
+	if err := os.Chmod(lfs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	repo := newRepo(t)
+	commit(t, repo, ".gitattributes", "*.bin filter=lfs -text\n")
+	commit(t, repo, "x.bin", "pointer\n")
+	git(t, repo, "config", "core.sshCommand", evil)
+	git(t, repo, "config", "credential.helper", evil)
+	m, _ := newManager(t)
+	_, said := details(t, m, request(repo, "w1"))
+	if got := traces.ran(t); got != "ssh\n" || !strings.Contains(said["lfs"].Detail, "(core.sshcommand, credential.helper)") {
+		t.Errorf("ran %q, said %+v", got, said["lfs"])
+	}
+	r := request(repo, "w2")
+	r.Filters = true
+	if _, said := details(t, m, r); traces.ran(t) != "evil\nevil\n" || said["lfs"].Detail != "" {
+		t.Errorf("with consent said %+v", said["lfs"])
+	}
+}
