@@ -275,7 +275,7 @@ func whereIs(base *os.Root, w Workspace) (string, error) {
 		case err != nil:
 			return "", fmt.Errorf("look at directory: %w", err)
 		case !info.IsDir():
-			return "", fmt.Errorf("%s is no directory any more: %w", filepath.Join(base.Name(), name), ErrUnknown)
+			return "", replaced(filepath.Join(base.Name(), name), info)
 		}
 		return filepath.Join(base.Name(), name), nil
 	}

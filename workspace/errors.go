@@ -33,6 +33,9 @@ var (
 	ErrMissing = errors.New("the directory is gone")
 	// ErrUnknown: it could not be found out what a delete would destroy.
 	ErrUnknown = errors.New("cannot tell what would be lost")
+	// ErrReplaced: something else is where the workspace's directory was. It is
+	// an ErrUnknown that no consent helps: a delete touches only what is ours.
+	ErrReplaced = fmt.Errorf("it was replaced: %w", ErrUnknown)
 	// ErrNoSnapshot: nothing is kept of the workspace that could be restored.
 	ErrNoSnapshot = errors.New("nothing is kept of it")
 	// ErrOccupied: where a restore would put the workspace there is something.

@@ -32,6 +32,9 @@ func (m *Manager) Inspect(ctx context.Context, w Workspace) (Loss, error) {
 		return Loss{}, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}
 	seen, err := m.look(ctx, w, dir)
+	if err != nil && !errors.Is(err, ErrMissing) {
+		err = unkeepable(ctx, w, err)
+	}
 	if err != nil {
 		return seen.loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}

@@ -90,6 +90,9 @@ func (r *restoration) run(ctx context.Context) (err error) {
 // whole, and refuses where its place is taken.
 func (r *restoration) finished(ctx context.Context) (bool, error) {
 	dir, err := whereIs(r.base, r.w)
+	if errors.Is(err, ErrReplaced) {
+		err = fmt.Errorf("%s: %w", r.w.Root, ErrOccupied)
+	}
 	if err != nil || dir == "" {
 		return false, err
 	}

@@ -130,3 +130,22 @@ func TestRestoreBitsOfAnother(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 }
+
+// No consent is asked for that would not help: a delete with it keeps what it
+// destroys, by the same git.
+func TestInspectThatCannotKeep(t *testing.T) {
+	ctx := context.Background()
+	m, _ := newManager(t)
+	w := create(t, m, request(newRepo(t), "w1"))
+	write(t, w.GitDir+"/worktrees/w1/index", "damaged")
+	if _, err := m.Inspect(ctx, w); err == nil || errors.Is(err, workspace.ErrNotKept) {
+		t.Errorf("an index that is kept as it is: %v", err)
+	}
+	silentGit(t, "")
+	if _, err := m.Inspect(ctx, w); !errors.Is(err, workspace.ErrNotKept) || !strings.Contains(err.Error(), silence) {
+		t.Errorf("a git that keeps nothing: %v, want %v", err, workspace.ErrNotKept)
+	}
+	if _, err := m.Delete(ctx, w, true, nil); !errors.Is(err, workspace.ErrNotKept) {
+		t.Errorf("delete with consent: %v, want %v", err, workspace.ErrNotKept)
+	}
+}

@@ -64,8 +64,6 @@ func message(err error) string {
 		switch p.Code {
 		case api.CodeNotRepository:
 			return text + " (use --mode directory for an empty directory, or --mode in-place for this one)"
-		case api.CodeUnknownLoss:
-			return text + " (rm --discard-work deletes it all the same)"
 		case api.CodeTeardown:
 			return text + "; it was not deleted: rm --skip-teardown goes without"
 		case api.CodeWriterBusy:

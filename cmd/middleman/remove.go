@@ -72,6 +72,9 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 			}{thisSchema(), p}))
 		}
 		c.explainRefusal(p)
+		if p.Code == api.CodeUnknownLoss && (dryRun || !consent.DiscardWork) {
+			return fmt.Errorf("%w (rm --discard-work deletes it all the same, unless it cannot be kept either)", err)
+		}
 	}
 	if err != nil {
 		return err

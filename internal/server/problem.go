@@ -107,6 +107,7 @@ const (
 	codeNoPorts     = "no-ports"
 	codeNotLeft     = "not-left-over"
 	codeMoved       = "moved"
+	codeReplaced    = "directory-replaced"
 )
 
 // answers maps what callers branch on to a status and a code. The first that
@@ -141,6 +142,7 @@ var answers = []struct {
 	{workspace.ErrNotKept, http.StatusConflict, codeNotKept},
 	{workspace.ErrNoSnapshot, http.StatusConflict, codeNoSnapshot},
 	{workspace.ErrOccupied, http.StatusConflict, codeOccupied},
+	{workspace.ErrReplaced, http.StatusConflict, codeReplaced},
 	{workspace.ErrUnknown, http.StatusConflict, api.CodeUnknownLoss},
 	{terminal.ErrNotFound, http.StatusNotFound, api.CodeNotFound},
 	{terminal.ErrGone, http.StatusGone, api.CodeEnded},

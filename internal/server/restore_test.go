@@ -64,7 +64,7 @@ func TestRestoreRefusals(t *testing.T) {
 		{"wnone", api.CodeNotFound, 404, ""},
 		{live.ID, api.CodeNotDeleted, 409, "workspace live is not deleted"},
 		{gone.ID, "no-snapshot", 409, "nothing is kept of it"},
-		{taken.ID, "loss-unknown", 409, "is no directory"},
+		{taken.ID, "place-taken", 409, "there is something in its place"},
 	} {
 		a := r.call("POST", "/workspaces/"+x.id+"/restore", nil)
 		if p := a.problem(t); a.status != x.status || p.Code != x.code || !strings.Contains(p.Detail, x.detail) || strings.Contains(p.Detail, "\n") {

@@ -1,0 +1,57 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+)
+
+// replaced refuses what is at path, where a workspace's directory was, and says
+// how to go on. It is not ours, so nobody's consent reaches it.
+func replaced(path string, now fs.FileInfo) error {
+	kind := "a file"
+	switch now.Mode().Type() {
+	case 0:
+	case fs.ModeSymlink:
+		kind = "a symbolic link"
+	default:
+		kind = "something else"
+	}
+	return fmt.Errorf("%s is %s now, no directory any more; move that away, and put the directory back or delete the workspace without it: %w",
+		path, kind, ErrReplaced)
+}
+
+// unkeepable is err, of a look at w, with what would stop a delete with
+// consent as well, if that is known already: it keeps what it destroys, and
+// for that git has to answer.
+func unkeepable(ctx context.Context, w Workspace, err error) error {
+	if w.Mode != ModeWorktree || ctx.Err() != nil {
+		return err
+	}
+	entry, entryErr := findEntry(w.GitDir, w.Root)
+	if entryErr != nil || entry == "" {
+		return err // the directory itself would be kept
+	}
+	why := answers(ctx, place{gitDir: entry, commonDir: w.GitDir})
+	if why == nil {
+		return err
+	}
+	return fmt.Errorf("%w (and %w: %w)", err, ErrNotKept, why)
+}
+
+// answers reports why git cannot keep what is at p, as far as it takes no
+// writing to find out.
+func answers(ctx context.Context, p place) error {
+	c := p.look("hash-object", "--stdin")
+	object, err := c.line(ctx)
+	if err == nil && !hashPattern.MatchString(object) {
+		err = c.odd(object)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := p.look("symbolic-ref", "--quiet", "HEAD").line(ctx); exitCode(err) != 1 { // 1: detached
+		return err
+	}
+	return nil
+}
