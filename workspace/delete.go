@@ -50,9 +50,25 @@ func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progres
 	}
 	defer base.Close()
 	d := &deletion{m: m, w: w, base: base, discard: discard, report: progress.orSilent()}
-	err = d.run(ctx)
+	return d.do(ctx)
+}
+
+// deleteVanished is Delete for what nobody has a record of, or was never made
+// whole: that its directory is gone keeps nothing from being deleted.
+func (m *Manager) deleteVanished(ctx context.Context, w Workspace, discard bool) (Loss, error) {
+	base, err := m.openHolding(w)
+	if err != nil {
+		return Loss{}, fmt.Errorf("delete workspace %s: %w", w.Name, err)
+	}
+	defer base.Close()
+	d := &deletion{m: m, w: w, base: base, discard: discard, vanished: true, report: Progress(nil).orSilent()}
+	return d.do(ctx)
+}
+
+func (d *deletion) do(ctx context.Context) (Loss, error) {
+	err := d.run(ctx)
 	if _, refused := errors.AsType[*WorkError](err); err != nil && !refused {
-		err = fmt.Errorf("delete workspace %s: %w", w.Name, err)
+		err = fmt.Errorf("delete workspace %s: %w", d.w.Name, err)
 	}
 	return d.seen.loss, err
 }
@@ -67,6 +83,8 @@ type deletion struct {
 	seen    sight
 	lookErr error // why not all of it was seen, with consent to lose it
 	aside   bool  // the directory itself is what is kept
+	// vanished: that the directory is gone keeps nothing from being deleted.
+	vanished bool
 }
 
 func (d *deletion) run(ctx context.Context) error {
@@ -155,7 +173,7 @@ func (d *deletion) look(ctx context.Context, dir string) error {
 	switch {
 	case d.discard && ctx.Err() == nil:
 		return nil
-	case err != nil && errors.Is(err, ErrMissing) && seen.loss.Empty():
+	case errors.Is(err, ErrMissing) && seen.loss.Empty() && (d.vanished || d.decided() || !errors.Is(err, ErrUnknown)):
 		return nil
 	case !seen.loss.Empty():
 		return &WorkError{Name: d.w.Name, Loss: seen.loss}
@@ -163,6 +181,16 @@ func (d *deletion) look(ctx context.Context, dir string) error {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return err
+}
+
+// decided reports whether an earlier delete has looked at the directory twice.
+func (d *deletion) decided() bool {
+	for _, name := range []string{trashName(d.w.ID), keptName(d.w.ID)} {
+		if _, err := d.base.Lstat(name); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // move takes the directory out of reach, looks once more at what cannot

@@ -183,7 +183,9 @@ func TestDeleteVanishedDirectory(t *testing.T) {
 					t.Fatal(err)
 				}
 				dropSnapshot(t, w.Repository, w.ID)
-			} else if err != nil {
+			} else if entry := exists(w.GitDir + "/worktrees/w1"); entry != errors.Is(err, workspace.ErrUnknown) || !entry && err != nil {
+				t.Fatalf("without consent to forget what was in it: %v", err)
+			} else if _, err := m.Delete(ctx, w, true, nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := state(t, w.Repository, base); strings.Contains(got, "w1") || strings.Contains(git(t, w.Repository, "branch"), "middleman") {

@@ -63,7 +63,7 @@ type sight struct {
 func (m *Manager) look(ctx context.Context, w Workspace, dir string) (sight, error) {
 	switch {
 	case w.Mode == ModeDirectory && dir == "":
-		return sight{}, fmt.Errorf("%s: %w", w.Root, ErrMissing)
+		return sight{}, missing(w)
 	case w.Mode == ModeDirectory:
 		loss, err := lookAtFiles(dir)
 		return sight{loss: loss}, err
@@ -74,8 +74,17 @@ func (m *Manager) look(ctx context.Context, w Workspace, dir string) (sight, err
 	tip, err := m.lookAtRepository(ctx, l, w, dir)
 	if err == nil && dir == "" {
 		err = fmt.Errorf("%s: %w", w.Root, ErrMissing)
+		if l.known {
+			err = missing(w)
+		}
 	}
 	return sight{loss: l.loss, tip: tip, ignored: l.ignoredPaths, repositories: l.repositories, nested: l.nestedEntries}, err
+}
+
+// missing says that a directory is gone that nobody has told git to forget. It
+// may be on a disk that is away, or moved: what is in it is not known.
+func missing(w Workspace) error {
+	return fmt.Errorf("%s: %w, and what was in it is not known: put it back, or forget it with consent to lose work: %w", w.Root, ErrMissing, ErrUnknown)
 }
 
 // lookAtFiles lists the files of a directory that no git knows.
@@ -123,6 +132,7 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *looker, w Workspace, 
 		return "", err
 	}
 	at := place{gitDir: entry, commonDir: w.GitDir, workTree: dir}
+	l.known = entry != ""
 	if entry != "" {
 		if err := checkCommonDir(entry, w.GitDir); err != nil {
 			return tip, err
@@ -211,6 +221,7 @@ func checkCommonDir(entry, commonDir string) error {
 type looker struct {
 	loss   Loss
 	nested map[string]bool // worktrees that are on the list already, by their paths with a slash
+	known  bool            // git has an entry for the workspace
 	walked int             // entries in what git ignores
 
 	ignoredPaths, repositories, nestedEntries []string // see sight

@@ -63,6 +63,9 @@ func (l *looker) repository(name string) {
 // slash where it is a directory, and the repositories in it. These are not
 // git's to ignore: they may hold work that is nowhere else.
 func (l *looker) ignored(ctx context.Context, p place, path, name string) error {
+	if isEmptyPlace(p.workTree, path) {
+		return nil // ours, and of no worker any more
+	}
 	l.add(&l.loss.Ignored, name+path)
 	l.ignoredPaths = append(l.ignoredPaths, name+path)
 	if !strings.HasSuffix(path, "/") {
@@ -90,6 +93,15 @@ func (l *looker) ignored(ctx context.Context, p place, path, name string) error 
 		return fmt.Errorf("look for repositories in %s: %w: %w", printable(name+path), ErrUnknown, err)
 	}
 	return nil
+}
+
+// isEmptyPlace reports whether path is an empty place for workers in top.
+func isEmptyPlace(top, path string) bool {
+	if !strings.HasSuffix("/"+path, "/"+filepath.ToSlash(workPlace)+"/") {
+		return false
+	}
+	entries, err := os.ReadDir(filepath.Join(top, filepath.FromSlash(path)))
+	return err == nil && len(entries) == 0
 }
 
 // isRepository reports whether dir is the top of a checkout, or a bare

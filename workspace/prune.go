@@ -62,7 +62,10 @@ func (m *Manager) prune(ctx context.Context, l Leftover) (w Workspace, loss Loss
 	case LeftoverTrash, LeftoverRestoring:
 		return w, loss, removeAll(base, filepath.Base(l.What))
 	case LeftoverEntry:
-		w, err = m.goneWorkspace(ctx, l)
+		if w, err = m.goneWorkspace(ctx, l); err == nil {
+			loss, err = m.deleteVanished(ctx, w, false)
+		}
+		return w, loss, err
 	case LeftoverDirectory, LeftoverDeleting:
 		w, err = m.identify(ctx, base, l.ID)
 	default:

@@ -134,6 +134,10 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 		return err
 	}
 	if repo.here.commonDir != r.w.GitDir {
+		old := filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
+		if reason, err := readReason(filepath.Join(old, "locked")); err == nil && reason == lockReason(r.w.ID) {
+			return fmt.Errorf("its repository %s is there and has it: %s may be a copy of that: %w", printable(r.w.Repository), printable(repo.main), ErrUnknown)
+		}
 		r.w.GitDir, r.w.Repository, r.git = repo.here.commonDir, repo.main, true
 		r.note("its repository is %s", printable(r.w.Repository))
 	}

@@ -15,6 +15,7 @@ import (
 type repository struct {
 	here place  // the checkout that the user stands in
 	main string // the top of the main checkout; of a bare repository, itself
+	ours string // what comes before the slash in branches of workspaces; "" is not known
 }
 
 // discover finds the repository of dir, with git's own rules.

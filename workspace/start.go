@@ -107,11 +107,22 @@ func (r repository) startAtDefault(ctx context.Context) (name, commit string, er
 	return "", "", nil
 }
 
-// only is the short name of the only ref below pattern, or "".
+// only is the short name of the only ref below pattern but for branches of
+// workspaces, or "".
 func (r repository) only(ctx context.Context, pattern string) (string, error) {
-	out, err := r.here.look("for-each-ref", "--count=2", "--format=%(refname:lstrip=2)", pattern).line(ctx)
-	if err != nil || strings.Contains(out, "\n") {
+	found := map[string]bool{}
+	c := r.here.look("for-each-ref", "--format=%(refname:lstrip=2)", pattern)
+	c.lines = true
+	c.each = func(name string) {
+		if r.ours == "" || !strings.HasPrefix(name, r.ours+"/") {
+			found[name] = true
+		}
+	}
+	if _, err := c.run(ctx); err != nil || len(found) != 1 {
 		return "", err
 	}
-	return out, nil
+	for name := range found {
+		return name, nil
+	}
+	return "", nil
 }

@@ -39,7 +39,7 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 	defer base.Close()
 	w.Root = filepath.Join(base.Name(), w.ID)
 	if w.Mode == ModeDirectory {
-		_, err := m.Delete(ctx, w, discard, nil)
+		_, err := m.deleteVanished(ctx, w, discard)
 		return err
 	}
 	w.GitDir, err = repositoryOf(ctx, w)
@@ -110,7 +110,7 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 			for made := range branches { // one at most
 				w.Branch = made
 			}
-			_, err := m.Delete(ctx, w, discard, nil)
+			_, err := m.deleteVanished(ctx, w, discard)
 			return err
 		}
 	}

@@ -39,7 +39,7 @@ func (x Whereabouts) Trouble(w Workspace) string {
 	case x.Missing && w.Mode == ModeInPlace:
 		return fmt.Sprintf("its directory %s is gone: middleman rm %s forgets it", printable(w.Root), w.Name)
 	case x.Missing:
-		return fmt.Sprintf("its directory %s is gone: middleman rm %s, or middleman prune", w.Root, w.Name)
+		return fmt.Sprintf("its directory %s is gone: put it back if it was moved, or middleman rm %s --discard-work forgets it", w.Root, w.Name)
 	case x.Astray != "":
 		return fmt.Sprintf("its .git leads to %s, not to its repository: middleman repair %s", printable(x.Astray), w.Name)
 	}

@@ -73,6 +73,7 @@ func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, re
 				err = fmt.Errorf("base %s: %s is no commit: %w", r.Base, ref, ErrBadBase)
 			}
 		} else if repo, err = locate(ctx, r); err == nil {
+			repo.ours = m.prefix
 			w.Base, w.BaseCommit, err = repo.start(ctx, r.Base)
 		}
 		return err

@@ -274,6 +274,9 @@ func (c *cli) diffConflicts(ctx context.Context, server *client.Client, w api.Wo
 		if f.Truncated {
 			files = append(files, "and more")
 		}
+		if len(f.BothChange) > 0 && f.Merge == "clean" { // that is of what is committed
+			f.Merge = "possible"
+		}
 		t.row(f.Workspace, f.Merge, dash(strings.Join(files, "; ")))
 	}
 	return t.flush()

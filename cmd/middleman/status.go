@@ -23,6 +23,13 @@ func (c *cli) readStanding(ctx context.Context, sessions, fresh bool) (catalog, 
 	if sessions {
 		return c.readCatalog(ctx)
 	}
+	if fresh { // only a server looks
+		server, err := c.server(ctx)
+		if err != nil {
+			return catalog{}, err
+		}
+		server.Close()
+	}
 	list, err := c.readCatalogBy(ctx, func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
 		return server.WorkspacesStatus(ctx, fresh)
 	})

@@ -41,6 +41,11 @@ func (s *Server) deleteWorkspace(ctx context.Context, id string, c consent, dryR
 	if _, err := s.Store.Workspace(ctx, id); err != nil {
 		return api.Deleted{}, err
 	}
+	if c.stopSessions && !dryRun {
+		if err := s.endSetup(ctx, id); err != nil {
+			return api.Deleted{}, err
+		}
+	}
 	leave := s.gates.block(id)
 	defer leave()
 	workers, leaveWorkers, err := s.blockWorkers(ctx, id)
@@ -133,12 +138,15 @@ func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
 	}
 	switch w.State {
 	case workspace.StateCreating:
+		if s.setups.has(id) {
+			return deletion{}, problemf(http.StatusConflict, codeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
+		}
 		return deletion{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being made", w.Name)
 	case workspace.StateRestoring:
 		return deletion{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being restored", w.Name)
 	}
 	if s.settingUp.has(id) {
-		return deletion{}, problemf(http.StatusConflict, codeBusy, "the setup of workspace %s still runs", w.Name)
+		return deletion{}, problemf(http.StatusConflict, codeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
 	}
 	d := deletion{workspace: w}
 	if d.config, err = s.teardownOf(ctx, w); err != nil {
@@ -146,7 +154,7 @@ func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
 	}
 	if s.ours(w) {
 		d.loss, err = s.Workspaces.Inspect(ctx, w)
-		if err != nil && !errors.Is(err, workspace.ErrMissing) {
+		if err != nil && (!errors.Is(err, workspace.ErrMissing) || errors.Is(err, workspace.ErrUnknown) && d.loss.Empty()) {
 			d.unknown = asUnknown(err)
 		}
 	}

@@ -1,6 +1,11 @@
 package server
 
-import "sync"
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
 
 // gates block launches in a workspace while it is looked at and deleted. The
 // zero value is ready.
@@ -80,4 +85,85 @@ func (b *busy) has(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ids[id]
+}
+
+// running are the setups that run at the moment, each with what ends it. The
+// zero value is ready.
+type running struct {
+	mu   sync.Mutex // guards ends
+	ends map[string]*ending
+}
+
+type ending struct {
+	cancel context.CancelCauseFunc
+	over   chan struct{}
+}
+
+// enter is a context for the setup of a workspace that end cancels; leave says
+// that it is over.
+func (r *running) enter(ctx context.Context, id string) (_ context.Context, leave func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	e := &ending{cancel, make(chan struct{})}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ends == nil {
+		r.ends = map[string]*ending{}
+	}
+	r.ends[id] = e
+	return ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.ends[id] == e {
+			delete(r.ends, id)
+		}
+		cancel(nil)
+		close(e.over)
+	}
+}
+
+// errSetupEnded is why a setup ended that a delete has ended.
+var errSetupEnded = errors.New("it was ended, since the workspace is to be deleted")
+
+// end ends the setup of a workspace, and returns when it is over. It reports
+// false where none runs.
+func (r *running) end(ctx context.Context, id string) bool {
+	r.mu.Lock()
+	e := r.ends[id]
+	r.mu.Unlock()
+	if e == nil {
+		return false
+	}
+	e.cancel(errSetupEnded)
+	select {
+	case <-e.over:
+	case <-ctx.Done():
+	}
+	return true
+}
+
+func (r *running) has(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ends[id] != nil
+}
+
+// endSetup ends a setup that is in the way of a delete, and waits until the
+// workspace is not held for it any more.
+func (s *Server) endSetup(ctx context.Context, id string) error {
+	if !s.setups.end(ctx, id) {
+		return nil
+	}
+	if _, err := s.waitCreated(ctx, id, maxPoll); err != nil {
+		return err
+	}
+	tick := time.NewTicker(10 * time.Millisecond) // who holds it tells nobody
+	defer tick.Stop()
+	for s.settingUp.has(id) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }

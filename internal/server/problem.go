@@ -138,12 +138,12 @@ var answers = []struct {
 	{workspace.ErrNotLeft, http.StatusConflict, codeNotLeft},
 	{workspace.ErrMoved, http.StatusConflict, codeMoved},
 	{workspace.ErrNothingToCompare, http.StatusUnprocessableEntity, codeNothingToCompare},
-	{workspace.ErrMissing, http.StatusConflict, codeMissing},
 	{workspace.ErrNotKept, http.StatusConflict, codeNotKept},
 	{workspace.ErrNoSnapshot, http.StatusConflict, codeNoSnapshot},
 	{workspace.ErrOccupied, http.StatusConflict, codeOccupied},
 	{workspace.ErrReplaced, http.StatusConflict, codeReplaced},
 	{workspace.ErrUnknown, http.StatusConflict, api.CodeUnknownLoss},
+	{workspace.ErrMissing, http.StatusConflict, codeMissing}, // a missing one of which nothing is known is the above
 	{terminal.ErrNotFound, http.StatusNotFound, api.CodeNotFound},
 	{terminal.ErrGone, http.StatusGone, api.CodeEnded},
 	{terminal.ErrEnded, http.StatusConflict, api.CodeEnded},

@@ -88,7 +88,9 @@ func (s *Server) setUp(ctx context.Context, w workspace.Workspace, c repoConfig)
 // runCommands runs commands of the configuration as a stage of that name.
 func (s *Server) runCommands(ctx context.Context, w workspace.Workspace, stage string, commands []string, c repoconfig.Config) error {
 	s.stage(ctx, w.ID, workspace.Stage{Name: stage, State: "running", Time: time.Now().UTC()})
-	last, err := setup.Run(ctx, setup.Spec{
+	running, leave := s.setups.enter(ctx, w.ID)
+	defer leave()
+	last, err := setup.Run(running, setup.Spec{
 		Commands: commands,
 		Dir:      w.Root,
 		Env:      mergeEnv(baseEnv(s.Environ()), c.Environ(), w.Env()),

@@ -71,10 +71,13 @@ func TestPruneRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, w := range []api.Workspace{clean, dirty, busy} {
+	// What nobody has told git to forget may be on a disk that is away.
+	away := r.workspace("away", nil)
+	git(t, r.place.repository, "worktree", "remove", "-f", "-f", clean.Root)
+	for _, w := range []api.Workspace{away, dirty, busy} {
 		remove(t, w.Root)
 	}
-	stay := []string{"stays missing dirty", "stays missing busy"}
+	stay := []string{"stays missing dirty", "stays missing busy", "stays missing away"}
 	r.expect("?dry_run=1", append(stay, "would missing clean", "would failed failed")...)
 	r.expect("?dry_run=1", append(stay, "would missing clean", "would failed failed")...)
 	r.expect("", append(stay, "gone missing clean", "gone failed failed")...)
@@ -82,7 +85,7 @@ func TestPruneRows(t *testing.T) {
 	for _, x := range []struct {
 		id     string
 		status int
-	}{{live.ID, 200}, {clean.ID, 404}, {dirty.ID, 200}, {busy.ID, 200}} {
+	}{{live.ID, 200}, {away.ID, 200}, {clean.ID, 404}, {dirty.ID, 200}, {busy.ID, 200}} {
 		if a := r.call("GET", "/workspaces/"+x.id, nil); a.status != x.status {
 			t.Errorf("%s: %d", x.id, a.status)
 		}

@@ -78,10 +78,13 @@ func TestWorkerIsMissing(t *testing.T) {
 	two := r.spawn(w.Sessions[0], api.NewWorker{Name: "two"}, committing("two")...)
 	r.workersOf(w.Sessions[0])
 	remove(t, one.Workspace.Root)
-	r.expect("?dry_run=1", "would missing one", "would worker two")
+	r.expect("?dry_run=1", "stays missing one", "would worker two")
 	remove(t, filepath.Join(w.Root, ".middleman"))
-	r.expect("?dry_run=1", "would missing one", "stays missing two")
-	get[api.Deleted](r, "DELETE", "/workspaces/"+one.Workspace.ID, nil)
+	r.expect("?dry_run=1", "stays missing one", "stays missing two")
+	if a := r.call("DELETE", "/workspaces/"+one.Workspace.ID, nil); a.problem(t).Code != api.CodeUnknownLoss {
+		t.Errorf("what was in it is not known: %s", a.body)
+	}
+	get[api.Deleted](r, "DELETE", "/workspaces/"+one.Workspace.ID+"?discard_work=1", nil)
 	a := r.call("DELETE", "/workspaces/"+two.Workspace.ID, nil)
 	if p := a.problem(t); p.Code != api.CodeWorkWouldLose {
 		t.Errorf("its commit is nowhere else: %s", a.body)

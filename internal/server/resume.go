@@ -114,6 +114,11 @@ func (s *Server) resumeWorkspaces(ctx context.Context) error {
 // where the workspace has its place; else what there is of it is undone.
 func (s *Server) resumeCreation(ctx context.Context, w workspace.Workspace) {
 	s.cutShort(ctx, w.ID)
+	if last, is, err := s.Store.LastStage(ctx, w.ID, "setup"); err == nil && is && last.State == "failed" {
+		w.State, w.Error = workspace.StateFailed, "the server ended while the setup ran, so how that ended is not known: `middleman retry "+w.Name+"` runs it again"
+		s.setWorkspaceState(ctx, w)
+		return
+	}
 	if placed(w) {
 		s.work.start(ctx, func(ctx context.Context) { s.goOn(ctx, w) })
 		return

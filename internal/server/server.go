@@ -86,6 +86,8 @@ type Server struct {
 	gates   gates
 	// settingUp are ready workspaces whose setup runs.
 	settingUp busy
+	// setups are those that run, in workspaces that are ready or being made.
+	setups running
 	// tidying is held while leftovers are looked for and removed.
 	tidying sync.Mutex
 	// work is what was asked for and must be brought to an end; watches are

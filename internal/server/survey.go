@@ -225,6 +225,9 @@ func (v Surveyor) inspect(ctx context.Context, w workspace.Workspace, l *workspa
 	if !lost.Empty() {
 		l.Prunable, l.Hint = false, "middleman rm "+w.Name
 		l.Why += ", and it holds work: " + lost.Summary()
+	} else if errors.Is(err, workspace.ErrMissing) && errors.Is(err, workspace.ErrUnknown) {
+		l.Prunable, l.Hint = false, "middleman rm "+w.Name+" --discard-work"
+		l.Why += ", and what was in it is not known: it may be on a disk that is away, or moved"
 	} else if err != nil && !errors.Is(err, workspace.ErrMissing) {
 		l.Prunable = false
 		l.Why += "; " + err.Error()
