@@ -14,6 +14,8 @@ type process struct {
 
 	start uint64 // in the system's unit, since boot or the epoch
 	dead  bool   // it has ended, and nobody has waited for it
+	// headless: its first thread has ended, and others run.
+	headless bool
 }
 
 // processID tells a process from all others that had or will have its pid.

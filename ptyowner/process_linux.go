@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -75,6 +74,7 @@ func parseStat(pid int, stat []byte) (p process, ok bool) {
 	p = process{pid: pid, parent: number(parent), group: number(group), session: number(session)}
 	ended := fields[state][0] == 'Z' || fields[state][0] == 'X'
 	p.dead = ended && number(threads) <= 1
+	p.headless = ended && !p.dead
 	var err error
 	p.start, err = strconv.ParseUint(string(fields[start]), 10, 64)
 	return p, ok && err == nil
@@ -170,7 +170,7 @@ func strayProcesses(d stateDir) ([]process, error) {
 		if p.dead || pid == self || last.isOf(p) {
 			continue // the last owner is in the scope until it has ended
 		}
-		if hasMark(pid, d.id) || isInScope(pid, d.id) {
+		if hasMark(p, d.id) || isInScope(pid, d.id) {
 			members[pid] = true
 		}
 	}
@@ -180,11 +180,12 @@ func strayProcesses(d stateDir) ([]process, error) {
 
 // hasMark reports whether a process has the session's id in its environment.
 // That of another user's process cannot be read.
-func hasMark(pid int, session string) bool {
-	proc := "/proc/" + strconv.Itoa(pid)
-	environ, err := os.ReadFile(proc + "/environ")
-	if len(environ) == 0 && !errors.Is(err, fs.ErrPermission) {
-		// Its first thread has ended, and another may show it.
+func hasMark(p process, session string) bool {
+	proc := "/proc/" + strconv.Itoa(p.pid)
+	environ, _ := os.ReadFile(proc + "/environ")
+	if p.headless {
+		// With its first thread it has given up its memory there, and the file
+		// is root's. Its other threads show it.
 		threads, _ := os.ReadDir(proc + "/task") // none where it has gone
 		for _, thread := range threads {
 			more, _ := os.ReadFile(proc + "/task/" + thread.Name() + "/environ")

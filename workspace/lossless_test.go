@@ -51,6 +51,7 @@ func lossless(t *testing.T, seed uint64, module string) {
 	}
 	d.w = create(t, m, r)
 	d.root = d.w.Root
+	t.Cleanup(func() { makeWritable(base) })
 	d.dirty()
 	t.Logf("seed %d: %s", seed, strings.Join(d.did, ", "))
 	ctx := context.Background()
@@ -85,6 +86,16 @@ func lossless(t *testing.T, seed uint64, module string) {
 	if d.chance(4) {
 		git(t, repo, "fsck", "--connectivity-only", "--no-dangling")
 	}
+}
+
+// makeWritable lets an ordinary user remove what is below dir.
+func makeWritable(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			err = os.Chmod(path, 0o700)
+		}
+		return err
+	})
 }
 
 // otherState is what a delete and a restore leave alone: the main checkout,
