@@ -9,15 +9,15 @@ export TMPDIR
 status=0
 "$@" || status=$?
 
-# Processes of this user that have the directory in their environment.
+# Processes that have the directory in their arguments or their environment.
 left=()
-for environ in /proc/[0-9]*/environ; do
-	pid=${environ#/proc/}
-	pid=${pid%/environ}
-	if [ "$pid" != $$ ] && [ "$pid" != "$BASHPID" ] && tr '\0' '\n' <"$environ" 2>/dev/null | grep -qxF "TMPDIR=$TMPDIR"; then
-		left+=("$pid $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null || true)")
+for proc in /proc/[0-9]*; do
+	pid=${proc#/proc/}
+	[ "$pid" != $$ ] || continue
+	if cat "$proc/cmdline" "$proc/environ" 2>/dev/null | tr '\0' '\n' | grep -qF "$TMPDIR"; then
+		left+=("$pid $(tr '\0' ' ' <"$proc/cmdline" 2>/dev/null || true)")
 	fi
-done 2>/dev/null
+done
 if [ ${#left[@]} -gt 0 ]; then
 	printf 'left running: %s\n' "${left[@]}" >&2
 	status=1
