@@ -12,7 +12,7 @@ LIGHT   := ./internal/config ./internal/house ./ptyowner/... ./terminal/... ./tm
 FAULTS  := ./internal/fault ./ptyowner ./terminal/journal ./workspace ./internal/server
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race long check systemd-test bench bench-go bench-peers bench-vt web clean
+.PHONY: help build run run-test test test-root race long check systemd-test bench bench-go bench-peers bench-vt web clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,12 @@ test: build ## install or name what the tests need, run all of them
 	@scripts/tools.sh
 	go test -timeout 12m ./...
 	go test -tags faults -run Fault -timeout 5m $(FAULTS)
+
+run-test: build ## make run twice with an empty home, and nothing left
+	@scripts/run-test.sh
+
+test-root: build ## of the tests those that an ordinary user skips
+	@scripts/root-tests.sh
 
 race: build ## the same under the race detector; SHORT=-short for the packages that start goroutines, quickly
 	@scripts/tools.sh

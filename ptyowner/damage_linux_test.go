@@ -324,9 +324,7 @@ func TestStartLockRemovedAndClockMoved(t *testing.T) {
 
 // Whoever listens in the owner's place and is another user gets no token.
 func TestTokenIsNotForStrangers(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can listen as another user")
-	}
+	testenv.NeedRoot(t, "listen as another user")
 	data, newBackend := newBackends(t)
 	b := newBackend()
 	s := spec("exec sleep 1000")

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"middleman/internal/testenv"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
@@ -367,9 +368,7 @@ func knockAtOwner(socket string) int {
 // TestAnotherUser: who reaches the socket, and has the token, is refused still
 // where the system says that it is another user.
 func TestAnotherUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can become another user")
-	}
+	testenv.NeedRoot(t, "become another user")
 	data, newBackend := newBackends(t)
 	b := newBackend()
 	s := spec("exec sleep 1000")

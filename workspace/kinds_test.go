@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"middleman/internal/testenv"
 	"middleman/workspace"
 )
 
@@ -181,16 +182,12 @@ var kinds = []kind{
 		return cloned()(t, other+"/repo")
 	}},
 	{name: "of another user", make: func(t *testing.T, dir string) string {
-		if os.Geteuid() != 0 {
-			t.Skip("only root can give a directory away")
-		}
+		testenv.NeedRoot(t, "give a directory away")
 		give(t, cloned()(t, dir))
 		return dir
 	}, refused: workspace.ErrForeign, says: "git config --global --add safe.directory"},
 	{name: "bare, of another user", make: func(t *testing.T, dir string) string {
-		if os.Geteuid() != 0 {
-			t.Skip("only root can give a directory away")
-		}
+		testenv.NeedRoot(t, "give a directory away")
 		give(t, cloned("--bare")(t, dir))
 		return dir
 	}, refused: workspace.ErrForeign, says: "git config --global --add safe.directory"},

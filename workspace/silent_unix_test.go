@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"middleman/internal/testenv"
 	"middleman/workspace"
 )
 
@@ -108,9 +109,7 @@ func TestRestoreBits(t *testing.T) {
 // brought back on a file that is ours, and that is said.
 func TestRestoreBitsOfAnother(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give a file away")
-	}
+	testenv.NeedRoot(t, "give a file away")
 	ctx := context.Background()
 	m, _ := newManager(t)
 	w := create(t, m, request(newRepo(t), "w1"))

@@ -23,6 +23,15 @@ func RequireTool(t testing.TB, name string) string {
 	return ""
 }
 
+// NeedRoot skips the test where it is not root that runs it. why says what an
+// ordinary user cannot do. `make test-root` runs these tests.
+func NeedRoot(t testing.TB, why string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can " + why)
+	}
+}
+
 // Eventually waits until done returns true and fails the test after timeout.
 // It polls, so it is only for what gives no event to wait for.
 func Eventually(t testing.TB, timeout time.Duration, what string, done func() bool) {
