@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"middleman/internal/testenv"
 	"middleman/ptyowner"
 	"middleman/terminal"
 	"middleman/terminal/journal"
@@ -21,20 +22,10 @@ import (
 // smallDisk returns a Backend on a file system of 2 MiB of its own.
 func smallDisk(t *testing.T) (data string, b *ptyowner.Backend) {
 	t.Helper()
-	data = t.TempDir()
-	if err := syscall.Mount("middleman-test", data, "tmpfs", 0, "size=2m,mode=0700"); err != nil {
-		if errors.Is(err, syscall.EPERM) {
-			t.Skip("only root can mount a small file system")
-		}
-		t.Fatal(err)
-	}
+	data = testenv.ShortDir(t)
+	testenv.SmallDisk(t, data, "2048")
 	b = ptyowner.New(ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
-	t.Cleanup(func() {
-		b.Wait()
-		if err := syscall.Unmount(data, 0); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
+	t.Cleanup(b.Wait)
 	return data, b
 }
 

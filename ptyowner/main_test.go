@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"middleman/internal/testenv"
 	"middleman/ptyowner"
 	"middleman/terminal"
 	"middleman/terminal/backendtest"
@@ -41,7 +42,8 @@ func TestMain(m *testing.M) {
 // newBackends returns a maker of Backends on the same directories. When the
 // test ends, every owner that was started has ended too.
 func newBackends(t *testing.T) (data string, make func() *ptyowner.Backend) {
-	data = t.TempDir()
+	t.Helper()
+	data = testenv.ShortDir(t)
 	var made []*ptyowner.Backend
 	t.Cleanup(func() { // after whoever calls this has stopped its sessions
 		for _, b := range made {

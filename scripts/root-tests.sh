@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scripts/root-tests.sh: runs, as root, the tests that an ordinary user skips:
-# each Test function that calls testenv.NeedRoot, what calls it from a table,
-# and the scripts with [root].
+# each Test function that calls testenv.NeedRoot, or what calls it, and the
+# scripts with [root].
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ found() {
 	git ls-files -co --exclude-standard '*_test.go' | xargs awk '
 		/^}/ { name = "" }
 		/^func Test/ { name = $2; sub(/\(.*/, "", name) }
-		name && /testenv\.NeedRoot\(/ { dir = FILENAME; sub(/\/[^\/]*$/, "", dir); print "./" dir, name }'
+		name && /(NeedRoot|SmallDisk|smallDisk|fullDisk)\(/ { dir = FILENAME; sub(/\/[^\/]*$/, "", dir); print "./" dir, name }'
 }
 
 status=0

@@ -1,13 +1,12 @@
 package tmux
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
+	"middleman/internal/testenv"
 	"middleman/terminal"
 )
 
@@ -18,17 +17,8 @@ func TestAnExitOnAFullDisk(t *testing.T) {
 	if err := os.MkdirAll(b.o.Sessions, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	err := syscall.Mount("middleman-test", b.o.Sessions, "tmpfs", 0, "size=2m,mode=0700")
-	if errors.Is(err, syscall.EPERM) {
-		t.Skip("only root can mount a small file system")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cleanUp(t, b)
-		eventually(t, "unmount", func() bool { return syscall.Unmount(b.o.Sessions, 0) == nil }) // its last helper may be ending
-	})
+	testenv.SmallDisk(t, b.o.Sessions, "2048")
+	t.Cleanup(func() { cleanUp(t, b) })
 	s := start(t, b, "echo BEGIN; read x; seq 1 400000; echo THE END; read x; exit 4")
 	printed(t, s, "BEGIN")
 	if err := s.Input(testContext(t), []byte("\n")); err != nil {

@@ -1,28 +1,17 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+
+	"middleman/internal/testenv"
 )
 
 func TestDoctorSeesAFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	err := syscall.Mount("middleman-test", dir, "tmpfs", 0, "size=256k,mode=0700")
-	if errors.Is(err, syscall.EPERM) {
-		t.Skip("only root can mount a small file system")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
+	testenv.SmallDisk(t, dir, "256")
 	check := func() finding { return checkWritable(checkDirectory("data directory", dir), dir) }
 	if f := check(); f.State != "ok" {
 		t.Errorf("with room: %+v", f)

@@ -11,6 +11,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/server"
+	"middleman/internal/testenv"
 	"middleman/workspace"
 )
 
@@ -21,18 +22,7 @@ func fullDisk(t *testing.T, p *place) (fill func()) {
 	if err := os.MkdirAll(p.dirs.Data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	err := syscall.Mount("middleman-test", p.dirs.Data, "tmpfs", 0, "size=4m,mode=0700")
-	if errors.Is(err, syscall.EPERM) {
-		t.Skip("only root can mount a small file system")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(p.dirs.Data, 0); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
+	testenv.SmallDisk(t, p.dirs.Data, "4096")
 	return func() {
 		f, err := os.Create(filepath.Join(p.dirs.Data, "filler"))
 		if err != nil {
