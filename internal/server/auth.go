@@ -17,8 +17,11 @@ type identity struct {
 	scope store.Scope
 	// session is the one that store.ScopeSession may watch.
 	session string
-	// subject tells the keys of one caller from those of another.
+	// subject tells callers apart: "socket", "login:ID" or "token:ID". What a
+	// subject has open ends by calls.end.
 	subject string
+	// expires is when the credential does, zero for never.
+	expires time.Time
 }
 
 type identityKey struct{}
@@ -37,19 +40,33 @@ func (s *Server) withCaller(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		id, err := s.identify(r)
+		ctx, done, err := s.admit(r)
 		if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			refuse(w, s.problem(err))
 			return
-		case id != nil:
-			r = r.WithContext(context.WithValue(r.Context(), identityKey{}, *id))
 		}
-		next.ServeHTTP(w, r)
+		defer done()
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// admit returns the context that r is answered in, which knows who asks and
+// ends with the caller's credential.
+func (s *Server) admit(r *http.Request) (_ context.Context, done func(), err error) {
+	for {
+		mark := s.calls.mark()
+		id, err := s.identify(r)
+		if err != nil || id == nil {
+			return r.Context(), func() {}, err
+		}
+		ctx, done, ok := s.calls.track(r.Context(), id.subject, id.expires, mark)
+		if ok {
+			return context.WithValue(ctx, identityKey{}, *id), done, nil
+		}
+	}
 }
 
 // identify returns nil without an error where nobody claims to be anybody.
@@ -64,7 +81,7 @@ func (s *Server) identify(r *http.Request) (*identity, error) {
 	if err != nil || cookie.Value == "" {
 		return nil, nil
 	}
-	_, err = s.Store.Login(r.Context(), cookie.Value, time.Now())
+	login, err := s.Store.Login(r.Context(), cookie.Value, time.Now())
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
 			"this browser's login has ended: get a new link with `middleman open`")
@@ -72,7 +89,7 @@ func (s *Server) identify(r *http.Request) (*identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &identity{scope: store.ScopeFull, subject: "browser"}, nil
+	return &identity{scope: store.ScopeFull, subject: loginSubject(cookie.Value), expires: login.ExpiresAt}, nil
 }
 
 func (s *Server) identifyToken(r *http.Request, header string) (*identity, error) {
@@ -92,7 +109,7 @@ func (s *Server) identifyToken(r *http.Request, header string) (*identity, error
 	if err != nil {
 		return nil, err
 	}
-	return &identity{scope: token.Scope, session: token.SessionID, subject: token.ID}, nil
+	return &identity{scope: token.Scope, session: token.SessionID, subject: "token:" + token.ID, expires: token.ExpiresAt}, nil
 }
 
 // access is what a route asks of its caller.

@@ -3,11 +3,13 @@ package server
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"syscall"
 
 	"middleman/internal/api"
 	"middleman/internal/store"
+	"middleman/terminal/ws"
 	"middleman/workspace"
 )
 
@@ -17,6 +19,9 @@ const internalDetail = "internal error; the server's log says more"
 // problemFor is problem for an answer: over the Unix socket, where this user
 // asks, an internal error says which file the log is.
 func (s *Server) problemFor(ctx context.Context, err error) *Problem {
+	if errors.Is(context.Cause(ctx), ws.ErrUnauthorized) {
+		return newProblem(http.StatusUnauthorized, api.CodeUnauthorized, ws.ErrUnauthorized.Error())
+	}
 	p := s.problem(err)
 	if socket, _ := ctx.Value(socketKey{}).(bool); socket && p.Detail == internalDetail && s.LogFile != "" {
 		return newProblem(p.Status, api.CodeInternal, "internal error; "+s.LogFile+" says more")

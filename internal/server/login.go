@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net"
 	"net/http"
@@ -101,7 +103,13 @@ func refuseLogin(w http.ResponseWriter, r *http.Request, p *Problem) {
 	refuse(w, p)
 }
 
-// logout ends this browser's login.
+// loginSubject is identity.subject of the login with that cookie.
+func loginSubject(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return "login:" + hex.EncodeToString(sum[:8])
+}
+
+// logout ends this browser's login, and what it has open.
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(s.cookieName()); err == nil {
 		err := s.Store.DeleteLogin(r.Context(), cookie.Value)
@@ -109,6 +117,7 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 			refuse(w, s.problem(err))
 			return
 		}
+		defer s.calls.end(loginSubject(cookie.Value)) // this request too, once it is answered
 	}
 	http.SetCookie(w, s.newCookie("", -time.Second))
 	w.WriteHeader(http.StatusNoContent)

@@ -95,7 +95,7 @@ func (s *Server) getOutput(ctx context.Context, in *outputIn) (*stream, error) {
 	}
 	return raw(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Middleman-Offset", strconv.FormatUint(at, 10))
-		s.sendAll(w, "application/octet-stream", in.Session, out)
+		s.sendAll(r.Context(), w, "application/octet-stream", in.Session, out)
 	}), nil
 }
 
@@ -110,14 +110,19 @@ func (s *Server) getRecording(ctx context.Context, in *SessionPath) (*stream, er
 		return nil, err
 	}
 	return raw(func(w http.ResponseWriter, r *http.Request) {
-		s.sendAll(w, "application/x-asciicast", in.Session, cast)
+		s.sendAll(r.Context(), w, "application/x-asciicast", in.Session, cast)
 	}), nil
 }
 
-// sendAll answers with all that is to be read, and closes it.
-func (s *Server) sendAll(w http.ResponseWriter, contentType, session string, from io.ReadCloser) {
+// sendAll answers with all that is to be read until ctx ends, and closes it.
+func (s *Server) sendAll(ctx context.Context, w http.ResponseWriter, contentType, session string, from io.ReadCloser) {
 	w.Header().Set("Content-Type", contentType)
-	_, err := io.Copy(w, from)
+	_, err := io.Copy(w, readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return from.Read(p)
+	}))
 	if err := from.Close(); err != nil {
 		s.Log.Warn("close output", "session", session, "error", err)
 	}
@@ -126,6 +131,10 @@ func (s *Server) sendAll(w http.ResponseWriter, contentType, session string, fro
 		panic(http.ErrAbortHandler)
 	}
 }
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func openOutput(ctx context.Context, live terminal.Session, from *uint64) (io.ReadCloser, uint64, error) {
 	if from == nil {

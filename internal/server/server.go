@@ -83,6 +83,7 @@ type Server struct {
 	handler http.Handler
 	events  *hub
 	limiter *limiter
+	calls   calls
 	gates   gates
 	// settingUp are ready workspaces whose setup runs.
 	settingUp busy

@@ -293,14 +293,20 @@ func (b *bridge) ping(wait time.Duration) {
 }
 
 // watchServer says goodbye when the server stops: the session goes on, so the
-// client comes back to the next server.
+// client comes back to the next server. A client whose login or token has
+// ended is told so.
 func (b *bridge) watchServer(ctx context.Context) {
 	select {
 	case <-b.closed:
 		return
 	case <-ctx.Done():
 	}
-	b.end(ending{last: detachedMessage{Type: "detached", Reason: terminal.DetachStop}, status: websocket.StatusGoingAway})
+	if errors.Is(context.Cause(ctx), ErrUnauthorized) {
+		message, status := refusal(ErrUnauthorized)
+		b.end(ending{last: message, status: status})
+	} else {
+		b.end(ending{last: detachedMessage{Type: "detached", Reason: terminal.DetachStop}, status: websocket.StatusGoingAway})
+	}
 	select {
 	case <-b.closed:
 	case <-time.After(farewellTime):

@@ -20,16 +20,16 @@ const patience = 20 * time.Second
 
 // server serves one session on loopback.
 type server struct {
-	url    string
-	errs   chan error // what each Serve returned
-	cancel context.CancelFunc
+	url  string
+	errs chan error // what each Serve returned
+	end  context.CancelCauseFunc
 }
 
 // serve starts a server; adjust changes what the query says.
 func serve(t testing.TB, s terminal.Session, adjust func(*ws.Options)) *server {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	srv := &server{errs: make(chan error, 64), cancel: cancel}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	srv := &server{errs: make(chan error, 64), end: cancel}
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o, err := ws.ParseQuery(r.URL.Query())
 		if err != nil {
@@ -45,7 +45,7 @@ func serve(t testing.TB, s terminal.Session, adjust func(*ws.Options)) *server {
 		}
 		srv.errs <- ws.Serve(ctx, conn, s, o)
 	}))
-	t.Cleanup(func() { cancel(); h.Close() })
+	t.Cleanup(func() { cancel(nil); h.Close() })
 	srv.url = "ws" + strings.TrimPrefix(h.URL, "http")
 	return srv
 }

@@ -21,7 +21,8 @@ const (
 	CodeNotFound       = "not-found"
 	CodeEnded          = "ended" // proved dead, and nothing of it to show
 	CodeUnsupported    = "unsupported"
-	CodeUnreachable    = "unreachable" // says nothing of the session: come back
+	CodeUnauthorized   = "unauthorized" // the login or token has ended: log in again
+	CodeUnreachable    = "unreachable"  // says nothing of the session: come back
 	CodeInternal       = "internal"
 )
 
@@ -125,6 +126,7 @@ func refusal(err error) (errorMessage, websocket.StatusCode) {
 		{terminal.ErrTooManyViewers, CodeTooManyViewers},
 		{terminal.ErrNotWriter, CodeForbidden},
 		{errProtocol, CodeBadRequest},
+		{ErrUnauthorized, CodeUnauthorized},
 		{terminal.ErrNotFound, CodeNotFound},
 		{terminal.ErrGone, CodeEnded},
 		{terminal.ErrEnded, CodeEnded},

@@ -361,13 +361,23 @@ func TestOutputNeverHasAGap(t *testing.T) {
 func TestServerStops(t *testing.T) {
 	srv := serve(t, newScripted().session(), nil)
 	c := join(t, srv, "")
-	srv.cancel()
+	srv.end(nil)
 	if m := c.nextOf("detached"); m.Reason != terminal.DetachStop {
 		t.Errorf("detached %+v", m)
 	}
 	if got := c.closed(); got != websocket.StatusGoingAway {
 		t.Errorf("closed with %v", got)
 	}
+	if err := srv.served(t); err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
+func TestCallerHasEnded(t *testing.T) {
+	srv := serve(t, newScripted().session(), nil)
+	c := join(t, srv, "")
+	srv.end(ws.ErrUnauthorized)
+	c.wantError(ws.CodeUnauthorized, websocket.StatusPolicyViolation)
 	if err := srv.served(t); err != nil {
 		t.Errorf("Serve: %v", err)
 	}

@@ -19,6 +19,10 @@ const (
 	silence = 45 * time.Second
 )
 
+// ErrUnauthorized is the cause of a context that Serve got for a caller whose
+// login or token has ended since.
+var ErrUnauthorized = errors.New("the login or token of this connection has ended")
+
 // errProtocol: the client sent what the protocol does not have.
 var errProtocol = errors.New("the client broke the protocol")
 

@@ -1,0 +1,47 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"middleman/terminal/ws"
+)
+
+func TestCallsEndWithTheirSubject(t *testing.T) {
+	var c calls
+	track := func(subject string, expires time.Time) (context.Context, func()) {
+		t.Helper()
+		ctx, done, ok := c.track(t.Context(), subject, expires, c.mark())
+		if !ok {
+			t.Fatalf("%s was refused", subject)
+		}
+		return ctx, done
+	}
+	first, doneFirst := track("login:a", time.Time{})
+	second, doneSecond := track("login:a", time.Now().Add(time.Hour))
+	other, doneOther := track("login:b", time.Time{})
+	past, donePast := track("login:c", time.Now().Add(-time.Second))
+	defer doneOther()
+	mark := c.mark()
+	c.end("login:a")
+	for name, ctx := range map[string]context.Context{"first": first, "second": second, "expired": past} {
+		if <-ctx.Done(); !errors.Is(context.Cause(ctx), ws.ErrUnauthorized) {
+			t.Errorf("%s ended by %v", name, context.Cause(ctx))
+		}
+	}
+	if other.Err() != nil {
+		t.Errorf("another login's request ended: %v", context.Cause(other))
+	}
+	// Its credential was looked at before the end, and may be the one.
+	if _, _, ok := c.track(t.Context(), "login:a", time.Time{}, mark); ok {
+		t.Error("a request that was let in before the end goes on")
+	}
+	doneFirst()
+	doneSecond()
+	donePast()
+	if len(c.open) != 1 {
+		t.Errorf("open: %v", c.open)
+	}
+}
