@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -47,6 +46,9 @@ func (s *Server) withCaller(next http.Handler) http.Handler {
 		if err != nil {
 			refuse(w, s.problem(err))
 			return
+		}
+		if _, known := caller(ctx); known {
+			proved(r)
 		}
 		defer done()
 		next.ServeHTTP(w, r.WithContext(ctx))
@@ -97,13 +99,8 @@ func (s *Server) identifyToken(r *http.Request, header string) (*identity, error
 	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
 		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized, "Authorization must be: Bearer TOKEN")
 	}
-	from := remoteHost(r)
-	if !s.limiter.allows(from, time.Now()) {
-		return nil, errTooManyGuesses()
-	}
 	token, err := s.Store.UseToken(r.Context(), secret, time.Now())
 	if errors.Is(err, store.ErrNotFound) {
-		s.limiter.failed(from, time.Now())
 		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized, "the token is not valid, or has expired")
 	}
 	if err != nil {
@@ -146,12 +143,4 @@ func permit(ctx context.Context, need access, sessionID string) *Problem {
 		}
 	}
 	return problemf(http.StatusForbidden, api.CodeForbidden, "the token's scope is %s, which does not cover this", id.scope)
-}
-
-func remoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

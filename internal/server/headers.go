@@ -31,6 +31,7 @@ func withHeaders(next http.Handler) http.Handler {
 		if isAPI(r) {
 			w.Header().Set("Cache-Control", "no-store")
 		}
+		holdBody(w, r)
 		next.ServeHTTP(&patientWriter{w}, r)
 	})
 }
@@ -42,10 +43,27 @@ const writeTimeout = 30 * time.Second
 // go on for days and a client that reads nothing is let go of.
 type patientWriter struct{ http.ResponseWriter }
 
-func (w *patientWriter) Write(p []byte) (int, error) {
+func (w *patientWriter) extend() {
 	// Not every connection has deadlines; without one a write just waits.
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
+}
+
+func (w *patientWriter) Write(p []byte) (int, error) {
+	w.extend()
 	return w.ResponseWriter.Write(p)
+}
+
+// WriteHeader extends the deadline too: an answer may have no body, and the
+// connection still has the deadline of the one before.
+func (w *patientWriter) WriteHeader(status int) {
+	w.extend()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// FlushError is for http.ResponseController.
+func (w *patientWriter) FlushError() error {
+	w.extend()
+	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Unwrap is for http.ResponseController and for taking the connection over.

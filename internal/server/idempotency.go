@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -14,60 +12,7 @@ import (
 	"middleman/internal/store"
 )
 
-const (
-	maxBody     = 1 << 20  // of a JSON request
-	maxInput    = 16 << 20 // of what is typed at once
-	bodyTimeout = time.Minute
-	maxKey      = 255
-)
-
-// withBody reads the whole of a request's body, within a size and a time, so
-// that no handler waits for a client. Of those who have not proved who they
-// are, nothing is read.
-func (s *Server) withBody(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet || r.Method == http.MethodHead {
-			next.ServeHTTP(w, r)
-			return
-		}
-		who, known := caller(r.Context())
-		if !known {
-			r.Body = http.NoBody
-			next.ServeHTTP(w, r)
-			return
-		}
-		body, err := readBody(w, r)
-		if err != nil {
-			refuse(w, s.problemFor(r.Context(), err))
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		if key := r.Header.Get("Idempotency-Key"); key != "" && repeatable(r) {
-			s.once(w, r, store.Request{Key: key, Route: r.Method + " " + r.URL.Path, Hash: hashRequest(who, r, body)}, next)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	limit := int64(maxBody)
-	if strings.HasSuffix(r.URL.Path, "/input") {
-		limit = maxInput
-	}
-	c := http.NewResponseController(w)
-	// Without deadlines (a test's recorder) a body is simply waited for.
-	_ = c.SetReadDeadline(time.Now().Add(bodyTimeout))
-	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, problemf(http.StatusRequestEntityTooLarge, codeTooLarge, "the body is larger than %d bytes", limit)
-	}
-	if err != nil {
-		return nil, problemf(http.StatusBadRequest, api.CodeBadRequest, "the body did not arrive whole: %v", err)
-	}
-	return body, nil
-}
+const maxKey = 255 // bytes of an Idempotency-Key
 
 // repeatable leaves out what answers with a secret: it is not kept.
 func repeatable(r *http.Request) bool {

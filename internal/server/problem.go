@@ -87,7 +87,6 @@ func describe(msg string, errs []error) string {
 // Codes that only this package uses; stable like the others.
 const (
 	codeTooLarge    = "too-large"
-	codeTooMany     = "too-many-requests"
 	codeStopping    = "stopping"
 	codeBusy        = "busy"
 	codeKeyReused   = "idempotency-key-reused"

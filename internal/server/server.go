@@ -69,6 +69,13 @@ type Options struct {
 	Hosts []string
 	// AllowRemote takes any IP address as Host, for a listener beyond loopback.
 	AllowRemote bool
+	// MaxStrangers is how many TCP connections may be open whose caller has not
+	// proved who it is, 0 for 64; MaxConns how many at all, 0 for a third of
+	// the descriptors that the process may have.
+	MaxStrangers, MaxConns int
+	// BodyTimeout is how long the body of a request may take to arrive, and
+	// that of a long one to go on; 0 is a minute.
+	BodyTimeout time.Duration
 	// Log is where what no client is told goes; nil means slog.Default.
 	Log *slog.Logger
 	// LogFile is the file that Log writes to, "" where it is none. It is named
@@ -82,7 +89,6 @@ type Server struct {
 	api     huma.API
 	handler http.Handler
 	events  *hub
-	limiter *limiter
 	calls   calls
 	gates   gates
 	// settingUp are ready workspaces whose setup runs.
@@ -133,10 +139,18 @@ func New(o Options) (*Server, error) {
 	if o.Web == nil {
 		o.Web = http.NotFoundHandler()
 	}
+	if o.MaxStrangers == 0 {
+		o.MaxStrangers = maxStrangers
+	}
+	if o.MaxConns == 0 {
+		o.MaxConns = defaultConns()
+	}
+	if o.BodyTimeout == 0 {
+		o.BodyTimeout = bodyTimeout
+	}
 	s := &Server{
 		Options: o,
 		events:  newHub(ringEvents),
-		limiter: newLimiter(),
 		asking:  make(chan struct{}, maxAsked),
 		ready:   make(chan struct{}),
 	}
@@ -162,7 +176,7 @@ func (s *Server) Serve(ctx context.Context, unix, tcp net.Listener) error {
 	requests, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelRequests()
 	servers := []*http.Server{s.httpServer(requests, false)}
-	listeners := []net.Listener{tcp}
+	listeners := []net.Listener{&limited{tcp, &conns{maxStrangers: s.MaxStrangers, max: s.MaxConns}}}
 	if unix != nil {
 		servers = append(servers, s.httpServer(requests, true))
 		listeners = append(listeners, unix)
@@ -200,6 +214,7 @@ func (s *Server) httpServer(base context.Context, socket bool) *http.Server {
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(base, socketKey{}, socket)
 		},
+		ConnContext: withConn,
 	}
 }
 

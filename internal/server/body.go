@@ -1,0 +1,83 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+)
+
+const (
+	maxBody     = 1 << 20  // of a JSON request
+	maxInput    = 16 << 20 // of what is typed at once
+	bodyTimeout = time.Minute
+)
+
+// holdBody says that nothing of a body is read until somebody wants it, and
+// that a connection with an unread body is of no further use. Without the
+// deadline net/http would read what nobody has read, for as long as it comes.
+func holdBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength == 0 {
+		return
+	}
+	w.Header().Set("Connection", "close")
+	// A test's recorder has no deadlines and nothing that could stall.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
+}
+
+// bodyRead says that the whole body was read: the next request may follow.
+func bodyRead(w http.ResponseWriter) {
+	w.Header().Del("Connection")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
+
+// withBody reads the whole of a request's body, within a size and a time, so
+// that no handler waits for a client. Of those who have not proved who they
+// are, nothing is read, and nothing of a GET.
+func (s *Server) withBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, known := caller(r.Context())
+		if !known || r.Method == http.MethodGet || r.Method == http.MethodHead {
+			r.Body = http.NoBody
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, err := s.readBody(w, r)
+		if err != nil {
+			refuse(w, s.problemFor(r.Context(), err))
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if key := r.Header.Get("Idempotency-Key"); key != "" && repeatable(r) {
+			s.once(w, r, store.Request{Key: key, Route: r.Method + " " + r.URL.Path, Hash: hashRequest(who, r, body)}, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	limit := int64(maxBody)
+	if strings.HasSuffix(r.URL.Path, "/input") {
+		limit = maxInput
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout)) // as holdBody says
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err == nil {
+		bodyRead(w)
+		return body, nil
+	}
+	holdBody(w, r)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, problemf(http.StatusRequestEntityTooLarge, codeTooLarge, "the body is larger than %d bytes", limit)
+	}
+	return nil, problemf(http.StatusBadRequest, api.CodeBadRequest, "the body did not arrive whole: %v", err)
+}
