@@ -1,0 +1,74 @@
+//go:build unix
+
+package private
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Open opens a file of ours for reading: a regular one, no link, this user's,
+// and not writable by others. It does not wait for a writer of a pipe that
+// somebody has put there. A missing file is fs.ErrNotExist.
+func Open(path string) (*os.File, error) {
+	return open(path, unix.O_RDONLY)
+}
+
+func open(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		if info, lookErr := os.Lstat(path); lookErr == nil && !info.Mode().IsRegular() {
+			return nil, &UnsafeError{path, []Problem{{Path: path, What: "is " + kind(info.Mode()) + " and no file"}}}
+		}
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		unsafe := &UnsafeError{Path: path}
+		unsafe.add(judgeFile(path, info))
+		err = unsafe.orNil()
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// judgeFile says what is wrong with a file of ours.
+func judgeFile(path string, info fs.FileInfo) *Problem {
+	switch {
+	case !info.Mode().IsRegular():
+		return &Problem{Path: path, What: "is " + kind(info.Mode()) + " and no file"}
+	case uid(info) != os.Geteuid():
+		return &Problem{Path: path, What: fmt.Sprintf("belongs to user %d, and you are user %d", uid(info), os.Geteuid()), Foreign: true}
+	case info.Mode().Perm()&0o022 != 0:
+		return &Problem{Path: path, What: fmt.Sprintf("is writable by others (mode %04o)", info.Mode().Perm()), Loose: true}
+	}
+	return nil
+}
+
+// CheckFile returns an error unless the file at path, where there is one, is
+// one that Open opens.
+func CheckFile(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	unsafe := &UnsafeError{Path: path}
+	unsafe.add(judgeFile(path, info))
+	return unsafe.orNil()
+}
+
+// SyncDir makes a rename in the directory durable.
+func SyncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}

@@ -1,0 +1,12 @@
+package private
+
+import "golang.org/x/sys/unix"
+
+// peerUID is by LOCAL_PEERCRED of unix(4).
+func peerUID(fd int) (int, error) {
+	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+	if err != nil {
+		return -1, err
+	}
+	return int(cred.Uid), nil
+}

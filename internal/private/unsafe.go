@@ -1,0 +1,71 @@
+package private
+
+import "strings"
+
+// UnsafeError says why a path is refused. Nothing was read or changed.
+type UnsafeError struct {
+	Path     string
+	Problems []Problem // at least one, from the root down
+}
+
+// Problem is one thing that is wrong with a file or a directory.
+type Problem struct {
+	Path string
+	// What is wrong, as the end of a sentence that begins with the path.
+	What string
+	// Foreign: it belongs to another user.
+	Foreign bool
+	// Loose: chmod go-w is all that it needs.
+	Loose bool
+}
+
+// String is a sentence.
+func (p Problem) String() string { return p.Path + " " + p.What }
+
+func (e *UnsafeError) add(p *Problem) {
+	if p != nil {
+		e.Problems = append(e.Problems, *p)
+	}
+}
+
+func (e *UnsafeError) orNil() error {
+	if len(e.Problems) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Error names everything that is wrong, and the command that puts right what
+// one command can.
+func (e *UnsafeError) Error() string {
+	var said, loose []string
+	for _, p := range e.Problems {
+		said = append(said, p.String())
+		if p.Loose {
+			loose = append(loose, quote(p.Path))
+		}
+	}
+	text := e.Path + " is refused: " + strings.Join(said, ", and ")
+	if len(loose) > 0 {
+		text += "; run: chmod go-w " + strings.Join(loose, " ")
+	}
+	return text
+}
+
+// Foreign reports whether some of it belongs to another user.
+func (e *UnsafeError) Foreign() bool {
+	for _, p := range e.Problems {
+		if p.Foreign {
+			return true
+		}
+	}
+	return false
+}
+
+// quote makes one word of a path for a shell.
+func quote(path string) string {
+	if strings.Trim(path, "/.-_+,:@%abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
