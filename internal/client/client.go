@@ -13,7 +13,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -21,6 +21,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/config"
+	"middleman/internal/private"
 )
 
 // ErrNoServer: nobody listens on the server's socket.
@@ -44,12 +45,26 @@ type Client struct {
 
 // New returns a client of the server at a Unix socket. It does no I/O.
 func New(socket string) *Client {
-	dialer := &net.Dialer{Timeout: dialTimeout}
 	return &Client{http: &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", socket)
-		},
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, socket) },
 	}}}
+}
+
+// dial connects to a socket of ours, and to nobody else's: where it is, and
+// who listens, is looked at before anything is sent.
+func dial(ctx context.Context, socket string) (net.Conn, error) {
+	if err := private.Dir(filepath.Dir(socket)); err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{Timeout: dialTimeout}
+	conn, err := dialer.DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPeer(conn); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s is not our server's: %w", socket, err), conn.Close())
+	}
+	return conn, nil
 }
 
 // Connect returns a client of the running server, after it has answered.
@@ -77,7 +92,7 @@ func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
 // ReadServe reads how to reach the server that started last. Without its
 // file, or with a corrupt one, it returns ErrNoServer.
 func ReadServe(dirs config.Dirs) (api.Serve, error) {
-	raw, err := os.ReadFile(dirs.ServeFile())
+	raw, err := readOurs(dirs.Runtime, dirs.ServeFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return api.Serve{}, ErrNoServer
 	}
@@ -89,10 +104,16 @@ func ReadServe(dirs config.Dirs) (api.Serve, error) {
 		// Nobody can be reached by it; whether a server runs, its lock proves.
 		return api.Serve{}, fmt.Errorf("%w that can be found: read %s: %w", ErrNoServer, dirs.ServeFile(), err)
 	}
-	if serve.Socket == "" {
-		serve.Socket = dirs.ServerSocket()
-	}
+	serve.Socket = dirs.ServerSocket() // whatever it says: ours is there and nowhere else
 	return serve, nil
+}
+
+// readOurs reads a file of a directory of ours.
+func readOurs(dir, path string) ([]byte, error) {
+	if err := private.Dir(dir); err != nil {
+		return nil, err
+	}
+	return private.ReadFile(path)
 }
 
 // Close lets go of idle connections.

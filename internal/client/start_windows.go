@@ -1,11 +1,15 @@
 package client
 
 import (
+	"net"
 	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/windows"
 )
+
+// checkPeer: the system does not say who listens.
+func checkPeer(net.Conn) error { return nil }
 
 // detach starts cmd without the console of this process.
 func detach(cmd *exec.Cmd) {

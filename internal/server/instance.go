@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"syscall"
 
 	"middleman/internal/config"
+	"middleman/internal/private"
 )
 
 // instance is what a data directory keeps from server to server, so that
@@ -65,25 +64,17 @@ func listenTCP(o ListenOptions, before string) (l net.Listener, err error) {
 // writeJSON replaces the file at path, with mode 0600.
 func writeJSON(path string, v any) error {
 	data, err := json.Marshal(v)
+	if err == nil {
+		err = private.Replace(path, append(data, '\n'), private.ThisBoot)
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = temp.Write(append(data, '\n'))
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(temp.Name())))
 	}
 	return nil
 }
 
 func readJSON(path string, v any) error {
-	raw, err := os.ReadFile(path)
+	raw, err := private.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(raw, v)
 	}

@@ -66,10 +66,8 @@ func Listen(o ListenOptions) (_ *Listeners, err error) {
 	if err := checkAddress(o.Address, o.AllowRemote); err != nil {
 		return nil, err
 	}
-	for _, dir := range []string{o.Dirs.Data, o.Dirs.Runtime} {
-		if err := makePrivateDir(dir); err != nil {
-			return nil, err
-		}
+	if err := o.Dirs.Prepare(); err != nil {
+		return nil, err
 	}
 	l := &Listeners{file: o.Dirs.ServeFile()}
 	defer func() {

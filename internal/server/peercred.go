@@ -3,9 +3,9 @@
 package server
 
 import (
-	"fmt"
 	"net"
-	"os"
+
+	"middleman/internal/private"
 )
 
 // checkPeers returns l without those connections whose other end is not a
@@ -21,23 +21,10 @@ func (l *peerListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if uid, err := connUID(conn); err == nil && uid == os.Getuid() {
+		if private.CheckPeer(conn) == nil {
 			return conn, nil
 		}
 		// It is not ours: nothing is owed to it, not even an answer.
 		_ = conn.Close()
 	}
-}
-
-// connUID is the user id of the process at the other end.
-func connUID(conn *net.UnixConn) (uid int, err error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return 0, fmt.Errorf("peer of socket: %w", err)
-	}
-	var inner error
-	if err := raw.Control(func(fd uintptr) { uid, inner = peerUID(int(fd)) }); err != nil {
-		return 0, fmt.Errorf("peer of socket: %w", err)
-	}
-	return uid, inner
 }

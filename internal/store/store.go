@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"middleman/internal/private"
 )
 
 //go:embed migrations/*.sql
@@ -84,6 +86,12 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := private.Dir(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	if err := checkFiles(path); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
 	found, err := inspect(ctx, path, false)
 	switch {
 	case err != nil:
@@ -115,6 +123,17 @@ func (s *Store) Close() error {
 	return nil
 }
 
+// checkFiles refuses a database, and what SQLite keeps beside it, that is no
+// regular file of ours.
+func checkFiles(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := private.CheckFile(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // prepareFile makes the directory and the file with their modes, because
 // SQLite would use the umask. An empty file is a valid empty database.
 func prepareFile(path string) error {
@@ -122,10 +141,10 @@ func prepareFile(path string) error {
 		return fmt.Errorf("open database %s: the path must be absolute", path)
 	}
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := private.MakeDir(dir); err != nil {
 		return fmt.Errorf("open database %s: %w", path, err)
 	}
-	if err := checkDir(dir); err != nil {
+	if err := checkFiles(path); err != nil {
 		return fmt.Errorf("open database %s: %w", path, err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

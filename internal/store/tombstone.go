@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"middleman/internal/fault"
+	"middleman/internal/private"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -75,10 +76,7 @@ func (t Tombstones) Write(x Tombstone) error {
 	x.Version = tombstoneVersion
 	data, err := json.MarshalIndent(x, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(t.Dir, 0o700)
-	}
-	if err == nil {
-		err = checkDir(t.Dir)
+		err = private.MakeDir(t.Dir)
 	}
 	if err == nil {
 		err = t.replace(x.ID, append(data, '\n'))
@@ -103,13 +101,13 @@ func (t Tombstones) replace(id string, data []byte) error {
 	if err := os.Rename(temp, t.file(id)); err != nil {
 		return err
 	}
-	return syncDir(t.Dir)
+	return private.SyncDir(t.Dir)
 }
 
 // Read returns all of them, oldest first. One that cannot be read is an error
 // beside the others; a directory that is missing holds none.
 func (t Tombstones) Read() ([]Tombstone, error) {
-	entries, err := os.ReadDir(t.Dir)
+	entries, err := t.entries()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -139,8 +137,15 @@ func (t Tombstones) Read() ([]Tombstone, error) {
 	return list, errors.Join(problems...)
 }
 
+func (t Tombstones) entries() ([]fs.DirEntry, error) {
+	if err := private.Dir(t.Dir); err != nil {
+		return nil, err
+	}
+	return os.ReadDir(t.Dir)
+}
+
 func (t Tombstones) read(id string) (Tombstone, error) {
-	data, err := os.ReadFile(t.file(id))
+	data, err := private.ReadFile(t.file(id))
 	if err != nil {
 		return Tombstone{}, fmt.Errorf("read record of a worker: %w", err)
 	}

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"middleman/internal/private"
+)
+
+// Prepare makes the data and runtime directories with mode 0700 where they
+// are not there, and refuses any that is not a directory of ours alone.
+func (d Dirs) Prepare() error {
+	for _, dir := range []string{d.Data, d.Runtime} {
+		if err := private.MakeDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check returns an error unless what there is of the directories, and of the
+// settings, is this user's and was written by nobody else. It names all that
+// is wrong, and what to do. Nothing of them may be read or run before.
+func (d Dirs) Check() error {
+	all := &private.UnsafeError{}
+	said := map[string]bool{}
+	hint := ""
+	for _, place := range []struct {
+		check    func(string) error
+		path     string
+		variable string
+	}{
+		{private.Dir, d.Data, "XDG_DATA_HOME"},
+		{private.Dir, d.Runtime, "XDG_RUNTIME_DIR"},
+		{private.Trusted, d.Config, "XDG_CONFIG_HOME"},
+		{private.Trusted, d.File(), "XDG_CONFIG_HOME"},
+	} {
+		err := place.check(place.path)
+		unsafe, is := errors.AsType[*private.UnsafeError](err)
+		switch {
+		case err == nil || !is && errors.Is(err, fs.ErrNotExist):
+			continue
+		case !is:
+			return err
+		case all.Path == "":
+			all.Path = place.path
+		}
+		for _, p := range unsafe.Problems {
+			if !said[p.Path] {
+				said[p.Path] = true
+				all.Problems = append(all.Problems, p)
+			}
+		}
+		if unsafe.Foreign() && hint == "" {
+			hint = whose(place.variable)
+		}
+	}
+	if len(all.Problems) == 0 {
+		return nil
+	}
+	if hint != "" {
+		return fmt.Errorf("%w; %s", all, hint)
+	}
+	return all
+}
+
+// whose says what to do where the directories are another user's: which
+// variable leads there.
+func whose(variable string) string {
+	for _, name := range []string{"MIDDLEMAN_HOME", variable} {
+		if os.Getenv(name) != "" {
+			return fmt.Sprintf("%s names it, as `su` without `-` leaves it: unset %s, or log in with `su -`", name, name)
+		}
+	}
+	return "HOME names it: set HOME to your own, as `su -` and `sudo -H` do"
+}
+
+// Tighten takes from others what the data and runtime directories let them
+// read, and returns what it did, a line each.
+func (d Dirs) Tighten() (notes []string, err error) {
+	for _, dir := range []string{d.Data, d.Runtime} {
+		was, err := private.Tighten(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return notes, err
+		}
+		if was != 0 {
+			notes = append(notes, fmt.Sprintf("%s could be read by others (mode %04o) and is closed to them now", dir, was))
+		}
+	}
+	return notes, nil
+}
