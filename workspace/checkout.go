@@ -25,7 +25,7 @@ func (m *Manager) Checkout(ctx context.Context, r CreateRequest, w Workspace, pr
 	if err == nil {
 		defer base.Close()
 		c := &checkout{w: w, base: base, filters: r.Filters, report: progress.orSilent()}
-		err = c.run(ctx)
+		err = contained(func() error { return c.run(ctx) })
 	}
 	if err != nil {
 		return w, fmt.Errorf("check out workspace %s: %w", w.Name, err)

@@ -66,7 +66,7 @@ func (m *Manager) deleteVanished(ctx context.Context, w Workspace, discard bool)
 }
 
 func (d *deletion) do(ctx context.Context) (Loss, error) {
-	err := d.run(ctx)
+	err := contained(func() error { return d.run(ctx) })
 	if _, refused := errors.AsType[*WorkError](err); err != nil && !refused {
 		err = fmt.Errorf("delete workspace %s: %w", d.w.Name, err)
 	}
@@ -104,7 +104,7 @@ func (d *deletion) run(ctx context.Context) error {
 		}
 		dir = filepath.Join(d.base.Name(), movedName(d.w.ID))
 	}
-	if err := d.keep(ctx, dir); err != nil {
+	if err := contained(func() error { return d.keep(ctx, dir) }); err != nil {
 		return d.putBack(err)
 	}
 	if err := d.canForget(); err != nil {

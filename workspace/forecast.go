@@ -37,7 +37,8 @@ type side struct {
 // It merges commits in memory and in a directory of ours; nothing is written
 // to the repository. The error is for w alone: what is unknown of another is
 // said with it.
-func (m *Manager) Forecast(ctx context.Context, w Workspace, others []Workspace) ([]Forecast, error) {
+func (m *Manager) Forecast(ctx context.Context, w Workspace, others []Workspace) (_ []Forecast, err error) {
+	defer contain(w.Name, &err)
 	mine, err := m.side(ctx, w)
 	if err != nil {
 		return nil, err

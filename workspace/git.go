@@ -317,7 +317,10 @@ func (s *splitter) Write(p []byte) (int, error) {
 		}
 		s.rest = append(s.rest, head...)
 		if ended {
-			s.each(string(s.rest))
+			// This is a goroutine of os/exec's: a panic here would be nobody's.
+			if err := contained(func() error { s.each(string(s.rest)); return nil }); err != nil {
+				return 0, err
+			}
 			s.rest = s.rest[:0]
 		}
 		rest = tail

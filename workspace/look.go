@@ -18,7 +18,8 @@ const maxListed = 100
 // found out and must be read as "do not delete"; it wraps ErrMissing where the
 // directory is gone, and Loss is then what git still knows. Restorable and
 // Unkept are what a delete with consent would keep.
-func (m *Manager) Inspect(ctx context.Context, w Workspace) (Loss, error) {
+func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) {
+	defer contain(w.Name, &err)
 	if w.Mode == ModeInPlace {
 		return Loss{}, nil
 	}

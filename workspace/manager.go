@@ -70,7 +70,8 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress
 // large repository, and returns its record, in StateCreating. Its Subdir is
 // where the user stands, which the checkout may not have. On an error nothing
 // is left behind, also where ctx was cancelled.
-func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress) (Workspace, error) {
+func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress) (_ Workspace, err error) {
+	defer contain(r.Name, &err)
 	report := progress.orSilent()
 	if err := report.stage("validate", func() error { return m.checkRequest(r) }); err != nil {
 		return Workspace{}, err
@@ -79,7 +80,6 @@ func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress)
 	if r.Parent != nil {
 		w.Parent = r.Parent.ID
 	}
-	var err error
 	switch r.Mode {
 	case ModeInPlace:
 		w.Root = filepath.Clean(r.Directory)

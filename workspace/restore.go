@@ -28,7 +28,7 @@ const restoredMark = "middleman-restored"
 // nothing else is, and after a crash another Restore goes on to the end.
 func (m *Manager) Restore(ctx context.Context, w Workspace, progress Progress) (Workspace, []string, error) {
 	r := &restoration{m: m, w: w, repo: whole(w.GitDir), report: progress.orSilent()}
-	if err := r.run(ctx); err != nil {
+	if err := contained(func() error { return r.run(ctx) }); err != nil {
 		return Workspace{}, nil, fmt.Errorf("restore workspace %s: %w", w.Name, err)
 	}
 	r.w.State, r.w.Error = StateReady, ""
@@ -79,7 +79,7 @@ func (r *restoration) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := r.build(ctx); err != nil {
+	if err := contained(func() error { return r.build(ctx) }); err != nil {
 		return unwind(ctx, r.undo, err)
 	}
 	r.notes = append(r.notes, r.unkept()...)
@@ -210,10 +210,8 @@ func (r *restoration) entry(ctx context.Context) error {
 	if err := writeFiles(ctx, r.repo, root, r.snap.State, silently); err != nil {
 		return err
 	}
-	if r.moved {
-		if err := root.WriteFile("gitdir", []byte(filepath.Join(r.w.Root, ".git")+"\n"), 0o644); err != nil {
-			return err
-		}
+	if err := r.lead(root); err != nil {
+		return err
 	}
 	if err := r.rename(root); err != nil {
 		return err
@@ -233,6 +231,29 @@ func (r *restoration) entry(ctx context.Context) error {
 		return err
 	}
 	at = place
+	return nil
+}
+
+// lead has git's own files lead to the workspace and to the repository, and
+// nowhere else: git takes the configuration, with the programs that it names,
+// from where commondir says.
+func (r *restoration) lead(root *os.Root) error {
+	for name, to := range map[string]string{"gitdir": filepath.Join(r.w.Root, ".git"), "commondir": r.w.GitDir} {
+		// From where it will be, which is as deep in the repository.
+		now, err := readPath(filepath.Join(root.Name(), name), filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry))
+		if err == nil && (now == to || name == "commondir" && sameDir(now, to)) {
+			continue
+		}
+		if err := root.RemoveAll(name); err != nil {
+			return err
+		}
+		if name == "commondir" {
+			to = filepath.Join("..", "..")
+		}
+		if err := root.WriteFile(name, []byte(to+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -294,7 +315,7 @@ func (r *restoration) letGo(ctx context.Context, entry string) error {
 func (r *restoration) unkept() []string {
 	var lines []string
 	for _, name := range r.snap.Unkept {
-		lines = append(lines, "was not kept: "+name)
+		lines = append(lines, "was not kept: "+printable(name))
 	}
 	return lines
 }

@@ -109,7 +109,9 @@ func (r *restoration) dressBranch(ctx context.Context, b branch, name string) er
 	if err != nil {
 		return err
 	}
-	for _, s := range b.Config {
+	config, notes := b.own()
+	r.notes = append(r.notes, notes...)
+	for _, s := range config {
 		s.Key = []byte("branch." + name + string(s.Key[len("branch."+b.Name):]))
 		if slices.ContainsFunc(has, func(h setting) bool { return string(h.Key) == string(s.Key) && string(h.Value) == string(s.Value) }) {
 			continue
@@ -145,7 +147,8 @@ func branchConfig(ctx context.Context, p place, name string) (list []setting, er
 	c := p.look("config", "--local", "--null", "--get-regexp", `^branch\.`)
 	c.each = func(record string) {
 		key, value, _ := strings.Cut(record, "\n")
-		if strings.HasPrefix(key, "branch."+name+".") {
+		variable, is := strings.CutPrefix(key, "branch."+name+".")
+		if is && isVariable(variable) { // else of a branch whose name goes on with a dot
 			list = append(list, setting{[]byte(key), []byte(value)})
 		}
 	}

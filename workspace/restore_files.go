@@ -77,7 +77,10 @@ func writeContents(ctx context.Context, p place, root *os.Root, files []file, te
 	go func() {
 		c := p.look("cat-file", "--batch", "--buffer")
 		c.stdin, c.output, c.change = strings.NewReader(names.String()), to, true
-		_, err := c.run(ctx)
+		err := contained(func() error {
+			_, err := c.run(ctx)
+			return err
+		})
 		to.CloseWithError(err)
 		ended <- err
 	}()
@@ -110,7 +113,7 @@ func (f file) write(root *os.Root, from *bufio.Reader) (err error) {
 	}
 	var object, kind string
 	var size int64
-	if _, err := fmt.Sscan(head, &object, &kind, &size); err != nil || object != f.Blob || kind != "blob" {
+	if _, err := fmt.Sscan(head, &object, &kind, &size); err != nil || object != f.Blob || kind != "blob" || size < 0 {
 		return fmt.Errorf("git has no blob %s: %s", f.Blob, strings.TrimSpace(head))
 	}
 	to, err := root.OpenFile(f.name(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

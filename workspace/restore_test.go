@@ -52,6 +52,16 @@ func TestRestoreRefusals(t *testing.T) {
 		{"an entry that leads out", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
 			plantManifest(t, *w, `{"version":1,"id":"w1","entry":"../w1"}`)
 		}, workspace.ErrEscapes},
+		{"an entry that is the directory of entries", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			plantManifest(t, *w, `{"version":1,"id":"w1","entry":"."}`)
+		}, workspace.ErrEscapes},
+		{"an entry that is the repository", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			plantManifest(t, *w, `{"version":1,"id":"w1","entry":".."}`)
+		}, workspace.ErrEscapes},
+		{"a setting without a section", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			tip := git(t, w.Repository, "rev-parse", "main")
+			plantManifest(t, *w, `{"version":1,"id":"w1","branch":{"name":"x","commit":"`+tip+`","config":[{"Key":"YQ=="}]}}`)
+		}, nil},
 		{"a manifest of a later version", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
 			plantManifest(t, *w, `{"version":2,"id":"w1"}`)
 		}, nil},

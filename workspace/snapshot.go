@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -236,45 +235,6 @@ func snapshotCommit(s snapshot, tree string, parents []string) string {
 	by := "middleman <middleman@localhost> " + strconv.FormatInt(s.Made.Unix(), 10) + " +0000"
 	fmt.Fprintf(&b, "author %s\ncommitter %s\n\nWorkspace %s, as it was when it was deleted\n", by, by, s.Name)
 	return b.String()
-}
-
-// readSnapshot reads what is kept of w, and the commit that holds it. Where
-// nothing is, that is ErrNoSnapshot.
-func readSnapshot(ctx context.Context, p place, w Workspace) (s snapshot, commit string, err error) {
-	commit, err = readRef(ctx, p, trashRef(w.ID))
-	if err != nil {
-		return s, "", err
-	}
-	if commit == "" {
-		return s, "", fmt.Errorf("%s has no %s: %w", p.commonDir, trashRef(w.ID), ErrNoSnapshot)
-	}
-	var manifest bytes.Buffer
-	c := p.look("cat-file", "blob", commit+":"+manifestName)
-	c.output, c.change = &manifest, true
-	if _, err := c.run(ctx); err != nil {
-		return s, "", err
-	}
-	if err := json.Unmarshal(manifest.Bytes(), &s); err != nil {
-		return s, "", fmt.Errorf("read the manifest of %s: %w", trashRef(w.ID), err)
-	}
-	if s.Version != snapshotVersion || s.ID != w.ID {
-		return s, "", fmt.Errorf("%s: it is version %d of workspace %s, and version %d of %s is wanted", trashRef(w.ID),
-			s.Version, printable(s.ID), snapshotVersion, w.ID)
-	}
-	return s, commit, s.check()
-}
-
-// check refuses a manifest that would lead out of its directories.
-func (s snapshot) check() error {
-	if s.Entry != filepath.Base(s.Entry) && s.Entry != "" {
-		return fmt.Errorf("entry %s: %w", printable(s.Entry), ErrEscapes)
-	}
-	for _, f := range slices.Concat(s.Files, s.State) {
-		if !filepath.IsLocal(filepath.FromSlash(string(f.Path))) {
-			return fmt.Errorf("file %s: %w", printable(string(f.Path)), ErrEscapes)
-		}
-	}
-	return nil
 }
 
 // dropTrash lets go of a snapshot.

@@ -22,7 +22,7 @@ func (m *Manager) Undo(ctx context.Context, w Workspace, discard bool) error {
 	if w.Mode == ModeInPlace {
 		return nil
 	}
-	if err := m.undo(ctx, w, discard); err != nil {
+	if err := contained(func() error { return m.undo(ctx, w, discard) }); err != nil {
 		return fmt.Errorf("undo the creation of workspace %s: %w", w.Name, err)
 	}
 	return nil

@@ -115,7 +115,8 @@ func (r *restoration) openRestored() (err error) {
 }
 
 // Tip is the commit that the branch of w is at, or "" where there is none.
-func (m *Manager) Tip(ctx context.Context, w Workspace) (string, error) {
+func (m *Manager) Tip(ctx context.Context, w Workspace) (_ string, err error) {
+	defer contain(w.Name, &err)
 	if w.Branch == "" || w.GitDir == "" {
 		return "", nil
 	}
