@@ -38,6 +38,9 @@ var (
 	ErrReplaced = fmt.Errorf("it was replaced: %w", ErrUnknown)
 	// ErrNoSnapshot: nothing is kept of the workspace that could be restored.
 	ErrNoSnapshot = errors.New("nothing is kept of it")
+	// ErrBadSnapshot: what is kept of the workspace is not as a delete keeps it.
+	// Somebody else wrote it, and nothing of it is brought back.
+	ErrBadSnapshot = errors.New("the manifest of the snapshot is not one that middleman wrote")
 	// ErrOccupied: where a restore would put the workspace there is something.
 	ErrOccupied = errors.New("there is something in its place")
 	// ErrNotKept: what a delete would destroy cannot be kept, so it was not

@@ -15,9 +15,6 @@ import (
 // to any size. One of a million files has about 200 MiB.
 const maxManifest = 512 << 20
 
-// errManifest refuses a manifest that no delete of ours has written.
-var errManifest = errors.New("the manifest of the snapshot is not one that middleman wrote")
-
 // readSnapshot reads what is kept of w, and the commit that holds it. Where
 // nothing is, that is ErrNoSnapshot. Whoever can write to the repository, or
 // publish one that is mirrored, can have written it.
@@ -58,14 +55,14 @@ func (b *bounded) Write(p []byte) (int, error) {
 // id, and refuses one that a delete could not have written.
 func decodeManifest(data []byte, id string) (s snapshot, err error) {
 	if err := json.Unmarshal(data, &s); err != nil {
-		return snapshot{}, fmt.Errorf("%w: %w", errManifest, err)
+		return snapshot{}, fmt.Errorf("%w: %w", ErrBadSnapshot, err)
 	}
 	if s.Version != snapshotVersion || s.ID != id {
-		return snapshot{}, fmt.Errorf("it is version %d of workspace %s, and version %d of %s is wanted",
-			s.Version, printable(s.ID), snapshotVersion, id)
+		return snapshot{}, fmt.Errorf("it is version %d of workspace %s, and version %d of %s is wanted: %w",
+			s.Version, printable(s.ID), snapshotVersion, id, errors.ErrUnsupported)
 	}
 	if err := s.check(); err != nil {
-		return snapshot{}, fmt.Errorf("%w: %w", errManifest, err)
+		return snapshot{}, fmt.Errorf("%w: %w", ErrBadSnapshot, err)
 	}
 	return s, nil
 }

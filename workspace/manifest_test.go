@@ -69,7 +69,7 @@ func TestManifestRefusals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := decodeManifest(data, "w1"); !errors.Is(err, errManifest) || strings.Contains(err.Error(), "\n") {
+			if _, err := decodeManifest(data, "w1"); !errors.Is(err, ErrBadSnapshot) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v", err)
 			}
 		})

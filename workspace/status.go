@@ -176,35 +176,47 @@ func (s *Status) files(ctx context.Context, g *glass) error {
 	c := g.look("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
 	c.limit = statusTime
 	s.Files = &Files{}
-	ab, answered := "", false
-	c.each = func(record string) {
-		kind, rest, _ := strings.Cut(record, " ")
-		switch kind {
-		case "#":
-			answered = answered || strings.HasPrefix(rest, "branch.oid ")
-			s.header(rest, &ab)
-		case "1":
-			s.Files.tracked(rest)
-		case "u":
-			s.Files.Conflicted++
-		case "?":
-			s.Files.Untracked++
-		}
-	}
+	p := statusParser{status: s}
+	c.each = p.take
 	if _, err := c.run(ctx); err != nil {
 		return err
 	}
-	if !answered {
+	if !p.answered {
 		return c.silent()
 	}
-	return s.upstream(ab)
+	return s.upstream(p.ab)
 }
 
+// statusParser reads "git status --porcelain=v2 --branch -z".
+type statusParser struct {
+	status   *Status
+	ab       string // how far from the upstream
+	answered bool
+}
+
+func (p *statusParser) take(record string) {
+	kind, rest, _ := strings.Cut(record, " ")
+	switch kind {
+	case "#":
+		p.answered = p.answered || strings.HasPrefix(rest, "branch.oid ")
+		p.status.header(rest, &p.ab)
+	case "1":
+		p.status.Files.tracked(rest)
+	case "u":
+		p.status.Files.Conflicted++
+	case "?":
+		p.status.Files.Untracked++
+	}
+}
+
+// tracked takes a record that begins with how a file differs in the index, and
+// from it: ".M ...".
 func (f *Files) tracked(rest string) {
-	if rest[0] != '.' {
+	same, unchanged := strings.HasPrefix(rest, "."), len(rest) > 1 && rest[1] == '.'
+	if !same {
 		f.Staged++
 	}
-	if rest[1] != '.' {
+	if !unchanged {
 		f.Changed++
 	}
 }

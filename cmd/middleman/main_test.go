@@ -52,6 +52,7 @@ func scripts(dir string) testscript.Params {
 			"lives":       cmdLives,
 			"corrupt":     cmdCorrupt,
 			"newer":       cmdNewer,
+			"restoring":   cmdRestoring,
 			"var":         cmdVar,
 			"worktree":    cmdWorktree,
 			"servers":     cmdServers,

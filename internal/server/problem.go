@@ -98,6 +98,7 @@ const (
 	codeDiskFull    = "disk-full"
 	codeNotKept     = "not-kept"
 	codeNoSnapshot  = "no-snapshot"
+	codeBadSnapshot = "bad-snapshot"
 	codeOccupied    = "place-taken"
 	codeFetch       = "fetch-failed"
 	codeForeign     = "foreign-repository"
@@ -123,6 +124,7 @@ var answers = []struct {
 	{store.ErrNoPorts, http.StatusConflict, codeNoPorts},
 	{store.ErrKeyReused, http.StatusUnprocessableEntity, codeKeyReused},
 	{store.ErrKeyBusy, http.StatusConflict, codeKeyBusy},
+	{workspace.ErrBadSnapshot, http.StatusConflict, codeBadSnapshot},
 	{workspace.ErrBadName, http.StatusUnprocessableEntity, api.CodeBadName},
 	{workspace.ErrNotRepository, http.StatusUnprocessableEntity, api.CodeNotRepository},
 	{workspace.ErrForeign, http.StatusUnprocessableEntity, codeForeign},
@@ -197,6 +199,10 @@ func (s *Server) problem(err error) *Problem {
 			}
 			return newProblem(a.status, a.code, s.redact(err.Error()))
 		}
+	}
+	if _, ok := errors.AsType[*workspace.PanicError](err); ok {
+		s.Log.Error("request", "error", err)
+		return newProblem(http.StatusInternalServerError, api.CodeInternal, s.redact(err.Error()))
 	}
 	if _, ok := errors.AsType[*workspace.GitError](err); ok {
 		s.Log.Warn("git failed", "error", err)
