@@ -12,7 +12,7 @@ LIGHT   := ./internal/config ./internal/house ./ptyowner/... ./terminal/... ./tm
 FAULTS  := ./internal/fault ./ptyowner ./terminal/journal ./workspace ./internal/server
 
 .DEFAULT_GOAL := help
-.PHONY: help build run run-test test test-root race long check systemd-test bench bench-go bench-peers bench-vt web clean
+.PHONY: help build run run-test test test-root race long check systemd-test bench bench-go bench-peers bench-vt probes web clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ bench-peers: ## install what make bench compares with
 
 bench-vt: ## the screen beside other Go libraries, in one run
 	cd terminal/vt/bench && go test -run '^$$' -bench . -benchmem
+
+probes: build ## attack bin/middleman from outside: a table by area, what got through; PROBES='-area host,login' or -list
+	go build -o bin/probes ./scripts/probes
+	bin/probes -middleman $(BINARY) $(PROBES)
 
 web: ## rebuild the web client that is committed
 	go run ./internal/web/build

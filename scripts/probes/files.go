@@ -1,0 +1,28 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+)
+
+// instance is the name that the server has for itself.
+func (s *server) instance() string {
+	var v struct{ ID string }
+	readJSON(filepath.Join(s.home, "data", "instance.json"), &v)
+	return v.ID
+}
+
+func readJSON(path string, v any) { must(json.Unmarshal(must1(os.ReadFile(path)), v)) }
+
+func write(path, text string) {
+	must(os.MkdirAll(filepath.Dir(path), 0o755))
+	must(os.WriteFile(path, []byte(text), 0o644))
+}
+
+func executable(path, text string) {
+	write(path, text)
+	must(os.Chmod(path, 0o755))
+}

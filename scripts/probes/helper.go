@@ -1,0 +1,7 @@
+//go:build linux
+
+package main
+
+const helperMode = "helper"
+
+func runHelper(args []string) int { return 2 }
