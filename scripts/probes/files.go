@@ -4,8 +4,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // instance is the name that the server has for itself.
@@ -25,4 +27,16 @@ func write(path, text string) {
 func executable(path, text string) {
 	write(path, text)
 	must(os.Chmod(path, 0o755))
+}
+
+// memory is what the server's process holds, in bytes.
+func (s *server) memory() (bytes int) { return processMemory(s.cmd.Process.Pid) }
+
+func processMemory(pid int) (bytes int) {
+	for line := range strings.Lines(string(must1(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))))) {
+		if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &bytes); err == nil {
+			return bytes << 10
+		}
+	}
+	return 0
 }
