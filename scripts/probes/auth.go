@@ -40,3 +40,8 @@ func (s *server) login() []string {
 	}
 	return []string{"Cookie: " + cookie}
 }
+
+// linkGuess is a guess at a login link.
+func linkGuess(i int) request {
+	return request{method: "GET", path: fmt.Sprintf("/login?token=%026d", i)}
+}

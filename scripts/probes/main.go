@@ -82,6 +82,7 @@ func areas() []area {
 		{"host", "names that were rebound to our address", hostProbes()},
 		{"origin", "requests that begin at another site", originProbes()},
 		{"smuggling", "requests that two readers understand differently", smuggleProbes()},
+		{"limits", "many, slow and large requests", limitProbes()},
 		{"shell", "what everybody may fetch, and the headers of all answers", shellProbes()},
 		{"websocket", "the terminal over a WebSocket", websocketProbes()},
 	}

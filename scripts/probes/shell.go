@@ -153,7 +153,11 @@ func directive(policy, name string) string {
 
 func policyHas(s *server, name, want string) error {
 	for _, path := range append(s.assets(), "/", "/login", "/api/v1/health", "/api/v1/workspaces", "/nothing") {
-		policy := s.page(path).header.Get("Content-Security-Policy")
+		a := s.page(path)
+		if name == "require-trusted-types-for" && !strings.Contains(a.header.Get("Content-Type"), "html") {
+			continue // it is about pages that run scripts
+		}
+		policy := a.header.Get("Content-Security-Policy")
 		if got := directive(policy, name); got != want {
 			return fmt.Errorf("%s: %s is %q in %q", path, name, got, policy)
 		}
