@@ -56,7 +56,7 @@ func (s *Server) begin(ctx context.Context, c creation) (workspace.Workspace, er
 	s.publishWorkspace(c.row)
 	made, left := make(chan error), make(chan struct{})
 	defer close(left)
-	if !s.work.start(ctx, func(ctx context.Context) { s.create(ctx, c, made, left) }) {
+	if !s.further(ctx, c.row, func(ctx context.Context) { s.create(ctx, c, made, left) }) {
 		return workspace.Workspace{}, errors.Join(errStopping, s.Store.DeleteWorkspace(ctx, c.row.ID))
 	}
 	var err error
@@ -160,7 +160,11 @@ func (s *Server) create(ctx context.Context, c creation, made chan<- error, left
 
 // place gives the workspace its place, and its row says where that is.
 func (s *Server) place(ctx context.Context, c creation) (workspace.Workspace, error) {
-	w, err := s.Workspaces.Begin(ctx, c.request, s.stages(ctx, c.row.ID))
+	var w workspace.Workspace
+	err := s.guarded("make workspace "+c.row.ID, func() (err error) {
+		w, err = s.Workspaces.Begin(ctx, c.request, s.stages(ctx, c.row.ID))
+		return err
+	})
 	if err != nil {
 		return w, err
 	}

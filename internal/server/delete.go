@@ -83,7 +83,11 @@ func (s *Server) deleteOne(ctx context.Context, id string, c consent, dryRun boo
 	before := d.workspace
 	d.workspace.State, d.workspace.Error = workspace.StateDeleting, ""
 	s.setWorkspaceState(ctx, d.workspace)
-	if out.Lost, err = s.destroy(ctx, d, c); err != nil {
+	err = s.guarded("delete workspace "+id, func() error {
+		out.Lost, err = s.destroy(ctx, d, c)
+		return err
+	})
+	if err != nil {
 		before.Error = ""
 		s.setWorkspaceState(ctx, before)
 		return api.Deleted{}, err

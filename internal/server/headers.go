@@ -32,7 +32,7 @@ func withHeaders(next http.Handler) http.Handler {
 			w.Header().Set("Cache-Control", "no-store")
 		}
 		holdBody(w, r)
-		next.ServeHTTP(&patientWriter{w}, r)
+		next.ServeHTTP(&patientWriter{ResponseWriter: w}, r)
 	})
 }
 
@@ -41,9 +41,13 @@ const writeTimeout = 30 * time.Second
 
 // patientWriter gives each write a deadline of its own, so that a stream may
 // go on for days and a client that reads nothing is let go of.
-type patientWriter struct{ http.ResponseWriter }
+type patientWriter struct {
+	http.ResponseWriter
+	begun bool // something of the answer was written
+}
 
 func (w *patientWriter) extend() {
+	w.begun = true
 	// Not every connection has deadlines; without one a write just waits.
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
 }

@@ -87,7 +87,11 @@ func (s *Server) keep(ctx context.Context, row store.Session) {
 func (s *Server) keeper(ctx context.Context, row store.Session) {
 	pause := firstRetry
 	for ctx.Err() == nil {
-		ended, err := s.watchOnce(ctx, row)
+		var ended bool
+		err := s.guarded("watch session "+row.ID, func() (err error) {
+			ended, err = s.watchOnce(ctx, row)
+			return err
+		})
 		if ended || ctx.Err() != nil {
 			return
 		}
@@ -168,7 +172,9 @@ func (s *Server) follow(ctx context.Context, row store.Session, a terminal.Attac
 	release := context.AfterFunc(ctx, func() { _ = a.Close() })
 	defer release()
 	defer func() { err = errors.Join(err, a.Close()) }()
-	tell := newTeller(func() { s.publishSession(ctx, row.ID) })
+	tell := newTeller(func() {
+		s.contain("tell of session "+row.ID, func() { s.publishSession(ctx, row.ID) }, nil)
+	})
 	defer tell.stop()
 	tell.soon() // what changed before we joined came with no event
 	for {

@@ -208,7 +208,11 @@ func (s *Server) problem(err error) *Problem {
 		s.Log.Warn("git failed", "error", err)
 		return newProblem(http.StatusInternalServerError, codeGitFailed, s.redact(err.Error()))
 	}
-	s.Log.Error("request", "error", err)
+	if e, ok := errors.AsType[*panicError](err); ok {
+		s.logPanic("request", e)
+	} else {
+		s.Log.Error("request", "error", err)
+	}
 	return newProblem(http.StatusInternalServerError, api.CodeInternal, internalDetail)
 }
 

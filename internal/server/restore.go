@@ -74,8 +74,10 @@ func (s *Server) revive(ctx context.Context, d store.Deleted) (workspace.Workspa
 func (s *Server) finishRestore(ctx context.Context, row workspace.Workspace, name string, deleted time.Time) (notes []string, err error) {
 	var back workspace.Workspace
 	err = s.besideParent(row, func() error {
-		back, notes, err = s.Workspaces.Restore(ctx, row, func(stage workspace.Stage) { s.stage(ctx, row.ID, stage) })
-		return err
+		return s.guarded("restore workspace "+row.ID, func() error { // what a snapshot says is not ours
+			back, notes, err = s.Workspaces.Restore(ctx, row, func(stage workspace.Stage) { s.stage(ctx, row.ID, stage) })
+			return err
+		})
 	})
 	after := context.WithoutCancel(ctx)
 	if err != nil {

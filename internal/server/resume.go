@@ -47,11 +47,18 @@ func (s *Server) resume(ctx context.Context, rows []store.Session) {
 			s.keep(ctx, row)
 		}
 	}
-	s.buryEnded(ctx)
-	s.refind(ctx)
-	s.adopt(ctx)
-	s.reap(ctx)
-	s.sweep(ctx)
+	for _, step := range []struct {
+		what string
+		do   func(context.Context)
+	}{
+		{"complete records of workers", s.buryEnded},
+		{"look for workspaces without a row", s.refind},
+		{"look for sessions without a row", s.adopt},
+		{"end terminals without a session", s.reap},
+		{"look for ephemeral workspaces", s.sweep},
+	} {
+		s.contain(step.what, func() { step.do(ctx) }, nil)
+	}
 }
 
 // reaper is a backend whose terminals may outlive their state directories.
@@ -94,17 +101,15 @@ func (s *Server) resumeWorkspaces(ctx context.Context) error {
 		return err
 	}
 	for _, w := range list {
-		if w.State == workspace.StateCreating && w.Parent != "" {
-			s.resumeSpawn(ctx, w)
-			continue
-		}
-		switch w.State {
-		case workspace.StateCreating:
-			s.resumeCreation(ctx, w)
-		case workspace.StateRestoring:
-			s.work.start(ctx, func(ctx context.Context) { s.resumeRestore(ctx, w) })
-		case workspace.StateDeleting:
-			s.work.start(ctx, func(ctx context.Context) { s.resumeDelete(ctx, w) })
+		switch {
+		case w.State == workspace.StateCreating && w.Parent != "":
+			s.containWorkspace(ctx, w, func() { s.resumeSpawn(ctx, w) })
+		case w.State == workspace.StateCreating:
+			s.containWorkspace(ctx, w, func() { s.resumeCreation(ctx, w) })
+		case w.State == workspace.StateRestoring:
+			s.further(ctx, w, func(ctx context.Context) { s.resumeRestore(ctx, w) })
+		case w.State == workspace.StateDeleting:
+			s.further(ctx, w, func(ctx context.Context) { s.resumeDelete(ctx, w) })
 		}
 	}
 	return nil
@@ -120,7 +125,7 @@ func (s *Server) resumeCreation(ctx context.Context, w workspace.Workspace) {
 		return
 	}
 	if placed(w) {
-		s.work.start(ctx, func(ctx context.Context) { s.goOn(ctx, w) })
+		s.further(ctx, w, func(ctx context.Context) { s.goOn(ctx, w) })
 		return
 	}
 	undoing, cancel := context.WithTimeout(ctx, undoTimeout)
@@ -202,7 +207,7 @@ func (s *Server) adopt(ctx context.Context) {
 			slots <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-slots }()
-				s.adoptOne(ctx, b, id)
+				s.contain("adopt session "+id, func() { s.adoptOne(ctx, b, id) }, nil)
 			})
 		}
 	}

@@ -42,7 +42,7 @@ func (s *Server) retryWorkspace(ctx context.Context, id string) (workspace.Works
 		}
 		s.finishCreation(ctx, c)
 	}
-	if !s.work.start(ctx, again) {
+	if !s.further(ctx, c.row, again) {
 		s.setWorkspaceState(ctx, w)
 		return w, errStopping
 	}

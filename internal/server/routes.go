@@ -39,7 +39,7 @@ func (s *Server) routes() http.Handler {
 	})
 	mux.HandleFunc("GET /login", s.login)
 	mux.Handle("/", s.Web)
-	return withHeaders(s.withGuard(s.withCaller(s.withBody(mux))))
+	return withHeaders(s.withContainment(s.withGuard(s.withCaller(s.withBody(mux)))))
 }
 
 // openAPI answers with the document of all routes.

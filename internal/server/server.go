@@ -154,6 +154,7 @@ func New(o Options) (*Server, error) {
 		asking:  make(chan struct{}, maxAsked),
 		ready:   make(chan struct{}),
 	}
+	s.work.contain, s.watches.contain = s.contain, s.contain
 	s.workers.files = store.Tombstones{Dir: o.Dirs.Workers()}
 	s.handler = s.routes()
 	return s, nil

@@ -152,7 +152,7 @@ func (s *Server) statuses(ctx context.Context, list []workspace.Workspace, q Sta
 		known, ok := s.standings.get(w.ID)
 		switch {
 		case !standsSomehow(w):
-		case q.Fresh, !ok, s.Workspaces.Mark(w, known.upstream()) != known.Mark:
+		case q.Fresh, !ok, s.mark(w, known.upstream()) != known.Mark:
 			needed = append(needed, w)
 		case began.Sub(known.Status.AsOf) > leastAge+time.Duration(len(list))*ageEach:
 			old = append(old, w)
@@ -232,10 +232,12 @@ func (s *Server) lookAt(ctx context.Context, w workspace.Workspace) *standing {
 	}
 	defer leave()
 	known, _ := s.standings.get(w.ID)
-	found := &standing{Mark: s.Workspaces.Mark(w, known.upstream())}
+	found := &standing{Mark: s.mark(w, known.upstream())}
 	asOf := time.Now().UTC()
-	var err error
-	found.Status, err = s.Workspaces.Status(ctx, w)
+	err := s.guarded("look at workspace "+w.ID, func() (err error) {
+		found.Status, err = s.Workspaces.Status(ctx, w)
+		return err
+	})
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -252,6 +254,12 @@ func (s *Server) lookAt(ctx context.Context, w workspace.Workspace) *standing {
 	return found
 }
 
+// mark is that of a workspace, "" where it panics.
+func (s *Server) mark(w workspace.Workspace, upstream string) (mark string) {
+	s.contain("mark of workspace "+w.ID, func() { mark = s.Workspaces.Mark(w, upstream) }, nil)
+	return mark
+}
+
 // shownStatus is what is known of w, said as of when.
 func (s *Server) shownStatus(w workspace.Workspace, began time.Time) *workspace.Status {
 	known, ok := s.standings.get(w.ID)
@@ -266,7 +274,7 @@ func (s *Server) shownStatus(w workspace.Workspace, began time.Time) *workspace.
 		if status.Source == "git" {
 			status.Source = "memory"
 		}
-		status.Outdated = s.Workspaces.Mark(w, known.upstream()) != known.Mark
+		status.Outdated = s.mark(w, known.upstream()) != known.Mark
 	}
 	return &status
 }

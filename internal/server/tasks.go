@@ -10,9 +10,11 @@ import (
 var errStopping = errors.New("the server is stopping")
 
 // tasks are what outlives the request that asked for it. Each is joined by
-// stop. The zero value is ready.
+// stop. With contain it is ready.
 type tasks struct {
-	wg sync.WaitGroup
+	// contain calls a function and survives its panic.
+	contain func(what string, f func(), ended func(error))
+	wg      sync.WaitGroup
 	// mu guards the fields below, so that nothing is added once stop waits.
 	mu      sync.Mutex
 	stopped bool
@@ -27,7 +29,7 @@ func (t *tasks) start(ctx context.Context, f func(context.Context)) bool {
 	if ok {
 		go func() {
 			defer done()
-			f(ctx)
+			t.contain("background task", func() { f(ctx) }, nil)
 		}()
 	}
 	return ok

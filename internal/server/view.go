@@ -61,7 +61,12 @@ func (s *Server) status(ctx context.Context, row store.Session) (terminal.Status
 	if err != nil {
 		return terminal.Status{}, err
 	}
-	return b.Session(row.ID).Status(ctx)
+	var status terminal.Status
+	err = s.guarded("ask session "+row.ID, func() (err error) {
+		status, err = b.Session(row.ID).Status(ctx)
+		return err
+	})
+	return status, err
 }
 
 // fill copies the backend's word into v.

@@ -223,7 +223,11 @@ func watch(a terminal.Attachment) *signs {
 	s := &signs{attachment: a, output: make(chan struct{}, 1), end: make(chan end, 1), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		s.end <- s.read()
+		var e end
+		if err := contained(func() error { e = s.read(); return nil }); err != nil {
+			e = end{err: err}
+		}
+		s.end <- e
 	}()
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,12 +65,12 @@ func newBridge(conn *websocket.Conn, a terminal.Attachment, o Options) *bridge {
 func (b *bridge) run(ctx context.Context) error {
 	b.greet()
 	var input, others sync.WaitGroup
-	input.Go(b.inputLoop)
-	others.Go(b.upLoop)
-	others.Go(b.downLoop)
-	others.Go(b.watchPeer)
-	others.Go(func() { b.watchServer(ctx) })
-	b.sendLoop()
+	input.Go(b.guard(b.inputLoop))
+	others.Go(b.guard(b.upLoop))
+	others.Go(b.guard(b.downLoop))
+	others.Go(b.guard(b.watchPeer))
+	others.Go(b.guard(func() { b.watchServer(ctx) }))
+	b.guard(b.sendLoop)()
 	b.farewell()
 	close(b.closed)
 
@@ -80,6 +81,18 @@ func (b *bridge) run(ctx context.Context) error {
 	closeAttachment()
 	others.Wait()
 	return b.ending.err
+}
+
+// guard makes a panic of f the end of this connection, and of nothing else.
+func (b *bridge) guard(f func()) func() {
+	return func() {
+		defer func() {
+			if v := recover(); v != nil {
+				b.fail(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+			}
+		}()
+		f()
+	}
 }
 
 func (b *bridge) greet() {

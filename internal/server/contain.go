@@ -1,0 +1,96 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"middleman/internal/api"
+	"middleman/workspace"
+)
+
+// panicError is a panic that was contained: one request, or one workspace's
+// task, ends with it and nothing else does.
+type panicError struct {
+	value  any
+	stack  []byte
+	logged bool
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// contained calls f and returns its panic as an error.
+func contained(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &panicError{value: v, stack: debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// guarded is contained, with the panic logged.
+func (s *Server) guarded(what string, f func() error) error {
+	err := contained(f)
+	if e, ok := err.(*panicError); ok {
+		s.logPanic(what, e)
+	}
+	return err
+}
+
+// contain calls f. A panic of it is logged, and ended is called then unless it
+// is nil.
+func (s *Server) contain(what string, f func(), ended func(error)) {
+	err := s.guarded(what, func() error { f(); return nil })
+	if err != nil && ended != nil {
+		s.contain(what+", after a panic", func() { ended(err) }, nil)
+	}
+}
+
+func (s *Server) logPanic(what string, e *panicError) {
+	if e.logged {
+		return
+	}
+	e.logged = true
+	s.Log.Error("contained: "+what, "panic", fmt.Sprint(e.value), "stack", string(e.stack))
+}
+
+// containWorkspace calls f, which brings one workspace further. A workspace
+// whose turn panics has failed, so that nothing waits for it.
+func (s *Server) containWorkspace(ctx context.Context, w workspace.Workspace, f func()) {
+	s.contain("workspace "+w.ID+", which is "+string(w.State), f, func(err error) {
+		w.State, w.Error = workspace.StateFailed, internalDetail
+		s.setWorkspaceState(ctx, w)
+	})
+}
+
+// further brings one workspace further in the background. It reports false
+// where the server ends.
+func (s *Server) further(ctx context.Context, w workspace.Workspace, f func(context.Context)) bool {
+	return s.work.start(ctx, func(ctx context.Context) {
+		s.containWorkspace(ctx, w, func() { f(ctx) })
+	})
+}
+
+// withContainment answers a request whose handler panicked.
+func (s *Server) withContainment(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out := w.(*patientWriter) // by withHeaders
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+			s.logPanic(r.Method+" "+r.URL.Path, &panicError{value: v, stack: debug.Stack()})
+			if out.begun {
+				panic(http.ErrAbortHandler) // only a broken answer says that it is not whole
+			}
+			refuse(out, newProblem(http.StatusInternalServerError, api.CodeInternal, internalDetail))
+		}()
+		next.ServeHTTP(out, r)
+	})
+}
