@@ -261,6 +261,7 @@ type Problem struct {
 	Lost     *workspace.Loss `json:"lost,omitempty"`
 	Sessions []Session       `json:"sessions,omitempty"`
 	Workers  []Worker        `json:"workers,omitempty" doc:"Why a workspace is not deleted: these work in it"`
+	Taken    *int64          `json:"taken,omitempty" doc:"How many bytes of an input were typed before it failed; of the 32 KiB after them that is not known"`
 }
 
 // Error is the detail, so that a client can return a Problem as it is.

@@ -26,6 +26,11 @@ func holdBody(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Connection", "close")
+	expireRead(w)
+}
+
+// expireRead ends a read of the body, and each that follows.
+func expireRead(w http.ResponseWriter) {
 	// A test's recorder has no deadlines and nothing that could stall.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 }
@@ -38,12 +43,18 @@ func bodyRead(w http.ResponseWriter) {
 
 // withBody reads the whole of a request's body, within a size and a time, so
 // that no handler waits for a client. Of those who have not proved who they
-// are, nothing is read, and nothing of a GET.
+// are, nothing is read, and nothing of a GET. What is typed is left to its
+// handler, which reads as fast as the program does.
 func (s *Server) withBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, known := caller(r.Context())
 		if !known || r.Method == http.MethodGet || r.Method == http.MethodHead {
 			r.Body = http.NoBody
+			next.ServeHTTP(w, r)
+			return
+		}
+		key := r.Header.Get("Idempotency-Key")
+		if key == "" && isInput(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -53,7 +64,7 @@ func (s *Server) withBody(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		if key := r.Header.Get("Idempotency-Key"); key != "" && repeatable(r) {
+		if key != "" && repeatable(r) {
 			s.once(w, r, store.Request{Key: key, Route: r.Method + " " + r.URL.Path, Hash: hashRequest(who, r, body)}, next)
 			return
 		}
@@ -65,19 +76,29 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	limit := int64(maxBody)
-	if strings.HasSuffix(r.URL.Path, "/input") {
-		limit = maxInput
-	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout)) // as holdBody says
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err == nil {
 		bodyRead(w)
 		return body, nil
 	}
 	holdBody(w, r)
+	return nil, bodyError(err, maxBody)
+}
+
+// isInput tells the one route whose body is long and not JSON.
+func isInput(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, apiPrefix+"/sessions/") && strings.HasSuffix(r.URL.Path, "/input")
+}
+
+// bodyError is why a body of at most limit bytes was not read to its end.
+func bodyError(err error, limit int64) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, problemf(http.StatusRequestEntityTooLarge, codeTooLarge, "the body is larger than %d bytes", limit)
+		return tooLarge(limit)
 	}
-	return nil, problemf(http.StatusBadRequest, api.CodeBadRequest, "the body did not arrive whole: %v", err)
+	return problemf(http.StatusBadRequest, api.CodeBadRequest, "the body did not arrive whole: %v", err)
+}
+
+func tooLarge(limit int64) *Problem {
+	return problemf(http.StatusRequestEntityTooLarge, codeTooLarge, "the body is larger than %d bytes", limit)
 }

@@ -83,6 +83,9 @@ func (t *tcpConn) Close() error {
 	return t.Conn.Close()
 }
 
+// NetConn is what is below, as of a tls.Conn.
+func (t *tcpConn) NetConn() net.Conn { return t.Conn }
+
 // CloseWrite lets net/http see to it that a last answer arrives although the
 // body was not read.
 func (t *tcpConn) CloseWrite() error {

@@ -40,7 +40,6 @@ type stopIn struct {
 type inputIn struct {
 	SessionPath
 	KeyHeader
-	RawBody []byte `contentType:"application/octet-stream"`
 }
 
 type captureIn struct {
@@ -78,7 +77,7 @@ func (s *Server) sessionRoutes() {
 	stop := route(http.MethodDelete, "/sessions/{session}", "end-session", "Stop a session, or remove one that has ended", accessFull)
 	stop.Description = "A session that lives is stopped, with everything that it started, and stays listed as exited. One that has ended is removed with its output."
 	add(s, stop, s.deleteSession)
-	add(s, route(http.MethodPost, "/sessions/{session}/input", "send-input", "Type the body, byte for byte", accessFull), s.postInput)
+	add(s, inputRoute(), s.postInput)
 	capture := route(http.MethodGet, "/sessions/{session}/capture", "capture", "The screen as text, text with colours, or JSON", accessSession)
 	add(s, capture, s.getCapture)
 	add(s, route(http.MethodGet, "/sessions/{session}/wait", "wait", "Wait for the exit, for text on the screen, or for quiet", accessSession), s.getWait)
@@ -144,14 +143,6 @@ func (s *Server) live(ctx context.Context, id string) (terminal.Session, error) 
 		return nil, err
 	}
 	return b.Session(id), nil
-}
-
-func (s *Server) postInput(ctx context.Context, in *inputIn) (*empty, error) {
-	live, err := s.live(ctx, in.Session)
-	if err != nil {
-		return nil, err
-	}
-	return &empty{}, live.Input(ctx, in.RawBody)
 }
 
 func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, error) {

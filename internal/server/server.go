@@ -91,6 +91,7 @@ type Server struct {
 	events  *hub
 	calls   calls
 	gates   gates
+	inputs  inputs
 	// settingUp are ready workspaces whose setup runs.
 	settingUp busy
 	// setups are those that run, in workspaces that are ready or being made.
