@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 )
 
@@ -66,7 +67,7 @@ func (b *Backend) Usable(context.Context) error { return usable() }
 
 // List returns the ids of all state directories that are an owner's.
 func (b *Backend) List(context.Context) ([]string, error) {
-	entries, err := os.ReadDir(b.o.Sessions)
+	entries, err := b.entries()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -86,6 +87,15 @@ func (b *Backend) List(context.Context) ([]string, error) {
 		}
 	}
 	return ids, nil
+}
+
+// entries are what is in the directory of the state directories, if that is
+// ours.
+func (b *Backend) entries() ([]fs.DirEntry, error) {
+	if err := private.Dir(b.o.Sessions); err != nil {
+		return nil, err
+	}
+	return os.ReadDir(b.o.Sessions)
 }
 
 // Session names a session.
@@ -111,8 +121,5 @@ func (b *Backend) socketPath(d stateDir) (string, error) {
 		return "", fmt.Errorf("socket path %s has %d bytes, the system takes %d: set XDG_RUNTIME_DIR or MIDDLEMAN_HOME to a shorter path",
 			path, len(path), maxSocketPath)
 	}
-	if err := os.MkdirAll(b.o.Runtime, 0o700); err != nil {
-		return "", err
-	}
-	return path, checkOurs(b.o.Runtime)
+	return path, private.MakeDir(b.o.Runtime)
 }

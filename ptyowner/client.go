@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"middleman/internal/private"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
@@ -43,12 +45,15 @@ func dial(ctx context.Context, session string, r record, hello wire.Hello) (*cli
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
+	if err := private.Dir(filepath.Dir(r.Socket)); err != nil {
+		return nil, unreachable(session, "check where the owner's socket is", err)
+	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", r.Socket)
 	if err != nil {
 		return nil, unreachable(session, "connect to owner", err)
 	}
-	if err := checkPeer(conn); err != nil {
+	if err := private.CheckPeer(conn); err != nil {
 		conn.Close()
 		return nil, unreachable(session, "check who listens on "+r.Socket, err)
 	}

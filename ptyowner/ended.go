@@ -3,8 +3,8 @@ package ptyowner
 import (
 	"fmt"
 	"io"
-	"os"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 	"middleman/terminal/journal"
 )
@@ -71,7 +71,7 @@ func (a *endedAttachment) Receive() (terminal.Message, error) {
 }
 
 func (a *endedAttachment) snapshot() (terminal.Message, error) {
-	data, err := os.ReadFile(a.screen)
+	data, err := private.ReadFile(a.screen)
 	if err != nil {
 		return terminal.Message{}, fmt.Errorf("read last screen: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/fault"
+	"middleman/internal/private"
 )
 
 // imageTime bounds each run of an image that is asked something.
@@ -39,6 +40,9 @@ type image struct {
 func openImage(path string) (*image, error) {
 	if !filepath.IsAbs(path) {
 		return nil, fmt.Errorf("executable %q is not an absolute path", path)
+	}
+	if err := private.Executable(path); err != nil {
+		return nil, fmt.Errorf("check the new executable: %w", err)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -71,7 +75,7 @@ func checkImage(file *os.File) error {
 		return fmt.Errorf("%s is not an executable file", file.Name())
 	case !ok || int(stat.Uid) != os.Geteuid() && stat.Uid != 0:
 		return fmt.Errorf("executable %s belongs to another user", file.Name())
-	case info.Mode().Perm()&0o002 != 0:
+	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("executable %s is writable by others (mode %04o)", file.Name(), info.Mode().Perm())
 	}
 	return nil

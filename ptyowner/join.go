@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"middleman/internal/private"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
@@ -91,8 +92,8 @@ func (o *owner) serve() {
 // readHello reads the first frame and checks who sent it. A peer that is not
 // ours, or has no token, gets no answer.
 func (o *owner) readHello(conn *net.UnixConn) (hello wire.Hello, r *wire.Reader, err error) {
-	if uid, err := peerUID(conn); err != nil || uid != os.Geteuid() {
-		return hello, nil, fmt.Errorf("peer has uid %d: %w", uid, err)
+	if err := private.CheckPeer(conn); err != nil {
+		return hello, nil, err
 	}
 	conn.SetReadDeadline(time.Now().Add(helloTime))
 	r = wire.NewReader(conn)

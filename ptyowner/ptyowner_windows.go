@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"time"
 
@@ -30,17 +29,7 @@ func (b *Backend) Start(_ context.Context, spec terminal.Spec) (terminal.Status,
 
 func defaultExecutable() (string, error) { return os.Executable() }
 
-func checkOurs(path string) error {
-	_, err := os.Lstat(path)
-	return err
-}
-
 func wentAway(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
-
-func checkPeer(net.Conn) error { return usable() }
-
-// syncDir: a rename is durable with its volume here.
-func syncDir(string) error { return nil }
 
 func strays(stateDir) ([]int, error) { return nil, nil }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"middleman/internal/private"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 	"middleman/terminal/journal"
@@ -232,7 +233,7 @@ func (s *session) captureFromDisk(ctx context.Context, l look, o terminal.Captur
 	if l.exit == nil {
 		return s.captureLost(ctx, o)
 	}
-	snapshot, err := os.ReadFile(s.dir.file(screenFile))
+	snapshot, err := private.ReadFile(s.dir.file(screenFile))
 	if err != nil {
 		return c, fmt.Errorf("read last screen of session %s: %w", s.dir.id, err)
 	}

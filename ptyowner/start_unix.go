@@ -19,6 +19,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"middleman/internal/fault"
+	"middleman/internal/private"
 	"middleman/internal/systemd"
 	"middleman/terminal"
 	"middleman/terminal/journal"
@@ -62,8 +63,10 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 
 // makeStateDir makes the state directory and says whether it was not there.
 func (b *Backend) makeStateDir(d stateDir) (made bool, err error) {
-	if err := os.MkdirAll(b.o.Sessions, 0o700); err != nil {
-		return false, err
+	for _, dir := range []string{b.o.Data, b.o.Sessions} {
+		if err := private.MakeDir(dir); err != nil {
+			return false, err
+		}
 	}
 	err = os.Mkdir(d.path, 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {

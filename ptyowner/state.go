@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"middleman/internal/fault"
+	"middleman/internal/private"
 	"middleman/terminal"
 )
 
@@ -69,6 +70,9 @@ func (d stateDir) readRecord() (record, error) {
 		return record{}, fmt.Errorf("read owner state %s: format %d, this build reads up to %d",
 			d.file(recordFile), r.Format, recordFormat)
 	}
+	if name := filepath.Base(r.Socket); !filepath.IsAbs(r.Socket) || name != socketFile && name != d.id+".sock" {
+		return record{}, fmt.Errorf("read owner state %s: %q is no socket of this session", d.file(recordFile), r.Socket)
+	}
 	return r, nil
 }
 
@@ -87,7 +91,7 @@ func (d stateDir) readExit() (exit terminal.Exit, ok bool, err error) {
 
 func (d stateDir) readJSON(name string, v any) error {
 	path := d.file(name)
-	data, err := os.ReadFile(path)
+	data, err := private.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read owner state: %w", err)
 	}
@@ -109,7 +113,7 @@ func (d stateDir) writeFile(name string, data []byte) error {
 		return fmt.Errorf("write owner state: %w", err)
 	}
 	fault.Here("file/" + name + "/renamed")
-	if err := errors.Join(fault.Error("sync-dir/"+name), syncDir(d.path)); err != nil {
+	if err := errors.Join(fault.Error("sync-dir/"+name), private.SyncDir(d.path)); err != nil {
 		return fmt.Errorf("write owner state %s: %w", path, err)
 	}
 	return nil
@@ -135,14 +139,7 @@ func writeSynced(path, name string, data []byte) error {
 	return errors.Join(err, fault.Error("sync/"+name), f.Sync(), f.Close())
 }
 
-// check returns an error unless the state directory is ours and closed to
-// others. Each component from root down is checked; one that is a symbolic
-// link, somebody else's, or writable by others is an error that names it.
-func (d stateDir) check(root string) error {
-	for _, dir := range []string{root, filepath.Dir(d.path), d.path} {
-		if err := checkOurs(dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// check returns an error unless the state directory is ours, and nobody else
+// could have written in it: each component down to root, and from there to d,
+// which may be no symbolic links.
+func (d stateDir) check(root string) error { return private.Below(root, d.path) }

@@ -183,7 +183,7 @@ func judge(path string, info fs.FileInfo, p place) *Problem {
 	isLink := mode&fs.ModeSymlink != 0
 	switch {
 	case p == ours && isLink:
-		return &Problem{Path: path, What: "is a symbolic link"}
+		return &Problem{Path: path, What: "is a symbolic link, not a directory"}
 	case p == ours && owner != os.Geteuid(), owner != os.Geteuid() && owner != 0:
 		return &Problem{Path: path, What: fmt.Sprintf("belongs to user %d, and you are user %d", owner, os.Geteuid()), Foreign: true}
 	case isLink: // its mode says nothing

@@ -61,7 +61,7 @@ func TestDir(t *testing.T) {
 		{"all at once", false, func(t *testing.T, base string) {
 			must(t, os.Chmod(base+"/a", 0o770))
 			must(t, os.Chmod(base+"/a/b", 0o775))
-		}, []string{"/a is writable by others (mode 0770), and ", "/a/b is writable by others (mode 0775); run: chmod go-w ", "/a /", "/a/b"}},
+		}, []string{"/a is writable by others (mode 0770); ", "/a/b is writable by others (mode 0775); run: chmod go-w ", "/a /", "/a/b"}},
 		{"link", false, func(t *testing.T, base string) {
 			must(t, os.Rename(base+"/a/b/c", base+"/a/b/d"))
 			must(t, os.Symlink("d", base+"/a/b/c"))

@@ -74,3 +74,9 @@ func PeerUID(*net.UnixConn) (int, error) {
 func CheckPeer(net.Conn) error {
 	return fmt.Errorf("peer of socket: %w", errors.ErrUnsupported)
 }
+
+// Survey has nothing to look at: mode bits do not exist.
+func Survey(string, ...string) []Problem { return nil }
+
+// CanMake cannot tell beforehand.
+func CanMake(string) error { return nil }

@@ -39,13 +39,18 @@ func (e *UnsafeError) orNil() error {
 // one command can.
 func (e *UnsafeError) Error() string {
 	var said, loose []string
+	foreign := false
 	for _, p := range e.Problems {
+		if p.Foreign && foreign {
+			continue // what is below another's directory is theirs, as a rule
+		}
+		foreign = foreign || p.Foreign
 		said = append(said, p.String())
 		if p.Loose {
 			loose = append(loose, quote(p.Path))
 		}
 	}
-	text := e.Path + " is refused: " + strings.Join(said, ", and ")
+	text := e.Path + " is refused: " + strings.Join(said, "; ")
 	if len(loose) > 0 {
 		text += "; run: chmod go-w " + strings.Join(loose, " ")
 	}

@@ -1,0 +1,104 @@
+//go:build unix
+
+package private
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Survey names everything below root, and root itself, that is not this user's
+// alone: another owner, a mode that lets others do anything, a symbolic link,
+// and what is not of the kind that its name says. It does not look into the
+// directories in opaque, nor follow a link. What is missing is no problem.
+func Survey(root string, opaque ...string) (found []Problem) {
+	visit := func(path string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			var info fs.FileInfo
+			if info, err = os.Lstat(path); err == nil {
+				found = append(found, judgeState(path, info)...)
+				if uid(info) != os.Geteuid() && info.IsDir() {
+					return fs.SkipDir // all that is in it is as foreign
+				}
+			}
+		}
+		if err != nil && !os.IsNotExist(err) {
+			found = append(found, Problem{Path: path, What: "cannot be looked at: " + err.Error()})
+		}
+		for _, dir := range opaque {
+			if path == dir && err == nil && entry.IsDir() {
+				return fs.SkipDir
+			}
+		}
+		return nil
+	}
+	_ = filepath.WalkDir(root, visit) // visit returns none
+	return found
+}
+
+// judgeState says what is wrong with something of our state.
+func judgeState(path string, info fs.FileInfo) (found []Problem) {
+	mode := info.Mode()
+	if owner := uid(info); owner != os.Geteuid() {
+		found = append(found, Problem{Path: path, Foreign: true,
+			What: fmt.Sprintf("belongs to user %d, and you are user %d; find out why, then remove it or give it back with chown", owner, os.Geteuid())})
+	}
+	if wanted := wantedKind(filepath.Base(path), mode); wanted != "" {
+		return append(found, Problem{Path: path, What: "is " + kind(mode) + " and should be " + wanted + "; find out who put it there, and remove it"})
+	}
+	others := fs.FileMode(0o077)
+	if filepath.Base(path) == "tmux.sock" {
+		others = 0o007 // tmux gives its group the mode that its user has
+	}
+	if mode.Perm()&others != 0 {
+		found = append(found, Problem{Path: path, Loose: true,
+			What: fmt.Sprintf("is open to others (mode %04o); run: chmod go-rwx %s", mode.Perm(), quote(path))})
+	}
+	return found
+}
+
+// wantedKind names what the file of that name should be, "" where mode is.
+func wantedKind(name string, mode fs.FileMode) string {
+	switch ext := filepath.Ext(name); {
+	case ext == ".sock":
+		if mode&fs.ModeSocket == 0 {
+			return "a socket"
+		}
+	case ext == ".fifo":
+		if mode&fs.ModeNamedPipe == 0 {
+			return "a pipe"
+		}
+	case strings.Contains(" .json .lock .log .ans .conf .toml .db .db-wal .db-shm ", " "+ext+" "):
+		if !mode.IsRegular() {
+			return "a file"
+		}
+	case !mode.IsRegular() && !mode.IsDir():
+		return "a file or a directory"
+	}
+	return ""
+}
+
+// CanMake returns an error where path is missing and this user could not make
+// it.
+func CanMake(path string) error {
+	for at := path; ; at = filepath.Dir(at) {
+		_, err := os.Lstat(at)
+		switch {
+		case os.IsNotExist(err) && at != filepath.Dir(at):
+		case err != nil:
+			return fmt.Errorf("make %s: %w", path, err)
+		case at == path:
+			return nil
+		default:
+			if err := unix.Access(at, unix.W_OK|unix.X_OK); err != nil {
+				return fmt.Errorf("%s cannot be made: write in %s: %w", path, at, err)
+			}
+			return nil
+		}
+	}
+}

@@ -1,0 +1,87 @@
+//go:build unix
+
+package private
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/internal/testenv"
+)
+
+func TestSurvey(t *testing.T) {
+	root := testenv.ShortDir(t)
+	at := func(name string) string { return filepath.Join(root, name) }
+	must(t, os.MkdirAll(at("sessions/s1/journal"), 0o700))
+	must(t, os.MkdirAll(at("workspaces/w1"), 0o700))
+	must(t, os.WriteFile(at("sessions/s1/exit.json"), nil, 0o600))
+	must(t, unix.Mkfifo(at("sessions/s1/start.fifo"), 0o600))
+	l, err := net.Listen("unix", at("tmux.sock"))
+	must(t, err)
+	defer l.Close()
+	must(t, os.Chmod(at("tmux.sock"), 0o660))
+	if found := Survey(root, at("workspaces")); len(found) > 0 {
+		t.Fatalf("all is in order: %v", found)
+	}
+	if found := Survey(at("missing")); len(found) > 0 {
+		t.Errorf("nothing is there: %v", found)
+	}
+
+	must(t, os.Chmod(at("workspaces/w1"), 0o755)) // the user's
+	want := []string{
+		root + " is open to others (mode 0750); run: chmod go-rwx " + root,
+		at("sessions") + " is open to others (mode 0755)",
+		at("sessions/s1/exit.json") + " is open to others (mode 0640)",
+		at("sessions/s1/owner.json") + " is a pipe and should be a file",
+		at("sessions/s1/tmux.json") + " is a symbolic link and should be a file",
+		at("middleman.db") + " is a directory and should be a file",
+		at("middleman.sock") + " is a symbolic link and should be a socket",
+		at("tmux.sock") + " is open to others (mode 0666)",
+		at("link") + " is a symbolic link and should be a file or a directory",
+	}
+	must(t, os.Chmod(root, 0o750))
+	must(t, os.Chmod(at("sessions"), 0o755))
+	must(t, os.Chmod(at("sessions/s1/exit.json"), 0o640))
+	must(t, unix.Mkfifo(at("sessions/s1/owner.json"), 0o600))
+	must(t, os.Symlink("exit.json", at("sessions/s1/tmux.json")))
+	must(t, os.Mkdir(at("middleman.db"), 0o700))
+	must(t, os.Symlink("tmux.sock", at("middleman.sock")))
+	must(t, os.Chmod(at("tmux.sock"), 0o666))
+	must(t, os.Symlink("workspaces", at("link")))
+	if os.Geteuid() == 0 {
+		must(t, os.WriteFile(at("foreign.json"), nil, 0o600))
+		must(t, os.Chown(at("foreign.json"), stranger, -1))
+		want = append(want, at("foreign.json")+" belongs to user 61234, and you are user 0")
+	}
+	found := Survey(root, at("workspaces"))
+	var said strings.Builder
+	for _, p := range found {
+		said.WriteString(p.String() + "\n")
+	}
+	for _, line := range want {
+		if !strings.Contains(said.String(), line) {
+			t.Errorf("%q is missing", line)
+		}
+	}
+	if len(found) != len(want) {
+		t.Errorf("found %d things, want %d:\n%s", len(found), len(want), said.String())
+	}
+}
+
+func TestCanMake(t *testing.T) {
+	_, dir := tree(t)
+	must(t, CanMake(dir))
+	must(t, CanMake(filepath.Join(dir, "x", "y")))
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	must(t, os.Chmod(dir, 0o500))
+	if err := CanMake(filepath.Join(dir, "x", "y")); err == nil || !strings.Contains(err.Error(), "write in "+dir) {
+		t.Errorf("CanMake: %v", err)
+	}
+}
