@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 )
 
@@ -152,15 +153,15 @@ func (b *Backend) server(ctx context.Context) (server, error) {
 	if err != nil {
 		return server{}, err
 	}
-	if err := makePrivateDir(b.o.Runtime); err != nil {
+	if err := private.MakeDir(b.o.Runtime); err != nil {
 		return server{}, err
 	}
 	s := server{tmux: path, socket: b.socket(), config: filepath.Join(b.o.Runtime, "tmux.conf")}
 	text := config(b.o.HistoryLines, b.userConf())
-	if old, err := os.ReadFile(s.config); err == nil && string(old) == text {
+	if old, err := private.ReadFile(s.config); err == nil && string(old) == text {
 		return s, nil
 	}
-	if err := replaceFile(s.config, []byte(text), thisBoot); err != nil {
+	if err := private.Replace(s.config, []byte(text), private.ThisBoot); err != nil {
 		return server{}, fmt.Errorf("write %s: %w", s.config, err)
 	}
 	return s, nil
@@ -169,7 +170,7 @@ func (b *Backend) server(ctx context.Context) (server, error) {
 // List returns the sessions that have a state directory of this backend. It
 // asks the disk alone, so a tmux server that does not answer hides nothing.
 func (b *Backend) List(ctx context.Context) ([]string, error) {
-	entries, err := os.ReadDir(b.o.Sessions)
+	entries, err := b.entries()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -192,13 +193,26 @@ func (b *Backend) List(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
+// entries are what is in the directory of the state directories, if that is
+// ours.
+func (b *Backend) entries() ([]fs.DirEntry, error) {
+	if err := private.Dir(b.o.Sessions); err != nil {
+		return nil, err
+	}
+	return os.ReadDir(b.o.Sessions)
+}
+
 // Session implements terminal.Backend.
 func (b *Backend) Session(id string) terminal.Session { return b.session(id) }
 
+// session is the session of that id. What is no id has no directory: it could
+// lead out of that of the sessions.
 func (b *Backend) session(id string) *session {
-	return &session{
-		id: id, dir: stateDir(filepath.Join(b.o.Sessions, id)), mark: b.mark(id), panes: &b.panes,
+	s := &session{id: id, mark: b.mark(id), panes: &b.panes}
+	if terminal.CheckID(id) == nil {
+		s.dir = stateDir(filepath.Join(b.o.Sessions, id))
 	}
+	return s
 }
 
 // mark is the owner mark of a session: its state directory, so that two

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/private"
 )
 
 // configText is the private server's configuration. -q passes over options
@@ -132,7 +134,7 @@ func (b *Backend) complain(said string) {
 	said = strings.Join(strings.Split(strings.TrimSpace(said), "\n"), "; ")
 	slog.Warn("sessions start without parts of the user's tmux.conf", "tmux", said)
 	path := filepath.Join(b.o.Runtime, saidFile)
-	if err := replaceFile(path, []byte(said+"\n"), thisBoot); err != nil {
+	if err := private.Replace(path, []byte(said+"\n"), private.ThisBoot); err != nil {
 		slog.Warn("keep what tmux said", "error", err)
 	}
 }
@@ -149,7 +151,7 @@ func (b *Backend) Complaint() string {
 	if err != nil || conf.ModTime().After(said.ModTime()) {
 		return ""
 	}
-	text, err := os.ReadFile(path)
+	text, err := private.ReadFile(path)
 	if err != nil {
 		return ""
 	}

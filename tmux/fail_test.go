@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 	"middleman/terminal/journal"
 )
@@ -500,13 +501,13 @@ func TestBadState(t *testing.T) {
 	}
 	newer := rec
 	newer.Format = formatVersion + 1
-	if err := s.dir.writeJSON(recordFile, newer, thisBoot); err != nil {
+	if err := s.dir.writeJSON(recordFile, newer, private.ThisBoot); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Status(ctx); err == nil || !strings.Contains(err.Error(), "newer") {
 		t.Errorf("state of a newer version: %v", err)
 	}
-	if err := s.dir.writeFile(recordFile, []byte("{"), thisBoot); err != nil {
+	if err := s.dir.writeFile(recordFile, []byte("{"), private.ThisBoot); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Status(ctx); err == nil || !strings.Contains(err.Error(), s.dir.path(recordFile)) {
@@ -515,7 +516,7 @@ func TestBadState(t *testing.T) {
 	if err := s.Remove(ctx); err == nil {
 		t.Error("corrupt state was removed")
 	}
-	if err := s.dir.writeJSON(recordFile, rec, thisBoot); err != nil {
+	if err := s.dir.writeJSON(recordFile, rec, private.ThisBoot); err != nil {
 		t.Fatal(err)
 	}
 	if st := stateOf(t, s); st.State != terminal.StateRunning {
@@ -525,8 +526,11 @@ func TestBadState(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.Start(ctx, terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/bin/true"}, Dir: "/"})
-	if err == nil || !strings.Contains(err.Error(), "written by others") {
+	if err == nil || !strings.Contains(err.Error(), "writable by others") {
 		t.Errorf("start in a directory that others can write: %v", err)
+	}
+	if err := os.Chmod(b.o.Sessions, 0o700); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -540,7 +544,7 @@ func TestACrashedStartCanBeTriedAgain(t *testing.T) {
 	if err := os.MkdirAll(string(s.dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.dir.writeJSON(recordFile, record{Format: formatVersion, ID: id, Created: time.Now()}, thisBoot); err != nil {
+	if err := s.dir.writeJSON(recordFile, record{Format: formatVersion, ID: id, Created: time.Now()}, private.ThisBoot); err != nil {
 		t.Fatal(err)
 	}
 	f, err := tryLock(s.dir.path(startLock), unix.LOCK_EX)

@@ -48,7 +48,7 @@ func (s *session) follow(ctx context.Context, rec record, from uint64) (terminal
 		s: s, rec: rec, mode: terminal.ModeWatch, at: from, buf: make([]byte, readSize), quit: make(chan struct{}),
 	}
 	// Connected first, so that nothing is missed between a look and a wait.
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", rec.Notify)
+	conn, err := rec.dial(ctx)
 	if err == nil {
 		f.conn, f.told = conn, bufio.NewReader(conn)
 	}
@@ -247,7 +247,7 @@ func (f *follower) rejoin() error {
 		case state.Ended():
 			return fmt.Errorf("session %s is %s: %w", f.s.id, state, terminal.ErrGone)
 		}
-		if conn, err := net.Dial("unix", f.rec.Notify); err == nil {
+		if conn, err := f.rec.dial(context.Background()); err == nil {
 			return f.setConn(conn)
 		}
 		select {

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 	"middleman/terminal/journal"
 )
@@ -58,6 +59,19 @@ func listenFollowers(path string, mark func(cols, rows uint16) journal.Mark) (*f
 	return f, nil
 }
 
+// dial connects to the journal helper, if that is a process of this user.
+func (r record) dial(ctx context.Context) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", r.Notify)
+	if err != nil {
+		return nil, err
+	}
+	if err := private.CheckPeer(conn); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("check who listens on %s: %w", r.Notify, err)
+	}
+	return conn, nil
+}
+
 func (f *followers) accept() {
 	for {
 		conn, err := f.listener.AcceptUnix()
@@ -66,6 +80,10 @@ func (f *followers) accept() {
 		}
 		if err != nil {
 			continue // the connection, not the listener
+		}
+		if private.CheckPeer(conn) != nil {
+			conn.Close() // not ours: it is owed no answer
+			continue
 		}
 		if f.add(conn) {
 			f.notify(conn, []byte{toldGrown}) // whatever came before it was accepted
@@ -174,7 +192,7 @@ func (r record) tellSize(ctx context.Context, size terminal.Size) {
 func (r record) tell(ctx context.Context, line string) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", r.Notify)
+	conn, err := r.dial(ctx)
 	if err != nil {
 		return
 	}

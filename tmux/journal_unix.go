@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 	"middleman/terminal/journal"
 )
@@ -211,7 +212,7 @@ func (h *helper) record(exit terminal.Exit) error {
 	}
 	h.said("journal", h.journal.Sync())
 	if screen != nil {
-		h.said("last screen", whenRoom(func() error { return h.dir.writeFile(screenFile, screen, thisBoot) }))
+		h.said("last screen", whenRoom(func() error { return h.dir.writeFile(screenFile, screen, private.ThisBoot) }))
 	}
 	return h.dir.writeExit(exit)
 }
@@ -226,7 +227,7 @@ func (h *helper) said(what string, err error) {
 
 // writeExit makes the exit record, as soon as there is room for it.
 func (d stateDir) writeExit(exit terminal.Exit) error {
-	return whenRoom(func() error { return d.writeJSON(exitFile, exit, durable) })
+	return whenRoom(func() error { return d.writeJSON(exitFile, exit, private.Durable) })
 }
 
 // whenRoom tries to write until the disk is not full any more.

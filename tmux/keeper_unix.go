@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/terminal/journal"
 )
 
@@ -86,7 +87,7 @@ func (k *keeper) note(err error) {
 		_ = os.Remove(k.dir.path(failingFile))
 		return
 	}
-	_ = k.dir.writeFile(failingFile, []byte(err.Error()+"\n"), thisBoot)
+	_ = k.dir.writeFile(failingFile, []byte(err.Error()+"\n"), private.ThisBoot)
 }
 
 // restart has tmux run another helper; nil where the session is over for the

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 )
 
@@ -95,7 +96,7 @@ func (d stateDir) begin(hup <-chan os.Signal) (l launcher, rec record, helper *b
 	}
 	l = launcher{PID: os.Getpid(), Program: program, Started: time.Now()}
 	l.Pane, l.Server = inPane()
-	if err := d.writeJSON(launcherFile, l, thisBoot); err != nil {
+	if err := d.writeJSON(launcherFile, l, private.ThisBoot); err != nil {
 		endTree(l.PID, -1)
 		return failed("state", "write "+launcherFile, err)
 	}

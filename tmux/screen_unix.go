@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 	"middleman/terminal/vt"
 )
@@ -86,7 +86,7 @@ func (d stateDir) lastScreen(exit terminal.Exit) (*vt.Terminal, error) {
 	t := vt.New(vt.Options{
 		Cols: int(exit.Size.Cols), Rows: int(exit.Size.Rows), ScrollbackBytes: screenBytes,
 	})
-	b, err := os.ReadFile(d.path(screenFile))
+	b, err := private.ReadFile(d.path(screenFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the last screen: %w", err)
 	}

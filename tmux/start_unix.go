@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 )
 
@@ -59,7 +60,7 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 	if err != nil {
 		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "tmux", Err: err, Host: true}
 	}
-	if err := makePrivateDir(b.o.Sessions); err != nil {
+	if err := private.MakeDir(b.o.Sessions); err != nil {
 		return fail("state", err)
 	}
 	s := b.session(spec.ID)
@@ -108,7 +109,7 @@ func (s *session) lockStart(ctx context.Context) (*os.File, error) {
 		if err := os.Mkdir(string(s.dir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
-		if err := makePrivateDir(string(s.dir)); err != nil {
+		if err := private.MakeDir(string(s.dir)); err != nil {
 			return nil, err
 		}
 		f, err := tryLock(s.dir.path(startLock), unix.LOCK_EX)
@@ -206,7 +207,7 @@ func (s *session) writeState(srv server, runtime string, spec terminal.Spec) err
 		return fmt.Errorf("socket path %s has %d bytes, a socket's may have %d: use a shorter runtime directory",
 			notify, n, maxSocketPath)
 	}
-	if err := s.dir.writeJSON(specFile, spec, thisBoot); err != nil {
+	if err := s.dir.writeJSON(specFile, spec, private.ThisBoot); err != nil {
 		return err
 	}
 	for _, name := range []string{startFIFO, helperFIFO} {
@@ -218,7 +219,7 @@ func (s *session) writeState(srv server, runtime string, spec terminal.Spec) err
 		Format: formatVersion, ID: spec.ID, Workspace: spec.Workspace, Argv: spec.Argv, Dir: spec.Dir,
 		Size: spec.Size, Grace: spec.Grace, JournalBytes: spec.JournalBytes, Created: time.Now(),
 		Nonce: hex.EncodeToString(nonce[:]), Tmux: srv.tmux, Socket: srv.socket, Notify: notify,
-	}, durable)
+	}, private.Durable)
 }
 
 // createAttempts is how often a session is tried to be made on a server that

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 	"middleman/terminal/journal"
 )
@@ -78,7 +79,7 @@ func (d stateDir) path(name string) string { return filepath.Join(string(d), nam
 
 // readJSON decodes the file into v.
 func (d stateDir) readJSON(name string, v any) error {
-	b, err := os.ReadFile(d.path(name))
+	b, err := private.ReadFile(d.path(name))
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (d stateDir) readJSON(name string, v any) error {
 
 // writeJSON replaces the file in one step. What must outlive a crash of the
 // machine is on disk when it returns.
-func (d stateDir) writeJSON(name string, v any, k keep) error {
+func (d stateDir) writeJSON(name string, v any, k private.Keep) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write state %s: %w", d.path(name), err)
@@ -98,65 +99,40 @@ func (d stateDir) writeJSON(name string, v any, k keep) error {
 	return d.writeFile(name, append(b, '\n'), k)
 }
 
-func (d stateDir) writeFile(name string, b []byte, k keep) error {
-	if err := replaceFile(d.path(name), b, k); err != nil {
+func (d stateDir) writeFile(name string, b []byte, k private.Keep) error {
+	if err := private.Replace(d.path(name), b, k); err != nil {
 		return fmt.Errorf("write state %s: %w", d.path(name), err)
 	}
 	return nil
 }
 
-// keep says how long a file is of use.
-type keep int
+// check returns an error unless the state directory is ours, and nobody else
+// could have written in it. It comes before anything of it is believed: the
+// record names a program that is run.
+func (d stateDir) check() error { return private.Below(filepath.Dir(string(d)), string(d)) }
 
-const (
-	durable  keep = iota // for good
-	thisBoot             // while the machine is up, so it need not be synced
-)
-
-// replaceFile writes a temporary file and renames it.
-func replaceFile(path string, b []byte, k keep) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if k == durable {
-		err = errors.Join(err, f.Sync())
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	if k == durable {
-		return syncDir(filepath.Dir(path))
-	}
-	return nil
-}
-
-func syncDir(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// record reads tmux.json. A directory without one is not of this backend:
-// ErrNotFound.
+// record reads tmux.json. A directory without one is not of this backend, and
+// what is no id has none: ErrNotFound.
 func (d stateDir) record() (record, error) {
 	var r record
-	err := d.readJSON(recordFile, &r)
+	id := filepath.Base(string(d))
+	if err := terminal.CheckID(id); err != nil {
+		return r, fmt.Errorf("session %w: %w", terminal.ErrNotFound, err)
+	}
+	err := d.check()
+	if err == nil {
+		err = d.readJSON(recordFile, &r)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return r, fmt.Errorf("session %s: %w", filepath.Base(string(d)), terminal.ErrNotFound)
+		return r, fmt.Errorf("session %s: %w", id, terminal.ErrNotFound)
 	case err != nil:
 		return r, err
 	case r.Format > formatVersion:
 		return r, fmt.Errorf("state %s has format %d, this version knows %d: use the newer middleman",
 			d.path(recordFile), r.Format, formatVersion)
+	case r.ID != id:
+		return r, fmt.Errorf("state %s is of session %q: %w", d.path(recordFile), r.ID, terminal.ErrUnreachable)
 	}
 	return r, nil
 }
@@ -176,7 +152,7 @@ func (d stateDir) exit() (*terminal.Exit, error) {
 
 // failing says why output is not kept at present, "" where it is.
 func (d stateDir) failing() string {
-	b, err := os.ReadFile(d.path(failingFile))
+	b, err := private.ReadFile(d.path(failingFile))
 	if err != nil {
 		return ""
 	}
@@ -243,25 +219,4 @@ func flock(f *os.File, how int) error {
 			return err
 		}
 	}
-}
-
-// makePrivateDir makes path (0700) where it is missing, and refuses one that
-// is not ours alone.
-func makePrivateDir(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return err
-	}
-	var st unix.Stat_t
-	if err := unix.Lstat(path, &st); err != nil {
-		return fmt.Errorf("look at %s: %w", path, err)
-	}
-	switch {
-	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
-		return fmt.Errorf("%s is not a directory; remove it or choose another", path)
-	case int(st.Uid) != os.Getuid():
-		return fmt.Errorf("%s belongs to user %d, not to us", path, st.Uid)
-	case st.Mode&0o022 != 0:
-		return fmt.Errorf("%s can be written by others; chmod go-w it", path)
-	}
-	return nil
 }
