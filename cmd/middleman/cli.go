@@ -138,9 +138,20 @@ func plainFlag(err error) error {
 	return fmt.Errorf("--%s is %q: it must be %s", invalid.GetFlag().Name, invalid.GetValue(), takes)
 }
 
-// prepare finds directories and settings; it makes nothing.
+// prepare finds directories and settings; it makes nothing. What another user
+// could have written is refused before any of it is read.
 func (c *cli) prepare() (err error) {
 	if c.dirs, err = config.FindDirs(); err != nil {
+		return err
+	}
+	if err := c.dirs.Check(); err != nil {
+		return err
+	}
+	notes, err := c.dirs.Tighten()
+	for _, note := range notes {
+		fmt.Fprintln(c.errs, "middleman: note:", note)
+	}
+	if err != nil {
 		return err
 	}
 	c.config, err = config.Load(c.dirs.File())

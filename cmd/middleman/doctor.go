@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/config"
+	"middleman/internal/private"
 	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -44,20 +46,30 @@ func (c *cli) doctorCommand() *cobra.Command {
 }
 
 func (c *cli) doctor(ctx context.Context) error {
-	findings := []finding{
+	findings := c.checkPrivate()
+	if err := c.dirs.Check(); err != nil {
+		// Nothing that another user could have written is read or run.
+		findings = append([]finding{{"directories", "problem", err.Error()}}, findings...)
+		return c.conclude(append(findings, finding{"all else", "note", "not looked at: nothing is read from there, nor run"}))
+	}
+	findings = append(findings,
 		c.checkConfig(),
 		checkWritable(checkDirectory("data directory", c.dirs.Data), c.dirs.Data),
 		checkDirectory("runtime directory", c.dirs.Runtime),
 		checkGit(ctx),
 		checkBox(),
-	}
+	)
 	there := c.backendsThere(ctx)
 	for _, b := range c.backends() {
 		findings = append(findings, compareBackend(checkBackend(ctx, b), b.Name(), there))
 	}
 	findings = append(findings, c.checkServer(ctx))
 	findings = append(findings, c.checkSystemd(ctx)...)
-	findings = append(findings, c.findLeftovers(ctx)...)
+	return c.conclude(append(findings, c.findLeftovers(ctx)...))
+}
+
+// conclude prints what was found; a problem among it is an error.
+func (c *cli) conclude(findings []finding) error {
 	problems := 0
 	for _, f := range findings {
 		if f.State == "problem" {
@@ -99,13 +111,41 @@ func (c *cli) checkConfig() (f finding) {
 	return f
 }
 
+// checkPrivate names each directory, file and socket of ours that is not ours
+// alone.
+func (c *cli) checkPrivate() (found []finding) {
+	roots := []string{c.dirs.Data}
+	if rest, err := filepath.Rel(c.dirs.Data, c.dirs.Runtime); err != nil || !filepath.IsLocal(rest) {
+		roots = append(roots, c.dirs.Runtime)
+	}
+	for _, root := range roots {
+		// What workspaces hold is the user's, who may let others read it.
+		for _, p := range private.Survey(root, c.dirs.Workspaces()) {
+			found = append(found, finding{"private", "problem", p.String()})
+		}
+	}
+	entries, err := os.ReadDir(c.dirs.Config)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		found = append(found, finding{"private", "problem", err.Error()})
+	}
+	for _, entry := range entries {
+		if err := private.Trusted(filepath.Join(c.dirs.Config, entry.Name())); err != nil {
+			found = append(found, finding{"private", "problem", err.Error()})
+		}
+	}
+	return found
+}
+
 func checkDirectory(what, path string) finding {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := private.CanMake(path); err != nil {
+			return finding{what, "problem", err.Error()}
+		}
 		return finding{what, "ok", path + " (not made yet)"}
 	}
 	if err == nil {
-		err = config.CheckPrivate(path)
+		err = private.Dir(path)
 	}
 	if err != nil {
 		return finding{what, "problem", err.Error()}

@@ -102,9 +102,16 @@ func Default() Config {
 // misspelt one.
 func Load(path string) (Config, error) {
 	c := Default()
-	raw, err := os.ReadFile(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", path) // to read a pipe would wait for ever
+	}
+	var raw []byte
+	if err == nil {
+		raw, err = os.ReadFile(path)
 	}
 	if err != nil {
 		return c, fmt.Errorf("read configuration: %w", err)
