@@ -86,6 +86,7 @@ func (c *cli) listRecords(ctx context.Context) (catalog, error) {
 		return catalog{}, err
 	default:
 		defer db.Close()
+		c.nameBadRows(ctx, db)
 		all := store.Page{Limit: -1}
 		rows, _, err := db.Workspaces(ctx, all)
 		if err != nil {
@@ -107,6 +108,17 @@ func (c *cli) listRecords(ctx context.Context) (catalog, error) {
 		}
 	}
 	return list, c.addUnrecorded(ctx, &list, known)
+}
+
+// nameBadRows says which rows of the database are passed over.
+func (c *cli) nameBadRows(ctx context.Context, db *store.Store) {
+	bad, err := db.BadRows(ctx)
+	if err != nil {
+		fmt.Fprintf(c.errs, "middleman: %v\n", err)
+	}
+	for _, row := range bad {
+		fmt.Fprintf(c.errs, "middleman: a row of %s is passed over, its id is none: %s\n", c.dirs.Database(), row)
+	}
 }
 
 // names are those of the workspaces, by id.

@@ -288,13 +288,27 @@ func (c *cli) findLeftovers(ctx context.Context) []finding {
 	return found
 }
 
+// badRows are the rows of the database that every list passes over.
+func (c *cli) badRows(ctx context.Context, db *store.Store) (found []finding) {
+	bad, err := db.BadRows(ctx)
+	if err != nil {
+		return []finding{{"records", "problem", err.Error()}}
+	}
+	for _, row := range bad {
+		found = append(found, finding{"records", "problem", fmt.Sprintf("a row of %s has an id that is none: %s", c.dirs.Database(), row)})
+	}
+	return found
+}
+
 // surveyed are the leftovers that prune would find, without a server.
 func (c *cli) surveyed(ctx context.Context) []finding {
+	found := []finding{}
 	survey := server.Surveyor{Workspaces: c.manager(), Backends: c.backends(), Workers: store.Tombstones{Dir: c.dirs.Workers()}}
 	db, err := store.OpenReadOnly(ctx, c.dirs.Database())
 	if err == nil {
 		defer db.Close()
 		survey.Store = db
+		found = append(found, c.badRows(ctx, db)...)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return []finding{{"records", "problem", err.Error()}}
 	}
@@ -302,7 +316,6 @@ func (c *cli) surveyed(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{{"leftovers", "problem", err.Error()}}
 	}
-	found := []finding{}
 	for _, l := range leftovers {
 		f := finding{string(l.Kind) + " " + printable(l.What), "note", explainLeftover(l)}
 		switch {

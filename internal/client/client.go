@@ -164,10 +164,19 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(raw, out); err != nil {
+	if err := decode(raw, out); err != nil {
 		return fmt.Errorf("read the server's answer to %s %s: %w", method, path, err)
 	}
 	return nil
+}
+
+// decode reads an answer of the server's, which is believed to have ids only
+// where they are some.
+func decode(raw []byte, out any) error {
+	if err := json.Unmarshal(raw, out); err != nil {
+		return err
+	}
+	return checkIDs(out)
 }
 
 // transportError tells a server that is not there from one that is and did
@@ -189,7 +198,7 @@ func transportError(method, path string, sent bool, err error) error {
 
 func problem(method, path string, status int, raw []byte) error {
 	p := &api.Problem{}
-	if err := json.Unmarshal(raw, p); err != nil || (p.Detail == "" && p.Title == "") {
+	if err := decode(raw, p); err != nil || (p.Detail == "" && p.Title == "") {
 		text, _, _ := strings.Cut(strings.TrimSpace(string(raw)), "\n")
 		return fmt.Errorf("ask the server: %s %s: status %d: %.200s", method, path, status, text)
 	}

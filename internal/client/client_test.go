@@ -82,7 +82,7 @@ func TestProblems(t *testing.T) {
 func TestCreateWorkspaceFollows(t *testing.T) {
 	polls := 0
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		made := api.Workspace{ID: "w1", Name: "n", State: workspace.StateCreating}
+		made := api.Workspace{ID: "w0000000000000001", Name: "n", State: workspace.StateCreating}
 		switch {
 		case r.Method == http.MethodPost && r.URL.Path == "/api/v1/workspaces":
 			if r.Header.Get("Idempotency-Key") == "" {
@@ -90,9 +90,9 @@ func TestCreateWorkspaceFollows(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusAccepted)
 			json.NewEncoder(w).Encode(api.Created{Workspace: made})
-		case r.URL.Path == "/api/v1/workspaces/w1" && r.URL.Query().Get("wait") != "":
+		case r.URL.Path == "/api/v1/workspaces/w0000000000000001" && r.URL.Query().Get("wait") != "":
 			if polls++; polls == 2 {
-				made.State, made.Sessions = workspace.StateReady, []api.Session{{ID: "s1"}}
+				made.State, made.Sessions = workspace.StateReady, []api.Session{{ID: "s0000000000000001"}}
 			}
 			json.NewEncoder(w).Encode(made)
 		default:
@@ -101,21 +101,21 @@ func TestCreateWorkspaceFollows(t *testing.T) {
 	})
 	seen := 0
 	created, err := c.CreateWorkspace(t.Context(), api.NewWorkspace{Session: &api.NewSession{}}, func(api.Workspace) { seen++ })
-	if err != nil || created.Session == nil || created.Session.ID != "s1" || seen != 2 {
+	if err != nil || created.Session == nil || created.Session.ID != "s0000000000000001" || seen != 2 {
 		t.Errorf("got %+v, %v after %d states", created, err, seen)
 	}
 }
 
 func TestListsFollowCursors(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		page := api.Sessions{Sessions: []api.Session{{ID: "a"}}, Next: "x y"}
+		page := api.Sessions{Sessions: []api.Session{{ID: "s000000000000000a"}}, Next: "x y"}
 		if r.URL.Query().Get("cursor") == "x y" {
-			page = api.Sessions{Sessions: []api.Session{{ID: "b"}}}
+			page = api.Sessions{Sessions: []api.Session{{ID: "s000000000000000b"}}}
 		}
 		json.NewEncoder(w).Encode(page)
 	})
 	got, err := c.Sessions(t.Context())
-	if err != nil || len(got) != 2 || got[1].ID != "b" {
+	if err != nil || len(got) != 2 || got[1].ID != "s000000000000000b" {
 		t.Errorf("got %v, %v, want a and b", got, err)
 	}
 }

@@ -88,7 +88,7 @@ func (s *Store) DeletedWorkspaces(ctx context.Context, p Page) (list []Deleted, 
 		return nil, "", err
 	}
 	list, err = collect(ctx, s.read, scanDeleted, `SELECT `+deletedColumns+`, deleted_at FROM deleted_workspaces
-		WHERE (deleted_at, id) > (?, ?) ORDER BY deleted_at, id LIMIT ?`, at, id, p.sqlLimit())
+		WHERE `+plainID+` AND (deleted_at, id) > (?, ?) ORDER BY deleted_at, id LIMIT ?`, at, id, p.sqlLimit())
 	if err != nil {
 		return nil, "", fmt.Errorf("list deleted workspaces: %w", err)
 	}

@@ -96,7 +96,7 @@ func (s *Store) DeleteSession(ctx context.Context, id string) error {
 
 // Session returns the session with that id, or ErrNotFound.
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
-	x, err := scanSession(s.read.QueryRowContext(ctx, `SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, id))
+	x, err := scanSession(s.read.QueryRowContext(ctx, `SELECT `+sessionColumns+` FROM sessions WHERE `+plainID+` AND id = ?`, id))
 	if err != nil {
 		return Session{}, fmt.Errorf("read session %s: %w", id, notFound(err))
 	}
@@ -111,7 +111,7 @@ func (s *Store) Sessions(ctx context.Context, workspaceID string, p Page) (list 
 	if err != nil {
 		return nil, "", err
 	}
-	query := `SELECT ` + sessionColumns + ` FROM sessions WHERE (created_at, id) > (?, ?)`
+	query := `SELECT ` + sessionColumns + ` FROM sessions WHERE ` + plainID + ` AND (created_at, id) > (?, ?)`
 	args := []any{at, id}
 	if workspaceID != "" {
 		query += ` AND workspace_id = ?`
@@ -145,12 +145,13 @@ func scanSession(row scanner) (Session, error) {
 		return Session{}, err
 	}
 	x.CreatedAt = fromNano(created)
+	// A row that is damaged says so, and keeps nobody from the others.
 	if err := json.Unmarshal([]byte(argv), &x.Argv); err != nil {
-		return Session{}, fmt.Errorf("argv of session %s: %w", x.ID, err)
+		x.Argv, x.Error = nil, fmt.Sprintf("its record is damaged: argv: %v", err)
 	}
 	if exit != nil {
 		if err := json.Unmarshal([]byte(*exit), &x.Exit); err != nil {
-			return Session{}, fmt.Errorf("exit of session %s: %w", x.ID, err)
+			x.Exit, x.Error = nil, fmt.Sprintf("its record is damaged: exit: %v", err)
 		}
 	}
 	return x, nil

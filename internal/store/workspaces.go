@@ -93,7 +93,7 @@ func (s *Store) WorkspaceByName(ctx context.Context, name string) (workspace.Wor
 
 func (s *Store) oneWorkspace(ctx context.Context, column, value string) (workspace.Workspace, error) {
 	w, err := scanWorkspace(s.read.QueryRowContext(ctx,
-		`SELECT `+workspaceColumns+` FROM workspaces WHERE `+column+` = ?`, value))
+		`SELECT `+workspaceColumns+` FROM workspaces WHERE `+plainID+` AND `+column+` = ?`, value))
 	if err != nil {
 		return workspace.Workspace{}, fmt.Errorf("read workspace %s: %w", value, notFound(err))
 	}
@@ -108,7 +108,7 @@ func (s *Store) Workspaces(ctx context.Context, p Page) (list []workspace.Worksp
 		return nil, "", err
 	}
 	list, err = collect(ctx, s.read, scanWorkspace, `SELECT `+workspaceColumns+` FROM workspaces
-		WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`, at, id, p.sqlLimit())
+		WHERE `+plainID+` AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`, at, id, p.sqlLimit())
 	if err != nil {
 		return nil, "", fmt.Errorf("list workspaces: %w", err)
 	}
