@@ -65,7 +65,7 @@ func (c *cli) checkTerminal() error {
 	if err := nested(); err != nil {
 		return err
 	}
-	if !viewer.IsTerminal(c.in) || !viewer.IsTerminal(c.out) {
+	if !viewer.IsTerminal(c.in) || !viewer.IsTerminal(c.bytesOut) {
 		return &notAttachedError{errors.New("standard input and output must be a terminal to attach; use -d, send, capture or logs")}
 	}
 	return nil
@@ -86,7 +86,7 @@ func (c *cli) attach(ctx context.Context, t target, o viewer.Options) error {
 	o.Scrollback = c.config.Attach.Scrollback
 	o.ExactResume = t.caps.ExactResume
 	o.Label = t.label()
-	end, err := viewer.Run(ctx, c.in, c.out, c.errs, t.session, o)
+	end, err := viewer.Run(ctx, c.in, c.bytesOut, c.bytesErrs, t.session, o)
 	switch {
 	case errors.Is(err, viewer.ErrNotAttached):
 		return &notAttachedError{err}

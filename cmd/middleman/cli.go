@@ -18,17 +18,22 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/config"
+	"middleman/internal/plaintext"
 	"middleman/ptyowner"
 	"middleman/terminal"
 	"middleman/tmux"
 )
 
-// cli is one run of the command line. Results go to out, all else to errs.
+// cli is one run of the command line. Results go to out, all else to errs: both
+// spell out what would steer the terminal of who reads it. bytesOut and
+// bytesErrs are the same without that, for what is asked for as it is.
 type cli struct {
-	in   *os.File
-	out  *os.File
-	errs io.Writer
-	json bool // --json
+	in        *os.File
+	out       *plaintext.Writer
+	errs      *plaintext.Writer
+	bytesOut  *os.File
+	bytesErrs io.Writer
+	json      bool // --json
 
 	dirs   config.Dirs
 	config config.Config
@@ -36,7 +41,9 @@ type cli struct {
 	uncatch func()
 }
 
-func newCLI(in, out *os.File, errs io.Writer) *cli { return &cli{in: in, out: out, errs: errs} }
+func newCLI(in, out *os.File, errs io.Writer) *cli {
+	return &cli{in: in, out: plaintext.NewWriter(out), errs: plaintext.NewWriter(errs), bytesOut: out, bytesErrs: errs}
+}
 
 // run runs one command line and returns its exit code.
 func (c *cli) run(args []string) int {
@@ -50,6 +57,9 @@ func (c *cli) run(args []string) int {
 	code := exitCode(err)
 	if _, own := errors.AsType[*programExit](err); err != nil && !own {
 		fmt.Fprintln(c.errs, "middleman:", message(err))
+	}
+	if err := errors.Join(c.out.Flush(), c.errs.Flush()); err != nil && code == 0 {
+		return 1
 	}
 	return code
 }
@@ -170,10 +180,11 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 // printJSON prints v, whose type has a schema field, as one JSON object.
 func (c *cli) printJSON(v any) error {
-	enc := json.NewEncoder(c.out)
+	out := plaintext.NewJSONWriter(c.bytesOut)
+	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return errors.Join(enc.Encode(v), out.Flush())
 }
 
 // schema is embedded in each object that --json prints.

@@ -14,6 +14,7 @@ import (
 
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -48,7 +49,7 @@ func (f *sessionFlags) request(c *cli, command []string) (*api.NewSession, error
 	default:
 		return nil, usagef("backend %q is not auto, tmux or pty-owner", f.backend)
 	}
-	size := viewer.Size(c.in, c.out)
+	size := viewer.Size(c.in, c.bytesOut)
 	if f.cols != 0 {
 		size.Cols = f.cols
 	}
@@ -148,7 +149,7 @@ func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) er
 		return err
 	}
 	defer server.Close()
-	progress := newProgress(c.errs, "making")
+	progress := newProgress(c.bytesErrs, "making")
 	created, err := server.CreateWorkspace(ctx, in, progress.workspace)
 	progress.end()
 	if err != nil {
@@ -185,7 +186,7 @@ func (c *cli) explainSkipped(w api.Workspace) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(last)) {
 		if why, skipped := strings.CutPrefix(last[name].Detail, workspace.Skipped); skipped {
-			fmt.Fprintf(c.errs, "middleman: %s: %s: %s\n", w.Name, name, printable(why))
+			fmt.Fprintf(c.errs, "middleman: %s: %s: %s\n", w.Name, name, plaintext.Line(why))
 		}
 		if name == "session" && last[name].State == "done" {
 			c.explainHost(w.Name, last[name].Detail)
@@ -196,7 +197,7 @@ func (c *cli) explainSkipped(w api.Workspace) {
 // explainHost says why another backend hosts a session than was tried first.
 func (c *cli) explainHost(label, note string) {
 	if note != "" {
-		fmt.Fprintf(c.errs, "middleman: %s: %s\n", label, printable(note))
+		fmt.Fprintf(c.errs, "middleman: %s: %s\n", label, plaintext.Line(note))
 	}
 }
 

@@ -159,10 +159,10 @@ func within(root string, paths []string) ([]string, error) {
 
 // diffPatch prints git's patch text: byte for byte, or for a terminal.
 func (c *cli) diffPatch(ctx context.Context, server *client.Client, w api.Workspace, o diffOptions) error {
-	var out io.Writer = c.out
+	var out io.Writer = c.bytesOut
 	var screen *patchScreen
-	if viewer.IsTerminal(c.out) {
-		screen = &patchScreen{to: c.out, colour: os.Getenv("NO_COLOR") == ""}
+	if viewer.IsTerminal(c.bytesOut) {
+		screen = &patchScreen{to: c.bytesOut, colour: os.Getenv("NO_COLOR") == ""}
 		out = screen
 	}
 	leftOut, err := server.Patch(ctx, w.ID, o.DiffQuery, out)
@@ -239,7 +239,7 @@ func (c *cli) diffCommits(ctx context.Context, server *client.Client, w api.Work
 	}
 	t := c.table()
 	for _, commit := range list.Commits {
-		t.row(commit.Hash[:12], age(commit.Time), commit.Author, commit.Subject)
+		t.row(short(commit.Hash), age(commit.Time), commit.Author, commit.Subject)
 	}
 	if err := t.flush(); err != nil {
 		return err

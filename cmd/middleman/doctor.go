@@ -16,6 +16,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/config"
+	"middleman/internal/plaintext"
 	"middleman/internal/private"
 	"middleman/internal/server"
 	"middleman/internal/store"
@@ -317,7 +318,7 @@ func (c *cli) surveyed(ctx context.Context) []finding {
 		return []finding{{"leftovers", "problem", err.Error()}}
 	}
 	for _, l := range leftovers {
-		f := finding{string(l.Kind) + " " + printable(l.What), "note", explainLeftover(l)}
+		f := finding{string(l.Kind) + " " + plaintext.Line(l.What), "note", explainLeftover(l)}
 		switch {
 		case l.Kind == workspace.LeftoverMoved || l.Kind == workspace.LeftoverUnknown:
 			f.State = "problem"

@@ -126,7 +126,7 @@ func (c *cli) provision(ctx context.Context, in api.NewWorkspace) (w api.Workspa
 			held, leaseErr = lease.Take(c.dirs.Leases(), w.ID)
 		}
 	}
-	shown := newProgress(c.errs, "making")
+	shown := newProgress(c.bytesErrs, "making")
 	created, err := server.CreateWorkspace(ctx, in, func(w api.Workspace) {
 		take(w)
 		shown.workspace(w)
@@ -149,7 +149,7 @@ func (c *cli) foreground(w api.Workspace, held *lease.Lease, program string, com
 	at := workspace.Workspace{Name: w.Name, Root: w.Path, Branch: w.Branch, Base: w.Base, Port: w.Port, Ports: w.Ports}
 	run := &exec.Cmd{
 		Path: program, Args: command, Dir: w.Path, Env: append(os.Environ(), at.Env()...),
-		Stdin: c.in, Stdout: c.out, Stderr: c.errs, ExtraFiles: held.Inherited(),
+		Stdin: c.in, Stdout: c.bytesOut, Stderr: c.bytesErrs, ExtraFiles: held.Inherited(),
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, handedOn...)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"middleman/internal/plaintext"
 )
 
 func (c *cli) exportCommand() *cobra.Command {
@@ -28,7 +30,8 @@ func (c *cli) exportCommand() *cobra.Command {
 				return err
 			}
 			if file == "" || file == "-" {
-				err = writeRecording(cmd.Context(), c.out, t)
+				out := plaintext.NewJSONWriter(c.bytesOut)
+				err = errors.Join(writeRecording(cmd.Context(), out, t), out.Flush())
 			} else {
 				err = exportFile(cmd.Context(), file, force, t)
 			}

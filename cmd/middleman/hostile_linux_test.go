@@ -2,7 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -21,5 +26,55 @@ func cmdRestoring(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(err)
 	for _, d := range list {
 		ts.Check(s.ReviveDeleted(context.Background(), d.ID, d.Name))
+	}
+}
+
+// steers finds what would steer a terminal, hide, or change the order of what
+// is read.
+func steers(out string) string {
+	for i, r := range out {
+		if r == utf8.RuneError && !strings.HasPrefix(out[i:], "\ufffd") {
+			return fmt.Sprintf("byte %#x", out[i])
+		}
+		if r < ' ' && r != '\n' && r != '\t' || 0x7f <= r && r < 0xa0 || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return fmt.Sprintf("%U", r)
+		}
+	}
+	return ""
+}
+
+// cmdHarmless looks at what the last command has printed:
+//
+//	harmless
+func cmdHarmless(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, name := range []string{"stdout", "stderr"} {
+		if out := ts.ReadFile(name); steers(out) != "" {
+			ts.Fatalf("%s has %s: %q", name, steers(out), out)
+		}
+	}
+}
+
+// cmdHostileArgument runs middleman with a hostile last argument. It fails, or
+// finds nothing, and what it says of that steers nothing:
+//
+//	hostile-argument ARGUMENT...
+func cmdHostileArgument(ts *testscript.TestScript, _ bool, args []string) {
+	for _, last := range []string{"\x1b[31mx", "\u009b31mx", "x\x9b31m", "x\u202ey", "x\ny\rz"} {
+		out, _ := command(ts, append(append([]string{"middleman"}, args...), last)...).CombinedOutput()
+		if len(out) == 0 || steers(string(out)) != "" {
+			ts.Fatalf("middleman %q prints %s: %q", append(args, last), steers(string(out)), out)
+		}
+	}
+}
+
+// cmdBytes finds bytes, written as in a Go string, in what the last command
+// has printed:
+//
+//	bytes TEXT
+func cmdBytes(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Unquote(`"` + args[0] + `"`)
+	ts.Check(err)
+	if !strings.Contains(ts.ReadFile("stdout"), want) {
+		ts.Fatalf("no %q in %q", want, ts.ReadFile("stdout"))
 	}
 }

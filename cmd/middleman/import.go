@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 )
 
 func (c *cli) importCommand() *cobra.Command {
@@ -45,7 +46,7 @@ func (c *cli) importWorktrees(ctx context.Context, paths []string, dryRun bool) 
 		return err
 	}
 	for _, p := range out.Passed {
-		fmt.Fprintf(c.errs, "not imported: %s: %s\n", printable(p.Path), printable(p.Why))
+		fmt.Fprintf(c.errs, "not imported: %s: %s\n", plaintext.Line(p.Path), plaintext.Line(p.Why))
 	}
 	if c.json {
 		return c.printJSON(struct {

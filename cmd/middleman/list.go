@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -236,25 +237,15 @@ func (c *cli) table(head ...string) table {
 	return t
 }
 
-// row adds a row; a control character in a cell would move the terminal.
+// row adds a row; a line feed or tab in a cell would make two of it.
 func (t table) row(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = printable(cell)
+		cells[i] = plaintext.Line(cell)
 	}
 	fmt.Fprintln(t.w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 }
 
 func (t table) flush() error { return t.w.Flush() }
-
-// printable replaces control characters.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, s)
-}
 
 func dash(s string) string {
 	if s == "" {

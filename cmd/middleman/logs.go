@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/plaintext"
 	"middleman/terminal"
 )
 
@@ -27,7 +28,10 @@ func (c *cli) logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs TARGET [--from OFFSET] [--follow] [--raw]",
 		Short: "Print a session's output",
-		Args:  args(cobra.ExactArgs(1)),
+		Long: `Print a session's output: its text, at a terminal and in a pipe alike. Control
+sequences are left out, and what would hide or steer a terminal is spelled out
+(\u202e). --raw gives the bytes as the program wrote them, to a terminal too.`,
+		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if setup {
 				if follow || raw || cmd.Flags().Changed("from") {
@@ -62,10 +66,13 @@ func (c *cli) logsCommand() *cobra.Command {
 }
 
 func (c *cli) logs(ctx context.Context, t target, from uint64, follow, raw bool) error {
-	out := bufio.NewWriterSize(c.out, 64<<10)
+	out := bufio.NewWriterSize(c.bytesOut, 64<<10)
 	var w io.Writer = out
+	flush := out.Flush
 	if !raw {
-		w = viewer.PlainText(out)
+		plain := plaintext.NewWriter(out)
+		w = viewer.PlainText(plain)
+		flush = func() error { return errors.Join(plain.Flush(), out.Flush()) }
 	}
 	say := func(from, to uint64) {
 		fmt.Fprintf(c.errs, "middleman: logs of %s: output from offset %d to %d is missing\n", t.label(), from, to)
@@ -79,7 +86,7 @@ func (c *cli) logs(ctx context.Context, t target, from uint64, follow, raw bool)
 	default:
 		err = followOutput(ctx, w, out.Flush, t.session, from, say)
 	}
-	return errors.Join(err, out.Flush())
+	return errors.Join(err, flush())
 }
 
 // oldestKept is where the output begins that is kept. The session is not asked

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // patchScreen shows a patch on a terminal: in colour, and with what would
@@ -47,21 +49,12 @@ func (s *patchScreen) end() {
 }
 
 func (s *patchScreen) line(line string) error {
-	text := printableKeeping(line)
+	text := plaintext.Text(line)
 	if on := s.colourOf(line); s.colour && on != "" {
 		text = "\x1b[" + on + "m" + text + "\x1b[m"
 	}
 	_, err := io.WriteString(s.to, text+"\n")
 	return err
-}
-
-// printableKeeping is printable, but keeps tabs.
-func printableKeeping(s string) string {
-	parts := strings.Split(s, "\t")
-	for i, part := range parts {
-		parts[i] = printable(part)
-	}
-	return strings.Join(parts, "\t")
 }
 
 // colourOf is what a line is shown in: as git does.

@@ -12,9 +12,9 @@ func TestPatchScreen(t *testing.T) {
 		colour bool
 		want   string
 	}{
-		{"plain", false, "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old?]0;title?\n+new\ttab �\n same\n\\ No newline\n"},
+		{"plain", false, "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\\x1b]0;title\\x07\n+new\ttab \\xff\n same\n\\ No newline\n"},
 		{"colour", true, "\x1b[1mdiff --git a/x b/x\x1b[m\n\x1b[1m--- a/x\x1b[m\n\x1b[1m+++ b/x\x1b[m\n\x1b[36m@@ -1 +1 @@\x1b[m\n" +
-			"\x1b[31m-old?]0;title?\x1b[m\n\x1b[32m+new\ttab �\x1b[m\n same\n\\ No newline\n"},
+			"\x1b[31m-old\\x1b]0;title\\x07\x1b[m\n\x1b[32m+new\ttab \\xff\x1b[m\n same\n\\ No newline\n"},
 	} {
 		var out strings.Builder
 		s := &patchScreen{to: &out, colour: tc.colour}

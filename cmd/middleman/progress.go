@@ -10,6 +10,7 @@ import (
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/internal/client"
+	"middleman/internal/plaintext"
 )
 
 const (
@@ -80,13 +81,13 @@ func (p *progress) workspace(w api.Workspace) {
 	last := w.Stages[len(w.Stages)-1]
 	stage := last.Name
 	if last.State == "running" && last.Detail != "" {
-		stage += " " + printable(last.Detail)
+		stage += " " + last.Detail
 	}
 	if stage == p.shown {
 		return
 	}
 	p.shown = stage
-	text := fmt.Sprintf("%s %s: %s, %s", p.doing, w.Name, stage, time.Since(p.began).Round(time.Second))
+	text := plaintext.Line(fmt.Sprintf("%s %s: %s, %s", p.doing, w.Name, stage, time.Since(p.began).Round(time.Second)))
 	if p.live {
 		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
 		return

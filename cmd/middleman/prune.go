@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 	"middleman/workspace"
 )
 
@@ -104,19 +105,19 @@ func (c *cli) printLeftovers(out api.Leftovers) error {
 		case l.Prunable:
 			state = "would go"
 		}
-		t.row(state, string(l.Kind), printable(l.What), why)
+		t.row(state, string(l.Kind), plaintext.Line(l.What), why)
 	}
 	return t.flush()
 }
 
 // explainLeftover is why it may go or stays, what goes with it, and what helps.
 func explainLeftover(l workspace.Leftover) string {
-	why := printable(l.Why)
+	why := plaintext.Line(l.Why)
 	if l.Final != "" {
 		why += "; for good: " + l.Final
 	}
 	if l.Hint != "" && !l.Prunable {
-		why += "; " + printable(l.Hint)
+		why += "; " + plaintext.Line(l.Hint)
 	}
 	return why
 }

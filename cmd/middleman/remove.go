@@ -10,6 +10,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/client"
+	"middleman/internal/plaintext"
 	"middleman/workspace"
 )
 
@@ -57,7 +58,7 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 		doing = "looking at"
 	}
 	var deleted api.Deleted
-	err = newProgress(c.errs, doing).during(ctx, server, w.ID, func() (err error) {
+	err = newProgress(c.bytesErrs, doing).during(ctx, server, w.ID, func() (err error) {
 		deleted, err = server.DeleteWorkspace(ctx, w.ID, consent, dryRun)
 		return err
 	})
@@ -93,7 +94,7 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 
 func (c *cli) printWarnings(d api.Deleted) {
 	for _, warning := range d.Warnings {
-		fmt.Fprintln(c.errs, "middleman:", printable(warning))
+		fmt.Fprintln(c.errs, "middleman:", plaintext.Line(warning))
 	}
 }
 
@@ -102,9 +103,9 @@ func (c *cli) printWarnings(d api.Deleted) {
 func (c *cli) printDeleted(d api.Deleted, dryRun bool) {
 	for _, inner := range d.Workers {
 		if dryRun {
-			fmt.Fprintf(c.out, "worker %s\n", printable(inner.Workspace.Name))
+			fmt.Fprintf(c.out, "worker %s\n", plaintext.Line(inner.Workspace.Name))
 		} else {
-			fmt.Fprintf(c.errs, "gone: worker %s\n", printable(inner.Workspace.Name))
+			fmt.Fprintf(c.errs, "gone: worker %s\n", plaintext.Line(inner.Workspace.Name))
 		}
 		c.printDeleted(inner, dryRun)
 	}
@@ -112,7 +113,7 @@ func (c *cli) printDeleted(d api.Deleted, dryRun bool) {
 	lines := append(lossLines(d.Lost), sessionLines(d.Stopped)...)
 	if dryRun {
 		for _, command := range d.Teardown {
-			lines = append(lines, "would be run: "+printable(command))
+			lines = append(lines, "would be run: "+plaintext.Line(command))
 		}
 		for _, line := range append(lines, forecastLines(d)...) {
 			fmt.Fprintln(c.out, line)
@@ -129,7 +130,7 @@ func (c *cli) printDeleted(d api.Deleted, dryRun bool) {
 		if len(d.Unkept) > 0 {
 			what = "the rest"
 		}
-		fmt.Fprintf(c.errs, "kept: `middleman restore %s` brings %s back, at any time\n", printable(d.Workspace.Name), what)
+		fmt.Fprintf(c.errs, "kept: `middleman restore %s` brings %s back, at any time\n", plaintext.Line(d.Workspace.Name), what)
 	}
 }
 
@@ -137,13 +138,13 @@ func (c *cli) printDeleted(d api.Deleted, dryRun bool) {
 func forecastLines(d api.Deleted) []string {
 	var lines []string
 	for _, line := range d.Unkept {
-		lines = append(lines, "would not be kept: "+printable(line))
+		lines = append(lines, "would not be kept: "+plaintext.Line(line))
 	}
 	if what := "all of it"; d.Restorable {
 		if len(d.Unkept) > 0 {
 			what = "the rest"
 		}
-		lines = append(lines, fmt.Sprintf("would be kept: `middleman restore %s` would bring %s back", printable(d.Workspace.Name), what))
+		lines = append(lines, fmt.Sprintf("would be kept: `middleman restore %s` would bring %s back", plaintext.Line(d.Workspace.Name), what))
 	}
 	return lines
 }
@@ -175,11 +176,11 @@ func lossLines(l workspace.Loss) []string {
 	}{{"changed", l.Changed}, {"untracked", l.Untracked}, {"stash", l.Stashed}, {"commit", l.Commits},
 		{"ignored", l.Ignored}, {"commit of the reflog", l.Abandoned}} {
 		for _, item := range kind.items {
-			lines = append(lines, kind.name+" "+printable(item))
+			lines = append(lines, kind.name+" "+plaintext.Line(item))
 		}
 	}
 	if l.Operation != "" {
-		lines = append(lines, printable(l.Operation)+" in progress")
+		lines = append(lines, plaintext.Line(l.Operation)+" in progress")
 	}
 	if l.Truncated {
 		lines = append(lines, "and more")
@@ -190,7 +191,7 @@ func lossLines(l workspace.Loss) []string {
 func sessionLines(sessions []api.Session) []string {
 	lines := make([]string, len(sessions))
 	for i, s := range sessions {
-		lines[i] = fmt.Sprintf("session %s (%s)", printable(sessionLabel(s)), stateOf(s))
+		lines[i] = fmt.Sprintf("session %s (%s)", plaintext.Line(sessionLabel(s)), stateOf(s))
 	}
 	return lines
 }

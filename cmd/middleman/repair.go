@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 )
 
 func (c *cli) repairCommand() *cobra.Command {
@@ -60,7 +61,7 @@ func (c *cli) repair(ctx context.Context, name, repository string, dryRun bool) 
 		return err
 	}
 	for _, f := range out.Failed {
-		fmt.Fprintf(c.errs, "not repaired: %s: %s\n", printable(f.Path), printable(f.Why))
+		fmt.Fprintf(c.errs, "not repaired: %s: %s\n", plaintext.Line(f.Path), plaintext.Line(f.Why))
 	}
 	if err := c.printRepaired(out); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (c *cli) printRepaired(out api.Repaired) error {
 		}{thisSchema(), out})
 	}
 	for _, line := range out.Found {
-		fmt.Fprintln(c.out, printable(line))
+		fmt.Fprintln(c.out, plaintext.Line(line))
 	}
 	return nil
 }

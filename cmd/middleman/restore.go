@@ -12,6 +12,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/client"
+	"middleman/internal/plaintext"
 	"middleman/internal/store"
 )
 
@@ -49,7 +50,7 @@ func (c *cli) restore(ctx context.Context, name string) error {
 		return err
 	}
 	var restored api.Restored
-	err = newProgress(c.errs, "restoring").during(ctx, server, w.ID, func() (err error) {
+	err = newProgress(c.bytesErrs, "restoring").during(ctx, server, w.ID, func() (err error) {
 		restored, err = server.RestoreWorkspace(ctx, w.ID)
 		return err
 	})
@@ -57,7 +58,7 @@ func (c *cli) restore(ctx context.Context, name string) error {
 		return err
 	}
 	for _, warning := range restored.Warnings {
-		fmt.Fprintln(c.errs, "middleman:", printable(warning))
+		fmt.Fprintln(c.errs, "middleman:", plaintext.Line(warning))
 	}
 	if c.json {
 		return c.printJSON(struct {

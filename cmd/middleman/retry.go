@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 )
 
 func (c *cli) retryCommand() *cobra.Command {
@@ -35,7 +36,7 @@ func (c *cli) retry(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	progress := newProgress(c.errs, "making")
+	progress := newProgress(c.bytesErrs, "making")
 	created, err := server.RetryWorkspace(ctx, w.ID, progress.workspace)
 	progress.end()
 	if err != nil {
@@ -57,7 +58,7 @@ func (c *cli) retry(ctx context.Context, name string) error {
 func (c *cli) tellNotes(w api.Workspace) {
 	for _, stage := range w.Stages {
 		if (stage.Name == "checkout" && stage.State == "done" || stage.Name == "lfs") && stage.Detail != "" {
-			fmt.Fprintln(c.errs, "middleman:", printable(stage.Detail))
+			fmt.Fprintln(c.errs, "middleman:", plaintext.Line(stage.Detail))
 		}
 	}
 }

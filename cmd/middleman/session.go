@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/internal/plaintext"
 	"middleman/terminal"
 	"middleman/terminal/recording"
 )
@@ -138,7 +139,7 @@ known to about the output that was under way when they changed.`,
 			if moment.Time.Before(t.shown.CreatedAt) && !moment.Time.IsZero() {
 				fmt.Fprintf(c.errs, "middleman: capture of %s: it began only at %s\n", t.label(), t.shown.CreatedAt.Format(time.RFC3339))
 			}
-			return c.printLine(shot.Data)
+			return c.printShot(shot.Data, o.Format)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", string(terminal.FormatText), "text, ansi or json")
@@ -147,9 +148,17 @@ known to about the output that was under way when they changed.`,
 	return cmd
 }
 
-// printLine prints p, ended by a newline.
-func (c *cli) printLine(p []byte) error {
-	w := bufio.NewWriter(c.out)
+// printShot prints p, ended by a newline. The form that draws on a terminal is
+// printed as it is.
+func (c *cli) printShot(p []byte, format terminal.CaptureFormat) error {
+	var to io.Writer = c.out
+	switch format {
+	case terminal.FormatANSI:
+		to = c.bytesOut
+	case terminal.FormatJSON:
+		to = plaintext.NewJSONWriter(c.bytesOut) // an object ends with a brace: nothing is held back
+	}
+	w := bufio.NewWriter(to)
 	w.Write(p)
 	if len(p) > 0 && p[len(p)-1] != '\n' {
 		w.WriteByte('\n')

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 	"middleman/terminal"
 )
 
@@ -90,7 +91,7 @@ func (c *cli) spawn(ctx context.Context, parent string, in api.NewWorker, detach
 		return err
 	}
 	for _, warning := range spawned.Warnings {
-		fmt.Fprintln(c.errs, "middleman:", printable(warning))
+		fmt.Fprintln(c.errs, "middleman:", plaintext.Line(warning))
 	}
 	switch {
 	case c.json:

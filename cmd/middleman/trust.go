@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +17,7 @@ import (
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/internal/client"
+	"middleman/internal/plaintext"
 )
 
 // trustFlags are what trust may do.
@@ -126,40 +127,26 @@ func (p trustPlace) config(ctx context.Context, server *client.Client) (api.Repo
 
 // showConfig prints the file as it is, and what would run of it.
 func (c *cli) showConfig(v api.RepoConfig) {
-	fmt.Fprintf(c.errs, "%s, SHA-256 %s:\n", printable(filepath.Join(v.Repository, v.File)), v.Hash)
+	fmt.Fprintf(c.errs, "%s, SHA-256 %s:\n", plaintext.Line(filepath.Join(v.Repository, v.File)), v.Hash)
 	for line := range strings.Lines(v.Content) {
-		fmt.Fprintln(c.out, visible(strings.TrimRight(line, "\r\n")))
+		fmt.Fprintln(c.out, strings.TrimRight(line, "\r\n"))
 	}
 	say := func(what string, items []string) {
 		for _, item := range items {
-			fmt.Fprintf(c.errs, "%s: %s\n", what, visible(item))
+			fmt.Fprintf(c.errs, "%s: %s\n", what, plaintext.Line(item))
 		}
 	}
 	say("runs for a new workspace", v.Setup)
 	say("runs before a workspace is deleted", v.Teardown)
 	say("copies from the main checkout", v.Copy)
 	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
-		fmt.Fprintf(c.errs, "sets in setup and sessions: %s=%s\n", name, visible(v.Env[name]))
+		fmt.Fprintf(c.errs, "sets in setup and sessions: %s=%s\n", name, plaintext.Line(v.Env[name]))
 	}
 	if v.Ports != nil {
 		fmt.Fprintf(c.errs, "ports: %d\n", *v.Ports)
 	}
 	say("profile", v.Profiles)
 	fmt.Fprintln(c.errs, "Commands run as you, outside of any sandbox, with the files of the checkout that they name.")
-}
-
-// visible is s with all that does not print as what it is spelled out: a
-// terminal must not hide a part of what the user agrees to.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if r == '\t' || strconv.IsPrint(r) && r != '\uFFFD' {
-			b.WriteRune(r)
-			continue
-		}
-		b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-	}
-	return b.String()
 }
 
 // agree asks, unless the hash was given, and agrees.
@@ -293,6 +280,6 @@ func (c *cli) setupLog(ctx context.Context, name string) error {
 			api.SetupLog
 		}{thisSchema(), log})
 	}
-	_, err = fmt.Fprint(c.out, log.Text)
+	_, err = io.WriteString(viewer.PlainText(c.out), log.Text)
 	return err
 }

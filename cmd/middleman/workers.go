@@ -10,6 +10,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/client"
+	"middleman/internal/plaintext"
 	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -211,7 +212,7 @@ func short(commit string) string { return commit[:min(len(commit), 12)] }
 // explainWorkers names the workers that keep a workspace from being deleted.
 func (c *cli) explainWorkers(list []api.Worker) {
 	for _, w := range list {
-		fmt.Fprintf(c.errs, "has a workspace in it: worker %s (%s)\n", printable(workerLabel(w)), stateOf(api.Session{State: w.State, Exit: w.Exit}))
+		fmt.Fprintf(c.errs, "has a workspace in it: worker %s (%s)\n", plaintext.Line(workerLabel(w)), stateOf(api.Session{State: w.State, Exit: w.Exit}))
 	}
 	fmt.Fprintln(c.errs, "--workers deletes those first, by the same consents")
 }

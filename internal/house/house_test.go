@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"internal/config":      {"internal/private"},
 	"internal/private":     {},
 	"internal/plainfile":   {},
+	"internal/plaintext":   {},
 	"internal/setup":       {"internal/fault"},
 	"internal/repoconfig":  {"internal/plainfile"},
 	"internal/systemd":     {},

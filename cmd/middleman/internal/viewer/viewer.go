@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"middleman/internal/plaintext"
 	"middleman/terminal"
 )
 
@@ -71,6 +72,7 @@ type End struct {
 // the terminal as it was. It tells the user through errs how to leave and how
 // it ended. A ctx that ends disconnects, and its error is returned.
 func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Session, o Options) (End, error) {
+	o.Label = plaintext.Line(o.Label)
 	v := &viewer{in: in, out: out, session: s, o: o, screen: newScreenTracker()}
 	ctx, stopSignals := signal.NotifyContext(ctx, hangup)
 	defer stopSignals()

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// asItIs are the functions that reach standard output or error without the
+// printer, see package plaintext, and why.
+var asItIs = map[string]string{
+	"main.go main":            "hands them to newCLI",
+	"cli.go printJSON":        "the printer of JSON",
+	"export.go exportCommand": "the printer of JSON: a recording is that",
+	"session.go printShot":    "a capture in the form that draws on a terminal, and the printer of JSON",
+	"logs.go logs":            "logs --raw; otherwise the printer goes before it",
+	"diff.go diffPatch":       "a patch that a pipe takes byte for byte; on a terminal, colours around what the printer gives",
+	"attach.go checkTerminal": "asks whether it is a terminal",
+	"attach.go attach":        "a session that is attached, or watched, has the terminal",
+	"create.go request":       "asks for the terminal's size",
+	"create.go create":        "a line of progress that changes",
+	"ephemeral.go foreground": "the command has the terminal",
+	"ephemeral.go provision":  "a line of progress that changes",
+	"restore.go restore":      "a line of progress that changes",
+	"remove.go remove":        "a line of progress that changes",
+	"retry.go retry":          "a line of progress that changes",
+}
+
+// All that is printed goes through the printer.
+func TestPrintingGoesThroughThePrinter(t *testing.T) {
+	used := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, declared := range file.Decls {
+			f, ok := declared.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			name := filepath.ToSlash(path) + " " + f.Name.Name
+			ast.Inspect(f, func(n ast.Node) bool {
+				if what := bypass(n); what != "" {
+					if used[name] = true; asItIs[name] == "" {
+						t.Errorf("%s: %s uses %s: print to c.out or c.errs, or say here why not", files.Position(n.Pos()), f.Name.Name, what)
+					}
+				}
+				return true
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range asItIs {
+		if !used[name] {
+			t.Errorf("%s does not do that any more", name)
+		}
+	}
+}
+
+// bypass names what n is if that reaches standard output or error by itself.
+func bypass(n ast.Node) string {
+	if call, ok := n.(*ast.CallExpr); ok {
+		if f, ok := call.Fun.(*ast.Ident); ok && (f.Name == "print" || f.Name == "println") {
+			return f.Name
+		}
+	}
+	s, ok := n.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	x, _ := s.X.(*ast.Ident)
+	switch {
+	case s.Sel.Name == "bytesOut", s.Sel.Name == "bytesErrs":
+		return s.Sel.Name
+	case x == nil:
+		return ""
+	case x.Name == "os" && (s.Sel.Name == "Stdout" || s.Sel.Name == "Stderr"),
+		x.Name == "fmt" && strings.HasPrefix(s.Sel.Name, "Print"),
+		x.Name == "log" && (strings.HasPrefix(s.Sel.Name, "Print") || strings.HasPrefix(s.Sel.Name, "Fatal") || strings.HasPrefix(s.Sel.Name, "Panic")),
+		x.Name == "cmd" && slices.Contains([]string{"Print", "Printf", "Println", "PrintErr", "PrintErrf", "PrintErrln"}, s.Sel.Name):
+		return x.Name + "." + s.Sel.Name
+	}
+	return ""
+}

@@ -1,0 +1,154 @@
+package plaintext
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const (
+	joiner    = '\u200d' // of emoji
+	variation = '\ufe0f' // has what is before it shown as an emoji
+)
+
+// Line is s on one line: line feed and tab are spelled out too.
+func Line(s string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(Text(s))
+}
+
+// Text is s, of any number of lines, as a terminal can show it.
+func Text(s string) string {
+	if !strings.ContainsFunc(s, suspicious) {
+		return s
+	}
+	var b strings.Builder
+	w := NewWriter(&b)
+	_, _ = io.WriteString(w, s) // a strings.Builder takes everything
+	_ = w.Flush()
+	return b.String()
+}
+
+// suspicious holds for all that may have to be spelled out.
+func suspicious(r rune) bool { return r == utf8.RuneError || r == joiner || !shows(r) }
+
+// shows reports whether r is seen as what it is, wherever it stands.
+func shows(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return true
+	case r < 0x20 || 0x7f <= r && r < 0xa0:
+		return false
+	case r < 0x300:
+		return r != 0xad // soft hyphen
+	}
+	return !unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// emoji reports whether r can stand beside a joiner in an emoji.
+func emoji(r rune) bool {
+	return r >= 0x2190 && r != utf8.RuneError && unicode.In(r, unicode.So, unicode.Sk) || r == variation
+}
+
+// Writer writes text as a terminal can show it. It holds back what it cannot
+// judge yet; Flush writes that.
+type Writer struct {
+	to    io.Writer
+	spell func(out []byte, r rune) []byte
+	rest  []byte // a character that has not ended, or a joiner
+	last  rune   // before rest
+}
+
+// NewWriter returns a writer of text to w. A character that would not be seen
+// is spelled as in a Go string: \x1b, \u202e; so is a byte that is no UTF-8.
+func NewWriter(w io.Writer) *Writer { return &Writer{to: w, spell: spellText} }
+
+// NewJSONWriter returns a writer of JSON to w, which means the same afterwards.
+func NewJSONWriter(w io.Writer) *Writer { return &Writer{to: w, spell: spellJSON} }
+
+// Write writes p, but for the part that it holds back. n is of p.
+func (w *Writer) Write(p []byte) (n int, err error) {
+	in := p
+	if len(w.rest) > 0 {
+		in = append(w.rest, p...)
+		w.rest = nil
+	}
+	out := make([]byte, 0, len(in)+16)
+	for len(in) > 0 {
+		if !utf8.FullRune(in) {
+			break
+		}
+		r, size := utf8.DecodeRune(in)
+		if r == joiner && !utf8.FullRune(in[size:]) {
+			break // what follows decides
+		}
+		out = w.add(out, in[:size], r, in[size:])
+		in = in[size:]
+	}
+	w.rest = append(w.rest, in...)
+	if len(out) == 0 {
+		return len(p), nil
+	}
+	if _, err := w.to.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush writes what is held back: nothing follows it.
+func (w *Writer) Flush() error {
+	in := w.rest
+	w.rest = nil
+	var out []byte
+	for len(in) > 0 {
+		r, size := utf8.DecodeRune(in)
+		out = w.add(out, in[:size], r, in[size:])
+		in = in[size:]
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	_, err := w.to.Write(out)
+	return err
+}
+
+// add adds r, which is written as raw, and what follows it.
+func (w *Writer) add(out, raw []byte, r rune, follows []byte) []byte {
+	next, _ := utf8.DecodeRune(follows)
+	before := w.last
+	w.last = r
+	switch {
+	case r == utf8.RuneError && len(raw) == 1:
+		return w.spell(out, -1-rune(raw[0]))
+	case r == joiner && emoji(before) && emoji(next), shows(r):
+		return append(out, raw...)
+	}
+	return w.spell(out, r)
+}
+
+// spellText spells r out; one below zero stands for the byte -1-r.
+func spellText(out []byte, r rune) []byte {
+	switch {
+	case r < 0:
+		return fmt.Appendf(out, `\x%02x`, -1-r)
+	case r < 0x80:
+		return fmt.Appendf(out, `\x%02x`, r)
+	case r < 0x10000:
+		return fmt.Appendf(out, `\u%04x`, r)
+	}
+	return fmt.Appendf(out, `\U%08x`, r)
+}
+
+// spellJSON is spellText for JSON, which knows UTF-16 alone, and no bytes.
+func spellJSON(out []byte, r rune) []byte {
+	switch {
+	case r < 0:
+		return append(out, `\ufffd`...)
+	case r < 0x10000:
+		return fmt.Appendf(out, `\u%04x`, r)
+	}
+	high, low := utf16.EncodeRune(r)
+	return fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+}
