@@ -208,6 +208,8 @@ func (c command) once(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	args := []string{"--no-pager"}
 	for _, setting := range pinned {
 		args = append(args, "-c", setting)
@@ -242,13 +244,18 @@ func (c command) once(ctx context.Context) (string, error) {
 	if c.holds != nil {
 		cmd.ExtraFiles = []*os.File{c.holds}
 	}
+	stop := c.watched(ctx, end)
 	err := cmd.Run()
+	stop()
 	if ctx.Err() != nil {
 		killGroup(cmd)
 		err = context.Cause(ctx)
 	}
 	if err == nil && len(records.rest) > 0 {
 		err = errors.New("output ends within a record")
+	}
+	if errors.Is(err, ErrHeldUp) {
+		return "", fmt.Errorf("git %s: %w", c.args[0], err)
 	}
 	if err != nil {
 		return "", &GitError{Args: c.args, Dir: c.dir, Code: codeOf(cmd, err), Stderr: stderr.reason(), Err: err}

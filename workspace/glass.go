@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"middleman/internal/plainfile"
 )
 
 // maxConfig bounds a repository's configuration that is read.
@@ -256,5 +258,24 @@ func readSmall(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxConfig {
 		return nil, fmt.Errorf("%s: not a small regular file", path)
 	}
-	return os.ReadFile(path)
+	return readPlain(path, maxConfig)
+}
+
+// readPlain reads a plain file of at most so many bytes, or where a link to one
+// leads. It waits for nobody.
+func readPlain(path string, most int64) ([]byte, error) {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	content, err := plainfile.Read(dir, filepath.Base(path), most)
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", printable(path), err)
+	}
+	return content, err
 }

@@ -215,7 +215,7 @@ func (k *keeper) keepBranch(ctx context.Context, name string) (branch, error) {
 	if b.Config, err = branchConfig(ctx, k.repo, name); err != nil {
 		return b, err
 	}
-	log, err := os.ReadFile(reflogOf(k.repo, name))
+	log, err := readPlain(reflogOf(k.repo, name), maxScanned)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
 	}
@@ -327,7 +327,7 @@ func (k *keeper) namedByState() ([]string, error) {
 		if info.Size() > maxScanned {
 			return nil, fmt.Errorf("%s is larger than %d bytes", path, maxScanned)
 		}
-		content, err := os.ReadFile(path)
+		content, err := readPlain(path, maxScanned)
 		if err != nil {
 			return nil, err
 		}

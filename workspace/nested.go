@@ -148,7 +148,7 @@ func unlockNested(commonDir, id string) error {
 	}
 	for _, entry := range entries {
 		lock := filepath.Join(commonDir, "worktrees", entry.Name(), "locked")
-		reason, err := os.ReadFile(lock)
+		reason, err := readPlain(lock, maxRecord)
 		if err == nil && string(reason) == keptReason(id) {
 			err = os.Remove(lock)
 		}

@@ -104,7 +104,7 @@ func (r *restoration) finished(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, errors.Join(taken, err)
 	}
-	mark, err := os.ReadFile(filepath.Join(entry, restoredMark))
+	mark, err := readPlain(filepath.Join(entry, restoredMark), maxRecord)
 	if entry == "" || err != nil {
 		return false, taken
 	}

@@ -185,12 +185,12 @@ func excludeWork(commonDir string) error {
 	excluding.Lock()
 	defer excluding.Unlock()
 	path := filepath.Join(commonDir, "info", "exclude")
-	before, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read what git is to exclude: %w", err)
-	}
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no regular file; have git exclude %s by hand: %w", path, workPattern, ErrBadRequest)
+	}
+	before, err := readPlain(path, oddSize)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read what git is to exclude: %w", err)
 	}
 	line := workPattern + "\n"
 	for known := range strings.Lines(string(before)) {

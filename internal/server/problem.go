@@ -99,6 +99,7 @@ const (
 	codeNotKept     = "not-kept"
 	codeNoSnapshot  = "no-snapshot"
 	codeBadSnapshot = "bad-snapshot"
+	codeHeldUp      = "held-up"
 	codeOccupied    = "place-taken"
 	codeFetch       = "fetch-failed"
 	codeForeign     = "foreign-repository"
@@ -143,6 +144,7 @@ var answers = []struct {
 	{workspace.ErrNoSnapshot, http.StatusConflict, codeNoSnapshot},
 	{workspace.ErrOccupied, http.StatusConflict, codeOccupied},
 	{workspace.ErrReplaced, http.StatusConflict, codeReplaced},
+	{workspace.ErrHeldUp, http.StatusConflict, codeHeldUp},
 	{workspace.ErrUnknown, http.StatusConflict, api.CodeUnknownLoss},
 	{workspace.ErrMissing, http.StatusConflict, codeMissing}, // a missing one of which nothing is known is the above
 	{terminal.ErrNotFound, http.StatusNotFound, api.CodeNotFound},
