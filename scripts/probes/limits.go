@@ -55,7 +55,7 @@ func limitProbes() []probe {
 			run:  func(w *world) error { return drip(must1(w.shared()), x.sent, x.drip) }})
 	}
 	for _, x := range oversize {
-		probes = append(probes, probe{id: "large/" + x.name, title: x.title, gain: "memory or time of the server's, at no cost", run: func(w *world) error { return tooLarge(must1(w.shared()), x) }})
+		probes = append(probes, probe{id: "large/" + x.name, title: x.title, gain: "memory or time of the server's, at no cost", run: func(w *world) error { return tooLarge(must1(w.heavy()), x) }})
 	}
 	return append(probes,
 		probe{id: "guesses/tokens", title: "100 wrong tokens do not lock a right login out", gain: "the owner locked out by any local program", run: func(w *world) error { return guesses(w, tokenGuess) }},

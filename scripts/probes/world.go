@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,6 +39,8 @@ type world struct {
 	isRoot bool
 	// shared is the server of the probes that leave it as it was.
 	shared func() (*server, error)
+	// heavy is the server whose memory is watched.
+	heavy func() (*server, error)
 	// mu guards places and servers.
 	mu      sync.Mutex
 	places  int
@@ -55,6 +59,7 @@ func newWorld(ctx context.Context, binary string) (*world, error) {
 	}
 	w := &world{ctx: ctx, dir: dir, isRoot: os.Geteuid() == 0}
 	w.shared = sync.OnceValues(func() (*server, error) { return w.newServer(serverOptions{target: true}) })
+	w.heavy = sync.OnceValues(func() (*server, error) { return w.newServer(serverOptions{target: true}) })
 	self, err := os.Executable()
 	if err == nil {
 		w.binary, w.self = filepath.Join(dir, "middleman"), filepath.Join(dir, "probes")
@@ -191,6 +196,17 @@ func collectWithin(cmd *exec.Cmd, limit time.Duration) (o output) {
 		must(err)
 	}
 	return o
+}
+
+// onTerminal runs a command on a terminal of its own, and ends it at the limit.
+func onTerminal(cmd *exec.Cmd, limit time.Duration) (o output) {
+	var shown limited
+	terminal := must1(pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80}))
+	defer terminal.Close()
+	late := time.AfterFunc(limit, func() { _ = cmd.Process.Kill() })
+	_, _ = io.Copy(&shown, terminal) // it ends with an error when the other side closes
+	_ = cmd.Wait()                   // the code tells
+	return output{stdout: shown.String(), code: cmd.ProcessState.ExitCode(), late: !late.Stop()}
 }
 
 // limited keeps the first MiB of what is written.
