@@ -40,3 +40,5 @@ func processMemory(pid int) (bytes int) {
 	}
 	return 0
 }
+
+func unmarshal(text string, v any) { must(json.Unmarshal([]byte(text), v)) }

@@ -88,6 +88,9 @@ func areas() []area {
 		{"peers", "sockets between users", peerProbes()},
 		{"foreign", "directories of another user that the environment names", foreignProbes()},
 		{"directories", "modes, owners and links of our own directories; ids that lead out of them", directoryProbes()},
+		{"owner", "the protocol of the processes that own sessions", ownerProbes()},
+		{"secrets", "what other users can read", secretProbes()},
+		{"environment", "what sessions see of the server", environmentProbes()},
 	}
 }
 

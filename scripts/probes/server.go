@@ -23,6 +23,8 @@ type serverOptions struct {
 	env []string
 	// wrap is a command that executes the rest of its arguments.
 	wrap []string
+	// asOther runs it, and its command line, as the second user.
+	asOther bool
 	// home is its MIDDLEMAN_HOME, "" a new one.
 	home string
 	// args are further arguments of serve.
@@ -40,9 +42,11 @@ type server struct {
 	// workspace and session are what there is to attack: a session that runs
 	// cat, in a directory.
 	workspace, session string
-	// mu guards proof, which is auth's.
+	asOther            bool
+	// mu guards proof, which is auth's, and kept, which is a probe's.
 	mu    sync.Mutex
 	proof []string
+	kept  map[string]string
 }
 
 // environ is a small environment for middleman.
@@ -64,7 +68,11 @@ func (w *world) newServer(o serverOptions) (s *server, err error) {
 	if o.home == "" {
 		o.home = w.place()
 	}
-	s = &server{w: w, home: o.home, env: w.environ(o.home, o.env...)}
+	s = &server{w: w, home: o.home, env: w.environ(o.home, o.env...), asOther: o.asOther}
+	if o.asOther {
+		w.give(o.home, 0o700)
+		s.env = append(s.env, "TMPDIR="+o.home, "HOME="+o.home)
+	}
 	s.start(o)
 	if o.target {
 		s.makeTarget()
@@ -80,7 +88,7 @@ func (s *server) start(o serverOptions) {
 	argv := append(append([]string{}, o.wrap...), s.w.binary, "serve", "--listen", "127.0.0.1:0")
 	argv = append(argv, o.args...)
 	s.cmd = exec.Command(argv[0], argv[1:]...)
-	s.cmd.Env, s.cmd.Dir = s.env, s.w.tmp()
+	s.dress(s.cmd)
 	said := &limited{}
 	s.cmd.Stderr = said
 	out := must1(s.cmd.StdoutPipe())
@@ -140,8 +148,17 @@ func (s *server) newTarget(name string, argv ...string) (workspace, session stri
 // command is middleman's command line in the server's home.
 func (s *server) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(s.w.binary, args...)
-	cmd.Env, cmd.Dir = s.env, s.w.tmp()
+	s.dress(cmd)
 	return cmd
+}
+
+// dress gives a command the server's environment and user.
+func (s *server) dress(cmd *exec.Cmd) {
+	cmd.Env, cmd.Dir = s.env, s.w.tmp()
+	if s.asOther {
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: otherUID, Gid: otherUID}}
+	}
 }
 
 // run runs the command line.

@@ -41,6 +41,8 @@ type world struct {
 	shared func() (*server, error)
 	// heavy is the server whose memory is watched.
 	heavy func() (*server, error)
+	// telling is the server whose shell held secrets.
+	telling func() (*server, error)
 	// mu guards places and servers.
 	mu      sync.Mutex
 	places  int
@@ -60,6 +62,7 @@ func newWorld(ctx context.Context, binary string) (*world, error) {
 	w := &world{ctx: ctx, dir: dir, isRoot: os.Geteuid() == 0}
 	w.shared = sync.OnceValues(func() (*server, error) { return w.newServer(serverOptions{target: true}) })
 	w.heavy = sync.OnceValues(func() (*server, error) { return w.newServer(serverOptions{target: true}) })
+	w.telling = sync.OnceValues(func() (*server, error) { return newTelling(w) })
 	self, err := os.Executable()
 	if err == nil {
 		w.binary, w.self = filepath.Join(dir, "middleman"), filepath.Join(dir, "probes")
