@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/audit"
 	"middleman/terminal"
 )
 
@@ -86,6 +87,9 @@ func (c *cli) attach(ctx context.Context, t target, o viewer.Options) error {
 	o.Scrollback = c.config.Attach.Scrollback
 	o.ExactResume = t.caps.ExactResume
 	o.Label = t.label()
+	if o.Takeover {
+		c.record(audit.Takeover, "session "+t.shown.ID+" name "+t.label(), nil)
+	}
 	end, err := viewer.Run(ctx, c.in, c.bytesOut, c.bytesErrs, t.session, o)
 	switch {
 	case errors.Is(err, viewer.ErrNotAttached):

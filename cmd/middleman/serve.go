@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"middleman/internal/audit"
 	"middleman/internal/client"
 	"middleman/internal/server"
 	"middleman/internal/store"
@@ -87,6 +89,7 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		LogFile:      log,
 		Store:        db,
 		Workspaces:   c.manager(),
+		Audit:        audit.New(c.dirs.Data, func(err error) { slog.Error("the audit log", "error", err) }),
 		Backends:     c.backends(),
 		Backend:      c.config.Backend,
 		Web:          web.Handler(),

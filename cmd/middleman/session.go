@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/internal/audit"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
 	"middleman/terminal/recording"
@@ -183,7 +184,9 @@ func (c *cli) stopCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := t.session.Stop(cmd.Context(), grace); err != nil {
+			err = t.session.Stop(cmd.Context(), grace)
+			c.record(audit.SessionStop, "session "+t.shown.ID+" name "+t.label(), err)
+			if err != nil {
 				return fmt.Errorf("stop %s: %w", t.label(), err)
 			}
 			return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/internal/api"
+	"middleman/internal/audit"
 	"middleman/ptyowner"
 )
 
@@ -103,6 +104,13 @@ func (c *cli) upgrade(ctx context.Context, sessions []target, force, dry bool) e
 	failed := 0
 	for _, t := range sessions {
 		u := upgradeOne(ctx, b, t, executable, force, dry)
+		if u.Result == "upgraded" || u.Result == "failed" {
+			var why error
+			if u.Error != "" {
+				why = errors.New(u.Error)
+			}
+			c.record(audit.Upgrade, "session "+u.Session+" build "+u.From+" to "+u.To, why)
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -19,6 +19,8 @@ type identity struct {
 	// subject tells callers apart: "socket", "login:ID" or "token:ID". What a
 	// subject has open ends by calls.end.
 	subject string
+	// name is a token's.
+	name string
 	// expires is when the credential does, zero for never.
 	expires time.Time
 }
@@ -44,11 +46,10 @@ func (s *Server) withCaller(next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 		}
 		if err != nil {
-			refuse(w, s.problem(err))
+			p := s.problem(err)
+			s.recordRefusal(r, p)
+			refuse(w, p)
 			return
-		}
-		if _, known := caller(ctx); known {
-			proved(r)
 		}
 		defer done()
 		next.ServeHTTP(w, r.WithContext(ctx))
@@ -66,7 +67,10 @@ func (s *Server) admit(r *http.Request) (_ context.Context, done func(), err err
 		}
 		ctx, done, ok := s.calls.track(r.Context(), id.subject, id.expires, mark)
 		if ok {
-			return context.WithValue(ctx, identityKey{}, *id), done, nil
+			proved(r)
+			ctx = context.WithValue(ctx, identityKey{}, *id)
+			s.noteTokenUse(ctx, *id)
+			return ctx, done, nil
 		}
 	}
 }
@@ -106,7 +110,7 @@ func (s *Server) identifyToken(r *http.Request, header string) (*identity, error
 	if err != nil {
 		return nil, err
 	}
-	return &identity{scope: token.Scope, session: token.SessionID, subject: "token:" + token.ID, expires: token.ExpiresAt}, nil
+	return &identity{scope: token.Scope, session: token.SessionID, subject: "token:" + token.ID, name: token.Label, expires: token.ExpiresAt}, nil
 }
 
 // access is what a route asks of its caller.

@@ -80,6 +80,7 @@ func (s *Server) deleteOne(ctx context.Context, id string, c consent, dryRun boo
 	if err := d.refusal(c); err != nil {
 		return api.Deleted{}, err
 	}
+	noteAudit(ctx, "name "+d.workspace.Name)
 	before := d.workspace
 	d.workspace.State, d.workspace.Error = workspace.StateDeleting, ""
 	s.setWorkspaceState(ctx, d.workspace)

@@ -22,17 +22,25 @@ func viaSocket(r *http.Request) bool {
 func (s *Server) withGuard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !viaSocket(r) {
-			if !s.knownHost(r.Host) {
-				refuse(w, problemf(http.StatusMisdirectedRequest, api.CodeBadHost, "Host %q is not a name of this server", r.Host))
-				return
-			}
-			if why := foreign(r); why != "" {
-				refuse(w, problemf(http.StatusForbidden, api.CodeBadOrigin, "the request comes from another site: %s", why))
+			if p := s.wrongWay(r); p != nil {
+				s.recordRefusal(r, p)
+				refuse(w, p)
 				return
 			}
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// wrongWay says why r did not come from a program or our own page, or nil.
+func (s *Server) wrongWay(r *http.Request) *Problem {
+	if !s.knownHost(r.Host) {
+		return problemf(http.StatusMisdirectedRequest, api.CodeBadHost, "Host %q is not a name of this server", r.Host)
+	}
+	if why := foreign(r); why != "" {
+		return problemf(http.StatusForbidden, api.CodeBadOrigin, "the request comes from another site: %s", why)
+	}
+	return nil
 }
 
 // knownHost says whether a Host header may name us.

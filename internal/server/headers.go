@@ -43,7 +43,8 @@ const writeTimeout = 30 * time.Second
 // go on for days and a client that reads nothing is let go of.
 type patientWriter struct {
 	http.ResponseWriter
-	begun bool // something of the answer was written
+	begun  bool // something of the answer was written
+	status int  // 0 before that
 }
 
 func (w *patientWriter) extend() {
@@ -54,6 +55,7 @@ func (w *patientWriter) extend() {
 
 func (w *patientWriter) Write(p []byte) (int, error) {
 	w.extend()
+	w.status = max(w.status, http.StatusOK)
 	return w.ResponseWriter.Write(p)
 }
 
@@ -61,6 +63,9 @@ func (w *patientWriter) Write(p []byte) (int, error) {
 // connection still has the deadline of the one before.
 func (w *patientWriter) WriteHeader(status int) {
 	w.extend()
+	if w.status < http.StatusOK { // else it is said already
+		w.status = status
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 

@@ -21,7 +21,7 @@ func (s *Server) routes() http.Handler {
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.RejectUnknownQueryParameters = true
 	s.api = humago.NewWithPrefix(mux, apiPrefix, config)
-	s.api.UseMiddleware(s.withPermission)
+	s.api.UseMiddleware(s.withPermission, s.withAudit)
 
 	s.systemRoutes()
 	s.backendRoutes()
@@ -101,7 +101,8 @@ func raw(f func(http.ResponseWriter, *http.Request)) *stream {
 func (s *Server) withPermission(ctx huma.Context, next func(huma.Context)) {
 	need, _ := ctx.Operation().Metadata[accessKey].(access)
 	if p := permit(ctx.Context(), need, ctx.Param("session")); p != nil {
-		_, w := humago.Unwrap(ctx)
+		r, w := humago.Unwrap(ctx)
+		s.recordRefusal(r, p)
 		refuse(w, p)
 		return
 	}

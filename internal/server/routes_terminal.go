@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
+	"middleman/internal/audit"
 	"middleman/terminal"
 	"middleman/terminal/ws"
 )
@@ -59,8 +60,12 @@ func (s *Server) getTerminal(ctx context.Context, in *terminalIn) (*stream, erro
 		}
 		if o.Attach.Mode == terminal.ModeAttach {
 			if p := permit(ctx, accessFull, ""); p != nil {
+				s.recordRefusal(r, p)
 				refuse(w, p)
 				return
+			}
+			if o.Attach.Takeover {
+				s.record(ctx, audit.Record{Event: audit.Takeover, What: "session " + in.Session, Outcome: audit.OK})
 			}
 		}
 		err = s.watches.within(ctx, func(ctx context.Context) error {

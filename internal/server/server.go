@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/sync/errgroup"
 
+	"middleman/internal/audit"
 	"middleman/internal/config"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -76,6 +77,9 @@ type Options struct {
 	// BodyTimeout is how long the body of a request may take to arrive, and
 	// that of a long one to go on; 0 is a minute.
 	BodyTimeout time.Duration
+	// Audit is where it is recorded who came in and who was refused; nil means
+	// nowhere. Serve closes it.
+	Audit *audit.Log
 	// Log is where what no client is told goes; nil means slog.Default.
 	Log *slog.Logger
 	// LogFile is the file that Log writes to, "" where it is none. It is named
@@ -108,9 +112,10 @@ type Server struct {
 	// that a restart does not ask all of them at once.
 	asking chan struct{}
 	ready  chan struct{}
-	// mu guards address, which is "" until Serve was called.
-	mu      sync.Mutex
-	address string
+	// mu guards the fields below.
+	mu       sync.Mutex
+	address  string          // "" until Serve was called
+	tokenUse map[string]bool // tokens and addresses that were seen together
 }
 
 const (
@@ -170,6 +175,7 @@ func (s *Server) Ready() <-chan struct{} { return s.ready }
 // sessions go on. It may be called once.
 func (s *Server) Serve(ctx context.Context, unix, tcp net.Listener) error {
 	s.setAddress(tcp.Addr())
+	defer s.recordStart()()
 	s.recallStandings()
 	rows, err := s.recall(ctx)
 	if err != nil {

@@ -89,6 +89,7 @@ func (s *Server) repoEnv(ctx context.Context, w workspace.Workspace) ([]string, 
 // trust records that the user agrees to c, which must be what the user was
 // shown: it is named by its hash.
 func (s *Server) trust(ctx context.Context, c repoConfig, shown string) error {
+	noteAudit(ctx, "repository "+c.gitDir+" hash "+shown)
 	switch {
 	case c.content == nil:
 		return problemf(http.StatusNotFound, api.CodeNotFound, "there is no %s", repoconfig.Name)

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"middleman/internal/api"
+	"middleman/internal/audit"
+)
+
+// audited are the operations of which each call is recorded, with what happens
+// in them. Who is refused before is recorded where that is decided.
+var audited = map[string]string{
+	"create-login-link":      audit.LoginLink,
+	"login":                  audit.Login,
+	"logout":                 audit.Logout,
+	"delete-login":           audit.Logout,
+	"delete-logins":          audit.Logout,
+	"create-token":           audit.TokenCreate,
+	"revoke-token":           audit.TokenRevoke,
+	"rotate-token":           audit.TokenRotate,
+	"end-session":            audit.SessionStop,
+	"delete-workspace":       audit.Delete,
+	"prune":                  audit.Prune,
+	"trust-workspace-config": audit.TrustGrant,
+	"trust-config":           audit.TrustGrant,
+	"revoke-trust":           audit.TrustRevoke,
+}
+
+// consents are the parameters that say what a call may destroy, or where.
+var consents = []string{"discard_work", "stop_sessions", "skip_teardown", "workers", "directory", "grace"}
+
+// withAudit records calls of what is audited. One that only looks is not
+// recorded.
+func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
+	event := audited[ctx.Operation().OperationID]
+	if event == "" || s.Audit == nil {
+		next(ctx)
+		return
+	}
+	r, w := humago.Unwrap(ctx)
+	rec := &audit.Record{Event: event, What: target(ctx, r)}
+	next(huma.WithContext(ctx, context.WithValue(ctx.Context(), recordKey{}, rec)))
+	if r.URL.Query().Has("dry_run") {
+		return
+	}
+	status := statusOf(w)
+	switch {
+	case status < 400:
+		rec.Outcome = audit.OK
+	case status < 500:
+		rec.Outcome = audit.Refused
+	default:
+		rec.Outcome = audit.Failed
+	}
+	if status >= 400 {
+		rec.Detail = http.StatusText(status)
+	}
+	s.record(ctx.Context(), *rec)
+}
+
+type recordKey struct{}
+
+// noteAudit adds to the record of the present call what is known only in its
+// handler.
+func noteAudit(ctx context.Context, what string) {
+	if rec, ok := ctx.Value(recordKey{}).(*audit.Record); ok {
+		rec.What = strings.TrimSpace(rec.What + " " + what)
+	}
+}
+
+// target is what a call is about, as far as its address says.
+func target(ctx huma.Context, r *http.Request) string {
+	var parts []string
+	for _, name := range []string{"workspace", "session", "login", "token"} {
+		if id := ctx.Param(name); id != "" {
+			parts = append(parts, name+" "+id)
+		}
+	}
+	for _, name := range consents {
+		if value := r.URL.Query().Get(name); value != "" {
+			parts = append(parts, name+"="+value)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// record adds who asks, and from where.
+func (s *Server) record(ctx context.Context, rec audit.Record) {
+	rec.By, rec.From = actor(ctx), remoteAddress(ctx)
+	s.Audit.Write(rec)
+}
+
+// recordRefusal records why r was refused.
+func (s *Server) recordRefusal(r *http.Request, p *Problem) {
+	events := map[string]string{
+		api.CodeBadHost: audit.RefusedHost, api.CodeBadOrigin: audit.RefusedOrigin,
+		api.CodeUnauthorized: audit.Unauthorized, api.CodeForbidden: audit.Forbidden,
+	}
+	if event := events[p.Code]; event != "" {
+		s.Audit.Refuse(audit.Record{Event: event, By: actor(r.Context()), From: remoteAddress(r.Context()), What: r.Method + " " + r.URL.Path, Detail: p.Detail})
+	}
+}
+
+// actor is who asks, as far as that was proved.
+func actor(ctx context.Context) audit.By {
+	id, ok := caller(ctx)
+	if !ok {
+		return audit.By{}
+	}
+	kind, rest, _ := strings.Cut(id.subject, ":")
+	by := audit.By{Kind: kind, ID: rest, Name: id.name}
+	if kind == "socket" { // whose other end is a process of our user
+		uid := os.Getuid()
+		by.UID = &uid
+		if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
+			by.PID = peerPID(conn)
+		}
+	}
+	return by
+}
+
+// remoteAddress is where a request comes from, "" for the socket.
+func remoteAddress(ctx context.Context) string {
+	conn, ok := ctx.Value(connKey{}).(net.Conn)
+	if !ok {
+		return ""
+	}
+	host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// statusOf is the status that was answered on w, 200 where nothing was said.
+func statusOf(w http.ResponseWriter) int {
+	for {
+		if p, ok := w.(*patientWriter); ok {
+			return max(p.status, http.StatusOK)
+		}
+		inner, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return http.StatusOK
+		}
+		w = inner.Unwrap()
+	}
+}
+
+// recordStart records that the server serves, and returns what records its end.
+func (s *Server) recordStart() (stop func()) {
+	by := audit.By{Kind: "server", PID: os.Getpid()}
+	address, _ := s.tcpAddress()
+	s.Audit.Write(audit.Record{Event: audit.ServerStart, By: by, What: address, Outcome: audit.OK, Detail: "version " + s.Version})
+	return func() {
+		s.Audit.Write(audit.Record{Event: audit.ServerStop, By: by, What: address, Outcome: audit.OK})
+		s.Audit.Close()
+	}
+}
+
+// maxTokenAddresses bounds what is remembered of where tokens were used from.
+const maxTokenAddresses = 1024
+
+// noteTokenUse records the first use of a token from an address since the
+// server was started.
+func (s *Server) noteTokenUse(ctx context.Context, id identity) {
+	if !strings.HasPrefix(id.subject, "token:") {
+		return
+	}
+	key := id.subject + " " + remoteAddress(ctx)
+	s.mu.Lock()
+	seen := s.tokenUse[key]
+	if s.tokenUse == nil || len(s.tokenUse) >= maxTokenAddresses {
+		s.tokenUse = map[string]bool{}
+	}
+	s.tokenUse[key] = true
+	s.mu.Unlock()
+	if !seen {
+		s.record(ctx, audit.Record{Event: audit.TokenUse, What: "scope " + strconv.Quote(string(id.scope)), Outcome: audit.OK})
+	}
+}
