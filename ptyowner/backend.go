@@ -42,9 +42,6 @@ type Backend struct {
 
 // New returns a Backend. It does no I/O.
 func New(o Options) *Backend {
-	if o.Executable == nil {
-		o.Executable = defaultExecutable
-	}
 	return &Backend{o: o}
 }
 

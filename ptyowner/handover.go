@@ -252,6 +252,7 @@ func takeOver(fd uintptr, build, problem string) (*owner, error) {
 		return nil, err
 	}
 	fault.Here("upgrade/state-read")
+	harden()
 	becomeSubreaper()
 	stateMask := unix.Umask(stateUmask)
 	o, err := importState(s, build)

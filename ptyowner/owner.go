@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/fault"
+	"middleman/internal/private"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 	"middleman/terminal/journal"
@@ -42,6 +43,9 @@ type startRequest struct {
 	Dir    string        `json:"state_dir"`
 	Socket string        `json:"socket"`
 	Build  string        `json:"build"`
+	// Core is the soft limit of core files that the program gets: the starter's
+	// own, and so the owner's, may be 0. nil where the starter does not say.
+	Core *uint64 `json:"core_limit,omitempty"`
 }
 
 // startReport is what the owner answers.
@@ -75,8 +79,9 @@ type owner struct {
 	build   string // of this image
 	token   []byte
 	started time.Time
-	pid     int // the program's
-	umask   int // the program's: that of a login
+	pid     int    // the program's
+	umask   int    // the program's: that of a login
+	core    uint64 // the program's soft limit of core files
 
 	lock     *os.File // owner.lock, held
 	listener *net.UnixListener
@@ -140,8 +145,9 @@ func Main(args []string, build string) int {
 		closeOnExec()
 		return takeOverMain(args[1], build, strings.Join(args[3:], " "))
 	}
+	nameProcess()
 	unix.CloseOnExec(3)
-	closeInherited(4)
+	closeInherited(executableFD)
 	report := os.NewFile(3, "ready")
 	if _, err := report.Stat(); err != nil {
 		fmt.Fprintln(os.Stderr, "pty-owner is started by middleman, not by hand")
@@ -197,8 +203,12 @@ func startOwner(in io.Reader) (o *owner, step string, err error) {
 	}
 	fault.Here("start/specification-read")
 	o = newOwner(req.Spec, req.Dir, req.Socket, req.Build)
-	o.token, o.started, o.umask = []byte(newToken()), time.Now(), loginUmask()
+	o.core = private.CoreLimit()
+	o.token, o.started, o.umask = []byte(newToken()), time.Now(), private.LoginUmask()
 	unix.Umask(stateUmask)
+	if req.Core != nil {
+		o.core = *req.Core
+	}
 	if o.lock, err = takeOwnerLock(o.dir); err != nil {
 		return nil, "take " + ownerLockFile, err
 	}
@@ -224,6 +234,7 @@ func startOwner(in io.Reader) (o *owner, step string, err error) {
 		return nil, step, err
 	}
 	fault.Here("start/program-started")
+	harden()
 	return o, "", o.step(eventStarted)
 }
 
@@ -288,6 +299,7 @@ func (o *owner) record() record {
 		Build:       o.build,
 		OwnerPID:    os.Getpid(),
 		OwnerStart:  processStart(os.Getpid()),
+		Image:       runningImage(),
 		Socket:      o.socket,
 		Token:       string(o.token),
 		Created:     o.started,
@@ -297,6 +309,14 @@ func (o *owner) record() record {
 		Size:        o.spec.Size,
 
 		JournalBytes: &o.spec.JournalBytes,
+	}
+}
+
+// harden keeps other processes of this user from looking into the owner. A
+// program must have been started before, since /proc/self is root's then.
+func harden() {
+	if err := private.Harden(); err != nil {
+		logf("%v", err) // the owner works as well
 	}
 }
 

@@ -8,8 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// defaultExecutable is the path that this process was started from.
-func defaultExecutable() (string, error) { return os.Executable() }
+// openOwn is the path that this process was started from.
+func openOwn() (executable, error) {
+	path, err := os.Executable()
+	return executable{path: path}, err
+}
+
+func nameProcess() {}
 
 // becomeSubreaper: this system has no subreaper; a stop finds orphans by
 // their session and process group.
@@ -56,6 +61,11 @@ func (o *owner) processes() ([]process, error) {
 // strayProcesses: this system shows no environments; what an owner that was
 // killed left behind is not found.
 func strayProcesses(stateDir) ([]process, error) { return nil, nil }
+
+// runningImage: this system does not say which file a process executes.
+func runningImage() string { return "" }
+
+func imageOf(os.FileInfo) string { return "" }
 
 // statProgram: this system does not say which file a process executes.
 func statProgram(int) (os.FileInfo, error) { return nil, errors.ErrUnsupported }

@@ -7,13 +7,26 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// defaultExecutable names this very build, also after the file was replaced,
-// and for whatever process execs it while this one lives.
-func defaultExecutable() (string, error) { return fmt.Sprintf("/proc/%d/exe", os.Getpid()), nil }
+// openOwn opens this very build, also after the file was replaced. Whoever
+// executes it needs the descriptor: this process is closed to others, and so is
+// what names it in /proc.
+func openOwn() (executable, error) {
+	file, err := os.Open("/proc/self/exe")
+	return executable{path: fmt.Sprintf("/proc/self/fd/%d", executableFD), file: file}, err
+}
+
+// nameProcess gives the process the name that ps(1) shows, which would be that
+// of the descriptor that it was executed by. It is called by the main thread.
+func nameProcess() {
+	name := [...]byte{'m', 'i', 'd', 'd', 'l', 'e', 'm', 'a', 'n', 0}
+	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0) // of use to people alone
+}
 
 // becomeSubreaper makes orphans of the session children of the owner, so that
 // a stop finds them (prctl(2), PR_SET_CHILD_SUBREAPER).
@@ -236,6 +249,25 @@ func childEnded() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err == nil && info.Signo != 0
+}
+
+// runningImage is which file this process executes.
+func runningImage() string {
+	info, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return ""
+	}
+	return imageOf(info)
+}
+
+// imageOf is the device and inode of a file, which no other has while a process
+// executes it.
+func imageOf(info os.FileInfo) string {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
 // statProgram looks at the file that a process executes.

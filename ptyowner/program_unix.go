@@ -18,6 +18,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 )
 
@@ -192,6 +193,11 @@ func (o *owner) startProgram() (step string, err error) {
 func (o *owner) fork(tty *os.File) (pid int, err error) {
 	unix.Umask(o.umask)
 	defer unix.Umask(stateUmask)
+	own := private.CoreLimit()
+	if err := private.SetCoreLimit(o.core); err != nil {
+		return 0, err
+	}
+	defer private.SetCoreLimit(own)
 	asFromLogin(func() {
 		pid, err = forkProgram(o.spec.ID, o.spec.Argv[0], o.spec.Argv, &syscall.ProcAttr{
 			Dir:   o.spec.Dir,

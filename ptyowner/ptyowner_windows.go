@@ -27,12 +27,12 @@ func (b *Backend) Start(_ context.Context, spec terminal.Spec) (terminal.Status,
 	return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "choose backend", Err: usable()}
 }
 
-func defaultExecutable() (string, error) { return os.Executable() }
-
 func wentAway(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
 
 func strays(stateDir) ([]int, error) { return nil, nil }
 
 func stopStrays(stateDir, time.Duration) []int { return nil }
+
+func imageOf(os.FileInfo) string { return "" }
 
 func statProgram(int) (os.FileInfo, error) { return nil, errors.ErrUnsupported }

@@ -116,11 +116,13 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spe
 	if err != nil {
 		return fail("choose socket", err)
 	}
-	executable, err := b.o.Executable()
+	run, err := b.openExecutable()
 	if err != nil {
 		return fail("find own executable", err)
 	}
-	report, err := b.runOwner(ctx, executable, d, startRequest{Spec: spec, Dir: d.path, Socket: socket, Build: b.o.Build})
+	defer run.close()
+	core := private.CoreLimit()
+	report, err := b.runOwner(ctx, run, d, startRequest{Spec: spec, Dir: d.path, Socket: socket, Build: b.o.Build, Core: &core})
 	step := "run owner"
 	if err == nil && report.Error != "" {
 		step, err = report.Step, reportError{report}
@@ -171,9 +173,36 @@ func (d stateDir) undoStart() (alive bool, err error) {
 	return false, nil
 }
 
+// executableFD is the descriptor that a helper has its own executable at, where
+// that is not executed by its path.
+const executableFD = 4
+
+// executable is what to run as owner: a path, and the file that this goes by
+// where it is that of a descriptor.
+type executable struct {
+	path string
+	file *os.File // nil where path is all
+}
+
+// close closes the file.
+func (e executable) close() {
+	if e.file != nil {
+		e.file.Close()
+	}
+}
+
+// openExecutable finds what to run as owner.
+func (b *Backend) openExecutable() (executable, error) {
+	if b.o.Executable == nil {
+		return openOwn()
+	}
+	path, err := b.o.Executable()
+	return executable{path: path}, err
+}
+
 // runOwner runs the helper and waits for its report. If ctx ends first the
 // helper is ended, and with it whatever it has started.
-func (b *Backend) runOwner(ctx context.Context, executable string, d stateDir, req startRequest) (report startReport, err error) {
+func (b *Backend) runOwner(ctx context.Context, run executable, d stateDir, req startRequest) (report startReport, err error) {
 	spec, err := json.Marshal(req)
 	if err != nil {
 		return report, err
@@ -191,7 +220,7 @@ func (b *Backend) runOwner(ctx context.Context, executable string, d stateDir, r
 	defer log.Close()
 	cmd, outside, err := systemd.Start(ctx, systemd.SessionScope(d.id), func() *exec.Cmd {
 		// Never exec.CommandContext: an owner outlives every context.
-		cmd := exec.Command(executable, "pty-owner", d.path) // the path is for who reads ps(1)
+		cmd := exec.Command(run.path, "pty-owner", d.path) // the path is for who reads ps(1)
 		cmd.Args[0] = "middleman"
 		cmd.Dir = "/"
 		// For each processor that it may use, the runtime takes memory at once.
@@ -199,6 +228,9 @@ func (b *Backend) runOwner(ctx context.Context, executable string, d stateDir, r
 		cmd.Stdin = bytes.NewReader(spec)
 		cmd.Stderr = log
 		cmd.ExtraFiles = []*os.File{theirs} // descriptor 3
+		if run.file != nil {
+			cmd.ExtraFiles = append(cmd.ExtraFiles, run.file) // executableFD
+		}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		return cmd
 	})

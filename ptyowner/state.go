@@ -32,20 +32,23 @@ const recordFormat = 1
 
 // record is owner.json: how to reach the owner, and what it runs.
 type record struct {
-	Format      int           `json:"format"`
-	MinProtocol int           `json:"min_protocol"`
-	MaxProtocol int           `json:"max_protocol"`
-	Features    []string      `json:"features"`
-	Build       string        `json:"build"`
-	OwnerPID    int           `json:"owner_pid"`
-	OwnerStart  string        `json:"owner_start"` // process start time, where the system tells
-	Socket      string        `json:"socket"`
-	Token       string        `json:"token"`
-	Created     time.Time     `json:"created"`
-	Workspace   string        `json:"workspace,omitempty"`
-	Argv        []string      `json:"argv"`
-	Dir         string        `json:"dir"`
-	Size        terminal.Size `json:"size"`
+	Format      int      `json:"format"`
+	MinProtocol int      `json:"min_protocol"`
+	MaxProtocol int      `json:"max_protocol"`
+	Features    []string `json:"features"`
+	Build       string   `json:"build"`
+	OwnerPID    int      `json:"owner_pid"`
+	OwnerStart  string   `json:"owner_start"` // process start time, where the system tells
+	// Image is which file the owner executes, by device and inode; "" where the
+	// system does not say, and of owners of earlier builds.
+	Image     string        `json:"image,omitempty"`
+	Socket    string        `json:"socket"`
+	Token     string        `json:"token"`
+	Created   time.Time     `json:"created"`
+	Workspace string        `json:"workspace,omitempty"`
+	Argv      []string      `json:"argv"`
+	Dir       string        `json:"dir"`
+	Size      terminal.Size `json:"size"`
 	// JournalBytes is terminal.Spec's; owners of earlier builds did not say.
 	JournalBytes *int64 `json:"journal_bytes,omitempty"`
 }

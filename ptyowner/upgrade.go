@@ -50,6 +50,9 @@ func (b *Backend) Runs(id, executable string) (same bool, build string, err erro
 	if err != nil {
 		return false, r.Build, fmt.Errorf("look at the executable: %w", err)
 	}
+	if r.Image != "" {
+		return r.Image == imageOf(wanted), r.Build, nil
+	}
 	running, err := statProgram(r.OwnerPID)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return false, r.Build, nil

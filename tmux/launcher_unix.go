@@ -70,7 +70,7 @@ func (d stateDir) begin(hup <-chan os.Signal) (l launcher, rec record, helper *b
 		}
 		return launcher{}, rec, nil, r
 	}
-	var spec terminal.Spec
+	var spec launchSpec
 	err := d.readJSON(specFile, &spec)
 	if err == nil {
 		err = os.Remove(d.path(specFile))
@@ -153,12 +153,18 @@ func (d stateDir) awaitHelper(hup <-chan os.Signal) (*bufio.Reader, error) {
 
 // startProgram starts the program with exactly the environment that it is
 // given, and what a terminal of tmux needs.
-func startProgram(spec terminal.Spec) (pid int, err error) {
+// It gets the umask of a login and its starter's limit of core files.
+func startProgram(spec launchSpec) (pid int, err error) {
 	if err := leaveTerminal(); err != nil {
 		return 0, fmt.Errorf("give the terminal away: %w", err)
 	}
+	if err := private.SetCoreLimit(spec.Core); err != nil {
+		return 0, err
+	}
+	defer private.SetCoreLimit(0)
+	defer unix.Umask(unix.Umask(private.LoginUmask()))
 	cmd := &exec.Cmd{
-		Path: spec.Argv[0], Args: spec.Argv, Env: programEnv(spec),
+		Path: spec.Argv[0], Args: spec.Argv, Env: programEnv(spec.Spec),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		SysProcAttr: programAttr(),
 	}

@@ -170,6 +170,7 @@ func (b *Backend) launch(ctx context.Context, srv server, s *session, spec termi
 	if err != nil {
 		return "executable", err
 	}
+	defer private.Expose(exe)()
 	if err := s.writeState(srv, b.o.Runtime, spec); err != nil {
 		return "state", err
 	}
@@ -207,7 +208,7 @@ func (s *session) writeState(srv server, runtime string, spec terminal.Spec) err
 		return fmt.Errorf("socket path %s has %d bytes, a socket's may have %d: use a shorter runtime directory",
 			notify, n, maxSocketPath)
 	}
-	if err := s.dir.writeJSON(specFile, spec, private.ThisBoot); err != nil {
+	if err := s.dir.writeJSON(specFile, launchSpec{spec, private.CoreLimit()}, private.ThisBoot); err != nil {
 		return err
 	}
 	for _, name := range []string{startFIFO, helperFIFO} {

@@ -22,7 +22,7 @@ import (
 // The files of a session's state directory (0700, each file 0600).
 const (
 	recordFile   = "tmux.json"     // record: marks the session as this backend's
-	specFile     = "spec.json"     // terminal.Spec, until the launcher has read it
+	specFile     = "spec.json"     // launchSpec, until the launcher has read it
 	launcherFile = "launcher.json" // launcher: who runs
 	exitFile     = "exit.json"     // terminal.Exit
 	screenFile   = "screen.ans"    // the last screen
@@ -58,6 +58,14 @@ type record struct {
 	Tmux   string `json:"tmux"`
 	Socket string `json:"socket"`
 	Notify string `json:"notify"`
+}
+
+// launchSpec is what the launcher is told.
+type launchSpec struct {
+	terminal.Spec
+	// Core is the soft limit of core files that the program gets: a server's
+	// own, which tmux and the launcher inherit, is 0.
+	Core uint64 `json:"core_limit"`
 }
 
 // launcher says which processes a session's are. It is true while the

@@ -14,6 +14,7 @@ import (
 
 	"middleman/internal/audit"
 	"middleman/internal/client"
+	"middleman/internal/private"
 	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/internal/systemd"
@@ -32,6 +33,9 @@ func (c *cli) serveCommand() *cobra.Command {
 			}
 			if !cmd.Flags().Changed("listen") {
 				o.listen = c.config.Listen
+			}
+			if err := errors.Join(scrub(), private.Harden()); err != nil {
+				return err
 			}
 			return c.serve(cmd.Context(), o)
 		},
@@ -60,7 +64,9 @@ func (c *cli) launch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
-	return client.Launch(ctx, c.dirs, exec.Command(exe, "serve", "--report-ready"))
+	serve := exec.Command(exe, "serve", "--report-ready")
+	serve.Env = server.Environment(os.Environ())
+	return client.Launch(ctx, c.dirs, serve)
 }
 
 // serve runs the server until ctx ends. The lock that Listen takes comes

@@ -1,6 +1,6 @@
 //go:build unix
 
-package ptyowner
+package private
 
 import (
 	"bufio"
@@ -15,9 +15,10 @@ const loginDefs = "/etc/login.defs"
 // defaultUmask is a login's where nothing else is said.
 const defaultUmask = 0o022
 
-// loginUmask is the umask that a login begins with. The server's own is that
+// LoginUmask is the umask that a login begins with, and that programs of the
+// user start with, whatever hosts their terminal. The server's own is that
 // of whoever happened to start it.
-func loginUmask() int {
+func LoginUmask() int {
 	data, err := os.ReadFile(loginDefs)
 	if err != nil {
 		return defaultUmask

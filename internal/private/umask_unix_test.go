@@ -1,6 +1,6 @@
 //go:build unix
 
-package ptyowner
+package private
 
 import "testing"
 
