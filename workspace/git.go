@@ -87,6 +87,7 @@ type command struct {
 	lines    bool                // records are lines instead
 	stdin    io.Reader           // nil is empty
 	limit    time.Duration       // instead of lookTime
+	patience time.Duration       // for who takes the output, once git has ended
 	boxed    bool                // in a box, where there is one, see box
 	writable string              // the one directory that a boxed one may write to
 	shown    []string            // what a boxed one must see, wherever it lies
@@ -225,7 +226,7 @@ func (c command) once(ctx context.Context) (string, error) {
 	cmd.Dir = c.dir
 	cmd.Env = slices.Concat(userEnv(), c.env, configEnv(c.config, c.settings))
 	ownGroup(cmd)
-	cmd.WaitDelay = stopTime
+	cmd.WaitDelay = max(stopTime, c.patience)
 	collected := &collector{}
 	records := &splitter{each: c.each}
 	if c.lines {

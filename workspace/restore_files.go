@@ -76,7 +76,7 @@ func writeContents(ctx context.Context, p place, root *os.Root, files []file, te
 	ended := make(chan error, 1)
 	go func() {
 		c := p.look("cat-file", "--batch", "--buffer")
-		c.stdin, c.output, c.change = strings.NewReader(names.String()), to, true
+		c.stdin, c.output, c.change, c.patience = strings.NewReader(names.String()), to, true, changeTime
 		err := contained(func() error {
 			_, err := c.run(ctx)
 			return err
