@@ -28,26 +28,49 @@ continued from an offset: attach draws their screen, and
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Mode = terminal.ModeAttach
+			if err := checkClipboard(o.Clipboard); err != nil {
+				return err
+			}
 			if cmd.Flags().Changed("from") {
 				o.From = &from
 			}
 			return c.attachTo(cmd.Context(), given[0], o)
 		},
 	}
+	clipboardFlag(cmd, &o, "config.toml's attach.clipboard, else allow")
 	cmd.Flags().BoolVar(&o.Takeover, "takeover", false, "take the terminal from who is attached")
 	cmd.Flags().Uint64Var(&from, "from", 0, "continue after the first `OFFSET` bytes instead of drawing the screen (pty-owner sessions only)")
 	return cmd
 }
 
 func (c *cli) watchCommand() *cobra.Command {
-	return &cobra.Command{
+	o := viewer.Options{Mode: terminal.ModeWatch}
+	cmd := &cobra.Command{
 		Use:   "watch TARGET",
 		Short: "Look at a session without typing",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return c.attachTo(cmd.Context(), given[0], viewer.Options{Mode: terminal.ModeWatch})
+			if err := checkClipboard(o.Clipboard); err != nil {
+				return err
+			}
+			return c.attachTo(cmd.Context(), given[0], o)
 		},
 	}
+	clipboardFlag(cmd, &o, string(viewer.ClipboardDeny))
+	return cmd
+}
+
+func clipboardFlag(cmd *cobra.Command, o *viewer.Options, otherwise string) {
+	cmd.Flags().StringVar((*string)(&o.Clipboard), "clipboard", "",
+		"whether the program may set this terminal's clipboard, `allow or deny`; it can never read it (default: "+otherwise+")")
+}
+
+func checkClipboard(policy viewer.Clipboard) error {
+	switch policy {
+	case "", viewer.ClipboardAllow, viewer.ClipboardDeny:
+		return nil
+	}
+	return usagef("--clipboard is %q: it must be allow or deny", policy)
 }
 
 func (c *cli) attachTo(ctx context.Context, arg string, o viewer.Options) error {
@@ -85,6 +108,9 @@ func (c *cli) attach(ctx context.Context, t target, o viewer.Options) error {
 	}
 	o.Detach, o.DetachName = detach, c.config.Attach.Detach
 	o.Scrollback = c.config.Attach.Scrollback
+	if o.Clipboard == "" && o.Mode == terminal.ModeAttach {
+		o.Clipboard = viewer.Clipboard(c.config.Attach.Clipboard)
+	}
 	o.ExactResume = t.caps.ExactResume
 	o.Label = t.label()
 	if o.Takeover {

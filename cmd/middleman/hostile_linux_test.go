@@ -68,13 +68,13 @@ func cmdHostileArgument(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdBytes finds bytes, written as in a Go string, in what the last command
-// has printed:
+// has printed, or, with !, not:
 //
 //	bytes TEXT
-func cmdBytes(ts *testscript.TestScript, _ bool, args []string) {
+func cmdBytes(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Unquote(`"` + args[0] + `"`)
 	ts.Check(err)
-	if !strings.Contains(ts.ReadFile("stdout"), want) {
-		ts.Fatalf("no %q in %q", want, ts.ReadFile("stdout"))
+	if out := ts.ReadFile("stdout"); strings.Contains(out, want) == neg {
+		ts.Fatalf("%q in %q", want, out)
 	}
 }

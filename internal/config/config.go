@@ -55,6 +55,9 @@ type Attach struct {
 	// Scrollback is how many lines of the past are drawn first; negative
 	// draws all that is kept.
 	Scrollback int `toml:"scrollback"`
+	// Clipboard is whether the program of a session that is attached may set
+	// the terminal's clipboard: "allow" or "deny".
+	Clipboard string `toml:"clipboard"`
 }
 
 // Terminal is what new sessions get.
@@ -90,7 +93,7 @@ func Default() Config {
 		Backend:      "auto",
 		BranchPrefix: "middleman",
 		Workspaces:   "data",
-		Attach:       Attach{Detach: `ctrl-\`, Scrollback: 1000},
+		Attach:       Attach{Detach: `ctrl-\`, Scrollback: 1000, Clipboard: "allow"},
 		Terminal:     Terminal{JournalBytes: 16 << 20, HistoryLines: 10000, Grace: Duration(5 * time.Second)},
 		Ports:        Ports{First: 20000, Last: 29999, Count: 10},
 		Setup:        Setup{Timeout: Duration(15 * time.Minute)},
@@ -150,6 +153,9 @@ func (c Config) check() error {
 	}
 	if _, err := c.Attach.DetachByte(); err != nil {
 		return err
+	}
+	if c.Attach.Clipboard != "allow" && c.Attach.Clipboard != "deny" {
+		return fmt.Errorf("attach.clipboard is %q: it must be allow or deny", c.Attach.Clipboard)
 	}
 	if c.Terminal.JournalBytes < 0 {
 		return fmt.Errorf("terminal.journal_bytes is %d: it must be 0 (keep all) or more", c.Terminal.JournalBytes)

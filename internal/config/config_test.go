@@ -19,6 +19,8 @@ func TestLoad(t *testing.T) {
 		{name: "keep all", in: "[terminal]\njournal_bytes = 0", want: func(c *Config) { c.Terminal.JournalBytes = 0 }},
 		{name: "grace", in: "[terminal]\ngrace = \"1m\"", want: func(c *Config) { c.Terminal.Grace = Duration(time.Minute) }},
 		{name: "detach", in: "[attach]\ndetach = \"ctrl-a\"", want: func(c *Config) { c.Attach.Detach = "ctrl-a" }},
+		{name: "clipboard", in: "[attach]\nclipboard = \"deny\"", want: func(c *Config) { c.Attach.Clipboard = "deny" }},
+		{name: "clipboard otherwise", in: "[attach]\nclipboard = \"ask\"", wantErr: "must be allow or deny"},
 		{name: "workspaces", in: `workspaces = "repository"`, want: func(c *Config) { c.Workspaces = "repository" }},
 		{name: "workspaces elsewhere", in: `workspaces = "/tmp"`, wantErr: "must be data or repository"},
 		{name: "misspelt", in: "\nlissen = \"x\"", wantErr: "line 2: there is no setting lissen"},

@@ -104,8 +104,10 @@ func (v *viewer) drawSnapshot(offset uint64, p []byte) error {
 	return v.write(p)
 }
 
+// write draws p, as far as the terminal's clipboard allows. What the session
+// sent, and its offsets, are not changed by that.
 func (v *viewer) write(p []byte) error {
-	if len(p) == 0 {
+	if p = v.clipboard.filter(p); len(p) == 0 {
 		return nil
 	}
 	v.screen.observe(p)

@@ -55,6 +55,9 @@ type Options struct {
 	Scrollback int
 	// ExactResume: the session can be continued from an offset.
 	ExactResume bool
+	// Clipboard is whether the program may set the terminal's clipboard; ""
+	// is ClipboardDeny.
+	Clipboard Clipboard
 	// Detach is the byte of the key that leaves, DetachName what it is called.
 	Detach     byte
 	DetachName string
@@ -73,7 +76,7 @@ type End struct {
 // it ended. A ctx that ends disconnects, and its error is returned.
 func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Session, o Options) (End, error) {
 	o.Label = plaintext.Line(o.Label)
-	v := &viewer{in: in, out: out, session: s, o: o, screen: newScreenTracker()}
+	v := &viewer{in: in, out: out, session: s, o: o, screen: newScreenTracker(), clipboard: newClipboardFilter(o.Clipboard)}
 	ctx, stopSignals := signal.NotifyContext(ctx, hangup)
 	defer stopSignals()
 	if err := v.join(ctx, o.From); err != nil {
@@ -115,11 +118,12 @@ type viewer struct {
 	o       Options
 
 	// The rest but att belongs to the goroutine of Run.
-	screen *screenTracker
-	replay *replayFilter // nil once the replay is drawn
-	head   uint64        // where the replay ends
-	offset uint64        // of the next byte to draw
-	acked  uint64
+	screen    *screenTracker
+	clipboard *clipboardFilter
+	replay    *replayFilter // nil once the replay is drawn
+	head      uint64        // where the replay ends
+	offset    uint64        // of the next byte to draw
+	acked     uint64
 
 	// mu guards att, which another one replaces after a disconnection.
 	mu  sync.Mutex

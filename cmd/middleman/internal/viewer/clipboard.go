@@ -1,0 +1,264 @@
+package viewer
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Clipboard says whether a session's program may set the clipboard of the
+// terminal that it is drawn on. It may never read it.
+type Clipboard string
+
+// The policies of a viewer.
+const (
+	ClipboardAllow Clipboard = "allow"
+	ClipboardDeny  Clipboard = "deny"
+)
+
+// maxHead bounds how much of an operating system command is held until it is
+// known what it is. Of the harmless ones none is as long.
+const maxHead = 64
+
+// clipboardFilter takes out of live output what a policy does not let reach a
+// terminal: OSC 52, and what iTerm2 and kitty have beside it. It looks for
+// these wherever a terminal may see them begin, within other strings too, since
+// terminals differ in where those end and tmux and screen pass their content
+// on. In its place stands the end of a string; the rest passes byte for byte.
+type clipboardFilter struct {
+	deny  bool
+	state clipboardState
+	more  int    // continuation bytes of a character that are to come
+	held  []byte // what it is not known of yet what it is
+	out   []byte
+}
+
+type clipboardState int
+
+const (
+	clipText    clipboardState = iota
+	clipEscape                 // after ESC: held
+	clipC1                     // after the first byte of a C1 control in UTF-8: held
+	clipHead                   // in an operating system command: held
+	clipDrop                   // in one that is left out
+	clipDropESC                // after ESC in it
+	clipDropC1                 // after the first byte of a C1 control in it
+)
+
+const (
+	c1Lead = 0xc2 // of C1 controls in UTF-8
+	c1OSC  = 0x9d
+	c1ST   = 0x9c
+)
+
+func newClipboardFilter(policy Clipboard) *clipboardFilter {
+	return &clipboardFilter{deny: policy != ClipboardAllow}
+}
+
+// filter returns what of p may be drawn, valid until the next call. It holds
+// back at most maxHead bytes.
+func (f *clipboardFilter) filter(p []byte) []byte {
+	f.out = f.out[:0]
+	for _, b := range p {
+		f.step(b)
+	}
+	return f.out
+}
+
+func (f *clipboardFilter) step(b byte) {
+	switch f.state {
+	case clipText:
+		f.text(b)
+	case clipEscape:
+		if f.held = append(f.held, b); b == ']' {
+			f.state = clipHead
+			return
+		}
+		f.held = f.held[:len(f.held)-1]
+		f.pass()
+		f.text(b)
+	case clipC1:
+		f.more = 0
+		if f.held = append(f.held, b); b == c1OSC {
+			f.state = clipHead
+			return
+		}
+		f.held = f.held[:len(f.held)-1]
+		f.pass()
+		if f.more = 1; b&0xc0 == 0x80 { // a character, or another control
+			f.more = 0
+			f.out = append(f.out, b)
+			return
+		}
+		f.more = 0
+		f.text(b)
+	case clipHead:
+		f.head(b)
+	default:
+		f.drop(b)
+	}
+}
+
+// text takes a byte that may begin a command.
+func (f *clipboardFilter) text(b byte) {
+	within := f.more > 0 && b&0xc0 == 0x80
+	switch {
+	case within:
+		f.more--
+	case b == esc:
+		f.hold(b, clipEscape)
+		return
+	case b == c1Lead:
+		f.hold(b, clipC1)
+		return
+	case b == c1OSC:
+		f.hold(b, clipHead)
+		return
+	default:
+		f.more = continuations(b)
+	}
+	f.out = append(f.out, b)
+}
+
+// continuations is how many bytes follow the first one of a character.
+func continuations(b byte) int {
+	switch {
+	case b >= 0xf0 && b < 0xf5:
+		return 3
+	case b >= 0xe0 && b < 0xf0:
+		return 2
+	case b > c1Lead && b < 0xe0:
+		return 1
+	}
+	return 0
+}
+
+func (f *clipboardFilter) hold(b byte, state clipboardState) {
+	f.held, f.state, f.more = append(f.held[:0], b), state, 0
+}
+
+// pass gives away what was held: it is harmless.
+func (f *clipboardFilter) pass() {
+	f.out = append(f.out, f.held...)
+	f.held, f.state = f.held[:0], clipText
+}
+
+// head takes a byte of a command of which it is not known yet what it is.
+func (f *clipboardFilter) head(b byte) {
+	ends := b == esc || b == bel || b == can || b == sub || b == c1Lead || b == c1ST || b == c1OSC
+	if !ends {
+		f.held = append(f.held, b)
+	}
+	switch f.judge(ends) {
+	case harmless:
+		f.pass()
+	case refused:
+		f.out = append(f.out, stringEnd...) // or what is before it could go on in what follows
+		f.held, f.state = f.held[:0], clipDrop
+	case undecided:
+		return
+	}
+	if ends {
+		f.step(b)
+	}
+}
+
+type judgement int
+
+const (
+	undecided judgement = iota
+	harmless
+	refused
+)
+
+// judge says what becomes of the command that held begins, or is. Terminals
+// pass over controls in it.
+func (f *clipboardFilter) judge(whole bool) judgement {
+	body := bytes.TrimPrefix(f.held, []byte{esc})[1:]
+	if f.held[0] == c1OSC {
+		body = f.held[1:]
+	} else if f.held[0] == c1Lead {
+		body = f.held[2:]
+	}
+	text := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, string(body))
+	number, rest, has := strings.Cut(text, ";")
+	if !has && !whole {
+		if strings.Trim(number, "0123456789") != "" {
+			return harmless
+		}
+		return f.unless(refused) // no command has so long a number
+	}
+	switch strings.TrimLeft(number, "0") {
+	case "52":
+		return f.clipboard(rest, whole)
+	case "5522": // kitty: it reads too
+		return refused
+	case "1337": // iTerm2
+		const name = "Copy" // and CopyToClipboard
+		switch {
+		case strings.HasPrefix(rest, name) && f.deny:
+			return refused
+		case strings.HasPrefix(name, rest) && !whole:
+			return undecided
+		}
+	}
+	return harmless
+}
+
+// clipboard is judge for OSC 52: "<selections>;<base64>", or "?" to be told.
+func (f *clipboardFilter) clipboard(rest string, whole bool) judgement {
+	if f.deny {
+		return refused
+	}
+	_, data, has := strings.Cut(rest, ";")
+	switch {
+	case strings.HasPrefix(data, "?"):
+		return refused
+	case has && data != "", whole:
+		return harmless
+	}
+	return f.unless(refused)
+}
+
+// unless is undecided while there is room to wait for more.
+func (f *clipboardFilter) unless(full judgement) judgement {
+	if len(f.held) < maxHead {
+		return undecided
+	}
+	return full
+}
+
+// drop takes a byte of a command that is left out. What ends it goes with it,
+// unless that begins something else.
+func (f *clipboardFilter) drop(b byte) {
+	switch f.state {
+	case clipDropESC:
+		if f.state = clipText; b != '\\' {
+			f.hold(esc, clipEscape)
+			f.step(b)
+		}
+		return
+	case clipDropC1:
+		if b == c1ST {
+			f.state = clipText
+			return
+		}
+		if b == c1OSC {
+			f.held, f.state = append(f.held[:0], c1Lead, b), clipHead
+			return
+		}
+		f.state = clipDrop
+	}
+	switch b {
+	case bel, can, sub, c1ST:
+		f.state = clipText
+	case esc:
+		f.state = clipDropESC
+	case c1Lead:
+		f.state = clipDropC1
+	}
+}
