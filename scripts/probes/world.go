@@ -43,6 +43,12 @@ type world struct {
 	heavy func() (*server, error)
 	// telling is the server whose shell held secrets.
 	telling func() (*server, error)
+	// repositories is the server of the probes with repositories.
+	repositories func() (*server, error)
+	// planting is what ran of all that was planted in one repository.
+	planting func() (map[string]error, error)
+	// restoring is where forged snapshots are restored.
+	restoring *server
 	// mu guards places and servers.
 	mu      sync.Mutex
 	places  int
@@ -63,6 +69,8 @@ func newWorld(ctx context.Context, binary string) (*world, error) {
 	w.shared = sync.OnceValues(func() (*server, error) { return w.newServer(serverOptions{target: true}) })
 	w.heavy = sync.OnceValues(func() (*server, error) { return w.newServer(serverOptions{target: true}) })
 	w.telling = sync.OnceValues(func() (*server, error) { return newTelling(w) })
+	w.repositories = sync.OnceValues(func() (*server, error) { return w.newServer(serverOptions{}) })
+	w.planting = sync.OnceValues(func() (map[string]error, error) { return plantAll(w) })
 	self, err := os.Executable()
 	if err == nil {
 		w.binary, w.self = filepath.Join(dir, "middleman"), filepath.Join(dir, "probes")
