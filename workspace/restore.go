@@ -105,7 +105,7 @@ func (r *restoration) finished(ctx context.Context) (bool, error) {
 		return false, errors.Join(taken, err)
 	}
 	mark, err := readPlain(filepath.Join(entry, restoredMark), maxRecord)
-	if entry == "" || err != nil {
+	if entry == "" || err != nil || len(mark) > 0 && !isBranchName(string(mark)) {
 		return false, taken
 	}
 	r.w.Branch = string(mark)

@@ -146,15 +146,33 @@ func (t Tombstones) entries() ([]fs.DirEntry, error) {
 
 func (t Tombstones) read(id string) (Tombstone, error) {
 	data, err := private.ReadFile(t.file(id))
-	if err != nil {
-		return Tombstone{}, fmt.Errorf("read record of a worker: %w", err)
-	}
 	var x Tombstone
-	if err := json.Unmarshal(data, &x); err != nil {
+	if err == nil {
+		x, err = decodeTombstone(data, id)
+	}
+	if err != nil {
 		return Tombstone{}, fmt.Errorf("read record of worker %s: %w", id, err)
 	}
+	return x, nil
+}
+
+// decodeTombstone reads the record of the worker with that id, and refuses one
+// that is not in the form that Write gives it.
+func decodeTombstone(data []byte, id string) (Tombstone, error) {
+	var x Tombstone
+	if err := json.Unmarshal(data, &x); err != nil {
+		return Tombstone{}, err
+	}
 	if x.Version != tombstoneVersion || x.ID != id {
-		return Tombstone{}, fmt.Errorf("read record of worker %s: it is version %d of %q, and version %d is wanted", id, x.Version, x.ID, tombstoneVersion)
+		return Tombstone{}, fmt.Errorf("it is version %d of %q, and version %d is wanted", x.Version, x.ID, tombstoneVersion)
+	}
+	switch x.State {
+	case "", terminal.StateStarting, terminal.StateRunning, terminal.StateStopping, terminal.StateExited, terminal.StateFailed, terminal.StateLost:
+	default:
+		return Tombstone{}, fmt.Errorf("state is %q", x.State)
+	}
+	if x.Depth < 0 {
+		return Tombstone{}, fmt.Errorf("depth is %d", x.Depth)
 	}
 	return x, nil
 }
