@@ -113,6 +113,9 @@ func oddFile(ctx context.Context, dir string) (found string) {
 		if ctx.Err() != nil {
 			return fs.SkipAll
 		}
+		if err == nil && entry.IsDir() && entry.Name() == ".git" {
+			return fs.SkipDir
+		}
 		if err != nil || !slices.Contains(readAnywhere, entry.Name()) {
 			return nil
 		}
@@ -140,9 +143,6 @@ func oddGitFile(ctx context.Context, dir string) (found string) {
 		}
 		if err != nil {
 			return nil
-		}
-		if entry.IsDir() && filepath.Base(filepath.Dir(path)) == "objects" && len(entry.Name()) == 2 {
-			return fs.SkipDir // only objects, and many
 		}
 		if !entry.Type().IsRegular() && !entry.IsDir() {
 			found = oddAt(path)

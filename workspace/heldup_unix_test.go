@@ -72,6 +72,26 @@ func TestWhatHoldsGitUpIsNamed(t *testing.T) {
 	}
 }
 
+// A ref, or an object, that is a FIFO.
+func TestWhatHoldsGitUpInARepositoryIsNamed(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	repo := newRepo(t)
+	w, other := create(t, m, request(repo, "w1")), create(t, m, request(newRepo(t), "w2"))
+	pipe(t, w.GitDir+"/refs/heads/other")
+	tree := git(t, other.Root, "rev-parse", "HEAD^{tree}")
+	pipe(t, other.GitDir+"/objects/"+tree[:2]+"/"+tree[2:])
+	for _, tc := range []struct {
+		w    workspace.Workspace
+		path string
+	}{{w, "refs/heads/other"}, {other, "objects/" + tree[:2] + "/" + tree[2:]}} {
+		_, err := m.Inspect(context.Background(), tc.w)
+		if !errors.Is(err, workspace.ErrHeldUp) || !strings.Contains(err.Error(), filepath.FromSlash(tc.path)+" is a FIFO") {
+			t.Errorf("%s: %v", tc.path, err)
+		}
+	}
+}
+
 // An included FIFO keeps every git of the repository waiting.
 func TestAnIncludedFIFOIsNamed(t *testing.T) {
 	t.Parallel()
