@@ -68,7 +68,7 @@ func TestProgramStartsClean(t *testing.T) {
 	}
 	for _, pid := range []int{status.PID, ownerPID(t, data, s.ID)} {
 		environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
-		if err != nil {
+		if err != nil && !(pid != status.PID && hidden(err)) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(environ), "secret-of-the-server") {

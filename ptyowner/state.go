@@ -65,9 +65,18 @@ func (d stateDir) journal() string { return d.file(journalDir) }
 
 // readRecord reads owner.json. A missing file is fs.ErrNotExist.
 func (d stateDir) readRecord() (record, error) {
+	data, err := private.ReadFile(d.file(recordFile))
+	if err != nil {
+		return record{}, fmt.Errorf("read owner state: %w", err)
+	}
+	return d.parseRecord(data)
+}
+
+// parseRecord decodes owner.json.
+func (d stateDir) parseRecord(data []byte) (record, error) {
 	var r record
-	if err := d.readJSON(recordFile, &r); err != nil {
-		return record{}, err
+	if err := json.Unmarshal(data, &r); err != nil {
+		return record{}, fmt.Errorf("read owner state %s: %w", d.file(recordFile), err)
 	}
 	if r.Format < 1 || r.Format > recordFormat {
 		return record{}, fmt.Errorf("read owner state %s: format %d, this build reads up to %d",

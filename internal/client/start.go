@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"middleman/internal/config"
+	"middleman/internal/private"
 )
 
 const (
@@ -136,6 +138,9 @@ func spawn(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 // openLog opens the log for appending; a long one begins anew, the one before
 // is kept.
 func openLog(path string) (*os.File, error) {
+	if err := private.CheckFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err // to open a pipe would wait for ever
+	}
 	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
 		if err := os.Rename(path, path+".1"); err != nil {
 			return nil, err
@@ -146,7 +151,7 @@ func openLog(path string) (*os.File, error) {
 
 // logTail returns the last line of the log, without our own prefix.
 func logTail(path string) string {
-	raw, err := os.ReadFile(path)
+	raw, err := private.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}

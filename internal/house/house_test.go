@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"internal/private":     {},
 	"internal/plainfile":   {},
 	"internal/plaintext":   {},
-	"internal/setup":       {"internal/fault"},
+	"internal/setup":       {"internal/fault", "internal/private"},
 	"internal/repoconfig":  {"internal/plainfile"},
 	"internal/systemd":     {},
 	"terminal/backendtest": {"terminal", "terminal/vt"},

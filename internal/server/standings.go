@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"middleman/internal/private"
 	"middleman/workspace"
 )
 
@@ -25,7 +26,7 @@ func ReadStatuses(path string) (map[string]workspace.Status, error) {
 }
 
 func readStandings(path string) (map[string]standing, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := private.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"middleman/internal/private"
 )
 
 const (
@@ -109,11 +111,11 @@ func shown(r rune) rune {
 
 // ReadLog returns what is kept of the output in a log.
 func ReadLog(path string) ([]byte, error) {
-	before, err := os.ReadFile(path + ".1")
+	before, err := private.ReadFile(path + ".1")
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}
-	now, err := os.ReadFile(path)
+	now, err := private.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,84 @@
+//go:build unix
+
+package ptyowner
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// FuzzRecord: what is taken for a record names a socket of that session, and
+// is the same when it was written and read again.
+func FuzzRecord(f *testing.F) {
+	const id = "s0123456789abcdef"
+	f.Add([]byte(`{"format":1,"socket":"/x/owner.sock","token":"t","argv":["/bin/sh"],"image":"1:2"}`))
+	f.Add([]byte(`{"format":1,"socket":"/run/s0123456789abcdef.sock"}`))
+	f.Add([]byte(`{"format":1,"socket":"/run/other.sock"}`))
+	f.Add([]byte(`{"format":2,"socket":"owner.sock"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := stateDir{id: id, path: "/state/" + id}
+		r, err := d.parseRecord(data)
+		if err != nil {
+			return
+		}
+		if name := filepath.Base(r.Socket); !filepath.IsAbs(r.Socket) || name != "owner.sock" && name != id+".sock" {
+			t.Fatalf("took the socket %q", r.Socket)
+		}
+		first, err := json.Marshal(r)
+		if err != nil {
+			t.Skip(err) // a time that JSON does not have
+		}
+		again, err := d.parseRecord(first)
+		if err != nil {
+			t.Fatalf("it does not read what it wrote: %v", err)
+		}
+		if second, err := json.Marshal(again); err != nil || string(first) != string(second) {
+			t.Fatalf("%s became %s, %v", first, second, err)
+		}
+	})
+}
+
+// An executable that another could have written does not take over, and is not
+// even asked what it is.
+func TestUnsafeImageIsNotRun(t *testing.T) {
+	dir, err := os.MkdirTemp("", "mm-image-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path, ran := filepath.Join(dir, "middleman"), filepath.Join(dir, "ran")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n>"+ran+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name     string
+		file     os.FileMode
+		dir      os.FileMode
+		want     string
+		executed bool
+	}{
+		{"ours", 0o755, 0o755, "it is not middleman", true},
+		{"group-writable", 0o775, 0o755, path + " is writable by others (mode 0775); run: chmod go-w " + path, false},
+		{"writable", 0o757, 0o755, path + " is writable by others (mode 0757)", false},
+		{"in a group-writable directory", 0o755, 0o775, dir + " is writable by others (mode 0775); run: chmod go-w " + dir, false},
+		{"set-uid", 0o755 | os.ModeSetuid, 0o755, "is set-uid or set-gid", false},
+		{"not executable", 0o644, 0o755, "is not an executable file", false},
+	} {
+		if err := os.Chmod(path, tt.file); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, tt.dir); err != nil {
+			t.Fatal(err)
+		}
+		if img, err := openImage(path); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, %v; want %q", tt.name, img, err, tt.want)
+		}
+		if _, err := os.Stat(ran); (err == nil) != tt.executed {
+			t.Errorf("%s: it was run: %v", tt.name, err == nil)
+		}
+		os.Remove(ran)
+	}
+}
