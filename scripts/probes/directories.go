@@ -66,7 +66,7 @@ func (s *server) path(relative string) string {
 func directoryControl(w *world) error {
 	s := w.ownHome()
 	defer s.stop()
-	must(os.Chmod(filepath.Dir(s.home), 0o1777))
+	must(os.Chmod(filepath.Dir(s.home), 0o777|os.ModeSticky))
 	if o := s.run("doctor"); strings.Contains(o.stdout, "problem  data") || strings.Contains(o.stdout, "problem  runtime") {
 		return fmt.Errorf("doctor: %s", o)
 	}
@@ -85,7 +85,27 @@ func loosened(w *world, relative string, mode os.FileMode) error {
 	was := must1(os.Stat(path)).Mode().Perm()
 	must(os.Chmod(path, mode))
 	defer os.Chmod(path, was)
-	return s.refusesState(path)
+	if mode&0o022 != 0 {
+		return s.refusesState(path)
+	}
+	return s.closesState(path)
+}
+
+// closesState: what others could only read is refused, or closed by the first
+// command that uses it; doctor, which changes nothing, names it before.
+func (s *server) closesState(path string) error {
+	doctor := s.run("doctor")
+	if doctor.code == 0 || !strings.Contains(doctor.stdout, path) {
+		return fmt.Errorf("doctor is content with %s: %s", path, doctor)
+	}
+	if strings.HasPrefix(path, filepath.Join(s.home, "data", "sessions")) {
+		return nil // the data directory above it is closed
+	}
+	o := s.run("capture", s.session)
+	if mode := must1(os.Stat(path)).Mode().Perm(); o.code == 0 && mode != 0o700 {
+		return fmt.Errorf("%s was used and still has mode %04o: %s", path, mode, o)
+	}
+	return nil
 }
 
 // refusesState: commands that would use what lies in path are refused.
@@ -147,6 +167,9 @@ func servesLoose(w *world, dir string, mode os.FileMode) error {
 	must(os.Chmod(filepath.Join(home, dir), mode))
 	s := &server{w: w, home: home, env: w.environ(home)}
 	o := collectWithin(s.command("serve", "--listen", "127.0.0.1:0"), 5*time.Second)
+	if mode&0o022 == 0 && must1(os.Stat(filepath.Join(home, dir))).Mode().Perm() == 0o700 {
+		return nil // it was closed
+	}
 	if o.late || o.code == 0 || !strings.Contains(o.stderr, filepath.Join(home, dir)) {
 		return fmt.Errorf("serve: %s", o)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -20,9 +21,11 @@ func (w *world) end() []result {
 	a := area{name: "end"}
 	began := time.Now()
 	temp := w.leftTemporary()
+	var all sync.WaitGroup
 	for _, s := range w.servers {
-		s.stop()
+		all.Go(s.stop)
 	}
+	all.Wait()
 	left := w.endProcesses()
 	removed := os.RemoveAll(w.dir)
 	if _, err := os.Lstat(w.dir); err == nil {

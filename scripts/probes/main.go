@@ -94,6 +94,8 @@ func areas() []area {
 		{"repository", "what hostile repositories have git run or wait for", repositoryProbes()},
 		{"outside", "what repositories name outside of themselves, and want to run", outsideProbes()},
 		{"snapshot", "forged snapshots of deleted workspaces", snapshotProbes()},
+		{"names", "names that are options, paths or commands", nameProbes()},
+		{"escapes", "bytes of somebody else on the terminal of the operator", escapeProbes()},
 	}
 }
 

@@ -42,11 +42,17 @@ func outsideProbes() []probe {
 		probe{id: "trust/linked", title: "a configuration that is a link", gain: "consent to what a link leads to at that moment", run: linkedConfiguration})
 }
 
-// consents agrees to the configuration as it is now.
-func (r *repository) consents() {
-	var v struct{ Hash string }
+// agree agrees to the configuration as it is now; consents must.
+func (r *repository) agree() output {
+	var v struct{ Config struct{ Hash string } }
 	unmarshal(r.ok("trust", "-C", r.dir, "-n", "--json").stdout, &v)
-	r.ok("trust", "-C", r.dir, "--yes", v.Hash)
+	return r.run("trust", "-C", r.dir, "--yes", v.Config.Hash)
+}
+
+func (r *repository) consents() {
+	if o := r.agree(); o.code != 0 {
+		must(fmt.Errorf("agree to the configuration: %s", o))
+	}
 }
 
 func (r *repository) configure(toml string) {
@@ -167,8 +173,8 @@ func copiesOutside(w *world, file, text string) error {
 	r.git("add", ".gitignore", file)
 	r.git("commit", "-qm", "copies")
 	if file == ".middleman.toml" {
-		if o := r.run("trust", "-C", r.dir, "-n", "--json"); o.code == 0 {
-			r.consents()
+		if o := r.agree(); strings.Contains(o.stderr, "cannot be used") {
+			return nil // it is refused as a whole
 		}
 	}
 	o := r.begin()

@@ -49,6 +49,10 @@ type world struct {
 	planting func() (map[string]error, error)
 	// restoring is where forged snapshots are restored.
 	restoring *server
+	// escaping is the server of what must not reach a terminal.
+	escaping func() (*server, error)
+	// looked and naming are workspaces, of repositories of their own.
+	looked, naming func() (*repository, error)
 	// mu guards places and servers.
 	mu      sync.Mutex
 	places  int
@@ -71,6 +75,9 @@ func newWorld(ctx context.Context, binary string) (*world, error) {
 	w.telling = sync.OnceValues(func() (*server, error) { return newTelling(w) })
 	w.repositories = sync.OnceValues(func() (*server, error) { return w.newServer(serverOptions{}) })
 	w.planting = sync.OnceValues(func() (map[string]error, error) { return plantAll(w) })
+	w.escaping = sync.OnceValues(func() (*server, error) { return w.newServer(serverOptions{}) })
+	w.looked = sync.OnceValues(func() (*repository, error) { return begun(w, w.escaping) })
+	w.naming = sync.OnceValues(func() (*repository, error) { return begun(w, w.repositories) })
 	self, err := os.Executable()
 	if err == nil {
 		w.binary, w.self = filepath.Join(dir, "middleman"), filepath.Join(dir, "probes")
