@@ -111,7 +111,7 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(
 		c.serveCommand(), c.newCommand(), c.spawnCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
 		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(), c.searchCommand(), c.exportCommand(),
-		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.restoreCommand(), c.retryCommand(), c.openCommand(), c.doctorCommand(), c.serviceCommand(),
+		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.restoreCommand(), c.retryCommand(), c.openCommand(), c.loginCommand(), c.doctorCommand(), c.serviceCommand(),
 		c.diffCommand(),
 		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 	)

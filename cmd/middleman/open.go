@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 
 	"github.com/spf13/cobra"
@@ -18,13 +17,17 @@ func (c *cli) openCommand() *cobra.Command {
 	}
 }
 
+// open gives the browser a file that leads to the link, never the link: other
+// users see the arguments of programs. The server removes the file once the
+// link is used or has expired.
 func (c *cli) open(ctx context.Context) error {
 	server, err := c.server(ctx)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	link, err := server.LoginLink(ctx)
+	opener := findOpener()
+	link, err := server.LoginLink(ctx, opener != "" && !c.json)
 	if err != nil {
 		return err
 	}
@@ -32,17 +35,13 @@ func (c *cli) open(ctx context.Context) error {
 		return c.printJSON(struct {
 			schema
 			URL string `json:"url"`
-		}{thisSchema(), link})
+		}{thisSchema(), link.URL})
 	}
-	fmt.Fprintln(c.out, link)
-	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
-		return nil
-	}
-	opener, err := exec.LookPath("xdg-open")
-	if err != nil {
+	fmt.Fprintln(c.out, link.URL)
+	if opener == "" {
 		return nil // the link is printed
 	}
-	if err := exec.CommandContext(ctx, opener, link).Run(); err != nil {
+	if err := exec.CommandContext(ctx, opener, link.File).Run(); err != nil {
 		fmt.Fprintf(c.errs, "middleman: %s: %v; paste the link into a browser\n", opener, err)
 	}
 	return nil

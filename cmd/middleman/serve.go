@@ -161,11 +161,11 @@ func (c *cli) announce(ctx context.Context, o serveOptions) error {
 	}
 	own := client.New(serve.Socket)
 	defer own.Close()
-	link, err := own.LoginLink(ctx)
+	link, err := own.LoginLink(ctx, false)
 	if err != nil { // the disk is full, say: the server runs all the same
 		fmt.Fprintf(c.errs, "middleman: no login link now: %v; `middleman open` makes one later\n", err)
 		return nil
 	}
-	fmt.Fprintf(c.out, "log in with %s\n", link)
+	fmt.Fprintf(c.out, "log in with %s\n", link.URL)
 	return nil
 }

@@ -200,11 +200,6 @@ type Version struct {
 	Go      string `json:"go"`
 }
 
-// LoginLink logs one browser in, once.
-type LoginLink struct {
-	URL string `json:"url"`
-}
-
 // Waited says what ended a wait: what was waited for, as of an offset.
 type Waited struct {
 	For     string  `json:"for" enum:"exit,text,regex,quiet"`

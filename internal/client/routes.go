@@ -196,13 +196,28 @@ func (c *Client) Backends(ctx context.Context) ([]api.Backend, error) {
 	return all.Backends, err
 }
 
-// LoginLink returns a link that logs one browser in, once.
-func (c *Client) LoginLink(ctx context.Context) (string, error) {
-	var link struct {
-		URL string `json:"url"`
+// LoginLink returns a link that logs one browser in, once. With file there is
+// also a file that leads a browser to it.
+func (c *Client) LoginLink(ctx context.Context, file bool) (api.LoginLink, error) {
+	var link api.LoginLink
+	err := c.call(ctx, http.MethodPost, "/login-links", api.NewLoginLink{File: file}, &link)
+	return link, err
+}
+
+// Logins returns the browsers that are logged in.
+func (c *Client) Logins(ctx context.Context) ([]api.Login, error) {
+	var all api.Logins
+	err := c.call(ctx, http.MethodGet, "/logins", nil, &all)
+	return all.Logins, err
+}
+
+// RevokeLogin logs a browser out, and every one where id is "".
+func (c *Client) RevokeLogin(ctx context.Context, id string) error {
+	path := "/logins"
+	if id != "" {
+		path += "/" + url.PathEscape(id)
 	}
-	err := c.call(ctx, http.MethodPost, "/login-links", struct{}{}, &link)
-	return link.URL, err
+	return c.call(ctx, http.MethodDelete, path, nil, nil)
 }
 
 // Spawn starts a worker of a session.

@@ -63,6 +63,11 @@ func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
 	if status >= 400 {
 		rec.Detail = http.StatusText(status)
 	}
+	if _, known := caller(ctx.Context()); !known && rec.Outcome != audit.OK {
+		rec.From = remoteAddress(ctx.Context())
+		s.Audit.Refuse(*rec) // strangers push nothing out of the log
+		return
+	}
 	s.record(ctx.Context(), *rec)
 }
 

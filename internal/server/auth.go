@@ -83,25 +83,19 @@ func (s *Server) identify(r *http.Request) (*identity, error) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		return s.identifyToken(r, header)
 	}
-	cookie, err := r.Cookie(s.cookieName())
-	if err != nil || cookie.Value == "" {
-		return nil, nil
+	if ticket := ticketOf(r); ticket != "" {
+		return s.useTicket(r, ticket)
 	}
-	login, err := s.Store.Login(r.Context(), cookie.Value, time.Now())
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
-			"this browser's login has ended: get a new link with `middleman open`")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &identity{scope: store.ScopeFull, subject: loginSubject(cookie.Value), expires: login.ExpiresAt}, nil
+	return nil, nil
 }
 
 func (s *Server) identifyToken(r *http.Request, header string) (*identity, error) {
 	scheme, secret, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
 		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized, "Authorization must be: Bearer TOKEN")
+	}
+	if id := s.identifyAccess(secret); id != nil {
+		return id, nil
 	}
 	token, err := s.Store.UseToken(r.Context(), secret, time.Now())
 	if errors.Is(err, store.ErrNotFound) {

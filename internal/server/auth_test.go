@@ -5,7 +5,6 @@ package server_test
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/store"
+	"middleman/internal/testenv"
 	"middleman/terminal"
 )
 
@@ -31,39 +31,47 @@ func (r *running) token(scope store.Scope, session string, life time.Duration) s
 	return secret
 }
 
-// login uses a new login link and returns the Cookie header.
-func (r *running) login() string {
+// browserLogin logs a browser in with a new link.
+func (r *running) browserLogin() *testenv.Browser {
 	r.t.Helper()
-	a := r.browse("GET", r.link(), nil)
-	if a.status != http.StatusSeeOther || a.header.Get("Location") != "/" {
-		r.t.Fatalf("login: status %d: %s", a.status, a.body)
-	}
-	cookie, err := http.ParseSetCookie(a.header.Get("Set-Cookie"))
+	b, err := testenv.LogIn(r.t.Context(), r.link())
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || cookie.MaxAge < 29*24*3600 {
-		r.t.Errorf("cookie: %s", a.header.Get("Set-Cookie"))
-	}
-	return cookie.Name + "=" + cookie.Value
+	return b
 }
 
-// link is the path and query of a new login link.
+// access is the Authorization header of a browser that is logged in.
+func (r *running) access(b *testenv.Browser) string {
+	r.t.Helper()
+	token, err := b.Access(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return "Bearer " + token
+}
+
+// login logs a browser in and returns its Authorization header.
+func (r *running) login() string {
+	r.t.Helper()
+	return r.access(r.browserLogin())
+}
+
+// link is a new login link.
 func (r *running) link() string {
 	r.t.Helper()
-	full := get[api.LoginLink](r, "POST", "/login-links", struct{}{}).URL
-	u, err := url.Parse(full)
-	if err != nil || u.Host != r.tcp {
-		r.t.Fatalf("login link %q: %v", full, err)
+	link := get[api.LoginLink](r, "POST", "/login-links", struct{}{}).URL
+	if !strings.HasPrefix(link, "http://"+r.tcp+"/#login=") {
+		r.t.Fatalf("login link %q", link)
 	}
-	return u.RequestURI()
+	return link
 }
 
 func TestRefusals(t *testing.T) {
 	r := newPlace(t).serve(t)
 	w := r.workspace("guarded", &api.NewSession{Command: []string{"cat"}})
 	id := w.Sessions[0].ID
-	cookie := r.login()
+	login := r.login()
 	origin := "http://" + r.tcp
 	full := "Bearer " + r.token(store.ScopeFull, "", time.Hour)
 	read := "Bearer " + r.token(store.ScopeRead, "", time.Hour)
@@ -82,30 +90,29 @@ func TestRefusals(t *testing.T) {
 		{"no credentials", "GET", list, nil, 401, api.CodeUnauthorized},
 		{"no credentials, the document", "GET", "/api/v1/openapi.json", nil, 401, api.CodeUnauthorized},
 		{"no credentials, typing", input, "", nil, 401, api.CodeUnauthorized},
-		{"cookie", "GET", list, []string{"Cookie", cookie}, 200, ""},
-		{"cookie of another server", "GET", list, []string{"Cookie", "middleman_1=" + strings.SplitN(cookie, "=", 2)[1]}, 401, api.CodeUnauthorized},
-		{"wrong cookie", "GET", list, []string{"Cookie", cookie + "x"}, 401, api.CodeUnauthorized},
+		{"login", "GET", list, []string{"Authorization", login}, 200, ""},
+		{"a cookie is nothing", "GET", list, []string{"Cookie", "middleman=" + strings.TrimPrefix(login, "Bearer ")}, 401, api.CodeUnauthorized},
+		{"a cookie takes nothing away", "GET", list, []string{"Authorization", login, "Cookie", "middleman=planted"}, 200, ""},
 		{"token", "GET", list, []string{"Authorization", full}, 200, ""},
 		{"wrong token", "GET", list, []string{"Authorization", "Bearer " + store.NewSecret()}, 401, api.CodeUnauthorized},
 		{"empty token", "GET", list, []string{"Authorization", "Bearer "}, 401, api.CodeUnauthorized},
 		{"wrong scheme", "GET", list, []string{"Authorization", "Basic Zm9vOmJhcg=="}, 401, api.CodeUnauthorized},
 		{"expired token", "GET", list, []string{"Authorization", expired}, 401, api.CodeUnauthorized},
-		{"wrong token beside a right cookie", "GET", list, []string{"Authorization", "Bearer x", "Cookie", cookie}, 401, api.CodeUnauthorized},
-		{"rebound host", "GET", list, []string{"Host", "evil.example:80", "Cookie", cookie}, 421, api.CodeBadHost},
+		{"rebound host", "GET", list, []string{"Host", "evil.example:80", "Authorization", login}, 421, api.CodeBadHost},
 		{"rebound host, static", "GET", "/", []string{"Host", "evil.example"}, 421, api.CodeBadHost},
-		{"host that begins like ours", "GET", list, []string{"Host", "127.0.0.1.evil.example", "Cookie", cookie}, 421, api.CodeBadHost},
-		{"address of another interface", "GET", list, []string{"Host", "192.0.2.1", "Cookie", cookie}, 421, api.CodeBadHost},
+		{"host that begins like ours", "GET", list, []string{"Host", "127.0.0.1.evil.example", "Authorization", login}, 421, api.CodeBadHost},
+		{"address of another interface", "GET", list, []string{"Host", "192.0.2.1", "Authorization", login}, 421, api.CodeBadHost},
 		{"localhost", "GET", "/", []string{"Host", "localhost:1"}, 200, ""},
 		{"IPv6", "GET", "/", []string{"Host", "[::1]:1"}, 200, ""},
-		{"own origin, typing", input, "", []string{"Cookie", cookie, "Origin", origin}, 204, ""},
-		{"foreign origin, typing", input, "", []string{"Cookie", cookie, "Origin", "http://evil.example"}, 403, api.CodeBadOrigin},
-		{"origin of another port, typing", input, "", []string{"Cookie", cookie, "Origin", "http://127.0.0.1:1"}, 403, api.CodeBadOrigin},
-		{"null origin, typing", input, "", []string{"Cookie", cookie, "Origin", "null"}, 403, api.CodeBadOrigin},
+		{"own origin, typing", input, "", []string{"Authorization", login, "Origin", origin}, 204, ""},
+		{"foreign origin, typing", input, "", []string{"Authorization", login, "Origin", "http://evil.example"}, 403, api.CodeBadOrigin},
+		{"origin of another port, typing", input, "", []string{"Authorization", login, "Origin", "http://127.0.0.1:1"}, 403, api.CodeBadOrigin},
+		{"null origin, typing", input, "", []string{"Authorization", login, "Origin", "null"}, 403, api.CodeBadOrigin},
 		{"foreign origin, with a token", input, "", []string{"Authorization", full, "Origin", "http://evil.example"}, 403, api.CodeBadOrigin},
-		{"cross-site, typing", input, "", []string{"Cookie", cookie, "Sec-Fetch-Site", "cross-site"}, 403, api.CodeBadOrigin},
-		{"same-site, typing", input, "", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-site"}, 403, api.CodeBadOrigin},
-		{"cross-site, reading", "GET", list, []string{"Cookie", cookie, "Sec-Fetch-Site", "cross-site"}, 403, api.CodeBadOrigin},
-		{"same origin, reading", "GET", list, []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, 200, ""},
+		{"cross-site, typing", input, "", []string{"Authorization", login, "Sec-Fetch-Site", "cross-site"}, 403, api.CodeBadOrigin},
+		{"same-site, typing", input, "", []string{"Authorization", login, "Sec-Fetch-Site", "same-site"}, 403, api.CodeBadOrigin},
+		{"cross-site, reading", "GET", list, []string{"Authorization", login, "Sec-Fetch-Site", "cross-site"}, 403, api.CodeBadOrigin},
+		{"same origin, reading", "GET", list, []string{"Authorization", login, "Sec-Fetch-Site", "same-origin"}, 200, ""},
 		{"link from another site to the client", "GET", "/", []string{"Sec-Fetch-Site", "cross-site"}, 200, ""},
 		{"cross-site form to the client", "POST", "/", []string{"Sec-Fetch-Site", "cross-site"}, 403, api.CodeBadOrigin},
 		{"read token reads", "GET", list, []string{"Authorization", read}, 200, ""},
@@ -120,7 +127,7 @@ func TestRefusals(t *testing.T) {
 		{"watch-only token lists", "GET", list, []string{"Authorization", watch}, 403, api.CodeForbidden},
 		{"watch-only token stops", "DELETE", "/api/v1/sessions/" + id, []string{"Authorization", watch}, 403, api.CodeForbidden},
 		{"watch-only token of another session", "GET", "/api/v1/sessions/" + id + "/capture", []string{"Authorization", other}, 403, api.CodeForbidden},
-		{"unknown route", "GET", "/api/v2/workspaces", []string{"Cookie", cookie}, 404, api.CodeNotFound},
+		{"unknown route", "GET", "/api/v2/workspaces", []string{"Authorization", login}, 404, api.CodeNotFound},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			method, path, body := x.method, x.path, any(nil)
@@ -143,99 +150,20 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestLoginLinkWorksOnce(t *testing.T) {
-	r := newPlace(t).serve(t)
-	link := r.link()
-	for _, x := range []struct {
-		name, path string
-		header     []string
-		status     int
-	}{
-		{"rebound host does not use it up", link, []string{"Host", "evil.example"}, 421},
-		{"wrong", "/login?token=wrong", nil, 401},
-		{"none", "/login", nil, 401},
-		{"right", link, nil, 303},
-		{"used", link, nil, 401},
-		{"used, in a browser", link, []string{"Accept", "text/html"}, 401},
-	} {
-		a := r.browse("GET", x.path, nil, x.header...)
-		if a.status != x.status {
-			t.Errorf("%s: status %d: %s", x.name, a.status, a.body)
-		}
-		if x.status == 401 && a.header.Get("Set-Cookie") != "" {
-			t.Errorf("%s: got a cookie", x.name)
-		}
-	}
-	secret, past := store.NewSecret(), time.Now().Add(-time.Minute)
-	if err := r.store.CreateLoginLink(t.Context(), secret, past, past); err != nil {
-		t.Fatal(err)
-	}
-	if a := r.browse("GET", "/login?token="+secret, nil); a.status != 401 {
-		t.Errorf("expired: status %d", a.status)
-	}
-}
-
-// What mail programs, chats and browsers do with a link before it is followed
-// leaves it as it is.
-func TestOnlyAVisitSpendsTheLoginLink(t *testing.T) {
-	r := newPlace(t).serve(t)
-	link := r.link()
-	for _, x := range []struct {
-		name, method string
-		header       []string
-		status       int
-	}{
-		{"HEAD", "HEAD", nil, 200},
-		{"prefetch", "GET", []string{"Sec-Purpose", "prefetch", "Sec-Fetch-Site", "cross-site"}, 403},
-		{"prerender", "GET", []string{"Sec-Purpose", "prefetch;prerender", "Sec-Fetch-Mode", "navigate"}, 403},
-		{"prefetch of an older browser", "GET", []string{"Purpose", "prefetch"}, 403},
-		{"preview", "GET", []string{"X-Purpose", "preview"}, 403},
-		{"image", "GET", []string{"Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}, 403},
-		{"frame", "GET", []string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, 403},
-		{"fetch", "GET", []string{"Sec-Fetch-Mode", "cors"}, 403},
-		{"followed from another site", "GET", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 303},
-	} {
-		a := r.browse(x.method, link, nil, x.header...)
-		if a.status != x.status {
-			t.Errorf("%s: status %d: %s", x.name, a.status, a.body)
-		}
-		if got := a.header.Get("Set-Cookie") != ""; got != (x.status == 303) {
-			t.Errorf("%s: a cookie is %t", x.name, got)
-		}
-	}
-}
-
-func TestLogoutEndsTheLogin(t *testing.T) {
-	r := newPlace(t).serve(t)
-	cookie := r.login()
-	if a := r.browse("POST", "/api/v1/logout", nil, "Cookie", cookie); a.status != 204 {
-		t.Fatalf("logout: %d %s", a.status, a.body)
-	}
-	if a := r.browse("GET", "/api/v1/workspaces", nil, "Cookie", cookie); a.status != 401 {
-		t.Errorf("after logout: %d", a.status)
-	}
-}
-
 // Wrong secrets, however many, keep no right one out: who guesses at 130 bits
 // needs no lock, and one would be anybody's means to lock others out.
 func TestWrongSecretsLockNobodyOut(t *testing.T) {
 	r := newPlace(t).serve(t)
-	cookie, right, link := r.login(), "Bearer "+r.token(store.ScopeFull, "", time.Hour), r.link()
+	login, right := r.login(), "Bearer "+r.token(store.ScopeFull, "", time.Hour)
 	for range 100 {
 		if got := r.browse("GET", "/api/v1/workspaces", nil, "Authorization", "Bearer "+store.NewSecret()).status; got != 401 {
 			t.Fatalf("a wrong token: %d", got)
-		}
-		if got := r.browse("GET", "/login?token=wrong", nil).status; got != 401 {
-			t.Fatalf("a wrong link: %d", got)
 		}
 	}
 	if got := r.browse("GET", "/api/v1/workspaces", nil, "Authorization", right).status; got != 200 {
 		t.Errorf("the right token: %d", got)
 	}
-	if got := r.browse("GET", link, nil).status; got != http.StatusSeeOther {
-		t.Errorf("the right link: %d", got)
-	}
-	if got := r.browse("GET", "/api/v1/workspaces", nil, "Cookie", cookie).status; got != 200 {
+	if got := r.browse("GET", "/api/v1/workspaces", nil, "Authorization", login).status; got != 200 {
 		t.Errorf("a browser that has logged in: %d", got)
 	}
 }
@@ -244,7 +172,7 @@ func TestTerminalOverWebSocket(t *testing.T) {
 	r := newPlace(t).serve(t)
 	w := r.workspace("typed", &api.NewSession{Command: []string{"cat"}})
 	id := w.Sessions[0].ID
-	cookie := r.login()
+	login := r.login()
 	watch := "Bearer " + r.token(store.ScopeSession, id, time.Hour)
 	dial := func(query string, header ...string) (*websocket.Conn, int) {
 		t.Helper()
@@ -268,11 +196,11 @@ func TestTerminalOverWebSocket(t *testing.T) {
 		status      int
 	}{
 		{"nobody", "", nil, 401},
-		{"foreign origin", "", []string{"Cookie", cookie, "Origin", "http://evil.example"}, 403},
-		{"same-site", "", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-site"}, 403},
+		{"foreign origin", "", []string{"Authorization", login, "Origin", "http://evil.example"}, 403},
+		{"same-site", "", []string{"Authorization", login, "Sec-Fetch-Site", "same-site"}, 403},
 		{"watch-only token attaches", "mode=attach", []string{"Authorization", watch}, 403},
 		{"watch-only token attaches by default", "", []string{"Authorization", watch}, 403},
-		{"bad query", "cols=-1", []string{"Cookie", cookie}, 422},
+		{"bad query", "cols=-1", []string{"Authorization", login}, 422},
 		{"watch-only token watches", "mode=watch", []string{"Authorization", watch}, 101},
 	} {
 		conn, status := dial(x.query, x.header...)
@@ -283,7 +211,7 @@ func TestTerminalOverWebSocket(t *testing.T) {
 			conn.CloseNow()
 		}
 	}
-	conn, status := dial("cols=80&rows=24", "Cookie", cookie, "Origin", "http://"+r.tcp)
+	conn, status := dial("cols=80&rows=24", "Authorization", login, "Origin", "http://"+r.tcp)
 	if conn == nil {
 		t.Fatalf("attach: status %d", status)
 	}

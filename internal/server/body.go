@@ -16,6 +16,9 @@ const (
 	maxBody     = 1 << 20  // of a JSON request
 	maxInput    = 16 << 20 // of what is typed at once
 	bodyTimeout = time.Minute
+	// maxLogin and loginTimeout bound what somebody sends who is not logged in.
+	maxLogin     = 4 << 10
+	loginTimeout = 10 * time.Second
 )
 
 // holdBody says that nothing of a body is read until somebody wants it, and
@@ -43,12 +46,12 @@ func bodyRead(w http.ResponseWriter) {
 
 // withBody reads the whole of a request's body, within a size and a time, so
 // that no handler waits for a client. Of those who have not proved who they
-// are, nothing is read, and nothing of a GET. What is typed is left to its
+// are, nothing is read but a login, and nothing of a GET. What is typed is left to its
 // handler, which reads as fast as the program does.
 func (s *Server) withBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, known := caller(r.Context())
-		if !known || r.Method == http.MethodGet || r.Method == http.MethodHead {
+		if !known && !isLogin(r) || r.Method == http.MethodGet || r.Method == http.MethodHead {
 			r.Body = http.NoBody
 			next.ServeHTTP(w, r)
 			return
@@ -76,14 +79,18 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout)) // as holdBody says
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	limit, within := int64(maxBody), s.BodyTimeout
+	if isLogin(r) {
+		limit, within = maxLogin, min(within, loginTimeout)
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within)) // as holdBody says
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err == nil {
 		bodyRead(w)
 		return body, nil
 	}
 	holdBody(w, r)
-	return nil, bodyError(err, maxBody)
+	return nil, bodyError(err, limit)
 }
 
 // isInput tells the one route whose body is long and not JSON.

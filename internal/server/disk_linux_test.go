@@ -74,14 +74,14 @@ func TestInternalErrorNamesTheLogToItsOwner(t *testing.T) {
 	const log = "/data/of/ours/server.log"
 	p := newPlace(t)
 	r := p.serve(t, func(o *server.Options) { o.LogFile = log })
-	cookie := r.login()
+	login := r.login()
 	if err := r.store.Close(); err != nil { // every question is an error now
 		t.Fatal(err)
 	}
 	if a := r.call("GET", "/workspaces", nil); a.status != 500 || !strings.Contains(string(a.body), log) {
 		t.Errorf("over the socket: %d %s", a.status, a.body)
 	}
-	if a := r.browse("GET", "/api/v1/workspaces", nil, "Cookie", cookie); a.status != 500 || strings.Contains(string(a.body), log) {
+	if a := r.browse("GET", "/api/v1/workspaces", nil, "Authorization", login); a.status != 500 || strings.Contains(string(a.body), log) {
 		t.Errorf("in a browser: %d %s", a.status, a.body)
 	}
 }

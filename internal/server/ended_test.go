@@ -98,13 +98,13 @@ func TestLogoutEndsWhatIsOpen(t *testing.T) {
 	r := newPlace(t).serve(t)
 	session := r.workspace("open", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
 	mine, others := r.login(), r.login()
-	o := r.open(session, "Cookie", mine)
-	stays, err := browser.Do(r.request("GET", "http://"+r.tcp+"/api/v1/events", nil, "Cookie", others))
+	o := r.open(session, "Authorization", mine)
+	stays, err := browser.Do(r.request("GET", "http://"+r.tcp+"/api/v1/events", nil, "Authorization", others))
 	if err != nil || stays.StatusCode != 200 {
 		t.Fatalf("events: %v %+v", err, stays)
 	}
 	defer stays.Body.Close()
-	if a := r.browse("POST", "/api/v1/logout", nil, "Cookie", mine); a.status != http.StatusNoContent {
+	if a := r.browse("POST", "/api/v1/logout", nil, "Authorization", mine); a.status != http.StatusNoContent {
 		t.Fatalf("logout: %d %s", a.status, a.body)
 	}
 	o.ended(t)

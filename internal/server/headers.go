@@ -8,8 +8,8 @@ import (
 // policy lets the web client run its own script and nothing else. xterm.js
 // sets styles from script, which needs 'unsafe-inline' for styles alone.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-	"font-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'; " +
-	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	"font-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'none'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 var headers = map[string]string{
 	"Content-Security-Policy":      policy,

@@ -20,7 +20,16 @@ func repeatable(r *http.Request) bool {
 	case "/login-links", "/logout":
 		return false
 	}
-	return true
+	return !isLogin(r) && !strings.HasSuffix(r.URL.Path, "/tickets")
+}
+
+// isLogin tells the routes that anybody may send a body to: a small one, soon.
+func isLogin(r *http.Request) bool {
+	switch strings.TrimPrefix(r.URL.Path, apiPrefix) {
+	case "/login", "/login/challenge", "/login/access":
+		return r.Method == http.MethodPost
+	}
+	return false
 }
 
 // once answers a request that carries an Idempotency-Key: a second one with

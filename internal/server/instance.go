@@ -14,8 +14,8 @@ import (
 // instance is what a data directory keeps from server to server, so that
 // browsers find the next one and stay logged in.
 type instance struct {
-	// ID tells this data directory's cookies from those of another on the
-	// same host. It is no secret.
+	// ID tells this data directory from others: see Options.Instance. It is no
+	// secret.
 	ID string `json:"id"`
 	// Address is where the server listened when it could not where it was
 	// told to.

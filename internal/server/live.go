@@ -10,9 +10,10 @@ import (
 
 // calls are the requests that are being answered, by who made them. What a
 // login or a token has open ends with it: a WebSocket with an error message,
-// an event stream with its connection, a wait with a 401. The zero value is
-// ready.
+// an event stream with its connection, a wait with a 401.
 type calls struct {
+	// drop forgets what a subject could open more with.
+	drop func(subject string)
 	// mu guards the fields below.
 	mu   sync.Mutex
 	ends uint64 // how often end was called
@@ -68,6 +69,7 @@ func (c *calls) forget(subject string, call *context.CancelCauseFunc) {
 // end ends all that subject has open. Its credential must have been revoked
 // before, so that nothing new begins.
 func (c *calls) end(subject string) {
+	c.drop(subject)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ends++

@@ -10,7 +10,8 @@ import (
 )
 
 func TestCallsEndWithTheirSubject(t *testing.T) {
-	var c calls
+	dropped := ""
+	c := calls{drop: func(subject string) { dropped = subject }}
 	track := func(subject string, expires time.Time) (context.Context, func()) {
 		t.Helper()
 		ctx, done, ok := c.track(t.Context(), subject, expires, c.mark())
@@ -37,6 +38,9 @@ func TestCallsEndWithTheirSubject(t *testing.T) {
 	// Its credential was looked at before the end, and may be the one.
 	if _, _, ok := c.track(t.Context(), "login:a", time.Time{}, mark); ok {
 		t.Error("a request that was let in before the end goes on")
+	}
+	if dropped != "login:a" {
+		t.Errorf("dropped %q", dropped)
 	}
 	doneFirst()
 	doneSecond()

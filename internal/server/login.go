@@ -2,27 +2,74 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net"
 	"net/http"
-	"net/url"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
 	"middleman/internal/store"
+	"middleman/terminal"
 )
 
+// A browser's login, step by step. There is no cookie: browsers send those to
+// every port of a host, hence to servers of other users.
+//
+//  1. `middleman open` gets a link (POST /login-links). Its secret is in the
+//     fragment, which browsers send to nobody.
+//  2. The page trades the secret for a login (POST /login): it makes a key
+//     that cannot be exported, and both sides keep the other's public key.
+//  3. For each stretch of work it gets a nonce, together with the server's
+//     signature (POST /login/challenge), and signs it (POST /login/access) for
+//     an access token. That lives in memory on both sides, for ten minutes.
+//  4. What cannot carry a header, a WebSocket or a download, carries a ticket
+//     for that one thing, got with the access token.
+//
+// Both signatures bind the server's instance and the page's origin, and a
+// login holds for the port alone that the server had then. So whoever takes
+// that port later can neither pass for us towards a page that is still open,
+// nor pass what the page signs on to us, at another port.
 const (
 	linkLife   = 10 * time.Minute
-	cookieLife = 30 * 24 * time.Hour
+	loginLife  = 30 * 24 * time.Hour
+	loginIdle  = 7 * 24 * time.Hour
+	accessLife = 10 * time.Minute
 )
+
+// errLoginOver is what a browser is told whose login is no more. It says
+// nothing of why, since it is for anybody.
+func errLoginOver() *Problem {
+	return newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
+		"this browser's login has ended: get a new link with `middleman open`")
+}
 
 // LoginLink returns a link that logs one browser in, once, within ten
 // minutes. Serve must have been called.
 func (s *Server) LoginLink(ctx context.Context) (string, error) {
+	link, _, err := s.newLink(ctx)
+	return link, err
+}
+
+// newLink returns a login link and its secret.
+func (s *Server) newLink(ctx context.Context) (link, secret string, err error) {
+	origin, err := s.origin()
+	if err != nil {
+		return "", "", err
+	}
+	secret, now := store.NewSecret(), time.Now()
+	if err := s.Store.CreateLoginLink(ctx, secret, now, now.Add(linkLife)); err != nil {
+		return "", "", err
+	}
+	return origin + "/#login=" + secret, secret, nil
+}
+
+// origin is the one that links lead to.
+func (s *Server) origin() (string, error) {
 	address, err := s.tcpAddress()
 	if err != nil {
 		return "", err
@@ -34,97 +81,201 @@ func (s *Server) LoginLink(ctx context.Context) (string, error) {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	secret, now := store.NewSecret(), time.Now()
-	if err := s.Store.CreateLoginLink(ctx, secret, now, now.Add(linkLife)); err != nil {
-		return "", err
-	}
-	return "http://" + net.JoinHostPort(host, port) + "/login?token=" + url.QueryEscape(secret), nil
+	return "http://" + net.JoinHostPort(host, port), nil
 }
 
-func (s *Server) cookieName() string { return "middleman_" + s.Instance }
-
-// login takes a login link: GET /login?token=. Only a person's visit spends
-// it: what looks at links before they are followed gets no login.
-func (s *Server) login(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "no-store")
-	if r.Method == http.MethodHead {
-		return
+// port is where the server listens.
+func (s *Server) port() (int, error) {
+	address, err := s.tcpAddress()
+	if err != nil {
+		return 0, err
 	}
-	if why := notVisit(r); why != "" {
-		refuseLogin(w, r, problemf(http.StatusForbidden, api.CodeForbidden,
-			"a login link is for a visit (%s): it was not used up", why))
-		return
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(port)
+}
+
+// visitor is where a request comes from, for handlers that have no request.
+type visitor struct {
+	origin, host, address, userAgent string
+}
+
+// Resolve fills v.
+func (v *visitor) Resolve(ctx huma.Context) []error {
+	v.host, v.userAgent = ctx.Host(), ctx.Header("User-Agent")
+	v.address = ctx.RemoteAddr()
+	if host, _, err := net.SplitHostPort(v.address); err == nil {
+		v.address = host
+	}
+	scheme := "http://"
+	if ctx.TLS() != nil {
+		scheme = "https://"
+	}
+	v.origin = scheme + v.host // withGuard compares the header Origin, where there is one
+	return nil
+}
+
+// mayLogIn refuses origins that are not one server's alone: what answers at
+// localhost is whoever listens on 127.0.0.1 or on [::1].
+func (v *visitor) mayLogIn() error {
+	host, port := v.host, ""
+	if h, p, err := net.SplitHostPort(v.host); err == nil {
+		host, port = h, ":"+p
+	}
+	if strings.HasPrefix(v.origin, "http://") && strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
+		return problemf(http.StatusForbidden, api.CodeBadOrigin,
+			"%s is not one program's alone: log in at http://127.0.0.1%s", v.host, port)
+	}
+	return nil
+}
+
+type newLoginIn struct {
+	visitor
+	Body api.NewLogin
+}
+
+// postLogin trades a link's secret for a login. Nothing but the secret is
+// needed, and a wrong one costs nobody anything: it has 130 random bits.
+func (s *Server) postLogin(ctx context.Context, in *newLoginIn) (*reply[api.NewLoginAnswer], error) {
+	if err := in.mayLogIn(); err != nil {
+		return nil, err
+	}
+	if _, err := parseLoginKey(in.Body.Key); err != nil {
+		return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "key: %v", err)
+	}
+	serverKey, err := s.logins.publicKey(ctx, s.Store)
+	if err != nil {
+		return nil, err
+	}
+	port, err := s.port()
+	if err != nil {
+		return nil, err
 	}
 	now := time.Now()
-	err := s.Store.UseLoginLink(r.Context(), r.URL.Query().Get("token"), now)
+	err = s.Store.UseLoginLink(ctx, in.Body.Token, now)
 	if errors.Is(err, store.ErrNotFound) {
-		err = newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
+		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
 			"this login link was used before or has expired: get a new one with `middleman open`")
 	}
-	secret := store.NewSecret()
-	if err == nil {
-		err = s.Store.CreateLogin(r.Context(), secret, store.Login{CreatedAt: now, ExpiresAt: now.Add(cookieLife)})
+	if err != nil {
+		return nil, err
+	}
+	s.linkFiles.remove(in.Body.Token)
+	login := store.Login{
+		ID: terminal.NewID("l"), Key: in.Body.Key, Name: printable(in.Body.Name), UserAgent: printable(in.userAgent),
+		Address: in.address, Origin: in.origin, Port: port,
+		CreatedAt: now, LastUsedAt: now, IdleAt: now.Add(s.LoginIdle), ExpiresAt: now.Add(loginLife),
+	}
+	if err := s.Store.CreateLogin(ctx, login); err != nil {
+		return nil, err
+	}
+	noteAudit(ctx, "login "+login.ID)
+	return &reply[api.NewLoginAnswer]{api.NewLoginAnswer{
+		ID: login.ID, Instance: s.Instance, ServerKey: serverKey, ExpiresAt: login.ExpiresAt,
+	}}, nil
+}
+
+// printable is text that a browser says of itself, without what a terminal
+// would obey, and not longer than a line.
+func printable(text string) string {
+	kept := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, text)
+	if r := []rune(kept); len(r) > 160 {
+		return string(r[:160])
+	}
+	return kept
+}
+
+// login is the login with that id, as far as it holds at this port and origin.
+func (s *Server) login(ctx context.Context, id string, v visitor) (store.Login, error) {
+	login, err := s.Store.Login(ctx, id, time.Now())
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Login{}, errLoginOver()
 	}
 	if err != nil {
-		refuseLogin(w, r, s.problem(err))
-		return
+		return store.Login{}, err
 	}
-	http.SetCookie(w, s.newCookie(secret, cookieLife))
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	port, err := s.port()
+	if err != nil {
+		return store.Login{}, err
+	}
+	if login.Port != port || login.Origin != v.origin {
+		return store.Login{}, errLoginOver()
+	}
+	return login, nil
 }
 
-// notVisit says by which header r is no visit to a page, or "". A browser says
-// what a request is for; a program need not.
-func notVisit(r *http.Request) string {
-	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} { // the newest first
-		if value := r.Header.Get(name); strings.Contains(value, "prefetch") || strings.Contains(value, "preview") {
-			return name + " is " + value
+// revoke ends a login and all that it has open.
+func (s *Server) revoke(ctx context.Context, id string) error {
+	if err := s.Store.DeleteLogin(ctx, id); err != nil {
+		return err
+	}
+	s.cut(id)
+	return nil
+}
+
+// cut ends what a login has open. The login must not hold any more.
+func (s *Server) cut(id string) { s.calls.end(loginSubject(id)) }
+
+// loginSubject is identity.subject of a login.
+func loginSubject(id string) string { return "login:" + id }
+
+// postLogout ends the login that asks. Whoever has none is logged out already.
+func (s *Server) postLogout(ctx context.Context, _ *empty) (*empty, error) {
+	who, _ := caller(ctx)
+	id, ok := strings.CutPrefix(who.subject, "login:")
+	if !ok {
+		return &empty{}, nil
+	}
+	if err := s.revoke(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	return &empty{}, nil
+}
+
+func (s *Server) getLogins(ctx context.Context, _ *empty) (*reply[api.Logins], error) {
+	list, err := s.Store.Logins(ctx, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	who, _ := caller(ctx)
+	out := api.Logins{Logins: []api.Login{}}
+	for _, l := range list {
+		expires := l.ExpiresAt
+		if l.IdleAt.Before(expires) {
+			expires = l.IdleAt
 		}
+		out.Logins = append(out.Logins, api.Login{
+			ID: l.ID, Name: l.Name, UserAgent: l.UserAgent, Address: l.Address, Origin: l.Origin,
+			CreatedAt: l.CreatedAt, LastUsedAt: l.LastUsedAt, ExpiresAt: expires, Current: who.subject == loginSubject(l.ID),
+		})
 	}
-	for name, want := range map[string]string{"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"} {
-		if value := r.Header.Get(name); value != "" && value != want {
-			return name + " is " + value
-		}
-	}
-	return ""
+	return &reply[api.Logins]{out}, nil
 }
 
-// refuseLogin tells a person in words, and a program in JSON.
-func refuseLogin(w http.ResponseWriter, r *http.Request, p *Problem) {
-	if strings.Contains(r.Header.Get("Accept"), "text/html") {
-		http.Error(w, p.Detail, p.Status)
-		return
-	}
-	refuse(w, p)
+type loginPath struct {
+	Login string `path:"login"`
 }
 
-// loginSubject is identity.subject of the login with that cookie.
-func loginSubject(secret string) string {
-	sum := sha256.Sum256([]byte(secret))
-	return "login:" + hex.EncodeToString(sum[:8])
+func (s *Server) deleteLogin(ctx context.Context, in *loginPath) (*empty, error) {
+	return &empty{}, s.revoke(ctx, in.Login)
 }
 
-// logout ends this browser's login, and what it has open.
-func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(s.cookieName()); err == nil {
-		err := s.Store.DeleteLogin(r.Context(), cookie.Value)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			refuse(w, s.problem(err))
-			return
-		}
-		defer s.calls.end(loginSubject(cookie.Value)) // this request too, once it is answered
+// deleteLogins logs every browser out, and forgets the links that were made
+// and not used.
+func (s *Server) deleteLogins(ctx context.Context, _ *empty) (*empty, error) {
+	ids, err := s.Store.DeleteLogins(ctx)
+	for _, id := range ids {
+		s.cut(id)
 	}
-	http.SetCookie(w, s.newCookie("", -time.Second))
-	w.WriteHeader(http.StatusNoContent)
-}
-
-func (s *Server) newCookie(value string, life time.Duration) *http.Cookie {
-	return &http.Cookie{
-		Name:     s.cookieName(),
-		Value:    value,
-		Path:     "/",
-		MaxAge:   int(life.Seconds()),
-		HttpOnly: true,
-		SameSite: http.SameSiteStrictMode,
+	if sweeping := s.linkFiles.sweep(); err == nil {
+		err = sweeping
 	}
+	return &empty{}, err
 }

@@ -51,6 +51,7 @@ type place struct {
 	owners     *ptyowner.Backend
 	backend    terminal.Backend // the one that sessions live in
 	repository string
+	address    string // where the next server listens
 }
 
 // eachBackend runs a test once with sessions in pty-owners and once in tmux.
@@ -83,7 +84,7 @@ func eachBackend(t *testing.T, test func(*testing.T, *place)) {
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	home := shortDir(t)
-	p := &place{dirs: config.Dirs{
+	p := &place{address: "127.0.0.1:0", dirs: config.Dirs{
 		Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config"), Runtime: filepath.Join(home, "run"),
 	}}
 	p.owners = ptyowner.New(ptyowner.Options{Data: p.dirs.Data, Sessions: p.dirs.Sessions(), Runtime: p.dirs.Runtime})
@@ -160,7 +161,7 @@ type running struct {
 // serve starts a server on p; its end is the test's, or stop's.
 func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 	t.Helper()
-	listeners, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: "127.0.0.1:0", Version: "test"})
+	listeners, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: p.address, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

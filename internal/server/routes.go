@@ -24,6 +24,7 @@ func (s *Server) routes() http.Handler {
 	s.api.UseMiddleware(s.withPermission, s.withAudit)
 
 	s.systemRoutes()
+	s.loginRoutes()
 	s.backendRoutes()
 	s.workspaceRoutes()
 	s.lookRoutes()
@@ -37,7 +38,6 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, problemf(http.StatusNotFound, api.CodeNotFound, "there is no %s %s", r.Method, r.URL.Path))
 	})
-	mux.HandleFunc("GET /login", s.login)
 	mux.Handle("/", s.Web)
 	return withHeaders(s.withContainment(s.withGuard(s.withCaller(s.withBody(mux)))))
 }

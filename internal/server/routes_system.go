@@ -23,13 +23,6 @@ func (s *Server) systemRoutes() {
 		func(context.Context, *empty) (*reply[api.Version], error) {
 			return &reply[api.Version]{api.Version{Version: s.Version, Go: runtime.Version()}}, nil
 		})
-	add(s, route(http.MethodPost, "/login-links", "create-login-link", "Make a link that logs one browser in, once", accessFull),
-		func(ctx context.Context, _ *empty) (*reply[api.LoginLink], error) {
-			link, err := s.LoginLink(ctx)
-			return &reply[api.LoginLink]{api.LoginLink{URL: link}}, err
-		})
-	add(s, route(http.MethodPost, "/logout", "logout", "End this browser's login", accessFull),
-		func(context.Context, *empty) (*stream, error) { return raw(s.logout), nil })
 	add(s, eventRoute("/events", "events", "Everything that happens"),
 		func(_ context.Context, in *EventsHeader) (*stream, error) {
 			return s.eventStream(in.LastEventID, ""), nil

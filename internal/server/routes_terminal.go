@@ -18,7 +18,13 @@ import (
 
 type outputIn struct {
 	SessionPath
-	From string `query:"from" doc:"Offset of the first byte; unset means the oldest that is kept"`
+	From   string `query:"from" doc:"Offset of the first byte; unset means the oldest that is kept"`
+	Ticket string `query:"ticket" doc:"In place of an Authorization header"`
+}
+
+type recordingIn struct {
+	SessionPath
+	Ticket string `query:"ticket" doc:"In place of an Authorization header"`
 }
 
 // terminalIn documents what ws.ParseQuery reads.
@@ -35,7 +41,7 @@ type terminalIn struct {
 
 func (s *Server) terminalRoutes() {
 	terminal := route(http.MethodGet, "/sessions/{session}/terminal", "terminal", "The session's terminal, as a WebSocket", accessSession)
-	terminal.Description = "Binary messages are terminal bytes both ways; text messages are JSON. Attaching needs the scope full, watching does not."
+	terminal.Description = "Binary messages are terminal bytes both ways; text messages are JSON. A browser sends a ticket as the second subprotocol (middleman.v1, ticket.TICKET). Attaching needs the scope full, watching does not."
 	terminal.Responses = map[string]*huma.Response{"101": {Description: "Switching to the WebSocket protocol"}}
 	add(s, terminal, s.getTerminal)
 	output := route(http.MethodGet, "/sessions/{session}/output", "output", "The session's raw bytes up to now", accessSession)
@@ -69,7 +75,9 @@ func (s *Server) getTerminal(ctx context.Context, in *terminalIn) (*stream, erro
 			}
 		}
 		err = s.watches.within(ctx, func(ctx context.Context) error {
-			conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+			conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+				Subprotocols: []string{wsProtocol}, CompressionMode: websocket.CompressionDisabled,
+			})
 			if err != nil {
 				return err // Accept has answered
 			}
@@ -105,7 +113,7 @@ func (s *Server) getOutput(ctx context.Context, in *outputIn) (*stream, error) {
 }
 
 // getRecording streams what is kept, with its times.
-func (s *Server) getRecording(ctx context.Context, in *SessionPath) (*stream, error) {
+func (s *Server) getRecording(ctx context.Context, in *recordingIn) (*stream, error) {
 	live, err := s.live(ctx, in.Session)
 	if err != nil {
 		return nil, err
@@ -115,6 +123,7 @@ func (s *Server) getRecording(ctx context.Context, in *SessionPath) (*stream, er
 		return nil, err
 	}
 	return raw(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Disposition", `attachment; filename="`+in.Session+`.cast"`)
 		s.sendAll(r.Context(), w, "application/x-asciicast", in.Session, cast)
 	}), nil
 }

@@ -52,10 +52,11 @@ type Options struct {
 	Web     http.Handler
 	Dirs    config.Dirs
 	Version string
-	// Instance is Listeners.Instance; it is in the name of the login cookie,
-	// because browsers send cookies to all ports of a host, and two servers
-	// must not log each other out.
+	// Instance is Listeners.Instance; it is in what browsers sign to log in, so
+	// that it counts for this data directory alone.
 	Instance string
+	// LoginIdle is how long a login lasts that nobody uses; 0 is seven days.
+	LoginIdle time.Duration
 	// Environ is the environment that sessions' allow-listed variables come
 	// from; nil means os.Environ.
 	Environ func() []string
@@ -94,8 +95,11 @@ type Server struct {
 	handler http.Handler
 	events  *hub
 	calls   calls
-	gates   gates
-	inputs  inputs
+	logins  *logins
+	// linkFiles are in the runtime directory.
+	linkFiles *linkFiles
+	gates     gates
+	inputs    inputs
 	// settingUp are ready workspaces whose setup runs.
 	settingUp busy
 	// setups are those that run, in workspaces that are ready or being made.
@@ -121,7 +125,10 @@ type Server struct {
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 64 << 10
+	// maxHeaderBytes lets through all cookies that a browser keeps for a host:
+	// any page on another of its ports can plant them, and they are no reason
+	// not to answer.
+	maxHeaderBytes = 1 << 20
 	// shutdownGrace is how long requests and what they started may take to
 	// end once the server was asked to.
 	shutdownGrace = 10 * time.Second
@@ -142,6 +149,9 @@ func New(o Options) (*Server, error) {
 	if o.SetupTimeout == 0 {
 		o.SetupTimeout = setupTimeout
 	}
+	if o.LoginIdle == 0 {
+		o.LoginIdle = loginIdle
+	}
 	if o.Web == nil {
 		o.Web = http.NotFoundHandler()
 	}
@@ -155,12 +165,15 @@ func New(o Options) (*Server, error) {
 		o.BodyTimeout = bodyTimeout
 	}
 	s := &Server{
-		Options: o,
-		events:  newHub(ringEvents),
-		asking:  make(chan struct{}, maxAsked),
-		ready:   make(chan struct{}),
+		Options:   o,
+		events:    newHub(ringEvents),
+		logins:    newLogins(),
+		linkFiles: newLinkFiles(o.Dirs.Runtime),
+		asking:    make(chan struct{}, maxAsked),
+		ready:     make(chan struct{}),
 	}
 	s.work.contain, s.watches.contain = s.contain, s.contain
+	s.calls.drop = s.logins.drop
 	s.workers.files = store.Tombstones{Dir: o.Dirs.Workers()}
 	s.handler = s.routes()
 	return s, nil
@@ -177,6 +190,9 @@ func (s *Server) Serve(ctx context.Context, unix, tcp net.Listener) error {
 	s.setAddress(tcp.Addr())
 	defer s.recordStart()()
 	s.recallStandings()
+	if err := s.linkFiles.sweep(); err != nil {
+		return fmt.Errorf("remove login links that the server before left: %w", err)
+	}
 	rows, err := s.recall(ctx)
 	if err != nil {
 		return fmt.Errorf("read what the server before left: %w", err)
@@ -242,6 +258,10 @@ func (s *Server) shutdown(servers []*http.Server) {
 	cancel()
 	s.watches.stop(ctx)
 	s.keepStandings()
+	s.logins.stop()
+	if err := s.linkFiles.sweep(); err != nil {
+		s.Log.Warn("remove login links", "error", err)
+	}
 }
 
 func (s *Server) setAddress(a net.Addr) {

@@ -31,14 +31,8 @@ type Token struct {
 	LastUsedAt time.Time
 }
 
-// Login is a browser that used a login link.
-type Login struct {
-	CreatedAt time.Time
-	ExpiresAt time.Time
-}
-
-// NewSecret returns a random secret of 130 bits, for a token, a login link or
-// a cookie. Only its hash is ever stored, so the caller shows it once.
+// NewSecret returns a random secret of 130 bits, for a token or a login
+// link. Only its hash is ever stored, so the caller shows it once.
 func NewSecret() string { return rand.Text() }
 
 // hash is enough against a stolen database because secrets are random and
@@ -127,37 +121,6 @@ func (s *Store) UseLoginLink(ctx context.Context, secret string, now time.Time) 
 	r, err := s.write.ExecContext(ctx, `DELETE FROM login_links WHERE hash = ? AND expires_at > ?`, hash(secret), now.UnixNano())
 	if err = mustChange(r, err); err != nil {
 		return fmt.Errorf("use login link: %w", err)
-	}
-	return nil
-}
-
-// CreateLogin stores a browser's login under the secret of its cookie.
-func (s *Store) CreateLogin(ctx context.Context, secret string, l Login) error {
-	_, err := s.write.ExecContext(ctx, `INSERT INTO logins (hash, created_at, expires_at) VALUES (?, ?, ?)`,
-		hash(secret), l.CreatedAt.UnixNano(), l.ExpiresAt.UnixNano())
-	if err != nil {
-		return fmt.Errorf("store login: %w", err)
-	}
-	return nil
-}
-
-// Login returns the login with that cookie's secret. One that is unknown or
-// has expired is ErrNotFound.
-func (s *Store) Login(ctx context.Context, secret string, now time.Time) (Login, error) {
-	var created, expires int64
-	err := s.read.QueryRowContext(ctx, `SELECT created_at, expires_at FROM logins WHERE hash = ? AND expires_at > ?`,
-		hash(secret), now.UnixNano()).Scan(&created, &expires)
-	if err != nil {
-		return Login{}, fmt.Errorf("look up login: %w", notFound(err))
-	}
-	return Login{CreatedAt: fromNano(created), ExpiresAt: fromNano(expires)}, nil
-}
-
-// DeleteLogin logs the browser with that cookie out, or returns ErrNotFound.
-func (s *Store) DeleteLogin(ctx context.Context, secret string) error {
-	r, err := s.write.ExecContext(ctx, `DELETE FROM logins WHERE hash = ?`, hash(secret))
-	if err = mustChange(r, err); err != nil {
-		return fmt.Errorf("remove login: %w", err)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (s *Store) Expire(ctx context.Context, now time.Time) error {
 	}{
 		{`DELETE FROM tokens WHERE expires_at <= ?`, now},
 		{`DELETE FROM login_links WHERE expires_at <= ?`, now},
-		{`DELETE FROM logins WHERE expires_at <= ?`, now},
+		{`DELETE FROM logins WHERE min(expires_at, idle_at) <= ?`, now},
 		{`DELETE FROM idempotency_keys WHERE status IS NOT NULL AND created_at <= ?`, now.Add(-keyLife)},
 	} {
 		if _, err := s.write.ExecContext(ctx, x.query, x.before.UnixNano()); err != nil {

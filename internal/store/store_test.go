@@ -278,18 +278,42 @@ func TestLoginLinkIsTakenOnce(t *testing.T) {
 
 func TestLogins(t *testing.T) {
 	s := open(t)
-	secret := NewSecret()
-	want := Login{CreatedAt: t0, ExpiresAt: t0.Add(time.Hour)}
-	must(t, s.CreateLogin(ctx, secret, want))
-	if got, err := s.Login(ctx, secret, t0); err != nil || got != want {
+	want := Login{
+		ID: "l1", Key: []byte("public"), Name: "Chromium", UserAgent: "Mozilla", Address: "127.0.0.1", Origin: "http://127.0.0.1:1", Port: 1,
+		CreatedAt: t0, LastUsedAt: t0, IdleAt: t0.Add(time.Hour), ExpiresAt: t0.Add(3 * time.Hour),
+	}
+	same := func(got Login) bool { return fmt.Sprint(got) == fmt.Sprint(want) }
+	must(t, s.CreateLogin(ctx, want))
+	if got, err := s.Login(ctx, "l1", t0); err != nil || !same(got) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	_, err := s.Login(ctx, secret, t0.Add(time.Hour))
-	wantErr(t, err, ErrNotFound)
-	must(t, s.DeleteLogin(ctx, secret))
-	_, err = s.Login(ctx, secret, t0)
-	wantErr(t, err, ErrNotFound)
-	wantErr(t, s.DeleteLogin(ctx, secret), ErrNotFound)
+	look := func(at time.Time, want error) {
+		t.Helper()
+		_, err := s.Login(ctx, "l1", at)
+		wantErr(t, err, want)
+		if list, err := s.Logins(ctx, at); err != nil || len(list) == 1 != (want == nil) {
+			t.Errorf("at %v: %+v, %v", at, list, err)
+		}
+	}
+	look(t0.Add(time.Hour), ErrNotFound) // idle
+	wantErr(t, s.UseLogin(ctx, "l1", t0.Add(time.Hour), t0.Add(9*time.Hour)), ErrNotFound)
+	must(t, s.UseLogin(ctx, "l1", t0.Add(time.Minute), t0.Add(9*time.Hour)))
+	look(t0.Add(2*time.Hour), nil)
+	look(t0.Add(3*time.Hour), ErrNotFound) // expired
+	must(t, s.DeleteLogin(ctx, "l1"))
+	look(t0, ErrNotFound)
+	wantErr(t, s.DeleteLogin(ctx, "l1"), ErrNotFound)
+}
+
+func TestServerKeyIsMadeOnce(t *testing.T) {
+	s := open(t)
+	n := 0
+	generate := func() ([]byte, error) { n++; return []byte{byte(n)}, nil }
+	for range 2 {
+		if key, err := s.ServerKey(ctx, generate); err != nil || string(key) != "\x01" {
+			t.Errorf("key %x, %v", key, err)
+		}
+	}
 }
 
 func TestSecretsAreNotInTheFile(t *testing.T) {
@@ -299,7 +323,6 @@ func TestSecretsAreNotInTheFile(t *testing.T) {
 	secret := NewSecret()
 	must(t, s.CreateToken(ctx, secret, Token{ID: "t1", CreatedAt: t0}))
 	must(t, s.CreateLoginLink(ctx, secret, t0, t0))
-	must(t, s.CreateLogin(ctx, secret, Login{CreatedAt: t0, ExpiresAt: t0}))
 	for _, name := range []string{path, path + "-wal"} {
 		data, err := os.ReadFile(name)
 		must(t, err)
@@ -351,7 +374,8 @@ func TestExpire(t *testing.T) {
 	}
 	for _, expires := range []time.Time{soon, late} {
 		must(t, s.CreateLoginLink(ctx, fmt.Sprint(expires), t0, expires))
-		must(t, s.CreateLogin(ctx, fmt.Sprint(expires), Login{CreatedAt: t0, ExpiresAt: expires}))
+		must(t, s.CreateLogin(ctx, Login{ID: fmt.Sprint(expires), Key: []byte("k"), CreatedAt: t0, IdleAt: late, ExpiresAt: expires}))
+		must(t, s.CreateLogin(ctx, Login{ID: fmt.Sprint("idle ", expires), Key: []byte("k"), CreatedAt: t0, IdleAt: expires, ExpiresAt: late}))
 	}
 	r := Request{Key: "k", Route: "r", Hash: []byte("h")}
 	_, err := s.BeginRequest(ctx, r, t0)
@@ -367,11 +391,11 @@ func TestExpire(t *testing.T) {
 		return strings.Join(all, " ")
 	}
 	must(t, s.Expire(ctx, t0))
-	if got := counts(); got != "3 2 2 1" {
+	if got := counts(); got != "3 2 4 1" {
 		t.Errorf("nothing is due, left %s", got)
 	}
 	must(t, s.Expire(ctx, t0.Add(keyLife)))
-	if got := counts(); got != "2 1 1 0" {
+	if got := counts(); got != "2 1 2 0" {
 		t.Errorf("left %s", got)
 	}
 }

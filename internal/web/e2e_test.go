@@ -11,7 +11,7 @@ import (
 )
 
 // TestInBrowser runs scripts/web-e2e: the real binary, driven by a real
-// Chromium. It needs node, npm and Chromium; where one is missing it is
+// Chromium. Pictures go to $ARTIFACTS, where it is set. It needs node, npm and Chromium; where one is missing it is
 // skipped, or with CI=true fails.
 func TestInBrowser(t *testing.T) {
 	if testing.Short() {
@@ -32,7 +32,7 @@ func TestInBrowser(t *testing.T) {
 	// node gets the signal at the end of the time, and then cleans up.
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "--test", "--test-reporter=spec", "e2e.test.mjs")
+	cmd := exec.CommandContext(ctx, node, "--test", "--test-concurrency=1", "--test-reporter=spec", "e2e.test.mjs", "hostile.test.mjs")
 	cmd.Dir = scripts
 	cmd.Env = append(os.Environ(), "MIDDLEMAN_BINARY="+binary, "CHROMIUM="+browser)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -18,10 +18,12 @@ import (
 var dist embed.FS
 
 // contentPolicy allows this origin's own files and nothing else. Styles may be
-// inline because xterm.js measures and colours cells by style elements.
+// inline because xterm.js measures and colours cells by style elements. No text
+// becomes markup or script: a script here could use the key of the login.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
 	"img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; " +
-	"object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	"object-src 'none'; worker-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
+	"require-trusted-types-for 'script'; trusted-types 'none'"
 
 // contentTypes is our own table, because mime.TypeByExtension depends on the
 // machine's configuration.

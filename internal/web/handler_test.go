@@ -52,7 +52,7 @@ func TestHandlerAnswers(t *testing.T) {
 				t.Errorf("content type %q, want %q", got, test.contentType)
 			}
 			policy := response.Header.Get("Content-Security-Policy")
-			for _, rule := range []string{"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'"} {
+			for _, rule := range []string{"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'"} {
 				if !strings.Contains(policy, rule) {
 					t.Errorf("policy %q lacks %q", policy, rule)
 				}

@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/cookiejar"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +20,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/config"
+	"middleman/internal/testenv"
 	"middleman/workspace"
 )
 
@@ -29,8 +28,7 @@ import (
 type server struct {
 	home    string
 	cmd     *exec.Cmd
-	base    string // http://host:port
-	browser *http.Client
+	browser *testenv.Browser
 	client  *client.Client
 }
 
@@ -63,7 +61,7 @@ func (b *bench) startServer(home string) (*server, error) {
 		said, _ := os.ReadFile(log.Name()) // what it says is all there is
 		return nil, fmt.Errorf("%s serve printed no link to log in with: %s", b.binary, said)
 	}
-	if err := s.logIn(link); err != nil {
+	if s.browser, err = testenv.LogIn(context.Background(), link); err != nil {
 		s.stop()
 		return nil, err
 	}
@@ -79,25 +77,6 @@ func (s *server) dirs() config.Dirs {
 	return config.Dirs{
 		Data: filepath.Join(s.home, "data"), Config: filepath.Join(s.home, "config"), Runtime: filepath.Join(s.home, "run"),
 	}
-}
-
-func (s *server) logIn(link string) error {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		return err
-	}
-	s.browser = &http.Client{Jar: jar}
-	resp, err := s.browser.Get(link)
-	if err != nil {
-		return err
-	}
-	resp.Body.Close()
-	at, err := url.Parse(link)
-	if err != nil {
-		return err
-	}
-	s.base = "http://" + at.Host
-	return nil
 }
 
 // stop ends the server; its sessions go on.
@@ -155,11 +134,16 @@ func openChain(b *bench, argv []string) (*view, error) {
 	}, nil
 }
 
-// dial opens a session's WebSocket as the web client does.
+// dial opens a session's WebSocket, with an access token in place of the web
+// client's ticket.
 func (s *server) dial(ctx context.Context, session, query string) (*websocket.Conn, error) {
-	address := "ws" + strings.TrimPrefix(s.base, "http") + "/api/v1/sessions/" + session + "/terminal?" + query
+	access, err := s.browser.Access(ctx)
+	if err != nil {
+		return nil, err
+	}
+	address := "ws" + strings.TrimPrefix(s.browser.Origin, "http") + "/api/v1/sessions/" + session + "/terminal?" + query
 	conn, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{
-		HTTPClient: s.browser, HTTPHeader: http.Header{"Origin": {s.base}},
+		HTTPHeader:      http.Header{"Origin": {s.browser.Origin}, "Authorization": {"Bearer " + access}},
 		CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {

@@ -1,16 +1,16 @@
 // A Chromium of its own, and what the tests do with its pages.
 
 import { accessSync, constants, mkdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { chromium } from 'playwright-core'
 
-const artifacts = process.env.ARTIFACTS || join(tmpdir(), 'middleman-web-e2e')
-mkdirSync(artifacts, { recursive: true })
+const artifacts = process.env.ARTIFACTS
+if (artifacts) mkdirSync(artifacts, { recursive: true })
 
-export function launch() {
+/** Starts one; more are further arguments of it. */
+export function launch(...more) {
   const args = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync']
+    '--disable-component-update', '--disable-sync', ...more]
   if (process.getuid?.() === 0) args.push('--no-sandbox')
   return chromium.launch({ executablePath: findChromium(), args })
 }
@@ -45,7 +45,8 @@ export function watch(page) {
   return page
 }
 
-export const shot = (page, name) => page.screenshot({ path: join(artifacts, `${name}.png`) })
+/** Takes a picture, where somebody wants to see any. */
+export const shot = async (page, name) => artifacts && page.screenshot({ path: join(artifacts, `${name}.png`) })
 
 /** Waits until the shown terminal stands so: attached, watching, busy, ... */
 export const standing = (page, is, timeout = 15_000) =>

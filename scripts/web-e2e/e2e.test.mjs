@@ -46,7 +46,7 @@ function test(name, run) {
 }
 
 const url = (rest = '/') => `http://${server.address}${rest}`
-const textbox = (name) => page.getByRole('textbox', { name, exact: true })
+const textbox = (name, on = page) => on.getByRole('textbox', { name, exact: true })
 const button = (name, on = page) => on.getByRole('button', { name, exact: true })
 
 test('without a login the page says how to get one', async () => {
@@ -55,18 +55,113 @@ test('without a login the page says how to get one', async () => {
   await page.goto(url())
   await page.getByText('middleman open').waitFor()
   await shot(page, 'login')
+  await page.setViewportSize({ width: 390, height: 780 })
+  await shot(page, 'login-phone')
   await context.close()
 })
 
 test('the printed link logs in, once', async () => {
+  const sent = []
+  page.on('request', (request) => sent.push(`${request.url()} ${JSON.stringify(request.headers())}`))
+  const secret = server.loginLink.split('=')[1]
   await page.goto(server.loginLink)
-  await page.getByRole('heading', { name: /Terminals that outlive/ }).waitFor()
-  assert.equal(new URL(page.url()).search, '', 'the token must not stay in the address')
+  await welcome(page).waitFor()
+  assert.equal(page.url(), url(), 'the secret must not stay in the address')
+  assert.equal(await page.evaluate(() => history.length), 2, 'nor in the way back: about:blank and the page')
+  assert.deepEqual(sent.filter((line) => line.includes(secret)), [], 'no address or header carries it')
+  assert.deepEqual(await context.cookies(), [])
   await shot(page, 'empty')
-  const again = await (await browser.newContext()).newPage()
-  assert.equal((await again.goto(server.loginLink)).status(), 401)
+  await page.reload()
+  await welcome(page).waitFor()
+  const again = watch(await (await browser.newContext(desktop)).newPage())
+  await again.goto(server.loginLink)
+  await again.getByText('This browser has no login for').waitFor()
+  await again.getByText('was used before').waitFor()
+  await shot(again, 'login-used')
   await again.context().close()
 })
+
+test('a link that is used up takes no login away, and a new one replaces it', async () => {
+  const before = logins()
+  const second = watch(await context.newPage())
+  await second.goto(server.loginLink)
+  await second.getByText('was used before').waitFor()
+  await welcome(second).waitFor()
+  assert.deepEqual(logins(), before)
+  const answered = second.waitForResponse((r) => r.request().method() === 'DELETE')
+  await second.goto(server.newLink()) // in the same document: only the fragment changes
+  await answered
+  assert.equal(second.url(), url())
+  const after = logins()
+  assert.equal(after.length, 1)
+  assert.notDeepEqual(after, before)
+  await second.reload()
+  await welcome(second).waitFor()
+  await second.close()
+  await page.reload()
+  await welcome(page).waitFor()
+})
+
+const welcome = (page) => page.getByRole('heading', { name: /Terminals that outlive/ })
+const logins = () => JSON.parse(server.middleman('login', 'list', '--json')).logins.map((login) => login.id)
+
+test('another address of the server says so, and takes a link that is pasted', async () => {
+  const context = await browser.newContext(desktop)
+  const page = watch(await context.newPage())
+  await page.goto(url())
+  await textbox('Link, or the code at its end', page).fill('wrong')
+  await button('Log in', page).click()
+  await page.getByText('That is no login link').waitFor()
+  await textbox('Link, or the code at its end', page).fill(server.loginLink)
+  await button('Log in', page).click()
+  await page.getByText('was used before').waitFor()
+  const code = server.newLink().split('=')[1].toLowerCase().replace(/.{4}/g, '$& ')
+  await textbox('Link, or the code at its end', page).fill(code)
+  await button('Log in', page).click()
+  await welcome(page).waitFor()
+  await page.goto(url().replace('127.0.0.1', 'localhost'))
+  await page.getByText('is not one program’s alone').waitFor()
+  await shot(page, 'login-localhost')
+  await page.setViewportSize({ width: 390, height: 780 })
+  await shot(page, 'login-localhost-phone')
+  const link = server.newLink()
+  await textbox('Link, or the code at its end', page).fill(link)
+  await button('Log in', page).click()
+  await welcome(page).waitFor()
+  assert.equal(page.url(), url())
+  await context.close()
+})
+
+test('logins are listed, and one that is revoked ends what it has open', async () => {
+  const context = await browser.newContext(desktop)
+  const other = watch(await context.newPage())
+  await other.goto(server.newLink())
+  await welcome(other).waitFor()
+  await page.reload()
+  await palette(page, 'Logins')
+  const dialog = page.getByRole('dialog', { name: 'Logins' })
+  await dialog.getByText('(this one)').waitFor()
+  await shot(page, 'logins')
+  const mine = await other.evaluate(() => new Promise((resolve) => {
+    indexedDB.open('middleman').onsuccess = (opened) =>
+      (opened.target.result.transaction('login').objectStore('login').get('this').onsuccess = (got) => resolve(got.target.result.id))
+  }))
+  server.middleman('login', 'revoke', mine)
+  await other.getByText('This browser has no login for').waitFor()
+  await button('Close', dialog).first().click()
+  await palette(page, 'Log out')
+  await page.getByText('This browser has no login for').waitFor()
+  assert.equal(await page.evaluate(async () => (await indexedDB.databases()).length), 1)
+  await page.goto(server.newLink())
+  await welcome(page).waitFor()
+  await context.close()
+})
+
+async function palette(page, entry) {
+  await page.keyboard.press('Control+Shift+K')
+  await page.getByRole('combobox').fill(entry)
+  await page.keyboard.press('Enter')
+}
 
 test('the dialog makes a workspace, and a shell in it is attached', async () => {
   await page.getByRole('main').getByRole('button', { name: 'New workspace' }).click()
@@ -414,11 +509,10 @@ test('the palette jumps, and the terminal keeps its own keys', async () => {
 test('a phone has a drawer and the keys that it lacks', async () => {
   const phone = await browser.newContext({
     viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true, colorScheme: 'dark', reducedMotion: 'reduce',
-    storageState: await context.storageState(),
   })
   const small = watch(await phone.newPage())
   await page.goto(url('/'))
-  await small.goto(url('/w/fix-login'))
+  await small.goto(server.newLink().replace('/#', '/w/fix-login#'))
   await standing(small, 'attached')
   await run(small, 'sleep 300')
   await button('^C', small).tap()

@@ -51,7 +51,7 @@ export class Server {
     await new Promise((resolve, reject) => {
       const read = (data) => {
         printed += data
-        const link = printed.match(/(http:\/\/(127\.0\.0\.1:\d+)\/login\?token=[\w-]+)\s/)
+        const link = printed.match(/(http:\/\/(127\.0\.0\.1:\d+)\/#login=\w+)\s/)
         if (!link) return
         this.loginLink = link[1]
         this.address = link[2]
@@ -71,6 +71,11 @@ export class Server {
     const gone = new Promise((resolve) => child.once('exit', resolve))
     child.kill(signal)
     await gone
+  }
+
+  /** A new login link. */
+  newLink() {
+    return JSON.parse(this.middleman('open', '--json')).url
   }
 
   middleman(...args) {

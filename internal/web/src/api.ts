@@ -1,5 +1,10 @@
 // The HTTP API as this client uses it; the shapes are those of internal/api.
 
+import { bearer, forget, withAccess } from './auth'
+import { API, Problem, json, send } from './http'
+
+export { API, Problem }
+
 export interface Size {
   cols: number
   rows: number
@@ -107,56 +112,27 @@ export interface DeleteConsent {
   stopSessions: boolean
 }
 
-interface ProblemBody {
-  status?: number
-  title?: string
-  detail?: string
-  code?: string
-  lost?: Loss
-  sessions?: Session[]
+/** A browser that is logged in. */
+export interface Login {
+  id: string
+  name: string
+  address: string
+  origin: string
+  created_at: string
+  last_used_at: string
+  expires_at: string
+  current: boolean
 }
-
-/** An RFC 9457 problem, or no answer at all (status 0, code "unreachable"). */
-export class Problem extends Error {
-  readonly status: number
-  readonly code: string
-  readonly lost?: Loss
-  readonly sessions?: Session[]
-
-  constructor(status: number, body: ProblemBody) {
-    super(body.detail || body.title || `The server answered with status ${status}.`)
-    this.status = status
-    this.code = body.code ?? ''
-    this.lost = body.lost
-    this.sessions = body.sessions
-  }
-}
-
-export const API = '/api/v1'
 
 async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
-  let response: Response
-  try {
-    response = await fetch(API + path, {
-      method,
-      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    })
-  } catch {
-    throw new Problem(0, { code: 'unreachable', detail: 'The server does not answer. Sessions keep running without it.' })
-  }
-  const text = await response.text()
-  if (!response.ok) throw new Problem(response.status, parseProblem(text))
+  const how = body === undefined ? {} : json(body)
+  const text = await withAccess(async (token) => (await send(method, path, bearer(how, token))).text())
   return (text ? JSON.parse(text) : undefined) as T
 }
 
-function parseProblem(text: string): ProblemBody {
-  try {
-    return JSON.parse(text) as ProblemBody
-  } catch {
-    return { detail: text.trim().slice(0, 300) }
-  }
-}
+/** Opens a stream of events after the one with id last. */
+export const openStream = (path: string, last: string, signal: AbortSignal) =>
+  withAccess((token) => send('GET', path, bearer({ signal, ...(last && { headers: { 'Last-Event-ID': last } }) }, token)))
 
 interface Page {
   next?: string
@@ -202,4 +178,30 @@ export const deleteSession = (id: string) => request<Session>('DELETE', `/sessio
 
 export const getVersion = () => request<{ version?: string }>('GET', '/version')
 
-export const logout = () => request<unknown>('POST', '/logout')
+/** Ends this browser's login, and forgets its key. */
+export async function logout(): Promise<void> {
+  await request<unknown>('POST', '/logout')
+  await forget()
+}
+
+export const listLogins = async () => (await request<{ logins: Login[] }>('GET', '/logins')).logins
+
+export const deleteLogin = (id: string) => request<unknown>('DELETE', `/logins/${id}`)
+
+/** Ends all logins, this one too. */
+export async function deleteLogins(): Promise<void> {
+  await request<unknown>('DELETE', '/logins')
+  await forget()
+}
+
+/** What opens one thing of a session once, where no header can be sent. */
+export const newTicket = async (session: string, what: 'attach' | 'watch' | 'output' | 'recording') =>
+  (await request<{ ticket: string }>('POST', `/sessions/${session}/tickets`, { for: what })).ticket
+
+/** Has the browser save a session's recording. */
+export async function downloadRecording(session: string): Promise<void> {
+  const link = document.createElement('a')
+  link.href = `${API}/sessions/${session}/recording?ticket=${await newTicket(session, 'recording')}`
+  link.download = ''
+  link.click()
+}

@@ -1,8 +1,11 @@
-// The server's event stream. The browser resumes a broken one by itself with
-// Last-Event-ID. Whenever a stream opens, the lists are read again too: cheap,
-// and right even where the server has forgotten the events in between.
+// The server's event stream, read by fetch because an EventSource cannot send
+// an Authorization header. A broken one is resumed with Last-Event-ID. Whenever
+// a stream opens, the lists are read again too: cheap, and right even where the
+// server has forgotten the events in between.
 
-import { API } from './api'
+import { openStream } from './api'
+import { doubt, onOtherWindow } from './auth'
+import { Problem } from './http'
 import { forgetView } from './term/views'
 import type { Session, Stage, Workspace } from './api'
 import * as store from './store'
@@ -38,9 +41,14 @@ export function whenLive(f: () => void): () => void {
   return () => void onLive.delete(f)
 }
 
-let source: EventSource | undefined
+let stream: AbortController | undefined // none while nobody follows
 let retry: number | undefined
 let failures = 0
+let last = '' // id of the last event that was seen
+
+// The server shows every 15 s that it is alive; a connection that a laptop has
+// slept through says nothing at all.
+const silentAfter = 45_000
 
 // A browser opens six connections to one server, for all its windows together.
 // Hidden ones give theirs back, so that many windows do not block each other.
@@ -49,25 +57,53 @@ let giveBack: number | undefined
 
 document.addEventListener('visibilitychange', () => {
   window.clearTimeout(giveBack)
-  if (document.visibilityState === 'hidden') giveBack = window.setTimeout(pause, keepHidden)
-  else if (source?.readyState === EventSource.CLOSED) follow()
+  if (document.visibilityState === 'hidden') giveBack = window.setTimeout(stop, keepHidden)
+  else if (!stream) follow()
 })
 
-function pause(): void {
+onOtherWindow(follow)
+
+function stop(): void {
   window.clearTimeout(retry)
-  source?.close()
+  stream?.abort()
+  stream = undefined
+  doubt()
 }
 
-/** Follows the server for as long as the page lives. */
+/** Follows the server for as long as the page lives, or until nobody is logged in. */
 export function follow(): void {
-  window.clearTimeout(retry)
-  source?.close()
-  source = new EventSource(`${API}/events`)
-  source.onopen = () => void opened()
-  source.onerror = () => void broken()
-  for (const [type, handle] of Object.entries(handlers)) {
-    source.addEventListener(type, (message) => handle(JSON.parse((message as MessageEvent<string>).data) as Event))
+  stop()
+  const mine = (stream = new AbortController())
+  read(mine).catch((error: unknown) => mine === stream && broken(error))
+}
+
+async function read(mine: AbortController): Promise<void> {
+  const response = await openStream('/events', last, mine.signal)
+  if (mine !== stream) return
+  void opened()
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let timer: number | undefined
+  let rest = ''
+  try {
+    for (;;) {
+      timer = window.setTimeout(() => mine.abort(), silentAfter)
+      const { value, done } = await reader.read()
+      window.clearTimeout(timer)
+      if (done) throw new Problem(0, { code: 'unreachable' })
+      const blocks = (rest + value).split('\n\n')
+      rest = blocks.pop()!
+      if (mine === stream) blocks.forEach(take)
+    }
+  } finally {
+    window.clearTimeout(timer)
   }
+}
+
+/** Takes one server-sent event. */
+function take(block: string): void {
+  const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: ?(.*)/s, 2)))
+  last = fields.id ?? last
+  if (fields.data) handlers[fields.event]?.(JSON.parse(fields.data) as Event)
 }
 
 async function opened(): Promise<void> {
@@ -88,14 +124,15 @@ async function resync(): Promise<boolean> {
   }
 }
 
-async function broken(): Promise<void> {
-  if (store.state.link !== 'login') store.setLink(store.state.loaded ? 'reconnecting' : 'connecting')
-  if (!store.state.loaded || source?.readyState === EventSource.CLOSED) {
-    // An EventSource does not show a status: ask in a way that does.
-    const status = await fetch(`${API}/workspaces`).then((r) => r.status, () => 0)
-    if (status === 401) return store.setLink('login')
+function broken(error: unknown): void {
+  doubt()
+  if (error instanceof Problem && error.status === 401) {
+    stop()
+    return store.setLink('login')
   }
+  if (error instanceof Problem && error.code === 'impostor') store.setLink('impostor')
+  else store.setLink(store.state.loaded ? 'reconnecting' : 'connecting')
   const delay = Math.min(250 * 2 ** failures++, 5000) * (0.5 + Math.random() / 2)
   window.clearTimeout(retry)
-  if (source?.readyState === EventSource.CLOSED) retry = window.setTimeout(follow, delay)
+  retry = window.setTimeout(follow, delay)
 }

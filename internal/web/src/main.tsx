@@ -1,8 +1,10 @@
 import '@xterm/xterm/css/xterm.css'
 import './style.css'
 import { render } from 'preact'
-import { follow } from './events'
+import { takeSecret } from './auth'
+import { start } from './login'
 import { App } from './ui/app'
 
+const secret = takeSecret() // before anything else sees the address
 render(<App />, document.getElementById('app')!)
-follow()
+void start(secret)

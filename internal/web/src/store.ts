@@ -5,8 +5,11 @@ import { useEffect, useReducer } from 'preact/hooks'
 import * as api from './api'
 import type { Session, Stage, Workspace } from './api'
 
-/** How the event stream stands; "login" means that the server wants a login link. */
-export type Link = 'connecting' | 'live' | 'reconnecting' | 'login'
+/**
+ * How the event stream stands; "login" means that the server wants a login
+ * link, "impostor" that it is not our server that answers.
+ */
+export type Link = 'connecting' | 'live' | 'reconnecting' | 'login' | 'impostor'
 
 export interface Toast {
   id: number
@@ -16,6 +19,8 @@ export interface Toast {
 
 interface State {
   link: Link
+  /** Why the link that the page was opened with did not log in, or empty. */
+  refused: string
   loaded: boolean
   version: string
   workspaces: Map<string, Workspace>
@@ -25,6 +30,7 @@ interface State {
 
 export const state: State = {
   link: 'connecting',
+  refused: '',
   loaded: false,
   version: '',
   workspaces: new Map(),
@@ -59,6 +65,12 @@ export function setLink(link: Link): void {
   if (state.link === link) return
   state.link = link
   changed()
+}
+
+/** Says why a login link was of no use. */
+export function refuse(why: string): void {
+  state.refused = why
+  toast('error', why)
 }
 
 // An answer may be older than an event that overtook it. So whoever asks takes

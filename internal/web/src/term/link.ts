@@ -4,7 +4,8 @@
 // A keystroke passes sendInput here on its way to the program; what the
 // program prints passes onOutput on its way to the screen.
 
-import { API } from '../api'
+import { API, Problem, newTicket } from '../api'
+import { doubt } from '../auth'
 import type { Exit, Size, Writer } from '../api'
 
 /** How this viewer stands to its session. None of these but "exited" says anything of the program. */
@@ -76,6 +77,7 @@ export class Link {
   private drawn = 0
   private ackTimer?: number
   private socket?: WebSocket
+  private attempt = 0
   private watch = false
   private awaitsSnapshot?: number
   private failures = 0
@@ -92,13 +94,29 @@ export class Link {
     this.drop()
     if (how.watch !== undefined) this.watch = how.watch
     if (this.standing.is !== 'disconnected') this.setStanding({ is: 'connecting' })
-    const socket = new WebSocket(this.address(how.takeover ?? false))
+    const attempt = ++this.attempt
+    newTicket(this.session, this.watch ? 'watch' : 'attach').then(
+      (ticket) => attempt === this.attempt && this.open(this.address(how.takeover ?? false), ticket),
+      (error: unknown) => attempt === this.attempt && this.onNoTicket(error),
+    )
+  }
+
+  /** The server echoes the first subprotocol alone; the ticket is spent with it. */
+  private open(address: string, ticket: string): void {
+    const socket = new WebSocket(address, ['middleman.v1', `ticket.${ticket}`])
     socket.binaryType = 'arraybuffer'
     socket.onmessage = (message) => this.onMessage(message.data as ArrayBuffer | string)
     socket.onclose = () => this.onClose()
     this.socket = socket
     this.lastHeard = Date.now()
     this.pulse = window.setInterval(() => this.checkPulse(), pingEvery)
+  }
+
+  private onNoTicket(error: unknown): void {
+    if (error instanceof Problem && error.status === 404) {
+      return this.setStanding({ is: 'refused', code: error.code, message: error.message })
+    }
+    this.scheduleRetry() // without a login too: a link may be used any moment
   }
 
   /** Whether this viewer joins as a watcher. */
@@ -220,11 +238,13 @@ export class Link {
   private onError(code: string, message: string, writer?: Writer): void {
     this.drop()
     if (passing.has(code)) return this.scheduleRetry(true)
+    if (code === 'unauthorized') return this.scheduleRetry()
     if (code === 'writer-busy') return this.setStanding({ is: 'busy', writer })
     this.setStanding({ is: 'refused', code, message })
   }
 
   private onClose(): void {
+    doubt()
     this.drop()
     this.scheduleRetry()
   }
@@ -242,6 +262,7 @@ export class Link {
   }
 
   private drop(): void {
+    this.attempt++
     window.clearTimeout(this.retryTimer)
     window.clearTimeout(this.ackTimer)
     window.clearTimeout(this.drainTimer)

@@ -6,6 +6,8 @@ import { isAppKey } from '../term/view'
 import { DeleteWorkspace } from './delete-workspace'
 import { Close, Logo, Menu, Plus } from './icons'
 import { NewWorkspace } from './new-workspace'
+import { Impostor, Login } from './login'
+import { Logins } from './logins'
 import { hide, overlay, show } from './overlay'
 import { Palette } from './palette'
 import { NewSession, StopSession } from './session-dialogs'
@@ -19,6 +21,7 @@ export function App() {
   useKeys()
   usePageTitle()
   if (link === 'login') return <Login />
+  if (link === 'impostor') return <Impostor />
   if (!loaded) return <div class="empty whole" role="status"><i class="spinner" /><p class="hint">Connecting to the server…</p></div>
   return (
     <div class={drawer ? 'app drawer-open' : 'app'}>
@@ -95,19 +98,6 @@ function Overview() {
   )
 }
 
-function Login() {
-  return (
-    <div class="empty whole">
-      <Logo />
-      <h2>Log in with a link</h2>
-      <p>On the machine that runs the server, this opens a page that is logged in:</p>
-      <pre class="command">middleman open</pre>
-      <p class="hint">Each link works once. The server prints one when it starts, too.</p>
-      <button class="quiet outlined" onClick={() => location.reload()}>Try again</button>
-    </div>
-  )
-}
-
 function OpenDialog() {
   switch (overlay?.is) {
     case 'new-workspace':
@@ -118,6 +108,8 @@ function OpenDialog() {
       return <NewSession workspace={overlay.workspace} onClose={hide} />
     case 'stop-session':
       return <StopSession session={overlay.session} onClose={hide} />
+    case 'logins':
+      return <Logins onClose={hide} />
     case 'palette':
       return <Palette onClose={hide} />
   }

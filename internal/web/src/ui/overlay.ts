@@ -8,6 +8,7 @@ export type Overlay =
   | { is: 'delete-workspace'; workspace: Workspace }
   | { is: 'new-session'; workspace: Workspace }
   | { is: 'stop-session'; session: Session }
+  | { is: 'logins' }
   | { is: 'palette' }
 
 export let overlay: Overlay | undefined

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { downloadRecording } from '../api'
 import { go, place } from '../nav'
 import { prefs, setPrefs } from '../prefs'
 import { report, sessionsOf, state } from '../store'
@@ -6,7 +7,7 @@ import { stateWords } from '../words'
 import { Dialog } from './dialog'
 import { show } from './overlay'
 import { openSession } from './session-dialogs'
-import { logOut } from './sidebar'
+import { logOut } from './login'
 
 interface Entry {
   title: string
@@ -28,6 +29,10 @@ function entries(): Entry[] {
     }
   }
   all.push({ title: 'New workspace…', detail: 'Action', run: () => show({ is: 'new-workspace' }) })
+  const shown = current && (sessionsOf(current.id).find((s) => s.name === place().session) ?? sessionsOf(current.id)[0])
+  if (shown) {
+    all.push({ title: 'Download recording', detail: `${shown.workspace_name} / ${shown.name}`, run: () => void downloadRecording(shown.id).catch(report) })
+  }
   if (current) {
     all.push(
       { title: 'New shell', detail: `in ${current.name}`, run: () => void openSession(current, '').catch(report) },
@@ -51,6 +56,7 @@ function entries(): Entry[] {
       detail: 'Setting',
       run: () => setPrefs({ screenReader: !prefs.screenReader }),
     },
+    { title: 'Logins…', detail: 'browsers that are logged in', run: () => show({ is: 'logins' }) },
     { title: 'Log out', detail: 'this browser', run: logOut },
   )
   return all

@@ -1,8 +1,7 @@
-import * as api from '../api'
 import type { Workspace } from '../api'
 import { go, pathOf, place } from '../nav'
 import { prefs, setPrefs } from '../prefs'
-import { grouped, isLive, report, sessionsOf, useStore } from '../store'
+import { grouped, isLive, sessionsOf, useStore } from '../store'
 import type { Link } from '../store'
 import { paletteKeys, plural, tone } from '../words'
 import { show } from './overlay'
@@ -81,6 +80,7 @@ function subtitle(w: Workspace) {
 
 const linkWords: Record<Link, string> = {
   live: 'Connected', connecting: 'Connecting…', reconnecting: 'Reconnecting…', login: 'Not logged in',
+  impostor: 'Not the server',
 }
 
 function LinkState({ link }: { link: Link }) {
@@ -98,8 +98,4 @@ function ThemeButton() {
     <button class="quiet square" title={`Theme: ${prefs.theme}`} aria-label={`Theme: ${prefs.theme}. Change to ${next[prefs.theme]}`}
       onClick={() => setPrefs({ theme: next[prefs.theme] })}>{icon}</button>
   )
-}
-
-export function logOut(): void {
-  api.logout().then(() => location.assign('/'), report)
 }

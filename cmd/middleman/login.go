@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/internal/api"
+)
+
+func (c *cli) loginCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "login list | revoke ID | revoke --all",
+		Short: "List the browsers that are logged in, and log them out",
+		Args:  args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usagef("say which: %s (a browser logs in by `middleman open`)", cmd.Use)
+		},
+	}
+	all := false
+	revoke := &cobra.Command{
+		Use:   "revoke ID... | --all",
+		Short: "Log browsers out, and end what they have open",
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			if all == (len(ids) > 0) {
+				return usagef("say which: revoke ID, as `middleman login list` shows them, or revoke --all")
+			}
+			return c.revokeLogins(cmd.Context(), ids)
+		},
+	}
+	revoke.Flags().BoolVar(&all, "all", false, "log every browser out, and forget login links that nobody has used")
+	cmd.AddCommand(&cobra.Command{
+		Use:   "list",
+		Short: "List the browsers that are logged in",
+		Args:  args(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return c.listLogins(cmd.Context()) },
+	}, revoke)
+	return cmd
+}
+
+func (c *cli) listLogins(ctx context.Context) error {
+	server, err := c.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	list, err := server.Logins(ctx)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(struct {
+			schema
+			Logins []api.Login `json:"logins"`
+		}{thisSchema(), notNil(list)})
+	}
+	t := c.table("ID", "BROWSER", "FROM", "AT", "AGE", "USED", "EXPIRES")
+	for _, l := range list {
+		t.row(l.ID, dash(l.Name), l.Address, l.Origin, age(l.CreatedAt), age(l.LastUsedAt), l.ExpiresAt.Local().Format(time.DateTime))
+	}
+	return t.flush()
+}
+
+// revokeLogins logs these browsers out, or all where there are none.
+func (c *cli) revokeLogins(ctx context.Context, ids []string) error {
+	server, err := c.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if len(ids) == 0 {
+		return server.RevokeLogin(ctx, "")
+	}
+	for _, id := range ids {
+		if err := server.RevokeLogin(ctx, id); err != nil {
+			return fmt.Errorf("log out %s: %w", id, err)
+		}
+	}
+	return nil
+}

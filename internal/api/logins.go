@@ -1,0 +1,88 @@
+package api
+
+import "time"
+
+// NewLoginLink asks for a login link.
+type NewLoginLink struct {
+	File bool `json:"file,omitempty" doc:"Also make a file that leads a browser to it; over the Unix socket alone"`
+}
+
+// LoginLink logs one browser in, once.
+type LoginLink struct {
+	URL string `json:"url"`
+	// File leads a browser to URL, so that the link is in nobody's command
+	// line. It is there until the link is used or expires.
+	File string `json:"file,omitempty"`
+}
+
+// NewLogin trades the secret of a login link for a login. Browsers make the
+// key by WebCrypto, so that not even a script of the page can read it.
+type NewLogin struct {
+	Token string `json:"token" doc:"The link's secret, what follows #login= in it" maxLength:"256"`
+	Key   []byte `json:"key" doc:"The public key, an uncompressed point of P-256" maxLength:"256"`
+	Name  string `json:"name,omitempty" doc:"What the browser calls itself" maxLength:"256"`
+}
+
+// NewLoginAnswer is what a browser keeps of its login, beside the key.
+type NewLoginAnswer struct {
+	ID       string `json:"id"`
+	Instance string `json:"instance" doc:"Which server it is; in what both sides sign"`
+	// ServerKey is what the server proves with that it is the same one.
+	ServerKey []byte    `json:"server_key" doc:"The server's public key, an uncompressed point of P-256"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// LoginChallenge asks the server for proof of who it is, and for a nonce.
+type LoginChallenge struct {
+	Login string `json:"login" maxLength:"256"`
+	Nonce string `json:"nonce" doc:"Of the browser, for the server to sign" minLength:"16" maxLength:"256"`
+}
+
+// LoginNonce is the answer to a LoginChallenge.
+type LoginNonce struct {
+	Nonce     string `json:"nonce" doc:"For the browser to sign, within a minute, once"`
+	Signature []byte `json:"signature" doc:"The server's, of: middleman server v1, instance, origin, login, the browser's nonce and this one, each on a line"`
+}
+
+// LoginProof is the answer to a LoginNonce.
+type LoginProof struct {
+	Login     string `json:"login" maxLength:"256"`
+	Nonce     string `json:"nonce" maxLength:"256"`
+	Signature []byte `json:"signature" doc:"The browser's, of: middleman login v1, instance, origin, login and nonce, each on a line: ECDSA with SHA-256, as r and s of 32 bytes each" maxLength:"256"`
+}
+
+// Access is sent as Authorization: Bearer TOKEN.
+type Access struct {
+	Token     string `json:"token"`
+	ExpiresIn int    `json:"expires_in" doc:"Seconds"`
+}
+
+// NewTicket asks for a ticket, which opens one thing of a session, once.
+type NewTicket struct {
+	For string `json:"for" enum:"attach,watch,output,recording"`
+}
+
+// Ticket is sent as the subprotocol ticket.TICKET of a WebSocket, or as the
+// parameter ticket of a download.
+type Ticket struct {
+	Ticket    string `json:"ticket"`
+	ExpiresIn int    `json:"expires_in" doc:"Seconds"`
+}
+
+// Login is a browser that is logged in.
+type Login struct {
+	ID         string    `json:"id"`
+	Name       string    `json:"name"`
+	UserAgent  string    `json:"user_agent"`
+	Address    string    `json:"address" doc:"Where it was when it logged in"`
+	Origin     string    `json:"origin"`
+	CreatedAt  time.Time `json:"created_at"`
+	LastUsedAt time.Time `json:"last_used_at"`
+	ExpiresAt  time.Time `json:"expires_at" doc:"Or earlier, when it is not used"`
+	Current    bool      `json:"current" doc:"It is the one that asks"`
+}
+
+// Logins are all browsers that are logged in.
+type Logins struct {
+	Logins []Login `json:"logins"`
+}

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"testing"
+	"time"
+)
+
+// FuzzLoginKey: what is taken for a key is one, and is written back the same.
+func FuzzLoginKey(f *testing.F) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		f.Fatal(err)
+	}
+	public, err := key.PublicKey.Bytes()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(public)
+	f.Add(append([]byte{4}, make([]byte, 64)...))
+	f.Add([]byte{0})
+	f.Add([]byte(nil))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		key, err := parseLoginKey(raw)
+		if err != nil {
+			return
+		}
+		again, err := key.Bytes()
+		if err != nil || !bytes.Equal(raw, again) {
+			t.Errorf("%x became %x, %v", raw, again, err)
+		}
+		if verify(key, "text", raw[1:]) { // its own coordinates are no signature
+			t.Errorf("%x signs", raw)
+		}
+	})
+}
+
+// FuzzLoginProof: no nonce and no signature but the right ones are taken.
+func FuzzLoginProof(f *testing.F) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		f.Fatal(err)
+	}
+	l, now := newLogins(), time.Now()
+	nonce := l.newNonce("login", now)
+	signature, err := sign(key, "text")
+	if err != nil {
+		f.Fatal(err)
+	}
+	if until, ok := l.parseNonce(nonce, "login"); !ok || !until.Equal(now.Add(nonceLife)) || !verify(&key.PublicKey, "text", signature) {
+		f.Fatal("the right ones are not taken")
+	}
+	f.Add(nonce, signature)
+	f.Add(nonce+"=", signature[:63])
+	f.Add("", []byte{})
+	f.Add(nonce[:32], make([]byte, 64))
+	f.Fuzz(func(t *testing.T, text string, raw []byte) {
+		if _, ok := l.parseNonce(text, "login"); ok != (text == nonce) {
+			t.Errorf("nonce %q: %t", text, ok)
+		}
+		if _, ok := l.parseNonce(text, "another"); ok {
+			t.Errorf("nonce %q is taken for another login", text)
+		}
+		if verify(&key.PublicKey, "text", raw) && !bytes.Equal(raw[:scalarSize], signature[:scalarSize]) {
+			t.Errorf("signature %x", raw)
+		}
+	})
+}
+
+// Strangers who ask for nonces push nobody's out, and a used one stays used
+// for as long as it would hold.
+func TestNonces(t *testing.T) {
+	l, now := newLogins(), time.Now()
+	mine := l.newNonce("mine", now)
+	for range 10_000 {
+		l.newNonce("mine", now)
+	}
+	until, ok := l.parseNonce(mine, "mine")
+	if !ok || len(l.spent) != 0 {
+		t.Fatalf("%t, %d are kept", ok, len(l.spent))
+	}
+	if _, ok := newLogins().parseNonce(mine, "mine"); ok {
+		t.Error("another server takes it")
+	}
+	for _, x := range []struct {
+		name string
+		at   time.Time
+		want bool
+	}{
+		{"in time", now.Add(nonceLife), true},
+		{"again", now.Add(nonceLife), false},
+		{"late", now.Add(nonceLife + 1), false},
+	} {
+		if got := l.spend(mine, until, x.at); got != x.want {
+			t.Errorf("%s: %t", x.name, got)
+		}
+	}
+	if !l.spend("another", now.Add(2*nonceLife), now.Add(nonceLife+1)) || len(l.spent) != 1 {
+		t.Errorf("kept: %v", l.spent)
+	}
+}
+
+func TestPassesAreBounded(t *testing.T) {
+	passes, now := map[digest]pass{}, time.Now()
+	add := func(secret, subject string, ends time.Time) {
+		keep(passes, secret, pass{identity: identity{subject: subject}, ends: ends}, 2, now)
+	}
+	add("over", "b", now.Add(-time.Second))
+	add("other", "b", now.Add(time.Second))
+	for i, secret := range []string{"first", "second", "third"} {
+		add(secret, "a", now.Add(time.Duration(i+1)*time.Minute))
+	}
+	for secret, want := range map[string]bool{"over": false, "other": true, "first": false, "second": true, "third": true} {
+		if _, ok := passes[digestOf(secret)]; ok != want {
+			t.Errorf("%s: %t", secret, ok)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+// One request to the server, and what can become of it.
+
+import type { Loss, Session } from './api'
+
+export const API = '/api/v1'
+
+interface ProblemBody {
+  status?: number
+  title?: string
+  detail?: string
+  code?: string
+  lost?: Loss
+  sessions?: Session[]
+}
+
+/** An RFC 9457 problem, or no answer at all (status 0, code "unreachable"). */
+export class Problem extends Error {
+  readonly status: number
+  readonly code: string
+  readonly lost?: Loss
+  readonly sessions?: Session[]
+
+  constructor(status: number, body: ProblemBody) {
+    super(body.detail || body.title || `The server answered with status ${status}.`)
+    this.status = status
+    this.code = body.code ?? ''
+    this.lost = body.lost
+    this.sessions = body.sessions
+  }
+}
+
+/** Sends a request and returns its answer; anything but a success is a Problem. */
+export async function send(method: string, path: string, how: RequestInit = {}): Promise<Response> {
+  let response: Response
+  try {
+    response = await fetch(API + path, { ...how, method, credentials: 'omit', redirect: 'error' })
+  } catch {
+    throw new Problem(0, { code: 'unreachable', detail: 'The server does not answer. Sessions keep running without it.' })
+  }
+  if (!response.ok) throw new Problem(response.status, parseProblem(await response.text().catch(() => '')))
+  return response
+}
+
+function parseProblem(text: string): ProblemBody {
+  try {
+    return JSON.parse(text) as ProblemBody
+  } catch {
+    return { detail: text.trim().slice(0, 300) }
+  }
+}
+
+export const json = (body: unknown): RequestInit => ({
+  headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body),
+})

@@ -1,0 +1,91 @@
+import { useState } from 'preact/hooks'
+import * as api from '../api'
+import { properAddress } from '../auth'
+import { follow } from '../events'
+import { paste } from '../login'
+import { report, useStore } from '../store'
+import { Field } from './dialog'
+import { Logo } from './icons'
+
+/** What is shown where this browser has no login for this address. */
+export function Login() {
+  if (!window.isSecureContext) return <Unencrypted />
+  const proper = properAddress()
+  return (
+    <div class="empty whole">
+      <Logo />
+      <h2>{proper ? 'Log in at another address' : 'Log in with a link'}</h2>
+      {proper ? (
+        <p><b>{location.host}</b> is not one program’s alone, so nobody logs in here. Go on
+          at <a class="text-link" href={proper}>{new URL(proper).host}</a>, or with a link:</p>
+      ) : (
+        <p>This browser has no login for <b>{location.host}</b>. On the machine that runs the server, this opens a page
+          that is logged in:</p>
+      )}
+      <pre class="command">middleman open</pre>
+      <Code />
+      <p class="hint">Each link works once, for ten minutes. A forwarded port is another address, which needs a login of
+        its own.</p>
+    </div>
+  )
+}
+
+/** Takes a link where it cannot be followed, such as on a phone or through a tunnel. */
+function Code() {
+  const [text, setText] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState(useStore().refused)
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    setBusy(true)
+    setError('')
+    try {
+      await paste(text)
+    } catch (problem) {
+      setError((problem as Error).message)
+    }
+    setBusy(false)
+  }
+  return (
+    <form class="code" onSubmit={submit}>
+      <Field label="Link, or the code at its end">
+        <input name="link" class="mono" autofocus value={text} placeholder="http://127.0.0.1:8091/#login=…" autocomplete="off"
+          autocapitalize="characters" spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} />
+      </Field>
+      {error && <p class="problem" role="alert">{error}</p>}
+      <footer>
+        {!properAddress() && <button type="button" class="quiet outlined" onClick={follow}>Try again</button>}
+        <button type="submit" class="primary" disabled={busy || !text.trim()}>{busy ? 'Logging in…' : 'Log in'}</button>
+      </footer>
+    </form>
+  )
+}
+
+function Unencrypted() {
+  return (
+    <div class="empty whole">
+      <Logo />
+      <h2>This address is not encrypted</h2>
+      <p>Browsers keep no key for <b>{location.origin}</b>, and whoever is on the way could read and type along. Use
+        the server’s https address, or a tunnel to 127.0.0.1.</p>
+    </div>
+  )
+}
+
+/** What is shown where something answers that cannot prove to be our server. */
+export function Impostor() {
+  return (
+    <div class="empty whole" role="alert">
+      <Logo />
+      <h2>Another program answers here</h2>
+      <p>What answers at <b>{location.host}</b> cannot prove that it is the server that this browser has logged in to.
+        Nothing was sent to it. Close this page, and log in again with what this prints:</p>
+      <pre class="command">middleman open</pre>
+      <p class="hint">Sessions keep running. If the server comes back to this address, this page goes on.</p>
+    </div>
+  )
+}
+
+export function logOut(): void {
+  api.logout().then(() => location.assign('/'), report)
+}

@@ -1,0 +1,349 @@
+// What a hostile page, and a hostile server on our own port, get of a browser
+// that is logged in: nothing that suffices is sent to them or can be read by
+// them, no request of theirs counts, and nobody is logged out.
+
+import assert from 'node:assert/strict'
+import { createServer, request } from 'node:http'
+import { after, before, beforeEach, test } from 'node:test'
+import { launch, run, seen, standing } from './browser.mjs'
+import { Server } from './server.mjs'
+
+const server = new Server()
+const hostile = new Hostile()
+let browser
+let context
+let page // of the web client
+let secrets // that the browser has of the server
+let counted // requests of others that the server answered with success
+
+before(async () => {
+  await server.start()
+  await hostile.listen()
+  browser = await launch('--host-resolver-rules=MAP evil.test 127.0.0.1')
+  context = await browser.newContext()
+  page = await context.newPage()
+  secrets = new Set([server.loginLink.split('=')[1]])
+  context.on('request', keepSecrets)
+  await page.goto(server.loginLink)
+  await page.getByRole('main').getByRole('button', { name: 'New workspace' }).click()
+  await page.getByRole('combobox', { name: 'Repository' }).fill(server.repository)
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('target')
+  await page.getByRole('button', { name: 'Create workspace' }).click()
+  await standing(page, 'attached', 60_000)
+  context.on('response', (response) => {
+    if (!response.ok() || !response.url().startsWith(url('/api/'))) return
+    const visit = response.request().isNavigationRequest() // which has no frame yet
+    if (visit || !response.frame().url().startsWith(url('/'))) counted.push(response.url())
+  })
+})
+
+after(async () => {
+  await browser?.close()
+  await hostile.close()
+  await server.cleanUp()
+})
+
+beforeEach(() => {
+  hostile.received = []
+  counted = []
+})
+
+const url = (path = '/') => `http://${server.address}${path}`
+const logins = () => JSON.parse(server.middleman('login', 'list', '--json')).logins
+
+/** Tokens and tickets, so that it can be shown who has received them. */
+function keepSecrets(sent) {
+  const headers = sent.headers()
+  for (const value of [headers.authorization?.split(' ')[1], headers['sec-websocket-protocol']?.split('ticket.')[1]]) {
+    if (value?.length > 20) secrets.add(value) // shorter ones are made up below
+  }
+}
+
+/** A server that is not ours, and keeps all that it is sent. */
+function Hostile() {
+  this.received = []
+  this.answer = () => undefined
+  const http = createServer(async (incoming, response) => {
+    let body = ''
+    for await (const chunk of incoming) body += chunk
+    this.received.push({ method: incoming.method, path: incoming.url, headers: incoming.headers, body })
+    const [status, text, type = 'text/html'] = this.answer(incoming, body) ?? [200, '<!doctype html><title>hostile</title>']
+    response.writeHead(status, { 'Content-Type': type })
+    response.end(text)
+  })
+  http.on('upgrade', (incoming, socket) => {
+    this.received.push({ method: 'WebSocket', path: incoming.url, headers: incoming.headers, body: '' })
+    socket.destroy()
+  })
+  this.listen = (port = 0) => new Promise((resolve, reject) => {
+    http.on('error', reject)
+    http.listen(port, '127.0.0.1', () => resolve((this.port = http.address().port)))
+  })
+  this.close = () => new Promise((resolve) => {
+    http.close(resolve)
+    http.closeAllConnections()
+  })
+  this.url = (host = '127.0.0.1', path = '/') => `http://${host}:${this.port}${path}`
+}
+
+/** What a hostile page can try; it runs in the page, and tells what came of it. */
+async function attempts({ target, session }) {
+  const outcome = {}
+  const attempt = async (name, f) => {
+    outcome[name] = await f().then((got) => `got ${JSON.stringify(got)}`, (error) => `failed: ${error.name}`)
+  }
+  const post = { method: 'POST', mode: 'no-cors', credentials: 'include' }
+  await attempt('read', () => fetch(target + '/api/v1/workspaces', { credentials: 'include' }).then((r) => r.text()))
+  await attempt('read the shell', () => fetch(target + '/').then((r) => r.text()))
+  await attempt('blind read', () => fetch(target + '/api/v1/workspaces', { ...post, method: 'GET' }).then((r) => r.type))
+  for (const path of ['/logout', '/login-links', `/sessions/${session}/input`, `/sessions/${session}/tickets`, '/login/challenge']) {
+    await attempt('blind POST ' + path, () => fetch(target + '/api/v1' + path, { ...post, body: '{"for":"attach"}' }).then((r) => r.type))
+  }
+  await attempt('DELETE logins', () => fetch(target + '/api/v1/logins', { method: 'DELETE', credentials: 'include' }).then((r) => r.status))
+  await attempt('POST with a header', () => fetch(target + '/api/v1/logout', { method: 'POST', headers: { Authorization: 'Bearer x' } }).then((r) => r.status))
+  await attempt('WebSocket', () => new Promise((resolve, reject) => {
+    const socket = new WebSocket(target.replace('http', 'ws') + `/api/v1/sessions/${session}/terminal?mode=attach`, ['middleman.v1', 'ticket.x'])
+    socket.onopen = () => resolve('open')
+    socket.onerror = () => reject(new Error('refused'))
+  }))
+  await attempt('event stream', () => new Promise((resolve, reject) => {
+    const source = new EventSource(target + '/api/v1/events', { withCredentials: true })
+    source.onopen = () => resolve('open')
+    source.onerror = () => { source.close(); reject(new Error('refused')) }
+  }))
+  await attempt('script', () => new Promise((resolve, reject) => {
+    const script = document.createElement('script')
+    script.src = target + '/'
+    script.onload = () => resolve('loaded')
+    script.onerror = () => reject(new Error('refused'))
+    document.head.append(script)
+  }))
+  await attempt('database', async () => (await indexedDB.databases()).map((d) => d.name))
+  await attempt('storage', async () => [Object.keys(localStorage), document.cookie.includes('planted') ? '' : document.cookie])
+  return outcome
+}
+
+/** Checks that the attempts came to nothing, and the login still holds. */
+async function nothing(outcome) {
+  for (const [name, got] of Object.entries(outcome)) {
+    if (name === 'database') assert.equal(got, 'got []', name)
+    else if (name === 'storage') assert.equal(got, 'got [[],""]', name)
+    // An opaque answer says not even whether it was refused; counted does.
+    else if (name.startsWith('blind')) assert.match(got, /^failed|"opaque"/, name)
+    else assert.match(got, /^failed/, name)
+  }
+  assert.deepEqual(counted, [])
+  for (const { method, path, headers, body } of hostile.received) {
+    const all = JSON.stringify([path, headers, body])
+    assert.ok(![...secrets].some((secret) => all.includes(secret)), `${method} ${path} carries a secret: ${all}`)
+    assert.equal(headers.authorization, undefined, path)
+  }
+  await works()
+}
+
+/** Checks that the client is logged in and types. */
+async function works() {
+  await page.bringToFront()
+  await standing(page, 'attached', 30_000)
+  const word = `works-${Math.random().toString(36).slice(2)}`
+  await run(page, `echo ${word.slice(0, 3)}""${word.slice(3)}`)
+  await seen(page, new RegExp(`^${word}$`), 30_000)
+  await page.reload()
+  await standing(page, 'attached', 30_000)
+}
+
+const session = () => JSON.parse(server.middleman('ls', '--sessions', '--json')).sessions[0].id
+
+for (const [name, host] of [['another port', '127.0.0.1'], ['another host name', 'evil.test'], ['localhost', 'localhost']]) {
+  test(`a page on ${name}`, async () => {
+    const before = logins().map((login) => login.id)
+    const evil = await context.newPage()
+    await evil.goto(hostile.url(host))
+    const outcome = await evil.evaluate(attempts, { target: url(''), session: session() })
+    await evil.close()
+    await nothing(outcome)
+    assert.deepEqual(logins().map((login) => login.id), before)
+  })
+}
+
+test('a name that is rebound to our address', async () => {
+  const evil = await context.newPage()
+  const rebound = `http://evil.test:${server.address.split(':')[1]}`
+  assert.equal((await evil.goto(rebound)).status(), 421)
+  assert.match(await evil.evaluate(() => fetch('/api/v1/health').then((r) => String(r.status))), /421/)
+  assert.deepEqual(await evil.evaluate(async () => (await indexedDB.databases()).map((d) => d.name)), [])
+  await evil.close()
+  await nothing({})
+})
+
+test('a page that sends the browser elsewhere, from our page to its own', async () => {
+  await page.evaluate((to) => location.assign(to), hostile.url())
+  await page.waitForURL(hostile.url())
+  const [{ headers }] = hostile.received
+  assert.equal(headers.cookie, undefined)
+  assert.equal(headers.referer, undefined)
+  await page.goto(url('/w/target'))
+  await nothing({})
+})
+
+test('our page in a frame', async () => {
+  const evil = await context.newPage()
+  await evil.goto(hostile.url())
+  await evil.evaluate((target) => new Promise((resolve) => {
+    const frame = document.createElement('iframe')
+    frame.onload = resolve // of the error page as well
+    frame.src = target
+    document.body.append(frame)
+  }), url('/w/target'))
+  await evil.waitForFunction(() => frames.length === 1)
+  const [frame] = evil.mainFrame().childFrames()
+  assert.match(frame.url(), /^chrome-error:/)
+  await evil.close()
+  await nothing({})
+})
+
+test('our page in a window of a hostile one', async () => {
+  const evil = await context.newPage()
+  await evil.goto(hostile.url())
+  const opening = context.waitForEvent('page')
+  await evil.evaluate((target) => { window.mine = window.open(target) }, url('/w/target'))
+  const opened = await opening
+  await opened.waitForURL(url('/w/target'))
+  await evil.waitForFunction(() => window.mine.closed) // for its opener: the policy has cut them apart
+  assert.equal(await opened.evaluate(() => window.opener), null)
+  await opened.close()
+  await evil.close()
+  await nothing({})
+})
+
+test('a link with a wrong secret', async () => {
+  const before = logins().map((login) => login.id)
+  const evil = await context.newPage()
+  await evil.goto(hostile.url())
+  await evil.evaluate((to) => location.assign(to), url('/#login=AAAAAAAAAAAAAAAAAAAAAAAAAA'))
+  await evil.getByText('was used before').waitFor()
+  await evil.getByRole('heading', { name: 'Workspaces' }).waitFor()
+  await evil.close()
+  await nothing({})
+  assert.deepEqual(logins().map((login) => login.id), before)
+})
+
+test('planted cookies, as many as the browser keeps', async () => {
+  const evil = await context.newPage()
+  await evil.goto(hostile.url())
+  await evil.evaluate(() => {
+    for (const name of ['middleman', 'middleman_', '__Host-middleman', 'session']) document.cookie = `${name}=planted; path=/`
+    for (let i = 0; i < 180; i++) document.cookie = `planted${i}=${'x'.repeat(4000)}; path=/`
+  })
+  const bytes = (await context.cookies(url())).reduce((sum, { name, value }) => sum + name.length + value.length, 0)
+  assert.ok(bytes > 300_000, `the browser keeps ${bytes} bytes`)
+  await evil.close()
+  assert.equal((await page.goto(url('/w/target'))).status(), 200)
+  await nothing({})
+  await context.clearCookies()
+})
+
+/** Asks the server at a port, as a program that says that it is at another address. */
+function relay(port, host, path, body) {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, path: '/api/v1' + path, method: 'POST', headers: { Host: host, 'Content-Type': 'application/json' } }, async (response) => {
+      let text = ''
+      for await (const chunk of response) text += chunk
+      resolve({ status: response.statusCode, text })
+    })
+    sent.on('error', reject)
+    sent.end(JSON.stringify(body))
+  })
+}
+
+// It runs at our origin. Another user's or not, the browser cannot tell.
+test('a server on our port after ours has stopped', async () => {
+  const home = server.address
+  await server.kill()
+  await page.getByText('Reconnecting').first().waitFor()
+  const squatter = new Hostile()
+  await squatter.listen(Number(home.split(':')[1]))
+  try {
+    const junk = JSON.stringify({ nonce: 'A'.repeat(43), signature: 'A'.repeat(86) + '==', token: 'x', expires_in: 600 })
+    squatter.answer = (incoming) => (incoming.url.startsWith('/api/') ? [200, junk, 'application/json'] : undefined)
+
+    // The page that is open asks for proof, and sends nothing but that question.
+    await page.getByRole('heading', { name: 'Another program answers here' }).waitFor({ timeout: 30_000 })
+    const asked = squatter.received.filter(({ path }) => path.startsWith('/api/'))
+    assert.ok(asked.length > 0)
+    for (const { method, path, headers, body } of asked) {
+      assert.equal(`${method} ${path}`, 'POST /api/v1/login/challenge')
+      assert.equal(headers.authorization ?? headers.cookie, undefined)
+      assert.deepEqual(Object.keys(JSON.parse(body)), ['login', 'nonce'])
+    }
+
+    // A page of its own finds a key that it can sign with, and no more.
+    const evil = await context.newPage()
+    await evil.goto(`http://${home}/`)
+    const found = await evil.evaluate(async () => {
+      const record = await new Promise((resolve) => {
+        indexedDB.open('middleman').onsuccess = (opened) =>
+          (opened.target.result.transaction('login').objectStore('login').get('this').onsuccess = (got) => resolve(got.target.result))
+      })
+      window.key = record.key
+      const failures = []
+      for (const format of ['jwk', 'pkcs8', 'raw']) {
+        await crypto.subtle.exportKey(format, record.key).catch((error) => failures.push(error.name))
+      }
+      return { failures, record: JSON.stringify(record), storage: JSON.stringify([{ ...localStorage }, { ...sessionStorage }]), id: record.id, instance: record.instance }
+    })
+    assert.equal(found.failures.length, 3)
+    for (const text of [found.record, found.storage]) assert.ok(![...secrets].some((secret) => text.includes(secret)), text)
+    assert.deepEqual(Object.keys(JSON.parse(found.record)).sort(), ['id', 'instance', 'key', 'serverKey'])
+    assert.equal(JSON.stringify(JSON.parse(found.record).key), '{}')
+
+    // Our server is back, at another port: nothing that the key signs counts there.
+    server.address = ''
+    await server.start()
+    const port = server.address.split(':')[1]
+    const nonce = 'A nonce of a browser'
+    for (const host of [home, server.address, `localhost:${port}`]) {
+      const { status } = await relay(port, host, '/login/challenge', { login: found.id, nonce })
+      assert.equal(status, 401, `challenge relayed as ${host}`)
+      const signature = await evil.evaluate(async (text) => btoa(String.fromCharCode(...new Uint8Array(
+        await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, window.key, new TextEncoder().encode(text))))),
+        ['middleman login v1', found.instance, `http://${host}`, found.id, nonce].join('\n'))
+      const access = await relay(port, host, '/login/access', { login: found.id, nonce, signature })
+      assert.equal(access.status, 401, `proof relayed as ${host}: ${access.text}`)
+    }
+    for (const secret of secrets) { // tokens and tickets of the server before
+      const answer = await fetch(`http://${server.address}/api/v1/workspaces`, { headers: { Authorization: `Bearer ${secret}` } })
+      assert.ok([401, 429].includes(answer.status), `${answer.status}`)
+    }
+    const outcome = await evil.evaluate(attempts, { target: url(''), session: session() })
+    delete outcome.database // it is at our origin's, and finds that of the key
+    delete outcome.storage
+    for (const [name, got] of Object.entries(outcome)) assert.match(got, /^failed|"opaque"/, name)
+    assert.deepEqual(counted, [])
+    await evil.close()
+  } finally {
+    await squatter.close()
+  }
+
+  // Both are gone, and ours is back where it was: nobody was logged out.
+  await server.kill('SIGTERM')
+  server.address = home
+  await server.start()
+  await standing(page, 'attached', 30_000)
+  await nothing({})
+  assert.equal(logins().length, 1)
+})
+
+test('a server on our port that says that the login has ended', async () => {
+  await server.kill()
+  await page.getByText('Reconnecting').first().waitFor()
+  const squatter = new Hostile()
+  await squatter.listen(Number(server.address.split(':')[1]))
+  squatter.answer = () => [401, '{"status":401,"code":"unauthorized","detail":"no"}', 'application/problem+json']
+  await page.getByText('This browser has no login for').waitFor({ timeout: 30_000 })
+  await squatter.close()
+  await server.start()
+  await page.reload()
+  await standing(page, 'attached', 30_000)
+  await nothing({})
+})
