@@ -115,7 +115,7 @@ func (c *cli) root() *cobra.Command {
 		c.diffCommand(),
 		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 	)
-	root.AddCommand(c.auditCommand())
+	root.AddCommand(c.auditCommand(), c.tokenCommand())
 	root.AddCommand(c.pruneCommand(), c.importCommand(), c.repairCommand())
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -14,13 +15,12 @@ import (
 
 const maxKey = 255 // bytes of an Idempotency-Key
 
+// secretPaths answer with a secret, which is not kept for a repeated request.
+var secretPaths = regexp.MustCompile(`^` + apiPrefix + `/(login|login/.*|login-links|logout|tokens|tokens/[^/]+/rotate|sessions/[^/]+/tickets)$`)
+
 // repeatable leaves out what answers with a secret: it is not kept.
 func repeatable(r *http.Request) bool {
-	switch strings.TrimPrefix(r.URL.Path, apiPrefix) {
-	case "/login-links", "/logout":
-		return false
-	}
-	return !isLogin(r) && !strings.HasSuffix(r.URL.Path, "/tickets")
+	return !secretPaths.MatchString(r.URL.Path)
 }
 
 // isLogin tells the routes that anybody may send a body to: a small one, soon.

@@ -52,6 +52,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 	want = append(want, "GET /backends")
 	want = append(want, "POST /login", "POST /login/challenge", "POST /login/access", "GET /logins", "DELETE /logins",
 		"DELETE /logins/{login}", "POST /sessions/{session}/tickets")
+	want = append(want, "GET /tokens", "POST /tokens", "DELETE /tokens/{token}", "POST /tokens/{token}/rotate")
 	slices.Sort(want)
 	if want = slices.Sorted(slices.Values(append(want, trustPaths...))); !slices.Equal(got, want) {
 		t.Errorf("routes:\n%s", strings.Join(got, "\n"))

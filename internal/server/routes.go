@@ -33,6 +33,7 @@ func (s *Server) routes() http.Handler {
 	s.leftoverRoutes()
 	s.trustRoutes()
 	s.workerRoutes()
+	s.tokenRoutes()
 
 	mux.HandleFunc("GET "+apiPrefix+"/openapi.json", s.openAPI)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {

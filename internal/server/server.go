@@ -116,6 +116,9 @@ type Server struct {
 	// that a restart does not ask all of them at once.
 	asking chan struct{}
 	ready  chan struct{}
+	// tokens is held while tokens are looked up and changed, so that names stay
+	// single.
+	tokens sync.Mutex
 	// mu guards the fields below.
 	mu       sync.Mutex
 	address  string          // "" until Serve was called

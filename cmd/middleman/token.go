@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/internal/api"
+	"middleman/internal/client"
+)
+
+func (c *cli) tokenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "token create|list|revoke|rotate",
+		Short: "Tokens that let programs use the API",
+		Args:  args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usagef("token needs create, list, revoke or rotate")
+		},
+	}
+	list := &cobra.Command{
+		Use: "list", Short: "List all tokens", Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.withServer(cmd, c.listTokens) },
+	}
+	revoke := &cobra.Command{
+		Use: "revoke ID|NAME", Short: "End a token, and what it has open", Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+				return server.RevokeToken(ctx, given[0])
+			})
+		},
+	}
+	rotate := &cobra.Command{
+		Use: "rotate ID|NAME", Short: "Give a token a new secret, and end what it has open by the old one", Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+				created, err := server.RotateToken(ctx, given[0])
+				if err != nil {
+					return err
+				}
+				return c.printSecret(created)
+			})
+		},
+	}
+	cmd.AddCommand(c.tokenCreateCommand(), list, revoke, rotate)
+	return cmd
+}
+
+func (c *cli) tokenCreateCommand() *cobra.Command {
+	var in api.NewToken
+	var session, expires string
+	cmd := &cobra.Command{
+		Use:   "create NAME [--scope full|read|session] [--session TARGET] [--expires DUR]",
+		Short: "Make a token and print its secret, once",
+		Long: "Make a token and print its secret, once.\n\n" +
+			"Scopes: read sees everything and changes nothing; session watches the one session of --session;\n" +
+			"full does whatever you can do. It is sent as `Authorization: Bearer SECRET`.",
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			in.Name = given[0]
+			if session != "" && !cmd.Flags().Changed("scope") {
+				in.Scope = "session"
+			}
+			if (in.Scope == "session") != (session != "") {
+				return usagef("--scope session and --session TARGET go together")
+			}
+			if expires != "" {
+				life, err := parseSpan("expires", expires)
+				if err != nil {
+					return err
+				}
+				in.Life = life.String()
+			}
+			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+				return c.createToken(ctx, server, in, session)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&in.Scope, "scope", "read", "what it may do: full, read or session")
+	cmd.Flags().StringVar(&session, "session", "", "with the scope session: the one that it may watch")
+	cmd.Flags().StringVar(&expires, "expires", "", "how long it is valid, such as 12h or 30d (default: until it is revoked)")
+	return cmd
+}
+
+// withServer runs f with a client of the server.
+func (c *cli) withServer(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
+	server, err := c.server(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	return f(cmd.Context(), server)
+}
+
+func (c *cli) createToken(ctx context.Context, server *client.Client, in api.NewToken, session string) error {
+	if session != "" {
+		t, err := c.target(ctx, session)
+		if err != nil {
+			return err
+		}
+		in.Session = t.shown.ID
+	}
+	created, err := server.CreateToken(ctx, in)
+	if err != nil {
+		return err
+	}
+	return c.printSecret(created)
+}
+
+// printSecret prints the secret alone, and what it is of beside it.
+func (c *cli) printSecret(created api.CreatedToken) error {
+	if c.json {
+		return c.printJSON(struct {
+			schema
+			api.CreatedToken
+		}{thisSchema(), created})
+	}
+	t := created.Token
+	fmt.Fprintf(c.errs, "token %s (%s): scope %s, expires %s; the secret is not shown again:\n", t.Name, t.ID, t.Scope, when(t.ExpiresAt))
+	_, err := fmt.Fprintln(c.out, created.Secret)
+	return err
+}
+
+// when is a time, or never.
+func when(t *time.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+func (c *cli) listTokens(ctx context.Context, server *client.Client) error {
+	list, err := server.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(struct {
+			schema
+			api.Tokens
+		}{thisSchema(), list})
+	}
+	if len(list.Tokens) == 0 {
+		fmt.Fprintln(c.errs, "There are no tokens; `middleman token create NAME` makes one.")
+		return nil
+	}
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tID\tSCOPE\tEXPIRES\tLAST USED")
+	for _, t := range list.Tokens {
+		scope := t.Scope
+		if t.Session != "" {
+			scope += " " + t.Session
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Name, t.ID, scope, when(t.ExpiresAt), when(t.LastUsedAt))
+	}
+	return w.Flush()
+}

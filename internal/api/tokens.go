@@ -1,0 +1,33 @@
+package api
+
+import "time"
+
+// Token is what is known of an API token; its secret is not.
+type Token struct {
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	Scope      string     `json:"scope" enum:"full,read,session" doc:"full: everything; read: whatever changes nothing; session: watch one session"`
+	Session    string     `json:"session,omitempty" doc:"Id of the one session"`
+	CreatedAt  time.Time  `json:"created_at"`
+	ExpiresAt  *time.Time `json:"expires_at,omitempty" doc:"Unset: never"`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty" doc:"To the minute; unset: never"`
+}
+
+// NewToken asks for a token.
+type NewToken struct {
+	Name    string `json:"name" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" patternDescription:"1 to 64 letters, digits, dots, dashes or underscores"`
+	Scope   string `json:"scope" enum:"full,read,session"`
+	Session string `json:"session,omitempty" doc:"With the scope session: the id of the one session"`
+	Life    string `json:"life,omitempty" doc:"How long it is valid, such as 720h; unset: until it is revoked"`
+}
+
+// CreatedToken is a new or rotated token with its secret, which is told once.
+type CreatedToken struct {
+	Token  Token  `json:"token"`
+	Secret string `json:"secret"`
+}
+
+// Tokens are all tokens.
+type Tokens struct {
+	Tokens []Token `json:"tokens"`
+}

@@ -1,0 +1,35 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"middleman/internal/api"
+)
+
+// CreateToken makes a token; the answer has its secret.
+func (c *Client) CreateToken(ctx context.Context, in api.NewToken) (api.CreatedToken, error) {
+	var v api.CreatedToken
+	err := c.call(ctx, http.MethodPost, "/tokens", in, &v)
+	return v, err
+}
+
+// Tokens returns all tokens, oldest first.
+func (c *Client) Tokens(ctx context.Context) (api.Tokens, error) {
+	var v api.Tokens
+	err := c.call(ctx, http.MethodGet, "/tokens", nil, &v)
+	return v, err
+}
+
+// RevokeToken ends the token with that id or name, and what it has open.
+func (c *Client) RevokeToken(ctx context.Context, name string) error {
+	return c.call(ctx, http.MethodDelete, "/tokens/"+url.PathEscape(name), nil, nil)
+}
+
+// RotateToken gives a token a new secret, which the answer has.
+func (c *Client) RotateToken(ctx context.Context, name string) (api.CreatedToken, error) {
+	var v api.CreatedToken
+	err := c.call(ctx, http.MethodPost, "/tokens/"+url.PathEscape(name)+"/rotate", nil, &v)
+	return v, err
+}

@@ -1,0 +1,160 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/terminal"
+)
+
+// maxTokenLife is about a lifetime.
+const maxTokenLife = 100 * 365 * 24 * time.Hour
+
+// TokenPath is a token in a path.
+type TokenPath struct {
+	Token string `path:"token" doc:"Id or name of a token"`
+}
+
+type newTokenIn struct {
+	Body api.NewToken
+}
+
+func (s *Server) tokenRoutes() {
+	create := route(http.MethodPost, "/tokens", "create-token", "Make a token; its secret is told once", accessFull)
+	create.DefaultStatus = http.StatusCreated
+	create.Description = "A token that expires makes none that is valid for longer than itself."
+	add(s, create, s.postToken)
+	add(s, route(http.MethodGet, "/tokens", "list-tokens", "All tokens, oldest first", accessFull), s.getTokens)
+	add(s, route(http.MethodDelete, "/tokens/{token}", "revoke-token", "Revoke a token, and end what it has open", accessFull), s.deleteToken)
+	add(s, route(http.MethodPost, "/tokens/{token}/rotate", "rotate-token",
+		"Give a token a new secret, told once, and end what it has open by the old one", accessFull), s.rotateToken)
+}
+
+func (s *Server) postToken(ctx context.Context, in *newTokenIn) (*reply[api.CreatedToken], error) {
+	noteAudit(ctx, fmt.Sprintf("name %s scope %s %s life %q", in.Body.Name, in.Body.Scope, in.Body.Session, in.Body.Life))
+	token, err := s.newToken(ctx, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.tokens.Lock()
+	defer s.tokens.Unlock()
+	list, err := s.Store.Tokens(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range list {
+		if other.Label == token.Label {
+			return nil, problemf(http.StatusConflict, api.CodeNameTaken, "there is a token %s already: revoke it first, or rotate it", token.Label)
+		}
+	}
+	secret := store.NewSecret()
+	if err := s.Store.CreateToken(ctx, secret, token); err != nil {
+		return nil, err
+	}
+	return &reply[api.CreatedToken]{api.CreatedToken{Token: tokenView(token), Secret: secret}}, nil
+}
+
+// newToken checks what was asked for.
+func (s *Server) newToken(ctx context.Context, in api.NewToken) (store.Token, error) {
+	t := store.Token{ID: terminal.NewID("t"), Label: in.Name, Scope: store.Scope(in.Scope), SessionID: in.Session, CreatedAt: time.Now().UTC()}
+	if (t.Scope == store.ScopeSession) != (in.Session != "") {
+		return t, newProblem(http.StatusUnprocessableEntity, api.CodeBadRequest, "session: it goes with the scope session, and only with that")
+	}
+	if in.Session != "" {
+		if _, err := s.Store.Session(ctx, in.Session); err != nil {
+			return t, err
+		}
+	}
+	if in.Life != "" {
+		life, err := duration("life", in.Life, 0, maxTokenLife)
+		if err != nil {
+			return t, err
+		}
+		if life <= 0 {
+			return t, newProblem(http.StatusUnprocessableEntity, api.CodeBadRequest, "life: a token that is never valid is of no use")
+		}
+		t.ExpiresAt = t.CreatedAt.Add(life)
+	}
+	id, _ := caller(ctx)
+	if strings.HasPrefix(id.subject, "token:") && !id.expires.IsZero() && (t.ExpiresAt.IsZero() || t.ExpiresAt.After(id.expires)) {
+		return t, problemf(http.StatusForbidden, api.CodeForbidden,
+			"the token that asks expires at %s, and makes none that is valid for longer", id.expires.UTC().Format(time.RFC3339))
+	}
+	return t, nil
+}
+
+func (s *Server) getTokens(ctx context.Context, _ *empty) (*reply[api.Tokens], error) {
+	list, err := s.Store.Tokens(ctx)
+	out := api.Tokens{Tokens: []api.Token{}}
+	for _, t := range list {
+		out.Tokens = append(out.Tokens, tokenView(t))
+	}
+	return &reply[api.Tokens]{out}, err
+}
+
+func (s *Server) deleteToken(ctx context.Context, in *TokenPath) (*empty, error) {
+	s.tokens.Lock()
+	defer s.tokens.Unlock()
+	t, err := s.token(ctx, in.Token)
+	if err != nil {
+		return nil, err
+	}
+	noteAudit(ctx, "id "+t.ID+" name "+t.Label)
+	if err := s.Store.DeleteToken(ctx, t.ID); err != nil {
+		return nil, err
+	}
+	s.calls.end("token:" + t.ID)
+	return &empty{}, nil
+}
+
+func (s *Server) rotateToken(ctx context.Context, in *TokenPath) (*reply[api.CreatedToken], error) {
+	s.tokens.Lock()
+	defer s.tokens.Unlock()
+	t, err := s.token(ctx, in.Token)
+	if err != nil {
+		return nil, err
+	}
+	noteAudit(ctx, "id "+t.ID+" name "+t.Label)
+	secret := store.NewSecret()
+	if err := s.Store.RotateToken(ctx, t.ID, secret); err != nil {
+		return nil, err
+	}
+	s.calls.end("token:" + t.ID)
+	t.LastUsedAt = time.Time{}
+	return &reply[api.CreatedToken]{api.CreatedToken{Token: tokenView(t), Secret: secret}}, nil
+}
+
+// token is the one with that id, else the one with that name.
+func (s *Server) token(ctx context.Context, name string) (store.Token, error) {
+	list, err := s.Store.Tokens(ctx)
+	if err != nil {
+		return store.Token{}, err
+	}
+	for _, is := range []func(store.Token) string{
+		func(t store.Token) string { return t.ID },
+		func(t store.Token) string { return t.Label },
+	} {
+		for _, t := range list {
+			if is(t) == name {
+				return t, nil
+			}
+		}
+	}
+	return store.Token{}, problemf(http.StatusNotFound, api.CodeNotFound, "there is no token %q; `middleman token list` names them", name)
+}
+
+func tokenView(t store.Token) api.Token {
+	v := api.Token{ID: t.ID, Name: t.Label, Scope: string(t.Scope), Session: t.SessionID, CreatedAt: t.CreatedAt}
+	if !t.ExpiresAt.IsZero() {
+		v.ExpiresAt = &t.ExpiresAt
+	}
+	if !t.LastUsedAt.IsZero() {
+		v.LastUsedAt = &t.LastUsedAt
+	}
+	return v
+}

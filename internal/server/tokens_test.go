@@ -1,0 +1,236 @@
+//go:build linux || darwin
+
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+)
+
+// needs says of each operation what a caller must be: "nobody" in particular,
+// a watcher of the one "session", a reader, or "full".
+var needs = map[string]string{
+	"health": "nobody", "login": "nobody", "login-challenge": "nobody", "login-access": "nobody",
+
+	"get-session": "session", "capture": "session", "wait": "session", "terminal": "session", "output": "session", "recording": "session",
+	"create-ticket": "session",
+
+	"version": "read", "events": "read", "list-backends": "read", "list-workspaces": "read", "get-workspace": "read",
+	"workspace-events": "read", "list-workspace-sessions": "read", "list-sessions": "read", "diff-workspace": "read", "list-commits": "read",
+	"forecast-conflicts": "read", "list-workers": "read", "list-session-workers": "read",
+
+	"create-login-link": "full", "logout": "full", "list-logins": "full", "delete-login": "full", "delete-logins": "full",
+	"create-token": "full", "list-tokens": "full", "revoke-token": "full", "rotate-token": "full",
+	"create-workspace": "full", "delete-workspace": "full", "retry-workspace": "full", "restore-workspace": "full",
+	"start-session": "full", "end-session": "full", "send-input": "full", "spawn-worker": "full",
+	"prune": "full", "import": "full", "repair": "full",
+	"get-config": "full", "get-workspace-config": "full", "trust-config": "full", "trust-workspace-config": "full",
+	"list-trust": "full", "revoke-trust": "full", "get-setup-log": "full",
+}
+
+// Each operation lets those through that it needs, and nobody else: one that
+// is new must say here who that is.
+func TestScopeOfEveryOperation(t *testing.T) {
+	r := newPlace(t).serve(t)
+	id := r.workspace("scoped", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
+	callers := map[string]string{
+		"":        "",
+		"read":    "Bearer " + r.token(store.ScopeRead, "", time.Hour),
+		"session": "Bearer " + r.token(store.ScopeSession, id, time.Hour),
+		"other":   "Bearer " + r.token(store.ScopeSession, "s0000000000000000", time.Hour),
+		"full":    "Bearer " + r.token(store.ScopeFull, "", time.Hour),
+	}
+	may := map[string]string{"nobody": " read session other full", "session": "read session full", "read": "read full", "full": "full"}
+	for _, op := range r.operations() {
+		need, known := needs[op.id]
+		if !known {
+			t.Errorf("operation %s (%s %s): who may use it is not said in needs", op.id, op.method, op.path)
+			continue
+		}
+		for who, header := range callers {
+			path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0").Replace(op.path)
+			path += map[string]string{"terminal": "?mode=watch", "wait": "?for=exit&timeout=1ms"}[op.id]
+			if who == "full" && op.id == "end-session" {
+				path = strings.Replace(path, id, "s0", 1) // it is needed by the next
+			}
+			status := r.status(op.method, path, header)
+			allowed := strings.Contains(" "+may[need]+" ", " "+who+" ") || need == "nobody"
+			switch {
+			case allowed && (status == 401 && op.id != "login" && op.id != "login-access" || status == 403):
+				t.Errorf("%s by %q: %d", op.id, who, status)
+			case !allowed && who == "" && status != 401, !allowed && who != "" && status != 403:
+				t.Errorf("%s by %q: %d", op.id, who, status)
+			}
+		}
+	}
+}
+
+type operation struct{ id, method, path string }
+
+func (r *running) operations() (list []operation) {
+	var doc struct {
+		Paths map[string]map[string]struct{ OperationID string }
+	}
+	if err := json.Unmarshal(r.call("GET", "/openapi.json", nil).body, &doc); err != nil {
+		r.t.Fatal(err)
+	}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			list = append(list, operation{op.OperationID, strings.ToUpper(method), path})
+		}
+	}
+	return list
+}
+
+// status is what a request over TCP is answered with, whose body may not end.
+func (r *running) status(method, path, authorization string) int {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	req := r.request(method, "http://"+r.tcp+"/api/v1"+path, nil).WithContext(ctx)
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
+	}
+	resp, err := browser.Do(req)
+	if err != nil {
+		r.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestTokens(t *testing.T) {
+	r := newPlace(t).serve(t)
+	id := r.workspace("w", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
+	create := func(in api.NewToken) api.CreatedToken { return get[api.CreatedToken](r, "POST", "/tokens", in) }
+	list := func(secret string) int {
+		return r.browse("GET", "/api/v1/workspaces", nil, "Authorization", "Bearer "+secret).status
+	}
+	read := create(api.NewToken{Name: "reader", Scope: "read"})
+	if list(read.Secret) != 200 {
+		t.Fatal("the new token is not valid")
+	}
+	for _, x := range []struct {
+		name   string
+		in     api.NewToken
+		status int
+	}{
+		{"a name twice", api.NewToken{Name: "reader", Scope: "full"}, 409},
+		{"no name", api.NewToken{Scope: "full"}, 422},
+		{"a name that a terminal acts on", api.NewToken{Name: "x\x1b[2J", Scope: "full"}, 422},
+		{"an unknown scope", api.NewToken{Name: "x", Scope: "root"}, 422},
+		{"a session for another scope", api.NewToken{Name: "x", Scope: "read", Session: id}, 422},
+		{"no session", api.NewToken{Name: "x", Scope: "session"}, 422},
+		{"an unknown session", api.NewToken{Name: "x", Scope: "session", Session: "s0"}, 404},
+		{"no life", api.NewToken{Name: "x", Scope: "read", Life: "0s"}, 422},
+		{"a negative life", api.NewToken{Name: "x", Scope: "read", Life: "-1h"}, 422},
+	} {
+		if a := r.call("POST", "/tokens", x.in); a.status != x.status {
+			t.Errorf("%s: %d %s", x.name, a.status, a.body)
+		}
+	}
+	watch := create(api.NewToken{Name: "watcher", Scope: "session", Session: id, Life: "1h"})
+	if watch.Token.ExpiresAt == nil || time.Until(*watch.Token.ExpiresAt) > time.Hour {
+		t.Errorf("%+v", watch.Token)
+	}
+	a := r.call("GET", "/tokens", nil)
+	var all api.Tokens
+	if err := json.Unmarshal(a.body, &all); err != nil || len(all.Tokens) != 2 || all.Tokens[0].LastUsedAt == nil || all.Tokens[1].LastUsedAt != nil {
+		t.Errorf("%s", a.body)
+	}
+	if strings.Contains(string(a.body), read.Secret) {
+		t.Error("the list has a secret")
+	}
+	rotated := get[api.CreatedToken](r, "POST", "/tokens/reader/rotate", nil, "Idempotency-Key", "k")
+	again := get[api.CreatedToken](r, "POST", "/tokens/reader/rotate", nil, "Idempotency-Key", "k")
+	if list(read.Secret) != 401 || list(rotated.Secret) != 401 || list(again.Secret) != 200 {
+		t.Error("a secret that was rotated away is valid, or the new one is not")
+	}
+	if a := r.call("DELETE", "/tokens/"+read.Token.ID, nil); a.status != 204 || list(again.Secret) != 401 {
+		t.Errorf("revoke: %d %s", a.status, a.body)
+	}
+	if a := r.call("DELETE", "/tokens/reader", nil); a.status != 404 {
+		t.Errorf("revoke again: %d %s", a.status, a.body)
+	}
+}
+
+// A token makes none that is valid for longer than itself.
+func TestTokenMakesNoLongerOne(t *testing.T) {
+	r := newPlace(t).serve(t)
+	for _, x := range []struct {
+		name, life string
+		own        time.Duration // 0 for a token that does not expire
+		status     int
+	}{
+		{"shorter", "1m", time.Hour, 201}, {"longer", "2h", time.Hour, 403}, {"for-ever", "", time.Hour, 403}, {"by-one-without-end", "", 0, 201},
+	} {
+		maker := api.NewToken{Name: "maker-of-" + x.name, Scope: "full"}
+		if x.own != 0 {
+			maker.Life = x.own.String()
+		}
+		secret := get[api.CreatedToken](r, "POST", "/tokens", maker).Secret
+		a := r.browse("POST", "/api/v1/tokens", api.NewToken{Name: x.name, Scope: "full", Life: x.life}, "Authorization", "Bearer "+secret)
+		if a.status != x.status {
+			t.Errorf("%s: %d %s", x.name, a.status, a.body)
+		}
+	}
+}
+
+// Revoking, rotating and expiry end what a token has open.
+func TestTokenEndsWhatIsOpen(t *testing.T) {
+	r := newPlace(t).serve(t)
+	id := r.workspace("w", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
+	for name, end := range map[string]func(){
+		"revoke": func() { r.call("DELETE", "/tokens/revoke", nil) },
+		"rotate": func() { r.call("POST", "/tokens/rotate/rotate", nil) },
+		"expiry": func() {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := api.NewToken{Name: name, Scope: "full"}
+			if name == "expiry" {
+				in.Life = "3s"
+			}
+			bearer := http.Header{"Authorization": {"Bearer " + get[api.CreatedToken](r, "POST", "/tokens", in).Secret}}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			conn, resp, err := websocket.Dial(ctx, "ws://"+r.tcp+"/api/v1/sessions/"+id+"/terminal?mode=watch",
+				&websocket.DialOptions{HTTPHeader: bearer, HTTPClient: browser})
+			if err != nil {
+				t.Fatal(err, resp)
+			}
+			defer conn.CloseNow()
+			req := r.request("GET", "http://"+r.tcp+"/api/v1/events", nil).WithContext(ctx)
+			req.Header = bearer
+			events, err := browser.Do(req)
+			if err != nil || events.StatusCode != 200 {
+				t.Fatal(events.StatusCode, err)
+			}
+			defer events.Body.Close()
+			end()
+			for err == nil {
+				_, _, err = conn.Read(ctx)
+			}
+			if ctx.Err() != nil {
+				t.Error("the terminal stays open")
+			}
+			for lines := bufio.NewScanner(events.Body); lines.Scan(); {
+			}
+			if ctx.Err() != nil {
+				t.Error("the event stream stays open")
+			}
+			if status := r.status("GET", "/workspaces", bearer.Get("Authorization")); status != 401 {
+				t.Errorf("a new request: %d", status)
+			}
+		})
+	}
+}

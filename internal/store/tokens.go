@@ -1,0 +1,16 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// RotateToken gives the token with that id another secret, or returns
+// ErrNotFound. The one that it had is worth nothing from then on.
+func (s *Store) RotateToken(ctx context.Context, id, secret string) error {
+	r, err := s.write.ExecContext(ctx, `UPDATE tokens SET hash = ?, last_used_at = NULL WHERE id = ?`, hash(secret), id)
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("rotate token %s: %w", id, err)
+	}
+	return nil
+}
