@@ -29,19 +29,23 @@ func TestInBrowser(t *testing.T) {
 		t.Fatalf("build the binary: %v\n%s", err, out)
 	}
 
-	// node gets the signal at the end of the time, and then cleans up.
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "--test", "--test-concurrency=1", "--test-reporter=spec", "e2e.test.mjs", "hostile.test.mjs")
-	cmd.Dir = scripts
-	cmd.Env = append(os.Environ(), "MIDDLEMAN_BINARY="+binary, "CHROMIUM="+browser)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = time.Minute
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	for _, suite := range []string{"e2e", "hostile"} {
+		t.Run(suite, func(t *testing.T) {
+			// node gets the signal at the end of the time, and then cleans up.
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, node, "--test", "--test-reporter=spec", suite+".test.mjs")
+			cmd.Dir = scripts
+			cmd.Env = append(os.Environ(), "MIDDLEMAN_BINARY="+binary, "CHROMIUM="+browser)
+			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+			cmd.WaitDelay = time.Minute
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			t.Logf("%s", out)
+		})
 	}
-	t.Logf("%s", out)
 }
 
 // watchSources makes the result of the test depend on all of the module, so

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test as nodeTest } from 'node:test'
 import { complaints, launch, lines, run, seen, shot, standing, watch } from './browser.mjs'
@@ -209,6 +209,30 @@ test('an answer that events have overtaken changes nothing', async () => {
   await shot(page, 'overview')
   await page.getByRole('link', { name: /^fix-login/ }).click()
   await standing(page, 'attached')
+})
+
+test('a recording is downloaded by an address that works once', async () => {
+  const downloading = page.waitForEvent('download')
+  await palette(page, 'Download recording')
+  const download = await downloading
+  assert.match(readFileSync(await download.path(), 'utf8'), /^{"version":2,/)
+  const again = await fetch(download.url())
+  assert.equal(again.status, 401)
+})
+
+test('typing keeps the login in use', async () => {
+  await page.route('**/api/v1/login/access', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), expires_in: 60 } }) // the margin: at once
+  })
+  await page.reload()
+  await standing(page, 'attached')
+  await page.getByText('Connected', { exact: true }).waitFor()
+  await page.unroute('**/api/v1/login/access')
+  const signed = page.waitForResponse('**/api/v1/login/access')
+  await run(page, 'echo us""ed')
+  await seen(page, /^used$/)
+  await signed
 })
 
 test('resizing the window resizes the program’s terminal', async () => {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { createServer, request } from 'node:http'
 import { after, before, beforeEach, test } from 'node:test'
-import { launch, run, seen, standing } from './browser.mjs'
+import { launch, run, seen, shot, standing } from './browser.mjs'
 import { Server } from './server.mjs'
 
 const server = new Server()
@@ -269,6 +269,7 @@ test('a server on our port after ours has stopped', async () => {
 
     // The page that is open asks for proof, and sends nothing but that question.
     await page.getByRole('heading', { name: 'Another program answers here' }).waitFor({ timeout: 30_000 })
+    await shot(page, 'impostor')
     const asked = squatter.received.filter(({ path }) => path.startsWith('/api/'))
     assert.ok(asked.length > 0)
     for (const { method, path, headers, body } of asked) {

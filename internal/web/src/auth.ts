@@ -86,6 +86,11 @@ export async function withAccess<T>(f: (token: string) => Promise<T>): Promise<T
   }
 }
 
+/** Somebody types: the login is in use, though nothing is asked of the API for days. */
+export function used(): void {
+  if (granted && Date.now() >= granted.until) access().catch(() => {}) // what is open tells what became of the server
+}
+
 /** A connection has ended: before anything else is sent, the server proves again who it is. */
 export function doubt(): void {
   granted = undefined

@@ -5,7 +5,7 @@
 // program prints passes onOutput on its way to the screen.
 
 import { API, Problem, newTicket } from '../api'
-import { doubt } from '../auth'
+import { doubt, used } from '../auth'
 import type { Exit, Size, Writer } from '../api'
 
 /** How this viewer stands to its session. None of these but "exited" says anything of the program. */
@@ -138,6 +138,7 @@ export class Link {
   /** key -> WebSocket. What is typed while nobody is attached is dropped, never kept for later. */
   sendInput(bytes: Uint8Array): void {
     if (this.standing.is !== 'attached') return
+    used()
     for (let at = 0; at < bytes.length; at += chunkBytes) {
       this.outgoing.push(bytes.subarray(at, at + chunkBytes))
     }
