@@ -258,7 +258,7 @@ func (c *cli) checkServer(ctx context.Context) finding {
 	if err != nil {
 		return finding{"server", "problem", err.Error()}
 	}
-	detail := fmt.Sprintf("process %d on http://%s, version %s", serve.PID, serve.Address, serve.Version)
+	detail := fmt.Sprintf("process %d on %s, version %s", serve.PID, serve.URL(), serve.Version)
 	if serve.Version != buildVersion() {
 		return finding{"server", "note", detail + ", and this is " + buildVersion() + "; sessions go on when it is restarted"}
 	}

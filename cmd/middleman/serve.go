@@ -14,6 +14,7 @@ import (
 
 	"middleman/internal/audit"
 	"middleman/internal/client"
+	"middleman/internal/config"
 	"middleman/internal/private"
 	"middleman/internal/server"
 	"middleman/internal/store"
@@ -24,7 +25,7 @@ import (
 func (c *cli) serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
-		Use:   "serve [--listen ADDR]",
+		Use:   "serve [--listen ADDR] [--tls local | --tls-cert FILE --tls-key FILE]",
 		Short: "Run the server; sessions go on when it ends",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -34,7 +35,7 @@ func (c *cli) serveCommand() *cobra.Command {
 			if !cmd.Flags().Changed("listen") {
 				o.listen = c.config.Listen
 			}
-			if err := errors.Join(scrub(), private.Harden()); err != nil {
+			if err := errors.Join(o.encryption(c.config.TLS), scrub(), private.Harden()); err != nil {
 				return err
 			}
 			return c.serve(cmd.Context(), o)
@@ -42,6 +43,9 @@ func (c *cli) serveCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.listen, "listen", "", `address for browsers (default "127.0.0.1:8091"); port 0 picks one`)
+	flags.StringVar(&o.tlsMode, "tls", "", `"local": encrypt, with a certificate of a local authority that your browser is to trust`)
+	flags.StringVar(&o.tls.Cert, "tls-cert", "", "encrypt, with the certificate chain in the PEM `FILE`")
+	flags.StringVar(&o.tls.Key, "tls-key", "", "the certificate's private key, in the PEM `FILE`")
 	flags.BoolVar(&o.background, "background", false, "start a server in the background and return when it answers")
 	flags.BoolVar(&o.ready, "report-ready", false, "the server in the background: report readiness on file descriptor 3")
 	for _, name := range []string{"background", "report-ready"} {
@@ -54,6 +58,8 @@ func (c *cli) serveCommand() *cobra.Command {
 
 type serveOptions struct {
 	listen     string
+	tlsMode    string
+	tls        config.TLS
 	background bool
 	ready      bool
 }
@@ -76,12 +82,17 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		Dirs:    c.dirs,
 		Address: o.listen,
 		AnyPort: o.ready, // in the background nobody is there to choose
+		TLS:     o.tls.Enabled(),
 		Version: buildVersion(),
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, listeners.Close()) }()
+	encrypted, err := c.certificate(o)
+	if err != nil {
+		return err
+	}
 	db, err := store.Open(ctx, c.dirs.Database())
 	if err != nil {
 		return err
@@ -102,6 +113,9 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		Dirs:         c.dirs,
 		Version:      buildVersion(),
 		Instance:     listeners.Instance,
+		TLS:          encrypted,
+		Hosts:        c.hosts(o),
+		AllowRemote:  o.remote(),
 		JournalBytes: c.config.Terminal.JournalBytes,
 		Grace:        time.Duration(c.config.Terminal.Grace),
 		Ports:        store.PortRange(c.config.Ports),
@@ -151,7 +165,7 @@ func (c *cli) announce(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "listening on http://%s\n", serve.Address)
+	fmt.Fprintf(c.out, "listening on %s\n", serve.URL())
 	if serve.Socket == "" {
 		return nil
 	}

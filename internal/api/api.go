@@ -162,6 +162,15 @@ type Serve struct {
 	Socket  string `json:"socket"`
 	PID     int    `json:"pid"`
 	Version string `json:"version"`
+	TLS     bool   `json:"tls,omitempty"`
+}
+
+// URL is where browsers reach the server.
+func (s Serve) URL() string {
+	if s.TLS {
+		return "https://" + s.Address
+	}
+	return "http://" + s.Address
 }
 
 // Event is the data of a server-sent event; its type is the SSE event name:

@@ -25,11 +25,37 @@ type Config struct {
 	BranchPrefix string `toml:"branch_prefix"`
 	// Workspaces is where worktrees are made: "data", in the data directory, or
 	// "repository", in .middleman/work of the repository.
-	Workspaces string   `toml:"workspaces"`
-	Attach     Attach   `toml:"attach"`
-	Terminal   Terminal `toml:"terminal"`
-	Ports      Ports    `toml:"ports"`
-	Setup      Setup    `toml:"setup"`
+	Workspaces string `toml:"workspaces"`
+	// Hosts are further names that browsers may reach the server by.
+	Hosts    []string `toml:"hosts"`
+	TLS      TLS      `toml:"tls"`
+	Attach   Attach   `toml:"attach"`
+	Terminal Terminal `toml:"terminal"`
+	Ports    Ports    `toml:"ports"`
+	Setup    Setup    `toml:"setup"`
+}
+
+// TLS is how the server encrypts what comes over TCP; the zero value does not.
+type TLS struct {
+	// Local has a local authority of ours make the certificate.
+	Local bool `toml:"local"`
+	// Cert and Key are PEM files of a certificate chain and its private key.
+	Cert string `toml:"cert"`
+	Key  string `toml:"key"`
+}
+
+// Enabled reports whether anything is encrypted.
+func (t TLS) Enabled() bool { return t.Local || t.Cert != "" || t.Key != "" }
+
+// Check refuses what goes without the other, or not with it.
+func (t TLS) Check() error {
+	switch {
+	case (t.Cert == "") != (t.Key == ""):
+		return errors.New("tls: a certificate and its key go together")
+	case t.Local && t.Cert != "":
+		return errors.New("tls: use either the local authority or a certificate of your own")
+	}
+	return nil
 }
 
 // Ports are what workspaces get to listen on: consecutive ones, which no other
@@ -165,6 +191,9 @@ func (c Config) check() error {
 	}
 	if c.Setup.Timeout == 0 {
 		return errors.New("setup.timeout is 0: it must be more, such as \"15m\"")
+	}
+	if err := c.TLS.Check(); err != nil {
+		return err
 	}
 	return c.Ports.check()
 }

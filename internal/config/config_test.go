@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,7 @@ func TestLoad(t *testing.T) {
 			if tt.want != nil {
 				tt.want(&want)
 			}
-			if err != nil || got != want {
+			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("got %+v, %v, want %+v", got, err, want)
 			}
 		})
@@ -63,14 +64,14 @@ func TestLoad(t *testing.T) {
 }
 
 func TestLoadWithoutFile(t *testing.T) {
-	if got, err := Load(filepath.Join(t.TempDir(), "none.toml")); err != nil || got != Default() {
+	if got, err := Load(filepath.Join(t.TempDir(), "none.toml")); err != nil || !reflect.DeepEqual(got, Default()) {
 		t.Errorf("got %+v, %v, want the defaults", got, err)
 	}
 }
 
 func TestDetachByte(t *testing.T) {
 	for key, want := range map[string]byte{`ctrl-\`: 0x1c, "ctrl-a": 1, "Ctrl-Z": 26, "ctrl-]": 0x1d} {
-		if got, err := (Attach{Detach: key}).DetachByte(); err != nil || got != want {
+		if got, err := (Attach{Detach: key}).DetachByte(); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %#x, %v, want %#x", key, got, err, want)
 		}
 	}

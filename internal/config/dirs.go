@@ -65,6 +65,9 @@ func (d Dirs) SetupLog(workspaceID string) string {
 	return filepath.Join(d.Data, "setup", workspaceID+".log")
 }
 
+// TLS is where the local certificate authority is.
+func (d Dirs) TLS() string { return filepath.Join(d.Data, "tls") }
+
 // Database is the SQLite file.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "middleman.db") }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"container/list"
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
@@ -113,6 +114,16 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 }
 
+// admitted is what browsers connect to: limited before anything is said, then
+// encrypted where that is asked for.
+func (s *Server) admitted(tcp net.Listener) net.Listener {
+	l := net.Listener(&limited{tcp, &conns{maxStrangers: s.MaxStrangers, max: s.MaxConns}})
+	if s.TLS != nil {
+		l = tls.NewListener(l, s.TLS)
+	}
+	return l
+}
+
 type connKey struct{}
 
 // withConn puts the connection of its requests into a context.
@@ -122,7 +133,11 @@ func withConn(ctx context.Context, conn net.Conn) context.Context {
 
 // proved notes that the caller of r is known, so that its connection is kept.
 func proved(r *http.Request) {
-	if t, ok := r.Context().Value(connKey{}).(*tcpConn); ok {
+	conn := r.Context().Value(connKey{})
+	if encrypted, ok := conn.(*tls.Conn); ok {
+		conn = encrypted.NetConn()
+	}
+	if t, ok := conn.(*tcpConn); ok {
 		t.prove()
 	}
 }

@@ -37,7 +37,7 @@ func (s *Server) wrongWay(r *http.Request) *Problem {
 	if !s.knownHost(r.Host) {
 		return problemf(http.StatusMisdirectedRequest, api.CodeBadHost, "Host %q is not a name of this server", r.Host)
 	}
-	if why := foreign(r); why != "" {
+	if why := s.foreign(r); why != "" {
 		return problemf(http.StatusForbidden, api.CodeBadOrigin, "the request comes from another site: %s", why)
 	}
 	return nil
@@ -66,10 +66,10 @@ func (s *Server) knownHost(hostport string) bool {
 // or "". Browsers send Origin with whatever changes state and with each
 // WebSocket, and Sec-Fetch-Site with everything; a page on another port of
 // this machine is "same-site" and as foreign as any.
-func foreign(r *http.Request) string {
+func (s *Server) foreign(r *http.Request) string {
 	site := r.Header.Get("Sec-Fetch-Site")
 	near := site == "" || site == "same-origin" || site == "none"
-	if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
+	if origin := r.Header.Get("Origin"); origin != "" && origin != s.scheme()+"://"+r.Host {
 		if changes(r) || isAPI(r) {
 			return "Origin is " + origin
 		}
@@ -78,6 +78,14 @@ func foreign(r *http.Request) string {
 		return "Sec-Fetch-Site is " + site
 	}
 	return ""
+}
+
+// scheme is what browsers reach the server by.
+func (s *Server) scheme() string {
+	if s.TLS != nil {
+		return "https"
+	}
+	return "http"
 }
 
 // changes says whether r may change something, or takes over a connection.

@@ -36,9 +36,9 @@ type ListenOptions struct {
 	Dirs config.Dirs
 	// Address is host:port for browsers; port 0 picks one.
 	Address string
-	// AllowRemote takes an address beyond loopback. Without TLS whoever is on
-	// the way reads and types along.
-	AllowRemote bool
+	// TLS says that Options.TLS is set, which an address beyond loopback needs:
+	// without it whoever is on the way reads and types along.
+	TLS bool
 	// AnyPort takes another port where that of Address is taken: the one of
 	// the time before, if it can be had.
 	AnyPort bool
@@ -63,7 +63,7 @@ type Listeners struct {
 // it before the store is opened: the lock is what makes this the one server.
 // A second server is a *LockedError. The caller calls Close at the end.
 func Listen(o ListenOptions) (_ *Listeners, err error) {
-	if err := checkAddress(o.Address, o.AllowRemote); err != nil {
+	if err := checkAddress(o.Address, o.TLS); err != nil {
 		return nil, err
 	}
 	if err := o.Dirs.Prepare(); err != nil {
@@ -99,7 +99,7 @@ func Listen(o ListenOptions) (_ *Listeners, err error) {
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
-	l.serve = api.Serve{Address: l.TCP.Addr().String(), PID: os.Getpid(), Version: o.Version}
+	l.serve = api.Serve{Address: l.TCP.Addr().String(), PID: os.Getpid(), Version: o.Version, TLS: o.TLS}
 	if l.Unix != nil {
 		l.serve.Socket = o.Dirs.ServerSocket()
 	}
@@ -163,16 +163,16 @@ func listenUnix(path string) (net.Listener, error) {
 }
 
 // checkAddress refuses an address that others than this machine can reach.
-func checkAddress(address string, allowRemote bool) error {
+func checkAddress(address string, encrypted bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("listen address %q: %w", address, err)
 	}
-	if allowRemote || isLoopback(host) {
+	if encrypted || isLoopback(host) {
 		return nil
 	}
 	return fmt.Errorf("listen address %q is reachable from outside, without TLS: whoever is on the way "+
-		"could read and type; listen on 127.0.0.1 and use an SSH tunnel", address)
+		"could read and type; use --tls local or --tls-cert and --tls-key, or listen on 127.0.0.1 and use an SSH tunnel", address)
 }
 
 // isLoopback tells names and addresses that never leave this machine.

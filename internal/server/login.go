@@ -81,7 +81,7 @@ func (s *Server) origin() (string, error) {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port), nil
+	return s.scheme() + "://" + net.JoinHostPort(host, port), nil
 }
 
 // port is where the server listens.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -69,6 +70,8 @@ type Options struct {
 	SetupTimeout time.Duration
 	// Hosts are further names that the server may be reached by over TCP.
 	Hosts []string
+	// TLS encrypts what comes over TCP, with this certificate; nil does not.
+	TLS *tls.Config
 	// AllowRemote takes any IP address as Host, for a listener beyond loopback.
 	AllowRemote bool
 	// MaxStrangers is how many TCP connections may be open whose caller has not
@@ -203,7 +206,7 @@ func (s *Server) Serve(ctx context.Context, unix, tcp net.Listener) error {
 	requests, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelRequests()
 	servers := []*http.Server{s.httpServer(requests, false)}
-	listeners := []net.Listener{&limited{tcp, &conns{maxStrangers: s.MaxStrangers, max: s.MaxConns}}}
+	listeners := []net.Listener{s.admitted(tcp)}
 	if unix != nil {
 		servers = append(servers, s.httpServer(requests, true))
 		listeners = append(listeners, unix)

@@ -1,0 +1,101 @@
+package certs
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// lookEvery is how often it is looked whether files have changed, at most.
+const lookEvery = time.Second
+
+// newConfig shows what get returns. Streams and WebSockets are HTTP/1.1 here.
+func newConfig(get func() (*tls.Certificate, error)) *tls.Config {
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return get() },
+	}
+}
+
+// files are a certificate and its key that somebody else renews.
+type files struct {
+	cert, key string
+	failed    func(error)
+	// mu guards the fields below.
+	mu     sync.Mutex
+	shown  *tls.Certificate
+	seen   [2]stamp // as of shown, or of the last attempt
+	looked time.Time
+}
+
+// stamp tells versions of a file apart.
+type stamp struct {
+	changed time.Time
+	size    int64
+}
+
+// Files shows the certificate chain in the PEM file cert with the key in the
+// PEM file key, and reads both again when they change. Where that fails, it
+// goes on with what it has, and tells failed why, once for each change.
+func Files(cert, key string, failed func(error)) (*tls.Config, error) {
+	f := &files{cert: cert, key: key, failed: failed}
+	var err error
+	if f.seen, err = f.stamps(); err == nil {
+		f.shown, err = f.load()
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.looked = time.Now()
+	return newConfig(f.get), nil
+}
+
+func (f *files) get() (*tls.Certificate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Since(f.looked) < lookEvery {
+		return f.shown, nil
+	}
+	f.looked = time.Now()
+	seen, err := f.stamps()
+	if err != nil || seen == f.seen {
+		return f.shown, nil // it is being replaced, or is as it was
+	}
+	f.seen = seen
+	shown, err := f.load()
+	if err != nil {
+		f.failed(fmt.Errorf("the certificate has changed and cannot be used, so the one before is: %w", err))
+		return f.shown, nil
+	}
+	f.shown = shown
+	return shown, nil
+}
+
+func (f *files) stamps() (s [2]stamp, err error) {
+	for i, path := range []string{f.cert, f.key} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return s, fmt.Errorf("look at the certificate: %w", err)
+		}
+		s[i] = stamp{info.ModTime(), info.Size()}
+	}
+	return s, nil
+}
+
+func (f *files) load() (*tls.Certificate, error) {
+	if err := checkKey(f.key); err != nil {
+		return nil, err
+	}
+	c, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("read certificate %s with key %s: %w", f.cert, f.key, err)
+	}
+	if now := time.Now(); now.After(c.Leaf.NotAfter) || now.Before(c.Leaf.NotBefore) {
+		return nil, fmt.Errorf("certificate %s is valid from %s to %s, which is not now", f.cert,
+			c.Leaf.NotBefore.Format(time.DateOnly), c.Leaf.NotAfter.Format(time.DateOnly))
+	}
+	return &c, nil
+}

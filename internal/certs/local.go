@@ -1,0 +1,251 @@
+package certs
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	authorityFile = "authority.pem"     // to be trusted by browsers
+	keyFile       = "authority-key.pem" // 0600
+	authorityLife = 10 * 365 * 24 * time.Hour
+	serverLife    = 90 * 24 * time.Hour
+	// renewBefore is how long before its end the server's certificate is
+	// replaced.
+	renewBefore = 30 * 24 * time.Hour
+	backdate    = time.Hour // for clocks that are a little behind
+)
+
+// Authority is a local certificate authority.
+type Authority struct {
+	// File is its certificate, which browsers are to trust.
+	File string
+
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	now  func() time.Time
+	// mu guards shown.
+	mu    sync.Mutex
+	shown *tls.Certificate
+}
+
+// Local returns the authority in dir, a directory that is ours alone. Where
+// there is none, one is made, for the names and addresses that this machine
+// has, and those given.
+func Local(dir string, names []string) (*Authority, error) {
+	a := &Authority{File: filepath.Join(dir, authorityFile), now: time.Now}
+	err := a.load(filepath.Join(dir, keyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = a.make(dir, names)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.now().After(a.cert.NotAfter.Add(-renewBefore)) {
+		return nil, fmt.Errorf("the local authority in %s ends at %s: remove it, and trust the one that is made then",
+			dir, a.cert.NotAfter.Format(time.DateOnly))
+	}
+	return a, nil
+}
+
+func (a *Authority) load(keyPath string) error {
+	if _, err := os.Lstat(a.File); err != nil {
+		return err
+	}
+	if err := checkKey(keyPath); err != nil {
+		return err
+	}
+	pair, err := tls.LoadX509KeyPair(a.File, keyPath)
+	if err != nil {
+		return fmt.Errorf("read the local authority %s: %w", a.File, err)
+	}
+	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok || !pair.Leaf.IsCA {
+		return fmt.Errorf("%s is no authority of ours: remove it", a.File)
+	}
+	a.cert, a.key = pair.Leaf, key
+	return nil
+}
+
+// make makes an authority that can vouch for this machine alone.
+func (a *Authority) make(dir string, names []string) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make a local authority: %w", err)
+	}
+	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return fmt.Errorf("make a local authority: %w", err)
+	}
+	host, _ := os.Hostname() // without one there are the addresses
+	now := a.now()
+	template := &x509.Certificate{
+		SerialNumber:                serial(),
+		Subject:                     pkix.Name{CommonName: "middleman on " + host + ", made " + now.Format(time.DateOnly)},
+		NotBefore:                   now.Add(-backdate),
+		NotAfter:                    now.Add(authorityLife),
+		IsCA:                        true,
+		BasicConstraintsValid:       true,
+		MaxPathLenZero:              true,
+		KeyUsage:                    x509.KeyUsageCertSign,
+		ExtKeyUsage:                 []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		PermittedDNSDomainsCritical: true,
+		PermittedDNSDomains:         hostNames(host, names),
+	}
+	if template.PermittedIPRanges, err = ownRanges(); err != nil {
+		return err
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, a.key.Public(), a.key)
+	if err != nil {
+		return fmt.Errorf("make a local authority: %w", err)
+	}
+	if a.cert, err = x509.ParseCertificate(raw); err != nil {
+		return err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(a.key)
+	if err != nil {
+		return err
+	}
+	// The key first: a certificate without it would be found and refused.
+	if err := writePEM(filepath.Join(dir, keyFile), "PRIVATE KEY", secret); err != nil {
+		return err
+	}
+	return writePEM(a.File, "CERTIFICATE", raw)
+}
+
+func hostNames(host string, names []string) []string {
+	all := append([]string{"localhost", strings.ToLower(host)}, names...)
+	if host != "" && !strings.Contains(host, ".") {
+		all = append(all, strings.ToLower(host)+".local")
+	}
+	all = slices.DeleteFunc(all, func(name string) bool { return name == "" || net.ParseIP(name) != nil })
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// ownRanges are loopback, and each address that this machine has.
+func ownRanges() ([]*net.IPNet, error) {
+	ranges := []*net.IPNet{
+		{IP: net.IPv4(127, 0, 0, 0).To4(), Mask: net.CIDRMask(8, 32)},
+		{IP: net.IPv6loopback, Mask: net.CIDRMask(128, 128)},
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, fmt.Errorf("look which addresses this machine has: %w", err)
+	}
+	for _, address := range addresses {
+		own, ok := address.(*net.IPNet)
+		if !ok || own.IP.IsLoopback() {
+			continue
+		}
+		if ip := own.IP.To4(); ip != nil {
+			ranges = append(ranges, &net.IPNet{IP: ip, Mask: net.CIDRMask(32, 32)})
+		} else {
+			ranges = append(ranges, &net.IPNet{IP: own.IP, Mask: net.CIDRMask(128, 128)})
+		}
+	}
+	return ranges, nil
+}
+
+// Covers says why the authority cannot vouch for a host that the server is to
+// listen at, or returns nil.
+func (a *Authority) Covers(host string) error {
+	ip := net.ParseIP(host)
+	if ip == nil || ip.IsUnspecified() {
+		return nil // a name is checked by who connects
+	}
+	for _, r := range a.cert.PermittedIPRanges {
+		if r.Contains(ip) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the local authority %s was made when this machine did not have the address %s, so it cannot vouch for that: "+
+		"remove it with its key, and trust the one that is made then", a.File, host)
+}
+
+// Config shows a certificate of the authority, which is renewed in time.
+func (a *Authority) Config() *tls.Config { return newConfig(a.get) }
+
+func (a *Authority) get() (*tls.Certificate, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.shown != nil && a.now().Before(a.shown.Leaf.NotAfter.Add(-renewBefore)) {
+		return a.shown, nil
+	}
+	shown, err := a.issue()
+	if err != nil {
+		return nil, err
+	}
+	a.shown = shown
+	return shown, nil
+}
+
+// issue makes a certificate for all that the authority may vouch for, with a
+// key that is in memory only.
+func (a *Authority) issue() (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate: %w", err)
+	}
+	now := a.now()
+	template := &x509.Certificate{
+		SerialNumber: serial(),
+		Subject:      pkix.Name{CommonName: "middleman"},
+		NotBefore:    now.Add(-backdate),
+		NotAfter:     now.Add(serverLife),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:     a.cert.PermittedDNSDomains,
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	for _, r := range a.cert.PermittedIPRanges {
+		if ones, bits := r.Mask.Size(); ones == bits {
+			template.IPAddresses = append(template.IPAddresses, r.IP)
+		}
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate: %w", err)
+	}
+	leaf, err := x509.ParseCertificate(raw)
+	return &tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key, Leaf: leaf}, err
+}
+
+func serial() *big.Int {
+	limit := new(big.Int).Lsh(big.NewInt(1), 120)
+	n, err := rand.Int(rand.Reader, limit)
+	if err != nil {
+		panic(err) // crypto/rand does not fail
+	}
+	return n.Add(n, big.NewInt(1))
+}
+
+// writePEM puts a file in its place as a whole, with mode 0600.
+func writePEM(path, kind string, raw []byte) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	err = pem.Encode(temp, &pem.Block{Type: kind, Bytes: raw})
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(temp.Name())))
+	}
+	return nil
+}
