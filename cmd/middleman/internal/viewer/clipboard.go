@@ -77,19 +77,16 @@ func (f *clipboardFilter) step(b byte) {
 		f.pass()
 		f.text(b)
 	case clipC1:
-		f.more = 0
 		if f.held = append(f.held, b); b == c1OSC {
 			f.state = clipHead
 			return
 		}
 		f.held = f.held[:len(f.held)-1]
 		f.pass()
-		if f.more = 1; b&0xc0 == 0x80 { // a character, or another control
-			f.more = 0
+		if b&0xc0 == 0x80 { // a character, or another control
 			f.out = append(f.out, b)
 			return
 		}
-		f.more = 0
 		f.text(b)
 	case clipHead:
 		f.head(b)
