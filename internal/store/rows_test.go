@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	_ "middleman/internal/testenv" // sets the umask
 	"middleman/terminal"
 	"middleman/workspace"
 )
