@@ -18,6 +18,7 @@ var needed = []string{
 	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL",
 	"http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 	"TERM", "COLORTERM", "MIDDLEMAN_FAULTS",
+	"MIDDLEMAN_SESSION", "MIDDLEMAN_WORKSPACE", // by these a stop finds a server that runs in a session
 	"GODEBUG", "GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GOTRACEBACK", "GOCOVERDIR",
 	"SystemDrive", "windir", "HOMEDRIVE", "HOMEPATH", "USERNAME", "USERDOMAIN", "ProgramFiles", "NUMBER_OF_PROCESSORS",
 }
