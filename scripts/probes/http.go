@@ -57,16 +57,24 @@ var operations = []operation{
 	{"GET", "/workspaces/{w}/setup-log", "", "what setup printed, secrets included"},
 	{"GET", "/workspaces/{w}/trust", "", "the configuration that waits for consent"},
 	{"POST", "/workspaces/{w}/trust", `{"hash":"x"}`, "commands of a hostile repository run"},
+	{"GET", "/logins", "", "which browsers are logged in, and from where"},
+	{"DELETE", "/logins", "", "everybody logged out"},
+	{"DELETE", "/logins/{l}", "", "somebody logged out"},
+	{"POST", "/sessions/{s}/tickets", `{"for":"attach"}`, "a ticket for the terminal"},
+	{"POST", "/tokens", `{"name":"planted","scope":"full"}`, "a token of the attacker's own, for good"},
+	{"GET", "/tokens", "", "which tokens there are"},
+	{"DELETE", "/tokens/{t}", "", "the user's programs locked out"},
+	{"POST", "/tokens/{t}/rotate", "{}", "the secret of somebody else's token"},
 	{"GET", "/openapi.json", "", "the whole API, its version and its words"},
 }
 
 // open are the operations that anybody may use: they tell nothing, or take a
 // proof of their own, which the area login attacks.
-var open = []string{"GET /health"}
+var open = []string{"GET /health", "POST /login", "POST /login/challenge", "POST /login/access"}
 
 // at is the operation's request on a server.
 func (o operation) at(s *server, headers ...string) request {
-	path := strings.NewReplacer("{w}", s.workspace, "{s}", s.session).Replace(o.path)
+	path := strings.NewReplacer("{w}", s.workspace, "{s}", s.session, "{l}", "l0000000000000000", "{t}", "planted").Replace(o.path)
 	if o.body != "" {
 		headers = append([]string{"Content-Type: application/json"}, headers...)
 	}
@@ -75,7 +83,7 @@ func (o operation) at(s *server, headers ...string) request {
 
 func (o operation) slug() string {
 	path, _, _ := strings.Cut(o.path, "?")
-	return strings.ToLower(o.method) + strings.NewReplacer("/{w}", "/W", "/{s}", "/S", "/", "-").Replace(path)
+	return strings.ToLower(o.method) + strings.NewReplacer("/{w}", "/W", "/{s}", "/S", "/{l}", "/L", "/{t}", "/T", "/", "-").Replace(path)
 }
 
 func httpProbes() []probe {
@@ -141,7 +149,7 @@ func allListed(w *world) error {
 func listed(name string) bool {
 	return slices.ContainsFunc(operations, func(o operation) bool {
 		path, _, _ := strings.Cut(o.path, "?")
-		return name == o.method+" "+strings.NewReplacer("{w}", "{workspace}", "{s}", "{session}").Replace(path)
+		return name == o.method+" "+strings.NewReplacer("{w}", "{workspace}", "{s}", "{session}", "{l}", "{login}", "{t}", "{token}").Replace(path)
 	})
 }
 

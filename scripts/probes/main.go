@@ -85,6 +85,8 @@ func areas() []area {
 		{"limits", "many, slow and large requests", limitProbes()},
 		{"shell", "what everybody may fetch, and the headers of all answers", shellProbes()},
 		{"websocket", "the terminal over a WebSocket", websocketProbes()},
+		{"login", "links, keys, signatures and tickets", loginProbes()},
+		{"tokens", "scopes, lives and forms of tokens", tokenProbes()},
 		{"peers", "sockets between users", peerProbes()},
 		{"foreign", "directories of another user that the environment names", foreignProbes()},
 		{"directories", "modes, owners and links of our own directories; ids that lead out of them", directoryProbes()},

@@ -53,6 +53,8 @@ type world struct {
 	escaping func() (*server, error)
 	// looked and naming are workspaces, of repositories of their own.
 	looked, naming func() (*repository, error)
+	// tokens are the shared server's.
+	tokens func() (scoped, error)
 	// mu guards places and servers.
 	mu      sync.Mutex
 	places  int
@@ -78,6 +80,7 @@ func newWorld(ctx context.Context, binary string) (*world, error) {
 	w.escaping = sync.OnceValues(func() (*server, error) { return w.newServer(serverOptions{}) })
 	w.looked = sync.OnceValues(func() (*repository, error) { return begun(w, w.escaping) })
 	w.naming = sync.OnceValues(func() (*repository, error) { return begun(w, w.repositories) })
+	w.tokens = sync.OnceValues(func() (scoped, error) { return newScoped(w) })
 	self, err := os.Executable()
 	if err == nil {
 		w.binary, w.self = filepath.Join(dir, "middleman"), filepath.Join(dir, "probes")
