@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -149,6 +150,45 @@ func TestKeystrokeTable(t *testing.T) {
 		defined := regexp.MustCompile(`(?m)(func (\([^)]*\) )?|function |const |^\s+)` + regexp.QuoteMeta(row[2]) + `\b\s*[(=]`)
 		if !defined.Match(source) {
 			t.Errorf("%s does not define %s", row[1], row[2])
+		}
+	}
+}
+
+// Each test that SECURITY.md names for what holds is there.
+func TestSecurityNamesTests(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root(t), "SECURITY.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+|[\\w-]+\\.txtar|[\\w.]+\\.test\\.mjs)`").FindAllStringSubmatch(string(page), -1)
+	if len(named) < 20 {
+		t.Fatalf("SECURITY.md names %d tests, want 20 or more", len(named))
+	}
+	there := map[string]bool{}
+	test := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	err = filepath.WalkDir(root(t), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := entry.Name(); name == ".git" || name == "node_modules" {
+			return fs.SkipDir
+		}
+		there[entry.Name()] = true
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		for _, found := range test.FindAllSubmatch(source, -1) {
+			there[string(found[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range named {
+		if !there[name[1]] {
+			t.Errorf("SECURITY.md names %s, which is not there", name[1])
 		}
 	}
 }
