@@ -54,7 +54,30 @@ func processesOf(home string) map[int]string {
 			found[pid] = line
 		}
 	}
+	if pid := lockHolder(filepath.Join(home, "data", "server.lock")); pid != 0 && pid != os.Getpid() && alive(pid) {
+		cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		found[pid] = strings.ReplaceAll(string(cmdline), "\x00", " ")
+	}
 	return found
+}
+
+// lockHolder is who holds a lock of flock(2) on a file, 0 for nobody: a server
+// is closed to an ordinary user, but for that.
+func lockHolder(path string) int {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	inode := fmt.Sprintf(":%d", info.Sys().(*syscall.Stat_t).Ino)
+	locks, _ := os.ReadFile("/proc/locks")
+	for line := range strings.Lines(string(locks)) {
+		// 1: FLOCK ADVISORY WRITE 123 08:01:456 0 EOF
+		if f := strings.Fields(line); len(f) == 8 && f[1] == "FLOCK" && strings.HasSuffix(f[5], inode) {
+			pid, _ := strconv.Atoi(f[4]) // -1 in another namespace
+			return max(pid, 0)
+		}
+	}
+	return 0
 }
 
 func belongs(proc, home string) (string, bool) {
