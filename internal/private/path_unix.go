@@ -26,10 +26,11 @@ const (
 
 // Dir returns an error unless path is a directory of this user's, no symbolic
 // link, that nobody else can write, and each component above it is this user's
-// or root's and writable by others only where it is sticky. Links above it are
-// followed and checked like the rest. What is wrong is an *UnsafeError, which
-// names all of it; a directory that is missing is fs.ErrNotExist, if all that
-// there is of its path is in order.
+// or root's and writable by others only where it is sticky. Above it, a
+// directory of this user's may also be writable by the group that they alone
+// are in. Links above it are followed and checked like the rest. What is wrong
+// is an *UnsafeError, which names all of it; a directory that is missing is
+// fs.ErrNotExist, if all that there is of its path is in order.
 func Dir(path string) error { return check(path, ours) }
 
 // Below is Dir for root and for each component from there down to path: none
@@ -194,8 +195,18 @@ func judge(path string, info fs.FileInfo, p place) *Problem {
 		return nil
 	case p != ours && mode.IsDir() && mode&fs.ModeSticky != 0:
 		return nil
+	case p != ours && mode.Perm()&0o002 == 0 && owner == os.Geteuid() && gid(info) == ownGroup():
+		return nil
 	}
 	return &Problem{Path: path, What: fmt.Sprintf("is writable by others (mode %04o)", mode.Perm()), Loose: true}
+}
+
+// gid is the group that a file belongs to; never noGroup.
+func gid(info fs.FileInfo) int {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(stat.Gid)
+	}
+	return noGroup - 1
 }
 
 // uid is who a file belongs to, -1 where that cannot be told.

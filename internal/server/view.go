@@ -183,6 +183,9 @@ func (s *Server) publishSession(ctx context.Context, id string) {
 		return // removed meanwhile, which was told
 	}
 	view := s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
+	if view.State.Ended() && !row.State.Ended() {
+		return // an end is told once, when it is recorded
+	}
 	s.events.publish(row.WorkspaceID, api.Event{Type: "session", ID: id, Session: &view})
 }
 
