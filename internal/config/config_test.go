@@ -36,6 +36,9 @@ func TestLoad(t *testing.T) {
 		{name: "more ports than there are", in: "[ports]\nfirst = 29995", wantErr: "0 (none) to 5"},
 		{name: "time for setup", in: "[setup]\ntimeout = \"1h\"", want: func(c *Config) { c.Setup.Timeout = Duration(time.Hour) }},
 		{name: "no time for setup", in: "[setup]\ntimeout = \"0s\"", wantErr: "setup.timeout is 0"},
+		{name: "encrypted", in: "hosts = [\"box\"]\n[tls]\nlocal = true", want: func(c *Config) { c.Hosts, c.TLS.Local = []string{"box"}, true }},
+		{name: "certificate without a key", in: "[tls]\ncert = \"c.pem\"", wantErr: "go together"},
+		{name: "two certificates", in: "[tls]\nlocal = true\ncert = \"c.pem\"\nkey = \"k.pem\"", wantErr: "either"},
 		{name: "negative", in: "[terminal]\njournal_bytes = -1", wantErr: "journal_bytes is -1"},
 		{name: "negative grace", in: "[terminal]\ngrace = \"-1s\"", wantErr: "negative"},
 	}
