@@ -32,18 +32,6 @@ func sockets(t *testing.T) (n int) {
 	return n
 }
 
-// knock opens a TCP connection and says something on it.
-func (r *running) knock(text string) net.Conn {
-	r.t.Helper()
-	conn, err := net.Dial("tcp", r.tcp)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { conn.Close() })
-	_, _ = io.WriteString(conn, text) // one that was let go of at once fails, which is an answer too
-	return conn
-}
-
 // until waits for the server to end a connection, and returns what it said.
 func until(t *testing.T, conn net.Conn) string {
 	t.Helper()

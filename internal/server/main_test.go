@@ -342,3 +342,15 @@ func (r *running) session(w api.Workspace, command ...string) api.Session {
 	r.t.Helper()
 	return get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Command: command})
 }
+
+// knock opens a TCP connection and says something on it.
+func (r *running) knock(text string) net.Conn {
+	r.t.Helper()
+	conn, err := net.Dial("tcp", r.tcp)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { conn.Close() })
+	_, _ = io.WriteString(conn, text) // one that was let go of at once fails, which is an answer too
+	return conn
+}
