@@ -74,9 +74,12 @@ func (l *logins) grant(login store.Login, idle, now time.Time, cut func(id strin
 	return token
 }
 
-// keep adds a pass, drops those that have ended, and the oldest of the same
+// keep adds a pass, no longer than its holder's credential lasts, drops those that have ended, and the oldest of the same
 // subject where it has too many.
 func keep(passes map[digest]pass, secret string, p pass, most int, now time.Time) {
+	if !p.expires.IsZero() && p.expires.Before(p.ends) {
+		p.ends = p.expires
+	}
 	var oldest digest
 	count := 0
 	for key, other := range passes {

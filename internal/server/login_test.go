@@ -230,18 +230,37 @@ func TestLoginsExpire(t *testing.T) {
 }
 
 // Idle means that no key signs: what is open then ends, and the access token.
-func TestIdleEndsWhatIsOpen(t *testing.T) {
-	t.Parallel()
-	r := newPlace(t).serve(t, func(o *server.Options) { o.LoginIdle = 20 * time.Second })
-	session := r.workspace("open", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
-	b := r.browserLogin()
-	access := r.access(b)
-	r.open(session, "Authorization", access).ended(t)
-	if a := r.browse("GET", "/api/v1/workspaces", nil, "Authorization", access); a.status != 401 {
-		t.Errorf("the access token: %d %s", a.status, a.body)
-	}
-	if token, err := b.Access(t.Context()); err == nil {
-		t.Errorf("an idle login gets %q", token)
+// The end of the thirty days does the same.
+func TestExpiryEndsWhatIsOpen(t *testing.T) {
+	const life = 20 * time.Second
+	for name, x := range map[string]struct{ idle, expires time.Duration }{
+		"idle":    {life, time.Hour},
+		"expired": {time.Hour, life},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newPlace(t).serve(t, func(o *server.Options) { o.LoginIdle = x.idle })
+			session := r.workspace("open", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
+			b := r.browserLogin()
+			l, err := r.store.Login(t.Context(), b.Login.ID, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.ExpiresAt = time.Now().Add(x.expires)
+			if err := errors.Join(r.store.DeleteLogin(t.Context(), l.ID), r.store.CreateLogin(t.Context(), l)); err != nil {
+				t.Fatal(err)
+			}
+			access := r.access(b)
+			r.open(session, "Authorization", access).ended(t)
+			if token, err := b.Access(t.Context()); err == nil {
+				t.Errorf("it gets %q", token)
+			}
+			for _, path := range []string{"/workspaces", "/version"} {
+				if a := r.browse("GET", "/api/v1"+path, nil, "Authorization", access); a.status != 401 {
+					t.Errorf("the access token, %s: %d %s", path, a.status, a.body)
+				}
+			}
+		})
 	}
 }
 

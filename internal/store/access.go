@@ -118,6 +118,12 @@ func (s *Store) CreateLoginLink(ctx context.Context, secret string, now, expires
 // UseLoginLink takes the link: of any number of callers with one secret, one
 // succeeds. A link that is unknown, used or expired is ErrNotFound.
 func (s *Store) UseLoginLink(ctx context.Context, secret string, now time.Time) error {
+	// Anybody may guess: a wrong guess must not wait for, or hold up, a writer.
+	var there int
+	err := s.read.QueryRowContext(ctx, `SELECT 1 FROM login_links WHERE hash = ? AND expires_at > ?`, hash(secret), now.UnixNano()).Scan(&there)
+	if err != nil {
+		return fmt.Errorf("look up login link: %w", notFound(err))
+	}
 	r, err := s.write.ExecContext(ctx, `DELETE FROM login_links WHERE hash = ? AND expires_at > ?`, hash(secret), now.UnixNano())
 	if err = mustChange(r, err); err != nil {
 		return fmt.Errorf("use login link: %w", err)

@@ -79,7 +79,7 @@ export function Impostor() {
       <Logo />
       <h2>Another program answers here</h2>
       <p>What answers at <b>{location.host}</b> cannot prove that it is the server that this browser has logged in to.
-        Nothing was sent to it. Close this page, and log in again with what this prints:</p>
+        Nothing was sent to it. Close this page rather than load it again, and log in with what this prints:</p>
       <pre class="command">middleman open</pre>
       <p class="hint">Sessions keep running. If the server comes back to this address, this page goes on.</p>
     </div>
