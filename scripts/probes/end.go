@@ -20,12 +20,12 @@ import (
 func (w *world) end() []result {
 	a := area{name: "end"}
 	began := time.Now()
-	temp := w.leftTemporary()
 	var all sync.WaitGroup
 	for _, s := range w.servers {
 		all.Go(s.stop)
 	}
 	all.Wait()
+	temp := w.leftTemporary()
 	left := w.endProcesses()
 	removed := os.RemoveAll(w.dir)
 	if _, err := os.Lstat(w.dir); err == nil {

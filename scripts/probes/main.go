@@ -98,6 +98,7 @@ func areas() []area {
 		{"snapshot", "forged snapshots of deleted workspaces", snapshotProbes()},
 		{"names", "names that are options, paths or commands", nameProbes()},
 		{"escapes", "bytes of somebody else on the terminal of the operator", escapeProbes()},
+		{"upgrade", "executables that an owner is asked to become", upgradeProbes()},
 	}
 }
 

@@ -22,7 +22,7 @@ const (
 	inputFrame   = 3
 	resizeFrame  = 6
 	ackFrame     = 8
-	requestFrame = 10
+	requestFrame = 9
 	errorFrame   = 13
 )
 

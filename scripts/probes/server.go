@@ -123,7 +123,7 @@ func (s *server) stop() {
 		return
 	}
 	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-	late := time.AfterFunc(5*time.Second, func() { _ = s.cmd.Process.Kill() })
+	late := time.AfterFunc(15*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer late.Stop()
 	_ = s.cmd.Wait() // how it ended is no finding
 }
