@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"middleman/internal/private"
 )
 
 const (
@@ -143,7 +145,11 @@ func (l *Log) append(name string, r Record) (err error) {
 	if err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(l.dir, lockFile), flock.SetPermissions(0o600))
+	lockPath := filepath.Join(l.dir, lockFile)
+	if err := private.CheckFile(lockPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // to open a pipe would wait for ever
+	}
+	lock := flock.New(lockPath, flock.SetPermissions(0o600))
 	if err := lock.Lock(); err != nil {
 		return err
 	}
@@ -224,7 +230,7 @@ func Read(dir string, since time.Time) (list []Record, damaged int, err error) {
 }
 
 func readFile(path string, since time.Time) (list []Record, damaged int, err error) {
-	f, err := os.Open(path)
+	f, err := private.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
