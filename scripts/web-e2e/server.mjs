@@ -64,10 +64,14 @@ export class Server {
     })
   }
 
+  get #runs() {
+    return this.#process && this.#process.exitCode === null && this.#process.signalCode === null
+  }
+
   /** Ends the server alone, as a crash would. */
   async kill(signal = 'SIGKILL') {
     const child = this.#process
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    if (!this.#runs) return
     const gone = new Promise((resolve) => child.once('exit', resolve))
     child.kill(signal)
     await gone
@@ -112,6 +116,10 @@ export class Server {
         failures.push(error)
         return '{}'
       }
+    }
+    if (!this.#runs) { // after a test that failed: else a command would start one that nobody ends
+      this.address = ''
+      await this.start()
     }
     const { workspaces = [] } = JSON.parse(attempt('ls', '--all', '--json'))
     for (const { name, state } of workspaces) {
