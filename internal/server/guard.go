@@ -65,17 +65,21 @@ func (s *Server) knownHost(hostport string) bool {
 // foreign says why r cannot have been made by our own pages or by a program,
 // or "". Browsers send Origin with whatever changes state and with each
 // WebSocket, and Sec-Fetch-Site with everything; a page on another port of
-// this machine is "same-site" and as foreign as any.
+// this machine is "same-site" and as foreign as any. Each value counts of a
+// header that is there twice.
 func (s *Server) foreign(r *http.Request) string {
-	site := r.Header.Get("Sec-Fetch-Site")
-	near := site == "" || site == "same-origin" || site == "none"
-	if origin := r.Header.Get("Origin"); origin != "" && origin != s.scheme()+"://"+r.Host {
-		if changes(r) || isAPI(r) {
+	if !changes(r) && !isAPI(r) {
+		return ""
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		if origin != "" && origin != s.scheme()+"://"+r.Host {
 			return "Origin is " + origin
 		}
 	}
-	if !near && (changes(r) || isAPI(r)) {
-		return "Sec-Fetch-Site is " + site
+	for _, site := range r.Header.Values("Sec-Fetch-Site") {
+		if site != "" && site != "same-origin" && site != "none" {
+			return "Sec-Fetch-Site is " + site
+		}
 	}
 	return ""
 }

@@ -82,6 +82,11 @@ func TestNonces(t *testing.T) {
 	if !ok || len(l.spent) != 0 {
 		t.Fatalf("%t, %d are kept", ok, len(l.spent))
 	}
+	for _, also := range []string{mine + "\n", "\r" + mine, mine[:9] + "\n" + mine[9:]} {
+		if _, ok := l.parseNonce(also, "mine"); ok {
+			t.Errorf("%q passes as another nonce", also)
+		}
+	}
 	if _, ok := newLogins().parseNonce(mine, "mine"); ok {
 		t.Error("another server takes it")
 	}

@@ -207,7 +207,7 @@ var malformed = []malformedMessage{
 	{"reserved-control", "a control frame of a reserved type", killGain, fixed(frame(fin|0xb, masked, "x")), true},
 	{"long-ping", "a ping of 200 bytes", killGain, fixed(frame(ping, masked, strings.Repeat("x", 200))), true},
 	{"split-ping", "a ping in two fragments", killGain, fixed(frame(9, masked, "x")), true},
-	{"lone-continuation", "a continuation of nothing", killGain, fixed(frame(fin, masked, "x")), true},
+	{"lone-continuation", "a continuation of nothing", killGain, fixed(frame(0x80, masked, "x")), true},
 	{"nested-start", "a message begun within another", killGain, fixed(append(frame(2, masked, "x"), frame(2, masked, "y")...)), true},
 	{"length-63-bits", "a frame that says it has 2^63 bytes", "memory for a length that anybody can say",
 		fixed(append([]byte{binry, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, "x"...)), true},
