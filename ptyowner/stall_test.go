@@ -67,7 +67,7 @@ func (p *peer) last(what string) (wire.Type, wire.Detached) {
 // which is no exit.
 func TestStalledViewersAreDropped(t *testing.T) {
 	data, newBackend := newBackends(t)
-	setStallTime(t, data, 200*time.Millisecond)
+	setStallTime(t, data, time.Second)
 	b := newBackend()
 	s := spec("head -c 8000000 /dev/zero | tr '\\0' x; echo DONE; exec sleep 1000")
 	s.JournalBytes = 0
