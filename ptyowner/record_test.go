@@ -63,7 +63,7 @@ func TestUnsafeImageIsNotRun(t *testing.T) {
 		{"ours", 0o755, 0o755, "it is not middleman", true},
 		{"group-writable", 0o775, 0o755, path + " is writable by others (mode 0775); run: chmod go-w " + path, false},
 		{"writable", 0o757, 0o755, path + " is writable by others (mode 0757)", false},
-		{"in a group-writable directory", 0o755, 0o775, dir + " is writable by others (mode 0775); run: chmod go-w " + dir, false},
+		{"in a writable directory", 0o755, 0o757, dir + " is writable by others (mode 0757); run: chmod go-w " + dir, false},
 		{"set-uid", 0o755 | os.ModeSetuid, 0o755, "is set-uid or set-gid", false},
 		{"not executable", 0o644, 0o755, "is not an executable file", false},
 	} {

@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 	if err := d.Check(); err != nil {
 		t.Errorf("all is in order: %v", err)
 	}
-	for path, mode := range map[string]os.FileMode{home: 0o770, d.Runtime: 0o702, d.Config: 0o720, d.File(): 0o666} {
+	for path, mode := range map[string]os.FileMode{home: 0o777, d.Runtime: 0o702, d.Config: 0o702, d.File(): 0o666} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}

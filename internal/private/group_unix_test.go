@@ -3,6 +3,7 @@
 package private
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -69,5 +70,18 @@ func TestOwnGroupMayWriteAbove(t *testing.T) {
 		if err := Dir(data); (err == nil) != step.ok {
 			t.Errorf("%s %o: %v", filepath.Base(step.dir), step.mode, err)
 		}
+	}
+	settings := filepath.Join(home, "settings")
+	if err := os.WriteFile(settings, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chown(settings, -1, group), os.Chmod(settings, 0o775)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Trusted(settings); err != nil {
+		t.Errorf("settings: %v", err)
+	}
+	if err := Executable(settings); err == nil {
+		t.Error("a program that a group can write is run")
 	}
 }

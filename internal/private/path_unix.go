@@ -22,6 +22,7 @@ const (
 	above   place = iota // of a directory of ours
 	ours                 // a directory of ours alone
 	trusted              // a file or directory that we read and no other user wrote
+	program              // a file that we run and that only we or root wrote
 )
 
 // Dir returns an error unless path is a directory of this user's, no symbolic
@@ -56,8 +57,8 @@ func Below(root, path string) error {
 }
 
 // Trusted returns an error unless path, a file or a directory, is this user's
-// or root's and writable by nobody else, and so is all that it is reached
-// through. Links are followed, the last component's too.
+// or root's and writable by nobody else but a group that they alone are in, and
+// so is all that it is reached through. Links are followed, the last component's too.
 func Trusted(path string) error { return check(path, trusted) }
 
 // MakeDir makes path (0700) where it is missing, after all above it is found
@@ -97,10 +98,11 @@ func Tighten(path string) (was fs.FileMode, err error) {
 }
 
 // Executable returns an error unless the file at path is one that this user
-// may run without fear: Trusted, a regular file, and neither set-uid nor
-// set-gid.
+// may run without fear: theirs or root's, writable by nobody else and by no
+// group, reached through what is Trusted, a regular file, and neither set-uid
+// nor set-gid.
 func Executable(path string) error {
-	if err := Trusted(path); err != nil {
+	if err := check(path, program); err != nil {
 		return err
 	}
 	info, err := os.Stat(path)
@@ -121,7 +123,7 @@ func check(path string, last place) error {
 		return fmt.Errorf("check %q: it is not an absolute path", path)
 	}
 	unsafe := &UnsafeError{Path: path}
-	err := walk(filepath.Clean(path), last != trusted, func(at string, info fs.FileInfo, final bool) {
+	err := walk(filepath.Clean(path), last == ours, func(at string, info fs.FileInfo, final bool) {
 		if final {
 			unsafe.add(judge(at, info, last))
 		} else {
@@ -189,13 +191,13 @@ func judge(path string, info fs.FileInfo, p place) *Problem {
 		return &Problem{Path: path, What: fmt.Sprintf("belongs to user %d, and you are user %d", owner, os.Geteuid()), Foreign: true}
 	case isLink: // its mode says nothing
 		return nil
-	case p != trusted && !mode.IsDir():
+	case (p == above || p == ours) && !mode.IsDir():
 		return &Problem{Path: path, What: "is not a directory"}
 	case mode.Perm()&0o022 == 0:
 		return nil
 	case p != ours && mode.IsDir() && mode&fs.ModeSticky != 0:
 		return nil
-	case p != ours && mode.Perm()&0o002 == 0 && owner == os.Geteuid() && gid(info) == ownGroup():
+	case (p == above || p == trusted) && mode.Perm()&0o002 == 0 && owner == os.Geteuid() && gid(info) == ownGroup():
 		return nil
 	}
 	return &Problem{Path: path, What: fmt.Sprintf("is writable by others (mode %04o)", mode.Perm()), Loose: true}

@@ -59,9 +59,9 @@ func TestDir(t *testing.T) {
 		{"writable above", false, func(t *testing.T, base string) { must(t, os.Chmod(base+"/a", 0o777)) }, []string{"/a is writable"}},
 		{"sticky above", false, func(t *testing.T, base string) { must(t, os.Chmod(base+"/a", 0o777|fs.ModeSticky)) }, nil},
 		{"all at once", false, func(t *testing.T, base string) {
-			must(t, os.Chmod(base+"/a", 0o770))
-			must(t, os.Chmod(base+"/a/b", 0o775))
-		}, []string{"/a is writable by others (mode 0770); ", "/a/b is writable by others (mode 0775); run: chmod go-w ", "/a /", "/a/b"}},
+			must(t, os.Chmod(base+"/a", 0o772))
+			must(t, os.Chmod(base+"/a/b", 0o777))
+		}, []string{"/a is writable by others (mode 0772); ", "/a/b is writable by others (mode 0777); run: chmod go-w ", "/a /", "/a/b"}},
 		{"link", false, func(t *testing.T, base string) {
 			must(t, os.Rename(base+"/a/b/c", base+"/a/b/d"))
 			must(t, os.Symlink("d", base+"/a/b/c"))
@@ -174,7 +174,7 @@ func TestExecutable(t *testing.T) {
 		{"writable", 0o757, 0o755, false},
 		{"set-uid", 0o755 | fs.ModeSetuid, 0o755, false},
 		{"set-gid", 0o755 | fs.ModeSetgid, 0o755, false},
-		{"in a group-writable directory", 0o755, 0o775, false},
+		{"in a writable directory", 0o755, 0o757, false},
 	} {
 		must(t, os.Chmod(file, tt.mode))
 		must(t, os.Chmod(base+"/a", tt.dir))
