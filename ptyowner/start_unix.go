@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"middleman/internal/fault"
 	"middleman/internal/private"
 	"middleman/internal/systemd"
@@ -88,7 +86,10 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spe
 	fail := func(step string, err error) (bool, error) {
 		return started, &terminal.StartError{Session: spec.ID, Step: step, Err: err}
 	}
-	lock := flock.New(d.file(startLockFile), flock.SetPermissions(0o600))
+	lock, err := private.Lock(d.file(startLockFile))
+	if err != nil {
+		return fail("take "+startLockFile, err)
+	}
 	defer lock.Close()
 	if ok, err := lock.TryLockContext(ctx, 2*time.Millisecond); !ok {
 		started = true // whoever holds it

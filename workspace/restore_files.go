@@ -114,7 +114,7 @@ func (f file) write(root *os.Root, from *bufio.Reader) (err error) {
 	var object, kind string
 	var size int64
 	if _, err := fmt.Sscan(head, &object, &kind, &size); err != nil || object != f.Blob || kind != "blob" || size < 0 {
-		return fmt.Errorf("git has no blob %s: %s", f.Blob, strings.TrimSpace(head))
+		return fmt.Errorf("git has no blob %s (%s): %w", f.Blob, printable(strings.TrimSpace(head)), ErrDamagedSnapshot)
 	}
 	to, err := root.OpenFile(f.name(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

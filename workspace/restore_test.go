@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -197,6 +198,36 @@ func TestRestoreRebaseUnderAnotherName(t *testing.T) {
 
 // What a plain delete takes with it that is nowhere else is kept as well:
 // small ignored files, and commits that only the reflog has.
+// A restore that lacks an object names it, changes nothing, and works once the
+// object is back.
+func TestRestoreWithoutAnObject(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	repo := newRepo(t)
+	w := create(t, m, request(repo, "w1"))
+	write(t, w.Root+"/precious", "only here\n")
+	if _, err := m.Delete(context.Background(), w, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	copied := t.TempDir() + "/precious"
+	write(t, copied, "only here\n")
+	blob := strings.TrimSpace(git(t, repo, "hash-object", copied))
+	if err := os.Remove(repo + "/.git/objects/" + blob[:2] + "/" + blob[2:]); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := m.Restore(context.Background(), w, nil)
+	if !errors.Is(err, workspace.ErrDamagedSnapshot) || !strings.Contains(err.Error(), "precious") || !strings.Contains(err.Error(), blob) {
+		t.Fatalf("restore: %v", err)
+	}
+	if _, err := os.Lstat(w.Root); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("half a workspace is there: %v", err)
+	}
+	git(t, repo, "hash-object", "-w", copied)
+	if _, _, err := m.Restore(context.Background(), w, nil); err != nil {
+		t.Errorf("with the object: %v", err)
+	}
+}
+
 func TestDeleteKeepsIgnored(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -145,6 +145,12 @@ func TestTornAndBroken(t *testing.T) {
 	if told != 1 {
 		t.Errorf("told %d times", told)
 	}
+	if err := os.WriteFile(path, append(bytes.Repeat([]byte("x"), 3*maxBytes), '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, damaged, err := Read(l.dir, time.Time{}); err != nil || damaged != 1 {
+		t.Errorf("one line that does not end: %d damaged, %v", damaged, err)
+	}
 	(*Log)(nil).Write(Record{})
 	(*Log)(nil).Refuse(Record{})
 	(*Log)(nil).Close()

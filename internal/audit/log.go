@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"middleman/internal/private"
 )
 
@@ -145,11 +143,10 @@ func (l *Log) append(name string, r Record) (err error) {
 	if err != nil {
 		return err
 	}
-	lockPath := filepath.Join(l.dir, lockFile)
-	if err := private.CheckFile(lockPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err // to open a pipe would wait for ever
+	lock, err := private.Lock(filepath.Join(l.dir, lockFile))
+	if err != nil {
+		return err
 	}
-	lock := flock.New(lockPath, flock.SetPermissions(0o600))
 	if err := lock.Lock(); err != nil {
 		return err
 	}
@@ -251,7 +248,10 @@ func readFile(path string, since time.Time) (list []Record, damaged int, err err
 			list = append(list, r)
 		}
 	}
-	if err := lines.Err(); err != nil {
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		damaged++ // no line of ours is that long, nor what follows it
+	case err != nil:
 		return nil, 0, fmt.Errorf("read the audit log %s: %w", path, err)
 	}
 	return list, damaged, nil

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"middleman/internal/config"
 	"middleman/internal/private"
 )
@@ -61,7 +59,10 @@ func Launch(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	start := flock.New(filepath.Join(dirs.Data, "server-start.lock"))
+	start, err := private.Lock(filepath.Join(dirs.Data, "server-start.lock"))
+	if err != nil {
+		return err
+	}
 	if _, err := start.TryLockContext(ctx, pollInterval); err != nil {
 		return fmt.Errorf("wait for another start of the server: %w", err)
 	}
@@ -75,7 +76,10 @@ func Launch(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 // awaitLockHolder waits until the server that holds the server lock answers,
 // or the lock is free. It reports whether a server runs.
 func awaitLockHolder(ctx context.Context, dirs config.Dirs) (running bool, err error) {
-	lock := flock.New(dirs.ServerLock())
+	lock, err := private.Lock(dirs.ServerLock())
+	if err != nil {
+		return false, err
+	}
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {

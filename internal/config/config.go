@@ -130,6 +130,7 @@ func Default() Config {
 // the defaults. A key that is not known is an error, since it is mostly a
 // misspelt one.
 func Load(path string) (Config, error) {
+	const maxFile = 1 << 20 // bytes
 	c := Default()
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,6 +138,9 @@ func Load(path string) (Config, error) {
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is no file", path) // to read a pipe would wait for ever
+	}
+	if err == nil && info.Size() > maxFile {
+		err = fmt.Errorf("%s has %d bytes: settings have %d at most", path, info.Size(), maxFile)
 	}
 	var raw []byte
 	if err == nil {

@@ -72,6 +72,20 @@ func TestLoadWithoutFile(t *testing.T) {
 	}
 }
 
+// What cannot be settings is refused before it is read whole.
+func TestLoadRefusesHugeFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "1048576 at most") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestDetachByte(t *testing.T) {
 	for key, want := range map[string]byte{`ctrl-\`: 0x1c, "ctrl-a": 1, "Ctrl-Z": 26, "ctrl-]": 0x1d} {
 		if got, err := (Attach{Detach: key}).DetachByte(); err != nil || !reflect.DeepEqual(got, want) {

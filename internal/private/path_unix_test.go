@@ -274,3 +274,26 @@ func TestQuote(t *testing.T) {
 		}
 	}
 }
+
+// A pipe in a lock's place is refused at once, and nothing is made before the
+// lock is taken.
+func TestLock(t *testing.T) {
+	dir := testenv.ShortDir(t)
+	must(t, unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+	if _, err := Lock(filepath.Join(dir, "pipe")); err == nil || !strings.Contains(err.Error(), "is a pipe") {
+		t.Errorf("a pipe: %v", err)
+	}
+	path := filepath.Join(dir, "lock")
+	first, err := Lock(path)
+	must(t, err)
+	if ok, err := first.TryLock(); !ok || err != nil {
+		t.Fatalf("first: %t, %v", ok, err)
+	}
+	defer first.Close()
+	second, err := Lock(path)
+	must(t, err)
+	if ok, err := second.TryLock(); ok || err != nil {
+		t.Errorf("second: %t, %v", ok, err)
+	}
+	must(t, second.Close())
+}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,9 +64,9 @@ func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
 	if status >= 400 {
 		rec.Detail = http.StatusText(status)
 	}
-	if _, known := caller(ctx.Context()); !known && rec.Outcome != audit.OK {
-		rec.From = remoteAddress(ctx.Context())
-		s.Audit.Refuse(*rec) // strangers push nothing out of the log
+	if rec.Outcome != audit.OK && !viaSocket(r) {
+		rec.By, rec.From = actor(ctx.Context()), remoteAddress(ctx.Context())
+		s.Audit.Refuse(*rec) // whoever may do nothing pushes nothing out of the log
 		return
 	}
 	s.record(ctx.Context(), *rec)
@@ -170,8 +171,9 @@ func (s *Server) recordStart() (stop func()) {
 	}
 }
 
-// maxTokenAddresses bounds what is remembered of where tokens were used from.
-const maxTokenAddresses = 1024
+// maxTokenAddresses is from how many addresses the first use of one token is
+// recorded: its holder may have any number of them.
+const maxTokenAddresses = 16
 
 // noteTokenUse records the first use of a token from an address since the
 // server was started.
@@ -179,13 +181,13 @@ func (s *Server) noteTokenUse(ctx context.Context, id identity) {
 	if !strings.HasPrefix(id.subject, "token:") {
 		return
 	}
-	key := id.subject + " " + remoteAddress(ctx)
+	from := remoteAddress(ctx)
 	s.mu.Lock()
-	seen := s.tokenUse[key]
-	if s.tokenUse == nil || len(s.tokenUse) >= maxTokenAddresses {
-		s.tokenUse = map[string]bool{}
+	used := s.tokenUse[id.subject]
+	seen := slices.Contains(used, from) || len(used) >= maxTokenAddresses
+	if !seen {
+		s.tokenUse[id.subject] = append(used, from)
 	}
-	s.tokenUse[key] = true
 	s.mu.Unlock()
 	if !seen {
 		s.record(ctx, audit.Record{Event: audit.TokenUse, What: "scope " + strconv.Quote(string(id.scope)), Outcome: audit.OK})

@@ -14,6 +14,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/config"
+	"middleman/internal/private"
 )
 
 // LockedError refuses a second server on one data directory.
@@ -129,7 +130,10 @@ func (l *Listeners) Close() error {
 
 func takeLock(dirs config.Dirs) (*flock.Flock, error) {
 	path := dirs.ServerLock()
-	lock := flock.New(path, flock.SetPermissions(0o600))
+	lock, err := private.Lock(path)
+	if err != nil {
+		return nil, err
+	}
 	ok, err := lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)

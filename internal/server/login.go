@@ -211,6 +211,17 @@ func (s *Server) login(ctx context.Context, id string, v visitor) (store.Login, 
 	return login, nil
 }
 
+// endLoginsElsewhere ends the logins that were made at other ports than the
+// present one, for good: whoever has had such a port since may have left a page
+// in the browser that waits for our return.
+func (s *Server) endLoginsElsewhere(ctx context.Context) error {
+	port, err := s.port()
+	if err != nil {
+		return err
+	}
+	return s.Store.DeleteLoginsElsewhere(ctx, port)
+}
+
 // revoke ends a login and all that it has open.
 func (s *Server) revoke(ctx context.Context, id string) error {
 	if err := s.Store.DeleteLogin(ctx, id); err != nil {

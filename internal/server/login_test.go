@@ -355,8 +355,12 @@ func TestLoginsAreListed(t *testing.T) {
 func TestLinkFile(t *testing.T) {
 	p := newPlace(t)
 	r := p.serve(t)
-	if a := r.browse("POST", "/api/v1/login-links", api.NewLoginLink{File: true}, "Authorization", r.login()); a.status != 422 {
-		t.Errorf("over TCP: %d %s", a.status, a.body)
+	if a := r.browse("POST", "/api/v1/login-links", api.NewLoginLink{}, "Authorization", r.login()); a.status != 403 {
+		t.Errorf("over TCP, by a login: %d %s", a.status, a.body)
+	}
+	full := "Bearer " + r.token(store.ScopeFull, "", time.Hour) // whose revocation a login would outlive
+	if a := r.browse("POST", "/api/v1/login-links", api.NewLoginLink{}, "Authorization", full); a.status != 403 {
+		t.Errorf("over TCP, by a token: %d %s", a.status, a.body)
 	}
 	file := func() (link api.LoginLink) {
 		t.Helper()

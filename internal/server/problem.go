@@ -126,6 +126,7 @@ var answers = []struct {
 	{store.ErrKeyReused, http.StatusUnprocessableEntity, codeKeyReused},
 	{store.ErrKeyBusy, http.StatusConflict, codeKeyBusy},
 	{workspace.ErrBadSnapshot, http.StatusConflict, codeBadSnapshot},
+	{workspace.ErrDamagedSnapshot, http.StatusConflict, codeBadSnapshot},
 	{workspace.ErrBadName, http.StatusUnprocessableEntity, api.CodeBadName},
 	{workspace.ErrNotRepository, http.StatusUnprocessableEntity, api.CodeNotRepository},
 	{workspace.ErrForeign, http.StatusUnprocessableEntity, codeForeign},

@@ -28,9 +28,9 @@ type loginLinkIn struct {
 
 func (s *Server) postLoginLink(ctx context.Context, in *loginLinkIn) (*reply[api.LoginLink], error) {
 	socket, _ := ctx.Value(socketKey{}).(bool)
-	if in.Body.File && !socket {
-		return nil, newProblem(http.StatusUnprocessableEntity, api.CodeUnsupported,
-			"file: paths of the server's own are told over its socket alone")
+	if !socket {
+		return nil, newProblem(http.StatusForbidden, api.CodeForbidden,
+			"login links are made over the server's socket alone, by `middleman open`: a link would outlive the token that asks")
 	}
 	link, secret, err := s.newLink(ctx)
 	if err != nil {

@@ -124,8 +124,8 @@ type Server struct {
 	tokens sync.Mutex
 	// mu guards the fields below.
 	mu       sync.Mutex
-	address  string          // "" until Serve was called
-	tokenUse map[string]bool // tokens and addresses that were seen together
+	address  string              // "" until Serve was called
+	tokenUse map[string][]string // by token, from where it was used
 }
 
 const (
@@ -175,6 +175,7 @@ func New(o Options) (*Server, error) {
 		events:    newHub(ringEvents),
 		logins:    newLogins(),
 		linkFiles: newLinkFiles(o.Dirs.Runtime),
+		tokenUse:  map[string][]string{},
 		asking:    make(chan struct{}, maxAsked),
 		ready:     make(chan struct{}),
 	}
@@ -196,6 +197,9 @@ func (s *Server) Serve(ctx context.Context, unix, tcp net.Listener) error {
 	s.setAddress(tcp.Addr())
 	defer s.recordStart()()
 	s.recallStandings()
+	if err := s.endLoginsElsewhere(ctx); err != nil {
+		return err
+	}
 	if err := s.linkFiles.sweep(); err != nil {
 		return fmt.Errorf("remove login links that the server before left: %w", err)
 	}
