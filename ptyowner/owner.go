@@ -204,8 +204,8 @@ func startOwner(in io.Reader) (o *owner, step string, err error) {
 	fault.Here("start/specification-read")
 	o = newOwner(req.Spec, req.Dir, req.Socket, req.Build)
 	o.core = private.CoreLimit()
-	o.token, o.started, o.umask = []byte(newToken()), time.Now(), private.LoginUmask()
-	unix.Umask(stateUmask)
+	o.token, o.started = []byte(newToken()), time.Now()
+	o.umask = private.SessionUmask(unix.Umask(stateUmask))
 	if req.Core != nil {
 		o.core = *req.Core
 	}

@@ -153,7 +153,7 @@ func (d stateDir) awaitHelper(hup <-chan os.Signal) (*bufio.Reader, error) {
 
 // startProgram starts the program with exactly the environment that it is
 // given, and what a terminal of tmux needs.
-// It gets the umask of a login and its starter's limit of core files.
+// It gets a session's umask and its starter's limit of core files.
 func startProgram(spec launchSpec) (pid int, err error) {
 	if err := leaveTerminal(); err != nil {
 		return 0, fmt.Errorf("give the terminal away: %w", err)
@@ -162,7 +162,9 @@ func startProgram(spec launchSpec) (pid int, err error) {
 		return 0, err
 	}
 	defer private.SetCoreLimit(0)
-	defer unix.Umask(unix.Umask(private.LoginUmask()))
+	starters := unix.Umask(0o077)
+	defer unix.Umask(starters)
+	unix.Umask(private.SessionUmask(starters))
 	cmd := &exec.Cmd{
 		Path: spec.Argv[0], Args: spec.Argv, Env: programEnv(spec.Spec),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,

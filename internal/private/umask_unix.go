@@ -15,10 +15,14 @@ const loginDefs = "/etc/login.defs"
 // defaultUmask is a login's where nothing else is said.
 const defaultUmask = 0o022
 
-// LoginUmask is the umask that a login begins with, and that programs of the
-// user start with, whatever hosts their terminal. The server's own is that
-// of whoever happened to start it.
-func LoginUmask() int {
+// SessionUmask is the umask that a session's program starts with, whatever
+// hosts its terminal: that of a login, and what its starter keeps from others
+// besides. So a user with a umask of 077 loses no privacy, and a server that
+// was started with one of 000 gives nothing away.
+func SessionUmask(starter int) int { return loginUmask() | starter }
+
+// loginUmask is the umask that a login begins with.
+func loginUmask() int {
 	data, err := os.ReadFile(loginDefs)
 	if err != nil {
 		return defaultUmask

@@ -155,7 +155,13 @@ func noCore(pid int) error {
 }
 
 func sameUmask(w *world) error {
-	s := w.fresh(serverOptions{wrap: []string{"/bin/sh", "-c", `umask 0; exec "$@"`, "sh"}})
+	return errors.Join(umaskOf(w, 0), umaskOf(w, 0o077))
+}
+
+// umaskOf starts sessions with a server that has that umask: their programs
+// give others no more than it does, nor more than a login's, on both backends.
+func umaskOf(w *world, starter uint64) error {
+	s := w.fresh(serverOptions{wrap: []string{"/bin/sh", "-c", fmt.Sprintf(`umask %04o; exec "$@"`, starter), "sh"}})
 	defer s.stop()
 	masks := map[string]string{}
 	for _, backend := range []string{"pty-owner", "tmux"} {
@@ -167,8 +173,9 @@ func sameUmask(w *world) error {
 		s.ok("wait", name, "--regex", "mask=[0-7]+=", "--timeout", "30s")
 		masks[backend] = regexp.MustCompile(`mask=([0-7]+)=`).FindStringSubmatch(s.ok("capture", name).stdout)[1]
 	}
-	if n, err := strconv.ParseUint(masks["tmux"], 8, 32); err != nil || n&0o002 == 0 || masks["tmux"] != masks["pty-owner"] {
-		return fmt.Errorf("umasks: %v", masks)
+	n, err := strconv.ParseUint(masks["tmux"], 8, 32)
+	if err != nil || n&0o002 == 0 || n&starter != starter || masks["tmux"] != masks["pty-owner"] {
+		return fmt.Errorf("started with %04o, umasks: %v", starter, masks)
 	}
 	return nil
 }
