@@ -239,10 +239,11 @@ func (c *client) close() error {
 
 // attachment is a viewer's connection; see terminal.Attachment.
 type attachment struct {
-	c        *client
-	mode     terminal.Mode
-	snapshot []byte      // reused
-	last     atomic.Bool // the last message was received
+	c         *client
+	mode      terminal.Mode
+	clipboard terminal.Clipboard
+	snapshot  []byte      // reused
+	last      atomic.Bool // the last message was received
 }
 
 func (a *attachment) Hello() terminal.Hello {
@@ -250,6 +251,7 @@ func (a *attachment) Hello() terminal.Hello {
 	return terminal.Hello{
 		Offset: w.Offset, Head: w.Head, Oldest: w.Oldest,
 		Size: terminalSize(w.Size), Title: w.Title, PID: w.PID, Writer: terminalWriter(w.Writer),
+		Clipboard: a.clipboard,
 	}
 }
 

@@ -24,7 +24,7 @@ func (s *session) replayEnded(l look, o terminal.AttachOptions) (terminal.Attach
 	a := &endedAttachment{r: r, exit: *l.exit, screen: s.dir.file(screenFile), buf: make([]byte, 64<<10)}
 	a.hello = terminal.Hello{
 		Offset: l.exit.Offset, Head: l.exit.Offset, Oldest: oldest,
-		Size: l.exit.Size, Title: l.exit.Title,
+		Size: l.exit.Size, Title: l.exit.Title, Clipboard: l.record.Clipboard,
 	}
 	if o.From != nil && *o.From >= oldest {
 		a.hello.Offset = *o.From

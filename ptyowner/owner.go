@@ -309,6 +309,7 @@ func (o *owner) record() record {
 		Size:        o.spec.Size,
 
 		JournalBytes: &o.spec.JournalBytes,
+		Clipboard:    o.spec.Clipboard,
 	}
 }
 

@@ -147,6 +147,7 @@ func (s *session) baseStatus(l look) terminal.Status {
 		ID: s.dir.id, Backend: Name, AsOf: time.Now(),
 		Workspace: l.record.Workspace, Argv: l.record.Argv, Dir: l.record.Dir,
 		StartedAt: l.record.Created, Size: l.record.Size, JournalBytes: l.record.JournalBytes,
+		Clipboard: l.record.Clipboard,
 	}
 }
 
@@ -185,7 +186,7 @@ func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (termina
 	case err != nil:
 		return nil, err
 	case c != nil:
-		return &attachment{c: c, mode: o.Mode}, nil
+		return &attachment{c: c, mode: o.Mode, clipboard: l.record.Clipboard}, nil
 	case l.exit == nil:
 		return nil, fmt.Errorf("session %s: %w: its owner ended without an exit record", s.dir.id, terminal.ErrGone)
 	}

@@ -51,6 +51,8 @@ type record struct {
 	Size      terminal.Size `json:"size"`
 	// JournalBytes is terminal.Spec's; owners of earlier builds did not say.
 	JournalBytes *int64 `json:"journal_bytes,omitempty"`
+	// Clipboard is terminal.Spec's; owners of earlier builds had none.
+	Clipboard terminal.Clipboard `json:"clipboard,omitempty"`
 }
 
 // stateDir is a session's state directory.

@@ -67,6 +67,8 @@ type Spec struct {
 	JournalBytes int64 `json:"journal_bytes"`
 	// ScrollbackBytes bounds the screen's scrollback; 0 is the screen's default.
 	ScrollbackBytes int `json:"scrollback_bytes,omitempty"`
+	// Clipboard is the session's policy; "" is ClipboardAllow.
+	Clipboard Clipboard `json:"clipboard,omitempty"`
 }
 
 // Exit says how a program ended. It is made after the last output byte is in
@@ -122,6 +124,8 @@ type Status struct {
 	Head   uint64 `json:"head"`
 	// JournalBytes is the Spec's; nil where it is not known.
 	JournalBytes *int64 `json:"journal_bytes,omitempty"`
+	// Clipboard is the Spec's.
+	Clipboard Clipboard `json:"clipboard,omitempty"`
 	// Journal says why output is not being kept at present, "" where it is.
 	Journal string `json:"journal,omitempty"`
 
@@ -251,6 +255,8 @@ type Hello struct {
 	Title  string
 	PID    int
 	Writer *Writer
+	// Clipboard is the session's policy, which holds for each viewer.
+	Clipboard Clipboard
 }
 
 // MessageKind tells what a Message carries.

@@ -135,7 +135,7 @@ func (s *session) attachClient(ctx context.Context, rec record, o terminal.Attac
 		return nil, err
 	}
 	a := &attachment{s: s, rec: rec, srv: srv, at: p.target, session: p.session, mode: o.Mode, buf: make([]byte, readSize)}
-	a.hello = terminal.Hello{Size: p.size, Title: p.title, PID: l.Program}
+	a.hello = terminal.Hello{Size: p.size, Title: p.title, PID: l.Program, Clipboard: rec.Clipboard}
 	if o.Mode == terminal.ModeAttach && o.Size.Cols > 0 && o.Size.Rows > 0 {
 		if err := s.resize(ctx, rec, o.Size); err != nil {
 			return nil, fmt.Errorf("resize session %s: %w", s.id, err)

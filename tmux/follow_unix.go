@@ -38,7 +38,7 @@ func (s *session) attachEnded(rec record, exit terminal.Exit, o terminal.AttachO
 	}
 	return &follower{
 		s: s, rec: rec, mode: o.Mode, at: head, last: last, ended: true, quit: make(chan struct{}),
-		hello: terminal.Hello{Offset: head, Head: head, Oldest: oldest, Size: exit.Size, Title: exit.Title},
+		hello: terminal.Hello{Offset: head, Head: head, Oldest: oldest, Size: exit.Size, Title: exit.Title, Clipboard: rec.Clipboard},
 	}, nil
 }
 
@@ -64,7 +64,7 @@ func (s *session) follow(ctx context.Context, rec record, from uint64) (terminal
 	}
 	f.hello = terminal.Hello{
 		Offset: from, Head: st.Head, Oldest: st.Oldest, Size: st.Size, Title: st.Title,
-		PID: st.PID, Writer: st.Writer,
+		PID: st.PID, Writer: st.Writer, Clipboard: rec.Clipboard,
 	}
 	f.reader, f.size = s.dir.journal(), st.Size
 	f.screen = vt.New(vt.Options{

@@ -34,7 +34,8 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	}
 	st := terminal.Status{
 		ID: s.id, Workspace: rec.Workspace, Backend: Name, Argv: rec.Argv, Dir: rec.Dir,
-		StartedAt: rec.Created, Size: rec.Size, JournalBytes: &rec.JournalBytes, Source: "disk", AsOf: time.Now(),
+		StartedAt: rec.Created, Size: rec.Size, JournalBytes: &rec.JournalBytes, Clipboard: rec.Clipboard,
+		Source: "disk", AsOf: time.Now(),
 	}
 	l, err := s.launcher()
 	if err != nil {

@@ -218,7 +218,7 @@ func (s *session) writeState(srv server, runtime string, spec terminal.Spec) err
 	}
 	return s.dir.writeJSON(recordFile, record{
 		Format: formatVersion, ID: spec.ID, Workspace: spec.Workspace, Argv: spec.Argv, Dir: spec.Dir,
-		Size: spec.Size, Grace: spec.Grace, JournalBytes: spec.JournalBytes, Created: time.Now(),
+		Size: spec.Size, Grace: spec.Grace, JournalBytes: spec.JournalBytes, Clipboard: spec.Clipboard, Created: time.Now(),
 		Nonce: hex.EncodeToString(nonce[:]), Tmux: srv.tmux, Socket: srv.socket, Notify: notify,
 	}, private.Durable)
 }

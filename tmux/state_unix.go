@@ -50,7 +50,9 @@ type record struct {
 	Size         terminal.Size `json:"size"`
 	Grace        time.Duration `json:"grace"`
 	JournalBytes int64         `json:"journal_bytes"`
-	Created      time.Time     `json:"created"`
+	// Clipboard is terminal.Spec's; earlier versions had none.
+	Clipboard terminal.Clipboard `json:"clipboard,omitempty"`
+	Created   time.Time          `json:"created"`
 	// Nonce makes the end marker unguessable to what the program prints.
 	Nonce string `json:"nonce"`
 	// Tmux and Socket reach the server; Notify is where the journal helper

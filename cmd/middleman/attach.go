@@ -37,7 +37,7 @@ continued from an offset: attach draws their screen, and
 			return c.attachTo(cmd.Context(), given[0], o)
 		},
 	}
-	clipboardFlag(cmd, &o, "config.toml's attach.clipboard, else allow")
+	clipboardFlag(cmd.Flags(), &o.Clipboard, yourClipboard, "config.toml's attach.clipboard, else allow")
 	cmd.Flags().BoolVar(&o.Takeover, "takeover", false, "take the terminal from who is attached")
 	cmd.Flags().Uint64Var(&from, "from", 0, "continue after the first `OFFSET` bytes instead of drawing the screen (pty-owner sessions only)")
 	return cmd
@@ -56,21 +56,8 @@ func (c *cli) watchCommand() *cobra.Command {
 			return c.attachTo(cmd.Context(), given[0], o)
 		},
 	}
-	clipboardFlag(cmd, &o, string(viewer.ClipboardDeny))
+	clipboardFlag(cmd.Flags(), &o.Clipboard, yourClipboard, string(terminal.ClipboardDeny))
 	return cmd
-}
-
-func clipboardFlag(cmd *cobra.Command, o *viewer.Options, otherwise string) {
-	cmd.Flags().StringVar((*string)(&o.Clipboard), "clipboard", "",
-		"whether the program may set this terminal's clipboard, `allow or deny`; it can never read it (default: "+otherwise+")")
-}
-
-func checkClipboard(policy viewer.Clipboard) error {
-	switch policy {
-	case "", viewer.ClipboardAllow, viewer.ClipboardDeny:
-		return nil
-	}
-	return usagef("--clipboard is %q: it must be allow or deny", policy)
 }
 
 func (c *cli) attachTo(ctx context.Context, arg string, o viewer.Options) error {
@@ -109,7 +96,7 @@ func (c *cli) attach(ctx context.Context, t target, o viewer.Options) error {
 	o.Detach, o.DetachName = detach, c.config.Attach.Detach
 	o.Scrollback = c.config.Attach.Scrollback
 	if o.Clipboard == "" && o.Mode == terminal.ModeAttach {
-		o.Clipboard = viewer.Clipboard(c.config.Attach.Clipboard)
+		o.Clipboard = terminal.Clipboard(c.config.Attach.Clipboard)
 	}
 	o.ExactResume = t.caps.ExactResume
 	o.Label = t.label()
@@ -117,6 +104,9 @@ func (c *cli) attach(ctx context.Context, t target, o viewer.Options) error {
 		c.record(audit.Takeover, "session "+t.shown.ID+" name "+t.label(), nil)
 	}
 	end, err := viewer.Run(ctx, c.in, c.bytesOut, c.bytesErrs, t.session, o)
+	if end.Wanted != nil {
+		c.offer(o.Label, *end.Wanted, err == nil)
+	}
 	switch {
 	case errors.Is(err, viewer.ErrNotAttached):
 		return &notAttachedError{err}

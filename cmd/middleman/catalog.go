@@ -190,7 +190,7 @@ func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, names m
 	}
 	s.State, s.PID, s.Offset, s.Size = status.State, status.PID, status.Head, status.Size
 	s.Title, s.Writer, s.Watchers, s.Exit = status.Title, status.Writer, status.Watchers, status.Exit
-	s.KeepOutput, s.Journal = status.JournalBytes, status.Journal
+	s.KeepOutput, s.Journal, s.Clipboard = status.JournalBytes, status.Journal, status.Clipboard
 	s.Source, s.AsOf = status.Source, status.AsOf
 	if s.WorkspaceID == "" {
 		s.WorkspaceID, s.WorkspaceName, s.Argv, s.CreatedAt = status.Workspace, names[status.Workspace], status.Argv, status.StartedAt

@@ -27,6 +27,7 @@ type sessionFlags struct {
 	sandbox    string
 	cols, rows uint16
 	keep       string
+	clipboard  terminal.Clipboard
 }
 
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
@@ -35,6 +36,7 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.backend, "backend", "", "what hosts the terminal: auto, tmux or pty-owner")
 	flags.StringVar(&f.sandbox, "sandbox", "", `what the session may touch (default "none")`)
 	flags.StringVar(&f.keep, "keep-output", "", "how much output to keep at least, such as `64MB` or 0 for all (default: terminal.journal_bytes of config.toml)")
+	clipboardFlag(flags, &f.clipboard, "the clipboard of who is attached", "terminal.clipboard of config.toml")
 	flags.Uint16Var(&f.cols, "cols", 0, "columns (default: those of this terminal)")
 	flags.Uint16Var(&f.rows, "rows", 0, "rows (default: those of this terminal)")
 }
@@ -49,6 +51,9 @@ func (f *sessionFlags) request(c *cli, command []string) (*api.NewSession, error
 	default:
 		return nil, usagef("backend %q is not auto, tmux or pty-owner", f.backend)
 	}
+	if err := checkClipboard(f.clipboard); err != nil {
+		return nil, err
+	}
 	size := viewer.Size(c.in, c.bytesOut)
 	if f.cols != 0 {
 		size.Cols = f.cols
@@ -59,7 +64,7 @@ func (f *sessionFlags) request(c *cli, command []string) (*api.NewSession, error
 	if (size.Cols == 0) != (size.Rows == 0) {
 		return nil, usagef("--cols and --rows go together where there is no terminal")
 	}
-	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Size: size}
+	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Size: size, Clipboard: f.clipboard}
 	if f.keep != "" {
 		n, err := parseBytes(f.keep)
 		if err != nil {

@@ -196,6 +196,11 @@ func (c *cli) show(ctx context.Context, arg string) error {
 	if err := c.sessionTable(shown.Sessions); err != nil {
 		return err
 	}
+	for _, s := range shown.Sessions {
+		if s.Clipboard != "" {
+			fmt.Fprintf(c.out, "clipboard of %s: %s\n", plaintext.Line(sessionLabel(s)), s.Clipboard)
+		}
+	}
 	return c.familyTable(shown, list)
 }
 

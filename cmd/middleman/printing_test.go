@@ -22,6 +22,7 @@ var asItIs = map[string]string{
 	"diff.go diffPatch":       "a patch that a pipe takes byte for byte; on a terminal, colours around what the printer gives",
 	"attach.go checkTerminal": "asks whether it is a terminal",
 	"attach.go attach":        "a session that is attached, or watched, has the terminal",
+	"clipboard.go offer":      "sets the terminal's clipboard, once its user agreed",
 	"create.go request":       "asks for the terminal's size",
 	"create.go create":        "a line of progress that changes",
 	"ephemeral.go foreground": "the command has the terminal",

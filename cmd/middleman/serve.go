@@ -20,6 +20,7 @@ import (
 	"middleman/internal/store"
 	"middleman/internal/systemd"
 	"middleman/internal/web"
+	"middleman/terminal"
 )
 
 func (c *cli) serveCommand() *cobra.Command {
@@ -118,6 +119,7 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		AllowRemote:  o.remote(),
 		JournalBytes: c.config.Terminal.JournalBytes,
 		Grace:        time.Duration(c.config.Terminal.Grace),
+		Clipboard:    terminal.Clipboard(c.config.Terminal.Clipboard),
 		Ports:        store.PortRange(c.config.Ports),
 		SetupTimeout: time.Duration(c.config.Setup.Timeout),
 	})

@@ -208,17 +208,25 @@ func (c *cli) ask(shown api.RepoConfig, f trustFlags) error {
 	if f.setup {
 		question = "Agree to this, and run the setup? [y/N] "
 	}
+	if !c.yes(question) {
+		return errNotAgreed
+	}
+	return nil
+}
+
+// yes asks a question at the terminal. No answer is no.
+func (c *cli) yes(question string) bool {
 	fmt.Fprint(c.errs, question)
 	c.uncatch()
 	answer, err := bufio.NewReader(c.in).ReadString('\n')
 	if err != nil {
-		return errNotAgreed
+		return false
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
-		return nil
+		return true
 	}
-	return errNotAgreed
+	return false
 }
 
 func (c *cli) revokeTrust(ctx context.Context, server *client.Client, where trustPlace, dryRun bool) error {

@@ -52,29 +52,30 @@ type Stage struct {
 
 // Session is a session as clients see it.
 type Session struct {
-	ID            string           `json:"id"`
-	Name          string           `json:"name" doc:"Unique within the workspace"`
-	WorkspaceID   string           `json:"workspace_id"`
-	WorkspaceName string           `json:"workspace_name"`
-	Backend       string           `json:"backend"`
-	State         terminal.State   `json:"state"`
-	PID           int              `json:"pid"`
-	Offset        uint64           `json:"offset" doc:"Head: output bytes so far"`
-	Argv          []string         `json:"argv,omitempty"`
-	Size          terminal.Size    `json:"size"`
-	Title         string           `json:"title,omitempty"`
-	Writer        *terminal.Writer `json:"writer,omitempty"`
-	Watchers      int              `json:"watchers"`
-	KeepOutput    *int64           `json:"keep_output,omitempty" doc:"Bytes of output that are kept at least, 0 for all; unset where it is not known"`
-	Journal       string           `json:"journal,omitempty" doc:"Why output is not being kept at present; empty where it is"`
-	Exit          *terminal.Exit   `json:"exit,omitempty"`
-	Left          []int            `json:"left,omitempty" doc:"Processes that outlive an ended program"`
-	Error         string           `json:"error,omitempty"`
-	Note          string           `json:"note,omitempty" doc:"Of one that was just started: why it is not in the backend that was tried first"`
-	CreatedAt     time.Time        `json:"created_at"`
-	Parent        string           `json:"parent,omitempty" doc:"The session whose worker it is"`
-	Source        string           `json:"source" doc:"Where the state comes from: owner, disk, tmux or store"`
-	AsOf          time.Time        `json:"as_of"`
+	ID            string             `json:"id"`
+	Name          string             `json:"name" doc:"Unique within the workspace"`
+	WorkspaceID   string             `json:"workspace_id"`
+	WorkspaceName string             `json:"workspace_name"`
+	Backend       string             `json:"backend"`
+	State         terminal.State     `json:"state"`
+	PID           int                `json:"pid"`
+	Offset        uint64             `json:"offset" doc:"Head: output bytes so far"`
+	Argv          []string           `json:"argv,omitempty"`
+	Size          terminal.Size      `json:"size"`
+	Title         string             `json:"title,omitempty"`
+	Writer        *terminal.Writer   `json:"writer,omitempty"`
+	Watchers      int                `json:"watchers"`
+	KeepOutput    *int64             `json:"keep_output,omitempty" doc:"Bytes of output that are kept at least, 0 for all; unset where it is not known"`
+	Clipboard     terminal.Clipboard `json:"clipboard,omitempty" doc:"Whether the program may set the clipboard of who is attached: allow, ask or deny; unset where it is not known, which is allow"`
+	Journal       string             `json:"journal,omitempty" doc:"Why output is not being kept at present; empty where it is"`
+	Exit          *terminal.Exit     `json:"exit,omitempty"`
+	Left          []int              `json:"left,omitempty" doc:"Processes that outlive an ended program"`
+	Error         string             `json:"error,omitempty"`
+	Note          string             `json:"note,omitempty" doc:"Of one that was just started: why it is not in the backend that was tried first"`
+	CreatedAt     time.Time          `json:"created_at"`
+	Parent        string             `json:"parent,omitempty" doc:"The session whose worker it is"`
+	Source        string             `json:"source" doc:"Where the state comes from: owner, disk, tmux or store"`
+	AsOf          time.Time          `json:"as_of"`
 }
 
 // NewWorkspace asks for a workspace.
@@ -101,6 +102,8 @@ type NewSession struct {
 	Env     []string      `json:"env,omitempty" doc:"KEY=value each, added to the allow-listed environment"`
 	// KeepOutput is a pointer because 0 keeps all.
 	KeepOutput *int64 `json:"keep_output,omitempty" minimum:"0" doc:"Bytes of output to keep at least, 0 for all; unset means the server's setting"`
+	// Clipboard is the stricter of this and each viewer's.
+	Clipboard terminal.Clipboard `json:"clipboard,omitempty" enum:"allow,ask,deny" doc:"Whether the program may set the clipboard of who is attached; unset means the server's setting"`
 }
 
 // Workspaces is a page of workspaces.

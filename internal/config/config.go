@@ -82,7 +82,8 @@ type Attach struct {
 	// draws all that is kept.
 	Scrollback int `toml:"scrollback"`
 	// Clipboard is whether the program of a session that is attached may set
-	// the terminal's clipboard: "allow" or "deny".
+	// the terminal's clipboard, where the session allows it: "allow", "ask" or
+	// "deny".
 	Clipboard string `toml:"clipboard"`
 }
 
@@ -94,6 +95,9 @@ type Terminal struct {
 	HistoryLines int `toml:"history_lines"`
 	// Grace is how long a stop waits between SIGTERM and SIGKILL.
 	Grace Duration `toml:"grace"`
+	// Clipboard is whether the program may set the clipboard of anybody who is
+	// attached: "allow", "ask" or "deny".
+	Clipboard string `toml:"clipboard"`
 }
 
 // Duration is a time.Duration written as "5s" or "1m30s".
@@ -120,7 +124,7 @@ func Default() Config {
 		BranchPrefix: "middleman",
 		Workspaces:   "data",
 		Attach:       Attach{Detach: `ctrl-\`, Scrollback: 1000, Clipboard: "allow"},
-		Terminal:     Terminal{JournalBytes: 16 << 20, HistoryLines: 10000, Grace: Duration(5 * time.Second)},
+		Terminal:     Terminal{JournalBytes: 16 << 20, HistoryLines: 10000, Grace: Duration(5 * time.Second), Clipboard: "allow"},
 		Ports:        Ports{First: 20000, Last: 29999, Count: 10},
 		Setup:        Setup{Timeout: Duration(15 * time.Minute)},
 	}
@@ -184,8 +188,11 @@ func (c Config) check() error {
 	if _, err := c.Attach.DetachByte(); err != nil {
 		return err
 	}
-	if c.Attach.Clipboard != "allow" && c.Attach.Clipboard != "deny" {
-		return fmt.Errorf("attach.clipboard is %q: it must be allow or deny", c.Attach.Clipboard)
+	if err := checkClipboard("attach.clipboard", c.Attach.Clipboard); err != nil {
+		return err
+	}
+	if err := checkClipboard("terminal.clipboard", c.Terminal.Clipboard); err != nil {
+		return err
 	}
 	if c.Terminal.JournalBytes < 0 {
 		return fmt.Errorf("terminal.journal_bytes is %d: it must be 0 (keep all) or more", c.Terminal.JournalBytes)
@@ -200,6 +207,14 @@ func (c Config) check() error {
 		return err
 	}
 	return c.Ports.check()
+}
+
+func checkClipboard(setting, policy string) error {
+	switch policy {
+	case "allow", "ask", "deny":
+		return nil
+	}
+	return fmt.Errorf("%s is %q: it must be allow, ask or deny", setting, policy)
 }
 
 func (p Ports) check() error {

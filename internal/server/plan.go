@@ -29,6 +29,8 @@ type plan struct {
 	env  []string // what the caller adds
 	size terminal.Size
 	keep int64 // bytes of output, 0 for all
+	// clipboard is the session's policy.
+	clipboard terminal.Clipboard
 	// Of a worker: its id, its parent's session, and where it starts, "" for
 	// where its workspace says.
 	id, parent, dir string
@@ -41,7 +43,7 @@ var sessionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // plan checks what was asked for and changes nothing.
 func (s *Server) plan(ctx context.Context, in api.NewSession) (plan, error) {
-	p := plan{name: in.Name, env: in.Env, size: in.Size, keep: s.JournalBytes}
+	p := plan{name: in.Name, env: in.Env, size: in.Size, keep: s.JournalBytes, clipboard: cmp.Or(in.Clipboard, s.Clipboard, terminal.ClipboardAllow)}
 	if in.KeepOutput != nil {
 		p.keep = *in.KeepOutput
 	}
@@ -51,6 +53,8 @@ func (s *Server) plan(ctx context.Context, in api.NewSession) (plan, error) {
 	switch {
 	case p.keep < 0:
 		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "keep_output is %d: it must be 0 (keep all) or more", p.keep)
+	case !p.clipboard.Known():
+		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "clipboard is %q: it must be allow, ask or deny", p.clipboard)
 	case in.Profile != "" && in.Profile != "shell":
 		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported, "there is no profile %q: only shell", in.Profile)
 	case in.Profile == "shell" && len(in.Command) > 0:
@@ -174,5 +178,6 @@ func (s *Server) spec(ctx context.Context, id string, w workspace.Workspace, p p
 		Size:         p.size,
 		Grace:        s.Grace,
 		JournalBytes: p.keep,
+		Clipboard:    p.clipboard,
 	}, nil
 }

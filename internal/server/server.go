@@ -61,9 +61,10 @@ type Options struct {
 	// Environ is the environment that sessions' allow-listed variables come
 	// from; nil means os.Environ.
 	Environ func() []string
-	// JournalBytes and Grace go into each session's terminal.Spec.
+	// JournalBytes, Grace and Clipboard go into each session's terminal.Spec.
 	JournalBytes int64
 	Grace        time.Duration
+	Clipboard    terminal.Clipboard
 	// Ports are what workspaces get; none where Ports.Count is 0.
 	Ports store.PortRange
 	// SetupTimeout is how long setup, or teardown, may take; 0 is 15 minutes.

@@ -368,3 +368,36 @@ func (f *fixture) captures(s terminal.Session, state terminal.State) {
 		}
 	}
 }
+
+// testClipboard: a session's policy is told to each viewer, also by a backend
+// that finds the session, and after its end.
+func testClipboard(f *fixture) {
+	for _, policy := range []terminal.Clipboard{"", terminal.ClipboardAsk, terminal.ClipboardDeny} {
+		spec := f.spec("/bin/sh", "-c", "echo READY; read x")
+		spec.Clipboard = policy
+		f.start(spec)
+		s := f.h.New().Session(spec.ID)
+		told := func(when string) {
+			f.Helper()
+			status, err := s.Status(f.ctx)
+			f.ok(err)
+			if status.Clipboard != policy {
+				f.Errorf("%s, status: %q, want %q", when, status.Clipboard, policy)
+			}
+			zero := uint64(0)
+			for _, o := range []terminal.AttachOptions{
+				{Mode: terminal.ModeAttach, Size: terminal.DefaultSize}, {Mode: terminal.ModeWatch}, {Mode: terminal.ModeWatch, From: &zero},
+			} {
+				v := f.attach(s, o)
+				if got := v.a.Hello().Clipboard; got != policy {
+					f.Errorf("%s, %s: %q, want %q", when, o.Mode, got, policy)
+				}
+				v.close()
+			}
+		}
+		told("running")
+		f.ok(s.Input(f.ctx, []byte("\r")))
+		f.ended(s)
+		told("ended")
+	}
+}

@@ -97,9 +97,13 @@ func (b *bridge) guard(f func()) func() {
 
 func (b *bridge) greet() {
 	h := b.attachment.Hello()
+	policy := terminal.ClipboardDeny
+	if b.mode == terminal.ModeAttach {
+		policy = h.Clipboard.Stricter(terminal.ClipboardAllow)
+	}
 	b.out.addText(helloMessage{
 		Type: "hello", Offset: h.Offset, Head: h.Head, Oldest: h.Oldest,
-		Size: h.Size, Title: h.Title, Writer: h.Writer, Mode: b.mode,
+		Size: h.Size, Title: h.Title, Writer: h.Writer, Mode: b.mode, Clipboard: policy,
 	})
 }
 

@@ -37,6 +37,9 @@ type helloMessage struct {
 	Title  string           `json:"title,omitempty"`
 	Writer *terminal.Writer `json:"writer,omitempty"`
 	Mode   terminal.Mode    `json:"mode"`
+	// Clipboard says whether the program may set this viewer's: that of a
+	// watcher never.
+	Clipboard terminal.Clipboard `json:"clipboard"`
 }
 
 // snapshotMessage announces the next binary message, which draws the screen

@@ -3,16 +3,8 @@ package viewer
 import (
 	"bytes"
 	"strings"
-)
 
-// Clipboard says whether a session's program may set the clipboard of the
-// terminal that it is drawn on. It may never read it.
-type Clipboard string
-
-// The policies of a viewer.
-const (
-	ClipboardAllow Clipboard = "allow"
-	ClipboardDeny  Clipboard = "deny"
+	"middleman/terminal"
 )
 
 // maxHead bounds how much of an operating system command is held until it is
@@ -25,11 +17,16 @@ const maxHead = 64
 // terminals differ in where those end and tmux and screen pass their content
 // on. In its place stands the end of a string; the rest passes byte for byte.
 type clipboardFilter struct {
-	deny  bool
+	deny  bool // or ask, which is after the viewing
+	ask   bool
 	state clipboardState
 	more  int    // continuation bytes of a character that are to come
 	held  []byte // what it is not known of yet what it is
 	out   []byte
+
+	takes  bool   // of the command that is left out it is kept what it wants
+	taken  []byte // "<selections>;<base64>", as far as it has come
+	wanted *Wanted
 }
 
 type clipboardState int
@@ -50,8 +47,8 @@ const (
 	c1ST   = 0x9c
 )
 
-func newClipboardFilter(policy Clipboard) *clipboardFilter {
-	return &clipboardFilter{deny: policy != ClipboardAllow}
+func newClipboardFilter(policy terminal.Clipboard) *clipboardFilter {
+	return &clipboardFilter{deny: policy != terminal.ClipboardAllow, ask: policy == terminal.ClipboardAsk}
 }
 
 // filter returns what of p may be drawn, valid until the next call. It holds
@@ -145,6 +142,7 @@ func (f *clipboardFilter) head(b byte) {
 	if !ends {
 		f.held = append(f.held, b)
 	}
+	f.takes = false
 	switch f.judge(ends) {
 	case harmless:
 		f.pass()
@@ -209,6 +207,7 @@ func (f *clipboardFilter) judge(whole bool) judgement {
 // clipboard is judge for OSC 52: "<selections>;<base64>", or "?" to be told.
 func (f *clipboardFilter) clipboard(rest string, whole bool) judgement {
 	if f.deny {
+		f.takes, f.taken = f.ask, append(f.taken[:0], rest...)
 		return refused
 	}
 	_, data, has := strings.Cut(rest, ";")
@@ -237,25 +236,34 @@ func (f *clipboardFilter) drop(b byte) {
 		if f.state = clipText; b != '\\' {
 			f.hold(esc, clipEscape)
 			f.step(b)
+			return
 		}
+		f.want()
 		return
 	case clipDropC1:
 		if b == c1ST {
 			f.state = clipText
+			f.want()
 			return
 		}
 		if b == c1OSC {
 			f.held, f.state = append(f.held[:0], c1Lead, b), clipHead
 			return
 		}
+		f.take(c1Lead)
 		f.state = clipDrop
 	}
 	switch b {
-	case bel, can, sub, c1ST:
+	case bel, c1ST:
+		f.state = clipText
+		f.want()
+	case can, sub:
 		f.state = clipText
 	case esc:
 		f.state = clipDropESC
 	case c1Lead:
 		f.state = clipDropC1
+	default:
+		f.take(b)
 	}
 }

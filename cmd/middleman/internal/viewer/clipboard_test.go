@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"middleman/terminal"
 	"middleman/terminal/vt"
 )
 
@@ -41,7 +42,9 @@ func TestClipboardFilter(t *testing.T) {
 		{"iTerm2", "a\x1b]1337;CopyToClipboard=x\ab\x1b]1337;Copy=:x\ac", "a\x1b\\b\x1b\\c", "a\x1b]1337;CopyToClipboard=x\ab\x1b]1337;Copy=:x\ac"},
 		{"iTerm2, another", "\x1b]1337;CurrentDir=/\a\x1b]1337;C\a", "\x1b]1337;CurrentDir=/\a\x1b]1337;C\a", "\x1b]1337;CurrentDir=/\a\x1b]1337;C\a"},
 	} {
-		for policy, want := range map[Clipboard]string{ClipboardDeny: tc.deny, ClipboardAllow: tc.allow} {
+		for policy, want := range map[terminal.Clipboard]string{
+			terminal.ClipboardDeny: tc.deny, terminal.ClipboardAsk: tc.deny, terminal.ClipboardAllow: tc.allow,
+		} {
 			for at := range min(len(tc.in), 200) + 1 {
 				f := newClipboardFilter(policy)
 				got := string(f.filter([]byte(tc.in[:at])))
@@ -65,7 +68,7 @@ func FuzzClipboardFilter(f *testing.F) {
 		if at < 0 || at > len(in) {
 			return
 		}
-		for _, policy := range []Clipboard{ClipboardDeny, ClipboardAllow} {
+		for _, policy := range []terminal.Clipboard{terminal.ClipboardDeny, terminal.ClipboardAsk, terminal.ClipboardAllow} {
 			whole := newClipboardFilter(policy)
 			want := string(whole.filter(in))
 			cut := newClipboardFilter(policy)
@@ -74,7 +77,7 @@ func FuzzClipboardFilter(f *testing.F) {
 				t.Fatalf("%s, cut: %q, want %q", policy, got, want)
 			}
 			screen := vt.New(vt.Options{Event: func(e vt.Event) {
-				if e.Kind == vt.EventClipboard && (policy == ClipboardDeny || strings.HasPrefix(e.Text, "?")) {
+				if e.Kind == vt.EventClipboard && (policy != terminal.ClipboardAllow || strings.HasPrefix(e.Text, "?")) {
 					t.Errorf("%s: %q reaches a terminal as %+v", policy, want, e)
 				}
 			}})

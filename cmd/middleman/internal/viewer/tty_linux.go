@@ -5,4 +5,6 @@ import "golang.org/x/sys/unix"
 const (
 	getTermios = unix.TCGETS
 	setTermios = unix.TCSETS
+	// setTermiosDiscard drops what was typed and not read.
+	setTermiosDiscard = unix.TCSETSF
 )

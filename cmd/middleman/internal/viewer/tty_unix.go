@@ -32,6 +32,18 @@ func Size(files ...*os.File) terminal.Size {
 	return terminal.Size{}
 }
 
+// DiscardInput drops what was typed at a terminal and was not read yet.
+func DiscardInput(f *os.File) error {
+	settings, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
+	if err == nil {
+		err = unix.IoctlSetTermios(int(f.Fd()), setTermiosDiscard, settings)
+	}
+	if err != nil {
+		return fmt.Errorf("discard what was typed: %w", err)
+	}
+	return nil
+}
+
 // rawMode makes the terminal pass every byte as it is, and returns what puts
 // it back.
 func rawMode(f *os.File) (restore func() error, err error) {

@@ -33,6 +33,14 @@ func Size(files ...*os.File) terminal.Size {
 	return terminal.Size{}
 }
 
+// DiscardInput drops what was typed at a console and was not read yet.
+func DiscardInput(f *os.File) error {
+	if err := windows.FlushConsoleInputBuffer(windows.Handle(f.Fd())); err != nil {
+		return fmt.Errorf("discard what was typed: %w", err)
+	}
+	return nil
+}
+
 func rawMode(*os.File) (restore func() error, err error) {
 	return nil, fmt.Errorf("attach to a session from a console: %w", errors.ErrUnsupported)
 }

@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,9 +56,9 @@ type Options struct {
 	Scrollback int
 	// ExactResume: the session can be continued from an offset.
 	ExactResume bool
-	// Clipboard is whether the program may set the terminal's clipboard; ""
-	// is ClipboardDeny.
-	Clipboard Clipboard
+	// Clipboard is whether the program may set the terminal's clipboard, where
+	// the session allows it; "" is terminal.ClipboardDeny.
+	Clipboard terminal.Clipboard
 	// Detach is the byte of the key that leaves, DetachName what it is called.
 	Detach     byte
 	DetachName string
@@ -69,6 +70,9 @@ type Options struct {
 // Exit is nil, because the user detached.
 type End struct {
 	Exit *terminal.Exit
+	// Wanted is what the clipboard's policy asks a person about, nil for
+	// nothing. It is there beside an error too.
+	Wanted *Wanted
 }
 
 // Run joins s with the terminal in and out and returns when it is left, with
@@ -76,18 +80,21 @@ type End struct {
 // it ended. A ctx that ends disconnects, and its error is returned.
 func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Session, o Options) (End, error) {
 	o.Label = plaintext.Line(o.Label)
-	v := &viewer{in: in, out: out, session: s, o: o, screen: newScreenTracker(), clipboard: newClipboardFilter(o.Clipboard)}
+	v := &viewer{in: in, out: out, session: s, o: o, screen: newScreenTracker()}
 	ctx, stopSignals := signal.NotifyContext(ctx, hangup)
 	defer stopSignals()
 	if err := v.join(ctx, o.From); err != nil {
 		return End{}, fmt.Errorf("%w: %w", ErrNotAttached, err)
 	}
+	policy := cmp.Or(o.Clipboard, terminal.ClipboardDeny)
+	v.clipboard = newClipboardFilter(policy.Stricter(v.attachment().Hello().Clipboard))
 	restoreMode, err := rawMode(in)
 	if err != nil {
 		return End{}, fmt.Errorf("%w: %w", ErrNotAttached, errors.Join(err, v.attachment().Close()))
 	}
 	fmt.Fprintf(errs, "detach with %s\r\n", o.DetachName)
 	end, err := v.run(ctx)
+	end.Wanted = v.clipboard.wanted
 	last := v.screen.restore()
 	if o.From == nil {
 		last = popTitle + last
