@@ -170,7 +170,7 @@ func TestSecurityNamesTests(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if name := entry.Name(); name == ".git" || name == "node_modules" {
+		if name := entry.Name(); entry.IsDir() && (name == ".git" || name == "node_modules") { // .git is a file in a worktree
 			return fs.SkipDir
 		}
 		there[entry.Name()] = true
