@@ -304,13 +304,53 @@ test('the clipboard: set by a program, selected, pasted, and never read by a pro
 })
 
 /** Waits until the clipboard holds text; a browser has no event for that. */
-async function clipboard(text) {
+async function clipboard(text, on = page) {
   const until = Date.now() + 10_000
-  for (let have; have !== text; await page.waitForTimeout(50)) {
-    have = await page.evaluate(() => navigator.clipboard.readText())
+  for (let have; have !== text; await on.waitForTimeout(50)) {
+    have = await on.evaluate(() => navigator.clipboard.readText())
     assert.ok(have === text || Date.now() < until, `the clipboard holds ${JSON.stringify(have)}, not ${JSON.stringify(text)}`)
   }
 }
+
+test('a session whose policy is to ask sets the clipboard once somebody agrees', async () => {
+  const set = (text) => `printf '\\033]52;c;${Buffer.from(text).toString('base64')}\\007asked\\r\\n'; read x`
+  const program = `read x; ${set('ignored')}; ${set('first')}; ${set('one two\nthree \u202e')}; ${set('unseen')}`
+  server.middleman('new', 'asking', '-d', '--clipboard', 'ask', '--', 'sh', '-c', program)
+  await page.evaluate(() => navigator.clipboard.writeText('as before'))
+  const asked = watch(await context.newPage())
+  await asked.goto(url('/w/asking'))
+  await standing(asked, 'attached')
+  const card = asked.getByRole('dialog', { name: 'asking/sh wants to set your clipboard' })
+  await asked.keyboard.press('Enter')
+  await card.getByText('7 characters').waitFor()
+  await button('Ignore', card).click()
+  await card.waitFor({ state: 'detached' })
+  await clipboard('as before', asked)
+  await asked.keyboard.press('Enter') // the terminal has the focus again
+  await card.getByText('first').waitFor()
+  await asked.keyboard.press('Enter') // is the program's, and no answer
+  await card.getByText('15 characters: one two\\nthree \\u{202e}').waitFor()
+  await shot(asked, 'clipboard-card')
+  await asked.setViewportSize({ width: 390, height: 780 })
+  await shot(asked, 'clipboard-card-phone')
+  await clipboard('as before', asked)
+  await button('Copy', card).click()
+  await clipboard('one two\nthree \u202e', asked)
+  const watcher = watch(await context.newPage())
+  await watcher.goto(url('/w/asking'))
+  await button('Watch', watcher).click()
+  await standing(watcher, 'watching')
+  await asked.bringToFront()
+  await asked.keyboard.press('Enter')
+  await card.getByText('unseen').waitFor()
+  await watcher.waitForFunction(() => document.querySelector('.terminal-host').terminal.buffer.active.cursorY === 8)
+  assert.equal(await watcher.locator('.wanted').count(), 0, 'a watcher is not asked')
+  await watcher.close()
+  await asked.close()
+  server.middleman('stop', 'asking')
+  server.middleman('rm', 'asking')
+  await page.bringToFront()
+})
 
 test('the search finds text and returns to the terminal', async () => {
   await page.keyboard.press('Control+Shift+F')

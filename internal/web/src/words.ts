@@ -66,3 +66,8 @@ export function toArgv(line: string): string[] {
 
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 export const paletteKeys = isMac ? '⌘K' : 'Ctrl Shift K'
+
+/** Text of a program, with what would hide or reorder it spelled out. */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}]/gu, (c) => (c === '\n' ? '\\n' : `\\u{${c.codePointAt(0)!.toString(16)}}`))
+}

@@ -27,6 +27,8 @@ export interface Hello {
   size: Size
   title?: string
   writer?: Writer
+  /** Whether the program may set our clipboard. */
+  clipboard: 'allow' | 'ask' | 'deny'
 }
 
 export interface TerminalEvent {

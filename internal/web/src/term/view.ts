@@ -12,6 +12,7 @@ import { WebglAddon } from '@xterm/addon-webgl'
 import { Terminal } from '@xterm/xterm'
 import type { Size } from '../api'
 import { isDark, onPrefs, prefs } from '../prefs'
+import { toast } from '../store'
 import { Link } from './link'
 import type { Hello, LinkOwner, Standing, TerminalEvent } from './link'
 import { ReplayGuard } from './replay'
@@ -20,6 +21,7 @@ import { dark, light } from './theme'
 const fontFamily =
   'ui-monospace, "SF Mono", "JetBrains Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace'
 const scrollbackLines = 10_000
+const maxWanted = 64 * 1024 // characters that a question keeps
 const resetTerminal = new Uint8Array([0x1b, 0x63]) // RIS
 
 export class TerminalView implements LinkOwner {
@@ -35,6 +37,8 @@ export class TerminalView implements LinkOwner {
   progress?: number
   /** True for a moment after output was skipped because it came too fast. */
   lagging = false
+  /** What the program wants our clipboard to be, where the session has us asked. */
+  wanted?: string
   /** Set by the key row: the next character is typed with Ctrl held. */
   stickyCtrl = false
 
@@ -50,6 +54,7 @@ export class TerminalView implements LinkOwner {
   private head = 0 // bytes before it are a replay
   private era = 0 // counts hellos and snapshots: drawn offsets of an earlier one mean nothing
   private resetFirst = false
+  private clipboard: Hello['clipboard'] = 'deny'
 
   constructor(readonly session: string) {
     this.element.className = 'terminal-host'
@@ -126,6 +131,7 @@ export class TerminalView implements LinkOwner {
     this.era++
     this.head = hello.head
     this.resetFirst = !resumed
+    this.clipboard = hello.clipboard
     if (this.link.watching) this.adopt(hello.size)
     const past = hello.offset < hello.head
     this.terminal.write('', () => void (this.guard.active = past))
@@ -166,6 +172,7 @@ export class TerminalView implements LinkOwner {
     this.terminal.options.cursorBlink = standing.is === 'attached'
     this.terminal.options.cursorInactiveStyle = standing.is === 'exited' ? 'none' : 'outline'
     if (standing.is === 'exited') this.terminal.blur()
+    if (standing.is === 'watching') this.wanted = undefined
     if (standing.is === 'attached') {
       this.fitNow()
       this.link.sendResize(this.size())
@@ -245,10 +252,28 @@ export class TerminalView implements LinkOwner {
     })
   }
 
-  /** OSC 52: a program may set the clipboard of whoever types at it, and never read it. */
+  /** OSC 52: a program may set the clipboard of whoever types at it, as far as the session's policy allows, and never read it. */
   private async writeClipboard(text: string): Promise<void> {
+    if (this.link.standing.is !== 'attached' || this.guard.active) return
+    if (this.clipboard === 'ask') return this.ask(text)
     const typing = this.shown && document.hasFocus() && this.element.contains(document.activeElement)
-    if (typing && this.link.standing.is === 'attached' && !this.guard.active) await copy(text)
+    if (typing && this.clipboard === 'allow') await copy(text)
+  }
+
+  /** The last text counts. */
+  private ask(text: string): void {
+    if (text === '' || text.length > maxWanted) return
+    this.wanted = text
+    this.onChange()
+  }
+
+  /** Answers what was asked. */
+  async answer(agreed: boolean): Promise<void> {
+    const text = this.wanted
+    this.wanted = undefined
+    this.focus()
+    this.onChange()
+    if (agreed && text !== undefined && !(await copy(text))) toast('error', 'The browser did not let the clipboard be set.')
   }
 
   private refuseClipboardReading(): void {

@@ -5,7 +5,7 @@ import { isLive } from '../store'
 import type { Standing } from '../term/link'
 import type { TerminalView } from '../term/view'
 import { viewOf } from '../term/views'
-import { exitWords, sinceWords, stateWords, writerWords } from '../words'
+import { exitWords, sinceWords, stateWords, visible, writerWords } from '../words'
 import { Close, Down, Up } from './icons'
 import { KeyRow } from './key-row'
 import { closeSession } from './session-dialogs'
@@ -49,6 +49,7 @@ export function TerminalPane({ session }: { session: Session }) {
     <section class="pane" role="tabpanel" aria-label={`Terminal of ${session.name}`}>
       <div class={`screen ${view.link.watching ? 'watching' : ''}`} ref={host} data-standing={standing.is} />
       {searching && <SearchBar view={view} onClose={() => { setSearching(false); view.focus() }} />}
+      {view.wanted !== undefined && <Wanted session={session} view={view} text={view.wanted} />}
       <Notice session={session} view={view} standing={standing} />
       <KeyRow view={view} />
     </section>
@@ -83,6 +84,25 @@ function Notice({ session, view, standing }: { session: Session; view: TerminalV
   if (view.lagging) return <Banner tone="unknown">Lagging: there was too much output to follow, so this skips to the present screen.</Banner>
   if (view.progress !== undefined) return <div class="progress" role="progressbar" aria-valuenow={view.progress}><i style={{ width: `${view.progress}%` }} /></div>
   return null
+}
+
+const shownWanted = 120
+
+/** Asks whether the program gets what it wanted the clipboard to be. Nothing has the focus, so that no key that was meant for the program answers. */
+function Wanted({ session, view, text }: { session: Session; view: TerminalView; text: string }) {
+  const name = `${session.workspace_name}/${session.name}`
+  const characters = [...text]
+  const begins = visible(characters.slice(0, shownWanted).join('')) + (characters.length > shownWanted ? '…' : '')
+  return (
+    <div class="card wanted" role="dialog" aria-label={`${name} wants to set your clipboard`}>
+      <h2>{name} wants to set your clipboard</h2>
+      <p>{characters.length === 1 ? '1 character' : `${characters.length} characters`}: <code>{begins}</code></p>
+      <div class="card-actions">
+        <button class="quiet outlined" onClick={() => void view.answer(false)}>Ignore</button>
+        <button class="primary" onClick={() => void view.answer(true)}>Copy</button>
+      </div>
+    </div>
+  )
 }
 
 function takeOver(view: TerminalView): void {
