@@ -267,13 +267,12 @@ export class TerminalView implements LinkOwner {
     this.onChange()
   }
 
-  /** Answers what was asked. */
-  async answer(agreed: boolean): Promise<void> {
-    const text = this.wanted
+  /** Answers what was asked: text is what the card showed, which the program may have changed since, or nothing where it is refused. */
+  async answer(text?: string): Promise<void> {
     this.wanted = undefined
     this.focus()
     this.onChange()
-    if (agreed && text !== undefined && !(await copy(text))) toast('error', 'The browser did not let the clipboard be set.')
+    if (text !== undefined && !(await copy(text))) toast('error', 'The browser did not let the clipboard be set.')
   }
 
   private refuseClipboardReading(): void {

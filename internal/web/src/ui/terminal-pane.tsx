@@ -98,8 +98,8 @@ function Wanted({ session, view, text }: { session: Session; view: TerminalView;
       <h2>{name} wants to set your clipboard</h2>
       <p>{characters.length === 1 ? '1 character' : `${characters.length} characters`}: <code>{begins}</code></p>
       <div class="card-actions">
-        <button class="quiet outlined" onClick={() => void view.answer(false)}>Ignore</button>
-        <button class="primary" onClick={() => void view.answer(true)}>Copy</button>
+        <button class="quiet outlined" onClick={() => void view.answer()}>Ignore</button>
+        <button class="primary" onClick={() => void view.answer(text)}>Copy</button>
       </div>
     </div>
   )
