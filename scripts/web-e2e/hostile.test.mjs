@@ -326,10 +326,18 @@ test('a server on our port after ours has stopped', async () => {
     await squatter.close()
   }
 
-  // Both are gone, and ours is back where it was: nobody was logged out.
+  // Ours is back where it was. As it had found its port taken, the logins of that
+  // port have ended for good: a page that waits in the browser can use none.
+  const where = page.url()
   await server.kill('SIGTERM')
   server.address = home
   await server.start()
+  await page.getByText('This browser has no login for').waitFor({ timeout: 30_000 })
+  assert.equal(logins().length, 0)
+  secrets.add(server.loginLink.split('=')[1])
+  await page.goto(server.loginLink)
+  await page.getByRole('main').getByRole('button', { name: 'New workspace' }).waitFor()
+  await page.goto(where)
   await standing(page, 'attached', 30_000)
   await nothing({})
   assert.equal(logins().length, 1)
