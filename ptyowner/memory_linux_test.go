@@ -1,24 +1,36 @@
 package ptyowner
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
-func TestParseText(t *testing.T) {
+func TestUnwritten(t *testing.T) {
+	const rest = "Size: 4 kB\nPrivate_Dirty: 0 kB\nAnonymous:             %KIB% kB\nAnonHugePages: 8 kB\nVmFlags: rd mr\n"
 	for _, c := range []struct {
-		name, in string
-		want     bool
+		name, head, kib string
+		want            bool
 	}{
-		{"text", "00400000-00b9b000 r-xp 00000000 fe:00 1234  /usr/bin/middleman", true},
-		{"constants", "00b9b000-0131c000 r--p 0079b000 fe:00 1234  /usr/bin/middleman (deleted)", true},
-		{"data", "0131c000-013b2000 rw-p 00f1c000 fe:00 1234  /usr/bin/middleman", false},
-		{"heap", "c000000000-c000400000 rw-p 00000000 00:00 0", false},
-		{"shared", "7f0000000000-7f0000001000 r--s 00000000 fe:00 99  /tmp/x", false},
-		{"vdso", "7ffe2fa14000-7ffe2fa16000 r-xp 00000000 00:00 0  [vdso]", false},
-		{"nothing", "", false},
+		{"text", "00400000-00401000 r-xp 00000000 fe:00 1234  /usr/bin/middleman", "0", true},
+		{"constants", "00400000-00401000 r--p 0079b000 fe:00 1234  /usr/bin/middleman (deleted)", "0", true},
+		{"relocated by the dynamic linker", "00400000-00401000 r--p 0079b000 fe:00 1234  /usr/bin/middleman", "4", false},
+		{"data", "00400000-00401000 rw-p 00f1c000 fe:00 1234  /usr/bin/middleman", "0", false},
+		{"heap", "00400000-00401000 rw-p 00000000 00:00 0", "0", false},
+		{"shared", "00400000-00401000 r--s 00000000 fe:00 99  /tmp/x", "0", false},
+		{"vdso", "00400000-00401000 r-xp 00000000 00:00 0  [vdso]", "0", false},
+		{"turned around", "00401000-00400000 r-xp 00000000 fe:00 1234  /usr/bin/middleman", "0", false},
+		{"nothing", "", "0", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			start, size, ok := parseText(c.in)
-			if ok != c.want || ok && (start == 0 || size == 0) {
-				t.Errorf("parseText = %#x, %#x, %v, want %v", start, size, ok, c.want)
+			before := "00200000-00300000 r--p 00000000 fe:00 7  /lib/libc.so\n" + strings.ReplaceAll(rest, "%KIB%", "12")
+			got := unwritten(strings.NewReader(before + c.head + "\n" + strings.ReplaceAll(rest, "%KIB%", c.kib)))
+			var want []mapping
+			if c.want {
+				want = []mapping{{0x400000, 0x1000}}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%#x, want %#x", got, want)
 			}
 		})
 	}
