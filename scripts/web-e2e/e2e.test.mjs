@@ -138,6 +138,7 @@ test('logins are listed, and one that is revoked ends what it has open', async (
   await other.goto(server.newLink())
   await welcome(other).waitFor()
   await page.reload()
+  await welcome(page).waitFor()
   await palette(page, 'Logins')
   const dialog = page.getByRole('dialog', { name: 'Logins' })
   await dialog.getByText('(this one)').waitFor()
@@ -158,8 +159,12 @@ test('logins are listed, and one that is revoked ends what it has open', async (
 })
 
 async function palette(page, entry) {
-  await page.keyboard.press('Control+Shift+K')
-  await page.getByRole('combobox').fill(entry)
+  const box = page.getByRole('combobox')
+  for (let tries = 0; tries < 5 && !(await box.isVisible()); tries++) { // a page that was just drawn may hear no key yet
+    await page.keyboard.press('Control+Shift+K')
+    await box.waitFor({ timeout: 6_000 }).catch(() => {})
+  }
+  await box.fill(entry)
   await page.keyboard.press('Enter')
 }
 
