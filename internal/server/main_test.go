@@ -4,6 +4,7 @@ package server_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,7 +52,7 @@ type place struct {
 	owners     *ptyowner.Backend
 	backend    terminal.Backend // the one that sessions live in
 	repository string
-	address    string // where the next server listens
+	address    string // where the next server listens, "" for any port
 }
 
 // eachBackend runs a test once with sessions in pty-owners and once in tmux.
@@ -84,7 +85,7 @@ func eachBackend(t *testing.T, test func(*testing.T, *place)) {
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	home := shortDir(t)
-	p := &place{address: "127.0.0.1:0", dirs: config.Dirs{
+	p := &place{dirs: config.Dirs{
 		Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config"), Runtime: filepath.Join(home, "run"),
 	}}
 	p.owners = ptyowner.New(ptyowner.Options{Data: p.dirs.Data, Sessions: p.dirs.Sessions(), Runtime: p.dirs.Runtime})
@@ -161,7 +162,7 @@ type running struct {
 // serve starts a server on p; its end is the test's, or stop's.
 func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 	t.Helper()
-	listeners, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: p.address, Version: "test"})
+	listeners, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: cmp.Or(p.address, "127.0.0.1:0"), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
