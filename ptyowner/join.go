@@ -207,6 +207,9 @@ func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 		o.awaitNoWriter(leaveTime)
 		o.dropHungUp()
 	}
+	for hello.From != nil && *hello.From > o.recent.head && *hello.From <= o.coming.Load() {
+		o.came.Wait() // it has read from the journal what is just being published
+	}
 	if o.phase == phaseClosing || o.phase == phasePaused {
 		return errClosing
 	}

@@ -112,6 +112,7 @@ func (o *owner) readPTY() {
 // publish journals p and hands it to viewers and the screen.
 func (o *owner) publish(p []byte) {
 	o.rest.stir()
+	o.coming.Store(o.recent.head + uint64(len(p))) // nobody else moves the head
 	// A failure is a gap in the journal, which readers are told of; the
 	// session goes on.
 	failed := o.journal.Append(p) != nil

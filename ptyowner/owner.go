@@ -90,6 +90,9 @@ type owner struct {
 	conns    sync.WaitGroup
 	paused   atomic.Bool // phase is phasePaused, for those who must not wait for mu
 	moving   atomic.Bool // readPTY has output in hand
+	// coming is the head that publish is about to make: readers of the journal
+	// may have come that far already.
+	coming atomic.Uint64
 
 	// Of a handover: the running executable and its path, once they were asked
 	// for, and the connections taken over, in the state's order.
