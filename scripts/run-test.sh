@@ -12,8 +12,10 @@ export GOCACHE GOMODCACHE HOME=$home
 unset XDG_RUNTIME_DIR XDG_DATA_HOME XDG_CONFIG_HOME XDG_STATE_HOME MIDDLEMAN_HOME
 server=
 clean() {
-	bin/middleman rm try-middleman --discard-work --stop-sessions >/dev/null 2>&1 || true
-	if [ -n "$server" ] && kill "$server" 2>/dev/null; then tail --pid="$server" -f /dev/null; fi
+	if [ -n "$server" ]; then # or the command would start another
+		bin/middleman rm try-middleman --discard-work --stop-sessions >/dev/null 2>&1 || true
+		if kill "$server" 2>/dev/null; then tail --pid="$server" -f /dev/null; fi
+	fi
 	chmod -R u+rwX "$home"
 	rm -rf "$home"
 }
@@ -31,8 +33,9 @@ bin/middleman rm try-middleman --discard-work --stop-sessions
 kill "$server"
 tail --pid="$server" -f /dev/null
 server=
-for cmdline in /proc/[0-9]*/cmdline; do # owners and tmux name their directories
-	if tr '\0' ' ' <"$cmdline" 2>/dev/null | grep -qF "$home"; then
+binary=$(realpath bin/middleman)
+for cmdline in /proc/[0-9]*/cmdline; do # owners and tmux name their directories, a server its binary
+	if tr '\0' ' ' <"$cmdline" 2>/dev/null | grep -qF -e "$home" -e "$binary serve"; then
 		echo "left running: $(tr '\0' ' ' <"$cmdline")" >&2
 		exit 1
 	fi
