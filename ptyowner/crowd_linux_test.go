@@ -323,9 +323,7 @@ func (c *crowd) watchers(int) {
 // TestCrowd: whatever others do to the socket, the session's own viewer sees no
 // change, and the owner needs little for it.
 func TestCrowd(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root may see what an owner costs: it is closed to other processes of its user")
-	}
+	testenv.NeedRoot(t, "see what an owner costs: it is closed to other processes of its user")
 	data, newBackend := newBackends(t)
 	b := newBackend()
 	s := spec("stty raw -echo; echo READY; exec cat")

@@ -12,7 +12,7 @@ found() {
 	git ls-files -co --exclude-standard '*_test.go' | xargs awk '
 		/^}/ { name = "" }
 		/^func Test/ { name = $2; sub(/\(.*/, "", name) }
-		name && /(NeedRoot|SmallDisk|smallDisk|fullDisk)\(/ { dir = FILENAME; sub(/\/[^\/]*$/, "", dir); print "./" dir, name }'
+		name && /([nN]eedRoot|[sS]mallDisk|fullDisk|AsStranger)\(/ { dir = FILENAME; sub(/\/[^\/]*$/, "", dir); print "./" dir, name }'
 }
 
 status=0

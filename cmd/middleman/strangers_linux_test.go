@@ -179,8 +179,8 @@ func TestStrangersTakeNothing(t *testing.T) {
 			want: []string{"/config is writable by others (mode 0777)"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.root && os.Geteuid() != 0 {
-				t.Skip("only root may give files to another user")
+			if tt.root {
+				testenv.NeedRoot(t, "give files to another user")
 			}
 			p := setTrap(t)
 			env := []string{"MIDDLEMAN_HOME=" + p.home}

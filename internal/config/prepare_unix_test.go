@@ -83,9 +83,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckOfAnothersHome(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root may give a directory to another user")
-	}
+	testenv.NeedRoot(t, "give a directory to another user")
 	for _, variable := range []string{"MIDDLEMAN_HOME", "XDG_RUNTIME_DIR"} {
 		t.Run(variable, func(t *testing.T) {
 			home := testenv.ShortDir(t)

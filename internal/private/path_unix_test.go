@@ -38,9 +38,7 @@ func must(t *testing.T, err error) {
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root may give a file to another user")
-	}
+	testenv.NeedRoot(t, "give a file to another user")
 }
 
 func TestDir(t *testing.T) {

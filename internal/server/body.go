@@ -46,8 +46,8 @@ func bodyRead(w http.ResponseWriter) {
 
 // withBody reads the whole of a request's body, within a size and a time, so
 // that no handler waits for a client. Of those who have not proved who they
-// are, nothing is read but a login, and nothing of a GET. What is typed is left to its
-// handler, which reads as fast as the program does.
+// are, nothing is read but a login, and nothing of a GET. What is typed is left
+// to its handler, which reads as fast as the program does.
 func (s *Server) withBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, known := caller(r.Context())

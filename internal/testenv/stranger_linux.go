@@ -47,9 +47,7 @@ func DialAsStranger(t testing.TB, path string) net.Conn {
 
 func unixSocket(t testing.TB) int {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root may become another user")
-	}
+	NeedRoot(t, "become another user")
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
