@@ -5,6 +5,7 @@
 set -euo pipefail
 
 TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/mm-XXXXXX")
+chmod 711 "$TMPDIR" # tests with a second user, as root, go through it; nobody can list it
 export TMPDIR
 status=0
 "$@" || status=$?

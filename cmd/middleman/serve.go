@@ -79,12 +79,17 @@ func (c *cli) launch(ctx context.Context) error {
 // serve runs the server until ctx ends. The lock that Listen takes comes
 // before the database is opened, so that only one process ever writes it.
 func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
+	holder, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find our own executable: %w", err)
+	}
 	listeners, err := server.Listen(server.ListenOptions{
-		Dirs:    c.dirs,
-		Address: o.listen,
-		AnyPort: o.ready, // in the background nobody is there to choose
-		TLS:     o.tls.Enabled(),
-		Version: buildVersion(),
+		Dirs:       c.dirs,
+		Address:    o.listen,
+		AnyPort:    o.ready, // in the background nobody is there to choose
+		TLS:        o.tls.Enabled(),
+		Executable: holder,
+		Version:    buildVersion(),
 	})
 	if err != nil {
 		return err
@@ -114,6 +119,7 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		Dirs:         c.dirs,
 		Version:      buildVersion(),
 		Instance:     listeners.Instance,
+		Port:         listeners.Port,
 		TLS:          encrypted,
 		Hosts:        c.hosts(o),
 		AllowRemote:  o.remote(),
@@ -127,7 +133,7 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.Serve(ctx, listeners.Unix, listeners.TCP) })
+	g.Go(func() error { return s.Serve(ctx, listeners.Unix, listeners.TCP...) })
 	g.Go(func() error {
 		select {
 		case <-s.Ready():

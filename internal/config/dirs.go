@@ -80,6 +80,9 @@ func (d Dirs) ServeFile() string { return filepath.Join(d.Runtime, "serve.json")
 // ServerSocket is the server's Unix socket.
 func (d Dirs) ServerSocket() string { return filepath.Join(d.Runtime, "middleman.sock") }
 
+// PortSocket is where the holder of the server's port listens.
+func (d Dirs) PortSocket() string { return filepath.Join(d.Runtime, "port.sock") }
+
 // ServerLog is what a server in the background prints.
 func (d Dirs) ServerLog() string { return filepath.Join(d.Data, "server.log") }
 

@@ -116,12 +116,16 @@ func (l *limited) Accept() (net.Conn, error) {
 
 // admitted is what browsers connect to: limited before anything is said, then
 // encrypted where that is asked for.
-func (s *Server) admitted(tcp net.Listener) net.Listener {
-	l := net.Listener(&limited{tcp, &conns{maxStrangers: s.MaxStrangers, max: s.MaxConns}})
-	if s.TLS != nil {
-		l = tls.NewListener(l, s.TLS)
+func (s *Server) admitted(tcp []net.Listener) []net.Listener {
+	all := &conns{maxStrangers: s.MaxStrangers, max: s.MaxConns}
+	admitted := make([]net.Listener, len(tcp))
+	for i, l := range tcp {
+		admitted[i] = &limited{l, all}
+		if s.TLS != nil {
+			admitted[i] = tls.NewListener(admitted[i], s.TLS)
+		}
 	}
-	return l
+	return admitted
 }
 
 type connKey struct{}

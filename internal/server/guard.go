@@ -34,7 +34,7 @@ func (s *Server) withGuard(next http.Handler) http.Handler {
 
 // wrongWay says why r did not come from a program or our own page, or nil.
 func (s *Server) wrongWay(r *http.Request) *Problem {
-	if !s.knownHost(r.Host) {
+	if !s.knownHost(r.Host) && !s.leadsOn(r) {
 		return problemf(http.StatusMisdirectedRequest, api.CodeBadHost, "Host %q is not a name of this server", r.Host)
 	}
 	if why := s.foreign(r); why != "" {
@@ -45,12 +45,8 @@ func (s *Server) wrongWay(r *http.Request) *Problem {
 
 // knownHost says whether a Host header may name us.
 func (s *Server) knownHost(hostport string) bool {
-	host := hostport
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
-	}
-	host = strings.Trim(strings.TrimSuffix(host, "."), "[]")
-	if isLoopback(host) {
+	host, _ := splitHost(hostport)
+	if isLoopback(host) || s.Port.Name != "" && strings.EqualFold(host, s.Port.Name) {
 		return true
 	}
 	for _, known := range s.Hosts {
@@ -60,6 +56,15 @@ func (s *Server) knownHost(hostport string) bool {
 	}
 	// Rebinding needs a name; an address always is the one that was dialled.
 	return s.AllowRemote && net.ParseIP(host) != nil
+}
+
+// splitHost takes a Host header apart; without a port that is "".
+func splitHost(hostport string) (host, port string) {
+	host, port, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host, port = hostport, ""
+	}
+	return strings.Trim(strings.TrimSuffix(host, "."), "[]"), port
 }
 
 // foreign says why r cannot have been made by our own pages or by a program,

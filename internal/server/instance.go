@@ -2,10 +2,7 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
-	"syscall"
 
 	"middleman/internal/config"
 	"middleman/internal/private"
@@ -30,35 +27,6 @@ func readInstance(dirs config.Dirs) instance {
 		return instance{}
 	}
 	return kept
-}
-
-// listenTCP listens at o.Address. Where that is taken and o.AnyPort is set,
-// the port of the time before is the next choice and a free one the last; an
-// o.Address that leaves the choice open is no first choice.
-func listenTCP(o ListenOptions, before string) (l net.Listener, err error) {
-	addresses := []string{o.Address}
-	if o.AnyPort {
-		host, port, err := net.SplitHostPort(o.Address)
-		if err != nil {
-			return nil, fmt.Errorf("listen address %q: %w", o.Address, err)
-		}
-		if port == "0" {
-			addresses = nil
-		}
-		if _, port, err := net.SplitHostPort(before); err == nil {
-			addresses = append(addresses, net.JoinHostPort(host, port))
-		}
-		addresses = append(addresses, net.JoinHostPort(host, "0"))
-	}
-	for _, address := range addresses {
-		if l, err = net.Listen("tcp", address); !errors.Is(err, syscall.EADDRINUSE) {
-			break
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: choose another address with --listen", err)
-	}
-	return l, nil
 }
 
 // writeJSON replaces the file at path, with mode 0600.

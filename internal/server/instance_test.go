@@ -4,10 +4,8 @@ package server_test
 
 import (
 	"net"
-	"net/http"
 	"testing"
 
-	"middleman/internal/api"
 	"middleman/internal/server"
 )
 
@@ -29,7 +27,7 @@ func TestAnotherPortStaysTheSame(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		return l.TCP.Addr().String(), l.Instance
+		return l.TCP[0].Addr().String(), l.Instance
 	}
 	first, id := listen(configured)
 	if first == configured || id == "" {
@@ -62,37 +60,5 @@ func TestAnotherPortStaysTheSame(t *testing.T) {
 	write(t, p.dirs.InstanceFile(), "{ not json")
 	if _, newID := listen(configured); newID == "" || newID == id {
 		t.Errorf("after damage: %q, was %q", newID, id)
-	}
-}
-
-// A login is of one port: a program that has taken it since could pass on
-// what a page of ours signs for it. Back at that port, the login holds again.
-func TestLoginHoldsAtItsPortAlone(t *testing.T) {
-	p := newPlace(t)
-	first := p.serve(t)
-	b := first.browserLogin()
-	first.stop()
-	// The port before stays taken, so that the next server has another.
-	hold, err := net.Listen("tcp", first.tcp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	elsewhere := p.serve(t)
-	was := b.Origin
-	for _, host := range []string{first.tcp, elsewhere.tcp} { // what a relay sends, and what it might
-		a := elsewhere.browse("POST", "/api/v1/login/challenge", api.LoginChallenge{Login: b.Login.ID, Nonce: "nonce of a browser"}, "Host", host)
-		if a.status != http.StatusUnauthorized {
-			t.Errorf("login of %s, at %s as %s: status %d: %s", was, elsewhere.tcp, host, a.status, a.body)
-		}
-	}
-	elsewhere.stop()
-	if err := hold.Close(); err != nil {
-		t.Fatal(err)
-	}
-	p.address = first.tcp
-	back := p.serve(t)
-	a := back.browse("POST", "/api/v1/login/challenge", api.LoginChallenge{Login: b.Login.ID, Nonce: "nonce of a browser"})
-	if a.status != http.StatusUnauthorized { // who had the port meanwhile may have left a page that waits
-		t.Errorf("back at %s, which another had: status %d: %s", was, a.status, a.body)
 	}
 }

@@ -43,7 +43,10 @@ type ListenOptions struct {
 	// AnyPort takes another port where that of Address is taken: the one of
 	// the time before, if it can be had.
 	AnyPort bool
-	Version string
+	// Executable is what holds the port while no server does; see heldport.
+	// "" is nobody: then each server begins at a new origin.
+	Executable string
+	Version    string
 }
 
 // Listeners are the two ways into a server, and its proof that it is the only
@@ -51,7 +54,10 @@ type ListenOptions struct {
 type Listeners struct {
 	// Unix is nil where the platform cannot tell who is at the other end.
 	Unix net.Listener
-	TCP  net.Listener
+	// TCP is where browsers connect: the address of serve.json first.
+	TCP []net.Listener
+	// Port is what is known of that port, for Options.Port.
+	Port *Port
 	// Instance names the data directory, for Options.Instance.
 	Instance string
 
@@ -84,10 +90,11 @@ func Listen(o ListenOptions) (_ *Listeners, err error) {
 	if kept.ID == "" {
 		kept.ID = rand.Text()
 	}
-	if l.TCP, err = listenTCP(o, kept.Address); err != nil {
+	if l.Port, l.TCP, err = takePort(o, kept.Address); err != nil {
 		return nil, err
 	}
-	if address := l.TCP.Addr().String(); o.AnyPort && address != o.Address {
+	address := l.TCP[0].Addr().String()
+	if o.AnyPort && address != o.Address {
 		kept.Address = address
 	}
 	l.Instance = kept.ID
@@ -100,7 +107,7 @@ func Listen(o ListenOptions) (_ *Listeners, err error) {
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
-	l.serve = api.Serve{Address: l.TCP.Addr().String(), PID: os.Getpid(), Version: o.Version, TLS: o.TLS}
+	l.serve = api.Serve{Address: address, PID: os.Getpid(), Version: o.Version, TLS: o.TLS}
 	if l.Unix != nil {
 		l.serve.Socket = o.Dirs.ServerSocket()
 	}
@@ -111,13 +118,16 @@ func Listen(o ListenOptions) (_ *Listeners, err error) {
 // releases the lock. What was closed before is no error.
 func (l *Listeners) Close() error {
 	var errs []error
-	for _, x := range []net.Listener{l.Unix, l.TCP} {
+	for _, x := range append([]net.Listener{l.Unix}, l.TCP...) {
 		if x == nil {
 			continue
 		}
 		if err := x.Close(); !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
+	}
+	if l.Port != nil {
+		errs = append(errs, l.Port.close())
 	}
 	if l.serve.PID != 0 {
 		errs = append(errs, removeServe(l.file, l.serve))

@@ -81,6 +81,9 @@ func (s *Server) origin() (string, error) {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
+	if s.Port.Name != "" {
+		host = s.Port.Name
+	}
 	return s.scheme() + "://" + net.JoinHostPort(host, port), nil
 }
 
@@ -118,15 +121,17 @@ func (v *visitor) Resolve(ctx huma.Context) []error {
 }
 
 // mayLogIn refuses origins that are not one server's alone: what answers at
-// localhost is whoever listens on 127.0.0.1 or on [::1].
-func (v *visitor) mayLogIn() error {
-	host, port := v.host, ""
-	if h, p, err := net.SplitHostPort(v.host); err == nil {
-		host, port = h, ":"+p
-	}
-	if strings.HasPrefix(v.origin, "http://") && strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
+// localhost is whoever listens on 127.0.0.1 or on [::1], and a plain address was
+// perhaps another's before.
+func (s *Server) mayLogIn(v visitor) error {
+	switch host, _ := splitHost(v.host); {
+	case strings.HasPrefix(v.origin, "https://"):
+		return nil
+	case s.Port.Name != "" && isLoopback(host):
 		return problemf(http.StatusForbidden, api.CodeBadOrigin,
-			"%s is not one program's alone: log in at http://127.0.0.1%s", v.host, port)
+			"%s is not this server's alone: log in at http://%s", v.host, s.named(v.host))
+	case strings.EqualFold(host, "localhost"):
+		return problemf(http.StatusForbidden, api.CodeBadOrigin, "%s is not one program's alone: log in at the server's address", v.host)
 	}
 	return nil
 }
@@ -139,7 +144,7 @@ type newLoginIn struct {
 // postLogin trades a link's secret for a login. Nothing but the secret is
 // needed, and a wrong one costs nobody anything: it has 130 random bits.
 func (s *Server) postLogin(ctx context.Context, in *newLoginIn) (*reply[api.NewLoginAnswer], error) {
-	if err := in.mayLogIn(); err != nil {
+	if err := s.mayLogIn(in.visitor); err != nil {
 		return nil, err
 	}
 	if _, err := parseLoginKey(in.Body.Key); err != nil {
@@ -171,6 +176,7 @@ func (s *Server) postLogin(ctx context.Context, in *newLoginIn) (*reply[api.NewL
 	if err := s.Store.CreateLogin(ctx, login); err != nil {
 		return nil, err
 	}
+	s.holdPort(ctx)
 	noteAudit(ctx, "login "+login.ID)
 	return &reply[api.NewLoginAnswer]{api.NewLoginAnswer{
 		ID: login.ID, Instance: s.Instance, ServerKey: serverKey, ExpiresAt: login.ExpiresAt,
@@ -211,23 +217,13 @@ func (s *Server) login(ctx context.Context, id string, v visitor) (store.Login, 
 	return login, nil
 }
 
-// endLoginsElsewhere ends the logins that were made at other ports than the
-// present one, for good: whoever has had such a port since may have left a page
-// in the browser that waits for our return.
-func (s *Server) endLoginsElsewhere(ctx context.Context) error {
-	port, err := s.port()
-	if err != nil {
-		return err
-	}
-	return s.Store.DeleteLoginsElsewhere(ctx, port)
-}
-
 // revoke ends a login and all that it has open.
 func (s *Server) revoke(ctx context.Context, id string) error {
 	if err := s.Store.DeleteLogin(ctx, id); err != nil {
 		return err
 	}
 	s.cut(id)
+	s.holdPort(ctx)
 	return nil
 }
 
@@ -285,6 +281,7 @@ func (s *Server) deleteLogins(ctx context.Context, _ *empty) (*empty, error) {
 	for _, id := range ids {
 		s.cut(id)
 	}
+	s.holdPort(ctx)
 	if sweeping := s.linkFiles.sweep(); err == nil {
 		err = sweeping
 	}

@@ -199,6 +199,7 @@ func (s *Server) postAccess(ctx context.Context, in *proofIn) (*reply[api.Access
 	if err != nil {
 		return nil, err
 	}
+	s.holdPort(ctx)
 	token := s.logins.grant(login, idle, now, s.cut)
 	// It may have been revoked meanwhile, before there was a token to drop.
 	if _, err := s.login(ctx, login.ID, in.visitor); err != nil {

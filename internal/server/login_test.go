@@ -181,7 +181,7 @@ func TestServerProvesWhoItIs(t *testing.T) {
 		t.Error("the server's signature is not its own")
 	}
 	r.stop()
-	p.address = r.tcp
+	p.address = r.at
 	if r = p.serve(t); !proves() {
 		t.Error("after a restart the server has another key")
 	}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,8 +25,10 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/config"
+	"middleman/internal/heldport"
 	"middleman/internal/server"
 	"middleman/internal/store"
+	"middleman/internal/testenv"
 	"middleman/ptyowner"
 	"middleman/terminal"
 	"middleman/tmux"
@@ -39,6 +42,9 @@ func TestMain(m *testing.M) {
 	}
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == heldport.Command {
+		os.Exit(heldport.Main(os.Args[2:]))
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -88,6 +94,7 @@ func newPlace(t *testing.T) *place {
 	p := &place{dirs: config.Dirs{
 		Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config"), Runtime: filepath.Join(home, "run"),
 	}}
+	t.Cleanup(func() { p.endHolder(t) })
 	p.owners = ptyowner.New(ptyowner.Options{Data: p.dirs.Data, Sessions: p.dirs.Sessions(), Runtime: p.dirs.Runtime})
 	p.backend = p.owners
 	p.repository = filepath.Join(home, "repository")
@@ -111,6 +118,24 @@ func (p *place) stopAll(t *testing.T) {
 		}
 	}
 	p.owners.Wait()
+}
+
+// endHolder gives the port up that servers with logins have left held.
+func (p *place) endHolder(t *testing.T) {
+	t.Helper()
+	holder, _, ls, err := heldport.Find(p.dirs.PortSocket())
+	if errors.Is(err, heldport.ErrNone) {
+		return
+	}
+	for _, l := range ls {
+		err = errors.Join(err, l.Close())
+	}
+	if err == nil {
+		err = holder.End()
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // shortDir is a temporary directory whose path leaves room for a socket.
@@ -155,14 +180,15 @@ type running struct {
 	place  *place
 	store  *store.Store
 	socket *http.Client // over the Unix socket
-	tcp    string       // host:port
+	tcp    string       // host:port, as browsers know it
+	at     string       // where it listens
 	stop   func()
 }
 
 // serve starts a server on p; its end is the test's, or stop's.
 func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 	t.Helper()
-	listeners, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: cmp.Or(p.address, "127.0.0.1:0"), Version: "test"})
+	listeners, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: cmp.Or(p.address, "127.0.0.1:0"), Executable: os.Args[0], Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,6 +204,7 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 		Dirs:       p.dirs,
 		Version:    "test",
 		Instance:   listeners.Instance,
+		Port:       listeners.Port,
 		Environ: func() []string {
 			return append(os.Environ(), "SHELL=/bin/sh", "SECRET_TOKEN=leak", "SSH_AUTH_SOCK=leak")
 		},
@@ -188,6 +215,9 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 	for _, f := range change {
 		f(&o)
 	}
+	if o.TLS != nil {
+		o.Port = nil
+	}
 	s, err := server.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -195,14 +225,18 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	var served sync.WaitGroup
 	served.Go(func() {
-		if err := s.Serve(ctx, listeners.Unix, listeners.TCP); err != nil {
+		if err := s.Serve(ctx, listeners.Unix, listeners.TCP...); err != nil {
 			t.Errorf("serve: %v", err)
 		}
 	})
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", p.dirs.ServerSocket())
 	}}
-	r := &running{Server: s, t: t, place: p, store: db, socket: &http.Client{Transport: transport}, tcp: listeners.TCP.Addr().String()}
+	r := &running{Server: s, t: t, place: p, store: db, socket: &http.Client{Transport: transport}, at: listeners.TCP[0].Addr().String()}
+	r.tcp = r.at
+	if name := listeners.Port.Name; o.Port != nil && name != "" {
+		r.tcp = net.JoinHostPort(name, port(r.at))
+	}
 	var once sync.Once
 	r.stop = func() {
 		once.Do(func() {
@@ -266,7 +300,7 @@ func (r *running) browse(method, path string, in any, header ...string) answer {
 
 // browser keeps neither connections nor cookies, and follows nothing.
 var browser = &http.Client{
-	Transport:     &http.Transport{DisableKeepAlives: true},
+	Transport:     testenv.BrowserTransport(),
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
@@ -347,7 +381,7 @@ func (r *running) session(w api.Workspace, command ...string) api.Session {
 // knock opens a TCP connection and says something on it.
 func (r *running) knock(text string) net.Conn {
 	r.t.Helper()
-	conn, err := net.Dial("tcp", r.tcp)
+	conn, err := net.Dial("tcp", r.at)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func TestOneServerOnOneDirectory(t *testing.T) {
 		t.Errorf("socket: %v, %v", info, err)
 	}
 	taken := newPlace(t)
-	if _, err := server.Listen(server.ListenOptions{Dirs: taken.dirs, Address: r.tcp}); err == nil || !strings.Contains(err.Error(), "--listen") {
+	if _, err := server.Listen(server.ListenOptions{Dirs: taken.dirs, Address: r.at}); err == nil || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("port taken: %v", err)
 	}
 	r.stop()

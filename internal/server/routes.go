@@ -39,7 +39,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, problemf(http.StatusNotFound, api.CodeNotFound, "there is no %s %s", r.Method, r.URL.Path))
 	})
-	mux.Handle("/", s.Web)
+	mux.Handle("/", s.withName(s.Web))
 	return withHeaders(s.withContainment(s.withGuard(s.withCaller(s.withBody(mux)))))
 }
 

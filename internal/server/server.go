@@ -71,6 +71,9 @@ type Options struct {
 	SetupTimeout time.Duration
 	// Hosts are further names that the server may be reached by over TCP.
 	Hosts []string
+	// Port is Listeners.Port; nil is a port that nobody else ever has, whose
+	// address browsers know the server by.
+	Port *Port
 	// TLS encrypts what comes over TCP, with this certificate; nil does not.
 	TLS *tls.Config
 	// AllowRemote takes any IP address as Host, for a listener beyond loopback.
@@ -159,6 +162,9 @@ func New(o Options) (*Server, error) {
 	if o.LoginIdle == 0 {
 		o.LoginIdle = loginIdle
 	}
+	if o.Port == nil {
+		o.Port = &Port{}
+	}
 	if o.Web == nil {
 		o.Web = http.NotFoundHandler()
 	}
@@ -194,11 +200,11 @@ func (s *Server) Ready() <-chan struct{} { return s.ready }
 // could not begin. unix may be nil on a platform that cannot tell who is at
 // its other end. In the background it finds every session again. It returns nil after ctx ended;
 // sessions go on. It may be called once.
-func (s *Server) Serve(ctx context.Context, unix, tcp net.Listener) error {
-	s.setAddress(tcp.Addr())
+func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listener) error {
+	s.setAddress(tcp[0].Addr())
 	defer s.recordStart()()
 	s.recallStandings()
-	if err := s.endLoginsElsewhere(ctx); err != nil {
+	if err := s.beginPort(ctx); err != nil {
 		return err
 	}
 	if err := s.linkFiles.sweep(); err != nil {
@@ -210,20 +216,22 @@ func (s *Server) Serve(ctx context.Context, unix, tcp net.Listener) error {
 	}
 	requests, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelRequests()
-	servers := []*http.Server{s.httpServer(requests, false)}
-	listeners := []net.Listener{s.admitted(tcp)}
-	if unix != nil {
-		servers = append(servers, s.httpServer(requests, true))
-		listeners = append(listeners, unix)
-	}
 	g, ctx := errgroup.WithContext(ctx)
-	for i, h := range servers {
+	servers := []*http.Server{s.httpServer(requests, false)}
+	serve := func(h *http.Server, l net.Listener) {
 		g.Go(func() error {
-			if err := h.Serve(listeners[i]); !errors.Is(err, http.ErrServerClosed) {
-				return fmt.Errorf("serve on %s: %w", listeners[i].Addr(), err)
+			if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 			}
 			return nil
 		})
+	}
+	for _, l := range s.admitted(tcp) {
+		serve(servers[0], l)
+	}
+	if unix != nil {
+		servers = append(servers, s.httpServer(requests, true))
+		serve(servers[1], unix)
 	}
 	g.Go(func() error {
 		s.resume(ctx, rows)

@@ -138,7 +138,7 @@ func TestSharedWorkers(t *testing.T) {
 	git(t, p.repository, "commit", "-qm", "services")
 	for _, mode := range []workspace.Mode{workspace.ModeWorktree, workspace.ModeDirectory, workspace.ModeInPlace} {
 		t.Run(string(mode), func(t *testing.T) {
-			r := &running{Server: r.Server, t: t, place: p, store: r.store, socket: r.socket, tcp: r.tcp}
+			r := &running{Server: r.Server, t: t, place: p, store: r.store, socket: r.socket, tcp: r.tcp, at: r.at}
 			in := api.NewWorkspace{Name: "shared-" + string(mode), Mode: mode, Directory: sub, Session: &api.NewSession{Command: []string{"cat"}}}
 			made := get[api.Created](r, "POST", "/workspaces", in)
 			w := get[api.Workspace](r, "GET", "/workspaces/"+made.Workspace.ID+"?wait=30s", nil)
@@ -195,7 +195,7 @@ func TestWorkersStartInTheSubdirectory(t *testing.T) {
 			func(parent api.Workspace) string { return filepath.Dir(parent.Root) }},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			r := &running{Server: r.Server, t: t, place: p, store: r.store, socket: r.socket, tcp: r.tcp}
+			r := &running{Server: r.Server, t: t, place: p, store: r.store, socket: r.socket, tcp: r.tcp, at: r.at}
 			made := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Mode: x.mode, Directory: x.in, Session: &api.NewSession{Command: []string{"cat"}}})
 			w := get[api.Workspace](r, "GET", "/workspaces/"+made.Workspace.ID+"?wait=30s", nil)
 			out := r.spawn(w.Sessions[0], x.ask, "sh", "-c", "pwd")

@@ -104,14 +104,6 @@ func (s *Store) deleteLogins(ctx context.Context) ([]string, error) {
 	}, `DELETE FROM logins RETURNING id`)
 }
 
-// DeleteLoginsElsewhere ends the logins that were made at other ports.
-func (s *Store) DeleteLoginsElsewhere(ctx context.Context, port int) error {
-	if _, err := s.write.ExecContext(ctx, `DELETE FROM logins WHERE port <> ?`, port); err != nil {
-		return fmt.Errorf("remove logins of other ports: %w", err)
-	}
-	return nil
-}
-
 // ServerKey returns the server's private key, which the first caller makes.
 func (s *Store) ServerKey(ctx context.Context, generate func() ([]byte, error)) (key []byte, err error) {
 	const look = `SELECT key FROM server_key WHERE one = 1`

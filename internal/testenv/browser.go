@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,6 +28,18 @@ type Browser struct {
 	HTTP *http.Client
 }
 
+// BrowserTransport connects as browsers do: names below localhost are this
+// machine, whatever its resolver says. It keeps no connections.
+func BrowserTransport() *http.Transport {
+	return &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if host, port, err := net.SplitHostPort(address); err == nil && strings.HasSuffix(host, ".localhost") {
+			address = net.JoinHostPort("127.0.0.1", port)
+		}
+		var d net.Dialer
+		return d.DialContext(ctx, network, address)
+	}}
+}
+
 // LogIn uses a login link.
 func LogIn(ctx context.Context, link string) (*Browser, error) {
 	at, err := url.Parse(link)
@@ -37,7 +50,7 @@ func LogIn(ctx context.Context, link string) (*Browser, error) {
 	if !ok || at.RawQuery != "" {
 		return nil, fmt.Errorf("login link %s has no secret in its fragment alone", link)
 	}
-	b := &Browser{Origin: at.Scheme + "://" + at.Host, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	b := &Browser{Origin: at.Scheme + "://" + at.Host, HTTP: &http.Client{Transport: BrowserTransport()}}
 	if b.Key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, err
 	}

@@ -221,7 +221,7 @@ func askBetween(w *world, id string, args ...string) (output, error) {
 	between := &http.Server{Handler: between(s, id)}
 	go between.Serve(l) // ends with Close
 	defer between.Close()
-	must(os.WriteFile(filepath.Join(home, "run", "serve.json"), fmt.Appendf(nil, `{"address":%q,"socket":%q,"pid":%d,"version":"x"}`, s.addr, socket, os.Getpid()), 0o600))
+	must(os.WriteFile(filepath.Join(home, "run", "serve.json"), fmt.Appendf(nil, `{"address":%q,"socket":%q,"pid":%d,"version":"x"}`, s.at, socket, os.Getpid()), 0o600))
 	asked := &server{w: w, home: home, env: w.environ(home)}
 	o := collectWithin(asked.command(args...), 20*time.Second)
 	return o, c.sang("middleman " + strings.Join(args, " "))

@@ -80,7 +80,7 @@ func flood(w *world, sent string) error {
 	}
 	defer closeAll()
 	for range 600 {
-		conn, err := net.DialTimeout("tcp", s.addr, 2*time.Second)
+		conn, err := net.DialTimeout("tcp", s.at, 2*time.Second)
 		if err != nil {
 			break // the server's queue is full
 		}
@@ -115,7 +115,7 @@ func flood(w *world, sent string) error {
 
 // drip sends a byte each second and wants the connection closed.
 func drip(s *server, sent, more string) error {
-	conn := must1(net.DialTimeout("tcp", s.addr, patience))
+	conn := must1(net.DialTimeout("tcp", s.at, patience))
 	defer conn.Close()
 	must1(io.WriteString(conn, strings.ReplaceAll(sent, "ADDR", s.addr)))
 	for deadline := time.Now().Add(unfinished); time.Now().Before(deadline); {

@@ -86,6 +86,7 @@ func areas() []area {
 		{"shell", "what everybody may fetch, and the headers of all answers", shellProbes()},
 		{"websocket", "the terminal over a WebSocket", websocketProbes()},
 		{"login", "links, keys, signatures and tickets", loginProbes()},
+		{"port", "another program at our port, and what it can leave in a browser", portProbes()},
 		{"tokens", "scopes, lives and forms of tokens", tokenProbes()},
 		{"peers", "sockets between users", peerProbes()},
 		{"foreign", "directories of another user that the environment names", foreignProbes()},

@@ -83,7 +83,7 @@ func (s *server) send(r request) answer {
 
 // sendRaw sends bytes and reads one answer.
 func (s *server) sendRaw(method, raw string) answer {
-	conn, err := net.DialTimeout("tcp", s.addr, patience)
+	conn, err := net.DialTimeout("tcp", s.at, patience)
 	if err != nil {
 		return answer{err: err}
 	}

@@ -27,6 +27,8 @@ type serverOptions struct {
 	asOther bool
 	// home is its MIDDLEMAN_HOME, "" a new one.
 	home string
+	// listen is where it listens, "" at any port.
+	listen string
 	// args are further arguments of serve.
 	args []string
 }
@@ -37,7 +39,8 @@ type server struct {
 	home string
 	env  []string
 	cmd  *exec.Cmd
-	addr string // host:port
+	addr string // host:port, as browsers know it
+	at   string // where it listens
 	link string // to log in with, once
 	// workspace and session are what there is to attack: a session that runs
 	// cat, in a directory.
@@ -85,7 +88,11 @@ func (w *world) fresh(o serverOptions) *server { return must1(w.newServer(o)) }
 
 // start runs serve on a port of its own and reads its first lines.
 func (s *server) start(o serverOptions) {
-	argv := append(append([]string{}, o.wrap...), s.w.binary, "serve", "--listen", "127.0.0.1:0")
+	listen := o.listen
+	if listen == "" {
+		listen = "127.0.0.1:0"
+	}
+	argv := append(append([]string{}, o.wrap...), s.w.binary, "serve", "--listen", listen)
 	argv = append(argv, o.args...)
 	s.cmd = exec.Command(argv[0], argv[1:]...)
 	s.dress(s.cmd)
@@ -98,14 +105,15 @@ func (s *server) start(o serverOptions) {
 	s.w.mu.Unlock()
 	late := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() })
 	defer late.Stop()
-	s.link, s.addr = "", ""
+	s.link, s.addr, s.at = "", "", ""
 	lines := bufio.NewScanner(out)
 	for s.link == "" && lines.Scan() {
 		if a, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
-			s.addr = strings.TrimPrefix(strings.TrimPrefix(a, "http://"), "https://")
+			s.at = withoutScheme(a)
 		}
 		if l, ok := strings.CutPrefix(lines.Text(), "log in with "); ok {
 			s.link = l
+			s.addr, _, _ = strings.Cut(withoutScheme(l), "/")
 		}
 	}
 	if s.link == "" {
@@ -115,6 +123,10 @@ func (s *server) start(o serverOptions) {
 		for lines.Scan() {
 		}
 	}()
+}
+
+func withoutScheme(url string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(url, "http://"), "https://")
 }
 
 // stop ends the server; its sessions go on.

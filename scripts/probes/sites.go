@@ -27,8 +27,8 @@ func hostProbes() []probe {
 	probes := []probe{{id: "control", title: "our own names work", control: true,
 		gain: "nothing: it shows that the refusals below are refusals", run: func(w *world) error {
 			s := must1(w.shared())
-			for _, host := range []string{s.addr, "localhost:" + s.port(), "[::1]:" + s.port()} {
-				if err := s.send(request{method: "GET", path: "/", host: host}).wants("host "+host, http.StatusOK); err != nil {
+			for _, host := range []string{s.addr, s.at, "localhost:" + s.port(), "[::1]:" + s.port()} {
+				if err := s.send(request{method: "GET", path: "/api/v1/health", host: host}).wants("host "+host, http.StatusOK); err != nil {
 					return err
 				}
 			}

@@ -83,7 +83,7 @@ func smuggleProbes() []probe {
 // that comes until the server closes or has been quiet.
 func secondAnswers(s *server, raw string) string {
 	inner := request{method: "GET", path: "/api/v1/workspaces", headers: append(s.auth(), "Connection: close")}.wire(s.addr)
-	conn := must1(net.DialTimeout("tcp", s.addr, patience))
+	conn := must1(net.DialTimeout("tcp", s.at, patience))
 	defer conn.Close()
 	_, _ = io.WriteString(conn, strings.NewReplacer("ADDR", s.addr, "INNER", inner, "CHUNK", fmt.Sprintf("%03x\r\n%s\r\n0\r\n\r\n", len(inner), inner)).Replace(raw)) // it may be refused before its end
 	var all strings.Builder

@@ -221,7 +221,7 @@ func marshal(v any) ([]byte, error) { return json.Marshal(v) }
 
 // stream opens an answer that does not end.
 func (s *server) stream(path string, headers []string) net.Conn {
-	conn := must1(net.DialTimeout("tcp", s.addr, patience))
+	conn := must1(net.DialTimeout("tcp", s.at, patience))
 	must(conn.SetDeadline(time.Now().Add(patience)))
 	must1(io.WriteString(conn, request{method: "GET", path: path, headers: append(headers, "Connection: close")}.wire(s.addr)))
 	status := must1(bufio.NewReader(conn).ReadString('\n'))

@@ -21,7 +21,7 @@ type socket struct {
 
 // dial asks for a session's terminal with header lines of its own.
 func (s *server) dial(session, query string, headers ...string) (*socket, answer) {
-	conn, err := net.DialTimeout("tcp", s.addr, patience)
+	conn, err := net.DialTimeout("tcp", s.at, patience)
 	if err != nil {
 		return nil, answer{err: err}
 	}

@@ -67,18 +67,28 @@ function Hostile() {
     let body = ''
     for await (const chunk of incoming) body += chunk
     this.received.push({ method: incoming.method, path: incoming.url, headers: incoming.headers, body })
-    const [status, text, type = 'text/html'] = this.answer(incoming, body) ?? [200, '<!doctype html><title>hostile</title>']
-    response.writeHead(status, { 'Content-Type': type })
+    const [status, text, type = 'text/html', headers = {}] = this.answer(incoming, body) ?? [200, '<!doctype html><title>hostile</title>']
+    response.writeHead(status, { 'Content-Type': type, ...headers })
     response.end(text)
   })
   http.on('upgrade', (incoming, socket) => {
     this.received.push({ method: 'WebSocket', path: incoming.url, headers: incoming.headers, body: '' })
     socket.destroy()
   })
-  this.listen = (port = 0) => new Promise((resolve, reject) => {
-    http.on('error', reject)
-    http.listen(port, '127.0.0.1', () => resolve((this.port = http.address().port)))
+  this.listen = (port = 0, host = '127.0.0.1') => new Promise((resolve, reject) => {
+    http.once('error', reject)
+    http.listen(port, host, () => resolve((this.port = http.address().port)))
   })
+  /** Listens as soon as those who were killed there are gone. */
+  this.listenSoon = async (port, until = Date.now() + 30_000) => {
+    for (;;) {
+      try {
+        return await this.listen(port)
+      } catch (error) {
+        if (Date.now() > until) throw error
+      }
+    }
+  }
   this.close = () => new Promise((resolve) => {
     http.close(resolve)
     http.closeAllConnections()
@@ -256,16 +266,38 @@ function relay(port, host, path, body) {
   })
 }
 
-// It runs at our origin. Another user's or not, the browser cannot tell.
-test('a server on our port after ours has stopped', async () => {
-  const home = server.address
+test('nobody gets our port while our server is away', async () => {
+  const before = logins().map((login) => login.id)
   await server.kill()
   await page.getByText('Reconnecting').first().waitFor()
+  for (const host of ['127.0.0.1', '::1', '0.0.0.0', '::']) {
+    await assert.rejects(new Hostile().listen(Number(server.listens.split(':')[1]), host), { code: /^(EADDRINUSE|EADDRNOTAVAIL|EAFNOSUPPORT)$/ }, host)
+  }
+  await server.start()
+  await standing(page, 'attached', 30_000)
+  await nothing({})
+  assert.deepEqual(logins().map((login) => login.id), before)
+})
+
+// Where the holder was killed too, as by a restart of the machine, a program of
+// another user has the port. It runs at our origin: the browser cannot tell. It
+// leaves a service worker and a copy of the page in the cache.
+test('a server on our port after ours and its holder have ended', async () => {
+  const home = server.address
+  const listened = server.listens
+  await server.kill()
+  server.killHolder()
+  await page.getByText('Reconnecting').first().waitFor()
   const squatter = new Hostile()
-  await squatter.listen(Number(home.split(':')[1]))
+  await squatter.listenSoon(Number(listened.split(':')[1]))
+  const evil = await context.newPage()
   try {
     const junk = JSON.stringify({ nonce: 'A'.repeat(43), signature: 'A'.repeat(86) + '==', token: 'x', expires_in: 600 })
-    squatter.answer = (incoming) => (incoming.url.startsWith('/api/') ? [200, junk, 'application/json'] : undefined)
+    squatter.answer = ({ url: path }) => {
+      if (path.startsWith('/api/')) return [200, junk, 'application/json']
+      if (path === '/sw.js') return [200, worker, 'text/javascript', { 'Service-Worker-Allowed': '/', 'Cache-Control': 'max-age=31536000' }]
+      return [200, '<!doctype html><title>hostile</title>', 'text/html', { 'Cache-Control': 'max-age=31536000' }]
+    }
 
     // The page that is open asks for proof, and sends nothing but that question.
     await page.getByRole('heading', { name: 'Another program answers here' }).waitFor({ timeout: 30_000 })
@@ -279,8 +311,13 @@ test('a server on our port after ours has stopped', async () => {
     }
 
     // A page of its own finds a key that it can sign with, and no more.
-    const evil = await context.newPage()
-    await evil.goto(`http://${home}/`)
+    for (const host of ['127.0.0.1', home.split(':')[0]]) {
+      await evil.goto(`http://${host}:${listened.split(':')[1]}/`)
+      await evil.evaluate(async () => {
+        await navigator.serviceWorker.register('/sw.js', { scope: '/' })
+        await navigator.serviceWorker.ready
+      })
+    }
     const found = await evil.evaluate(async () => {
       const record = await new Promise((resolve) => {
         indexedDB.open('middleman').onsuccess = (opened) =>
@@ -297,62 +334,84 @@ test('a server on our port after ours has stopped', async () => {
     for (const text of [found.record, found.storage]) assert.ok(![...secrets].some((secret) => text.includes(secret)), text)
     assert.deepEqual(Object.keys(JSON.parse(found.record)).sort(), ['id', 'instance', 'key', 'serverKey'])
     assert.equal(JSON.stringify(JSON.parse(found.record).key), '{}')
+    const signs = async (host, nonce) => evil.evaluate(async (text) => btoa(String.fromCharCode(...new Uint8Array(
+      await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, window.key, new TextEncoder().encode(text))))),
+      ['middleman login v1', found.instance, `http://${host}`, found.id, nonce].join('\n'))
 
-    // Our server is back, at another port: nothing that the key signs counts there.
-    server.address = ''
-    await server.start()
-    const port = server.address.split(':')[1]
+    // Our server is back, at another port or at the same: nothing that the key signs counts.
     const nonce = 'A nonce of a browser'
-    for (const host of [home, server.address, `localhost:${port}`]) {
-      const { status } = await relay(port, host, '/login/challenge', { login: found.id, nonce })
-      assert.equal(status, 401, `challenge relayed as ${host}`)
-      const signature = await evil.evaluate(async (text) => btoa(String.fromCharCode(...new Uint8Array(
-        await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, window.key, new TextEncoder().encode(text))))),
-        ['middleman login v1', found.instance, `http://${host}`, found.id, nonce].join('\n'))
-      const access = await relay(port, host, '/login/access', { login: found.id, nonce, signature })
-      assert.equal(access.status, 401, `proof relayed as ${host}: ${access.text}`)
+    for (const listens of ['', listened]) {
+      server.listens = listens
+      if (listens) await squatter.close()
+      await server.start()
+      assert.notEqual(server.address.split(':')[0], home.split(':')[0], 'it has a name that nobody had')
+      const port = server.address.split(':')[1]
+      for (const host of [home, server.address, `localhost:${port}`, `127.0.0.1:${port}`]) {
+        const { status } = await relay(port, host, '/login/challenge', { login: found.id, nonce })
+        assert.ok([401, 421].includes(status), `challenge relayed as ${host}: ${status}`)
+        const access = await relay(port, host, '/login/access', { login: found.id, nonce, signature: await signs(host, nonce) })
+        assert.ok([401, 421].includes(access.status), `proof relayed as ${host}: ${access.text}`)
+      }
+      for (const secret of secrets) { // tokens and tickets of the server before
+        const answer = await fetch(`http://127.0.0.1:${port}/api/v1/workspaces`, { headers: { Authorization: `Bearer ${secret}` } })
+        assert.equal(answer.status, 401)
+      }
+      assert.equal(logins().length, 0)
+      if (!listens) await server.kill('SIGTERM')
     }
-    for (const secret of secrets) { // tokens and tickets of the server before
-      const answer = await fetch(`http://${server.address}/api/v1/workspaces`, { headers: { Authorization: `Bearer ${secret}` } })
-      assert.ok([401, 429].includes(answer.status), `${answer.status}`)
+
+    // What it has left runs at the origin of before, and at the plain address.
+    for (const host of [home, listened]) {
+      await evil.goto(`http://${host}/`)
+      assert.equal(await evil.title(), 'left behind', `the page of the service worker at ${host}`)
+      const outcome = await evil.evaluate(attempts, { target: url(''), session: session() })
+      delete outcome.database // it is at the origin of before, and finds the key of before
+      delete outcome.storage
+      for (const [name, got] of Object.entries(outcome)) assert.match(got, /^failed|"opaque"/, name)
+      const own = await evil.evaluate(async () => (await fetch('/api/v1/login/challenge', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"login":"l0000000000000000","nonce":"A nonce of a browser"}' })).status)
+      assert.ok([401, 421].includes(own), `at ${host}: ${own}`)
     }
-    const outcome = await evil.evaluate(attempts, { target: url(''), session: session() })
-    delete outcome.database // it is at our origin's, and finds that of the key
-    delete outcome.storage
-    for (const [name, got] of Object.entries(outcome)) assert.match(got, /^failed|"opaque"/, name)
     assert.deepEqual(counted, [])
-    await evil.close()
   } finally {
+    await evil.close()
     await squatter.close()
   }
 
-  // Ours is back where it was. As it had found its port taken, the logins of that
-  // port have ended for good: a page that waits in the browser can use none.
-  const where = page.url()
-  await server.kill('SIGTERM')
-  server.address = home
-  await server.start()
+  // The page that is open says what to do; the next link leads past all that was left.
+  const where = new URL(page.url()).pathname
   await page.getByText('This browser has no login for').waitFor({ timeout: 30_000 })
-  assert.equal(logins().length, 0)
   secrets.add(server.loginLink.split('=')[1])
   await page.goto(server.loginLink)
   await page.getByRole('main').getByRole('button', { name: 'New workspace' }).waitFor()
-  await page.goto(where)
+  await page.goto(url(where))
   await standing(page, 'attached', 30_000)
   await nothing({})
   assert.equal(logins().length, 1)
 })
 
+/** A service worker that answers with pages of its own for ever. */
+const worker = `
+  addEventListener('install', () => skipWaiting())
+  addEventListener('activate', (event) => event.waitUntil(clients.claim()))
+  addEventListener('fetch', (event) => {
+    if (event.request.mode === 'navigate') {
+      event.respondWith(new Response('<!doctype html><title>left behind</title>', { headers: { 'Content-Type': 'text/html' } }))
+    }
+  })`
+
 test('a server on our port that says that the login has ended', async () => {
   await server.kill()
+  server.killHolder()
   await page.getByText('Reconnecting').first().waitFor()
   const squatter = new Hostile()
-  await squatter.listen(Number(server.address.split(':')[1]))
+  await squatter.listenSoon(Number(server.listens.split(':')[1]))
   squatter.answer = () => [401, '{"status":401,"code":"unauthorized","detail":"no"}', 'application/problem+json']
   await page.getByText('This browser has no login for').waitFor({ timeout: 30_000 })
   await squatter.close()
   await server.start()
-  await page.reload()
-  await standing(page, 'attached', 30_000)
+  secrets.add(server.loginLink.split('=')[1])
+  await page.goto(server.loginLink)
+  await page.getByRole('main').getByRole('button', { name: 'New workspace' }).waitFor()
+  await page.goto(url('/w/target'))
   await nothing({})
 })

@@ -1,18 +1,37 @@
 // A server of the real binary in a throw-away home, with a repository to work on.
 
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import dns from 'node:dns'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const binary = process.env.MIDDLEMAN_BINARY
+
+// As browsers have it: names below localhost are this machine.
+const local = (host) => (host.endsWith('.localhost') ? '127.0.0.1' : host)
+const { lookup } = dns
+const ask = dns.promises.lookup
+dns.lookup = (host, ...rest) => lookup(local(host), ...rest)
+dns.promises.lookup = (host, ...rest) => ask(local(host), ...rest)
+
+/** The arguments of a process; none where it has ended. */
+function args(path) {
+  try {
+    return readFileSync(path, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
 
 export class Server {
   // Short, because a Unix socket's path is limited.
   root = mkdtempSync(join(tmpdir(), 'mm-e2e-'))
   home = join(this.root, 'home')
   repository = join(this.root, 'shop')
+  /** host:port, as browsers know it, and where it listens. */
   address = ''
+  listens = ''
   loginLink = ''
   #process
 
@@ -42,7 +61,7 @@ export class Server {
 
   /** Starts the server, on the same port as before, and reads what it prints. */
   async start() {
-    const listen = this.address || '127.0.0.1:0'
+    const listen = this.listens || '127.0.0.1:0'
     const child = spawn(binary, ['serve', '--listen', listen], {
       cwd: this.repository, env: this.environment, stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -51,10 +70,11 @@ export class Server {
     await new Promise((resolve, reject) => {
       const read = (data) => {
         printed += data
-        const link = printed.match(/(http:\/\/(127\.0\.0\.1:\d+)\/#login=\w+)\s/)
+        const link = printed.match(/(http:\/\/(middleman-\w+\.localhost:(\d+))\/#login=\w+)\s/)
         if (!link) return
         this.loginLink = link[1]
         this.address = link[2]
+        this.listens = `127.0.0.1:${link[3]}`
         resolve()
       }
       child.stdout.on('data', read)
@@ -75,6 +95,15 @@ export class Server {
     const gone = new Promise((resolve) => child.once('exit', resolve))
     child.kill(signal)
     await gone
+  }
+
+  /** Ends the process that holds the port while there is no server. */
+  killHolder() {
+    const socket = join(this.home, 'run', 'port.sock')
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      const line = args(`/proc/${pid}/cmdline`)
+      if (line.includes('hold-port') && line.includes(socket)) process.kill(Number(pid), 'SIGKILL')
+    }
   }
 
   /** A new login link. */
@@ -118,13 +147,14 @@ export class Server {
       }
     }
     if (!this.#runs) { // after a test that failed: else a command would start one that nobody ends
-      this.address = ''
+      this.listens = ''
       await this.start()
     }
     const { workspaces = [] } = JSON.parse(attempt('ls', '--all', '--json'))
     for (const { name, state } of workspaces) {
       if (state !== 'deleted') attempt('rm', name, '--discard-work', '--stop-sessions')
     }
+    attempt('login', 'revoke', '--all') // the port's holder ends
     await this.kill('SIGTERM')
     if (failures.length > 0) throw new AggregateError(failures, `left behind: ${this.root}`)
     rmSync(this.root, { recursive: true, force: true })

@@ -42,12 +42,6 @@ export function parseSecret(text: string): string | undefined {
   return text.replace(/[\s-]/g, '').toUpperCase().match(/(?:^|[=#])([A-Z2-7]{26})$/)?.[1]
 }
 
-/** The address to log in at where this one is not one program's alone. */
-export function properAddress(secret?: string): string | undefined {
-  if (location.protocol !== 'http:' || location.hostname !== 'localhost') return undefined
-  return `http://127.0.0.1:${location.port || 80}${location.pathname}${secret ? '#login=' + secret : ''}`
-}
-
 /** Trades a link's secret for a login, which replaces the one before. */
 export async function logIn(secret: string): Promise<void> {
   const before = await load()

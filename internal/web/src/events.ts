@@ -126,7 +126,7 @@ async function resync(): Promise<boolean> {
 
 function broken(error: unknown): void {
   doubt()
-  if (error instanceof Problem && error.status === 401) {
+  if (error instanceof Problem && error.loggedOut) {
     stop()
     return store.setLink('login')
   }

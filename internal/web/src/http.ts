@@ -27,6 +27,11 @@ export class Problem extends Error {
     this.lost = body.lost
     this.sessions = body.sessions
   }
+
+  /** Nobody is logged in here: the login has ended, or the server has another address by now (421). */
+  get loggedOut(): boolean {
+    return this.status === 401 || this.status === 421
+  }
 }
 
 /** Sends a request and returns its answer; anything but a success is a Problem. */

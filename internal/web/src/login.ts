@@ -13,7 +13,7 @@ export async function start(secret?: string): Promise<void> {
     const another = auth.takeSecret()
     if (another) void start(another)
   })
-  if (auth.properAddress() || !window.isSecureContext) return setLink('login')
+  if (!window.isSecureContext) return setLink('login')
   if (secret) await useLink(secret)
   follow()
 }
@@ -31,8 +31,6 @@ async function useLink(secret: string): Promise<void> {
 export async function paste(text: string): Promise<void> {
   const secret = auth.parseSecret(text)
   if (!secret) throw new Error('That is no login link: it ends in #login= and 26 letters and digits.')
-  const elsewhere = auth.properAddress(secret)
-  if (elsewhere) return location.assign(elsewhere)
   await auth.logIn(secret)
   setLink('connecting')
   follow()

@@ -180,7 +180,7 @@ export function dismissToast(id: number): void {
 
 /** Shows why something failed; a missing login shows the login page instead. */
 export function report(error: unknown): void {
-  if (error instanceof api.Problem && error.status === 401) return setLink('login')
+  if (error instanceof api.Problem && error.loggedOut) return setLink('login')
   toast('error', error instanceof Error ? error.message : String(error))
 }
 

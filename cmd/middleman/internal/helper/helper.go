@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"middleman/cmd/middleman/internal/build"
+	"middleman/internal/heldport"
 	"middleman/ptyowner"
 	"middleman/tmux"
 )
@@ -20,6 +21,9 @@ func init() {
 	}
 	if os.Args[1] == "pty-owner" {
 		os.Exit(ptyowner.Main(os.Args[2:], build.Version()))
+	}
+	if os.Args[1] == heldport.Command {
+		os.Exit(heldport.Main(os.Args[2:]))
 	}
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))

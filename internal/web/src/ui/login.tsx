@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 import * as api from '../api'
-import { properAddress } from '../auth'
 import { follow } from '../events'
 import { paste } from '../login'
 import { report, useStore } from '../store'
@@ -10,22 +9,16 @@ import { Logo } from './icons'
 /** What is shown where this browser has no login for this address. */
 export function Login() {
   if (!window.isSecureContext) return <Unencrypted />
-  const proper = properAddress()
   return (
     <div class="empty whole">
       <Logo />
-      <h2>{proper ? 'Log in at another address' : 'Log in with a link'}</h2>
-      {proper ? (
-        <p><b>{location.host}</b> is not one program’s alone, so nobody logs in here. Go on
-          at <a class="text-link" href={proper}>{new URL(proper).host}</a>, or with a link:</p>
-      ) : (
-        <p>This browser has no login for <b>{location.host}</b>. On the machine that runs the server, this opens a page
-          that is logged in:</p>
-      )}
+      <h2>Log in with a link</h2>
+      <p>This browser has no login for <b>{location.host}</b>. On the machine that runs the server, this opens a page
+        that is logged in:</p>
       <pre class="command">middleman open</pre>
       <Code />
       <p class="hint">Each link works once, for ten minutes. A forwarded port is another address, which needs a login of
-        its own.</p>
+        its own. After a restart of the machine the server has a new address.</p>
     </div>
   )
 }
@@ -49,12 +42,12 @@ function Code() {
   return (
     <form class="code" onSubmit={submit}>
       <Field label="Link, or the code at its end">
-        <input name="link" class="mono" autofocus value={text} placeholder="http://127.0.0.1:8091/#login=…" autocomplete="off"
+        <input name="link" class="mono" autofocus value={text} placeholder="http://….localhost:8091/#login=…" autocomplete="off"
           autocapitalize="characters" spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} />
       </Field>
       {error && <p class="problem" role="alert">{error}</p>}
       <footer>
-        {!properAddress() && <button type="button" class="quiet outlined" onClick={follow}>Try again</button>}
+        <button type="button" class="quiet outlined" onClick={follow}>Try again</button>
         <button type="submit" class="primary" disabled={busy || !text.trim()}>{busy ? 'Logging in…' : 'Log in'}</button>
       </footer>
     </form>

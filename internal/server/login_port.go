@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"middleman/internal/heldport"
+)
+
+// beginPort ends what was logged in at a port that another program may have had
+// since, and holds one that logins are left for.
+func (s *Server) beginPort(ctx context.Context) error {
+	if !s.Port.Fresh {
+		s.holdPort(ctx)
+		return nil
+	}
+	ended, err := s.Store.DeleteLogins(ctx)
+	if err != nil {
+		return fmt.Errorf("end the logins of the server before: %w", err)
+	}
+	if len(ended) > 0 {
+		s.Log.Warn("logins have ended: another program may have had our port meanwhile, as after a restart of the machine; "+
+			"`middleman open` logs in again", "logins", len(ended))
+	}
+	return nil
+}
+
+// holdPort makes the port stay ours as long as a login lasts. Where that fails,
+// the logins end with this server, since the next finds no holder.
+func (s *Server) holdPort(ctx context.Context) {
+	until, err := s.lastLogin(ctx)
+	if err == nil {
+		err = s.Port.hold(ctx, until)
+	}
+	if err != nil {
+		s.Log.Error("nobody holds the port while no server runs, so logins end with this one", "error", err)
+	}
+}
+
+// lastLogin is when the last login ends, zero where there is none.
+func (s *Server) lastLogin(ctx context.Context) (until time.Time, err error) {
+	list, err := s.Store.Logins(ctx, time.Now())
+	for _, l := range list {
+		ends := l.ExpiresAt
+		if l.IdleAt.Before(ends) {
+			ends = l.IdleAt
+		}
+		if ends.After(until) {
+			until = ends
+		}
+	}
+	return until, err
+}
+
+// withName leads browsers from the addresses, and from the names that servers
+// had before, to the name that is ours alone. Programs with tokens may use the
+// addresses.
+func (s *Server) withName(pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if viaSocket(r) || !s.leadsOn(r) {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		http.Redirect(w, r, "http://"+s.named(r.Host)+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+	})
+}
+
+// leadsOn says whether r asks for a page at another host than that of our
+// origin, which is to lead there.
+func (s *Server) leadsOn(r *http.Request) bool {
+	host, _ := splitHost(r.Host)
+	return s.Port.Name != "" && !strings.EqualFold(host, s.Port.Name) && (isLoopback(host) || heldport.IsName(host)) &&
+		!changes(r) && !isAPI(r)
+}
+
+// named is host with our name, at the same port: a forwarded one differs from
+// ours.
+func (s *Server) named(host string) string {
+	if _, port, err := net.SplitHostPort(host); err == nil {
+		return net.JoinHostPort(s.Port.Name, port)
+	}
+	return s.Port.Name
+}

@@ -1,0 +1,196 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"middleman/internal/heldport"
+)
+
+// Port is the server's TCP port, and what browsers may trust of it.
+//
+// Whoever had the port before us may have left something in the browser that
+// runs as our pages do. So browsers know the server by a name below localhost
+// that nobody had before, at a port that nobody else can have: on both loopback
+// addresses, since that is where browsers look for the name, and by a holder
+// while no server listens.
+type Port struct {
+	// Name is the host of the origin that browsers log in at, "" where that is
+	// the address: with TLS, where others cannot answer as us, and at an address
+	// that names below localhost do not lead to.
+	Name string
+	// Fresh says that another program may have had the port since the server
+	// before: what was logged in there is over.
+	Fresh bool
+
+	held       heldport.Port
+	socket     string
+	executable string
+	listeners  []net.Listener
+	mu         sync.Mutex       // guards the field below
+	holder     *heldport.Holder // nil while there is none
+}
+
+// takePort takes the port over from its holder, or listens anew.
+func takePort(o ListenOptions, before string) (*Port, []net.Listener, error) {
+	p := &Port{socket: o.Dirs.PortSocket(), executable: o.Executable}
+	holder, held, ls, holderErr := heldport.Find(p.socket)
+	if holderErr == nil {
+		if o.wants(held.Address, before) {
+			p.Name, p.held, p.holder, p.listeners = held.Name, held, holder, ls
+			return p, ls, nil
+		}
+		if err := errors.Join(closeAll(ls), holder.End()); err != nil {
+			return nil, nil, err
+		}
+	} else if errors.Is(holderErr, heldport.ErrNone) {
+		holderErr = nil
+	}
+	ls, err := listenTCP(o, before)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%w: choose another address with --listen", err), holderErr)
+	}
+	p.listeners = ls
+	if o.TLS {
+		return p, ls, nil
+	}
+	p.Fresh = true
+	if host, _, err := net.SplitHostPort(ls[0].Addr().String()); err == nil && sibling[host] != "" {
+		p.Name = heldport.NewName()
+	}
+	p.held = heldport.Port{Address: ls[0].Addr().String(), Name: p.Name}
+	return p, ls, nil
+}
+
+// wants says whether a server with these options listens at the address that
+// is held. One that may choose stays where it was.
+func (o ListenOptions) wants(held, before string) bool {
+	return !o.TLS && (held == literal(o.Address) || o.AnyPort && held == before)
+}
+
+// literal is the address that a listener at this one has.
+func literal(address string) string {
+	if host, port, err := net.SplitHostPort(address); err == nil && host == "localhost" {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return address
+}
+
+// listenTCP listens at o.Address. Where that is taken and o.AnyPort is set,
+// the port of the time before is the next choice and a free one the last; an
+// o.Address that leaves the choice open is no first choice.
+func listenTCP(o ListenOptions, before string) (ls []net.Listener, err error) {
+	host, port, err := net.SplitHostPort(literal(o.Address))
+	if err != nil {
+		return nil, fmt.Errorf("listen address %q: %w", o.Address, err)
+	}
+	addresses := []string{net.JoinHostPort(host, port)}
+	if o.AnyPort {
+		if port == "0" {
+			addresses = nil
+		}
+		if _, port, err := net.SplitHostPort(before); err == nil {
+			addresses = append(addresses, net.JoinHostPort(host, port))
+		}
+		addresses = append(addresses, net.JoinHostPort(host, "0"))
+	}
+	for _, address := range addresses {
+		ls, err = listenBoth(address, o.TLS)
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return ls, err
+}
+
+// sibling is the other address that browsers look for names below localhost at.
+var sibling = map[string]string{"127.0.0.1": "::1", "::1": "127.0.0.1"}
+
+// listenBoth listens at address, and where others than us could answer for a
+// name below localhost, there too.
+func listenBoth(address string, encrypted bool) ([]net.Listener, error) {
+	const tries = 16 // of a port that was free on one of them
+	for try := 1; ; try++ {
+		first, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		host, port, err := net.SplitHostPort(first.Addr().String())
+		if err != nil {
+			return nil, errors.Join(err, first.Close())
+		}
+		other, ok := sibling[host]
+		if encrypted || !ok {
+			return []net.Listener{first}, nil
+		}
+		second, err := net.Listen("tcp", net.JoinHostPort(other, port))
+		switch {
+		case err == nil:
+			return []net.Listener{first, second}, nil
+		case errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT):
+			return []net.Listener{first}, nil // the machine has no such address
+		}
+		err = errors.Join(fmt.Errorf("browsers look for the server at %s too: %w", other, err), first.Close())
+		if _, asked, _ := net.SplitHostPort(address); asked != "0" || try == tries || !errors.Is(err, syscall.EADDRINUSE) {
+			return nil, err
+		}
+	}
+}
+
+// hold makes sure that the port stays ours until then, also without a server;
+// the zero time gives it up with the server.
+func (p *Port) hold(ctx context.Context, until time.Time) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until.IsZero() || p.executable == "" || p.Name == "" {
+		return p.letGo()
+	}
+	if p.holder != nil {
+		if p.holder.Keep(until) == nil {
+			return nil
+		}
+		_ = p.holder.Close() // it is gone: the next one holds the same
+		p.holder = nil
+	}
+	holder, err := heldport.Start(context.WithoutCancel(ctx), p.executable, p.socket, p.held, p.listeners)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err == nil {
+		p.holder, err = holder, holder.Keep(until)
+	}
+	return err
+}
+
+// letGo ends the holder. Called with mu held.
+func (p *Port) letGo() error {
+	if p.holder == nil {
+		return nil
+	}
+	holder := p.holder
+	p.holder = nil
+	return holder.End()
+}
+
+// close leaves the port to its holder.
+func (p *Port) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.holder == nil {
+		return nil
+	}
+	return p.holder.Close()
+}
+
+func closeAll(ls []net.Listener) error {
+	var errs []error
+	for _, l := range ls {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
