@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -16,6 +17,8 @@ type identity struct {
 	scope store.Scope
 	// session is the one that store.ScopeSession may watch.
 	session string
+	// holder is the scope of whoever got the ticket that asks, "" without one.
+	holder store.Scope
 	// subject tells callers apart: "socket", "login:ID" or "token:ID". What a
 	// subject has open ends by calls.end.
 	subject string
@@ -140,5 +143,8 @@ func permit(ctx context.Context, need access, sessionID string) *Problem {
 			return nil
 		}
 	}
-	return problemf(http.StatusForbidden, api.CodeForbidden, "the token's scope is %s, which does not cover this", id.scope)
+	if id.holder == store.ScopeFull {
+		return newProblem(http.StatusForbidden, api.CodeForbidden, "the ticket was not given for this: get one that is")
+	}
+	return problemf(http.StatusForbidden, api.CodeForbidden, "the token's scope is %s, which does not cover this", cmp.Or(id.holder, id.scope))
 }

@@ -146,6 +146,7 @@ func (s *Server) postTicket(ctx context.Context, in *ticketIn) (*reply[api.Ticke
 		return nil, err
 	}
 	who, _ := caller(ctx)
+	who.holder = who.scope
 	leaf := in.Body.For
 	if leaf == "attach" {
 		if p := permit(ctx, accessFull, ""); p != nil {

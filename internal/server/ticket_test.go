@@ -39,6 +39,26 @@ func (r *running) dial(session, query string, protocols ...string) (protocol str
 	return protocol, resp.StatusCode
 }
 
+// TestRefusedWriter finds, in place of a terminal to write to, a sentence that
+// names what the ticket's holder may do.
+func TestRefusedWriter(t *testing.T) {
+	r := newPlace(t).serve(t)
+	w := r.workspace("refused", &api.NewSession{Command: []string{"cat"}})
+	id := w.Sessions[0].ID
+	for _, x := range []struct{ name, authorization, want string }{
+		{"login", r.login(), "the ticket was not given for this: get one that is"},
+		{"full", "Bearer " + r.token(store.ScopeFull, "", time.Hour), "the ticket was not given for this: get one that is"},
+		{"read", "Bearer " + r.token(store.ScopeRead, "", time.Hour), "the token's scope is read, which does not cover this"},
+		{"session", "Bearer " + r.token(store.ScopeSession, id, time.Hour), "the token's scope is session, which does not cover this"},
+	} {
+		ticket := r.ticket(id, "watch", x.authorization)
+		a := r.browse("GET", "/api/v1/sessions/"+id+"/terminal?mode=attach", nil, "Sec-WebSocket-Protocol", "middleman.v1, ticket."+ticket)
+		if a.status != 403 || a.problem(t).Detail != x.want {
+			t.Errorf("%s: status %d, %s; want %s", x.name, a.status, a.body, x.want)
+		}
+	}
+}
+
 func TestTickets(t *testing.T) {
 	r := newPlace(t).serve(t)
 	w := r.workspace("tickets", &api.NewSession{Command: []string{"cat"}})
