@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"middleman/internal/plainfile"
 )
 
 // DefaultListen is where the server listens for browsers.
@@ -136,22 +137,12 @@ func Default() Config {
 func Load(path string) (Config, error) {
 	const maxFile = 1 << 20 // bytes
 	c := Default()
-	info, err := os.Stat(path)
+	raw, err := plainfile.ReadFollowed(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", path) // to read a pipe would wait for ever
-	}
-	if err == nil && info.Size() > maxFile {
-		err = fmt.Errorf("%s has %d bytes: settings have %d at most", path, info.Size(), maxFile)
-	}
-	var raw []byte
-	if err == nil {
-		raw, err = os.ReadFile(path)
-	}
 	if err != nil {
-		return c, fmt.Errorf("read configuration: %w", err)
+		return c, fmt.Errorf("read configuration %s: %w", path, err)
 	}
 	dec := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields()
 	if err := dec.Decode(&c); err != nil {

@@ -84,7 +84,7 @@ func TestLoadRefusesHugeFiles(t *testing.T) {
 	if err := os.Truncate(path, 1<<40); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "1048576 at most") {
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
 		t.Errorf("%v", err)
 	}
 }

@@ -95,3 +95,6 @@ func (d Dirs) ServerLock() string { return filepath.Join(d.Data, "server.lock") 
 
 // File is the user's configuration.
 func (d Dirs) File() string { return filepath.Join(d.Config, "config.toml") }
+
+// TmuxFile is what the user has the private tmux server read.
+func (d Dirs) TmuxFile() string { return filepath.Join(d.Config, "tmux.conf") }

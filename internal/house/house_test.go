@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 	"internal/store":       {"internal/fault", "internal/private", "terminal", "workspace"},
 	"internal/api":         {"terminal", "workspace"},
 	"internal/web":         {},
-	"internal/config":      {"internal/private"},
+	"internal/config":      {"internal/plainfile", "internal/private"},
 	"internal/private":     {},
 	"internal/plainfile":   {},
 	"internal/plaintext":   {},

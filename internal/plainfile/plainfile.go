@@ -1,6 +1,6 @@
 // Package plainfile opens files that somebody else has put there: plain ones,
-// within a directory, and nothing else. It follows no link at the name itself,
-// waits for nobody at the other end of a FIFO, and reads no more than it was
+// and nothing else. Within a directory it follows no link at the name itself.
+// It waits for nobody at the other end of a FIFO, and reads no more than it was
 // asked for.
 package plainfile
 
@@ -47,6 +47,35 @@ func Read(root *os.Root, name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return readAll(f, limit)
+}
+
+// ReadFollowed reads a plain file of at most limit bytes at path, which may be
+// a link to it: for files that the user puts somewhere and names.
+func ReadFollowed(path string, limit int64) ([]byte, error) {
+	seen, err := os.Stat(path)
+	if err == nil && !seen.Mode().IsRegular() {
+		err = fmt.Errorf("it is %s: %w", Kind(seen.Mode()), ErrRefused)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	opened, err := f.Stat()
+	if err == nil && !opened.Mode().IsRegular() {
+		err = fmt.Errorf("it was replaced while it was opened: %w", ErrRefused)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readAll(f, limit)
+}
+
+func readAll(f *os.File, limit int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(content)) > limit {
 		return nil, fmt.Errorf("it has more than %d bytes: %w", limit, ErrRefused)

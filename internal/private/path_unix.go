@@ -56,9 +56,10 @@ func Below(root, path string) error {
 	return unsafe.orNil()
 }
 
-// Trusted returns an error unless path, a file or a directory, is this user's
+// Trusted returns an error unless path is a file or a directory, this user's
 // or root's and writable by nobody else but a group that they alone are in, and
-// so is all that it is reached through. Links are followed, the last component's too.
+// so is all that it is reached through. Links are followed, the last component's
+// too. What is neither, such as a FIFO, holds up whoever opens it.
 func Trusted(path string) error { return check(path, trusted) }
 
 // MakeDir makes path (0700) where it is missing, after all above it is found
@@ -193,6 +194,8 @@ func judge(path string, info fs.FileInfo, p place) *Problem {
 		return nil
 	case (p == above || p == ours) && !mode.IsDir():
 		return &Problem{Path: path, What: "is not a directory"}
+	case p == trusted && !mode.IsDir() && !mode.IsRegular():
+		return &Problem{Path: path, What: "is " + kind(mode) + " and no file"}
 	case mode.Perm()&0o022 == 0:
 		return nil
 	case p != ours && mode.IsDir() && mode&fs.ModeSticky != 0:
