@@ -9,7 +9,7 @@ export CGO_ENABLED := 0
 # Packages that do not link SQLite, whose race build takes minutes.
 LIGHT   := ./internal/config ./internal/house ./ptyowner/... ./terminal/... ./tmux ./workspace
 # Packages with tests that kill, hold or starve a process at a named place.
-FAULTS  := ./internal/fault ./ptyowner ./terminal/journal ./workspace ./internal/server
+FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./workspace ./internal/server
 
 .DEFAULT_GOAL := help
 .PHONY: help build run run-test test test-root race long check systemd-test bench bench-go bench-peers bench-vt probes web clean

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"middleman/internal/fault"
 	"middleman/internal/plainfile"
 )
 
@@ -43,14 +44,23 @@ func (c command) watched(ctx context.Context, end context.CancelCauseFunc) (stop
 		case <-ctx.Done():
 			return
 		}
-		if what := c.heldUpBy(ctx); what != "" {
-			end(fmt.Errorf("%s: %w", what, ErrHeldUp))
+		if err := contained(func() error { return c.findHeldUp(ctx) }); err != nil {
+			end(err)
 		}
 	})
 	return func() {
 		cancel()
 		wait.Wait()
 	}
+}
+
+// findHeldUp returns an ErrHeldUp where something keeps c waiting.
+func (c command) findHeldUp(ctx context.Context) error {
+	fault.Here("look/held-up")
+	if what := c.heldUpBy(ctx); what != "" {
+		return fmt.Errorf("%s: %w", what, ErrHeldUp)
+	}
+	return nil
 }
 
 // heldUpBy says what of the files that c reads no git can read, or "".

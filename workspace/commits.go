@@ -47,7 +47,7 @@ type Commit struct {
 
 // Commits lists what HEAD has beyond the base as it is now, or lacks.
 func (m *Manager) Commits(ctx context.Context, w Workspace, r CommitsRequest) (_ Commits, err error) {
-	defer contain(w.Name, &err)
+	defer containing(w.Name, &err)
 	g, err := m.boxedGlass(ctx, w)
 	if err != nil {
 		return Commits{}, err

@@ -65,7 +65,7 @@ func (c *Comparison) Close() { c.g.close() }
 
 // Compare begins to compare w with what r says.
 func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *Comparison, err error) {
-	defer contain(w.Name, &err)
+	defer containing(w.Name, &err)
 	for _, path := range r.Paths {
 		if !filepath.IsLocal(filepath.FromSlash(path)) || strings.ContainsRune(path, 0) {
 			return nil, fmt.Errorf("path %s: not within the workspace: %w", printable(path), ErrBadRequest)

@@ -1,10 +1,10 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime"
-	"strings"
+
+	"middleman/internal/contain"
 )
 
 // PanicError is a fault of ours in one operation on one workspace. The others
@@ -12,6 +12,7 @@ import (
 type PanicError struct {
 	Value any    // what was panicked with
 	At    string // file and line
+	Stack []byte // for a log
 }
 
 // Error is one line.
@@ -19,32 +20,21 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("a fault in middleman itself, at %s: %s; nothing more was done, please report it", e.At, printable(fmt.Sprint(e.Value)))
 }
 
-// contain makes a panic of what it is deferred in an error that names the
+// containing makes a panic of what it is deferred in an error that names the
 // workspace.
-func contain(name string, err *error) {
+func containing(name string, err *error) {
 	if value := recover(); value != nil {
-		*err = fmt.Errorf("workspace %s: %w", printable(name), &PanicError{Value: value, At: panickedAt()})
+		caught := PanicError(*contain.Caught(value))
+		*err = fmt.Errorf("workspace %s: %w", printable(name), &caught)
 	}
 }
 
 // contained runs do, and makes a panic of it an error.
-func contained(do func() error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = &PanicError{Value: value, At: panickedAt()}
-		}
-	}()
-	return do()
-}
-
-// panickedAt is the innermost place of ours that led to a panic.
-func panickedAt() string {
-	callers := make([]uintptr, 32)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
-	for {
-		frame, more := frames.Next()
-		if !strings.HasPrefix(frame.Function, "runtime.") || !more {
-			return fmt.Sprintf("%s:%d", filepath.Join(filepath.Base(filepath.Dir(frame.File)), filepath.Base(frame.File)), frame.Line)
-		}
+func contained(do func() error) error {
+	err := contain.Call(do)
+	if e, ok := errors.AsType[*contain.PanicError](err); ok {
+		caught := PanicError(*e)
+		return &caught
 	}
+	return err
 }

@@ -40,7 +40,7 @@ const (
 // one checkout of theirs to another, and is read where the user works, not
 // from the commit that the workspace begins at.
 func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, progress Progress) (err error) {
-	defer contain(w.Name, &err)
+	defer containing(w.Name, &err)
 	if w.Mode != ModeWorktree || sameDir(w.Repository, w.GitDir) { // a bare repository has no checkout
 		return nil
 	}

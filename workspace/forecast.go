@@ -38,7 +38,7 @@ type side struct {
 // to the repository. The error is for w alone: what is unknown of another is
 // said with it.
 func (m *Manager) Forecast(ctx context.Context, w Workspace, others []Workspace) (_ []Forecast, err error) {
-	defer contain(w.Name, &err)
+	defer containing(w.Name, &err)
 	mine, err := m.side(ctx, w)
 	if err != nil {
 		return nil, err

@@ -248,6 +248,9 @@ func (c command) once(ctx context.Context) (string, error) {
 	stop := c.watched(ctx, end)
 	err := cmd.Run()
 	stop()
+	if stderr.failed != nil {
+		err = stderr.failed // git's own end is of no interest then
+	}
 	if ctx.Err() != nil {
 		killGroup(cmd)
 		err = context.Cause(ctx)
@@ -338,14 +341,16 @@ func (s *splitter) Write(p []byte) (int, error) {
 
 // tail keeps the end of what git says on standard error.
 type tail struct {
-	kept []byte
-	also io.Writer // nil, or takes all of it
+	kept   []byte
+	also   io.Writer // nil, or takes all of it
+	failed error     // of also
 }
 
 func (t *tail) Write(p []byte) (int, error) {
 	if t.also != nil {
-		if n, err := t.also.Write(p); err != nil {
-			return n, err
+		// This is a goroutine of os/exec's: a panic here would be nobody's.
+		if t.failed = contained(func() error { _, err := t.also.Write(p); return err }); t.failed != nil {
+			return 0, t.failed
 		}
 	}
 	const most = 8 << 10

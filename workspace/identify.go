@@ -31,7 +31,7 @@ func (m *Manager) Identify(ctx context.Context, id string) (Workspace, error) {
 }
 
 func (m *Manager) identify(ctx context.Context, base *os.Root, id string) (_ Workspace, err error) {
-	defer contain(id, &err)
+	defer containing(id, &err)
 	if err := checkID(id); err != nil {
 		return Workspace{}, err
 	}

@@ -19,7 +19,7 @@ const maxListed = 100
 // directory is gone, and Loss is then what git still knows. Restorable and
 // Unkept are what a delete with consent would keep.
 func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) {
-	defer contain(w.Name, &err)
+	defer containing(w.Name, &err)
 	if w.Mode == ModeInPlace {
 		return Loss{}, nil
 	}

@@ -71,7 +71,7 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress
 // where the user stands, which the checkout may not have. On an error nothing
 // is left behind, also where ctx was cancelled.
 func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress) (_ Workspace, err error) {
-	defer contain(r.Name, &err)
+	defer containing(r.Name, &err)
 	report := progress.orSilent()
 	if err := report.stage("validate", func() error { return m.checkRequest(r) }); err != nil {
 		return Workspace{}, err

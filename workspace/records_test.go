@@ -18,8 +18,14 @@ func TestPanicIsAnError(t *testing.T) {
 	if p, ok := errors.AsType[*PanicError](err); !ok || strings.Contains(err.Error(), "\n") || !strings.Contains(p.At, "records_test.go:") {
 		t.Errorf("%v", err)
 	}
+	c = command{dir: t.TempDir(), args: []string{"no-such-command"}}
+	c.errors = writer(func([]byte) (int, error) { panic("odd progress") })
+	_, err = c.run(context.Background())
+	if p, ok := errors.AsType[*PanicError](err); !ok || p.Value != "odd progress" {
+		t.Errorf("%v", err)
+	}
 	func() {
-		defer contain("w\n1", &err)
+		defer containing("w\n1", &err)
 		var none []int
 		none[0]++
 	}()
@@ -27,6 +33,10 @@ func TestPanicIsAnError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 // FuzzRecords gives records to all that reads those of git's.
 func FuzzRecords(f *testing.F) {

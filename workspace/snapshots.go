@@ -38,7 +38,7 @@ func (m *Manager) Snapshots(ctx context.Context, gitDir, repository string) (lis
 // snapshotOf reads one. It is an ErrEscapes where it is not of a workspace in
 // our base.
 func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string) (_ Kept, err error) {
-	defer contain(id, &err)
+	defer containing(id, &err)
 	canonical, err := m.checkedBase()
 	if err != nil {
 		return Kept{}, err

@@ -58,7 +58,7 @@ type Distance struct {
 // written. The error is for what has no status: ErrNotRepository, ErrMissing,
 // or a workspace that cannot be looked at at all.
 func (m *Manager) Status(ctx context.Context, w Workspace) (_ Status, err error) {
-	defer contain(w.Name, &err)
+	defer containing(w.Name, &err)
 	s := Status{AsOf: time.Now().UTC(), Source: "git"}
 	p, warnings, err := m.checkout(ctx, w)
 	if err != nil {

@@ -116,7 +116,7 @@ func (r *restoration) openRestored() (err error) {
 
 // Tip is the commit that the branch of w is at, or "" where there is none.
 func (m *Manager) Tip(ctx context.Context, w Workspace) (_ string, err error) {
-	defer contain(w.Name, &err)
+	defer containing(w.Name, &err)
 	if w.Branch == "" || w.GitDir == "" {
 		return "", nil
 	}

@@ -82,6 +82,8 @@ func act(name string) error {
 		kill()
 	case Hold:
 		hold(path)
+	case Panic:
+		panic("fault at " + name)
 	case Full:
 		return syscall.ENOSPC
 	case Broken:

@@ -18,6 +18,7 @@ const (
 	Hold   Action = "hold"   // it reports and waits until it is released
 	Full   Action = "full"   // ENOSPC
 	Broken Action = "broken" // EIO
+	Panic  Action = "panic"  // as a fault of ours would
 	Note   Action = "note"   // it is noted that the place was reached
 )
 

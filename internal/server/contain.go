@@ -2,32 +2,29 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 
 	"middleman/internal/api"
+	"middleman/internal/contain"
 	"middleman/workspace"
 )
 
 // panicError is a panic that was contained: one request, or one workspace's
 // task, ends with it and nothing else does.
 type panicError struct {
-	value  any
-	stack  []byte
+	*contain.PanicError
 	logged bool
 }
 
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
-
 // contained calls f and returns its panic as an error.
-func contained(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &panicError{value: v, stack: debug.Stack()}
-		}
-	}()
-	return f()
+func contained(f func() error) error {
+	err := contain.Call(f)
+	if e, ok := errors.AsType[*contain.PanicError](err); ok {
+		return &panicError{PanicError: e}
+	}
+	return err
 }
 
 // guarded is contained, with the panic logged.
@@ -53,7 +50,7 @@ func (s *Server) logPanic(what string, e *panicError) {
 		return
 	}
 	e.logged = true
-	s.Log.Error("contained: "+what, "panic", fmt.Sprint(e.value), "stack", string(e.stack))
+	s.Log.Error("contained: "+what, "panic", fmt.Sprint(e.Value), "stack", string(e.Stack))
 }
 
 // containWorkspace calls f, which brings one workspace further. A workspace
@@ -85,7 +82,7 @@ func (s *Server) withContainment(next http.Handler) http.Handler {
 			if v == http.ErrAbortHandler {
 				panic(v)
 			}
-			s.logPanic(r.Method+" "+r.URL.Path, &panicError{value: v, stack: debug.Stack()})
+			s.logPanic(r.Method+" "+r.URL.Path, &panicError{PanicError: contain.Caught(v)})
 			if out.begun {
 				panic(http.ErrAbortHandler) // only a broken answer says that it is not whole
 			}

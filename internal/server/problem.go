@@ -203,8 +203,8 @@ func (s *Server) problem(err error) *Problem {
 			return newProblem(a.status, a.code, s.redact(err.Error()))
 		}
 	}
-	if _, ok := errors.AsType[*workspace.PanicError](err); ok {
-		s.Log.Error("request", "error", err)
+	if e, ok := errors.AsType[*workspace.PanicError](err); ok {
+		s.Log.Error("request", "error", err, "stack", string(e.Stack))
 		return newProblem(http.StatusInternalServerError, api.CodeInternal, s.redact(err.Error()))
 	}
 	if _, ok := errors.AsType[*workspace.GitError](err); ok {

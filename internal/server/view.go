@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/fault"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -21,6 +22,26 @@ const (
 // sessionView is what clients see: the backend's word while the program may
 // live, the store's once it is known to have ended or nobody answers.
 func (s *Server) sessionView(ctx context.Context, row store.Session, workspaceName string) api.Session {
+	v := rowView(row, workspaceName)
+	if row.State.Ended() {
+		return v
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	status, err := s.status(ctx, row)
+	switch {
+	case err == nil:
+		s.fill(&v, status)
+	case provesEnd(err) && row.State != terminal.StateStarting:
+		v.State = terminal.StateLost
+	case !provesEnd(err):
+		v.State, v.Error = terminal.StateUnreachable, "the session"+noAnswer
+	}
+	return v
+}
+
+// rowView is what the store knows.
+func rowView(row store.Session, workspaceName string) api.Session {
 	v := api.Session{
 		ID:            row.ID,
 		Name:          row.Name,
@@ -38,20 +59,6 @@ func (s *Server) sessionView(ctx context.Context, row store.Session, workspaceNa
 	}
 	if row.Exit != nil {
 		v.Offset, v.Size, v.Title, v.AsOf = row.Exit.Offset, row.Exit.Size, row.Exit.Title, row.Exit.Time
-	}
-	if row.State.Ended() {
-		return v
-	}
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
-	status, err := s.status(ctx, row)
-	switch {
-	case err == nil:
-		s.fill(&v, status)
-	case provesEnd(err) && row.State != terminal.StateStarting:
-		v.State = terminal.StateLost
-	case !provesEnd(err):
-		v.State, v.Error = terminal.StateUnreachable, "the session"+noAnswer
 	}
 	return v
 }
@@ -88,7 +95,11 @@ func (s *Server) sessionViews(ctx context.Context, rows []store.Session, names m
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			views[i] = s.sessionView(ctx, row, names[row.WorkspaceID])
+			views[i] = rowView(row, names[row.WorkspaceID])
+			s.contain("view of session "+row.ID, func() {
+				fault.Here("view/session")
+				views[i] = s.sessionView(ctx, row, names[row.WorkspaceID])
+			}, nil)
 		})
 	}
 	wg.Wait()

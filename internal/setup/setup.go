@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"time"
 
+	"middleman/internal/contain"
 	"middleman/internal/fault"
 )
 
@@ -80,7 +81,12 @@ func (s Spec) run(ctx context.Context, command string, log io.Writer) error {
 	fault.Here("setup/started")
 	read := make(chan error, 1)
 	go func() {
-		_, err := io.Copy(log, out)
+		err := contain.Call(func() error {
+			fault.Here("setup/read")
+			_, err := io.Copy(log, out)
+			return err
+		})
+		_ = out.Close() // or a command that prints on would wait for somebody who reads
 		read <- err
 	}()
 	err = await(ctx, cmd)
