@@ -6,8 +6,9 @@ BINARY  := bin/middleman
 LDFLAGS := -s -w -X middleman/cmd/middleman/internal/build.version=$(VERSION)
 # Without cgo the binary is static, and builds and tests share one cache.
 export CGO_ENABLED := 0
-# Packages that do not link SQLite, whose race build takes minutes.
-LIGHT   := ./internal/config ./internal/house ./ptyowner/... ./terminal/... ./tmux ./workspace
+# Packages that start goroutines and do not link SQLite, whose race build takes
+# minutes.
+LIGHT   := ./ptyowner ./terminal/journal ./terminal/ws ./tmux ./workspace
 # Packages with tests that kill, hold or starve a process at a named place.
 FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./workspace ./internal/server
 
@@ -36,8 +37,8 @@ test-root: build ## of the tests those that an ordinary user skips
 
 race: build ## the same under the race detector; SHORT=-short for the packages that start goroutines, quickly
 	@scripts/tools.sh
-	CGO_ENABLED=1 go test -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
-	$(if $(SHORT),,CGO_ENABLED=1 go test -race -tags faults -run Fault -timeout 10m $(FAULTS))
+	CGO_ENABLED=1 scripts/race.sh go test -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
+	$(if $(SHORT),,CGO_ENABLED=1 scripts/race.sh go test -race -tags faults -run Fault -timeout 10m $(FAULTS))
 
 long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored, a repository of 60,000 files
 	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestLossless|TestKindsOfRepository' ./ptyowner ./workspace

@@ -4,7 +4,8 @@
 // In a normal build its functions are empty and cost nothing. Built with
 // -tags faults they do what a [Plan] says: the directory that MIDDLEMAN_FAULTS
 // names holds one file for each place that acts. A process that starts
-// another with an environment of its own passes the variable on with [Env].
+// another with an environment of its own passes the variable on with [Env],
+// together with what the race detector was told.
 // A plan can be changed while the processes run, so that a disk that was full
 // has room again.
 //

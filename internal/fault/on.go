@@ -35,12 +35,13 @@ func Here(name string) { _ = act(name) }
 // Error is a place where a test may let what comes next fail.
 func Error(name string) error { return act(name) }
 
-// Env is what a process that acts on a plan is started with.
+// Env is what a process that acts on a plan is started with, and what the race
+// detector was told.
 func Env() []string {
 	if dir := os.Getenv(variable); dir != "" {
-		return []string{variable + "=" + dir}
+		return append(raceEnv(), variable+"="+dir)
 	}
-	return nil
+	return raceEnv()
 }
 
 // fileName is where a plan says what happens at a place.

@@ -92,6 +92,7 @@ func TestFaultKill(t *testing.T) {
 
 func TestFaultNothingWithoutAPlan(t *testing.T) {
 	t.Setenv(variable, "")
+	t.Setenv("GORACE", "")
 	Here("x")
 	if err := Error("x"); err != nil || Env() != nil {
 		t.Errorf("%v, %q", err, Env())

@@ -1,0 +1,5 @@
+//go:build !race
+
+package fault
+
+func raceEnv() []string { return nil }
