@@ -143,8 +143,8 @@ func (c cgroup) remove() {
 	}
 }
 
-// forkProgram starts the program, in its cgroup where it has one.
-func forkProgram(session, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
+// forkInCgroup starts the program, in its cgroup where it has one.
+func forkInCgroup(session, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
 	dir := findCgroup(session).open()
 	if dir == nil {
 		return syscall.ForkExec(path, argv, attr)

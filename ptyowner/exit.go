@@ -104,13 +104,13 @@ func (o *owner) drain() {
 	for last := first; ; last = o.head() {
 		select {
 		case <-done:
-			o.pty.close()
+			o.term.Close()
 			return
 		case now := <-wake.C:
-			head, idle := o.head(), !o.moving.Load() && !o.pty.readable()
+			head, idle := o.head(), !o.moving.Load() && !o.term.Readable()
 			late := now.After(deadline) && (idle || head-first > drainBytes)
 			if idle && head == last || late {
-				o.pty.close() // wakes the reader, which ends with drained
+				o.term.Close() // wakes the reader, which ends with drained
 				<-done
 				return
 			}

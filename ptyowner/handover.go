@@ -126,7 +126,7 @@ func (o *owner) handOver(u *upgrade, join func()) {
 // interrupt sets the deadline of all that the loops block on.
 func (o *owner) interrupt(t time.Time) {
 	o.listener.SetDeadline(t)
-	o.pty.file.SetDeadline(t)
+	o.term.SetDeadline(t)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for v := range o.viewers {
@@ -253,7 +253,6 @@ func takeOver(fd uintptr, build, problem string) (*owner, error) {
 	}
 	fault.Here("upgrade/state-read")
 	harden()
-	becomeSubreaper()
 	stateMask := unix.Umask(stateUmask)
 	o, err := importState(s, build)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"middleman/internal/fault"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
+	"middleman/terminal/host"
 	"middleman/terminal/journal"
 )
 
@@ -33,10 +34,11 @@ type handoverState struct {
 	Umask    int           `json:"umask"`
 	Lock     uintptr       `json:"lock_fd"`
 	Listener uintptr       `json:"listener_fd"`
-	PTY      uintptr       `json:"pty_fd"`
-	TTY      uintptr       `json:"tty_fd"`
-	Image    uintptr       `json:"image_fd"` // of the executable to go back to
-	ImageAt  string        `json:"image_path"`
+	// PTY and TTY are the descriptors of a session whose host is the PTY.
+	PTY     uintptr `json:"pty_fd"`
+	TTY     uintptr `json:"tty_fd"`
+	Image   uintptr `json:"image_fd"` // of the executable to go back to
+	ImageAt string  `json:"image_path"`
 
 	Head      uint64           `json:"head"`
 	Recent    []byte           `json:"recent"` // the output before head
@@ -94,11 +96,14 @@ func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 		from syscall.Conn
 		to   *uintptr
 	}{
-		{o.lock, &s.Lock}, {o.listener, &s.Listener}, {o.pty.file, &s.PTY}, {o.pty.tty, &s.TTY}, {o.self, &s.Image},
+		{o.lock, &s.Lock}, {o.listener, &s.Listener}, {o.self, &s.Image},
 	} {
 		if *c.to, err = descriptor(c.from); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.exportTerminal(o.term); err != nil {
+		return nil, err
 	}
 	for v := range o.viewers {
 		fd, err := descriptor(v.conn)
@@ -146,7 +151,7 @@ func importState(s *handoverState, build string) (o *owner, err error) {
 	if err := o.importSocket(s.Listener); err != nil {
 		return nil, err
 	}
-	if err := o.importPTY(s.PTY, s.TTY); err != nil {
+	if o.term, err = s.importTerminal(); err != nil {
 		return nil, err
 	}
 	for i := range s.Viewers {
@@ -176,20 +181,24 @@ func (o *owner) importSocket(fd uintptr) error {
 	return nil
 }
 
-func (o *owner) importPTY(master, tty uintptr) error {
-	file, err := inherit(tty, "tty")
+func (s *handoverState) exportTerminal(t host.Terminal) error {
+	fds, err := t.Descriptors()
+	if err == nil && len(fds) != 2 {
+		err = fmt.Errorf("it has %d descriptors", len(fds))
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("pass the terminal on: %w", err)
 	}
-	fd, err := duplicate(master)
-	if err != nil {
-		file.Close()
-		return err
-	}
-	if o.pty, err = newPTYMaster(fd, file); err != nil {
-		return fmt.Errorf("take over the PTY: %w", err)
-	}
+	s.PTY, s.TTY = fds[0], fds[1]
 	return nil
+}
+
+func (s *handoverState) importTerminal() (host.Terminal, error) {
+	t, err := ptyHost{}.Resume([]uintptr{s.PTY, s.TTY})
+	if err != nil {
+		return nil, fmt.Errorf("take over the terminal: %w", err)
+	}
+	return t, nil
 }
 
 func (o *owner) importViewer(s *viewerState) error {

@@ -91,7 +91,7 @@ func (r *ring) read(p []byte, off uint64) int {
 func (o *owner) readPTY() {
 	buf := make([]byte, readBytes)
 	for {
-		n, err := o.pty.read(buf)
+		n, err := o.term.Read(buf)
 		if n > 0 {
 			o.moving.Store(true)
 			o.publish(buf[:n])
@@ -165,7 +165,7 @@ func (o *owner) resize(size terminal.Size) error {
 	case o.end != nil || size == o.size:
 		return nil
 	}
-	if err := o.pty.setSize(size); err != nil {
+	if err := o.term.SetSize(size); err != nil {
 		return fmt.Errorf("resize terminal of session %s: %w", o.spec.ID, err)
 	}
 	o.size = size
@@ -189,7 +189,7 @@ func boundSize(s terminal.Size) terminal.Size {
 // read, and is woken by the end of the PTY, or by a pause: then errPaused says
 // that only the first n bytes were typed.
 func (o *owner) writeInput(p []byte) (n int, err error) {
-	n, err = o.pty.write(p)
+	n, err = o.term.Write(p)
 	switch {
 	case err == nil:
 		return n, nil
@@ -210,7 +210,7 @@ const maxAnswers = 64
 func (o *owner) answer(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.writer != nil || o.end != nil || len(o.answers) == maxAnswers {
+	if o.writer != nil || o.end != nil || o.term.Answers() || len(o.answers) == maxAnswers {
 		return
 	}
 	o.answers = append(o.answers, bytes.Clone(p))

@@ -24,6 +24,7 @@ import (
 	"middleman/internal/private"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
+	"middleman/terminal/host"
 	"middleman/terminal/journal"
 )
 
@@ -32,7 +33,7 @@ import (
 //  1. It reads its startRequest from standard input.
 //  2. It takes owner.lock; held means that another owner runs the session.
 //  3. It binds the socket and writes owner.json.
-//  4. It opens the PTY and starts the program.
+//  4. Its host opens a terminal and starts the program.
 //  5. It reports ready, or the failing step and its error, on
 //     descriptor 3, which is the starter's pipe, and closes it.
 //  6. It serves until the program has ended, and then some (exit.go).
@@ -85,7 +86,7 @@ type owner struct {
 
 	lock     *os.File // owner.lock, held
 	listener *net.UnixListener
-	pty      *ptyMaster
+	term     host.Terminal
 	journal  *journal.Writer
 	conns    sync.WaitGroup
 	paused   atomic.Bool // phase is phasePaused, for those who must not wait for mu
@@ -231,7 +232,6 @@ func startOwner(in io.Reader) (o *owner, step string, err error) {
 	fault.Here("start/record-written")
 	o.screen.init(o)
 	o.screen.rec.sized = o.journal.Sized()
-	becomeSubreaper()
 	if step, err := o.startProgram(); err != nil {
 		o.listener.Close()
 		return nil, step, err
@@ -387,7 +387,7 @@ func (o *owner) startLoops() (join func()) {
 	loops.Go(o.screen.run)
 	loops.Go(o.writeAnswers)
 	loops.Go(o.serve)
-	stopReaping := o.reap()
+	stopReaping := o.term.Reap(&o.mu, o.reaped)
 	stopResting := o.startResting()
 	return func() {
 		loops.Wait()

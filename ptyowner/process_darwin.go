@@ -103,7 +103,7 @@ func findCgroup(string) cgroup { return cgroup{} }
 func (cgroup) kill()           {}
 func (cgroup) remove()         {}
 
-// forkProgram starts the program.
-func forkProgram(_, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
+// forkInCgroup starts the program.
+func forkInCgroup(_, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
 	return syscall.ForkExec(path, argv, attr)
 }

@@ -149,7 +149,7 @@ func (o *owner) foregroundGroup() int {
 	if o.end != nil {
 		return 0
 	}
-	return o.pty.foreground()
+	return o.term.Foreground()
 }
 
 // stopGroups stops the program's group and the foreground job before there was
