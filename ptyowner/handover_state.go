@@ -215,11 +215,10 @@ func (o *owner) importViewer(s *viewerState) error {
 	if !ok {
 		return fmt.Errorf("it is a %T", inherited)
 	}
-	v := &viewer{
-		owner: o, conn: conn, client: s.Client, since: s.Since, mode: s.Mode, maxLag: s.MaxLag, scrollback: s.Scrollback,
-		unsent: s.Unsent, ended: s.Ended, r: wire.NewReaderFrom(s.Unread, conn),
-		link: linkJoined, seated: s.Seated, offset: s.Offset, nextEvent: s.NextEvent, firstEvent: s.FirstEvent, detached: s.Detached,
-	}
+	v := newViewer(o, conn, wire.NewReaderFrom(s.Unread, conn))
+	v.client, v.since, v.mode, v.maxLag, v.scrollback = s.Client, s.Since, s.Mode, s.MaxLag, s.Scrollback
+	v.unsent, v.ended, v.link, v.seated, v.detached = s.Unsent, s.Ended, linkJoined, s.Seated, s.Detached
+	v.offset, v.nextEvent, v.firstEvent = s.Offset, s.NextEvent, s.FirstEvent
 	o.viewers[v] = true
 	o.inherited = append(o.inherited, v)
 	switch {

@@ -164,7 +164,9 @@ func (m *ptyMaster) Read(p []byte) (n int, err error) {
 				err = io.EOF
 				return true
 			default:
-				n += k
+				if n += k; n < streamBytes {
+					return true
+				}
 			}
 		}
 		return true

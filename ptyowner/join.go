@@ -115,10 +115,9 @@ func (o *owner) readHello(conn *net.UnixConn) (hello wire.Hello, r *wire.Reader,
 
 // welcome admits an authenticated connection and serves it, or refuses it.
 func (o *owner) welcome(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) {
-	v := &viewer{
-		owner: o, conn: conn, r: r, client: hello.Client, since: time.Now(),
-		mode: hello.Mode, maxLag: hello.MaxLag, scrollback: hello.Scrollback,
-	}
+	v := newViewer(o, conn, r)
+	v.client, v.since = hello.Client, time.Now()
+	v.mode, v.maxLag, v.scrollback = hello.Mode, hello.MaxLag, hello.Scrollback
 	welcome, snap, refusal := o.join(v, hello)
 	if refusal != nil {
 		o.leave(v)
@@ -208,7 +207,9 @@ func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 		o.dropHungUp()
 	}
 	for hello.From != nil && *hello.From > o.recent.head && *hello.From <= o.coming.Load() {
+		o.early++
 		o.came.Wait() // it has read from the journal what is just being published
+		o.early--
 	}
 	if o.phase == phaseClosing || o.phase == phasePaused {
 		return errClosing

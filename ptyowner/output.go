@@ -23,6 +23,10 @@ const (
 	// leastTail is what a journal keeps at least to be read from: one that keeps
 	// less than four segments may have trimmed what the screen has not read.
 	leastTail = 512 << 10
+	// promptBytes is how much output at once may be a key's echo, which the
+	// reader of the PTY takes to writer and screen itself. More is a stream,
+	// where several at work are faster.
+	promptBytes = 4 << 10
 	// maxScreenLag is how far the screen may fall behind before the program
 	// is held back.
 	maxScreenLag = 4 << 20
@@ -118,8 +122,12 @@ func (o *owner) publish(p []byte) {
 	failed := o.journal.Append(p) != nil
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	from := o.recent.head
 	o.recent.append(p)
-	o.came.Broadcast()
+	o.tellViewers(from, p)
+	if !o.screen.drawNow(from, p) || o.early > 0 {
+		o.came.Broadcast()
+	}
 	lag := uint64(maxScreenLag)
 	if keep := uint64(o.spec.JournalBytes); keep > 0 {
 		lag = min(lag, keep/2) // a trim leaves three quarters
@@ -129,6 +137,19 @@ func (o *owner) publish(p []byte) {
 	}
 	for o.recent.head-o.screen.offset > lag && !o.screen.done {
 		o.drawn.Wait()
+	}
+}
+
+// tellViewers sends p, the output before the head, to the writer if that takes
+// no time, and wakes all who lag. Called with mu held.
+func (o *owner) tellViewers(from uint64, p []byte) {
+	if o.writer != nil && len(p) <= promptBytes {
+		o.writer.sendNow(from, p)
+	}
+	for v := range o.viewers {
+		if v.offset < o.recent.head {
+			v.came.Signal()
+		}
 	}
 }
 

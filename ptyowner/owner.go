@@ -105,7 +105,8 @@ type owner struct {
 
 	mu       sync.Mutex // guards all below
 	changed  *sync.Cond // on mu: broadcast when anything below changed, but for the next two
-	came     *sync.Cond // on mu: the same, and when output came
+	came     *sync.Cond // on mu: the same, and when output came that the screen or early wait for
+	early    int        // who waits for output that is in the journal already
 	drawn    *sync.Cond // on mu: the same, and when the screen took something in
 	phase    phase
 	recent   ring // the newest output, for viewers at the head
@@ -402,6 +403,9 @@ func (o *owner) broadcast() {
 	o.changed.Broadcast()
 	o.came.Broadcast()
 	o.drawn.Broadcast()
+	for v := range o.viewers {
+		v.came.Signal()
+	}
 }
 
 // awaitChange waits for the program's end, or else for somebody who wants

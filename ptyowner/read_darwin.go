@@ -1,9 +1,26 @@
 package ptyowner
 
-import "golang.org/x/sys/unix"
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // readNow reads from a descriptor in non-blocking mode.
 func readNow(fd int, p []byte) (int, error) { return unix.Read(fd, p) }
+
+// writeNow writes what a connection takes without waiting, and returns how much
+// that is: 0 also for one that is broken, which whoever waits is told.
+func writeNow(conn syscall.RawConn, p []byte) (n int) {
+	err := conn.Write(func(fd uintptr) bool {
+		n, _ = unix.Write(int(fd), p)
+		return true
+	})
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
+}
 
 // awaitMore would wait for a stream's next bytes; the shortest wait that the
 // system has, a millisecond, is too long.

@@ -1,6 +1,7 @@
 package ptyowner
 
 import (
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -19,6 +20,23 @@ func readNow(fd int, p []byte) (int, error) {
 		return 0, errno
 	}
 	return int(n), nil
+}
+
+// writeNow writes what a connection takes without waiting, and returns how much
+// that is: 0 also for one that is broken, which whoever waits is told.
+func writeNow(conn syscall.RawConn, p []byte) (n int) {
+	err := conn.Write(func(fd uintptr) bool {
+		k, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
+			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+		if errno == 0 {
+			n = int(k)
+		}
+		return true
+	})
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // awaitMore waits for moreTime, too short to tell the scheduler, and reports

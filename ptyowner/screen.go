@@ -20,6 +20,8 @@ type screen struct {
 	owner  *owner
 	offset uint64 // everything below was fed
 	done   bool   // nothing more will be fed
+	idle   bool   // run waits for something to do
+	lent   bool   // drawNow feeds it, which run waits for
 	rec    recorder
 
 	mu    sync.Mutex // guards vt and quiet; taken before the owner's mu
@@ -84,6 +86,10 @@ func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
+		if s.lent {
+			o.came.Wait()
+			continue
+		}
 		if len(o.sizes) > 0 && o.sizes[0].mark.Offset <= s.offset {
 			return &o.sizes[0], 0, true
 		}
@@ -102,8 +108,36 @@ func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
 		if o.phase == phasePaused && !o.reading {
 			return nil, 0, false
 		}
+		s.idle = true
 		o.came.Wait()
+		s.idle = false
 	}
+}
+
+// drawNow feeds the screen p, the output from an offset to the head, where it
+// is idle: to wake run for each key's echo costs more than to draw it. It
+// reports whether it did. Called with the owner's mu held, which it gives up
+// while it draws.
+func (s *screen) drawNow(from uint64, p []byte) bool {
+	o := s.owner
+	if !s.idle || s.lent || s.offset != from || len(p) > promptBytes || len(o.sizes) > 0 {
+		return false
+	}
+	if _, due := o.journal.SegmentFrom(max(s.rec.next, 1, from)); due || !s.mu.TryLock() {
+		return false
+	}
+	defer s.mu.Unlock()
+	s.lent = true
+	o.mu.Unlock()
+	s.vt.Write(p)
+	o.mu.Lock()
+	s.lent = false
+	s.offset = from + uint64(len(p))
+	o.drawn.Broadcast()
+	if !s.idle { // it was woken meanwhile, for something else
+		o.came.Broadcast()
+	}
+	return true
 }
 
 // resize makes the screen's the first of the sizes to come.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"middleman/ptyowner/wire"
@@ -34,14 +35,16 @@ var stallTime = 5 * time.Minute
 type viewer struct {
 	owner      *owner
 	conn       *net.UnixConn
+	raw        syscall.RawConn // conn's
 	client     string
 	since      time.Time
 	mode       wire.Mode
 	maxLag     uint64 // 0: everything that is kept
 	scrollback int
 
-	sendMu sync.Mutex // one frame at a time; guards the next two
-	unsent []byte     // what a pause or a stall kept from being written
+	sendMu sync.Mutex // one frame at a time; guards the next three
+	frame  []byte     // sendNow's, reused
+	unsent []byte     // what a pause, a stall or a full socket kept from being written
 	ended  bool       // the last frame was written, or is in unsent
 
 	r      *wire.Reader // receiveLoop's
@@ -49,6 +52,9 @@ type viewer struct {
 	back   []byte       // frames that a pause kept from being acted on
 
 	// Guarded by the owner's mu.
+	came      sync.Cond // on mu: told of changes, and of output that is to be sent
+	idle      bool      // sendLoop waits for came: all there was is on its way
+	cut       bool      // sendNow has left something in unsent
 	link      link
 	seated    bool   // counts as the writer or a watcher
 	offset    uint64 // everything below was sent
@@ -58,6 +64,13 @@ type viewer struct {
 	// them.
 	firstEvent uint64
 	detached   *wire.Detached // why it has to go
+}
+
+// newViewer is a connection whose frames r reads.
+func newViewer(o *owner, conn *net.UnixConn, r *wire.Reader) *viewer {
+	v := &viewer{owner: o, conn: conn, r: r, came: sync.Cond{L: &o.mu}}
+	v.raw, _ = conn.SyscallConn() // fails for the zero UnixConn alone
+	return v
 }
 
 // onLocked moves the connection on an event and says whether that changed
@@ -128,7 +141,36 @@ func (v *viewer) send(frames []byte) error {
 	if v.ended {
 		return nil // nothing comes after the last frame
 	}
+	if len(v.unsent) > 0 {
+		frames = append(v.unsent, frames...)
+		v.unsent = nil
+	}
 	return v.write(frames)
+}
+
+// sendNow sends p, the output from an offset on, without waiting, where all
+// before it was sent; else sendLoop does, which has to be woken. Called with
+// the owner's mu held.
+func (v *viewer) sendNow(from uint64, p []byte) {
+	o := v.owner
+	if !v.idle || v.offset != from || v.nextEvent != o.events.next || v.link != linkJoined ||
+		o.phase == phasePaused || !v.sendMu.TryLock() {
+		return
+	}
+	defer v.sendMu.Unlock()
+	if v.ended || len(v.unsent) > 0 {
+		return
+	}
+	v.frame = wire.AppendData(v.frame[:0], wire.TypeOutput, from, p)
+	n := writeNow(v.raw, v.frame)
+	if n == 0 {
+		return
+	}
+	v.offset += uint64(len(p))
+	if n < len(v.frame) {
+		v.unsent, v.cut = bytes.Clone(v.frame[n:]), true
+		v.came.Signal()
+	}
 }
 
 // write is send with sendMu held.
@@ -220,6 +262,7 @@ type task int
 
 const (
 	taskEnd task = iota
+	taskRest
 	taskOutput
 	taskSnapshot
 	taskEvent
@@ -242,6 +285,8 @@ func (v *viewer) sendLoop() {
 		switch next {
 		case taskEnd:
 			return
+		case taskRest:
+			err = v.send(nil)
 		case taskOutput:
 			buf, err = v.sendOutput(r, buf, limit)
 		case taskEvent:
@@ -290,6 +335,9 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 			return taskEnd, 0, event
 		case v.detached != nil:
 			return taskDetach, 0, event
+		case v.cut:
+			v.cut = false
+			return taskRest, 0, event
 		case v.mode == wire.ModeControl: // gets replies alone
 			o.changed.Wait()
 			continue
@@ -311,7 +359,9 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 			v.onLocked(eventExitTold)
 			return taskExit, 0, event
 		}
-		o.came.Wait()
+		v.idle = true
+		v.came.Wait()
+		v.idle = false
 	}
 }
 
