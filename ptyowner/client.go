@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"middleman/internal/private"
@@ -23,6 +24,9 @@ const (
 	dialTime = 5 * time.Second
 	// maxSnapshot bounds what a client puts together from snapshot frames.
 	maxSnapshot = 64 << 20
+	// promptBytes is how much at once may be keys, or their echo, which is sent
+	// by who reads it. More is a stream, where several at work are faster.
+	promptBytes = 4 << 10
 )
 
 // client is an authenticated connection to an owner.
@@ -33,8 +37,9 @@ type client struct {
 	r       *wire.Reader
 	welcome wire.Welcome
 
-	sendMu sync.Mutex // one frame at a time; guards out
-	out    []byte     // reused for frames
+	raw    syscall.RawConn // conn's; nil where it has none
+	sendMu sync.Mutex      // one frame at a time; guards out
+	out    []byte          // reused for frames
 }
 
 // dial connects to the owner that r names. Any error that is not the owner's
@@ -58,6 +63,9 @@ func dial(ctx context.Context, session string, r record, hello wire.Hello) (*cli
 		return nil, unreachable(session, "check who listens on "+r.Socket, err)
 	}
 	c := &client{session: session, build: r.Build, conn: conn, r: wire.NewReader(conn)}
+	if sc, ok := conn.(syscall.Conn); ok {
+		c.raw, _ = sc.SyscallConn() // nil: what would be sent at once waits
+	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
 	err = c.greet(r, hello)
 	if !stop() && err == nil {
@@ -173,6 +181,21 @@ func (c *client) sendInput(p []byte) error {
 		}
 	}
 	return nil
+}
+
+// sendInputNow is sendInput for what one frame holds, where that need not wait.
+// The rest of a frame that the socket takes a part of does.
+func (c *client) sendInputNow(p []byte) bool {
+	if c.raw == nil || len(p) > promptBytes || !c.sendMu.TryLock() {
+		return false
+	}
+	defer c.sendMu.Unlock()
+	c.out = wire.AppendFrame(c.out[:0], wire.TypeInput, p)
+	n := writeNow(c.raw, c.out)
+	if n > 0 && n < len(c.out) {
+		_ = c.write(c.out[n:]) // who receives learns why it fails
+	}
+	return n > 0
 }
 
 // request asks the owner for something on a connection of mode control, one
@@ -344,6 +367,11 @@ func (a *attachment) Input(p []byte) error {
 		return err
 	}
 	return a.c.sendInput(p)
+}
+
+// InputNow implements terminal.PromptAttachment.
+func (a *attachment) InputNow(p []byte) bool {
+	return a.canWrite() == nil && len(p) > 0 && a.c.sendInputNow(p)
 }
 
 func (a *attachment) Resize(s terminal.Size) error {

@@ -23,10 +23,6 @@ const (
 	// leastTail is what a journal keeps at least to be read from: one that keeps
 	// less than four segments may have trimmed what the screen has not read.
 	leastTail = 512 << 10
-	// promptBytes is how much output at once may be a key's echo, which the
-	// reader of the PTY takes to writer and screen itself. More is a stream,
-	// where several at work are faster.
-	promptBytes = 4 << 10
 	// maxScreenLag is how far the screen may fall behind before the program
 	// is held back.
 	maxScreenLag = 4 << 20

@@ -334,6 +334,14 @@ type Attachment interface {
 	Close() error
 }
 
+// PromptAttachment is an Attachment that can type without waiting.
+type PromptAttachment interface {
+	Attachment
+	// InputNow types p like Input, if it need not wait for the program, nor for
+	// another call. It reports whether it did; else nothing of p was typed.
+	InputNow(p []byte) bool
+}
+
 // CaptureFormat is how a screen is rendered.
 type CaptureFormat string
 

@@ -27,6 +27,7 @@ const (
 type bridge struct {
 	conn       *websocket.Conn
 	attachment terminal.Attachment
+	prompt     terminal.PromptAttachment // attachment where it can be, else nil
 	mode       terminal.Mode
 	silence    time.Duration
 	out        *outbox
@@ -57,6 +58,7 @@ func newBridge(conn *websocket.Conn, a terminal.Attachment, o Options) *bridge {
 		out: newOutbox(a.Hello().Offset), in: newInbox(),
 		ended: make(chan struct{}), closed: make(chan struct{}),
 	}
+	b.prompt, _ = a.(terminal.PromptAttachment)
 	b.hear()
 	return b
 }
@@ -165,11 +167,15 @@ func (b *bridge) onText(p []byte) error {
 	return nil
 }
 
-// submit hands over what only the writer may send. It blocks while too much
-// waits for the program; the peer is not listened to then, and not silent.
+// submit types keys, and hands over what would have to wait, and what else only
+// the writer may send. It blocks while too much waits for the program; the peer
+// is not listened to then, and not silent.
 func (b *bridge) submit(item inItem) error {
 	if b.mode != terminal.ModeAttach {
 		return terminal.ErrNotWriter
+	}
+	if b.prompt != nil && len(item.input) > 0 && b.in.idle() && b.prompt.InputNow(item.input) {
+		return nil
 	}
 	b.held.Store(true)
 	b.in.add(item)
@@ -210,7 +216,7 @@ func (b *bridge) downLoop() {
 		}
 		switch m.Kind {
 		case terminal.MessageOutput:
-			if err := b.out.addOutput(m.Offset, m.Data); err != nil {
+			if err := b.onOutput(m.Offset, m.Data); err != nil {
 				b.fail(err)
 				return
 			}
@@ -226,6 +232,19 @@ func (b *bridge) downLoop() {
 			return
 		}
 	}
+}
+
+// onOutput sends an echo from here where nothing waits to be sent, since waking
+// sendLoop costs more; all else goes into the outbox.
+func (b *bridge) onOutput(offset uint64, p []byte) error {
+	if !b.out.claim(offset, len(p)) {
+		return b.out.addOutput(offset, p)
+	}
+	defer b.out.release()
+	if err := b.write(websocket.MessageBinary, p); err != nil {
+		b.end(ending{gone: true, err: lost(err)})
+	}
+	return nil
 }
 
 // sendLoop: outbox -> WebSocket, until the outbox is closed and empty.

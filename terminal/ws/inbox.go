@@ -28,6 +28,7 @@ type inbox struct {
 	items   []inItem
 	queued  int     // cost of items
 	ack     *uint64 // the newest one
+	taken   bool    // next's last item may not be typed yet
 	closed  bool
 }
 
@@ -52,6 +53,13 @@ func (b *inbox) add(item inItem) {
 	b.changed.Broadcast()
 }
 
+// idle reports whether all that was added is typed, and more may be.
+func (b *inbox) idle() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.items) == 0 && !b.taken && !b.closed
+}
+
 // addAck never blocks: the newest ack replaces one that waits.
 func (b *inbox) addAck(offset uint64) {
 	b.mu.Lock()
@@ -64,6 +72,7 @@ func (b *inbox) addAck(offset uint64) {
 func (b *inbox) next() (inItem, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.taken = false
 	for len(b.items) == 0 && b.ack == nil && !b.closed {
 		b.changed.Wait()
 	}
@@ -75,6 +84,7 @@ func (b *inbox) next() (inItem, bool) {
 	if len(b.items) == 0 {
 		return inItem{}, false
 	}
+	b.taken = true
 	item := b.items[0]
 	b.items[0] = inItem{}
 	b.items = b.items[1:]

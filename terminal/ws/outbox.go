@@ -38,7 +38,10 @@ type outbox struct {
 	pong    bool   // a ping is to be answered; several at once get one answer
 	offset  uint64 // everything below was queued
 	acked   uint64 // everything below was drawn
+	resting bool   // next waits: what it gave is sent
+	claimed bool   // who claimed sends, and next waits
 	closed  bool
+	dropped bool
 }
 
 func newOutbox(offset uint64) *outbox {
@@ -69,6 +72,33 @@ func (b *outbox) addOutput(offset uint64, p []byte) error {
 		b.changed.Broadcast()
 	}
 	return nil
+}
+
+// maxClaim is how much output may be an echo.
+const maxClaim = 4 << 10
+
+// claim gives the caller n bytes of output to send itself, from offset on, and
+// then to release, where nothing waits to be sent and the window has room.
+func (b *outbox) claim(offset uint64, n int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n > maxClaim || offset != b.offset || b.closed || b.claimed || !b.resting || len(b.items) > 0 || b.pong ||
+		b.offset+uint64(n)-b.acked > window {
+		return false
+	}
+	b.claimed = true
+	b.offset += uint64(n)
+	return true
+}
+
+// release lets next go on after a claim.
+func (b *outbox) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.claimed = false
+	if len(b.items) > 0 || b.pong || b.closed {
+		b.changed.Broadcast()
+	}
 }
 
 // join appends p, or the part of it that fits, to the last message where that
@@ -153,9 +183,11 @@ func (b *outbox) next(sent outItem) (outItem, bool) {
 	if sent.output {
 		b.spare = sent.data
 	}
-	for len(b.items) == 0 && !b.pong && !b.closed {
+	b.resting = true
+	for b.claimed && !b.dropped || len(b.items) == 0 && !b.pong && !b.closed {
 		b.changed.Wait()
 	}
+	b.resting = false
 	if b.pong && !b.closed {
 		b.pong = false
 		return outItem{kind: websocket.MessageText, data: encode(pongMessage{"pong"})}, true
@@ -177,6 +209,7 @@ func (b *outbox) close(drop bool) {
 	defer b.mu.Unlock()
 	b.closed = true
 	if drop {
+		b.dropped = true
 		b.items, b.queued = nil, 0
 	}
 	b.changed.Broadcast()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"middleman/internal/plaintext"
@@ -135,6 +136,8 @@ type viewer struct {
 	// mu guards att, which another one replaces after a disconnection.
 	mu  sync.Mutex
 	att terminal.Attachment
+
+	waiting atomic.Int32 // how many keys or pastes typeKeys has not typed
 }
 
 func (v *viewer) attachment() terminal.Attachment {
@@ -196,7 +199,8 @@ func (v *viewer) run(ctx context.Context) (End, error) {
 	return end, err
 }
 
-// readKeyboard reads keys until the detach key and queues them for typeKeys.
+// readKeyboard reads keys until the detach key and types them, or queues for
+// typeKeys what would have to wait.
 func (v *viewer) readKeyboard(ctx context.Context, keys *keyboard, typed chan<- []byte) error {
 	defer close(typed)
 	find := keyFinder{control: v.o.Detach}
@@ -219,7 +223,8 @@ func (v *viewer) readKeyboard(ctx context.Context, keys *keyboard, typed chan<- 
 		}
 		if v.o.Mode == terminal.ModeWatch {
 			detach = detach || bytes.ContainsAny(before, leaveWatch)
-		} else if len(before) > 0 {
+		} else if len(before) > 0 && !v.typeNow(before) {
+			v.waiting.Add(1)
 			select {
 			case typed <- bytes.Clone(before):
 			case <-ctx.Done():
@@ -232,11 +237,18 @@ func (v *viewer) readKeyboard(ctx context.Context, keys *keyboard, typed chan<- 
 	}
 }
 
-// typeKeys types what was read. What a broken attachment does not take is
+// typeNow types p if nothing has to be waited for.
+func (v *viewer) typeNow(p []byte) bool {
+	a, ok := v.attachment().(terminal.PromptAttachment)
+	return ok && v.waiting.Load() == 0 && a.InputNow(p)
+}
+
+// typeKeys types what was queued. What a broken attachment does not take is
 // dropped: whether it arrived cannot be known, and typing it twice is worse.
 func (v *viewer) typeKeys(typed <-chan []byte) {
 	for p := range typed {
 		v.attachment().Input(p) // receive sees why this fails
+		v.waiting.Add(-1)
 	}
 }
 

@@ -1,0 +1,6 @@
+package ptyowner
+
+import "syscall"
+
+// writeNow writes nothing: whoever calls it waits.
+func writeNow(syscall.RawConn, []byte) int { return 0 }
