@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,7 +31,7 @@ func (v *viewer) receiveLoop() {
 	defer requests.Wait()
 	slots := make(chan struct{}, 8)
 	for {
-		t, payload, err := v.r.Read(wire.MaxFrame)
+		t, payload, err := v.nextFrame()
 		if err != nil {
 			if !v.owner.paused.Load() {
 				v.on(eventLeft)
@@ -87,7 +88,7 @@ func (v *viewer) takeSlot(slots chan<- struct{}) error {
 
 // hungUp reports whether the other side has closed a connection, also where
 // what it sent before is not read yet.
-func hungUp(conn *net.UnixConn) bool {
+func hungUp(conn syscall.Conn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return true

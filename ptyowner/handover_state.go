@@ -215,8 +215,8 @@ func (o *owner) importViewer(s *viewerState) error {
 	if !ok {
 		return fmt.Errorf("it is a %T", inherited)
 	}
-	v := newViewer(o, conn, wire.NewReaderFrom(s.Unread, conn))
-	v.client, v.since, v.mode, v.maxLag, v.scrollback = s.Client, s.Since, s.Mode, s.MaxLag, s.Scrollback
+	v := newViewer(o, conn, wire.NewReaderFrom(s.Unread, conn), s.Mode)
+	v.client, v.since, v.maxLag, v.scrollback = s.Client, s.Since, s.MaxLag, s.Scrollback
 	v.unsent, v.ended, v.link, v.seated, v.detached = s.Unsent, s.Ended, linkJoined, s.Seated, s.Detached
 	v.offset, v.nextEvent, v.firstEvent = s.Offset, s.NextEvent, s.FirstEvent
 	o.viewers[v] = true

@@ -84,8 +84,8 @@ const streamBytes = 2 << 10
 // ptyMaster is the PTY's controlling side, in non-blocking mode, so that
 // closing it wakes a reader and a writer.
 type ptyMaster struct {
-	file *os.File
-	raw  syscall.RawConn
+	file device
+	raw  syscall.RawConn // file's
 	// tty is the program's side, which is held open until the program has
 	// ended: one that closes its terminal and opens /dev/tty later would
 	// otherwise meet a PTY that has ended.
@@ -94,15 +94,27 @@ type ptyMaster struct {
 	mu sync.Mutex // one writer at a time, each write whole
 }
 
+// device is an open terminal, whose Close and deadlines wake who blocks.
+type device interface {
+	io.WriteCloser
+	syscall.Conn
+	SetDeadline(time.Time) error
+}
+
 // openPTY opens a PTY of the given size. creack/pty may leave its master in
 // blocking mode, and (*os.File).Fd would put it back there, so that the
 // runtime's poller would not know of it: the descriptor is taken over anew.
 func openPTY(size terminal.Size) (*ptyMaster, error) {
-	ptmx, tty, err := pty.Open()
+	ptmx, opened, err := pty.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer ptmx.Close()
+	defer opened.Close()
+	tty, err := quietTTY(opened)
+	if err != nil {
+		return nil, err
+	}
 	fd, err := unix.FcntlInt(ptmx.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
 		tty.Close()
@@ -119,15 +131,32 @@ func openPTY(size terminal.Size) (*ptyMaster, error) {
 	return m, nil
 }
 
+// quietTTY is tty once more, in blocking mode: nobody reads it here, and the
+// runtime's poller would be woken for each key and each echo.
+func quietTTY(tty *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(tty.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetNonblock(fd, false); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "tty"), nil
+}
+
 // newPTYMaster takes over the descriptor of a PTY's controlling side, and
 // tty, which may be nil. On error both are closed.
 func newPTYMaster(fd int, tty *os.File) (*ptyMaster, error) {
-	err := unix.SetNonblock(fd, true)
-	m := &ptyMaster{file: os.NewFile(uintptr(fd), "pty"), tty: tty}
-	if err == nil {
-		m.raw, err = m.file.SyscallConn()
-	}
+	file, err := newDevice(fd)
 	if err != nil {
+		if tty != nil {
+			tty.Close()
+		}
+		return nil, err
+	}
+	m := &ptyMaster{file: file, tty: tty}
+	if m.raw, err = m.file.SyscallConn(); err != nil {
 		m.Close()
 		return nil, err
 	}
@@ -152,29 +181,34 @@ func (m *ptyMaster) SetSize(s terminal.Size) error {
 // terminal any more.
 func (m *ptyMaster) Read(p []byte) (n int, err error) {
 	rawErr := m.raw.Read(func(fd uintptr) bool {
-		for n < len(p) {
-			k, readErr := readNow(int(fd), p[n:])
-			switch {
-			case readErr == unix.EINTR:
-			case readErr == unix.EAGAIN:
-				if n < streamBytes || !awaitMore(int(fd)) {
-					return n > 0
-				}
-			case readErr != nil || k == 0: // EIO on Linux, 0 on BSD
-				err = io.EOF
-				return true
-			default:
-				if n += k; n < streamBytes {
-					return true
-				}
-			}
-		}
-		return true
+		n, err = readDevice(int(fd), p)
+		return n > 0 || err != nil
 	})
 	if rawErr != nil {
 		return n, rawErr
 	}
 	return n, err
+}
+
+// readDevice reads what there is, which may be nothing.
+func readDevice(fd int, p []byte) (n int, err error) {
+	for n < len(p) {
+		k, readErr := readNow(fd, p[n:])
+		switch {
+		case readErr == unix.EINTR:
+		case readErr == unix.EAGAIN:
+			if n < streamBytes || !awaitMore(fd) {
+				return n, nil
+			}
+		case readErr != nil || k == 0: // EIO on Linux, 0 on BSD
+			return n, io.EOF
+		default:
+			if n += k; n < streamBytes {
+				return n, nil
+			}
+		}
+	}
+	return n, nil
 }
 
 // Readable reports whether there is output to read.

@@ -115,17 +115,17 @@ func (o *owner) readHello(conn *net.UnixConn) (hello wire.Hello, r *wire.Reader,
 
 // welcome admits an authenticated connection and serves it, or refuses it.
 func (o *owner) welcome(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) {
-	v := newViewer(o, conn, r)
+	v := newViewer(o, conn, r, hello.Mode)
 	v.client, v.since = hello.Client, time.Now()
-	v.mode, v.maxLag, v.scrollback = hello.Mode, hello.MaxLag, hello.Scrollback
+	v.maxLag, v.scrollback = hello.MaxLag, hello.Scrollback
 	welcome, snap, refusal := o.join(v, hello)
 	if refusal != nil {
 		o.leave(v)
 		if refusal != errClosing {
-			conn.SetWriteDeadline(time.Now().Add(farewellTime))
-			conn.Write(wire.AppendControl(nil, wire.TypeError, refusal))
+			v.conn.SetWriteDeadline(time.Now().Add(farewellTime))
+			v.conn.Write(wire.AppendControl(nil, wire.TypeError, refusal))
 		}
-		conn.Close()
+		v.conn.Close()
 		return
 	}
 	err := v.send(wire.AppendControl(nil, wire.TypeWelcome, welcome))
@@ -134,7 +134,7 @@ func (o *owner) welcome(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) {
 	}
 	if err != nil {
 		o.leave(v)
-		conn.Close()
+		v.conn.Close()
 		return
 	}
 	o.converse(v)

@@ -91,7 +91,7 @@ func (r *ring) read(p []byte, off uint64) int {
 func (o *owner) readPTY() {
 	buf := make([]byte, readBytes)
 	for {
-		n, err := o.term.Read(buf)
+		n, err := o.readTerminal(buf)
 		if n > 0 {
 			o.moving.Store(true)
 			o.publish(buf[:n])
@@ -103,6 +103,7 @@ func (o *owner) readPTY() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.reading = false
+		o.giveBack(backFrame{})
 		o.drained = !errors.Is(err, os.ErrDeadlineExceeded) // which pause sets
 		o.broadcast()
 		return

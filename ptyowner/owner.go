@@ -94,6 +94,7 @@ type owner struct {
 	// coming is the head that publish is about to make: readers of the journal
 	// may have come that far already.
 	coming atomic.Uint64
+	lent   atomic.Pointer[viewer] // whose connection readPTY has, if any; set with mu held
 
 	// Of a handover: the running executable and its path, once they were asked
 	// for, and the connections taken over, in the state's order.

@@ -25,18 +25,23 @@ func readNow(fd int, p []byte) (int, error) {
 // writeNow writes what a connection takes without waiting, and returns how much
 // that is: 0 also for one that is broken, which whoever waits is told.
 func writeNow(conn syscall.RawConn, p []byte) (n int) {
-	err := conn.Write(func(fd uintptr) bool {
+	_ = conn.Control(func(fd uintptr) { // closed, it takes nothing
 		k, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
 			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
 		if errno == 0 {
 			n = int(k)
 		}
-		return true
 	})
-	if err != nil {
-		return 0
-	}
 	return n
+}
+
+// writeFD writes to a descriptor in non-blocking mode.
+func writeFD(fd int, p []byte) (int, error) {
+	n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
 }
 
 // awaitMore waits for moreTime, too short to tell the scheduler, and reports

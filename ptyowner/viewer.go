@@ -5,6 +5,7 @@ package ptyowner
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -34,8 +35,9 @@ var stallTime = 5 * time.Minute
 // viewer is one authenticated connection.
 type viewer struct {
 	owner      *owner
-	conn       *net.UnixConn
+	conn       socket
 	raw        syscall.RawConn // conn's
+	lending    lending
 	client     string
 	since      time.Time
 	mode       wire.Mode
@@ -66,10 +68,23 @@ type viewer struct {
 	detached   *wire.Detached // why it has to go
 }
 
-// newViewer is a connection whose frames r reads.
-func newViewer(o *owner, conn *net.UnixConn, r *wire.Reader) *viewer {
-	v := &viewer{owner: o, conn: conn, r: r, came: sync.Cond{L: &o.mu}}
+// socket is an open connection.
+type socket interface {
+	io.ReadWriteCloser
+	syscall.Conn
+	CloseWrite() error
+	SetDeadline(time.Time) error
+	SetReadDeadline(time.Time) error
+	SetWriteDeadline(time.Time) error
+}
+
+// newViewer is a connection whose frames r reads. It closes conn.
+func newViewer(o *owner, conn *net.UnixConn, r *wire.Reader, mode wire.Mode) *viewer {
+	v := &viewer{owner: o, conn: conn, r: r, mode: mode, came: sync.Cond{L: &o.mu}}
 	v.raw, _ = conn.SyscallConn() // fails for the zero UnixConn alone
+	if mode == wire.ModeAttach {
+		v.makeLendable(conn)
+	}
 	return v
 }
 
