@@ -105,8 +105,11 @@ func (t *Terminal) adopt(l *layout) {
 func (t *Terminal) reflowScrollback(oldCols int) {
 	old := t.scrollback
 	t.oldScrollback = &old
-	defer func() { t.oldScrollback = nil }()
-	t.scrollback.clear()
+	defer func() {
+		t.oldScrollback = nil
+		old.clear()
+	}()
+	t.scrollback.renew()
 	narrower := t.cols < oldCols
 	f := flow{cols: t.cols, row: new(row)}
 	f.emit = func(r *row) *row {

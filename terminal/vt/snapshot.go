@@ -114,7 +114,8 @@ func (w *snapshotWriter) drawMain(scrollback int) {
 
 func (w *snapshotWriter) rows(s *screen) {
 	for _, r := range s.rows {
-		w.line(w.t.encodeLine(nil, r))
+		w.t.lineBuf = w.t.encodeLine(w.t.lineBuf[:0], r)
+		w.line(w.t.lineBuf)
 	}
 	w.last = nil
 }
@@ -135,7 +136,7 @@ func (w *snapshotWriter) line(line []byte) {
 	for l := readLine(line); l.next(); {
 		w.run(&l)
 	}
-	w.last = line
+	w.last = append(w.last[:0], line...)
 }
 
 func (w *snapshotWriter) newline() {

@@ -17,6 +17,9 @@ type Options struct {
 	// ScrollbackBytes bounds the memory of the lines that scrolled off the
 	// main screen. 0 means 2 MiB, a negative number keeps none.
 	ScrollbackBytes int
+	// Spill, where it is not nil, takes what of the scrollback is not the
+	// newest out of memory.
+	Spill Spill
 	// Event is called from within Write, and must not call the Terminal. It
 	// may be nil.
 	Event func(Event)
@@ -97,6 +100,9 @@ func New(o Options) *Terminal {
 		clusters: newIntern(8192, 512<<10, func(s string) int { return 32 + len(s) }),
 	}
 	t.scrollback.budget = max(budget, 0)
+	if o.Spill != nil {
+		t.scrollback.spill = &spilled{to: o.Spill}
+	}
 	t.reset()
 	return t
 }
