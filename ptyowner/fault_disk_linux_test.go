@@ -266,3 +266,18 @@ func typeAndSee(t *testing.T, a terminal.Attachment, text string) {
 	}
 	see(t, a, text)
 }
+
+// The scrollback is the same where the disk takes none of it.
+func TestFaultDiskFullForScrollback(t *testing.T) {
+	const name = "spill/write"
+	l := newLab(t)
+	l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
+		at(t, p, name, fault.Full)
+		_, session, want := manyLines(t, b)
+		if got := captured(t, session); got != want {
+			t.Errorf("%d bytes, want %d", len(got), len(want))
+		}
+		reached(t, p, name)
+		ends(t, session)
+	})
+}

@@ -35,6 +35,7 @@ func (s *screen) init(o *owner) {
 		Cols:            int(o.size.Cols),
 		Rows:            int(o.size.Rows),
 		ScrollbackBytes: o.spec.ScrollbackBytes,
+		Spill:           &spill{dir: o.dir},
 		Event:           s.event,
 		Answer:          o.answer,
 	})
