@@ -5,4 +5,5 @@ package ptyowner
 
 func refuseHugePages() {}
 
-func unmapText() {}
+// unmapText knows of no memory.
+func unmapText() (own uint64) { return 0 }

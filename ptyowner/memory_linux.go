@@ -2,9 +2,10 @@ package ptyowner
 
 import (
 	"bufio"
-	"fmt"
+	"bytes"
 	"io"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,56 +18,74 @@ func refuseHugePages() {
 }
 
 // unmapText takes the executable's text and constants out of this process's
-// memory. They are private mappings of a file of which no page was written, so
-// what is needed again comes back from the page cache by a minor fault
-// (madvise(2), MADV_DONTNEED). What the dynamic linker has written, before it
-// made it read-only (RELRO), would come back as it is in the file, and the next
-// call through it would end the owner.
-func unmapText() {
+// memory, and returns how many bytes of memory are its own alone. The text is in
+// private mappings of a file of which no page was written, so what is needed
+// again comes back from the page cache by a minor fault (madvise(2),
+// MADV_DONTNEED). What the dynamic linker has written, before it made it
+// read-only (RELRO), would come back as it is in the file, and the next call
+// through it would end the owner.
+func unmapText() (own uint64) {
 	maps, err := os.Open("/proc/self/smaps")
 	if err != nil {
-		return
+		return 0
 	}
 	defer maps.Close()
-	for _, m := range unwritten(maps) {
+	text, own := unwritten(maps)
+	for _, m := range text {
 		_, _, _ = unix.RawSyscall(unix.SYS_MADVISE, m.start, m.size, unix.MADV_DONTNEED)
 	}
+	return own
 }
 
 // mapping is a part of a process's memory.
 type mapping struct{ start, size uintptr }
 
 // unwritten reads proc_pid_smaps(5): the private mappings of files that cannot
-// be written and have no page that was.
-func unwritten(smaps io.Reader) (found []mapping) {
+// be written and have no page that was, and how many bytes are in pages that
+// were written. It makes next to no garbage: an owner at rest would only have
+// to collect it.
+func unwritten(smaps io.Reader) (text []mapping, own uint64) {
 	var now mapping
 	candidate := false
-	for lines := bufio.NewScanner(smaps); lines.Scan(); {
-		line := lines.Text()
-		if start, size, ok, head := parseText(line); head {
-			now, candidate = mapping{start, size}, ok
+	buf := make([]byte, 0, 8<<10) // longer lines end the search
+	lines := bufio.NewScanner(smaps)
+	lines.Buffer(buf, cap(buf))
+	for lines.Scan() {
+		line := lines.Bytes()
+		if m, ok, head := parseText(line); head {
+			now, candidate = m, ok
 			continue
 		}
-		var kib uint64
-		if n, _ := fmt.Sscanf(line, "Anonymous: %d kB", &kib); n == 1 {
-			if candidate && kib == 0 {
-				found = append(found, now)
+		if size, is := bytes.CutPrefix(line, []byte("Anonymous:")); is {
+			kib, _ := strconv.ParseUint(string(bytes.TrimSuffix(bytes.TrimSpace(size), []byte(" kB"))), 10, 32)
+			own += kib << 10
+			if candidate && string(bytes.TrimSpace(size)) == "0 kB" {
+				text = append(text, now)
 			}
 			candidate = false
 		}
 	}
-	return found
+	return text, own
 }
 
-// parseText parses the head of a mapping's description. ok says that it is a
-// private mapping of a file that cannot be written.
-func parseText(line string) (start, size uintptr, ok, head bool) {
-	var end, offset uintptr
-	var perms, device string
-	var inode uint64
-	_, err := fmt.Sscanf(line, "%x-%x %s %x %s %d", &start, &end, &perms, &offset, &device, &inode)
-	if err != nil || len(perms) != 4 || end < start {
-		return 0, 0, false, false
+// parseText parses the head of a mapping's description, such as
+// "00400000-00401000 r-xp 00000000 fe:00 1234  /usr/bin/x". ok says that it is
+// a private mapping of a file that cannot be written.
+func parseText(line []byte) (m mapping, ok, head bool) {
+	first, rest, isRange := bytes.Cut(line, []byte("-"))
+	if !isRange || len(first) == 0 || bytes.IndexByte(first, ' ') >= 0 {
+		return m, false, false
 	}
-	return start, end - start, inode != 0 && perms[1] == '-' && perms[3] == 'p', true
+	var field [5][]byte // end, permissions, offset, device, inode
+	for i := range field {
+		rest = bytes.TrimLeft(rest, " ")
+		field[i], rest, _ = bytes.Cut(rest, []byte(" "))
+	}
+	start, startErr := strconv.ParseUint(string(first), 16, strconv.IntSize)
+	end, endErr := strconv.ParseUint(string(field[0]), 16, strconv.IntSize)
+	perms := field[1]
+	if startErr != nil || endErr != nil || end < start || len(perms) != 4 || len(field[4]) == 0 {
+		return m, false, false
+	}
+	return mapping{uintptr(start), uintptr(end - start)}, string(field[4]) != "0" && perms[1] == '-' && perms[3] == 'p', true
 }

@@ -24,7 +24,10 @@ func TestUnwritten(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := "00200000-00300000 r--p 00000000 fe:00 7  /lib/libc.so\n" + strings.ReplaceAll(rest, "%KIB%", "12")
-			got := unwritten(strings.NewReader(before + c.head + "\n" + strings.ReplaceAll(rest, "%KIB%", c.kib)))
+			got, own := unwritten(strings.NewReader(before + c.head + "\n" + strings.ReplaceAll(rest, "%KIB%", c.kib)))
+			if want := map[string]uint64{"0": 12 << 10, "4": 16 << 10}[c.kib]; own != want {
+				t.Errorf("%d bytes are its own, want %d", own, want)
+			}
 			var want []mapping
 			if c.want {
 				want = []mapping{{0x400000, 0x1000}}

@@ -43,7 +43,9 @@ func (r *recorder) keyframe(s *screen) {
 	s.mu.Lock()
 	cols, rows := s.vt.Size()
 	k.Cols, k.Rows = uint16(cols), uint16(rows)
-	k.Data = s.vt.AppendSnapshot(nil, vt.SnapshotOptions{Scrollback: keyframeScrollback})
+	room := newRoom()
+	defer room.free()
+	k.Data = s.vt.AppendSnapshot(room[:0], vt.SnapshotOptions{Scrollback: keyframeScrollback})
 	s.mu.Unlock()
 	if err := s.owner.journal.PutKeyframe(k); err != nil {
 		logf("record session %s: %v", s.owner.spec.ID, err)

@@ -13,9 +13,11 @@ const (
 	// restAfter is how long nothing must have happened before an owner gives
 	// memory back.
 	restAfter = 2 * time.Second
-	// restOutput is how much output makes collecting garbage worth while: it
-	// takes memory of its own, more than a start leaves.
-	restOutput = 1 << 20
+	// restBytes is how much memory an owner may have without collecting
+	// garbage, which takes about 1 MiB for good by itself, and restMore how much
+	// it must have got since it did.
+	restBytes = 4 << 20
+	restMore  = 1 << 20
 )
 
 // rest makes an owner small that has nothing to do. At rest it has no timer:
@@ -68,13 +70,12 @@ func (o *owner) startResting() (stop func()) {
 	var loop sync.WaitGroup
 	o.rest.stir() // the start
 	loop.Go(func() {
-		var freed uint64 // the head when the heap was
+		var collected uint64 // what it had when it last was
 		for o.rest.await(quit) {
-			if head := o.head(); head-freed >= restOutput {
+			if own := unmapText(); own >= max(restBytes, collected+restMore) {
 				debug.FreeOSMemory()
-				freed = head
+				collected = unmapText()
 			}
-			unmapText()
 		}
 	})
 	return func() {

@@ -159,11 +159,8 @@ func (s *screen) feed(r *journal.Reader, buf []byte) {
 	o := s.owner
 	n, err := o.readOutput(r, buf, s.offset)
 	skip := uint64(n)
-	var gap *journal.GapError
-	if errors.As(err, &gap) {
-		skip = max(gap.Next, gap.Offset+1) - gap.Offset
-	} else if err != nil {
-		skip = uint64(len(buf)) // unreadable: what follows still shows
+	if err != nil {
+		skip = unreadable(err, len(buf))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,6 +169,16 @@ func (s *screen) feed(r *journal.Reader, buf []byte) {
 	defer o.mu.Unlock()
 	s.offset = min(s.offset+skip, o.recent.head)
 	o.drawn.Broadcast()
+}
+
+// unreadable is how much of n bytes to pass over after an error, so that what
+// follows still shows.
+func unreadable(err error, n int) uint64 {
+	var gap *journal.GapError
+	if errors.As(err, &gap) {
+		return max(gap.Next, gap.Offset+1) - gap.Offset
+	}
+	return uint64(n)
 }
 
 // event passes on what the program did besides drawing. It is called by the

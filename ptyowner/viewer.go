@@ -293,7 +293,7 @@ func (v *viewer) sendLoop() {
 	}
 	r := journal.Open(v.owner.dir.journal())
 	defer r.Close()
-	buf := make([]byte, 0, wire.HeaderSize+wire.MaxFrame)
+	var buf []byte
 	for {
 		next, limit, event := v.next()
 		var err error
@@ -394,6 +394,9 @@ func (v *viewer) event() (e terminal.Event, number uint64, ok bool) {
 
 // sendOutput sends the next output below limit, one frame of it.
 func (v *viewer) sendOutput(r *journal.Reader, buf []byte, limit uint64) ([]byte, error) {
+	if buf == nil { // not before: who asks something gets no output
+		buf = make([]byte, 0, wire.HeaderSize+wire.MaxFrame)
+	}
 	data := buf[wire.HeaderSize+wire.OffsetSize : cap(buf)]
 	data = data[:min(uint64(len(data)), limit-v.offset)]
 	n, err := v.owner.readOutput(r, data, v.offset)

@@ -34,7 +34,7 @@ type Keyframe struct {
 // is not kept any more, it does nothing.
 func (w *Writer) PutKeyframe(k Keyframe) error {
 	path := auxPath(w.dir, k.Offset, keySuffix)
-	if err := os.WriteFile(path+tempSuffix, append(k.header(), k.Data...), 0o600); err != nil {
+	if err := k.writeTo(path + tempSuffix); err != nil {
 		os.Remove(path + tempSuffix)
 		return fmt.Errorf("write keyframe: %w", err)
 	}
@@ -49,8 +49,20 @@ func (w *Writer) PutKeyframe(k Keyframe) error {
 	return nil
 }
 
+func (k Keyframe) writeTo(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(k.header())
+	if err == nil {
+		_, err = f.Write(k.Data)
+	}
+	return errors.Join(err, f.Close())
+}
+
 func (k Keyframe) header() []byte {
-	h := make([]byte, 0, keyHeader+len(k.Data))
+	h := make([]byte, 0, keyHeader)
 	h = append(h, keyMagic...)
 	h = binary.LittleEndian.AppendUint64(h, k.Offset)
 	h = binary.LittleEndian.AppendUint64(h, uint64(k.Sized.UnixNano()))
