@@ -99,13 +99,19 @@ func ReadServe(dirs config.Dirs) (api.Serve, error) {
 	if err != nil {
 		return api.Serve{}, fmt.Errorf("read how to reach the server: %w", err)
 	}
-	var serve api.Serve
-	if err := json.Unmarshal(raw, &serve); err != nil {
+	serve, err := decodeServe(raw, dirs.ServerSocket())
+	if err != nil {
 		// Nobody can be reached by it; whether a server runs, its lock proves.
 		return api.Serve{}, fmt.Errorf("%w that can be found: read %s: %w", ErrNoServer, dirs.ServeFile(), err)
 	}
-	serve.Socket = dirs.ServerSocket() // whatever it says: ours is there and nowhere else
 	return serve, nil
+}
+
+// decodeServe reads serve.json. The socket is ours, whatever it says.
+func decodeServe(raw []byte, socket string) (serve api.Serve, err error) {
+	err = json.Unmarshal(raw, &serve)
+	serve.Socket = socket
+	return serve, err
 }
 
 // readOurs reads a file of a directory of ours.

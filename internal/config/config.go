@@ -144,14 +144,18 @@ func Load(path string) (Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("read configuration %s: %w", path, err)
 	}
-	dec := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields()
-	if err := dec.Decode(&c); err != nil {
-		return c, fmt.Errorf("read configuration %s: %w", path, describe(err))
-	}
-	if err := c.check(); err != nil {
+	if err := c.parse(raw); err != nil {
 		return c, fmt.Errorf("read configuration %s: %w", path, err)
 	}
 	return c, nil
+}
+
+// parse sets what raw says.
+func (c *Config) parse(raw []byte) error {
+	if err := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(c); err != nil {
+		return describe(err)
+	}
+	return c.check()
 }
 
 // describe puts the place of a TOML error on one line.

@@ -30,12 +30,22 @@ func readStandings(path string) (map[string]standing, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	known := map[string]standing{}
+	var known map[string]standing
 	if err == nil {
-		err = json.Unmarshal(raw, &known)
+		known, err = decodeStandings(raw)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read how workspaces stood: %s: %w", path, err)
+	}
+	return known, nil
+}
+
+// decodeStandings reads what writeStandings has written. Its ids are for looking
+// up alone.
+func decodeStandings(raw []byte) (map[string]standing, error) {
+	known := map[string]standing{}
+	if err := json.Unmarshal(raw, &known); err != nil {
+		return nil, err
 	}
 	for id, k := range known {
 		k.Status.Source = "disk"
