@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/internal/api"
+	"middleman/internal/client"
 )
 
 func (c *cli) loginCommand() *cobra.Command {
@@ -27,7 +28,9 @@ func (c *cli) loginCommand() *cobra.Command {
 			if all == (len(ids) > 0) {
 				return usagef("say which: revoke ID, as `middleman login list` shows them, or revoke --all")
 			}
-			return c.revokeLogins(cmd.Context(), ids)
+			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+				return revokeLogins(ctx, server, ids)
+			})
 		},
 	}
 	revoke.Flags().BoolVar(&all, "all", false, "log every browser out, and forget login links that nobody has used")
@@ -35,17 +38,12 @@ func (c *cli) loginCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the browsers that are logged in",
 		Args:  args(cobra.NoArgs),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return c.listLogins(cmd.Context()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return c.withServer(cmd, c.listLogins) },
 	}, revoke)
 	return cmd
 }
 
-func (c *cli) listLogins(ctx context.Context) error {
-	server, err := c.server(ctx)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
+func (c *cli) listLogins(ctx context.Context, server *client.Client) error {
 	list, err := server.Logins(ctx)
 	if err != nil {
 		return err
@@ -64,12 +62,7 @@ func (c *cli) listLogins(ctx context.Context) error {
 }
 
 // revokeLogins logs these browsers out, or all where there are none.
-func (c *cli) revokeLogins(ctx context.Context, ids []string) error {
-	server, err := c.server(ctx)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
+func revokeLogins(ctx context.Context, server *client.Client, ids []string) error {
 	if len(ids) == 0 {
 		return server.RevokeLogin(ctx, "")
 	}
