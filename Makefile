@@ -7,8 +7,13 @@ LDFLAGS := -s -w -X middleman/cmd/middleman/internal/build.version=$(VERSION)
 # Without cgo the binary is static, and builds and tests share one cache.
 export CGO_ENABLED := 0
 # Packages that start goroutines and do not link SQLite, whose race build takes
-# minutes.
-LIGHT   := ./ptyowner ./terminal/journal ./terminal/ws ./tmux ./workspace
+# minutes; first what takes longest.
+LIGHT   := ./workspace ./ptyowner ./tmux ./terminal/ws ./terminal/journal
+# Tests wait for programs more than they compute: more packages at once than
+# there are processors leave none of these idle.
+AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? n : 4)))
+# make check vets everything, faults included.
+VETTED  := -vet=off
 # Packages with tests that kill, hold or starve a process at a named place.
 FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./workspace ./internal/server
 
@@ -26,8 +31,8 @@ run: build ## start the server, open a workspace of REPO=path (default: this clo
 
 test: build ## install or name what the tests need, run all of them
 	@scripts/tools.sh
-	go test -timeout 12m ./...
-	go test -tags faults -run Fault -timeout 5m $(FAULTS)
+	go test $(AT_ONCE) $(VETTED) -timeout 12m ./...
+	go test $(AT_ONCE) $(VETTED) -tags faults -run Fault -timeout 5m $(FAULTS)
 
 run-test: build ## make run twice with an empty home, and nothing left
 	@scripts/run-test.sh
@@ -37,8 +42,8 @@ test-root: build ## of the tests those that an ordinary user skips
 
 race: build ## the same under the race detector; SHORT=-short for the packages that start goroutines, quickly
 	@scripts/tools.sh
-	CGO_ENABLED=1 scripts/race.sh go test -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
-	$(if $(SHORT),,CGO_ENABLED=1 scripts/race.sh go test -race -tags faults -run Fault -timeout 10m $(FAULTS))
+	CGO_ENABLED=1 scripts/race.sh go test $(AT_ONCE) $(VETTED) -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
+	$(if $(SHORT),,CGO_ENABLED=1 scripts/race.sh go test $(AT_ONCE) $(VETTED) -race -tags faults -run Fault -timeout 10m $(FAULTS))
 
 long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored, a repository of 60,000 files
 	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestLossless|TestKindsOfRepository' ./ptyowner ./workspace
