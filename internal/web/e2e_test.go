@@ -31,6 +31,7 @@ func TestInBrowser(t *testing.T) {
 
 	for _, suite := range []string{"e2e", "hostile"} {
 		t.Run(suite, func(t *testing.T) {
+			t.Parallel() // each has a server and a browser of its own
 			// node gets the signal at the end of the time, and then cleans up.
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
