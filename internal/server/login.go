@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 	"middleman/internal/store"
 	"middleman/terminal"
 )
@@ -183,19 +183,11 @@ func (s *Server) postLogin(ctx context.Context, in *newLoginIn) (*reply[api.NewL
 	}}, nil
 }
 
-// printable is text that a browser says of itself, without what a terminal
-// would obey, and not longer than a line.
+// printable is text that a browser says of itself, as a terminal can show it,
+// and not longer than a line.
 func printable(text string) string {
-	kept := strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, text)
-	if r := []rune(kept); len(r) > 160 {
-		return string(r[:160])
-	}
-	return kept
+	shown := []rune(plaintext.Line(text))
+	return string(shown[:min(len(shown), 160)])
 }
 
 // login is the login with that id, as far as it holds at this port and origin.

@@ -331,7 +331,7 @@ func TestLoginsAreListed(t *testing.T) {
 			list = r.call("GET", "/logins", nil)
 		}
 		got := decode[api.Logins](t, list).Logins
-		if len(got) != 2 || got[0].UserAgent != "Mozilla/5.0 evil" || got[0].Name != "Chromium[31m of me" || got[0].Address != "127.0.0.1" || got[0].Origin != "http://"+r.tcp {
+		if len(got) != 2 || got[0].UserAgent != `Mozilla/\u009b5.0 \u202eevil` || got[0].Name != `Chromium\x1b[31m \u202eof \u009bme` || got[0].Address != "127.0.0.1" || got[0].Origin != "http://"+r.tcp {
 			t.Fatalf("%s", list.body)
 		}
 		for i, l := range got {
