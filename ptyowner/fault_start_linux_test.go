@@ -220,6 +220,43 @@ func TestFaultTwoOwnersMeet(t *testing.T) {
 	}
 }
 
+// An owner whose starter was killed, and that gets a processor only after the
+// session was started anew and has ended, runs nothing.
+func TestFaultOwnerComesTooLate(t *testing.T) {
+	const name = "start/specification-read"
+	l := newLab(t)
+	l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
+		s := catSpec()
+		session := b.Session(s.ID)
+		at(t, p, name, fault.Hold)
+		cmd := child{Data: l.data, Do: "start", Spec: s}.run(t)
+		late := held(t, p, name)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		killed(t, cmd)
+		start(t, b, s, nil)
+		answers(t, session)
+		if err := session.Stop(context.Background(), 50*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		b.Wait() // the lock is free
+		before, err := session.Status(context.Background())
+		if err != nil || before.State != terminal.StateExited {
+			t.Fatalf("after the stop: %+v, %v", before, err)
+		}
+		release(t, p, name)
+		gone(t, late)
+		after, err := session.Status(context.Background())
+		if err != nil || after.State != terminal.StateExited || after.PID != 0 || *after.Exit != *before.Exit {
+			t.Errorf("after the late owner: %+v, %v; was %+v", after, err, before)
+		}
+		if err := session.Remove(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func release(t *testing.T, p *fault.Plan, name string) {
 	t.Helper()
 	if err := p.Release(name); err != nil {

@@ -219,6 +219,9 @@ func startOwner(in io.Reader) (o *owner, step string, err error) {
 		return nil, "take " + ownerLockFile, err
 	}
 	fault.Here("start/lock-taken")
+	if err := o.dir.checkNeverRan(); err != nil {
+		return nil, "look for an earlier run", err
+	}
 	if o.journal, err = journal.Create(o.dir.journal(), journal.Options{KeepBytes: o.spec.JournalBytes}); err != nil {
 		return nil, "create journal", err
 	}
@@ -241,6 +244,22 @@ func startOwner(in io.Reader) (o *owner, step string, err error) {
 	fault.Here("start/program-started")
 	harden()
 	return o, "", o.step(eventStarted)
+}
+
+// checkNeverRan returns an error where another owner was faster and has ended
+// since: the starter of this one was killed, and somebody has started, and
+// perhaps stopped, the session anew.
+func (d stateDir) checkNeverRan() error {
+	if _, ended, err := d.readExit(); err != nil || ended {
+		return errors.Join(err, terminal.ErrEnded)
+	}
+	r := journal.Open(d.journal())
+	defer r.Close()
+	_, head, err := r.Bounds()
+	if err == nil && head > 0 {
+		err = fmt.Errorf("%w: another owner has run it, and left %d bytes of output", terminal.ErrGone, head)
+	}
+	return err
 }
 
 func newToken() string {
