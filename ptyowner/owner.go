@@ -146,12 +146,12 @@ func Main(args []string, build string) int {
 	if len(args) == 1 && strings.HasPrefix(args[0], "--") {
 		return answerImage(args[0], build)
 	}
+	private.NameProcess()
 	catchSignals()
 	if len(args) >= 3 && args[0] == "--take-over" {
 		closeOnExec()
 		return takeOverMain(args[1], build, strings.Join(args[3:], " "))
 	}
-	nameProcess()
 	unix.CloseOnExec(3)
 	closeInherited(executableFD)
 	report := os.NewFile(3, "ready")

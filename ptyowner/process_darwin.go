@@ -14,8 +14,6 @@ func openOwn() (executable, error) {
 	return executable{path: path}, err
 }
 
-func nameProcess() {}
-
 // becomeSubreaper: this system has no subreaper; a stop finds orphans by
 // their session and process group.
 func becomeSubreaper() {}

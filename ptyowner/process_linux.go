@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,13 +18,6 @@ import (
 func openOwn() (executable, error) {
 	file, err := os.Open("/proc/self/exe")
 	return executable{path: fmt.Sprintf("/proc/self/fd/%d", executableFD), file: file}, err
-}
-
-// nameProcess gives the process the name that ps(1) shows, which would be that
-// of the descriptor that it was executed by. It is called by the main thread.
-func nameProcess() {
-	name := [...]byte{'m', 'i', 'd', 'd', 'l', 'e', 'm', 'a', 'n', 0}
-	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0) // of use to people alone
 }
 
 // becomeSubreaper makes orphans of the session children of the owner, so that

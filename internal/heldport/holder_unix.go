@@ -56,6 +56,7 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "hold-port is started by middleman, not by hand")
 		return 2
 	}
+	private.NameProcess()
 	unix.CloseOnExec(readyFD)
 	// It stays through what ends terminals and their programs.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGPIPE)

@@ -7,6 +7,7 @@ import (
 
 	"middleman/cmd/middleman/internal/build"
 	"middleman/internal/heldport"
+	"middleman/internal/private"
 	"middleman/ptyowner"
 	"middleman/tmux"
 )
@@ -26,6 +27,7 @@ func init() {
 		os.Exit(heldport.Main(os.Args[2:]))
 	}
 	if tmux.IsHelper(os.Args[1:]) {
+		private.NameProcess()
 		os.Exit(tmux.Main(os.Args[1:]))
 	}
 }
