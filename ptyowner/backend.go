@@ -38,6 +38,7 @@ type Options struct {
 type Backend struct {
 	o      Options
 	owners sync.WaitGroup // those that were started here
+	waits  sync.Map       // of these, by session: a channel that is closed when its end is noted
 }
 
 // New returns a Backend. It does no I/O.

@@ -85,6 +85,38 @@ func unescapeMount(path string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
 }
 
+// oomKills returns what counts how many processes of the cgroup that a process
+// is in the kernel has killed for memory since (memory.events, cgroups(7)). It
+// counts none where that cannot be read, or went with the last process.
+func oomKills(pid int) func() int {
+	data, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	_, path, _ := strings.Cut(string(data), "0::")
+	path, _, _ = strings.Cut(path, "\n")
+	dir := cgroupDir(string(mounts), path)
+	if dir == "" {
+		return func() int { return 0 }
+	}
+	events := filepath.Join(dir, "memory.events")
+	count := func() int {
+		data, _ := os.ReadFile(events)
+		return parseOOMKills(string(data))
+	}
+	before := count()
+	return func() int { return max(0, count()-before) }
+}
+
+// parseOOMKills reads memory.events.
+func parseOOMKills(events string) int {
+	for line := range strings.Lines(events) {
+		if text, ok := strings.CutPrefix(line, "oom_kill "); ok {
+			n, _ := strconv.Atoi(strings.TrimSpace(text))
+			return n
+		}
+	}
+	return 0
+}
+
 // members are the processes in the cgroup and in those below it.
 func (c cgroup) members() map[int]bool {
 	if c == "" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -93,6 +94,12 @@ func stopGroup(process) {}
 
 // childEnded is not told here.
 func childEnded() bool { return false }
+
+// bootTime is not asked for here.
+func bootTime() time.Time { return time.Time{} }
+
+// oomKills: this system does not say.
+func oomKills(int) func() int { return func() int { return 0 } }
 
 // cgroup: this system has none.
 type cgroup struct{}

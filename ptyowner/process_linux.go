@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -241,6 +242,15 @@ func childEnded() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err == nil && info.Signo != 0
+}
+
+// bootTime is when the machine started, about; zero where that is not known.
+func bootTime() time.Time {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return time.Time{}
+	}
+	return time.Now().Add(-time.Duration(info.Uptime) * time.Second)
 }
 
 // runningImage is which file this process executes.

@@ -33,6 +33,8 @@ func strays(stateDir) ([]int, error) { return nil, nil }
 
 func stopStrays(stateDir, time.Duration) []int { return nil }
 
+func bootTime() time.Time { return time.Time{} }
+
 func imageOf(os.FileInfo) string { return "" }
 
 func statProgram(int) (os.FileInfo, error) { return nil, errors.ErrUnsupported }

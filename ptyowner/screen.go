@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"middleman/internal/fault"
 	"middleman/terminal"
 	"middleman/terminal/journal"
 	"middleman/terminal/vt"
@@ -161,6 +162,9 @@ func (s *screen) feed(r *journal.Reader, buf []byte) {
 	skip := uint64(n)
 	if err != nil {
 		skip = unreadable(err, len(buf))
+	}
+	if err := fault.Error("screen/panic"); err != nil {
+		panic(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -160,7 +160,9 @@ func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 	if status.Oldest, status.Head, err = r.Bounds(); err != nil {
 		return status, unreachable(s.dir.id, "read journal", err)
 	}
-	if l.exit != nil {
+	if l.exit == nil {
+		status.Lost = s.death(l.record)
+	} else {
 		status.State, status.Exit = terminal.StateExited, l.exit
 		status.Head = max(status.Head, l.exit.Offset)
 		status.Size, status.Title = l.exit.Size, l.exit.Title
@@ -188,7 +190,7 @@ func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (termina
 	case c != nil:
 		return &attachment{c: c, mode: o.Mode, clipboard: l.record.Clipboard}, nil
 	case l.exit == nil:
-		return nil, fmt.Errorf("session %s: %w: its owner ended without an exit record", s.dir.id, terminal.ErrGone)
+		return nil, fmt.Errorf("session %s: %w, without an exit record: %s", s.dir.id, terminal.ErrGone, s.death(l.record))
 	}
 	return s.replayEnded(l, o)
 }

@@ -244,7 +244,16 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d stateDir, req 
 	}
 	fault.Here("starter/owner-spawned")
 	waited := make(chan error, 1)
-	b.owners.Go(func() { waited <- cmd.Wait() }) // so that no zombie is left
+	noted := make(chan struct{})
+	b.waits.Store(d.id, noted)
+	kills := oomKills(cmd.Process.Pid)
+	b.owners.Go(func() { // so that no zombie is left
+		defer close(noted)
+		err := cmd.Wait()
+		d.noteEnd(cmd, kills())
+		b.waits.CompareAndDelete(d.id, noted)
+		waited <- err
+	})
 	stop := context.AfterFunc(ctx, func() { ready.SetReadDeadline(time.Now()) })
 	defer stop()
 	err = json.NewDecoder(io.LimitReader(ready, 64<<10)).Decode(&report)

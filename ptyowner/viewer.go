@@ -110,13 +110,13 @@ func (v *viewer) on(e linkEvent) bool {
 func (o *owner) converse(v *viewer) {
 	var down sync.WaitGroup
 	down.Go(func() {
-		v.sendLoop()
+		v.contained("send", v.sendLoop)
 		if !o.paused.Load() {
 			v.conn.CloseWrite()
 			v.setReadDeadline(time.Now().Add(farewellTime))
 		}
 	})
-	v.receiveLoop()
+	v.contained("receive", v.receiveLoop)
 	if !o.paused.Load() {
 		v.on(eventLeft)
 	}

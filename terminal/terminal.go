@@ -135,6 +135,9 @@ type Status struct {
 	// Left are the processes that the program started and that outlive it;
 	// only of a session that has ended. Stop ends them.
 	Left []int `json:"left,omitempty"`
+	// Lost says, of a session in StateLost, why it has no exit, as far as that
+	// is known; "" where the backend does not say.
+	Lost string `json:"lost,omitempty"`
 	// Source is where this comes from: "owner", "disk" or "tmux".
 	Source string    `json:"source"`
 	AsOf   time.Time `json:"as_of"`

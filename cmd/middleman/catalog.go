@@ -192,6 +192,9 @@ func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, names m
 	s.Title, s.Writer, s.Watchers, s.Exit = status.Title, status.Writer, status.Watchers, status.Exit
 	s.KeepOutput, s.Journal, s.Clipboard = status.JournalBytes, status.Journal, status.Clipboard
 	s.Source, s.AsOf = status.Source, status.AsOf
+	if status.State == terminal.StateLost && status.Lost != "" {
+		s.Error = status.Lost
+	}
 	if s.WorkspaceID == "" {
 		s.WorkspaceID, s.WorkspaceName, s.Argv, s.CreatedAt = status.Workspace, names[status.Workspace], status.Argv, status.StartedAt
 	}

@@ -197,6 +197,9 @@ func (c *cli) show(ctx context.Context, arg string) error {
 		return err
 	}
 	for _, s := range shown.Sessions {
+		if s.State == terminal.StateLost && s.Error != "" {
+			fmt.Fprintf(c.out, "%s is lost: %s\n", plaintext.Line(sessionLabel(s)), plaintext.Line(s.Error))
+		}
 		if s.Clipboard != "" {
 			fmt.Fprintf(c.out, "clipboard of %s: %s\n", plaintext.Line(sessionLabel(s)), s.Clipboard)
 		}

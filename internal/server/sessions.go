@@ -234,7 +234,7 @@ func (s *Server) settle(ctx context.Context, row store.Session, status terminal.
 	case err == nil && status.Exit != nil:
 		s.setExit(ctx, row.ID, *status.Exit)
 	case err == nil && status.State.Ended():
-		s.setEnded(ctx, row, status.State, lostText(status.Left))
+		s.setEnded(ctx, row, status.State, s.redact(lostText(status)))
 	case err != nil && !provesEnd(err):
 		return err
 	case err != nil && row.State == terminal.StateStarting:
@@ -255,11 +255,15 @@ func (s *Server) setEnded(ctx context.Context, row store.Session, state terminal
 }
 
 // lostText says what became of a session that has left no exit record.
-func lostText(left []int) string {
-	if len(left) == 0 {
-		return "what hosted its terminal was killed, so how it ended is not known"
+func lostText(status terminal.Status) string {
+	text := "what hosted its terminal was killed, so how it ended is not known"
+	if status.Lost != "" {
+		text = status.Lost
 	}
-	return fmt.Sprintf("what hosted its terminal was killed, and %d of its processes still run: a stop ends them", len(left))
+	if n := len(status.Left); n > 0 {
+		text = fmt.Sprintf("%s; %d of its processes still run: a stop ends them", text, n)
+	}
+	return text
 }
 
 // removeSession deletes the state of a session that has ended, then its row:

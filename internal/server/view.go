@@ -80,6 +80,9 @@ func (s *Server) status(ctx context.Context, row store.Session) (terminal.Status
 func (s *Server) fill(v *api.Session, status terminal.Status) {
 	v.State, v.PID, v.Offset, v.Size, v.Title = status.State, status.PID, status.Head, status.Size, status.Title
 	v.Writer, v.Exit, v.Source, v.AsOf = status.Writer, status.Exit, status.Source, status.AsOf
+	if status.State == terminal.StateLost {
+		v.Error = s.redact(lostText(status))
+	}
 	v.Watchers, v.KeepOutput, v.Journal, v.Clipboard = status.Watchers, status.JournalBytes, status.Journal, status.Clipboard
 	if s.keepers.watching(v.ID) {
 		v.Watchers = max(0, v.Watchers-1) // our own keeper is nobody

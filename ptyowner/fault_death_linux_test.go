@@ -1,0 +1,69 @@
+//go:build faults
+
+package ptyowner_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"middleman/internal/fault"
+	"middleman/ptyowner"
+	"middleman/terminal"
+)
+
+// A panic in what serves one connection ends that one, is in the log with its
+// stack, and costs the session nothing.
+func TestFaultPanicForOneViewer(t *testing.T) {
+	const name = "viewer/panic"
+	l := newLab(t)
+	l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
+		s := catSpec()
+		before := start(t, b, s, nil)
+		session := b.Session(s.ID)
+		if err := waitText(session, "READY"); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Set(name, fault.Broken, 0, 2); err != nil { // both its sides
+			t.Fatal(err)
+		}
+		if err := waitText(session, "never"); err == nil {
+			t.Error("a connection that panicked goes on")
+		}
+		reached(t, p, name)
+		answers(t, session)
+		if now, err := session.Status(context.Background()); err != nil || now.PID != before.PID || now.State != terminal.StateRunning {
+			t.Errorf("%+v, %v: want program %d", now, err, before.PID)
+		}
+		log, err := os.ReadFile(l.file(s.ID, "owner.log"))
+		if err != nil || !strings.Contains(string(log), "panicked and was closed: ") || !strings.Contains(string(log), "goroutine ") {
+			t.Errorf("%v, the log has %q", err, log)
+		}
+		ends(t, session)
+	})
+}
+
+// A panic in what every session needs ends the owner, and whoever asks is told.
+func TestFaultPanicInTheCore(t *testing.T) {
+	const name = "screen/panic"
+	l := newLab(t)
+	l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
+		s := catSpec()
+		start(t, b, s, nil)
+		session := b.Session(s.ID)
+		if err := waitText(session, "READY"); err != nil {
+			t.Fatal(err)
+		}
+		at(t, p, name, fault.Broken)
+		_ = session.Input(context.Background(), []byte("typed")) // it may be gone before it answers
+		b.Wait()
+		reached(t, p, name)
+		status, err := session.Status(context.Background())
+		if err != nil || status.State != terminal.StateLost || !strings.HasPrefix(status.Lost, "its owner panicked: ") ||
+			!strings.Contains(status.Lost, "input/output error") {
+			t.Errorf("%+v, %v: want the panic", status, err)
+		}
+		ends(t, session)
+	})
+}
