@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"ptyowner/wire":        {},
 	"internal/fault":       {},
 	"internal/contain":     {},
-	"ptyowner":             {"internal/fault", "internal/private", "internal/systemd", "ptyowner/wire", "terminal", "terminal/host", "terminal/journal", "terminal/recording", "terminal/vt"},
+	"ptyowner":             {"internal/fault", "internal/plaintext", "internal/private", "internal/systemd", "ptyowner/wire", "terminal", "terminal/host", "terminal/journal", "terminal/recording", "terminal/vt"},
 	"tmux":                 {"internal/fault", "internal/private", "internal/systemd", "terminal", "terminal/host", "terminal/journal", "terminal/recording", "terminal/vt"},
 	"workspace":            {"internal/contain", "internal/fault", "internal/plainfile", "terminal"},
 	"internal/store":       {"internal/fault", "internal/private", "terminal", "workspace"},
