@@ -142,12 +142,12 @@ var (
 // awaitBoth waits for output, for a frame of conn where there is one, or for a
 // change of either.
 func awaitBoth(pty, conn *pollFile) (output bool, err error) {
+	pty.turn()
 	left, err := pty.left(toRead, true)
 	if err != nil {
 		return false, err
 	}
-	fds := make([]unix.PollFd, 0, 4)
-	fds = pty.appendPoll(fds)
+	fds := pty.appendPoll(pty.polled[:0])
 	if conn != nil {
 		if until, err := conn.left(toRead, true); err != nil || until != nil {
 			pty.looked(toRead, false)
@@ -156,6 +156,7 @@ func awaitBoth(pty, conn *pollFile) (output bool, err error) {
 		}
 		fds = conn.appendPoll(fds)
 	}
+	pty.polled = fds
 	_, err = unix.Ppoll(fds, left, nil)
 	if err != nil {
 		clear(fds)

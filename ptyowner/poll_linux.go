@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -23,8 +24,11 @@ type pollFile struct {
 	socket bool
 	wakes  [2]int // eventfd(2)s that wake who waits to read, to write
 
-	// noWait makes Read return errWait in place of waiting. It is the reader's.
+	// noWait makes Read return errWait in place of waiting. It is the reader's,
+	// as are the next two.
 	noWait bool
+	turned time.Time     // when turn last gave way
+	polled []unix.PollFd // reused
 
 	mu        sync.Mutex   // guards all below
 	deadlines [2]time.Time // to read, to write
@@ -82,6 +86,20 @@ func quietConn(conn *net.UnixConn) (*pollFile, error) {
 // appendPoll appends what to wait for to read: the descriptor and the wakes.
 func (f *pollFile) appendPoll(fds []unix.PollFd) []unix.PollFd {
 	return append(fds, unix.PollFd{Fd: int32(f.fd), Events: unix.POLLIN}, unix.PollFd{Fd: int32(f.wakes[toRead]), Events: unix.POLLIN})
+}
+
+// turnTime is how long a goroutine may run for the scheduler, half of what it
+// counts as too long.
+const turnTime = 5 * time.Millisecond
+
+// turn is called before each wait of a loop that does nothing but system calls.
+// The scheduler counts that as running, and after 10 ms it takes the processor
+// from the goroutine in every wait, until it has given way once.
+func (f *pollFile) turn() {
+	if now := time.Now(); now.Sub(f.turned) > turnTime {
+		f.turned = now
+		runtime.Gosched()
+	}
 }
 
 // poke makes who waits to read look again.

@@ -1,0 +1,124 @@
+package ptyowner
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pollPair is two ends of a stream.
+func pollPair(t *testing.T) (a, b *pollFile) {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range []**pollFile{&a, &b} {
+		if *f, err = newPollFile(fds[i], true); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { (*f).Close() })
+	}
+	return a, b
+}
+
+// fill writes until a stream takes no more.
+func fill(t *testing.T, f *pollFile) {
+	t.Helper()
+	for {
+		if n := writeNow(rawPollFile{f}, make([]byte, 4<<10)); n == 0 {
+			return
+		}
+	}
+}
+
+// What blocks is woken by a deadline, also one that is set meanwhile, and by
+// the end; after a deadline that is taken back all goes on.
+func TestPollFileWakes(t *testing.T) {
+	wakes := []struct {
+		name string
+		wake func(*pollFile) error
+		want error
+	}{
+		{"a deadline that has passed", func(f *pollFile) error { return f.SetDeadline(longAgo) }, os.ErrDeadlineExceeded},
+		{"a deadline to come", func(f *pollFile) error { return f.SetDeadline(time.Now().Add(time.Millisecond)) }, os.ErrDeadlineExceeded},
+		{"the end", (*pollFile).Close, os.ErrClosed},
+	}
+	blocks := []struct {
+		name  string
+		block func(*pollFile) (int, error)
+	}{
+		{"read", func(f *pollFile) (int, error) { return f.Read(make([]byte, 1)) }},
+		{"write", func(f *pollFile) (int, error) { return f.Write(make([]byte, 1<<10)) }},
+	}
+	for _, w := range wakes {
+		for _, b := range blocks {
+			t.Run(w.name+", "+b.name, func(t *testing.T) {
+				f, other := pollPair(t)
+				fill(t, f)
+				failed := make(chan error)
+				go func() {
+					_, err := b.block(f)
+					failed <- err
+				}()
+				if err := w.wake(f); err != nil { // before or after it blocks
+					t.Fatal(err)
+				}
+				if err := <-failed; !errors.Is(err, w.want) {
+					t.Fatalf("got %v, want %v", err, w.want)
+				}
+				if w.want == os.ErrClosed || f.SetDeadline(time.Time{}) != nil {
+					return
+				}
+				other.Write([]byte("x"))
+				if n, err := f.Read(make([]byte, 8)); n != 1 || err != nil {
+					t.Errorf("after it: %d, %v", n, err)
+				}
+			})
+		}
+	}
+}
+
+// Every byte passes once, where both sides block now and then.
+func TestPollFileStream(t *testing.T) {
+	a, b := pollPair(t)
+	want := bytes.Repeat([]byte("0123456789"), 200_000)
+	wrote := make(chan error)
+	go func() {
+		n, err := a.Write(want)
+		if err == nil && n != len(want) {
+			err = io.ErrShortWrite
+		}
+		wrote <- errors.Join(err, a.CloseWrite())
+	}()
+	got, err := io.ReadAll(b)
+	if err := errors.Join(err, <-wrote); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%d bytes came, want %d", len(got), len(want))
+	}
+}
+
+// A reader that must not wait is told so, and loses nothing.
+func TestPollFileNoWait(t *testing.T) {
+	a, b := pollPair(t)
+	b.noWait = true
+	p := make([]byte, 8)
+	if n, err := b.Read(p); n != 0 || !errors.Is(err, errWait) {
+		t.Errorf("nothing there: %d, %v", n, err)
+	}
+	a.Write([]byte("key"))
+	if n, err := b.Read(p); string(p[:n]) != "key" || err != nil {
+		t.Errorf("a key: %q, %v", p[:n], err)
+	}
+	a.Close()
+	if n, err := b.Read(p); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %d, %v", n, err)
+	}
+}
