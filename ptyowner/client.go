@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -33,13 +34,19 @@ const (
 type client struct {
 	session string
 	build   string // the owner's
-	conn    net.Conn
+	conn    clientConn
 	r       *wire.Reader
 	welcome wire.Welcome
 
 	raw    syscall.RawConn // conn's; nil where it has none
 	sendMu sync.Mutex      // one frame at a time; guards out
 	out    []byte          // reused for frames
+}
+
+// clientConn is what a client needs of a net.Conn.
+type clientConn interface {
+	io.ReadWriteCloser
+	SetDeadline(time.Time) error
 }
 
 // dial connects to the owner that r names. Any error that is not the owner's
@@ -254,7 +261,7 @@ func (c *client) readReply() (reply wire.Reply, err error) {
 // close ends the connection and wakes whoever blocks on it. Closing it again
 // is no error.
 func (c *client) close() error {
-	if err := c.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+	if err := c.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrClosed) {
 		return err
 	}
 	return nil

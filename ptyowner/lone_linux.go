@@ -73,14 +73,16 @@ func (f *pollFile) awaitOr(fds []int) (ready int, err error) {
 	}
 	defer f.release()
 	for {
+		f.turn()
 		left, err := f.left(toRead, true)
 		if err != nil {
 			return -1, err
 		}
-		polled := f.appendPoll(make([]unix.PollFd, 0, 8))
+		polled := f.appendPoll(f.polled[:0])
 		for _, fd := range fds {
 			polled = append(polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 		}
+		f.polled = polled
 		if _, err = unix.Ppoll(polled, left, nil); err != nil {
 			clear(polled)
 		}

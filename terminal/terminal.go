@@ -345,6 +345,19 @@ type PromptAttachment interface {
 	InputNow(p []byte) bool
 }
 
+// LoneAttachment is an Attachment that one thread can wait for together with
+// open files, such as a keyboard. It is worth that for a viewer that does
+// nothing else: each other wait costs less.
+type LoneAttachment interface {
+	PromptAttachment
+	// Alone makes ReceiveOr work. It is called before all else but Hello; where
+	// it fails, Receive works still.
+	Alone() error
+	// ReceiveOr is Receive with ready < 0, or says with ready which one of the
+	// descriptors has something to read, and receives nothing.
+	ReceiveOr(fds ...int) (m Message, ready int, err error)
+}
+
 // CaptureFormat is how a screen is rendered.
 type CaptureFormat string
 

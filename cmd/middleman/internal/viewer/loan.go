@@ -76,27 +76,27 @@ func (v *viewer) next() (terminal.Message, error) {
 		return v.attachment().Receive()
 	}
 	for {
-		m, ready, err := a.ReceiveOr(v.keys.descriptors(v.loan.isOut())...)
-		switch ready {
-		case loanReady:
-			v.keys.lent()
-		case keysReady:
+		out := v.loan.isOut()
+		m, ready, err := a.ReceiveOr(v.keys.waitFor(out)...)
+		switch {
+		case ready < 0:
+			return m, err
+		case out:
 			v.takeKeys()
 		default:
-			return m, err
+			v.keys.lent()
 		}
 	}
 }
 
 // takeKeys types what was typed at the keyboard that is lent.
 func (v *viewer) takeKeys() {
-	var buf [keyChunk]byte
-	n := v.keys.readNow(buf[:])
+	n := v.keys.readNow(v.keyBuf)
 	if n == 0 {
 		v.loan.giveBack(keysRead{}) // the next read says why
 		return
 	}
-	before, detach := v.find.find(buf[:n])
+	before, detach := v.find.find(v.keyBuf[:n])
 	if !detach && len(v.find.held) == 0 && v.typeNow(before) {
 		return
 	}

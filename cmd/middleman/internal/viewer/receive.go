@@ -18,7 +18,7 @@ func (v *viewer) receive(ctx context.Context) (End, error) {
 		}
 	}
 	for {
-		m, err := v.attachment().Receive()
+		m, err := v.next()
 		switch {
 		case ctx.Err() != nil:
 			return End{}, left(ctx)
@@ -110,6 +110,9 @@ func (v *viewer) write(p []byte) error {
 	if p = v.clipboard.filter(p); len(p) == 0 {
 		return nil
 	}
+	if len(p) > maxEcho {
+		v.loan.giveBack(keysRead{})
+	}
 	v.screen.observe(p)
 	_, err := v.out.Write(p)
 	return err
@@ -118,7 +121,8 @@ func (v *viewer) write(p []byte) error {
 // rejoin attaches again where the connection broke, from the offset that is
 // drawn. A session that does not answer for a while is left.
 func (v *viewer) rejoin(ctx context.Context) error {
-	v.attachment().Close() // broken
+	v.loan.giveBack(keysRead{}) // or nobody saw the detach key
+	v.attachment().Close()      // broken
 	deadline := time.NewTimer(reconnectFor)
 	defer deadline.Stop()
 	tick := time.NewTicker(reconnectEvery)

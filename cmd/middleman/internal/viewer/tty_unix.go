@@ -77,6 +77,9 @@ type keyboard struct {
 	wakeW      *os.File
 	wakeFD     int
 	descriptor []unix.PollFd
+	loanR      *os.File // has a byte when the keyboard was lent
+	loanW      *os.File
+	fds        [2]int // loanR's and fd
 }
 
 func newKeyboard(f *os.File) (*keyboard, error) {
@@ -84,7 +87,14 @@ func newKeyboard(f *os.File) (*keyboard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch the keyboard: %w", err)
 	}
-	k := &keyboard{fd: int(f.Fd()), wakeR: r, wakeW: w, wakeFD: int(r.Fd())}
+	loanR, loanW, err := os.Pipe()
+	if err != nil {
+		r.Close()
+		w.Close()
+		return nil, fmt.Errorf("watch the keyboard: %w", err)
+	}
+	k := &keyboard{fd: int(f.Fd()), wakeR: r, wakeW: w, wakeFD: int(r.Fd()), loanR: loanR, loanW: loanW}
+	k.fds = [2]int{int(loanR.Fd()), k.fd}
 	k.descriptor = []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLIN}, {Fd: int32(k.wakeFD), Events: unix.POLLIN}}
 	return k, nil
 }
@@ -122,11 +132,41 @@ func (k *keyboard) read(p []byte, timeout time.Duration) (int, error) {
 	}
 }
 
+// lend tells who waits in receive to look again.
+func (k *keyboard) lend() bool {
+	_, err := k.loanW.Write([]byte{0})
+	return err == nil
+}
+
+// lent takes what lend has told.
+func (k *keyboard) lent() { k.loanR.Read(make([]byte, 64)) }
+
+// waitFor is what to wait for: the keys, or that they are lent.
+func (k *keyboard) waitFor(lent bool) []int {
+	if lent {
+		return k.fds[1:]
+	}
+	return k.fds[:1]
+}
+
+// readNow reads keys that are there, 0 where the terminal is gone.
+func (k *keyboard) readNow(p []byte) int {
+	n, err := unix.Read(k.fd, p)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // wake ends the read that runs and all that follow.
 func (k *keyboard) wake() { k.wakeW.Close() }
 
 // close frees the keyboard once no read runs.
-func (k *keyboard) close() { k.wakeR.Close() }
+func (k *keyboard) close() {
+	k.wakeR.Close()
+	k.loanR.Close()
+	k.loanW.Close()
+}
 
 // notifyResize tells changed of each change of the terminal's size; a signal
 // that finds it full is dropped, since the one before is not taken yet.

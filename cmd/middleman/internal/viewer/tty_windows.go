@@ -51,6 +51,10 @@ type keyboard struct{}
 func newKeyboard(*os.File) (*keyboard, error) { return &keyboard{}, nil }
 
 func (*keyboard) read([]byte, time.Duration) (int, error) { return 0, io.EOF }
+func (*keyboard) lend() bool                              { return false }
+func (*keyboard) lent()                                   {}
+func (*keyboard) waitFor(bool) []int                      { return nil }
+func (*keyboard) readNow([]byte) int                      { return 0 }
 func (*keyboard) wake()                                   {}
 func (*keyboard) close()                                  {}
 

@@ -81,7 +81,8 @@ type End struct {
 // it ended. A ctx that ends disconnects, and its error is returned.
 func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Session, o Options) (End, error) {
 	o.Label = plaintext.Line(o.Label)
-	v := &viewer{in: in, out: out, session: s, o: o, screen: newScreenTracker()}
+	v := &viewer{in: in, out: out, session: s, o: o, screen: newScreenTracker(), find: keyFinder{control: o.Detach}}
+	v.loan.back, v.keyBuf = make(chan keysRead, 1), make([]byte, keyChunk)
 	ctx, stopSignals := signal.NotifyContext(ctx, hangup)
 	defer stopSignals()
 	if err := v.join(ctx, o.From); err != nil {
@@ -138,6 +139,11 @@ type viewer struct {
 	att terminal.Attachment
 
 	waiting atomic.Int32 // how many keys or pastes typeKeys has not typed
+
+	keys   *keyboard
+	loan   loan
+	keyBuf []byte // the next two belong to who reads keys: receive while they are lent to it
+	find   keyFinder
 }
 
 func (v *viewer) attachment() terminal.Attachment {
@@ -165,6 +171,9 @@ func (v *viewer) join(ctx context.Context, from *uint64) error {
 	if v.offset < v.head {
 		v.replay = newReplayFilter()
 	}
+	if lone, ok := att.(terminal.LoneAttachment); ok {
+		_ = lone.Alone() // else it is waited for as any other
+	}
 	v.mu.Lock()
 	v.att = att
 	v.mu.Unlock()
@@ -178,6 +187,7 @@ func (v *viewer) run(ctx context.Context) (End, error) {
 		return End{}, errors.Join(err, v.attachment().Close())
 	}
 	defer keys.close()
+	v.keys = keys
 	ctx, cancel := context.WithCancelCause(ctx)
 	resized := make(chan os.Signal, 1)
 	notifyResize(resized)
@@ -185,7 +195,7 @@ func (v *viewer) run(ctx context.Context) (End, error) {
 	typed := make(chan []byte, queued)
 
 	var wg sync.WaitGroup
-	wg.Go(func() { cancel(v.readKeyboard(ctx, keys, typed)) })
+	wg.Go(func() { cancel(v.readKeyboard(ctx, typed)) })
 	wg.Go(func() { v.typeKeys(typed) })
 	wg.Go(func() { v.followSize(ctx, resized) })
 	wg.Go(func() {
@@ -195,31 +205,19 @@ func (v *viewer) run(ctx context.Context) (End, error) {
 	})
 	end, err := v.receive(ctx)
 	cancel(nil)
+	v.loan.end()
 	wg.Wait()
 	return end, err
 }
 
 // readKeyboard reads keys until the detach key and types them, or queues for
 // typeKeys what would have to wait.
-func (v *viewer) readKeyboard(ctx context.Context, keys *keyboard, typed chan<- []byte) error {
+func (v *viewer) readKeyboard(ctx context.Context, typed chan<- []byte) error {
 	defer close(typed)
-	find := keyFinder{control: v.o.Detach}
-	buf := make([]byte, keyChunk)
 	for {
-		timeout := time.Duration(-1)
-		if len(find.held) > 0 {
-			timeout = keyWait
-		}
-		n, err := keys.read(buf, timeout)
+		before, detach, err := v.nextKeys()
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrDisconnected, err)
-		}
-		var before []byte
-		detach := false
-		if n == 0 {
-			before = find.flush()
-		} else {
-			before, detach = find.find(buf[:n])
 		}
 		if v.o.Mode == terminal.ModeWatch {
 			detach = detach || bytes.ContainsAny(before, leaveWatch)
@@ -235,6 +233,24 @@ func (v *viewer) readKeyboard(ctx context.Context, keys *keyboard, typed chan<- 
 			return errDetached
 		}
 	}
+}
+
+// nextKeys waits for keys, and says whether the detach key follows them.
+func (v *viewer) nextKeys() (before []byte, detach bool, err error) {
+	timeout := keyWait
+	if len(v.find.held) == 0 {
+		if timeout = -1; v.lendKeys() {
+			if back := <-v.loan.back; back.has {
+				return back.before, back.detach, nil
+			}
+		}
+	}
+	n, err := v.keys.read(v.keyBuf, timeout)
+	if err != nil || n > 0 {
+		before, detach = v.find.find(v.keyBuf[:n])
+		return before, detach, err
+	}
+	return v.find.flush(), false, nil
 }
 
 // typeNow types p if nothing has to be waited for.
