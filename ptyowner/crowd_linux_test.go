@@ -326,7 +326,7 @@ func TestCrowd(t *testing.T) {
 	testenv.NeedRoot(t, "see what an owner costs: it is closed to other processes of its user")
 	data, newBackend := newBackends(t)
 	b := newBackend()
-	s := spec("stty raw -echo; echo READY; exec cat")
+	s := spec("seq 5000; stty raw -echo; echo READY; exec cat") // so that the file of the scrollback is open
 	start(t, b, s, nil)
 	r := record(t, filepath.Join(data, "sessions", s.ID))
 	c := &crowd{t: t, data: data, id: s.ID, ownerPID: ownerPID(t, data, s.ID), token: r["token"].(string), socket: r["socket"].(string)}
