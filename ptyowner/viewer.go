@@ -313,14 +313,22 @@ func (v *viewer) sendLoop() {
 			v.part(wire.AppendControl(nil, wire.TypeExit, wireExit(*v.owner.exit)))
 			return
 		}
-		var gap *journal.GapError
-		if next == taskSnapshot || errors.As(err, &gap) {
+		if next == taskSnapshot || isGap(err) {
 			err = v.jump(v.owner.screen.snapshot(v.scrollback))
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// isGap reports whether the output to be sent next is not kept any more.
+func isGap(err error) bool {
+	if err == nil {
+		return false // before what follows is allocated, for each frame
+	}
+	var gap *journal.GapError
+	return errors.As(err, &gap)
 }
 
 // resume writes what a pause kept from being written, and says whether there
