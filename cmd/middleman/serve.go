@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"middleman/internal/api"
 	"middleman/internal/audit"
 	"middleman/internal/client"
 	"middleman/internal/config"
@@ -31,14 +33,19 @@ func (c *cli) serveCommand() *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.background {
-				return c.launch(cmd.Context())
+				return c.launch(cmd.Context(), given(cmd.Flags()))
 			}
 			if !cmd.Flags().Changed("listen") {
 				o.listen = c.config.Listen
 			}
-			if err := errors.Join(o.encryption(c.config.TLS), scrub(), private.Harden()); err != nil {
+			set := c.config.TLS
+			if o.ready && !set.Enabled() {
+				set = server.LastTLS(c.dirs)
+			}
+			if err := errors.Join(o.encryption(set), scrub(), private.Harden()); err != nil {
 				return err
 			}
+			o.fixed = cmd.Flags().Changed("listen")
 			return c.serve(cmd.Context(), o)
 		},
 	}
@@ -63,15 +70,26 @@ type serveOptions struct {
 	tls        config.TLS
 	background bool
 	ready      bool
+	fixed      bool // the address was given
+}
+
+// given are the flags that were given, less the one that launch is about.
+func given(flags *pflag.FlagSet) (args []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if f.Name != "background" {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return args
 }
 
 // launch is the short-lived parent of a server in the background.
-func (c *cli) launch(ctx context.Context) error {
+func (c *cli) launch(ctx context.Context, flags []string) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
-	serve := exec.Command(exe, "serve", "--report-ready")
+	serve := exec.Command(exe, append([]string{"serve", "--report-ready"}, flags...)...)
 	serve.Env = server.Environment(os.Environ())
 	return client.Launch(ctx, c.dirs, serve)
 }
@@ -86,8 +104,9 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 	listeners, err := server.Listen(server.ListenOptions{
 		Dirs:       c.dirs,
 		Address:    o.listen,
-		AnyPort:    o.ready, // in the background nobody is there to choose
+		AnyPort:    o.ready && !o.fixed, // in the background nobody is there to choose
 		TLS:        o.tls.Enabled(),
+		Settings:   o.tls,
 		Executable: holder,
 		Version:    buildVersion(),
 	})
@@ -183,7 +202,7 @@ func (c *cli) announce(ctx context.Context, o serveOptions) error {
 	}
 	own := client.New(serve.Socket)
 	defer own.Close()
-	link, err := own.LoginLink(ctx, false)
+	link, err := own.LoginLink(ctx, api.NewLoginLink{})
 	if err != nil { // the disk is full, say: the server runs all the same
 		fmt.Fprintf(c.errs, "middleman: no login link now: %v; `middleman open` makes one later\n", err)
 		return nil

@@ -5,6 +5,7 @@ import "time"
 // NewLoginLink asks for a login link.
 type NewLoginLink struct {
 	File bool `json:"file,omitempty" doc:"Also make a file that leads a browser to it; over the Unix socket alone"`
+	Port int  `json:"port,omitempty" minimum:"1" maximum:"65535" doc:"The port that the browser reaches the server by, where that is forwarded"`
 }
 
 // LoginLink logs one browser in, once.

@@ -196,11 +196,10 @@ func (c *Client) Backends(ctx context.Context) ([]api.Backend, error) {
 	return all.Backends, err
 }
 
-// LoginLink returns a link that logs one browser in, once. With file there is
-// also a file that leads a browser to it.
-func (c *Client) LoginLink(ctx context.Context, file bool) (api.LoginLink, error) {
+// LoginLink returns a link that logs one browser in, once.
+func (c *Client) LoginLink(ctx context.Context, in api.NewLoginLink) (api.LoginLink, error) {
 	var link api.LoginLink
-	err := c.call(ctx, http.MethodPost, "/login-links", api.NewLoginLink{File: file}, &link)
+	err := c.call(ctx, http.MethodPost, "/login-links", in, &link)
 	return link, err
 }
 

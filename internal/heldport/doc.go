@@ -33,13 +33,18 @@ type Port struct {
 	Name string `json:"name"`
 }
 
-const prefix, suffix = "middleman-", ".localhost"
+const (
+	prefix, suffix = "middleman-", ".localhost"
+	nameLength     = 16 // 80 random bits
+)
 
 // NewName returns a name that no origin ever had.
-func NewName() string { return prefix + strings.ToLower(rand.Text()[:16]) + suffix }
+func NewName() string { return prefix + strings.ToLower(rand.Text()[:nameLength]) + suffix }
 
 // IsName says whether host may be a name that NewName has returned, now or
 // before.
 func IsName(host string) bool {
-	return strings.HasPrefix(host, prefix) && strings.HasSuffix(host, suffix)
+	label, ok := strings.CutPrefix(host, prefix)
+	label, below := strings.CutSuffix(label, suffix)
+	return ok && below && len(label) == nameLength && strings.Trim(label, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }

@@ -29,6 +29,9 @@ func (*Holder) Keep(time.Time) error { return nil }
 // End does nothing.
 func (*Holder) End() error { return nil }
 
+// Gone is never closed.
+func (*Holder) Gone() <-chan struct{} { return nil }
+
 // Close does nothing.
 func (*Holder) Close() error { return nil }
 

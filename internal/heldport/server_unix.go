@@ -24,9 +24,11 @@ import (
 // Holder is a server's way to the holder of its port. Its methods may be called
 // by several goroutines.
 type Holder struct {
-	mu   sync.Mutex // one request at a time
-	conn conn
-	done chan struct{} // closed when the process that was started has been waited for; nil where it was not by us
+	mu    sync.Mutex // one request at a time
+	conn  conn
+	watch conn          // carries nothing, and ends with the holder
+	gone  chan struct{} // closed then, and by Close
+	done  chan struct{} // closed when the process that was started has been waited for; nil where it was not by us
 }
 
 // Find takes the port over from the holder at socket: until the Holder is
@@ -50,11 +52,34 @@ func Find(socket string) (h *Holder, port Port, ls []net.Listener, err error) {
 		ls, err = listeners(sockets)
 		closeAll(sockets)
 	}
+	if err == nil {
+		if err = h.watchIt(socket); err != nil {
+			for _, l := range ls {
+				l.Close()
+			}
+		}
+	}
 	if err != nil {
-		return nil, Port{}, nil, errors.Join(fmt.Errorf("take the port over from its holder at %s: %w", socket, err), h.Close())
+		return nil, Port{}, nil, errors.Join(fmt.Errorf("take the port over from its holder (`middleman %s %s`): %w", Command, socket, err), h.Close())
 	}
 	return h, m.Port, ls, nil
 }
+
+// watchIt makes Gone tell of the holder's end.
+func (h *Holder) watchIt(socket string) (err error) {
+	if h.watch, err = dial(socket); err != nil {
+		return err
+	}
+	h.gone = make(chan struct{})
+	go func() { // ends with the holder, or by Close
+		defer close(h.gone)
+		_, _ = h.watch.Read(make([]byte, 1)) // it says nothing
+	}()
+	return nil
+}
+
+// Gone is closed when the holder has ended, or by Close.
+func (h *Holder) Gone() <-chan struct{} { return h.gone }
 
 func dial(socket string) (conn, error) {
 	c, err := net.DialTimeout("unix", socket, answerTime)
@@ -78,6 +103,9 @@ func Start(ctx context.Context, path, socket string, port Port, ls []net.Listene
 	}()
 	if h.conn, err = dial(socket); err == nil {
 		err = h.give(port, ls)
+	}
+	if err == nil {
+		err = h.watchIt(socket)
 	}
 	if err != nil {
 		cmd.Process.Kill()
@@ -184,8 +212,14 @@ func (h *Holder) End() error {
 // Close leaves the port to the holder alone: what connects is closed until
 // another server comes.
 func (h *Holder) Close() error {
-	if h.conn.UnixConn == nil {
-		return nil
+	var errs []error
+	for _, c := range []conn{h.conn, h.watch} {
+		if c.UnixConn != nil {
+			errs = append(errs, c.Close())
+		}
 	}
-	return h.conn.Close()
+	if h.gone != nil {
+		<-h.gone
+	}
+	return errors.Join(errs...)
 }

@@ -105,6 +105,8 @@ func TestRefusals(t *testing.T) {
 		{"localhost", "GET", "/api/v1/health", []string{"Host", "localhost:1"}, 200, ""},
 		{"IPv6", "GET", "/api/v1/health", []string{"Host", "[::1]:1"}, 200, ""},
 		{"another name below localhost", "GET", "/", []string{"Host", "evil.localhost"}, 421, api.CodeBadHost},
+		{"a port that is none", "GET", "/", []string{"Host", "localhost:8091,evil"}, 421, api.CodeBadHost},
+		{"a port beyond ports", "GET", "/", []string{"Host", "localhost:99999999"}, 421, api.CodeBadHost},
 		{"a name of before", "GET", list, []string{"Host", "middleman-aaaaaaaaaaaaaaaa.localhost", "Authorization", full}, 421, api.CodeBadHost},
 		{"our name below another", "GET", "/", []string{"Host", strings.TrimSuffix(strings.Split(r.tcp, ":")[0], ".localhost") + ".evil.example"}, 421, api.CodeBadHost},
 		{"own origin, typing", input, "", []string{"Authorization", login, "Origin", origin}, 204, ""},

@@ -3,6 +3,7 @@ package server
 import (
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"middleman/internal/api"
@@ -34,7 +35,7 @@ func (s *Server) withGuard(next http.Handler) http.Handler {
 
 // wrongWay says why r did not come from a program or our own page, or nil.
 func (s *Server) wrongWay(r *http.Request) *Problem {
-	if !s.knownHost(r.Host) && !s.leadsOn(r) {
+	if _, port := splitHost(r.Host); !isPort(port) || !s.knownHost(r.Host) && !s.leadsOn(r) {
 		return problemf(http.StatusMisdirectedRequest, api.CodeBadHost, "Host %q is not a name of this server", r.Host)
 	}
 	if why := s.foreign(r); why != "" {
@@ -65,6 +66,12 @@ func splitHost(hostport string) (host, port string) {
 		host, port = hostport, ""
 	}
 	return strings.Trim(strings.TrimSuffix(host, "."), "[]"), port
+}
+
+// isPort says whether a Host header may have this port, "" for none.
+func isPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0 && strconv.FormatUint(n, 10) == port
 }
 
 // foreign says why r cannot have been made by our own pages or by a program,

@@ -17,7 +17,13 @@ type instance struct {
 	// Address is where the server listened when it could not where it was
 	// told to.
 	Address string `json:"address,omitempty"`
+	// TLS is what the last server that somebody started by hand encrypted with.
+	TLS config.TLS `json:"tls,omitzero"`
 }
+
+// LastTLS is what the last server that somebody started by hand encrypted with:
+// the next, in the background, does not open in plain what was not.
+func LastTLS(dirs config.Dirs) config.TLS { return readInstance(dirs).TLS }
 
 // readInstance returns what the server before has left, and nothing where its
 // file is missing or damaged: all that it costs is a login.

@@ -43,6 +43,9 @@ type ListenOptions struct {
 	// AnyPort takes another port where that of Address is taken: the one of
 	// the time before, if it can be had.
 	AnyPort bool
+	// Settings are what TLS is by, and are kept for a server that is started in
+	// the background later; see LastTLS.
+	Settings config.TLS
 	// Executable is what holds the port while no server does; see heldport.
 	// "" is nobody: then each server begins at a new origin.
 	Executable string
@@ -94,8 +97,11 @@ func Listen(o ListenOptions) (_ *Listeners, err error) {
 		return nil, err
 	}
 	address := l.TCP[0].Addr().String()
-	if o.AnyPort && address != o.Address {
+	if o.AnyPort && address != o.Address || o.TLS {
 		kept.Address = address
+	}
+	if !o.AnyPort {
+		kept.TLS = o.Settings
 	}
 	l.Instance = kept.ID
 	if kept != before {
@@ -182,8 +188,12 @@ func checkAddress(address string, encrypted bool) error {
 	if err != nil {
 		return fmt.Errorf("listen address %q: %w", address, err)
 	}
-	if encrypted || isLoopback(host) {
+	if ip := net.ParseIP(host); encrypted || strings.EqualFold(host, "localhost") || ip != nil && sibling[ip.String()] != "" {
 		return nil
+	}
+	if isLoopback(host) {
+		return fmt.Errorf("listen address %q: names below localhost lead browsers to 127.0.0.1 and [::1] alone, and without "+
+			"TLS anything else may have been another program's before: use one of these, or --tls local", address)
 	}
 	return fmt.Errorf("listen address %q is reachable from outside, without TLS: whoever is on the way "+
 		"could read and type; use --tls local or --tls-cert and --tls-key, or listen on 127.0.0.1 and use an SSH tunnel", address)

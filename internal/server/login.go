@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -51,18 +52,24 @@ func errLoginOver() *Problem {
 // LoginLink returns a link that logs one browser in, once, within ten
 // minutes. Serve must have been called.
 func (s *Server) LoginLink(ctx context.Context) (string, error) {
-	link, _, err := s.newLink(ctx)
+	link, _, err := s.newLink(ctx, 0)
 	return link, err
 }
 
-// newLink returns a login link and its secret.
-func (s *Server) newLink(ctx context.Context) (link, secret string, err error) {
+// newLink returns a login link and its secret. forwarded is the port that the
+// browser reaches us by, 0 for our own.
+func (s *Server) newLink(ctx context.Context, forwarded int) (link, secret string, err error) {
 	origin, err := s.origin()
 	if err != nil {
 		return "", "", err
 	}
 	secret, now := store.NewSecret(), time.Now()
-	if err := s.Store.CreateLoginLink(ctx, secret, now, now.Add(linkLife)); err != nil {
+	kept := secret
+	if own, err := s.port(); err == nil && forwarded != 0 && forwarded != own && s.Port.Name != "" {
+		origin = s.scheme() + "://" + net.JoinHostPort(s.Port.Name, strconv.Itoa(forwarded))
+		kept = secretAt(secret, forwarded)
+	}
+	if err := s.Store.CreateLoginLink(ctx, kept, now, now.Add(linkLife)); err != nil {
 		return "", "", err
 	}
 	return origin + "/#login=" + secret, secret, nil
@@ -159,12 +166,7 @@ func (s *Server) postLogin(ctx context.Context, in *newLoginIn) (*reply[api.NewL
 		return nil, err
 	}
 	now := time.Now()
-	err = s.Store.UseLoginLink(ctx, in.Body.Token, now)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
-			"this login link was used before or has expired: get a new one with `middleman open`")
-	}
-	if err != nil {
+	if err := s.useLink(ctx, in.Body.Token, in.visitor, port); err != nil {
 		return nil, err
 	}
 	s.linkFiles.remove(in.Body.Token)
@@ -188,6 +190,35 @@ func (s *Server) postLogin(ctx context.Context, in *newLoginIn) (*reply[api.NewL
 func printable(text string) string {
 	shown := []rune(plaintext.Line(text))
 	return string(shown[:min(len(shown), 160)])
+}
+
+// useLink spends the secret of a link. Browsers may reach us by another port,
+// which is forwarded. Nobody holds that for us, so it takes a link that was made
+// for it.
+func (s *Server) useLink(ctx context.Context, secret string, v visitor, own int) error {
+	now, command := time.Now(), "`middleman open`"
+	if at := v.port(); s.TLS == nil && s.Port.Name != "" && at != own {
+		secret, command = secretAt(secret, at), fmt.Sprintf("`middleman open --port %d`", at)
+	}
+	err := s.Store.UseLoginLink(ctx, secret, now)
+	if errors.Is(err, store.ErrNotFound) {
+		return problemf(http.StatusUnauthorized, api.CodeUnauthorized,
+			"this login link was used before, has expired, or is for another port: get a new one with %s", command)
+	}
+	return err
+}
+
+// secretAt is a link's secret for a forwarded port.
+func secretAt(secret string, port int) string { return fmt.Sprintf("%s at %d", secret, port) }
+
+// port is the one that the browser has asked at.
+func (v visitor) port() int {
+	_, port := splitHost(v.host)
+	if port == "" {
+		return 80
+	}
+	n, _ := strconv.Atoi(port) // withGuard lets no other pass
+	return n
 }
 
 // login is the login with that id, as far as it holds at this port and origin.

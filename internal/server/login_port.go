@@ -14,6 +14,7 @@ import (
 // beginPort ends what was logged in at a port that another program may have had
 // since, and holds one that logins are left for.
 func (s *Server) beginPort(ctx context.Context) error {
+	s.Port.onEnd(func() { s.holdPort(context.WithoutCancel(ctx)) })
 	if !s.Port.Fresh {
 		s.holdPort(ctx)
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -32,8 +33,11 @@ type Port struct {
 	socket     string
 	executable string
 	listeners  []net.Listener
-	mu         sync.Mutex       // guards the field below
+	mu         sync.Mutex       // guards all below
 	holder     *heldport.Holder // nil while there is none
+	watched    *heldport.Holder // by watch
+	replaced   time.Time        // when a holder that had ended was replaced last
+	again      func()           // called when the holder has ended by itself
 }
 
 // takePort takes the port over from its holder, or listens anew.
@@ -41,19 +45,20 @@ func takePort(o ListenOptions, before string) (*Port, []net.Listener, error) {
 	p := &Port{socket: o.Dirs.PortSocket(), executable: o.Executable}
 	holder, held, ls, holderErr := heldport.Find(p.socket)
 	if holderErr == nil {
-		if o.wants(held.Address, before) {
+		if o.wants(held.Address) {
 			p.Name, p.held, p.holder, p.listeners = held.Name, held, holder, ls
 			return p, ls, nil
 		}
 		if err := errors.Join(closeAll(ls), holder.End()); err != nil {
 			return nil, nil, err
 		}
-	} else if errors.Is(holderErr, heldport.ErrNone) {
-		holderErr = nil
+	} else if !errors.Is(holderErr, heldport.ErrNone) {
+		// Whether it is there is not known: nothing that it may hold is given up.
+		return nil, nil, fmt.Errorf("%w: where it hangs, end it; the logins end with it", holderErr)
 	}
 	ls, err := listenTCP(o, before)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%w: choose another address with --listen", err), holderErr)
+		return nil, nil, fmt.Errorf("%w: choose another address with --listen", err)
 	}
 	p.listeners = ls
 	if o.TLS {
@@ -68,9 +73,9 @@ func takePort(o ListenOptions, before string) (*Port, []net.Listener, error) {
 }
 
 // wants says whether a server with these options listens at the address that
-// is held. One that may choose stays where it was.
-func (o ListenOptions) wants(held, before string) bool {
-	return !o.TLS && (held == literal(o.Address) || o.AnyPort && held == before)
+// is held. One that may choose stays there.
+func (o ListenOptions) wants(held string) bool {
+	return !o.TLS && (o.AnyPort || held == literal(o.Address))
 }
 
 // literal is the address that a listener at this one has.
@@ -96,6 +101,9 @@ func listenTCP(o ListenOptions, before string) (ls []net.Listener, err error) {
 		}
 		if _, port, err := net.SplitHostPort(before); err == nil {
 			addresses = append(addresses, net.JoinHostPort(host, port))
+		}
+		if o.TLS { // the origin is the address, and nobody else can be it
+			slices.Reverse(addresses)
 		}
 		addresses = append(addresses, net.JoinHostPort(host, "0"))
 	}
@@ -152,6 +160,7 @@ func (p *Port) hold(ctx context.Context, until time.Time) error {
 	}
 	if p.holder != nil {
 		if p.holder.Keep(until) == nil {
+			p.watch()
 			return nil
 		}
 		_ = p.holder.Close() // it is gone: the next one holds the same
@@ -161,10 +170,42 @@ func (p *Port) hold(ctx context.Context, until time.Time) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
-	if err == nil {
-		p.holder, err = holder, holder.Keep(until)
+	if err != nil {
+		return err
 	}
-	return err
+	p.holder = holder
+	p.watch()
+	return holder.Keep(until)
+}
+
+// watch has another holder started when this one has ended by itself: it was
+// killed, or its socket was removed. Called with mu held.
+func (p *Port) watch() {
+	if p.watched == p.holder {
+		return
+	}
+	holder := p.holder
+	p.watched = holder
+	go func() { // ends with the holder, or by letGo and close
+		<-holder.Gone()
+		p.mu.Lock()
+		// Where that goes on, the next use of a login tries again.
+		again := p.holder == holder && p.again != nil && time.Since(p.replaced) > time.Second
+		if again {
+			p.replaced = time.Now()
+		}
+		p.mu.Unlock()
+		if again {
+			p.again()
+		}
+	}()
+}
+
+// onEnd sets what is called when a holder has ended by itself.
+func (p *Port) onEnd(again func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.again = again
 }
 
 // letGo ends the holder. Called with mu held.
@@ -181,10 +222,11 @@ func (p *Port) letGo() error {
 func (p *Port) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.holder == nil {
+	holder := p.holder
+	if p.holder = nil; holder == nil {
 		return nil
 	}
-	return p.holder.Close()
+	return holder.Close()
 }
 
 func closeAll(ls []net.Listener) error {

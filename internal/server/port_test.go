@@ -3,15 +3,21 @@
 package server_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"errors"
 	"net"
 	"net/http"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"middleman/internal/api"
+	"middleman/internal/config"
 	"middleman/internal/heldport"
 	"middleman/internal/server"
 	"middleman/internal/testenv"
@@ -185,14 +191,147 @@ func TestHolderFollowsTheServer(t *testing.T) {
 	if list := get[api.Logins](r, "GET", "/logins", nil).Logins; len(list) > 0 {
 		t.Errorf("logins are left: %+v", list)
 	}
-	b := r.browserLogin()
+	r.browserLogin()
 	p.endHolder(t)
-	if _, err := b.Access(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Eventually(t, patience, "another holder listens", func() bool {
+		conn, err := net.Dial("unix", p.dirs.PortSocket())
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
 	r.stop()
 	if at := takeable(t, port(r.at)); at != nil {
 		t.Errorf("its holder was ended while the server ran: another program can listen at %q", at)
+	}
+	// One that nobody has told where to listen goes where the holder is.
+	l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: "127.0.0.1:0", AnyPort: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := l.TCP[0].Addr().String(); at != r.at || l.Port.Fresh {
+		t.Errorf("a server in the background listens at %s, held is %s", at, r.at)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A holder that does not answer may have the port: no server listens elsewhere,
+// and no login ends.
+func TestHolderThatHangs(t *testing.T) {
+	p := newPlace(t)
+	r := p.serve(t)
+	b := r.browserLogin()
+	r.stop()
+	holder := holderOf(t, p)
+	if err := syscall.Kill(holder, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for _, background := range []bool{false, true} {
+		l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: r.at, AnyPort: background})
+		if err == nil {
+			l.Close()
+			t.Errorf("in the background: %v: it listens", background)
+		} else if !strings.Contains(err.Error(), p.dirs.PortSocket()) {
+			t.Errorf("it says %q", err)
+		}
+	}
+	if err := syscall.Kill(holder, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	p.address = r.at
+	p.serve(t)
+	if _, err := b.Access(t.Context()); err != nil {
+		t.Errorf("the login is over: %v", err)
+	}
+}
+
+// holderOf is the process that holds the port.
+func holderOf(t *testing.T, p *place) int {
+	t.Helper()
+	out, err := exec.Command("ps", "-A", "-o", "pid=,args=").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) > 3 && fields[2] == heldport.Command && fields[3] == p.dirs.PortSocket() {
+			pid, err := strconv.Atoi(fields[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	t.Fatalf("nobody holds the port:\n%s", out)
+	return 0
+}
+
+// Nobody holds a forwarded port while the forward is down: a login there takes a
+// link that was made for it, and such a link is of no use elsewhere.
+func TestForwardedPortTakesItsOwnLink(t *testing.T) {
+	r := newPlace(t).serve(t)
+	name := strings.Split(r.tcp, ":")[0]
+	forwarded := name + ":4711"
+	own := r.link()
+	made := get[api.LoginLink](r, "POST", "/login-links", api.NewLoginLink{Port: 4711}).URL
+	if !strings.HasPrefix(made, "http://"+forwarded+"/#login=") {
+		t.Errorf("the link is %s", made)
+	}
+	trade := func(link, host string) answer {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		public, err := key.PublicKey.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		login := api.NewLogin{Token: strings.Split(link, "=")[1], Key: public, Name: "test"}
+		return r.browse("POST", "/api/v1/login", login, "Host", host, "Origin", "http://"+host)
+	}
+	for _, x := range []struct {
+		link, host string
+		status     int
+	}{
+		{own, forwarded, http.StatusUnauthorized}, {made, r.tcp, http.StatusUnauthorized}, {made, name + ":4712", http.StatusUnauthorized},
+		{made, forwarded, http.StatusOK}, {made, forwarded, http.StatusUnauthorized}, {own, r.tcp, http.StatusOK},
+	} {
+		a := trade(x.link, x.host)
+		if a.status != x.status {
+			t.Errorf("%s at %s: status %d: %s", x.link, x.host, a.status, a.body)
+		}
+		if x.status == http.StatusUnauthorized && x.host == forwarded && !strings.Contains(a.problem(t).Detail, "open --port 4711") {
+			t.Errorf("it says %s", a.body)
+		}
+	}
+}
+
+// A server in the background encrypts as the last one did that was started by
+// hand, and one by hand as it is told.
+func TestTLSIsRemembered(t *testing.T) {
+	p := newPlace(t)
+	for _, x := range []struct {
+		background bool
+		given      config.TLS
+		want       config.TLS
+	}{
+		{false, config.TLS{Local: true}, config.TLS{Local: true}},
+		{true, config.TLS{}, config.TLS{Local: true}},
+		{false, config.TLS{}, config.TLS{}},
+	} {
+		l, err := server.Listen(server.ListenOptions{
+			Dirs: p.dirs, Address: "127.0.0.1:0", AnyPort: x.background, TLS: x.given.Enabled(), Settings: x.given,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := server.LastTLS(p.dirs); got != x.want {
+			t.Errorf("after %+v: %+v", x, got)
+		}
 	}
 }
 

@@ -142,7 +142,7 @@ func TestOneServerOnOneDirectory(t *testing.T) {
 
 func TestListenRefuses(t *testing.T) {
 	p := newPlace(t)
-	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0", "example.com:0", "127.0.0.1", "[::]:0"} {
+	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0", "example.com:0", "127.0.0.1", "[::]:0", "127.0.0.2:0"} {
 		l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: address})
 		if err == nil {
 			t.Errorf("%s: listens", address)

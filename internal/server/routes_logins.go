@@ -32,7 +32,7 @@ func (s *Server) postLoginLink(ctx context.Context, in *loginLinkIn) (*reply[api
 		return nil, newProblem(http.StatusForbidden, api.CodeForbidden,
 			"login links are made over the server's socket alone, by `middleman open`: a link would outlive the token that asks")
 	}
-	link, secret, err := s.newLink(ctx)
+	link, secret, err := s.newLink(ctx, in.Body.Port)
 	if err != nil {
 		return nil, err
 	}
