@@ -102,11 +102,12 @@ func (f *pollFile) turn() {
 	}
 }
 
-// poke makes who waits to read look again.
+// poke makes who waits to read look again, or is about to wait: what it is to
+// look at may not have been there when it looked last.
 func (f *pollFile) poke() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.closed && f.waiting[toRead] {
+	if !f.closed {
 		f.wake(toRead)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"middleman/internal/testenv"
 )
 
 // pollPair is two ends of a stream.
@@ -120,5 +122,22 @@ func TestPollFileNoWait(t *testing.T) {
 	a.Close()
 	if n, err := b.Read(p); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %d, %v", n, err)
+	}
+}
+
+// A connection is lent at any moment: also when who waits for it has looked for
+// one, and does not wait yet.
+func TestPollFilePokeBeforeTheWait(t *testing.T) {
+	a, _ := pollPair(t)
+	for range 3 {
+		a.poke()
+		looked := make(chan error, 1)
+		go func() {
+			_, err := awaitBoth(a, nil)
+			looked <- err
+		}()
+		if err := testenv.Receive(t, 30*time.Second, "a look after the poke", looked); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
