@@ -1,7 +1,9 @@
 package ptyowner
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,6 +32,13 @@ type Options struct {
 	Executable func() (string, error)
 	// Build names the binary's version in owner.json.
 	Build string
+	// Host names what gives the owners their terminals, one of those that Main
+	// is told; "" is the PTY. Sessions of another host are another Backend's.
+	Host string
+	// HostConfig returns what the host's side in the owner has to know, when a
+	// session is started; an error says that the host cannot start any. nil
+	// where there is nothing to know.
+	HostConfig func(ctx context.Context) (json.RawMessage, error)
 }
 
 // Backend starts owners and finds them. It implements terminal.Backend and
@@ -52,8 +61,8 @@ func (b *Backend) Wait() { b.owners.Wait() }
 
 var _ terminal.Backend = (*Backend)(nil)
 
-// Name is "pty-owner".
-func (b *Backend) Name() string { return Name }
+// Name is "pty-owner", or the host's.
+func (b *Backend) Name() string { return cmp.Or(b.o.Host, Name) }
 
 // Capabilities: everything by offset, the past too.
 func (b *Backend) Capabilities() terminal.Capabilities {
@@ -79,7 +88,9 @@ func (b *Backend) List(context.Context) ([]string, error) {
 		}
 		d := b.stateDir(entry.Name())
 		if _, err := os.Lstat(d.file(startLockFile)); err == nil {
-			ids = append(ids, entry.Name())
+			if d.hostName() == b.o.Host {
+				ids = append(ids, entry.Name())
+			}
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("list sessions: %w", err)
 		}

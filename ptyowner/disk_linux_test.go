@@ -24,7 +24,7 @@ func smallDisk(t *testing.T) (data string, b *ptyowner.Backend) {
 	t.Helper()
 	data = testenv.ShortDir(t)
 	testenv.SmallDisk(t, data, "2048")
-	b = ptyowner.New(ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
+	b = newBackend(t, ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
 	t.Cleanup(b.Wait)
 	return data, b
 }

@@ -19,8 +19,9 @@ const (
 	// drainQuiet is how long a PTY that a grandchild keeps open must be quiet
 	// after the program's end to count as read to its end.
 	drainQuiet = 50 * time.Millisecond
-	// drainMax is how long a grandchild that goes on writing is listened to.
-	drainMax = time.Second
+	// drainQuiets times as long a grandchild that goes on writing is listened
+	// to.
+	drainQuiets = 20
 	// drainBytes is more than a PTY holds: so much after the program's end is
 	// not the program's.
 	drainBytes = 256 << 10
@@ -53,6 +54,9 @@ func (o *owner) finish(status waitStatus) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.exit, o.recorded = &exit, err == nil
+	if o.recorded {
+		o.term.Done()
+	}
 	if err := o.stepLocked(eventTold); err != nil {
 		logf("tell exit: %v", err)
 	}
@@ -88,9 +92,10 @@ func (o *owner) fillJournal() error {
 // it open; then it ends when nothing more comes. That nothing moves proves
 // nothing: the reader may wait for the screen, or for a processor.
 func (o *owner) drain() {
-	wake := time.NewTicker(drainQuiet)
+	quiet := o.term.Quiet()
+	wake := time.NewTicker(quiet)
 	defer wake.Stop()
-	deadline := time.Now().Add(drainMax)
+	deadline := time.Now().Add(drainQuiets * quiet)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -171,6 +176,7 @@ func (o *owner) linger() {
 		time.Sleep(recordRetry)
 		o.recorded = o.recordExit(*o.exit) == nil
 	}
+	o.term.Done()
 	alone := !o.isReachable() // nobody will come who could acknowledge
 	expired := false
 	timer := time.AfterFunc(lingerTime, func() {

@@ -39,7 +39,7 @@ func newLab(t *testing.T) *lab {
 	t.Cleanup(func() { testenv.CheckProcesses(t, data) })
 	l := &lab{t: t, data: data, beside: spec("stty raw -echo; echo BESIDE; exec cat"), besideSaid: "BESIDE\n"}
 	l.newBackend = func() *ptyowner.Backend {
-		return ptyowner.New(ptyowner.Options{
+		return newBackend(t, ptyowner.Options{
 			Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run"),
 		})
 	}
@@ -201,7 +201,7 @@ func TestFaultChild(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		t.Fatal(err)
 	}
-	b := ptyowner.New(ptyowner.Options{
+	b := newBackend(t, ptyowner.Options{
 		Data: c.Data, Sessions: filepath.Join(c.Data, "sessions"), Runtime: filepath.Join(c.Data, "run"),
 	})
 	if c.Do == "stop" {

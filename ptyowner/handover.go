@@ -17,6 +17,7 @@ import (
 
 	"middleman/internal/fault"
 	"middleman/ptyowner/wire"
+	"middleman/terminal/host"
 )
 
 // What happens when another image takes over, in detail:
@@ -51,6 +52,11 @@ func (v *viewer) answerUpgrade(q *wire.Request) error {
 		return err
 	}
 	img, err := openImage(args.Executable)
+	if err == nil {
+		if err = img.reads(v.owner.stateFormat()); err != nil {
+			img.close()
+		}
+	}
 	if err != nil {
 		return &wire.Error{Code: wire.CodeUpgrade, Text: err.Error()}
 	}
@@ -126,7 +132,9 @@ func (o *owner) handOver(u *upgrade, join func()) {
 // interrupt sets the deadline of all that the loops block on.
 func (o *owner) interrupt(t time.Time) {
 	o.listener.SetDeadline(t)
-	o.term.SetDeadline(t)
+	if err := o.term.SetDeadline(t); err != nil {
+		logf("interrupt the terminal: %v", err)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for v := range o.viewers {
@@ -237,15 +245,15 @@ func readState(file *os.File) (*handoverState, error) {
 	if err := json.NewDecoder(file).Decode(&s); err != nil {
 		return nil, fmt.Errorf("decode the owner's state: %w", err)
 	}
-	if s.Format != handoverFormat {
-		return nil, fmt.Errorf("the owner's state has format %d, this build reads %d", s.Format, handoverFormat)
+	if s.Format != handoverFormat && s.Format != hostedFormat {
+		return nil, fmt.Errorf("the owner's state has format %d, this build reads up to %d", s.Format, hostedFormat)
 	}
 	return &s, nil
 }
 
 // takeOver is step 5: it goes on from the state in descriptor fd. problem says
 // that another image could not, and so this one is back.
-func takeOver(fd uintptr, build, problem string) (*owner, error) {
+func takeOver(fd uintptr, build, problem string, hosts []host.Host) (*owner, error) {
 	memory := os.NewFile(fd, "state")
 	s, err := readState(memory)
 	if err != nil {
@@ -254,7 +262,7 @@ func takeOver(fd uintptr, build, problem string) (*owner, error) {
 	fault.Here("upgrade/state-read")
 	harden()
 	stateMask := unix.Umask(stateUmask)
-	o, err := importState(s, build)
+	o, err := importState(s, build, hosts)
 	if err != nil {
 		unix.Umask(stateMask)
 		return nil, goBack(memory, s, problem, err)

@@ -3,6 +3,7 @@
 package ptyowner
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -18,8 +19,12 @@ import (
 	"middleman/terminal/journal"
 )
 
-// handoverFormat is the version of handoverState.
-const handoverFormat = 1
+// The versions of handoverState: earlier builds know the first alone, in which
+// the host is the PTY.
+const (
+	handoverFormat = 1
+	hostedFormat   = 2
+)
 
 // handoverState is all that an owner knows and its state directory does not.
 type handoverState struct {
@@ -35,10 +40,15 @@ type handoverState struct {
 	Lock     uintptr       `json:"lock_fd"`
 	Listener uintptr       `json:"listener_fd"`
 	// PTY and TTY are the descriptors of a session whose host is the PTY.
-	PTY     uintptr `json:"pty_fd"`
-	TTY     uintptr `json:"tty_fd"`
-	Image   uintptr `json:"image_fd"` // of the executable to go back to
-	ImageAt string  `json:"image_path"`
+	PTY uintptr `json:"pty_fd"`
+	TTY uintptr `json:"tty_fd"`
+	// Of another host, with hostedFormat: its name, and what its terminal
+	// exports.
+	Host      string          `json:"host,omitempty"`
+	HostFDs   []uintptr       `json:"host_fds,omitempty"`
+	HostState json.RawMessage `json:"host_state,omitempty"`
+	Image     uintptr         `json:"image_fd"` // of the executable to go back to
+	ImageAt   string          `json:"image_path"`
 
 	Head      uint64           `json:"head"`
 	Recent    []byte           `json:"recent"` // the output before head
@@ -102,7 +112,7 @@ func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 			return nil, err
 		}
 	}
-	if err := s.exportTerminal(o.term); err != nil {
+	if err := s.exportTerminal(o); err != nil {
 		return nil, err
 	}
 	for v := range o.viewers {
@@ -129,7 +139,7 @@ func (v *viewer) export(fd uintptr) viewerState {
 // importState is the owner that a state describes, with all that it needs
 // opened. On error the state's descriptors are open still, for the image that
 // goes back to it.
-func importState(s *handoverState, build string) (o *owner, err error) {
+func importState(s *handoverState, build string, hosts []host.Host) (o *owner, err error) {
 	o = newOwner(s.Spec, s.Dir, s.Socket, build)
 	o.token, o.started, o.pid, o.umask = []byte(s.Token), s.Started, s.PID, s.Umask
 	o.phase, o.drained, o.size, o.title, o.answers = phaseRunning, s.Drained, s.Size, s.Title, s.Answers
@@ -151,8 +161,8 @@ func importState(s *handoverState, build string) (o *owner, err error) {
 	if err := o.importSocket(s.Listener); err != nil {
 		return nil, err
 	}
-	if o.term, err = s.importTerminal(); err != nil {
-		return nil, err
+	if err := o.importTerminal(s, hosts); err != nil {
+		return nil, fmt.Errorf("take over the terminal: %w", err)
 	}
 	for i := range s.Viewers {
 		if err := o.importViewer(&s.Viewers[i]); err != nil {
@@ -181,24 +191,29 @@ func (o *owner) importSocket(fd uintptr) error {
 	return nil
 }
 
-func (s *handoverState) exportTerminal(t host.Terminal) error {
-	fds, err := t.Descriptors()
-	if err == nil && len(fds) != 2 {
-		err = fmt.Errorf("it has %d descriptors", len(fds))
-	}
+func (s *handoverState) exportTerminal(o *owner) error {
+	fds, state, err := o.term.Export()
 	if err != nil {
 		return fmt.Errorf("pass the terminal on: %w", err)
+	}
+	if name := o.hostName(); name != "" {
+		s.Format, s.Host, s.HostFDs, s.HostState = hostedFormat, name, fds, state
+		return nil
 	}
 	s.PTY, s.TTY = fds[0], fds[1]
 	return nil
 }
 
-func (s *handoverState) importTerminal() (host.Terminal, error) {
-	t, err := ptyHost{}.Resume([]uintptr{s.PTY, s.TTY})
-	if err != nil {
-		return nil, fmt.Errorf("take over the terminal: %w", err)
+func (o *owner) importTerminal(s *handoverState, hosts []host.Host) (err error) {
+	if o.host, err = findHost(s.Host, hosts); err != nil {
+		return err
 	}
-	return t, nil
+	fds := s.HostFDs
+	if s.Format == handoverFormat {
+		fds = []uintptr{s.PTY, s.TTY}
+	}
+	o.term, err = o.host.Resume(fds, s.HostState)
+	return err
 }
 
 func (o *owner) importViewer(s *viewerState) error {
@@ -247,7 +262,10 @@ func duplicate(fd uintptr) (int, error) { return unix.FcntlInt(fd, unix.F_DUPFD_
 
 // descriptors are all that a state names.
 func (s *handoverState) descriptors() []uintptr {
-	fds := []uintptr{s.Lock, s.Listener, s.PTY, s.TTY, s.Image}
+	fds := append([]uintptr{s.Lock, s.Listener, s.Image}, s.HostFDs...)
+	if s.Format == handoverFormat {
+		fds = append(fds, s.PTY, s.TTY)
+	}
 	for _, v := range s.Viewers {
 		fds = append(fds, v.Conn)
 	}

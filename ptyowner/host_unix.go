@@ -3,6 +3,7 @@
 package ptyowner
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,9 @@ import (
 // ptyHost is the host of a session whose owner opens the PTY itself.
 type ptyHost struct{}
 
+// Name is that of the backend whose sessions have it.
+func (ptyHost) Name() string { return Name }
+
 // Start opens a PTY and starts the program in a session and process group of
 // its own, with the PTY as its controlling terminal.
 func (ptyHost) Start(p host.Program) (t host.Terminal, pid int, step string, err error) {
@@ -38,8 +42,13 @@ func (ptyHost) Start(p host.Program) (t host.Terminal, pid int, step string, err
 	return master, pid, "", nil
 }
 
+// Adopt: a program on a PTY ends with the owner that holds that.
+func (ptyHost) Adopt() (host.Terminal, int, error) {
+	return nil, 0, fmt.Errorf("go on with a program on a PTY: %w", errors.ErrUnsupported)
+}
+
 // Resume takes the PTY's two sides.
-func (ptyHost) Resume(fds []uintptr) (host.Terminal, error) {
+func (ptyHost) Resume(fds []uintptr, _ json.RawMessage) (host.Terminal, error) {
 	becomeSubreaper()
 	tty, err := inherit(fds[1], "tty")
 	if err != nil {
@@ -70,7 +79,7 @@ func forkProgram(p host.Program, tty *os.File) (pid int, err error) {
 	asFromLogin(func() {
 		pid, err = forkInCgroup(p.Spec.ID, p.Spec.Argv[0], p.Spec.Argv, &syscall.ProcAttr{
 			Dir:   p.Spec.Dir,
-			Env:   programEnv(p.Spec),
+			Env:   host.Environ(p.Spec, "xterm-256color"),
 			Files: []uintptr{tty.Fd(), tty.Fd(), tty.Fd()},
 			Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
 		})
@@ -256,18 +265,26 @@ func (m *ptyMaster) Answers() bool { return false }
 
 func (m *ptyMaster) SetDeadline(t time.Time) error { return m.file.SetDeadline(t) }
 
-func (m *ptyMaster) Descriptors() ([]uintptr, error) {
+// Root is the owner itself, by its being the subreaper.
+func (m *ptyMaster) Root() (root, spare int) { return os.Getpid(), 0 }
+
+func (m *ptyMaster) Quiet() time.Duration { return drainQuiet }
+
+// Done: nothing is left to end.
+func (m *ptyMaster) Done() {}
+
+func (m *ptyMaster) Export() (fds []uintptr, state json.RawMessage, err error) {
 	master, err := descriptor(m.file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tty, err := descriptor(m.tty)
-	return []uintptr{master, tty}, err
+	return []uintptr{master, tty}, nil, err
 }
 
 // Reap waits for every child until stopped, so that no zombie is left. With a
 // subreaper the children are also those that lost their parent.
-func (m *ptyMaster) Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus)) (stop func()) {
+func (m *ptyMaster) Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus), _ func()) (stop func()) {
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
 	quit := make(chan struct{})

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -89,13 +90,16 @@ func (img *image) describe() error {
 	if err := json.Unmarshal(out, &img.info); err != nil {
 		return fmt.Errorf("ask %s what it is: it is not middleman: %w", img.path, err)
 	}
-	for _, format := range img.info.Handover {
-		if format == handoverFormat {
-			return nil
-		}
+	return nil
+}
+
+// reads returns an error unless the image reads states of a format.
+func (img *image) reads(format int) error {
+	if slices.Contains(img.info.Handover, format) {
+		return nil
 	}
 	return fmt.Errorf("%s (build %s) cannot take over from build format %d, it reads %v",
-		img.path, img.info.Build, handoverFormat, img.info.Handover)
+		img.path, img.info.Build, format, img.info.Handover)
 }
 
 // check lets the image read a state and say whether it could go on from it.
@@ -159,7 +163,7 @@ const stateUnderstood = "ok"
 func answerImage(question, build string) int {
 	switch question {
 	case "--describe":
-		json.NewEncoder(os.Stdout).Encode(imageInfo{Build: build, Handover: []int{handoverFormat}})
+		json.NewEncoder(os.Stdout).Encode(imageInfo{Build: build, Handover: []int{handoverFormat, hostedFormat}})
 		return 0
 	case "--check-state":
 		if err := checkState(os.NewFile(3, "state")); err != nil {

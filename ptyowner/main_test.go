@@ -13,6 +13,7 @@ import (
 	"middleman/ptyowner"
 	"middleman/terminal"
 	"middleman/terminal/backendtest"
+	"middleman/tmux"
 )
 
 // programs are what the test binary can be told to be, by its first argument.
@@ -22,7 +23,10 @@ var programs = map[string]func(args []string) int{}
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
 		readStallTime(os.Args[len(os.Args)-1])
-		os.Exit(ptyowner.Main(os.Args[2:], "test"))
+		os.Exit(ptyowner.Main(os.Args[2:], "test", tmux.Host{}))
+	}
+	if tmux.IsHelper(os.Args[1:]) {
+		os.Exit(tmux.Main(os.Args[1:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == bytesProgram {
 		os.Exit(printBytes(os.Args[2:]))
@@ -51,7 +55,7 @@ func newBackends(t *testing.T) (data string, make func() *ptyowner.Backend) {
 		}
 	})
 	return data, func() *ptyowner.Backend {
-		b := ptyowner.New(ptyowner.Options{
+		b := newBackend(t, ptyowner.Options{
 			Data:     data,
 			Sessions: filepath.Join(data, "sessions"),
 			Runtime:  filepath.Join(data, "run"),

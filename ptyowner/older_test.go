@@ -84,7 +84,7 @@ func newOlderOwner(t *testing.T, protocols string, onHello func(*olderConn, wire
 		o.conns.Wait()
 		lock.Close()
 	})
-	o.session = ptyowner.New(ptyowner.Options{
+	o.session = newBackend(t, ptyowner.Options{
 		Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run"),
 	}).Session(recordedID)
 	return o

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"middleman/terminal"
+	"middleman/terminal/host"
 	"middleman/terminal/journal"
 	"middleman/terminal/vt"
 )
@@ -35,7 +36,8 @@ const (
 type ring struct {
 	buf  []byte
 	head uint64
-	full bool // buf holds len(buf) bytes
+	full bool   // buf holds len(buf) bytes
+	from uint64 // nothing before is held: it was lost, or is another owner's
 }
 
 // append adds p, dropping the oldest bytes.
@@ -56,10 +58,13 @@ func (r *ring) append(p []byte) {
 // oldest is the first offset that the ring holds.
 func (r *ring) oldest() uint64 {
 	if !r.full {
-		return 0
+		return r.from
 	}
-	return r.head - uint64(len(r.buf))
+	return max(r.from, r.head-uint64(len(r.buf)))
 }
+
+// skip goes on at head, with nothing of what is before it.
+func (r *ring) skip(head uint64) { r.head, r.from, r.full = head, head, head >= uint64(len(r.buf)) }
 
 // all is a copy of what the ring holds.
 func (r *ring) all() []byte {
@@ -97,6 +102,10 @@ func (o *owner) readPTY() {
 			o.publish(buf[:n])
 			o.moving.Store(false)
 		}
+		if errors.Is(err, host.ErrGap) {
+			o.loseOutput()
+			err = nil
+		}
 		if err == nil {
 			continue
 		}
@@ -105,6 +114,9 @@ func (o *owner) readPTY() {
 		o.reading = false
 		o.giveBack(backFrame{})
 		o.drained = !errors.Is(err, os.ErrDeadlineExceeded) // which pause sets
+		if o.drained && o.end == nil && !o.lost {
+			o.conns.Go(o.endGone)
+		}
 		o.broadcast()
 		return
 	}

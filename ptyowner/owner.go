@@ -47,6 +47,17 @@ type startRequest struct {
 	// Core is the soft limit of core files that the program gets: the starter's
 	// own, and so the owner's, may be 0. nil where the starter does not say.
 	Core *uint64 `json:"core_limit,omitempty"`
+	// Host names the host; "" is the PTY. HostConfig is what its side of the
+	// starter tells the other.
+	Host       string          `json:"host,omitempty"`
+	HostConfig json.RawMessage `json:"host_config,omitempty"`
+}
+
+// again is the standard input of an owner that goes on where this one was
+// killed. The environment is the program's alone.
+func (r startRequest) again() []byte {
+	r.Spec.Env, r.HostConfig = nil, nil
+	return mustMarshal(r)
 }
 
 // startReport is what the owner answers.
@@ -55,6 +66,7 @@ type startReport struct {
 	Step  string        `json:"step,omitempty"`
 	Error string        `json:"error,omitempty"`
 	Errno syscall.Errno `json:"errno,omitempty"` // the cause, where it is the system's
+	Host  bool          `json:"host,omitempty"`  // it is terminal.StartError's
 }
 
 // reportError is a startReport's error on the starter's side.
@@ -86,6 +98,7 @@ type owner struct {
 
 	lock     *os.File // owner.lock, held
 	listener *net.UnixListener
+	host     host.Host
 	term     host.Terminal
 	journal  *journal.Writer
 	conns    sync.WaitGroup
@@ -123,6 +136,7 @@ type owner struct {
 	reading  bool         // readPTY runs
 	drained  bool         // no output comes any more
 	end      *waitStatus  // how the program ended; its pid is not its any more
+	lost     bool         // how it ends nobody will tell
 	exit     *terminal.Exit
 	acked    bool // a client knows of the exit
 	recorded bool // the exit is on disk
@@ -141,8 +155,8 @@ type sizeChange struct {
 // Main is the owner process: what the hidden command pty-owner runs. args are
 // those after the command's name, build is this binary's version. It returns
 // the process's exit code. Nothing may have been started or opened in the
-// process before.
-func Main(args []string, build string) int {
+// process before. hosts are those that a session may have beside the PTY.
+func Main(args []string, build string, hosts ...host.Host) int {
 	if len(args) == 1 && strings.HasPrefix(args[0], "--") {
 		return answerImage(args[0], build)
 	}
@@ -150,7 +164,10 @@ func Main(args []string, build string) int {
 	catchSignals()
 	if len(args) >= 3 && args[0] == "--take-over" {
 		closeOnExec()
-		return takeOverMain(args[1], build, strings.Join(args[3:], " "))
+		return takeOverMain(args[1], build, strings.Join(args[3:], " "), hosts)
+	}
+	if len(args) >= 1 && args[0] == host.AdoptArg {
+		return adoptMain(build, hosts)
 	}
 	unix.CloseOnExec(3)
 	closeInherited(executableFD)
@@ -159,10 +176,11 @@ func Main(args []string, build string) int {
 		fmt.Fprintln(os.Stderr, "pty-owner is started by middleman, not by hand")
 		return 2
 	}
-	o, step, err := startOwner(os.Stdin)
+	o, step, err := startOwner(os.Stdin, hosts)
 	if err != nil {
 		failed := startReport{Step: step, Error: err.Error()}
 		errors.As(err, &failed.Errno)
+		_, failed.Host = errors.AsType[*host.Fault](err)
 		json.NewEncoder(report).Encode(failed)
 		return 1
 	}
@@ -174,13 +192,13 @@ func Main(args []string, build string) int {
 }
 
 // takeOverMain goes on as the owner that another image was.
-func takeOverMain(descriptor, build, problem string) int {
+func takeOverMain(descriptor, build, problem string, hosts []host.Host) int {
 	fd, err := strconv.ParseUint(descriptor, 10, 31)
 	if err != nil {
 		logf("take over: descriptor %q: %v", descriptor, err)
 		return 2
 	}
-	o, err := takeOver(uintptr(fd), build, problem)
+	o, err := takeOver(uintptr(fd), build, problem, hosts)
 	if err != nil {
 		logf("take over: %v", err)
 		return 1
@@ -202,13 +220,16 @@ func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 
 // startOwner does steps 1 to 4. On error nothing runs and nothing is left but
 // the state directory, which is the starter's.
-func startOwner(in io.Reader) (o *owner, step string, err error) {
+func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err error) {
 	var req startRequest
 	if err := json.NewDecoder(io.LimitReader(in, maxStartRequest)).Decode(&req); err != nil {
 		return nil, "read specification", err
 	}
 	fault.Here("start/specification-read")
 	o = newOwner(req.Spec, req.Dir, req.Socket, req.Build)
+	if o.host, err = findHost(req.Host, hosts); err != nil {
+		return nil, "find host", err
+	}
 	o.core = private.CoreLimit()
 	o.token, o.started = []byte(newToken()), time.Now()
 	o.umask = private.SessionUmask(unix.Umask(stateUmask))
@@ -237,7 +258,7 @@ func startOwner(in io.Reader) (o *owner, step string, err error) {
 	fault.Here("start/record-written")
 	o.screen.init(o)
 	o.screen.rec.sized = o.journal.Sized()
-	if step, err := o.startProgram(); err != nil {
+	if step, err := o.startProgram(req); err != nil {
 		o.listener.Close()
 		return nil, step, err
 	}
@@ -332,6 +353,7 @@ func (o *owner) record() record {
 		Dir:         o.spec.Dir,
 		Size:        o.spec.Size,
 
+		Host:         o.hostName(),
 		JournalBytes: &o.spec.JournalBytes,
 		Clipboard:    o.spec.Clipboard,
 	}
@@ -373,6 +395,10 @@ func (o *owner) run() {
 	for {
 		join := o.startLoops()
 		end, u := o.awaitChange()
+		if end == nil && u == nil {
+			o.giveUp(join)
+			return
+		}
 		if end != nil {
 			if err := o.step(eventEnded); err != nil {
 				logf("program ended: %v", err)
@@ -408,7 +434,7 @@ func (o *owner) startLoops() (join func()) {
 	loops.Go(o.screen.run)
 	loops.Go(o.writeAnswers)
 	loops.Go(o.serve)
-	stopReaping := o.term.Reap(&o.mu, o.reaped)
+	stopReaping := o.term.Reap(&o.mu, o.reaped, o.lose)
 	stopResting := o.startResting()
 	return func() {
 		loops.Wait()
@@ -429,11 +455,11 @@ func (o *owner) broadcast() {
 }
 
 // awaitChange waits for the program's end, or else for somebody who wants
-// another image to take over.
+// another image to take over. Neither says that the end is lost.
 func (o *owner) awaitChange() (*waitStatus, *upgrade) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.end == nil && o.upgrade == nil {
+	for o.end == nil && o.upgrade == nil && !o.lost {
 		o.changed.Wait()
 	}
 	return o.end, o.upgrade

@@ -9,6 +9,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"middleman/terminal"
+	"middleman/terminal/host"
 )
 
 // life is what owner.lock proves.
@@ -44,7 +45,25 @@ func (d stateDir) hold() (l life, release func(), err error) {
 	if !ok {
 		return alive, func() { lock.Close() }, nil
 	}
+	if ok, err = d.isHosted(); err != nil || ok {
+		return alive, func() { lock.Close() }, err
+	}
 	return dead, func() { lock.Close() }, nil
+}
+
+// isHosted reports whether the session's host lives, which starts another owner
+// where one was killed.
+func (d stateDir) isHosted() (bool, error) {
+	lock := flock.New(d.file(host.LockFile), flock.SetFlag(os.O_RDWR))
+	defer lock.Close()
+	ok, err := lock.TryRLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("try %s: %w", d.file(host.LockFile), err)
+	}
+	return !ok, nil
 }
 
 // probeUnlocked decides where there is no owner.lock: before an owner took

@@ -122,7 +122,7 @@ func readProcessesOnce() (processTable, error) {
 }
 
 // processes lists the processes of the session, ended ones too: all
-// descendants of the owner, which the subreaper makes complete, and what is in
+// descendants of the host's root, which the subreaper makes complete, and what is in
 // its cgroup, but for the owners of other sessions that were started from
 // within this one, and what is theirs.
 func (o *owner) processes() ([]process, error) {
@@ -130,8 +130,15 @@ func (o *owner) processes() ([]process, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := t.below(os.Getpid(), findCgroup(o.spec.ID).members())
-	return t.without(found, o.dir.isOtherOwner), nil
+	self := os.Getpid()
+	root, spare := o.term.Root()
+	if root == 0 {
+		return strayProcesses(o.dir)
+	}
+	found := t.below(root, findCgroup(o.spec.ID).members())
+	return t.without(found, func(p process) bool {
+		return root != self && p.pid == self || p.pid == spare || o.dir.isOtherOwner(p)
+	}), nil
 }
 
 // isOtherOwner reports whether p owns a session whose state directory is

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,11 +28,14 @@ type waitStatus struct {
 
 // startProgram has the host start the program. On error it returns the step
 // that did not work.
-func (o *owner) startProgram() (step string, err error) {
+func (o *owner) startProgram(req startRequest) (step string, err error) {
 	if err := checkProgram(o.spec); err != nil {
 		return "check program", err
 	}
-	o.term, o.pid, step, err = ptyHost{}.Start(host.Program{Spec: o.spec, Size: o.size, Umask: o.umask, CoreLimit: o.core})
+	o.term, o.pid, step, err = o.host.Start(host.Program{
+		Spec: o.spec, Size: o.size, Umask: o.umask, CoreLimit: o.core,
+		Dir: o.dir.path, Socket: strings.TrimSuffix(o.socket, ".sock") + ".host", Config: req.HostConfig, Again: req.again(),
+	})
 	return step, err
 }
 
@@ -52,20 +54,6 @@ func checkProgram(spec terminal.Spec) error {
 		return fmt.Errorf("working directory %s is not a directory", spec.Dir)
 	}
 	return nil
-}
-
-// programEnv is the program's environment: what the specification says, and
-// what the terminal and the session are, each variable once.
-func programEnv(spec terminal.Spec) []string {
-	ours := []string{"TERM=xterm-256color", "COLORTERM=truecolor", "MIDDLEMAN_SESSION=" + spec.ID}
-	if spec.Workspace != "" {
-		ours = append(ours, "MIDDLEMAN_WORKSPACE="+spec.Workspace)
-	}
-	env := slices.DeleteFunc(slices.Clone(spec.Env), func(given string) bool {
-		name, _, _ := strings.Cut(given, "=")
-		return slices.ContainsFunc(ours, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
-	})
-	return append(env, ours...)
 }
 
 // catchSignals keeps the owner alive when its terminal or its starter goes,

@@ -144,7 +144,7 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 // baseStatus is what the record alone tells.
 func (s *session) baseStatus(l look) terminal.Status {
 	return terminal.Status{
-		ID: s.dir.id, Backend: Name, AsOf: time.Now(),
+		ID: s.dir.id, Backend: s.b.Name(), AsOf: time.Now(),
 		Workspace: l.record.Workspace, Argv: l.record.Argv, Dir: l.record.Dir,
 		StartedAt: l.record.Created, Size: l.record.Size, JournalBytes: l.record.JournalBytes,
 		Clipboard: l.record.Clipboard,

@@ -44,12 +44,16 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "check id", Err: err}
 	}
 	d := b.stateDir(spec.ID)
+	config, err := b.hostConfig(ctx)
+	if err != nil {
+		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: b.o.Host, Err: err, Host: true}
+	}
 	made, err := b.makeStateDir(d)
 	if err != nil {
 		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "make state directory", Err: err}
 	}
 	fault.Here("starter/directory-made")
-	started, err := b.startLocked(ctx, d, spec, made)
+	started, err := b.startLocked(ctx, d, startRequest{Spec: spec, Dir: d.path, Build: b.o.Build, Host: b.o.Host, HostConfig: config}, made)
 	if err != nil {
 		if made && !started {
 			os.RemoveAll(d.path)
@@ -57,6 +61,14 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 		return terminal.Status{}, err
 	}
 	return b.Session(spec.ID).Status(ctx)
+}
+
+// hostConfig is what the host's side in the owner has to know.
+func (b *Backend) hostConfig(ctx context.Context) (json.RawMessage, error) {
+	if b.o.HostConfig == nil {
+		return nil, nil
+	}
+	return b.o.HostConfig(ctx)
 }
 
 // makeStateDir makes the state directory and says whether it was not there.
@@ -71,9 +83,14 @@ func (b *Backend) makeStateDir(d stateDir) (made bool, err error) {
 		return false, err
 	}
 	made = err == nil
-	if err := d.check(b.o.Data); err != nil {
+	if made && b.o.Host != "" {
+		err = os.WriteFile(d.file(hostFile), []byte(b.o.Host), 0o600)
+	} else {
+		err = nil
+	}
+	if err = errors.Join(err, d.check(b.o.Data)); err != nil {
 		if made {
-			os.Remove(d.path)
+			os.RemoveAll(d.path)
 		}
 		return false, err
 	}
@@ -82,9 +99,11 @@ func (b *Backend) makeStateDir(d stateDir) (made bool, err error) {
 
 // startLocked does steps 2 to 6. started says that somebody's owner runs or
 // has run here, so the state directory is not ours to remove.
-func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spec, made bool) (started bool, err error) {
+func (b *Backend) startLocked(ctx context.Context, d stateDir, req startRequest, made bool) (started bool, err error) {
 	fail := func(step string, err error) (bool, error) {
-		return started, &terminal.StartError{Session: spec.ID, Step: step, Err: err}
+		var r reportError
+		faulty := !started && errors.As(err, &r) && r.report.Host
+		return started, &terminal.StartError{Session: req.Spec.ID, Step: step, Err: err, Host: faulty}
 	}
 	lock, err := private.Lock(d.file(startLockFile))
 	if err != nil {
@@ -113,8 +132,7 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spe
 			return fail("look for an earlier run", err)
 		}
 	}
-	socket, err := b.socketPath(d)
-	if err != nil {
+	if req.Socket, err = b.socketPath(d); err != nil {
 		return fail("choose socket", err)
 	}
 	run, err := b.openExecutable()
@@ -123,7 +141,8 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, spec terminal.Spe
 	}
 	defer run.close()
 	core := private.CoreLimit()
-	report, err := b.runOwner(ctx, run, d, startRequest{Spec: spec, Dir: d.path, Socket: socket, Build: b.o.Build, Core: &core})
+	req.Core = &core
+	report, err := b.runOwner(ctx, run, d, req)
 	step := "run owner"
 	if err == nil && report.Error != "" {
 		step, err = report.Step, reportError{report}
@@ -159,11 +178,30 @@ func (d stateDir) checkUnused() error {
 		terminal.ErrGone, head, len(left), d.path)
 }
 
+// goneTime is how long a host may take to end after its first owner has failed.
+const goneTime = 5 * time.Second
+
+// holdGone is hold, after the end of a host whose owner has failed.
+func (d stateDir) holdGone() (l life, release func(), err error) {
+	for deadline := time.Now().Add(goneTime); ; {
+		l, release, err = d.hold()
+		hosted, hostErr := d.isHosted()
+		if l == dead || err != nil || hostErr != nil || !hosted || time.Now().After(deadline) {
+			return l, release, err
+		}
+		release()
+		time.Sleep(lookAgain)
+	}
+}
+
+// lookAgain is how often a lock is tried whose holder is to end.
+const lookAgain = 5 * time.Millisecond
+
 // undoStart ends what an owner that did not get ready has started. alive says
 // that nothing was, because there is another owner, or that it is not gone
 // for certain.
 func (d stateDir) undoStart() (alive bool, err error) {
-	l, release, err := d.hold()
+	l, release, err := d.holdGone()
 	defer release()
 	if err != nil || l != dead {
 		return true, err

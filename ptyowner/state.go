@@ -23,6 +23,7 @@ const (
 	screenFile    = "screen.ans" // the last screen
 	journalDir    = "journal"    // output, by offset
 	logFile       = "owner.log"  // what the owner said before it died
+	hostFile      = "host"       // the host's name, where that is not the PTY
 	socketFile    = "owner.sock" // where the path is short enough
 )
 
@@ -53,6 +54,8 @@ type record struct {
 	JournalBytes *int64 `json:"journal_bytes,omitempty"`
 	// Clipboard is terminal.Spec's; owners of earlier builds had none.
 	Clipboard terminal.Clipboard `json:"clipboard,omitempty"`
+	// Host is what gives the owner its terminal; "" is the PTY.
+	Host string `json:"host,omitempty"`
 }
 
 // stateDir is a session's state directory.
@@ -62,6 +65,16 @@ type stateDir struct {
 }
 
 func (d stateDir) file(name string) string { return filepath.Join(d.path, name) }
+
+// hostName is the name of the session's host, "" for the PTY. It is there
+// before anything is started.
+func (d stateDir) hostName() string {
+	name, err := os.ReadFile(d.file(hostFile))
+	if err != nil {
+		return ""
+	}
+	return string(name)
+}
 
 func (d stateDir) journal() string { return d.file(journalDir) }
 

@@ -53,7 +53,7 @@ func plant(t *testing.T, data, socket string) (id string) {
 // nothing, the token least of all.
 func TestAnothersOwnerIsToldNothing(t *testing.T) {
 	data := testenv.ShortDir(t)
-	b := ptyowner.New(ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
+	b := newBackend(t, ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
 	id := plant(t, data, filepath.Join(data, "sessions", "ID", "owner.sock"))
 	l := testenv.ListenAsStranger(t, filepath.Join(data, "sessions", id, "owner.sock"))
 	said := make(chan string, 1)
@@ -84,7 +84,7 @@ func TestRecordLeadsNowhereElse(t *testing.T) {
 	if err := os.Chmod(open, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	b := ptyowner.New(ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
+	b := newBackend(t, ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
 	for socket, want := range map[string]string{
 		filepath.Join(open, "ID.sock"):      open + " is writable by others (mode 0777)",
 		filepath.Join(data, "run/any.sock"): "is no socket of this session",
@@ -102,7 +102,7 @@ func TestRecordLeadsNowhereElse(t *testing.T) {
 // holds nobody up.
 func TestOtherThingsThanFiles(t *testing.T) {
 	data := testenv.ShortDir(t)
-	b := ptyowner.New(ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
+	b := newBackend(t, ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
 	for want, put := range map[string]func(path string) error{
 		"is a pipe and no file":          func(path string) error { return unix.Mkfifo(path, 0o600) },
 		"is a symbolic link and no file": func(path string) error { return os.Symlink("start.lock", path) },

@@ -3,6 +3,7 @@ package tmux
 import (
 	"fmt"
 	"os"
+	"slices"
 )
 
 // Name is what is recorded with each session of this backend.
@@ -12,6 +13,9 @@ const Name = "tmux"
 const (
 	CommandRun     = "tmux-run"
 	CommandJournal = "tmux-journal"
+	// Those of a session whose owner has the pane as its host.
+	CommandPane = "tmux-pane"
+	CommandPipe = "tmux-pipe"
 )
 
 // DefaultHistoryLines is how many lines of scrollback tmux keeps of a session.
@@ -30,7 +34,7 @@ type Options struct {
 	Config string
 	// Executable returns the program that runs [Main] when it is called with
 	// one of the helper commands; nil means this program.
-	Executable func() (string, error)
+	Executable func() (string, error) `json:"-"`
 	// HistoryLines bounds tmux's own scrollback; 0 means DefaultHistoryLines.
 	HistoryLines int
 	// Tmux is the tmux program; "" means the one in PATH.
@@ -39,7 +43,7 @@ type Options struct {
 
 // IsHelper reports whether args (os.Args[1:]) call for [Main].
 func IsHelper(args []string) bool {
-	return len(args) > 0 && (args[0] == CommandRun || args[0] == CommandJournal)
+	return len(args) > 0 && slices.Contains([]string{CommandRun, CommandJournal, CommandPane, CommandPipe}, args[0])
 }
 
 // Main runs a hidden helper command and returns the exit code of the process.
@@ -47,6 +51,12 @@ func IsHelper(args []string) bool {
 // It must be called before anything else is set up, since the program of a
 // session inherits what the launcher is.
 func Main(args []string) int {
+	if len(args) == 3 && args[0] == CommandPane {
+		return exitCode(args[0], runPane(args[1], args[2]))
+	}
+	if len(args) == 2 && args[0] == CommandPipe {
+		return exitCode(args[0], runPipe(args[1]))
+	}
 	if !IsHelper(args) || len(args) != 2 {
 		fmt.Fprintf(os.Stderr, "usage: %s|%s STATE-DIRECTORY\n", CommandRun, CommandJournal)
 		return 2
@@ -55,8 +65,13 @@ func Main(args []string) int {
 	if args[0] == CommandJournal {
 		run = runJournal
 	}
-	if err := run(args[1]); err != nil {
-		fmt.Fprintf(os.Stderr, "middleman %s %s: %v\n", args[0], args[1], err)
+	return exitCode(args[0], run(args[1]))
+}
+
+// exitCode prints an error and returns the exit code.
+func exitCode(command string, err error) int {
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "middleman %s: %v\n", command, err)
 		return 1
 	}
 	return 0

@@ -70,3 +70,7 @@ func (s session) Remove(context.Context) error { return s.missing() }
 func runLauncher(string) error { return errNoTmux }
 
 func runJournal(string) error { return errNoTmux }
+
+func runPane(string, string) error { return errNoTmux }
+
+func runPipe(string) error { return errNoTmux }

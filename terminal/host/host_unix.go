@@ -3,6 +3,7 @@
 package host
 
 import (
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -13,13 +14,18 @@ import (
 
 // Host starts programs, each on a terminal of its own.
 type Host interface {
+	// Name is what is recorded with each session.
+	Name() string
 	// Start opens a terminal and starts the program on it. On error nothing
 	// runs, and step says what did not work.
 	Start(p Program) (t Terminal, pid int, step string, err error)
+	// Adopt goes on with a program whose owner was killed, where the host
+	// outlives that: it runs this process then, with AdoptArg as argument.
+	Adopt() (t Terminal, pid int, err error)
 	// Resume goes on with the terminal that an earlier image of this process
-	// had: fds are those that its Descriptors returned. They stay open, for the
+	// had: with what its Export returned. The descriptors stay open, for the
 	// image that goes back.
-	Resume(fds []uintptr) (Terminal, error)
+	Resume(fds []uintptr, state json.RawMessage) (Terminal, error)
 }
 
 // Program is what a host starts.
@@ -30,13 +36,20 @@ type Program struct {
 	// Umask and CoreLimit, the soft limit of core files, are the program's.
 	Umask     int
 	CoreLimit uint64
+	// Dir is the session's state directory. Socket is where the host may
+	// listen until the program runs.
+	Dir, Socket string
+	// Config is the host's own, as the session's starter had it.
+	Config json.RawMessage
+	// Again is the standard input of an owner that replaces this one.
+	Again []byte
 }
 
 // Terminal is a program's terminal, as its owner has it. Its methods are safe
 // for concurrent use. Close wakes whoever blocks in one.
 type Terminal interface {
 	// Read blocks for output and takes as much as there is, up to len(p).
-	// io.EOF says that no more will come.
+	// io.EOF says that no more will come, ErrGap that some was lost here.
 	Read(p []byte) (n int, err error)
 	// Readable reports whether there is output to read.
 	Readable() bool
@@ -52,19 +65,27 @@ type Terminal interface {
 	// terminal. Nobody else does then.
 	Answers() bool
 
+	// Root is the process below which all hangs that the program starts, 0
+	// where that has ended, and one below it that is not the session's, or 0.
+	Root() (root, spare int)
 	// Reap tells of each process of the session that has ended and was waited
 	// for, until stop is called. Both happen with mu held, so that nobody who
-	// holds it signals a process id that is not the session's any more.
-	Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus)) (stop func())
-	// LetEnd says that the program has ended: Read comes to the end when no
-	// process holds the terminal any more.
+	// holds it signals a process id that is not the session's any more. lost
+	// is called, with mu held too, where the program's end will never be told.
+	Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus), lost func()) (stop func())
+	// LetEnd says that the program has ended: Read comes to the end of its
+	// output.
 	LetEnd()
+	// Quiet is how long nothing must come after LetEnd for all to have come,
+	// where Read does not say so.
+	Quiet() time.Duration
+	// Done says that the exit is on disk: the owner may end.
+	Done()
 
 	// SetDeadline makes Read and Write return os.ErrDeadlineExceeded from t on;
 	// the zero time makes them block again.
 	SetDeadline(t time.Time) error
-	// Descriptors are those that Resume goes on from, in its order. They stay
-	// the terminal's.
-	Descriptors() ([]uintptr, error)
+	// Export is what Resume goes on from. The descriptors stay the terminal's.
+	Export() (fds []uintptr, state json.RawMessage, err error)
 	Close() error
 }

@@ -1,0 +1,42 @@
+//go:build unix
+
+package ptyowner_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"middleman/ptyowner"
+	"middleman/tmux"
+)
+
+// hostVariable names the host that the tests of this package run on: nothing
+// or tmux.
+const hostVariable = "MIDDLEMAN_TEST_HOST"
+
+// onTmux reports whether the sessions of this run are in panes.
+func onTmux() bool { return os.Getenv(hostVariable) == tmux.Name }
+
+// newBackend returns a Backend whose sessions have the host under test. At the
+// end of the test its tmux server is ended.
+func newBackend(t testing.TB, o ptyowner.Options) *ptyowner.Backend {
+	t.Helper()
+	if !onTmux() {
+		return ptyowner.New(o)
+	}
+	program, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := tmux.New(tmux.Options{Sessions: o.Sessions, Runtime: o.Runtime})
+	o.Host, o.HostConfig = tmux.Name, b.HostConfig
+	socket := filepath.Join(o.Runtime, "tmux.sock")
+	t.Cleanup(func() {
+		if _, err := os.Lstat(socket); err == nil {
+			exec.Command(program, "-S", socket, "kill-server").Run() // it may have ended
+		}
+	})
+	return ptyowner.New(o)
+}

@@ -1,0 +1,295 @@
+//go:build unix
+
+package tmux
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/internal/private"
+	"middleman/terminal/host"
+)
+
+// Host is the host of sessions in panes of the private tmux server, in the
+// owner process. The zero Host is ready.
+type Host struct{}
+
+var _ host.Host = Host{}
+
+// Name implements host.Host.
+func (Host) Name() string { return Name }
+
+// hostConfig is what a Backend tells the owner of its tmux.
+type hostConfig struct {
+	Options Options `json:"options"`
+	// Env is what the tmux server gets of its starter's environment.
+	Env []string `json:"env"`
+}
+
+const (
+	// meetTime is how long a pane's processes may take to come.
+	meetTime = 10 * time.Second
+)
+
+// HostConfig returns what the owner of a session is told that is started with
+// these options, or why none can be.
+func (b *Backend) HostConfig(ctx context.Context) (json.RawMessage, error) {
+	path, err := b.check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := b.o
+	o.Tmux = path
+	return json.Marshal(hostConfig{Options: o, Env: environ()})
+}
+
+// Start implements host.Host: it makes a tmux session, whose pane runs the
+// launcher, and has that start the program.
+func (Host) Start(p host.Program) (host.Terminal, int, string, error) {
+	var c hostConfig
+	if err := json.Unmarshal(p.Config, &c); err != nil {
+		return nil, 0, "read the host's settings", err
+	}
+	for _, kv := range c.Env {
+		key, value, _ := strings.Cut(kv, "=")
+		os.Setenv(key, value)
+	}
+	s := &starter{b: New(c.Options), p: p}
+	t, err := s.start()
+	if err != nil {
+		s.undo()
+		return nil, 0, s.step, err
+	}
+	return t, t.Program, "", nil
+}
+
+// starter is one start of a pane.
+type starter struct {
+	b    *Backend
+	p    host.Program
+	srv  server
+	pane string // once it is made
+	step string // that is under way
+	conn []*net.UnixConn
+}
+
+func (s *starter) start() (t *paneTerminal, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	s.step = "find tmux"
+	if s.srv, err = s.b.server(ctx); err != nil {
+		return nil, &host.Fault{Err: err}
+	}
+	s.step = "listen for the pane"
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.p.Socket, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	defer ln.Close()
+	s.step = "make the tmux session"
+	if err := s.create(ctx); err != nil {
+		return nil, &host.Fault{Err: s.b.suspect(s.srv, err)}
+	}
+	s.step = "meet the pane"
+	if t, err = s.meet(ctx, ln); err != nil {
+		return nil, &host.Fault{Err: s.b.suspect(s.srv, err)}
+	}
+	s.step = "start program"
+	if err := s.launch(t); err != nil {
+		return nil, fmt.Errorf("%s in %s: %w", s.p.Spec.Argv[0], s.p.Spec.Dir, err)
+	}
+	return t, t.open()
+}
+
+// undo ends the pane of a start that did not come about.
+func (s *starter) undo() {
+	for _, c := range s.conn {
+		c.Close() // the launcher ends with it
+	}
+	if s.pane != "" {
+		_, _ = s.srv.run(context.Background(), nil, "kill-pane", "-t", s.pane)
+	}
+}
+
+// create makes the tmux session with its mark and its pipe, in one command
+// sequence, and reads the mark back.
+func (s *starter) create(ctx context.Context) error {
+	exe, err := s.b.o.Executable()
+	if err != nil {
+		return err
+	}
+	id, mark := s.p.Spec.ID, s.p.Dir
+	pane := paneTarget(id)
+	cols, rows := strconv.Itoa(int(s.p.Size.Cols)), strconv.Itoa(int(s.p.Size.Rows))
+	args := append(slices.Concat(readUserConf(s.b.userConf()), vital()),
+		"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", id, "-c", "/", "-x", cols, "-y", rows,
+		"--", exe, CommandPane, s.p.Dir, s.p.Socket,
+		";", "set-option", "-t", pane, ownerOption, mark,
+		";", "set-option", "-p", "-t", pane, ownerOption, mark,
+		";", "set-option", "-p", "-t", pane, paneOption, id,
+		";", "set-option", "-w", "-t", pane, "window-size", "manual",
+		";", "set-option", "-w", "-t", pane, "remain-on-exit", "off",
+		// tmux 3.2 may have given it the size of a client of another session.
+		";", "resize-window", "-t", pane, "-x", cols, "-y", rows,
+		";", "select-pane", "-t", pane, "-T", "",
+		";", "pipe-pane", "-O", "-t", pane, formatQuote("exec "+shellQuote(exe)+" "+CommandPipe+" "+shellQuote(s.p.Socket)),
+		";", "show-options", "-v", "-t", pane, ownerOption,
+		";", "show-options", "-p", "-v", "-t", pane, paneOption,
+	)
+	for range createAttempts {
+		out, err := s.srv.runFirst(ctx, args...)
+		said, made, marks := cutPaneID(out)
+		s.pane = made
+		switch {
+		case made != "" && marks == mark+"\n"+id+"\n":
+			if said == "" && err != nil {
+				said = err.Error() // a setting that tmux refused, without the place
+			}
+			if said != "" {
+				s.b.complain(said)
+			}
+			return nil
+		case err == nil:
+			return fmt.Errorf("set the owner mark of %s: tmux has %q", id, marks)
+		case made != "" || ctx.Err() != nil || !serverEnded(err):
+			return err
+		}
+	}
+	return errNoServer
+}
+
+// meet waits for the launcher and the pipe's helper.
+func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal, error) {
+	deadline := time.Now().Add(meetTime)
+	ln.SetDeadline(deadline)
+	t := &paneTerminal{paneState: paneState{
+		Tmux: inputServer{s.srv.tmux, s.srv.socket, s.b.o.Runtime}, Mark: newMark(),
+	}}
+	for t.conn == nil || t.pipe == nil {
+		conn, err := ln.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		if err := private.CheckPeer(conn); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		s.conn = append(s.conn, conn)
+		conn.SetDeadline(deadline)
+		r := &hearer{conn: conn}
+		var g greeting
+		if err := r.next(&g); err != nil {
+			return nil, err
+		}
+		file, err := r.file()
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case g.Role == rolePane && t.conn == nil:
+			t.conn, t.news, t.tty = conn, r, file
+			t.Pane, t.Server, t.Launcher = g.Pane, g.Server, g.PID
+		case g.Role == rolePipe && t.pipe == nil:
+			t.pipe = file
+			conn.Close() // it may end
+		default:
+			return nil, fmt.Errorf("a second %q of the pane", g.Role)
+		}
+	}
+	return t, nil
+}
+
+// markLength is that of the mark, which nobody guesses.
+const markLength = len("\x1b]7767;\a") + 26
+
+// newMark is a private OSC string, which terminals skip.
+func newMark() []byte { return []byte("\x1b]7767;" + rand.Text()[:26] + "\a") }
+
+// launch has the launcher start the program.
+func (s *starter) launch(t *paneTerminal) error {
+	l := launch{Spec: s.p.Spec, Umask: s.p.Umask, Core: s.p.CoreLimit, State: t.paneState, Again: s.p.Again}
+	if err := sendFile(t.conn, l, t.pipe); err != nil {
+		return err
+	}
+	var n news
+	switch err := t.news.next(&n); {
+	case err != nil:
+		return fmt.Errorf("the launcher has ended: %w", err)
+	case n.Errno != 0:
+		return n.Errno
+	case n.Started == 0:
+		return errors.New(n.Failed)
+	}
+	t.Program = n.Started
+	t.conn.SetDeadline(time.Time{})
+	return nil
+}
+
+// Adopt implements host.Host: the launcher has started this process, and its
+// descriptors are inherited.
+func (Host) Adopt() (host.Terminal, int, error) {
+	t := &paneTerminal{}
+	if err := t.take([]uintptr{adoptFD, adoptFD + 1, adoptFD + 2}); err != nil {
+		return nil, 0, err
+	}
+	var n news
+	err := t.news.next(&n)
+	if err == nil && n.State == nil {
+		err = errors.New("it does not say what runs")
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("read what the launcher says: %w", err)
+	}
+	t.paneState = *n.State
+	return t, t.Program, t.open()
+}
+
+// Resume implements host.Host.
+func (Host) Resume(fds []uintptr, state json.RawMessage) (host.Terminal, error) {
+	t := &paneTerminal{}
+	if err := json.Unmarshal(state, &t.paneState); err != nil {
+		return nil, err
+	}
+	if len(fds) != 3 {
+		return nil, fmt.Errorf("a pane has 3 descriptors, not %d", len(fds))
+	}
+	if err := t.take(fds); err != nil {
+		return nil, err
+	}
+	return t, t.open()
+}
+
+// take opens connection, pipe and terminal once more.
+func (t *paneTerminal) take(fds []uintptr) error {
+	var files [3]*os.File
+	for i, fd := range fds {
+		n, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, adoptFD)
+		if err != nil {
+			return err
+		}
+		files[i] = os.NewFile(uintptr(n), "pane")
+	}
+	defer files[0].Close()
+	conn, err := net.FileConn(files[0])
+	if err != nil {
+		return err
+	}
+	c, ok := conn.(*net.UnixConn)
+	if !ok {
+		return fmt.Errorf("the launcher's connection is a %T", conn)
+	}
+	t.conn, t.pipe, t.tty = c, files[1], files[2]
+	t.news = &hearer{conn: c, unread: t.Unread}
+	return nil
+}

@@ -1,0 +1,209 @@
+//go:build unix
+
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/internal/private"
+)
+
+const (
+	// inputSession is the session that the control client is attached to: a
+	// session of its own, which nobody looks at, so that no output and no size
+	// of another one concerns it.
+	inputSession = "middleman-input"
+	// inputTime is how long the control client may take to be there.
+	inputTime = 10 * time.Second
+	// keyLine is how many bytes go into one line: it must be written at once
+	// (PIPE_BUF), since other owners write to the FIFO too.
+	keyLine = 1024
+)
+
+// inputServer is how to start the control client of a server.
+type inputServer struct {
+	Tmux    string `json:"tmux"`
+	Socket  string `json:"socket"`
+	Runtime string `json:"runtime"`
+}
+
+// input writes commands to the one control client of a tmux server. The client
+// has a FIFO for its standard input, which the server reads; a FIFO that nobody
+// reads says that the client has ended, and it is started again.
+type input struct {
+	server inputServer
+	pid    int // the tmux server's, so that no other one is typed at
+
+	typing sync.Mutex // one at a time, each whole
+
+	mu       sync.Mutex // guards what follows
+	fifo     *os.File
+	deadline time.Time
+	closed   bool
+}
+
+// fifoPath is of one server alone: ids of panes begin anew with another.
+func (s inputServer) fifoPath(pid int) string {
+	return filepath.Join(s.Runtime, fmt.Sprintf("tmux.%d.in", pid))
+}
+
+// keys types p at a pane, byte by byte as it is. Who looks back in the pane by
+// hand is brought to its end first: the keys would be the copy mode's.
+func (in *input) keys(pane string, p []byte) (n int, err error) {
+	in.typing.Lock()
+	defer in.typing.Unlock()
+	line := make([]byte, 0, 4096)
+	for n < len(p) {
+		part := p[n:min(n+keyLine, len(p))]
+		line = append(line[:0], "if -F -t "+pane+" '#{pane_in_mode}' 'send -X -t "+pane+" cancel' ; send -H -t "+pane...)
+		for _, b := range part {
+			line = append(line, ' ', hexDigits[b>>4], hexDigits[b&15])
+		}
+		if err := in.write(append(line, '\n')); err != nil {
+			return n, err
+		}
+		n += len(part)
+	}
+	return n, nil
+}
+
+const hexDigits = "0123456789abcdef"
+
+// command has the control client run one command.
+func (in *input) command(line string) error {
+	in.typing.Lock()
+	defer in.typing.Unlock()
+	return in.write([]byte(line + "\n"))
+}
+
+// write writes a line, to a client that is started where there is none. Called
+// with typing held.
+func (in *input) write(line []byte) error {
+	for first := true; ; first = false {
+		f, err := in.open()
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(line)
+		if !errors.Is(err, unix.EPIPE) || !first {
+			return err
+		}
+		in.mu.Lock()
+		in.fifo = nil
+		in.mu.Unlock()
+		f.Close()
+	}
+}
+
+// open opens the FIFO of a client that reads it.
+func (in *input) open() (*os.File, error) {
+	in.mu.Lock()
+	f, closed := in.fifo, in.closed
+	in.mu.Unlock()
+	if closed {
+		return nil, os.ErrClosed
+	}
+	if f != nil {
+		return f, nil
+	}
+	path := in.server.fifoPath(in.pid)
+	f, err := openFIFO(path)
+	if err != nil {
+		if err = in.server.startClient(in.pid); err != nil {
+			return nil, fmt.Errorf("start tmux's control client: %w", err)
+		}
+		if f, err = openFIFO(path); err != nil {
+			return nil, err
+		}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		f.Close()
+		return nil, os.ErrClosed
+	}
+	in.fifo = f
+	return f, f.SetDeadline(in.deadline)
+}
+
+// openFIFO opens a FIFO for writing, if somebody reads it (fifo(7)).
+func openFIFO(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+}
+
+// setDeadline wakes whoever writes, from t on.
+func (in *input) setDeadline(t time.Time) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.deadline = t
+	if in.fifo != nil {
+		_ = in.fifo.SetDeadline(t) // closed, it blocks nobody
+	}
+}
+
+func (in *input) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+	if in.fifo != nil {
+		in.fifo.Close()
+	}
+}
+
+// startClient starts the control client of the server whose process is pid,
+// unless it is there by now.
+func (s inputServer) startClient(pid int) error {
+	lock, err := private.Lock(filepath.Join(s.Runtime, "tmux.in.lock"))
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), inputTime)
+	defer cancel()
+	if ok, err := lock.TryLockContext(ctx, lockInterval); !ok {
+		return errors.Join(err, errors.New("somebody else starts it and does not get done"))
+	}
+	path := s.fifoPath(pid)
+	if f, err := openFIFO(path); err == nil {
+		return f.Close()
+	}
+	if err := unix.Mkfifo(path, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	srv := server{tmux: s.Tmux, socket: s.Socket}
+	// What is left of an earlier one has a name that is needed.
+	_, _ = srv.run(ctx, nil, "kill-session", "-t", "="+inputSession)
+	// Its standard error keeps the pane open.
+	client := fmt.Sprintf("unset TMUX TMUX_PANE; exec %s -u -S %s -C attach-session -t =%s 0<>%s >/dev/null",
+		shellQuote(s.Tmux), shellQuote(s.Socket), inputSession, shellQuote(path))
+	if _, err := srv.run(ctx, nil, "new-session", "-d", "-s", inputSession, "-x", "80", "-y", "24", "--", "/bin/sh", "-c", client,
+		";", "set-option", "-t", "="+inputSession+":", ownerOption, inputSession); err != nil {
+		return err
+	}
+	return awaitReader(ctx, path)
+}
+
+// awaitReader waits until somebody reads the FIFO, which tells nobody.
+func awaitReader(ctx context.Context, path string) error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		if f, err := openFIFO(path); err == nil {
+			return f.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("nobody reads %s: %w", path, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}

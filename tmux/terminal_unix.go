@@ -1,0 +1,302 @@
+//go:build unix
+
+package tmux
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/terminal"
+	"middleman/terminal/host"
+)
+
+// quietTime is how long nothing must come after the program's end where the
+// mark does not: the tmux server is stopped then, or was killed.
+const quietTime = 5 * time.Second
+
+// paneState is what an image that takes over has to know of a pane.
+type paneState struct {
+	Pane     string      `json:"pane"`
+	Server   int         `json:"server"`
+	Launcher int         `json:"launcher"`
+	Program  int         `json:"program"`
+	Mark     []byte      `json:"mark"`
+	Tmux     inputServer `json:"tmux"`
+	Unread   []byte      `json:"unread,omitempty"` // of what the launcher said
+}
+
+// paneTerminal implements host.Terminal: a pane, of which the output comes
+// through its pipe and the input goes through the server's one control client.
+type paneTerminal struct {
+	paneState
+	conn  *net.UnixConn // the launcher
+	news  *hearer       // what it says
+	pipe  *os.File
+	raw   syscall.RawConn // of pipe
+	tty   *os.File
+	input *input
+
+	ending atomic.Bool // LetEnd was called: the mark comes
+	marks  *markScanner
+	gone   atomic.Bool // tmux has closed the pane's terminal
+	lost   atomic.Bool // the launcher was killed
+	over   atomic.Bool // Done was called
+}
+
+// open makes what a terminal has of its descriptors usable.
+func (t *paneTerminal) open() (err error) {
+	if err = unix.SetNonblock(int(t.pipe.Fd()), true); err != nil {
+		return err
+	}
+	// Fd has made the file a blocking one: it is opened anew.
+	fd, err := unix.FcntlInt(t.pipe.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return err
+	}
+	t.pipe.Close()
+	if err = unix.SetNonblock(fd, true); err != nil {
+		return err
+	}
+	t.pipe = os.NewFile(uintptr(fd), "pipe")
+	t.raw, err = t.pipe.SyscallConn()
+	t.marks = &markScanner{mark: t.Mark}
+	t.input = &input{server: t.Tmux, pid: t.Server}
+	return err
+}
+
+// Read implements host.Terminal. Before the program's end the bytes are not
+// looked at; after it the mark is the end.
+func (t *paneTerminal) Read(p []byte) (n int, err error) {
+	for n == 0 && err == nil {
+		if t.marks.found {
+			return 0, io.EOF
+		}
+		room := p[:len(p)-len(t.Mark)] // for what was held back
+		if n, err = t.readPipe(room); t.ending.Load() {
+			n = copy(p, t.marks.scan(p[:n]))
+			if err == io.EOF {
+				n += copy(p[n:], t.marks.rest())
+			}
+		}
+	}
+	return n, err
+}
+
+func (t *paneTerminal) readPipe(p []byte) (n int, err error) {
+	rawErr := t.raw.Read(func(fd uintptr) bool {
+		for n < len(p) {
+			k, readErr := unix.Read(int(fd), p[n:])
+			switch {
+			case readErr == unix.EINTR:
+			case readErr == unix.EAGAIN:
+				if n == 0 && t.gone.Load() {
+					err = io.EOF
+					return true
+				}
+				return n > 0
+			case readErr != nil || k == 0:
+				err = io.EOF
+				return true
+			default:
+				n += k
+			}
+		}
+		return true
+	})
+	if rawErr != nil && errors.Is(rawErr, os.ErrDeadlineExceeded) && t.gone.Load() {
+		return n, io.EOF
+	}
+	if rawErr != nil {
+		return n, rawErr
+	}
+	return n, err
+}
+
+// Readable implements host.Terminal.
+func (t *paneTerminal) Readable() bool {
+	fds := []unix.PollFd{{Events: unix.POLLIN}}
+	err := t.raw.Control(func(fd uintptr) {
+		fds[0].Fd = int32(fd)
+		unix.Poll(fds, 0) // interrupted, it says nothing
+	})
+	return err == nil && fds[0].Revents&unix.POLLIN != 0
+}
+
+// Write implements host.Terminal.
+func (t *paneTerminal) Write(p []byte) (n int, err error) {
+	if t.gone.Load() || t.lost.Load() {
+		return 0, os.ErrClosed
+	}
+	return t.input.keys(t.Pane, p)
+}
+
+// SetSize sets the terminal's size itself, so that it holds from here, and has
+// tmux set its window's, which is the same again.
+func (t *paneTerminal) SetSize(s terminal.Size) error {
+	if t.gone.Load() {
+		return nil
+	}
+	had, err := unix.IoctlGetWinsize(int(t.tty.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return err
+	}
+	size := &unix.Winsize{Row: s.Rows, Col: s.Cols}
+	if had.Col > 0 && had.Row > 0 { // cells of as many pixels as tmux says
+		size.Xpixel, size.Ypixel = had.Xpixel/had.Col*s.Cols, had.Ypixel/had.Row*s.Rows
+	}
+	if err := unix.IoctlSetWinsize(int(t.tty.Fd()), unix.TIOCSWINSZ, size); err != nil {
+		return err
+	}
+	return t.input.command(fmt.Sprintf("resize-window -t %s -x %d -y %d", t.Pane, s.Cols, s.Rows))
+}
+
+// Foreground implements host.Terminal. The terminal itself tells its own
+// session alone.
+func (t *paneTerminal) Foreground() int { return foregroundOf(t.Program) }
+
+// Answers implements host.Terminal.
+func (t *paneTerminal) Answers() bool { return true }
+
+// Root implements host.Terminal.
+func (t *paneTerminal) Root() (root, spare int) {
+	if t.lost.Load() || t.over.Load() {
+		return 0, t.Server
+	}
+	return t.Launcher, t.Server
+}
+
+// Reap implements host.Terminal by what the launcher says.
+func (t *paneTerminal) Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus), lost func()) (stop func()) {
+	if err := say(t.conn, order{Keep: true}); err != nil {
+		t.lost.Store(true) // its news say so too
+	}
+	var loop sync.WaitGroup
+	t.conn.SetReadDeadline(time.Time{})
+	loop.Go(func() {
+		for {
+			var n news
+			err := t.news.next(&n)
+			if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) || t.over.Load() {
+				return
+			}
+			mu.Lock()
+			switch {
+			case err != nil:
+				t.lost.Store(true)
+				t.stopReading()
+				lost()
+			case n.Ended != 0:
+				ended(n.Ended, n.Status)
+			case n.Gone:
+				t.gone.Store(true)
+				t.stopReading()
+			}
+			mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	})
+	return func() {
+		t.conn.SetReadDeadline(time.Unix(1, 0))
+		loop.Wait()
+	}
+}
+
+// stopReading wakes a reader of a pipe on which nothing comes any more, where
+// that has no end.
+func (t *paneTerminal) stopReading() {
+	t.gone.Store(true)
+	t.pipe.SetReadDeadline(time.Unix(1, 0))
+}
+
+// LetEnd implements host.Terminal: the launcher prints the mark. It is looked
+// for from now on, so that no output is held back before.
+func (t *paneTerminal) LetEnd() {
+	t.ending.Store(true)
+	if err := say(t.conn, order{Mark: true}); err != nil {
+		t.stopReading()
+	}
+}
+
+// Quiet implements host.Terminal.
+func (t *paneTerminal) Quiet() time.Duration { return quietTime }
+
+// Done implements host.Terminal: the launcher ends, and the pane with it.
+func (t *paneTerminal) Done() {
+	t.over.Store(true)
+	_ = say(t.conn, order{Over: true}) // one that is gone needs not be told
+}
+
+// SetDeadline implements host.Terminal.
+func (t *paneTerminal) SetDeadline(d time.Time) error {
+	t.input.setDeadline(d)
+	return t.pipe.SetDeadline(d)
+}
+
+// Export implements host.Terminal.
+func (t *paneTerminal) Export() (fds []uintptr, state json.RawMessage, err error) {
+	for _, c := range []syscall.Conn{t.conn, t.pipe, t.tty} {
+		raw, err := c.SyscallConn()
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := raw.Control(func(fd uintptr) { fds = append(fds, fd) }); err != nil {
+			return nil, nil, err
+		}
+	}
+	s := t.paneState
+	s.Unread = t.news.unread
+	state, err = json.Marshal(s)
+	return fds, state, err
+}
+
+// Close implements host.Terminal. The launcher stays until Done.
+func (t *paneTerminal) Close() error {
+	t.gone.Store(true)
+	t.input.close()
+	return errors.Join(t.pipe.Close(), t.tty.Close())
+}
+
+// markScanner finds the mark in a stream that is cut anywhere.
+type markScanner struct {
+	mark  []byte
+	held  []byte // a tail that may be the mark's beginning
+	found bool
+}
+
+// scan returns the output in p. What may be the mark's beginning is held back
+// until more has come. After the mark nothing is output any more.
+func (m *markScanner) scan(p []byte) []byte {
+	if m.found {
+		return nil
+	}
+	p = append(m.held, p...)
+	if before, _, ok := bytes.Cut(p, m.mark); ok {
+		m.found, m.held = true, nil
+		return before
+	}
+	n := partialSuffix(p, m.mark)
+	m.held = append([]byte(nil), p[len(p)-n:]...)
+	return p[:len(p)-n]
+}
+
+// rest returns what is held back, at the end of the stream.
+func (m *markScanner) rest() []byte {
+	held := m.held
+	m.held = nil
+	return held
+}
+
+var _ host.Terminal = (*paneTerminal)(nil)
