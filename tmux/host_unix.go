@@ -174,7 +174,7 @@ func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal
 	deadline := time.Now().Add(meetTime)
 	ln.SetDeadline(deadline)
 	t := &paneTerminal{paneState: paneState{
-		Tmux: inputServer{s.srv.tmux, s.srv.socket, s.b.o.Runtime}, Mark: newMark(),
+		Tmux: s.b.input(s.srv), Mark: newMark(),
 	}}
 	for t.conn == nil || t.pipe == nil {
 		conn, err := ln.AcceptUnix()
@@ -208,6 +208,17 @@ func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal
 		}
 	}
 	return t, nil
+}
+
+// input is how to reach the control client of a server.
+func (b *Backend) input(srv server) inputServer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := inputServer{Tmux: srv.tmux, Socket: srv.socket, Runtime: b.o.Runtime, Paste: "-dr"}
+	if b.version.has(pasteRaw) {
+		i.Paste = "-drS"
+	}
+	return i
 }
 
 // markLength is that of the mark, which nobody guesses.

@@ -3,6 +3,7 @@
 package tmux
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,12 @@ const (
 	inputSession = "middleman-input"
 	// inputTime is how long the control client may take to be there.
 	inputTime = 10 * time.Second
-	// keyLine is how many bytes go into one line: it must be written at once
+	// lineBytes is how many bytes go into one line: it must be written at once
 	// (PIPE_BUF), since other owners write to the FIFO too.
-	keyLine = 1024
+	lineBytes = 960
+	// fewKeys is how many bytes are typed as keys: more is quicker by a buffer
+	// of tmux's, of which each has one line.
+	fewKeys = 64
 )
 
 // inputServer is how to start the control client of a server.
@@ -34,6 +38,7 @@ type inputServer struct {
 	Tmux    string `json:"tmux"`
 	Socket  string `json:"socket"`
 	Runtime string `json:"runtime"`
+	Paste   string `json:"paste"` // the flags that paste a buffer as it is
 }
 
 // input writes commands to the one control client of a tmux server. The client
@@ -63,17 +68,38 @@ func (in *input) keys(pane string, p []byte) (n int, err error) {
 	defer in.typing.Unlock()
 	line := make([]byte, 0, 4096)
 	for n < len(p) {
-		part := p[n:min(n+keyLine, len(p))]
-		line = append(line[:0], "if -F -t "+pane+" '#{pane_in_mode}' 'send -X -t "+pane+" cancel' ; send -H -t "+pane...)
-		for _, b := range part {
-			line = append(line, ' ', hexDigits[b>>4], hexDigits[b&15])
+		part := p[n:min(n+lineBytes, len(p))]
+		if len(part) <= fewKeys || bytes.IndexByte(part, 0) >= 0 {
+			line = appendKeys(line[:0], pane, part)
+		} else {
+			line = in.appendPaste(line[:0], pane, part)
 		}
-		if err := in.write(append(line, '\n')); err != nil {
+		if err := in.write(line); err != nil {
 			return n, err
 		}
 		n += len(part)
 	}
 	return n, nil
+}
+
+// appendKeys is the line that types p as keys.
+func appendKeys(line []byte, pane string, p []byte) []byte {
+	line = append(line, "if -F -t "+pane+" '#{pane_in_mode}' 'send -X -t "+pane+" cancel' ; send -H -t "+pane...)
+	for _, b := range p {
+		line = append(line, ' ', hexDigits[b>>4], hexDigits[b&15])
+	}
+	return append(line, '\n')
+}
+
+// appendPaste is the line that puts p into a buffer, pastes that as it is, and
+// deletes it. No buffer holds a NUL.
+func (in *input) appendPaste(line []byte, pane string, p []byte) []byte {
+	buffer := "middleman" + pane[1:]
+	line = append(line, "setb -b "+buffer+` -- "`...)
+	for _, b := range p {
+		line = append(line, '\\', '0'+b>>6, '0'+b>>3&7, '0'+b&7)
+	}
+	return append(line, `" ; pasteb `+in.server.Paste+" -b "+buffer+" -t "+pane+"\n"...)
 }
 
 const hexDigits = "0123456789abcdef"
