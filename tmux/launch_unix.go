@@ -78,10 +78,9 @@ func runPane(dir, socket string) error {
 		return say(l.conn, n)
 	}
 	hangup := watchTerminal(l.tty, l.terminalGone)
-	go l.reap() // ends with the process
-	if err := say(l.conn, news{Started: l.told.State.Program}); err == nil {
-		l.obey(owner)
-	}
+	l.tell(news{Started: l.told.State.Program}) // before its end
+	go l.reap()                                 // ends with the process
+	l.obey(owner)
 	for l.needsOwner() {
 		l.replaceOwner()
 	}

@@ -101,6 +101,7 @@ func (r *hearer) next(v any) error {
 func (r *hearer) read(p []byte) (int, error) {
 	oob := make([]byte, unix.CmsgSpace(maxFiles*4))
 	n, oobn, _, _, err := r.conn.ReadMsgUnix(p, oob)
+	n = max(n, 0) // -1 where it failed
 	if oobn > 0 {
 		err = errors.Join(err, r.take(oob[:oobn]))
 	}
