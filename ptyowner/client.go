@@ -281,7 +281,7 @@ func (a *attachment) Hello() terminal.Hello {
 	return terminal.Hello{
 		Offset: w.Offset, Head: w.Head, Oldest: w.Oldest,
 		Size: terminalSize(w.Size), Title: w.Title, PID: w.PID, Writer: terminalWriter(w.Writer),
-		Clipboard: a.clipboard,
+		Clipboard: a.clipboard, HostAnswers: w.HostAnswers,
 	}
 }
 

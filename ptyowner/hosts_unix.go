@@ -175,5 +175,5 @@ func (o *owner) loseOutput() {
 	o.coming.Store(o.recent.head + lostAtOnce)
 	o.journal.Skip(lostAtOnce)
 	o.recent.skip(o.recent.head + lostAtOnce)
-	o.came.Broadcast()
+	o.broadcast()
 }

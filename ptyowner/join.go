@@ -180,7 +180,7 @@ func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot
 	return wire.Welcome{
 		Version: version, Features: features, Session: o.spec.ID,
 		PID: s.PID, Size: s.Size, Title: s.Title, Head: s.Head, Oldest: s.Oldest,
-		Offset: offset, Snapshot: draws, Writer: s.Writer,
+		Offset: offset, Snapshot: draws, Writer: s.Writer, HostAnswers: o.term.Answers(),
 	}, snap, nil
 }
 

@@ -260,6 +260,11 @@ type Hello struct {
 	Writer *Writer
 	// Clipboard is the session's policy, which holds for each viewer.
 	Clipboard Clipboard
+	// HostAnswers: what the program asks of its terminal is answered where it
+	// runs. A viewer's terminal is not asked, or its answers are not typed; and
+	// the program prints for a terminal of tmux's, which has titles of screen's
+	// (ESC k).
+	HostAnswers bool
 }
 
 // MessageKind tells what a Message carries.

@@ -65,6 +65,9 @@ type Welcome struct {
 	Offset   uint64   `json:"offset"`
 	Snapshot bool     `json:"snapshot,omitempty"`
 	Writer   *Writer  `json:"writer,omitempty"`
+	// HostAnswers: what the program asks of its terminal is answered by the
+	// host. A viewer's terminal is not asked, or its answers are not sent.
+	HostAnswers bool `json:"host_answers,omitempty"`
 }
 
 // Event is something that happened, other than output.

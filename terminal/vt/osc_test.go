@@ -131,3 +131,27 @@ func TestParseColor(t *testing.T) {
 		}
 	}
 }
+
+// What programs print for TERM=tmux-256color: screen's title, and what is
+// passed through to the terminal that tmux runs in.
+func TestTitlesOfTmux(t *testing.T) {
+	for name, tt := range map[string]struct{ in, title, text string }{
+		"screen's":          {"a\x1bkvim\x1b\\b", "vim", "ab"},
+		"without an end":    {"a\x1bkvim", "", "a"},
+		"given up":          {"a\x1bkvim\x18b", "", "ab"},
+		"with intermediate": {"a\x1b(kb", "", "ab"},
+		"passed through":    {"a\x1bPtmux;\x1b\x1b]2;vim\x07\x1b\\b", "vim", "ab"},
+		"passed with ST":    {"a\x1bPtmux;\x1b\x1b]2;vim\x1b\x1b\\\x1b\\b", "vim", "ab"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			term := New(Options{Cols: 20, Rows: 2})
+			term.Write([]byte(tt.in))
+			if got := term.Title(); got != tt.title {
+				t.Errorf("title %q, want %q", got, tt.title)
+			}
+			if got := strings.TrimRight(term.Text(TextOptions{}), "\n "); got != tt.text {
+				t.Errorf("text %q, want %q", got, tt.text)
+			}
+		})
+	}
+}

@@ -280,6 +280,9 @@ func (t *Terminal) stepEscape(r rune) {
 		t.enter(oscString, 0x1b, ']')
 	case r == 'P':
 		t.enter(dcsEntry, 0x1b, 'P')
+	case r == 'k' && ps.state == escape: // screen's and tmux's title is OSC 2
+		t.enter(oscString, 0x1b, ']')
+		ps.payload = append(ps.payload, '2', ';')
 	case r == 'X' || r == '^' || r == '_':
 		t.enter(ignoredString, 0x1b, 'X')
 	case r < 0x7f:

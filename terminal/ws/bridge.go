@@ -105,7 +105,7 @@ func (b *bridge) greet() {
 	}
 	b.out.addText(helloMessage{
 		Type: "hello", Offset: h.Offset, Head: h.Head, Oldest: h.Oldest,
-		Size: h.Size, Title: h.Title, Writer: h.Writer, Mode: b.mode, Clipboard: policy,
+		Size: h.Size, Title: h.Title, Writer: h.Writer, Mode: b.mode, Clipboard: policy, HostAnswers: h.HostAnswers,
 	})
 }
 

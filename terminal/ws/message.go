@@ -40,6 +40,8 @@ type helloMessage struct {
 	// Clipboard says whether the program may set this viewer's: that of a
 	// watcher never.
 	Clipboard terminal.Clipboard `json:"clipboard"`
+	// HostAnswers is terminal.Hello's.
+	HostAnswers bool `json:"host_answers,omitempty"`
 }
 
 // snapshotMessage announces the next binary message, which draws the screen

@@ -12,6 +12,15 @@ type replayFilter struct {
 	split splitter
 	out   []byte
 	open  bool // the sequence written last has no end of its own
+	tmux  bool // the output is for a terminal of tmux's
+}
+
+// newHostFilter is a filter for the output of a program whose host answers what
+// it asks, and that prints for a terminal of tmux's.
+func newHostFilter() *replayFilter {
+	f := newReplayFilter()
+	f.tmux = true
+	return f
 }
 
 func newReplayFilter() *replayFilter {
@@ -29,6 +38,9 @@ func newReplayFilter() *replayFilter {
 	}
 	f.split.sequence = func(p []byte, whole bool) {
 		switch {
+		case f.tmux && string(p) == tmuxTitle:
+			f.out = append(f.out, "\x1b]2;"...)
+			f.open = true
 		case !whole || !isQuery(p):
 			f.out = append(f.out, p...)
 			f.open = !whole || isOpen(p)
@@ -60,6 +72,9 @@ func (f *replayFilter) rest() []byte {
 const (
 	enq       = 0x05 // asks for the answerback message
 	stringEnd = "\x1b\\"
+	// tmuxTitle begins a title that ends as an OSC does. Terminals but tmux and
+	// screen print it.
+	tmuxTitle = "\x1bk"
 )
 
 // isOpen reports whether the whole sequence p is a string without its

@@ -148,3 +148,20 @@ func TestPlainText(t *testing.T) {
 		}
 	}
 }
+
+// What a program in a pane prints reaches a terminal that is not tmux: without
+// what tmux answers, and with titles that the terminal knows.
+func TestHostFilter(t *testing.T) {
+	in := "a\x1b[c\x1b[6nb\x1bkvim\x1b\\c\x1b]11;?\x07d"
+	want := "ab\x1b]2;vim\x1b\\cd"
+	for size := 1; size <= len(in); size++ {
+		f := newHostFilter()
+		var got []byte
+		for rest := in; rest != ""; rest = rest[min(size, len(rest)):] {
+			got = append(got, f.filter([]byte(rest[:min(size, len(rest))]))...)
+		}
+		if string(got) != want {
+			t.Errorf("in pieces of %d: %q, want %q", size, got, want)
+		}
+	}
+}

@@ -97,7 +97,10 @@ func (v *viewer) draw(offset uint64, p []byte) error {
 
 // drawSnapshot draws a screen in place of what there is.
 func (v *viewer) drawSnapshot(offset uint64, p []byte) error {
-	v.offset, v.acked, v.replay = offset, offset, nil
+	v.offset, v.acked = offset, offset
+	if v.replay = nil; v.attachment().Hello().HostAnswers {
+		v.replay = newHostFilter()
+	}
 	if err := v.write([]byte(v.screen.clear())); err != nil {
 		return err
 	}

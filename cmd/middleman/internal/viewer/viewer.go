@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"sync"
@@ -168,7 +169,10 @@ func (v *viewer) join(ctx context.Context, from *uint64) error {
 	hello := att.Hello()
 	v.offset, v.head, v.replay = hello.Offset, hello.Head, nil
 	v.acked = v.offset
-	if v.offset < v.head {
+	switch {
+	case hello.HostAnswers:
+		v.head, v.replay = math.MaxUint64, newHostFilter() // all of it
+	case v.offset < v.head:
 		v.replay = newReplayFilter()
 	}
 	if lone, ok := att.(terminal.LoneAttachment); ok {

@@ -29,6 +29,8 @@ export interface Hello {
   writer?: Writer
   /** Whether the program may set our clipboard. */
   clipboard: 'allow' | 'ask' | 'deny'
+  /** The program's questions are answered where it runs, and it prints for a terminal of tmux's. */
+  host_answers?: boolean
 }
 
 export interface TerminalEvent {

@@ -8,11 +8,13 @@ import type { IDisposable, Terminal } from '@xterm/xterm'
 export class ReplayGuard {
   /** True while the parser is inside of replayed bytes. */
   active = false
+  /** True where the program's questions are answered by what hosts it. */
+  hosted = false
   private readonly handlers: IDisposable[]
 
   constructor(terminal: Terminal) {
     const parser = terminal.parser
-    const swallow = () => this.active
+    const swallow = () => this.asks()
     this.handlers = [
       parser.registerCsiHandler({ final: 'c' }, swallow), // DA1
       parser.registerCsiHandler({ prefix: '>', final: 'c' }, swallow), // DA2
@@ -23,12 +25,17 @@ export class ReplayGuard {
       parser.registerCsiHandler({ prefix: '?', final: 'u' }, swallow), // kitty keyboard
       parser.registerCsiHandler({ intermediates: '$', final: 'p' }, swallow), // DECRQM
       parser.registerCsiHandler({ prefix: '?', intermediates: '$', final: 'p' }, swallow),
-      parser.registerCsiHandler({ final: 't' }, (params) => this.active && isReport(params[0])), // XTWINOPS
+      parser.registerCsiHandler({ final: 't' }, (params) => this.asks() && isReport(params[0])), // XTWINOPS
       parser.registerDcsHandler({ intermediates: '$', final: 'q' }, swallow), // DECRQSS
       parser.registerDcsHandler({ intermediates: '+', final: 'q' }, swallow), // XTGETTCAP
       ...[4, 5, 10, 11, 12, 13, 14, 17, 19].map((code) =>
-        parser.registerOscHandler(code, (data) => this.active && data.split(';').includes('?'))), // colours
+        parser.registerOscHandler(code, (data) => this.asks() && data.split(';').includes('?'))), // colours
     ]
+  }
+
+  /** Whether what is asked now is answered elsewhere, or was. */
+  private asks(): boolean {
+    return this.active || this.hosted
   }
 
   /** Whether data, which the terminal wants to send, is no more than an answer to the past. */

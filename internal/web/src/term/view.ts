@@ -15,6 +15,7 @@ import { isDark, onPrefs, prefs } from '../prefs'
 import { toast } from '../store'
 import { Link } from './link'
 import type { Hello, LinkOwner, Standing, TerminalEvent } from './link'
+import { ScreenTitles } from './titles'
 import { ReplayGuard } from './replay'
 import { dark, light } from './theme'
 
@@ -54,6 +55,7 @@ export class TerminalView implements LinkOwner {
   private head = 0 // bytes before it are a replay
   private era = 0 // counts hellos and snapshots: drawn offsets of an earlier one mean nothing
   private resetFirst = false
+  private titles = new ScreenTitles()
   private clipboard: Hello['clipboard'] = 'deny'
 
   constructor(readonly session: string) {
@@ -132,6 +134,8 @@ export class TerminalView implements LinkOwner {
     this.head = hello.head
     this.resetFirst = !resumed
     this.clipboard = hello.clipboard
+    this.guard.hosted = hello.host_answers ?? false
+    this.titles = new ScreenTitles()
     if (this.link.watching) this.adopt(hello.size)
     const past = hello.offset < hello.head
     this.terminal.write('', () => void (this.guard.active = past))
@@ -183,7 +187,8 @@ export class TerminalView implements LinkOwner {
   private draw(bytes: Uint8Array, offset: number): void {
     const era = this.era
     const end = offset + bytes.length
-    const data = this.resetFirst ? concat(resetTerminal, bytes) : bytes
+    const drawn = this.guard.hosted ? this.titles.translate(bytes) : bytes
+    const data = this.resetFirst ? concat(resetTerminal, drawn) : drawn
     this.resetFirst = false
     this.terminal.write(data, () => {
       if (era === this.era) this.link.ack(end)
