@@ -44,7 +44,7 @@ func TestProgramStartsClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(c.Data)
-	for _, want := range []string{"SigBlk:\t", "MIDDLEMAN_SESSION=" + s.ID, "TERM=xterm-256color", "COLORTERM=truecolor"} {
+	for _, want := range []string{"SigBlk:\t", "MIDDLEMAN_SESSION=" + s.ID, "TERM=" + termName(), "COLORTERM=truecolor"} {
 		if !strings.Contains(strings.ReplaceAll(text, "  ", "\t"), want) && !strings.Contains(text, strings.TrimSpace(want)) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}

@@ -254,11 +254,9 @@ func TestReusedProcessID(t *testing.T) {
 	data, newBackend := newBackends(t)
 	b := newBackend()
 	s := spec("exec sleep 1000")
-	start(t, b, s, nil)
+	program := start(t, b, s, nil).PID
 	owner := ownerPID(t, data, s.ID)
-	if err := syscall.Kill(owner, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	loseOwner(t, owner, program)
 	b.Wait()
 	innocent := exec.Command("sleep", "1000")
 	if err := innocent.Start(); err != nil {

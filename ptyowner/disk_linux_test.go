@@ -175,9 +175,7 @@ func TestKilledOwnerLeavesNoStrays(t *testing.T) {
 	if err := waitText(session, "READY"); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(ownerPID(t, data, s.ID), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	loseOwner(t, ownerPID(t, data, s.ID), before.PID)
 	b.Wait()
 	status, err := session.Status(context.Background())
 	if err != nil || status.State != terminal.StateLost {

@@ -6,7 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"middleman/ptyowner"
 	"middleman/tmux"
@@ -39,4 +42,30 @@ func newBackend(t testing.TB, o ptyowner.Options) *ptyowner.Backend {
 		}
 	})
 	return ptyowner.New(o)
+}
+
+// termName is what the program's terminal is called on the host under test.
+func termName() string {
+	if onTmux() {
+		return "tmux-256color"
+	}
+	return "xterm-256color"
+}
+
+// loseOwner kills an owner so that none comes after it: on tmux the launcher,
+// the program's parent, before.
+func loseOwner(t *testing.T, owner, program int) {
+	t.Helper()
+	victims := []int{owner}
+	if onTmux() {
+		if err := syscall.Kill(owner, unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		victims = []int{parentOf(t, program), owner}
+	}
+	for _, pid := range victims {
+		if err := syscall.Kill(pid, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

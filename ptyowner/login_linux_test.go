@@ -169,7 +169,7 @@ func checkProgram(t *testing.T, pid int, s terminal.Spec) {
 	env := strings.Split(strings.TrimSuffix(procFile(t, pid, "environ"), "\x00"), "\x00")
 	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PWD=") }) // the shell's
 	slices.Sort(env)
-	want := []string{"COLORTERM=truecolor", "MIDDLEMAN_SESSION=" + s.ID, "OWN=1", "PATH=/usr/bin:/bin", "TERM=xterm-256color"}
+	want := []string{"COLORTERM=truecolor", "MIDDLEMAN_SESSION=" + s.ID, "OWN=1", "PATH=/usr/bin:/bin", "TERM=" + termName()}
 	if !slices.Equal(env, want) {
 		t.Errorf("the program's environment is %q, want %q", env, want)
 	}

@@ -341,7 +341,7 @@ func TestUpgradeRefused(t *testing.T) {
 		{"another program", "/bin/true", "not middleman"},
 		{"one that fails", "/bin/false", "ask /bin/false"},
 		{"one that cannot", write("older", "#!/bin/sh\necho '{\"build\":\"v0\",\"handover\":[]}'\n", 0o700), "build v0"},
-		{"one that does not understand", write("other", "#!/bin/sh\ncase $2 in --describe) echo '{\"build\":\"v9\",\"handover\":[1]}';; *) echo 'what is this?' >&2; exit 1;; esac\n", 0o700), "what is this?"},
+		{"one that does not understand", write("other", "#!/bin/sh\ncase $2 in --describe) echo '{\"build\":\"v9\",\"handover\":[1,2]}';; *) echo 'what is this?' >&2; exit 1;; esac\n", 0o700), "what is this?"},
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		_, err := b.Upgrade(ctx, s.ID, test.path)

@@ -1,0 +1,160 @@
+package ptyowner_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/internal/testenv"
+	"middleman/terminal"
+	"middleman/terminal/journal"
+	"middleman/tmux"
+)
+
+// parentOf is a process's parent.
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, err := strconv.Atoi(strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parent
+}
+
+// onPane starts a session in a pane, whatever host the other tests run on.
+func onPane(t *testing.T, script string) (data string, s terminal.Session, status terminal.Status) {
+	t.Helper()
+	if err := tmux.New(tmux.Options{}).Usable(context.Background()); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv(hostVariable, tmux.Name)
+	data, newBackend := newBackends(t)
+	b := newBackend()
+	spec := spec(script)
+	status = start(t, b, spec, nil)
+	return data, b.Session(spec.ID), status
+}
+
+// A program in a pane survives its owner, and is read on behind a gap that is
+// told: what was printed before and after is there, byte for byte.
+func TestKilledOwnerIsReplaced(t *testing.T) {
+	data, s, status := onPane(t, `i=0; while [ $i -lt 300 ]; do echo before$i; i=$((i+1)); done; echo READY; read x; echo; echo after; exit 7`)
+	id, ctx := status.ID, context.Background()
+	if err := waitText(s, "READY"); err != nil {
+		t.Fatal(err)
+	}
+	owner := ownerPID(t, data, id)
+	if err := syscall.Kill(owner, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, time.Minute, "another owner", func() bool {
+		now, err := s.Status(ctx)
+		return err == nil && now.State == terminal.StateRunning && now.PID == status.PID && ownerPID(t, data, id) != owner
+	})
+	if err := waitText(s, "READY"); err != nil {
+		t.Errorf("the screen of before: %v", err)
+	}
+	if err := s.Input(ctx, []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, time.Minute, "the exit", func() bool {
+		now, err := s.Status(ctx)
+		return err == nil && now.Exit != nil && now.Exit.Code == 7
+	})
+	before, gap := readUntilGap(t, s, 0)
+	if want := "before299\r\nREADY\r\n"; !strings.HasSuffix(before, want) || strings.Count(before, "before") != 300 {
+		t.Errorf("before the gap %d lines and %.40q at the end", strings.Count(before, "before"), before[max(0, len(before)-40):])
+	}
+	if gap == nil {
+		t.Fatal("no gap is told")
+	}
+	if after, _ := readUntilGap(t, s, gap.Next); !strings.HasSuffix(after, "\r\nafter\r\n") {
+		t.Errorf("after the gap %q", after)
+	}
+}
+
+// readUntilGap is the output from an offset to the end, or to a gap.
+func readUntilGap(t *testing.T, s terminal.Session, from uint64) (string, *journal.GapError) {
+	t.Helper()
+	r, err := s.Output(context.Background(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	var gap *journal.GapError
+	if err != nil && !errors.As(err, &gap) {
+		t.Fatal(err)
+	}
+	return string(data), gap
+}
+
+// A killed tmux server ends its programs; how is recorded, and nothing is left.
+func TestKilledTmuxServer(t *testing.T) {
+	_, s, status := onPane(t, `trap "" HUP; echo READY; while :; do sleep 0.05; done`)
+	if err := waitText(s, "READY"); err != nil {
+		t.Fatal(err)
+	}
+	server := parentOf(t, parentOf(t, status.PID))
+	if err := syscall.Kill(server, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, time.Minute, "the exit", func() bool {
+		now, err := s.Status(context.Background())
+		return err == nil && now.Exit != nil && len(now.Left) == 0
+	})
+}
+
+// A tmux server that is stopped keeps no session from being stopped.
+func TestStopWithAFrozenTmuxServer(t *testing.T) {
+	_, s, status := onPane(t, `echo READY; exec sleep 1000`)
+	if err := waitText(s, "READY"); err != nil {
+		t.Fatal(err)
+	}
+	server := parentOf(t, parentOf(t, status.PID))
+	if err := syscall.Kill(server, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(server, unix.SIGCONT)
+	if err := s.Stop(context.Background(), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	now, err := s.Status(context.Background())
+	if err != nil || now.Exit == nil || now.Exit.Signal == 0 {
+		t.Errorf("%+v, %v, want ended by a signal", now, err)
+	}
+}
+
+// What is left of a program whose launcher was killed is ended: nobody could
+// tell its exit, so it counts as lost.
+func TestKilledLauncherIsLost(t *testing.T) {
+	data, s, status := onPane(t, `trap "" HUP; echo READY; while :; do sleep 0.05; done`)
+	if err := waitText(s, "READY"); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(parentOf(t, status.PID), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, time.Minute, "the session is lost", func() bool {
+		now, err := s.Status(context.Background())
+		return err == nil && now.State == terminal.StateLost && len(now.Left) == 0
+	})
+	if log, err := os.ReadFile(filepath.Join(data, "sessions", status.ID, "owner.log")); err != nil || !strings.Contains(string(log), "was killed") {
+		t.Errorf("the owner says %q, %v", log, err)
+	}
+}
