@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -157,4 +158,24 @@ func TestKilledLauncherIsLost(t *testing.T) {
 	if log, err := os.ReadFile(filepath.Join(data, "sessions", status.ID, "owner.log")); err != nil || !strings.Contains(string(log), "was killed") {
 		t.Errorf("the owner says %q, %v", log, err)
 	}
+}
+
+// Somebody takes the pane's pipe away by hand: the session goes on, unseen, and
+// its exit is recorded.
+func TestPipeTakenAwayByHand(t *testing.T) {
+	data, s, status := onPane(t, `echo READY; read x; exit 5`)
+	if err := waitText(s, "READY"); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(data, "run", "tmux.sock")
+	if out, err := exec.Command("tmux", "-S", socket, "pipe-pane", "-t", "="+status.ID+":").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := s.Input(context.Background(), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, time.Minute, "the exit", func() bool {
+		now, err := s.Status(context.Background())
+		return err == nil && now.Exit != nil && now.Exit.Code == 5
+	})
 }

@@ -47,6 +47,10 @@ type paneTerminal struct {
 	tty   *os.File
 	input *input
 
+	mu       sync.Mutex // guards what follows
+	stirred  *sync.Cond // on mu: a deadline, the end of the terminal, LetEnd
+	deadline time.Time
+
 	ending atomic.Bool // LetEnd was called: the mark comes
 	marks  *markScanner
 	gone   atomic.Bool // tmux has closed the pane's terminal
@@ -70,6 +74,7 @@ func (t *paneTerminal) open() (err error) {
 	}
 	t.pipe = os.NewFile(uintptr(fd), "pipe")
 	t.raw, err = t.pipe.SyscallConn()
+	t.stirred = sync.NewCond(&t.mu)
 	t.marks = &markScanner{mark: t.Mark}
 	t.input = &input{server: t.Tmux, pid: t.Server}
 	return err
@@ -88,9 +93,35 @@ func (t *paneTerminal) Read(p []byte) (n int, err error) {
 			if err == io.EOF {
 				n += copy(p[n:], t.marks.rest())
 			}
+		} else if err == io.EOF && n == 0 {
+			err = t.awaitEnd()
 		}
 	}
 	return n, err
+}
+
+// awaitEnd waits for the end of a session whose pipe has ended before: tmux has
+// closed the pane, which the launcher tells, or somebody has put another pipe
+// in its place by hand. The program goes on then, unseen.
+func (t *paneTerminal) awaitEnd() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for {
+		switch {
+		case t.gone.Load() || t.ending.Load():
+			return io.EOF
+		case !t.deadline.IsZero() && time.Now().After(t.deadline):
+			return os.ErrDeadlineExceeded
+		}
+		t.stirred.Wait()
+	}
+}
+
+// stir wakes who waits for the end.
+func (t *paneTerminal) stir() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stirred.Broadcast()
 }
 
 func (t *paneTerminal) readPipe(p []byte) (n int, err error) {
@@ -218,6 +249,7 @@ func (t *paneTerminal) Reap(mu sync.Locker, ended func(pid int, status unix.Wait
 // that has no end.
 func (t *paneTerminal) stopReading() {
 	t.gone.Store(true)
+	t.stir()
 	t.pipe.SetReadDeadline(time.Unix(1, 0))
 }
 
@@ -225,6 +257,7 @@ func (t *paneTerminal) stopReading() {
 // for from now on, so that no output is held back before.
 func (t *paneTerminal) LetEnd() {
 	t.ending.Store(true)
+	t.stir()
 	if err := say(t.conn, order{Mark: true}); err != nil {
 		t.stopReading()
 	}
@@ -242,6 +275,10 @@ func (t *paneTerminal) Done() {
 // SetDeadline implements host.Terminal.
 func (t *paneTerminal) SetDeadline(d time.Time) error {
 	t.input.setDeadline(d)
+	t.mu.Lock()
+	t.deadline = d
+	t.stirred.Broadcast()
+	t.mu.Unlock()
 	return t.pipe.SetDeadline(d)
 }
 
@@ -265,6 +302,7 @@ func (t *paneTerminal) Export() (fds []uintptr, state json.RawMessage, err error
 // Close implements host.Terminal. The launcher stays until Done.
 func (t *paneTerminal) Close() error {
 	t.gone.Store(true)
+	t.stir()
 	t.input.close()
 	return errors.Join(t.pipe.Close(), t.tty.Close())
 }
