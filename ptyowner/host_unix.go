@@ -76,14 +76,14 @@ func forkProgram(p host.Program, tty *os.File) (pid int, err error) {
 		return 0, err
 	}
 	defer private.SetCoreLimit(own)
-	asFromLogin(func() {
+	host.AsFromLogin(func() {
 		pid, err = forkInCgroup(p.Spec.ID, p.Spec.Argv[0], p.Spec.Argv, &syscall.ProcAttr{
 			Dir:   p.Spec.Dir,
 			Env:   host.Environ(p.Spec, "xterm-256color"),
 			Files: []uintptr{tty.Fd(), tty.Fd(), tty.Fd()},
 			Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
 		})
-	})
+	}, func(err error) { logf("%v", err) })
 	return pid, err
 }
 

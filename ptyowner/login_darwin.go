@@ -27,10 +27,6 @@ func closeInherited(first int) {
 	}
 }
 
-// asFromLogin calls fork. What the starter has blocked or has a better
-// priority for is inherited here.
-func asFromLogin(fork func()) { fork() }
-
 // setUTF8 tells the terminal that a character may have several bytes, so that
 // erasing one takes all of them, as every terminal emulator does.
 func setUTF8(fd int) error {

@@ -134,7 +134,9 @@ func (l *paneProcess) startProgram() error {
 		Path: spec.Argv[0], Args: spec.Argv, Dir: spec.Dir, Env: host.Environ(spec, termName()),
 		Stdin: l.tty, Stdout: l.tty, Stderr: l.tty, SysProcAttr: programAttr(),
 	}
-	if err := cmd.Start(); err != nil {
+	var err error
+	host.AsFromLogin(func() { err = cmd.Start() }, func(e error) { l.log(e.Error()) })
+	if err != nil {
 		return err
 	}
 	l.told.State.Program = cmd.Process.Pid
