@@ -22,8 +22,7 @@ import (
 // while no server listens.
 type Port struct {
 	// Name is the host of the origin that browsers log in at, "" where that is
-	// the address: with TLS, where others cannot answer as us, and at an address
-	// that names below localhost do not lead to.
+	// the address: with TLS, where others cannot answer as us.
 	Name string
 	// Fresh says that another program may have had the port since the server
 	// before: what was logged in there is over.
@@ -40,35 +39,46 @@ type Port struct {
 	again      func()           // called when the holder has ended by itself
 }
 
-// takePort takes the port over from its holder, or listens anew.
-func takePort(o ListenOptions, before string) (*Port, []net.Listener, error) {
+// takePort takes the port over from its holder, or listens anew. What is held is
+// given up for another address once we have that.
+func takePort(o ListenOptions, before string) (_ *Port, ls []net.Listener, err error) {
 	p := &Port{socket: o.Dirs.PortSocket(), executable: o.Executable}
-	holder, held, ls, holderErr := heldport.Find(p.socket)
-	if holderErr == nil {
-		if o.wants(held.Address) {
-			p.Name, p.held, p.holder, p.listeners = held.Name, held, holder, ls
-			return p, ls, nil
+	holder, held, ls, err := heldport.Find(p.socket)
+	switch {
+	case errors.Is(err, heldport.ErrNone):
+	case err != nil:
+		// Whether it is there is not known: nothing that it may hold is given up.
+		return nil, nil, fmt.Errorf("%w: where it hangs, end it; the logins end with it", err)
+	case o.wants(held.Address):
+		p.Name, p.held, p.holder, p.listeners = held.Name, held, holder, ls
+		return p, ls, nil
+	default:
+		if err := closeAll(ls); err != nil {
+			return nil, nil, errors.Join(err, holder.Close())
 		}
-		if err := errors.Join(closeAll(ls), holder.End()); err != nil {
+		if o.TLS { // perhaps at the same address
+			err, holder = holder.End(), nil
+		}
+		if err != nil {
 			return nil, nil, err
 		}
-	} else if !errors.Is(holderErr, heldport.ErrNone) {
-		// Whether it is there is not known: nothing that it may hold is given up.
-		return nil, nil, fmt.Errorf("%w: where it hangs, end it; the logins end with it", holderErr)
 	}
-	ls, err := listenTCP(o, before)
-	if err != nil {
+	if ls, err = listenTCP(o, before); err != nil {
+		if holder != nil {
+			err = errors.Join(err, holder.Close())
+		}
 		return nil, nil, fmt.Errorf("%w: choose another address with --listen", err)
 	}
+	if holder != nil {
+		if err := holder.End(); err != nil {
+			return nil, nil, errors.Join(err, closeAll(ls))
+		}
+	}
 	p.listeners = ls
-	if o.TLS {
-		return p, ls, nil
+	if !o.TLS {
+		p.Fresh, p.Name = true, heldport.NewName()
+		p.held = heldport.Port{Address: ls[0].Addr().String(), Name: p.Name}
 	}
-	p.Fresh = true
-	if host, _, err := net.SplitHostPort(ls[0].Addr().String()); err == nil && sibling[host] != "" {
-		p.Name = heldport.NewName()
-	}
-	p.held = heldport.Port{Address: ls[0].Addr().String(), Name: p.Name}
 	return p, ls, nil
 }
 

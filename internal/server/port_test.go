@@ -181,6 +181,18 @@ func TestHolderFollowsTheServer(t *testing.T) {
 	r.browserLogin()
 	r.stop()
 	before := r.at
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	if l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: taken.Addr().String()}); err == nil {
+		l.Close()
+		t.Fatal("listens where another program does")
+	}
+	if at := takeable(t, port(before)); at != nil {
+		t.Errorf("for an address that could not be had, the port was given up: free at %q", at)
+	}
 	r = p.serve(t) // at any port
 	if r.at == before {
 		t.Fatalf("listens at %s again", before)
