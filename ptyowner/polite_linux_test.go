@@ -43,7 +43,7 @@ func TestStopIsPolite(t *testing.T) {
 	}{
 		{"program", polite, 20 * time.Second, 7, 0, true},
 		{"foreground job", `set -m; sh -c "$JOB"; exit 8`, 20 * time.Second, 8, 0, true},
-		{"stopped", `kill -STOP $$ & trap 'echo IN GOOD ORDER; exit 7' TERM; trap '' HUP; echo READY; while :; do sleep 0.02; done`, 20 * time.Second, 7, 0, true},
+		{"stopped", `trap 'echo IN GOOD ORDER; exit 7' TERM; trap '' HUP; echo READY; kill -STOP $$; while :; do sleep 0.02; done`, 20 * time.Second, 7, 0, true},
 		{"at once", polite, -1, -1, 9, false},
 		{"too late", polite, 50 * time.Millisecond, -1, 9, false},
 	} {

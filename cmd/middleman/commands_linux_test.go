@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -322,7 +323,8 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdRemoveRace deletes a workspace several times at once. One run succeeds,
-// and no other speaks of anything but the name that it was given:
+// and no other speaks of anything but the name that it was given. Those that take
+// over a second say how far they are before:
 //
 //	rm-race TIMES WORKSPACE
 func cmdRemoveRace(ts *testscript.TestScript, _ bool, args []string) {
@@ -339,8 +341,10 @@ func cmdRemoveRace(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	wg.Wait()
 	won := 0
+	progress := regexp.MustCompile("(?m)^deleting " + regexp.QuoteMeta(args[1]) + ": .*\n")
 	for _, s := range said {
-		switch s {
+		code, text, _ := strings.Cut(s, " ")
+		switch code + " " + progress.ReplaceAllString(text, "") {
 		case "0 ":
 			won++
 		case fmt.Sprintf("1 middleman: workspace %s was deleted meanwhile\n", args[1]):

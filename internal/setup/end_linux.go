@@ -14,19 +14,29 @@ import (
 const (
 	looks     = 200 // for processes that are left
 	lookPause = 5 * time.Millisecond
+	// quietLooks must find nothing, one after the other: in the middle of an
+	// execve(2), and of its end, a process shows no environment.
+	quietLooks = 2
 )
 
 // End ends every process of ours that has mark in its environment, and returns
 // when none is left.
 func End(mark string) error {
 	var pids []int
+	quiet := 0
 	for look := range looks {
 		if look > 0 {
 			time.Sleep(lookPause)
 		}
 		var err error
-		if pids, err = marked(mark); err != nil || len(pids) == 0 {
+		if pids, err = marked(mark); err != nil {
 			return err
+		}
+		if quiet++; len(pids) > 0 {
+			quiet = 0
+		}
+		if quiet == quietLooks {
+			return nil
 		}
 		for _, pid := range pids {
 			killMarked(pid, mark)
