@@ -221,9 +221,6 @@ func (b *Backend) input(srv server) inputServer {
 	return i
 }
 
-// markLength is that of the mark, which nobody guesses.
-const markLength = len("\x1b]7767;\a") + 26
-
 // newMark is a private OSC string, which terminals skip.
 func newMark() []byte { return []byte("\x1b]7767;" + rand.Text()[:26] + "\a") }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,6 +42,9 @@ func (c *cli) openForwarded(ctx context.Context, port uint16) error {
 	link, err := server.LoginLink(ctx, api.NewLoginLink{Port: int(port)})
 	if err != nil {
 		return err
+	}
+	if strings.HasPrefix(link.URL, "https://") {
+		return c.printLink(link) // another program cannot show our certificate
 	}
 	fmt.Fprintf(c.errs, "middleman: whoever else can listen at port %d of the machine with the browser, while the forward is down, "+
 		"can take this login over: where others use that machine, use `serve --tls local`\n", port)

@@ -33,6 +33,10 @@ func (c *cli) serveCommand() *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.background {
+				checked := o // where they are wrong, the server in the background can say so to nobody
+				if err := checked.encryption(c.config.TLS); err != nil {
+					return err
+				}
 				return c.launch(cmd.Context(), given(cmd.Flags()))
 			}
 			if !cmd.Flags().Changed("listen") {

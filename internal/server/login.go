@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -65,9 +66,16 @@ func (s *Server) newLink(ctx context.Context, forwarded int) (link, secret strin
 	}
 	secret, now := store.NewSecret(), time.Now()
 	kept := secret
-	if own, err := s.port(); err == nil && forwarded != 0 && forwarded != own && s.Port.Name != "" {
-		origin = s.scheme() + "://" + net.JoinHostPort(s.Port.Name, strconv.Itoa(forwarded))
-		kept = secretAt(secret, forwarded)
+	if own, err := s.port(); err == nil && forwarded != 0 && forwarded != own {
+		at, err := url.Parse(origin)
+		if err != nil {
+			return "", "", err
+		}
+		at.Host = net.JoinHostPort(at.Hostname(), strconv.Itoa(forwarded))
+		origin = at.String()
+		if s.Port.Name != "" {
+			kept = secretAt(secret, forwarded)
+		}
 	}
 	if err := s.Store.CreateLoginLink(ctx, kept, now, now.Add(linkLife)); err != nil {
 		return "", "", err
