@@ -11,7 +11,7 @@ export CGO_ENABLED := 0
 LIGHT   := ./workspace ./ptyowner ./tmux ./terminal/ws ./terminal/journal
 # Tests wait for programs more than they compute: more packages at once than
 # there are processors leave none of these idle.
-AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? n : 4)))
+AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 3 ? n : 3)))
 # make check vets everything, faults included.
 VETTED  := -vet=off
 # Packages with tests that kill, hold or starve a process at a named place.

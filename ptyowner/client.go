@@ -161,6 +161,14 @@ func unreachable(session, doing string, err error) error {
 	return fmt.Errorf("session %s: %s: %w: %w", session, doing, terminal.ErrUnreachable, err)
 }
 
+// withCause is err, in one line with why the caller gave up, where it did.
+func withCause(err, cause error) error {
+	if cause == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
 func (c *client) send(frame []byte) error {
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
@@ -218,12 +226,12 @@ func (c *client) request(ctx context.Context, verb wire.Verb, args, result any) 
 	stop := context.AfterFunc(ctx, func() { c.conn.SetDeadline(time.Now()) })
 	defer stop()
 	if err := c.send(wire.AppendControl(nil, wire.TypeRequest, wire.Request{ID: 1, Verb: verb, Args: raw})); err != nil {
-		return nil, errors.Join(err, ctx.Err())
+		return nil, withCause(err, ctx.Err())
 	}
 	for {
 		reply, err := c.readReply()
 		if err != nil {
-			return nil, errors.Join(err, ctx.Err())
+			return nil, withCause(err, ctx.Err())
 		}
 		if reply.Error != nil {
 			return nil, terminalError(c.session, reply.Error)

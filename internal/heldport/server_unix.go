@@ -200,6 +200,13 @@ func (h *Holder) Keep(until time.Time) error {
 // listeners stay as they are.
 func (h *Holder) End() error {
 	_, _, err := h.ask(message{Verb: verbEnd})
+	if err == nil {
+		select {
+		case <-h.gone:
+		case <-time.After(answerTime):
+			err = errors.New("it says that it ends, and does not")
+		}
+	}
 	if h.done != nil && err == nil {
 		<-h.done
 	}

@@ -205,12 +205,15 @@ func TestHolderFollowsTheServer(t *testing.T) {
 	}
 	r.browserLogin()
 	p.endHolder(t)
-	testenv.Eventually(t, patience, "another holder listens", func() bool {
-		conn, err := net.Dial("unix", p.dirs.PortSocket())
-		if err == nil {
-			conn.Close()
+	testenv.Eventually(t, patience, "another holder has the port", func() bool {
+		holder, _, ls, err := heldport.Find(p.dirs.PortSocket())
+		if err != nil {
+			return false
 		}
-		return err == nil
+		for _, l := range ls {
+			l.Close()
+		}
+		return holder.Close() == nil
 	})
 	r.stop()
 	if at := takeable(t, port(r.at)); at != nil {
