@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"middleman/internal/fault"
 	"middleman/terminal"
 	"middleman/terminal/host"
 	"middleman/terminal/journal"
@@ -135,7 +134,6 @@ func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) 
 	if err := o.dir.writeJSON(recordFile, o.record()); err != nil {
 		return nil, err
 	}
-	fault.Here("adopt/adopted")
 	return o, o.step(eventStarted)
 }
 

@@ -130,9 +130,11 @@ func (s *screen) drawNow(from uint64, p []byte) bool {
 	}
 	defer s.mu.Unlock()
 	s.lent = true
-	o.mu.Unlock()
-	s.vt.Write(p)
-	o.mu.Lock()
+	func() {
+		o.mu.Unlock()
+		defer o.mu.Lock() // after a panic too: the caller gives it up
+		s.draw(p)
+	}()
 	s.lent = false
 	s.offset = from + uint64(len(p))
 	o.drawn.Broadcast()
@@ -163,16 +165,21 @@ func (s *screen) feed(r *journal.Reader, buf []byte) {
 	if err != nil {
 		skip = unreadable(err, len(buf))
 	}
-	if err := fault.Error("screen/panic"); err != nil {
-		panic(err)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.vt.Write(buf[:n])
+	s.draw(buf[:n])
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s.offset = min(s.offset+skip, o.recent.head)
 	o.drawn.Broadcast()
+}
+
+// draw gives the screen p. Called with mu held.
+func (s *screen) draw(p []byte) {
+	if err := fault.Error("screen/panic"); err != nil {
+		panic(err)
+	}
+	s.vt.Write(p)
 }
 
 // unreadable is how much of n bytes to pass over after an error, so that what

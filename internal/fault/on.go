@@ -25,7 +25,7 @@ const (
 )
 
 var (
-	mu     sync.Mutex         // guards visits
+	mu     sync.Mutex         // guards visits, and what happens how often
 	visits = map[string]int{} // by the path of what a plan says
 )
 
@@ -65,19 +65,9 @@ func act(name string) error {
 	if _, err := fmt.Sscan(string(text), &action, &after, &times); err != nil {
 		panic(fmt.Sprintf("plan for %s is %q: %v", name, text, err))
 	}
-	mu.Lock()
-	visit := visits[path]
-	visits[path]++
-	mu.Unlock()
-	if visit < after {
+	if !due(dir, name, after, times) {
 		return nil
 	}
-	if acted, err := reached(dir, name); err != nil {
-		panic(err)
-	} else if times > 0 && acted >= times {
-		return nil
-	}
-	note(dir, name)
 	switch Action(action) {
 	case Kill:
 		kill()
@@ -91,6 +81,26 @@ func act(name string) error {
 		return syscall.EIO
 	}
 	return nil
+}
+
+// due counts a visit, and reports whether something happens this time, which it
+// notes: of those who come at once, no more than times.
+func due(dir, name string, after, times int) bool {
+	mu.Lock()
+	defer mu.Unlock()
+	path := fileName(dir, name)
+	visit := visits[path]
+	visits[path]++
+	if visit < after {
+		return false
+	}
+	if acted, err := reached(dir, name); err != nil {
+		panic(err)
+	} else if times > 0 && acted >= times {
+		return false
+	}
+	note(dir, name)
+	return true
 }
 
 // note tells the test that a place was reached.
