@@ -24,9 +24,10 @@ trap clean EXIT
 serve=$home/.local/share/middleman/run/serve.json
 for try in 1 2; do
 	printed=$(make --no-print-directory run </dev/null)
-	grep -q 'http://127.0.0.1:[0-9]*/' <<<"$printed" || { printf 'run %s printed no link:\n%s\n' "$try" "$printed" >&2; exit 1; }
 	found=$(sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' "$serve")
-	[ "${server:=$found}" = "$found" ] || { echo "run $try started another server" >&2; exit 1; }
+	: "${server:=$found}" # which clean ends
+	grep -q 'http://middleman-[a-z2-7]*\.localhost:[0-9]*/' <<<"$printed" || { printf 'run %s printed no link:\n%s\n' "$try" "$printed" >&2; exit 1; }
+	[ "$server" = "$found" ] || { echo "run $try started another server" >&2; exit 1; }
 	[ "$(bin/middleman ls --json | grep -o '"name": *"try-middleman"' | wc -l)" -eq 1 ] || { echo "run $try: not one workspace" >&2; exit 1; }
 done
 bin/middleman rm try-middleman --discard-work --stop-sessions
