@@ -267,22 +267,6 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 	return o, "", o.step(eventStarted)
 }
 
-// checkNeverRan returns an error where another owner was faster and has ended
-// since: the starter of this one was killed, and somebody has started, and
-// perhaps stopped, the session anew.
-func (d stateDir) checkNeverRan() error {
-	if _, ended, err := d.readExit(); err != nil || ended {
-		return errors.Join(err, terminal.ErrEnded)
-	}
-	r := journal.Open(d.journal())
-	defer r.Close()
-	_, head, err := r.Bounds()
-	if err == nil && head > 0 {
-		err = fmt.Errorf("%w: another owner has run it, and left %d bytes of output", terminal.ErrGone, head)
-	}
-	return err
-}
-
 func newToken() string {
 	raw := make([]byte, 32)
 	rand.Read(raw) // never fails, see crypto/rand

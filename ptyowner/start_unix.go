@@ -197,6 +197,22 @@ func (d stateDir) holdGone() (l life, release func(), err error) {
 // lookAgain is how often a lock is tried whose holder is to end.
 const lookAgain = 5 * time.Millisecond
 
+// checkNeverRan returns an error where another owner was faster and has ended
+// since: the starter of this one was killed, and somebody has started, and
+// perhaps stopped, the session anew.
+func (d stateDir) checkNeverRan() error {
+	if _, ended, err := d.readExit(); err != nil || ended {
+		return errors.Join(err, terminal.ErrEnded)
+	}
+	r := journal.Open(d.journal())
+	defer r.Close()
+	_, head, err := r.Bounds()
+	if err == nil && head > 0 {
+		err = fmt.Errorf("%w: another owner has run it, and left %d bytes of output", terminal.ErrGone, head)
+	}
+	return err
+}
+
 // undoStart ends what an owner that did not get ready has started. alive says
 // that nothing was, because there is another owner, or that it is not gone
 // for certain.

@@ -86,8 +86,8 @@ func (d Dirs) PortSocket() string { return filepath.Join(d.Runtime, "port.sock")
 // ServerLog is what a server in the background prints.
 func (d Dirs) ServerLog() string { return filepath.Join(d.Data, "server.log") }
 
-// InstanceFile is what one server leaves for the next: a name for its cookies
-// and the port that it had to take.
+// InstanceFile is what one server leaves for the next: who it is to browsers,
+// where it listened, and what it encrypted with.
 func (d Dirs) InstanceFile() string { return filepath.Join(d.Data, "instance.json") }
 
 // ServerLock is the flock that one server holds for its whole life.

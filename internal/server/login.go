@@ -285,13 +285,9 @@ func (s *Server) getLogins(ctx context.Context, _ *empty) (*reply[api.Logins], e
 	who, _ := caller(ctx)
 	out := api.Logins{Logins: []api.Login{}}
 	for _, l := range list {
-		expires := l.ExpiresAt
-		if l.IdleAt.Before(expires) {
-			expires = l.IdleAt
-		}
 		out.Logins = append(out.Logins, api.Login{
 			ID: l.ID, Name: l.Name, UserAgent: l.UserAgent, Address: l.Address, Origin: l.Origin,
-			CreatedAt: l.CreatedAt, LastUsedAt: l.LastUsedAt, ExpiresAt: expires, Current: who.subject == loginSubject(l.ID),
+			CreatedAt: l.CreatedAt, LastUsedAt: l.LastUsedAt, ExpiresAt: l.Ends(), Current: who.subject == loginSubject(l.ID),
 		})
 	}
 	return &reply[api.Logins]{out}, nil

@@ -46,11 +46,7 @@ func (s *Server) holdPort(ctx context.Context) {
 func (s *Server) lastLogin(ctx context.Context) (until time.Time, err error) {
 	list, err := s.Store.Logins(ctx, time.Now())
 	for _, l := range list {
-		ends := l.ExpiresAt
-		if l.IdleAt.Before(ends) {
-			ends = l.IdleAt
-		}
-		if ends.After(until) {
+		if ends := l.Ends(); ends.After(until) {
 			until = ends
 		}
 	}

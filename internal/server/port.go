@@ -34,7 +34,6 @@ type Port struct {
 	listeners  []net.Listener
 	mu         sync.Mutex       // guards all below
 	holder     *heldport.Holder // nil while there is none
-	watched    *heldport.Holder // by watch
 	replaced   time.Time        // when a holder that had ended was replaced last
 	again      func()           // called when the holder has ended by itself
 }
@@ -51,6 +50,7 @@ func takePort(o ListenOptions, before string) (_ *Port, ls []net.Listener, err e
 		return nil, nil, fmt.Errorf("%w: where it hangs, end it; the logins end with it", err)
 	case o.wants(held.Address):
 		p.Name, p.held, p.holder, p.listeners = held.Name, held, holder, ls
+		p.watch()
 		return p, ls, nil
 	default:
 		if err := closeAll(ls); err != nil {
@@ -170,7 +170,6 @@ func (p *Port) hold(ctx context.Context, until time.Time) error {
 	}
 	if p.holder != nil {
 		if p.holder.Keep(until) == nil {
-			p.watch()
 			return nil
 		}
 		_ = p.holder.Close() // it is gone: the next one holds the same
@@ -189,13 +188,10 @@ func (p *Port) hold(ctx context.Context, until time.Time) error {
 }
 
 // watch has another holder started when this one has ended by itself: it was
-// killed, or its socket was removed. Called with mu held.
+// killed, or its socket was removed. Called once for each holder, with mu held
+// or before anybody else has p.
 func (p *Port) watch() {
-	if p.watched == p.holder {
-		return
-	}
 	holder := p.holder
-	p.watched = holder
 	go func() { // ends with the holder, or by letGo and close
 		<-holder.Gone()
 		p.mu.Lock()

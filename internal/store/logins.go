@@ -28,6 +28,14 @@ type Login struct {
 	ExpiresAt time.Time
 }
 
+// Ends is when the login ends unless it is used.
+func (l Login) Ends() time.Time {
+	if l.IdleAt.Before(l.ExpiresAt) {
+		return l.IdleAt
+	}
+	return l.ExpiresAt
+}
+
 const (
 	loginColumns = `id, key, name, user_agent, address, origin, port, created_at, last_used_at, idle_at, expires_at`
 	loginLives   = `expires_at > ? AND idle_at > ?`
