@@ -3,7 +3,6 @@ package ptyowner
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 
 	"middleman/internal/private"
 	"middleman/terminal"
+	"middleman/terminal/host"
 )
 
 // Name is the backend's name, as it is recorded with each session.
@@ -32,13 +32,10 @@ type Options struct {
 	Executable func() (string, error)
 	// Build names the binary's version in owner.json.
 	Build string
-	// Host names what gives the owners their terminals, one of those that Main
-	// is told; "" is the PTY. Sessions of another host are another Backend's.
-	Host string
-	// HostConfig returns what the host's side in the owner has to know, when a
-	// session is started; an error says that the host cannot start any. nil
-	// where there is nothing to know.
-	HostConfig func(ctx context.Context) (json.RawMessage, error)
+	// Host gives the owners their terminals, one of those that Main is told;
+	// nil is a PTY of the owner's own. Sessions of another host are another
+	// Backend's.
+	Host host.Provider
 }
 
 // Backend starts owners and finds them. It implements terminal.Backend and
@@ -62,15 +59,41 @@ func (b *Backend) Wait() { b.owners.Wait() }
 var _ terminal.Backend = (*Backend)(nil)
 
 // Name is "pty-owner", or the host's.
-func (b *Backend) Name() string { return cmp.Or(b.o.Host, Name) }
+func (b *Backend) Name() string { return cmp.Or(b.hostName(), Name) }
 
-// Capabilities: everything by offset, the past too.
-func (b *Backend) Capabilities() terminal.Capabilities {
-	return terminal.Capabilities{ExactResume: true, Journal: true, Past: true}
+// hostName is what is recorded of the host, "" for the PTY.
+func (b *Backend) hostName() string {
+	if b.o.Host == nil {
+		return ""
+	}
+	return b.o.Host.Name()
 }
 
-// Usable returns nil wherever the system has PTYs.
-func (b *Backend) Usable(context.Context) error { return usable() }
+// Usable returns nil wherever the system has PTYs and the host can start
+// sessions.
+func (b *Backend) Usable(ctx context.Context) error {
+	if err := usable(); err != nil || b.o.Host == nil {
+		return err
+	}
+	return b.o.Host.Usable(ctx)
+}
+
+// Reap has the host end what it runs of sessions that are gone; see
+// host.Provider.
+func (b *Backend) Reap(ctx context.Context, known func(id string) (bool, error)) ([]string, error) {
+	if b.o.Host == nil {
+		return nil, nil
+	}
+	return b.o.Host.Reap(ctx, known)
+}
+
+// Complaint is what the host said of settings that it went on without.
+func (b *Backend) Complaint() string {
+	if b.o.Host == nil {
+		return ""
+	}
+	return b.o.Host.Complaint()
+}
 
 // List returns the ids of all state directories that are an owner's.
 func (b *Backend) List(context.Context) ([]string, error) {
@@ -88,7 +111,7 @@ func (b *Backend) List(context.Context) ([]string, error) {
 		}
 		d := b.stateDir(entry.Name())
 		if _, err := os.Lstat(d.file(startLockFile)); err == nil {
-			if d.hostName() == b.o.Host {
+			if d.hostName() == b.hostName() {
 				ids = append(ids, entry.Name())
 			}
 		} else if !errors.Is(err, fs.ErrNotExist) {

@@ -33,8 +33,7 @@ func newBackend(t testing.TB, o ptyowner.Options) *ptyowner.Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := tmux.New(tmux.Options{Sessions: o.Sessions, Runtime: o.Runtime})
-	o.Host, o.HostConfig = tmux.Name, b.HostConfig
+	o.Host = tmux.New(tmux.Options{Sessions: o.Sessions, Runtime: o.Runtime})
 	socket := filepath.Join(o.Runtime, "tmux.sock")
 	t.Cleanup(func() {
 		if _, err := os.Lstat(socket); err == nil {

@@ -10,10 +10,11 @@ import (
 	"golang.org/x/sys/windows"
 
 	"middleman/terminal"
+	"middleman/terminal/host"
 )
 
 // Main is the owner process. Windows has none yet.
-func Main([]string, string) int {
+func Main([]string, string, ...host.Host) int {
 	fmt.Fprintln(os.Stderr, usable())
 	return 1
 }

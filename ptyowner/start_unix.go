@@ -46,14 +46,14 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 	d := b.stateDir(spec.ID)
 	config, err := b.hostConfig(ctx)
 	if err != nil {
-		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: b.o.Host, Err: err, Host: true}
+		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: b.Name(), Err: err, Host: true}
 	}
 	made, err := b.makeStateDir(d)
 	if err != nil {
 		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "make state directory", Err: err}
 	}
 	fault.Here("starter/directory-made")
-	started, err := b.startLocked(ctx, d, startRequest{Spec: spec, Dir: d.path, Build: b.o.Build, Host: b.o.Host, HostConfig: config}, made)
+	started, err := b.startLocked(ctx, d, startRequest{Spec: spec, Dir: d.path, Build: b.o.Build, Host: b.hostName(), HostConfig: config}, made)
 	if err != nil {
 		if made && !started {
 			os.RemoveAll(d.path)
@@ -65,10 +65,10 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 
 // hostConfig is what the host's side in the owner has to know.
 func (b *Backend) hostConfig(ctx context.Context) (json.RawMessage, error) {
-	if b.o.HostConfig == nil {
+	if b.o.Host == nil {
 		return nil, nil
 	}
-	return b.o.HostConfig(ctx)
+	return b.o.Host.Config(ctx)
 }
 
 // makeStateDir makes the state directory and says whether it was not there.
@@ -83,8 +83,8 @@ func (b *Backend) makeStateDir(d stateDir) (made bool, err error) {
 		return false, err
 	}
 	made = err == nil
-	if made && b.o.Host != "" {
-		err = os.WriteFile(d.file(hostFile), []byte(b.o.Host), 0o600)
+	if made && b.o.Host != nil {
+		err = os.WriteFile(d.file(hostFile), []byte(b.hostName()), 0o600)
 	} else {
 		err = nil
 	}

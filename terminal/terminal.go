@@ -143,29 +143,12 @@ type Status struct {
 	AsOf   time.Time `json:"as_of"`
 }
 
-// Capabilities says what a backend's sessions can do.
-type Capabilities struct {
-	// ExactResume: Attach with a From offset replays the exact bytes. Where it
-	// is false, an attachment begins with a redraw and its offsets count only
-	// what this attachment was sent.
-	ExactResume bool `json:"exact_resume"`
-	// Journal: Output returns the session's bytes by offset.
-	Journal bool `json:"journal"`
-	// Past: Capture draws the screen of an earlier offset exactly, and a
-	// Recording has every change of size at its byte. Where it is false, sizes
-	// are known to about the output that was under way when they changed, such
-	// a Capture says so in its Note, and changes that another program made are
-	// not known.
-	Past bool `json:"past"`
-}
-
 // Backend starts and finds sessions. All methods are safe for concurrent use.
 type Backend interface {
 	// Name is what is recorded with each session: "pty-owner" or "tmux".
 	Name() string
 	// Usable returns nil, or why no session can be started here.
 	Usable(ctx context.Context) error
-	Capabilities() Capabilities
 	// Start starts a session and returns when its program runs. The session
 	// does not end with ctx. A program that cannot be started is a
 	// *StartError; nothing is left behind then. Starting an id that runs

@@ -117,11 +117,11 @@ func vital() []string {
 }
 
 // userConf is the path of the user's own tmux.conf, or "".
-func (b *Backend) userConf() string {
-	if b.o.Config == "" {
+func (s *Server) userConf() string {
+	if s.o.Config == "" {
 		return ""
 	}
-	return filepath.Join(b.o.Config, "tmux.conf")
+	return filepath.Join(s.o.Config, "tmux.conf")
 }
 
 // saidFile is, in the runtime directory, what tmux said of the user's
@@ -130,10 +130,10 @@ const saidFile = "tmux.conf.said"
 
 // complain tells what tmux said of the user's tmux.conf, and keeps it for
 // Complaint.
-func (b *Backend) complain(said string) {
+func (s *Server) complain(said string) {
 	said = strings.Join(strings.Split(strings.TrimSpace(said), "\n"), "; ")
 	slog.Warn("sessions start without parts of the user's tmux.conf", "tmux", said)
-	path := filepath.Join(b.o.Runtime, saidFile)
+	path := filepath.Join(s.o.Runtime, saidFile)
 	if err := private.Replace(path, []byte(said+"\n"), private.ThisBoot); err != nil {
 		slog.Warn("keep what tmux said", "error", err)
 	}
@@ -141,13 +141,13 @@ func (b *Backend) complain(said string) {
 
 // Complaint returns what tmux said of the user's tmux.conf when it was last
 // read, "" where that was nothing or the file has changed since.
-func (b *Backend) Complaint() string {
-	path := filepath.Join(b.o.Runtime, saidFile)
+func (s *Server) Complaint() string {
+	path := filepath.Join(s.o.Runtime, saidFile)
 	said, err := os.Stat(path)
 	if err != nil {
 		return ""
 	}
-	conf, err := os.Stat(b.userConf())
+	conf, err := os.Stat(s.userConf())
 	if err != nil || conf.ModTime().After(said.ModTime()) {
 		return ""
 	}

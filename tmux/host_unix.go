@@ -30,29 +30,15 @@ var _ host.Host = Host{}
 // Name implements host.Host.
 func (Host) Name() string { return Name }
 
-// hostConfig is what a Backend tells the owner of its tmux.
-type hostConfig struct {
-	Options Options `json:"options"`
-	// Env is what the tmux server gets of its starter's environment.
-	Env []string `json:"env"`
-}
-
 const (
-	// meetTime is how long a pane's processes may take to come.
-	meetTime = 10 * time.Second
+	// startTimeout bounds a start, meetTime how long a pane's processes may take
+	// to come, which is less.
+	startTimeout = 15 * time.Second
+	meetTime     = 10 * time.Second
+	// createAttempts is how often a session is tried to be made on a server that
+	// ends at that very moment.
+	createAttempts = 5
 )
-
-// HostConfig returns what the owner of a session is told that is started with
-// these options, or why none can be.
-func (b *Backend) HostConfig(ctx context.Context) (json.RawMessage, error) {
-	path, err := b.check(ctx)
-	if err != nil {
-		return nil, err
-	}
-	o := b.o
-	o.Tmux = path
-	return json.Marshal(hostConfig{Options: o, Env: environ()})
-}
 
 // Start implements host.Host: it makes a tmux session, whose pane runs the
 // launcher, and has that start the program.
@@ -76,9 +62,9 @@ func (Host) Start(p host.Program) (host.Terminal, int, string, error) {
 
 // starter is one start of a pane.
 type starter struct {
-	b    *Backend
+	b    *Server
 	p    host.Program
-	srv  server
+	c    client
 	pane string // once it is made
 	step string // that is under way
 	conn []*net.UnixConn
@@ -88,7 +74,7 @@ func (s *starter) start() (t *paneTerminal, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	s.step = "find tmux"
-	if s.srv, err = s.b.server(ctx); err != nil {
+	if s.c, err = s.b.client(ctx); err != nil {
 		return nil, &host.Fault{Err: err}
 	}
 	s.step = "listen for the pane"
@@ -99,11 +85,11 @@ func (s *starter) start() (t *paneTerminal, err error) {
 	defer ln.Close()
 	s.step = "make the tmux session"
 	if err := s.create(ctx); err != nil {
-		return nil, &host.Fault{Err: s.b.suspect(s.srv, err)}
+		return nil, &host.Fault{Err: s.b.suspect(s.c, err)}
 	}
 	s.step = "meet the pane"
 	if t, err = s.meet(ctx, ln); err != nil {
-		return nil, &host.Fault{Err: s.b.suspect(s.srv, err)}
+		return nil, &host.Fault{Err: s.b.suspect(s.c, err)}
 	}
 	s.step = "start program"
 	if err := s.launch(t); err != nil {
@@ -118,7 +104,7 @@ func (s *starter) undo() {
 		c.Close() // the launcher ends with it
 	}
 	if s.pane != "" {
-		_, _ = s.srv.run(context.Background(), nil, "kill-pane", "-t", s.pane)
+		_, _ = s.c.run(context.Background(), "kill-pane", "-t", s.pane)
 	}
 }
 
@@ -148,7 +134,7 @@ func (s *starter) create(ctx context.Context) error {
 		";", "show-options", "-p", "-v", "-t", pane, paneOption,
 	)
 	for range createAttempts {
-		out, err := s.srv.runFirst(ctx, args...)
+		out, err := s.c.runFirst(ctx, args...)
 		said, made, marks := cutPaneID(out)
 		s.pane = made
 		switch {
@@ -174,7 +160,7 @@ func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal
 	deadline := time.Now().Add(meetTime)
 	ln.SetDeadline(deadline)
 	t := &paneTerminal{paneState: paneState{
-		Tmux: s.b.input(s.srv), Mark: newMark(),
+		Tmux: s.b.input(s.c), Mark: newMark(),
 	}}
 	for t.conn == nil || t.pipe == nil {
 		conn, err := ln.AcceptUnix()
@@ -211,11 +197,11 @@ func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal
 }
 
 // input is how to reach the control client of a server.
-func (b *Backend) input(srv server) inputServer {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	i := inputServer{Tmux: srv.tmux, Socket: srv.socket, Runtime: b.o.Runtime, Paste: "-dr"}
-	if b.version.has(pasteRaw) {
+func (s *Server) input(c client) inputServer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := inputServer{Tmux: c.tmux, Socket: c.socket, Runtime: s.o.Runtime, Paste: "-dr"}
+	if s.version.has(pasteRaw) {
 		i.Paste = "-drS"
 	}
 	return i

@@ -25,6 +25,8 @@ const (
 	inputSession = "middleman-input"
 	// inputTime is how long the control client may take to be there.
 	inputTime = 10 * time.Second
+	// lockInterval is how often a lock is tried, for which a context cannot wait.
+	lockInterval = 5 * time.Millisecond
 	// lineBytes is how many bytes go into one line: it must be written at once
 	// (PIPE_BUF), since other owners write to the FIFO too.
 	lineBytes = 960
@@ -205,13 +207,13 @@ func (s inputServer) startClient(pid int) error {
 	if err := unix.Mkfifo(path, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	srv := server{tmux: s.Tmux, socket: s.Socket}
+	c := client{tmux: s.Tmux, socket: s.Socket}
 	// What is left of an earlier one has a name that is needed.
-	_, _ = srv.run(ctx, nil, "kill-session", "-t", "="+inputSession)
+	_, _ = c.run(ctx, "kill-session", "-t", "="+inputSession)
 	// Its standard error keeps the pane open.
-	client := fmt.Sprintf("unset TMUX TMUX_PANE; exec %s -u -S %s -C attach-session -t =%s 0<>%s >/dev/null",
+	script := fmt.Sprintf("unset TMUX TMUX_PANE; exec %s -u -S %s -C attach-session -t =%s 0<>%s >/dev/null",
 		shellQuote(s.Tmux), shellQuote(s.Socket), inputSession, shellQuote(path))
-	if _, err := srv.run(ctx, nil, "new-session", "-d", "-s", inputSession, "-x", "80", "-y", "24", "--", "/bin/sh", "-c", client,
+	if _, err := c.run(ctx, "new-session", "-d", "-s", inputSession, "-x", "80", "-y", "24", "--", "/bin/sh", "-c", script,
 		";", "set-option", "-t", "="+inputSession+":", ownerOption, inputSession); err != nil {
 		return err
 	}

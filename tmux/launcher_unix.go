@@ -3,347 +3,376 @@
 package tmux
 
 import (
-	"bufio"
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
+	"path/filepath"
+	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/private"
-	"middleman/terminal"
+	"middleman/terminal/host"
 )
 
-// runLauncher is the pane's process: it starts the program on the pane's
-// terminal and stays until nothing is left that the program started.
+const (
+	// hostLock is held by the launcher for its life: while it is, the session
+	// lives, with an owner or about to have one.
+	hostLock = host.LockFile
+	// ownerLog is where an owner says why it ended.
+	ownerLog = "owner.log"
+)
+
+// modesOff resets what would outlive the program in its pane. Focus reports
+// above all: a tmux server that closes a pane with them on has crashed.
+const modesOff = "\x1b[?1004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1049l\x1b>\x1b[?25h"
+
+// paneProcess is the launcher, the pane's process: it starts the program on the pane's terminal
+// and outlives it, and sees to it that there is an owner.
 //
-//  1. lock      take session.lock; read and delete the specification
-//  2. journal   wait until the journal helper has the pane's pipe
-//  3. start     chdir, give the terminal to the program, report
-//  4. wait      reap whatever ends, until the program has
-//  5. exit      write the end marker, wait until the exit is recorded
-//  6. linger    reap until no child is left
-func runLauncher(dir string) error {
-	d := stateDir(dir)
-	// Handlers, not SIG_IGN: a program must not inherit ignored signals.
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, unix.SIGHUP)
-	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP,
+//  1. dial      the owner that has made the pane, and give it the terminal
+//  2. lock      take host.lock
+//  3. start     what the owner says, on the pane's terminal
+//  4. serve     reap and tell; when the owner ends before the exit is on disk,
+//     start another
+//  5. end       when the exit is on disk and no child is left
+type paneProcess struct {
+	dir  string
+	tty  *os.File
+	pipe *os.File
+	told launch
+
+	mu      sync.Mutex // guards what follows
+	changed *sync.Cond // on mu
+	conn    *net.UnixConn
+	ended   *unix.WaitStatus // the program's
+	gone    bool             // the terminal has ended
+	kept    bool             // the session goes on without its first owner
+	over    bool             // the exit is on disk
+}
+
+// runPane is the launcher. A pane that somebody runs again by hand has no owner
+// that listens: it ends without a word, which would be in the output.
+func runPane(dir, socket string) error {
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP,
 		unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE)
-	lock, err := tryLock(d.path(sessionLock), unix.LOCK_EX)
+	l := &paneProcess{dir: dir, tty: os.Stdin}
+	l.changed = sync.NewCond(&l.mu)
+	owner, err := l.meetOwner(socket)
 	if err != nil {
-		return err
+		return nil
+	}
+	lock, err := takeHostLock(dir)
+	if err != nil {
+		return errors.Join(err, say(l.conn, news{Failed: err.Error()}))
 	}
 	defer lock.Close()
-	l, rec, helper, r := d.begin(hup)
-	if err := d.report(r); err != nil || r.Step != "" {
-		return errors.Join(err, r.err())
+	if err := l.startProgram(); err != nil {
+		n := news{Failed: err.Error()}
+		errors.As(err, &n.Errno)
+		return say(l.conn, n)
 	}
-	keeper := d.keepHelper(rec, helper)
-	hangup := watchTerminal(os.Stdin, func() { endTree(l.PID, rec.Grace) })
-	ended, err := reapUntil(l.Program)
+	hangup := watchTerminal(l.tty, l.terminalGone)
+	l.tell(news{Started: l.told.State.Program}) // before its end
+	go l.reap()                                 // ends with the process
+	l.obey(owner)
+	for l.needsOwner() {
+		l.replaceOwner()
+	}
 	hangup()
-	if err == nil {
-		err = d.recordExit(rec, keeper, ended)
-	}
-	if err != nil { // lost, and nothing of it stays behind
-		endTree(l.PID, rec.Grace)
-		return err
-	}
-	closeTerminal()
-	reapAll()
+	l.awaitOver()
 	return nil
 }
 
-// begin does steps 1 to 3 and says how they went.
-func (d stateDir) begin(hup <-chan os.Signal) (l launcher, rec record, helper *bufio.Reader, r report) {
-	failed := func(step, what string, err error) (launcher, record, *bufio.Reader, report) {
-		r := report{Step: step, What: what}
-		if !errors.As(err, &r.Errno) {
-			r.What = strings.TrimPrefix(what+": "+err.Error(), ": ")
-		}
-		return launcher{}, rec, nil, r
-	}
-	var spec launchSpec
-	err := d.readJSON(specFile, &spec)
-	if err == nil {
-		err = os.Remove(d.path(specFile))
-	}
-	if err == nil {
-		rec, err = d.record()
-	}
+// takeHostLock takes the lock that is held for the launcher's life.
+func takeHostLock(dir string) (*flock.Flock, error) {
+	path := filepath.Join(dir, hostLock)
+	lock, err := private.Lock(path)
 	if err != nil {
-		return failed("state", "read the specification", err)
+		return nil, err
 	}
-	if helper, err = d.awaitHelper(hup); err != nil {
-		return failed("journal", "pipe the output to the journal", err)
+	got, err := lock.TryLock()
+	if err == nil && !got {
+		err = fmt.Errorf("%s is held: the session runs", path)
 	}
+	return lock, err
+}
+
+// meetOwner greets the owner that listens at socket and takes what it says.
+func (l *paneProcess) meetOwner(socket string) (owner *hearer, err error) {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	if err := private.CheckPeer(conn); err != nil {
+		return nil, err
+	}
+	g := greeting{Role: rolePane, PID: os.Getpid()}
+	g.Pane, g.Server = inPane()
+	if err := sendFile(conn, g, l.tty); err != nil {
+		return nil, err
+	}
+	owner = &hearer{conn: conn}
+	if err := owner.next(&l.told); err != nil {
+		return nil, err
+	}
+	if l.pipe, err = owner.file(); err != nil {
+		return nil, err
+	}
+	l.conn = conn
+	return owner, nil
+}
+
+// startProgram starts the program on the pane's terminal, as on any other: the
+// leader of a session and foreground group of its own.
+func (l *paneProcess) startProgram() error {
 	if err := becomeSubreaper(); err != nil {
-		return failed("process", "become subreaper", err)
+		return fmt.Errorf("become subreaper: %w", err)
 	}
-	if err := os.Chdir(spec.Dir); err != nil {
-		return failed("directory", "change to "+spec.Dir, err)
-	}
-	program, err := startProgram(spec)
-	if err != nil {
-		return failed("program", "run "+spec.Argv[0], err)
-	}
-	l = launcher{PID: os.Getpid(), Program: program, Started: time.Now()}
-	l.Pane, l.Server = inPane()
-	if err := d.writeJSON(launcherFile, l, private.ThisBoot); err != nil {
-		endTree(l.PID, -1)
-		return failed("state", "write "+launcherFile, err)
-	}
-	return l, rec, helper, report{}
-}
-
-func (d stateDir) report(r report) error {
-	f, err := os.OpenFile(d.path(startFIFO), os.O_WRONLY|unix.O_NONBLOCK, 0)
-	if errors.Is(err, unix.ENXIO) || errors.Is(err, fs.ErrNotExist) {
-		return nil // the starter is gone; the session is not
-	}
-	if err != nil {
-		return err
-	}
-	b, err := json.Marshal(r)
-	if err == nil {
-		_, err = f.Write(append(b, '\n'))
-	}
-	return errors.Join(err, f.Close())
-}
-
-// awaitHelper opens the journal helper's FIFO, which blocks until the helper
-// does too, and waits for its word. hup says that tmux has ended the pane.
-func (d stateDir) awaitHelper(hup <-chan os.Signal) (*bufio.Reader, error) {
-	type result struct {
-		r   *bufio.Reader
-		err error
-	}
-	done := make(chan result, 1)
-	go func() { // joined below, or by the end of the process
-		f, err := os.OpenFile(d.path(helperFIFO), os.O_RDONLY, 0)
-		if err != nil {
-			done <- result{err: err}
-			return
-		}
-		r := bufio.NewReader(f)
-		line, err := r.ReadString('\n')
-		if said := strings.TrimSuffix(line, "\n"); err == nil && said != helperReady {
-			err = errors.New(said)
-		}
-		done <- result{r, err}
-	}()
-	timer := time.NewTimer(helperTimeout)
-	defer timer.Stop()
-	select {
-	case res := <-done:
-		return res.r, res.err
-	case <-hup:
-		return nil, errors.New("tmux ended the pane")
-	case <-timer.C:
-		return nil, fmt.Errorf("no journal helper after %v", helperTimeout)
-	}
-}
-
-// startProgram starts the program with exactly the environment that it is
-// given, and what a terminal of tmux needs.
-// It gets a session's umask and its starter's limit of core files.
-func startProgram(spec launchSpec) (pid int, err error) {
 	if err := leaveTerminal(); err != nil {
-		return 0, fmt.Errorf("give the terminal away: %w", err)
+		return fmt.Errorf("give the terminal away: %w", err)
 	}
-	if err := private.SetCoreLimit(spec.Core); err != nil {
-		return 0, err
+	unix.Umask(l.told.Umask)
+	defer unix.Umask(0o077)
+	if err := private.SetCoreLimit(l.told.Core); err != nil {
+		return err
 	}
 	defer private.SetCoreLimit(0)
-	starters := unix.Umask(0o077)
-	defer unix.Umask(starters)
-	unix.Umask(private.SessionUmask(starters))
+	spec := l.told.Spec
 	cmd := &exec.Cmd{
-		Path: spec.Argv[0], Args: spec.Argv, Env: programEnv(spec.Spec),
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		SysProcAttr: programAttr(),
+		Path: spec.Argv[0], Args: spec.Argv, Dir: spec.Dir, Env: host.Environ(spec, termName()),
+		Stdin: l.tty, Stdout: l.tty, Stderr: l.tty, SysProcAttr: programAttr(),
 	}
-	if err := cmd.Start(); err != nil {
-		return 0, err
+	var err error
+	host.AsFromLogin(func() { err = cmd.Start() }, func(e error) { l.log(e.Error()) })
+	if err != nil {
+		return err
 	}
-	pid = cmd.Process.Pid // before Release forgets it
-	return pid, cmd.Process.Release()
+	l.told.State.Program = cmd.Process.Pid
+	l.told.Spec.Env = nil // what is in it is the program's alone
+	return cmd.Process.Release()
 }
 
-func programEnv(spec terminal.Spec) []string {
-	env := make([]string, 0, len(spec.Env)+4)
-	for _, kv := range spec.Env {
-		switch key, _, _ := strings.Cut(kv, "="); key {
-		case "TERM", "TMUX", "TMUX_PANE", "MIDDLEMAN_SESSION", "MIDDLEMAN_WORKSPACE":
-		default:
-			env = append(env, kv)
-		}
+// tell says n to the owner, if there is one; another learns of all that matters
+// when it comes.
+func (l *paneProcess) tell(n news) {
+	if l.conn != nil {
+		_ = say(l.conn, n)
 	}
-	env = append(env, "TERM="+termName(), "MIDDLEMAN_SESSION="+spec.ID)
-	if !has(env, "COLORTERM") {
-		env = append(env, "COLORTERM=truecolor")
-	}
-	if spec.Workspace != "" {
-		env = append(env, "MIDDLEMAN_WORKSPACE="+spec.Workspace)
-	}
-	return env
 }
 
-func has(env []string, key string) bool {
-	for _, kv := range env {
-		if strings.HasPrefix(kv, key+"=") {
-			return true
-		}
-	}
-	return false
-}
-
-// termName is the terminal that tmux is: Home, End and a few others differ
-// from xterm's. Where its description is missing, screen's is near enough.
-func termName() string {
-	for _, root := range []string{"/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo", "/usr/local/share/terminfo"} {
-		for _, sub := range []string{"/t/", "/74/"} { // macOS names them by the letter's code
-			if _, err := os.Stat(root + sub + "tmux-256color"); err == nil {
-				return "tmux-256color"
-			}
-		}
-	}
-	return "screen-256color"
-}
-
-// reapUntil reaps whatever ends until the process pid has.
-func reapUntil(pid int) (unix.WaitStatus, error) {
+// reap waits for all children until the session is over.
+func (l *paneProcess) reap() {
 	for {
-		var ws unix.WaitStatus
-		got, err := unix.Wait4(-1, &ws, 0, nil)
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, 0, nil)
+		l.mu.Lock()
 		switch {
-		case errors.Is(err, unix.EINTR):
+		case err == unix.EINTR:
+		case err != nil && l.over:
+			l.mu.Unlock()
+			unix.Exit(0)
 		case err != nil:
-			return 0, fmt.Errorf("wait for process %d: %w", pid, err)
-		case got == pid:
-			return ws, nil
+			l.changed.Wait() // a new owner is a child too
+		default:
+			if pid == l.told.State.Program {
+				l.ended = &status
+				l.changed.Broadcast()
+			}
+			l.tell(news{Ended: pid, Status: status})
 		}
+		l.mu.Unlock()
 	}
 }
 
-// reapAll returns when no child is left.
-func reapAll() {
+// terminalGone tells that tmux has closed the pane.
+func (l *paneProcess) terminalGone() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gone = true
+	l.tell(news{Gone: true})
+}
+
+// obey does what the owner says until it ends.
+func (l *paneProcess) obey(owner *hearer) {
 	for {
-		if _, err := unix.Wait4(-1, nil, 0, nil); err != nil && !errors.Is(err, unix.EINTR) {
+		var o order
+		if owner.next(&o) != nil {
 			return
 		}
-	}
-}
-
-// recordExit sends the exit through the terminal to the journal helper and
-// waits until it is on disk; to one that has taken over meanwhile once more,
-// since it may have missed the first. Where there is no helper any more while
-// the terminal is still there, the launcher makes the record itself.
-func (d stateDir) recordExit(rec record, k *keeper, ws unix.WaitStatus) error {
-	exit := exitOf(ws)
-	unstopTerminal(os.Stdout)
-	for event := helperBack; event == helperBack; event = <-k.events {
-		if _, err := os.Stdout.Write(endMarker(rec.Nonce, exit)); err != nil {
-			return fmt.Errorf("write the end marker: %w", err) // tmux is gone: lost
+		l.mu.Lock()
+		l.kept = l.kept || o.Keep
+		l.over = l.over || o.Over
+		l.changed.Broadcast()
+		l.mu.Unlock()
+		if o.Mark {
+			go l.mark() // tmux may not be reading
 		}
 	}
-	if recorded, err := d.exit(); recorded != nil || err != nil {
-		return err
-	}
-	if terminalGone(os.Stdin) {
-		return errors.New("tmux ended before the exit was recorded")
-	}
-	r := d.journal()
-	defer r.Close()
-	_, head, err := r.Bounds()
-	if err != nil {
-		return err
-	}
-	exit.Offset, exit.Size = head, rec.Size
-	return d.writeExit(exit)
 }
 
-func exitOf(ws unix.WaitStatus) terminal.Exit {
-	if ws.Signaled() {
-		sig := ws.Signal()
-		return terminal.Exit{Code: -1, Signal: int(sig), SignalName: unix.SignalName(sig), Time: time.Now()}
-	}
-	return terminal.Exit{Code: ws.ExitStatus(), Time: time.Now()}
+// mark prints the mark after the program's last output.
+func (l *paneProcess) mark() {
+	unstopTerminal(l.tty)
+	// Where it fails the terminal has ended, and the output with it.
+	_, _ = l.tty.Write(append(bytes.Clone(l.told.State.Mark), modesOff...))
 }
 
-// unstopTerminal makes output flow again where the program or the user has
-// stopped it (ctrl-s), and lets the marker pass as it is.
-func unstopTerminal(f *os.File) {
-	t, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
-	if err != nil {
-		return
-	}
-	t.Iflag &^= unix.IXON
-	t.Oflag &^= unix.OPOST
-	t.Lflag &^= unix.TOSTOP
-	// Where it fails the marker may be late; it is not lost.
-	unix.IoctlSetTermios(int(f.Fd()), setTermios, t)
-}
-
-// closeTerminal lets go of the pane's terminal.
-func closeTerminal() {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return
-	}
-	for fd := range 3 {
-		dup2(int(null.Fd()), fd)
-	}
-	null.Close()
-}
-
-// watchTerminal calls gone once when the pane's terminal has lost its other
-// end, and returns how to wait for that to be over.
-func watchTerminal(tty *os.File, gone func()) (join func()) {
-	stop, wake, err := os.Pipe()
-	if err != nil {
-		return func() {}
-	}
-	done := make(chan struct{})
-	go func() { // joined by join
-		defer close(done)
-		if pollHangup(int(tty.Fd()), int(stop.Fd())) {
-			gone()
+// needsOwner ends the program of a start that did not come about, and reports
+// whether the session goes on without an owner.
+func (l *paneProcess) needsOwner() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn.Close()
+	l.conn = nil
+	if !l.kept {
+		for _, sig := range []unix.Signal{unix.SIGHUP, unix.SIGCONT, unix.SIGKILL} {
+			_ = unix.Kill(-l.told.State.Program, sig)
 		}
-	}()
-	return func() {
-		wake.Close()
-		<-done
-		stop.Close()
+		unix.Exit(1)
 	}
+	return !l.over
 }
 
-// pollHangup returns true when fd hangs up, false when stop does.
-func pollHangup(fd, stop int) bool {
+// awaitOver waits for reap, which ends the process.
+func (l *paneProcess) awaitOver() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	closeTerminal()
 	for {
-		fds := []unix.PollFd{{Fd: int32(fd)}, {Fd: int32(stop), Events: unix.POLLIN}}
-		_, err := unix.Poll(fds, -1)
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return false
-		}
-		if err == nil && fds[0].Revents != 0 {
-			return true
-		}
-		if err == nil && fds[1].Revents != 0 {
-			return false
-		}
+		l.changed.Broadcast()
+		l.changed.Wait()
 	}
 }
 
-func terminalGone(tty *os.File) bool {
-	fds := []unix.PollFd{{Fd: int32(tty.Fd())}}
-	n, err := unix.Poll(fds, 0)
-	return err != nil || n > 0 && fds[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0
+const (
+	// firstRetry and lastRetry are how long after an owner that ended the next
+	// is started, if that does not live either.
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 30 * time.Second
+	// livedTime is how long an owner that did live did.
+	livedTime = 10 * time.Second
+)
+
+// replaceOwner starts another owner and serves it until it ends.
+func (l *paneProcess) replaceOwner() {
+	wait := firstRetry
+	for {
+		began := time.Now()
+		if err := l.newOwner(); err != nil {
+			l.log(fmt.Sprintf("replace the owner: %v", err))
+		} else if !l.needsOwner() || time.Since(began) > livedTime {
+			return
+		}
+		time.Sleep(wait)
+		wait = min(2*wait, lastRetry)
+	}
+}
+
+func (l *paneProcess) log(text string) {
+	f, err := os.OpenFile(filepath.Join(l.dir, ownerLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	fmt.Fprintf(f, "%s launcher: %s\n", time.Now().Format(time.RFC3339), text)
+}
+
+// newOwner starts an owner, tells it all, and serves it until it ends.
+func (l *paneProcess) newOwner() error {
+	l.log("the owner was killed; another goes on")
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	unix.CloseOnExec(pair[0])
+	unix.CloseOnExec(pair[1])
+	ours, theirs := os.NewFile(uintptr(pair[0]), "owner"), os.NewFile(uintptr(pair[1]), "owner")
+	defer theirs.Close()
+	c, err := net.FileConn(ours)
+	ours.Close()
+	if err != nil {
+		return err
+	}
+	conn := c.(*net.UnixConn)
+	if err := l.runOwner(theirs); err != nil {
+		conn.Close()
+		return err
+	}
+	l.mu.Lock()
+	l.conn = conn
+	l.changed.Broadcast() // there is a child to wait for
+	l.tell(news{State: &l.told.State})
+	if l.ended != nil {
+		l.tell(news{Ended: l.told.State.Program, Status: *l.ended})
+	}
+	if l.gone {
+		l.tell(news{Gone: true})
+	}
+	l.mu.Unlock()
+	l.obey(&hearer{conn: conn})
+	return nil
+}
+
+// runOwner starts the process, which inherits the connection, the pipe and the
+// terminal.
+func (l *paneProcess) runOwner(conn *os.File) error {
+	exe, err := executable()
+	if err != nil {
+		return err
+	}
+	input, again, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(l.dir, ownerLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(exe, "pty-owner", host.AdoptArg, l.dir)
+	cmd.Args[0] = "middleman"
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	cmd.Stdin, cmd.Stderr = input, log
+	cmd.ExtraFiles = []*os.File{conn, l.pipe, l.tty} // from adoptFD
+	cmd.SysProcAttr = setsid()
+	err = cmd.Start()
+	input.Close()
+	if err != nil {
+		again.Close()
+		return err
+	}
+	go func() { // ends when the owner has read it, or has ended
+		defer again.Close()
+		_, _ = again.Write(l.told.Again)
+	}()
+	return cmd.Process.Release()
+}
+
+// adoptFD is the first of the descriptors that an owner inherits which
+// replaces another: connection, pipe and terminal.
+const adoptFD = 3
+
+// runPipe gives its standard input, which is the pane's pipe, to the owner.
+func runPipe(socket string) error {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := private.CheckPeer(conn); err != nil {
+		return err
+	}
+	if err := sendFile(conn, greeting{Role: rolePipe}, os.Stdin); err != nil {
+		return err
+	}
+	_, _ = conn.Read(make([]byte, 1)) // the owner has it
+	return nil
 }

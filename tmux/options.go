@@ -6,14 +6,12 @@ import (
 	"slices"
 )
 
-// Name is what is recorded with each session of this backend.
+// Name is what is recorded with each session of this host.
 const Name = "tmux"
 
-// The hidden helper commands, which [Main] runs.
+// The hidden helper commands, which [Main] runs: the launcher in a pane, and
+// what the pane's pipe is connected to.
 const (
-	CommandRun     = "tmux-run"
-	CommandJournal = "tmux-journal"
-	// Those of a session whose owner has the pane as its host.
 	CommandPane = "tmux-pane"
 	CommandPipe = "tmux-pipe"
 )
@@ -21,7 +19,7 @@ const (
 // DefaultHistoryLines is how many lines of scrollback tmux keeps of a session.
 const DefaultHistoryLines = 10000
 
-// Options says where a Backend keeps things.
+// Options says where a Server keeps things.
 type Options struct {
 	// Sessions is the directory of the sessions' state directories, the same
 	// as the pty-owner's. It is made (0700) when it is needed.
@@ -43,29 +41,21 @@ type Options struct {
 
 // IsHelper reports whether args (os.Args[1:]) call for [Main].
 func IsHelper(args []string) bool {
-	return len(args) > 0 && slices.Contains([]string{CommandRun, CommandJournal, CommandPane, CommandPipe}, args[0])
+	return len(args) > 0 && slices.Contains([]string{CommandPane, CommandPipe}, args[0])
 }
 
 // Main runs a hidden helper command and returns the exit code of the process.
-// args are os.Args[1:]: the command's name and the session's state directory.
-// It must be called before anything else is set up, since the program of a
-// session inherits what the launcher is.
+// args are os.Args[1:]. It must be called before anything else is set up, since
+// the program of a session inherits what the launcher is.
 func Main(args []string) int {
-	if len(args) == 3 && args[0] == CommandPane {
+	switch {
+	case len(args) == 3 && args[0] == CommandPane:
 		return exitCode(args[0], runPane(args[1], args[2]))
-	}
-	if len(args) == 2 && args[0] == CommandPipe {
+	case len(args) == 2 && args[0] == CommandPipe:
 		return exitCode(args[0], runPipe(args[1]))
 	}
-	if !IsHelper(args) || len(args) != 2 {
-		fmt.Fprintf(os.Stderr, "usage: %s|%s STATE-DIRECTORY\n", CommandRun, CommandJournal)
-		return 2
-	}
-	run := runLauncher
-	if args[0] == CommandJournal {
-		run = runJournal
-	}
-	return exitCode(args[0], run(args[1]))
+	fmt.Fprintln(os.Stderr, "this is run by tmux in middleman's panes, not by hand")
+	return 2
 }
 
 // exitCode prints an error and returns the exit code.

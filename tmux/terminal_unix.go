@@ -337,4 +337,14 @@ func (m *markScanner) rest() []byte {
 	return held
 }
 
+// partialSuffix is the length of the longest end of p that begins start.
+func partialSuffix(p, start []byte) int {
+	for n := min(len(p), len(start)-1); n > 0; n-- {
+		if bytes.HasPrefix(start, p[len(p)-n:]) {
+			return n
+		}
+	}
+	return 0
+}
+
 var _ host.Terminal = (*paneTerminal)(nil)

@@ -20,12 +20,7 @@ func (c *cli) attachCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach TARGET [--takeover] [--from OFFSET]",
 		Short: "Come back to a session; ctrl-\\ leaves it running",
-		Long: `Come back to a session; ctrl-\ leaves it running.
-
---from continues pty-owner sessions at the exact byte. tmux sessions cannot be
-continued from an offset: attach draws their screen, and
-"middleman logs --raw --from OFFSET" has the bytes.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Mode = terminal.ModeAttach
 			if err := checkClipboard(o.Clipboard); err != nil {
@@ -39,7 +34,7 @@ continued from an offset: attach draws their screen, and
 	}
 	clipboardFlag(cmd.Flags(), &o.Clipboard, yourClipboard, "config.toml's attach.clipboard, else allow")
 	cmd.Flags().BoolVar(&o.Takeover, "takeover", false, "take the terminal from who is attached")
-	cmd.Flags().Uint64Var(&from, "from", 0, "continue after the first `OFFSET` bytes instead of drawing the screen (pty-owner sessions only)")
+	cmd.Flags().Uint64Var(&from, "from", 0, "continue after the first `OFFSET` bytes instead of drawing the screen")
 	return cmd
 }
 
@@ -85,10 +80,6 @@ func (c *cli) checkTerminal() error {
 // attach joins a session with this terminal and returns as the program ended,
 // or nil when the user detached.
 func (c *cli) attach(ctx context.Context, t target, o viewer.Options) error {
-	if o.From != nil && !t.caps.ExactResume {
-		return &notAttachedError{fmt.Errorf("session %s: %s sessions cannot be continued from an offset; `middleman logs --raw --from` has the bytes: %w",
-			t.label(), t.shown.Backend, errors.ErrUnsupported)}
-	}
 	detach, err := c.config.Attach.DetachByte()
 	if err != nil {
 		return err
@@ -98,7 +89,6 @@ func (c *cli) attach(ctx context.Context, t target, o viewer.Options) error {
 	if o.Clipboard == "" && o.Mode == terminal.ModeAttach {
 		o.Clipboard = terminal.Clipboard(c.config.Attach.Clipboard)
 	}
-	o.ExactResume = t.caps.ExactResume
 	o.Label = t.label()
 	if o.Takeover {
 		c.record(audit.Takeover, "session "+t.shown.ID+" name "+t.label(), nil)

@@ -21,6 +21,7 @@ import (
 	"middleman/internal/plaintext"
 	"middleman/ptyowner"
 	"middleman/terminal"
+	"middleman/terminal/host"
 	"middleman/tmux"
 )
 
@@ -208,19 +209,18 @@ func (c *cli) server(ctx context.Context) (*client.Client, error) {
 
 // backends are all backends, in the order that "auto" tries them.
 func (c *cli) backends() []terminal.Backend {
-	return []terminal.Backend{
-		tmux.New(tmux.Options{
-			Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Config: c.dirs.Config,
-			HistoryLines: c.config.Terminal.HistoryLines,
-		}),
-		c.owners(),
-	}
+	onTmux := tmux.New(tmux.Options{
+		Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Config: c.dirs.Config,
+		HistoryLines: c.config.Terminal.HistoryLines,
+	})
+	return []terminal.Backend{c.owners(onTmux), c.owners(nil)}
 }
 
-// owners is the backend of sessions that have an owner process each.
-func (c *cli) owners() *ptyowner.Backend {
+// owners is the backend of sessions whose owners have this host; nil is a PTY
+// of the owner's own.
+func (c *cli) owners(h host.Provider) *ptyowner.Backend {
 	return ptyowner.New(ptyowner.Options{
-		Data: c.dirs.Data, Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Build: buildVersion(),
+		Data: c.dirs.Data, Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Build: buildVersion(), Host: h,
 	})
 }
 

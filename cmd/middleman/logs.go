@@ -78,13 +78,9 @@ func (c *cli) logs(ctx context.Context, t target, from uint64, follow, raw bool)
 		fmt.Fprintf(c.errs, "middleman: logs of %s: output from offset %d to %d is missing\n", t.label(), from, to)
 	}
 	from, err := copyOutput(ctx, w, t.session, from, say)
-	switch {
-	case err != nil || !follow:
-	case t.caps.ExactResume:
+	if err == nil && follow {
 		f := follower{w: w, flush: out.Flush, session: t.session, from: from, say: say}
 		err = f.run(ctx)
-	default:
-		err = followOutput(ctx, w, out.Flush, t.session, from, say)
 	}
 	return errors.Join(err, flush())
 }
@@ -131,47 +127,4 @@ func copyWhole(ctx context.Context, w io.Writer, s terminal.Session, from uint64
 		err = ctx.Err()
 	}
 	return from + uint64(n), errors.Join(err, r.Close())
-}
-
-// followOutput copies output until the exit of a session that cannot be
-// continued from an offset. A watcher tells when there may be more; the bytes
-// themselves come from the journal, so that none is missing or comes twice.
-func followOutput(ctx context.Context, w io.Writer, flush func() error, s terminal.Session, from uint64, say func(from, to uint64)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	news, join, err := watch(ctx, s)
-	if err != nil {
-		return err
-	}
-	defer join()
-	tick := time.NewTicker(followEvery)
-	defer tick.Stop()
-	for ended := false; ; {
-		next, err := copyOutput(ctx, w, s, from, say)
-		if err != nil {
-			return err
-		}
-		if next > from {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-		from = next
-		if ended {
-			return nil
-		}
-		select {
-		case n, ok := <-news:
-			switch {
-			case !ok:
-				return fmt.Errorf("%w: the viewer ended", terminal.ErrUnreachable)
-			case n.err != nil:
-				return n.err
-			}
-			ended = n.exit != nil
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

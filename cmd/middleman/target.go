@@ -13,7 +13,6 @@ import (
 // target is a session that a command line named, and the way to it.
 type target struct {
 	shown   api.Session
-	caps    terminal.Capabilities
 	session terminal.Session
 }
 
@@ -59,7 +58,7 @@ func (c *cli) direct(s api.Session) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	return target{shown: s, caps: b.Capabilities(), session: b.Session(s.ID)}, nil
+	return target{shown: s, session: b.Session(s.ID)}, nil
 }
 
 const (

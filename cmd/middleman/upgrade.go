@@ -67,9 +67,6 @@ func (c *cli) owned(ctx context.Context, targets []string) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Backend != ptyowner.Name {
-			return nil, fmt.Errorf("session %s is hosted by %s, which has no owner to upgrade", arg, s.Backend)
-		}
 		if s.State.Ended() {
 			return nil, fmt.Errorf("session %s is %s: it has no owner to upgrade", arg, s.State)
 		}
@@ -80,7 +77,7 @@ func (c *cli) owned(ctx context.Context, targets []string) ([]target, error) {
 
 func (c *cli) ownedOf(sessions []api.Session) (owned []target, err error) {
 	for _, s := range sessions {
-		if s.Backend != ptyowner.Name || s.State.Ended() {
+		if s.State.Ended() {
 			continue
 		}
 		t, err := c.direct(s)
@@ -99,7 +96,7 @@ func (c *cli) upgrade(ctx context.Context, sessions []target, force, dry bool) e
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
-	b := c.owners()
+	b := c.owners(nil) // an owner is found whatever its host
 	results := []upgraded{}
 	failed := 0
 	for _, t := range sessions {

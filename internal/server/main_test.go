@@ -38,7 +38,7 @@ import (
 // The test binary is its own owner and helper, as middleman is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
-		os.Exit(ptyowner.Main(os.Args[2:], "test"))
+		os.Exit(ptyowner.Main(os.Args[2:], "test", tmux.Host{}))
 	}
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))
@@ -73,7 +73,10 @@ func eachBackend(t *testing.T, test func(*testing.T, *place)) {
 			t.Skip("tmux is not installed: apt-get install tmux")
 		}
 		p := newPlace(t)
-		p.backend = tmux.New(tmux.Options{Sessions: p.dirs.Sessions(), Runtime: p.dirs.Runtime, Config: p.dirs.Config})
+		o := p.options()
+		o.Host = tmux.New(tmux.Options{Sessions: o.Sessions, Runtime: o.Runtime, Config: p.dirs.Config})
+		p.owners = ptyowner.New(o)
+		p.backend = p.owners
 		t.Cleanup(func() {
 			p.stopAll(t)
 			sockets, err := filepath.Glob(filepath.Join(p.dirs.Runtime, "tmux*.sock"))
@@ -95,7 +98,7 @@ func newPlace(t *testing.T) *place {
 		Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config"), Runtime: filepath.Join(home, "run"),
 	}}
 	t.Cleanup(func() { p.endHolder(t) })
-	p.owners = ptyowner.New(ptyowner.Options{Data: p.dirs.Data, Sessions: p.dirs.Sessions(), Runtime: p.dirs.Runtime})
+	p.owners = ptyowner.New(p.options())
 	p.backend = p.owners
 	p.repository = filepath.Join(home, "repository")
 	git(t, home, "init", "-q", "-b", "main", p.repository)
@@ -104,6 +107,11 @@ func newPlace(t *testing.T) *place {
 	git(t, p.repository, "commit", "-q", "-m", "first")
 	t.Cleanup(func() { p.stopAll(t) })
 	return p
+}
+
+// options are those of a backend of the place.
+func (p *place) options() ptyowner.Options {
+	return ptyowner.Options{Data: p.dirs.Data, Sessions: p.dirs.Sessions(), Runtime: p.dirs.Runtime}
 }
 
 // stopAll ends every session that the test has left and waits for the owners.

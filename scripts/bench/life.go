@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ import (
 // start is how much later a program's first byte comes in a session than on a
 // bare PTY.
 func (b *bench) start() error {
-	backend := b.ourBackend()
+	backend := b.ourBackend(filepath.Join(b.dir, "own"), nil)
 	var ours, alone []time.Duration
 	for range b.pick(60, 12) {
 		for _, w := range []struct {
@@ -51,7 +52,7 @@ func (b *bench) start() error {
 
 // exit is the time from a program's last instruction to a viewer that knows.
 func (b *bench) exit() error {
-	backend := b.ourBackend()
+	backend := b.ourBackend(filepath.Join(b.dir, "own"), nil)
 	var took []time.Duration
 	for range b.pick(60, 12) {
 		d, err := b.oneExit(backend)

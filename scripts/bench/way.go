@@ -18,6 +18,7 @@ import (
 	"middleman/ptyowner"
 	"middleman/scripts/bench/tmuxway"
 	"middleman/terminal"
+	"middleman/terminal/host"
 )
 
 // way is how a viewer reaches a program on a terminal.
@@ -172,22 +173,22 @@ func openTmux(b *bench, argv []string) (*view, error) {
 	return b.spawn(nil, append([]string{"tmux", "-S", socket, "-f", config, "new-session"}, argv...)...)
 }
 
-// ourBackend is the owner's side of this binary's sessions.
-func (b *bench) ourBackend() terminal.Backend {
-	data := filepath.Join(b.dir, "own")
+// ourBackend makes sessions of this binary's, all below dir. h is the owners'
+// host, nil a PTY of their own.
+func (b *bench) ourBackend(dir string, h host.Provider) terminal.Backend {
 	return ptyowner.New(ptyowner.Options{
-		Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run"),
+		Data: dir, Sessions: filepath.Join(dir, "sessions"), Runtime: filepath.Join(dir, "run"), Host: h,
 		Executable: func() (string, error) { return b.binary, nil },
 	})
 }
 
 func openOwner(b *bench, argv []string) (*view, error) {
-	return b.openSession(b.ourBackend(), argv)
+	return b.openSession(b.ourBackend(filepath.Join(b.dir, "own"), nil), argv)
 }
 
 func openOurTmux(b *bench, argv []string) (*view, error) {
-	data := filepath.Join(b.dir, "ot")
-	return b.openSession(tmuxway.Backend(data, b.binary), argv)
+	dir := filepath.Join(b.dir, "ot")
+	return b.openSession(b.ourBackend(dir, tmuxway.Host(dir)), argv)
 }
 
 // spec is what every session of ours is started with.
@@ -213,10 +214,7 @@ func (b *bench) openSession(backend terminal.Backend, argv []string) (*view, err
 		}
 	}
 	from := uint64(0)
-	o := terminal.AttachOptions{Mode: terminal.ModeAttach, Size: b.size}
-	if backend.Capabilities().ExactResume {
-		o.From = &from
-	}
+	o := terminal.AttachOptions{Mode: terminal.ModeAttach, Size: b.size, From: &from}
 	a, err := s.Attach(b.ctx, o)
 	if err != nil {
 		remove()

@@ -1,6 +1,5 @@
 // Package backendtest is the contract of [terminal.Backend] as tests: any
-// backend's own test calls [Run]. It knows no backend; what one cannot do it
-// declares in its Capabilities, and the suite then checks the declaration.
+// backend's own test calls [Run]. It knows no backend and no host.
 //
 // The programs of its sessions are sh and the test binary itself, so TestMain
 // of the calling package must begin with

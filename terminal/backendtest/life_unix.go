@@ -20,13 +20,10 @@ import (
 	"middleman/terminal"
 )
 
-func testCapabilities(f *fixture) {
+func testUsable(f *fixture) {
 	f.ok(f.b.Usable(f.ctx))
 	if f.b.Name() == "" {
 		f.Error("the backend has no name")
-	}
-	if a, b := f.b.Capabilities(), f.h.New().Capabilities(); a != b {
-		f.Errorf("capabilities %+v and %+v of two values differ", a, b)
 	}
 	ids, err := f.b.List(f.ctx)
 	f.ok(err)

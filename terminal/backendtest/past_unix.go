@@ -135,14 +135,6 @@ func testPast(f *fixture) {
 		}
 	}
 	p.plays(st)
-	if !f.b.Capabilities().Past {
-		c, err := p.s.Capture(f.ctx, terminal.CaptureOptions{At: &p.at})
-		if err != nil || c.Offset != p.at || c.Note == "" {
-			f.Errorf("capture of an earlier offset is of %d with the note %q, %v", c.Offset, c.Note, err)
-		}
-		p.beyond(st)
-		return
-	}
 	rng := rand.New(rand.NewPCG(3, 5))
 	offsets := []uint64{st.Oldest, st.Head, p.at}
 	for range 30 {
@@ -230,9 +222,6 @@ func (p *past) plays(st terminal.Status) {
 	}
 	if want := p.output(p.s, st.Oldest); !strings.HasSuffix(text.String(), strings.ToValidUTF8(string(want[len(want)/2:]), "\ufffd")) {
 		p.Errorf("the recording of %d bytes is not of the output", text.Len())
-	}
-	if !p.b.Capabilities().Past {
-		return
 	}
 	c, err := p.s.Capture(p.ctx, terminal.CaptureOptions{Format: terminal.FormatText})
 	p.ok(err)

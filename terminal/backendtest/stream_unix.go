@@ -38,23 +38,13 @@ func testAttach(f *fixture) {
 	})
 }
 
-// testAttachFrom: where resume is exact, the bytes of two attachments, the
-// second from where the first was, are the program's; where it is not, the
-// attachment says so by beginning at 0 with a redraw.
+// testAttachFrom: the bytes of two attachments, the second from where the first
+// was, are the program's.
 func testAttachFrom(f *fixture) {
 	s := f.sh(`echo one; read x; echo two; read x`)
 	f.printed(s, "one")
 	from := uint64(3)
 	v := f.attach(s, terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.DefaultSize, From: &from})
-	if !f.b.Capabilities().ExactResume {
-		if o := v.a.Hello().Offset; o != 0 {
-			f.Errorf("an attachment that counts for itself begins at %d", o)
-		}
-		v.shows("one")
-		v.types("\r")
-		v.shows("two")
-		return
-	}
 	if o := v.a.Hello().Offset; o != from {
 		f.Errorf("the attachment begins at %d, want %d", o, from)
 	}
@@ -261,9 +251,6 @@ func testOutputLarge(f *fixture) {
 	if st.Exit.Code != 0 || st.Exit.Offset != uint64(len(want)) {
 		f.Errorf("exit %+v, want code 0 at offset %d", st.Exit, len(want))
 	}
-	if !f.b.Capabilities().Journal {
-		return
-	}
 	f.same(f.output(s, 0), want)
 }
 
@@ -293,12 +280,6 @@ func testOutputTail(f *fixture) {
 func testOutputOffsets(f *fixture) {
 	s := f.sh("echo 0123456789")
 	f.ended(s)
-	if !f.b.Capabilities().Journal {
-		if _, err := s.Output(f.ctx, 0); err == nil {
-			f.Error("output without a journal")
-		}
-		return
-	}
 	if got := string(f.output(s, 4)); got != "456789\r\n" {
 		f.Errorf("output from 4 is %q", got)
 	}

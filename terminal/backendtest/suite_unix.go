@@ -34,7 +34,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		name string
 		run  func(*fixture)
 	}{
-		{"capabilities", testCapabilities},
+		{"usable", testUsable},
 		{"start", testStart},
 		{"start in the exact directory", testDirectory},
 		{"start with the exact environment", testEnvironment},

@@ -1,20 +1,15 @@
-// Package tmuxway makes our tmux backend for the benchmarks. It is a package
-// of its own because no package but the binary imports both backends.
+// Package tmuxway gives benchmarks sessions in panes. It is a package of its own
+// because of the name tmux, which is also that of what we compare with.
 package tmuxway
 
 import (
 	"path/filepath"
 
-	"middleman/terminal"
+	"middleman/terminal/host"
 	"middleman/tmux"
 )
 
-// Backend returns a tmux backend that keeps all that it makes below dir and
-// runs binary as its helpers.
-func Backend(dir, binary string) terminal.Backend {
-	return tmux.New(tmux.Options{
-		Sessions:   filepath.Join(dir, "sessions"),
-		Runtime:    filepath.Join(dir, "run"),
-		Executable: func() (string, error) { return binary, nil },
-	})
+// Host returns a private tmux server that keeps all that it makes below dir.
+func Host(dir string) host.Provider {
+	return tmux.New(tmux.Options{Sessions: filepath.Join(dir, "sessions"), Runtime: filepath.Join(dir, "run")})
 }

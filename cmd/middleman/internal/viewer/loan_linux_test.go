@@ -76,7 +76,7 @@ func view(t *testing.T, script string, act func(*screenOf)) {
 	go func() {
 		var zero uint64
 		end, err := Run(t.Context(), slave, slave, io.Discard, s, Options{
-			Mode: terminal.ModeAttach, From: &zero, ExactResume: true, Detach: 0x1c, DetachName: `ctrl-\`, Label: "w",
+			Mode: terminal.ModeAttach, From: &zero, Detach: 0x1c, DetachName: `ctrl-\`, Label: "w",
 		})
 		if err == nil && end.Exit != nil {
 			err = os.ErrProcessDone

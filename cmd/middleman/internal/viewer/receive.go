@@ -130,11 +130,8 @@ func (v *viewer) rejoin(ctx context.Context) error {
 	defer deadline.Stop()
 	tick := time.NewTicker(reconnectEvery)
 	defer tick.Stop()
-	var from *uint64
-	if v.o.ExactResume {
-		drawn := v.offset
-		from = &drawn
-	}
+	drawn := v.offset
+	from := &drawn // nil: from a drawn screen
 	for {
 		err := v.join(ctx, from)
 		if err == nil {

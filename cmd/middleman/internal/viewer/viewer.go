@@ -56,8 +56,6 @@ type Options struct {
 	Takeover bool
 	// Scrollback is how many lines of the past are drawn first.
 	Scrollback int
-	// ExactResume: the session can be continued from an offset.
-	ExactResume bool
 	// Clipboard is whether the program may set the terminal's clipboard, where
 	// the session allows it; "" is terminal.ClipboardDeny.
 	Clipboard terminal.Clipboard

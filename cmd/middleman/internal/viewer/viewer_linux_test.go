@@ -103,7 +103,7 @@ func TestRunOverBrokenConnections(t *testing.T) {
 	var said bytes.Buffer
 	var zero uint64
 	end, err := Run(t.Context(), slave, slave, &said, &breaking{Session: s}, Options{
-		Mode: terminal.ModeAttach, From: &zero, ExactResume: true, Detach: 0x1c, DetachName: `ctrl-\`, Label: "w",
+		Mode: terminal.ModeAttach, From: &zero, Detach: 0x1c, DetachName: `ctrl-\`, Label: "w",
 	})
 	slave.Close()
 	wg.Wait()

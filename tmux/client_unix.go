@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -32,8 +31,8 @@ const (
 // errNoServer: nobody listens at the socket, as the kernel says.
 var errNoServer = errors.New("no tmux server is running")
 
-// server is how to talk to one tmux server.
-type server struct {
+// client is how to talk to one tmux server.
+type client struct {
 	tmux   string // the program
 	socket string
 	config string // read when the server is started; "" for clients only
@@ -53,12 +52,12 @@ func environ() []string {
 
 // command returns the tmux client with args, which are passed as they are but
 // for a trailing ";" (tmux would take it for a separator).
-func (s server) command(ctx context.Context, args ...string) *exec.Cmd {
-	argv := []string{"-u", "-S", s.socket}
-	if s.config != "" {
-		argv = append(argv, "-f", s.config)
+func (c client) command(ctx context.Context, args ...string) *exec.Cmd {
+	argv := []string{"-u", "-S", c.socket}
+	if c.config != "" {
+		argv = append(argv, "-f", c.config)
 	}
-	cmd := exec.CommandContext(ctx, s.tmux, append(argv, args...)...)
+	cmd := exec.CommandContext(ctx, c.tmux, append(argv, args...)...)
 	cmd.Env = environ()
 	cmd.Dir = "/" // a server keeps the directory of the client that starts it
 	cmd.WaitDelay = time.Second
@@ -67,26 +66,26 @@ func (s server) command(ctx context.Context, args ...string) *exec.Cmd {
 
 // run executes one command sequence and returns what it printed. Errors are
 // errNoServer, or what tmux said.
-func (s server) run(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
+func (c client) run(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	cmd := s.command(ctx, args...)
+	cmd := c.command(ctx, args...)
 	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
-	return stdout.String(), s.explain(ctx, args[0], stderr.String(), err)
+	return stdout.String(), c.explain(ctx, args[0], stderr.String(), err)
 }
 
 // runFirst is run for a sequence that may start the server, which then is in a
 // scope of its own where this process runs in a systemd service. A client that
 // finds the server running leaves its scope empty, which is the end of it.
-func (s server) runFirst(ctx context.Context, args ...string) (string, error) {
+func (c client) runFirst(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd, outside, err := systemd.Start(ctx, scopeName(), func() *exec.Cmd {
 		stderr.Reset()
-		cmd := s.command(ctx, args...)
+		cmd := c.command(ctx, args...)
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		return cmd
 	})
@@ -96,7 +95,7 @@ func (s server) runFirst(ctx context.Context, args ...string) (string, error) {
 	if err == nil {
 		err = cmd.Wait()
 	}
-	return stdout.String(), s.explain(ctx, args[0], stderr.String(), err)
+	return stdout.String(), c.explain(ctx, args[0], stderr.String(), err)
 }
 
 // scopeName is a new one each time, since what an earlier server has left may
@@ -116,7 +115,7 @@ func (errHung) Error() string { return "tmux does not answer: its server is stop
 func (errHung) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // explain turns how a client ended into what run returns.
-func (s server) explain(ctx context.Context, command, said string, err error) error {
+func (c client) explain(ctx context.Context, command, said string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -126,7 +125,7 @@ func (s server) explain(ctx context.Context, command, said string, err error) er
 	if ctx.Err() != nil {
 		return fmt.Errorf("tmux %s: %w", command, ctx.Err())
 	}
-	if !s.listening() {
+	if !c.listening() {
 		return fmt.Errorf("tmux %s: %w", command, errNoServer)
 	}
 	if said = strings.TrimSpace(said); said != "" {
@@ -137,8 +136,8 @@ func (s server) explain(ctx context.Context, command, said string, err error) er
 
 // listening reports false only where the kernel says that nobody listens at
 // the socket: it is missing, or refuses the connection.
-func (s server) listening() bool {
-	conn, err := net.DialTimeout("unix", s.socket, time.Second)
+func (c client) listening() bool {
+	conn, err := net.DialTimeout("unix", c.socket, time.Second)
 	if err == nil {
 		conn.Close()
 		return true
@@ -150,11 +149,16 @@ func (s server) listening() bool {
 // without the "=", tmux would also take the name for a prefix or a pattern.
 func paneTarget(name string) string { return "=" + name + ":" }
 
-// version asks the running server, which may be older than the program.
-func (s server) version(ctx context.Context) (version, error) {
-	out, err := s.run(ctx, nil, "display-message", "-p", "#{version}")
-	if err != nil {
-		return version{}, err
+// serverEnded reports whether err says that the server went away under the
+// client, which is what one that is just ending looks like.
+func serverEnded(err error) bool {
+	if errors.Is(err, errNoServer) {
+		return true
 	}
-	return parseVersion("tmux " + out)
+	for _, said := range []string{"server exited", "lost server", "no server running"} {
+		if strings.Contains(err.Error(), said) {
+			return true
+		}
+	}
+	return false
 }
