@@ -145,10 +145,6 @@ func (c client) listening() bool {
 	return !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// paneTarget names the pane of a session that is just being made, exactly:
-// without the "=", tmux would also take the name for a prefix or a pattern.
-func paneTarget(name string) string { return "=" + name + ":" }
-
 // serverEnded reports whether err says that the server went away under the
 // client, which is what one that is just ending looks like.
 func serverEnded(err error) bool {

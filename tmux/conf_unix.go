@@ -3,11 +3,14 @@
 package tmux
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"middleman/internal/private"
 )
@@ -17,12 +20,10 @@ import (
 const configText = `# The configuration of middleman's private tmux server. It is written anew
 # when a session starts; put your own settings into %[2]s
 
-# No keys of tmux's own: every key goes to the program.
-set -g prefix None
-set -g prefix2 None
-unbind -a -T root
-unbind -a -T prefix
-set -g mouse off
+# Keys, prefix, copy mode and the mouse are as tmux has them: who attaches by
+# hand ("middleman tmux" says how) is at home. What middleman types goes to the
+# program past all of them.
+set -g mouse on
 set -s escape-time 10
 
 # A window's size is set by the attached writer alone, through resize-window:
@@ -33,7 +34,8 @@ set -g aggressive-resize off
 set -g default-terminal "tmux-256color"
 set -g history-limit %[1]d
 
-# What the program asks of its terminal reaches the viewer's terminal.
+# What the program asks of its terminal reaches the terminal of who attaches by
+# hand.
 set -g set-titles on
 set -g set-titles-string "#{pane_title}"
 set -g allow-rename off
@@ -46,82 +48,83 @@ set -sq extended-keys on
 set -g bell-action any
 set -g visual-bell off
 set -g monitor-bell on
-set -ga terminal-overrides ",*:smcup@:rmcup@"
 set -ga terminal-overrides ",*:Tc"
 set -saq terminal-features ",*:RGB:clipboard:title:focus:extkeys:hyperlinks:usstyle:sync:strikethrough:overline:bpaste:mouse"
 
-# The last screen stays until it is recorded.
-set -g remain-on-exit on
-set -gq remain-on-exit-format ""
+# The server stays when its last session has ended. No pane stays when its
+# program has: one that had asked for focus events has crashed the server.
+set -sq exit-empty off
+set -g remain-on-exit off
 set -g detach-on-destroy on
-set -g destroy-unattached off
-set -s exit-unattached off
-# The server ends with its last session; starting one again is cheap, and the
-# user's settings are then read anew.
-set -sq exit-empty on
 
-# Nothing of a viewer's environment enters a session.
+# Nothing of the environment of who attaches by hand enters a session.
 set -g update-environment ""
-set -g default-command ""
 set -g lock-after-time 0
 `
 
-// config returns the generated configuration. user is the path of the user's
-// own, which is read after it, or "".
+// config returns the generated configuration. user is the directory of the
+// user's own tmux.conf, or "".
 func config(historyLines int, user string) string {
-	if user == "" {
-		user = "the configuration of middleman."
+	own := "the configuration of middleman."
+	if user != "" {
+		own = filepath.Join(user, "tmux.conf") + "."
 	}
-	return fmt.Sprintf(configText, historyLines, user)
+	return fmt.Sprintf(configText, historyLines, own)
 }
 
-// confOption is set on a server that has read the user's tmux.conf.
+// confOption is, on the server, which of the user's tmux.conf it has read.
 const confOption = "@middleman_conf"
 
-// readUserConf is the command that reads the user's tmux.conf, once for each
-// server and before its first session, since much of it holds for new windows
-// alone. It is a command rather than a line of the configuration because tmux
-// shows what is wrong with that over the first viewer's screen: so it is
-// printed, and the commands after it go on all the same.
-func readUserConf(user string) []string {
-	if user == "" {
+// readUserConf is the command that reads the user's tmux.conf, where the server
+// has not read it as it is now: much of it holds for new windows alone. It is a
+// command rather than a line of the configuration because tmux shows what is
+// wrong with that over the first viewer's screen: so it is printed, and the
+// commands after it go on all the same.
+func readUserConf(conf userConf) []string {
+	if conf.path == "" {
 		return nil
 	}
 	return []string{
-		"if-shell", "-F", "#{" + confOption + "}", "",
-		"set-option -s " + confOption + " read ; source-file -q " + quote(user), ";",
+		"if-shell", "-F", "#{==:#{" + confOption + "}," + conf.stamp + "}", "",
+		"set-option -s " + confOption + " " + conf.stamp + " ; source-file -q " + quote(conf.path), ";",
 	}
 }
-
-// hooks are those that fire while a session is started. A user's would run
-// within the sequence that makes it: rename it, or put a pane of theirs into
-// it, before it has its marks.
-var hooks = []string{"after-new-session", "session-created", "window-linked", "after-set-option", "after-resize-window", "after-select-pane", "after-pipe-pane"}
 
 // vital is what holds whatever the user's tmux.conf says, as no session could
-// live otherwise.
-func vital() []string {
-	var args []string
-	for _, setting := range [][]string{
-		{"set-option", "-g", "destroy-unattached", "off"},
-		{"set-option", "-s", "exit-unattached", "off"},
-		{"set-option", "-g", "remain-on-exit", "on"},
-		{"set-option", "-g", "default-command", ""},
-	} {
-		args = append(append(args, setting...), ";")
-	}
-	for _, hook := range hooks {
-		args = append(args, "set-hook", "-gu", hook, ";")
-	}
-	return args
+// live otherwise. Their hooks stay: a session is made in one call of tmux, and
+// gets its marks in the next, by the id of its pane.
+var vital = []string{
+	"set-option", "-g", "destroy-unattached", "off", ";",
+	"set-option", "-s", "exit-unattached", "off", ";",
+	"set-option", "-sq", "exit-empty", "off", ";",
 }
 
-// userConf is the path of the user's own tmux.conf, or "".
-func (s *Server) userConf() string {
+// userConf is the user's own tmux.conf: its path, "" where there is none, and
+// what changes when the file does.
+type userConf struct{ path, stamp string }
+
+// userConf looks for the user's own tmux.conf. Anything but a file that is
+// theirs or root's is an error: tmux would run what others wrote, or wait for a
+// pipe for ever.
+func (s *Server) userConf() (userConf, error) {
 	if s.o.Config == "" {
-		return ""
+		return userConf{}, nil
 	}
-	return filepath.Join(s.o.Config, "tmux.conf")
+	path := filepath.Join(s.o.Config, "tmux.conf")
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return userConf{}, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path)
+	}
+	if err == nil {
+		err = private.Trusted(path)
+	}
+	if err != nil {
+		return userConf{}, err
+	}
+	return userConf{path, fmt.Sprintf("%d-%d", info.ModTime().UnixNano(), info.Size())}, nil
 }
 
 // saidFile is, in the runtime directory, what tmux said of the user's
@@ -139,15 +142,19 @@ func (s *Server) complain(said string) {
 	}
 }
 
-// Complaint returns what tmux said of the user's tmux.conf when it was last
-// read, "" where that was nothing or the file has changed since.
+// Complaint returns why the user's tmux.conf is not read, or what tmux said of
+// it when it last was, "" where that was nothing or the file has changed since.
 func (s *Server) Complaint() string {
+	user, err := s.userConf()
+	if err != nil {
+		return err.Error()
+	}
 	path := filepath.Join(s.o.Runtime, saidFile)
 	said, err := os.Stat(path)
-	if err != nil {
+	if err != nil || user.path == "" {
 		return ""
 	}
-	conf, err := os.Stat(s.userConf())
+	conf, err := os.Stat(user.path)
 	if err != nil || conf.ModTime().After(said.ModTime()) {
 		return ""
 	}
@@ -165,6 +172,16 @@ func quote(s string) string {
 
 // shellQuote makes s one word of sh.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// shellWord is s as one word of sh, without quotes where it needs none.
+func shellWord(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("/._-%+@", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) < 0 {
+		return s
+	}
+	return shellQuote(s)
+}
 
 // formatQuote protects s where tmux expands formats and then strftime(3).
 func formatQuote(s string) string {

@@ -3,6 +3,7 @@
 package tmux
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -52,7 +53,7 @@ func (Host) Start(p host.Program) (host.Terminal, int, string, error) {
 		os.Setenv(key, value)
 	}
 	s := &starter{b: New(c.Options), p: p}
-	t, err := s.start()
+	t, err := s.start(context.Background())
 	if err != nil {
 		s.undo()
 		return nil, 0, s.step, err
@@ -70,8 +71,8 @@ type starter struct {
 	conn []*net.UnixConn
 }
 
-func (s *starter) start() (t *paneTerminal, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+func (s *starter) start(ctx context.Context) (t *paneTerminal, err error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	s.step = "find tmux"
 	if s.c, err = s.b.client(ctx); err != nil {
@@ -95,7 +96,11 @@ func (s *starter) start() (t *paneTerminal, err error) {
 	if err := s.launch(t); err != nil {
 		return nil, fmt.Errorf("%s in %s: %w", s.p.Spec.Argv[0], s.p.Spec.Dir, err)
 	}
-	return t, t.open()
+	if err := t.open(); err != nil {
+		return nil, err
+	}
+	go t.input.ready() // ends within inputTime
+	return t, nil
 }
 
 // undo ends the pane of a start that did not come about.
@@ -108,60 +113,85 @@ func (s *starter) undo() {
 	}
 }
 
-// create makes the tmux session with its mark and its pipe, in one command
-// sequence, and reads the mark back.
+// create makes the tmux session, then gives its pane the marks and the pipe, by
+// its id: whatever the user's hooks did in between.
 func (s *starter) create(ctx context.Context) error {
-	exe, err := s.b.o.Executable()
-	if err != nil {
-		return err
-	}
-	id, mark := s.p.Spec.ID, s.p.Dir
-	pane := paneTarget(id)
-	cols, rows := strconv.Itoa(int(s.p.Size.Cols)), strconv.Itoa(int(s.p.Size.Rows))
-	args := append(slices.Concat(readUserConf(s.b.userConf()), vital()),
-		"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", id, "-c", "/", "-x", cols, "-y", rows,
-		"--", exe, CommandPane, s.p.Dir, s.p.Socket,
-		";", "set-option", "-t", pane, ownerOption, mark,
-		";", "set-option", "-p", "-t", pane, ownerOption, mark,
-		";", "set-option", "-p", "-t", pane, paneOption, id,
-		";", "set-option", "-w", "-t", pane, "window-size", "manual",
-		";", "set-option", "-w", "-t", pane, "remain-on-exit", "off",
-		// tmux 3.2 may have given it the size of a client of another session.
-		";", "resize-window", "-t", pane, "-x", cols, "-y", rows,
-		";", "select-pane", "-t", pane, "-T", "",
-		";", "pipe-pane", "-O", "-t", pane, formatQuote("exec "+shellQuote(exe)+" "+CommandPipe+" "+shellQuote(s.p.Socket)),
-		";", "show-options", "-v", "-t", pane, ownerOption,
-		";", "show-options", "-p", "-v", "-t", pane, paneOption,
-	)
 	for range createAttempts {
-		out, err := s.c.runFirst(ctx, args...)
-		said, made, marks := cutPaneID(out)
-		s.pane = made
-		switch {
-		case made != "" && marks == mark+"\n"+id+"\n":
-			if said == "" && err != nil {
-				said = err.Error() // a setting that tmux refused, without the place
-			}
-			if said != "" {
-				s.b.complain(said)
-			}
-			return nil
-		case err == nil:
-			return fmt.Errorf("set the owner mark of %s: tmux has %q", id, marks)
-		case made != "" || ctx.Err() != nil || !serverEnded(err):
+		err := s.makePane(ctx)
+		if err == nil {
+			return s.markPane(ctx)
+		}
+		if ctx.Err() != nil || !serverEnded(err) {
 			return err
 		}
 	}
 	return errNoServer
 }
 
+// makePane makes the session. The launcher waits in its pane.
+func (s *starter) makePane(ctx context.Context) error {
+	exe, err := s.b.o.Executable()
+	if err != nil {
+		return err
+	}
+	conf, _ := s.b.userConf() // Complaint tells why not
+	revive(ctx, s.b.o.Runtime, s.c)
+	args := append(slices.Concat(readUserConf(conf), vital),
+		"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", s.p.Spec.ID, "-c", "/",
+		"-x", strconv.Itoa(int(s.p.Size.Cols)), "-y", strconv.Itoa(int(s.p.Size.Rows)),
+		"--", exe, CommandPane, s.p.Dir, s.p.Socket)
+	out, err := s.c.runFirst(ctx, args...)
+	said, pane := cutPaneID(out)
+	if s.pane = pane; pane == "" {
+		return cmp.Or(err, fmt.Errorf("tmux has made no pane: %q", out))
+	}
+	if said == "" && err != nil {
+		said = err.Error() // a setting that tmux refused, without the place
+	}
+	if said != "" {
+		s.b.complain(said)
+	}
+	return nil
+}
+
+// markPane marks the pane as ours and pipes it, and reads the marks back.
+func (s *starter) markPane(ctx context.Context) error {
+	exe, err := s.b.o.Executable()
+	if err != nil {
+		return err
+	}
+	id, mark := s.p.Spec.ID, s.p.Dir
+	out, err := s.c.run(ctx,
+		"set-option", "-t", s.pane, ownerOption, mark,
+		";", "set-option", "-p", "-t", s.pane, ownerOption, mark,
+		";", "set-option", "-p", "-t", s.pane, paneOption, id,
+		";", "set-option", "-w", "-t", s.pane, "window-size", "manual",
+		";", "set-option", "-w", "-t", s.pane, "remain-on-exit", "off",
+		// A hook, or tmux 3.2 by a client of another session, may have given it
+		// another size.
+		";", "resize-window", "-t", s.pane, "-x", strconv.Itoa(int(s.p.Size.Cols)), "-y", strconv.Itoa(int(s.p.Size.Rows)),
+		";", "select-pane", "-t", s.pane, "-T", "",
+		";", "pipe-pane", "-O", "-t", s.pane, pipeCommand(exe, s.p.Socket),
+		";", "show-options", "-v", "-t", s.pane, ownerOption,
+		";", "show-options", "-p", "-v", "-t", s.pane, paneOption,
+	)
+	if err == nil && out != mark+"\n"+id+"\n" {
+		err = fmt.Errorf("set the owner mark of %s: tmux has %q", id, out)
+	}
+	return err
+}
+
+// pipeCommand is what a pane is piped to: a process that passes its standard
+// input to who listens at socket.
+func pipeCommand(exe, socket string) string {
+	return formatQuote("exec " + shellQuote(exe) + " " + CommandPipe + " " + shellQuote(socket))
+}
+
 // meet waits for the launcher and the pipe's helper.
 func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal, error) {
 	deadline := time.Now().Add(meetTime)
 	ln.SetDeadline(deadline)
-	t := &paneTerminal{paneState: paneState{
-		Tmux: s.b.input(s.c), Mark: newMark(),
-	}}
+	t := &paneTerminal{paneState: paneState{Tmux: s.b.input(s.c), Mark: newMark(), PipeSocket: s.p.Socket}}
 	for t.conn == nil || t.pipe == nil {
 		conn, err := ln.AcceptUnix()
 		if err != nil {

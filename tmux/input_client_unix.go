@@ -58,9 +58,12 @@ type input struct {
 	closed   bool
 }
 
+// fifoPattern matches the FIFOs of all servers.
+const fifoPattern = "tmux.*.fifo"
+
 // fifoPath is of one server alone: ids of panes begin anew with another.
 func (s inputServer) fifoPath(pid int) string {
-	return filepath.Join(s.Runtime, fmt.Sprintf("tmux.%d.in", pid))
+	return filepath.Join(s.Runtime, fmt.Sprintf("tmux.%d.fifo", pid))
 }
 
 // keys types p at a pane, byte by byte as it is. Who looks back in the pane by
@@ -163,6 +166,56 @@ func (in *input) open() (*os.File, error) {
 	return f, f.SetDeadline(in.deadline)
 }
 
+// ready has the client started before anybody types, or loses the server's
+// socket.
+func (in *input) ready() {
+	in.typing.Lock()
+	defer in.typing.Unlock()
+	_, _ = in.open() // who types is told
+}
+
+// reviveTime is how long a tmux server may take to make its socket again.
+const reviveTime = 2 * time.Second
+
+// revive has the tmux server make its socket again where somebody has removed
+// that, as cleaners of temporary directories do: another server would be
+// started beside it. tmux does so on SIGUSR1 (tmux(1)), and sends that to itself
+// when its control client says so, so that nobody has to know which process it
+// is. What does not help shows when the server is asked for something.
+func revive(ctx context.Context, runtime string, c client) {
+	if _, err := os.Lstat(c.socket); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, reviveTime)
+	defer cancel()
+	fifos, _ := filepath.Glob(filepath.Join(runtime, fifoPattern)) // the pattern is right
+	for _, path := range fifos {
+		f, err := openFIFO(path)
+		if err != nil {
+			continue
+		}
+		_, err = f.WriteString("run-shell -b 'kill -USR1 #{pid}'\n")
+		f.Close()
+		if err == nil && c.awaitSocket(ctx) {
+			return
+		}
+	}
+}
+
+// awaitSocket waits until somebody listens, which tells nobody.
+func (c client) awaitSocket(ctx context.Context) bool {
+	tick := time.NewTicker(lockInterval)
+	defer tick.Stop()
+	for !c.listening() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
 // openFIFO opens a FIFO for writing, if somebody reads it (fifo(7)).
 func openFIFO(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
@@ -208,6 +261,7 @@ func (s inputServer) startClient(pid int) error {
 		return err
 	}
 	c := client{tmux: s.Tmux, socket: s.Socket}
+	revive(ctx, s.Runtime, c)
 	// What is left of an earlier one has a name that is needed.
 	_, _ = c.run(ctx, "kill-session", "-t", "="+inputSession)
 	// Its standard error keeps the pane open.

@@ -214,7 +214,21 @@ func (l *paneProcess) obey(owner *hearer) {
 		if o.Mark {
 			go l.mark() // tmux may not be reading
 		}
+		if o.Pipe {
+			l.takePipe(owner)
+		}
 	}
+}
+
+// takePipe keeps the pipe that has come for the owner's successor.
+func (l *paneProcess) takePipe(owner *hearer) {
+	pipe, err := owner.file()
+	if err != nil {
+		l.log("a new pipe of the pane: " + err.Error())
+		return
+	}
+	l.pipe.Close()
+	l.pipe = pipe
 }
 
 // mark prints the mark after the program's last output.

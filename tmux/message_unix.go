@@ -51,6 +51,7 @@ type order struct {
 	Keep bool `json:"keep,omitempty"` // the session goes on without this owner
 	Mark bool `json:"mark,omitempty"` // print the mark
 	Over bool `json:"over,omitempty"` // the exit is on disk
+	Pipe bool `json:"pipe,omitempty"` // a new pipe of the pane comes with this
 }
 
 // news is what the launcher says to the owner, one of them.

@@ -9,6 +9,9 @@ import (
 // Name is what is recorded with each session of this host.
 const Name = "tmux"
 
+// SocketFile is where the private server listens, in the runtime directory.
+const SocketFile = "tmux.sock"
+
 // The hidden helper commands, which [Main] runs: the launcher in a pane, and
 // what the pane's pipe is connected to.
 const (

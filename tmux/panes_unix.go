@@ -49,17 +49,17 @@ func parseMarks(out string) []marked {
 	return list
 }
 
-// cutPaneID cuts what tmux printed into what it said before it made a pane, the
-// line with the pane's id, and what came after that.
-func cutPaneID(out string) (said, id, rest string) {
+// cutPaneID cuts what tmux printed into what it said before it made a pane, and
+// the pane's id.
+func cutPaneID(out string) (said, id string) {
 	for line := range strings.Lines(out) {
 		id := strings.TrimSuffix(line, "\n")
 		if n, is := strings.CutPrefix(id, "%"); is && n != "" && strings.Trim(n, "0123456789") == "" {
-			return said, id, out[len(said)+len(line):]
+			return said, id
 		}
 		said += line
 	}
-	return said, "", ""
+	return said, ""
 }
 
 // inPane says which pane this process is in, and the tmux server's process, by

@@ -34,6 +34,8 @@ type Server struct {
 	// tmux is the program that version was read of.
 	tmux    program
 	version version
+
+	check selfCheck
 }
 
 var _ host.Provider = (*Server)(nil)
@@ -60,10 +62,13 @@ func New(o Options) *Server {
 func (*Server) Name() string { return Name }
 
 // Usable returns nil, or why no session can be started here: no tmux, one
-// older than 3.0, a runtime directory whose path is too long, or a server that
-// runs and does not answer, or not this tmux.
+// older than 3.0 or that does not do what it must, a runtime directory whose
+// path is too long, or a server that runs and does not answer, or not this tmux.
 func (s *Server) Usable(ctx context.Context) error {
-	path, err := s.check(ctx)
+	path, err := s.program(ctx)
+	if err == nil {
+		err = s.tried(ctx, path)
+	}
 	if err != nil {
 		return err
 	}
@@ -83,8 +88,8 @@ func (s *Server) Usable(ctx context.Context) error {
 // probeTimeout is how long a server may take to say that it is there.
 const probeTimeout = 3 * time.Second
 
-// check is Usable without a word to the server; it returns the program.
-func (s *Server) check(ctx context.Context) (string, error) {
+// program is Usable without a word to the server; it returns the program.
+func (s *Server) program(ctx context.Context) (string, error) {
 	if n := len(s.socket()); n > maxSocketPath {
 		return "", fmt.Errorf("socket path %s has %d bytes, a socket's may have %d: use a shorter runtime directory",
 			s.socket(), n, maxSocketPath)
@@ -92,7 +97,7 @@ func (s *Server) check(ctx context.Context) (string, error) {
 	return s.find(ctx)
 }
 
-func (s *Server) socket() string { return filepath.Join(s.o.Runtime, "tmux.sock") }
+func (s *Server) socket() string { return filepath.Join(s.o.Runtime, SocketFile) }
 
 // find returns the path of the tmux program. It looks each time, since tmux
 // may come and go, and reads the version once for each program.
@@ -145,7 +150,7 @@ func versionOf(ctx context.Context, path string) (version, error) {
 // client returns how to start and reach the private server, with its
 // configuration written.
 func (s *Server) client(ctx context.Context) (client, error) {
-	path, err := s.check(ctx)
+	path, err := s.program(ctx)
 	if err != nil {
 		return client{}, err
 	}
@@ -153,7 +158,7 @@ func (s *Server) client(ctx context.Context) (client, error) {
 		return client{}, err
 	}
 	c := client{tmux: path, socket: s.socket(), config: filepath.Join(s.o.Runtime, "tmux.conf")}
-	text := config(s.o.HistoryLines, s.userConf())
+	text := config(s.o.HistoryLines, s.o.Config)
 	if old, err := private.ReadFile(c.config); err == nil && string(old) == text {
 		return c, nil
 	}
@@ -161,6 +166,30 @@ func (s *Server) client(ctx context.Context) (client, error) {
 		return client{}, fmt.Errorf("write %s: %w", c.config, err)
 	}
 	return c, nil
+}
+
+// ByHand returns the command, for a shell, that attaches to a session's pane by
+// hand; for the id "" to all of them. One that has no pane here is an error.
+func (s *Server) ByHand(ctx context.Context, id string) (string, error) {
+	path, err := s.find(ctx)
+	if err != nil {
+		return "", err
+	}
+	c := client{tmux: path, socket: s.socket()}
+	command := "env -u TMUX " + shellWord(path) + " -S " + shellWord(c.socket) + " attach"
+	if id == "" {
+		return command, nil
+	}
+	list, err := c.marks(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, m := range list {
+		if m.id == id && m.owner == s.mark(id) {
+			return command + " -t " + shellWord(m.pane), nil
+		}
+	}
+	return "", fmt.Errorf("session %s: tmux has no pane of it: %w", id, terminal.ErrNotFound)
 }
 
 // hostConfig is what the Host in an owner knows of its server.
@@ -173,7 +202,10 @@ type hostConfig struct {
 // Config implements host.Provider: what the owner of a session is told that is
 // started with these options, or why none can be.
 func (s *Server) Config(ctx context.Context) (json.RawMessage, error) {
-	path, err := s.check(ctx)
+	path, err := s.program(ctx)
+	if err == nil {
+		err = s.tried(ctx, path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -225,9 +257,9 @@ func (s *Server) Reap(ctx context.Context, known func(id string) (bool, error)) 
 // suspect names the user's tmux.conf where a start failed as one does whose
 // tmux server ended at once, or got stuck.
 func (s *Server) suspect(c client, err error) error {
-	conf := s.userConf()
-	if _, there := os.Stat(conf); conf == "" || there != nil || c.listening() && !errors.Is(err, context.DeadlineExceeded) {
+	conf, confErr := s.userConf()
+	if confErr != nil || conf.path == "" || c.listening() && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return fmt.Errorf("%w (tmux has read your own settings in %s: try without them)", err, conf)
+	return fmt.Errorf("%w (tmux has read your own settings in %s: try without them)", err, conf.path)
 }

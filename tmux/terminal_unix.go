@@ -3,7 +3,6 @@
 package tmux
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +32,9 @@ type paneState struct {
 	Program  int         `json:"program"`
 	Mark     []byte      `json:"mark"`
 	Tmux     inputServer `json:"tmux"`
-	Unread   []byte      `json:"unread,omitempty"` // of what the launcher said
+	// PipeSocket is where a new pipe's helper meets the owner.
+	PipeSocket string `json:"pipe_socket"`
+	Unread     []byte `json:"unread,omitempty"` // of what the launcher said
 }
 
 // paneTerminal implements host.Terminal: a pane, of which the output comes
@@ -47,7 +48,7 @@ type paneTerminal struct {
 	tty   *os.File
 	input *input
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards what follows, and pipe and raw
 	stirred  *sync.Cond // on mu: a deadline, the end of the terminal, LetEnd
 	deadline time.Time
 
@@ -59,25 +60,13 @@ type paneTerminal struct {
 }
 
 // open makes what a terminal has of its descriptors usable.
-func (t *paneTerminal) open() (err error) {
-	if err = unix.SetNonblock(int(t.pipe.Fd()), true); err != nil {
-		return err
-	}
-	// Fd has made the file a blocking one: it is opened anew.
-	fd, err := unix.FcntlInt(t.pipe.Fd(), unix.F_DUPFD_CLOEXEC, 3)
-	if err != nil {
-		return err
-	}
-	t.pipe.Close()
-	if err = unix.SetNonblock(fd, true); err != nil {
-		return err
-	}
-	t.pipe = os.NewFile(uintptr(fd), "pipe")
-	t.raw, err = t.pipe.SyscallConn()
+func (t *paneTerminal) open() error {
 	t.stirred = sync.NewCond(&t.mu)
 	t.marks = &markScanner{mark: t.Mark}
 	t.input = &input{server: t.Tmux, pid: t.Server}
-	return err
+	pipe := t.pipe
+	t.pipe = nil
+	return t.usePipe(pipe)
 }
 
 // Read implements host.Terminal. Before the program's end the bytes are not
@@ -94,62 +83,8 @@ func (t *paneTerminal) Read(p []byte) (n int, err error) {
 				n += copy(p[n:], t.marks.rest())
 			}
 		} else if err == io.EOF && n == 0 {
-			err = t.awaitEnd()
+			err = t.awaitPipe()
 		}
-	}
-	return n, err
-}
-
-// awaitEnd waits for the end of a session whose pipe has ended before: tmux has
-// closed the pane, which the launcher tells, or somebody has put another pipe
-// in its place by hand. The program goes on then, unseen.
-func (t *paneTerminal) awaitEnd() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for {
-		switch {
-		case t.gone.Load() || t.ending.Load():
-			return io.EOF
-		case !t.deadline.IsZero() && time.Now().After(t.deadline):
-			return os.ErrDeadlineExceeded
-		}
-		t.stirred.Wait()
-	}
-}
-
-// stir wakes who waits for the end.
-func (t *paneTerminal) stir() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.stirred.Broadcast()
-}
-
-func (t *paneTerminal) readPipe(p []byte) (n int, err error) {
-	rawErr := t.raw.Read(func(fd uintptr) bool {
-		for n < len(p) {
-			k, readErr := unix.Read(int(fd), p[n:])
-			switch {
-			case readErr == unix.EINTR:
-			case readErr == unix.EAGAIN:
-				if n == 0 && t.gone.Load() {
-					err = io.EOF
-					return true
-				}
-				return n > 0
-			case readErr != nil || k == 0:
-				err = io.EOF
-				return true
-			default:
-				n += k
-			}
-		}
-		return true
-	})
-	if rawErr != nil && errors.Is(rawErr, os.ErrDeadlineExceeded) && t.gone.Load() {
-		return n, io.EOF
-	}
-	if rawErr != nil {
-		return n, rawErr
 	}
 	return n, err
 }
@@ -157,7 +92,7 @@ func (t *paneTerminal) readPipe(p []byte) (n int, err error) {
 // Readable implements host.Terminal.
 func (t *paneTerminal) Readable() bool {
 	fds := []unix.PollFd{{Events: unix.POLLIN}}
-	err := t.raw.Control(func(fd uintptr) {
+	err := t.rawPipe().Control(func(fd uintptr) {
 		fds[0].Fd = int32(fd)
 		unix.Poll(fds, 0) // interrupted, it says nothing
 	})
@@ -249,7 +184,9 @@ func (t *paneTerminal) Reap(mu sync.Locker, ended func(pid int, status unix.Wait
 // that has no end.
 func (t *paneTerminal) stopReading() {
 	t.gone.Store(true)
-	t.stir()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stirred.Broadcast()
 	t.pipe.SetReadDeadline(time.Unix(1, 0))
 }
 
@@ -276,14 +213,16 @@ func (t *paneTerminal) Done() {
 func (t *paneTerminal) SetDeadline(d time.Time) error {
 	t.input.setDeadline(d)
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.deadline = d
 	t.stirred.Broadcast()
-	t.mu.Unlock()
 	return t.pipe.SetDeadline(d)
 }
 
 // Export implements host.Terminal.
 func (t *paneTerminal) Export() (fds []uintptr, state json.RawMessage, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, c := range []syscall.Conn{t.conn, t.pipe, t.tty} {
 		raw, err := c.SyscallConn()
 		if err != nil {
@@ -302,49 +241,11 @@ func (t *paneTerminal) Export() (fds []uintptr, state json.RawMessage, err error
 // Close implements host.Terminal. The launcher stays until Done.
 func (t *paneTerminal) Close() error {
 	t.gone.Store(true)
-	t.stir()
 	t.input.close()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stirred.Broadcast()
 	return errors.Join(t.pipe.Close(), t.tty.Close())
-}
-
-// markScanner finds the mark in a stream that is cut anywhere.
-type markScanner struct {
-	mark  []byte
-	held  []byte // a tail that may be the mark's beginning
-	found bool
-}
-
-// scan returns the output in p. What may be the mark's beginning is held back
-// until more has come. After the mark nothing is output any more.
-func (m *markScanner) scan(p []byte) []byte {
-	if m.found {
-		return nil
-	}
-	p = append(m.held, p...)
-	if before, _, ok := bytes.Cut(p, m.mark); ok {
-		m.found, m.held = true, nil
-		return before
-	}
-	n := partialSuffix(p, m.mark)
-	m.held = append([]byte(nil), p[len(p)-n:]...)
-	return p[:len(p)-n]
-}
-
-// rest returns what is held back, at the end of the stream.
-func (m *markScanner) rest() []byte {
-	held := m.held
-	m.held = nil
-	return held
-}
-
-// partialSuffix is the length of the longest end of p that begins start.
-func partialSuffix(p, start []byte) int {
-	for n := min(len(p), len(start)-1); n > 0; n-- {
-		if bytes.HasPrefix(start, p[len(p)-n:]) {
-			return n
-		}
-	}
-	return 0
 }
 
 var _ host.Terminal = (*paneTerminal)(nil)

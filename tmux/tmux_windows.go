@@ -37,6 +37,9 @@ func (*Server) Reap(context.Context, func(id string) (bool, error)) ([]string, e
 // Complaint returns nothing.
 func (*Server) Complaint() string { return "" }
 
+// ByHand returns a wrapped errors.ErrUnsupported.
+func (*Server) ByHand(context.Context, string) (string, error) { return "", errNoTmux }
+
 // Host is no host of anything on Windows.
 type Host struct{}
 

@@ -114,7 +114,7 @@ func (c *cli) root() *cobra.Command {
 		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(), c.searchCommand(), c.exportCommand(),
 		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.restoreCommand(), c.retryCommand(), c.openCommand(), c.loginCommand(), c.doctorCommand(), c.serviceCommand(),
 		c.diffCommand(),
-		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
+		c.tmuxCommand(), c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 	)
 	root.AddCommand(c.auditCommand(), c.tokenCommand())
 	root.AddCommand(c.pruneCommand(), c.importCommand(), c.repairCommand())
@@ -209,11 +209,15 @@ func (c *cli) server(ctx context.Context) (*client.Client, error) {
 
 // backends are all backends, in the order that "auto" tries them.
 func (c *cli) backends() []terminal.Backend {
-	onTmux := tmux.New(tmux.Options{
+	return []terminal.Backend{c.owners(c.tmuxServer()), c.owners(nil)}
+}
+
+// tmuxServer is the private tmux server.
+func (c *cli) tmuxServer() *tmux.Server {
+	return tmux.New(tmux.Options{
 		Sessions: c.dirs.Sessions(), Runtime: c.dirs.Runtime, Config: c.dirs.Config,
 		HistoryLines: c.config.Terminal.HistoryLines,
 	})
-	return []terminal.Backend{c.owners(onTmux), c.owners(nil)}
 }
 
 // owners is the backend of sessions whose owners have this host; nil is a PTY

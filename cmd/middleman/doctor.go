@@ -64,6 +64,7 @@ func (c *cli) doctor(ctx context.Context) error {
 	for _, b := range c.backends() {
 		findings = append(findings, compareBackend(checkBackend(ctx, b), b.Name(), there))
 	}
+	findings = append(findings, c.checkTmux(ctx)...)
 	findings = append(findings, c.checkServer(ctx))
 	findings = append(findings, c.checkSystemd(ctx)...)
 	return c.conclude(append(findings, c.findLeftovers(ctx)...))

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"middleman/tmux"
+)
+
+func (c *cli) tmuxCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "tmux [TARGET]",
+		Short: "Print the command that attaches to a session's tmux pane by hand",
+		Long: `Print the command that attaches to a session's tmux pane by hand, with tmux's own
+keys, copy mode and mouse. Who types there types beside whoever is attached.
+Without TARGET, the command for the server of all of them.
+
+    eval "$(middleman tmux TARGET)"`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			id := ""
+			if len(given) > 0 {
+				t, err := c.target(cmd.Context(), given[0])
+				if err != nil {
+					return err
+				}
+				if t.shown.Backend != tmux.Name {
+					return fmt.Errorf("session %s has no tmux pane: it is on a terminal of its own; `middleman attach %s` attaches", t.label(), given[0])
+				}
+				id = t.shown.ID
+			}
+			command, err := c.tmuxServer().ByHand(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.printJSON(struct {
+					schema
+					Command string `json:"command"`
+				}{thisSchema(), command})
+			}
+			_, err = fmt.Fprintln(c.out, command)
+			return err
+		},
+	}
+}

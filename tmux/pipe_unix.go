@@ -1,0 +1,234 @@
+//go:build unix
+
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/internal/private"
+	"middleman/terminal/host"
+)
+
+// A pane has one pipe. Where somebody gives it another by hand, or takes it
+// away, ours ends; the pane's end ends it too, which the launcher tells. So who
+// finds it ended waits a moment, and takes it back.
+
+const (
+	// goneTime is how long the launcher may take to tell that the pane is gone.
+	goneTime = 200 * time.Millisecond
+	// pipeAgain is how long after that the pipe is tried to be had again.
+	pipeAgain = time.Second
+)
+
+// awaitPipe waits until the pane is piped to this process again, which is
+// host.ErrGap, or its terminal has ended, io.EOF.
+func (t *paneTerminal) awaitPipe() error {
+	for wait := goneTime; ; wait = pipeAgain {
+		if err := t.awaitGone(wait); err != nil {
+			return err
+		}
+		if err := t.pipeAnew(); err == nil {
+			return host.ErrGap
+		}
+	}
+}
+
+// awaitGone returns nil when nothing has happened for a while.
+func (t *paneTerminal) awaitGone(wait time.Duration) error {
+	until := time.Now().Add(wait)
+	timer := time.AfterFunc(wait, t.stir)
+	defer timer.Stop()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for {
+		switch now := time.Now(); {
+		case t.gone.Load() || t.ending.Load():
+			return io.EOF
+		case !t.deadline.IsZero() && now.After(t.deadline):
+			return os.ErrDeadlineExceeded
+		case !now.Before(until):
+			return nil
+		}
+		t.stirred.Wait()
+	}
+}
+
+// stir wakes who waits for the end.
+func (t *paneTerminal) stir() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stirred.Broadcast()
+}
+
+// pipeAnew pipes the pane to this process, and gives the launcher the new pipe
+// for an owner that replaces this one.
+func (t *paneTerminal) pipeAnew() error {
+	ctx, cancel := context.WithTimeout(context.Background(), meetTime)
+	defer cancel()
+	exe, err := executable()
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(t.PipeSocket); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: t.PipeSocket, Net: "unix"})
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	c := client{tmux: t.Tmux.Tmux, socket: t.Tmux.Socket}
+	revive(ctx, t.Tmux.Runtime, c)
+	// Another server may be there by now, with a pane of this id.
+	if _, err := c.run(ctx, "if-shell", "-F", "#{==:#{pid},"+strconv.Itoa(t.Server)+"}",
+		"pipe-pane -O -t "+t.Pane+" "+quote(pipeCommand(exe, t.PipeSocket))); err != nil {
+		return err
+	}
+	pipe, err := acceptPipe(ctx, ln)
+	if err != nil {
+		return err
+	}
+	if err := sendFile(t.conn, order{Pipe: true}, pipe); err != nil {
+		t.lost.Store(true) // its news say so too
+	}
+	return t.usePipe(pipe)
+}
+
+// acceptPipe meets the helper of a pipe.
+func acceptPipe(ctx context.Context, ln *net.UnixListener) (*os.File, error) {
+	deadline, _ := ctx.Deadline()
+	ln.SetDeadline(deadline)
+	conn, err := ln.AcceptUnix()
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() // it may end
+	conn.SetDeadline(deadline)
+	if err := private.CheckPeer(conn); err != nil {
+		return nil, err
+	}
+	r := &hearer{conn: conn}
+	var g greeting
+	if err := r.next(&g); err != nil {
+		return nil, err
+	}
+	if g.Role != rolePipe {
+		return nil, fmt.Errorf("a %q, where the pipe has to come", g.Role)
+	}
+	return r.file()
+}
+
+// usePipe reads from pipe from now on, and closes the one of before. The file
+// is opened anew so that it does not block: its Fd may have been asked for.
+func (t *paneTerminal) usePipe(pipe *os.File) error {
+	fd, err := unix.FcntlInt(pipe.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	pipe.Close()
+	if err != nil {
+		return err
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		unix.Close(fd)
+		return err
+	}
+	pipe = os.NewFile(uintptr(fd), "pipe")
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		return errors.Join(err, pipe.Close())
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pipe != nil {
+		t.pipe.Close()
+	}
+	t.pipe, t.raw = pipe, raw
+	return pipe.SetDeadline(t.deadline)
+}
+
+// rawPipe is the pipe of now.
+func (t *paneTerminal) rawPipe() syscall.RawConn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.raw
+}
+
+func (t *paneTerminal) readPipe(p []byte) (n int, err error) {
+	rawErr := t.rawPipe().Read(func(fd uintptr) bool {
+		for n < len(p) {
+			k, readErr := unix.Read(int(fd), p[n:])
+			switch {
+			case readErr == unix.EINTR:
+			case readErr == unix.EAGAIN:
+				if n == 0 && t.gone.Load() {
+					err = io.EOF
+					return true
+				}
+				return n > 0
+			case readErr != nil || k == 0:
+				err = io.EOF
+				return true
+			default:
+				n += k
+			}
+		}
+		return true
+	})
+	if rawErr != nil && errors.Is(rawErr, os.ErrDeadlineExceeded) && t.gone.Load() {
+		return n, io.EOF
+	}
+	if rawErr != nil {
+		return n, rawErr
+	}
+	return n, err
+}
+
+// markScanner finds the mark in a stream that is cut anywhere.
+type markScanner struct {
+	mark  []byte
+	held  []byte // a tail that may be the mark's beginning
+	found bool
+}
+
+// scan returns the output in p. What may be the mark's beginning is held back
+// until more has come. After the mark nothing is output any more.
+func (m *markScanner) scan(p []byte) []byte {
+	if m.found {
+		return nil
+	}
+	p = append(m.held, p...)
+	if before, _, ok := bytes.Cut(p, m.mark); ok {
+		m.found, m.held = true, nil
+		return before
+	}
+	n := partialSuffix(p, m.mark)
+	m.held = append([]byte(nil), p[len(p)-n:]...)
+	return p[:len(p)-n]
+}
+
+// rest returns what is held back, at the end of the stream.
+func (m *markScanner) rest() []byte {
+	held := m.held
+	m.held = nil
+	return held
+}
+
+// partialSuffix is the length of the longest end of p that begins start.
+func partialSuffix(p, start []byte) int {
+	for n := min(len(p), len(start)-1); n > 0; n-- {
+		if bytes.HasPrefix(start, p[len(p)-n:]) {
+			return n
+		}
+	}
+	return 0
+}
