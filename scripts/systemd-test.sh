@@ -245,7 +245,7 @@ service_beside_another_server() {
 
 as_a_user_unit() {
 	systemctl start user@4321.service
-	local odd="/opt/odd 100% \$x/middleman" unit=middleman.service id pid gone_id gone_pid tmux_id tmux_pid owner
+	local odd="/opt/odd 100% \$x/middleman" unit=middleman.service id pid gone_id gone_pid tmux_id tmux_pid id2 pid2 owner
 	refuses "a server runs already" service_beside_another_server
 	printf '[Service]\n' | tester tee /home/tester/.config/systemd/user/$unit >/dev/null
 	refuses "was not written by middleman" tester "$odd" service install
@@ -262,6 +262,8 @@ as_a_user_unit() {
 	read -r id pid < <(session tester mine pty-owner)
 	mv "$odd" "$odd.gone" # a binary that was replaced still starts sessions
 	read -r gone_id gone_pid < <(session tester gone pty-owner)
+	read -r id2 pid2 < <(session tester gonetoo tmux)
+	tester middleman stop "$id2"
 	mv "$odd.gone" "$odd"
 	is "$(unit_of "$gone_pid")" "middleman-$gone_id.scope" "a session of a binary that is gone"
 	tester middleman stop "$gone_id"
@@ -290,7 +292,10 @@ as_a_user_unit() {
 	tester systemctl --user start $unit
 	lives tester mine "$pid"
 	tester middleman stop "$id"
+	read -r id2 pid2 < <(session tester second tmux)
 	tester middleman stop "$tmux_id"
+	lives tester second "$pid2" # whose tmux server the first session's owner has started
+	tester middleman stop "$id2"
 	! kill -0 "$pid" 2>/dev/null || { echo "a stopped program lives"; return 1; }
 	until ! tester systemctl --user is-active -q "middleman-$id.scope"; do :; done
 	tester middleman service status

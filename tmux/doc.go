@@ -1,34 +1,27 @@
-// Package tmux hosts sessions on a private tmux server: the same
-// [terminal.Backend] as the pty-owner, for people who have tmux.
+// Package tmux hosts sessions on a private tmux server: it gives their owners
+// panes, as [host.Host] says, for people who have tmux.
 //
 // It owns the tmux server behind one socket in the runtime directory, with a
-// configuration that it generates, and one state directory for each session
-// beside those of the pty-owner. It promises that the user's own tmux server,
+// configuration that it generates. It promises that the user's own tmux server,
 // configuration and $TMUX are never touched, that every target is exact, and
-// that it ends only sessions that carry its mark. It never puts a session's
+// that it ends only panes that carry its mark. It never puts a session's
 // environment or input into an argument vector or into tmux's environment.
 //
 // # What happens in detail
 //
-//  1. [Backend.Start] makes the state directory and writes the specification
-//     (0600) into it, then makes a tmux session whose pane runs the launcher,
-//     "middleman tmux-run DIR", sets and reads back the owner mark, and pipes
-//     the pane to "middleman tmux-journal DIR": all in one tmux command
-//     sequence.
-//  2. The launcher takes session.lock, the proof of life, reads and deletes
-//     the specification, and waits until the journal helper is in place, so
-//     that the journal has the very first byte.
-//  3. It starts the program on the pane's terminal, as the leader of a session
-//     of its own, and reports its process id, or the step that failed.
-//  4. When the program has ended, the launcher writes an end marker with a
-//     random nonce and the exit to the terminal. The journal helper meets it
-//     after the last byte of output, syncs the journal, has the last screen
-//     drawn by tmux, writes exit.json, tells the launcher and whoever follows,
-//     and ends the tmux session. A helper that dies before that is replaced
-//     by the launcher: what was printed meanwhile is a gap in the journal.
-//  5. The launcher stays as long as processes are left that the program
-//     started: it is their subreaper, so that a stop finds them all.
-//
-// A session whose lock is free and that has no exit.json is lost: tmux or the
-// launcher was killed. Its journal stays.
+//  1. [Host.Start], in the owner, makes a tmux session whose pane runs the
+//     launcher, "middleman tmux-pane DIR SOCKET", marks the pane, reads the
+//     marks back, and pipes it to "middleman tmux-pipe SOCKET".
+//  2. Both meet the owner at the socket. The launcher passes the pane's terminal
+//     and the helper the pipe, of which the owner has the descriptors then. The
+//     launcher takes host.lock and starts the program on the terminal, as the
+//     leader of a session of its own.
+//  3. The owner reads the pipe. What is typed, and resizes, go to a FIFO that one
+//     control client of the whole server reads.
+//  4. The launcher waits for all that the program starts, as a subreaper, and
+//     tells the owner of each end. When the program has ended it prints a random
+//     mark behind the last byte of output. When the exit is on disk, and no child
+//     is left, it ends, and the pane with it.
+//  5. When the owner is killed the launcher starts another, with the descriptors
+//     that it kept ([Host.Adopt]).
 package tmux

@@ -58,6 +58,7 @@ func (Host) Start(p host.Program) (host.Terminal, int, string, error) {
 		s.undo()
 		return nil, 0, s.step, err
 	}
+	go t.input.ready() // ends within inputTime
 	return t, t.Program, "", nil
 }
 
@@ -96,11 +97,7 @@ func (s *starter) start(ctx context.Context) (t *paneTerminal, err error) {
 	if err := s.launch(t); err != nil {
 		return nil, fmt.Errorf("%s in %s: %w", s.p.Spec.Argv[0], s.p.Spec.Dir, err)
 	}
-	if err := t.open(); err != nil {
-		return nil, err
-	}
-	go t.input.ready() // ends within inputTime
-	return t, nil
+	return t, t.open()
 }
 
 // undo ends the pane of a start that did not come about.

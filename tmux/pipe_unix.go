@@ -81,6 +81,7 @@ func (t *paneTerminal) pipeAnew() error {
 	if err != nil {
 		return err
 	}
+	defer private.Expose(exe)()
 	if err := os.Remove(t.PipeSocket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

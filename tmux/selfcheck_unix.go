@@ -92,6 +92,11 @@ func (s *Server) identity(path string) (string, error) {
 
 // tryOut starts a session as any on a server of its own, and ends both.
 func (s *Server) tryOut(ctx context.Context, path string) error {
+	exe, err := s.o.Executable()
+	if err != nil {
+		return err
+	}
+	defer private.Expose(exe)()
 	dir, err := os.MkdirTemp("", "middleman-tmux-")
 	if err != nil {
 		return err

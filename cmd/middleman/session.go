@@ -95,8 +95,7 @@ func (c *cli) captureCommand() *cobra.Command {
 --at takes ` + recording.MomentForms + `.
 An earlier screen is drawn from the output that is kept, with the sizes that it
 had then; where something of that is missing, standard error says so.
-Its scrollback goes back some thousand lines. Of a tmux session the sizes are
-known to about the output that was under way when they changed.`,
+Its scrollback goes back some thousand lines.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if c.json && !cmd.Flags().Changed("format") {

@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"internal/fault":       {},
 	"internal/contain":     {},
 	"ptyowner":             {"internal/fault", "internal/plaintext", "internal/private", "internal/systemd", "ptyowner/wire", "terminal", "terminal/host", "terminal/journal", "terminal/recording", "terminal/vt"},
-	"tmux":                 {"internal/fault", "internal/private", "internal/systemd", "terminal", "terminal/host", "terminal/journal", "terminal/recording", "terminal/vt"},
+	"tmux":                 {"internal/fault", "internal/private", "internal/systemd", "terminal", "terminal/host"},
 	"workspace":            {"internal/contain", "internal/fault", "internal/plainfile", "terminal"},
 	"internal/store":       {"internal/fault", "internal/private", "terminal", "workspace"},
 	"internal/api":         {"terminal", "workspace"},

@@ -6,12 +6,15 @@ import (
 	"os/exec"
 )
 
-// SessionScope names the scope of a pty-owner's session.
-func SessionScope(session string) string { return "middleman-" + session + ".scope" }
+// scopePrefix is what the names of our scopes begin with.
+const scopePrefix = "middleman-"
 
-// Start starts what command returns: where this process runs in a service, in
-// a transient scope of that name, so that the end of the service is not the
-// command's; anywhere else as it is.
+// SessionScope names the scope of a session's owner.
+func SessionScope(session string) string { return scopePrefix + session + ".scope" }
+
+// Start starts what command returns: where this process runs in a service, or
+// in a scope of ours, in a transient scope of that name, so that the end of
+// the one is not the other's; anywhere else as it is.
 //
 // Where the scope cannot be had the command is started without one, and
 // outside says why. In no case does it begin to run before that is settled.

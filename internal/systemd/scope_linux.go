@@ -36,11 +36,11 @@ const (
 )
 
 // startScoped starts cmd in the scope. False without an error means that this
-// process is in no service; with one, that cmd must be made anew, and nothing
+// process is where cmd may be; with one, that cmd must be made anew, and nothing
 // of it has run.
 func startScoped(ctx context.Context, scope string, cmd *exec.Cmd) (scoped bool, err error) {
 	unit, err := UnitOf(os.Getpid())
-	if err != nil || !unit.Service() {
+	if err != nil || !unit.Service() && !unit.session() {
 		return false, err
 	}
 	systemdRun, err := exec.LookPath("systemd-run")
@@ -51,6 +51,33 @@ func startScoped(ctx context.Context, scope string, cmd *exec.Cmd) (scoped bool,
 	return err == nil, err
 }
 
+// oomPolicySince is the first version in which a scope has an OOMPolicy, and
+// ends as a whole when one of its processes is killed for memory unless that
+// says continue (systemd.scope(5)).
+const oomPolicySince = 253
+
+// oomPolicy is what a scope has to be told so that a process of a session that
+// is killed for memory is the only one.
+func oomPolicy(ctx context.Context, systemdRun string) []string {
+	ctx, cancel := context.WithTimeout(ctx, scopeTimeout)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, systemdRun, "--version").Output()
+	if err == nil && parseVersion(string(out)) >= oomPolicySince {
+		return []string{"--property=OOMPolicy=continue"}
+	}
+	return nil
+}
+
+// parseVersion reads what systemd's programs say of themselves, 0 where it is
+// something else: "systemd 252 (252.38-1~deb12u1)".
+func parseVersion(said string) int {
+	var version int
+	if _, err := fmt.Sscanf(said, "systemd %d", &version); err != nil {
+		return 0
+	}
+	return version
+}
+
 // startGated does steps 1 to 4. On an error nothing of cmd has run.
 func startGated(ctx context.Context, scope string, cmd *exec.Cmd, systemdRun string, m manager) error {
 	g, err := newGate(cmd)
@@ -59,7 +86,7 @@ func startGated(ctx context.Context, scope string, cmd *exec.Cmd, systemdRun str
 	}
 	defer g.close()
 	line := g.commandLine(cmd)
-	g.wrap(cmd, systemdRun, scope, m)
+	g.wrap(cmd, systemdRun, scope, m, oomPolicy(ctx, systemdRun))
 	if _, err := fmt.Fprintf(g.todo, "echo '%s' >&%d\n", inScope, g.first); err != nil {
 		return err
 	}
@@ -169,14 +196,14 @@ func (g *gate) commandLine(cmd *exec.Cmd) string {
 
 // wrap makes cmd run the gate. The first shell keeps standard error for the
 // command and gives systemd-run the pipe to say its errors on.
-func (g *gate) wrap(cmd *exec.Cmd, systemdRun, scope string, m manager) {
-	run := []string{
+func (g *gate) wrap(cmd *exec.Cmd, systemdRun, scope string, m manager, properties []string) {
+	run := append([]string{
 		systemdRun, m.flag, "--scope", "--quiet", "--collect", "--no-ask-password",
 		"--unit=" + scope, "--slice=middleman.slice",
 		// Shells ignore SIGTERM; at a shutdown nobody should wait for them.
 		"--property=SendSIGHUP=yes", "--property=TimeoutStopSec=10s",
-		"--", "/bin/sh", fmt.Sprintf("/dev/fd/%d", g.first+1),
-	}
+	}, properties...)
+	run = append(run, "--", "/bin/sh", fmt.Sprintf("/dev/fd/%d", g.first+1))
 	script := fmt.Sprintf(`exec "$@" %d>&2 2>&%d`, g.first+2, g.first)
 	cmd.Path = "/bin/sh"
 	cmd.Args = append([]string{"sh", "-c", script, "sh"}, run...)

@@ -57,6 +57,34 @@ func TestNothingRunsWithoutItsScope(t *testing.T) {
 	}
 }
 
+// A scope is told what to do when memory runs out, where systemd knows of that.
+func TestScopeOutlivesAProcessKilledForMemory(t *testing.T) {
+	for _, tt := range []struct {
+		said string
+		want bool
+	}{
+		{"systemd 252 (252.38-1~deb12u1)", false},
+		{"systemd 253 (253.5-1)", true},
+		{"systemd 257~rc1 (257)", true},
+		{"something else", false},
+		{"", false},
+	} {
+		dir := t.TempDir()
+		run := filepath.Join(dir, "systemd-run")
+		script := "#!/bin/sh\nif [ $1 = --version ]; then echo '" + tt.said + "'; else echo $* >" + dir + "/asked; fi\n"
+		if err := os.WriteFile(run, []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := startGated(t.Context(), "middleman-none.scope", touch("/none"), run, manager{flag: "--user", runtime: dir}); err == nil {
+			t.Fatal("started without a scope")
+		}
+		asked, err := os.ReadFile(dir + "/asked")
+		if err != nil || strings.Contains(string(asked), " --property=OOMPolicy=continue -- /bin/sh ") != tt.want {
+			t.Errorf("%q: asked for %q, %v", tt.said, asked, err)
+		}
+	}
+}
+
 // Behind the gate a command has its streams, descriptors and environment as
 // without one. Here the gate is passed in the unit that this process is in.
 func TestCommandBehindTheGate(t *testing.T) {

@@ -14,6 +14,12 @@ type Unit struct {
 // of memory in it, may end every process in it.
 func (u Unit) Service() bool { return strings.HasSuffix(u.Name, ".service") }
 
+// session reports whether the unit is the scope of a session of ours: stopping
+// the session ends what is in it.
+func (u Unit) session() bool {
+	return strings.HasPrefix(u.Name, scopePrefix) && strings.HasSuffix(u.Name, ".scope")
+}
+
 // parseUnit finds the unit in the text of /proc/PID/cgroup (cgroups(7)). Where
 // there is none in the one hierarchy, the older one of systemd's own counts.
 func parseUnit(text string) (u Unit) {
