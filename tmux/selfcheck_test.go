@@ -1,0 +1,108 @@
+//go:build unix
+
+package tmux_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"middleman/internal/testenv"
+	"middleman/tmux"
+)
+
+// A tmux that does not do one of the things that are relied on is not used, and
+// it is said which: a wrapper passes all on but for one thing.
+func TestSelfCheckNamesWhatFails(t *testing.T) {
+	t.Parallel()
+	real := testenv.RequireTool(t, "tmux")
+	// The control client's commands come by a FIFO: a wrapper for them filters
+	// its standard input.
+	client := func(filter string) string {
+		return `case " $* " in *" -C attach-session "*) sed -u ` + "'" + filter + "'" + ` | exec "$tmux" "$@" ;; *) exec "$tmux" "$@" ;; esac`
+	}
+	without := func(word string, args int) string {
+		return fmt.Sprintf(`n=$#; skip=0
+for arg; do
+	if [ "$arg" = %s ]; then skip=%d; fi
+	if [ $skip -gt 0 ]; then skip=$((skip - 1)); else set -- "$@" "$arg"; fi
+done
+shift $n; exec "$tmux" "$@"`, word, args)
+	}
+	for _, tt := range []struct{ name, script, want string }{
+		{"none", `exec "$tmux" "$@"`, ""},
+		{"new-session", `case " $* " in *" new-session "*) echo no sessions today >&2; exit 1 ;; esac; exec "$tmux" "$@"`, "make the tmux session: "},
+		{"a mark", without("@middleman_pane", 2), "make the tmux session: "},
+		{"the pipe", without("pipe-pane", 5), "meet the pane: "},
+		{"keys", client(`s/ 61\\b/ 62/`), "keys did not arrive as they were typed"},
+		{"paste", client(`s/pasteb -d[rS]*/pasteb -d/`), "a paste did not arrive as it was"},
+		{"resize", client(`s/^resize-window.*/refresh-client/`), "a resize did not hold"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := testenv.ShortDir(t)
+			wrapper := filepath.Join(dir, "wrapped")
+			script := "#!/bin/sh\ntmux=" + real + "\nif [ \"$1\" = -V ]; then exec $tmux -V; fi\n" + tt.script + "\n"
+			if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			s := tmux.New(tmux.Options{Sessions: dir, Runtime: filepath.Join(dir, "run"), Tmux: wrapper})
+			err := s.Usable(context.Background())
+			if tt.want == "" && err == nil {
+				return
+			}
+			if err == nil || tt.want == "" || !strings.Contains(err.Error(), wrapper+" does not do what sessions need: "+tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+			if _, again := s.Config(context.Background()); again == nil {
+				t.Error("a session would be started")
+			}
+		})
+	}
+}
+
+// What has passed is not tried again, by another process either, until the
+// program changes; nothing of it is left.
+func TestSelfCheckIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	real := testenv.RequireTool(t, "tmux")
+	dir := testenv.ShortDir(t)
+	wrapper, log := filepath.Join(dir, "wrapped"), filepath.Join(dir, "log")
+	write := func(comment string) {
+		t.Helper()
+		script := "#!/bin/sh\n# " + comment + "\necho \"$*\" >>" + log + "\nexec " + real + " \"$@\"\n"
+		if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sessions := func() int {
+		t.Helper()
+		s := tmux.New(tmux.Options{Sessions: dir, Runtime: filepath.Join(dir, "run"), Tmux: wrapper})
+		if err := s.Usable(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(data), "new-session -d -P ")
+	}
+	write("first")
+	if n := sessions(); n != 1 {
+		t.Errorf("tried %d times", n)
+	}
+	if n := sessions(); n != 1 {
+		t.Errorf("tried %d times, where it was known", n)
+	}
+	write("second, which is longer")
+	if n := sessions(); n != 2 {
+		t.Errorf("tried %d times after a change", n)
+	}
+	if out, err := exec.Command("pgrep", "-f", wrapper).Output(); err == nil {
+		t.Errorf("still runs: %s", out)
+	}
+}
