@@ -51,9 +51,11 @@ set -g monitor-bell on
 set -ga terminal-overrides ",*:Tc"
 set -saq terminal-features ",*:RGB:clipboard:title:focus:extkeys:hyperlinks:usstyle:sync:strikethrough:overline:bpaste:mouse"
 
-# The server stays when its last session has ended. No pane stays when its
-# program has: one that had asked for focus events has crashed the server.
+# The server ends when no session is left but the one that input goes by, rather
+# than of itself. No pane stays when its program has ended: one that had asked
+# for focus events has crashed the server.
 set -sq exit-empty off
+set-hook -g 'session-closed[7767]' 'if-shell -F "#{==:#{S:#{session_name}},%[3]s}" kill-server'
 set -g remain-on-exit off
 set -g detach-on-destroy on
 
@@ -69,7 +71,7 @@ func config(historyLines int, user string) string {
 	if user != "" {
 		own = filepath.Join(user, "tmux.conf") + "."
 	}
-	return fmt.Sprintf(configText, historyLines, own)
+	return fmt.Sprintf(configText, historyLines, own, inputSession)
 }
 
 // confOption is, on the server, which of the user's tmux.conf it has read.

@@ -257,6 +257,7 @@ func (s inputServer) startClient(pid int) error {
 	if f, err := openFIFO(path); err == nil {
 		return f.Close()
 	}
+	s.removeStale()
 	if err := unix.Mkfifo(path, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -272,6 +273,19 @@ func (s inputServer) startClient(pid int) error {
 		return err
 	}
 	return awaitReader(ctx, path)
+}
+
+// removeStale removes the FIFOs of servers that have ended. Called with the lock
+// held; a client that has just ended makes its own anew.
+func (s inputServer) removeStale() {
+	fifos, _ := filepath.Glob(filepath.Join(s.Runtime, fifoPattern)) // the pattern is right
+	for _, path := range fifos {
+		if f, err := openFIFO(path); err == nil {
+			f.Close()
+		} else if errors.Is(err, unix.ENXIO) {
+			_ = os.Remove(path) // it does no harm
+		}
+	}
 }
 
 // awaitReader waits until somebody reads the FIFO, which tells nobody.

@@ -29,7 +29,7 @@ const (
 	// checkedFile is, in the runtime directory, which program has passed.
 	checkedFile = "tmux.checked"
 	// checkTime is how long each step may take.
-	checkTime = 10 * time.Second
+	checkTime = 5 * time.Second
 	// failedTime is how long one that has failed is not tried again.
 	failedTime = time.Minute
 )

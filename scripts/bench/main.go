@@ -121,6 +121,9 @@ func (b *bench) pick(full, short int) int {
 
 func (b *bench) cleanUp() {
 	b.server.stop()
+	if err := b.server.letGo(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
 	endLeft(b.dir)
 	if err := os.RemoveAll(b.dir); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: left behind:", err)

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/config"
+	"middleman/internal/heldport"
 	"middleman/internal/testenv"
 	"middleman/workspace"
 )
@@ -88,6 +90,25 @@ func (s *server) stop() {
 	late := time.AfterFunc(10*time.Second, func() { s.cmd.Process.Kill() })
 	defer late.Stop()
 	_ = s.cmd.Wait() // how it ended is no figure
+}
+
+// letGo ends what is meant to outlive a server: the process that keeps the port
+// of browsers that are logged in.
+func (s *server) letGo() error {
+	if s == nil {
+		return nil
+	}
+	holder, _, listeners, err := heldport.Find(s.dirs().PortSocket())
+	if errors.Is(err, heldport.ErrNone) {
+		return nil
+	}
+	for _, l := range listeners {
+		err = errors.Join(err, l.Close())
+	}
+	if err != nil {
+		return err
+	}
+	return holder.End()
 }
 
 // newWorkspace makes an empty directory, where sessions can be started.
