@@ -163,7 +163,7 @@ func (s *starter) markPane(ctx context.Context) error {
 		";", "set-option", "-p", "-t", s.pane, ownerOption, mark,
 		";", "set-option", "-p", "-t", s.pane, paneOption, id,
 		";", "set-option", "-w", "-t", s.pane, "window-size", "manual",
-		";", "set-option", "-w", "-t", s.pane, "remain-on-exit", "off",
+		";", "set-option", "-p", "-t", s.pane, "remain-on-exit", "off",
 		// A hook, or tmux 3.2 by a client of another session, may have given it
 		// another size.
 		";", "resize-window", "-t", s.pane, "-x", strconv.Itoa(int(s.p.Size.Cols)), "-y", strconv.Itoa(int(s.p.Size.Rows)),
