@@ -6,12 +6,16 @@ import (
 	"os"
 	"path/filepath"
 
+	"middleman/ptyowner"
 	"middleman/terminal"
 	"middleman/tmux"
 )
 
-// A program that hosts sessions begins by being its own helper.
+// A program that hosts sessions begins by being its own owner and helper.
 func Example() {
+	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
+		os.Exit(ptyowner.Main(os.Args[2:], "example", tmux.Host{}))
+	}
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))
 	}
@@ -22,12 +26,13 @@ func Example() {
 	}
 	defer os.RemoveAll(home)
 	ctx := context.Background()
-	backend := tmux.New(tmux.Options{
-		Sessions: filepath.Join(home, "sessions"),
-		Runtime:  filepath.Join(home, "run"),
+	sessions, runtime := filepath.Join(home, "sessions"), filepath.Join(home, "run")
+	backend := ptyowner.New(ptyowner.Options{
+		Data: home, Sessions: sessions, Runtime: runtime,
+		Host: tmux.New(tmux.Options{Sessions: sessions, Runtime: runtime}),
 	})
 	if err := backend.Usable(ctx); err != nil {
-		fmt.Println(err) // no tmux here: use the pty-owner
+		fmt.Println(err) // no tmux here: without a Host the owner has a PTY
 		return
 	}
 	status, err := backend.Start(ctx, terminal.Spec{

@@ -3,12 +3,9 @@
 package tmux
 
 import (
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
-
-	"middleman/terminal"
-	"middleman/terminal/vt"
 )
 
 func TestParseVersion(t *testing.T) {
@@ -40,60 +37,89 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-// TestTmux36PrintsTabsAnew: no field of our formats is told from the next by a
-// control character, which versions print differently, and a title may hold
-// anything that looks like a field.
-func TestTmux36PrintsTabsAnew(t *testing.T) {
-	for _, f := range []string{paneFormat, clientFormat, screenFormat} {
-		if strings.ContainsFunc(f, func(r rune) bool { return r < ' ' || r > '~' }) {
-			t.Errorf("format %q has a character that is not printable ASCII", f)
-		}
+// A mark may have spaces, and no format of ours has a character that versions
+// print differently.
+func TestParseMarks(t *testing.T) {
+	if strings.ContainsFunc(markFormat, func(r rune) bool { return r < ' ' || r > '~' }) {
+		t.Errorf("format %q has a character that is not printable ASCII", markFormat)
 	}
-	const id = "s0123456789abcdef"
-	out := "P %1 $1 " + id + "x  1 2 sibling\n" +
-		"P %2 $2 " + id + " 7b7d 80 24 a\\011b P " + id + " 9 9 \tx\n" +
-		"P %3 $2   10 10 the user's pane\n" +
-		"C $1 4 0 /dev/pts/9\n" +
-		"C $2 5 0 /dev/pts/1\n" +
-		"C $2 6 1 /dev/pts/2\n" +
-		"garbage\nP %4 $4 " + id + "  x y z\n"
-	got, ok := parsePane(out, id)
-	want := pane{
-		target: target{"%2", id}, session: "$2", writer: "7b7d",
-		size: terminal.Size{Cols: 80, Rows: 24}, title: "a\\011b P " + id + " 9 9 \tx",
-		clients: []client{{"/dev/pts/1", 5, false}, {"/dev/pts/2", 6, true}},
-	}
-	if !ok || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	if _, ok := parsePane(out, "s0123456789abcde"); ok {
-		t.Error("a prefix of a name was found")
-	}
-	if p, ok := parsePane("P %2 $2 "+id+"  80 24 \n", id); !ok || p.title != "" {
-		t.Errorf("a pane without a title: %+v, %v", p, ok)
+	out := "%0 sa /data dir/sa\n%1  \n%2  /data/sa\n%3 sb \ngarbage\n\n%4 sc /x"
+	want := []marked{{"%0", "sa", "/data dir/sa"}, {"%3", "sb", ""}, {"%4", "sc", "/x"}}
+	if got := parseMarks(out); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
-func TestParseScreen(t *testing.T) {
-	s, err := parseScreen("10 3 4 1 0 0 a title\nscrolled\n\x1b[31mone\x1b[39m\n\x0eqq\x0f two\n\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := s.Text(vt.TextOptions{}), "one\n── two\n\n"; strings.TrimRight(got, "\n") != strings.TrimRight(want, "\n") {
-		t.Errorf("screen %q, want %q", got, want)
-	}
-	if got := s.Text(textWithScrollback); !strings.HasPrefix(got, "scrolled\none\n") {
-		t.Errorf("with scrollback %q", got)
-	}
-	f := s.Cells()
-	if f.Cursor.Col != 4 || f.Cursor.Row != 1 || f.Cursor.Visible || f.Title != "a title" {
-		t.Errorf("cursor %+v, title %q", f.Cursor, f.Title)
-	}
-	for _, in := range []string{"", "1 2 3\n", "a b c d e f g\n"} {
-		if _, err := parseScreen(in); err == nil {
-			t.Errorf("%q was taken for a screen", in)
+// FuzzParseMarks: what was taken for marks is in the text, as it is printed.
+func FuzzParseMarks(f *testing.F) {
+	f.Add("%0 sa /data dir/sa\n%1  \n")
+	f.Add("%0 sa")
+	f.Fuzz(func(t *testing.T, out string) {
+		rest := out
+		for _, m := range parseMarks(out) {
+			line := m.pane + " " + m.id + " " + m.owner
+			_, after, ok := strings.Cut(rest, line)
+			if !ok || m.id == "" || strings.ContainsAny(line, "\n") || strings.ContainsAny(m.pane+m.id, " ") {
+				t.Fatalf("%q of %q", m, out)
+			}
+			rest = after
 		}
+	})
+}
+
+func TestCutPaneID(t *testing.T) {
+	for _, tt := range []struct{ name, in, said, id, rest string }{
+		{"alone", "%12\n", "", "%12", ""},
+		{"marks", "%0\n/data\nsa\n", "", "%0", "/data\nsa\n"},
+		{"said before", "tmux.conf:1: x\n%\n%1x\n% 1\n%3\nm\n", "tmux.conf:1: x\n%\n%1x\n% 1\n", "%3", "m\n"},
+		{"the first", "%1\n%2\n", "", "%1", "%2\n"},
+		{"without its newline", "%1", "", "%1", ""},
+		{"none", "no server\n", "no server\n", "", ""},
+		{"nothing", "", "", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if said, id, rest := cutPaneID(tt.in); said != tt.said || id != tt.id || rest != tt.rest {
+				t.Errorf("%q, %q, %q, want %q, %q, %q", said, id, rest, tt.said, tt.id, tt.rest)
+			}
+		})
 	}
+}
+
+// FuzzCutPaneID: the parts are the whole.
+func FuzzCutPaneID(f *testing.F) {
+	f.Add("x\n%1\nmark\n")
+	f.Add("%1")
+	f.Fuzz(func(t *testing.T, out string) {
+		said, id, rest := cutPaneID(out)
+		if id == "" {
+			if said != out || rest != "" {
+				t.Errorf("%q, %q of %q", said, rest, out)
+			}
+			return
+		}
+		if out != said+id+"\n"+rest && out != said+id {
+			t.Errorf("%q, %q, %q of %q", said, id, rest, out)
+		}
+		if _, before, _ := cutPaneID(said); before != "" || len(id) < 2 || id[0] != '%' {
+			t.Errorf("%q in %q", id, out)
+		}
+	})
+}
+
+// FuzzParseVersion: a version is older or newer than 3.0, whatever is printed.
+func FuzzParseVersion(f *testing.F) {
+	for _, in := range []string{"tmux 3.3a\n", "tmux next-3.6\n", "tmux master", "tmux 3.", "tmux -1.-2"} {
+		f.Add(in)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		v, err := parseVersion(in)
+		if err != nil {
+			return
+		}
+		if again, err := parseVersion("tmux " + v.String()); err != nil || again != v {
+			t.Errorf("%q is %v, and that %v, %v", in, v, again, err)
+		}
+	})
 }
 
 func TestQuote(t *testing.T) {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package tmux
+package tmux_test
 
 import (
 	"context"
@@ -12,124 +12,60 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/testenv"
 	"middleman/terminal"
+	"middleman/tmux"
 )
 
-func testContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// start starts a shell script.
-func start(t testing.TB, b *Backend, script string, env ...string) *session {
+// script makes a program of sh that stands for tmux.
+func script(t testing.TB, text string) (path string) {
 	t.Helper()
-	spec := terminal.Spec{
-		ID: terminal.NewID("s"), Argv: []string{"/bin/sh", "-c", script}, Dir: "/",
-		Env: append([]string{"PATH=" + os.Getenv("PATH")}, env...), Grace: time.Second,
-	}
-	if _, err := b.Start(testContext(t), spec); err != nil {
+	path = filepath.Join(testenv.ShortDir(t), "tmux")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return b.session(spec.ID)
+	return path
 }
 
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !is() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in time: %s", what)
-		}
-		<-tick.C
-	}
-}
-
-func stateOf(t testing.TB, s *session) terminal.Status {
-	t.Helper()
-	st, err := s.Status(testContext(t))
-	if errors.Is(err, terminal.ErrUnreachable) {
-		return terminal.Status{State: terminal.StateUnreachable}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
-func outputOf(t testing.TB, s *session) string {
-	t.Helper()
-	return outputFrom(t, s, 0)
-}
-
-func outputFrom(t testing.TB, s *session, from uint64) string {
-	t.Helper()
-	r, err := s.Output(testContext(t), from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-func printed(t testing.TB, s *session, text string) {
-	t.Helper()
-	eventually(t, "output "+text, func() bool { return strings.Contains(outputOf(t, s), text) })
-}
-
-// command runs tmux at b's server, as a user does by hand.
-func command(t testing.TB, b *Backend, args ...string) string {
-	t.Helper()
-	out, err := server{tmux: "tmux", socket: b.socket()}.run(testContext(t), nil, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
+func nobodyKnows(string) (bool, error) { return false, nil }
 
 func TestTheUsersOwnTmuxIsUntouched(t *testing.T) {
-	b := newBackend(t)
-	root := shortDir(t)
-	socket := filepath.Join(root, "user.sock")
-	user := server{tmux: "tmux", socket: socket}
-	ctx := testContext(t)
-	if _, err := user.run(ctx, nil, "new-session", "-d", "-s", "mine", "--", "sleep", "1000"); err != nil {
-		t.Fatal(err)
-	}
-	defer user.run(ctx, nil, "kill-server")
-	look := func() string {
-		out, err := user.run(ctx, nil, "list-sessions", "-F", "#{session_name} #{session_id}",
-			";", "show-options", "-g", ";", "show-environment", "-g", ";", "list-panes", "-a", "-F", "#{pane_pid} #{pane_dead}")
+	p := newPlace(t)
+	socket := testenv.TmuxSocket(t)
+	user := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("tmux", append([]string{"-f", os.DevNull, "-S", socket}, args...)...)
+		cmd.Env = append(os.Environ(), "TMUX=")
+		out, err := cmd.CombinedOutput()
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v: %s", err, out)
 		}
-		return out
+		return string(out)
+	}
+	user("new-session", "-d", "-s", "mine", "--", "sleep", "1000")
+	look := func() string {
+		t.Helper()
+		return user("list-sessions", "-F", "#{session_name} #{session_id}", ";", "show-options", "-g", ";",
+			"show-environment", "-g", ";", "list-panes", "-a", "-F", "#{pane_pid} #{pane_dead}", ";", "list-clients")
 	}
 	before := look()
 	t.Setenv("TMUX", socket+",1,0")
 	t.Setenv("TMUX_PANE", "%0")
-	s := start(t, b, `echo "[$TMUX$TMUX_PANE]"; read x`)
-	printed(t, s, "[]")
-	a, err := s.Attach(ctx, terminal.AttachOptions{Mode: terminal.ModeAttach})
-	if err != nil {
-		t.Fatal(err)
+	s := p.start(t, `echo "[$TMUX$TMUX_PANE]"; read x`)
+	s.printed(t, "[]")
+	a := s.attach(t, terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.Size{Cols: 90, Rows: 20}})
+	if err := a.Input([]byte("x")); err != nil {
+		t.Error(err)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := s.Stop(ctx, -1); err != nil {
+	if err := s.Stop(testContext(t), -1); err != nil {
 		t.Error(err)
 	}
 	if after := look(); after != before {
@@ -142,138 +78,128 @@ func TestTheUsersOwnTmuxIsUntouched(t *testing.T) {
 
 // TestATargetIsNotAPrefix: acts on a session that is gone hit no sibling.
 func TestATargetIsNotAPrefix(t *testing.T) {
-	b := newBackend(t)
-	ctx := testContext(t)
-	s := start(t, b, "echo READY; read x")
+	p := newPlace(t)
+	s := p.start(t, "trap '' HUP; echo READY; while :; do sleep 0.1; done")
+	s.printed(t, "READY")
+	a := s.attach(t, terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.DefaultSize})
 	sibling := s.id + "x"
-	command(t, b, "new-session", "-d", "-s", sibling, "-x", "80", "-y", "24", "--", "sh", "-c", "read x")
-	command(t, b, "kill-session", "-t", "="+s.id)
-	eventually(t, "lost", func() bool { return stateOf(t, s).State == terminal.StateLost })
-	srv := server{tmux: "tmux", socket: b.socket()}
-	at, err := s.dir.target()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := srv.paste(ctx, at, []byte("x\n")); err == nil {
-		t.Error("input went to some session")
-	}
-	if err := srv.resize(ctx, at, terminal.Size{Cols: 10, Rows: 10}); err == nil {
-		t.Error("some session was resized")
-	}
-	if _, err := srv.screen(ctx, at); err == nil {
-		t.Error("some session was captured")
-	}
-	if err := srv.kill(ctx, at); err != nil {
-		t.Errorf("ending a session that is gone: %v", err)
-	}
-	if err := s.Stop(ctx, -1); err != nil {
+	p.command(t, "new-session", "-d", "-s", sibling, "-x", "80", "-y", "24", "--", "sh", "-c", "read x")
+	p.command(t, "kill-session", "-t", "="+s.id)
+	// Each of them may be refused, or not: the session may have ended by now.
+	_ = s.Input(testContext(t), []byte("x\n"))
+	_ = a.Input([]byte("y\n"))
+	_ = a.Resize(terminal.Size{Cols: 10, Rows: 10})
+	if err := s.Stop(testContext(t), -1); err != nil {
 		t.Error(err)
 	}
-	if err := s.Remove(ctx); err != nil {
+	if err := s.Remove(testContext(t)); err != nil {
 		t.Error(err)
 	}
-	if got := command(t, b, "list-panes", "-a", "-F", "#{session_name} #{pane_width} #{pane_dead}"); got != sibling+" 80 0\n" {
+	if got := p.panes(t, "#{session_name} #{pane_width} #{pane_dead}"); got != sibling+" 80 0\n" {
 		t.Errorf("sessions are %q", got)
 	}
-	if got := command(t, b, "list-buffers"); got != "" {
+	if got := p.command(t, "list-buffers"); got != "" {
 		t.Errorf("buffers were left: %q", got)
 	}
+	p.command(t, "kill-session", "-t", "="+sibling)
 }
 
-// TestForeignSessionsAreNotReaped: only a session with our mark whose state is
+// TestForeignSessionsAreNotReaped: only a pane with our mark whose state is
 // gone is ended.
 func TestForeignSessionsAreNotReaped(t *testing.T) {
-	b := newBackend(t)
+	p := newPlace(t)
 	ctx := testContext(t)
-	known := func(id string) (bool, error) { return false, nil }
-	if got, err := b.Reap(ctx, known); err != nil || len(got) != 0 {
+	if got, err := p.Reap(ctx, nobodyKnows); err != nil || len(got) != 0 {
 		t.Errorf("without a server: %q, %v", got, err)
 	}
-	kept := start(t, b, "read x")
+	kept := p.start(t, "read x")
 	foreign, other, orphan := terminal.NewID("s"), terminal.NewID("s"), terminal.NewID("s")
-	for _, name := range []string{foreign, other, orphan, "work"} {
-		command(t, b, "new-session", "-d", "-s", name, "--", "sh", "-c", "read x")
+	for _, name := range []string{foreign, other, orphan, "work", "evil"} {
+		p.command(t, "new-session", "-d", "-s", name, "--", "sh", "-c", "read x")
 	}
-	for id, mark := range map[string]string{other: "/elsewhere/" + other, orphan: b.mark(orphan)} {
-		command(t, b, "set-option", "-p", "-t", paneTarget(id), ownerOption, mark,
-			";", "set-option", "-p", "-t", paneTarget(id), paneOption, id)
+	mark := func(name, id, owner string) {
+		t.Helper()
+		target := tmux.PaneTarget(name)
+		p.command(t, "set-option", "-p", "-t", target, tmux.OwnerOption, owner, ";", "set-option", "-p", "-t", target, tmux.PaneOption, id)
 	}
-	if got, err := b.Reap(ctx, func(string) (bool, error) { return true, nil }); err != nil || len(got) != 0 {
+	mark(other, other, "/elsewhere/"+other)
+	mark(orphan, orphan, filepath.Join(p.o.Sessions, orphan))
+	mark("evil", "../sessions/x", filepath.Join(p.o.Sessions, "../sessions/x")) // no id
+	if got, err := p.Reap(ctx, func(string) (bool, error) { return true, nil }); err != nil || len(got) != 0 {
 		t.Errorf("a session that has a row was reaped: %q, %v", got, err)
 	}
-	if got, err := b.Reap(ctx, func(string) (bool, error) { return false, io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 0 {
+	if got, err := p.Reap(ctx, func(string) (bool, error) { return false, io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 0 {
 		t.Errorf("without an answer about rows: %q, %v", got, err)
 	}
-	got, err := b.Reap(ctx, known)
+	got, err := p.Reap(ctx, nobodyKnows)
 	if err != nil || !slices.Equal(got, []string{orphan}) {
 		t.Errorf("reaped %q, %v, want %q", got, err, orphan)
 	}
-	left := strings.Fields(command(t, b, "list-sessions", "-F", "#{session_name}"))
-	want := []string{kept.id, foreign, other, "work"}
+	left := strings.Fields(p.panes(t, "#{session_name}"))
+	want := []string{kept.id, foreign, other, "work", "evil"}
 	slices.Sort(want)
 	slices.Sort(left)
 	if !slices.Equal(left, want) {
 		t.Errorf("sessions left %q, want %q", left, want)
 	}
-	for _, name := range []string{foreign, other, "work"} {
-		command(t, b, "kill-session", "-t", "="+name)
+	for _, name := range []string{foreign, other, "work", "evil"} {
+		p.command(t, "kill-session", "-t", "="+name)
 	}
 }
 
 // TestAServerThatDoesNotAnswerIsNotDead: a probe that fails is an error, and
 // hides no session.
 func TestAServerThatDoesNotAnswerIsNotDead(t *testing.T) {
-	b := newBackend(t)
-	s := start(t, b, "read x")
-	pid, err := strconv.Atoi(strings.TrimSpace(command(t, b, "display-message", "-p", "#{pid}")))
+	p := newPlace(t)
+	s := p.start(t, "read x; exit 3")
+	pid, err := strconv.Atoi(p.serverPID(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	unix.Kill(pid, unix.SIGSTOP)
 	defer unix.Kill(pid, unix.SIGCONT)
-	short, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-	defer cancel()
-	if st, err := s.Status(short); !errors.Is(err, terminal.ErrUnreachable) {
-		t.Errorf("status %+v, %v, want %v", st, err, terminal.ErrUnreachable)
+	if st := s.status(t); st.State != terminal.StateRunning {
+		t.Errorf("state %s", st.State)
 	}
-	if ids, err := b.List(testContext(t)); err != nil || !slices.Equal(ids, []string{s.id}) {
+	if ids, err := p.List(testContext(t)); err != nil || !slices.Equal(ids, []string{s.id}) {
 		t.Errorf("list %q, %v, want %q", ids, err, s.id)
 	}
-	if got, err := b.Reap(short, func(string) (bool, error) { return false, nil }); err == nil {
+	short, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	if got, err := p.Reap(short, nobodyKnows); err == nil {
 		t.Errorf("reaped %q", got)
 	}
 	if err := s.Remove(testContext(t)); !errors.Is(err, terminal.ErrRunning) {
 		t.Errorf("remove: %v, want %v", err, terminal.ErrRunning)
 	}
-	if err := b.Usable(short); err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if err := p.Usable(short); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("usable: %v", err)
 	}
 	unix.Kill(pid, unix.SIGCONT)
-	if st := stateOf(t, s); st.State != terminal.StateRunning {
-		t.Errorf("state %s afterwards", st.State)
+	s.types(t, "\n")
+	if e := s.exit(t); e.Code != 3 {
+		t.Errorf("exit %+v", e)
 	}
 }
 
 func TestSecretsAreInNeitherArgvNorEnvironment(t *testing.T) {
 	const secret = "hunter2-AKIA-token"
 	t.Setenv("ANTHROPIC_API_KEY", secret) // the server's own
-	b := newBackend(t)
-	s := start(t, b, `echo "[$TOKEN]"; read x; echo READY; read x`, "TOKEN="+secret)
-	printed(t, s, "["+secret+"]")
-	if err := s.Input(testContext(t), []byte("\n")); err != nil {
-		t.Fatal(err)
-	}
-	printed(t, s, "READY")
+	p := newPlace(t)
+	s := p.start(t, `echo "[$TOKEN]"; read x; echo READY; read x`, "TOKEN="+secret)
+	s.printed(t, "["+secret+"]")
+	s.types(t, "\n")
+	s.printed(t, "READY")
 	for _, args := range [][]string{
-		{"show-environment", "-g"}, {"show-environment", "-t", paneTarget(s.id)}, {"list-buffers"},
+		{"show-environment", "-g"}, {"show-environment", "-t", tmux.PaneTarget(s.id)}, {"list-buffers"},
 		{"list-panes", "-a", "-F", "#{pane_start_command}"}, {"show-messages", "-JT"},
 	} {
-		out, err := server{tmux: "tmux", socket: b.socket()}.run(testContext(t), nil, args...)
+		out, err := p.byHand(args...)
 		if err == nil && strings.Contains(out, secret) {
 			t.Errorf("tmux %v shows the secret: %s", args, out)
 		}
 	}
-	for key := range strings.Lines(command(t, b, "show-environment", "-g")) {
+	for key := range strings.Lines(p.command(t, "show-environment", "-g")) {
 		key, _, _ = strings.Cut(strings.TrimSuffix(key, "\n"), "=")
 		if !slices.Contains([]string{"LC_ALL", "TERM", "HOME", "USER", "LOGNAME", "SHELL", "PATH", "TZ", "PWD"}, key) {
 			t.Errorf("tmux's environment has %s", key)
@@ -286,7 +212,15 @@ func TestSecretsAreInNeitherArgvNorEnvironment(t *testing.T) {
 	if strings.Contains(string(all), secret) {
 		t.Error("a command line shows the secret")
 	}
-	files, err := os.ReadDir(string(s.dir))
+	for _, dir := range []string{s.dir, p.o.Runtime} {
+		checkSecret(t, dir, secret)
+	}
+}
+
+// checkSecret looks for a secret, and for who may read, in a directory.
+func checkSecret(t *testing.T, dir, secret string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,49 +232,58 @@ func TestSecretsAreInNeitherArgvNorEnvironment(t *testing.T) {
 		if info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %v", f.Name(), info.Mode())
 		}
-		b, err := os.ReadFile(s.dir.path(f.Name()))
-		if err == nil && strings.Contains(string(b), secret) {
-			t.Errorf("%s holds the secret", f.Name())
+		if !info.Mode().IsRegular() {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil || strings.Contains(string(data), secret) {
+			t.Errorf("%s holds the secret, or %v", f.Name(), err)
 		}
 	}
 }
 
+// failsToStart returns the error of a start that must leave nothing behind.
+func (p *place) failsToStart(t *testing.T, spec terminal.Spec) *terminal.StartError {
+	t.Helper()
+	_, err := p.Start(testContext(t), spec)
+	failed, ok := errors.AsType[*terminal.StartError](err)
+	if !ok {
+		t.Fatalf("start: %v, want a StartError", err)
+	}
+	if ids, err := p.List(testContext(t)); err != nil || len(ids) != 0 {
+		t.Errorf("sessions %q, %v are left", ids, err)
+	}
+	eventually(t, "no tmux session is left", func() bool {
+		_, err := p.byHand("has-session", "-t", "="+spec.ID)
+		return err != nil
+	})
+	return failed
+}
+
 // TestASessionWhoseMarkIsRefusedIsEnded: nothing is left behind.
 func TestASessionWhoseMarkIsRefusedIsEnded(t *testing.T) {
-	b := newBackend(t)
-	b.o.Tmux = filepath.Join(shortDir(t), "tmux") // the real one, but for the mark
-	script := `#!/bin/sh
-		for a; do shift; [ "$a" = "` + ownerOption + `" ] && a=no-such-option; set -- "$@" "$a"; done
-		exec tmux "$@"` + "\n"
-	if err := os.WriteFile(b.o.Tmux, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
+	for name, tt := range map[string]struct{ do, want string }{ // the real one, but for the mark
+		"refused": {`[ "$a" = ` + tmux.OwnerOption + ` ] && a=no-such-option`, "no-such-option"},
+		"another": {`[ "$b" = ` + tmux.OwnerOption + ` ] && [ "$a" != ";" ] && a=/elsewhere; b=$a`, "owner mark"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, func(o *tmux.Options) {
+				o.Tmux = script(t, `for a; do shift; `+tt.do+`; set -- "$@" "$a"; done; exec tmux "$@"`)
+			})
+			failed := p.failsToStart(t, specOf("/bin/sh", "-c", "read x"))
+			if !failed.Host || !strings.Contains(failed.Error(), tt.want) {
+				t.Errorf("start: %v, want the host's error %q", failed, tt.want)
+			}
+		})
 	}
-	spec := terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/bin/sh", "-c", "read x"}, Dir: "/"}
-	_, err := b.Start(testContext(t), spec)
-	var failed *terminal.StartError
-	if !errors.As(err, &failed) || failed.Step != "tmux" || !strings.Contains(err.Error(), "no-such-option") {
-		t.Fatalf("start: %v, want a StartError of step tmux", err)
-	}
-	if ids, err := b.List(testContext(t)); err != nil || len(ids) != 0 {
-		t.Errorf("sessions %q, %v are left; start: %v", ids, err, failed)
-	}
-	srv := server{tmux: "tmux", socket: b.socket()}
-	eventually(t, "no session", func() bool {
-		there, err := srv.hasPane(testContext(t), spec.ID)
-		return err == nil && !there
-	})
 }
 
 // TestAMissingDirectoryIsNotHOME: tmux would start the program in $HOME.
 func TestAMissingDirectoryIsNotHOME(t *testing.T) {
-	b := newBackend(t)
-	root := shortDir(t)
-	private := filepath.Join(root, "private")
-	if err := os.Mkdir(private, 0o000); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(root, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+	p := newPlace(t)
+	root := testenv.ShortDir(t)
+	private, file := filepath.Join(root, "private"), filepath.Join(root, "file")
+	if err := errors.Join(os.Mkdir(private, 0o000), os.WriteFile(file, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	dirs := map[string]error{filepath.Join(root, "gone"): unix.ENOENT, file: unix.ENOTDIR}
@@ -349,178 +292,61 @@ func TestAMissingDirectoryIsNotHOME(t *testing.T) {
 	}
 	for dir, want := range dirs {
 		ran := filepath.Join(root, "ran")
-		spec := terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/usr/bin/touch", ran}, Env: []string{"HOME=" + root}, Dir: dir}
-		_, err := b.Start(testContext(t), spec)
-		var failed *terminal.StartError
-		if !errors.As(err, &failed) || failed.Step != "directory" || !errors.Is(err, want) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("start in %s: %v, want %v", dir, err, want)
+		spec := specOf("/usr/bin/touch", ran)
+		spec.Env, spec.Dir = []string{"HOME=" + root}, dir
+		failed := p.failsToStart(t, spec)
+		if !strings.Contains(failed.Error(), dir) || failed.Host || dir != file && !errors.Is(failed, want) {
+			t.Errorf("start in %s: %v, want %v", dir, failed, want)
 		}
 		if _, err := os.Stat(ran); err == nil {
 			t.Errorf("the program ran although %s is no directory", dir)
 		}
 	}
-	if ids, err := b.List(testContext(t)); err != nil || len(ids) != 0 {
-		t.Errorf("sessions %q, %v are left", ids, err)
+}
+
+// TestAProgramThatCannotStart: the error names it, and the system's reason.
+func TestAProgramThatCannotStart(t *testing.T) {
+	p := newPlace(t)
+	dir := testenv.ShortDir(t)
+	text, loop := filepath.Join(dir, "text"), filepath.Join(dir, "loop")
+	if err := errors.Join(os.WriteFile(text, []byte("x"), 0o600), os.Symlink(loop, loop)); err != nil {
+		t.Fatal(err)
+	}
+	for program, want := range map[string]error{
+		filepath.Join(dir, "none"): unix.ENOENT, text: unix.EACCES, loop: unix.ELOOP, dir: unix.EACCES,
+	} {
+		failed := p.failsToStart(t, specOf(program))
+		if !errors.Is(failed, want) || !strings.Contains(failed.Error(), program) || failed.Host {
+			t.Errorf("start of %s: %v, want %v", program, failed, want)
+		}
 	}
 }
 
 func TestNotUsable(t *testing.T) {
-	root := shortDir(t)
-	old := filepath.Join(root, "tmux")
-	if err := os.WriteFile(old, []byte("#!/bin/sh\necho tmux 2.9a\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	broken := filepath.Join(root, "broken")
-	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho no libevent >&2; exit 127\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	other := filepath.Join(root, "other")
-	if err := os.WriteFile(other, []byte("#!/bin/sh\necho something else\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	root := testenv.ShortDir(t)
 	for _, tt := range []struct {
 		name string
-		o    Options
+		o    tmux.Options
 		want string
 	}{
-		{"broken", Options{Runtime: root, Tmux: broken}, "no libevent"},
-		{"another program", Options{Runtime: root, Tmux: other}, "something else"},
-		{"too old", Options{Runtime: root, Tmux: old}, "3.0 or newer"},
-		{"missing", Options{Runtime: root, Tmux: filepath.Join(root, "none")}, "no such file"},
-		{"path too long", Options{Runtime: filepath.Join(root, strings.Repeat("x", 100))}, "shorter runtime directory"},
+		{"broken", tmux.Options{Tmux: script(t, "echo no libevent >&2; exit 127")}, "no libevent"},
+		{"another program", tmux.Options{Tmux: script(t, "echo something else")}, "something else"},
+		{"too old", tmux.Options{Tmux: script(t, "echo tmux 2.9a")}, "3.0 or newer"},
+		{"missing", tmux.Options{Tmux: filepath.Join(root, "none")}, "no such file"},
+		{"path too long", tmux.Options{Runtime: filepath.Join(root, strings.Repeat("x", 100))}, "shorter runtime directory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.o.Sessions = filepath.Join(root, "sessions")
-			b := New(tt.o)
-			if err := b.Usable(testContext(t)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			p := newPlace(t, func(o *tmux.Options) {
+				o.Tmux = tt.o.Tmux
+				if tt.o.Runtime != "" {
+					o.Runtime = tt.o.Runtime
+				}
+			})
+			if err := p.Usable(testContext(t)); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("usable: %v, want %q", err, tt.want)
 			}
-			_, err := b.Start(testContext(t), terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/bin/true"}, Dir: "/"})
-			var failed *terminal.StartError
-			if !errors.As(err, &failed) {
-				t.Errorf("start: %v, want a StartError", err)
-			}
-			if ids, err := b.List(testContext(t)); err != nil || len(ids) != 0 {
-				t.Errorf("sessions %q, %v", ids, err)
-			}
-		})
-	}
-}
-
-// TestAllSessionsAreFoundInOneCallOfTmux: a server that starts again asks tmux
-// about all of them at once.
-func TestAllSessionsAreFoundInOneCallOfTmux(t *testing.T) {
-	b := newBackend(t)
-	root := shortDir(t)
-	calls := filepath.Join(root, "calls")
-	b.o.Tmux = filepath.Join(root, "tmux")
-	script := "#!/bin/sh\necho \"$*\" >>" + calls + "\nexec tmux \"$@\"\n"
-	if err := os.WriteFile(b.o.Tmux, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	n := 50
-	if testing.Short() {
-		n = 20
-	}
-	var wg sync.WaitGroup
-	for range n {
-		wg.Go(func() {
-			_, err := b.Start(testContext(t), terminal.Spec{ID: terminal.NewID("s"), Argv: []string{"/bin/cat"}, Dir: "/"})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	again := New(b.o)
-	ids, err := again.List(testContext(t))
-	if err != nil || len(ids) != n {
-		t.Fatalf("%d sessions, %v, want %d", len(ids), err, n)
-	}
-	if err := os.Remove(calls); err != nil {
-		t.Fatal(err)
-	}
-	states := make([]terminal.Status, n)
-	for i, id := range ids {
-		wg.Go(func() { states[i] = stateOf(t, again.session(id)) })
-	}
-	wg.Wait()
-	for _, st := range states {
-		if st.State != terminal.StateRunning || st.Source != "tmux" {
-			t.Errorf("status %+v", st)
-		}
-	}
-	made, err := os.ReadFile(calls)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Those that ask while a call is under way share the next one.
-	if got := strings.Count(string(made), "\n"); got > n/5 {
-		t.Errorf("%d sessions took %d calls of tmux", n, got)
-	} else {
-		t.Logf("%d sessions took %d calls of tmux", n, got)
-	}
-}
-
-func TestTheUsersTmuxConfIsRead(t *testing.T) {
-	b := newBackend(t)
-	if err := os.MkdirAll(b.o.Config, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	conf := filepath.Join(b.o.Config, "tmux.conf")
-	if err := os.WriteFile(conf, []byte("set -g @mine 'yes'\nset -g history-limit 77\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := start(t, b, "read x")
-	if got := command(t, b, "show-options", "-gv", "@mine", ";", "display-message", "-p", "-t", paneTarget(s.id), "#{history_limit}"); got != "yes\n77\n" {
-		t.Errorf("the user's settings are %q", got)
-	}
-	if got := b.Complaint(); got != "" {
-		t.Errorf("complaint %q", got)
-	}
-}
-
-// TestABrokenTmuxConfIsOneError: sessions start, nothing is drawn over them,
-// and what tmux says is told. It takes nothing of a file that it cannot parse.
-func TestABrokenTmuxConfIsOneError(t *testing.T) {
-	for _, tt := range []struct{ name, conf, said, mine string }{
-		{"unknown command", "set -g @mine yes\nno-such-command x\n", "no-such-command", "\n"},
-		{"unknown option", "set -g no-such-option x\nset -g @mine yes\n", "no-such-option", "yes\n"},
-		{"syntax", "set -g @mine yes\nif-shell {\n", "tmux.conf:", "\n"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBackend(t)
-			if err := os.MkdirAll(b.o.Config, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			conf := b.userConf()
-			if err := os.WriteFile(conf, []byte(tt.conf), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			s := start(t, b, "echo READY; read x")
-			start(t, b, "read x")
-			if got := b.Complaint(); strings.Count(got, tt.said) != 1 {
-				t.Errorf("complaint %q", got)
-			}
-			if got := command(t, b, "display-message", "-p", "#{@mine}"); got != tt.mine {
-				t.Errorf("what is right of it is %q", got)
-			}
-			a, err := s.Attach(testContext(t), terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.DefaultSize})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := received(t, a, "READY"); strings.Contains(got, conf) {
-				t.Errorf("drawn over the session: %q", got)
-			}
-			if err := a.Close(); err != nil {
-				t.Error(err)
-			}
-			later := time.Now().Add(time.Minute)
-			if err := os.Chtimes(conf, later, later); err != nil {
-				t.Fatal(err)
-			}
-			if got := b.Complaint(); got != "" {
-				t.Errorf("complaint %q about a file that has changed", got)
+			if failed := p.failsToStart(t, specOf("/bin/true")); !failed.Host || !strings.Contains(failed.Error(), tt.want) {
+				t.Errorf("start: %v, want the host's %q", failed, tt.want)
 			}
 		})
 	}
@@ -528,22 +354,54 @@ func TestABrokenTmuxConfIsOneError(t *testing.T) {
 
 // TestAnUpgradedTmuxIsLookedAtAgain: the version belongs to the file as it was.
 func TestAnUpgradedTmuxIsLookedAtAgain(t *testing.T) {
-	b := New(Options{Runtime: shortDir(t), Tmux: filepath.Join(shortDir(t), "tmux")})
+	program := script(t, "")
+	s := tmux.New(tmux.Options{Runtime: testenv.ShortDir(t), Tmux: program})
 	for _, x := range []struct {
 		prints string
 		usable bool
 	}{{"tmux 2.9a", false}, {"tmux 3.3a and newer", true}, {"tmux 1.8", false}} {
-		if err := os.WriteFile(b.o.Tmux, []byte("#!/bin/sh\necho "+x.prints+"\n"), 0o700); err != nil {
+		if err := os.WriteFile(program, []byte("#!/bin/sh\necho "+x.prints+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Usable(testContext(t)); (err == nil) != x.usable {
+		if err := s.Usable(testContext(t)); (err == nil) != x.usable {
 			t.Errorf("%s: %v", x.prints, err)
 		}
 	}
-	if err := os.Remove(b.o.Tmux); err != nil {
+	if err := os.Remove(program); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Usable(testContext(t)); err == nil {
+	if err := s.Usable(testContext(t)); err == nil {
 		t.Error("usable without tmux")
+	}
+}
+
+// TestSessionsAreFoundWithoutTmux: a server that starts again asks tmux about
+// none of them.
+func TestSessionsAreFoundWithoutTmux(t *testing.T) {
+	calls := filepath.Join(testenv.ShortDir(t), "calls")
+	p := newPlace(t, func(o *tmux.Options) {
+		o.Tmux = script(t, `echo "$*" >>`+calls+`; exec tmux "$@"`)
+	})
+	var ids []string
+	for range 3 {
+		ids = append(ids, p.start(t, "read x").id)
+	}
+	if err := os.Remove(calls); err != nil {
+		t.Fatal(err)
+	}
+	_, again := p.another()
+	found, err := again.List(testContext(t))
+	slices.Sort(ids)
+	slices.Sort(found)
+	if err != nil || !slices.Equal(ids, found) {
+		t.Fatalf("sessions %q, %v, want %q", found, err, ids)
+	}
+	for _, id := range found {
+		if st, err := again.Session(id).Status(testContext(t)); err != nil || st.State != terminal.StateRunning || st.Backend != tmux.Name {
+			t.Errorf("status %+v, %v", st, err)
+		}
+	}
+	if made, err := os.ReadFile(calls); err == nil {
+		t.Errorf("tmux was called: %s", made)
 	}
 }
