@@ -76,30 +76,39 @@ func TestAUsersConfEndsNothing(t *testing.T) {
 		"set -g default-command 'sleep 1'",
 		"set-hook -g after-new-session 'rename-session foo'",
 		"set-hook -g session-created 'split-window'",
-		"set-hook -g after-new-session 'kill-pane'",
 	} {
 		t.Run(conf, func(t *testing.T) {
 			p := newPlace(t)
 			p.writeConf(t, conf+"\n")
 			s := p.start(t, "echo READY; read x; exit 3")
 			s.printed(t, "READY")
-			if got := p.panes(t, "#{session_name}"); got != s.id+"\n" {
+			if got := p.panes(t, "#{"+tmux.PaneOption+"}"); strings.TrimSpace(got) != s.id {
 				t.Errorf("panes of %q", got)
 			}
 			c := p.attachByHand(t, s, terminal.Size{Cols: 40, Rows: 10})
 			c.sees("READY")
-			if got := p.panes(t, "#{pane_width}"); got != "80\n" {
+			if got := p.panes(t, "#{window_width}"); !strings.HasPrefix(got, "80\n") {
 				t.Errorf("the size of who attached by hand: %q", got)
 			}
 			s.types(t, "\n")
 			if e := s.exit(t); e.Code != 3 {
 				t.Errorf("exit %+v", e)
 			}
-			eventually(t, "no pane is left", func() bool {
-				_, err := p.byHand("has-session", "-t", "="+s.id)
-				return err != nil
+			eventually(t, "no pane of ours is left", func() bool {
+				out, err := p.byHand("list-panes", "-a", "-F", "#{"+tmux.PaneOption+"}")
+				return err != nil || !strings.Contains(out, s.id)
 			})
 		})
+	}
+}
+
+// TestAHookThatEndsSessionsIsNamed: hooks are the user's, and so is what theirs
+// do.
+func TestAHookThatEndsSessionsIsNamed(t *testing.T) {
+	p := newPlace(t)
+	p.writeConf(t, "set-hook -g after-new-session 'kill-pane'\n")
+	if failed := p.failsToStart(t, specOf("/bin/cat")); !failed.Host || !strings.Contains(failed.Error(), p.conf()) {
+		t.Errorf("%v, want the host's, with %s", failed, p.conf())
 	}
 }
 

@@ -55,7 +55,7 @@ set -saq terminal-features ",*:RGB:clipboard:title:focus:extkeys:hyperlinks:usst
 # than of itself. No pane stays when its program has ended: one that had asked
 # for focus events has crashed the server.
 set -sq exit-empty off
-set-hook -g 'session-closed[7767]' 'if-shell -F "#{==:#{S:#{session_name}},%[3]s}" kill-server'
+set-hook -g 'session-closed[7767]' 'if-shell -F "%[3]s" kill-server'
 set -g remain-on-exit off
 set -g detach-on-destroy on
 
@@ -64,6 +64,10 @@ set -g update-environment ""
 set -g lock-after-time 0
 `
 
+// alone is what tmux expands to 1 where no session is left but the one that
+// input goes by.
+const alone = "#{==:#{S:#{session_name}}," + inputSession + "}"
+
 // config returns the generated configuration. user is the directory of the
 // user's own tmux.conf, or "".
 func config(historyLines int, user string) string {
@@ -71,7 +75,7 @@ func config(historyLines int, user string) string {
 	if user != "" {
 		own = filepath.Join(user, "tmux.conf") + "."
 	}
-	return fmt.Sprintf(configText, historyLines, own, inputSession)
+	return fmt.Sprintf(configText, historyLines, own, alone)
 }
 
 // confOption is, on the server, which of the user's tmux.conf it has read.

@@ -9,4 +9,6 @@ const (
 	InputSession = inputSession
 )
 
-var PaneTarget = paneTarget
+// PaneTarget names the pane of a session, exactly: without the "=", tmux would
+// also take the name for a prefix or a pattern.
+func PaneTarget(id string) string { return "=" + id + ":" }

@@ -35,9 +35,12 @@ type handClient struct {
 // test.
 func (p *place) attachByHand(t testing.TB, s *session, size terminal.Size) *handClient {
 	t.Helper()
-	c := &handClient{t: t, cmd: exec.Command("tmux", "-u", "-S", p.socket(), "attach-session", "-t", "="+s.id)}
-	c.cmd.Env = append(os.Environ(), "TERM=xterm-256color", "TMUX=")
-	var err error
+	command, err := p.server.ByHand(testContext(t), s.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &handClient{t: t, cmd: exec.Command("sh", "-c", "exec "+command)}
+	c.cmd.Env = append(os.Environ(), "TERM=xterm-256color", "TMUX=x")
 	if c.pty, err = pty.StartWithSize(c.cmd, &pty.Winsize{Cols: size.Cols, Rows: size.Rows}); err != nil {
 		t.Fatal(err)
 	}

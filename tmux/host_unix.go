@@ -58,7 +58,6 @@ func (Host) Start(p host.Program) (host.Terminal, int, string, error) {
 		s.undo()
 		return nil, 0, s.step, err
 	}
-	go t.input.ready() // ends within inputTime
 	return t, t.Program, "", nil
 }
 
@@ -87,11 +86,11 @@ func (s *starter) start(ctx context.Context) (t *paneTerminal, err error) {
 	defer ln.Close()
 	s.step = "make the tmux session"
 	if err := s.create(ctx); err != nil {
-		return nil, &host.Fault{Err: s.b.suspect(s.c, err)}
+		return nil, &host.Fault{Err: s.b.suspect(err)}
 	}
 	s.step = "meet the pane"
 	if t, err = s.meet(ctx, ln); err != nil {
-		return nil, &host.Fault{Err: s.b.suspect(s.c, err)}
+		return nil, &host.Fault{Err: s.b.suspect(err)}
 	}
 	s.step = "start program"
 	if err := s.launch(t); err != nil {
@@ -108,13 +107,23 @@ func (s *starter) undo() {
 	if s.pane != "" {
 		_, _ = s.c.run(context.Background(), "kill-pane", "-t", s.pane)
 	}
+	_, _ = s.c.run(context.Background(), "if-shell", "-F", alone, "kill-server") // or it has ended
 }
 
 // create makes the tmux session, then gives its pane the marks and the pipe, by
 // its id: whatever the user's hooks did in between.
 func (s *starter) create(ctx context.Context) error {
+	in := s.b.input(s.c)
 	for range createAttempts {
-		err := s.makePane(ctx)
+		err := in.locked(ctx, func() error {
+			revive(ctx, in.Runtime, s.c)
+			if !s.c.listening() {
+				if err := in.startClient(ctx, s.c, s.c.runFirst); err != nil {
+					return err
+				}
+			}
+			return s.makePane(ctx)
+		})
 		if err == nil {
 			return s.markPane(ctx)
 		}
@@ -132,12 +141,11 @@ func (s *starter) makePane(ctx context.Context) error {
 		return err
 	}
 	conf, _ := s.b.userConf() // Complaint tells why not
-	revive(ctx, s.b.o.Runtime, s.c)
 	args := append(slices.Concat(readUserConf(conf), vital),
 		"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", s.p.Spec.ID, "-c", "/",
 		"-x", strconv.Itoa(int(s.p.Size.Cols)), "-y", strconv.Itoa(int(s.p.Size.Rows)),
 		"--", exe, CommandPane, s.p.Dir, s.p.Socket)
-	out, err := s.c.runFirst(ctx, args...)
+	out, err := s.c.run(ctx, args...)
 	said, pane := cutPaneID(out)
 	if s.pane = pane; pane == "" {
 		return cmp.Or(err, fmt.Errorf("tmux has made no pane: %q", out))

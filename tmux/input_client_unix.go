@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -149,7 +151,7 @@ func (in *input) open() (*os.File, error) {
 	path := in.server.fifoPath(in.pid)
 	f, err := openFIFO(path)
 	if err != nil {
-		if err = in.server.startClient(in.pid); err != nil {
+		if err = in.server.restart(in.pid); err != nil {
 			return nil, fmt.Errorf("start tmux's control client: %w", err)
 		}
 		if f, err = openFIFO(path); err != nil {
@@ -164,14 +166,6 @@ func (in *input) open() (*os.File, error) {
 	}
 	in.fifo = f
 	return f, f.SetDeadline(in.deadline)
-}
-
-// ready has the client started before anybody types, or loses the server's
-// socket.
-func (in *input) ready() {
-	in.typing.Lock()
-	defer in.typing.Unlock()
-	_, _ = in.open() // who types is told
 }
 
 // reviveTime is how long a tmux server may take to make its socket again.
@@ -240,39 +234,72 @@ func (in *input) close() {
 	}
 }
 
-// startClient starts the control client of the server whose process is pid,
-// unless it is there by now.
-func (s inputServer) startClient(pid int) error {
+// locked calls do while nobody else starts a control client or makes a session:
+// tmux up to 3.3 at least crashes, with every session, where something happens
+// to a session while a control client says who it is.
+func (s inputServer) locked(ctx context.Context, do func() error) error {
 	lock, err := private.Lock(filepath.Join(s.Runtime, "tmux.in.lock"))
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
+	if ok, err := lock.TryLockContext(ctx, lockInterval); !ok {
+		return fmt.Errorf("take %s: %w", lock.Path(), err)
+	}
+	return do()
+}
+
+// restart starts the control client of the server whose process is pid, where
+// it has ended. A server that has ended too is os.ErrClosed.
+func (s inputServer) restart(pid int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), inputTime)
 	defer cancel()
-	if ok, err := lock.TryLockContext(ctx, lockInterval); !ok {
-		return errors.Join(err, errors.New("somebody else starts it and does not get done"))
-	}
-	path := s.fifoPath(pid)
-	if f, err := openFIFO(path); err == nil {
-		return f.Close()
-	}
+	return s.locked(ctx, func() error {
+		if f, err := openFIFO(s.fifoPath(pid)); err == nil {
+			return f.Close() // by somebody else
+		}
+		c := client{tmux: s.Tmux, socket: s.Socket}
+		revive(ctx, s.Runtime, c)
+		there, err := c.run(ctx, "display-message", "-p", "#{pid}")
+		if errors.Is(err, errNoServer) || err == nil && there != fmt.Sprintln(pid) {
+			return os.ErrClosed
+		}
+		if err != nil {
+			return err
+		}
+		// What is left of an earlier one has a name that is needed.
+		_, _ = c.run(ctx, "kill-session", "-t", "="+inputSession)
+		return s.startClient(ctx, c, c.run)
+	})
+}
+
+// startClient starts the control client, and with it the server where none
+// runs, and waits until it is heard. Called locked.
+func (s inputServer) startClient(ctx context.Context, c client, run func(context.Context, ...string) (string, error)) error {
 	s.removeStale()
-	if err := unix.Mkfifo(path, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+	// The server is the parent of what its panes run. Standard error keeps the
+	// pane open.
+	script := fmt.Sprintf(`unset TMUX TMUX_PANE; umask 077; fifo=%s/tmux.$PPID.fifo; mkfifo "$fifo" 2>/dev/null; exec %s -u -S %s -C attach-session -t =%s 0<>"$fifo" >/dev/null`,
+		shellQuote(s.Runtime), shellQuote(s.Tmux), shellQuote(s.Socket), inputSession)
+	out, err := run(ctx, "new-session", "-d", "-P", "-F", "#{pid}", "-s", inputSession, "-x", "80", "-y", "24", "--", "/bin/sh", "-c", script,
+		";", "set-option", "-t", "="+inputSession+":", ownerOption, inputSession)
+	if err != nil {
 		return err
 	}
-	c := client{tmux: s.Tmux, socket: s.Socket}
-	revive(ctx, s.Runtime, c)
-	// What is left of an earlier one has a name that is needed.
-	_, _ = c.run(ctx, "kill-session", "-t", "="+inputSession)
-	// Its standard error keeps the pane open.
-	script := fmt.Sprintf("unset TMUX TMUX_PANE; exec %s -u -S %s -C attach-session -t =%s 0<>%s >/dev/null",
-		shellQuote(s.Tmux), shellQuote(s.Socket), inputSession, shellQuote(path))
-	if _, err := c.run(ctx, "new-session", "-d", "-s", inputSession, "-x", "80", "-y", "24", "--", "/bin/sh", "-c", script,
-		";", "set-option", "-t", "="+inputSession+":", ownerOption, inputSession); err != nil {
+	pid, err := strconv.Atoi(strings.TrimSpace(out))
+	if err != nil {
+		return fmt.Errorf("make a session for input: tmux printed %q", out)
+	}
+	f, err := awaitReader(ctx, s.fifoPath(pid))
+	if err != nil {
 		return err
 	}
-	return awaitReader(ctx, path)
+	defer f.Close()
+	if _, err := f.WriteString("wait-for -S " + inputSession + "\n"); err != nil {
+		return err
+	}
+	_, err = c.run(ctx, "wait-for", inputSession)
+	return err
 }
 
 // removeStale removes the FIFOs of servers that have ended. Called with the lock
@@ -288,17 +315,17 @@ func (s inputServer) removeStale() {
 	}
 }
 
-// awaitReader waits until somebody reads the FIFO, which tells nobody.
-func awaitReader(ctx context.Context, path string) error {
+// awaitReader waits until somebody has opened the FIFO, which tells nobody.
+func awaitReader(ctx context.Context, path string) (*os.File, error) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
 		if f, err := openFIFO(path); err == nil {
-			return f.Close()
+			return f, nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("nobody reads %s: %w", path, ctx.Err())
+			return nil, fmt.Errorf("nobody reads %s: %w", path, ctx.Err())
 		case <-tick.C:
 		}
 	}

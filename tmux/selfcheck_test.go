@@ -89,7 +89,7 @@ func TestSelfCheckIsDoneOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Count(string(data), "new-session -d -P ")
+		return strings.Count(string(data), " tmux-pane ")
 	}
 	write("first")
 	if n := sessions(); n != 1 {

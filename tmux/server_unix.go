@@ -254,11 +254,11 @@ func (s *Server) Reap(ctx context.Context, known func(id string) (bool, error)) 
 	return reaped, failed
 }
 
-// suspect names the user's tmux.conf where a start failed as one does whose
-// tmux server ended at once, or got stuck.
-func (s *Server) suspect(c client, err error) error {
+// suspect names the user's tmux.conf where a start failed: a setting or a hook of
+// theirs may have ended the pane, or its server.
+func (s *Server) suspect(err error) error {
 	conf, confErr := s.userConf()
-	if confErr != nil || conf.path == "" || c.listening() && !errors.Is(err, context.DeadlineExceeded) {
+	if confErr != nil || conf.path == "" {
 		return err
 	}
 	return fmt.Errorf("%w (tmux has read your own settings in %s: try without them)", err, conf.path)

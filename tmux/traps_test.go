@@ -354,13 +354,13 @@ func TestNotUsable(t *testing.T) {
 
 // TestAnUpgradedTmuxIsLookedAtAgain: the version belongs to the file as it was.
 func TestAnUpgradedTmuxIsLookedAtAgain(t *testing.T) {
-	program := script(t, "")
+	program, real := script(t, ""), testenv.RequireTool(t, "tmux")
 	s := tmux.New(tmux.Options{Runtime: testenv.ShortDir(t), Tmux: program})
 	for _, x := range []struct {
 		prints string
 		usable bool
 	}{{"tmux 2.9a", false}, {"tmux 3.3a and newer", true}, {"tmux 1.8", false}} {
-		if err := os.WriteFile(program, []byte("#!/bin/sh\necho "+x.prints+"\n"), 0o700); err != nil {
+		if err := os.WriteFile(program, []byte("#!/bin/sh\nif [ $1 = -V ]; then echo "+x.prints+"; else exec "+real+" \"$@\"; fi\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Usable(testContext(t)); (err == nil) != x.usable {
