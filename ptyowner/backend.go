@@ -111,7 +111,7 @@ func (b *Backend) List(context.Context) ([]string, error) {
 		}
 		d := b.stateDir(entry.Name())
 		if _, err := os.Lstat(d.file(startLockFile)); err == nil {
-			if d.hostName() == b.hostName() {
+			if d.hostName() == b.hostName() && !d.isFormer() {
 				ids = append(ids, entry.Name())
 			}
 		} else if !errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,7 @@
 package ptyowner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,15 +54,18 @@ func (d stateDir) hold() (l life, release func(), err error) {
 
 // isHosted reports whether the session's host lives, which starts another owner
 // where one was killed.
-func (d stateDir) isHosted() (bool, error) {
-	lock := flock.New(d.file(host.LockFile), flock.SetFlag(os.O_RDWR))
+func (d stateDir) isHosted() (bool, error) { return d.isHeld(host.LockFile) }
+
+// isHeld reports whether somebody holds a lock of the session.
+func (d stateDir) isHeld(name string) (bool, error) {
+	lock := flock.New(d.file(name), flock.SetFlag(os.O_RDWR))
 	defer lock.Close()
 	ok, err := lock.TryRLock()
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("try %s: %w", d.file(host.LockFile), err)
+		return false, fmt.Errorf("try %s: %w", d.file(name), err)
 	}
 	return !ok, nil
 }
@@ -75,6 +79,9 @@ func (d stateDir) probeUnlocked() (life, error) {
 	}
 	if _, err := os.Lstat(d.file(recordFile)); !errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%w: %s was removed, so nothing proves whether its owner lives", terminal.ErrUnreachable, d.file(ownerLockFile))
+	}
+	if held, err := d.isHeld(formerLock); err != nil || held {
+		return 0, cmp.Or(err, fmt.Errorf("%w: it runs on tmux since before sessions there had owners: `middleman doctor` tells how to end it", terminal.ErrUnreachable))
 	}
 	return dead, nil
 }

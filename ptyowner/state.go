@@ -25,6 +25,10 @@ const (
 	logFile       = "owner.log"  // what the owner said before it died
 	hostFile      = "host"       // the host's name, where that is not the PTY
 	socketFile    = "owner.sock" // where the path is short enough
+
+	// Of a session on tmux that an earlier build started, which had no owner.
+	formerFile = "tmux.json"
+	formerLock = "session.lock" // held while it lives
 )
 
 // recordFormat is the version of owner.json that this build writes. It reads
@@ -74,6 +78,13 @@ func (d stateDir) hostName() string {
 		return ""
 	}
 	return string(name)
+}
+
+// isFormer reports whether the session is one of those that had no owner.
+func (d stateDir) isFormer() bool {
+	_, former := os.Lstat(d.file(formerFile))
+	_, owned := os.Lstat(d.file(recordFile))
+	return former == nil && errors.Is(owned, fs.ErrNotExist) && d.hostName() == ""
 }
 
 func (d stateDir) journal() string { return d.file(journalDir) }
