@@ -84,6 +84,9 @@ func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Sessi
 	v.loan.back, v.keyBuf = make(chan keysRead, 1), make([]byte, keyChunk)
 	ctx, stopSignals := signal.NotifyContext(ctx, hangup)
 	defer stopSignals()
+	resized := make(chan os.Signal, 1) // from before the size is read
+	notifyResize(resized)
+	defer signal.Stop(resized)
 	if err := v.join(ctx, o.From); err != nil {
 		return End{}, fmt.Errorf("%w: %w", ErrNotAttached, err)
 	}
@@ -94,7 +97,7 @@ func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Sessi
 		return End{}, fmt.Errorf("%w: %w", ErrNotAttached, errors.Join(err, v.attachment().Close()))
 	}
 	fmt.Fprintf(errs, "detach with %s\r\n", o.DetachName)
-	end, err := v.run(ctx)
+	end, err := v.run(ctx, resized)
 	end.Wanted = v.clipboard.wanted
 	last := v.screen.restore()
 	if o.From == nil {
@@ -183,7 +186,7 @@ func (v *viewer) join(ctx context.Context, from *uint64) error {
 }
 
 // run starts the loops, receives until the end, and joins them.
-func (v *viewer) run(ctx context.Context) (End, error) {
+func (v *viewer) run(ctx context.Context, resized <-chan os.Signal) (End, error) {
 	keys, err := newKeyboard(v.in)
 	if err != nil {
 		return End{}, errors.Join(err, v.attachment().Close())
@@ -191,9 +194,6 @@ func (v *viewer) run(ctx context.Context) (End, error) {
 	defer keys.close()
 	v.keys = keys
 	ctx, cancel := context.WithCancelCause(ctx)
-	resized := make(chan os.Signal, 1)
-	notifyResize(resized)
-	defer signal.Stop(resized)
 	typed := make(chan []byte, queued)
 
 	var wg sync.WaitGroup

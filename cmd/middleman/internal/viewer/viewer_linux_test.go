@@ -3,6 +3,7 @@ package viewer
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/creack/pty"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"middleman/ptyowner"
 	"middleman/terminal"
@@ -122,6 +124,41 @@ func TestRunOverBrokenConnections(t *testing.T) {
 	got, _, _ := bytes.Cut(drawn.Bytes(), []byte("\x1b"))
 	if !bytes.Equal(got, want) {
 		t.Errorf("drawn %d bytes, want %d", len(got), len(want))
+	}
+}
+
+// resizing is a session whose joining viewer's terminal is resized meanwhile.
+type resizing struct {
+	terminal.Session
+	master *os.File
+}
+
+func (r *resizing) Attach(ctx context.Context, o terminal.AttachOptions) (terminal.Attachment, error) {
+	err := pty.Setsize(r.master, &pty.Winsize{Cols: 20, Rows: 10})
+	// The terminal is not this process's own: the system would tell its alone.
+	if err = errors.Join(err, unix.Kill(os.Getpid(), unix.SIGWINCH)); err != nil {
+		return nil, err
+	}
+	return r.Session.Attach(ctx, o)
+}
+
+// A terminal that is resized while its viewer joins has the session's size.
+func TestResizeWhileJoining(t *testing.T) {
+	s := startSession(t, "until stty size | grep -q '^10 20$'; do sleep 0.01; done; exit 7")
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	var wg sync.WaitGroup
+	wg.Go(func() { io.Copy(io.Discard, master) }) // EIO at the end
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	end, err := Run(ctx, slave, slave, io.Discard, &resizing{s, master}, Options{Mode: terminal.ModeAttach, Detach: 0x1c, Label: "w"})
+	slave.Close()
+	wg.Wait()
+	if err != nil || end.Exit == nil || end.Exit.Code != 7 {
+		t.Fatalf("got %+v, %v, want exit 7", end, err)
 	}
 }
 
