@@ -83,6 +83,9 @@ func (o *owner) fillJournal() error {
 	tail := make([]byte, o.recent.head-from)
 	o.recent.read(tail, from)
 	o.mu.Unlock()
+	if len(tail) == 0 { // nothing has come after what is missing
+		return nil
+	}
 	err := o.journal.Fill(tail)
 	fault.Here("exit/journal-filled")
 	return err
