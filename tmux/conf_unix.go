@@ -41,7 +41,8 @@ set -g set-titles-string "#{pane_title}"
 set -g allow-rename off
 set -g automatic-rename off
 set -gq allow-set-title on
-set -s set-clipboard on
+# But not into a buffer of tmux's, which any program here could ask for.
+set -s set-clipboard external
 set -s focus-events on
 set -gq allow-passthrough on
 set -sq extended-keys on
