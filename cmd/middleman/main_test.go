@@ -28,6 +28,27 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) { testscript.Run(t, scripts(filepath.Join("testdata", "script"))) }
 
+// TestHostScripts runs the scripts that hold for sessions on every host:
+// $BACKEND is what they are started with.
+func TestHostScripts(t *testing.T) {
+	for _, backend := range []string{"pty-owner", "tmux"} {
+		t.Run(backend, func(t *testing.T) {
+			if there, err := condition("tmux"); backend == "tmux" && !there {
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Skip("tmux is not installed: apt-get install tmux")
+			}
+			p := scripts(filepath.Join("testdata", "hosts"))
+			p.Setup = func(env *testscript.Env) error {
+				env.Setenv("BACKEND", backend)
+				return setup(env)
+			}
+			testscript.Run(t, p)
+		})
+	}
+}
+
 // scripts are those in dir, with what they may use.
 func scripts(dir string) testscript.Params {
 	return testscript.Params{
