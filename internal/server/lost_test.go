@@ -4,11 +4,16 @@ package server_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"log/slog"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"middleman/internal/api"
@@ -44,52 +49,117 @@ func (l *keptLog) count(words ...string) int {
 	return n
 }
 
-// The tmux server is killed: each of its sessions is lost, which is said once,
-// in the log and as an event, also by the servers that start after that.
-func TestAKilledTmuxServerIsSaidOnce(t *testing.T) {
+// losing starts three sessions, has end end them and looks that each is told
+// once to be in state then. A server that starts after that tells none.
+func losing(t *testing.T, p *place, state terminal.State, end func(ids []string)) (ids []string, log *keptLog) {
+	log = &keptLog{}
+	to := func(o *server.Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }
+	r := p.serve(t, to)
+	w := r.workspace("lost", &api.NewSession{Command: []string{"cat"}})
+	ids = []string{w.Sessions[0].ID, r.session(w, "cat").ID, r.session(w, "cat").ID}
+	events := r.events(t, "", "")
+	end(ids)
+	told := map[string]int{}
+	is := func(e api.Event) bool {
+		if e.Session != nil && e.Session.State == state {
+			told[e.Session.ID]++
+		}
+		return len(told) == len(ids)
+	}
+	events.until(is)
+	// Whatever else would be told comes before this.
+	mark := r.workspace("after", nil)
+	events.until(func(e api.Event) bool {
+		is(e)
+		return e.Workspace != nil && e.Workspace.ID == mark.ID
+	})
+	r.stop()
+	p.serve(t, to).call("GET", "/sessions", nil)
+	for _, id := range ids {
+		if told[id] != 1 {
+			t.Errorf("session %s: told %d times to be %s", id, told[id], state)
+		}
+	}
+	return ids, log
+}
+
+// Owners are killed, in panes with what would start others: each session is
+// lost, which is said once, in the log and as an event, also by the servers that
+// start after that.
+func TestALostSessionIsSaidOnce(t *testing.T) {
+	eachBackend(t, func(t *testing.T, p *place) {
+		ids, log := losing(t, p, terminal.StateLost, func(ids []string) {
+			for _, id := range ids {
+				p.loseOwner(t, id)
+			}
+		})
+		for _, id := range ids {
+			if n := log.count("level=WARN", id, "lost"); n != 1 {
+				t.Errorf("session %s: logged %d times:\n%s", id, n, log.text.String())
+			}
+		}
+	})
+}
+
+// loseOwner kills a session's owner and, in a pane, the launcher before it.
+func (p *place) loseOwner(t *testing.T, id string) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(p.dirs.Sessions(), id, "owner.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var owner struct {
+		PID int `json:"owner_pid"`
+	}
+	if err := json.Unmarshal(raw, &owner); err != nil {
+		t.Fatal(err)
+	}
+	status, err := p.backend.Session(id).Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("ps", "-o", "ppid=", "-p", strconv.Itoa(status.PID)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, err := strconv.Atoi(strings.TrimSpace(string(out))) // the owner, or the launcher
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []struct {
+		pid    int
+		signal syscall.Signal
+	}{{owner.PID, syscall.SIGSTOP}, {parent, syscall.SIGKILL}, {owner.PID, syscall.SIGKILL}} {
+		if err := syscall.Kill(s.pid, s.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The tmux server is killed: each of its programs is hung up, which is an exit
+// and is told once.
+func TestAKilledTmuxServerEndsItsSessions(t *testing.T) {
 	program, err := exec.LookPath("tmux")
 	if err != nil {
 		t.Skip("tmux is not installed: apt-get install tmux") // eachBackend fails where CI=true
 	}
 	eachBackend(t, func(t *testing.T, p *place) {
 		if p.backend.Name() != "tmux" {
-			t.Skip("each owner is a process of its own")
+			t.Skip("there is no server")
 		}
-		log := &keptLog{}
-		to := func(o *server.Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }
-		r := p.serve(t, to)
-		w := r.workspace("lost", &api.NewSession{Command: []string{"cat"}})
-		ids := []string{w.Sessions[0].ID, r.session(w, "cat").ID, r.session(w, "cat").ID}
-		events := r.events(t, "", "")
-		sockets, err := filepath.Glob(filepath.Join(p.dirs.Runtime, "tmux*.sock"))
-		if err != nil || len(sockets) != 1 {
-			t.Fatalf("sockets of tmux: %v, %v", sockets, err)
-		}
-		if out, err := exec.Command(program, "-S", sockets[0], "kill-server").CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		told := map[string]int{}
-		lost := func(e api.Event) bool {
-			if e.Session != nil && e.Session.State == terminal.StateLost {
-				told[e.Session.ID]++
+		ids, log := losing(t, p, terminal.StateExited, func([]string) {
+			out, err := exec.Command(program, "-S", filepath.Join(p.dirs.Runtime, "tmux.sock"), "kill-server").CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
 			}
-			return len(told) == len(ids)
-		}
-		events.until(lost)
-		// Whatever else would be told comes before this.
-		mark := r.workspace("after", nil)
-		events.until(func(e api.Event) bool {
-			lost(e)
-			return e.Workspace != nil && e.Workspace.ID == mark.ID
 		})
-		r.stop()
-		p.serve(t, to).call("GET", "/sessions", nil)
 		for _, id := range ids {
-			if told[id] != 1 {
-				t.Errorf("session %s: told %d times", id, told[id])
+			status, err := p.backend.Session(id).Status(t.Context())
+			if err != nil || status.Exit == nil || status.Exit.Signal != int(syscall.SIGHUP) {
+				t.Errorf("session %s: %+v, %v, want it ended by SIGHUP", id, status, err)
 			}
-			if n := log.count("level=WARN", id, "lost"); n != 1 {
-				t.Errorf("session %s: logged %d times:\n%s", id, n, log.text.String())
+			if n := log.count(id, "lost"); n != 0 {
+				t.Errorf("session %s: logged as lost:\n%s", id, log.text.String())
 			}
 		}
 	})
