@@ -123,23 +123,32 @@ func (s *server) removeWorkspace(ctx context.Context, id string) error {
 	return err
 }
 
-// openChain is a program behind an owner, the server and a WebSocket.
-func openChain(b *bench, argv []string) (*view, error) {
+// startSession starts a program in a workspace of its own, which remove ends.
+func (b *bench) startSession(argv []string, backend string) (id string, remove func(), err error) {
 	w, err := b.server.newWorkspace(b.ctx)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	remove := func() {
+	remove = func() {
 		if err := b.server.removeWorkspace(b.ctx, w.ID); err != nil {
 			fmt.Fprintln(os.Stderr, "bench: remove workspace:", err)
 		}
 	}
-	started, err := b.server.client.StartSession(b.ctx, w.ID, api.NewSession{Command: argv, Backend: "pty-owner", Size: b.size})
+	started, err := b.server.client.StartSession(b.ctx, w.ID, api.NewSession{Command: argv, Backend: backend, Size: b.size})
 	if err != nil {
 		remove()
+		return "", nil, err
+	}
+	return started.ID, remove, nil
+}
+
+// openChain is a program behind an owner, the server and a WebSocket.
+func openChain(b *bench, argv []string, backend string) (*view, error) {
+	id, remove, err := b.startSession(argv, backend)
+	if err != nil {
 		return nil, err
 	}
-	conn, err := b.server.dial(b.ctx, started.ID, "from=0&max_lag=0")
+	conn, err := b.server.dial(b.ctx, id, "from=0&max_lag=0")
 	if err != nil {
 		remove()
 		return nil, err
@@ -155,6 +164,25 @@ func openChain(b *bench, argv []string) (*view, error) {
 	}, nil
 }
 
+// openAttach is a program behind an owner and `middleman attach` on a terminal.
+func openAttach(b *bench, argv []string, backend string) (*view, error) {
+	id, remove, err := b.startSession(argv, backend)
+	if err != nil {
+		return nil, err
+	}
+	v, err := b.spawn([]string{"MIDDLEMAN_HOME=" + b.server.home}, b.binary, "attach", "--from", "0", id)
+	if err != nil {
+		remove()
+		return nil, err
+	}
+	detach := v.close
+	v.close = sync.OnceFunc(func() {
+		detach()
+		remove()
+	})
+	return v, nil
+}
+
 // dial opens a session's WebSocket, with an access token in place of the web
 // client's ticket.
 func (s *server) dial(ctx context.Context, session, query string) (*websocket.Conn, error) {
@@ -164,8 +192,8 @@ func (s *server) dial(ctx context.Context, session, query string) (*websocket.Co
 	}
 	address := "ws" + strings.TrimPrefix(s.browser.Origin, "http") + "/api/v1/sessions/" + session + "/terminal?" + query
 	conn, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{
-		HTTPHeader:      http.Header{"Origin": {s.browser.Origin}, "Authorization": {"Bearer " + access}},
-		CompressionMode: websocket.CompressionDisabled,
+		HTTPHeader: http.Header{"Origin": {s.browser.Origin}, "Authorization": {"Bearer " + access}},
+		HTTPClient: s.browser.HTTP, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
 		return nil, err

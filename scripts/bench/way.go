@@ -31,12 +31,16 @@ type way struct {
 var (
 	bare    = way{"bare PTY", openBare}
 	owner   = way{"owner", openOwner}
-	chain   = way{"WebSocket", openChain}
+	attach  = way{"attach", func(b *bench, argv []string) (*view, error) { return openAttach(b, argv, ptyowner.Name) }}
+	chain   = way{"WebSocket", func(b *bench, argv []string) (*view, error) { return openChain(b, argv, ptyowner.Name) }}
 	ourTmux = way{"our tmux", openOurTmux}
 	plain   = way{"tmux", openTmux}
 	dtach   = way{"dtach", openDtach}
 	screen  = way{"screen", openScreen}
 	ttyd    = way{"ttyd", openTtyd}
+
+	tmuxAttach = way{"attach, host tmux", func(b *bench, argv []string) (*view, error) { return openAttach(b, argv, tmuxway.Name) }}
+	tmuxChain  = way{"WebSocket, host tmux", func(b *bench, argv []string) (*view, error) { return openChain(b, argv, tmuxway.Name) }}
 )
 
 // installed returns those of the peers whose program is there.

@@ -9,6 +9,9 @@ import (
 	"middleman/tmux"
 )
 
+// Name is the backend's.
+const Name = tmux.Name
+
 // Host returns a private tmux server that keeps all that it makes below dir.
 func Host(dir string) host.Provider {
 	return tmux.New(tmux.Options{Sessions: filepath.Join(dir, "sessions"), Runtime: filepath.Join(dir, "run")})
