@@ -75,6 +75,7 @@ type viewerState struct {
 	Mode       wire.Mode      `json:"mode"`
 	MaxLag     uint64         `json:"max_lag"`
 	Scrollback int            `json:"scrollback"`
+	NoOutput   bool           `json:"no_output,omitempty"`
 	Offset     uint64         `json:"offset"`
 	NextEvent  uint64         `json:"next_event"`
 	FirstEvent uint64         `json:"first_event"`
@@ -130,7 +131,7 @@ func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 
 func (v *viewer) export(fd uintptr) viewerState {
 	return viewerState{
-		Conn: fd, Client: v.client, Since: v.since, Mode: v.mode, MaxLag: v.maxLag, Scrollback: v.scrollback,
+		Conn: fd, Client: v.client, Since: v.since, Mode: v.mode, MaxLag: v.maxLag, Scrollback: v.scrollback, NoOutput: v.noOutput,
 		Offset: v.offset, NextEvent: v.nextEvent, FirstEvent: v.firstEvent, Seated: v.seated, Detached: v.detached,
 		Unsent: v.unsent, Unread: v.unread(), Ended: v.ended,
 	}
@@ -231,7 +232,7 @@ func (o *owner) importViewer(s *viewerState) error {
 		return fmt.Errorf("it is a %T", inherited)
 	}
 	v := newViewer(o, conn, wire.NewReaderFrom(s.Unread, conn), s.Mode)
-	v.client, v.since, v.maxLag, v.scrollback = s.Client, s.Since, s.MaxLag, s.Scrollback
+	v.client, v.since, v.maxLag, v.scrollback, v.noOutput = s.Client, s.Since, s.MaxLag, s.Scrollback, s.NoOutput
 	v.unsent, v.ended, v.link, v.seated, v.detached = s.Unsent, s.Ended, linkJoined, s.Seated, s.Detached
 	v.offset, v.nextEvent, v.firstEvent = s.Offset, s.NextEvent, s.FirstEvent
 	o.viewers[v] = true

@@ -118,6 +118,7 @@ func (o *owner) welcome(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) {
 	v := newViewer(o, conn, r, hello.Mode)
 	v.client, v.since = hello.Client, time.Now()
 	v.maxLag, v.scrollback = hello.MaxLag, hello.Scrollback
+	v.noOutput = hello.NoOutput && v.mode == wire.ModeWatch
 	welcome, snap, refusal := o.join(v, hello)
 	if refusal != nil {
 		o.leave(v)

@@ -156,7 +156,7 @@ func (o *owner) tellViewers(from uint64, p []byte) {
 		o.writer.sendNow(from, p)
 	}
 	for v := range o.viewers {
-		if v.offset < o.recent.head {
+		if v.offset < o.recent.head && !v.noOutput {
 			v.came.Signal()
 		}
 	}

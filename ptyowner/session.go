@@ -177,7 +177,7 @@ func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (terminal.Attachment, error) {
 	hello := wire.Hello{
 		Mode: wire.Mode(o.Mode), Client: o.Client, From: o.From, MaxLag: o.MaxLag,
-		Scrollback: o.Scrollback, Takeover: o.Takeover,
+		Scrollback: o.Scrollback, Takeover: o.Takeover, NoOutput: o.NoOutput,
 	}
 	if o.Size.Cols > 0 && o.Size.Rows > 0 {
 		size := wireSize(o.Size)

@@ -43,6 +43,7 @@ type viewer struct {
 	mode       wire.Mode
 	maxLag     uint64 // 0: everything that is kept
 	scrollback int
+	noOutput   bool
 
 	sendMu sync.Mutex // one frame at a time; guards the next three
 	frame  []byte     // sendNow's, reused
@@ -366,8 +367,11 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 			continue
 		}
 		limit := o.recent.head
+		if v.noOutput {
+			v.offset = limit
+		}
 		if e, number, ok := v.event(); ok {
-			if e.Offset <= v.offset {
+			if e.Offset <= v.offset || v.noOutput {
 				v.nextEvent = number + 1
 				return taskEvent, 0, e
 			}

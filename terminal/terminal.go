@@ -227,6 +227,9 @@ type AttachOptions struct {
 	// negative means all.
 	Scrollback int
 	Takeover   bool
+	// NoOutput is for a watcher that wants to know of events and of the end
+	// alone: it gets no output from an owner that can leave it out.
+	NoOutput bool
 }
 
 // Hello is what an attachment begins with.

@@ -20,7 +20,8 @@ const (
 	titlePause = 250 * time.Millisecond
 	// joinTimeout bounds asking and joining one session.
 	joinTimeout = 10 * time.Second
-	// keeperLag: a keeper does not look at output, so it need not have all.
+	// keeperLag: a keeper does not look at output, so it need not have all from
+	// an owner that sends it some.
 	keeperLag = 1 << 20
 	// keeperClient is what a keeper calls itself.
 	keeperClient = "server"
@@ -157,7 +158,7 @@ func (s *Server) join(ctx context.Context, row store.Session) (a terminal.Attach
 		s.setState(ctx, row, terminal.StateRunning, "")
 	}
 	a, err = live.Attach(asked, terminal.AttachOptions{
-		Mode: terminal.ModeWatch, Client: keeperClient, From: &status.Head, MaxLag: keeperLag,
+		Mode: terminal.ModeWatch, Client: keeperClient, From: &status.Head, MaxLag: keeperLag, NoOutput: true,
 	})
 	if errors.Is(err, terminal.ErrEnded) {
 		return nil, false, nil // it ended between the two calls; the next look settles it

@@ -43,6 +43,8 @@ type Hello struct {
 	MaxLag     uint64  `json:"max_lag,omitempty"`
 	Scrollback int     `json:"scrollback,omitempty"`
 	Takeover   bool    `json:"takeover,omitempty"`
+	// NoOutput is a watcher's that wants events alone. It has From, the head.
+	NoOutput bool `json:"no_output,omitempty"`
 }
 
 // Writer is who is attached.

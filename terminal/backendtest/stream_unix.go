@@ -82,6 +82,26 @@ func testWatch(f *fixture) {
 	}
 }
 
+// testWatchEvents: who wants no output gets none, but every event at its time,
+// and the exit.
+func testWatchEvents(f *fixture) {
+	s := f.sh(`echo READY; read x; echo "got $x."; read x; exit 3`)
+	f.printed(s, "READY")
+	st, err := s.Status(f.ctx)
+	f.ok(err)
+	w := f.attach(s, terminal.AttachOptions{Mode: terminal.ModeWatch, From: &st.Head, NoOutput: true})
+	v := f.attach(s, terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.Size{Cols: 100, Rows: 30}})
+	w.until("the writer's size", func() bool { return len(w.sizes) == 1 })
+	v.types("hello\r")
+	v.shows("got hello.")
+	v.resize(terminal.Size{Cols: 90, Rows: 20})
+	w.until("the next size", func() bool { return len(w.sizes) == 2 })
+	v.types("\r")
+	if m := w.ends(terminal.MessageExit); m.Exit.Code != 3 || len(w.bytes) > 0 {
+		f.Errorf("exit code %d and output %q, want 3 and none", m.Exit.Code, w.bytes)
+	}
+}
+
 func testClose(f *fixture) {
 	s := f.sh("echo READY; read x")
 	for _, mode := range []terminal.Mode{terminal.ModeAttach, terminal.ModeWatch} {

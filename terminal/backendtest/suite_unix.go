@@ -50,6 +50,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"attach", testAttach},
 		{"attach from an offset", testAttachFrom},
 		{"watch", testWatch},
+		{"watch for events alone", testWatchEvents},
 		{"clipboard", testClipboard},
 		{"close wakes receive", testClose},
 		{"second writer", testSecondWriter},
