@@ -28,10 +28,13 @@ type bridge struct {
 	conn       *websocket.Conn
 	attachment terminal.Attachment
 	prompt     terminal.PromptAttachment // attachment where it can be, else nil
-	mode       terminal.Mode
-	silence    time.Duration
-	out        *outbox
-	in         *inbox
+	// receive is attachment's. Of a writer it is a thread's own wait: the
+	// runtime's poller is also woken each time that the owner has read a key.
+	receive func() (terminal.Message, error)
+	mode    terminal.Mode
+	silence time.Duration
+	out     *outbox
+	in      *inbox
 
 	// In nanoseconds since 1970, for watchPeer.
 	heard   atomic.Int64 // when the peer last sent something, or we began to listen again
@@ -59,6 +62,13 @@ func newBridge(conn *websocket.Conn, a terminal.Attachment, o Options) *bridge {
 		ended: make(chan struct{}), closed: make(chan struct{}),
 	}
 	b.prompt, _ = a.(terminal.PromptAttachment)
+	b.receive = a.Receive
+	if lone, ok := a.(terminal.LoneAttachment); ok && b.mode == terminal.ModeAttach && lone.Alone() == nil {
+		b.receive = func() (terminal.Message, error) {
+			m, _, err := lone.ReceiveOr()
+			return m, err
+		}
+	}
 	b.hear()
 	return b
 }
@@ -206,7 +216,7 @@ func (b *bridge) inputLoop() {
 // downLoop: attachment -> outbox, until the attachment's end.
 func (b *bridge) downLoop() {
 	for {
-		m, err := b.attachment.Receive()
+		m, err := b.receive()
 		if errors.Is(err, io.EOF) {
 			return // the last message ended the connection
 		}
