@@ -52,7 +52,8 @@ type input struct {
 	server inputServer
 	pid    int // the tmux server's, so that no other one is typed at
 
-	typing sync.Mutex // one at a time, each whole
+	whole  sync.Mutex // held for all that is typed at once
+	typing sync.Mutex // held for a line
 
 	mu       sync.Mutex // guards what follows
 	fifo     *os.File
@@ -68,14 +69,18 @@ func (s inputServer) fifoPath(pid int) string {
 	return filepath.Join(s.Runtime, fmt.Sprintf("tmux.%d.fifo", pid))
 }
 
-// keys types p at a pane, byte by byte as it is. Who looks back in the pane by
-// hand is brought to its end first: the keys would be the copy mode's.
-func (in *input) keys(pane string, p []byte) (n int, err error) {
-	in.typing.Lock()
-	defer in.typing.Unlock()
+// keys types p at a pane, byte by byte as it is, each part once there is room
+// for it. Who looks back in the pane by hand is brought to its end first: the
+// keys would be the copy mode's.
+func (in *input) keys(pane string, p []byte, room func(n int) error) (n int, err error) {
+	in.whole.Lock()
+	defer in.whole.Unlock()
 	line := make([]byte, 0, 4096)
 	for n < len(p) {
 		part := p[n:min(n+lineBytes, len(p))]
+		if err := room(len(part)); err != nil {
+			return n, err
+		}
 		if len(part) <= fewKeys || bytes.IndexByte(part, 0) >= 0 {
 			line = appendKeys(line[:0], pane, part)
 		} else {
@@ -112,15 +117,12 @@ func (in *input) appendPaste(line []byte, pane string, p []byte) []byte {
 const hexDigits = "0123456789abcdef"
 
 // command has the control client run one command.
-func (in *input) command(line string) error {
+func (in *input) command(line string) error { return in.write([]byte(line + "\n")) }
+
+// write writes a line, to a client that is started where there is none.
+func (in *input) write(line []byte) error {
 	in.typing.Lock()
 	defer in.typing.Unlock()
-	return in.write([]byte(line + "\n"))
-}
-
-// write writes a line, to a client that is started where there is none. Called
-// with typing held.
-func (in *input) write(line []byte) error {
 	for first := true; ; first = false {
 		f, err := in.open()
 		if err != nil {

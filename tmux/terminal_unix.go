@@ -47,6 +47,7 @@ type paneTerminal struct {
 	raw   syscall.RawConn // of pipe
 	tty   *os.File
 	input *input
+	ahead int // typed since the program was last seen to have read all; guarded by input.whole
 
 	mu       sync.Mutex // guards what follows, and pipe and raw
 	stirred  *sync.Cond // on mu: a deadline, the end of the terminal, LetEnd
@@ -104,7 +105,7 @@ func (t *paneTerminal) Write(p []byte) (n int, err error) {
 	if t.gone.Load() || t.lost.Load() {
 		return 0, os.ErrClosed
 	}
-	return t.input.keys(t.Pane, p)
+	return t.input.keys(t.Pane, p, t.room)
 }
 
 // SetSize sets the terminal's size itself, so that it holds from here, and has

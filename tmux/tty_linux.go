@@ -10,6 +10,8 @@ import (
 const (
 	getTermios = unix.TCGETS
 	setTermios = unix.TCSETS
+	// inputQueue asks how much can be read of a terminal (ioctl_tty(2)).
+	inputQueue = unix.TIOCINQ
 )
 
 // becomeSubreaper makes every orphan that the program leaves our child.

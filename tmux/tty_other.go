@@ -11,6 +11,8 @@ import (
 const (
 	getTermios = unix.TIOCGETA
 	setTermios = unix.TIOCSETA
+	// inputQueue asks how much can be read of a terminal (FIONREAD).
+	inputQueue = 0x4004667f
 )
 
 // becomeSubreaper has no equal here: orphans are found by their session.
