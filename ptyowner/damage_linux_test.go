@@ -254,9 +254,9 @@ func TestReusedProcessID(t *testing.T) {
 	data, newBackend := newBackends(t)
 	b := newBackend()
 	s := spec("exec sleep 1000")
-	program := start(t, b, s, nil).PID
+	start(t, b, s, nil)
 	owner := ownerPID(t, data, s.ID)
-	loseOwner(t, owner, program)
+	loseOwner(t, data, s.ID)
 	b.Wait()
 	innocent := exec.Command("sleep", "1000")
 	if err := innocent.Start(); err != nil {

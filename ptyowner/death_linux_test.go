@@ -19,9 +19,7 @@ func TestLostTellsWhy(t *testing.T) {
 	b := newBackend()
 	s := spec("echo READY; exec cat")
 	start(t, b, s, nil)
-	if err := syscall.Kill(ownerPID(t, data, s.ID), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	loseOwner(t, data, s.ID)
 	const killed = "its owner was killed by SIGKILL; by whom is not known"
 	check := func(when, want string, b terminal.Backend) {
 		t.Helper()
@@ -56,9 +54,7 @@ func TestLostWithHostileLog(t *testing.T) {
 	b := newBackend()
 	s := spec("echo READY; exec cat")
 	start(t, b, s, nil)
-	if err := syscall.Kill(ownerPID(t, data, s.ID), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	loseOwner(t, data, s.ID)
 	b.Wait()
 	path := filepath.Join(data, "sessions", s.ID, "owner.log")
 	for name, make := range map[string]func() error{

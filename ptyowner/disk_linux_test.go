@@ -175,7 +175,7 @@ func TestKilledOwnerLeavesNoStrays(t *testing.T) {
 	if err := waitText(session, "READY"); err != nil {
 		t.Fatal(err)
 	}
-	loseOwner(t, ownerPID(t, data, s.ID), before.PID)
+	loseOwner(t, data, s.ID)
 	b.Wait()
 	status, err := session.Status(context.Background())
 	if err != nil || status.State != terminal.StateLost {

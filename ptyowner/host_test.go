@@ -3,9 +3,11 @@
 package ptyowner_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -51,20 +53,39 @@ func termName() string {
 	return "xterm-256color"
 }
 
-// loseOwner kills an owner so that none comes after it: on tmux the launcher,
-// the program's parent, before.
-func loseOwner(t *testing.T, owner, program int) {
+// loseOwner kills a session's owner so that none comes after it: on tmux the
+// launcher too, where it would start one.
+func loseOwner(t *testing.T, data, id string) {
 	t.Helper()
-	victims := []int{owner}
+	victims := []int{ownerPID(t, data, id)}
 	if onTmux() {
-		if err := syscall.Kill(owner, unix.SIGSTOP); err != nil {
+		if err := syscall.Kill(victims[0], unix.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		victims = []int{parentOf(t, program), owner}
+		victims = append(launchers(t, data, id), victims...)
 	}
 	for _, pid := range victims {
 		if err := syscall.Kill(pid, unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// launchers are the processes of a session's pane: one, or none where it has
+// ended.
+func launchers(t *testing.T, data, id string) (pids []int) {
+	t.Helper()
+	out, err := exec.Command("tmux", "-S", filepath.Join(data, "run", "tmux.sock"),
+		"list-panes", "-a", "-F", "#{@middleman_pane} #{pane_pid}").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		var pane string
+		var pid int
+		if n, _ := fmt.Sscan(line, &pane, &pid); n == 2 && pane == id {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -192,8 +191,6 @@ func exited(t *testing.T, data string, status terminal.Status) {
 // killOwner ends the session's owner the hard way.
 func killOwner(t *testing.T, data string, b *ptyowner.Backend, id string) {
 	t.Helper()
-	if err := syscall.Kill(ownerPID(t, data, id), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	loseOwner(t, data, id)
 	b.Wait()
 }
