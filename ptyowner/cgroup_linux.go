@@ -57,6 +57,10 @@ func scopePath(pid, session string) (string, bool) {
 	return "", false
 }
 
+// hasScope reports whether the session's processes are in its scope. Another
+// host has them elsewhere, and what its owner has started may be everybody's.
+func (d stateDir) hasScope() bool { return d.hostName() == "" }
+
 // isInScope reports whether a process is in the session's scope.
 func isInScope(pid int, session string) bool {
 	_, ok := scopePath(strconv.Itoa(pid), session)

@@ -179,3 +179,44 @@ func TestPipeTakenAwayByHand(t *testing.T) {
 		return err == nil && now.Exit != nil && now.Exit.Code == 5
 	})
 }
+
+// A tmux server that is in the scope of the session which started it, and all
+// that runs there, is not that session's: its stop, with an owner and without
+// one, leaves them alone.
+func TestStopBesideAServerInItsScope(t *testing.T) {
+	if err := tmux.New(tmux.Options{}).Usable(context.Background()); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv(hostVariable, tmux.Name)
+	for name, lost := range map[string]bool{"with an owner": false, "without": true} {
+		t.Run(name, func(t *testing.T) {
+			data, newBackend := newBackends(t)
+			first := newTraces(t)
+			s := first.spec(stubborn + `stubborn a & ready a; stubborn b`)
+			b := newBackend()
+			startInScope(t, b, s)
+			t.Cleanup(func() { // before the scope is looked at
+				exec.Command("tmux", "-S", filepath.Join(data, "run", "tmux.sock"), "kill-server").Run()
+			})
+			if err := waitText(b.Session(s.ID), "READY"); err != nil {
+				t.Fatal(err)
+			}
+			beside := newTraces(t)
+			other := beside.run(newBackend(), `echo READY; while read x; do echo "got $x."; done`)
+			if lost {
+				killOwner(t, data, b, s.ID)
+				first.reapsNobody = true
+			}
+			if status, _ := first.stop(b.Session(s.ID), 60*time.Millisecond); status.State == terminal.StateExited == lost {
+				t.Errorf("after the stop: %+v", status)
+			}
+			if err := other.Input(context.Background(), []byte("more\r")); err != nil {
+				t.Fatal(err)
+			}
+			if err := waitText(other, "got more."); err != nil {
+				t.Error(err)
+			}
+			beside.stop(other, -1)
+		})
+	}
+}

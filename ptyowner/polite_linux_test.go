@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"middleman/internal/systemd"
+	"middleman/ptyowner"
 	"middleman/terminal"
 )
 
@@ -63,17 +64,15 @@ func TestStopIsPolite(t *testing.T) {
 	}
 }
 
-// In a scope of its own the session has what is in that as well, and what is
-// cut off from it otherwise is found.
-func TestStopInAScope(t *testing.T) {
+// startInScope starts a session whose owner is in a scope as systemd makes them,
+// which must be empty in the end.
+func startInScope(t *testing.T, b *ptyowner.Backend, s terminal.Spec) (scope string) {
+	t.Helper()
 	const mount = "/sys/fs/cgroup/unified"
 	if own, err := os.ReadFile("/proc/self/cgroup"); err != nil || !strings.HasSuffix(string(own), "0::/\n") {
 		t.Skipf("this process is not at the root of a hierarchy of version 2: %s", own)
 	}
-	data, newBackend := newBackends(t)
-	m := newTraces(t)
-	s := m.spec(stubborn + `stubborn a & ready a; stubborn b`)
-	scope := filepath.Join(mount, systemd.SessionScope(s.ID))
+	scope = filepath.Join(mount, systemd.SessionScope(s.ID))
 	if err := os.Mkdir(scope, 0o755); err != nil {
 		t.Skipf("no cgroup to be had: %v", err)
 	}
@@ -83,7 +82,6 @@ func TestStopInAScope(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := newBackend()
 	t.Cleanup(func() {
 		b.Wait()
 		if err := os.Remove(scope); err != nil {
@@ -93,6 +91,20 @@ func TestStopInAScope(t *testing.T) {
 	move(scope)
 	start(t, b, s, nil)
 	move(mount)
+	return scope
+}
+
+// In a scope of its own the session has what is in that as well, and what is
+// cut off from it otherwise is found.
+func TestStopInAScope(t *testing.T) {
+	if onTmux() {
+		t.Skip("a program in a pane is in no scope of its session")
+	}
+	data, newBackend := newBackends(t)
+	m := newTraces(t)
+	s := m.spec(stubborn + `stubborn a & ready a; stubborn b`)
+	b := newBackend()
+	scope := startInScope(t, b, s)
 	session := b.Session(s.ID)
 	if err := waitText(session, "READY"); err != nil {
 		t.Fatal(err)

@@ -123,7 +123,7 @@ func readProcessesOnce() (processTable, error) {
 
 // processes lists the processes of the session, ended ones too: all
 // descendants of the host's root, which the subreaper makes complete, and what is in
-// its cgroup, but for the owners of other sessions that were started from
+// its cgroup, where it has one, but for the owners of other sessions that were started from
 // within this one, and what is theirs.
 func (o *owner) processes() ([]process, error) {
 	t, err := readProcesses()
@@ -135,7 +135,11 @@ func (o *owner) processes() ([]process, error) {
 	if root == 0 {
 		return strayProcesses(o.dir)
 	}
-	found := t.below(root, findCgroup(o.spec.ID).members())
+	var members map[int]bool
+	if o.dir.hasScope() {
+		members = findCgroup(o.spec.ID).members()
+	}
+	found := t.below(root, members)
 	return t.without(found, func(p process) bool {
 		return root != self && p.pid == self || p.pid == spare || o.dir.isOtherOwner(p)
 	}), nil
@@ -178,12 +182,12 @@ func strayProcesses(d stateDir) ([]process, error) {
 	}
 	self := os.Getpid()
 	last, _ := d.readRecord() // without one no owner was there
-	members := make(map[int]bool)
+	members, scoped := make(map[int]bool), d.hasScope()
 	for pid, p := range t {
 		if p.dead || pid == self || last.isOf(p) {
 			continue // the last owner is in the scope until it has ended
 		}
-		if hasMark(p, d.id) || isInScope(pid, d.id) {
+		if hasMark(p, d.id) || scoped && isInScope(pid, d.id) {
 			members[pid] = true
 		}
 	}

@@ -1,6 +1,9 @@
 package systemd
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestParseUnit(t *testing.T) {
 	tests := []struct {
@@ -29,8 +32,12 @@ func TestParseUnit(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := parseUnit(tt.in); got != tt.want || got.Service() != tt.service {
+			got := parseUnit(tt.in)
+			if got != tt.want || got.Service() != tt.service {
 				t.Errorf("got %+v, service %v, want %+v, %v", got, got.Service(), tt.want, tt.service)
+			}
+			if session := strings.Contains(tt.in, SessionScope("s1")); got.session() != session {
+				t.Errorf("session %v, want %v", got.session(), session)
 			}
 		})
 	}
