@@ -220,3 +220,34 @@ func TestStopBesideAServerInItsScope(t *testing.T) {
 		})
 	}
 }
+
+// An owner that replaces another ends when its session has, with nothing
+// printed and a job left meanwhile.
+func TestReplacedOwnerEnds(t *testing.T) {
+	data, s, status := onPane(t, `(trap "" HUP; exec sleep 1000) & echo READY; read x; exit 7`)
+	if err := waitText(s, "READY"); err != nil {
+		t.Fatal(err)
+	}
+	first := ownerPID(t, data, status.ID)
+	if err := syscall.Kill(first, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	testenv.Eventually(t, time.Minute, "another owner", func() bool {
+		now, err := s.Status(ctx)
+		return err == nil && now.State == terminal.StateRunning && ownerPID(t, data, status.ID) != first
+	})
+	if err := s.Input(ctx, []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, time.Minute, "the exit, and the job", func() bool {
+		now, err := s.Status(ctx)
+		return err == nil && now.Exit != nil && now.Exit.Code == 7 && len(now.Left) == 1
+	})
+	if err := s.Stop(ctx, -1); err != nil {
+		t.Error(err)
+	}
+	if err := s.Remove(ctx); err != nil {
+		t.Error(err)
+	}
+}

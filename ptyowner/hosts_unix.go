@@ -4,6 +4,7 @@ package ptyowner
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -93,6 +94,9 @@ func (o *owner) endGone() {
 func adoptMain(build string, hosts []host.Host) int {
 	closeOnExec()
 	o, err := adopt(os.Stdin, build, hosts)
+	if errors.Is(err, errExitRecorded) {
+		return 0
+	}
 	if err != nil {
 		logf("go on for an owner that was killed: %v", err)
 		return 1
@@ -101,7 +105,12 @@ func adoptMain(build string, hosts []host.Host) int {
 	return 0
 }
 
-// adopt is an owner that goes on where another was killed.
+// errExitRecorded says that the owner which was killed was done: its session's
+// exit is a fact.
+var errExitRecorded = errors.New("the exit is on disk")
+
+// adopt is an owner that goes on where another was killed. Where that had
+// recorded the exit there is nothing to go on with.
 func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) {
 	var req startRequest
 	if err := json.NewDecoder(io.LimitReader(in, maxStartRequest)).Decode(&req); err != nil {
@@ -123,6 +132,10 @@ func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) 
 	}
 	if o.term, o.pid, err = o.host.Adopt(); err != nil {
 		return nil, err
+	}
+	if _, ended, err := o.dir.readExit(); ended && err == nil {
+		o.term.Done()
+		return nil, errExitRecorded
 	}
 	harden()
 	if err := o.goOn(); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/fault"
 	"middleman/internal/private"
 	"middleman/terminal/host"
 )
@@ -247,7 +248,7 @@ func newMark() []byte { return []byte("\x1b]7767;" + rand.Text()[:26] + "\a") }
 
 // launch has the launcher start the program.
 func (s *starter) launch(t *paneTerminal) error {
-	l := launch{Spec: s.p.Spec, Umask: s.p.Umask, Core: s.p.CoreLimit, State: t.paneState, Again: s.p.Again}
+	l := launch{Spec: s.p.Spec, Umask: s.p.Umask, Core: s.p.CoreLimit, State: t.paneState, Again: s.p.Again, Env: fault.Env()}
 	if err := sendFile(t.conn, l, t.pipe); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -124,6 +125,10 @@ func (l *paneProcess) meetOwner(socket string) (owner *hearer, err error) {
 	}
 	if l.pipe, err = owner.file(); err != nil {
 		return nil, err
+	}
+	for _, kv := range l.told.Env {
+		key, value, _ := strings.Cut(kv, "=")
+		os.Setenv(key, value) // a later owner's as well
 	}
 	l.conn = conn
 	return owner, nil
@@ -243,8 +248,10 @@ func (l *paneProcess) mark() {
 func (l *paneProcess) needsOwner() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.conn.Close()
-	l.conn = nil
+	if l.conn != nil {
+		l.conn.Close()
+		l.conn = nil
+	}
 	if !l.kept {
 		for _, sig := range []unix.Signal{unix.SIGHUP, unix.SIGCONT, unix.SIGKILL} {
 			_ = unix.Kill(-l.told.State.Program, sig)

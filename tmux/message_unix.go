@@ -44,6 +44,8 @@ type launch struct {
 	State paneState `json:"state"`
 	// Again is the standard input of an owner that replaces this one.
 	Again []byte `json:"again"`
+	// Env is what tests of faults have told the owner.
+	Env []string `json:"env,omitempty"`
 }
 
 // order is what the owner says to the launcher from then on, one of them.
