@@ -44,7 +44,8 @@ func TestFaultPanicForOneViewer(t *testing.T) {
 	})
 }
 
-// A panic in what every session needs ends the owner, and whoever asks is told.
+// A panic in what every session needs ends the owner, and whoever asks is told;
+// on tmux another owner goes on.
 func TestFaultPanicInTheCore(t *testing.T) {
 	const name = "screen/panic"
 	l := newLab(t)
@@ -55,10 +56,20 @@ func TestFaultPanicInTheCore(t *testing.T) {
 		if err := waitText(session, "READY"); err != nil {
 			t.Fatal(err)
 		}
-		at(t, p, name, fault.Broken)
+		if err := p.Set(name, fault.Broken, 0, 1); err != nil {
+			t.Fatal(err)
+		}
 		_ = session.Input(context.Background(), []byte("typed")) // it may be gone before it answers
 		b.Wait()
 		reached(t, p, name)
+		if replaced(t, session) {
+			if log, err := os.ReadFile(l.file(s.ID, "owner.log")); err != nil || !strings.Contains(string(log), "input/output error") {
+				t.Errorf("the log says %q, %v: want the panic", log, err)
+			}
+			answers(t, session)
+			ends(t, session)
+			return
+		}
 		status, err := session.Status(context.Background())
 		if err != nil || status.State != terminal.StateLost || !strings.HasPrefix(status.Lost, "its owner panicked: ") ||
 			!strings.Contains(status.Lost, "input/output error") {

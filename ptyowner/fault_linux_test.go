@@ -94,10 +94,15 @@ func (l *lab) checkBeside(t *testing.T) {
 	}
 }
 
-// at says what happens at a place.
+// at says what happens at a place. One process is killed there: on tmux another
+// owner may come after it.
 func at(t *testing.T, p *fault.Plan, name string, action fault.Action) {
 	t.Helper()
-	if err := p.Set(name, action, 0, 0); err != nil {
+	times := 0
+	if action == fault.Kill {
+		times = 1
+	}
+	if err := p.Set(name, action, 0, times); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -139,6 +144,20 @@ func oneLine(t *testing.T, err error, id string) {
 	if err == nil || strings.ContainsAny(err.Error(), "\n\x00") || !strings.Contains(err.Error(), id) {
 		t.Errorf("error %q, want one line that names session %s", err, id)
 	}
+}
+
+// replaced reports whether another owner goes on where one was killed while its
+// program ran, and waits for it, or for the exit that it records.
+func replaced(t *testing.T, s terminal.Session) bool {
+	t.Helper()
+	if !onTmux() {
+		return false
+	}
+	testenv.Eventually(t, time.Minute, "another owner", func() bool {
+		status, err := s.Status(context.Background())
+		return err == nil && (status.State == terminal.StateRunning || status.Exit != nil)
+	})
+	return true
 }
 
 // gone waits for the end of a process.
@@ -201,9 +220,9 @@ func TestFaultChild(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		t.Fatal(err)
 	}
-	b := newBackend(t, ptyowner.Options{
+	b := ptyowner.New(withHost(ptyowner.Options{
 		Data: c.Data, Sessions: filepath.Join(c.Data, "sessions"), Runtime: filepath.Join(c.Data, "run"),
-	})
+	}))
 	if c.Do == "stop" {
 		if err := b.Session(c.Spec.ID).Stop(context.Background(), 50*time.Millisecond); err != nil {
 			t.Fatal(err)

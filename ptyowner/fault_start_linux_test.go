@@ -275,10 +275,7 @@ func TestFaultStartBesideStrays(t *testing.T) {
 		if err := waitText(session, "READY"); err != nil {
 			t.Fatal(err)
 		}
-		owner := ownerPID(t, l.data, s.ID)
-		if err := syscall.Kill(owner, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		loseOwner(t, l.data, s.ID)
 		b.Wait()
 		_, err := b.Start(context.Background(), s)
 		oneLine(t, err, s.ID)

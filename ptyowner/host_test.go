@@ -10,9 +10,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/testenv"
 	"middleman/ptyowner"
 	"middleman/tmux"
 )
@@ -35,14 +37,21 @@ func newBackend(t testing.TB, o ptyowner.Options) *ptyowner.Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Host = tmux.New(tmux.Options{Sessions: o.Sessions, Runtime: o.Runtime})
 	socket := filepath.Join(o.Runtime, "tmux.sock")
 	t.Cleanup(func() {
 		if _, err := os.Lstat(socket); err == nil {
 			exec.Command(program, "-S", socket, "kill-server").Run() // it may have ended
 		}
 	})
-	return ptyowner.New(o)
+	return ptyowner.New(withHost(o))
+}
+
+// withHost is o with the host under test.
+func withHost(o ptyowner.Options) ptyowner.Options {
+	if onTmux() {
+		o.Host = tmux.New(tmux.Options{Sessions: o.Sessions, Runtime: o.Runtime})
+	}
+	return o
 }
 
 // termName is what the program's terminal is called on the host under test.
@@ -64,9 +73,12 @@ func loseOwner(t *testing.T, data, id string) {
 		}
 		victims = append(launchers(t, data, id), victims...)
 	}
-	for _, pid := range victims {
+	for i, pid := range victims {
 		if err := syscall.Kill(pid, unix.SIGKILL); err != nil {
 			t.Fatal(err)
+		}
+		if i < len(victims)-1 {
+			testenv.Eventually(t, time.Minute, "end of the launcher", func() bool { return syscall.Kill(pid, 0) != nil })
 		}
 	}
 }
