@@ -3,8 +3,13 @@
 package ptyowner_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -17,7 +22,7 @@ import (
 )
 
 // programs are what the test binary can be told to be, by its first argument.
-var programs = map[string]func(args []string) int{}
+var programs = map[string]func(args []string) int{"viewer": viewerProgram}
 
 // The test binary is its own owner, as middleman is.
 func TestMain(m *testing.M) {
@@ -67,7 +72,51 @@ func newBackends(t *testing.T) (data string, make func() *ptyowner.Backend) {
 
 func TestContract(t *testing.T) {
 	backendtest.Run(t, func(t *testing.T) backendtest.Harness {
-		_, newBackend := newBackends(t)
-		return backendtest.Harness{New: func() terminal.Backend { return newBackend() }}
+		data, newBackend := newBackends(t)
+		return backendtest.Harness{
+			New: func() terminal.Backend { return newBackend() },
+			Viewer: func(id string, from uint64) []string {
+				return []string{os.Args[0], "viewer", data, id, strconv.FormatUint(from, 10)}
+			},
+		}
 	})
+}
+
+// viewerProgram watches a session from an offset and prints its output.
+func viewerProgram(args []string) int {
+	err := printOutput(args[0], args[1], args[2])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func printOutput(data, id, offset string) error {
+	from, err := strconv.ParseUint(offset, 10, 64)
+	if err != nil {
+		return err
+	}
+	b := ptyowner.New(withHost(ptyowner.Options{
+		Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run"),
+	}))
+	a, err := b.Session(id).Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeWatch, From: &from})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	for {
+		m, err := a.Receive()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case m.Kind == terminal.MessageSnapshot:
+			return fmt.Errorf("a snapshot as of %d came, where all is kept", m.Offset)
+		}
+		if _, err := os.Stdout.Write(m.Data); err != nil {
+			return err
+		}
+	}
 }

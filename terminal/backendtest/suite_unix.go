@@ -25,6 +25,10 @@ type Harness struct {
 	// New returns a further Backend on the same directories, as a server has
 	// that was started again.
 	New func() terminal.Backend
+	// Viewer is the command line of a process that watches a session from an
+	// offset and prints its output, and nothing else; on standard error it says
+	// why it cannot.
+	Viewer func(id string, from uint64) []string
 }
 
 // Run runs the suite. newHarness is called for each test with directories of
@@ -71,6 +75,12 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"stop what outlives the program", testLeft},
 		{"remove", testRemove},
 		{"restart of the server", testRestart},
+		{"fork bomb", testForkBomb},
+		{"5000 rows", testRows},
+		{"resize in the middle", testResizeInTheMiddle},
+		{"paste of 200 KB", testPaste},
+		{"watch of a larger full screen", testWatchFullScreen},
+		{"killed viewers", testKilledViewers},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHarness(t)
