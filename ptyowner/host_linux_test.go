@@ -194,9 +194,13 @@ func TestStopBesideAServerInItsScope(t *testing.T) {
 			first := newTraces(t)
 			s := first.spec(stubborn + `stubborn a & ready a; stubborn b`)
 			b := newBackend()
-			startInScope(t, b, s)
+			scope := startInScope(t, b, s)
 			t.Cleanup(func() { // before the scope is looked at
 				exec.Command("tmux", "-S", filepath.Join(data, "run", "tmux.sock"), "kill-server").Run()
+				testenv.Eventually(t, time.Minute, "end of what the server runs", func() bool {
+					procs, err := os.ReadFile(filepath.Join(scope, "cgroup.procs"))
+					return err == nil && len(procs) == 0
+				})
 			})
 			if err := waitText(b.Session(s.ID), "READY"); err != nil {
 				t.Fatal(err)

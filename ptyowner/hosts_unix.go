@@ -57,7 +57,8 @@ func (o *owner) stateFormat() int {
 	return hostedFormat
 }
 
-// lose notes that nobody will tell how the program ends. Called with mu held.
+// lose notes that nobody tells of the end of processes any more, the program's
+// where that has not ended. Called with mu held.
 func (o *owner) lose() {
 	o.lost = true
 	o.broadcast()

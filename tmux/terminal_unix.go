@@ -56,8 +56,7 @@ type paneTerminal struct {
 	ending atomic.Bool // LetEnd was called: the mark comes
 	marks  *markScanner
 	gone   atomic.Bool // tmux has closed the pane's terminal
-	lost   atomic.Bool // the launcher was killed
-	over   atomic.Bool // Done was called
+	lost   atomic.Bool // the launcher has ended
 }
 
 // open makes what a terminal has of its descriptors usable.
@@ -135,9 +134,10 @@ func (t *paneTerminal) Foreground() int { return foregroundOf(t.Program) }
 // Answers implements host.Terminal.
 func (t *paneTerminal) Answers() bool { return true }
 
-// Root implements host.Terminal.
+// Root implements host.Terminal. When the exit is on disk the launcher stays
+// for what the program has left.
 func (t *paneTerminal) Root() (root, spare int) {
-	if t.lost.Load() || t.over.Load() {
+	if t.lost.Load() {
 		return 0, t.Server
 	}
 	return t.Launcher, t.Server
@@ -154,7 +154,7 @@ func (t *paneTerminal) Reap(mu sync.Locker, ended func(pid int, status unix.Wait
 		for {
 			var n news
 			err := t.news.next(&n)
-			if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) || t.over.Load() {
+			if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 				return
 			}
 			mu.Lock()
@@ -206,7 +206,6 @@ func (t *paneTerminal) Quiet() time.Duration { return quietTime }
 
 // Done implements host.Terminal: the launcher ends, and the pane with it.
 func (t *paneTerminal) Done() {
-	t.over.Store(true)
 	_ = say(t.conn, order{Over: true}) // one that is gone needs not be told
 }
 

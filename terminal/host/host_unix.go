@@ -71,7 +71,8 @@ type Terminal interface {
 	// Reap tells of each process of the session that has ended and was waited
 	// for, until stop is called. Both happen with mu held, so that nobody who
 	// holds it signals a process id that is not the session's any more. lost
-	// is called, with mu held too, where the program's end will never be told.
+	// is called, with mu held too, where no more will be told, be it of the
+	// program or of what that has left.
 	Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus), lost func()) (stop func())
 	// LetEnd says that the program has ended: Read comes to the end of its
 	// output.
