@@ -211,7 +211,7 @@ func TestAProgramThatIgnoresTheHangupOfKillSession(t *testing.T) {
 }
 
 // TestRespawnByHand: the pane's program is a new one, so the session's has
-// ended; what runs there now is the user's, whose output is not the session's.
+// ended; what runs there now is the user's.
 func TestRespawnByHand(t *testing.T) {
 	for name, with := range map[string][]string{
 		"the launcher":       nil,

@@ -164,34 +164,50 @@ func (t *paneTerminal) rawPipe() syscall.RawConn {
 	return t.raw
 }
 
+// lateBytes is more than a pane's pipe holds: so much after the end of the
+// terminal is not the program's, but of what somebody runs there by hand.
+const lateBytes = 256 << 10
+
+// readPipe blocks for output. When the terminal has ended it takes what has
+// come through the pipe by then, which others may hold open.
 func (t *paneTerminal) readPipe(p []byte) (n int, err error) {
 	rawErr := t.rawPipe().Read(func(fd uintptr) bool {
-		for n < len(p) {
-			k, readErr := unix.Read(int(fd), p[n:])
-			switch {
-			case readErr == unix.EINTR:
-			case readErr == unix.EAGAIN:
-				if n == 0 && t.gone.Load() {
-					err = io.EOF
-					return true
-				}
-				return n > 0
-			case readErr != nil || k == 0:
-				err = io.EOF
-				return true
-			default:
-				n += k
-			}
-		}
-		return true
+		n, err = readNow(int(fd), p)
+		return err != unix.EAGAIN || t.gone.Load()
 	})
-	if rawErr != nil && errors.Is(rawErr, os.ErrDeadlineExceeded) && t.gone.Load() {
-		return n, io.EOF
+	late := t.gone.Load()
+	if late && errors.Is(rawErr, os.ErrDeadlineExceeded) {
+		rawErr = t.rawPipe().Control(func(fd uintptr) { n, err = readNow(int(fd), p) })
 	}
 	if rawErr != nil {
-		return n, rawErr
+		return 0, rawErr
+	}
+	if late {
+		t.late += n
+	}
+	if err == unix.EAGAIN || t.late > lateBytes {
+		return 0, io.EOF
 	}
 	return n, err
+}
+
+// readNow reads what there is, up to len(p): with an error there is nothing.
+func readNow(fd int, p []byte) (n int, err error) {
+	for n < len(p) {
+		k, err := unix.Read(fd, p[n:])
+		switch {
+		case err == unix.EINTR:
+		case n == 0 && err == unix.EAGAIN:
+			return 0, err
+		case n == 0 && (err != nil || k == 0):
+			return 0, io.EOF
+		case err != nil || k == 0:
+			return n, nil
+		default:
+			n += k
+		}
+	}
+	return n, nil
 }
 
 // markScanner finds the mark in a stream that is cut anywhere.

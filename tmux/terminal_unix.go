@@ -55,6 +55,7 @@ type paneTerminal struct {
 
 	ending atomic.Bool // LetEnd was called: the mark comes
 	marks  *markScanner
+	late   int         // bytes that were read after the end of the terminal
 	gone   atomic.Bool // tmux has closed the pane's terminal
 	lost   atomic.Bool // the launcher has ended
 }
