@@ -84,15 +84,17 @@ type hearer struct {
 
 // next decodes what is said next into v.
 func (r *hearer) next(v any) error {
-	for {
-		if line, rest, ok := bytes.Cut(r.unread, []byte{'\n'}); ok {
-			r.unread = rest
+	for looked := 0; ; {
+		if n := bytes.IndexByte(r.unread[looked:], '\n'); n >= 0 {
+			line := r.unread[:looked+n]
+			r.unread = r.unread[looked+n+1:]
 			return json.Unmarshal(line, v)
 		}
 		if len(r.unread) > maxMessage {
 			return errors.New("a message of the pane does not end")
 		}
 		p := make([]byte, 4<<10)
+		looked = len(r.unread)
 		n, err := r.read(p)
 		r.unread = append(r.unread, p[:n]...)
 		if err != nil {
