@@ -29,9 +29,9 @@ const (
 	inputTime = 10 * time.Second
 	// lockInterval is how often a lock is tried, for which a context cannot wait.
 	lockInterval = 5 * time.Millisecond
-	// lineBytes is how many bytes go into one line: it must be written at once
-	// (PIPE_BUF), since other owners write to the FIFO too.
-	lineBytes = 960
+	// lineBytes is how many bytes go into one line, of which each takes up to 4:
+	// it must be written at once, since other owners write to the FIFO too.
+	lineBytes = (pipeBuf - 128) / 4
 	// fewKeys is how many bytes are typed as keys: more is quicker by a buffer
 	// of tmux's, of which each has one line.
 	fewKeys = 64

@@ -14,6 +14,9 @@ const (
 	inputQueue = unix.TIOCINQ
 )
 
+// pipeBuf is what is written to a FIFO at once, PIPE_BUF.
+const pipeBuf = 4096
+
 // becomeSubreaper makes every orphan that the program leaves our child.
 func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 

@@ -15,6 +15,10 @@ const (
 	inputQueue = 0x4004667f
 )
 
+// pipeBuf is what is written to a FIFO at once, the least PIPE_BUF that there
+// is.
+const pipeBuf = 512
+
 // becomeSubreaper has no equal here: orphans are found by their session.
 func becomeSubreaper() error { return nil }
 
