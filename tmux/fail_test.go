@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/testenv"
 	"middleman/terminal"
 	"middleman/terminal/host"
 	"middleman/tmux"
@@ -134,4 +135,54 @@ func TestAPaneThatNeverComes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOwnerKilledWhileThePaneIsMade: the launcher finds nobody, and its pane
+// goes. The next start is none the worse for it.
+func TestOwnerKilledWhileThePaneIsMade(t *testing.T) {
+	kill := filepath.Join(testenv.ShortDir(t), "kill")
+	if err := os.WriteFile(kill, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := newPlace(t, func(o *tmux.Options) {
+		o.Tmux = script(t, `case "$*" in *new-session*) if rm `+kill+` 2>/dev/null; then tmux "$@"; kill -9 $PPID; exit; fi;; esac; exec tmux "$@"`)
+	})
+	failed := p.failsToStart(t, specOf("/bin/sh", "-c", "read x"))
+	if !strings.Contains(failed.Error(), "killed") {
+		t.Errorf("start: %v", failed)
+	}
+	if e := p.start(t, "exit 3").exit(t); e.Code != 3 {
+		t.Errorf("the next: %+v", e)
+	}
+}
+
+// TestOwnerKilledByItsProgramAtOnce: the session has another owner, or it was
+// not started, and nothing of it is left.
+func TestOwnerKilledByItsProgramAtOnce(t *testing.T) {
+	p := newPlace(t)
+	started := 0
+	for range 5 {
+		spec := specOf("/bin/sh", "-c", `echo $$ >"$0/program"
+			kill -9 $(tr , "\n" <"$0/sessions/$MIDDLEMAN_SESSION/owner.json" | sed -n 's/.*"owner_pid": *//p')
+			echo READY; read x; echo "got $x."; exit 5`, p.data)
+		_, err := p.Start(testContext(t), spec)
+		s := &session{Session: p.Session(spec.ID), id: spec.ID, dir: filepath.Join(p.o.Sessions, spec.ID)}
+		if _, there := os.Stat(s.dir); there == nil {
+			started++
+			eventually(t, "another owner types", func() bool { return s.Input(testContext(t), []byte("x\n")) == nil })
+			if e := s.exit(t); e.Code != 5 {
+				t.Errorf("exit %+v; start: %v", e, err)
+			}
+			continue
+		}
+		if err == nil {
+			t.Error("a start that came about has no state")
+		}
+		pid, err := os.ReadFile(filepath.Join(p.data, "program"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the program has ended", func() bool { return hasEnded(strings.TrimSpace(string(pid))) })
+	}
+	t.Logf("%d of 5 were started", started)
 }

@@ -395,3 +395,24 @@ func TestAnotherServersPaneIsNotTouched(t *testing.T) {
 		t.Errorf("buffers were left: %q", got)
 	}
 }
+
+// TestKillServerByHand: it is the end of each program, by a hangup, with all
+// that it has printed.
+func TestKillServerByHand(t *testing.T) {
+	p := newPlace(t)
+	var all []*session
+	for range 3 {
+		s := p.start(t, `echo FIRST; echo LAST; exec sleep 1000`)
+		s.printed(t, "LAST")
+		all = append(all, s)
+	}
+	p.command(t, "kill-server")
+	for _, s := range all {
+		if e := s.exit(t); e.Signal != int(unix.SIGHUP) || s.output(t) != "FIRST\r\nLAST\r\n" {
+			t.Errorf("exit %+v after %q", e, s.output(t))
+		}
+	}
+	if e := p.start(t, "exit 3").exit(t); e.Code != 3 {
+		t.Errorf("the next: %+v", e)
+	}
+}
