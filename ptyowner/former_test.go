@@ -66,4 +66,3 @@ func TestFormerSession(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
-

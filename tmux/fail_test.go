@@ -145,7 +145,7 @@ func TestOwnerKilledWhileThePaneIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newPlace(t, func(o *tmux.Options) {
-		o.Tmux = script(t, `case "$*" in *new-session*) if rm `+kill+` 2>/dev/null; then tmux "$@"; kill -9 $PPID; exit; fi;; esac; exec tmux "$@"`)
+		o.Tmux = script(t, `case "$*" in *tmux-pane*/sessions/*) if rm `+kill+` 2>/dev/null; then tmux "$@"; kill -9 $PPID; exit; fi;; esac; exec tmux "$@"`)
 	})
 	failed := p.failsToStart(t, specOf("/bin/sh", "-c", "read x"))
 	if !strings.Contains(failed.Error(), "killed") {

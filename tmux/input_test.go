@@ -26,6 +26,7 @@ func TestTheControlClientIsStartedAgain(t *testing.T) {
 	s := p.start(t, `echo READY; while read x; do echo "got $x."; done`)
 	a := s.attach(t, terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.DefaultSize, From: new(uint64)})
 	received(t, a, "READY")
+	fifo := filepath.Join(p.o.Runtime, "tmux."+p.serverPID(t)+".fifo")
 	client := func(format string) string { return strings.TrimSpace(p.command(t, "list-clients", "-F", format)) }
 	check := func(i int) {
 		t.Helper()
@@ -51,13 +52,19 @@ func TestTheControlClientIsStartedAgain(t *testing.T) {
 		},
 	} {
 		end()
-		if i > 0 { // until the tmux server knows of it, keys may go to the one that ends
-			eventually(t, "the control client has ended", func() bool { return client("#{client_pid}") == "" })
+		if i > 0 { // until it is gone, keys may go to the one that ends
+			eventually(t, "nobody reads the FIFO", func() bool {
+				f, err := os.OpenFile(fifo, os.O_WRONLY|unix.O_NONBLOCK, 0)
+				if err == nil {
+					f.Close()
+				}
+				return err != nil
+			})
 		}
 		check(i)
 	}
-	for _, name := range []string{"tmux.in.lock", "tmux." + p.serverPID(t) + ".in"} {
-		if err := os.Remove(filepath.Join(p.o.Runtime, name)); err != nil {
+	for _, path := range []string{filepath.Join(p.o.Runtime, "tmux.in.lock"), fifo} {
+		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
 	}
