@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,8 +28,8 @@ type trap struct {
 	received   chan string
 }
 
-// setTrap plants a server and an owner, who note what they are told, and
-// records that name a program, which notes that it ran.
+// setTrap plants a server and owners, on a PTY and on tmux, who note what they
+// are told, and settings that name a program, which notes that it ran.
 func setTrap(t *testing.T) *trap {
 	t.Helper()
 	p := &trap{home: testenv.ShortDir(t), owned: terminal.NewID("s"), tmx: terminal.NewID("s"), received: make(chan string, 1000)}
@@ -42,25 +42,28 @@ func setTrap(t *testing.T) *trap {
 		}
 	}
 	now := time.Now().Format(time.RFC3339)
-	socket := filepath.Join(ownedDir, "owner.sock")
+	owner := func(dir string) string {
+		return fmt.Sprintf(`{"format":1,"min_protocol":1,"max_protocol":9,"owner_pid":1,"socket":%q,"token":"t","created":%q,"argv":["/bin/sh"],"dir":"/"}`,
+			filepath.Join(dir, "owner.sock"), now)
+	}
 	for path, text := range map[string]string{
 		evil:                                    "#!/bin/sh\necho \"$@\" >>" + p.ran + "\n",
 		filepath.Join(p.home, "run/serve.json"): fmt.Sprintf(`{"address":"127.0.0.1:1","socket":%q,"pid":1}`, filepath.Join(p.home, "run/middleman.sock")),
 		filepath.Join(p.home, "config/tmux.conf"): "run-shell " + evil + "\n",
 		filepath.Join(ownedDir, "start.lock"):     "",
 		filepath.Join(ownedDir, "owner.lock"):     "",
-		filepath.Join(ownedDir, "owner.json"): fmt.Sprintf(`{"format":1,"min_protocol":1,"max_protocol":9,"owner_pid":1,"socket":%q,"token":"t","created":%q,"argv":["/bin/sh"],"dir":"/"}`,
-			socket, now),
-		filepath.Join(tmuxDir, "session.lock"):  "",
-		filepath.Join(tmuxDir, "launcher.json"): `{"pid":1,"program":1,"pane":"%0","server":1}`,
-		filepath.Join(tmuxDir, "tmux.json"): fmt.Sprintf(`{"format":1,"id":%q,"argv":["/bin/sh"],"dir":"/","created":%q,"tmux":%q,"socket":%q}`,
-			p.tmx, now, evil, filepath.Join(p.home, "run/tmux.sock")),
+		filepath.Join(ownedDir, "owner.json"):     owner(ownedDir),
+		filepath.Join(tmuxDir, "start.lock"):      "",
+		filepath.Join(tmuxDir, "owner.lock"):      "",
+		filepath.Join(tmuxDir, "host.lock"):       "",
+		filepath.Join(tmuxDir, "host"):            "tmux",
+		filepath.Join(tmuxDir, "owner.json"):      owner(tmuxDir),
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, path := range []string{filepath.Join(ownedDir, "owner.lock"), filepath.Join(tmuxDir, "session.lock")} {
+	for _, path := range []string{filepath.Join(ownedDir, "owner.lock"), filepath.Join(tmuxDir, "owner.lock"), filepath.Join(tmuxDir, "host.lock")} {
 		held, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +73,7 @@ func setTrap(t *testing.T) *trap {
 			t.Fatal(err)
 		}
 	}
-	for _, path := range []string{socket, filepath.Join(p.home, "run/middleman.sock"), filepath.Join(p.home, "run/tmux.sock")} {
+	for _, path := range []string{filepath.Join(ownedDir, "owner.sock"), filepath.Join(tmuxDir, "owner.sock"), filepath.Join(p.home, "run/middleman.sock"), filepath.Join(p.home, "run/tmux.sock")} {
 		l, err := net.Listen("unix", path)
 		if err != nil {
 			t.Fatal(err)
@@ -81,18 +84,26 @@ func setTrap(t *testing.T) *trap {
 	return p
 }
 
-// listen notes each connection, and what comes over it, until l is closed.
+// listen notes each connection, and what comes over it at first, until l is
+// closed.
 func (p *trap) listen(l net.Listener) {
+	note := func(said string) {
+		select {
+		case p.received <- said:
+		default: // there is enough to fail for
+		}
+	}
 	for {
 		conn, err := l.Accept()
 		if err != nil {
 			return
 		}
-		p.received <- "a connection to " + l.Addr().String()
+		note("a connection to " + l.Addr().String())
 		go func() {
 			defer conn.Close()
-			said, _ := io.ReadAll(conn)
-			p.received <- string(said)
+			said := make([]byte, 4096)
+			n, _ := conn.Read(said)
+			note(string(said[:n]))
 		}()
 	}
 }
@@ -222,16 +233,44 @@ func TestStrangersTakeNothing(t *testing.T) {
 	}
 }
 
-// The trap works: from a home that is in order, what it holds is asked.
+// The trap works: from a home that is in order, what it holds is asked and run.
 func TestTrapCatches(t *testing.T) {
 	p := setTrap(t)
-	for _, l := range []string{"middleman.sock", "serve.json"} {
-		if err := os.Remove(filepath.Join(p.home, "run", l)); err != nil {
+	for _, l := range []string{"run/middleman.sock", "run/serve.json"} {
+		if err := os.Remove(filepath.Join(p.home, l)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	runIn(t, []string{"MIDDLEMAN_HOME=" + p.home}, "capture", p.tmx)
-	if _, err := os.Stat(p.ran); err != nil {
-		t.Errorf("the program that a record of ours names was not run: %v", err)
+	for _, id := range []string{p.owned, p.tmx} {
+		runIn(t, []string{"MIDDLEMAN_HOME=" + p.home}, "capture", id)
+		want, caught := "a connection to "+filepath.Join(p.home, "data/sessions", id, "owner.sock"), []string{}
+		for said := p.sprung(); said != ""; said = p.sprung() {
+			caught = append(caught, said)
+		}
+		if !slices.Contains(caught, want) {
+			t.Errorf("a capture of %s: caught %q, want %q", id, caught, want)
+		}
+	}
+	if ok, err := condition("tmux"); err != nil || !ok {
+		t.Skip("tmux is not installed: apt-get install tmux", err)
+	}
+	o := ordinary(t) // with the same program and settings, and nothing that listens
+	for name, from := range map[string]string{
+		"tmux":             filepath.Join(filepath.Dir(p.ran), "tmux"),
+		"config/tmux.conf": filepath.Join(p.home, "config/tmux.conf"),
+	} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := o.shell(`umask 077; mkdir -p "${0%/*}"; cat >"$0"; chmod u+x "$0"`, filepath.Join(o.home, name))
+		cmd.Stdin = strings.NewReader(strings.ReplaceAll(string(text), filepath.Dir(p.ran), o.home))
+		o.must(cmd)
+	}
+	o.must(o.command("serve", "--background", "--listen", "127.0.0.1:0"))
+	o.must(o.command("new", "-d", "--mode", "directory", "--backend", "tmux", "x", "--", "sleep", "1000"))
+	ran := filepath.Join(o.home, filepath.Base(p.ran))
+	if err := waitFor("the program that the settings name", termTimeout, func() bool { return isFile(ran) }); err != nil {
+		t.Error(err)
 	}
 }
