@@ -3,8 +3,8 @@
 //
 // It owns the words and the contracts, and no mechanism: [Backend] starts and
 // finds sessions, [Session] acts on one, [Attachment] is one viewer's
-// connection to one. Two packages implement them, ptyowner and tmux, and
-// neither knows the other. The package imports nothing else of this module.
+// connection to one. Package ptyowner implements them, on any host (package
+// terminal/host). This package imports nothing else of this module.
 //
 // Three facts are never confused here. An exit is a fact with a record on
 // disk ([Exit]). A session that is proved dead without such a record is lost

@@ -138,7 +138,7 @@ type Status struct {
 	// Lost says, of a session in StateLost, why it has no exit, as far as that
 	// is known; "" where the backend does not say.
 	Lost string `json:"lost,omitempty"`
-	// Source is where this comes from: "owner", "disk" or "tmux".
+	// Source is where this comes from: "owner" or "disk".
 	Source string    `json:"source"`
 	AsOf   time.Time `json:"as_of"`
 }

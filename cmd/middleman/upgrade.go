@@ -35,7 +35,7 @@ func (c *cli) upgradeCommand() *cobra.Command {
 		Long: "Let the processes that hold running sessions' terminals go on as this executable, in place: same\n" +
 			"process, program, terminal and viewers, who notice a pause of some milliseconds. Nothing else in\n" +
 			"middleman needs it: owners of earlier builds work with later servers. One that cannot go on as this\n" +
-			"build goes on as it was. Without TARGET: every running session that an owner process hosts.",
+			"build goes on as it was. Without TARGET: every running session.",
 		Args: args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			sessions, err := c.owned(cmd.Context(), given)
@@ -51,8 +51,7 @@ func (c *cli) upgradeCommand() *cobra.Command {
 	return cmd
 }
 
-// owned are the running sessions that targets name, or all of those that owners
-// host.
+// owned are the running sessions that targets name, or all.
 func (c *cli) owned(ctx context.Context, targets []string) ([]target, error) {
 	list, err := c.readCatalog(ctx)
 	if err != nil {

@@ -74,7 +74,7 @@ type Session struct {
 	Note          string             `json:"note,omitempty" doc:"Of one that was just started: why it is not in the backend that was tried first"`
 	CreatedAt     time.Time          `json:"created_at"`
 	Parent        string             `json:"parent,omitempty" doc:"The session whose worker it is"`
-	Source        string             `json:"source" doc:"Where the state comes from: owner, disk, tmux or store"`
+	Source        string             `json:"source" doc:"Where the state comes from: owner, disk or store"`
 	AsOf          time.Time          `json:"as_of"`
 }
 
