@@ -253,3 +253,39 @@ func TestOwnerOfARemovedDirectoryEnds(t *testing.T) {
 	a.Close()
 	b.Wait() // newBackends would wait for ever
 }
+
+// An owner that is killed while a job outlives its program costs nothing: the
+// exit is told, the job is named, and a stop ends it.
+func TestLeftOfAKilledOwner(t *testing.T) {
+	data, newBackend := newBackends(t)
+	b, ctx := newBackend(), context.Background()
+	s := spec(`trap "" HUP; sleep 1000 >/dev/null 2>&1 & echo READY; exit 7`)
+	start(t, b, s, nil)
+	session := b.Session(s.ID)
+	testenv.Eventually(t, time.Minute, "the exit", func() bool {
+		status, err := session.Status(ctx)
+		return err == nil && status.Exit != nil
+	})
+	if err := syscall.Kill(ownerPID(t, data, s.ID), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	b.Wait()
+	var status terminal.Status
+	testenv.Eventually(t, time.Minute, "the exit on disk, and the job", func() (ok bool) {
+		var err error
+		status, err = session.Status(ctx)
+		return err == nil && status.Source == "disk" && len(status.Left) == 1
+	})
+	if status.State != terminal.StateExited || status.Exit.Code != 7 {
+		t.Errorf("%+v, want exit 7", status)
+	}
+	if err := session.Stop(ctx, -1); err != nil {
+		t.Error(err)
+	}
+	if status, err := session.Status(ctx); err != nil || len(status.Left) > 0 {
+		t.Errorf("after the stop: left %v, %v", status.Left, err)
+	}
+	if err := session.Remove(ctx); err != nil {
+		t.Error(err)
+	}
+}

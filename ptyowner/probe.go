@@ -53,8 +53,14 @@ func (d stateDir) hold() (l life, release func(), err error) {
 }
 
 // isHosted reports whether the session's host lives, which starts another owner
-// where one was killed.
-func (d stateDir) isHosted() (bool, error) { return d.isHeld(host.LockFile) }
+// where one was killed. Once the exit is on disk no owner comes, and the host
+// stays for what the program has left.
+func (d stateDir) isHosted() (bool, error) {
+	if _, err := os.Lstat(d.file(exitFile)); err == nil {
+		return false, nil
+	}
+	return d.isHeld(host.LockFile)
+}
 
 // isHeld reports whether somebody holds a lock of the session.
 func (d stateDir) isHeld(name string) (bool, error) {
