@@ -101,3 +101,21 @@ func TestCgroupDir(t *testing.T) {
 		}
 	}
 }
+
+// A process that was waited for shows, also one that did nothing.
+func TestWaitedFor(t *testing.T) {
+	before := waitedFor(os.Getpid())
+	for range 3 {
+		if err := exec.Command("true").Run(); err != nil {
+			t.Fatal(err)
+		}
+		now := waitedFor(os.Getpid())
+		if now <= before {
+			t.Fatalf("%d before a child was waited for, %d after", before, now)
+		}
+		before = now
+	}
+	if n := waitedFor(-1); n != 0 {
+		t.Errorf("%d of no process", n)
+	}
+}

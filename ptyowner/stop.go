@@ -4,6 +4,7 @@ package ptyowner
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"time"
 
@@ -51,6 +52,8 @@ type stopping struct {
 	// orphans changes whenever an orphan was waited for: one that was there for
 	// a part of a look only may have left another behind.
 	orphans func() uint64
+	// reaper waits for orphans in the owner's place, 0 where the owner does.
+	reaper int
 	// group stops the group of a process; nil where groups may have members
 	// that are not of the session.
 	group func(process)
@@ -97,6 +100,7 @@ func (o *owner) stop(grace time.Duration) (left []int, err error) {
 
 	s := newStopping(o.processes)
 	s.orphans, s.group = o.orphansSeen, stopGroup
+	s.reaper = o.reaper()
 	deadline := time.Now().Add(grace)
 	if grace > 0 {
 		o.askJob(s, deadline.Add(-grace/2))
@@ -168,9 +172,21 @@ func (o *owner) stopGroups() {
 	}
 }
 
+// reaper is who waits for orphans in the owner's place, 0 where the owner does.
+func (o *owner) reaper() int {
+	if root, _ := o.term.Root(); root != os.Getpid() {
+		return root
+	}
+	return 0
+}
+
 // orphansSeen counts the children that the owner has waited for, and is
-// another number as long as one is to be waited for.
+// another number as long as one is to be waited for. Of another reaper it is a
+// number that changes with each.
 func (o *owner) orphansSeen() uint64 {
+	if pid := o.reaper(); pid != 0 {
+		return waitedFor(pid)
+	}
 	if childEnded() {
 		return o.reapCount.Add(1)
 	}
@@ -244,10 +260,15 @@ func (s *stopping) freeze(deadline time.Time) (found []process, err error) {
 		if found, err = s.look(); err != nil {
 			return nil, err
 		}
-		if !s.stopNew(found) && s.orphans() == orphans || time.Now().After(deadline) {
+		if !s.stopNew(found) && !s.unreaped(found) && s.orphans() == orphans || time.Now().After(deadline) {
 			return found, nil
 		}
 	}
+}
+
+// unreaped reports whether one of found is to be waited for by the reaper.
+func (s *stopping) unreaped(found []process) bool {
+	return s.reaper != 0 && slices.ContainsFunc(found, func(p process) bool { return p.dead && p.parent == s.reaper })
 }
 
 // stopNew stops those of found that are not, and reports whether there were
