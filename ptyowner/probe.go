@@ -52,6 +52,14 @@ func (d stateDir) hold() (l life, release func(), err error) {
 	return dead, func() { lock.Close() }, nil
 }
 
+// isOwned reports whether an owner holds its lock.
+func (d stateDir) isOwned() bool {
+	lock := flock.New(d.file(ownerLockFile), flock.SetFlag(os.O_RDWR))
+	defer lock.Close()
+	ok, err := lock.TryRLock()
+	return err == nil && !ok
+}
+
 // isHosted reports whether the session's host lives, which starts another owner
 // where one was killed. Once the exit is on disk no owner comes, and the host
 // stays for what the program has left.

@@ -186,7 +186,7 @@ func (d stateDir) holdGone() (l life, release func(), err error) {
 	for deadline := time.Now().Add(goneTime); ; {
 		l, release, err = d.hold()
 		hosted, hostErr := d.isHosted()
-		if l == dead || err != nil || hostErr != nil || !hosted || time.Now().After(deadline) {
+		if l == dead || err != nil || hostErr != nil || !hosted || d.isOwned() || time.Now().After(deadline) {
 			return l, release, err
 		}
 		release()
