@@ -354,7 +354,8 @@ func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
 // records the exit and ends. An owner that does not answer in time, and a
 // program that is not found, leave it at the cause.
 func (s *session) stopPast(ctx context.Context, cause error, grace time.Duration) error {
-	if errors.Is(cause, os.ErrDeadlineExceeded) || errors.Is(cause, context.DeadlineExceeded) || ctx.Err() != nil ||
+	if terminal.CheckID(s.dir.id) != nil || // "" is in other programs' environments
+		errors.Is(cause, os.ErrDeadlineExceeded) || errors.Is(cause, context.DeadlineExceeded) || ctx.Err() != nil ||
 		!errors.Is(cause, terminal.ErrUnreachable) && !errors.Is(cause, terminal.ErrNotFound) {
 		return cause
 	}

@@ -2,6 +2,7 @@ package ptyowner_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -267,4 +268,28 @@ func TestTwoStopsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	exited(t, data, status)
+}
+
+// What is no id is nobody's session: a process with it in its environment, as
+// an empty one is easily, is not ended.
+func TestStopOfNoID(t *testing.T) {
+	_, newBackend := newBackends(t)
+	id := "NO ID " + terminal.NewID("s")
+	cmd := exec.Command("sleep", "1000")
+	cmd.Env = []string{"MIDDLEMAN_SESSION=" + id}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	if err := newBackend().Session(id).Stop(context.Background(), -1); !errors.Is(err, terminal.ErrNotFound) {
+		t.Errorf("stop: %v, want %v", err, terminal.ErrNotFound)
+	}
+	if err := syscall.Kill(cmd.Process.Pid, 0); err != nil {
+		t.Errorf("the process has ended: %v", err)
+	}
+	cmd.Process.Kill()
+	if err := <-ended; err == nil {
+		t.Error("it ended by itself")
+	}
 }

@@ -116,7 +116,7 @@ func TestIDIsNoPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"../outside", "", ".", "..", "/" + outside, fmt.Sprint(s.id, "/")} {
-		for what, err := range (&session{Session: p.Session(id)}).everything(t) {
+		for what, err := range (&session{Session: p.Session(id)}).all(t) {
 			if !errors.Is(err, terminal.ErrNotFound) {
 				t.Errorf("%q, %s: %v", id, what, err)
 			}
