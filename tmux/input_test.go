@@ -27,7 +27,14 @@ func TestTheControlClientIsStartedAgain(t *testing.T) {
 	a := s.attach(t, terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.DefaultSize, From: new(uint64)})
 	received(t, a, "READY")
 	fifo := filepath.Join(p.o.Runtime, "tmux."+p.serverPID(t)+".fifo")
-	client := func(format string) string { return strings.TrimSpace(p.command(t, "list-clients", "-F", format)) }
+	attached := func(format string) (client string) {
+		t.Helper()
+		eventually(t, "a control client is attached", func() bool {
+			client = strings.TrimSpace(p.command(t, "list-clients", "-F", format))
+			return client != ""
+		})
+		return client
+	}
 	check := func(i int) {
 		t.Helper()
 		for _, text := range []string{fmt.Sprintf("key%d", i), fmt.Sprintf("%d%send", i, strings.Repeat("long ", 100))} {
@@ -40,9 +47,9 @@ func TestTheControlClientIsStartedAgain(t *testing.T) {
 	for i, end := range []func(){
 		func() {},
 		func() { p.command(t, "kill-session", "-t", "="+tmux.InputSession) },
-		func() { p.command(t, "detach-client", "-t", client("#{client_name}")) },
+		func() { p.command(t, "detach-client", "-t", attached("#{client_name}")) },
 		func() {
-			pid, err := strconv.Atoi(client("#{client_pid}"))
+			pid, err := strconv.Atoi(attached("#{client_pid}"))
 			if err == nil {
 				err = unix.Kill(pid, unix.SIGKILL)
 			}
