@@ -126,9 +126,9 @@ func (s *starter) create(ctx context.Context) error {
 			return s.makePane(ctx)
 		})
 		if err == nil {
-			return s.markPane(ctx)
+			err = s.markPane(ctx)
 		}
-		if ctx.Err() != nil || !serverEnded(err) {
+		if err == nil || ctx.Err() != nil || !serverEnded(err) {
 			return err
 		}
 	}
@@ -149,7 +149,8 @@ func (s *starter) makePane(ctx context.Context) error {
 	out, err := s.c.run(ctx, args...)
 	said, pane := cutPaneID(out)
 	if s.pane = pane; pane == "" {
-		return cmp.Or(err, fmt.Errorf("tmux has made no pane: %q", out))
+		// A server that ends may say nothing.
+		return cmp.Or(err, fmt.Errorf("tmux has made no pane: %w: %q", errNoServer, out))
 	}
 	if said == "" && err != nil {
 		said = err.Error() // a setting that tmux refused, without the place
@@ -219,6 +220,9 @@ func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal
 			return nil, err
 		}
 		switch {
+		case g.Role == rolePane && g.Pane != s.pane:
+			conn.Close() // that of a server which has ended
+			file.Close()
 		case g.Role == rolePane && t.conn == nil:
 			t.conn, t.news, t.tty = conn, r, file
 			t.Pane, t.Server, t.Launcher = g.Pane, g.Server, g.PID
