@@ -16,6 +16,8 @@ AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 3 ? n : 3)))
 VETTED  := -vet=off
 # Packages with tests that kill, hold or starve a process at a named place.
 FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./workspace ./internal/server
+# The tests of sessions run a second time, with panes of tmux as their host.
+ON_TMUX := MIDDLEMAN_TEST_HOST=tmux
 
 .DEFAULT_GOAL := help
 .PHONY: help build run run-test test test-root race long check systemd-test bench bench-go bench-peers bench-vt probes web clean
@@ -33,6 +35,8 @@ test: build ## install or name what the tests need, run all of them
 	@scripts/tools.sh
 	go test $(AT_ONCE) $(VETTED) -timeout 12m ./...
 	go test $(AT_ONCE) $(VETTED) -tags faults -run Fault -timeout 5m $(FAULTS)
+	$(ON_TMUX) go test $(VETTED) -short -timeout 12m ./ptyowner
+	$(ON_TMUX) go test $(VETTED) -tags faults -run Fault -timeout 5m ./ptyowner
 
 run-test: build ## make run twice with an empty home, and nothing left
 	@scripts/run-test.sh
@@ -43,10 +47,12 @@ test-root: build ## of the tests those that an ordinary user skips
 race: build ## the same under the race detector; SHORT=-short for the packages that start goroutines, quickly
 	@scripts/tools.sh
 	CGO_ENABLED=1 scripts/race.sh go test $(AT_ONCE) $(VETTED) -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
+	$(ON_TMUX) CGO_ENABLED=1 scripts/race.sh go test $(VETTED) -race -timeout 20m -short ./ptyowner
 	$(if $(SHORT),,CGO_ENABLED=1 scripts/race.sh go test $(AT_ONCE) $(VETTED) -race -tags faults -run Fault -timeout 10m $(FAULTS))
 
 long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored, a repository of 60,000 files
-	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestLossless|TestKindsOfRepository' ./ptyowner ./workspace
+	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestLossless|TestKindsOfRepository|TestContract/killed_viewers' ./ptyowner ./workspace
+	$(ON_TMUX) MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestContract/killed_viewers' ./ptyowner
 
 check: ## gofmt, vet, staticcheck, import directions, cross-builds
 	@scripts/check.sh

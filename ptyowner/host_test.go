@@ -34,8 +34,11 @@ func newBackend(t testing.TB, o ptyowner.Options) *ptyowner.Backend {
 		return ptyowner.New(o)
 	}
 	program, err := exec.LookPath("tmux")
-	if err != nil {
+	switch {
+	case err != nil && os.Getenv("CI") == "true":
 		t.Fatal(err)
+	case err != nil:
+		t.Skip("tmux is not installed: apt-get install tmux")
 	}
 	socket := filepath.Join(o.Runtime, "tmux.sock")
 	t.Cleanup(func() {
