@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"middleman/internal/testenv"
+	"middleman/terminal"
 )
 
 // What is typed at a program that does not read waits with whoever types: the
@@ -52,24 +53,8 @@ func typeAhead(t *testing.T, mode string, size int) {
 	var taken atomic.Int64
 	ctx, cancel := context.WithCancel(context.Background())
 	typed := make(chan error, 1)
-	go func() {
-		for taken.Load() < int64(size) {
-			if err := session.Input(ctx, part); err != nil {
-				typed <- err
-				return
-			}
-			taken.Add(partBytes)
-		}
-		typed <- nil
-	}()
-	last, looks := int64(-1), 0
-	testenv.Eventually(t, time.Minute, "no more is taken", func() bool {
-		now := taken.Load()
-		if looks++; now != last {
-			last, looks = now, 0
-		}
-		return looks > 100 || now >= int64(size)
-	})
+	go func() { typed <- typeAll(ctx, session, part, size, &taken) }()
+	awaitStandstill(t, &taken, size)
 	for i, pid := range processes {
 		if grown := residentOf(t, pid) - before[i]; grown > 16<<20 {
 			t.Errorf("process %d has grown by %d KiB, with %d KiB typed", pid, grown>>10, taken.Load()>>10)
@@ -94,6 +79,30 @@ func typeAhead(t *testing.T, mode string, size int) {
 	}
 	stopped, _ := m.stop(session, -1)
 	exited(t, data, stopped)
+}
+
+// typeAll types part until that is size bytes, and counts what was taken.
+func typeAll(ctx context.Context, s terminal.Session, part []byte, size int, taken *atomic.Int64) error {
+	for taken.Load() < int64(size) {
+		if err := s.Input(ctx, part); err != nil {
+			return err
+		}
+		taken.Add(int64(len(part)))
+	}
+	return nil
+}
+
+// awaitStandstill waits until no more is taken for a while, or all is.
+func awaitStandstill(t *testing.T, taken *atomic.Int64, size int) {
+	t.Helper()
+	last, looks := int64(-1), 0
+	testenv.Eventually(t, time.Minute, "no more is taken", func() bool {
+		now := taken.Load()
+		if looks++; now != last {
+			last, looks = now, 0
+		}
+		return looks > 100 || now >= int64(size)
+	})
 }
 
 // residentOf is how much memory a process has, in bytes (proc_pid_statm(5)).
