@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -20,6 +21,9 @@ const (
 	alive life = iota + 1 // held: an owner runs
 	dead                  // free: no owner runs, its state may be cleaned
 )
+
+// lookAgain is how often a lock is tried whose holder is to end.
+const lookAgain = 5 * time.Millisecond
 
 // probe asks owner.lock, the only proof of life. A missing lock file proves
 // that no owner has got as far as taking it, if start.lock is held by the
@@ -67,8 +71,11 @@ func (d stateDir) isHosted() (bool, error) {
 	if _, err := os.Lstat(d.file(exitFile)); err == nil {
 		return false, nil
 	}
-	return d.isHeld(host.LockFile)
+	return d.hostLives()
 }
+
+// hostLives reports whether the session's host has not ended.
+func (d stateDir) hostLives() (bool, error) { return d.isHeld(host.LockFile) }
 
 // isHeld reports whether somebody holds a lock of the session.
 func (d stateDir) isHeld(name string) (bool, error) {

@@ -405,6 +405,12 @@ func (s *session) Remove(ctx context.Context) error {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+	// The host of an ended session is about to end.
+	for deadline := time.Now().Add(removeTime); time.Now().Before(deadline); time.Sleep(lookAgain) {
+		if lives, err := s.dir.hostLives(); !lives || err != nil {
+			break
+		}
+	}
 	if l, err := s.dir.readRecord(); err == nil && l.Socket != s.dir.file(socketFile) {
 		os.Remove(l.Socket) // usually gone with its owner
 	}

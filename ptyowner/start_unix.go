@@ -194,9 +194,6 @@ func (d stateDir) holdGone() (l life, release func(), err error) {
 	}
 }
 
-// lookAgain is how often a lock is tried whose holder is to end.
-const lookAgain = 5 * time.Millisecond
-
 // checkNeverRan returns an error where another owner was faster and has ended
 // since: the starter of this one was killed, and somebody has started, and
 // perhaps stopped, the session anew.

@@ -333,7 +333,7 @@ where_no_scope_is_to_be_had() {
 	lives tester mine "$pid"
 	read -r tmux_id tmux_pid < <(session tester muxed tmux)
 	is "$(unit_of "$tmux_pid")" refused.service "a session of tmux without a scope"
-	grep "tmux sessions end with the server's unit" /run/refused.log
+	grep -h "tmux sessions end with the server's unit" "$tester_home/data/sessions/$tmux_id/owner.log"
 	# That they do shows that it is the scope which keeps the others.
 	mkdir /etc/systemd/system/refused.service.d
 	printf '[Service]\nKillMode=control-group\nTimeoutStopSec=1\n' >/etc/systemd/system/refused.service.d/worst.conf
