@@ -181,7 +181,7 @@ func servesLoose(w *world, dir string, mode os.FileMode) error {
 }
 
 // idProbes: a server of our own user's, taken over, answers with ids that lead
-// out of the state directory, to a session whose tmux is the canary.
+// out of the state directory, to a session with an owner of its own.
 func idProbes() []probe {
 	probes := []probe{{id: "id/control", title: "the server in between passes on what it is asked", control: true,
 		gain: "nothing: it shows that the ids below reach the command line", run: func(w *world) error {
@@ -211,9 +211,18 @@ func askBetween(w *world, id string, args ...string) (output, error) {
 	}
 	c := w.newCanary()
 	planted := filepath.Join(home, "planted")
-	c.plantSession(planted, filepath.Join(home, "run", "tmux.sock"))
-	must(os.Chmod(filepath.Join(planted, "tmux.json"), 0o600))
-	defer lock(filepath.Join(planted, "session.lock"))()
+	c.plantSession(planted)
+	must(os.Chmod(filepath.Join(planted, "owner.json"), 0o600))
+	defer lock(filepath.Join(planted, "owner.lock"))()
+	owner := must1(net.Listen("unix", filepath.Join(planted, "owner.sock")))
+	defer owner.Close()
+	told := make(chan struct{}, 1)
+	go func() { // ends with Close
+		if conn, err := owner.Accept(); err == nil {
+			conn.Close()
+			told <- struct{}{}
+		}
+	}()
 	id = strings.ReplaceAll(id, "PLANTED", planted)
 	socket := filepath.Join(home, "run", "middleman.sock")
 	l := must1(net.Listen("unix", socket))
@@ -224,7 +233,13 @@ func askBetween(w *world, id string, args ...string) (output, error) {
 	must(os.WriteFile(filepath.Join(home, "run", "serve.json"), fmt.Appendf(nil, `{"address":%q,"socket":%q,"pid":%d,"version":"x"}`, s.at, socket, os.Getpid()), 0o600))
 	asked := &server{w: w, home: home, env: w.environ(home)}
 	o := collectWithin(asked.command(args...), 20*time.Second)
-	return o, c.sang("middleman " + strings.Join(args, " "))
+	by := "middleman " + strings.Join(args, " ")
+	select {
+	case <-told:
+		return o, fmt.Errorf("%s connected to the planted owner", by)
+	default:
+		return o, c.sang(by)
+	}
 }
 
 // between passes requests on and replaces the session's id in what comes back.

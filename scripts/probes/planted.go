@@ -67,8 +67,8 @@ func (c canary) sang(by string) error {
 // plantedSession is the one in a planted home.
 const plantedSession = "sey2eg8ghn0xbb3tz"
 
-// plantHome is a home of the second user's with a server that records and a
-// session whose tmux is the canary.
+// plantHome is a home of the second user's with a server and a session's owner
+// that record, and settings that name the canary.
 func (w *world) plantHome(c canary) (home, record string) {
 	home = w.otherPlace(0o755)
 	run, state := filepath.Join(home, "run"), filepath.Join(home, "data", "sessions", plantedSession)
@@ -80,20 +80,24 @@ func (w *world) plantHome(c canary) (home, record string) {
 	must(os.Rename(socket, filepath.Join(run, "middleman.sock")))
 	socket = filepath.Join(run, "middleman.sock")
 	write(filepath.Join(run, "serve.json"), fmt.Sprintf(`{"address":"127.0.0.1:1","socket":%q,"pid":%d,"version":"x"}`, socket, c.pid()))
-	c.plantSession(state, socket)
+	c.plantSession(state)
+	must(os.Link(socket, filepath.Join(state, "owner.sock")))
 	write(filepath.Join(home, "config", "tmux.conf"), "run-shell '"+c.program+" tmux.conf'\nset-option -g default-command '"+c.program+" default-command'\n")
 	write(filepath.Join(home, "config", "config.toml"), "backend = \"tmux\"\n")
 	w.giveTree(home)
 	return home, record
 }
 
-// plantSession makes state that names the canary as its tmux. A lock that is
-// held says that the session runs.
-func (c canary) plantSession(state, socket string) {
-	write(filepath.Join(state, "tmux.json"), fmt.Sprintf(`{"format":1,"id":%q,"workspace":"w","argv":["cat"],"dir":"/","size":{"cols":80,"rows":24},"created":"2026-01-01T00:00:00Z","nonce":"x","tmux":%q,"socket":%q,"notify":%q}`,
-		filepath.Base(state), c.program, socket, socket))
-	write(filepath.Join(state, "launcher.json"), fmt.Sprintf(`{"pid":%d,"program":%[1]d,"started":"2026-01-01T00:00:00Z","pane":"%%0","server":%[1]d}`, c.pid()))
-	write(filepath.Join(state, "session.lock"), "")
+// plantSession makes state of a session on tmux whose owner, as it says, is the
+// victim and listens in the state directory. A lock that is held says that it
+// runs.
+func (c canary) plantSession(state string) {
+	write(filepath.Join(state, "host"), "tmux")
+	write(filepath.Join(state, "owner.json"), fmt.Sprintf(`{"format":1,"min_protocol":1,"max_protocol":9,"features":[],"owner_pid":%d,"socket":%q,"token":"t","created":"2026-01-01T00:00:00Z","argv":["cat"],"dir":"/","size":{"cols":80,"rows":24},"host":"tmux"}`,
+		c.pid(), filepath.Join(state, "owner.sock")))
+	for _, name := range []string{"start.lock", "owner.lock", "host.lock"} {
+		write(filepath.Join(state, name), "")
+	}
 }
 
 // lock takes the lock that proves a session's life, until the function that it
@@ -174,7 +178,7 @@ func foreignState(w *world, variable string, args []string) error {
 	}
 	if variable == "" {
 		must(os.RemoveAll(filepath.Join(home, "run")))
-		defer lock(filepath.Join(home, "data", "sessions", plantedSession, "session.lock"))()
+		defer lock(filepath.Join(home, "data", "sessions", plantedSession, "owner.lock"))()
 	}
 	var o output
 	switch args[0] {
