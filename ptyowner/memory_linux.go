@@ -40,16 +40,18 @@ func unmapText() (own uint64) {
 // mapping is a part of a process's memory.
 type mapping struct{ start, size uintptr }
 
+// smapsLine is unwritten's; longer lines end its search.
+var smapsLine [8 << 10]byte
+
 // unwritten reads proc_pid_smaps(5): the private mappings of files that cannot
 // be written and have no page that was, and how many bytes are in pages that
-// were written. It makes next to no garbage: an owner at rest would only have
-// to collect it.
+// were written. It makes next to no garbage, which an owner at rest would only
+// have to collect, and runs once at a time.
 func unwritten(smaps io.Reader) (text []mapping, own uint64) {
 	var now mapping
 	candidate := false
-	buf := make([]byte, 0, 8<<10) // longer lines end the search
 	lines := bufio.NewScanner(smaps)
-	lines.Buffer(buf, cap(buf))
+	lines.Buffer(smapsLine[:0], len(smapsLine))
 	for lines.Scan() {
 		line := lines.Bytes()
 		if m, ok, head := parseText(line); head {

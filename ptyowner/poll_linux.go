@@ -32,8 +32,9 @@ type pollFile struct {
 
 	mu        sync.Mutex   // guards all below
 	deadlines [2]time.Time // to read, to write
-	waiting   [2]bool      // somebody waits, or is about to
-	users     int          // who use the descriptors now; the last closes them
+	lefts     [2]unix.Timespec
+	waiting   [2]bool // somebody waits, or is about to
+	users     int     // who use the descriptors now; the last closes them
 	closed    bool
 }
 
@@ -218,14 +219,14 @@ func (f *pollFile) left(direction int, waits bool) (*unix.Timespec, error) {
 		return nil, os.ErrClosed
 	}
 	t := f.deadlines[direction]
-	var wait *unix.Timespec
+	var wait *unix.Timespec // of the direction's one user
 	if !t.IsZero() {
 		d := time.Until(t)
 		if d <= 0 {
 			return nil, os.ErrDeadlineExceeded
 		}
-		spec := unix.NsecToTimespec(d.Nanoseconds())
-		wait = &spec
+		f.lefts[direction] = unix.NsecToTimespec(d.Nanoseconds())
+		wait = &f.lefts[direction]
 	}
 	f.waiting[direction] = waits
 	return wait, nil

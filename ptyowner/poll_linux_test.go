@@ -141,3 +141,16 @@ func TestPollFilePokeBeforeTheWait(t *testing.T) {
 		}
 	}
 }
+
+// A deadline costs no garbage: each write to a viewer has one.
+func TestPollFileDeadlineAllocatesNothing(t *testing.T) {
+	a, _ := pollPair(t)
+	if allocs := testing.AllocsPerRun(100, func() {
+		a.SetWriteDeadline(time.Now().Add(time.Hour))
+		if _, err := a.left(toWrite, false); err != nil {
+			t.Fatal(err)
+		}
+	}); allocs > 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}

@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -226,5 +227,41 @@ func TestFill(t *testing.T) {
 	defer r.Close()
 	if got := readAll(t, r, 0); string(got) != "12345678lostkept" {
 		t.Fatalf("%q", got)
+	}
+}
+
+// Who reads on from segment to segment looks at no file but the next: to list
+// them all is garbage that an owner keeps.
+func TestReadingOnListsNothing(t *testing.T) {
+	const size, segments, others = 64, 200, 2000
+	dir := t.TempDir()
+	w, err := Create(dir, Options{SegmentBytes: size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i := range segments {
+		if err := w.Append(bytes.Repeat([]byte{byte(i)}, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range others {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("other-%d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := Open(dir)
+	defer r.Close()
+	buf, off := make([]byte, size), uint64(size/2) // it ends in the middle of the next segment
+	read := func() {
+		n, err := r.ReadAt(buf, off)
+		if err != nil || buf[0] != byte(off/size) {
+			t.Fatalf("read from %d: %d bytes, the first %d, %v", off, n, buf[0], err)
+		}
+		off += size
+	}
+	read()
+	if allocs := testing.AllocsPerRun(segments/2, read); allocs > others/10 {
+		t.Errorf("%v allocations for a segment", allocs)
 	}
 }

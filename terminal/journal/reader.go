@@ -70,7 +70,7 @@ func (r *Reader) ReadAt(p []byte, off uint64) (int, error) {
 // seek finds off's segment among all there are and reads from it. Called with
 // mu held, where the open segment has no byte at off.
 func (r *Reader) seek(p []byte, off uint64) (int, error) {
-	segments, err := scan(r.dir)
+	segments, err := r.find(off)
 	if err != nil {
 		return 0, err
 	}
@@ -98,6 +98,26 @@ func (r *Reader) seek(p []byte, off uint64) (int, error) {
 		return n, nil
 	}
 	return 0, fmt.Errorf("read journal: %w", err)
+}
+
+// find lists the segments there are, or the one that holds off alone: full
+// segments are of one size, so who reads on finds a later one without a look at
+// all of them, which is garbage for each.
+func (r *Reader) find(off uint64) ([]segment, error) {
+	if r.file == nil || off <= r.first {
+		return scan(r.dir)
+	}
+	if info, err := r.file.Stat(); err == nil && info.Size() > 0 {
+		guess := segment{first: off - (off-r.first)%uint64(info.Size())}
+		info, err = os.Lstat(segmentPath(r.dir, guess.first))
+		if err == nil && info.Mode().IsRegular() {
+			guess.size = uint64(info.Size())
+			if off < guess.end() {
+				return []segment{guess}, nil
+			}
+		}
+	}
+	return scan(r.dir)
 }
 
 func (r *Reader) closeFile() {

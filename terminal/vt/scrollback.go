@@ -36,6 +36,7 @@ type chunk struct {
 	// parked says that the lines are in the spill. Then there is no buf, and
 	// ends while lines of it are dropped.
 	parked *parked
+	place  parked // what parked points to
 }
 
 func (c *chunk) line(i int) []byte {

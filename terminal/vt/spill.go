@@ -58,7 +58,8 @@ func (s *spilled) put(c *chunk) bool {
 		return false
 	}
 	s.used[p.slot] = true
-	c.parked = &p
+	c.place = p
+	c.parked = &c.place // no allocation for each
 	return true
 }
 
