@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"middleman/internal/plaintext"
@@ -72,7 +73,9 @@ func (d stateDir) logTail() []byte {
 // it ended, and how many processes beside it were killed for memory meanwhile.
 const endNote = "owner %d ended: %s; killed for memory: %d"
 
-var endNotePattern = regexp.MustCompile(`^\S+ owner (\d+) ended: ([^;]*); killed for memory: (\d+)$`)
+var endNotePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\S+ owner (\d+) ended: ([^;]*); killed for memory: (\d+)$`)
+})
 
 // lastWords tells from an owner's log how it ended, "" where that says nothing.
 // What was in the log is spelled out where a terminal would not show it.
@@ -80,7 +83,7 @@ func lastWords(log []byte, pid int) string {
 	panicked, noted := "", ""
 	for line := range bytes.Lines(log) {
 		text := strings.TrimRight(string(line), "\r\n")
-		if m := endNotePattern.FindStringSubmatch(text); m != nil && m[1] == strconv.Itoa(pid) {
+		if m := endNotePattern().FindStringSubmatch(text); m != nil && m[1] == strconv.Itoa(pid) {
 			noted = endText(m[2], m[3])
 		}
 		for prefix, word := range map[string]string{"panic: ": "its owner panicked: ", "fatal error: ": "its owner ended by a fatal error: "} {

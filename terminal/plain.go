@@ -1,15 +1,22 @@
 package terminal
 
-import "regexp"
+import (
+	"regexp"
+	"sync"
+)
 
 var (
-	tmuxLate    = regexp.MustCompile(`\btmux [a-z]+(-[a-z]+)+: context deadline exceeded`)
-	tmuxCommand = regexp.MustCompile(`\btmux [a-z]+(-[a-z]+)+: `)
+	tmuxLate = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\btmux [a-z]+(-[a-z]+)+: context deadline exceeded`)
+	})
+	tmuxCommand = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\btmux [a-z]+(-[a-z]+)+: `)
+	})
 )
 
 // Plain is an error's text for people: of a command within tmux it says what
 // became of tmux, since neither the command nor a deadline is theirs.
 func Plain(text string) string {
-	text = tmuxLate.ReplaceAllLiteralString(text, "tmux does not answer: its server is stopped, or very busy")
-	return tmuxCommand.ReplaceAllLiteralString(text, "tmux: ")
+	text = tmuxLate().ReplaceAllLiteralString(text, "tmux does not answer: its server is stopped, or very busy")
+	return tmuxCommand().ReplaceAllLiteralString(text, "tmux: ")
 }

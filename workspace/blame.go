@@ -193,7 +193,9 @@ func oddity(name string, info fs.FileInfo) string {
 }
 
 // pathSetting is a setting that may name a file which git reads.
-var pathSetting = regexp.MustCompile(`(?im)^\s*(?:\[[^\]\n]*\]\s*)?(?:path|excludesfile|attributesfile|file)\s*=\s*"?([^"\n#;]+?)"?\s*$`)
+var pathSetting = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^\s*(?:\[[^\]\n]*\]\s*)?(?:path|excludesfile|attributesfile|file)\s*=\s*"?([^"\n#;]+?)"?\s*$`)
+})
 
 // namedBy are the files that a configuration may have git read.
 func namedBy(config string) (paths []string) {
@@ -201,7 +203,7 @@ func namedBy(config string) (paths []string) {
 	if err != nil {
 		return nil
 	}
-	for _, match := range pathSetting.FindAllSubmatch(text, -1) {
+	for _, match := range pathSetting().FindAllSubmatch(text, -1) {
 		path := string(match[1])
 		if below, is := strings.CutPrefix(path, "~/"); is {
 			home, err := os.UserHomeDir()

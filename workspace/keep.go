@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"middleman/internal/fault"
@@ -301,11 +302,13 @@ func (k *keeper) keepIndexed(ctx context.Context) error {
 	return k.repo.kinds(ctx, slices.Compact(hashes), func(object, kind string) { k.objects[object] = kind })
 }
 
-var hashPattern = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
+var hashPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
+})
 
 // hashesIn are the words of text that may be hashes, or abbreviated ones.
 func hashesIn(text string) []string {
-	found := hashPattern.FindAllString(text, -1)
+	found := hashPattern().FindAllString(text, -1)
 	slices.Sort(found)
 	return slices.Compact(found)
 }

@@ -44,7 +44,7 @@ func unkeepable(ctx context.Context, w Workspace, err error) error {
 func answers(ctx context.Context, p place) error {
 	c := p.look("hash-object", "--stdin")
 	object, err := c.line(ctx)
-	if err == nil && !hashPattern.MatchString(object) {
+	if err == nil && !hashPattern().MatchString(object) {
 		err = c.odd(object)
 	}
 	if err != nil {

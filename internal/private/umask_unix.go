@@ -33,6 +33,9 @@ func loginUmask() int {
 // parseUmask finds UMASK in login.defs.
 func parseUmask(data []byte) int {
 	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
+		if !bytes.HasPrefix(bytes.TrimSpace(lines.Bytes()), []byte("UMASK")) {
+			continue // without garbage for each
+		}
 		fields := bytes.Fields(lines.Bytes())
 		if len(fields) != 2 || string(fields[0]) != "UMASK" {
 			continue

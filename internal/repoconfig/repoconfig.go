@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -84,8 +85,12 @@ func describe(err error) error {
 }
 
 var (
-	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	envName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	})
+	profileName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	})
 )
 
 func (c Config) check() error {
@@ -109,7 +114,7 @@ func (c Config) check() error {
 		return fmt.Errorf("env or profiles: more than %d of them", maxItems)
 	}
 	for name, value := range c.Env {
-		if !envName.MatchString(name) || strings.HasPrefix(name, "MIDDLEMAN_") || strings.ContainsRune(value, 0) {
+		if !envName().MatchString(name) || strings.HasPrefix(name, "MIDDLEMAN_") || strings.ContainsRune(value, 0) {
 			return fmt.Errorf("env: %q cannot be set: letters, digits and underscores, not MIDDLEMAN_, and no NUL in the value", name)
 		}
 	}
@@ -146,7 +151,7 @@ func checkPattern(pattern string) error {
 }
 
 func (p Profile) check(name string) error {
-	if !profileName.MatchString(name) {
+	if !profileName().MatchString(name) {
 		return fmt.Errorf("profiles: %q is no name for one: lower-case letters, digits, dots, dashes and underscores", name)
 	}
 	refuse := func(err error) error { return fmt.Errorf("profiles.%s: %w", name, err) }
@@ -159,7 +164,7 @@ func (p Profile) check(name string) error {
 		}
 	}
 	for _, variable := range p.Env {
-		if !envName.MatchString(variable) {
+		if !envName().MatchString(variable) {
 			return refuse(fmt.Errorf("env: %q is no name of a variable", variable))
 		}
 	}
