@@ -263,16 +263,3 @@ func received(t testing.TB, a terminal.Attachment, text string) string {
 	return got
 }
 
-// parent is a process's parent.
-func parent(t testing.TB, pid int) int {
-	t.Helper()
-	out, err := exec.Command("ps", "-o", "ppid=", "-p", strconv.Itoa(pid)).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	of, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return of
-}

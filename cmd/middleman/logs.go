@@ -15,10 +15,6 @@ import (
 	"middleman/terminal"
 )
 
-// followEvery is how often a session's new output is fetched where its viewer
-// tells nothing: a journal that another process writes gives no event.
-const followEvery = 200 * time.Millisecond
-
 func (c *cli) logsCommand() *cobra.Command {
 	var (
 		from        uint64
