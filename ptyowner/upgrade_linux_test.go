@@ -112,7 +112,17 @@ func TestUpgradeIsNotNoticed(t *testing.T) {
 		return a
 	}
 	writer := attach(terminal.ModeAttach)
+	quiet, err := session.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeWatch, From: new(uint64), NoOutput: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { quiet.Close() })
 	var wg sync.WaitGroup
+	wg.Go(func() {
+		if out, exit, err := collect(quiet, 0); err != nil || len(out) > 0 || exit == nil {
+			t.Errorf("who wants no output got %d bytes, exit %v, %v", len(out), exit, err)
+		}
+	})
 	outputs, exits := make([][]byte, 3), make([]*terminal.Exit, 3)
 	for i, a := range []terminal.Attachment{writer, attach(terminal.ModeWatch), attach(terminal.ModeWatch)} {
 		wg.Go(func() {
