@@ -125,10 +125,13 @@ func (c client) explain(ctx context.Context, command, said string, err error) er
 	if ctx.Err() != nil {
 		return fmt.Errorf("tmux %s: %w", command, ctx.Err())
 	}
-	if !c.listening() {
+	said = strings.TrimSpace(said)
+	switch gone := !c.listening(); {
+	case gone && (said == "" || strings.Contains(said, c.socket)): // which says that nobody listens there
 		return fmt.Errorf("tmux %s: %w", command, errNoServer)
-	}
-	if said = strings.TrimSpace(said); said != "" {
+	case gone:
+		return fmt.Errorf("tmux %s: %w: %s", command, errNoServer, said)
+	case said != "":
 		err = errors.New(said)
 	}
 	return fmt.Errorf("tmux %s: %w", command, err)

@@ -64,6 +64,7 @@ func TestMeet(t *testing.T) {
 		{"pane first", []process{pane, pipe}, ""},
 		{"pipe first", []process{pipe, pane}, ""},
 		{"two panes", []process{pane, pane}, `second "pane"`},
+		{"the pane of a server that has ended", []process{{`{"role":"pane","pid":6,"pane":"%0","server":4}`, true}, pane, pipe}, ""},
 		{"two pipes", []process{pipe, pipe}, `second "pipe"`},
 		{"another", []process{{`{"role":"x"}`, true}}, `second "x"`},
 		{"without a descriptor", []process{{pane.says, false}}, "0 descriptors"},
@@ -75,7 +76,7 @@ func TestMeet(t *testing.T) {
 			for _, p := range tt.come {
 				comes(t, ln, p.says, p.file)
 			}
-			s := &starter{b: New(Options{})}
+			s := &starter{b: New(Options{}), pane: "%3"}
 			got, err := s.meet(context.Background(), ln)
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {

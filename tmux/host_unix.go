@@ -113,10 +113,10 @@ func (s *starter) undo() {
 
 // create makes the tmux session, then gives its pane the marks and the pipe, by
 // its id: whatever the user's hooks did in between.
-func (s *starter) create(ctx context.Context) error {
+func (s *starter) create(ctx context.Context) (err error) {
 	in := s.b.input(s.c)
 	for range createAttempts {
-		err := in.locked(ctx, func() error {
+		err = in.locked(ctx, func() error {
 			revive(ctx, in.Runtime, s.c)
 			if !s.c.listening() {
 				if err := in.startClient(ctx, s.c, s.c.runFirst); err != nil {
@@ -132,7 +132,7 @@ func (s *starter) create(ctx context.Context) error {
 			return err
 		}
 	}
-	return errNoServer
+	return err
 }
 
 // makePane makes the session. The launcher waits in its pane.

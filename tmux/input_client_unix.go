@@ -279,10 +279,18 @@ func (s inputServer) restart(pid int) error {
 // runs, and waits until it is heard. Called locked.
 func (s inputServer) startClient(ctx context.Context, c client, run func(context.Context, ...string) (string, error)) error {
 	s.removeStale()
-	// The server is the parent of what its panes run. Standard error keeps the
-	// pane open.
-	script := fmt.Sprintf(`unset TMUX TMUX_PANE; umask 077; fifo=%s/tmux.$PPID.fifo; mkfifo "$fifo" 2>/dev/null; exec %s -u -S %s -C attach-session -t =%s 0<>"$fifo" >/dev/null`,
-		shellQuote(s.Runtime), shellQuote(s.Tmux), shellQuote(s.Socket), inputSession)
+	// It gets the name that others know when the server's process is known.
+	fifo := filepath.Join(s.Runtime, "tmux.new.fifo")
+	if err := os.Remove(fifo); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		return fmt.Errorf("make %s: %w", fifo, err)
+	}
+	defer os.Remove(fifo)
+	// Standard error keeps the pane open.
+	script := fmt.Sprintf("unset TMUX TMUX_PANE; exec %s -u -S %s -C attach-session -t =%s 0<>%s >/dev/null",
+		shellQuote(s.Tmux), shellQuote(s.Socket), inputSession, shellQuote(fifo))
 	out, err := run(ctx, "new-session", "-d", "-P", "-F", "#{pid}", "-s", inputSession, "-x", "80", "-y", "24", "--", "/bin/sh", "-c", script,
 		";", "set-option", "-t", "="+inputSession+":", ownerOption, inputSession)
 	if err != nil {
@@ -291,6 +299,9 @@ func (s inputServer) startClient(ctx context.Context, c client, run func(context
 	pid, err := strconv.Atoi(strings.TrimSpace(out))
 	if err != nil {
 		return fmt.Errorf("make a session for input: tmux printed %q", out)
+	}
+	if err := os.Link(fifo, s.fifoPath(pid)); err != nil {
+		return err
 	}
 	f, err := awaitReader(ctx, s.fifoPath(pid))
 	if err != nil {

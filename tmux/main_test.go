@@ -261,4 +261,3 @@ func received(t testing.TB, a terminal.Attachment, text string) string {
 	}
 	return got
 }
-
