@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -138,6 +139,49 @@ func TestStopWithAFrozenTmuxServer(t *testing.T) {
 	now, err := s.Status(context.Background())
 	if err != nil || now.Exit == nil || now.Exit.Signal == 0 {
 		t.Errorf("%+v, %v, want ended by a signal", now, err)
+	}
+}
+
+// A tmux server that is stopped keeps nobody from anything but typing: its FIFO
+// is full, and who takes the session over has it in their size, and can stop it.
+func TestFrozenTmuxServerWithAPasteUnderWay(t *testing.T) {
+	data, s, status := onPane(t, `stty raw -echo; echo READY; exec cat >/dev/null`)
+	if err := waitText(s, "READY"); err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.Size{Cols: 80, Rows: 24}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := parentOf(t, parentOf(t, status.PID))
+	if err := syscall.Kill(server, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(server, unix.SIGCONT)
+	var typing sync.WaitGroup
+	typing.Go(func() { _ = a.Input(make([]byte, 1<<20)) }) // until the session ends
+	defer typing.Wait()
+	defer a.Close()
+	fifo, err := os.OpenFile(filepath.Join(data, "run", fmt.Sprintf("tmux.%d.fifo", server)), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, time.Minute, "no room for what is typed", func() bool {
+		n, err := unix.IoctlGetInt(int(fifo.Fd()), unix.TIOCINQ)
+		return err == nil && n > 30<<10 // a page holds one line of 2.9 KiB
+	})
+	fifo.Close()
+	other, err := s.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.Size{Cols: 94, Rows: 30}, Takeover: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	testenv.Eventually(t, time.Minute, "the size", func() bool {
+		now, err := s.Status(context.Background())
+		return err == nil && now.Size.Cols == 94
+	})
+	if err := s.Stop(context.Background(), time.Second); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -52,6 +52,8 @@ type paneTerminal struct {
 	mu       sync.Mutex // guards what follows, and pipe and raw
 	stirred  *sync.Cond // on mu: a deadline, the end of the terminal, LetEnd
 	deadline time.Time
+	window   terminal.Size // what tmux is to be told
+	resizing bool          // somebody tells it
 
 	ending atomic.Bool // LetEnd was called: the mark comes
 	marks  *markScanner
@@ -108,8 +110,8 @@ func (t *paneTerminal) Write(p []byte) (n int, err error) {
 	return t.input.keys(t.Pane, p, t.room)
 }
 
-// SetSize sets the terminal's size itself, so that it holds from here, and has
-// tmux set its window's, which is the same again.
+// SetSize sets the terminal's size itself, so that it holds from here. tmux sets
+// its window's, which is the same again, when it comes to it.
 func (t *paneTerminal) SetSize(s terminal.Size) error {
 	if t.gone.Load() {
 		return nil
@@ -125,7 +127,30 @@ func (t *paneTerminal) SetSize(s terminal.Size) error {
 	if err := unix.IoctlSetWinsize(int(t.tty.Fd()), unix.TIOCSWINSZ, size); err != nil {
 		return err
 	}
-	return t.input.command(fmt.Sprintf("resize-window -t %s -x %d -y %d", t.Pane, s.Cols, s.Rows))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.window = s
+	if !t.resizing {
+		t.resizing = true
+		go t.resizeWindow() // ends when tmux has the last size, or with the terminal
+	}
+	return nil
+}
+
+// resizeWindow tells tmux the last size. One that cannot be told shows another
+// to who attaches by hand.
+func (t *paneTerminal) resizeWindow() {
+	for told := (terminal.Size{}); ; {
+		t.mu.Lock()
+		size := t.window
+		if t.resizing = size != told; !t.resizing {
+			t.mu.Unlock()
+			return
+		}
+		t.mu.Unlock()
+		_ = t.input.command(fmt.Sprintf("resize-window -t %s -x %d -y %d", t.Pane, size.Cols, size.Rows))
+		told = size
+	}
 }
 
 // Foreground implements host.Terminal. The terminal itself tells its own
