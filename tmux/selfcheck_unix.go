@@ -97,7 +97,7 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 		return err
 	}
 	defer private.Expose(exe)()
-	dir, err := os.MkdirTemp("", "middleman-tmux-")
+	dir, err := shortDir()
 	if err != nil {
 		return err
 	}
@@ -125,6 +125,15 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 	}
 	defer t.Close()
 	return t.tryOut(ctx, st.c)
+}
+
+// shortDir makes a temporary directory that leaves room for sockets.
+func shortDir() (string, error) {
+	parent := os.TempDir()
+	if len(parent) > maxSocketPath/2 {
+		parent = "/tmp"
+	}
+	return os.MkdirTemp(parent, "mm-tmux-")
 }
 
 // tryOut tries what is relied on of a pane whose program says back what it

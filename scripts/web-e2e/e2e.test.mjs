@@ -529,7 +529,7 @@ test('tmux by hand, beside the browser', async (t) => {
   server.middleman('run', 'fix-login', '-d', '--backend', 'tmux', '--', 'bash', '--norc')
   await page.getByRole('tab', { name: 'bash-2' }).click()
   await standing(page, 'attached')
-  const byHand = server.terminal(`tmux -S ${join(server.home, 'run', 'tmux.sock')} attach`)
+  const byHand = server.terminal(server.middleman('tmux', 'fix-login/bash-2').trim())
   try {
     await byHand.shows(/bash/)
     byHand.type('echo by-$((40+2))-hand')
