@@ -90,6 +90,34 @@ func TestKilledOwnerIsReplaced(t *testing.T) {
 	}
 }
 
+// Another owner comes each time.
+func TestEachKilledOwnerIsReplaced(t *testing.T) {
+	data, s, status := onPane(t, `echo READY; while read x; do echo "got $x."; done; exit 7`)
+	id, ctx := status.ID, context.Background()
+	if err := waitText(s, "READY"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		owner := ownerPID(t, data, id)
+		if err := syscall.Kill(owner, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		testenv.Eventually(t, time.Minute, "another owner", func() bool {
+			now, err := s.Status(ctx)
+			return err == nil && now.State == terminal.StateRunning && ownerPID(t, data, id) != owner
+		})
+		if err := s.Input(ctx, fmt.Appendf(nil, "%d\n", i)); err != nil {
+			t.Fatal(err)
+		}
+		if err := waitText(s, fmt.Sprintf("got %d.", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Stop(ctx, time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
 // readUntilGap is the output from an offset to the end, or to a gap.
 func readUntilGap(t *testing.T, s terminal.Session, from uint64) (string, *journal.GapError) {
 	t.Helper()

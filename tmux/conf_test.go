@@ -107,6 +107,9 @@ func TestAUsersConfEndsNothing(t *testing.T) {
 func TestAHookThatEndsSessionsIsNamed(t *testing.T) {
 	p := newPlace(t)
 	p.writeConf(t, "set-hook -g after-new-session 'kill-pane'\n")
+	if err := p.Usable(testContext(t)); err == nil || !strings.Contains(err.Error(), p.conf()) {
+		t.Errorf("usable: %v, want %s named", err, p.conf())
+	}
 	if failed := p.failsToStart(t, specOf("/bin/cat")); !failed.Host || !strings.Contains(failed.Error(), p.conf()) {
 		t.Errorf("%v, want the host's, with %s", failed, p.conf())
 	}

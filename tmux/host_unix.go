@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,15 +101,21 @@ func (s *starter) start(ctx context.Context) (t *paneTerminal, err error) {
 	return t, t.open()
 }
 
-// undo ends the pane of a start that did not come about.
+// undoTime is how long undoing a start may wait for tmux.
+const undoTime = 2 * time.Second
+
+// undo ends the pane of a start that did not come about, and the server if there
+// is nothing else.
 func (s *starter) undo() {
 	for _, c := range s.conn {
 		c.Close() // the launcher ends with it
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), undoTime)
+	defer cancel()
 	if s.pane != "" {
-		_, _ = s.c.run(context.Background(), "kill-pane", "-t", s.pane)
+		_, _ = s.c.run(ctx, "kill-pane", "-t", s.pane)
 	}
-	_, _ = s.c.run(context.Background(), "if-shell", "-F", alone, "kill-server") // or it has ended
+	_, _ = s.c.run(ctx, "if-shell", "-F", alone, "kill-server") // or it has ended
 }
 
 // create makes the tmux session, then gives its pane the marks and the pipe, by
@@ -117,7 +124,7 @@ func (s *starter) create(ctx context.Context) (err error) {
 	in := s.b.input(s.c)
 	for range createAttempts {
 		err = in.locked(ctx, func() error {
-			revive(ctx, in.Runtime, s.c)
+			revive(ctx, in.Sessions, s.c)
 			if !s.c.listening() {
 				if err := in.startClient(ctx, s.c, s.c.runFirst); err != nil {
 					return err
@@ -240,7 +247,7 @@ func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal
 func (s *Server) input(c client) inputServer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := inputServer{Tmux: c.tmux, Socket: c.socket, Runtime: s.o.Runtime, Paste: "-dr"}
+	i := inputServer{Tmux: c.tmux, Socket: c.socket, Runtime: s.o.Runtime, Sessions: s.o.Sessions, Paste: "-dr"}
 	if s.version.has(pasteRaw) {
 		i.Paste = "-drS"
 	}
@@ -267,7 +274,7 @@ func (s *starter) launch(t *paneTerminal) error {
 	}
 	t.Program = n.Started
 	t.conn.SetDeadline(time.Time{})
-	return nil
+	return private.Replace(filepath.Join(s.p.Dir, paneFile), fmt.Appendln(nil, t.Server, t.Launcher), private.ThisBoot)
 }
 
 // Adopt implements host.Host: the launcher has started this process, and its

@@ -42,15 +42,18 @@ type inputServer struct {
 	Tmux    string `json:"tmux"`
 	Socket  string `json:"socket"`
 	Runtime string `json:"runtime"`
-	Paste   string `json:"paste"` // the flags that paste a buffer as it is
+	// Sessions is the directory of the sessions' state directories.
+	Sessions string `json:"sessions"`
+	Paste    string `json:"paste"` // the flags that paste a buffer as it is
 }
 
 // input writes commands to the one control client of a tmux server. The client
 // has a FIFO for its standard input, which the server reads; a FIFO that nobody
 // reads says that the client has ended, and it is started again.
 type input struct {
-	server inputServer
-	pid    int // the tmux server's, so that no other one is typed at
+	server   inputServer
+	pid      int // the tmux server's, so that no other one is typed at
+	launcher int // a process that is that one's child
 
 	whole  sync.Mutex // held for all that is typed at once
 	typing sync.Mutex // held for a line
@@ -153,7 +156,7 @@ func (in *input) open() (*os.File, error) {
 	path := in.server.fifoPath(in.pid)
 	f, err := openFIFO(path)
 	if err != nil {
-		if err = in.server.restart(in.pid); err != nil {
+		if err = in.restart(); err != nil {
 			return nil, fmt.Errorf("start tmux's control client: %w", err)
 		}
 		if f, err = openFIFO(path); err != nil {
@@ -173,29 +176,46 @@ func (in *input) open() (*os.File, error) {
 // reviveTime is how long a tmux server may take to make its socket again.
 const reviveTime = 2 * time.Second
 
+// paneFile says, in a session's state directory, which processes its tmux server
+// and its launcher are.
+const paneFile = "pane"
+
 // revive has the tmux server make its socket again where somebody has removed
-// that, as cleaners of temporary directories do: another server would be
-// started beside it. tmux does so on SIGUSR1 (tmux(1)), and sends that to itself
-// when its control client says so, so that nobody has to know which process it
-// is. What does not help shows when the server is asked for something.
-func revive(ctx context.Context, runtime string, c client) {
+// that, as cleaners of temporary directories and logouts do: another server would
+// be started beside it. tmux does so on SIGUSR1 (tmux(1)). The server is known as
+// the parent of a launcher, which holds its session's lock. What does not help
+// shows when the server is asked for something.
+func revive(ctx context.Context, sessions string, c client) {
 	if _, err := os.Lstat(c.socket); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, reviveTime)
 	defer cancel()
-	fifos, _ := filepath.Glob(filepath.Join(runtime, fifoPattern)) // the pattern is right
-	for _, path := range fifos {
-		f, err := openFIFO(path)
-		if err != nil {
+	panes, _ := filepath.Glob(filepath.Join(sessions, "*", paneFile)) // the pattern is right
+	for _, path := range panes {
+		var server, launcher int
+		data, err := private.ReadFile(path)
+		if err == nil {
+			_, err = fmt.Sscan(string(data), &server, &launcher)
+		}
+		if err != nil || server <= 1 || parentOf(launcher) != server || !isHeld(filepath.Join(filepath.Dir(path), hostLock)) {
 			continue
 		}
-		_, err = f.WriteString("run-shell -b 'kill -USR1 #{pid}'\n")
-		f.Close()
-		if err == nil && c.awaitSocket(ctx) {
+		if unix.Kill(server, unix.SIGUSR1) == nil && c.awaitSocket(ctx) {
 			return
 		}
 	}
+}
+
+// isHeld reports whether somebody holds a lock.
+func isHeld(path string) bool {
+	lock, err := private.Lock(path)
+	if err != nil {
+		return false
+	}
+	defer lock.Close()
+	free, err := lock.TryRLock()
+	return err == nil && !free
 }
 
 // awaitSocket waits until somebody listens, which tells nobody.
@@ -240,6 +260,9 @@ func (in *input) close() {
 // tmux up to 3.3 at least crashes, with every session, where something happens
 // to a session while a control client says who it is.
 func (s inputServer) locked(ctx context.Context, do func() error) error {
+	if err := private.MakeDir(s.Runtime); err != nil {
+		return err
+	}
 	lock, err := private.Lock(filepath.Join(s.Runtime, "tmux.in.lock"))
 	if err != nil {
 		return err
@@ -251,29 +274,36 @@ func (s inputServer) locked(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// restart starts the control client of the server whose process is pid, where
-// it has ended. A server that has ended too is os.ErrClosed.
-func (s inputServer) restart(pid int) error {
+// restart starts the control client, where it has ended. A server that has ended
+// too is os.ErrClosed.
+func (in *input) restart() error {
 	ctx, cancel := context.WithTimeout(context.Background(), inputTime)
 	defer cancel()
+	s := in.server
 	return s.locked(ctx, func() error {
-		if f, err := openFIFO(s.fifoPath(pid)); err == nil {
+		if f, err := openFIFO(s.fifoPath(in.pid)); err == nil {
 			return f.Close() // by somebody else
 		}
 		c := client{tmux: s.Tmux, socket: s.Socket}
-		revive(ctx, s.Runtime, c)
+		revive(ctx, s.Sessions, c)
 		there, err := c.run(ctx, "display-message", "-p", "#{pid}")
-		if errors.Is(err, errNoServer) || err == nil && there != fmt.Sprintln(pid) {
+		if (errors.Is(err, errNoServer) || err == nil && there != fmt.Sprintln(in.pid)) && !in.serverLives() {
 			return os.ErrClosed
 		}
 		if err != nil {
 			return err
+		}
+		if there != fmt.Sprintln(in.pid) {
+			return fmt.Errorf("another tmux server listens at %s", s.Socket)
 		}
 		// What is left of an earlier one has a name that is needed.
 		_, _ = c.run(ctx, "kill-session", "-t", "="+inputSession)
 		return s.startClient(ctx, c, c.run)
 	})
 }
+
+// serverLives reports whether the tmux server does.
+func (in *input) serverLives() bool { return in.pid != 0 && parentOf(in.launcher) == in.pid }
 
 // startClient starts the control client, and with it the server where none
 // runs, and waits until it is heard. Called locked.

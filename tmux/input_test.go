@@ -81,6 +81,27 @@ func TestTheControlClientIsStartedAgain(t *testing.T) {
 	}
 }
 
+// TestARuntimeDirectoryThatIsRemoved: with socket, FIFO and lock, as at a logout.
+// Who typed before and who types for the first time goes on, and so do starts.
+func TestARuntimeDirectoryThatIsRemoved(t *testing.T) {
+	p := newPlace(t)
+	script := `echo READY; while read x; do echo "got $x."; done`
+	typed, quiet := p.start(t, script), p.start(t, script)
+	typed.types(t, "before\n")
+	typed.printed(t, "got before.")
+	server := p.serverPID(t)
+	if err := os.RemoveAll(p.o.Runtime); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*session{quiet, typed, p.start(t, script)} {
+		s.types(t, "after\n")
+		s.printed(t, "got after.")
+	}
+	if now := p.serverPID(t); now != server {
+		t.Errorf("another server, %s, was started beside %s", now, server)
+	}
+}
+
 // TestManyOwnersTypeAtOnce: of one control client's many writers, each one's
 // keys arrive whole, in order, at its own pane. The first start the client at
 // once.

@@ -315,14 +315,16 @@ func (l *paneProcess) newOwner() error {
 	unix.CloseOnExec(pair[0])
 	unix.CloseOnExec(pair[1])
 	ours, theirs := os.NewFile(uintptr(pair[0]), "owner"), os.NewFile(uintptr(pair[1]), "owner")
-	defer theirs.Close()
 	c, err := net.FileConn(ours)
 	ours.Close()
 	if err != nil {
+		theirs.Close()
 		return err
 	}
 	conn := c.(*net.UnixConn)
-	if err := l.runOwner(theirs); err != nil {
+	err = l.runOwner(theirs)
+	theirs.Close() // or its end would not show
+	if err != nil {
 		conn.Close()
 		return err
 	}

@@ -91,7 +91,7 @@ func (t *paneTerminal) pipeAnew() error {
 	}
 	defer ln.Close()
 	c := client{tmux: t.Tmux.Tmux, socket: t.Tmux.Socket}
-	revive(ctx, t.Tmux.Runtime, c)
+	revive(ctx, t.Tmux.Sessions, c)
 	// Another server may be there by now, with a pane of this id.
 	if _, err := c.run(ctx, "if-shell", "-F", "#{==:#{pid},"+strconv.Itoa(t.Server)+"}",
 		"pipe-pane -O -t "+t.Pane+" "+quote(pipeCommand(exe, t.PipeSocket))); err != nil {

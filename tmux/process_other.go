@@ -20,3 +20,12 @@ func foregroundOf(pid int) int {
 	}
 	return int(k.Eproc.Tpgid)
 }
+
+// parentOf is a process's parent, 0 where that cannot be told.
+func parentOf(pid int) int {
+	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return 0
+	}
+	return int(k.Eproc.Ppid)
+}

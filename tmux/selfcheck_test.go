@@ -106,3 +106,26 @@ func TestSelfCheckIsDoneOnce(t *testing.T) {
 		t.Errorf("still runs: %s", out)
 	}
 }
+
+// What a process that was killed while it tried a tmux out has left is ended by
+// the next.
+func TestSelfCheckOfAKilledProcessIsEnded(t *testing.T) {
+	real := testenv.RequireTool(t, "tmux")
+	temp := testenv.ShortDir(t)
+	t.Setenv("TMPDIR", temp)
+	left := filepath.Join(temp, "mm-tmux-left")
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(left, tmux.SocketFile)
+	if out, err := exec.Command(real, "-S", socket, "-f", "/dev/null", "new-session", "-d", "sleep 1000").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s := tmux.New(tmux.Options{Sessions: temp, Runtime: filepath.Join(temp, "run")})
+	if err := s.Usable(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if dirs, err := filepath.Glob(filepath.Join(temp, "mm-tmux-*")); err != nil || len(dirs) > 0 {
+		t.Errorf("left: %q, %v", dirs, err)
+	}
+}

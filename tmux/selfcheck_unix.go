@@ -4,15 +4,17 @@ package tmux
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/private"
@@ -73,7 +75,7 @@ func (s *Server) tried(ctx context.Context, path string) error {
 	return err
 }
 
-// identity names a tmux program, and ours, as they are now.
+// identity names a tmux program, ours, and the user's tmux.conf, as they are now.
 func (s *Server) identity(path string) (string, error) {
 	exe, err := s.o.Executable()
 	if err != nil {
@@ -87,6 +89,8 @@ func (s *Server) identity(path string) (string, error) {
 		}
 		fmt.Fprintf(&b, "%s %d %d\n", p, info.Size(), info.ModTime().UnixNano())
 	}
+	conf, _ := s.userConf() // Complaint tells why not
+	fmt.Fprintf(&b, "%s %s\n", conf.path, conf.stamp)
 	return b.String(), nil
 }
 
@@ -97,12 +101,12 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 		return err
 	}
 	defer private.Expose(exe)()
-	dir, err := shortDir()
+	dir, done, err := tryDir(path)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	o := Options{Sessions: dir, Runtime: dir, Executable: s.o.Executable, HistoryLines: 100, Tmux: path}
+	defer done()
+	o := Options{Sessions: dir, Runtime: dir, Config: s.o.Config, Executable: s.o.Executable, HistoryLines: 100, Tmux: path}
 	id := terminal.NewID("c")
 	state := filepath.Join(dir, id)
 	if err := os.Mkdir(state, 0o700); err != nil {
@@ -115,10 +119,7 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 		},
 		Size: terminal.DefaultSize, Umask: 0o077, Dir: state, Socket: filepath.Join(dir, "s"),
 	}}
-	defer func() {
-		st.undo()
-		_, _ = st.c.run(context.WithoutCancel(ctx), "kill-server") // it may have ended
-	}()
+	defer st.undo()
 	t, err := st.start(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", st.step, err)
@@ -127,13 +128,58 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 	return t.tryOut(ctx, st.c)
 }
 
-// shortDir makes a temporary directory that leaves room for sockets.
-func shortDir() (string, error) {
+// tryPattern matches the directories in which programs are tried out.
+const tryPattern = "mm-tmux-*"
+
+// tryDir makes a directory to try the tmux at path out in, which leaves room for
+// sockets; done ends what is there and removes it. So it does with those of
+// processes that were killed meanwhile: their locks are free.
+func tryDir(path string) (dir string, done func(), err error) {
 	parent := os.TempDir()
 	if len(parent) > maxSocketPath/2 {
 		parent = "/tmp"
 	}
-	return os.MkdirTemp(parent, "mm-tmux-")
+	left, _ := filepath.Glob(filepath.Join(parent, tryPattern)) // the pattern is right
+	for _, dir := range left {
+		if lock, err := lockTry(dir); err == nil {
+			endTry(path, dir)
+			lock.Close()
+		}
+	}
+	if dir, err = os.MkdirTemp(parent, tryPattern); err != nil {
+		return "", nil, err
+	}
+	lock, err := lockTry(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	return dir, func() { endTry(path, dir); lock.Close() }, nil
+}
+
+// lockTry locks a directory of tryDir's, if that is ours and nobody has it.
+func lockTry(dir string) (*flock.Flock, error) {
+	if err := private.Dir(dir); err != nil {
+		return nil, err
+	}
+	lock, err := private.Lock(filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	if ok, err := lock.TryLock(); !ok {
+		return nil, cmp.Or(err, fmt.Errorf("%s is held", lock.Path()))
+	}
+	return lock, nil
+}
+
+// endTry ends the server of a directory of tryDir's, and removes the directory.
+// Where it does not end the next one tries again.
+func endTry(path, dir string) {
+	ctx, cancel := context.WithTimeout(context.Background(), undoTime)
+	defer cancel()
+	c := client{tmux: path, socket: filepath.Join(dir, SocketFile)}
+	if _, err := c.run(ctx, "kill-server"); err == nil || !c.listening() {
+		os.RemoveAll(dir)
+	}
 }
 
 // tryOut tries what is relied on of a pane whose program says back what it
@@ -199,24 +245,25 @@ func (t *paneTerminal) tryResize(ctx context.Context, c client, size terminal.Si
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	want := fmt.Sprintf("%dx%d\n", size.Cols, size.Rows)
+	want := fmt.Sprintf("%dx%d", size.Cols, size.Rows)
 	for {
-		got, err := c.run(ctx, "display-message", "-p", "-t", t.Pane, "#{pane_width}x#{pane_height}")
+		got, err := c.run(ctx, "display-message", "-p", "-t", t.Pane, "#{window_width}x#{window_height} #{pane_width} #{pane_height}")
 		if err != nil {
 			return err
 		}
-		if got == want {
-			break
+		now, err := unix.IoctlGetWinsize(int(t.tty.Fd()), unix.TIOCGWINSZ)
+		if err != nil {
+			return err
+		}
+		// A hook of the user's may have split the window.
+		window, pane, _ := strings.Cut(got, " ")
+		if window == want && pane == fmt.Sprintln(now.Col, now.Row) {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("tmux has %q, where it was told %q", got, want)
+			return fmt.Errorf("tmux has %q, the terminal %dx%d, where it was told %s", got, now.Col, now.Row, want)
 		case <-time.After(lockInterval):
 		}
 	}
-	now, err := unix.IoctlGetWinsize(int(t.tty.Fd()), unix.TIOCGWINSZ)
-	if err == nil && (now.Col != size.Cols || now.Row != size.Rows) {
-		err = errors.New("the terminal has another size than the pane")
-	}
-	return err
 }

@@ -132,12 +132,15 @@ func (s *Server) find(ctx context.Context) (string, error) {
 
 // versionOf asks the program; one that cannot tell is broken.
 func versionOf(ctx context.Context, path string) (version, error) {
-	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-V")
 	cmd.Env = environ()
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return version{}, fmt.Errorf("it does not answer in %v", probeTimeout)
+	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
 		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
 	}

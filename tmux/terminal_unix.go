@@ -66,7 +66,7 @@ type paneTerminal struct {
 func (t *paneTerminal) open() error {
 	t.stirred = sync.NewCond(&t.mu)
 	t.marks = &markScanner{mark: t.Mark}
-	t.input = &input{server: t.Tmux, pid: t.Server}
+	t.input = &input{server: t.Tmux, pid: t.Server, launcher: t.Launcher}
 	pipe := t.pipe
 	t.pipe = nil
 	return t.usePipe(pipe)
