@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))
 	}
+	if len(os.Args) == 4 && os.Args[1] == tryOutProgram {
+		os.Exit(tryOut(os.Args[2], os.Args[3]))
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -40,6 +40,10 @@ type Options struct {
 	HistoryLines int
 	// Tmux is the tmux program; "" means the one in PATH.
 	Tmux string
+
+	// alive is, for a server that is only tried out, a FIFO whose last writer's
+	// end is the server's, and that of the runtime directory.
+	alive string
 }
 
 // IsHelper reports whether args (os.Args[1:]) call for [Main].

@@ -107,25 +107,41 @@ func TestSelfCheckIsDoneOnce(t *testing.T) {
 	}
 }
 
-// What a process that was killed while it tried a tmux out has left is ended by
-// the next.
-func TestSelfCheckOfAKilledProcessIsEnded(t *testing.T) {
+// A process that is killed while it tries a tmux out leaves nothing.
+func TestSelfCheckOfAKilledProcessLeavesNothing(t *testing.T) {
+	t.Parallel()
 	real := testenv.RequireTool(t, "tmux")
-	temp := testenv.ShortDir(t)
-	t.Setenv("TMPDIR", temp)
-	left := filepath.Join(temp, "mm-tmux-left")
-	if err := os.Mkdir(left, 0o700); err != nil {
-		t.Fatal(err)
+	for _, at := range []string{"list-sessions", "-- /bin/sh", "tmux-pane", "pipe-pane"} {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			temp := testenv.ShortDir(t)
+			wrapper := script(t, `if [ "$1" = -V ]; then exec `+real+` -V; fi
+`+real+` "$@" & case "$*" in *"`+at+`"*) kill -9 $PPID ;; esac; wait $!`)
+			cmd := exec.Command(os.Args[0], tryOutProgram, temp, wrapper)
+			cmd.Env = append(os.Environ(), "TMPDIR="+temp)
+			out, err := cmd.CombinedOutput()
+			if at != "list-sessions" && err == nil {
+				t.Fatalf("it was not killed: %s", out)
+			}
+			eventually(t, "nothing left", func() bool {
+				dirs, err := filepath.Glob(filepath.Join(temp, "mm-tmux-*"))
+				return err == nil && len(dirs) == 0
+			})
+			if out, err := exec.Command("pgrep", "-f", temp+"/mm-tmux").Output(); err == nil {
+				t.Errorf("still runs: %s", out)
+			}
+		})
 	}
-	socket := filepath.Join(left, tmux.SocketFile)
-	if out, err := exec.Command(real, "-S", socket, "-f", "/dev/null", "new-session", "-d", "sleep 1000").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	s := tmux.New(tmux.Options{Sessions: temp, Runtime: filepath.Join(temp, "run")})
+}
+
+// tryOutProgram is the argument with which the test binary tries a tmux out.
+const tryOutProgram = "try-tmux-out"
+
+func tryOut(dir, program string) int {
+	s := tmux.New(tmux.Options{Sessions: dir, Runtime: filepath.Join(dir, "run"), Tmux: program})
 	if err := s.Usable(context.Background()); err != nil {
-		t.Fatal(err)
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
-	if dirs, err := filepath.Glob(filepath.Join(temp, "mm-tmux-*")); err != nil || len(dirs) > 0 {
-		t.Errorf("left: %q, %v", dirs, err)
-	}
+	return 0
 }

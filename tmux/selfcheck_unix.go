@@ -4,7 +4,6 @@ package tmux
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/private"
@@ -101,12 +99,13 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 		return err
 	}
 	defer private.Expose(exe)()
-	dir, done, err := tryDir(path)
+	dir, alive, err := tryDir()
 	if err != nil {
 		return err
 	}
-	defer done()
-	o := Options{Sessions: dir, Runtime: dir, Config: s.o.Config, Executable: s.o.Executable, HistoryLines: 100, Tmux: path}
+	defer os.RemoveAll(dir)
+	defer alive.Close()
+	o := Options{Sessions: dir, Runtime: dir, Config: s.o.Config, Executable: s.o.Executable, HistoryLines: 100, Tmux: path, alive: alive.Name()}
 	id := terminal.NewID("c")
 	state := filepath.Join(dir, id)
 	if err := os.Mkdir(state, 0o700); err != nil {
@@ -119,7 +118,12 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 		},
 		Size: terminal.DefaultSize, Umask: 0o077, Dir: state, Socket: filepath.Join(dir, "s"),
 	}}
-	defer st.undo()
+	defer func() {
+		st.undo()
+		ctx, cancel := context.WithTimeout(context.Background(), undoTime)
+		defer cancel()
+		_, _ = st.c.run(ctx, "kill-server") // it has ended, or is hung
+	}()
 	t, err := st.start(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", st.step, err)
@@ -128,58 +132,26 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 	return t.tryOut(ctx, st.c)
 }
 
-// tryPattern matches the directories in which programs are tried out.
-const tryPattern = "mm-tmux-*"
-
-// tryDir makes a directory to try the tmux at path out in, which leaves room for
-// sockets; done ends what is there and removes it. So it does with those of
-// processes that were killed meanwhile: their locks are free.
-func tryDir(path string) (dir string, done func(), err error) {
+// tryDir makes a directory to try a tmux out in, which leaves room for sockets.
+// What alive returns is held until all is over: its end, also by that of this
+// process, ends the server there (see Options.alive).
+func tryDir() (dir string, alive *os.File, err error) {
 	parent := os.TempDir()
 	if len(parent) > maxSocketPath/2 {
 		parent = "/tmp"
 	}
-	left, _ := filepath.Glob(filepath.Join(parent, tryPattern)) // the pattern is right
-	for _, dir := range left {
-		if lock, err := lockTry(dir); err == nil {
-			endTry(path, dir)
-			lock.Close()
-		}
-	}
-	if dir, err = os.MkdirTemp(parent, tryPattern); err != nil {
+	if dir, err = os.MkdirTemp(parent, "mm-tmux-"); err != nil {
 		return "", nil, err
 	}
-	lock, err := lockTry(dir)
+	path := filepath.Join(dir, "alive")
+	if err = unix.Mkfifo(path, 0o600); err == nil {
+		// For reading too, or it would wait for who reads.
+		alive, err = os.OpenFile(path, os.O_RDWR, 0)
+	}
 	if err != nil {
-		return "", nil, err
-	}
-	return dir, func() { endTry(path, dir); lock.Close() }, nil
-}
-
-// lockTry locks a directory of tryDir's, if that is ours and nobody has it.
-func lockTry(dir string) (*flock.Flock, error) {
-	if err := private.Dir(dir); err != nil {
-		return nil, err
-	}
-	lock, err := private.Lock(filepath.Join(dir, "lock"))
-	if err != nil {
-		return nil, err
-	}
-	if ok, err := lock.TryLock(); !ok {
-		return nil, cmp.Or(err, fmt.Errorf("%s is held", lock.Path()))
-	}
-	return lock, nil
-}
-
-// endTry ends the server of a directory of tryDir's, and removes the directory.
-// Where it does not end the next one tries again.
-func endTry(path, dir string) {
-	ctx, cancel := context.WithTimeout(context.Background(), undoTime)
-	defer cancel()
-	c := client{tmux: path, socket: filepath.Join(dir, SocketFile)}
-	if _, err := c.run(ctx, "kill-server"); err == nil || !c.listening() {
 		os.RemoveAll(dir)
 	}
+	return dir, alive, err
 }
 
 // tryOut tries what is relied on of a pane whose program says back what it

@@ -162,6 +162,11 @@ func (s *Server) client(ctx context.Context) (client, error) {
 	}
 	c := client{tmux: path, socket: s.socket(), config: filepath.Join(s.o.Runtime, "tmux.conf")}
 	text := config(s.o.HistoryLines, s.o.Config)
+	if s.o.alive != "" {
+		// To open it for reading alone waits for a writer, which may be gone.
+		text += "run-shell -b " + quote(formatQuote(fmt.Sprintf("trap : TERM; exec 3<>%[1]s 4<%[1]s 3>&-; read x <&4; %[2]s -S %[3]s kill-server; /bin/rm -rf %[4]s",
+			shellQuote(s.o.alive), shellQuote(path), shellQuote(c.socket), shellQuote(s.o.Runtime)))) + "\n"
+	}
 	if old, err := private.ReadFile(c.config); err == nil && string(old) == text {
 		return c, nil
 	}
