@@ -12,6 +12,10 @@ const Name = "tmux"
 // SocketFile is where the private server listens, in the runtime directory.
 const SocketFile = "tmux.sock"
 
+// TryDir is, in the runtime directory, where a tmux is tried out: what is in it
+// comes and goes.
+const TryDir = "try"
+
 // The hidden helper commands, which [Main] runs: the launcher in a pane, and
 // what the pane's pipe is connected to.
 const (

@@ -4,7 +4,6 @@ package tmux
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -29,7 +28,7 @@ const noSessions = "no current target"
 // are none.
 func (c client) marks(ctx context.Context) ([]marked, error) {
 	out, err := c.run(ctx, "list-panes", "-a", "-F", markFormat)
-	if errors.Is(err, errNoServer) || err != nil && strings.Contains(err.Error(), noSessions) {
+	if err != nil && (serverEnded(err) || strings.Contains(err.Error(), noSessions)) {
 		return nil, nil
 	}
 	if err != nil {

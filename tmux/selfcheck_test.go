@@ -122,11 +122,11 @@ func TestSelfCheckOfAKilledProcessLeavesNothing(t *testing.T) {
 				t.Fatalf("it was not killed: %s", out)
 			}
 			eventually(t, "nothing left", func() bool {
-				dirs, err := filepath.Glob(filepath.Join(temp, "mm-tmux-*"))
+				dirs, err := filepath.Glob(filepath.Join(temp, "run", tmux.TryDir, "*"))
 				return err == nil && len(dirs) == 0
 			})
 			eventually(t, "nothing runs", func() bool {
-				return exec.Command("pgrep", "-f", temp+"/mm-tmux").Run() != nil
+				return exec.Command("pgrep", "-f", temp+"/run/try/").Run() != nil
 			})
 		})
 	}

@@ -60,13 +60,16 @@ func (s *Server) tried(ctx context.Context, path string) error {
 		s.check.of, s.check.failed = which, nil
 		return nil
 	}
+	if err := private.MakeDir(s.o.Runtime); err != nil {
+		return err
+	}
 	err = s.tryOut(ctx, path)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
 		err = fmt.Errorf("%s does not do what sessions need: %w", path, err)
-	} else if made := private.MakeDir(s.o.Runtime); made == nil {
+	} else {
 		_ = private.Replace(file, []byte(which), private.ThisBoot) // or it is tried again
 	}
 	s.check.of, s.check.at, s.check.failed = which, time.Now(), err
@@ -99,7 +102,7 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 		return err
 	}
 	defer private.Expose(exe)()
-	dir, alive, err := tryDir()
+	dir, alive, err := tryDir(s.o.Runtime)
 	if err != nil {
 		return err
 	}
@@ -132,18 +135,28 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 	return t.tryOut(ctx, st.c)
 }
 
-// tryDir makes a directory to try a tmux out in, which leaves room for sockets.
+// tryDir makes a directory to try a tmux out in: in the runtime directory, or
+// where the path would leave no room for sockets in that for temporary files.
 // What alive returns is held until all is over: its end, also by that of this
 // process, ends the server there (see Options.alive).
-func tryDir() (dir string, alive *os.File, err error) {
-	parent := os.TempDir()
-	if len(parent) > maxSocketPath/2 {
+func tryDir(runtime string) (dir string, alive *os.File, err error) {
+	parent := filepath.Join(runtime, TryDir)
+	if len(parent) > maxSocketPath-40 {
 		parent = "/tmp"
-	}
-	if dir, err = os.MkdirTemp(parent, "mm-tmux-"); err != nil {
+	} else if err := private.MakeDir(parent); err != nil {
 		return "", nil, err
 	}
-	path := filepath.Join(dir, "alive")
+	old, _ := filepath.Glob(filepath.Join(runtime, TryDir, "*")) // the pattern is right
+	for _, dir := range old {
+		// Of a process that was killed before it had started a server.
+		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > 10*time.Minute {
+			os.RemoveAll(dir)
+		}
+	}
+	if dir, err = os.MkdirTemp(parent, "mm-"); err != nil {
+		return "", nil, err
+	}
+	path := filepath.Join(dir, "alive.fifo")
 	if err = unix.Mkfifo(path, 0o600); err == nil {
 		// For reading too, or it would wait for who reads.
 		alive, err = os.OpenFile(path, os.O_RDWR, 0)

@@ -21,6 +21,7 @@ import (
 	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/terminal"
+	"middleman/tmux"
 	"middleman/workspace"
 )
 
@@ -122,7 +123,7 @@ func (c *cli) checkPrivate() (found []finding) {
 	}
 	for _, root := range roots {
 		// What workspaces hold is the user's, who may let others read it.
-		for _, p := range private.Survey(root, c.dirs.Workspaces()) {
+		for _, p := range private.Survey(root, c.dirs.Workspaces(), filepath.Join(c.dirs.Runtime, tmux.TryDir)) {
 			found = append(found, finding{"private", "problem", p.String()})
 		}
 	}
