@@ -109,6 +109,8 @@ func setup(env *testscript.Env) error {
 		if err := endSessions(home); err != nil {
 			t.Errorf("end the sessions: %v", err)
 		}
+		// What ends by itself with the last of others is given its time.
+		_ = waitFor("end of all", 10*time.Second, func() bool { return len(processesOf(home)) == 0 })
 		if left := processesOf(home); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 			killAll(left)
