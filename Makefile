@@ -64,8 +64,8 @@ bench: build ## the budgets, beside what is installed of tmux, dtach, screen, tt
 	go build -o bin/bench ./scripts/bench
 	bin/bench -middleman $(BINARY) $(if $(SHORT),-short) $(BENCH)
 
-bench-go: ## Go benchmarks of the screen, the wire, the way to the browser, the tmux backend
-	go test -run '^$$' -bench . -benchmem ./terminal/... ./ptyowner/... ./tmux
+bench-go: ## Go benchmarks of the screen, the wire, the way to the browser
+	go test -run '^$$' -bench . -benchmem ./terminal/... ./ptyowner/...
 
 bench-peers: ## install what make bench compares with
 	@scripts/tools.sh --bench

@@ -135,10 +135,10 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 	return t.tryOut(ctx, st.c)
 }
 
-// tryDir makes a directory to try a tmux out in: in the runtime directory, or
-// where the path would leave no room for sockets in that for temporary files.
-// What alive returns is held until all is over: its end, also by that of this
-// process, ends the server there (see Options.alive).
+// tryDir makes a directory to try a tmux out in: below the runtime directory, or
+// in /tmp where that path would leave no room for sockets. alive is kept open
+// until all is over: when it is closed, also by the end of this process, the
+// server there ends (see Options.alive).
 func tryDir(runtime string) (dir string, alive *os.File, err error) {
 	parent := filepath.Join(runtime, TryDir)
 	if len(parent) > maxSocketPath-40 {

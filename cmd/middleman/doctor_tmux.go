@@ -10,11 +10,12 @@ import (
 )
 
 // checkTmux says how to look at the private tmux server by hand, where it is
-// used, and which sessions are of before owners ran those in panes too.
+// used, and names sessions of an earlier build that no owner runs.
 func (c *cli) checkTmux(ctx context.Context) (found []finding) {
-	list, err := c.owners(c.tmuxServer()).List(ctx)
+	server := c.tmuxServer()
+	list, err := c.owners(server).List(ctx)
 	if err == nil && len(list) > 0 {
-		if command, err := c.tmuxServer().ByHand(ctx, ""); err == nil {
+		if command, err := server.ByHand(ctx, ""); err == nil {
 			found = append(found, finding{"tmux by hand", "ok", command})
 		}
 	}
