@@ -338,21 +338,15 @@ func (b *bridge) ping(wait time.Duration) {
 	}
 }
 
-// watchServer says goodbye when the server stops: the session goes on, so the
-// client comes back to the next server. A client whose login or token has
-// ended is told so.
+// watchServer says goodbye when the server stops, or the client's login ends.
 func (b *bridge) watchServer(ctx context.Context) {
 	select {
 	case <-b.closed:
 		return
 	case <-ctx.Done():
 	}
-	if errors.Is(context.Cause(ctx), ErrUnauthorized) {
-		message, status := refusal(ErrUnauthorized)
-		b.end(ending{last: message, status: status})
-	} else {
-		b.end(ending{last: detachedMessage{Type: "detached", Reason: terminal.DetachStop}, status: websocket.StatusGoingAway})
-	}
+	message, status := parting(ctx)
+	b.end(ending{last: message, status: status})
 	select {
 	case <-b.closed:
 	case <-time.After(farewellTime):

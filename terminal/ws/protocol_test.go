@@ -29,14 +29,21 @@ type scripted struct {
 	once     sync.Once
 }
 
-// scriptedSession has one attachment, or an error.
+// scriptedSession has one attachment, or an error, or attaches until it is
+// given up.
 type scriptedSession struct {
 	terminal.Session // only Attach is called
 	attachment       *scripted
 	err              error
+	attaching        chan struct{}
 }
 
-func (s scriptedSession) Attach(context.Context, terminal.AttachOptions) (terminal.Attachment, error) {
+func (s scriptedSession) Attach(ctx context.Context, _ terminal.AttachOptions) (terminal.Attachment, error) {
+	if s.attaching != nil {
+		s.attaching <- struct{}{}
+		<-ctx.Done()
+		return nil, fmt.Errorf("dial: %w: %w", terminal.ErrUnreachable, ctx.Err())
+	}
 	return s.attachment, s.err
 }
 
@@ -381,6 +388,36 @@ func TestCallerHasEnded(t *testing.T) {
 	if err := srv.served(t); err != nil {
 		t.Errorf("Serve: %v", err)
 	}
+}
+
+// The same words while it attaches: a login that ends then is no session that
+// cannot be reached, for which a client would come back.
+func TestEndsWhileItAttaches(t *testing.T) {
+	attaching := func(t *testing.T) (*server, *client) {
+		s := scriptedSession{attaching: make(chan struct{})}
+		srv := serve(t, s, nil)
+		c := dial(t, srv, "")
+		testenv.Receive(t, patience, "attach begins", s.attaching)
+		return srv, c
+	}
+	t.Run("login", func(t *testing.T) {
+		srv, c := attaching(t)
+		srv.end(ws.ErrUnauthorized)
+		c.wantError(ws.CodeUnauthorized, websocket.StatusPolicyViolation)
+		if err := srv.served(t); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	t.Run("server", func(t *testing.T) {
+		srv, c := attaching(t)
+		srv.end(nil)
+		if m := c.nextOf("detached"); m.Reason != terminal.DetachStop {
+			t.Errorf("detached %+v", m)
+		}
+		if got := c.closed(); got != websocket.StatusGoingAway {
+			t.Errorf("closed with %v", got)
+		}
+	})
 }
 
 func TestSilentPeerIsGone(t *testing.T) {

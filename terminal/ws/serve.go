@@ -46,8 +46,16 @@ type Options struct {
 func Serve(ctx context.Context, conn *websocket.Conn, s terminal.Session, o Options) error {
 	conn.SetReadLimit(readLimit)
 	attachment, err := attach(ctx, s, o.Attach)
+	if err != nil && ctx.Err() != nil {
+		message, status := parting(ctx)
+		_ = tell(conn, message, status) // the client may be what ended ctx
+		return nil
+	}
 	if err != nil {
-		return refuse(ctx, conn, fmt.Errorf("attach: %w", err))
+		err = fmt.Errorf("attach: %w", err)
+		message, status := refusal(err)
+		_ = tell(conn, message, status) // the error that counts is why it cannot join
+		return err
 	}
 	if o.Silence == 0 {
 		o.Silence = silence
@@ -66,16 +74,21 @@ func attach(ctx context.Context, s terminal.Session, o terminal.AttachOptions) (
 	return a, err
 }
 
-// refuse tells the client why it cannot join. It returns err, and not what
-// became of telling.
-func refuse(ctx context.Context, conn *websocket.Conn, err error) error {
-	message, status := refusal(err)
-	ctx, cancel := context.WithTimeout(ctx, farewellTime)
-	defer cancel()
-	if conn.Write(ctx, websocket.MessageText, encode(message)) != nil {
-		conn.CloseNow()
-		return err
+// parting is what the client is told when ctx has ended: the session goes on,
+// so it comes back to the next server, unless its own login or token has ended.
+func parting(ctx context.Context) (message any, status websocket.StatusCode) {
+	if errors.Is(context.Cause(ctx), ErrUnauthorized) {
+		return refusal(ErrUnauthorized)
 	}
-	conn.Close(status, message.Code)
-	return err
+	return detachedMessage{Type: "detached", Reason: terminal.DetachStop}, websocket.StatusGoingAway
+}
+
+// tell is for a connection that was never joined: its only message, and its end.
+func tell(conn *websocket.Conn, message any, status websocket.StatusCode) error {
+	ctx, cancel := context.WithTimeout(context.Background(), farewellTime)
+	defer cancel()
+	if err := conn.Write(ctx, websocket.MessageText, encode(message)); err != nil {
+		return errors.Join(err, conn.CloseNow())
+	}
+	return conn.Close(status, "")
 }
