@@ -14,7 +14,7 @@ import (
 // beginPort ends what was logged in at a port that another program may have had
 // since, and holds one that logins are left for.
 func (s *Server) beginPort(ctx context.Context) error {
-	s.Port.onEnd(func() { s.holdPort(context.WithoutCancel(ctx)) })
+	s.Port.onEnd(func() { s.holdPort(ctx) })
 	if !s.Port.Fresh {
 		s.holdPort(ctx)
 		return nil
@@ -31,8 +31,10 @@ func (s *Server) beginPort(ctx context.Context) error {
 }
 
 // holdPort makes the port stay ours as long as a login lasts. Where that fails,
-// the logins end with this server, since the next finds no holder.
+// the logins end with this server, since the next finds no holder. A request
+// that has ended, as a logout ends its own, changes nothing of that.
 func (s *Server) holdPort(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
 	until, err := s.lastLogin(ctx)
 	if err == nil {
 		err = s.Port.hold(ctx, until)

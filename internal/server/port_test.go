@@ -232,6 +232,21 @@ func TestHolderFollowsTheServer(t *testing.T) {
 	}
 }
 
+// The last login that logs itself out lets the holder go, although that ends
+// its own request as well.
+func TestLogoutLetsTheHolderGo(t *testing.T) {
+	p := newPlace(t)
+	r := p.serve(t)
+	access := r.access(r.browserLogin())
+	holderOf(t, p)
+	if a := r.browse("POST", "/api/v1/logout", nil, "Authorization", access); a.status != http.StatusNoContent {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if _, _, ls, err := heldport.Find(p.dirs.PortSocket()); !errors.Is(err, heldport.ErrNone) {
+		t.Errorf("a holder is left with %d listeners: %v", len(ls), err)
+	}
+}
+
 // A holder that does not answer may have the port: no server listens elsewhere,
 // and no login ends.
 func TestHolderThatHangs(t *testing.T) {
@@ -240,7 +255,7 @@ func TestHolderThatHangs(t *testing.T) {
 	b := r.browserLogin()
 	r.stop()
 	holder := holderOf(t, p)
-	if err := syscall.Kill(holder, syscall.SIGSTOP); err != nil {
+	if err := testenv.Freeze(holder); err != nil {
 		t.Fatal(err)
 	}
 	for _, background := range []bool{false, true} {
