@@ -41,9 +41,7 @@ func parentOf(t *testing.T, pid int) int {
 // onPane starts a session in a pane, whatever host the other tests run on.
 func onPane(t *testing.T, script string) (data string, s terminal.Session, status terminal.Status) {
 	t.Helper()
-	if err := tmux.New(tmux.Options{}).Usable(context.Background()); err != nil {
-		t.Skip(err)
-	}
+	testenv.RequireTool(t, "tmux")
 	t.Setenv(hostVariable, tmux.Name)
 	data, newBackend := newBackends(t)
 	b := newBackend()
@@ -157,7 +155,7 @@ func TestStopWithAFrozenTmuxServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := parentOf(t, parentOf(t, status.PID))
-	if err := syscall.Kill(server, unix.SIGSTOP); err != nil {
+	if err := testenv.Freeze(server); err != nil {
 		t.Fatal(err)
 	}
 	defer syscall.Kill(server, unix.SIGCONT)
@@ -182,7 +180,7 @@ func TestFrozenTmuxServerWithAPasteUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := parentOf(t, parentOf(t, status.PID))
-	if err := syscall.Kill(server, unix.SIGSTOP); err != nil {
+	if err := testenv.Freeze(server); err != nil {
 		t.Fatal(err)
 	}
 	defer syscall.Kill(server, unix.SIGCONT)
@@ -256,9 +254,7 @@ func TestPipeTakenAwayByHand(t *testing.T) {
 // that runs there, is not that session's: its stop, with an owner and without
 // one, leaves them alone.
 func TestStopBesideAServerInItsScope(t *testing.T) {
-	if err := tmux.New(tmux.Options{}).Usable(context.Background()); err != nil {
-		t.Skip(err)
-	}
+	testenv.RequireTool(t, "tmux")
 	t.Setenv(hostVariable, tmux.Name)
 	for name, lost := range map[string]bool{"with an owner": false, "without": true} {
 		t.Run(name, func(t *testing.T) {

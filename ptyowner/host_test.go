@@ -33,13 +33,7 @@ func newBackend(t testing.TB, o ptyowner.Options) *ptyowner.Backend {
 	if !onTmux() {
 		return ptyowner.New(o)
 	}
-	program, err := exec.LookPath("tmux")
-	switch {
-	case err != nil && os.Getenv("CI") == "true":
-		t.Fatal(err)
-	case err != nil:
-		t.Skip("tmux is not installed: apt-get install tmux")
-	}
+	program := testenv.RequireTool(t, "tmux")
 	socket := filepath.Join(o.Runtime, "tmux.sock")
 	t.Cleanup(func() {
 		if _, err := os.Lstat(socket); err == nil {
@@ -71,7 +65,7 @@ func loseOwner(t *testing.T, data, id string) {
 	t.Helper()
 	victims := []int{ownerPID(t, data, id)}
 	if onTmux() {
-		if err := syscall.Kill(victims[0], unix.SIGSTOP); err != nil {
+		if err := testenv.Freeze(victims[0]); err != nil {
 			t.Fatal(err)
 		}
 		victims = append(launchers(t, data, id), victims...)

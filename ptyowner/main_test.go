@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 }
 
 // newBackends returns a maker of Backends on the same directories. When the
-// test ends, every owner that was started has ended too.
+// test ends, every process that was started has ended too.
 func newBackends(t *testing.T) (data string, make func() *ptyowner.Backend) {
 	t.Helper()
 	data = testenv.ShortDir(t)
@@ -58,6 +58,7 @@ func newBackends(t *testing.T) (data string, make func() *ptyowner.Backend) {
 		for _, b := range made {
 			b.Wait()
 		}
+		testenv.CheckProcesses(t, data)
 	})
 	return data, func() *ptyowner.Backend {
 		b := newBackend(t, ptyowner.Options{

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"middleman/internal/systemd"
+	"middleman/terminal/host"
 )
 
 const (
@@ -76,19 +77,25 @@ func (c client) run(ctx context.Context, args ...string) (string, error) {
 	return stdout.String(), c.explain(ctx, args[0], stderr.String(), err)
 }
 
-// runFirst is run for a sequence that may start the server, which then is in a
-// scope of its own where this process runs in a systemd service. A client that
-// finds the server running leaves its scope empty, which is the end of it.
+// runFirst is run for a sequence that may start the server. That one blocks no
+// signal that this process does, or kill-server, which is SIGTERM, would not end
+// it; and it is in a scope of its own where this process runs in a systemd
+// service. A client that finds the server running leaves its scope empty, which
+// is the end of it.
 func (c client) runFirst(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	cmd, outside, err := systemd.Start(ctx, scopeName(), func() *exec.Cmd {
-		stderr.Reset()
-		cmd := c.command(ctx, args...)
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		return cmd
-	})
+	var cmd *exec.Cmd
+	var outside, err error
+	host.AsFromLogin(func() {
+		cmd, outside, err = systemd.Start(ctx, scopeName(), func() *exec.Cmd {
+			stderr.Reset()
+			cmd := c.command(ctx, args...)
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			return cmd
+		})
+	}, func(e error) { slog.Warn("start tmux", "err", e) })
 	if outside != nil {
 		slog.Warn("tmux sessions end with the server's unit", "err", outside)
 	}

@@ -156,7 +156,9 @@ func TestAServerThatDoesNotAnswerIsNotDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unix.Kill(pid, unix.SIGSTOP)
+	if err := testenv.Freeze(pid); err != nil {
+		t.Fatal(err)
+	}
 	defer unix.Kill(pid, unix.SIGCONT)
 	if st := s.status(t); st.State != terminal.StateRunning {
 		t.Errorf("state %s", st.State)

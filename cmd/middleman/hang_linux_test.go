@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"middleman/internal/testenv"
 )
 
 // cmdHang stops the tmux server, or every owner, with SIGSTOP until the
@@ -36,7 +38,7 @@ func cmdHang(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("there is nothing to hang")
 	}
 	for _, pid := range pids {
-		ts.Check(syscall.Kill(pid, syscall.SIGSTOP))
+		ts.Check(testenv.Freeze(pid))
 		ts.Defer(func() { syscall.Kill(pid, syscall.SIGCONT) }) // it may have ended
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/server"
+	"middleman/internal/testenv"
 	"middleman/terminal"
 )
 
@@ -126,11 +127,11 @@ func (p *place) loseOwner(t *testing.T, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []struct {
-		pid    int
-		signal syscall.Signal
-	}{{owner.PID, syscall.SIGSTOP}, {parent, syscall.SIGKILL}, {owner.PID, syscall.SIGKILL}} {
-		if err := syscall.Kill(s.pid, s.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := testenv.Freeze(owner.PID); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range []int{parent, owner.PID} {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			t.Fatal(err)
 		}
 	}
