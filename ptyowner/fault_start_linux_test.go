@@ -33,7 +33,8 @@ var (
 func catSpec() terminal.Spec { return spec("stty raw -echo; printf READY; exec cat") }
 
 // An owner that is killed at any step before it is ready is one clear error,
-// leaves nothing, and the same id starts at once.
+// leaves nothing, and the same id starts at once. A host that outlives its owner
+// goes on from the moment that the program runs.
 func TestFaultOwnerKilledWhileStarting(t *testing.T) {
 	l := newLab(t)
 	for _, name := range ownerStartPlaces {
@@ -43,6 +44,13 @@ func TestFaultOwnerKilledWhileStarting(t *testing.T) {
 			at(t, p, name, fault.Kill)
 			status, err := b.Start(context.Background(), s)
 			reached(t, p, name)
+			if (name == "start/program-started" || name == "start/reported") && replaced(t, session) {
+				if err != nil || status.PID == 0 {
+					t.Errorf("start: %+v, %v, want the program that another owner has", status, err)
+				}
+				ends(t, session)
+				return
+			}
 			if name == "start/reported" { // it was ready: what is left is a lost session
 				b.Wait()
 				if status, err = session.Status(context.Background()); err != nil || status.State != terminal.StateLost {
@@ -64,7 +72,8 @@ func TestFaultOwnerKilledWhileStarting(t *testing.T) {
 	}
 }
 
-// A program that hears no hangup is ended with the start that did not work.
+// A program that hears no hangup is ended with the start that did not work, or
+// the start has worked, with another owner.
 func TestFaultOwnerKilledWithItsProgramStarted(t *testing.T) {
 	l := newLab(t)
 	l.run("start/program-started", func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
@@ -86,7 +95,15 @@ func TestFaultOwnerKilledWithItsProgramStarted(t *testing.T) {
 		if err := syscall.Kill(owner, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		oneLine(t, testenv.Receive(t, 20*time.Second, "the start's error", failed), s.ID)
+		err := testenv.Receive(t, 20*time.Second, "the start's error", failed)
+		if replaced(t, b.Session(s.ID)) {
+			if err != nil {
+				t.Errorf("start: %v", err)
+			}
+			ends(t, b.Session(s.ID))
+			return
+		}
+		oneLine(t, err, s.ID)
 		if err := syscall.Kill(program, 0); err == nil {
 			gone(t, program) // at most its parent's duty is left
 		}

@@ -169,9 +169,16 @@ func TestOwnerKilledByItsProgramAtOnce(t *testing.T) {
 		s := &session{Session: p.Session(spec.ID), id: spec.ID, dir: filepath.Join(p.o.Sessions, spec.ID)}
 		if _, there := os.Stat(s.dir); there == nil {
 			started++
+			var typed error
+			t.Cleanup(func() { // an eventually that fails ends the test
+				if t.Failed() {
+					log, _ := os.ReadFile(filepath.Join(s.dir, "owner.log"))
+					t.Logf("start: %v\nlast input: %v\nowner.log:\n%s", err, typed, log)
+				}
+			})
 			eventually(t, "another owner types", func() bool {
-				err := s.Input(testContext(t), []byte("x\n"))
-				return err == nil || errors.Is(err, terminal.ErrEnded) // the killed one may have typed it
+				typed = s.Input(testContext(t), []byte("x\n"))
+				return typed == nil || errors.Is(typed, terminal.ErrEnded) // the killed one may have typed it
 			})
 			if e := s.exit(t); e.Code != 5 {
 				t.Errorf("exit %+v; start: %v", e, err)

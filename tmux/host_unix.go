@@ -56,6 +56,12 @@ func (Host) Start(p host.Program) (host.Terminal, int, string, error) {
 	}
 	s := &starter{b: New(c.Options), p: p}
 	t, err := s.start(context.Background())
+	if err == nil {
+		// From here on the session outlives its owner, and so it does before
+		// anybody is told that it has started.
+		s.step = "keep the pane"
+		err = say(t.conn, order{Keep: true})
+	}
 	if err != nil {
 		s.undo()
 		return nil, 0, s.step, err

@@ -171,9 +171,6 @@ func (t *paneTerminal) Root() (root, spare int) {
 
 // Reap implements host.Terminal by what the launcher says.
 func (t *paneTerminal) Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus), lost func()) (stop func()) {
-	if err := say(t.conn, order{Keep: true}); err != nil {
-		t.lost.Store(true) // its news say so too
-	}
 	var loop sync.WaitGroup
 	t.conn.SetReadDeadline(time.Time{})
 	loop.Go(func() {
