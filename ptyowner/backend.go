@@ -139,19 +139,16 @@ func (b *Backend) stateDir(id string) stateDir {
 	return stateDir{id: id, path: filepath.Join(b.o.Sessions, id)}
 }
 
-// maxSocketPath is what sun_path holds on every system, with its final NUL.
-const maxSocketPath = 103
-
 // socketPath is in the state directory, or in the runtime directory where the
 // path would pass the system's limit.
 func (b *Backend) socketPath(d stateDir) (string, error) {
-	if path := d.file(socketFile); len(path) <= maxSocketPath {
+	if path := d.file(socketFile); len(path) <= private.MaxSocketPath {
 		return path, nil
 	}
 	path := filepath.Join(b.o.Runtime, d.id+".sock")
-	if len(path) > maxSocketPath {
+	if len(path) > private.MaxSocketPath {
 		return "", fmt.Errorf("socket path %s has %d bytes, the system takes %d: set XDG_RUNTIME_DIR or MIDDLEMAN_HOME to a shorter path",
-			path, len(path), maxSocketPath)
+			path, len(path), private.MaxSocketPath)
 	}
 	return path, private.MakeDir(b.o.Runtime)
 }

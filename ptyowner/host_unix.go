@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/private"
+	"middleman/internal/proc"
 	"middleman/terminal"
 	"middleman/terminal/host"
 )
@@ -30,7 +31,7 @@ func (ptyHost) Name() string { return Name }
 // Start opens a PTY and starts the program in a session and process group of
 // its own, with the PTY as its controlling terminal.
 func (ptyHost) Start(p host.Program) (t host.Terminal, pid int, step string, err error) {
-	becomeSubreaper()
+	proc.BecomeSubreaper()
 	master, err := openPTY(p.Size)
 	if err != nil {
 		return nil, 0, "open PTY", err
@@ -49,7 +50,7 @@ func (ptyHost) Adopt() (host.Terminal, int, error) {
 
 // Resume takes the PTY's two sides.
 func (ptyHost) Resume(fds []uintptr, _ json.RawMessage) (host.Terminal, error) {
-	becomeSubreaper()
+	proc.BecomeSubreaper()
 	tty, err := inherit(fds[1], "tty")
 	if err != nil {
 		return nil, err

@@ -268,9 +268,9 @@ func (f *pollFile) Read(p []byte) (n int, err error) {
 	case rawErr != nil:
 		return 0, rawErr
 	case err == nil && n == 0 && len(p) > 0:
-		return 0, io.EOF
+		return 0, f.orClosed(io.EOF)
 	}
-	return n, err
+	return n, f.orClosed(err)
 }
 
 func (f *pollFile) Write(p []byte) (n int, err error) {
@@ -286,7 +286,21 @@ func (f *pollFile) Write(p []byte) (n int, err error) {
 	if rawErr != nil {
 		return n, rawErr
 	}
-	return n, err
+	return n, f.orClosed(err)
+}
+
+// orClosed is err, or what to say instead where Close was faster: it ends the
+// stream under who uses it.
+func (f *pollFile) orClosed(err error) error {
+	if err == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return os.ErrClosed
+	}
+	return err
 }
 
 // use calls done for the descriptor until it returns true, and waits between

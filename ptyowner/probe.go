@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 	"middleman/terminal/host"
 )
@@ -58,10 +59,8 @@ func (d stateDir) hold() (l life, release func(), err error) {
 
 // isOwned reports whether an owner holds its lock.
 func (d stateDir) isOwned() bool {
-	lock := flock.New(d.file(ownerLockFile), flock.SetFlag(os.O_RDWR))
-	defer lock.Close()
-	ok, err := lock.TryRLock()
-	return err == nil && !ok
+	held, err := private.IsHeld(d.file(ownerLockFile))
+	return err == nil && held
 }
 
 // isHosted reports whether the session's host lives, which starts another owner
@@ -75,21 +74,7 @@ func (d stateDir) isHosted() (bool, error) {
 }
 
 // hostLives reports whether the session's host has not ended.
-func (d stateDir) hostLives() (bool, error) { return d.isHeld(host.LockFile) }
-
-// isHeld reports whether somebody holds a lock of the session.
-func (d stateDir) isHeld(name string) (bool, error) {
-	lock := flock.New(d.file(name), flock.SetFlag(os.O_RDWR))
-	defer lock.Close()
-	ok, err := lock.TryRLock()
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("try %s: %w", d.file(name), err)
-	}
-	return !ok, nil
-}
+func (d stateDir) hostLives() (bool, error) { return private.IsHeld(d.file(host.LockFile)) }
 
 // probeUnlocked decides where there is no owner.lock: before an owner took
 // it there is no owner.json; after, somebody has removed the lock, and
@@ -101,7 +86,7 @@ func (d stateDir) probeUnlocked() (life, error) {
 	if _, err := os.Lstat(d.file(recordFile)); !errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%w: %s was removed, so nothing proves whether its owner lives", terminal.ErrUnreachable, d.file(ownerLockFile))
 	}
-	if held, err := d.isHeld(formerLock); err != nil || held {
+	if held, err := private.IsHeld(d.file(formerLock)); err != nil || held {
 		return 0, cmp.Or(err, fmt.Errorf("%w: it runs on tmux since before sessions there had owners: `middleman doctor` tells how to end it", terminal.ErrUnreachable))
 	}
 	return dead, nil

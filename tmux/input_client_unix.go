@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/private"
+	"middleman/internal/proc"
 )
 
 const (
@@ -198,24 +199,16 @@ func revive(ctx context.Context, sessions string, c client) {
 		if err == nil {
 			_, err = fmt.Sscan(string(data), &server, &launcher)
 		}
-		if err != nil || server <= 1 || parentOf(launcher) != server || !isHeld(filepath.Join(filepath.Dir(path), hostLock)) {
+		if err != nil || server <= 1 || proc.Parent(launcher) != server {
+			continue
+		}
+		if held, err := private.IsHeld(filepath.Join(filepath.Dir(path), hostLock)); err != nil || !held {
 			continue
 		}
 		if unix.Kill(server, unix.SIGUSR1) == nil && c.awaitSocket(ctx) {
 			return
 		}
 	}
-}
-
-// isHeld reports whether somebody holds a lock.
-func isHeld(path string) bool {
-	lock, err := private.Lock(path)
-	if err != nil {
-		return false
-	}
-	defer lock.Close()
-	free, err := lock.TryRLock()
-	return err == nil && !free
 }
 
 // awaitSocket waits until somebody listens, which tells nobody.
@@ -303,7 +296,7 @@ func (in *input) restart() error {
 }
 
 // serverLives reports whether the tmux server does.
-func (in *input) serverLives() bool { return in.pid != 0 && parentOf(in.launcher) == in.pid }
+func (in *input) serverLives() bool { return in.pid != 0 && proc.Parent(in.launcher) == in.pid }
 
 // startClient starts the control client, and with it the server where none
 // runs, and waits until it is heard. Called locked.

@@ -13,12 +13,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/private"
+	"middleman/internal/proc"
 	"middleman/terminal/host"
 )
 
@@ -137,9 +139,7 @@ func (l *paneProcess) meetOwner(socket string) (owner *hearer, err error) {
 // startProgram starts the program on the pane's terminal, as on any other: the
 // leader of a session and foreground group of its own.
 func (l *paneProcess) startProgram() error {
-	if err := becomeSubreaper(); err != nil {
-		return fmt.Errorf("become subreaper: %w", err)
-	}
+	proc.BecomeSubreaper()
 	if err := leaveTerminal(); err != nil {
 		return fmt.Errorf("give the terminal away: %w", err)
 	}
@@ -365,7 +365,7 @@ func (l *paneProcess) runOwner(conn *os.File) error {
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
 	cmd.Stdin, cmd.Stderr = input, log
 	cmd.ExtraFiles = []*os.File{conn, l.pipe, l.tty} // from adoptFD
-	cmd.SysProcAttr = setsid()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
 	input.Close()
 	if err != nil {

@@ -141,7 +141,7 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 // server there ends (see Options.alive).
 func tryDir(runtime string) (dir string, alive *os.File, err error) {
 	parent := filepath.Join(runtime, TryDir)
-	if len(parent) > maxSocketPath-40 {
+	if len(parent) > private.MaxSocketPath-40 {
 		parent = "/tmp"
 	} else if err := private.MakeDir(parent); err != nil {
 		return "", nil, err

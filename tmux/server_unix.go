@@ -20,9 +20,6 @@ import (
 	"middleman/terminal/host"
 )
 
-// maxSocketPath is the longest path that fits sockaddr_un everywhere.
-const maxSocketPath = 103
-
 // Server is the private tmux server of an installation, as who starts sessions
 // there sees it. It keeps nothing in memory that is needed to find or drive a
 // session, so any number of Servers, in any number of processes, may use the
@@ -90,9 +87,9 @@ const probeTimeout = 3 * time.Second
 
 // program is Usable without a word to the server; it returns the program.
 func (s *Server) program(ctx context.Context) (string, error) {
-	if n := len(s.socket()); n > maxSocketPath {
+	if n := len(s.socket()); n > private.MaxSocketPath {
 		return "", fmt.Errorf("socket path %s has %d bytes, a socket's may have %d: use a shorter runtime directory",
-			s.socket(), n, maxSocketPath)
+			s.socket(), n, private.MaxSocketPath)
 	}
 	return s.find(ctx)
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/proc"
 	"middleman/terminal"
 	"middleman/terminal/host"
 )
@@ -155,7 +156,7 @@ func (t *paneTerminal) resizeWindow() {
 
 // Foreground implements host.Terminal. The terminal itself tells its own
 // session alone.
-func (t *paneTerminal) Foreground() int { return foregroundOf(t.Program) }
+func (t *paneTerminal) Foreground() int { return proc.Foreground(t.Program) }
 
 // Answers implements host.Terminal.
 func (t *paneTerminal) Answers() bool { return true }

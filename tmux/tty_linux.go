@@ -17,9 +17,6 @@ const (
 // pipeBuf is what is written to a FIFO at once, PIPE_BUF.
 const pipeBuf = 4096
 
-// becomeSubreaper makes every orphan that the program leaves our child.
-func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
-
 // leaveTerminal gives up the controlling terminal, so that the program can
 // have it in a session of its own.
 func leaveTerminal() error { return unix.IoctlSetInt(int(os.Stdin.Fd()), unix.TIOCNOTTY, 0) }

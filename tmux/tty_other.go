@@ -19,9 +19,6 @@ const (
 // is.
 const pipeBuf = 512
 
-// becomeSubreaper has no equal here: orphans are found by their session.
-func becomeSubreaper() error { return nil }
-
 // leaveTerminal does nothing: where the end of a session's leader revokes its
 // terminal, the launcher stays the leader, or the end marker would be lost.
 func leaveTerminal() error { return nil }

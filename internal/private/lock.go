@@ -2,7 +2,9 @@ package private
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/gofrs/flock"
 )
@@ -16,3 +18,22 @@ func Lock(path string) (*flock.Flock, error) {
 	}
 	return flock.New(path, flock.SetPermissions(0o600)), nil
 }
+
+// IsHeld reports whether somebody holds the lock at path. One that is not there
+// is held by nobody, and is not made.
+func IsHeld(path string) (bool, error) {
+	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
+	defer lock.Close()
+	free, err := lock.TryRLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("try %s: %w", path, err)
+	}
+	return !free, nil
+}
+
+// MaxSocketPath is how long the path of a Unix socket may be on every system,
+// without its final NUL (unix(7): sun_path).
+const MaxSocketPath = 103

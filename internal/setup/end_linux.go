@@ -1,86 +1,38 @@
 package setup
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"time"
 
-	"golang.org/x/sys/unix"
+	"middleman/internal/proc"
 )
 
-const (
-	looks     = 200 // for processes that are left
-	lookPause = 5 * time.Millisecond
-	// quietLooks must find nothing, one after the other: in the middle of an
-	// execve(2), and of its end, a process shows no environment.
-	quietLooks = 2
-)
-
-// End ends every process of ours that has mark in its environment, and returns
-// when none is left.
+// End ends every process of ours that has mark in its environment, and what
+// descends from those, and returns when none is left.
 func End(mark string) error {
-	var pids []int
-	quiet := 0
-	for look := range looks {
-		if look > 0 {
-			time.Sleep(lookPause)
-		}
-		var err error
-		if pids, err = marked(mark); err != nil {
-			return err
-		}
-		if quiet++; len(pids) > 0 {
-			quiet = 0
-		}
-		if quiet == quietLooks {
-			return nil
-		}
-		for _, pid := range pids {
-			killMarked(pid, mark)
-		}
+	stop := proc.NewStop(func() ([]proc.Process, error) { return marked(mark) })
+	stop.Quiet = 2
+	var lookErr error
+	stop.Log = func(err error) { lookErr = err }
+	left := stop.Kill()
+	if len(left) > 0 {
+		return fmt.Errorf("processes %v do not end", left)
 	}
-	return fmt.Errorf("processes %v do not end", pids)
+	return lookErr
 }
 
-// marked lists the processes with mark that have not ended.
-func marked(mark string) ([]int, error) {
-	entries, err := os.ReadDir("/proc")
+// marked lists the processes with mark that have not ended, and those below.
+func marked(mark string) ([]proc.Process, error) {
+	t, err := proc.All()
 	if err != nil {
 		return nil, fmt.Errorf("look for processes that are left: %w", err)
 	}
-	var pids []int
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err == nil && pid != os.Getpid() && hasMark(pid, mark) {
-			pids = append(pids, pid)
+	self := os.Getpid()
+	members := make(map[int]bool)
+	for pid, p := range t {
+		if !p.Dead && pid != self && proc.HasEnv(p, mark) {
+			members[pid] = true
 		}
 	}
-	return pids, nil
-}
-
-// hasMark reports whether a process began with mark in its environment
-// (proc_pid_environ(5)), which children inherit. One that has ended shows none,
-// and that of another user's cannot be read.
-func hasMark(pid int, mark string) bool {
-	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+mark+"\x00"))
-}
-
-// killMarked kills a process that is looked at again once it is held, so that
-// whoever has its pid by now is safe.
-func killMarked(pid int, mark string) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err == nil {
-		defer unix.Close(fd)
-	}
-	switch {
-	case errors.Is(err, unix.ESRCH) || !hasMark(pid, mark):
-	case err == nil:
-		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
-	default:
-		_ = unix.Kill(pid, unix.SIGKILL) // before Linux 5.3
-	}
+	return t.Without(t.Below(0, members), func(p proc.Process) bool { return p.Dead || p.PID == self }), nil
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"middleman/internal/proc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -96,6 +98,28 @@ func TestNothingOutlives(t *testing.T) {
 				t.Errorf("it took %s", took)
 			}
 		})
+	}
+}
+
+// What forks all the time, in sessions of its own, is outrun.
+func TestNothingOutrunsTheEnd(t *testing.T) {
+	s := spec(t, `mkfifo gate; cat >runner <<'EOF'
+while [ -e "$1" ]; do setsid sh "$0" "$1" & exit; done
+EOF
+for i in 1 2 3 4 5 6 7 8; do setsid sh "$PWD/runner" "$PWD/gate" & done; sleep 0.2`)
+	if _, err := Run(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	for look := range 5 { // they would have moved on
+		all, err := proc.All()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for pid, p := range all {
+			if cmdline, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline"); !p.Dead && strings.Contains(string(cmdline), s.Dir) {
+				t.Fatalf("look %d: process %d lives: %q", look, pid, cmdline)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,180 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// BecomeSubreaper makes every orphan that a descendant leaves a child of this
+// process, so that a stop finds it (prctl(2), PR_SET_CHILD_SUBREAPER).
+func BecomeSubreaper() {
+	// It cannot fail on a kernel that Go runs on.
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+}
+
+// Find looks at one process.
+func Find(pid int) (Process, bool) { return readStat(pid, make([]byte, statBytes)) }
+
+// statBytes holds any /proc/PID/stat up to the fields that are read.
+const statBytes = 1024
+
+// readStat reads /proc/PID/stat, with buf as room.
+func readStat(pid int, buf []byte) (Process, bool) {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return Process{}, false
+	}
+	defer unix.Close(fd)
+	n, err := unix.Read(fd, buf)
+	if err != nil || n <= 0 {
+		return Process{}, false
+	}
+	return parseStat(pid, buf[:n])
+}
+
+// parseStat reads the fields of proc_pid_stat(5) that are of use. A process
+// whose first thread has ended and whose others run has a zombie's state, and
+// more than one thread; it lives.
+func parseStat(pid int, stat []byte) (p Process, ok bool) {
+	const state, parent, group, session, foreground, threads, start = 0, 1, 2, 3, 5, 17, 19 // from the third field
+	i := bytes.LastIndexByte(stat, ')')                                                     // the name may hold anything
+	if i < 0 {
+		return p, false
+	}
+	fields := bytes.Fields(stat[i+1:])
+	if len(fields) <= start {
+		return p, false
+	}
+	number := func(field int) int {
+		n, err := strconv.Atoi(string(fields[field]))
+		ok = ok && err == nil
+		return n
+	}
+	ok = true
+	p = Process{
+		PID: pid, Parent: number(parent), Group: number(group), Session: number(session), Foreground: max(0, number(foreground)),
+	}
+	ended := fields[state][0] == 'Z' || fields[state][0] == 'X'
+	p.Dead = ended && number(threads) <= 1
+	p.Headless = ended && !p.Dead
+	var err error
+	p.Start, err = strconv.ParseUint(string(fields[start]), 10, 64)
+	return p, ok && err == nil
+}
+
+// All looks at every process. Where one was reparented during the look it looks
+// again.
+func All() (t Table, err error) {
+	for range 3 {
+		if t, err = allOnce(); err != nil || !t.torn() {
+			break
+		}
+	}
+	return t, err
+}
+
+func allOnce() (Table, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	t := make(Table, len(names))
+	buf := make([]byte, statBytes)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if p, ok := readStat(pid, buf); ok {
+			t[pid] = p
+		}
+	}
+	return t, nil
+}
+
+// HasEnv reports whether a process began with entry, NAME=VALUE, in its
+// environment (proc_pid_environ(5)), which children inherit. That of another
+// user's process cannot be read. In the middle of an execve(2), and of its end, a
+// process shows none.
+func HasEnv(p Process, entry string) bool {
+	proc := "/proc/" + strconv.Itoa(p.PID)
+	environ, _ := os.ReadFile(proc + "/environ")
+	if p.Headless {
+		// With its first thread it has given up its memory there, and the file
+		// is root's. Its other threads show it.
+		threads, _ := os.ReadDir(proc + "/task") // none where it has gone
+		for _, thread := range threads {
+			more, _ := os.ReadFile(proc + "/task/" + thread.Name() + "/environ")
+			environ = append(environ, more...)
+		}
+	}
+	return bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+entry+"\x00"))
+}
+
+// Signal sends sig to p, or returns ESRCH where p has ended. Whoever has its pid
+// by now is not signalled: the pid is held by a descriptor (pidfd_open(2)) before
+// it is looked whether it is still p's.
+func Signal(p Process, sig unix.Signal) error {
+	return signalHeld(p, sig, 0)
+}
+
+// StopGroup stops the process group of p in one step, so that none of its
+// processes forks meanwhile. Where the kernel cannot (before Linux 6.9) it
+// does nothing, and the processes are stopped one by one.
+func StopGroup(p Process) {
+	if p.Group != unix.Getpgrp() {
+		_ = signalHeld(p, unix.SIGSTOP, unix.PIDFD_SIGNAL_PROCESS_GROUP)
+	}
+}
+
+func signalHeld(p Process, sig unix.Signal, flags int) error {
+	fd, openErr := unix.PidfdOpen(p.PID, 0)
+	if openErr == nil {
+		defer unix.Close(fd)
+	} else if errors.Is(openErr, unix.ESRCH) {
+		return openErr
+	}
+	now, ok := Find(p.PID)
+	switch {
+	case !ok || now.Start != p.Start || now.Group != p.Group && flags != 0:
+		return unix.ESRCH
+	case openErr == nil:
+		return unix.PidfdSendSignal(fd, sig, nil, flags)
+	case flags != 0:
+		return openErr
+	}
+	return unix.Kill(p.PID, sig) // no descriptor to be had, or before Linux 5.3
+}
+
+// ChildEnded reports whether a child has ended and was not waited for yet.
+func ChildEnded() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && info.Signo != 0
+}
+
+// WaitedFor is a number that grows with each child that a process has waited
+// for: the page faults that those had, of which each has one at least, field 11
+// of proc_pid_stat(5).
+func WaitedFor(pid int) uint64 {
+	const faults = 8 // from the third field
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) <= faults {
+		return 0
+	}
+	n, _ := strconv.ParseUint(string(fields[faults]), 10, 64) // the kernel writes numbers
+	return n
+}

@@ -1,0 +1,64 @@
+package ptyowner
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/internal/proc"
+)
+
+// openOwn opens this very build, also after the file was replaced. Whoever
+// executes it needs the descriptor: this process is closed to others, and so is
+// what names it in /proc.
+func openOwn() (executable, error) {
+	file, err := os.Open("/proc/self/exe")
+	return executable{path: fmt.Sprintf("/proc/self/fd/%d", executableFD), file: file}, err
+}
+
+// processStart is when a process started, in clock ticks since boot, field 22
+// of proc_pid_stat(5); "" where there is no such process.
+func processStart(pid int) string {
+	p, ok := proc.Find(pid)
+	if !ok {
+		return ""
+	}
+	return strconv.FormatUint(p.Start, 10)
+}
+
+// bootTime is when the machine started, about; zero where that is not known.
+func bootTime() time.Time {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return time.Time{}
+	}
+	return time.Now().Add(-time.Duration(info.Uptime) * time.Second)
+}
+
+// runningImage is which file this process executes.
+func runningImage() string {
+	info, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return ""
+	}
+	return imageOf(info)
+}
+
+// imageOf is the device and inode of a file, which no other has while a process
+// executes it.
+func imageOf(info os.FileInfo) string {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
+}
+
+// statProgram looks at the file that a process executes.
+func statProgram(pid int) (os.FileInfo, error) {
+	return os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+}

@@ -1,0 +1,84 @@
+package ptyowner
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"middleman/internal/proc"
+)
+
+// processes lists the processes of the session, ended ones too: all
+// descendants of the host's root, which the subreaper makes complete, and what is in
+// its cgroup, where it has one, but for the owners of other sessions that were started from
+// within this one, and what is theirs.
+func (o *owner) processes() ([]proc.Process, error) {
+	t, err := proc.All()
+	if err != nil {
+		return nil, err
+	}
+	self := os.Getpid()
+	root, spare := o.term.Root()
+	if root == 0 {
+		return strayProcesses(o.dir)
+	}
+	var members map[int]bool
+	if o.dir.hasScope() {
+		members = findCgroup(o.spec.ID).members()
+	}
+	found := t.Below(root, members)
+	return t.Without(found, func(p proc.Process) bool {
+		return root != self && p.PID == self || p.PID == spare || o.dir.isOtherOwner(p)
+	}), nil
+}
+
+// strayProcesses lists the processes of a session without an owner: those that
+// have its id in their environment (proc_pid_environ(5)), which they
+// inherited, or its scope as cgroup, and what descends from them. Those that
+// have ended, the caller, and the owners of other sessions are left out.
+func strayProcesses(d stateDir) ([]proc.Process, error) {
+	t, err := proc.All()
+	if err != nil {
+		return nil, err
+	}
+	self := os.Getpid()
+	last, _ := d.readRecord() // without one no owner was there
+	members, scoped := make(map[int]bool), d.hasScope()
+	for pid, p := range t {
+		if p.Dead || pid == self || last.isOf(p) {
+			continue // the last owner is in the scope until it has ended
+		}
+		if proc.HasEnv(p, "MIDDLEMAN_SESSION="+d.id) || scoped && isInScope(pid, d.id) {
+			members[pid] = true
+		}
+	}
+	found := t.Below(0, members)
+	return t.Without(found, func(p proc.Process) bool { return p.Dead || p.PID == self || d.isOtherOwner(p) }), nil
+}
+
+// isOtherOwner reports whether p owns a session whose state directory is
+// beside d: its arguments name one, and the record there names p.
+func (d stateDir) isOtherOwner(p proc.Process) bool {
+	if p.PID != p.Session || p.Dead {
+		return false // an owner leads a session
+	}
+	cmdline, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/cmdline")
+	if err != nil {
+		return false
+	}
+	for arg := range bytes.SplitSeq(cmdline, []byte{0}) {
+		other := stateDir{id: filepath.Base(string(arg)), path: string(arg)}
+		if other.path == d.path || filepath.Dir(other.path) != filepath.Dir(d.path) {
+			continue
+		}
+		r, err := other.readRecord()
+		return err == nil && r.isOf(p)
+	}
+	return false
+}
+
+// isOf reports whether p is the owner that wrote the record.
+func (r record) isOf(p proc.Process) bool {
+	return r.OwnerPID == p.PID && r.OwnerStart == strconv.FormatUint(p.Start, 10)
+}
