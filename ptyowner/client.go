@@ -386,7 +386,13 @@ func (a *attachment) Input(p []byte) error {
 
 // InputNow implements terminal.PromptAttachment.
 func (a *attachment) InputNow(p []byte) bool {
-	return a.canWrite() == nil && len(p) > 0 && a.c.sendInputNow(p)
+	if a.canWrite() != nil || len(p) == 0 || !a.c.sendInputNow(p) {
+		return false
+	}
+	if file, ok := a.c.conn.(interface{ expect() }); ok {
+		file.expect() // the echo
+	}
+	return true
 }
 
 func (a *attachment) Resize(s terminal.Size) error {

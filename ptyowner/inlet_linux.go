@@ -157,7 +157,7 @@ func awaitBoth(pty, conn *pollFile) (output bool, err error) {
 		fds = conn.appendPoll(fds)
 	}
 	pty.polled = fds
-	_, err = unix.Ppoll(fds, left, nil)
+	err = pty.ppoll(fds, left)
 	if err != nil {
 		clear(fds)
 	}
@@ -211,6 +211,8 @@ func (o *owner) typeNow(p []byte) int {
 		return 0
 	}
 	defer m.mu.Unlock()
-	n, _ := writeFD(o.device().fd, p) // readTerminal uses it
+	pty := o.device()
+	n, _ := writeFD(pty.fd, p) // readTerminal uses it
+	pty.expect()
 	return n
 }

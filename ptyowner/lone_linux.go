@@ -83,7 +83,7 @@ func (f *pollFile) awaitOr(fds []int) (ready int, err error) {
 			polled = append(polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 		}
 		f.polled = polled
-		if _, err = unix.Ppoll(polled, left, nil); err != nil {
+		if err = f.ppoll(polled, left); err != nil {
 			clear(polled)
 		}
 		f.looked(toRead, polled[1].Revents != 0)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,6 +30,9 @@ type pollFile struct {
 	noWait bool
 	turned time.Time     // when turn last gave way
 	polled []unix.PollFd // reused
+	// expected is until when something is about to come, in nanoseconds since
+	// the epoch, or 0; see expect.
+	expected atomic.Int64
 
 	mu        sync.Mutex   // guards all below
 	deadlines [2]time.Time // to read, to write
@@ -111,6 +115,38 @@ func (f *pollFile) poke() {
 	if !f.closed {
 		f.wake(toRead)
 	}
+}
+
+// expectTime is how long an echo is looked for without sleeping: a program that
+// takes longer is not worth it, and what a person types costs next to nothing.
+const expectTime = 200 * time.Microsecond
+
+// expect says that something is about to be read, as the echo of a key is. Who
+// waits for it stays awake for a moment: to be woken costs as much as all that
+// the echo passes through.
+func (f *pollFile) expect() {
+	f.expected.Store(time.Now().Add(expectTime).UnixNano())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.waiting[toRead] && !f.closed {
+		f.wake(toRead)
+	}
+}
+
+// ppoll is ppoll(2), which stays awake while something is expected, and lets
+// others run meanwhile.
+func (f *pollFile) ppoll(fds []unix.PollFd, left *unix.Timespec) error {
+	if until := f.expected.Load(); until != 0 {
+		for time.Now().UnixNano() < until {
+			if pollNow(fds) {
+				return nil
+			}
+			unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		}
+		f.expected.CompareAndSwap(until, 0)
+	}
+	_, err := unix.Ppoll(fds, left, nil)
+	return err
 }
 
 func (f *pollFile) free() {

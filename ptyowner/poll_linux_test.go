@@ -86,6 +86,56 @@ func TestPollFileWakes(t *testing.T) {
 	}
 }
 
+// Who expects something gets it, and sleeps again where it does not come.
+func TestPollFileExpects(t *testing.T) {
+	f, other := pollPair(t)
+	got := make(chan byte)
+	go func() {
+		for {
+			ready, err := f.awaitOr(nil)
+			if err != nil || ready >= 0 {
+				close(got)
+				return
+			}
+			var p [1]byte
+			if _, err := f.Read(p[:]); err != nil {
+				close(got)
+				return
+			}
+			got <- p[0]
+		}
+	}()
+	for key := byte('a'); key < 'k'; key++ {
+		f.expect() // before or while it waits
+		if key%2 == 0 {
+			time.Sleep(2 * expectTime) // nothing comes in time
+		}
+		if _, err := other.Write([]byte{key}); err != nil {
+			t.Fatal(err)
+		}
+		if p := <-got; p != key {
+			t.Fatalf("got %q, want %q", p, key)
+		}
+	}
+	var before, after unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
+		t.Fatal(err)
+	}
+	f.expect()
+	time.Sleep(100 * time.Millisecond) // of which it stays awake for expectTime alone
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
+		t.Fatal(err)
+	}
+	if awake := time.Duration(unix.TimevalToNsec(after.Stime)+unix.TimevalToNsec(after.Utime)-
+		unix.TimevalToNsec(before.Stime)-unix.TimevalToNsec(before.Utime)) * time.Nanosecond; awake > 50*time.Millisecond {
+		t.Errorf("awake for %v of 100 ms", awake)
+	}
+	f.Close()
+	if _, open := <-got; open {
+		t.Error("something came at the end")
+	}
+}
+
 // Every byte passes once, where both sides block now and then.
 func TestPollFileStream(t *testing.T) {
 	a, b := pollPair(t)

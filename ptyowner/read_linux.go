@@ -47,8 +47,15 @@ func writeFD(fd int, p []byte) (int, error) {
 // awaitMore waits for moreTime, too short to tell the scheduler, and reports
 // whether there is something to read.
 func awaitMore(fd int) bool {
-	wait := unix.NsecToTimespec(moreTime.Nanoseconds())
-	poll := unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
-	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, uintptr(unsafe.Pointer(&wait)), 0, 0, 0)
+	return rawPoll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, moreTime)
+}
+
+// pollNow reports whether one of fds has what is waited for, which it has then.
+func pollNow(fds []unix.PollFd) bool { return rawPoll(fds, 0) }
+
+func rawPoll(fds []unix.PollFd, wait time.Duration) bool {
+	left := unix.NsecToTimespec(wait.Nanoseconds())
+	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(unsafe.SliceData(fds))), uintptr(len(fds)),
+		uintptr(unsafe.Pointer(&left)), 0, 0, 0)
 	return errno == 0 && n > 0
 }
