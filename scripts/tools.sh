@@ -5,9 +5,9 @@
 # With --bench it is about the peers of `make bench`, of which none is needed.
 set -euo pipefail
 
-declare -A package=([git]=git [tmux]=tmux [chromium]=chromium [node]=nodejs [npm]=npm [vttest]=vttest [bwrap]=bubblewrap
+declare -A package=([git]=git [tmux]=tmux [chromium]=chromium [node]=nodejs [npm]=npm [vttest]=vttest [bwrap]=bubblewrap [htop]=htop
 	[dtach]=dtach [screen]=screen [ttyd]=ttyd)
-tools=(git tmux chromium node npm vttest bwrap)
+tools=(git tmux chromium node npm vttest bwrap htop)
 purpose="the tests of these tools are skipped"
 if [ "${1:-}" = --bench ]; then
 	tools=(tmux dtach screen ttyd)

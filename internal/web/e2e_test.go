@@ -29,15 +29,19 @@ func TestInBrowser(t *testing.T) {
 		t.Fatalf("build the binary: %v\n%s", err, out)
 	}
 
-	for _, suite := range []string{"e2e", "hostile"} {
-		t.Run(suite, func(t *testing.T) {
+	for _, run := range []struct{ name, suite, backend string }{
+		{"e2e", "e2e", ""}, // on tmux, where that is installed
+		{"e2e on a PTY", "e2e", "pty-owner"},
+		{"hostile", "hostile", ""},
+	} {
+		t.Run(run.name, func(t *testing.T) {
 			t.Parallel() // each has a server and a browser of its own
 			// node gets the signal at the end of the time, and then cleans up.
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, node, "--test", "--test-reporter=spec", suite+".test.mjs")
+			cmd := exec.CommandContext(ctx, node, "--test", "--test-reporter=spec", run.suite+".test.mjs")
 			cmd.Dir = scripts
-			cmd.Env = append(os.Environ(), "MIDDLEMAN_BINARY="+binary, "CHROMIUM="+browser)
+			cmd.Env = append(os.Environ(), "MIDDLEMAN_BINARY="+binary, "CHROMIUM="+browser, "BACKEND="+run.backend)
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 			cmd.WaitDelay = time.Minute
 			out, err := cmd.CombinedOutput()

@@ -38,7 +38,8 @@ export class Server {
   constructor() {
     if (!binary) throw new Error('MIDDLEMAN_BINARY names no binary')
     mkdirSync(join(this.home, 'config'), { recursive: true, mode: 0o700 })
-    writeFileSync(join(this.home, 'config', 'config.toml'), 'backend = "pty-owner"\n', { mode: 0o600 })
+    // Without BACKEND it is what a newcomer gets.
+    if (process.env.BACKEND) writeFileSync(join(this.home, 'config', 'config.toml'), `backend = "${process.env.BACKEND}"\n`, { mode: 0o600 })
     mkdirSync(this.repository)
     writeFileSync(join(this.repository, 'README'), 'A shop.\n')
     this.git('init', '--quiet', '--initial-branch=main')
