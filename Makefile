@@ -12,6 +12,8 @@ LIGHT   := ./workspace ./ptyowner ./tmux ./terminal/ws ./terminal/journal
 # Tests wait for programs more than they compute: more packages at once than
 # there are processors leave none of these idle.
 AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 3 ? n : 3)))
+# go test, which also says what was skipped; in CI nothing may be that must not.
+TEST    := bin/gotest
 # make check vets everything, faults included.
 VETTED  := -vet=off
 # Packages with tests that kill, hold or starve a process at a named place.
@@ -33,10 +35,11 @@ run: build ## start the server, open a workspace of REPO=path (default: this clo
 
 test: build ## install or name what the tests need, run all of them
 	@scripts/tools.sh
-	go test $(AT_ONCE) $(VETTED) -timeout 12m ./...
-	go test $(AT_ONCE) $(VETTED) -tags faults -run Fault -timeout 5m $(FAULTS)
-	$(ON_TMUX) go test $(VETTED) -short -timeout 12m ./ptyowner
-	$(ON_TMUX) go test $(VETTED) -tags faults -run Fault -timeout 5m ./ptyowner
+	@go build -o $(TEST) ./scripts/gotest
+	$(TEST) $(AT_ONCE) $(VETTED) -timeout 12m ./...
+	$(TEST) $(AT_ONCE) $(VETTED) -tags faults -run Fault -timeout 5m $(FAULTS)
+	$(ON_TMUX) $(TEST) $(VETTED) -short -timeout 12m ./ptyowner
+	$(ON_TMUX) $(TEST) $(VETTED) -tags faults -run Fault -timeout 5m ./ptyowner
 
 run-test: build ## make run twice with an empty home, and nothing left
 	@scripts/run-test.sh

@@ -1,0 +1,153 @@
+// Command gotest runs `go test` with its arguments and prints what that prints,
+// and then each test that was skipped, with its reason. Where CI=true, a skip
+// that is not in the list of those that must be is a failure: a test that asks
+// for something in the wrong way would else never run again, and nobody would
+// see.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// expected are the skips that there may be in CI, by what they say.
+var expected = regexp.MustCompile(strings.Join([]string{
+	// Another run has them.
+	`only as the child of`, `^-short`, `takes as long as`, `MIDDLEMAN_LONG`, `^only root can`, `only for scripts/vt-golden`,
+	// There is nothing to test.
+	`year outside of range`, `has no terminal without`, `there is no server`, `a program in a pane is in no scope`, `root may write everywhere`,
+	// The machine has no such thing.
+	`this git has no reftable`, `no IPv6 here`, `no mount namespace`, `no other file system`, `no large file`, `no sparse file`,
+	`nothing can be made in /run`, `no cgroup to be had`, `not at the root of a hierarchy`, `this process is in `, `this user has no group`,
+	// By chance.
+	`never in the way`, `tmux gave pane`, `is in use here`,
+}, "|"))
+
+// event is a line of `go test -json` (go doc test2json).
+type event struct {
+	Action, Package, Test, Output string
+}
+
+// pack is what a package has printed, and which of its tests came to what.
+type pack struct {
+	lines  []event
+	failed map[string]bool
+}
+
+// report prints what go test prints without -json, and keeps the skips.
+type report struct {
+	w        io.Writer
+	packages map[string]*pack
+	skips    []string // "package test: reason"
+}
+
+func (r *report) take(e event) {
+	p := r.packages[e.Package]
+	if p == nil {
+		p = &pack{failed: make(map[string]bool)}
+		r.packages[e.Package] = p
+	}
+	switch e.Action {
+	case "output", "build-output":
+		p.lines = append(p.lines, e)
+	case "skip":
+		if e.Test != "" {
+			r.skips = append(r.skips, fmt.Sprintf("%s %s: %s", e.Package, e.Test, p.reason(e.Test)))
+		}
+	case "fail":
+		p.failed[e.Test] = true
+	}
+	if e.Test == "" && (e.Action == "pass" || e.Action == "fail" || e.Action == "skip") {
+		p.print(r.w)
+		delete(r.packages, e.Package)
+	}
+}
+
+// print prints what belongs to the package or to a test that has failed.
+func (p *pack) print(w io.Writer) {
+	for _, e := range p.lines {
+		if e.Test != "" && !p.failed[e.Test] || e.Test == "" && e.Output == "PASS\n" || strings.HasPrefix(e.Output, "=== ") {
+			continue
+		}
+		fmt.Fprint(w, e.Output)
+	}
+}
+
+// reason is what a test said last before it was skipped.
+func (p *pack) reason(test string) string {
+	for _, e := range slices.Backward(p.lines) {
+		text := strings.TrimSpace(e.Output)
+		if e.Test == test && text != "" && !strings.HasPrefix(text, "--- ") && !strings.HasPrefix(text, "=== ") {
+			if _, said, ok := strings.Cut(text, ".go:"); ok {
+				_, text, _ = strings.Cut(said, ": ")
+			}
+			return text
+		}
+	}
+	return "no reason"
+}
+
+// unexpected are the skips that none of expected covers.
+func unexpected(skips []string) (others []string) {
+	for _, s := range skips {
+		_, reason, _ := strings.Cut(s, ": ")
+		if !expected.MatchString(reason) {
+			others = append(others, s)
+		}
+	}
+	return others
+}
+
+func run(args []string) (*report, error) {
+	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	r := &report{w: os.Stdout, packages: make(map[string]*pack)}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			fmt.Println(lines.Text()) // not of go test
+			continue
+		}
+		r.take(e)
+	}
+	for _, p := range r.packages { // of which the end was not told
+		p.print(r.w)
+	}
+	if err := lines.Err(); err != nil {
+		return r, err
+	}
+	return r, cmd.Wait()
+}
+
+func main() {
+	r, err := run(os.Args[1:])
+	if r != nil {
+		for _, s := range r.skips {
+			fmt.Println("skipped:", s)
+		}
+		if others := unexpected(r.skips); len(others) > 0 && os.Getenv("CI") == "true" {
+			fmt.Fprintf(os.Stderr, "gotest: CI skips what it must run:\n%s\n", strings.Join(others, "\n"))
+			os.Exit(1)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gotest:", err)
+		os.Exit(1)
+	}
+}
