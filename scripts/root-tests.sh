@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # scripts/root-tests.sh: runs, as root, the tests that an ordinary user skips:
-# each Test function that calls testenv.NeedRoot, or what calls it, and the
+# each Test function that calls testenv.NeedRoot, or what calls it, or makes what
+# only root can, and the
 # scripts with [root].
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +13,7 @@ found() {
 	git ls-files -co --exclude-standard '*_test.go' | xargs awk '
 		/^}/ { name = "" }
 		/^func Test/ { name = $2; sub(/\(.*/, "", name) }
-		name && /([nN]eedRoot|[sS]mallDisk|fullDisk|AsStranger)\(/ { dir = FILENAME; sub(/\/[^\/]*$/, "", dir); print "./" dir, name }'
+		name && /([nN]eedRoot|[sS]mallDisk|fullDisk|AsStranger|startInScope)\(|"unshare", "-m"|can be made in .run/ { dir = FILENAME; sub(/\/[^\/]*$/, "", dir); print "./" dir, name }'
 }
 
 status=0

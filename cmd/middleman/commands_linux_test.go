@@ -184,8 +184,13 @@ func cmdBurst(ts *testscript.TestScript, _ bool, args []string) {
 	want := make([]byte, n)
 	io.ReadFull(newRandomText(uint64(n)), want)
 	for i := range times {
-		out, err := command(ts, "middleman", "run", args[0], "-d", "--backend", args[1], "--", "program", "burst", args[3], strconv.Itoa(i%50)).Output()
-		ts.Check(err)
+		var complaint bytes.Buffer
+		run := command(ts, "middleman", "run", args[0], "-d", "--backend", args[1], "--", "program", "burst", args[3], strconv.Itoa(i%50))
+		run.Stderr = &complaint
+		out, err := run.Output()
+		if err != nil {
+			ts.Fatalf("run %d: %v: %s", i, err, complaint.Bytes())
+		}
 		id := strings.TrimSpace(string(out))
 		said, err := command(ts, "middleman", "wait", id, "--exit", "--timeout", "30s").CombinedOutput()
 		if got := exitStatus(err); got != i%50 || len(said) > 0 {

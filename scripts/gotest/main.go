@@ -80,15 +80,14 @@ func (p *pack) print(w io.Writer) {
 	}
 }
 
-// reason is what a test said last before it was skipped.
+// said is a line of t.Skip: file, line number and what it says first.
+var said = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)`)
+
+// reason is what a test said last, at its skip.
 func (p *pack) reason(test string) string {
 	for _, e := range slices.Backward(p.lines) {
-		text := strings.TrimSpace(e.Output)
-		if e.Test == test && text != "" && !strings.HasPrefix(text, "--- ") && !strings.HasPrefix(text, "=== ") {
-			if _, said, ok := strings.Cut(text, ".go:"); ok {
-				_, text, _ = strings.Cut(said, ": ")
-			}
-			return text
+		if m := said.FindStringSubmatch(e.Output); e.Test == test && m != nil {
+			return m[1]
 		}
 	}
 	return "no reason"

@@ -9,14 +9,15 @@ import (
 )
 
 // What go test says of three packages, one of which does not compile.
-const said = `{"Action":"run","Package":"a","Test":"TestOne"}
+const output = `{"Action":"run","Package":"a","Test":"TestOne"}
 {"Action":"output","Package":"a","Test":"TestOne","Output":"=== RUN   TestOne\n"}
 {"Action":"output","Package":"a","Test":"TestOne","Output":"    a_test.go:7: of one that passes\n"}
 {"Action":"pass","Package":"a","Test":"TestOne"}
 {"Action":"output","Package":"a","Test":"TestTwo","Output":"    a_test.go:9: check \"\": it is not an absolute path\n"}
 {"Action":"output","Package":"a","Test":"TestTwo","Output":"--- SKIP: TestTwo (0.00s)\n"}
 {"Action":"skip","Package":"a","Test":"TestTwo"}
-{"Action":"output","Package":"a","Test":"TestThree","Output":"    a_test.go:9: only as the child of TestTwo\n"}
+{"Action":"output","Package":"a","Test":"TestThree","Output":"    a_test.go:9: only as the child of TestTwo:\n"}
+{"Action":"output","Package":"a","Test":"TestThree","Output":"        usage: none\n"}
 {"Action":"skip","Package":"a","Test":"TestThree"}
 {"Action":"output","Package":"a","Output":"PASS\n"}
 {"Action":"output","Package":"a","Output":"ok  \ta\t0.1s\n"}
@@ -31,7 +32,7 @@ const said = `{"Action":"run","Package":"a","Test":"TestOne"}
 func TestReport(t *testing.T) {
 	var out bytes.Buffer
 	r := &report{w: &out, packages: make(map[string]*pack)}
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		var e event
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)

@@ -579,8 +579,10 @@ test('a phone has a drawer and the keys that it lacks', async () => {
   await page.goto(url('/'))
   await small.goto(server.newLink().replace('/#', '/w/fix-login#'))
   await standing(small, 'attached')
-  await run(small, 'sleep 300')
+  await run(small, 'echo sl""eeps; sleep 300')
+  await seen(small, /^sleeps$/)
   await button('^C', small).tap()
+  await seen(small, /^\^C/) // what is typed before is the program's, and a ^C drops it
   await run(small, 'echo cols=$(tput cols)')
   const [, columns] = await seen(small, /^cols=(\d+)$/)
   assert.ok(Number(columns) < 60, `${columns} columns on a phone`)
