@@ -41,7 +41,7 @@ func (o *owner) finish(status waitStatus) {
 	fault.Here("exit/drained")
 	o.mu.Lock()
 	for !o.screen.done {
-		o.drawn.Wait()
+		o.screenMoved.Wait()
 	}
 	exit := exitOf(status)
 	exit.Offset, exit.Size, exit.Title = o.recent.head, o.size, o.title

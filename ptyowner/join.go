@@ -209,7 +209,7 @@ func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 	}
 	for hello.From != nil && *hello.From > o.recent.head && *hello.From <= o.coming.Load() {
 		o.early++
-		o.came.Wait() // it has read from the journal what is just being published
+		o.newOutput.Wait() // it has read from the journal what is just being published
 		o.early--
 	}
 	if o.phase == phaseClosing || o.phase == phasePaused {
@@ -278,7 +278,7 @@ func (o *owner) dropHungUp() {
 
 // leave ends a viewer's part in the session.
 func (o *owner) leave(v *viewer) {
-	o.rest.stir()
+	o.rest.active()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	v.onLocked(eventLeft)

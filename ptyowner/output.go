@@ -124,7 +124,7 @@ func (o *owner) readPTY() {
 
 // publish journals p and hands it to viewers and the screen.
 func (o *owner) publish(p []byte) {
-	o.rest.stir()
+	o.rest.active()
 	o.coming.Store(o.recent.head + uint64(len(p))) // nobody else moves the head
 	// A failure is a gap in the journal, which readers are told of; the
 	// session goes on.
@@ -135,7 +135,7 @@ func (o *owner) publish(p []byte) {
 	o.recent.append(p)
 	o.tellViewers(from, p)
 	if !o.screen.drawNow(from, p) || o.early > 0 {
-		o.came.Broadcast()
+		o.newOutput.Broadcast()
 	}
 	lag := uint64(maxScreenLag)
 	if keep := uint64(o.spec.JournalBytes); keep > 0 {
@@ -145,7 +145,7 @@ func (o *owner) publish(p []byte) {
 		lag = readBytes // the screen reads from memory alone; the next read must not overwrite it
 	}
 	for o.recent.head-o.screen.offset > lag && !o.screen.done {
-		o.drawn.Wait()
+		o.screenMoved.Wait()
 	}
 }
 
@@ -157,7 +157,7 @@ func (o *owner) tellViewers(from uint64, p []byte) {
 	}
 	for v := range o.viewers {
 		if v.offset < o.recent.head && !v.noOutput {
-			v.came.Signal()
+			v.newOutput.Signal()
 		}
 	}
 }
@@ -187,7 +187,7 @@ func (o *owner) resize(size terminal.Size) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.sizes) >= maxSizes && !o.screen.done && o.phase != phasePaused {
-		o.drawn.Wait()
+		o.screenMoved.Wait()
 	}
 	switch {
 	case o.phase == phasePaused:

@@ -117,30 +117,30 @@ type owner struct {
 
 	reapCount atomic.Uint64 // children that were waited for
 
-	mu       sync.Mutex // guards all below
-	changed  *sync.Cond // on mu: broadcast when anything below changed, but for the next two
-	came     *sync.Cond // on mu: the same, and when output came that the screen or early wait for
-	early    int        // who waits for output that is in the journal already
-	drawn    *sync.Cond // on mu: the same, and when the screen took something in
-	phase    phase
-	recent   ring // the newest output, for viewers at the head
-	size     terminal.Size
-	title    string
-	writer   *viewer
-	watchers int
-	viewers  map[*viewer]bool // all that are connected, of every mode
-	parting  []*viewer        // those who were told to go and do not read it, oldest first
-	events   eventLog
-	sizes    []sizeChange // that the screen has not come to yet
-	answers  [][]byte     // the screen's replies to queries, not yet typed; see answer
-	reading  bool         // readPTY runs
-	drained  bool         // no output comes any more
-	end      *waitStatus  // how the program ended; its pid is not its any more
-	lost     bool         // how it ends nobody will tell
-	exit     *terminal.Exit
-	acked    bool // a client knows of the exit
-	recorded bool // the exit is on disk
-	upgrade  *upgrade
+	mu          sync.Mutex // guards all below
+	changed     *sync.Cond // on mu: broadcast when anything below changed, but for the next two
+	newOutput   *sync.Cond // on mu: the same, and when output came that the screen or early wait for
+	early       int        // who waits for output that is in the journal already
+	screenMoved *sync.Cond // on mu: the same, and when the screen took something in
+	phase       phase
+	recent      ring // the newest output, for viewers at the head
+	size        terminal.Size
+	title       string
+	writer      *viewer
+	watchers    int
+	viewers     map[*viewer]bool // all that are connected, of every mode
+	parting     []*viewer        // those who were told to go and do not read it, oldest first
+	events      eventLog
+	sizes       []sizeChange // that the screen has not come to yet
+	answers     [][]byte     // the screen's replies to queries, not yet typed; see answer
+	reading     bool         // readPTY runs
+	drained     bool         // no output comes any more
+	end         *waitStatus  // how the program ended; its pid is not its any more
+	lost        bool         // how it ends nobody will tell
+	exit        *terminal.Exit
+	acked       bool // a client knows of the exit
+	recorded    bool // the exit is on disk
+	upgrade     *upgrade
 
 	screen screen
 	rest   *rest
@@ -213,7 +213,7 @@ func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 		spec: spec, dir: stateDir{id: spec.ID, path: dir}, socket: socket, build: build,
 		viewers: make(map[*viewer]bool), size: boundSize(spec.Size), rest: newRest(),
 	}
-	o.changed, o.came, o.drawn = sync.NewCond(&o.mu), sync.NewCond(&o.mu), sync.NewCond(&o.mu)
+	o.changed, o.newOutput, o.screenMoved = sync.NewCond(&o.mu), sync.NewCond(&o.mu), sync.NewCond(&o.mu)
 	o.recent.buf = make([]byte, recentBytes)
 	return o
 }
@@ -431,10 +431,10 @@ func (o *owner) startLoops() (join func()) {
 // broadcast wakes all who wait for a change. Called with mu held.
 func (o *owner) broadcast() {
 	o.changed.Broadcast()
-	o.came.Broadcast()
-	o.drawn.Broadcast()
+	o.newOutput.Broadcast()
+	o.screenMoved.Broadcast()
 	for v := range o.viewers {
-		v.came.Signal()
+		v.newOutput.Signal()
 	}
 }
 

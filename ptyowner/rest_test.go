@@ -31,7 +31,7 @@ func TestRest(t *testing.T) {
 		time.Sleep(time.Hour)
 		expect(0, "untouched")
 		for range 100 {
-			r.stir()
+			r.active()
 			time.Sleep(restAfter / 4)
 		}
 		expect(0, "busy")
@@ -39,10 +39,10 @@ func TestRest(t *testing.T) {
 		expect(1, "quiet")
 		time.Sleep(time.Hour)
 		expect(1, "at rest")
-		r.stir()
+		r.active()
 		time.Sleep(2 * restAfter)
 		expect(2, "after one key")
-		r.stir()
+		r.active()
 		synctest.Wait()
 		close(quit)
 		<-ended

@@ -23,15 +23,15 @@ const (
 // rest makes an owner small that has nothing to do. At rest it has no timer:
 // nothing wakes it but an event.
 type rest struct {
-	stirred atomic.Bool   // something happened since the last look
-	wake    chan struct{} // one token: the first such thing
+	happened atomic.Bool   // something happened since the last look
+	wake     chan struct{} // one token: the first such thing
 }
 
 func newRest() *rest { return &rest{wake: make(chan struct{}, 1)} }
 
-// stir says that something happens. It is cheap enough for every read.
-func (r *rest) stir() {
-	if r.stirred.Load() || r.stirred.Swap(true) {
+// active says that something happens. It is cheap enough for every read.
+func (r *rest) active() {
+	if r.happened.Load() || r.happened.Swap(true) {
 		return
 	}
 	select {
@@ -48,7 +48,7 @@ func (r *rest) await(quit <-chan struct{}) bool {
 	case <-quit:
 		return false
 	}
-	for r.stirred.Swap(false) {
+	for r.happened.Swap(false) {
 		select {
 		case <-r.wake: // of what happened meanwhile
 		default:
@@ -68,7 +68,7 @@ func (o *owner) startResting() (stop func()) {
 	refuseHugePages()
 	quit := make(chan struct{})
 	var loop sync.WaitGroup
-	o.rest.stir() // the start
+	o.rest.active() // the start
 	loop.Go(func() {
 		var collected uint64 // what it had when it last was
 		for o.rest.await(quit) {

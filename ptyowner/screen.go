@@ -89,7 +89,7 @@ func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
 	defer o.mu.Unlock()
 	for {
 		if s.lent {
-			o.came.Wait()
+			o.newOutput.Wait()
 			continue
 		}
 		if len(o.sizes) > 0 && o.sizes[0].mark.Offset <= s.offset {
@@ -111,7 +111,7 @@ func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
 			return nil, 0, false
 		}
 		s.idle = true
-		o.came.Wait()
+		o.newOutput.Wait()
 		s.idle = false
 	}
 }
@@ -137,9 +137,9 @@ func (s *screen) drawNow(from uint64, p []byte) bool {
 	}()
 	s.lent = false
 	s.offset = from + uint64(len(p))
-	o.drawn.Broadcast()
+	o.screenMoved.Broadcast()
 	if !s.idle { // it was woken meanwhile, for something else
-		o.came.Broadcast()
+		o.newOutput.Broadcast()
 	}
 	return true
 }
@@ -154,7 +154,7 @@ func (s *screen) resize(change sizeChange) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sizes = o.sizes[1:]
-	o.drawn.Broadcast()
+	o.screenMoved.Broadcast()
 }
 
 // feed gives the screen the next output, at most len(buf).
@@ -171,7 +171,7 @@ func (s *screen) feed(r *journal.Reader, buf []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s.offset = min(s.offset+skip, o.recent.head)
-	o.drawn.Broadcast()
+	o.screenMoved.Broadcast()
 }
 
 // draw gives the screen p. Called with mu held.
@@ -220,7 +220,7 @@ func (s *screen) view(f func(*vt.Terminal)) uint64 {
 	o := s.owner
 	o.mu.Lock()
 	for head := o.recent.head; (s.offset < head || len(o.sizes) > 0) && !s.done; {
-		o.drawn.Wait()
+		o.screenMoved.Wait()
 	}
 	o.mu.Unlock()
 	s.mu.Lock()

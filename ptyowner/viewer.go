@@ -55,8 +55,8 @@ type viewer struct {
 	back   []byte       // frames that a pause kept from being acted on
 
 	// Guarded by the owner's mu.
-	came      sync.Cond // on mu: told of changes, and of output that is to be sent
-	idle      bool      // sendLoop waits for came: all there was is on its way
+	newOutput sync.Cond // on mu: told of changes, and of output that is to be sent
+	idle      bool      // sendLoop waits for newOutput: all there was is on its way
 	cut       bool      // sendNow has left something in unsent
 	link      link
 	seated    bool   // counts as the writer or a watcher
@@ -81,7 +81,7 @@ type socket interface {
 
 // newViewer is a connection whose frames r reads. It closes conn.
 func newViewer(o *owner, conn *net.UnixConn, r *wire.Reader, mode wire.Mode) *viewer {
-	v := &viewer{owner: o, conn: conn, r: r, mode: mode, came: sync.Cond{L: &o.mu}}
+	v := &viewer{owner: o, conn: conn, r: r, mode: mode, newOutput: sync.Cond{L: &o.mu}}
 	v.raw, _ = conn.SyscallConn() // fails for the zero UnixConn alone
 	if mode == wire.ModeAttach {
 		v.makeLendable(conn)
@@ -185,7 +185,7 @@ func (v *viewer) sendNow(from uint64, p []byte) {
 	v.offset += uint64(len(p))
 	if n < len(v.frame) {
 		v.unsent, v.cut = bytes.Clone(v.frame[n:]), true
-		v.came.Signal()
+		v.newOutput.Signal()
 	}
 }
 
@@ -387,7 +387,7 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 			return taskExit, 0, event
 		}
 		v.idle = true
-		v.came.Wait()
+		v.newOutput.Wait()
 		v.idle = false
 	}
 }

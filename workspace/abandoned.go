@@ -13,7 +13,7 @@ const maxReflog = "--max-count=1000"
 // refs/worktree hold. Amending and rebasing leave such commits all the time,
 // so they keep nothing from being deleted, and neither does a reflog that
 // cannot be read: that is said in their place.
-func (l *looker) abandoned(ctx context.Context, p place) error {
+func (l *inspector) abandoned(ctx context.Context, p gitDirs) error {
 	err := l.unreferenced(ctx, p)
 	if err != nil && exitCode(err) >= 0 {
 		l.add(&l.loss.Abandoned, "what the reflog holds: "+err.Error())
@@ -22,7 +22,7 @@ func (l *looker) abandoned(ctx context.Context, p place) error {
 	return err
 }
 
-func (l *looker) unreferenced(ctx context.Context, p place) error {
+func (l *inspector) unreferenced(ctx context.Context, p gitDirs) error {
 	var from []string
 	c := p.look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H", maxReflog, "HEAD", "--")
 	c.lines = true

@@ -15,7 +15,7 @@ const (
 // it makes a branch for one of any number of racers, and for the others
 // the next name is tried. A branch that was asked for by name is not replaced
 // by another.
-func (m *Manager) claimBranch(ctx context.Context, repo place, r CreateRequest, commit string) (string, error) {
+func (m *Manager) claimBranch(ctx context.Context, repo gitDirs, r CreateRequest, commit string) (string, error) {
 	if r.Branch != "" {
 		if err := checkBranch(ctx, repo, r.Branch); err != nil {
 			return "", err
@@ -43,7 +43,7 @@ func (m *Manager) claimBranch(ctx context.Context, repo place, r CreateRequest, 
 }
 
 // takenBy is why branch cannot be made where git has it, or one below it.
-func takenBy(ctx context.Context, repo place, branch string) error {
+func takenBy(ctx context.Context, repo gitDirs, branch string) error {
 	found, err := firstRef(ctx, repo, "refs/heads/"+branch)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func takenBy(ctx context.Context, repo place, branch string) error {
 }
 
 // inWay is the branch whose name is a directory in the name of branch, or "".
-func inWay(ctx context.Context, repo place, branch string) (string, error) {
+func inWay(ctx context.Context, repo gitDirs, branch string) (string, error) {
 	for i, c := range branch {
 		if c != '/' {
 			continue
@@ -68,13 +68,13 @@ func inWay(ctx context.Context, repo place, branch string) (string, error) {
 }
 
 // firstRef is the first ref of that name or below it, or "".
-func firstRef(ctx context.Context, repo place, ref string) (string, error) {
+func firstRef(ctx context.Context, repo gitDirs, ref string) (string, error) {
 	return repo.look("for-each-ref", "--count=1", "--format=%(refname)", ref).line(ctx)
 }
 
 // checkBranch refuses what git does not take for a branch's name, and what it
 // takes but reads as something else afterwards.
-func checkBranch(ctx context.Context, repo place, branch string) error {
+func checkBranch(ctx context.Context, repo gitDirs, branch string) error {
 	if branch == "@" || branch == "HEAD" || strings.HasPrefix(branch, "refs/") {
 		return fmt.Errorf("branch %s: git reads that as another ref; give a plain name such as fix/login: %w", printable(branch), ErrBadName)
 	}
@@ -92,7 +92,7 @@ func checkBranch(ctx context.Context, repo place, branch string) error {
 
 // makeBranch makes branch at commit, unless there is one of that name or
 // below it. Where a part of the name is a branch, that is a *BranchInWayError.
-func makeBranch(ctx context.Context, repo place, id, branch, commit string) (bool, error) {
+func makeBranch(ctx context.Context, repo gitDirs, id, branch, commit string) (bool, error) {
 	const tries = 3 // a racer may have held the name and given it up again
 	ref := "refs/heads/" + branch
 	var err error
@@ -127,7 +127,7 @@ func madeFor(id string) string { return "middleman: workspace " + id }
 
 // dropBranch deletes branch if it is still at tip, and says whether it was.
 // A branch that is gone already counts as deleted.
-func dropBranch(ctx context.Context, repo place, branch, tip string) (bool, error) {
+func dropBranch(ctx context.Context, repo gitDirs, branch, tip string) (bool, error) {
 	ref := "refs/heads/" + branch
 	_, err := repo.alter("update-ref", "--no-deref", "-d", ref, tip).run(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func dropBranch(ctx context.Context, repo place, branch, tip string) (bool, erro
 }
 
 // readRef is the object that the ref of exactly that name points at, or "".
-func readRef(ctx context.Context, repo place, ref string) (string, error) {
+func readRef(ctx context.Context, repo gitDirs, ref string) (string, error) {
 	out, err := repo.look("for-each-ref", "--format=%(objectname) %(refname)", ref).line(ctx)
 	for line := range strings.Lines(out) {
 		if object, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); name == ref {

@@ -40,7 +40,7 @@ type checkout struct {
 	base    *os.Root
 	filters bool // programs of the repository's configuration may run
 	report  Progress
-	at      place
+	at      gitDirs
 	held    *os.File // see holdEntry
 	tell    func(string)
 	config  map[string]string
@@ -81,7 +81,7 @@ func (c *checkout) files(ctx context.Context) error {
 		return err
 	}
 	defer c.held.Close() // on nil it is an error, and no more
-	c.at = place{gitDir: entry, commonDir: c.w.GitDir, workTree: c.w.Root}
+	c.at = gitDirs{gitDir: entry, commonDir: c.w.GitDir, workTree: c.w.Root}
 	if err := c.chooseFilters(ctx); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ type Commit struct {
 // Commits lists what HEAD has beyond the base as it is now, or lacks.
 func (m *Manager) Commits(ctx context.Context, w Workspace, r CommitsRequest) (_ Commits, err error) {
 	defer containing(w.Name, &err)
-	g, err := m.boxedGlass(ctx, w)
+	g, err := m.boxedView(ctx, w)
 	if err != nil {
 		return Commits{}, err
 	}
@@ -64,7 +64,7 @@ func (m *Manager) Commits(ctx context.Context, w Workspace, r CommitsRequest) (_
 }
 
 // ends finds what is compared: as it is now, or as the cursor has it.
-func ends(ctx context.Context, g *glass, w Workspace, r CommitsRequest) (out Commits, skip int, err error) {
+func ends(ctx context.Context, g *view, w Workspace, r CommitsRequest) (out Commits, skip int, err error) {
 	out = Commits{Against: r.Against, Side: "ahead", Commits: []Commit{}}
 	if r.Behind {
 		out.Side = "behind"
@@ -112,7 +112,7 @@ func isHash(s string) bool {
 
 // fill lists one page. The fields are cut, so that none is longer than a
 // record may be.
-func (c *Commits) fill(ctx context.Context, g *glass, skip, limit int) error {
+func (c *Commits) fill(ctx context.Context, g *view, skip, limit int) error {
 	if limit <= 0 {
 		limit = defaultCommits
 	}

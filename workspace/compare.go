@@ -54,7 +54,7 @@ type Comparison struct {
 	// LeftOut says what of the untracked is not in it, a line each.
 	LeftOut []string
 
-	g         *glass
+	g         *view
 	paths     []string
 	untracked map[string]bool
 	large     []string // tracked files
@@ -71,7 +71,7 @@ func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *C
 			return nil, fmt.Errorf("path %s: not within the workspace: %w", printable(path), ErrBadRequest)
 		}
 	}
-	g, err := m.boxedGlass(ctx, w)
+	g, err := m.boxedView(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -88,14 +88,14 @@ func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *C
 	return c, blamed(c.takeIndex(ctx, r.Tracked), g.workTree)
 }
 
-// boxedGlass is a glass for w whose looks are all boxed where that can be:
+// boxedView is a view for w whose looks are all boxed where that can be:
 // they read what a workspace holds.
-func (m *Manager) boxedGlass(ctx context.Context, w Workspace) (*glass, error) {
+func (m *Manager) boxedView(ctx context.Context, w Workspace) (*view, error) {
 	p, _, err := m.checkout(ctx, w)
 	if err != nil {
 		return nil, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
-	g, err := m.glass(ctx, p)
+	g, err := m.openView(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
@@ -104,7 +104,7 @@ func (m *Manager) boxedGlass(ctx context.Context, w Workspace) (*glass, error) {
 }
 
 // against finds the commit to compare with.
-func against(ctx context.Context, g *glass, w Workspace, asked Against) (Against, string, string, error) {
+func against(ctx context.Context, g *view, w Workspace, asked Against) (Against, string, string, error) {
 	if asked == "" {
 		asked = AgainstMergeBase
 		if w.Base == "" {
@@ -151,7 +151,7 @@ func against(ctx context.Context, g *glass, w Workspace, asked Against) (Against
 }
 
 // commit is the commit that revision names, or "" where it names none.
-func (g *glass) commit(ctx context.Context, revision string) (string, error) {
+func (g *view) commit(ctx context.Context, revision string) (string, error) {
 	out, err := g.look("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}").line(ctx)
 	if code := exitCode(err); code == 1 || code == 128 && strings.HasPrefix(revision, "@{") {
 		return "", nil
@@ -160,7 +160,7 @@ func (g *glass) commit(ctx context.Context, revision string) (string, error) {
 }
 
 // emptyTree is the tree without files, which git knows without having it.
-func (g *glass) emptyTree(ctx context.Context) (string, error) {
+func (g *view) emptyTree(ctx context.Context) (string, error) {
 	c := g.look("hash-object", "-t", "tree", "--stdin")
 	return c.line(ctx)
 }

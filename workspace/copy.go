@@ -75,7 +75,7 @@ func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, prog
 
 // copyTo finds out what to copy before it copies anything.
 func (m *Manager) copyTo(ctx context.Context, c *copier, w Workspace, patterns []byte) error {
-	main := place{gitDir: w.GitDir, commonDir: w.GitDir, workTree: w.Repository}
+	main := gitDirs{gitDir: w.GitDir, commonDir: w.GitDir, workTree: w.Repository}
 	names, err := ignoredBy(ctx, main, patterns)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (m *Manager) openRoot(w Workspace) (*os.Root, error) {
 
 // ignoredBy lists the files of a checkout that patterns name and git ignores, by
 // its own rules. Tracked ones are never among them.
-func ignoredBy(ctx context.Context, p place, patterns []byte) ([]string, error) {
+func ignoredBy(ctx context.Context, p gitDirs, patterns []byte) ([]string, error) {
 	file, err := os.CreateTemp("", "middleman-include-")
 	if err != nil {
 		return nil, fmt.Errorf("keep the patterns for git: %w", err)

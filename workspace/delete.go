@@ -80,7 +80,7 @@ type deletion struct {
 	base    *os.Root
 	discard bool
 	report  Progress
-	seen    sight
+	seen    findings
 	lookErr error // why not all of it was seen, with consent to lose it
 	aside   bool  // the directory itself is what is kept
 	// vanished: that the directory is gone keeps nothing from being deleted.

@@ -8,7 +8,7 @@ import (
 )
 
 // distance is how far head is from the base of w as that is now.
-func (m *Manager) distance(ctx context.Context, g *glass, head string, w Workspace) (Distance, error) {
+func (m *Manager) distance(ctx context.Context, g *view, head string, w Workspace) (Distance, error) {
 	of, commit, err := baseNow(ctx, g, w)
 	if err != nil {
 		return Distance{}, err
@@ -32,7 +32,7 @@ func (m *Manager) distance(ctx context.Context, g *glass, head string, w Workspa
 }
 
 // countBetween counts the commits that one has and the other lacks, both ways.
-func countBetween(ctx context.Context, g *glass, head, other string) (counts [2]int, err error) {
+func countBetween(ctx context.Context, g *view, head, other string) (counts [2]int, err error) {
 	c := g.look("rev-list", "--left-right", "--count", head+"..."+other, "--")
 	c.limit = statusTime
 	out, err := c.line(ctx)
@@ -48,7 +48,7 @@ func countBetween(ctx context.Context, g *glass, head, other string) (counts [2]
 // baseNow is the base of w, as it was asked for and where that is by now. A
 // base that is no branch or tag any more, and never was, is the commit that
 // the workspace began at.
-func baseNow(ctx context.Context, g *glass, w Workspace) (name, commit string, err error) {
+func baseNow(ctx context.Context, g *view, w Workspace) (name, commit string, err error) {
 	name = w.Base
 	if name == "" {
 		return "", "", fmt.Errorf("workspace %s has no base: %w", w.Name, ErrBadBase)

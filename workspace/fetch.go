@@ -101,7 +101,7 @@ func (r repository) remoteForBases(ctx context.Context) (string, error) {
 
 // dropFetched lets go of what was fetched for the workspace with that id, also
 // where ctx has ended.
-func dropFetched(ctx context.Context, repo place, id string) error {
+func dropFetched(ctx context.Context, repo gitDirs, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
 	_, err := repo.alter("update-ref", "--no-deref", "-d", fetchedRef(id)).run(ctx)

@@ -48,7 +48,7 @@ func (c *checkout) write(ctx context.Context, paths []string, flags ...string) e
 // half makes p.index, of what HEAD has, and returns which of its files are
 // missing, and of which only the beginning is there, as git leaves a file that
 // it was killed at.
-func half(ctx context.Context, p place, git func(args ...string) command) (missing, cut []string, err error) {
+func half(ctx context.Context, p gitDirs, git func(args ...string) command) (missing, cut []string, err error) {
 	if _, err := git("read-tree", "-m", "HEAD").run(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -28,7 +28,7 @@ type Forecast struct {
 
 // side is one workspace of a pair.
 type side struct {
-	g     *glass
+	g     *view
 	head  string
 	dirty map[string]bool // what is not committed
 }
@@ -62,7 +62,7 @@ func (m *Manager) Forecast(ctx context.Context, w Workspace, others []Workspace)
 }
 
 func (m *Manager) side(ctx context.Context, w Workspace) (s side, err error) {
-	g, err := m.boxedGlass(ctx, w)
+	g, err := m.boxedView(ctx, w)
 	if err != nil {
 		return side{}, err
 	}
@@ -168,7 +168,7 @@ func (f *Forecast) overlap(ctx context.Context, mine, theirs side) error {
 
 // changedSince are the files that differ between two commits; none where there
 // is no first.
-func changedSince(ctx context.Context, g *glass, from, to string) (map[string]bool, error) {
+func changedSince(ctx context.Context, g *view, from, to string) (map[string]bool, error) {
 	changed := map[string]bool{}
 	if from == "" || from == to {
 		return changed, nil

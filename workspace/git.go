@@ -55,16 +55,16 @@ var kept = []string{
 	"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_SSH", "GIT_SSH_COMMAND",
 }
 
-// place is a repository, and maybe a checkout of it, that a git command is
+// gitDirs is a repository, and maybe a checkout of it, that a git command is
 // aimed at without any discovery.
-type place struct {
+type gitDirs struct {
 	gitDir    string // the checkout's own
 	commonDir string // the repository's; the same but in a linked worktree
 	workTree  string // "" for a command that needs none
 	index     string // "" is the checkout's own
 }
 
-func (p place) env() []string {
+func (p gitDirs) env() []string {
 	env := []string{"GIT_DIR=" + p.gitDir, "GIT_COMMON_DIR=" + p.commonDir}
 	if p.workTree != "" {
 		env = append(env, "GIT_WORK_TREE="+p.workTree)
@@ -98,7 +98,7 @@ type command struct {
 }
 
 // look is a command at p that only reads.
-func (p place) look(args ...string) command {
+func (p gitDirs) look(args ...string) command {
 	dir := p.workTree
 	if dir == "" {
 		dir = p.gitDir
@@ -112,7 +112,7 @@ func (p place) look(args ...string) command {
 }
 
 // alter is a command at p that writes.
-func (p place) alter(args ...string) command {
+func (p gitDirs) alter(args ...string) command {
 	return command{dir: p.gitDir, env: p.env(), args: args, change: true}
 }
 

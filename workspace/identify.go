@@ -96,7 +96,7 @@ func (m *Manager) describe(ctx context.Context, w Workspace, entry string) (Work
 	if info, err := os.Stat(locked); err == nil {
 		w.CreatedAt = info.ModTime().UTC()
 	}
-	at := place{gitDir: entry, commonDir: w.GitDir}
+	at := gitDirs{gitDir: entry, commonDir: w.GitDir}
 	trees, err := worktrees(ctx, at)
 	if err != nil {
 		return unknown(err)
@@ -159,7 +159,7 @@ type beginning struct {
 }
 
 // firstEntry reads a branch's reflog. A branch without one has no beginning.
-func firstEntry(ctx context.Context, repo place, branch string) (b beginning, err error) {
+func firstEntry(ctx context.Context, repo gitDirs, branch string) (b beginning, err error) {
 	c := repo.look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--no-show-signature", "--date=unix",
 		"--format=%H %gd %gs", "refs/heads/"+branch, "--")
 	c.lines = true

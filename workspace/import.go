@@ -183,7 +183,7 @@ func (m *Manager) candidate(ctx context.Context, tree listedTree) (Workspace, er
 type listedTree struct{ path, reason, prunable string }
 
 // listTrees lists every checkout of a repository, the main one first.
-func listTrees(ctx context.Context, p place) ([]listedTree, error) {
+func listTrees(ctx context.Context, p gitDirs) ([]listedTree, error) {
 	var list []listedTree
 	c := p.look("worktree", "list", "--porcelain", "-z")
 	c.each = func(record string) {

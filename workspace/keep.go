@@ -59,7 +59,7 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 	if !d.worthKeeping(chosen) {
 		return nil
 	}
-	k := &keeper{w: d.w, repo: repo, entry: entry, dir: dir, chosen: chosen,
+	k := &snapshotWriter{w: d.w, repo: repo, entry: entry, dir: dir, chosen: chosen,
 		blind: d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing), objects: map[string]string{}}
 	err = d.report.advancing("keep", func(tell func(string)) (string, error) {
 		if err := lockNested(d.seen.nested, d.w.ID); err != nil {
@@ -82,12 +82,12 @@ func (d *deletion) worthKeeping(chosen ignored) bool {
 	return unseen || d.seen.worthKeeping(d.w, chosen)
 }
 
-func (s sight) worthKeeping(w Workspace, chosen ignored) bool {
+func (s findings) worthKeeping(w Workspace, chosen ignored) bool {
 	return !s.loss.Empty() || len(s.loss.Abandoned) > 0 || chosen.any && !w.Ephemeral
 }
 
 // forecast is the loss with what a delete would keep of it.
-func (s sight) forecast(w Workspace, dir string) (Loss, error) {
+func (s findings) forecast(w Workspace, dir string) (Loss, error) {
 	loss := s.loss
 	chosen, err := chooseIgnored(dir, s, true)
 	if err != nil {
@@ -114,10 +114,10 @@ func (d *deletion) keepAside() error {
 	})
 }
 
-// keeper makes one snapshot.
-type keeper struct {
+// snapshotWriter makes one snapshot.
+type snapshotWriter struct {
 	w       Workspace
-	repo    place
+	repo    gitDirs
 	entry   string // git's directory for the worktree, or ""
 	dir     string // where the directory is now, or ""
 	chosen  ignored
@@ -127,7 +127,7 @@ type keeper struct {
 	objects map[string]string // what must be reachable through it, by kind
 }
 
-func (k *keeper) run(ctx context.Context) error {
+func (k *snapshotWriter) run(ctx context.Context) error {
 	k.snap = snapshot{Version: snapshotVersion, ID: k.w.ID, Name: k.w.Name, Root: k.w.Root, Made: time.Now().UTC(), Unkept: k.chosen.unkept}
 	hashes, err := k.keepBranches(ctx)
 	if err != nil {
@@ -166,7 +166,7 @@ func (k *keeper) run(ctx context.Context) error {
 
 // keepBranches notes the workspace's branch and the one that HEAD leads to,
 // and returns the hashes that must stay, stashes too.
-func (k *keeper) keepBranches(ctx context.Context) (hashes []string, err error) {
+func (k *snapshotWriter) keepBranches(ctx context.Context) (hashes []string, err error) {
 	note := func(name string) (branch, error) {
 		b, err := k.keepBranch(ctx, name)
 		hashes = append(hashes, b.Commit)
@@ -176,7 +176,7 @@ func (k *keeper) keepBranches(ctx context.Context) (hashes []string, err error) 
 		return nil, err
 	}
 	if k.entry != "" {
-		at := place{gitDir: k.entry, commonDir: k.w.GitDir}
+		at := gitDirs{gitDir: k.entry, commonDir: k.w.GitDir}
 		ref, err := at.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
 		if err != nil && exitCode(err) != 1 { // 1: detached
 			return nil, err
@@ -204,7 +204,7 @@ func (k *keeper) keepBranches(ctx context.Context) (hashes []string, err error) 
 }
 
 // keepBranch notes where a branch is, its configuration and its reflog.
-func (k *keeper) keepBranch(ctx context.Context, name string) (branch, error) {
+func (k *snapshotWriter) keepBranch(ctx context.Context, name string) (branch, error) {
 	b := branch{Name: name}
 	if name == "" {
 		return b, nil
@@ -231,14 +231,14 @@ func (k *keeper) keepBranch(ctx context.Context, name string) (branch, error) {
 }
 
 // reflogOf is the file that git logs a branch in, where it uses files.
-func reflogOf(repo place, name string) string {
+func reflogOf(repo gitDirs, name string) string {
 	return filepath.Join(repo.commonDir, "logs", "refs", "heads", filepath.FromSlash(name))
 }
 
 // keepState keeps git's directory for the worktree byte for byte: the index
 // with all that it says of a file, HEAD and its reflog, refs of the worktree,
 // what is in progress, and the repositories of submodules.
-func (k *keeper) keepState(ctx context.Context) error {
+func (k *snapshotWriter) keepState(ctx context.Context) error {
 	files, _, err := listFiles(k.entry, func(name string, _ bool) verdict {
 		if strings.HasSuffix(name, ".lock") && !strings.Contains(name, "/") || name == restoredMark {
 			return verdict{} // of a git that was killed
@@ -253,7 +253,7 @@ func (k *keeper) keepState(ctx context.Context) error {
 }
 
 // keepFiles keeps the directory but for what was not chosen.
-func (k *keeper) keepFiles(ctx context.Context) error {
+func (k *snapshotWriter) keepFiles(ctx context.Context) error {
 	own := checkGitFile(k.dir, k.entry) == nil
 	files, odd, err := listFiles(k.dir, func(name string, dir bool) verdict {
 		if name == ".git" && !dir && own {
@@ -269,7 +269,7 @@ func (k *keeper) keepFiles(ctx context.Context) error {
 	return k.storeAll(ctx, k.dir, files)
 }
 
-func (k *keeper) storeAll(ctx context.Context, dir string, files []file) error {
+func (k *snapshotWriter) storeAll(ctx context.Context, dir string, files []file) error {
 	if err := k.repo.storeFiles(ctx, dir, files, k.tell); err != nil {
 		return err
 	}
@@ -283,8 +283,8 @@ func (k *keeper) storeAll(ctx context.Context, dir string, files []file) error {
 
 // keepIndexed has what the index names stay. What is missing was missing
 // before; a submodule's commit is in its own repository.
-func (k *keeper) keepIndexed(ctx context.Context) error {
-	at := place{gitDir: k.entry, commonDir: k.w.GitDir, workTree: k.dir}
+func (k *snapshotWriter) keepIndexed(ctx context.Context) error {
+	at := gitDirs{gitDir: k.entry, commonDir: k.w.GitDir, workTree: k.dir}
 	var hashes []string
 	for _, what := range []string{"--stage", "--resolve-undo"} {
 		c := at.look("ls-files", "-z", what)
@@ -315,7 +315,7 @@ func hashesIn(text string) []string {
 
 // namedByState is what may be hashes in git's own files: reflogs, refs of the
 // worktree, lists of what is still to be picked, a merge's other side.
-func (k *keeper) namedByState() ([]string, error) {
+func (k *snapshotWriter) namedByState() ([]string, error) {
 	var hashes []string
 	for _, f := range k.snap.State {
 		name := string(f.Path)

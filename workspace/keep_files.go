@@ -32,7 +32,7 @@ type ignored struct {
 
 // chooseIgnored measures what git ignores in dir; what is too large to be kept
 // only until that is known, or exactly.
-func chooseIgnored(dir string, seen sight, exactly bool) (ignored, error) {
+func chooseIgnored(dir string, seen findings, exactly bool) (ignored, error) {
 	c := ignored{skip: map[string]bool{}, repos: seen.repositories}
 	if dir == "" {
 		return c, nil

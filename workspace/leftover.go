@@ -16,7 +16,7 @@ import (
 type LeftoverKind string
 
 // The kinds of leftovers. Package workspace finds those that no record owns;
-// the first ones and sessions are for the keeper of the records to find.
+// the first ones and sessions are for whoever has the records to find.
 const (
 	LeftoverMissing   LeftoverKind = "missing"   // a workspace whose directory is gone
 	LeftoverFailed    LeftoverKind = "failed"    // a workspace that could not be made or deleted

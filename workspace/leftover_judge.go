@@ -207,7 +207,7 @@ func (m *Manager) goneWorkspace(ctx context.Context, l Leftover) (Workspace, err
 		ID: l.ID, Name: l.ID, Mode: ModeWorktree, Root: l.root,
 		Repository: l.Repository, GitDir: l.gitDir, State: StateReady,
 	}
-	head, err := place{gitDir: l.What, commonDir: l.gitDir}.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
+	head, err := gitDirs{gitDir: l.What, commonDir: l.gitDir}.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
 	if err != nil && exitCode(err) != 1 {
 		return w, err
 	}
@@ -247,7 +247,7 @@ func (s *survey) branch(ctx context.Context, l *Leftover) bool {
 }
 
 // unusedBranch judges a branch of ours by who has it and what it holds.
-func (s *survey) unusedBranch(ctx context.Context, repo place, l *Leftover, id string) bool {
+func (s *survey) unusedBranch(ctx context.Context, repo gitDirs, l *Leftover, id string) bool {
 	l.ID = id
 	trees, err := worktrees(ctx, repo)
 	if err != nil {
@@ -259,7 +259,7 @@ func (s *survey) unusedBranch(ctx context.Context, repo place, l *Leftover, id s
 			return false
 		}
 	}
-	k := &looker{}
+	k := &inspector{}
 	if err = k.stashes(ctx, repo, l.What); err == nil {
 		err = k.commits(ctx, repo, l.object, Workspace{Branch: l.What}, false)
 	}

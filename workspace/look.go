@@ -46,8 +46,8 @@ func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) 
 	return loss, nil
 }
 
-// sight is what a look at a workspace found.
-type sight struct {
+// findings is what a look at a workspace found.
+type findings struct {
 	loss Loss
 	// tip is where our branch was, or "" where a delete leaves the branch: it
 	// is gone, the user's, or checked out elsewhere.
@@ -61,17 +61,17 @@ type sight struct {
 }
 
 // look inspects w, whose directory is now at dir, or nowhere if dir is "".
-func (m *Manager) look(ctx context.Context, w Workspace, dir string) (sight, error) {
+func (m *Manager) look(ctx context.Context, w Workspace, dir string) (findings, error) {
 	switch {
 	case w.Mode == ModeDirectory && dir == "":
-		return sight{}, missing(w)
+		return findings{}, missing(w)
 	case w.Mode == ModeDirectory:
 		loss, err := lookAtFiles(dir)
-		return sight{loss: loss}, err
+		return findings{loss: loss}, err
 	case w.Mode != ModeWorktree:
-		return sight{}, fmt.Errorf("mode %q: %w", w.Mode, ErrUnknown)
+		return findings{}, fmt.Errorf("mode %q: %w", w.Mode, ErrUnknown)
 	}
-	l := &looker{}
+	l := &inspector{}
 	tip, err := m.lookAtRepository(ctx, l, w, dir)
 	if err == nil && dir == "" {
 		err = fmt.Errorf("%s: %w", w.Root, ErrMissing)
@@ -79,7 +79,7 @@ func (m *Manager) look(ctx context.Context, w Workspace, dir string) (sight, err
 			err = missing(w)
 		}
 	}
-	return sight{loss: l.loss, tip: tip, ignored: l.ignoredPaths, repositories: l.repositories, nested: l.nestedEntries}, err
+	return findings{loss: l.loss, tip: tip, ignored: l.ignoredPaths, repositories: l.repositories, nested: l.nestedEntries}, err
 }
 
 // missing says that a directory is gone that nobody has told git to forget. It
@@ -90,14 +90,14 @@ func missing(w Workspace) error {
 
 // lookAtFiles lists the files of a directory that no git knows.
 func lookAtFiles(dir string) (Loss, error) {
-	l := &looker{}
+	l := &inspector{}
 	err := l.walk(dir, "")
 	return l.loss, err
 }
 
 // walk adds every file below dir, whose path in the workspace is name. A
 // repository in it is one entry.
-func (l *looker) walk(dir, name string) error {
+func (l *inspector) walk(dir, name string) error {
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (l *looker) walk(dir, name string) error {
 }
 
 // lookAtRepository looks at a worktree in the order: refs, files, history.
-func (m *Manager) lookAtRepository(ctx context.Context, l *looker, w Workspace, dir string) (tip string, err error) {
+func (m *Manager) lookAtRepository(ctx context.Context, l *inspector, w Workspace, dir string) (tip string, err error) {
 	entry, err := findEntry(w.GitDir, w.Root)
 	if err != nil {
 		return "", err
@@ -132,7 +132,7 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *looker, w Workspace, 
 	if tip, err = m.ownTip(ctx, w); err != nil {
 		return "", err
 	}
-	at := place{gitDir: entry, commonDir: w.GitDir, workTree: dir}
+	at := gitDirs{gitDir: entry, commonDir: w.GitDir, workTree: dir}
 	l.known = entry != ""
 	if entry != "" {
 		if err := checkCommonDir(entry, w.GitDir); err != nil {
@@ -218,18 +218,18 @@ func checkCommonDir(entry, commonDir string) error {
 	return nil
 }
 
-// looker gathers a loss.
-type looker struct {
+// inspector gathers a loss.
+type inspector struct {
 	loss   Loss
 	nested map[string]bool // worktrees that are on the list already, by their paths with a slash
 	known  bool            // git has an entry for the workspace
 	walked int             // entries in what git ignores
 
-	ignoredPaths, repositories, nestedEntries []string // see sight
+	ignoredPaths, repositories, nestedEntries []string // see findings
 }
 
 // add puts a name of a file, commit or stash on a list.
-func (l *looker) add(list *[]string, name string) {
+func (l *inspector) add(list *[]string, name string) {
 	if len(*list) == maxListed {
 		l.loss.Truncated = true
 		return
@@ -239,7 +239,7 @@ func (l *looker) add(list *[]string, name string) {
 
 // checkedOut adds what differs from HEAD in a worktree, which a creation may
 // not have filled yet: git writes the index when all files are there.
-func (l *looker) checkedOut(ctx context.Context, p place) error {
+func (l *inspector) checkedOut(ctx context.Context, p gitDirs) error {
 	_, err := os.Lstat(filepath.Join(p.gitDir, "index"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return l.unfinished(ctx, p)
@@ -252,7 +252,7 @@ func (l *looker) checkedOut(ctx context.Context, p place) error {
 
 // files adds what differs from HEAD in the checkout at p; name is its path in
 // the workspace, "" for the workspace itself.
-func (l *looker) files(ctx context.Context, p place, name string) error {
+func (l *inspector) files(ctx context.Context, p gitDirs, name string) error {
 	config, err := withoutFilters(ctx, p)
 	if err != nil {
 		return err
@@ -315,7 +315,7 @@ func field(record string, n int) string {
 // have changed. Files that such a filter stores in another form than they have
 // in the checkout count as changed if git has to read them. The filters of the
 // user's own configuration stay.
-func withoutFilters(ctx context.Context, p place) (map[string]string, error) {
+func withoutFilters(ctx context.Context, p gitDirs) (map[string]string, error) {
 	config := map[string]string{}
 	scope := ""
 	c := p.look("config", "--null", "--show-scope", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
@@ -340,7 +340,7 @@ func withoutFilters(ctx context.Context, p place) (map[string]string, error) {
 
 // stagedFiles adds what the index of a worktree without a directory holds
 // beyond HEAD.
-func (l *looker) stagedFiles(ctx context.Context, p place) error {
+func (l *inspector) stagedFiles(ctx context.Context, p gitDirs) error {
 	head, err := headOf(ctx, p)
 	if err != nil || head == "" {
 		return err
@@ -352,7 +352,7 @@ func (l *looker) stagedFiles(ctx context.Context, p place) error {
 }
 
 // operation notes what git is in the middle of.
-func (l *looker) operation(p place) {
+func (l *inspector) operation(p gitDirs) {
 	for _, trace := range []struct{ file, name string }{
 		{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
 		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"sequencer", "cherry-pick or revert"},
@@ -366,7 +366,7 @@ func (l *looker) operation(p place) {
 }
 
 // headOf is the commit that is checked out, or "" on a branch without one.
-func headOf(ctx context.Context, p place) (string, error) {
+func headOf(ctx context.Context, p gitDirs) (string, error) {
 	head, err := p.look("rev-parse", "--verify", "--quiet", "HEAD^{commit}").line(ctx)
 	if exitCode(err) == 1 {
 		return "", nil
@@ -379,7 +379,7 @@ func headOf(ctx context.Context, p place) (string, error) {
 
 // commits adds those of our branch and of the checkout's HEAD that are on no
 // other branch and no remote.
-func (l *looker) commits(ctx context.Context, p place, tip string, w Workspace, checkout bool) error {
+func (l *inspector) commits(ctx context.Context, p gitDirs, tip string, w Workspace, checkout bool) error {
 	var from []string
 	if tip != "" {
 		from = append(from, tip)
@@ -407,7 +407,7 @@ func (l *looker) commits(ctx context.Context, p place, tip string, w Workspace, 
 }
 
 // stashes adds those that were made on branch. All worktrees share one list.
-func (l *looker) stashes(ctx context.Context, p place, branch string) error {
+func (l *inspector) stashes(ctx context.Context, p gitDirs, branch string) error {
 	top, err := readRef(ctx, whole(p.commonDir), "refs/stash")
 	if err != nil || top == "" {
 		return err
@@ -426,7 +426,7 @@ func (l *looker) stashes(ctx context.Context, p place, branch string) error {
 }
 
 // history adds the commits that rev-list gives for args, a line each.
-func (l *looker) history(ctx context.Context, p place, list *[]string, args []string, format string) error {
+func (l *inspector) history(ctx context.Context, p gitDirs, list *[]string, args []string, format string) error {
 	c := p.look(append([]string{"rev-list", "--no-commit-header", "--format=" + format,
 		fmt.Sprintf("--max-count=%d", maxListed+1)}, args...)...)
 	c.lines = true

@@ -18,7 +18,7 @@ const maxManifest = 512 << 20
 // readSnapshot reads what is kept of w, and the commit that holds it. Where
 // nothing is, that is ErrNoSnapshot. Whoever can write to the repository, or
 // publish one that is mirrored, can have written it.
-func readSnapshot(ctx context.Context, p place, w Workspace) (s snapshot, commit string, err error) {
+func readSnapshot(ctx context.Context, p gitDirs, w Workspace) (s snapshot, commit string, err error) {
 	commit, err = readRef(ctx, p, trashRef(w.ID))
 	if err != nil {
 		return s, "", err

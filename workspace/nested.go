@@ -17,7 +17,7 @@ const maxWalked = 5_000_000
 // nestedWorktrees adds the other worktrees of the repository that lie in the
 // workspace, whose directory is now at dir. They need not have a .git file any
 // more; their files are there.
-func (l *looker) nestedWorktrees(ctx context.Context, p place, root, dir string) error {
+func (l *inspector) nestedWorktrees(ctx context.Context, p gitDirs, root, dir string) error {
 	trees, err := worktrees(ctx, p)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (l *looker) nestedWorktrees(ctx context.Context, p place, root, dir string)
 
 // repository adds one that lies in the workspace under name, which ends with
 // a slash, unless it is known as a worktree already.
-func (l *looker) repository(name string) {
+func (l *inspector) repository(name string) {
 	l.repositories = append(l.repositories, strings.TrimSuffix(name, "/"))
 	if !l.nested[name] {
 		l.add(&l.loss.Untracked, name+" (a repository)")
@@ -62,7 +62,7 @@ func (l *looker) repository(name string) {
 // ignored adds what git ignores in the checkout at p: path, which ends with a
 // slash where it is a directory, and the repositories in it. These are not
 // git's to ignore: they may hold work that is nowhere else.
-func (l *looker) ignored(ctx context.Context, p place, path, name string) error {
+func (l *inspector) ignored(ctx context.Context, p gitDirs, path, name string) error {
 	if isEmptyPlace(p.workTree, path) {
 		return nil // ours, and of no worker any more
 	}

@@ -32,7 +32,7 @@ func unkeepable(ctx context.Context, w Workspace, err error) error {
 	if entryErr != nil || entry == "" {
 		return err // the directory itself would be kept
 	}
-	why := answers(ctx, place{gitDir: entry, commonDir: w.GitDir})
+	why := answers(ctx, gitDirs{gitDir: entry, commonDir: w.GitDir})
 	if why == nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func unkeepable(ctx context.Context, w Workspace, err error) error {
 
 // answers reports why git cannot keep what is at p, as far as it takes no
 // writing to find out.
-func answers(ctx context.Context, p place) error {
+func answers(ctx context.Context, p gitDirs) error {
 	c := p.look("hash-object", "--stdin")
 	object, err := c.line(ctx)
 	if err == nil && !hashPattern().MatchString(object) {

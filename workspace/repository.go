@@ -13,9 +13,9 @@ import (
 
 // repository is what the user stands in.
 type repository struct {
-	here place  // the checkout that the user stands in
-	main string // the top of the main checkout; of a bare repository, itself
-	ours string // what comes before the slash in branches of workspaces; "" is not known
+	here gitDirs // the checkout that the user stands in
+	main string  // the top of the main checkout; of a bare repository, itself
+	ours string  // what comes before the slash in branches of workspaces; "" is not known
 }
 
 // discover finds the repository of dir, with git's own rules.
@@ -35,7 +35,7 @@ func discover(ctx context.Context, dir string) (repository, error) {
 	if len(paths) < 3 || slices.Contains(paths, "") {
 		return repository{}, c.odd(out)
 	}
-	r := repository{here: place{gitDir: paths[0], commonDir: paths[1], workTree: paths[2]}, main: paths[2]}
+	r := repository{here: gitDirs{gitDir: paths[0], commonDir: paths[1], workTree: paths[2]}, main: paths[2]}
 	if r.here.gitDir != r.here.commonDir {
 		trees, err := worktrees(ctx, r.here)
 		if err != nil {
@@ -76,8 +76,8 @@ func explainDiscovery(dir string, failed *GitError) error {
 }
 
 // whole is the repository without a checkout: for what belongs to no worktree.
-func whole(commonDir string) place {
-	return place{gitDir: commonDir, commonDir: commonDir}
+func whole(commonDir string) gitDirs {
+	return gitDirs{gitDir: commonDir, commonDir: commonDir}
 }
 
 // commit is the commit that revision names, or "" where it names none.
@@ -93,7 +93,7 @@ func (r repository) commit(ctx context.Context, revision string) (string, error)
 type worktree struct{ path, branch string } // branch is a full ref name, or ""
 
 // worktrees lists every checkout of a repository, the main one first.
-func worktrees(ctx context.Context, p place) ([]worktree, error) {
+func worktrees(ctx context.Context, p gitDirs) ([]worktree, error) {
 	var list []worktree
 	c := p.look("worktree", "list", "--porcelain", "-z")
 	c.each = func(record string) {

@@ -40,7 +40,7 @@ type restoration struct {
 	m      *Manager
 	w      Workspace
 	base   *os.Root
-	repo   place
+	repo   gitDirs
 	report Progress
 	snap   snapshot
 	commit string // of the snapshot

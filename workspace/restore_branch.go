@@ -143,7 +143,7 @@ func (r *restoration) dressBranch(ctx context.Context, b branch, name string) er
 }
 
 // branchConfig is what the repository's configuration says of a branch.
-func branchConfig(ctx context.Context, p place, name string) (list []setting, err error) {
+func branchConfig(ctx context.Context, p gitDirs, name string) (list []setting, err error) {
 	c := p.look("config", "--local", "--null", "--get-regexp", `^branch\.`)
 	c.each = func(record string) {
 		key, value, _ := strings.Cut(record, "\n")

@@ -15,7 +15,7 @@ import (
 // writeFiles makes files in root, which must not have them yet. Links are made
 // last and nothing leaves root, so a list cannot lead anywhere else. It tells
 // how many are done.
-func writeFiles(ctx context.Context, p place, root *os.Root, files []file, tell func(string)) error {
+func writeFiles(ctx context.Context, p gitDirs, root *os.Root, files []file, tell func(string)) error {
 	var regular, links, dirs []file
 	for _, f := range files {
 		switch {
@@ -62,7 +62,7 @@ func (f file) finish(root *os.Root) error {
 }
 
 // writeContents makes the regular files of one run of git.
-func writeContents(ctx context.Context, p place, root *os.Root, files []file, tell func(string)) error {
+func writeContents(ctx context.Context, p gitDirs, root *os.Root, files []file, tell func(string)) error {
 	if len(files) == 0 {
 		return nil
 	}

@@ -65,7 +65,7 @@ type file struct {
 var durable = map[string]string{"core.fsync": "committed,loose-object,reference"}
 
 // store makes an object of content and returns its name.
-func (p place) store(ctx context.Context, kind string, content io.Reader) (string, error) {
+func (p gitDirs) store(ctx context.Context, kind string, content io.Reader) (string, error) {
 	c := p.alter("hash-object", "-t", kind, "-w", "--no-filters", "--stdin")
 	c.stdin, c.config = content, durable
 	return c.line(ctx)
@@ -73,7 +73,7 @@ func (p place) store(ctx context.Context, kind string, content io.Reader) (strin
 
 // storeFiles makes blobs of the regular files among files, which lie in dir,
 // byte for byte, and tells how many are done.
-func (p place) storeFiles(ctx context.Context, dir string, files []file, tell func(string)) error {
+func (p gitDirs) storeFiles(ctx context.Context, dir string, files []file, tell func(string)) error {
 	var names strings.Builder
 	var regular []*file
 	for i := range files {
@@ -124,7 +124,7 @@ func gitQuoted(name string) string {
 
 // kinds finds out which of names, whole or abbreviated, are objects, and calls
 // each with their whole names and kinds. A tag stands for what it leads to.
-func (p place) kinds(ctx context.Context, names []string, each func(object, kind string)) error {
+func (p gitDirs) kinds(ctx context.Context, names []string, each func(object, kind string)) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (p place) kinds(ctx context.Context, names []string, each func(object, kind
 // storeSnapshot makes the commit of s and has the ref lead to it. objects are
 // to be found through it, by their kinds. A snapshot that is there already, of
 // a delete that was cut short, stays reachable through the new one.
-func (p place) storeSnapshot(ctx context.Context, s snapshot, objects map[string]string) error {
+func (p gitDirs) storeSnapshot(ctx context.Context, s snapshot, objects map[string]string) error {
 	manifest, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (p place) storeSnapshot(ctx context.Context, s snapshot, objects map[string
 
 // pointTrash moves the ref of a snapshot, and makes sure that all that can be
 // reached through it, and through no other ref, is there.
-func (p place) pointTrash(ctx context.Context, id, commit, before string) error {
+func (p gitDirs) pointTrash(ctx context.Context, id, commit, before string) error {
 	ref := trashRef(id)
 	c := p.alter("update-ref", "--no-deref", ref, commit, before)
 	c.config = durable
@@ -217,7 +217,7 @@ func (p place) pointTrash(ctx context.Context, id, commit, before string) error 
 	return err
 }
 
-func (p place) makeTree(ctx context.Context, list string) (string, error) {
+func (p gitDirs) makeTree(ctx context.Context, list string) (string, error) {
 	c := p.alter("mktree")
 	c.stdin, c.config = strings.NewReader(list), durable
 	return c.line(ctx)
@@ -238,7 +238,7 @@ func snapshotCommit(s snapshot, tree string, parents []string) string {
 }
 
 // dropTrash lets go of a snapshot.
-func dropTrash(ctx context.Context, p place, id, commit string) error {
+func dropTrash(ctx context.Context, p gitDirs, id, commit string) error {
 	if err := unlockNested(p.commonDir, id); err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string)
 
 // root is the directory that a snapshot was made of. One of an older version
 // says it only in git's own file, if there was one.
-func (s snapshot) root(ctx context.Context, repo place) (string, error) {
+func (s snapshot) root(ctx context.Context, repo gitDirs) (string, error) {
 	if s.Root != "" {
 		return s.Root, nil
 	}

@@ -65,12 +65,12 @@ func (m *Manager) Status(ctx context.Context, w Workspace) (_ Status, err error)
 		return Status{}, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
 	s.Warnings = warnings
-	g, err := m.glass(ctx, p)
+	g, err := m.openView(ctx, p)
 	if err != nil {
 		return Status{}, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
 	defer g.close()
-	l := &looker{}
+	l := &inspector{}
 	l.operation(p)
 	s.Operation = l.loss.Operation
 	if err := s.files(ctx, g); err != nil {
@@ -98,34 +98,34 @@ func (s *Status) unknown(what string, err error) {
 
 // checkout is where w is: found by what its repository says, never by what
 // lies in the directory.
-func (m *Manager) checkout(ctx context.Context, w Workspace) (p place, warnings []string, err error) {
+func (m *Manager) checkout(ctx context.Context, w Workspace) (p gitDirs, warnings []string, err error) {
 	switch w.Mode {
 	case ModeDirectory:
-		return place{}, nil, fmt.Errorf("%s: %w", w.Root, ErrNotRepository)
+		return gitDirs{}, nil, fmt.Errorf("%s: %w", w.Root, ErrNotRepository)
 	case ModeInPlace:
 		p, err = checkoutOf(ctx, w.Root)
 		return p, nil, err
 	}
 	base, err := m.openHolding(w)
 	if err != nil {
-		return place{}, nil, err
+		return gitDirs{}, nil, err
 	}
 	defer base.Close()
 	info, err := base.Lstat(w.ID)
 	if errors.Is(err, fs.ErrNotExist) {
-		return place{}, nil, fmt.Errorf("%s: %w", w.Root, ErrMissing)
+		return gitDirs{}, nil, fmt.Errorf("%s: %w", w.Root, ErrMissing)
 	}
 	if err != nil {
-		return place{}, nil, err
+		return gitDirs{}, nil, err
 	}
 	if !info.IsDir() {
-		return place{}, nil, fmt.Errorf("%s: not a directory any more: %w", w.Root, ErrMissing)
+		return gitDirs{}, nil, fmt.Errorf("%s: not a directory any more: %w", w.Root, ErrMissing)
 	}
 	entry, err := entryOf(w)
 	if err != nil {
-		return place{}, nil, err
+		return gitDirs{}, nil, err
 	}
-	p = place{gitDir: entry, commonDir: w.GitDir, workTree: w.Root}
+	p = gitDirs{gitDir: entry, commonDir: w.GitDir, workTree: w.Root}
 	if err := checkGitFile(w.Root, entry); err != nil {
 		warnings = append(warnings, ".git: "+err.Error())
 	}
@@ -133,23 +133,23 @@ func (m *Manager) checkout(ctx context.Context, w Workspace) (p place, warnings 
 }
 
 // checkoutOf is the checkout that the user's directory dir lies in.
-func checkoutOf(ctx context.Context, dir string) (place, error) {
+func checkoutOf(ctx context.Context, dir string) (gitDirs, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return place{}, fmt.Errorf("%s: %w", dir, ErrMissing)
+		return gitDirs{}, fmt.Errorf("%s: %w", dir, ErrMissing)
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
 	repo, err := discover(ctx, dir)
 	if err != nil {
-		return place{}, err
+		return gitDirs{}, err
 	}
 	// A configuration can lead to any directory as the checkout.
 	canonical, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return place{}, err
+		return gitDirs{}, err
 	}
 	if below, err := filepath.Rel(repo.here.workTree, canonical); err != nil || !filepath.IsLocal(below) {
-		return place{}, fmt.Errorf("%s: its repository says that its checkout is %s: %w", dir, printable(repo.here.workTree), ErrNotRepository)
+		return gitDirs{}, fmt.Errorf("%s: its repository says that its checkout is %s: %w", dir, printable(repo.here.workTree), ErrNotRepository)
 	}
 	return repo.here, nil
 }
@@ -172,7 +172,7 @@ func entryOf(w Workspace) (string, error) {
 }
 
 // files fills in what one git status says: HEAD, branch, upstream, files.
-func (s *Status) files(ctx context.Context, g *glass) error {
+func (s *Status) files(ctx context.Context, g *view) error {
 	c := g.look("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
 	c.limit = statusTime
 	s.Files = &Files{}

@@ -18,7 +18,7 @@ import (
 // indexed reads the index of the checkout at p. It returns the paths that are
 // submodules, and adds the files that status passes over because the user
 // told git to (assume-unchanged, skip-worktree) and that are not as stored.
-func (l *looker) indexed(ctx context.Context, p place, name string) (submodules []string, err error) {
+func (l *inspector) indexed(ctx context.Context, p gitDirs, name string) (submodules []string, err error) {
 	tree, err := os.OpenRoot(p.workTree)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func sameContent(tree *os.Root, path, object string) bool {
 }
 
 // submodule adds what differs in the submodule at path of the checkout at p.
-func (l *looker) submodule(ctx context.Context, p place, path, name string) error {
+func (l *inspector) submodule(ctx context.Context, p gitDirs, path, name string) error {
 	dir := filepath.Join(p.workTree, filepath.FromSlash(path))
 	gitFile := filepath.Join(dir, ".git")
 	if _, err := os.Lstat(gitFile); errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +108,7 @@ func (l *looker) submodule(ctx context.Context, p place, path, name string) erro
 }
 
 // with is p with a checkout.
-func (p place) with(workTree string) place {
+func (p gitDirs) with(workTree string) gitDirs {
 	p.workTree = workTree
 	return p
 }
@@ -116,7 +116,7 @@ func (p place) with(workTree string) place {
 // submodules adds what the repositories of submodules hold that is nowhere
 // else. They are in git's directory for the worktree and go with it, whether
 // checked out at the moment or not.
-func (l *looker) submodules(ctx context.Context, gitDir string) error {
+func (l *inspector) submodules(ctx context.Context, gitDir string) error {
 	modules := filepath.Join(gitDir, "modules")
 	return filepath.WalkDir(modules, func(path string, entry fs.DirEntry, err error) error {
 		if path == modules && errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +138,7 @@ func (l *looker) submodules(ctx context.Context, gitDir string) error {
 	})
 }
 
-func (l *looker) submoduleHistory(ctx context.Context, p place) error {
+func (l *inspector) submoduleHistory(ctx context.Context, p gitDirs) error {
 	l.operation(p)
 	head, err := headOf(ctx, p)
 	if err != nil {

@@ -34,7 +34,7 @@ type transport struct {
 
 // transportOf finds out how commands at p reach remotes; agreed says that the
 // repository's programs may run.
-func transportOf(ctx context.Context, p place, agreed bool) (transport, error) {
+func transportOf(ctx context.Context, p gitDirs, agreed bool) (transport, error) {
 	t := transport{}
 	own, users, err := transportSettings(ctx, p)
 	if err != nil {
@@ -56,7 +56,7 @@ func transportOf(ctx context.Context, p place, agreed bool) (transport, error) {
 
 // transportSettings are those that the repository's own configuration has, with
 // what it includes, and those of the user's.
-func transportSettings(ctx context.Context, p place) (own, users []configured, err error) {
+func transportSettings(ctx context.Context, p gitDirs) (own, users []configured, err error) {
 	scope := ""
 	list := p.look("config", "--null", "--show-scope", "--get-regexp", transportKeys)
 	list.each = func(record string) {

@@ -143,8 +143,8 @@ func (m *Manager) untouched(ctx context.Context, w Workspace, entry string) (boo
 	if err != nil || len(entries) == 0 || len(entries) == 1 && entries[0].Name() == ".git" {
 		return err == nil, err
 	}
-	l := &looker{}
-	err = l.unfinished(ctx, place{gitDir: entry, commonDir: w.GitDir, workTree: w.Root})
+	l := &inspector{}
+	err = l.unfinished(ctx, gitDirs{gitDir: entry, commonDir: w.GitDir, workTree: w.Root})
 	return err == nil && l.loss.Empty(), err
 }
 
@@ -183,7 +183,7 @@ func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]
 
 // madeOnly reports whether a branch was made for the workspace of that id at
 // commit, and nothing happened to it since.
-func madeOnly(ctx context.Context, repo place, id, branch, commit string) (bool, error) {
+func madeOnly(ctx context.Context, repo gitDirs, id, branch, commit string) (bool, error) {
 	log, err := repo.look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%H %gs", "--max-count=2",
 		"refs/heads/"+branch, "--").line(ctx)
 	return log == commit+" "+madeFor(id), err
@@ -191,7 +191,7 @@ func madeOnly(ctx context.Context, repo place, id, branch, commit string) (bool,
 
 // madeForAnother reports whether a branch was made for a workspace of another
 // id: the oldest entry of its reflog says so.
-func madeForAnother(ctx context.Context, repo place, id, branch string) (bool, error) {
+func madeForAnother(ctx context.Context, repo gitDirs, id, branch string) (bool, error) {
 	oldest := ""
 	c := repo.look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%gs", "refs/heads/"+branch, "--")
 	c.lines = true
@@ -201,7 +201,7 @@ func madeForAnother(ctx context.Context, repo place, id, branch string) (bool, e
 }
 
 // undoBranches deletes branches that nobody has checked out by now.
-func undoBranches(ctx context.Context, repo place, branches map[string]string) error {
+func undoBranches(ctx context.Context, repo gitDirs, branches map[string]string) error {
 	if len(branches) == 0 {
 		return nil
 	}

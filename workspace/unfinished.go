@@ -10,7 +10,7 @@ import (
 // unfinished adds what somebody wrote into a worktree that has no index: all
 // that is not as HEAD has it. What HEAD has and the worktree has not, or has
 // only the beginning of, is lost with neither.
-func (l *looker) unfinished(ctx context.Context, p place) error {
+func (l *inspector) unfinished(ctx context.Context, p gitDirs) error {
 	dir, err := os.MkdirTemp("", "middleman-index-")
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (l *looker) unfinished(ctx context.Context, p place) error {
 	if err != nil {
 		return err
 	}
-	found := &looker{}
+	found := &inspector{}
 	if err := found.files(ctx, p, ""); err != nil {
 		return err
 	}

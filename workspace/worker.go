@@ -54,7 +54,7 @@ func locate(ctx context.Context, r CreateRequest) (repository, error) {
 	if err := checkGitFile(r.Parent.Root, entry); err != nil {
 		return repository{}, err
 	}
-	here := place{gitDir: entry, commonDir: r.Parent.GitDir, workTree: r.Parent.Root}
+	here := gitDirs{gitDir: entry, commonDir: r.Parent.GitDir, workTree: r.Parent.Root}
 	return repository{here: here, main: r.Parent.Repository}, nil
 }
 
@@ -135,7 +135,7 @@ func (m *Manager) workerBranches(id string) []string {
 }
 
 // claimWorkerBranch is claimBranch for a worker: nobody else has its id.
-func (m *Manager) claimWorkerBranch(ctx context.Context, repo place, id, commit string) (string, error) {
+func (m *Manager) claimWorkerBranch(ctx context.Context, repo gitDirs, id, commit string) (string, error) {
 	var err error
 	for _, branch := range m.workerBranches(id) {
 		var made bool

@@ -41,7 +41,7 @@ func (c *cli) lsCommand() *cobra.Command {
 }
 
 func (c *cli) list(ctx context.Context, all, sessions, fresh bool) error {
-	list, err := c.readStanding(ctx, sessions, fresh)
+	list, err := c.readStatusCatalog(ctx, sessions, fresh)
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ import (
 // oldStatus is from when on a list says how old a status is.
 const oldStatus = 15 * time.Second
 
-// readStanding is the catalog with how each workspace stands: as the server
+// readStatusCatalog is the catalog with how each workspace stands: as the server
 // knows it, which looks in the background, or as the last one has left it.
-func (c *cli) readStanding(ctx context.Context, sessions, fresh bool) (catalog, error) {
+func (c *cli) readStatusCatalog(ctx context.Context, sessions, fresh bool) (catalog, error) {
 	if sessions {
 		return c.readCatalog(ctx)
 	}

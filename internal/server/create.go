@@ -183,7 +183,7 @@ func (s *Server) place(ctx context.Context, c creation) (workspace.Workspace, er
 // by an attempt that failed. What is asked to end meanwhile goes on with the
 // next start.
 func (s *Server) finishCreation(ctx context.Context, c creation) {
-	w, err := s.furnish(ctx, c)
+	w, err := s.prepare(ctx, c)
 	if ctx.Err() != nil {
 		return
 	}
@@ -203,8 +203,8 @@ func (s *Server) finishCreation(ctx context.Context, c creation) {
 	s.publishWorkspace(w)
 }
 
-// furnish puts into the workspace all that it is to have before its first session.
-func (s *Server) furnish(ctx context.Context, c creation) (workspace.Workspace, error) {
+// prepare puts into the workspace all that it is to have before its first session.
+func (s *Server) prepare(ctx context.Context, c creation) (workspace.Workspace, error) {
 	w, err := s.Workspaces.Checkout(ctx, c.request, c.row, s.stages(ctx, c.row.ID))
 	if err != nil {
 		return c.row, err

@@ -23,8 +23,8 @@ type consent struct {
 	workers      bool // delete the workspaces of its workers too, by the same consents
 }
 
-// deletion is what a deletion meets.
-type deletion struct {
+// deletePlan is what a deletion meets.
+type deletePlan struct {
 	workspace workspace.Workspace
 	loss      workspace.Loss
 	unknown   error             // why loss could not be found out, nil where it was
@@ -104,7 +104,7 @@ func (s *Server) gone(id string) {
 		s.Log.Warn("remove what setup printed", "workspace", id, "error", err)
 	}
 	s.gates.forget(id)
-	s.standings.forget(id)
+	s.statusCache.forget(id)
 	s.events.publish(id, api.Event{Type: "workspace-deleted", ID: id})
 }
 
@@ -118,7 +118,7 @@ func (s *Server) resumeDelete(ctx context.Context, w workspace.Workspace) {
 		var rows []store.Session
 		if rows, _, err = s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1}); err == nil {
 			// What consent there was is behind it: it was looked at twice.
-			_, err = s.destroy(ctx, deletion{workspace: w, rows: rows}, consent{discardWork: true, stopSessions: true})
+			_, err = s.destroy(ctx, deletePlan{workspace: w, rows: rows}, consent{discardWork: true, stopSessions: true})
 		}
 		if err == nil {
 			s.Log.Info("a delete was brought to its end", "workspace", w.Name)
@@ -136,26 +136,26 @@ func (s *Server) resumeDelete(ctx context.Context, w workspace.Workspace) {
 
 // inspect changes nothing. What cannot be found out is no loss of nothing: it
 // is kept in unknown, and is a refusal without consent to lose work.
-func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
+func (s *Server) inspect(ctx context.Context, id string) (deletePlan, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
-		return deletion{}, err
+		return deletePlan{}, err
 	}
 	switch w.State {
 	case workspace.StateCreating:
 		if s.setups.has(id) {
-			return deletion{}, problemf(http.StatusConflict, codeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
+			return deletePlan{}, problemf(http.StatusConflict, codeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
 		}
-		return deletion{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being made", w.Name)
+		return deletePlan{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being made", w.Name)
 	case workspace.StateRestoring:
-		return deletion{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being restored", w.Name)
+		return deletePlan{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being restored", w.Name)
 	}
 	if s.settingUp.has(id) {
-		return deletion{}, problemf(http.StatusConflict, codeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
+		return deletePlan{}, problemf(http.StatusConflict, codeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
 	}
-	d := deletion{workspace: w}
+	d := deletePlan{workspace: w}
 	if d.config, err = s.teardownOf(ctx, w); err != nil {
-		return deletion{}, err
+		return deletePlan{}, err
 	}
 	if s.ours(w) {
 		d.loss, err = s.Workspaces.Inspect(ctx, w)
@@ -165,7 +165,7 @@ func (s *Server) inspect(ctx context.Context, id string) (deletion, error) {
 	}
 	rows, views, err := s.sessionsOf(ctx, w)
 	if err != nil {
-		return deletion{}, err
+		return deletePlan{}, err
 	}
 	d.rows = rows
 	for i, v := range views {
@@ -209,7 +209,7 @@ func (s *Server) ours(w workspace.Workspace) bool {
 }
 
 // refusal lists everything that c does not cover.
-func (d deletion) refusal(c consent) error {
+func (d deletePlan) refusal(c consent) error {
 	work := !c.discardWork && !d.loss.Empty()
 	busy := !c.stopSessions && len(d.running) > 0
 	var p *Problem
@@ -240,7 +240,7 @@ func (d deletion) refusal(c consent) error {
 // destroy tears down, stops, deletes and forgets, in that order. Package workspace looks
 // once more before it deletes, because a program may have written until it
 // was stopped.
-func (s *Server) destroy(ctx context.Context, d deletion, c consent) (lost workspace.Loss, err error) {
+func (s *Server) destroy(ctx context.Context, d deletePlan, c consent) (lost workspace.Loss, err error) {
 	if err := s.tearDown(ctx, d.workspace, d.config); err != nil {
 		return workspace.Loss{}, err
 	}

@@ -48,7 +48,7 @@ func restartFindsSessions(t *testing.T, p *place) {
 	if again.State != terminal.StateRunning || again.PID != lives.PID {
 		t.Errorf("before %+v\nafter %+v", lives, again)
 	}
-	// The keeper is back: an exit is recorded though nobody asks for it.
+	// The monitor is back: an exit is recorded though nobody asks for it.
 	events := r.events(t, "", "")
 	r.call("POST", "/sessions/"+lives.ID+"/input", []byte("\x04"))
 	events.until(func(e api.Event) bool {

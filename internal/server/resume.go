@@ -39,7 +39,7 @@ func (s *Server) recall(ctx context.Context) ([]store.Session, error) {
 }
 
 // resume finds every session again: those with a row that had not ended get
-// a keeper, those without one are looked for, and terminals that nothing leads
+// a monitor, those without one are looked for, and terminals that nothing leads
 // to are ended.
 func (s *Server) resume(ctx context.Context, rows []store.Session) {
 	for _, row := range rows {

@@ -31,7 +31,7 @@ type Workspaces interface {
 	Restore(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, []string, error)
 	PutBack(w workspace.Workspace) (bool, error)
 	Undo(ctx context.Context, w workspace.Workspace, discard bool) error
-	Looker
+	Inspector
 	Finder
 	Copy(ctx context.Context, w workspace.Workspace, patterns []string, progress workspace.Progress) error
 	Workers
@@ -114,12 +114,12 @@ type Server struct {
 	// tidying is held while leftovers are looked for and removed.
 	tidying sync.Mutex
 	// work is what was asked for and must be brought to an end; watches are
-	// viewers and keepers, which may be cut at any moment.
+	// viewers and monitors, which may be cut at any moment.
 	work, watches tasks
-	keepers       keepers
-	standings     standings
+	monitors      monitors
+	statusCache   statusCache
 	workers       workers
-	// asking has a place for each session that keepers ask at the moment, so
+	// asking has a place for each session that monitors ask at the moment, so
 	// that a restart does not ask all of them at once.
 	asking chan struct{}
 	ready  chan struct{}
@@ -203,7 +203,7 @@ func (s *Server) Ready() <-chan struct{} { return s.ready }
 func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listener) error {
 	s.setAddress(tcp[0].Addr())
 	defer s.recordStart()()
-	s.recallStandings()
+	s.loadStatusCache()
 	if err := s.beginPort(ctx); err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func (s *Server) shutdown(servers []*http.Server) {
 	s.work.stop(ctx)
 	cancel()
 	s.watches.stop(ctx)
-	s.keepStandings()
+	s.keepStatusCache()
 	s.logins.stop()
 	if err := s.linkFiles.sweep(); err != nil {
 		s.Log.Warn("remove login links", "error", err)

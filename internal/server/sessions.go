@@ -49,7 +49,7 @@ func (s *Server) launch(ctx context.Context, w workspace.Workspace, p plan) (row
 		s.setState(ctx, row, row.State, row.Error)
 		return row, "", err
 	}
-	// Any other error proves nothing: the keeper finds out what became of it.
+	// Any other error proves nothing: the monitor finds out what became of it.
 	if err == nil {
 		row.State = terminal.StateRunning
 		s.setState(ctx, row, row.State, "")
@@ -138,7 +138,7 @@ func (s *Server) setState(ctx context.Context, row store.Session, state terminal
 	}
 	s.publishSession(ctx, row.ID)
 	if state.Ended() {
-		s.bury(ctx, row.ID)
+		s.completeTombstone(ctx, row.ID)
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *Server) setExit(ctx context.Context, id string, exit terminal.Exit) {
 		s.Log.Error("record a session's exit", "session", id, "error", err)
 	}
 	s.publishSession(ctx, id)
-	s.bury(ctx, id)
+	s.completeTombstone(ctx, id)
 }
 
 // startSession starts a session on request: it fails while the workspace is

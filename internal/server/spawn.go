@@ -114,7 +114,7 @@ func (s *Server) spawnShared(ctx context.Context, x spawning) (api.Spawned, erro
 	fault.Here("spawn/launched")
 	if err != nil {
 		if row.State == terminal.StateFailed || row.ID == "" {
-			s.entomb(x.plan.id, failed(s.problem(err).Detail))
+			s.updateTombstone(x.plan.id, failed(s.problem(err).Detail))
 		}
 		if row.State == terminal.StateFailed {
 			err = errors.Join(err, s.forgetSession(ctx, row))
@@ -134,7 +134,7 @@ func (s *Server) spawnShared(ctx context.Context, x spawning) (api.Spawned, erro
 
 // spawned fills in what is known once the worker runs.
 func (s *Server) spawned(id string, row store.Session, w workspace.Workspace) {
-	s.entomb(id, func(t *store.Tombstone) {
+	s.updateTombstone(id, func(t *store.Tombstone) {
 		t.Name, t.State, t.Path, t.WorkspaceName = row.Name, terminal.StateRunning, row.Dir, w.Name
 		if t.Isolation == store.IsolationWorktree {
 			t.Branch, t.Base = w.Branch, w.BaseCommit
@@ -163,7 +163,7 @@ func (s *Server) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, er
 	fault.Here("spawn/recorded")
 	w, row, err := s.makeWorker(ctx, x, request, asked)
 	if err != nil {
-		s.entomb(x.plan.id, failed(s.problem(err).Detail))
+		s.updateTombstone(x.plan.id, failed(s.problem(err).Detail))
 		return api.Spawned{}, err
 	}
 	s.spawned(x.plan.id, row, w)

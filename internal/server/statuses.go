@@ -26,8 +26,8 @@ const (
 	keepEvery = 10 * time.Second
 )
 
-// Looker looks at workspaces without touching them; *workspace.Manager does.
-type Looker interface {
+// Inspector looks at workspaces without touching them; *workspace.Manager does.
+type Inspector interface {
 	Status(ctx context.Context, w workspace.Workspace) (workspace.Status, error)
 	// Mark stands for what can be seen without git; where it differs, a status
 	// of before is outdated.
@@ -43,42 +43,42 @@ type StatusQuery struct {
 	Fresh  bool `query:"fresh" doc:"With status: look at each first"`
 }
 
-// standing is what is known of one workspace.
-type standing struct {
+// knownStatus is what is known of one workspace.
+type knownStatus struct {
 	Status workspace.Status `json:"status"`
 	Mark   string           `json:"mark"` // as of just before the look
 	// None: it is no repository, which is no status at all.
 	None bool `json:"none,omitempty"`
 }
 
-func (k standing) upstream() string {
+func (k knownStatus) upstream() string {
 	if k.Status.Upstream == nil {
 		return ""
 	}
 	return k.Status.Upstream.Of
 }
 
-// standings are what was found out about how workspaces stand. The zero value
+// statusCache are what was found out about how workspaces stand. The zero value
 // is ready.
-type standings struct {
+type statusCache struct {
 	slots sync.Once
 	slot  chan struct{} // as many looks as processors
 	// mu guards the fields below.
 	mu      sync.Mutex
-	known   map[string]standing
+	known   map[string]knownStatus
 	looking map[string]chan struct{} // closed when the look ends
 	changed bool                     // since they were kept
 	kept    time.Time
 }
 
-func (k *standings) get(id string) (standing, bool) {
+func (k *statusCache) get(id string) (knownStatus, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	known, ok := k.known[id]
 	return known, ok
 }
 
-func (k *standings) forget(id string) {
+func (k *statusCache) forget(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.known, id)
@@ -87,7 +87,7 @@ func (k *standings) forget(id string) {
 
 // begin returns the end of the look at a workspace that is in progress, or
 // makes the caller the one who looks.
-func (k *standings) begin(id string) (done chan struct{}, mine bool) {
+func (k *statusCache) begin(id string) (done chan struct{}, mine bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if done, busy := k.looking[id]; busy {
@@ -102,12 +102,12 @@ func (k *standings) begin(id string) (done chan struct{}, mine bool) {
 }
 
 // end takes what a look has found, nil where it came to nothing.
-func (k *standings) end(id string, found *standing) {
+func (k *statusCache) end(id string, found *knownStatus) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if found != nil {
 		if k.known == nil {
-			k.known = map[string]standing{}
+			k.known = map[string]knownStatus{}
 		}
 		k.known[id], k.changed = *found, true
 	}
@@ -116,7 +116,7 @@ func (k *standings) end(id string, found *standing) {
 }
 
 // keepNow reports whether it is time to put what is known on disk.
-func (k *standings) keepNow() bool {
+func (k *statusCache) keepNow() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.changed || time.Since(k.kept) < keepEvery {
@@ -127,7 +127,7 @@ func (k *standings) keepNow() bool {
 }
 
 // enter waits for a place among those who look.
-func (k *standings) enter(ctx context.Context) (leave func(), ok bool) {
+func (k *statusCache) enter(ctx context.Context) (leave func(), ok bool) {
 	k.slots.Do(func() { k.slot = make(chan struct{}, max(2, runtime.NumCPU())) })
 	select {
 	case k.slot <- struct{}{}:
@@ -149,7 +149,7 @@ func (s *Server) statuses(ctx context.Context, list []workspace.Workspace, q Sta
 	began := time.Now()
 	var needed, old []workspace.Workspace
 	for _, w := range list {
-		known, ok := s.standings.get(w.ID)
+		known, ok := s.statusCache.get(w.ID)
 		switch {
 		case !standsSomehow(w):
 		case q.Fresh, !ok, s.mark(w, known.upstream()) != known.Mark:
@@ -187,7 +187,7 @@ func (s *Server) lookAtAll(ctx context.Context, list []workspace.Workspace, fres
 	for range 2 {
 		var ends []<-chan struct{}
 		for _, w := range list {
-			if known, ok := s.standings.get(w.ID); !ok || known.Status.AsOf.Before(began) {
+			if known, ok := s.statusCache.get(w.ID); !ok || known.Status.AsOf.Before(began) {
 				ends = append(ends, s.lookAgain(ctx, w))
 			}
 		}
@@ -207,32 +207,32 @@ func (s *Server) lookAtAll(ctx context.Context, list []workspace.Workspace, fres
 // lookAgain has a workspace looked at in the background and returns what is
 // closed when that is over.
 func (s *Server) lookAgain(ctx context.Context, w workspace.Workspace) <-chan struct{} {
-	done, mine := s.standings.begin(w.ID)
+	done, mine := s.statusCache.begin(w.ID)
 	if !mine {
 		return done
 	}
 	started := s.watches.start(ctx, func(ctx context.Context) {
-		s.standings.end(w.ID, s.lookAt(ctx, w))
-		if s.standings.keepNow() {
-			s.keepStandings()
+		s.statusCache.end(w.ID, s.lookAt(ctx, w))
+		if s.statusCache.keepNow() {
+			s.keepStatusCache()
 		}
 	})
 	if !started {
-		s.standings.end(w.ID, nil)
+		s.statusCache.end(w.ID, nil)
 	}
 	return done
 }
 
 // lookAt is one look. What comes to nothing because the server ends, or the
 // workspace is not what it was, is nothing to keep.
-func (s *Server) lookAt(ctx context.Context, w workspace.Workspace) *standing {
-	leave, ok := s.standings.enter(ctx)
+func (s *Server) lookAt(ctx context.Context, w workspace.Workspace) *knownStatus {
+	leave, ok := s.statusCache.enter(ctx)
 	if !ok {
 		return nil
 	}
 	defer leave()
-	known, _ := s.standings.get(w.ID)
-	found := &standing{Mark: s.mark(w, known.upstream())}
+	known, _ := s.statusCache.get(w.ID)
+	found := &knownStatus{Mark: s.mark(w, known.upstream())}
 	asOf := time.Now().UTC()
 	err := s.guarded("look at workspace "+w.ID, func() (err error) {
 		found.Status, err = s.Workspaces.Status(ctx, w)
@@ -262,7 +262,7 @@ func (s *Server) mark(w workspace.Workspace, upstream string) (mark string) {
 
 // shownStatus is what is known of w, said as of when.
 func (s *Server) shownStatus(w workspace.Workspace, began time.Time) *workspace.Status {
-	known, ok := s.standings.get(w.ID)
+	known, ok := s.statusCache.get(w.ID)
 	if !ok {
 		return &workspace.Status{Source: "memory", Unknown: []string{"everything: it is being looked at"}}
 	}

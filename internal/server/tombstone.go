@@ -11,18 +11,18 @@ import (
 	"middleman/workspace"
 )
 
-// bury completes the tombstone of a session that has ended, if it is a
+// completeTombstone completes the tombstone of a session that has ended, if it is a
 // worker's: how it ended, where its branch is, and what its directory holds.
 // It is called while the directory is there; once it is complete, nothing
 // changes it any more.
-func (s *Server) bury(ctx context.Context, id string) {
+func (s *Server) completeTombstone(ctx context.Context, id string) {
 	t, ok := s.workers.open(id)
 	if !ok {
 		return
 	}
 	row, err := s.Store.Session(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		s.entomb(t.ID, failed("it was never started"))
+		s.updateTombstone(t.ID, failed("it was never started"))
 		return
 	}
 	if err != nil && ctx.Err() != nil {
@@ -39,13 +39,13 @@ func (s *Server) bury(ctx context.Context, id string) {
 	if ctx.Err() != nil {
 		return // the server ends; the next one looks again
 	}
-	s.entomb(t.ID, func(old *store.Tombstone) { *old = t })
+	s.updateTombstone(t.ID, func(old *store.Tombstone) { *old = t })
 	s.publishSession(ctx, id)
 }
 
-// entomb writes a change of a tombstone. One that cannot be written is open
+// updateTombstone writes a change of a tombstone. One that cannot be written is open
 // still, and the next start completes it.
-func (s *Server) entomb(id string, change func(*store.Tombstone)) {
+func (s *Server) updateTombstone(id string, change func(*store.Tombstone)) {
 	if _, err := s.workers.update(id, change); err != nil {
 		s.Log.Error("write the record of a worker", "session", id, "error", err)
 	}
@@ -87,17 +87,17 @@ func (s *Server) recallWorkers(ctx context.Context) {
 	}
 	for _, id := range s.workers.before {
 		if _, err := s.Store.Session(ctx, id); errors.Is(err, store.ErrNotFound) {
-			s.entomb(id, failed("the server ended before it was started"))
+			s.updateTombstone(id, failed("the server ended before it was started"))
 		}
 	}
 }
 
 // buryEnded completes the tombstones of workers that ended while no server
-// looked. Those that live have a keeper, and those that
+// looked. Those that live have a monitor, and those that
 // are being made now are none of the server's before.
 func (s *Server) buryEnded(ctx context.Context) {
 	for _, id := range s.workers.before {
-		s.bury(ctx, id)
+		s.completeTombstone(ctx, id)
 	}
 }
 

@@ -84,8 +84,8 @@ func (s *Server) fill(v *api.Session, status terminal.Status) {
 		v.Error = s.redact(lostText(status))
 	}
 	v.Watchers, v.KeepOutput, v.Journal, v.Clipboard = status.Watchers, status.JournalBytes, status.Journal, status.Clipboard
-	if s.keepers.watching(v.ID) {
-		v.Watchers = max(0, v.Watchers-1) // our own keeper is nobody
+	if s.monitors.watching(v.ID) {
+		v.Watchers = max(0, v.Watchers-1) // our own monitor is nobody
 	}
 }
 

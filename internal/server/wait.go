@@ -118,23 +118,23 @@ func (w *waiter) wait(ctx context.Context) (api.Waited, error) {
 	if status.State.Ended() {
 		return w.ended(ctx, status.Head)
 	}
-	a, err := w.live.Attach(ctx, terminal.AttachOptions{Mode: terminal.ModeWatch, Client: "wait", From: &status.Head, MaxLag: keeperLag})
+	a, err := w.live.Attach(ctx, terminal.AttachOptions{Mode: terminal.ModeWatch, Client: "wait", From: &status.Head, MaxLag: monitorLag})
 	if errors.Is(err, terminal.ErrEnded) {
 		return w.ended(ctx, status.Head)
 	}
 	if err != nil {
 		return api.Waited{}, err
 	}
-	signs := watch(a)
-	defer signs.stop()
+	events := watch(a)
+	defer events.stop()
 	// Joined first and looked at second: nothing falls in between.
 	if found, ok, err := w.look(ctx); ok || err != nil {
 		return found, err
 	}
-	return w.follow(ctx, signs)
+	return w.follow(ctx, events)
 }
 
-func (w *waiter) follow(ctx context.Context, signs *signs) (api.Waited, error) {
+func (w *waiter) follow(ctx context.Context, events *attachmentEvents) (api.Waited, error) {
 	pause := lookPause
 	if w.kind == "quiet" {
 		pause = w.quiet
@@ -147,7 +147,7 @@ func (w *waiter) follow(ctx context.Context, signs *signs) (api.Waited, error) {
 	pending := false
 	for {
 		select {
-		case <-signs.output:
+		case <-events.output:
 			// Quiet begins anew with each output; a look is due a moment after
 			// the first, however much follows.
 			if w.kind == "quiet" || (w.match != nil && !pending) {
@@ -159,7 +159,7 @@ func (w *waiter) follow(ctx context.Context, signs *signs) (api.Waited, error) {
 			if found, ok, err := w.due(ctx); ok || err != nil {
 				return found, err
 			}
-		case end := <-signs.end:
+		case end := <-events.end:
 			if end.err != nil {
 				return api.Waited{}, end.err
 			}
@@ -204,8 +204,8 @@ func (w *waiter) ended(ctx context.Context, head uint64) (api.Waited, error) {
 	return found, err
 }
 
-// signs are what a wait needs to know of an attachment.
-type signs struct {
+// attachmentEvents are what a wait needs to know of an attachment.
+type attachmentEvents struct {
 	attachment terminal.Attachment
 	output     chan struct{} // of one: "there was output" need not be said twice
 	end        chan end      // of one: there is one end
@@ -219,8 +219,8 @@ type end struct {
 }
 
 // watch reads a to its end, in the background until stop.
-func watch(a terminal.Attachment) *signs {
-	s := &signs{attachment: a, output: make(chan struct{}, 1), end: make(chan end, 1), done: make(chan struct{})}
+func watch(a terminal.Attachment) *attachmentEvents {
+	s := &attachmentEvents{attachment: a, output: make(chan struct{}, 1), end: make(chan end, 1), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		var e end
@@ -232,7 +232,7 @@ func watch(a terminal.Attachment) *signs {
 	return s
 }
 
-func (s *signs) read() end {
+func (s *attachmentEvents) read() end {
 	for {
 		m, err := s.attachment.Receive()
 		if errors.Is(err, io.EOF) {
@@ -256,7 +256,7 @@ func (s *signs) read() end {
 }
 
 // stop closes the attachment and returns when nobody reads it any more.
-func (s *signs) stop() {
+func (s *attachmentEvents) stop() {
 	_ = s.attachment.Close() // only to wake the reader; the session is not concerned
 	<-s.done
 }

@@ -20,23 +20,23 @@ const (
 	titlePause = 250 * time.Millisecond
 	// joinTimeout bounds asking and joining one session.
 	joinTimeout = 10 * time.Second
-	// keeperLag: a keeper does not look at output, so it need not have all from
+	// monitorLag: a monitor does not look at output, so it need not have all from
 	// an owner that sends it some.
-	keeperLag = 1 << 20
-	// keeperClient is what a keeper calls itself.
-	keeperClient = "server"
+	monitorLag = 1 << 20
+	// monitorClient is what a monitor calls itself.
+	monitorClient = "server"
 )
 
-// keepers are the sessions that are watched at the moment. The zero value is
+// monitors are the sessions that are watched at the moment. The zero value is
 // ready.
-type keepers struct {
-	// mu guards attached: whether the keeper of a session has joined it.
+type monitors struct {
+	// mu guards attached: whether the monitor of a session has joined it.
 	mu       sync.Mutex
 	attached map[string]bool
 }
 
-// claim makes the caller the session's one keeper.
-func (k *keepers) claim(id string) bool {
+// claim makes the caller the session's one monitor.
+func (k *monitors) claim(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.attached == nil {
@@ -49,20 +49,20 @@ func (k *keepers) claim(id string) bool {
 	return true
 }
 
-func (k *keepers) release(id string) {
+func (k *monitors) release(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.attached, id)
 }
 
-func (k *keepers) set(id string, attached bool) {
+func (k *monitors) set(id string, attached bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.attached[id] = attached
 }
 
-// watching reports whether our own keeper is one of the session's watchers.
-func (k *keepers) watching(id string) bool {
+// watching reports whether our own monitor is one of the session's watchers.
+func (k *monitors) watching(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.attached[id]
@@ -70,22 +70,22 @@ func (k *keepers) watching(id string) bool {
 
 // keep watches a session until it has ended, in the background.
 func (s *Server) keep(ctx context.Context, row store.Session) {
-	if !s.keepers.claim(row.ID) {
+	if !s.monitors.claim(row.ID) {
 		return
 	}
 	started := s.watches.start(ctx, func(ctx context.Context) {
-		defer s.keepers.release(row.ID)
-		s.keeper(ctx, row)
+		defer s.monitors.release(row.ID)
+		s.monitor(ctx, row)
 	})
 	if !started {
-		s.keepers.release(row.ID)
+		s.monitors.release(row.ID)
 	}
 }
 
-// keeper sees to it that an exit is recorded and told. A session that does
+// monitor sees to it that an exit is recorded and told. A session that does
 // not answer is asked again for as long as the server runs: only proof ends
 // this.
-func (s *Server) keeper(ctx context.Context, row store.Session) {
+func (s *Server) monitor(ctx context.Context, row store.Session) {
 	pause := firstRetry
 	for ctx.Err() == nil {
 		var ended bool
@@ -117,9 +117,9 @@ func (s *Server) watchOnce(ctx context.Context, row store.Session) (ended bool, 
 	if attachment == nil {
 		return ended, err
 	}
-	s.keepers.set(row.ID, true)
+	s.monitors.set(row.ID, true)
 	exit, err := s.follow(ctx, row, attachment)
-	s.keepers.set(row.ID, false)
+	s.monitors.set(row.ID, false)
 	switch {
 	case exit == nil && provesEnd(err):
 		return false, nil // the next look settles it, and says it once
@@ -158,7 +158,7 @@ func (s *Server) join(ctx context.Context, row store.Session) (a terminal.Attach
 		s.setState(ctx, row, terminal.StateRunning, "")
 	}
 	a, err = live.Attach(asked, terminal.AttachOptions{
-		Mode: terminal.ModeWatch, Client: keeperClient, From: &status.Head, MaxLag: keeperLag, NoOutput: true,
+		Mode: terminal.ModeWatch, Client: monitorClient, From: &status.Head, MaxLag: monitorLag, NoOutput: true,
 	})
 	if errors.Is(err, terminal.ErrEnded) {
 		return nil, false, nil // it ended between the two calls; the next look settles it

@@ -15,7 +15,7 @@ import (
 // ReadStatuses reads how workspaces stood, by id, as the server that ran last
 // has left it. No file is no error.
 func ReadStatuses(path string) (map[string]workspace.Status, error) {
-	known, err := readStandings(path)
+	known, err := readStatusCache(path)
 	out := map[string]workspace.Status{}
 	for id, k := range known {
 		if !k.None {
@@ -25,14 +25,14 @@ func ReadStatuses(path string) (map[string]workspace.Status, error) {
 	return out, err
 }
 
-func readStandings(path string) (map[string]standing, error) {
+func readStatusCache(path string) (map[string]knownStatus, error) {
 	raw, err := private.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var known map[string]standing
+	var known map[string]knownStatus
 	if err == nil {
-		known, err = decodeStandings(raw)
+		known, err = decodeStatusCache(raw)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read how workspaces stood: %s: %w", path, err)
@@ -40,10 +40,10 @@ func readStandings(path string) (map[string]standing, error) {
 	return known, nil
 }
 
-// decodeStandings reads what writeStandings has written. Its ids are for looking
+// decodeStatusCache reads what saveStatusCache has written. Its ids are for looking
 // up alone.
-func decodeStandings(raw []byte) (map[string]standing, error) {
-	known := map[string]standing{}
+func decodeStatusCache(raw []byte) (map[string]knownStatus, error) {
+	known := map[string]knownStatus{}
 	if err := json.Unmarshal(raw, &known); err != nil {
 		return nil, err
 	}
@@ -54,32 +54,32 @@ func decodeStandings(raw []byte) (map[string]standing, error) {
 	return known, nil
 }
 
-// recallStandings takes what the server before has left. It is a cache: one
+// loadStatusCache takes what the server before has left. It is a cache: one
 // that cannot be read is made anew.
-func (s *Server) recallStandings() {
-	known, err := readStandings(s.Dirs.Statuses())
+func (s *Server) loadStatusCache() {
+	known, err := readStatusCache(s.Dirs.Statuses())
 	if err != nil {
 		s.Log.Warn("statuses are looked up again", "error", err)
 		return
 	}
-	s.standings.mu.Lock()
-	defer s.standings.mu.Unlock()
-	s.standings.known = known
+	s.statusCache.mu.Lock()
+	defer s.statusCache.mu.Unlock()
+	s.statusCache.known = known
 }
 
-// keepStandings leaves what is known for the next server.
-func (s *Server) keepStandings() {
-	if err := s.writeStandings(); err != nil {
+// keepStatusCache leaves what is known for the next server.
+func (s *Server) keepStatusCache() {
+	if err := s.saveStatusCache(); err != nil {
 		s.Log.Warn("how workspaces stand is not kept", "error", err)
 	}
 }
 
-func (s *Server) writeStandings() error {
-	s.standings.mu.Lock()
-	changed := s.standings.changed
-	s.standings.changed = false
-	raw, err := json.Marshal(s.standings.known)
-	s.standings.mu.Unlock()
+func (s *Server) saveStatusCache() error {
+	s.statusCache.mu.Lock()
+	changed := s.statusCache.changed
+	s.statusCache.changed = false
+	raw, err := json.Marshal(s.statusCache.known)
+	s.statusCache.mu.Unlock()
 	if err != nil || !changed {
 		return err
 	}

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// FuzzStandings: what is taken of a statuses.json is said to be from there, and
+// FuzzStatusCache: what is taken of a statuses.json is said to be from there, and
 // is the same once it was written and read again.
-func FuzzStandings(f *testing.F) {
+func FuzzStatusCache(f *testing.F) {
 	f.Add([]byte(`{"w0123456789abcdef":{"status":{"as_of":"2026-01-02T03:04:05Z","source":"git","files":{"changed":1}},"mark":"x"}}`))
 	f.Add([]byte(`{"w0123456789abcdef":{"none":true},"../../x":{"mark":"y"},"":{}}`))
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		first, err := decodeStandings(raw)
+		first, err := decodeStatusCache(raw)
 		if err != nil {
 			return
 		}
@@ -27,7 +27,7 @@ func FuzzStandings(f *testing.F) {
 		if err != nil {
 			t.Skip(err) // a time that JSON does not have
 		}
-		second, err := decodeStandings(written)
+		second, err := decodeStatusCache(written)
 		if err != nil {
 			t.Fatalf("it does not read what it wrote: %v", err)
 		}

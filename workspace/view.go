@@ -17,13 +17,13 @@ import (
 // maxConfig bounds a repository's configuration that is read.
 const maxConfig = 1 << 20
 
-// glass is a git directory of ours through which a repository is looked at:
+// view is a git directory of ours through which a repository is looked at:
 // its refs and objects, and of its configuration only what says how files are
 // stored. So nothing that the repository's configuration could have git run
 // is known to git at all, whoever changes that at the same moment, and what
 // git writes (merged trees, an index with untracked files) goes here.
-type glass struct {
-	place
+type view struct {
+	gitDirs
 	dir   string   // ours, removed by close
 	real  string   // the repository's common directory
 	shown []string // what the links in it lead to, and the checkout
@@ -32,10 +32,10 @@ type glass struct {
 	risky, boxed bool
 }
 
-// shared are the parts of a repository that a glass leads to.
+// shared are the parts of a repository that a view leads to.
 var shared = []string{"refs", "packed-refs", "shallow", "info", "logs", "reftable"}
 
-// harmless are the settings that a glass takes over from the repository: none
+// harmless are the settings that a view takes over from the repository: none
 // of them is a command, or leads to one. Those of a branch and of a remote say
 // what its upstream is called.
 var harmless = []string{
@@ -45,8 +45,8 @@ var harmless = []string{
 	"extensions.objectformat", "extensions.refstorage", "index.sparse", "i18n.commitencoding",
 }
 
-// glass makes one for the checkout, or repository, at p.
-func (m *Manager) glass(ctx context.Context, p place) (g *glass, err error) {
+// openView makes one for the checkout, or repository, at p.
+func (m *Manager) openView(ctx context.Context, p gitDirs) (g *view, err error) {
 	settings, err := m.settings(ctx, p)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (m *Manager) glass(ctx context.Context, p place) (g *glass, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory to look from: %w", err)
 	}
-	g = &glass{dir: dir, real: p.commonDir, shown: []string{p.commonDir, p.gitDir}, risky: settings.risky}
+	g = &view{dir: dir, real: p.commonDir, shown: []string{p.commonDir, p.gitDir}, risky: settings.risky}
 	if p.workTree != "" {
 		g.shown = append(g.shown, p.workTree)
 	}
@@ -88,7 +88,7 @@ func (m *Manager) glass(ctx context.Context, p place) (g *glass, err error) {
 		}
 	}
 	own := filepath.Join(dir, "own")
-	g.place = place{gitDir: own, commonDir: dir, workTree: p.workTree}
+	g.gitDirs = gitDirs{gitDir: own, commonDir: dir, workTree: p.workTree}
 	return g, ownGitDir(own, p.gitDir)
 }
 
@@ -143,20 +143,20 @@ func readHead(path string) (string, error) {
 }
 
 // close removes what is ours.
-func (g *glass) close() {
+func (g *view) close() {
 	_ = os.RemoveAll(g.dir) // a leftover in the temporary directory harms nobody
 }
 
-// look is a command through the glass. It cannot write into the repository,
+// look is a command through the view. It cannot write into the repository,
 // and sees history as it is stored, without replacements and grafts.
-func (g *glass) look(args ...string) command {
-	c := g.place.look(args...)
+func (g *view) look(args ...string) command {
+	c := g.gitDirs.look(args...)
 	c.env = append(c.env, "GIT_OBJECT_DIRECTORY="+filepath.Join(g.dir, "objects"), "GIT_LITERAL_PATHSPECS=1")
 	c.boxed, c.writable, c.shown, c.thrifty = g.risky || g.boxed, g.dir, g.shown, true
 	return c
 }
 
-// settings are what a glass takes over from a repository.
+// settings are what a view takes over from a repository.
 type settings struct {
 	text  string // in the form of git's configuration
 	risky bool   // there was more than that
@@ -164,7 +164,7 @@ type settings struct {
 
 // settings reads the configuration of the repository at p, and that of the
 // worktree. git parses it, from our copy, so that it includes nothing.
-func (m *Manager) settings(ctx context.Context, p place) (settings, error) {
+func (m *Manager) settings(ctx context.Context, p gitDirs) (settings, error) {
 	text, err := readSmall(filepath.Join(p.commonDir, "config"))
 	if err != nil {
 		return settings{}, fmt.Errorf("read configuration: %w", err)
