@@ -3,6 +3,7 @@
 package tmux_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -134,6 +135,26 @@ func TestAPaneThatNeverComes(t *testing.T) {
 				t.Errorf("start: %v, want the host's", failed)
 			}
 		})
+	}
+}
+
+// TestAServerThatTakesItsTimeToEnd: a session is made once it has, however often
+// the server turns it away until then.
+func TestAServerThatTakesItsTimeToEnd(t *testing.T) {
+	away := filepath.Join(testenv.ShortDir(t), "away")
+	if err := os.WriteFile(away, bytes.Repeat([]byte("x\n"), 7), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := newPlace(t, func(o *tmux.Options) {
+		o.Tmux = script(t, `case "$*" in *tmux-pane*/sessions/*)
+			if [ -s `+away+` ]; then sed -i 1d `+away+`; echo 'server exited unexpectedly' >&2; exit 1; fi;;
+		esac; exec tmux "$@"`)
+	})
+	if e := p.start(t, "exit 3").exit(t); e.Code != 3 {
+		t.Errorf("%+v", e)
+	}
+	if left, err := os.ReadFile(away); err != nil || len(left) > 0 {
+		t.Errorf("%q is left, %v: it was not turned away often enough", left, err)
 	}
 }
 

@@ -38,9 +38,12 @@ const (
 	// to come, which is less.
 	startTimeout = 15 * time.Second
 	meetTime     = 10 * time.Second
-	// createAttempts is how often a session is tried to be made on a server that
-	// ends at that very moment.
-	createAttempts = 5
+	// endingTime is how long a server that is ending may be in the way of a new
+	// session: one that has a client left still listens, and turns all others away.
+	endingTime = 3 * time.Second
+	// againAfter is how long after such a try the next one comes, and twice that
+	// after each.
+	againAfter = 5 * time.Millisecond
 )
 
 // Start implements host.Host: it makes a tmux session, whose pane runs the
@@ -128,7 +131,8 @@ func (s *starter) undo() {
 // its id: whatever the user's hooks did in between.
 func (s *starter) create(ctx context.Context) (err error) {
 	in := s.b.input(s.c)
-	for range createAttempts {
+	deadline := time.Now().Add(endingTime)
+	for wait := againAfter; ; wait *= 2 {
 		err = in.locked(ctx, func() error {
 			revive(ctx, in.Sessions, s.c)
 			if !s.c.listening() {
@@ -141,11 +145,15 @@ func (s *starter) create(ctx context.Context) (err error) {
 		if err == nil {
 			err = s.markPane(ctx)
 		}
-		if err == nil || ctx.Err() != nil || !serverEnded(err) {
+		if err == nil || !serverEnded(err) || time.Now().After(deadline) {
 			return err
 		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait): // the server tells nobody that it has ended
+		}
 	}
-	return err
 }
 
 // makePane makes the session. The launcher waits in its pane.
