@@ -125,7 +125,7 @@ func (s *Stop) Kill() (left []int) {
 			}
 		}
 		now := time.Now()
-		if now.After(deadline) || err == nil && now.After(began.Add(refusedTime)) && s.onlyRefused(found) {
+		if now.After(deadline) || len(found) > 0 && now.After(began.Add(refusedTime)) && s.onlyRefused(found) {
 			return PIDs(found)
 		}
 		s.pause(look, deadline)
