@@ -33,7 +33,3 @@ func IsHeld(path string) (bool, error) {
 	}
 	return !free, nil
 }
-
-// MaxSocketPath is how long the path of a Unix socket may be on every system,
-// without its final NUL (unix(7): sun_path).
-const MaxSocketPath = 103

@@ -40,8 +40,8 @@ func readStat(pid int, buf []byte) (Process, bool) {
 // whose first thread has ended and whose others run has a zombie's state, and
 // more than one thread; it lives.
 func parseStat(pid int, stat []byte) (p Process, ok bool) {
-	const state, parent, group, session, foreground, threads, start = 0, 1, 2, 3, 5, 17, 19 // from the third field
-	i := bytes.LastIndexByte(stat, ')')                                                     // the name may hold anything
+	const state, parent, group, session, foreground, faults, threads, start = 0, 1, 2, 3, 5, 8, 17, 19 // from the third field
+	i := bytes.LastIndexByte(stat, ')')                                                                // the name may hold anything
 	if i < 0 {
 		return p, false
 	}
@@ -61,9 +61,10 @@ func parseStat(pid int, stat []byte) (p Process, ok bool) {
 	ended := fields[state][0] == 'Z' || fields[state][0] == 'X'
 	p.Dead = ended && number(threads) <= 1
 	p.Headless = ended && !p.Dead
-	var err error
-	p.Start, err = strconv.ParseUint(string(fields[start]), 10, 64)
-	return p, ok && err == nil
+	var startErr, faultsErr error
+	p.Start, startErr = strconv.ParseUint(string(fields[start]), 10, 64)
+	p.childFaults, faultsErr = strconv.ParseUint(string(fields[faults]), 10, 64)
+	return p, ok && startErr == nil && faultsErr == nil
 }
 
 // All looks at every process. Where one was reparented during the look it looks
@@ -160,21 +161,4 @@ func ChildEnded() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err == nil && info.Signo != 0
-}
-
-// WaitedFor is a number that grows with each child that a process has waited
-// for: the page faults that those had, of which each has one at least, field 11
-// of proc_pid_stat(5).
-func WaitedFor(pid int) uint64 {
-	const faults = 8 // from the third field
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) <= faults {
-		return 0
-	}
-	n, _ := strconv.ParseUint(string(fields[faults]), 10, 64) // the kernel writes numbers
-	return n
 }

@@ -23,9 +23,9 @@ import (
 // Nobody is signalled by pid alone; see Signal.
 
 const (
-	// stopPoll is how often a stop looks at what is left. The end of a
-	// process that is not the owner's child sends the owner no signal. A look
-	// that takes long is not taken that often.
+	// stopPoll is how often a stop looks at what is left: the end of a process
+	// that is no child of this one sends it no signal. A look that takes long is
+	// not taken that often.
 	stopPoll = 5 * time.Millisecond
 	// killTime is how long SIGKILL may take to show.
 	killTime = 5 * time.Second

@@ -21,6 +21,8 @@ type Process struct {
 	Dead  bool   // it has ended, and nobody has waited for it
 	// Headless: its first thread has ended, and others run.
 	Headless bool
+	// childFaults are the page faults of the children that it has waited for.
+	childFaults uint64
 }
 
 // ID tells a process from all others that had or will have its pid.
@@ -42,6 +44,14 @@ func Parent(pid int) int {
 func Foreground(pid int) int {
 	p, _ := Find(pid)
 	return p.Foreground
+}
+
+// WaitedFor is a number that grows with each child that a process has waited
+// for: the page faults that those had, of which each has one at least. It is 0
+// where the system does not tell.
+func WaitedFor(pid int) uint64 {
+	p, _ := Find(pid)
+	return p.childFaults
 }
 
 // Table is every process of the system by pid.

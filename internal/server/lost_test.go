@@ -140,10 +140,7 @@ func (p *place) loseOwner(t *testing.T, id string) {
 // The tmux server is killed: each of its programs is hung up, which is an exit
 // and is told once.
 func TestAKilledTmuxServerEndsItsSessions(t *testing.T) {
-	program, err := exec.LookPath("tmux")
-	if err != nil {
-		t.Skip("tmux is not installed: apt-get install tmux") // eachBackend fails where CI=true
-	}
+	program := testenv.RequireTool(t, "tmux")
 	eachBackend(t, func(t *testing.T, p *place) {
 		if p.backend.Name() != "tmux" {
 			t.Skip("there is no server")

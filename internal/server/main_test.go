@@ -65,13 +65,7 @@ type place struct {
 func eachBackend(t *testing.T, test func(*testing.T, *place)) {
 	t.Run("pty-owner", func(t *testing.T) { test(t, newPlace(t)) })
 	t.Run("tmux", func(t *testing.T) {
-		program, err := exec.LookPath("tmux")
-		if err != nil && os.Getenv("CI") == "true" {
-			t.Fatal("tmux is not installed, and CI=true")
-		}
-		if err != nil {
-			t.Skip("tmux is not installed: apt-get install tmux")
-		}
+		program := testenv.RequireTool(t, "tmux")
 		p := newPlace(t)
 		o := p.options()
 		o.Host = tmux.New(tmux.Options{Sessions: o.Sessions, Runtime: o.Runtime, Config: p.dirs.Config})

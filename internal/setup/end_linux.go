@@ -10,12 +10,13 @@ import (
 // End ends every process of ours that has mark in its environment, and what
 // descends from those, and returns when none is left.
 func End(mark string) error {
-	stop := proc.NewStop(func() ([]proc.Process, error) { return marked(mark) })
+	var lookErr error // of the last look
+	stop := proc.NewStop(func() (found []proc.Process, err error) {
+		found, lookErr = marked(mark)
+		return found, lookErr
+	})
 	stop.Quiet = 2
-	var lookErr error
-	stop.Log = func(err error) { lookErr = err }
-	left := stop.Kill()
-	if len(left) > 0 {
+	if left := stop.Kill(); len(left) > 0 {
 		return fmt.Errorf("processes %v do not end", left)
 	}
 	return lookErr

@@ -48,13 +48,13 @@ func Serve(ctx context.Context, conn *websocket.Conn, s terminal.Session, o Opti
 	attachment, err := attach(ctx, s, o.Attach)
 	if err != nil && ctx.Err() != nil {
 		message, status := parting(ctx)
-		_ = tell(conn, message, status) // the client may be what ended ctx
+		tell(conn, message, status)
 		return nil
 	}
 	if err != nil {
 		err = fmt.Errorf("attach: %w", err)
 		message, status := refusal(err)
-		_ = tell(conn, message, status) // the error that counts is why it cannot join
+		tell(conn, message, status)
 		return err
 	}
 	if o.Silence == 0 {
@@ -84,11 +84,13 @@ func parting(ctx context.Context) (message any, status websocket.StatusCode) {
 }
 
 // tell is for a connection that was never joined: its only message, and its end.
-func tell(conn *websocket.Conn, message any, status websocket.StatusCode) error {
+// A client that has left meanwhile needs neither.
+func tell(conn *websocket.Conn, message any, status websocket.StatusCode) {
 	ctx, cancel := context.WithTimeout(context.Background(), farewellTime)
 	defer cancel()
-	if err := conn.Write(ctx, websocket.MessageText, encode(message)); err != nil {
-		return errors.Join(err, conn.CloseNow())
+	if conn.Write(ctx, websocket.MessageText, encode(message)) != nil {
+		conn.CloseNow()
+		return
 	}
-	return conn.Close(status, "")
+	conn.Close(status, "")
 }
