@@ -29,7 +29,8 @@ func usable() error { return nil }
 //
 //  1. The state directory is made, and checked from the data directory down.
 //  2. start.lock is taken, so that of concurrent starters one goes on at a time.
-//  3. owner.lock is tried: held means running, and the status is returned.
+//  3. owner.lock is tried: held means running, and the status is returned. An
+//     exit on disk means ended, whoever holds the lock.
 //  4. This very executable is run as `middleman pty-owner` in a session of its
 //     own, with a minimal environment; the specification goes in over stdin.
 //     Where this process runs in a systemd service, the owner is in a scope of
@@ -115,16 +116,20 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, req startRequest,
 		return fail("take "+startLockFile, err)
 	}
 	fault.Here("starter/lock-taken")
-	switch life, err := d.probe(); {
-	case err != nil:
+	life, err := d.probe()
+	if err != nil {
 		started = true
 		return fail("try "+ownerLockFile, err)
-	case life == alive:
-		return true, nil
 	}
+	// After the look for life, for an owner may record the exit and go at any
+	// time; and whatever lives: an owner lingers, and one that takes over a host
+	// finds out that there is nothing to do.
 	if _, ended, err := d.readExit(); err != nil || ended {
 		started = true
 		return fail("read "+exitFile, errors.Join(err, terminal.ErrEnded))
+	}
+	if life == alive {
+		return true, nil
 	}
 	if !made {
 		if err := d.checkUnused(); err != nil {

@@ -152,7 +152,8 @@ type Backend interface {
 	// Start starts a session and returns when its program runs. The session
 	// does not end with ctx. A program that cannot be started is a
 	// *StartError; nothing is left behind then. Starting an id that runs
-	// already returns its status and starts nothing.
+	// already returns its status and starts nothing; one that has ended is
+	// ErrEnded until it is removed.
 	Start(ctx context.Context, spec Spec) (Status, error)
 	// List returns the ids of all sessions that this backend has state of,
 	// ended ones too. An error means unknown, never none.

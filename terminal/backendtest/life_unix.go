@@ -272,6 +272,11 @@ func testExitAttached(f *fixture) {
 	if err := v.a.Input([]byte("x")); err == nil {
 		f.Error("input after the exit was taken")
 	}
+	// That viewers keep the owner does not make it run.
+	again := f.spec("true")
+	again.ID = st.ID
+	_, err = f.b.Start(f.ctx, again)
+	f.is("start of an ended session", err, terminal.ErrEnded)
 }
 
 // testExitBackground: a job that keeps the terminal open delays no exit.
