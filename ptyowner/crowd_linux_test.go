@@ -379,7 +379,13 @@ func TestCrowd(t *testing.T) {
 			})
 		})
 	}
-	if st, err := b.Session(s.ID).Status(context.Background()); err != nil || st.State != terminal.StateRunning || st.Watchers != 0 || st.Size != terminal.DefaultSize {
-		t.Errorf("at the end: %+v, %v", st, err)
+	var st terminal.Status
+	testenv.Eventually(t, 10*time.Second, "no watcher is left", func() (none bool) {
+		var err error
+		st, err = b.Session(s.ID).Status(context.Background())
+		return err == nil && st.Watchers == 0
+	})
+	if st.State != terminal.StateRunning || st.Size != terminal.DefaultSize {
+		t.Errorf("at the end: %+v", st)
 	}
 }

@@ -4,7 +4,9 @@ package tmux_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,6 +130,30 @@ func TestSelfCheckOfAKilledProcessLeavesNothing(t *testing.T) {
 			eventually(t, "nothing runs", func() bool {
 				return exec.Command("pgrep", "-f", temp+"/run/try/").Run() != nil
 			})
+		})
+	}
+}
+
+// A server that comes up when who tried it out has gone, with its files, ends by
+// itself, also where nobody can reach it any more.
+func TestSelfCheckThatIsOverBeforeItsServerStarts(t *testing.T) {
+	t.Parallel()
+	for _, socket := range []string{"is there", "is gone"} {
+		t.Run(socket, func(t *testing.T) {
+			t.Parallel()
+			dir := testenv.ShortDir(t)
+			run := filepath.Join(dir, "run")
+			real := testenv.RequireTool(t, "tmux")
+			o := tmux.Options{Sessions: dir, Runtime: run, Tmux: real}
+			if socket == "is gone" {
+				o.Tmux = script(t, `case "$*" in *kill-server) rm -f `+filepath.Join(run, tmux.SocketFile)+` ;; esac; exec `+real+` "$@"`)
+			}
+			// What it is told with may be cut off by its end.
+			err := tmux.StartTry(t.Context(), o, filepath.Join(run, "never.fifo"))
+			eventually(t, "nothing runs", func() bool { return exec.Command("pgrep", "-f", run).Run() != nil })
+			if _, gone := os.Stat(run); !errors.Is(gone, fs.ErrNotExist) {
+				t.Errorf("%s is there still; the start: %v", run, err)
+			}
 		})
 	}
 }

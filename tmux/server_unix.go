@@ -160,9 +160,7 @@ func (s *Server) client(ctx context.Context) (client, error) {
 	c := client{tmux: path, socket: s.socket(), config: filepath.Join(s.o.Runtime, "tmux.conf")}
 	text := config(s.o.HistoryLines, s.o.Config)
 	if s.o.alive != "" {
-		// To open it for reading alone waits for a writer, which may be gone.
-		text += "run-shell -b " + quote(formatQuote(fmt.Sprintf("trap : TERM; exec 3<>%[1]s 4<%[1]s 3>&-; read x <&4; %[2]s -S %[3]s kill-server; /bin/rm -rf %[4]s",
-			shellQuote(s.o.alive), shellQuote(path), shellQuote(c.socket), shellQuote(s.o.Runtime)))) + "\n"
+		text += c.endWith(s.o.alive, s.o.Runtime)
 	}
 	if old, err := private.ReadFile(c.config); err == nil && string(old) == text {
 		return c, nil
@@ -171,6 +169,17 @@ func (s *Server) client(ctx context.Context) (client, error) {
 		return client{}, fmt.Errorf("write %s: %w", c.config, err)
 	}
 	return c, nil
+}
+
+// endWith is the configuration of a server that ends when the last writer of the
+// FIFO alive does, or where that is gone already, and then removes dir.
+func (c client) endWith(alive, dir string) string {
+	// To open it for reading alone waits for a writer, which may be gone. A
+	// server that starts when all is over has no socket to be reached at: it is
+	// ended by its pid, as long as it hears what is printed here.
+	script := fmt.Sprintf("trap : TERM; (exec 3<>%[1]s 4<%[1]s 3>&-; read x <&4) 2>/dev/null; if ! %[2]s -S %[3]s kill-server; then (echo) && kill ",
+		shellQuote(alive), shellQuote(c.tmux), shellQuote(c.socket))
+	return "run-shell -b " + quote(formatQuote(script)+"#{pid}"+formatQuote("; fi; /bin/rm -rf "+shellQuote(dir))) + "\n"
 }
 
 // ByHand returns the command, for a shell, that attaches to a session's pane by
