@@ -43,7 +43,10 @@ func (c *cli) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch TARGET",
 		Short: "Look at a session without typing",
-		Args:  args(cobra.ExactArgs(1)),
+		Long: `Look at a session without typing, and without changing its size: in a terminal
+of another one you see the part around the cursor. Arrows show the rest, any other
+key follows the cursor again; q, ctrl-c and the detach key leave.`,
+		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := checkClipboard(o.Clipboard); err != nil {
 				return err

@@ -28,8 +28,8 @@ func TestCursor(t *testing.T) {
 		{"reverse wrap", "\x1b[?45h0123456789ab\b\b\b", 9, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if col, row := fed(10, 8, c.in).Cursor(); col != c.col || row != c.row {
-				t.Errorf("%q: cursor at %d,%d, want %d,%d", c.in, col, row, c.col, c.row)
+			if got := fed(10, 8, c.in).Cursor(); got.Col != c.col || got.Row != c.row {
+				t.Errorf("%q: cursor at %d,%d, want %d,%d", c.in, got.Col, got.Row, c.col, c.row)
 			}
 		})
 	}

@@ -24,8 +24,7 @@ func ExampleTerminal_AppendSnapshot() {
 
 	other := vt.New(vt.Options{Cols: 20, Rows: 3})
 	other.Write(t.AppendSnapshot(nil, vt.SnapshotOptions{Scrollback: -1}))
-	col, row := other.Cursor()
-	fmt.Printf("%q %d %d\n", other.Text(vt.TextOptions{}), col, row)
+	fmt.Printf("%q %d %d\n", other.Text(vt.TextOptions{}), other.Cursor().Col, other.Cursor().Row)
 	// Output: "\n  editing\n" 9 1
 }
 

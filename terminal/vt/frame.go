@@ -57,17 +57,11 @@ type Style struct {
 
 // Cells returns the screen as data.
 func (t *Terminal) Cells() Frame {
-	col, row := t.Cursor()
 	f := Frame{
 		Cols: t.cols, Rows: t.rows,
-		Cursor: Cursor{
-			Col: col, Row: row,
-			Visible: t.modes.has(modeCursorVisible),
-			Shape:   shapeNames[(max(t.cursorShape, 1)-1)/2],
-			Blink:   t.cursorShape%2 == 1 || t.cursorShape == 0 && t.modes.has(modeCursorBlink),
-		},
-		Title: t.title, Directory: t.directory,
-		Alternate: t.onAlt(),
+		Cursor: t.Cursor(),
+		Title:  t.title, Directory: t.directory,
+		Alternate: t.Alternate(),
 		Modes:     t.modeNames(),
 		Lines:     make([]Line, t.rows),
 	}
@@ -77,6 +71,20 @@ func (t *Terminal) Cells() Frame {
 	}
 	return f
 }
+
+// Cursor returns where the cursor is and how it looks. Where a character was
+// written to the last column the cursor stays on it.
+func (t *Terminal) Cursor() Cursor {
+	return Cursor{
+		Col: min(t.x, t.cols-1), Row: t.y,
+		Visible: t.modes.has(modeCursorVisible),
+		Shape:   shapeNames[(max(t.cursorShape, 1)-1)/2],
+		Blink:   t.cursorShape%2 == 1 || t.cursorShape == 0 && t.modes.has(modeCursorBlink),
+	}
+}
+
+// Alternate reports whether the alternate screen is shown.
+func (t *Terminal) Alternate() bool { return t.onAlt() }
 
 var shapeNames = [...]string{"block", "underline", "bar"}
 

@@ -46,8 +46,8 @@ func TestClusterWidths(t *testing.T) {
 		{"fullwidth", "Ａ", 2},
 		{"halfwidth", "ｱ", 1},
 	} {
-		if col, _ := fed(20, 2, c.in).Cursor(); col != c.want {
-			t.Errorf("%s: %q takes %d columns, want %d", c.name, c.in, col, c.want)
+		if got := fed(20, 2, c.in).Cursor().Col; got != c.want {
+			t.Errorf("%s: %q takes %d columns, want %d", c.name, c.in, got, c.want)
 		}
 	}
 }

@@ -143,10 +143,6 @@ func (t *Terminal) Title() string { return t.title }
 // the program sent it, empty if there was none.
 func (t *Terminal) Directory() string { return t.directory }
 
-// Cursor returns the cursor's column and row, counted from 0. Where a
-// character was written to the last column the cursor stays on it.
-func (t *Terminal) Cursor() (col, row int) { return min(t.x, t.cols-1), t.y }
-
 // Answering switches the answers to queries on or off. They are on at first.
 // Switch them off while a terminal is attached that answers by itself.
 func (t *Terminal) Answering(on bool) { t.silent = !on }

@@ -2,6 +2,7 @@ package vt
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 )
 
@@ -45,5 +46,28 @@ func TestCells(t *testing.T) {
 		`{"text":"b","cols":1,"style":{"bg":"9","underline_color":"#010203","underline":"curly"}}]},{"runs":[]}]}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A part of the screen is what stands there, in its styles.
+func TestView(t *testing.T) {
+	a := fed(10, 3, "ab一cd\x1b[41m  \x1b[m  \r\n\x1b[1m0123456789\r\n x")
+	for _, c := range []struct {
+		left, top, cols, rows int
+		want                  []string
+	}{
+		{0, 0, 10, 3, []string{"ab一cd\x1b[0;41m  \x1b[0m", "\x1b[0;1m0123456789\x1b[0m", "\x1b[0;1m x\x1b[0m"}},
+		{0, 0, 3, 2, []string{"ab", "\x1b[0;1m012\x1b[0m"}},  // without the left half of 一
+		{3, 0, 3, 2, []string{" cd", "\x1b[0;1m345\x1b[0m"}}, // without its right half
+		{2, 0, 2, 1, []string{"一"}},                          // all of it
+		{8, 1, 9, 3, []string{"\x1b[0;1m89\x1b[0m", "", ""}}, // beyond the edges
+		{20, 0, 5, 2, []string{"", ""}},                      // outside
+		{0, -1, 4, 2, []string{"", "ab一"}},                   // above
+		{6, 0, 1, 1, []string{"\x1b[0;41m \x1b[0m"}},         // a blank that shows
+		{1, 2, 1, 1, []string{"\x1b[0;1mx\x1b[0m"}},          // the end of a row
+	} {
+		if got := a.View(c.left, c.top, c.cols, c.rows); !slices.Equal(got, c.want) {
+			t.Errorf("%d columns and %d rows from %d,%d: got %q, want %q", c.cols, c.rows, c.left, c.top, got, c.want)
+		}
 	}
 }

@@ -10,13 +10,17 @@ import (
 	"middleman/terminal"
 )
 
+// begin makes the terminal ready for a screen.
+func (v *viewer) begin() error {
+	if v.o.From != nil {
+		return nil
+	}
+	_, err := io.WriteString(v.out, pushTitle+scrollAway(int(Size(v.out, v.in).Rows))+v.screen.clear())
+	return err
+}
+
 // receive draws what the session sends until the viewing ends.
 func (v *viewer) receive(ctx context.Context) (End, error) {
-	if v.o.From == nil {
-		if _, err := io.WriteString(v.out, pushTitle+scrollAway(int(Size(v.out, v.in).Rows))+v.screen.clear()); err != nil {
-			return End{}, fmt.Errorf("%w: draw: %w", ErrDisconnected, err)
-		}
-	}
 	for {
 		m, err := v.next()
 		switch {
@@ -35,6 +39,10 @@ func (v *viewer) receive(ctx context.Context) (End, error) {
 			err = v.draw(m.Offset, m.Data)
 		case terminal.MessageSnapshot:
 			err = v.drawSnapshot(m.Offset, m.Data)
+		case terminal.MessageEvent:
+			if size := m.Event.Size; size != nil && v.window != nil {
+				err = v.window.resizeSession(*size)
+			}
 		case terminal.MessageDetached:
 			return End{}, fmt.Errorf("%w: %s", ErrDisconnected, reason(v.o, m.Reason))
 		case terminal.MessageExit:
@@ -101,10 +109,18 @@ func (v *viewer) drawSnapshot(offset uint64, p []byte) error {
 	if v.replay = nil; v.attachment().Hello().HostAnswers {
 		v.replay = newHostFilter()
 	}
-	if err := v.write([]byte(v.screen.clear())); err != nil {
+	if err := v.clear(); err != nil {
 		return err
 	}
 	return v.write(p)
+}
+
+// clear makes room for another screen.
+func (v *viewer) clear() error {
+	if v.window != nil {
+		return v.window.restart()
+	}
+	return v.write([]byte(v.screen.clear()))
 }
 
 // write draws p, as far as the terminal's clipboard allows. What the session
@@ -112,6 +128,9 @@ func (v *viewer) drawSnapshot(offset uint64, p []byte) error {
 func (v *viewer) write(p []byte) error {
 	if p = v.clipboard.filter(p); len(p) == 0 {
 		return nil
+	}
+	if v.window != nil {
+		return v.window.write(p)
 	}
 	if len(p) > maxEcho {
 		v.loan.giveBack(keysRead{})
@@ -140,7 +159,7 @@ func (v *viewer) rejoin(ctx context.Context) error {
 				return left(ctx)
 			}
 			if from == nil {
-				return v.write([]byte(v.screen.clear()))
+				return v.clear()
 			}
 			return nil
 		}

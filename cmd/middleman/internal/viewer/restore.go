@@ -49,7 +49,8 @@ func (t *screenTracker) restore() string {
 // clear is what to write before a snapshot, which wants a terminal that was
 // just reset.
 func (t *screenTracker) clear() string {
-	text := resetModes + "\x1b[?6l\x1b[?5W\x1b[H\x1b[2J" // tab stops every 8 columns
+	// Tab stops every 8 columns; resetModes has saved a cursor.
+	text := resetModes + "\x1b[?6l\x1b[?5W\x1b[H\x1b[2J\x1b7"
 	if t.alternate {
 		text = leaveAlternate + text
 	}

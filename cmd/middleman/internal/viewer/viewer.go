@@ -130,6 +130,7 @@ type viewer struct {
 
 	// The rest but att belongs to the goroutine of Run.
 	screen    *screenTracker
+	window    *window // nil where bytes go to out as they are
 	clipboard *clipboardFilter
 	replay    *replayFilter // nil once the replay is drawn
 	head      uint64        // where the replay ends
@@ -171,6 +172,12 @@ func (v *viewer) join(ctx context.Context, from *uint64) error {
 	v.offset, v.head, v.replay = hello.Offset, hello.Head, nil
 	v.acked = v.offset
 	switch {
+	case v.window != nil:
+		v.window.resizeSession(hello.Size) // the next write says why this fails
+	case v.o.Mode == terminal.ModeWatch && v.o.From == nil:
+		v.window = newWindow(v.out, v.screen, o.Size, hello.Size)
+	}
+	switch {
 	case hello.HostAnswers:
 		v.head, v.replay = math.MaxUint64, newHostFilter() // all of it
 	case v.offset < v.head:
@@ -193,6 +200,9 @@ func (v *viewer) run(ctx context.Context, resized <-chan os.Signal) (End, error)
 	}
 	defer keys.close()
 	v.keys = keys
+	if err := v.begin(); err != nil {
+		return End{}, fmt.Errorf("%w: draw: %w", ErrDisconnected, errors.Join(err, v.attachment().Close()))
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	typed := make(chan []byte, queued)
 
@@ -209,6 +219,12 @@ func (v *viewer) run(ctx context.Context, resized <-chan os.Signal) (End, error)
 	cancel(nil)
 	v.loan.end()
 	wg.Wait()
+	if v.window == nil {
+		return end, err
+	}
+	if last := v.window.finish(); last != nil && err == nil {
+		err = fmt.Errorf("%w: draw: %w", ErrDisconnected, last)
+	}
 	return end, err
 }
 
@@ -223,6 +239,9 @@ func (v *viewer) readKeyboard(ctx context.Context, typed chan<- []byte) error {
 		}
 		if v.o.Mode == terminal.ModeWatch {
 			detach = detach || bytes.ContainsAny(before, leaveWatch)
+			if v.window != nil {
+				v.window.keys(before)
+			}
 		} else if len(before) > 0 && !v.typeNow(before) {
 			v.waiting.Add(1)
 			select {
@@ -277,8 +296,11 @@ func (v *viewer) followSize(ctx context.Context, resized <-chan os.Signal) {
 		case <-ctx.Done():
 			return
 		case <-resized:
-			if v.o.Mode == terminal.ModeAttach {
-				v.attachment().Resize(Size(v.out, v.in)) // receive sees why this fails
+			switch size := Size(v.out, v.in); {
+			case v.o.Mode == terminal.ModeAttach:
+				v.attachment().Resize(size) // receive sees why this fails
+			case v.window != nil:
+				v.window.resizeTerminal(size) // the next write says why this fails
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"middleman/ptyowner"
 	"middleman/terminal"
+	"middleman/terminal/vt"
 )
 
 // TestMain makes this test binary the owner of the sessions that it starts.
@@ -55,8 +57,13 @@ func (b *breakingAttachment) Receive() (terminal.Message, error) {
 	return b.Attachment.Receive()
 }
 
-// startSession starts a session that prints lines and waits for a line.
+// startSession starts a session that runs a script.
 func startSession(t *testing.T, script string) terminal.Session {
+	t.Helper()
+	return startSized(t, terminal.DefaultSize, script)
+}
+
+func startSized(t *testing.T, size terminal.Size, script string) terminal.Session {
 	t.Helper()
 	home, err := os.MkdirTemp("", "mmv") // a short path, for the socket
 	if err != nil {
@@ -65,7 +72,7 @@ func startSession(t *testing.T, script string) terminal.Session {
 	backend := ptyowner.New(ptyowner.Options{Data: home, Sessions: home + "/sessions", Runtime: home + "/run"})
 	spec := terminal.Spec{
 		ID: terminal.NewID("s"), Argv: []string{"/bin/sh", "-c", script}, Env: os.Environ(),
-		Dir: home, Size: terminal.DefaultSize, Grace: time.Second,
+		Dir: home, Size: size, Grace: time.Second,
 	}
 	if _, err := backend.Start(t.Context(), spec); err != nil {
 		t.Fatal(err)
@@ -159,6 +166,84 @@ func TestResizeWhileJoining(t *testing.T) {
 	wg.Wait()
 	if err != nil || end.Exit == nil || end.Exit.Code != 7 {
 		t.Fatalf("got %+v, %v, want exit 7", end, err)
+	}
+}
+
+// A watcher's terminal that is smaller than the session's shows a part of the
+// screen, follows when either gets another size, and has its own screen back at
+// the end.
+func TestWatchInAnotherSize(t *testing.T) {
+	const frame = `printf '\033[?1049h\033[2J\033[1;1Htop left\033[1;101Htop right\033[30;1Hbottom left\033[30;98Hbottom right\033[2;1H'; read x;
+		printf '\033[20;70H[now]\033[2;1H'; read x; printf '\033[?1049lmain\r\n'; exit 7`
+	s := startSized(t, terminal.Size{Cols: 110, Rows: 30}, frame)
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	if err := pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 20}); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex // guards the next two
+	shown := vt.New(vt.Options{Cols: 80, Rows: 20})
+	drawn := sync.NewCond(&mu)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		io.Copy(writerFunc(func(p []byte) { // EIO at the end, when the slave is closed
+			mu.Lock()
+			defer mu.Unlock()
+			shown.Write(p)
+			drawn.Broadcast()
+		}), master)
+	})
+	shows := func(want, not string) {
+		mu.Lock()
+		defer mu.Unlock()
+		for {
+			text := shown.Text(vt.TextOptions{})
+			if strings.Contains(text, want) && (not == "" || !strings.Contains(text, not)) {
+				return
+			}
+			drawn.Wait() // without an end: the test's deadline tells where
+		}
+	}
+	resize := func(cols, rows int) {
+		mu.Lock()
+		shown.Resize(cols, rows)
+		mu.Unlock()
+		err := pty.Setsize(master, &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)})
+		if err = errors.Join(err, unix.Kill(os.Getpid(), unix.SIGWINCH)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var end End
+	viewing := make(chan error, 1)
+	go func() {
+		var err error
+		end, err = Run(t.Context(), slave, slave, io.Discard, s, Options{Mode: terminal.ModeWatch, Detach: 0x1c, Label: "w"})
+		viewing <- err
+	}()
+	shows("top left", "right")
+	resize(120, 40) // larger than the session
+	shows("bottom right", "")
+	resize(80, 20)
+	shows("top left", "right")
+	if err := s.Input(t.Context(), []byte("\r")); err != nil {
+		t.Fatal(err)
+	}
+	shows("[now]", "right")
+	master.WriteString("\x1b[B") // a watcher's arrow
+	shows("bottom left", "top")
+	if err := s.Input(t.Context(), []byte("\r")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-viewing; err != nil || end.Exit == nil || end.Exit.Code != 7 {
+		t.Errorf("got %+v, %v, want exit 7", end, err)
+	}
+	slave.Close()
+	wg.Wait()
+	if text := shown.Text(vt.TextOptions{}); shown.Alternate() || !strings.Contains(text, "main") || strings.Contains(text, "left") {
+		t.Errorf("left behind: %q", text)
 	}
 }
 

@@ -1,0 +1,329 @@
+package viewer
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"middleman/internal/plaintext"
+	"middleman/terminal"
+	"middleman/terminal/vt"
+)
+
+// drawEvery is the time between two pictures of a window: nobody sees more.
+const drawEvery = 33 * time.Millisecond
+
+// window shows a session to a watcher, whose terminal has a size of its own.
+// Where that is the session's, bytes pass as they are. Where it is not, the
+// terminal would wrap and scroll them where the program's did not: then the
+// session's screen is kept here, and the part of it around the cursor is drawn.
+// What pictures and colours the program has defined is not shown then.
+type window struct {
+	mu      sync.Mutex // guards the rest
+	out     io.Writer
+	tracker *screenTracker
+	screen  *vt.Terminal // of the session's size
+	size    terminal.Size
+	err     error // of a picture that nobody waited for
+
+	left, top int  // what column and row of the screen is in the terminal's corner
+	panned    bool // by the user: the cursor is not followed
+
+	// What the terminal shows, where drawn is set.
+	drawn     bool
+	lines     []string
+	title     string
+	alternate bool
+
+	past  bool   // the lines before the screen were drawn
+	told  []byte // bells and the like, for the next picture
+	last  time.Time
+	timer *time.Timer // nil where no picture is due
+}
+
+// newWindow is a window of a terminal of the size, on a session of the other.
+func newWindow(out io.Writer, tracker *screenTracker, size, session terminal.Size) *window {
+	w := &window{out: out, tracker: tracker, size: size}
+	w.screen = w.blank(int(session.Cols), int(session.Rows))
+	return w
+}
+
+func (w *window) blank(cols, rows int) *vt.Terminal {
+	return vt.New(vt.Options{Cols: cols, Rows: rows, Event: w.event})
+}
+
+// fits reports whether bytes pass as they are.
+func (w *window) fits() bool {
+	cols, rows := w.screen.Size()
+	return cols == int(w.size.Cols) && rows == int(w.size.Rows)
+}
+
+// write takes what the session printed. It returns when it is drawn, or will
+// be.
+func (w *window) write(p []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.screen.Write(p)
+	if w.fits() {
+		w.past = true
+		w.pass(p)
+	} else {
+		w.drawSoon()
+	}
+	return w.err
+}
+
+// pass writes to the terminal.
+func (w *window) pass(p []byte) {
+	w.tracker.observe(p)
+	if _, err := w.out.Write(p); err != nil && w.err == nil {
+		w.err = err
+	}
+}
+
+// restart empties the screen before a snapshot.
+func (w *window) restart() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.screen = w.blank(w.screen.Size())
+	if w.fits() {
+		w.pass([]byte(w.tracker.clear()))
+	}
+	return w.err
+}
+
+// resizeSession gives the screen the size that the session has from here on.
+func (w *window) resizeSession(size terminal.Size) error {
+	return w.resize(func() { w.screen.Resize(int(size.Cols), int(size.Rows)) })
+}
+
+// resizeTerminal says that the terminal has another size.
+func (w *window) resizeTerminal(size terminal.Size) error {
+	return w.resize(func() { w.size = size })
+}
+
+// resize changes a size, and draws all anew unless bytes pass as before.
+func (w *window) resize(change func()) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	passed := w.fits()
+	change()
+	switch {
+	case !w.fits():
+		w.drawn, w.lines = w.drawn && !passed, nil
+		w.drawSoon()
+	case !passed:
+		w.stopTimer()
+		w.drawn, w.left, w.top = false, 0, 0
+		w.pass(w.screen.AppendSnapshot([]byte(w.tracker.clear()), vt.SnapshotOptions{}))
+	}
+	return w.err
+}
+
+// keys takes what a watcher types: arrows show another part of the screen, what
+// is not one follows the cursor again.
+func (w *window) keys(p []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fits() {
+		return
+	}
+	w.panned = false
+	for _, a := range arrows {
+		if n := bytes.Count(p, []byte("\x1b["+a.final)) + bytes.Count(p, []byte("\x1bO"+a.final)); n > 0 {
+			w.panned = true
+			w.left += n * a.cols * max(1, int(w.size.Cols)/2)
+			w.top += n * a.rows * max(1, int(w.size.Rows)/2)
+		}
+	}
+	w.drawSoon()
+}
+
+var arrows = []struct {
+	final      string
+	cols, rows int
+}{{"A", 0, -1}, {"B", 0, 1}, {"C", 1, 0}, {"D", -1, 0}}
+
+// finish draws what is still to be drawn, and nothing after that.
+func (w *window) finish() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer != nil {
+		w.stopTimer()
+		w.draw()
+	}
+	return w.err
+}
+
+func (w *window) stopTimer() {
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
+}
+
+// drawSoon draws now, or when drawEvery is over.
+func (w *window) drawSoon() {
+	if w.timer != nil {
+		return
+	}
+	wait := drawEvery - time.Since(w.last)
+	if wait <= 0 {
+		w.draw()
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(wait, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.timer == timer { // else it was stopped
+			w.timer = nil
+			w.draw()
+		}
+	})
+	w.timer = timer
+}
+
+// draw brings the terminal from what it shows to what it should.
+func (w *window) draw() {
+	w.last = time.Now()
+	alternate := w.screen.Alternate()
+	if alternate != w.alternate {
+		w.panned = false // that was of the other screen
+	}
+	w.follow()
+	var b bytes.Buffer
+	b.WriteString("\x1b[?2026h")
+	if !w.drawn {
+		b.WriteString(w.tracker.clear())
+		w.drawn, w.alternate, w.lines, w.title = true, false, nil, ""
+	}
+	if !w.past {
+		w.past = true
+		w.drawPast(&b)
+	}
+	if alternate != w.alternate {
+		fmt.Fprintf(&b, "\x1b[?1049%c", map[bool]byte{true: 'h', false: 'l'}[alternate])
+		w.alternate, w.lines = alternate, nil
+	}
+	w.drawLines(&b)
+	w.drawCursor(&b)
+	if title := plaintext.Line(w.screen.Title()); title != w.title {
+		fmt.Fprintf(&b, "\x1b]2;%s\x1b\\", title)
+		w.title = title
+	}
+	b.Write(w.told)
+	w.told = w.told[:0]
+	b.WriteString("\x1b[?2026l")
+	w.pass(b.Bytes())
+}
+
+// follow moves the window to where the cursor is, as little as is needed, and
+// to the screen's corner where that shows it too. A cursor that is hidden is
+// anywhere.
+func (w *window) follow() {
+	cols, rows := w.screen.Size()
+	if at := w.screen.Cursor(); at.Visible && !w.panned {
+		w.left = around(w.left, at.Col, int(w.size.Cols))
+		w.top = around(w.top, at.Row, int(w.size.Rows))
+	}
+	w.left = max(0, min(w.left, cols-int(w.size.Cols)))
+	w.top = max(0, min(w.top, rows-int(w.size.Rows)))
+}
+
+// around is where a window of n begins that shows at, and began at from.
+func around(from, at, n int) int {
+	switch {
+	case at < n:
+		return 0
+	case at < from:
+		return at
+	case at >= from+n:
+		return at - n + 1
+	}
+	return from
+}
+
+// drawPast puts what has scrolled away, as far as the session sent it, into the
+// terminal's own scrollback.
+func (w *window) drawPast(b *bytes.Buffer) {
+	_, rows := w.screen.Size()
+	lines := strings.Split(w.screen.ANSI(vt.TextOptions{Scrollback: true, KeepBlanks: true}), "\n")
+	if len(lines) <= rows+1 { // a newline ends the last one
+		return
+	}
+	for _, line := range lines[:len(lines)-rows-1] {
+		b.WriteString(strings.TrimRight(line, " ") + "\r\n")
+	}
+	b.WriteString(scrollAway(int(w.size.Rows)) + w.tracker.clear())
+}
+
+func (w *window) drawLines(b *bytes.Buffer) {
+	lines := w.screen.View(w.left, w.top, int(w.size.Cols), int(w.size.Rows))
+	whole := len(w.lines) != len(lines)
+	if whole {
+		b.WriteString("\x1b[0m\x1b[2J\x1b[?7l") // a line that is too wide here stays one line
+	}
+	for i, line := range lines {
+		if whole || line != w.lines[i] {
+			fmt.Fprintf(b, "\x1b[%d;1H\x1b[K%s", i+1, line)
+		}
+	}
+	w.lines = lines
+}
+
+// drawCursor puts the cursor where it is, or, where that is not to be seen, near
+// it: there the terminal goes on when the session is left.
+func (w *window) drawCursor(b *bytes.Buffer) {
+	at := w.screen.Cursor()
+	col, row := at.Col-w.left, at.Row-w.top
+	inCol, inRow := max(0, min(col, int(w.size.Cols)-1)), max(0, min(row, int(w.size.Rows)-1))
+	fmt.Fprintf(b, "\x1b[%d;%dH", inRow+1, inCol+1)
+	if !at.Visible || col != inCol || row != inRow {
+		b.WriteString("\x1b[?25l")
+		return
+	}
+	fmt.Fprintf(b, "\x1b[?25h\x1b[%d q", cursorShape(at))
+}
+
+// cursorShape is the parameter of DECSCUSR. A block is the terminal's own cursor.
+func cursorShape(c vt.Cursor) int {
+	shape := map[string]int{"underline": 4, "bar": 6}[c.Shape]
+	if shape > 0 && c.Blink {
+		shape--
+	}
+	return shape
+}
+
+// event keeps what does not show on the screen for the next picture. It is
+// called from within the screen's Write.
+func (w *window) event(e vt.Event) {
+	if w.fits() {
+		return // passed as it is
+	}
+	text := plaintext.Line(e.Text)
+	switch e.Kind {
+	case vt.EventBell:
+		w.tell(string(rune(bel)))
+	case vt.EventNotification:
+		w.tell("\x1b]9;" + text + stringEnd)
+	case vt.EventProgress:
+		w.tell("\x1b]9;4;" + text + stringEnd)
+	case vt.EventClipboard:
+		if text != "?" {
+			w.tell("\x1b]52;" + plaintext.Line(e.Detail) + ";" + text + stringEnd)
+		}
+	}
+}
+
+// maxTold bounds what waits for a picture. More than it holds nobody can follow.
+const maxTold = 1 << 20
+
+func (w *window) tell(text string) {
+	if len(w.told)+len(text) <= maxTold {
+		w.told = append(w.told, text...)
+	}
+}
