@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"middleman/terminal/vt"
 )
 
 // ptyTerminal is a user's terminal with a program on it. What the program
@@ -42,6 +45,7 @@ const termTimeout = 60 * time.Second
 //
 //	term start NAME COMMAND...     term type NAME TEXT (a Go string without quotes)
 //	term expect NAME TEXT          term bytes NAME N (drawn so far, at least)
+//	term shows NAME TEXT           (what was drawn, on a screen of its size)
 //	term said NAME TEXT            on standard error
 //	term exit NAME CODE            term save NAME FILE
 //	term resize NAME COLS ROWS     term kill NAME SIGNAL
@@ -175,6 +179,16 @@ func (t *ptyTerminal) do(ts *testscript.TestScript, verb string, args []string) 
 			return err
 		}
 		return t.await(func() bool { return t.take(text) })
+	case "shows":
+		size, err := pty.GetsizeFull(t.master)
+		if err != nil {
+			return err
+		}
+		return t.await(func() bool {
+			screen := vt.New(vt.Options{Cols: int(size.Cols), Rows: int(size.Rows)})
+			screen.Write(t.drawn)
+			return strings.Contains(screen.Text(vt.TextOptions{}), args[0])
+		})
 	case "bytes":
 		n, err := strconv.Atoi(args[0])
 		if err != nil {
