@@ -246,7 +246,3 @@ func TestWatchInAnotherSize(t *testing.T) {
 		t.Errorf("left behind: %q", text)
 	}
 }
-
-type writerFunc func(p []byte)
-
-func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }

@@ -32,6 +32,10 @@ func watch(size, session terminal.Size) *watched {
 	return w
 }
 
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
+
 func (w *watched) print(t *testing.T, text string) {
 	t.Helper()
 	w.session.Write([]byte(text))
