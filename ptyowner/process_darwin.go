@@ -37,7 +37,7 @@ func (o *owner) processes() ([]proc.Process, error) {
 
 // strayProcesses: this system shows no environments; what an owner that was
 // killed left behind is not found.
-func strayProcesses(stateDir) ([]proc.Process, error) { return nil, nil }
+func strayProcesses(stateDir) (found []proc.Process, sure bool, err error) { return nil, true, nil }
 
 // runningImage: this system does not say which file a process executes.
 func runningImage() string { return "" }

@@ -21,7 +21,8 @@ func (o *owner) processes() ([]proc.Process, error) {
 	self := os.Getpid()
 	root, spare := o.term.Root()
 	if root == 0 {
-		return strayProcesses(o.dir)
+		found, _, err := strayProcesses(o.dir)
+		return found, err
 	}
 	var members map[int]bool
 	if o.dir.hasScope() {
@@ -36,25 +37,27 @@ func (o *owner) processes() ([]proc.Process, error) {
 // strayProcesses lists the processes of a session without an owner: those that
 // have its id in their environment (proc_pid_environ(5)), which they
 // inherited, or its scope as cgroup, and what descends from them. Those that
-// have ended, the caller, and the owners of other sessions are left out.
-func strayProcesses(d stateDir) ([]proc.Process, error) {
+// have ended, the caller, and the owners of other sessions are left out. sure is
+// false where there may be one more, that shows no environment yet.
+func strayProcesses(d stateDir) (found []proc.Process, sure bool, err error) {
 	t, err := proc.All()
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	self := os.Getpid()
 	last, _ := d.readRecord() // without one no owner was there
-	members, scoped := make(map[int]bool), d.hasScope()
-	for pid, p := range t {
-		if p.Dead || pid == self || last.isOf(p) {
-			continue // the last owner is in the scope until it has ended
-		}
-		if proc.HasEnv(p, "MIDDLEMAN_SESSION="+d.id) || scoped && isInScope(pid, d.id) {
-			members[pid] = true
+	// The last owner is in the scope until it has ended.
+	spare := func(p proc.Process) bool { return p.Dead || p.PID == self || last.isOf(p) }
+	members, sure := t.WithEnv("MIDDLEMAN_SESSION="+d.id, spare)
+	if d.hasScope() {
+		for pid, p := range t {
+			if !spare(p) && isInScope(pid, d.id) {
+				members[pid] = true
+			}
 		}
 	}
-	found := t.Below(0, members)
-	return t.Without(found, func(p proc.Process) bool { return p.Dead || p.PID == self || d.isOtherOwner(p) }), nil
+	found = t.Below(0, members)
+	return t.Without(found, func(p proc.Process) bool { return p.Dead || p.PID == self || d.isOtherOwner(p) }), sure, nil
 }
 
 // isOtherOwner reports whether p owns a session whose state directory is

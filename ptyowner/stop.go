@@ -32,8 +32,12 @@ func newStop(look func() ([]proc.Process, error)) *proc.Stop {
 // stopStrays ends the processes of a session that has no owner, as far as they
 // can be told, and returns those that would not end.
 func stopStrays(d stateDir, grace time.Duration) []int {
-	s := newStop(func() ([]proc.Process, error) { return strayProcesses(d) })
-	s.Quiet = 2
+	sure := true // the last look was
+	s := newStop(func() (found []proc.Process, err error) {
+		found, sure, err = strayProcesses(d)
+		return found, err
+	})
+	s.Quiet, s.Unsure = 2, func() bool { return !sure }
 	ask := func(proc.Process) []unix.Signal { return []unix.Signal{unix.SIGTERM, unix.SIGCONT} }
 	if grace > 0 && s.Ask(time.Now().Add(grace), ask) {
 		return nil
@@ -161,6 +165,6 @@ func (o *owner) remaining() ([]int, error) {
 // strays lists the processes of a session without an owner, as far as they can
 // be told.
 func strays(d stateDir) ([]int, error) {
-	found, err := strayProcesses(d)
+	found, _, err := strayProcesses(d)
 	return proc.PIDs(found), err
 }

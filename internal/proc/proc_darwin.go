@@ -51,7 +51,7 @@ func Find(pid int) (p Process, ok bool) {
 }
 
 // HasEnv is always false: this system shows no environments.
-func HasEnv(Process, string) bool { return false }
+func HasEnv(Process, string) (has, sure bool) { return false, true }
 
 // Signal sends sig to p, or returns ESRCH where p has ended, as its start time
 // tells.

@@ -3,8 +3,10 @@ package proc
 import (
 	"bytes"
 	"errors"
+	"math"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,8 +42,9 @@ func readStat(pid int, buf []byte) (Process, bool) {
 // whose first thread has ended and whose others run has a zombie's state, and
 // more than one thread; it lives.
 func parseStat(pid int, stat []byte) (p Process, ok bool) {
-	const state, parent, group, session, foreground, faults, threads, start = 0, 1, 2, 3, 5, 8, 17, 19 // from the third field
-	i := bytes.LastIndexByte(stat, ')')                                                                // the name may hold anything
+	const state, parent, group, session, foreground, flags, faults, threads, start = 0, 1, 2, 3, 5, 6, 8, 17, 19 // from the third field
+	const kernelThread = 0x200000                                                                                // PF_KTHREAD
+	i := bytes.LastIndexByte(stat, ')')                                                                          // the name may hold anything
 	if i < 0 {
 		return p, false
 	}
@@ -61,6 +64,7 @@ func parseStat(pid int, stat []byte) (p Process, ok bool) {
 	ended := fields[state][0] == 'Z' || fields[state][0] == 'X'
 	p.Dead = ended && number(threads) <= 1
 	p.Headless = ended && !p.Dead
+	p.kernel = number(flags)&kernelThread != 0
 	var startErr, faultsErr error
 	p.Start, startErr = strconv.ParseUint(string(fields[start]), 10, 64)
 	p.childFaults, faultsErr = strconv.ParseUint(string(fields[faults]), 10, 64)
@@ -102,13 +106,17 @@ func allOnce() (Table, error) {
 	return t, nil
 }
 
+// youth is how old a process may be that a look may have met in the middle of its
+// first execve(2).
+const youth = 2 * time.Second
+
 // HasEnv reports whether a process began with entry, NAME=VALUE, in its
 // environment (proc_pid_environ(5)), which children inherit. That of another
-// user's process cannot be read. In the middle of an execve(2), and of its end, a
-// process shows none.
-func HasEnv(p Process, entry string) bool {
+// user's process cannot be read. In the middle of an execve(2) a process shows
+// none: sure is false for one that is young and shows none.
+func HasEnv(p Process, entry string) (has, sure bool) {
 	proc := "/proc/" + strconv.Itoa(p.PID)
-	environ, _ := os.ReadFile(proc + "/environ")
+	environ, err := os.ReadFile(proc + "/environ")
 	if p.Headless {
 		// With its first thread it has given up its memory there, and the file
 		// is root's. Its other threads show it.
@@ -118,7 +126,27 @@ func HasEnv(p Process, entry string) bool {
 			environ = append(environ, more...)
 		}
 	}
-	return bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+entry+"\x00"))
+	if len(environ) == 0 {
+		if err != nil || p.kernel || p.age() > youth {
+			return false, true
+		}
+		now, ok := Find(p.PID)
+		return false, !ok || now.ID() != p.ID() || now.Dead // it has ended
+	}
+	return bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+entry+"\x00")), true
+}
+
+// ticks is the unit of start times: USER_HZ, which is 100 on every system that Go
+// runs on (time(7)).
+const ticks = time.Second / 100
+
+// age is how long ago p started, by the clock that its start time is of.
+func (p Process) age() time.Duration {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return math.MaxInt64
+	}
+	return time.Duration(now.Nano()) - time.Duration(p.Start)*ticks
 }
 
 // Signal sends sig to p, or returns ESRCH where p has ended. Whoever has its pid

@@ -41,8 +41,12 @@ const freezeTime = time.Second
 // Stop is one stop. All fields may be left as they are.
 type Stop struct {
 	// Quiet is how many looks in a row must find nothing, 1 where it is 0. Who
-	// looks for environments needs 2; see HasEnv.
+	// looks for environments needs 2: what forks all the time may be missed by
+	// one.
 	Quiet int
+	// Unsure reports whether the last look may have missed something that it has
+	// seen; see HasEnv. Then that it found nothing does not count.
+	Unsure func() bool
 	// Orphans changes whenever an orphan was waited for: one that was there for
 	// a part of a look only may have left another behind.
 	Orphans func() uint64
@@ -62,7 +66,7 @@ type Stop struct {
 // NewStop returns a stop of what look lists, ancestors first.
 func NewStop(look func() ([]Process, error)) *Stop {
 	return &Stop{
-		Orphans: func() uint64 { return 0 }, Log: func(error) {},
+		Unsure: func() bool { return false }, Orphans: func() uint64 { return 0 }, Log: func(error) {},
 		look: look, asked: make(map[ID]bool), frozen: make(map[ID]bool), refused: make(map[ID]bool),
 	}
 }
@@ -111,7 +115,7 @@ func (s *Stop) Kill() (left []int) {
 		switch {
 		case err != nil:
 			s.Log(err)
-		case len(found) > 0:
+		case len(found) > 0 || s.Unsure():
 			quiet = 0
 		default:
 			if quiet++; quiet >= s.Quiet {

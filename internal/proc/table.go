@@ -21,6 +21,7 @@ type Process struct {
 	Dead  bool   // it has ended, and nobody has waited for it
 	// Headless: its first thread has ended, and others run.
 	Headless bool
+	kernel   bool // a thread of the system's own
 	// childFaults are the page faults of the children that it has waited for.
 	childFaults uint64
 }
@@ -98,6 +99,23 @@ func (t Table) hangsFrom(p Process, pid int, members map[int]bool) bool {
 		p, ok = t.parentOf(p)
 	}
 	return false
+}
+
+// WithEnv returns those that have entry in their environment, by pid, but for those
+// that spare picks; see HasEnv. sure is false where there may be more.
+func (t Table) WithEnv(entry string, spare func(Process) bool) (pids map[int]bool, sure bool) {
+	pids, sure = make(map[int]bool), true
+	for pid, p := range t {
+		if spare(p) {
+			continue
+		}
+		has, known := HasEnv(p, entry)
+		if has {
+			pids[pid] = true
+		}
+		sure = sure && known
+	}
+	return pids, sure
 }
 
 // Without returns found less those that spare picks and what descends from

@@ -1,0 +1,82 @@
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What shows no environment may be in the middle of its start, for a while.
+func TestHasEnv(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		env       []string
+		older     time.Duration
+		has, sure bool
+	}{
+		{"with it", []string{"MARK=1"}, 0, true, true},
+		{"with more", []string{"A=b", "MARK=12"}, 0, false, true},
+		{"young and empty", []string{}, 0, false, false},
+		{"old and empty", []string{}, youth, false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cmd := exec.Command("sleep", "1000")
+			cmd.Env = tt.env
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer cmd.Wait()
+			defer cmd.Process.Kill()
+			p, ok := Find(cmd.Process.Pid)
+			if !ok {
+				t.Fatal("it is not found")
+			}
+			p.Start -= uint64(tt.older / ticks)
+			if has, sure := HasEnv(p, "MARK=1"); has != tt.has || sure != tt.sure {
+				t.Errorf("has it: %t, sure: %t", has, sure)
+			}
+		})
+	}
+}
+
+// The system's own threads have none, and are never young.
+func TestKernelThreads(t *testing.T) {
+	p, ok := Find(2)
+	if comm, err := os.ReadFile("/proc/2/comm"); !ok || err != nil || string(comm) != "kthreadd\n" {
+		t.Skip("no kernel thread is seen in this PID namespace")
+	}
+	p.Start += uint64(p.age() / ticks) // as if it began now
+	if has, sure := HasEnv(p, "MARK=1"); has || !sure {
+		t.Errorf("has it: %t, sure: %t", has, sure)
+	}
+}
+
+// A look that has found nothing and is not sure of it is no end of a stop.
+func TestKillGoesOnWhereALookIsUnsure(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p, ok := Find(cmd.Process.Pid)
+	if !ok {
+		t.Fatal("it is not found")
+	}
+	looks := 0
+	stop := NewStop(func() ([]Process, error) {
+		looks++
+		if now, ok := Find(p.PID); looks > 3 && ok && !now.Dead {
+			return []Process{now}, nil
+		}
+		return nil, nil
+	})
+	stop.Quiet, stop.Unsure = 2, func() bool { return looks <= 3 }
+	if left := stop.Kill(); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.Sys().(interface{ Signal() unix.Signal }).Signal() != unix.SIGKILL {
+		t.Errorf("%v, want it killed", err)
+	}
+}
