@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -408,6 +409,35 @@ func TestDeleteBesideHalfEntry(t *testing.T) {
 	}
 	if _, err := m.Delete(ctx, w, false, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// A git that lists branches dies of one that another git removes at the moment:
+// that is looked at again. One that is damaged stays unknown.
+func TestDeleteBesideAVanishingBranch(t *testing.T) {
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := newManager(t)
+	repo := newRepo(t)
+	w := create(t, m, request(repo, "w1"))
+	dir := t.TempDir()
+	script := `#!/bin/sh
+case "$*" in *rev-list*--branches*) if ! test -e ` + dir + `/met; then
+	>` + dir + `/met; echo "fatal: bad object middleman/other" >&2; exit 128
+fi ;; esac
+exec ` + real + ` "$@"
+`
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	if _, err := m.Delete(context.Background(), w, false, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir + "/met"); err != nil {
+		t.Errorf("no list of branches was asked for: %v", err)
 	}
 }
 

@@ -173,12 +173,12 @@ func (c command) line(ctx context.Context) (string, error) {
 }
 
 // run runs c to its end, again where git met another git that was just making
-// a worktree: it lists all worktrees before it does anything with one, and
-// gives up at an entry that is not whole yet.
+// or removing a worktree or a branch: it lists all of them before it does
+// anything with one, and gives up at one that is not whole, or gone.
 func (c command) run(ctx context.Context) (string, error) {
 	for try := 1; ; try++ {
 		out, err := c.once(ctx)
-		if try == maxTries || !metHalfEntry(err) {
+		if try == maxTries || !metChange(err) {
 			return out, err
 		}
 		select {
@@ -189,12 +189,19 @@ func (c command) run(ctx context.Context) (string, error) {
 	}
 }
 
-// metHalfEntry reports whether git gave up on an entry that somebody else is
-// making or removing at the moment.
-func metHalfEntry(err error) bool {
+// metChange reports whether git gave up on the entry of a worktree, or on a ref,
+// that somebody else may be making or removing at the moment.
+func metChange(err error) bool {
 	failed, ok := errors.AsType[*GitError](err)
-	return ok && (strings.HasPrefix(failed.Stderr, "failed to read ") && strings.Contains(failed.Stderr, "/commondir: ") ||
-		strings.HasPrefix(failed.Stderr, "bad object worktrees/") && strings.HasSuffix(failed.Stderr, "/HEAD"))
+	if !ok {
+		return false
+	}
+	if strings.HasPrefix(failed.Stderr, "failed to read ") && strings.Contains(failed.Stderr, "/commondir: ") {
+		return true
+	}
+	// What was named by its hash is not going to be there.
+	name, bad := strings.CutPrefix(failed.Stderr, "bad object ")
+	return bad && strings.Trim(name, "0123456789abcdef") != ""
 }
 
 // once runs c in a process group of its own. Where ctx ends first, or the time
