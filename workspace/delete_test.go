@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -412,32 +413,38 @@ func TestDeleteBesideHalfEntry(t *testing.T) {
 	}
 }
 
-// A git that lists branches dies of one that another git removes at the moment:
-// that is looked at again. One that is damaged stays unknown.
-func TestDeleteBesideAVanishingBranch(t *testing.T) {
+// A git that lists branches or worktrees dies of one that another git makes or
+// removes at the moment: it is asked again.
+func TestDeleteBesideWhatVanishes(t *testing.T) {
 	real, err := exec.LookPath("git")
 	if err != nil {
 		t.Fatal(err)
 	}
+	path := os.Getenv("PATH")
 	m, _ := newManager(t)
 	repo := newRepo(t)
-	w := create(t, m, request(repo, "w1"))
-	dir := t.TempDir()
-	script := `#!/bin/sh
-case "$*" in *rev-list*--branches*) if ! test -e ` + dir + `/met; then
-	>` + dir + `/met; echo "fatal: bad object middleman/other" >&2; exit 128
-fi ;; esac
-exec ` + real + ` "$@"
-`
-	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	if _, err := m.Delete(context.Background(), w, false, nil); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(dir + "/met"); err != nil {
-		t.Errorf("no list of branches was asked for: %v", err)
+	for i, tt := range []struct{ of, says string }{
+		{"rev-list*--branches", "bad object middleman/other"},
+		{"worktree list", "Invalid path '/r/.git/worktrees/other': No such file or directory"},
+		{"worktree list", "failed to read .git/worktrees/other/commondir: Success"},
+		{"worktree list", "failed to read '/r/.git/worktrees/other/locked': No such file or directory"},
+	} {
+		t.Run(tt.says, func(t *testing.T) {
+			w := create(t, m, request(repo, fmt.Sprintf("w%d", i)))
+			dir := t.TempDir()
+			script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *%s*) if ! test -e %[2]s/met; then\n"+
+				">%[2]s/met; echo \"fatal: %[3]s\" >&2; exit 128\nfi ;; esac\nexec %[4]s \"$@\"\n", strings.ReplaceAll(tt.of, " ", "\\ "), dir, tt.says, real)
+			if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", dir+":"+path)
+			if _, err := m.Delete(context.Background(), w, false, nil); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(dir + "/met"); err != nil {
+				t.Errorf("git was not asked: %v", err)
+			}
+		})
 	}
 }
 

@@ -196,7 +196,8 @@ func metChange(err error) bool {
 	if !ok {
 		return false
 	}
-	if strings.HasPrefix(failed.Stderr, "failed to read ") && strings.Contains(failed.Stderr, "/commondir: ") {
+	unread := strings.HasPrefix(failed.Stderr, "failed to read ") || strings.HasPrefix(failed.Stderr, "Invalid path ")
+	if unread && strings.Contains(failed.Stderr, "/worktrees/") {
 		return true
 	}
 	// What was named by its hash is not going to be there.
