@@ -123,6 +123,13 @@ func TestSelfCheckOfAKilledProcessLeavesNothing(t *testing.T) {
 			if at != "list-sessions" && err == nil {
 				t.Fatalf("it was not killed: %s", out)
 			}
+			defer func() {
+				if t.Failed() {
+					left, _ := filepath.Glob(filepath.Join(temp, "run", tmux.TryDir, "*", "*"))
+					runs, _ := exec.Command("pgrep", "-af", temp).Output() // none is an error
+					t.Logf("left: %q, running: %s", left, runs)
+				}
+			}()
 			eventually(t, "nothing left", func() bool {
 				dirs, err := filepath.Glob(filepath.Join(temp, "run", tmux.TryDir, "*"))
 				return err == nil && len(dirs) == 0

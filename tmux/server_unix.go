@@ -179,7 +179,10 @@ func (c client) endWith(alive, dir string) string {
 	// ended by its pid, as long as it hears what is printed here.
 	script := fmt.Sprintf("trap : TERM; (exec 3<>%[1]s 4<%[1]s 3>&-; read x <&4) 2>/dev/null; if ! %[2]s -S %[3]s kill-server; then (echo) && kill ",
 		shellQuote(alive), shellQuote(c.tmux), shellQuote(c.socket))
-	return "run-shell -b " + quote(formatQuote(script)+"#{pid}"+formatQuote("; fi; /bin/rm -rf "+shellQuote(dir))) + "\n"
+	// A client that comes too late makes a socket while the directory goes, and
+	// another server, which finds no session and ends.
+	remove := fmt.Sprintf("; fi; for i in 1 2 3 4 5 6 7 8 9; do /bin/rm -rf %[1]s 2>/dev/null; test -e %[1]s || break; sleep 0.3; done", shellQuote(dir))
+	return "run-shell -b " + quote(formatQuote(script)+"#{pid}"+formatQuote(remove)) + "\n"
 }
 
 // ByHand returns the command, for a shell, that attaches to a session's pane by
