@@ -67,6 +67,21 @@ export function lines(page) {
   })
 }
 
+/**
+ * Waits until the shell asks for a command: what is typed at a program that is
+ * ending may go with it.
+ */
+export async function prompted(page) {
+  await page.waitForFunction(() => {
+    const buffer = document.querySelector('.terminal-host')?.terminal.buffer.active
+    for (let i = (buffer?.length ?? 0) - 1; i >= 0; i--) {
+      const text = buffer.getLine(i).translateToString(true).trimEnd()
+      if (text) return /[$#]$/.test(text)
+    }
+    return false
+  })
+}
+
 /** Waits until a line of the shown terminal matches, and returns the match. */
 export async function seen(page, pattern, timeout = 15_000) {
   await page.waitForFunction(([source, flags]) => {

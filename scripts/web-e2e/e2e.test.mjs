@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test as nodeTest } from 'node:test'
-import { complaints, launch, lines, run, seen, shot, standing, watch } from './browser.mjs'
+import { complaints, launch, lines, prompted, run, seen, shot, standing, watch } from './browser.mjs'
 import { Server } from './server.mjs'
 
 const desktop = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark', reducedMotion: 'reduce' }
@@ -567,6 +567,7 @@ test('the palette jumps, and the terminal keeps its own keys', async () => {
   await page.keyboard.press('Enter')
   await page.locator('html[data-theme=dark]').waitFor()
   await page.keyboard.press('Control+C') // the terminal has the focus again
+  await prompted(page)
   await run(page, 'echo al""ive')
   await seen(page, /^alive$/)
 })
