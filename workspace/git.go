@@ -84,6 +84,7 @@ type command struct {
 	args     []string
 	change   bool                // it may write, and take long
 	each     func(record string) // takes the records of the output, NUL-ended; nil collects it
+	again    func()              // has each begin anew, where git is run again; nil where it cannot
 	lines    bool                // records are lines instead
 	stdin    io.Reader           // nil is empty
 	limit    time.Duration       // instead of lookTime
@@ -176,10 +177,18 @@ func (c command) line(ctx context.Context) (string, error) {
 // or removing a worktree or a branch: it lists all of them before it does
 // anything with one, and gives up at one that is not whole, or gone.
 func (c command) run(ctx context.Context) (string, error) {
+	taken := false
+	if each := c.each; each != nil {
+		c.each = func(record string) { taken = true; each(record) }
+	}
 	for try := 1; ; try++ {
 		out, err := c.once(ctx)
-		if try == maxTries || !metChange(err) {
+		if try == maxTries || !metChange(err) || taken && c.again == nil {
 			return out, err
+		}
+		if taken {
+			c.again()
+			taken = false
 		}
 		select {
 		case <-time.After(time.Duration(try) * tryPause):

@@ -96,6 +96,7 @@ type worktree struct{ path, branch string } // branch is a full ref name, or ""
 func worktrees(ctx context.Context, p gitDirs) ([]worktree, error) {
 	var list []worktree
 	c := p.look("worktree", "list", "--porcelain", "-z")
+	c.again = func() { list = nil }
 	c.each = func(record string) {
 		key, value, _ := strings.Cut(record, " ")
 		switch {
