@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // discoverBare finds the bare repository whose top dir is, or whose directory
@@ -34,9 +36,9 @@ func discoverBare(ctx context.Context, dir string, failed *GitError) (repository
 	case top == "":
 		return repository{}, c.odd(out)
 	case bare != "true":
-		return repository{}, fmt.Errorf("%s: in the git directory of a checkout; stand in the checkout: %w", printable(dir), ErrNotRepository)
+		return repository{}, fmt.Errorf("%s: in the git directory of a checkout; stand in the checkout: %w", plaintext.Quoted(dir), ErrNotRepository)
 	case byName && !sameDir(dir, top):
-		return repository{}, fmt.Errorf("%s: in the bare repository %s; stand at its top: %w", printable(dir), printable(top), ErrNotRepository)
+		return repository{}, fmt.Errorf("%s: in the bare repository %s; stand at its top: %w", plaintext.Quoted(dir), plaintext.Quoted(top), ErrNotRepository)
 	case byName:
 		if err := checkEmbedded(ctx, top); err != nil {
 			return repository{}, err
@@ -62,7 +64,7 @@ func checkEmbedded(ctx context.Context, top string) error {
 	}
 	if tracked {
 		return fmt.Errorf("%s: a bare repository that is tracked by %s; clone it to elsewhere first: %w",
-			printable(top), printable(around.main), ErrNotRepository)
+			plaintext.Quoted(top), plaintext.Quoted(around.main), ErrNotRepository)
 	}
 	return nil
 }

@@ -13,8 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"middleman/internal/contain"
 	"middleman/internal/fault"
 	"middleman/internal/plainfile"
+	"middleman/internal/plaintext"
 )
 
 const (
@@ -44,7 +46,7 @@ func (c command) watched(ctx context.Context, end context.CancelCauseFunc) (stop
 		case <-ctx.Done():
 			return
 		}
-		if err := contained(func() error { return c.findHeldUp(ctx) }); err != nil {
+		if err := contain.Call(func() error { return c.findHeldUp(ctx) }); err != nil {
 			end(err)
 		}
 	})
@@ -185,9 +187,9 @@ func oddAt(path string) string {
 func oddity(name string, info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode&(fs.ModeNamedPipe|fs.ModeDevice|fs.ModeCharDevice) != 0 && name != os.DevNull:
-		return printable(name) + " is " + plainfile.Kind(mode) + ", no file"
+		return plaintext.Quoted(name) + " is " + plainfile.Kind(mode) + ", no file"
 	case mode.IsRegular() && info.Size() > oddSize && slices.Contains(readAnywhere, filepath.Base(name)):
-		return fmt.Sprintf("%s has %d MiB", printable(name), info.Size()>>20)
+		return fmt.Sprintf("%s has %d MiB", plaintext.Quoted(name), info.Size()>>20)
 	}
 	return ""
 }
@@ -199,7 +201,7 @@ var pathSetting = sync.OnceValue(func() *regexp.Regexp {
 
 // namedBy are the files that a configuration may have git read.
 func namedBy(config string) (paths []string) {
-	text, err := readSmall(config)
+	text, err := plainfile.ReadFollowed(config, maxConfig)
 	if err != nil {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 const (
@@ -76,16 +78,16 @@ func firstRef(ctx context.Context, repo gitDirs, ref string) (string, error) {
 // takes but reads as something else afterwards.
 func checkBranch(ctx context.Context, repo gitDirs, branch string) error {
 	if branch == "@" || branch == "HEAD" || strings.HasPrefix(branch, "refs/") {
-		return fmt.Errorf("branch %s: git reads that as another ref; give a plain name such as fix/login: %w", printable(branch), ErrBadName)
+		return fmt.Errorf("branch %s: git reads that as another ref; give a plain name such as fix/login: %w", plaintext.Quoted(branch), ErrBadName)
 	}
 	if len(branch) > maxBranch || strings.HasPrefix(branch, "-") || strings.ContainsRune(branch, 0) {
-		return fmt.Errorf("branch %s: %w", printable(branch[:min(len(branch), 100)]), ErrBadName)
+		return fmt.Errorf("branch %s: %w", plaintext.Quoted(branch[:min(len(branch), 100)]), ErrBadName)
 	}
 	// It expands @{-1} and the like, to another name.
 	if out, err := repo.look("check-ref-format", "--branch", branch).line(ctx); err != nil && exitCode(err) < 0 {
 		return err
 	} else if err != nil || out != branch {
-		return fmt.Errorf("branch %s: %w", printable(branch), ErrBadName)
+		return fmt.Errorf("branch %s: %w", plaintext.Quoted(branch), ErrBadName)
 	}
 	return nil
 }

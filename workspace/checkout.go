@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/internal/contain"
 	"middleman/internal/fault"
+	"middleman/internal/plaintext"
 )
 
 // Checkout fills the directory that Begin has made for r, and returns w as it
@@ -25,7 +27,7 @@ func (m *Manager) Checkout(ctx context.Context, r CreateRequest, w Workspace, pr
 	if err == nil {
 		defer base.Close()
 		c := &checkout{w: w, base: base, filters: r.Filters, report: progress.orSilent()}
-		err = contained(func() error { return c.run(ctx) })
+		err = contain.Call(func() error { return c.run(ctx) })
 	}
 	if err != nil {
 		return w, fmt.Errorf("check out workspace %s: %w", w.Name, err)
@@ -159,7 +161,7 @@ func (c *checkout) chooseFilters(ctx context.Context) error {
 	var off []string
 	for key := range config {
 		name := strings.TrimPrefix(key, "filter.")
-		off = append(off, printable(name[:strings.LastIndexByte(name, '.')]))
+		off = append(off, plaintext.Quoted(name[:strings.LastIndexByte(name, '.')]))
 	}
 	slices.Sort(off)
 	off = slices.DeleteFunc(slices.Compact(off), func(name string) bool { return name == "lfs" })

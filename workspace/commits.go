@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"middleman/internal/plaintext"
 )
 
 const (
@@ -103,7 +105,7 @@ func (c *Commits) resume(cursor string) (skip int, err error) {
 			return skip, nil
 		}
 	}
-	return 0, fmt.Errorf("cursor %s: not one of ours: %w", printable(cursor), ErrBadRequest)
+	return 0, fmt.Errorf("cursor %s: not one of ours: %w", plaintext.Quoted(cursor), ErrBadRequest)
 }
 
 func isHash(s string) bool {
@@ -146,12 +148,12 @@ func (c *Commits) fill(ctx context.Context, g *view, skip, limit int) error {
 func parseCommit(record string) (Commit, error) {
 	fields := strings.SplitN(record, "\n", 5)
 	if len(fields) != 5 {
-		return Commit{}, fmt.Errorf("git log said %s", printable(record))
+		return Commit{}, fmt.Errorf("git log said %s", plaintext.Quoted(record))
 	}
 	seconds, err := strconv.ParseInt(fields[1], 10, 64)
 	if err != nil {
-		return Commit{}, fmt.Errorf("git log said %s", printable(fields[1]))
+		return Commit{}, fmt.Errorf("git log said %s", plaintext.Quoted(fields[1]))
 	}
-	text := func(i int) string { return printable(strings.TrimRight(fields[i], " ")) }
+	text := func(i int) string { return plaintext.Quoted(strings.TrimRight(fields[i], " ")) }
 	return Commit{Hash: fields[0], Time: time.Unix(seconds, 0).UTC(), Author: text(2), Email: text(3), Subject: text(4)}, nil
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"middleman/internal/plaintext"
 )
 
 // Against says what a workspace is compared with.
@@ -68,7 +70,7 @@ func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *C
 	defer containing(w.Name, &err)
 	for _, path := range r.Paths {
 		if !filepath.IsLocal(filepath.FromSlash(path)) || strings.ContainsRune(path, 0) {
-			return nil, fmt.Errorf("path %s: not within the workspace: %w", printable(path), ErrBadRequest)
+			return nil, fmt.Errorf("path %s: not within the workspace: %w", plaintext.Quoted(path), ErrBadRequest)
 		}
 	}
 	g, err := m.boxedView(ctx, w)
@@ -95,7 +97,7 @@ func (m *Manager) boxedView(ctx context.Context, w Workspace) (*view, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
-	g, err := m.openView(ctx, p)
+	g, err := m.views.open(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
@@ -125,7 +127,7 @@ func against(ctx context.Context, g *view, w Workspace, asked Against) (Against,
 	case AgainstUpstream:
 		name = "upstream"
 		if commit, err = g.commit(ctx, "@{upstream}"); err == nil && commit == "" {
-			err = fmt.Errorf("branch %s has no upstream here: %w", printable(w.Branch), ErrNothingToCompare)
+			err = fmt.Errorf("branch %s has no upstream here: %w", plaintext.Quoted(w.Branch), ErrNothingToCompare)
 		}
 		return asked, name, commit, err
 	case AgainstBase, AgainstMergeBase:
@@ -137,17 +139,17 @@ func against(ctx context.Context, g *view, w Workspace, asked Against) (Against,
 		return asked, "", "", fmt.Errorf("against %q: want base, merge-base, head or upstream: %w", asked, ErrBadRequest)
 	}
 	if err != nil || asked == AgainstBase {
-		return asked, printable(name), commit, err
+		return asked, plaintext.Quoted(name), commit, err
 	}
 	if head == "" {
 		return asked, "", "", fmt.Errorf("HEAD: %w", ErrNoCommits)
 	}
 	common, err := g.look("merge-base", head, commit).line(ctx)
 	if exitCode(err) == 1 {
-		err = fmt.Errorf("HEAD and %s have no history in common: %w", printable(name), ErrNothingToCompare)
+		err = fmt.Errorf("HEAD and %s have no history in common: %w", plaintext.Quoted(name), ErrNothingToCompare)
 	}
 	common, _, _ = strings.Cut(common, "\n")
-	return asked, "merge base with " + printable(name), common, err
+	return asked, "merge base with " + plaintext.Quoted(name), common, err
 }
 
 // commit is the commit that revision names, or "" where it names none.
@@ -246,7 +248,7 @@ func (c *Comparison) passOver(ctx context.Context) error {
 	list := c.look(append([]string{"diff-files", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all", "--"}, c.large...)...)
 	list.each = func(path string) {
 		changed = append(changed, path)
-		c.LeftOut = append(c.LeftOut, printable(path)+" has changed and is too large")
+		c.LeftOut = append(c.LeftOut, plaintext.Quoted(path)+" has changed and is too large")
 	}
 	if _, err := list.run(ctx); err != nil || len(changed) == 0 {
 		return err
@@ -263,11 +265,11 @@ func (c *Comparison) findUntracked(ctx context.Context) (found []string, err err
 	list.each = func(path string) {
 		switch {
 		case strings.HasSuffix(path, "/"):
-			c.LeftOut = append(c.LeftOut, printable(path)+" is a repository of its own")
+			c.LeftOut = append(c.LeftOut, plaintext.Quoted(path)+" is a repository of its own")
 		case len(found) == maxUntracked:
 			more++
 		case c.tooLarge(path):
-			c.LeftOut = append(c.LeftOut, printable(path)+" is too large")
+			c.LeftOut = append(c.LeftOut, plaintext.Quoted(path)+" is too large")
 		default:
 			found = append(found, path)
 			c.untracked[path] = true

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"middleman/internal/plaintext"
 )
 
 // Diff is what differs between a workspace and what it was compared with.
@@ -88,7 +90,7 @@ func (p *filesParser) take(record string) {
 	default:
 		fields := strings.SplitN(record, "\t", 3)
 		if len(fields) != 3 {
-			p.err = fmt.Errorf("git diff --numstat said %s", printable(record))
+			p.err = fmt.Errorf("git diff --numstat said %s", plaintext.Quoted(record))
 			return
 		}
 		p.kind, p.lines, p.wait = "", [2]string{fields[0], fields[1]}, 1
@@ -131,9 +133,9 @@ func (p *filesParser) file(path string) {
 		return
 	}
 	p.at[path] = len(p.diff.Files)
-	f := FileChange{Path: printable(path), Change: change, Untracked: p.untracked[path]}
+	f := FileChange{Path: plaintext.Quoted(path), Change: change, Untracked: p.untracked[path]}
 	if change == "renamed" {
-		f.From = printable(p.from)
+		f.From = plaintext.Quoted(p.from)
 	}
 	p.diff.Files = append(p.diff.Files, f)
 }
@@ -146,7 +148,7 @@ func (p *filesParser) count(f *FileChange) {
 	added, err1 := strconv.Atoi(p.lines[0])
 	deleted, err2 := strconv.Atoi(p.lines[1])
 	if err1 != nil || err2 != nil {
-		p.err = fmt.Errorf("git diff --numstat said %s and %s lines", printable(p.lines[0]), printable(p.lines[1]))
+		p.err = fmt.Errorf("git diff --numstat said %s and %s lines", plaintext.Quoted(p.lines[0]), plaintext.Quoted(p.lines[1]))
 		return
 	}
 	f.Added, f.Deleted = added, deleted

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"middleman/internal/contain"
 	"middleman/internal/fault"
 	"middleman/workspace"
 )
@@ -24,7 +25,7 @@ func TestFaultPanicBesideGit(t *testing.T) {
 	w := create(t, m, request(newRepo(t), "w1"))
 	pipe(t, w.Root+"/.gitignore")
 	_, err := m.Inspect(context.Background(), w)
-	if e, ok := errors.AsType[*workspace.PanicError](err); !ok || !strings.Contains(string(e.Stack), "findHeldUp") {
+	if e, ok := errors.AsType[*contain.PanicError](err); !ok || !strings.Contains(string(e.Stack), "findHeldUp") {
 		t.Errorf("%v", err)
 	}
 	if err := plan.Heal("look/held-up"); err != nil {

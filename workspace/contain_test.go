@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"middleman/internal/contain"
 	"middleman/workspace"
 )
 
@@ -70,7 +71,7 @@ func TestAPanicInACreationIsContained(t *testing.T) {
 
 func checkPanic(t *testing.T, err error, name string) {
 	t.Helper()
-	if p, ok := errors.AsType[*workspace.PanicError](err); !ok || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), name) ||
+	if p, ok := errors.AsType[*contain.PanicError](err); !ok || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), name) ||
 		!strings.Contains(p.At, "contain_test.go:") {
 		t.Errorf("error %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"middleman/internal/fault"
 	"middleman/internal/plainfile"
+	"middleman/internal/plaintext"
 )
 
 const (
@@ -85,7 +86,7 @@ func (c *copier) directories(name string) error {
 		case err == nil && info.IsDir():
 			continue
 		case err == nil:
-			return fmt.Errorf("%s is %s: %w", printable(dir), plainfile.Kind(info.Mode()), errInWay)
+			return fmt.Errorf("%s is %s: %w", plaintext.Quoted(dir), plainfile.Kind(info.Mode()), errInWay)
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}

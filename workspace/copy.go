@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"middleman/internal/plainfile"
+	"middleman/internal/plaintext"
 )
 
 // includeFile names, in the syntax of .gitignore, what Copy copies.
@@ -67,7 +68,7 @@ func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, prog
 			c.skip(includeFile, refused)
 		}
 		if err := m.copyTo(ctx, c, w, lines); err != nil {
-			return "", fmt.Errorf("copy files that git ignores from %s: %w", printable(w.Repository), err)
+			return "", fmt.Errorf("copy files that git ignores from %s: %w", plaintext.Quoted(w.Repository), err)
 		}
 		return c.summary(), nil
 	})
@@ -96,7 +97,7 @@ func (m *Manager) copyTo(ctx context.Context, c *copier, w Workspace, patterns [
 			return err
 		}
 		if err := c.copy(ctx, name); err != nil {
-			return fmt.Errorf("%s: %w", printable(name), err)
+			return fmt.Errorf("%s: %w", plaintext.Quoted(name), err)
 		}
 	}
 	return nil
@@ -212,7 +213,7 @@ func (c *copier) skip(name string, why error) {
 		c.more++
 		return
 	}
-	c.skipped = append(c.skipped, fmt.Sprintf("%s (%s)", printable(name), why))
+	c.skipped = append(c.skipped, fmt.Sprintf("%s (%s)", plaintext.Quoted(name), why))
 }
 
 // size is a number of bytes for people.

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"middleman/internal/contain"
 	"middleman/internal/fault"
+	"middleman/internal/plaintext"
 )
 
 // A directory on its way out has one of these names in the base, in turn. A
@@ -66,7 +68,7 @@ func (m *Manager) deleteVanished(ctx context.Context, w Workspace, discard bool)
 }
 
 func (d *deletion) do(ctx context.Context) (Loss, error) {
-	err := contained(func() error { return d.run(ctx) })
+	err := contain.Call(func() error { return d.run(ctx) })
 	if _, refused := errors.AsType[*WorkError](err); err != nil && !refused {
 		err = fmt.Errorf("delete workspace %s: %w", d.w.Name, err)
 	}
@@ -104,7 +106,7 @@ func (d *deletion) run(ctx context.Context) error {
 		}
 		dir = filepath.Join(d.base.Name(), movedName(d.w.ID))
 	}
-	if err := contained(func() error { return d.keep(ctx, dir) }); err != nil {
+	if err := contain.Call(func() error { return d.keep(ctx, dir) }); err != nil {
 		return d.putBack(err)
 	}
 	if err := d.canForget(); err != nil {
@@ -160,7 +162,7 @@ func (d *deletion) removeTrash() error {
 			return err
 		}
 		d.seen.loss.Kept = append(d.seen.loss.Kept,
-			"a program wrote into it while it was deleted: what it wrote is in "+printable(filepath.Join(d.base.Name(), late)))
+			"a program wrote into it while it was deleted: what it wrote is in "+plaintext.Quoted(filepath.Join(d.base.Name(), late)))
 		return nil
 	}
 	return err

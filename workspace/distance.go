@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // distance is how far head is from the base of w as that is now.
@@ -13,19 +15,19 @@ func (m *Manager) distance(ctx context.Context, g *view, head string, w Workspac
 	if err != nil {
 		return Distance{}, err
 	}
-	d := Distance{Of: printable(of)}
+	d := Distance{Of: plaintext.Quoted(of)}
 	if commit == head {
 		return d, nil
 	}
 	// Which commits two commits have is what they are, but where history was
 	// cut off, which a fetch may move.
 	key := head + " " + commit + " " + stamp(filepath.Join(g.real, "shallow"))
-	counts, known := m.distances.get(key)
+	counts, known := m.distances.Get(key)
 	if !known {
 		if counts, err = countBetween(ctx, g, head, commit); err != nil {
 			return Distance{}, err
 		}
-		m.distances.put(key, counts)
+		m.distances.Put(key, counts)
 	}
 	d.Ahead, d.Behind = counts[0], counts[1]
 	return d, nil
@@ -40,7 +42,7 @@ func countBetween(ctx context.Context, g *view, head, other string) (counts [2]i
 		return counts, err
 	}
 	if n, err := fmt.Sscanf(out, "%d\t%d", &counts[0], &counts[1]); err != nil || n != 2 {
-		return counts, fmt.Errorf("git rev-list --count said %s", printable(out))
+		return counts, fmt.Errorf("git rev-list --count said %s", plaintext.Quoted(out))
 	}
 	return counts, nil
 }
@@ -74,7 +76,7 @@ func baseNow(ctx context.Context, g *view, w Workspace) (name, commit string, er
 		}
 	}
 	if w.BaseCommit == "" {
-		return "", "", fmt.Errorf("base %s: %w", printable(name), ErrBadBase)
+		return "", "", fmt.Errorf("base %s: %w", plaintext.Quoted(name), ErrBadBase)
 	}
 	return name + " as it was", w.BaseCommit, nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"middleman/internal/plaintext"
 )
 
 // fetchTime bounds a fetch of a base.
@@ -26,7 +28,7 @@ func changeRef(base string) (string, error) {
 			continue
 		}
 		if number == "" || len(number) > 10 || strings.Trim(number, "0123456789") != "" || number[0] == '0' {
-			return "", fmt.Errorf("base %s: want a number, such as %s12: %w", printable(base[:min(len(base), 100)]), kind.prefix, ErrBadBase)
+			return "", fmt.Errorf("base %s: want a number, such as %s12: %w", plaintext.Quoted(base[:min(len(base), 100)]), kind.prefix, ErrBadBase)
 		}
 		return fmt.Sprintf(kind.ref, number), nil
 	}
@@ -51,22 +53,22 @@ func (r repository) fetch(ctx context.Context, request CreateRequest, ref string
 	if err != nil {
 		return "", fmt.Errorf("base %s: %w", base, err)
 	}
-	git := whole(r.here.commonDir).alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
+	fetch := whole(r.here.commonDir).alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 		"--no-prune", "--refmap=", "--progress", "--", remote, "+"+ref+":"+fetchedRef(request.ID))
-	git.dir = r.main // where a relative path of a remote begins
-	git.limit = fetchTime
-	git.errors = &progressReader{tell: tell}
-	if git, err = way.fetchOver(git, remote); err == nil {
-		_, err = git.run(ctx)
+	fetch.dir = r.main // where a relative path of a remote begins
+	fetch.limit = fetchTime
+	fetch.errors = &progressReader{tell: tell}
+	if fetch, err = way.fetchOver(fetch, remote); err == nil {
+		_, err = fetch.run(ctx)
 		err = way.explain(err)
 	}
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return strings.TrimSuffix(ref+"; "+way.note(), "; "), err
 	case strings.Contains(err.Error(), "couldn't find remote ref"):
-		return "", fmt.Errorf("base %s: remote %s has no %s: %w", base, printable(remote), ref, ErrBadBase)
+		return "", fmt.Errorf("base %s: remote %s has no %s: %w", base, plaintext.Quoted(remote), ref, ErrBadBase)
 	}
-	return "", fmt.Errorf("base %s: fetch %s from remote %s: %w: %w", base, ref, printable(remote), ErrFetch, err)
+	return "", fmt.Errorf("base %s: fetch %s from remote %s: %w: %w", base, ref, plaintext.Quoted(remote), ErrFetch, err)
 }
 
 // remoteForBases is origin, or the only remote, or that of the branch that is
@@ -79,7 +81,7 @@ func (r repository) remoteForBases(ctx context.Context) (string, error) {
 	remotes := strings.Fields(out)
 	switch {
 	case len(remotes) == 0:
-		return "", fmt.Errorf("%s has no remote: %w", printable(r.main), ErrBadBase)
+		return "", fmt.Errorf("%s has no remote: %w", plaintext.Quoted(r.main), ErrBadBase)
 	case slices.Contains(remotes, "origin"):
 		return "origin", nil
 	case len(remotes) == 1:
@@ -96,7 +98,7 @@ func (r repository) remoteForBases(ctx context.Context) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("none of the remotes %s is called origin, and the branch here has no upstream to tell which is meant: %w",
-		printable(strings.Join(remotes, ", ")), ErrBadBase)
+		plaintext.Quoted(strings.Join(remotes, ", ")), ErrBadBase)
 }
 
 // dropFetched lets go of what was fetched for the workspace with that id, also

@@ -48,11 +48,11 @@ func (c *checkout) write(ctx context.Context, paths []string, flags ...string) e
 // half makes p.index, of what HEAD has, and returns which of its files are
 // missing, and of which only the beginning is there, as git leaves a file that
 // it was killed at.
-func half(ctx context.Context, p gitDirs, git func(args ...string) command) (missing, cut []string, err error) {
-	if _, err := git("read-tree", "-m", "HEAD").run(ctx); err != nil {
+func half(ctx context.Context, p gitDirs, at func(args ...string) command) (missing, cut []string, err error) {
+	if _, err := at("read-tree", "-m", "HEAD").run(ctx); err != nil {
 		return nil, nil, err
 	}
-	if _, err := git("update-index", "-q", "--refresh").run(ctx); err != nil && exitCode(err) != 1 { // 1: some differ
+	if _, err := at("update-index", "-q", "--refresh").run(ctx); err != nil && exitCode(err) != 1 { // 1: some differ
 		return nil, nil, err
 	}
 	tree, err := os.OpenRoot(p.workTree)
@@ -62,7 +62,7 @@ func half(ctx context.Context, p gitDirs, git func(args ...string) command) (mis
 	defer tree.Close()
 	var changed []string
 	status := ""
-	list := git("diff-files", "--name-status", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty")
+	list := at("diff-files", "--name-status", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty")
 	list.each = func(record string) { // a letter and a path, in turn
 		switch {
 		case status == "":
@@ -79,7 +79,7 @@ func half(ctx context.Context, p gitDirs, git func(args ...string) command) (mis
 		return nil, nil, err
 	}
 	for _, path := range changed {
-		begun, err := onlyBegun(ctx, tree, path, git)
+		begun, err := onlyBegun(ctx, tree, path, at)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -92,7 +92,7 @@ func half(ctx context.Context, p gitDirs, git func(args ...string) command) (mis
 
 // onlyBegun reports whether the file at path has nothing but the beginning of
 // what git would write there.
-func onlyBegun(ctx context.Context, tree *os.Root, path string, git func(args ...string) command) (bool, error) {
+func onlyBegun(ctx context.Context, tree *os.Root, path string, at func(args ...string) command) (bool, error) {
 	if info, err := tree.Lstat(filepath.FromSlash(path)); err != nil || !info.Mode().IsRegular() {
 		return false, err
 	}
@@ -102,7 +102,7 @@ func onlyBegun(ctx context.Context, tree *os.Root, path string, git func(args ..
 	}
 	defer file.Close()
 	same := &comparer{file: file}
-	whole := git("cat-file", "--filters", ":"+path)
+	whole := at("cat-file", "--filters", ":"+path)
 	whole.output = same
 	_, err = whole.run(ctx)
 	return same.begun(), err

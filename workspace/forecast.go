@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"middleman/internal/plaintext"
 )
 
 // mergeTime bounds the merge of one pair.
@@ -188,7 +190,7 @@ func (f *Forecast) names(paths []string) []string {
 			f.Truncated = true
 			break
 		}
-		out = append(out, printable(path))
+		out = append(out, plaintext.Quoted(path))
 	}
 	return out
 }

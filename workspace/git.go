@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"middleman/internal/contain"
+	"middleman/internal/plaintext"
 )
 
 const (
@@ -346,7 +348,7 @@ func (s *splitter) Write(p []byte) (int, error) {
 		s.rest = append(s.rest, head...)
 		if ended {
 			// This is a goroutine of os/exec's: a panic here would be nobody's.
-			if err := contained(func() error { s.each(string(s.rest)); return nil }); err != nil {
+			if err := contain.Call(func() error { s.each(string(s.rest)); return nil }); err != nil {
 				return 0, err
 			}
 			s.rest = s.rest[:0]
@@ -366,7 +368,7 @@ type tail struct {
 func (t *tail) Write(p []byte) (int, error) {
 	if t.also != nil {
 		// This is a goroutine of os/exec's: a panic here would be nobody's.
-		if t.failed = contained(func() error { _, err := t.also.Write(p); return err }); t.failed != nil {
+		if t.failed = contain.Call(func() error { _, err := t.also.Write(p); return err }); t.failed != nil {
 			return 0, t.failed
 		}
 	}
@@ -396,28 +398,5 @@ func (t *tail) reason() string {
 	if marked == "" {
 		marked = last
 	}
-	return printable(marked)
-}
-
-// printable is s itself where a terminal shows it as it is, else s quoted.
-func printable(s string) string {
-	for _, r := range s {
-		if !strconv.IsPrint(r) || r == '\uFFFD' {
-			return strconv.Quote(s)
-		}
-	}
-	if strings.HasPrefix(s, `"`) {
-		return strconv.Quote(s)
-	}
-	return s
-}
-
-// sameDir reports whether both paths name one directory.
-func sameDir(a, b string) bool {
-	if filepath.Clean(a) == filepath.Clean(b) {
-		return true
-	}
-	one, err1 := os.Stat(a)
-	two, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(one, two)
+	return plaintext.Quoted(marked)
 }

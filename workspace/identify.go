@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/plainfile"
+	"middleman/internal/plaintext"
 	"middleman/terminal"
 )
 
@@ -69,11 +71,11 @@ func (m *Manager) identifyWorktree(ctx context.Context, w Workspace, dir string)
 	}
 	w.GitDir = filepath.Dir(filepath.Dir(entry))
 	if _, err := os.Stat(w.GitDir); errors.Is(err, fs.ErrNotExist) {
-		return w, fmt.Errorf("its repository %s is gone: %w", printable(w.GitDir), ErrUnknown)
+		return w, fmt.Errorf("its repository %s is gone: %w", plaintext.Quoted(w.GitDir), ErrUnknown)
 	}
 	found, err := findEntry(w.GitDir, w.Root)
 	if err != nil || found == "" || !sameDir(found, entry) {
-		return w, errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", printable(entry), w.Root, ErrUnknown), err)
+		return w, errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", plaintext.Quoted(entry), w.Root, ErrUnknown), err)
 	}
 	if there, err := lstat(filepath.Join(found, "index")); !there { // written last
 		return w, errors.Join(fmt.Errorf("its creation was not finished; git worktree remove -f -f %s removes it: %w", w.Root, ErrUnknown), err)
@@ -91,7 +93,7 @@ func (m *Manager) describe(ctx context.Context, w Workspace, entry string) (Work
 		return unknown(err)
 	}
 	if reason != lockReason(w.ID) {
-		return w, fmt.Errorf("%s does not say that it is workspace %s: %w", printable(locked), w.ID, ErrUnknown)
+		return w, fmt.Errorf("%s does not say that it is workspace %s: %w", plaintext.Quoted(locked), w.ID, ErrUnknown)
 	}
 	if info, err := os.Stat(locked); err == nil {
 		w.CreatedAt = info.ModTime().UTC()
@@ -115,7 +117,7 @@ func (m *Manager) describe(ctx context.Context, w Workspace, entry string) (Work
 
 // readReason is why an entry is locked, "" where it is not.
 func readReason(locked string) (string, error) {
-	content, err := readSmall(locked)
+	content, err := plainfile.ReadFollowed(locked, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"middleman/internal/fault"
+	"middleman/internal/plaintext"
 )
 
 // Importable is the record that the directory at path would have as a
@@ -24,11 +25,11 @@ func (m *Manager) Importable(ctx context.Context, path string) (Workspace, error
 		err = fmt.Errorf("not an absolute path: %w", ErrBadRequest)
 	}
 	if err != nil {
-		return Workspace{}, fmt.Errorf("import %s: %w", printable(path), err)
+		return Workspace{}, fmt.Errorf("import %s: %w", plaintext.Quoted(path), err)
 	}
 	w, err := m.importable(ctx, canonical)
 	if err != nil {
-		return Workspace{}, fmt.Errorf("import %s: %w", printable(path), err)
+		return Workspace{}, fmt.Errorf("import %s: %w", plaintext.Quoted(path), err)
 	}
 	return w, nil
 }
@@ -99,7 +100,7 @@ func (m *Manager) inPlace(ctx context.Context, dir string) (Workspace, error) {
 		return Workspace{}, err
 	}
 	if repo.here.workTree == "" {
-		return Workspace{}, fmt.Errorf("%s: a bare repository has no checkout to work in: %w", printable(dir), ErrNotRepository)
+		return Workspace{}, fmt.Errorf("%s: a bare repository has no checkout to work in: %w", plaintext.Quoted(dir), ErrNotRepository)
 	}
 	w := Workspace{
 		Mode: ModeInPlace, Root: repo.here.workTree, Subdir: subdirOf(repo.here.workTree, dir),
@@ -138,7 +139,7 @@ type Passed struct {
 // keeps. Nothing is changed.
 func (m *Manager) Candidates(ctx context.Context, dir string) (list []Workspace, kept []Kept, passed []Passed, err error) {
 	fail := func(err error) ([]Workspace, []Kept, []Passed, error) {
-		return nil, nil, nil, fmt.Errorf("import the worktrees of %s: %w", printable(dir), err)
+		return nil, nil, nil, fmt.Errorf("import the worktrees of %s: %w", plaintext.Quoted(dir), err)
 	}
 	repo, err := discover(ctx, dir)
 	if err != nil {

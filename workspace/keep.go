@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"middleman/internal/fault"
+	"middleman/internal/plainfile"
 )
 
 // maxScanned bounds a file of git's that is looked through for hashes.
@@ -216,7 +217,7 @@ func (k *snapshotWriter) keepBranch(ctx context.Context, name string) (branch, e
 	if b.Config, err = branchConfig(ctx, k.repo, name); err != nil {
 		return b, err
 	}
-	log, err := readPlain(reflogOf(k.repo, name), maxScanned)
+	log, err := plainfile.ReadFollowed(reflogOf(k.repo, name), maxScanned)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
 	}
@@ -330,7 +331,7 @@ func (k *snapshotWriter) namedByState() ([]string, error) {
 		if info.Size() > maxScanned {
 			return nil, fmt.Errorf("%s is larger than %d bytes", path, maxScanned)
 		}
-		content, err := readPlain(path, maxScanned)
+		content, err := plainfile.ReadFollowed(path, maxScanned)
 		if err != nil {
 			return nil, err
 		}

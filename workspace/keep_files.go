@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // What of the ignored files is kept: a file or a whole directory, as git names
@@ -41,7 +43,7 @@ func chooseIgnored(dir string, seen findings, exactly bool) (ignored, error) {
 	for _, name := range seen.ignored {
 		size, fits, err := measure(filepath.Join(dir, filepath.FromSlash(name)), min(left, maxIgnoredBytes))
 		if err != nil {
-			return c, fmt.Errorf("measure %s: %w", printable(name), err)
+			return c, fmt.Errorf("measure %s: %w", plaintext.Quoted(name), err)
 		}
 		if fits {
 			left -= size
@@ -52,10 +54,10 @@ func chooseIgnored(dir string, seen findings, exactly bool) (ignored, error) {
 		why := "too large"
 		if exactly {
 			if why, err = extent(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
-				return c, fmt.Errorf("measure %s: %w", printable(name), err)
+				return c, fmt.Errorf("measure %s: %w", plaintext.Quoted(name), err)
 			}
 		}
-		c.unkept = append(c.unkept, "ignored "+printable(name)+" ("+why+")")
+		c.unkept = append(c.unkept, "ignored "+plaintext.Quoted(name)+" ("+why+")")
 	}
 	return c, nil
 }
@@ -149,10 +151,10 @@ func listFiles(dir string, judge func(name string, dir bool) verdict) (files []f
 			case f.Mode.IsRegular(), f.Mode.IsDir(), f.Mode.Type() == fs.ModeSymlink:
 				files = append(files, f)
 				if f.Bits != f.Mode&specialBits {
-					odd = append(odd, "setuid or setgid of "+printable(name)+" (it belongs to another user or group)")
+					odd = append(odd, "setuid or setgid of "+plaintext.Quoted(name)+" (it belongs to another user or group)")
 				}
 			default:
-				odd = append(odd, printable(name)+" (it is no file, link or directory)")
+				odd = append(odd, plaintext.Quoted(name)+" (it is no file, link or directory)")
 			}
 		}
 		if entry.IsDir() && !v.descend {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"middleman/internal/plaintext"
 )
 
 // kindOf is what a name in the base is, and of which workspace.
@@ -33,7 +35,7 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	l := Leftover{Kind: kind, What: filepath.Join(b.root.Name(), name), ID: id, root: filepath.Join(b.root.Name(), id)}
 	if of, _, late := strings.Cut(name, lateMark); late {
 		l.Kind, l.ID = LeftoverUnknown, ""
-		l.Why = "a program wrote it while workspace " + printable(of) + " was deleted: look into it, and move it away"
+		l.Why = "a program wrote it while workspace " + plaintext.Quoted(of) + " was deleted: look into it, and move it away"
 	} else if checkID(id) != nil {
 		l.Kind, l.ID = LeftoverUnknown, ""
 		l.Why = "middleman did not make it: look into it, and move it away"
@@ -68,7 +70,7 @@ func (l *Leftover) onlyOwn(b *listed) {
 	}
 }
 
-func importHint(path string) string { return "middleman import " + printable(path) }
+func importHint(path string) string { return "middleman import " + plaintext.Quoted(path) }
 
 // stays says why l stays, or where err is nil why it may go.
 func (l *Leftover) stays(err error, why string) {
@@ -285,7 +287,7 @@ func (s *survey) snapshot(ctx context.Context, l *Leftover) {
 		l.Why = err.Error()
 	default:
 		l.Why = "it is kept of workspace " + d.Name + ", which is not known to be deleted: it is not removed without consent"
-		l.Hint = "middleman import in " + printable(l.Repository) + ", then middleman restore " + d.Name
+		l.Hint = "middleman import in " + plaintext.Quoted(l.Repository) + ", then middleman restore " + d.Name
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // lfs fetches the files that the checkout left as pointers, where the
@@ -61,5 +63,5 @@ func (c *checkout) lfsPrograms(ctx context.Context) (found string, err error) {
 	if _, err := list.run(ctx); err != nil && exitCode(err) != 1 { // 1: there is none
 		return "", err
 	}
-	return printable(found), nil
+	return plaintext.Quoted(found), nil
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // maxListed bounds each list of a Loss.
@@ -199,7 +201,7 @@ func checkGitFile(dir, entry string) error {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	if !sameDir(target, entry) {
-		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(dir, ".git"), printable(target), entry, ErrUnknown)
+		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(dir, ".git"), plaintext.Quoted(target), entry, ErrUnknown)
 	}
 	return nil
 }
@@ -213,7 +215,7 @@ func checkCommonDir(entry, commonDir string) error {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	if !sameDir(target, commonDir) {
-		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(entry, "commondir"), printable(target), commonDir, ErrUnknown)
+		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(entry, "commondir"), plaintext.Quoted(target), commonDir, ErrUnknown)
 	}
 	return nil
 }
@@ -234,7 +236,7 @@ func (l *inspector) add(list *[]string, name string) {
 		l.loss.Truncated = true
 		return
 	}
-	*list = append(*list, printable(name))
+	*list = append(*list, plaintext.Quoted(name))
 }
 
 // checkedOut adds what differs from HEAD in a worktree, which a creation may

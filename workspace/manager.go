@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"middleman/internal/memo"
+	"middleman/internal/plaintext"
 )
 
 // Options says where workspaces are made and what their branches are called.
@@ -34,8 +37,8 @@ type Manager struct {
 	keepBranches bool
 	// memory is of configurations by their content, distances of histories by
 	// their ends.
-	memory    memory[[32]byte, settings]
-	distances memory[string, [2]int]
+	views     Views
+	distances memo.Map[string, [2]int]
 }
 
 // New returns a manager; it touches nothing.
@@ -127,7 +130,7 @@ func (m *Manager) checkRequest(r CreateRequest) error {
 		return fmt.Errorf("directory %q: not an absolute path: %w", r.Directory, ErrBadRequest)
 	}
 	if info, err := os.Stat(r.Directory); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: there is no such directory: %w", printable(r.Directory), ErrBadRequest)
+		return fmt.Errorf("%s: there is no such directory: %w", plaintext.Quoted(r.Directory), ErrBadRequest)
 	} else if err != nil {
 		return err
 	} else if !info.IsDir() {

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // maxManifest bounds a manifest that is read: a blob of a few bytes can unpack
@@ -59,7 +61,7 @@ func decodeManifest(data []byte, id string) (s snapshot, err error) {
 	}
 	if s.Version != snapshotVersion || s.ID != id {
 		return snapshot{}, fmt.Errorf("it is version %d of workspace %s, and version %d of %s is wanted: %w",
-			s.Version, printable(s.ID), snapshotVersion, id, errors.ErrUnsupported)
+			s.Version, plaintext.Quoted(s.ID), snapshotVersion, id, errors.ErrUnsupported)
 	}
 	if err := s.check(); err != nil {
 		return snapshot{}, fmt.Errorf("%w: %w", ErrBadSnapshot, err)
@@ -70,17 +72,17 @@ func decodeManifest(data []byte, id string) (s snapshot, err error) {
 // check holds a manifest against what a delete writes.
 func (s snapshot) check() error {
 	if s.Entry != "" && (!isRefComponent(s.Entry) || !isPlainName(s.Entry)) {
-		return fmt.Errorf("entry %s: %w", printable(s.Entry), ErrEscapes)
+		return fmt.Errorf("entry %s: %w", plaintext.Quoted(s.Entry), ErrEscapes)
 	}
 	if s.Root != "" && (!filepath.IsAbs(s.Root) || filepath.Clean(s.Root) != s.Root || strings.ContainsRune(s.Root, 0)) {
-		return fmt.Errorf("root %s: not an absolute path", printable(s.Root))
+		return fmt.Errorf("root %s: not an absolute path", plaintext.Quoted(s.Root))
 	}
 	if s.Entry == "" && len(s.State) > 0 {
 		return errors.New("files of git's for a worktree that git had none for")
 	}
 	for _, b := range []*branch{&s.Branch, &s.Head} {
 		if err := b.check(); err != nil {
-			return fmt.Errorf("branch %s: %w", printable(b.Name), err)
+			return fmt.Errorf("branch %s: %w", plaintext.Quoted(b.Name), err)
 		}
 	}
 	if err := checkFiles(s.Files); err != nil {
@@ -102,14 +104,14 @@ func (b branch) check() error {
 		return errors.New("git has no branch of such a name")
 	}
 	if b.Commit != "" && !isObjectID(b.Commit) {
-		return fmt.Errorf("commit %s: not the name of an object", printable(b.Commit))
+		return fmt.Errorf("commit %s: not the name of an object", plaintext.Quoted(b.Commit))
 	}
 	if b.Reflog != "" && !isObjectID(b.Reflog) {
-		return fmt.Errorf("reflog %s: not the name of an object", printable(b.Reflog))
+		return fmt.Errorf("reflog %s: not the name of an object", plaintext.Quoted(b.Reflog))
 	}
 	for _, s := range b.Config {
 		if !strings.HasPrefix(string(s.Key), "branch."+b.Name+".") {
-			return fmt.Errorf("setting %s is not one of it", printable(string(s.Key)))
+			return fmt.Errorf("setting %s is not one of it", plaintext.Quoted(string(s.Key)))
 		}
 	}
 	return nil
@@ -122,14 +124,14 @@ func checkFiles(files []file) error {
 	for _, f := range files {
 		name := string(f.Path)
 		if err := f.check(); err != nil {
-			return fmt.Errorf("file %s: %w", printable(name), err)
+			return fmt.Errorf("file %s: %w", plaintext.Quoted(name), err)
 		}
 		if _, twice := seen[name]; twice {
-			return fmt.Errorf("file %s: it is there twice", printable(name))
+			return fmt.Errorf("file %s: it is there twice", plaintext.Quoted(name))
 		}
 		if slash := strings.LastIndexByte(name, '/'); slash >= 0 {
 			if mode, is := seen[name[:slash]]; !is || !mode.IsDir() {
-				return fmt.Errorf("file %s: not in a directory that comes before it", printable(name))
+				return fmt.Errorf("file %s: not in a directory that comes before it", plaintext.Quoted(name))
 			}
 		}
 		seen[name] = f.Mode
@@ -153,9 +155,9 @@ func (f file) check() error {
 	case f.Bits&^(f.Mode&specialBits) != 0:
 		return fmt.Errorf("mode %s with bits %s", f.Mode, f.Bits)
 	case (kind == 0) != isObjectID(f.Blob) || kind != 0 && f.Blob != "":
-		return fmt.Errorf("content %s: not the name of an object", printable(f.Blob))
+		return fmt.Errorf("content %s: not the name of an object", plaintext.Quoted(f.Blob))
 	case (kind == fs.ModeSymlink) != (len(f.Target) > 0) || bytes.IndexByte(f.Target, 0) >= 0:
-		return fmt.Errorf("target %s: not that of a link", printable(string(f.Target)))
+		return fmt.Errorf("target %s: not that of a link", plaintext.Quoted(string(f.Target)))
 	}
 	return nil
 }
@@ -203,7 +205,7 @@ func (b branch) own() (list []setting, notes []string) {
 		switch {
 		case strings.Contains(name, "."): // of another branch, b.Name + "." + ...: an older version took it along
 		case !isVariable(name) || !harmlessSetting(name, string(s.Value)):
-			notes = append(notes, "was not brought back: setting "+printable(string(s.Key))+" = "+printable(string(s.Value)))
+			notes = append(notes, "was not brought back: setting "+plaintext.Quoted(string(s.Key))+" = "+plaintext.Quoted(string(s.Value)))
 		default:
 			list = append(list, s)
 		}

@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/plainfile"
+	"middleman/internal/plaintext"
 )
 
 // maxWalked bounds the entries looked at in what git ignores. Beyond it
@@ -90,7 +93,7 @@ func (l *inspector) ignored(ctx context.Context, p gitDirs, path, name string) e
 		return fs.SkipDir
 	})
 	if err != nil {
-		return fmt.Errorf("look for repositories in %s: %w: %w", printable(name+path), ErrUnknown, err)
+		return fmt.Errorf("look for repositories in %s: %w: %w", plaintext.Quoted(name+path), ErrUnknown, err)
 	}
 	return nil
 }
@@ -148,7 +151,7 @@ func unlockNested(commonDir, id string) error {
 	}
 	for _, entry := range entries {
 		lock := filepath.Join(commonDir, "worktrees", entry.Name(), "locked")
-		reason, err := readPlain(lock, maxRecord)
+		reason, err := plainfile.ReadFollowed(lock, maxRecord)
 		if err == nil && string(reason) == keptReason(id) {
 			err = os.Remove(lock)
 		}

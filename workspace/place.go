@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"middleman/internal/plaintext"
 )
 
 // Place is where worktrees are made.
@@ -63,7 +65,7 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error
 // has not.
 func (r repository) checkout() (string, error) {
 	if sameDir(r.main, r.here.commonDir) {
-		return "", fmt.Errorf("%s: a bare repository has no checkout to place workspaces in: %w", printable(r.main), ErrBadRequest)
+		return "", fmt.Errorf("%s: a bare repository has no checkout to place workspaces in: %w", plaintext.Quoted(r.main), ErrBadRequest)
 	}
 	return filepath.EvalSymlinks(r.main)
 }

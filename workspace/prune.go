@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"middleman/internal/fault"
+	"middleman/internal/plaintext"
 )
 
 // ErrNotLeft: a leftover is not there any more, or may not go any more.
@@ -30,12 +31,12 @@ func (m *Manager) Prune(ctx context.Context, l Leftover, recorded Recorded) (Wor
 		for _, now := range found {
 			err = fmt.Errorf("%s: %w", now.Why, ErrNotLeft)
 		}
-		return Workspace{}, Loss{}, fmt.Errorf("prune %s: %w", printable(l.What), err)
+		return Workspace{}, Loss{}, fmt.Errorf("prune %s: %w", plaintext.Quoted(l.What), err)
 	}
 	fault.Here("prune/judged")
 	w, loss, err := m.prune(ctx, found[0])
 	if err != nil {
-		return Workspace{}, Loss{}, fmt.Errorf("prune %s: %w", printable(l.What), err)
+		return Workspace{}, Loss{}, fmt.Errorf("prune %s: %w", plaintext.Quoted(l.What), err)
 	}
 	fault.Here("prune/removed")
 	return w, loss, nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"middleman/internal/fault"
+	"middleman/internal/plaintext"
 )
 
 // ErrMoved: what belongs to a workspace is not where it was, and where it is
@@ -68,13 +69,13 @@ func (r *repairing) run(ctx context.Context, repository string) error {
 		return err
 	}
 	if x.Missing && x.Moved != "" {
-		r.note("its worktree was moved to %s: it is in place there, and yours", printable(x.Moved))
+		r.note("its worktree was moved to %s: it is in place there, and yours", plaintext.Quoted(x.Moved))
 		r.w.Mode, r.w.Root = ModeInPlace, x.Moved
 		return nil
 	}
 	if x.Astray != "" && !r.git {
 		r.git = true
-		r.note("its .git led to %s", printable(x.Astray))
+		r.note("its .git led to %s", plaintext.Quoted(x.Astray))
 	}
 	if err := missingAt(x, r.w); err != nil || !r.git {
 		return err
@@ -90,7 +91,7 @@ func missingAt(x Whereabouts, w Workspace) error {
 	if !x.Missing {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", printable(w.Root), ErrMissing)
+	return fmt.Errorf("%s: %w", plaintext.Quoted(w.Root), ErrMissing)
 }
 
 // inPlace looks again which repository the user's directory is of.
@@ -101,7 +102,7 @@ func (r *repairing) inPlace(ctx context.Context, x Whereabouts) error {
 	before := r.w.GitDir
 	r.m.fillInPlace(ctx, &r.w)
 	if r.w.GitDir != before {
-		r.note("its repository is %s", printable(r.w.Repository))
+		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
 	}
 	return nil
 }
@@ -115,18 +116,18 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 	default: // git may have been told already where it is
 		target, err := readPath(filepath.Join(r.w.Root, ".git"), r.w.Root)
 		if err != nil {
-			return fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", printable(r.w.Repository), ErrMoved)
+			return fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved)
 		}
 		gitDir := filepath.Dir(filepath.Dir(target))
 		if there, err := lstat(gitDir); !there {
-			return errors.Join(fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", printable(r.w.Repository), ErrMoved), err)
+			return errors.Join(fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved), err)
 		}
 		trees, err := worktrees(ctx, whole(gitDir))
 		if err != nil {
 			return err
 		}
 		r.w.GitDir, r.w.Repository = gitDir, trees[0].path
-		r.note("its repository is %s", printable(r.w.Repository))
+		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
 		return nil
 	}
 	repo, err := discover(ctx, repository)
@@ -136,10 +137,10 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 	if repo.here.commonDir != r.w.GitDir {
 		old := filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
 		if reason, err := readReason(filepath.Join(old, "locked")); err == nil && reason == lockReason(r.w.ID) {
-			return fmt.Errorf("its repository %s is there and has it: %s may be a copy of that: %w", printable(r.w.Repository), printable(repo.main), ErrUnknown)
+			return fmt.Errorf("its repository %s is there and has it: %s may be a copy of that: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(repo.main), ErrUnknown)
 		}
 		r.w.GitDir, r.w.Repository, r.git = repo.here.commonDir, repo.main, true
-		r.note("its repository is %s", printable(r.w.Repository))
+		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
 	}
 	return nil
 }
@@ -153,14 +154,14 @@ func (r *repairing) prove(ctx context.Context) (entry string, err error) {
 		return "", err
 	}
 	if reason != lockReason(r.w.ID) {
-		return "", fmt.Errorf("%s has no worktree that is locked as workspace %s: %w", printable(r.w.Repository), r.w.ID, ErrUnknown)
+		return "", fmt.Errorf("%s has no worktree that is locked as workspace %s: %w", plaintext.Quoted(r.w.Repository), r.w.ID, ErrUnknown)
 	}
 	if r.w.Branch == "" {
 		return entry, nil
 	}
 	tip, err := readRef(ctx, whole(r.w.GitDir), "refs/heads/"+r.w.Branch)
 	if err == nil && tip == "" {
-		err = fmt.Errorf("%s has no branch %s: %w", printable(r.w.Repository), printable(r.w.Branch), ErrUnknown)
+		err = fmt.Errorf("%s has no branch %s: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(r.w.Branch), ErrUnknown)
 	}
 	return entry, err
 }
@@ -186,7 +187,7 @@ func (r *repairing) runGit(ctx context.Context, entry string) error {
 	fault.Here("repair/git")
 	found, err := findEntry(r.w.GitDir, r.w.Root)
 	if err == nil && (found == "" || !sameDir(found, entry)) {
-		err = fmt.Errorf("git did not repair %s: %w", printable(entry), ErrUnknown)
+		err = fmt.Errorf("git did not repair %s: %w", plaintext.Quoted(entry), ErrUnknown)
 	}
 	if err != nil {
 		return err
@@ -216,7 +217,7 @@ func (m *Manager) RepairDeleted(ctx context.Context, w Workspace, repository str
 	}
 	commit, err := readRef(ctx, whole(repo.here.commonDir), trashRef(w.ID))
 	if err == nil && commit == "" {
-		err = fmt.Errorf("%s keeps nothing of it: %w", printable(repo.main), ErrNoSnapshot)
+		err = fmt.Errorf("%s keeps nothing of it: %w", plaintext.Quoted(repo.main), ErrNoSnapshot)
 	}
 	if err != nil {
 		return fail(err)

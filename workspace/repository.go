@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // repository is what the user stands in.
@@ -57,20 +59,20 @@ func Checkout(ctx context.Context, dir string) (top, gitDir string, err error) {
 // lineBreak refuses a repository whose path git cannot write into the one-line
 // files by which it finds a worktree.
 func lineBreak(dir string) error {
-	return fmt.Errorf("%s: a repository with a line break in its path can have no worktrees; rename the directory: %w", printable(dir), ErrBadRequest)
+	return fmt.Errorf("%s: a repository with a line break in its path can have no worktrees; rename the directory: %w", plaintext.Quoted(dir), ErrBadRequest)
 }
 
 // explainDiscovery tells "no repository" from all else that can be wrong.
 func explainDiscovery(dir string, failed *GitError) error {
 	switch {
 	case strings.Contains(failed.Stderr, "not a git repository"):
-		return fmt.Errorf("%s: %w", printable(dir), ErrNotRepository)
+		return fmt.Errorf("%s: %w", plaintext.Quoted(dir), ErrNotRepository)
 	case strings.Contains(failed.Stderr, "dubious ownership"):
 		_, named, _ := strings.Cut(failed.Stderr, " at '")
 		if named = strings.TrimSuffix(named, "'"); named == "" {
 			named = dir
 		}
-		return fmt.Errorf("%s: %w; if you trust who wrote it: git config --global --add safe.directory '%s'", printable(dir), ErrForeign, printable(named))
+		return fmt.Errorf("%s: %w; if you trust who wrote it: git config --global --add safe.directory '%s'", plaintext.Quoted(dir), ErrForeign, plaintext.Quoted(named))
 	}
 	return failed
 }
@@ -152,9 +154,9 @@ func movedAway(w Workspace, tip string) []string {
 	if err != nil || filepath.Dir(target) == w.Root {
 		return nil
 	}
-	kept := []string{"the worktree was moved to " + printable(filepath.Dir(target)) + ": it stays there"}
+	kept := []string{"the worktree was moved to " + plaintext.Quoted(filepath.Dir(target)) + ": it stays there"}
 	if tip == "" {
-		kept = append(kept, "branch "+printable(w.Branch)+" stays")
+		kept = append(kept, "branch "+plaintext.Quoted(w.Branch)+" stays")
 	}
 	return kept
 }

@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/contain"
 	"middleman/internal/fault"
+	"middleman/internal/plainfile"
+	"middleman/internal/plaintext"
 )
 
 // A restore gathers the directory and git's own under names of these kinds
@@ -28,7 +31,7 @@ const restoredMark = "middleman-restored"
 // nothing else is, and after a crash another Restore goes on to the end.
 func (m *Manager) Restore(ctx context.Context, w Workspace, progress Progress) (Workspace, []string, error) {
 	r := &restoration{m: m, w: w, repo: whole(w.GitDir), report: progress.orSilent()}
-	if err := contained(func() error { return r.run(ctx) }); err != nil {
+	if err := contain.Call(func() error { return r.run(ctx) }); err != nil {
 		return Workspace{}, nil, fmt.Errorf("restore workspace %s: %w", w.Name, err)
 	}
 	r.w.State, r.w.Error = StateReady, ""
@@ -53,7 +56,7 @@ type restoration struct {
 
 func (r *restoration) run(ctx context.Context) (err error) {
 	if r.w.Mode == ModeInPlace {
-		return fmt.Errorf("its directory %s was never deleted: %w", printable(r.w.Root), ErrNoSnapshot)
+		return fmt.Errorf("its directory %s was never deleted: %w", plaintext.Quoted(r.w.Root), ErrNoSnapshot)
 	}
 	if err = r.openRestored(); err != nil {
 		return err
@@ -79,7 +82,7 @@ func (r *restoration) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := contained(func() error { return r.build(ctx) }); err != nil {
+	if err := contain.Call(func() error { return r.build(ctx) }); err != nil {
 		return unwind(ctx, r.undo, err)
 	}
 	r.notes = append(r.notes, r.unkept()...)
@@ -104,7 +107,7 @@ func (r *restoration) finished(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, errors.Join(taken, err)
 	}
-	mark, err := readPlain(filepath.Join(entry, restoredMark), maxRecord)
+	mark, err := plainfile.ReadFollowed(filepath.Join(entry, restoredMark), maxRecord)
 	if entry == "" || err != nil || len(mark) > 0 && !isBranchName(string(mark)) {
 		return false, taken
 	}
@@ -150,7 +153,7 @@ func (r *restoration) clear() error {
 	}
 	if entry != "" {
 		if _, err := os.Lstat(filepath.Join(entry, restoredMark)); err != nil {
-			return fmt.Errorf("git's %s is about that directory: %w", printable(entry), ErrOccupied)
+			return fmt.Errorf("git's %s is about that directory: %w", plaintext.Quoted(entry), ErrOccupied)
 		}
 		if err := os.RemoveAll(entry); err != nil {
 			return err
@@ -315,7 +318,7 @@ func (r *restoration) letGo(ctx context.Context, entry string) error {
 func (r *restoration) unkept() []string {
 	var lines []string
 	for _, name := range r.snap.Unkept {
-		lines = append(lines, "was not kept: "+printable(name))
+		lines = append(lines, "was not kept: "+plaintext.Quoted(name))
 	}
 	return lines
 }

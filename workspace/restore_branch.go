@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // branches has the branches of the workspace and of its HEAD where they were.
@@ -37,7 +39,7 @@ func (r *restoration) branches(ctx context.Context) error {
 		}
 		if now != b.Name {
 			r.renamed[b.Name] = now
-			r.notes = append(r.notes, fmt.Sprintf("branch %s is somebody else's by now: it is branch %s", printable(b.Name), printable(now)))
+			r.notes = append(r.notes, fmt.Sprintf("branch %s is somebody else's by now: it is branch %s", plaintext.Quoted(b.Name), plaintext.Quoted(now)))
 		}
 	}
 	if now := r.renamed[r.w.Branch]; now != "" {
@@ -87,7 +89,7 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 		})
 		return name, r.dressBranch(ctx, b, name)
 	}
-	return "", fmt.Errorf("branch %s and %d more with a number: %w", printable(b.Name), maxSuffix-1, ErrBranchTaken)
+	return "", fmt.Errorf("branch %s and %d more with a number: %w", plaintext.Quoted(b.Name), maxSuffix-1, ErrBranchTaken)
 }
 
 // dressMade is dressBranch for a branch that a restore made that was cut short.

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"middleman/internal/contain"
+	"middleman/internal/plaintext"
 )
 
 // writeFiles makes files in root, which must not have them yet. Links are made
@@ -77,7 +80,7 @@ func writeContents(ctx context.Context, p gitDirs, root *os.Root, files []file, 
 	go func() {
 		c := p.look("cat-file", "--batch", "--buffer")
 		c.stdin, c.output, c.change, c.patience = strings.NewReader(names.String()), to, true, changeTime
-		err := contained(func() error {
+		err := contain.Call(func() error {
 			_, err := c.run(ctx)
 			return err
 		})
@@ -88,7 +91,7 @@ func writeContents(ctx context.Context, p gitDirs, root *os.Root, files []file, 
 	err := func() error {
 		for _, f := range files {
 			if err := f.write(root, content); err != nil {
-				return fmt.Errorf("write %s: %w", printable(string(f.Path)), err)
+				return fmt.Errorf("write %s: %w", plaintext.Quoted(string(f.Path)), err)
 			}
 			one()
 		}
@@ -114,7 +117,7 @@ func (f file) write(root *os.Root, from *bufio.Reader) (err error) {
 	var object, kind string
 	var size int64
 	if _, err := fmt.Sscan(head, &object, &kind, &size); err != nil || object != f.Blob || kind != "blob" || size < 0 {
-		return fmt.Errorf("git has no blob %s (%s): %w", f.Blob, printable(strings.TrimSpace(head)), ErrDamagedSnapshot)
+		return fmt.Errorf("git has no blob %s (%s): %w", f.Blob, plaintext.Quoted(strings.TrimSpace(head)), ErrDamagedSnapshot)
 	}
 	to, err := root.OpenFile(f.name(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"middleman/internal/plainfile"
+	"middleman/internal/plaintext"
 )
 
 // workPlace is where workspaces are made in a directory that is not ours: in
@@ -29,13 +32,13 @@ func scopeOf(root string) (scope string, ok bool) {
 func checkedScope(w Workspace) (string, error) {
 	scope, err := filepath.EvalSymlinks(w.Root)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s: %w", printable(w.Root), ErrMissing)
+		return "", fmt.Errorf("%s: %w", plaintext.Quoted(w.Root), ErrMissing)
 	}
 	if err != nil {
-		return "", fmt.Errorf("resolve %s: %w", printable(w.Root), err)
+		return "", fmt.Errorf("resolve %s: %w", plaintext.Quoted(w.Root), err)
 	}
 	if w.Mode != ModeInPlace && scope != w.Root {
-		return "", fmt.Errorf("%s leads to %s by now: %w", printable(w.Root), printable(scope), ErrLeavesScope)
+		return "", fmt.Errorf("%s leads to %s by now: %w", plaintext.Quoted(w.Root), plaintext.Quoted(scope), ErrLeavesScope)
 	}
 	return scope, nil
 }
@@ -55,7 +58,7 @@ func CheckDirectory(w Workspace, path string) (string, error) {
 // within is the canonical form of path, a directory in scope.
 func within(scope, path string) (string, error) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
-		return "", fmt.Errorf("directory %s: not an absolute path: %w", printable(path), ErrBadRequest)
+		return "", fmt.Errorf("directory %s: not an absolute path: %w", plaintext.Quoted(path), ErrBadRequest)
 	}
 	ancestor := filepath.Clean(path)
 	for {
@@ -65,25 +68,25 @@ func within(scope, path string) (string, error) {
 		}
 		parent := filepath.Dir(ancestor)
 		if !errors.Is(err, fs.ErrNotExist) || parent == ancestor {
-			return "", fmt.Errorf("look at directory %s: %w", printable(path), err)
+			return "", fmt.Errorf("look at directory %s: %w", plaintext.Quoted(path), err)
 		}
 		ancestor = parent
 	}
 	canonical, err := filepath.EvalSymlinks(ancestor)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("directory %s: %s is a symbolic link that leads nowhere: %w", printable(path), printable(ancestor), ErrLeavesScope)
+		return "", fmt.Errorf("directory %s: %s is a symbolic link that leads nowhere: %w", plaintext.Quoted(path), plaintext.Quoted(ancestor), ErrLeavesScope)
 	}
 	if err != nil {
-		return "", fmt.Errorf("resolve directory %s: %w", printable(path), err)
+		return "", fmt.Errorf("resolve directory %s: %w", plaintext.Quoted(path), err)
 	}
 	if below, err := filepath.Rel(scope, canonical); err != nil || !filepath.IsLocal(below) {
-		return "", fmt.Errorf("directory %s: it is not below %s: %w", printable(path), printable(scope), ErrLeavesScope)
+		return "", fmt.Errorf("directory %s: it is not below %s: %w", plaintext.Quoted(path), plaintext.Quoted(scope), ErrLeavesScope)
 	}
 	if ancestor != filepath.Clean(path) {
-		return "", fmt.Errorf("directory %s: there is none: %w", printable(path), ErrBadRequest)
+		return "", fmt.Errorf("directory %s: there is none: %w", plaintext.Quoted(path), ErrBadRequest)
 	}
 	if info, err := os.Stat(canonical); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%s: not a directory: %w", printable(path), ErrBadRequest)
+		return "", fmt.Errorf("%s: not a directory: %w", plaintext.Quoted(path), ErrBadRequest)
 	}
 	return canonical, nil
 }
@@ -118,7 +121,7 @@ func openPlace(scope string, make bool) (*os.Root, error) {
 	if err == nil {
 		var opened fs.FileInfo
 		if opened, err = base.Stat("."); err == nil && !os.SameFile(checked, opened) {
-			err = fmt.Errorf("%s was replaced while it was opened: %w", printable(base.Name()), ErrUnsafeBase)
+			err = fmt.Errorf("%s was replaced while it was opened: %w", plaintext.Quoted(base.Name()), ErrUnsafeBase)
 		}
 	}
 	if err != nil {
@@ -133,10 +136,10 @@ func openPlace(scope string, make bool) (*os.Root, error) {
 func openScope(scope string) (*os.Root, error) {
 	canonical, err := filepath.EvalSymlinks(scope)
 	if err != nil {
-		return nil, fmt.Errorf("resolve %s: %w", printable(scope), err)
+		return nil, fmt.Errorf("resolve %s: %w", plaintext.Quoted(scope), err)
 	}
 	if canonical != scope {
-		return nil, fmt.Errorf("%s leads to %s by now: %w", printable(scope), printable(canonical), ErrLeavesScope)
+		return nil, fmt.Errorf("%s leads to %s by now: %w", plaintext.Quoted(scope), plaintext.Quoted(canonical), ErrLeavesScope)
 	}
 	for dir := scope; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if err := checkAncestor(dir); err != nil {
@@ -145,7 +148,7 @@ func openScope(scope string) (*os.Root, error) {
 	}
 	top, err := os.OpenRoot(scope)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", printable(scope), err)
+		return nil, fmt.Errorf("open %s: %w", plaintext.Quoted(scope), err)
 	}
 	return top, nil
 }
@@ -158,7 +161,7 @@ func checkPart(top *os.Root, part string) error {
 	}
 	path := filepath.Join(top.Name(), part)
 	if info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("%s is a symbolic link: %w", printable(path), ErrLeavesScope)
+		return fmt.Errorf("%s is a symbolic link: %w", plaintext.Quoted(path), ErrLeavesScope)
 	}
 	return checkOwned(path)
 }
@@ -188,7 +191,7 @@ func excludeWork(commonDir string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no regular file; have git exclude %s by hand: %w", path, workPattern, ErrBadRequest)
 	}
-	before, err := readPlain(path, oddSize)
+	before, err := plainfile.ReadFollowed(path, oddSize)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read what git is to exclude: %w", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"middleman/internal/plaintext"
 )
 
 // Kept is a deleted workspace as its snapshot tells of it.
@@ -58,7 +60,7 @@ func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string)
 		return Kept{}, err
 	}
 	if root != w.Root {
-		return Kept{}, fmt.Errorf("%s was kept of %s: %w", trashRef(id), printable(root), ErrEscapes)
+		return Kept{}, fmt.Errorf("%s was kept of %s: %w", trashRef(id), plaintext.Quoted(root), ErrEscapes)
 	}
 	w.Name, w.Branch, w.CreatedAt = s.Name, s.Branch.Name, s.Made
 	if slug, err := Slug(w.Name); err != nil || slug != w.Name {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // defaultBase is the base that is the repository's default branch, unless a
@@ -17,7 +19,7 @@ func (r repository) start(ctx context.Context, base string) (name, commit string
 		return r.startAtHead(ctx)
 	}
 	if len(base) > 1000 || strings.ContainsFunc(base, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-		return "", "", fmt.Errorf("base %s: %w", printable(base[:min(len(base), 100)]), ErrBadBase)
+		return "", "", fmt.Errorf("base %s: %w", plaintext.Quoted(base[:min(len(base), 100)]), ErrBadBase)
 	}
 	// A branch first: git would take a tag of the same name before it.
 	for _, candidate := range []string{"refs/heads/" + base, base} {
@@ -34,9 +36,9 @@ func (r repository) start(ctx context.Context, base string) (name, commit string
 		if err != nil || commit != "" {
 			return name, commit, err
 		}
-		return "", "", fmt.Errorf("which branch of %s is the default one cannot be told; `git remote set-head origin --auto` asks the remote: %w", printable(r.main), ErrBadBase)
+		return "", "", fmt.Errorf("which branch of %s is the default one cannot be told; `git remote set-head origin --auto` asks the remote: %w", plaintext.Quoted(r.main), ErrBadBase)
 	}
-	return "", "", fmt.Errorf("base %s in %s: %w", printable(base), r.main, ErrBadBase)
+	return "", "", fmt.Errorf("base %s in %s: %w", plaintext.Quoted(base), r.main, ErrBadBase)
 }
 
 // startAtHead is the commit that is checked out where the user stands. On a
@@ -51,7 +53,7 @@ func (r repository) startAtHead(ctx context.Context) (name, commit string, err e
 		if err != nil || commit != "" {
 			return name, commit, err
 		}
-		return "", "", fmt.Errorf("%s: %w; make one first, or use --mode in-place", printable(r.main), ErrNoCommits)
+		return "", "", fmt.Errorf("%s: %w; make one first, or use --mode in-place", plaintext.Quoted(r.main), ErrNoCommits)
 	}
 	name, err = r.here.look("symbolic-ref", "--quiet", "--short", "HEAD").line(ctx)
 	if exitCode(err) == 1 {

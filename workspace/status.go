@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"middleman/internal/plaintext"
 )
 
 // statusTime bounds a look at one workspace's status. What is planted there
@@ -65,7 +67,7 @@ func (m *Manager) Status(ctx context.Context, w Workspace) (_ Status, err error)
 		return Status{}, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
 	s.Warnings = warnings
-	g, err := m.openView(ctx, p)
+	g, err := m.views.open(ctx, p)
 	if err != nil {
 		return Status{}, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
@@ -85,7 +87,7 @@ func (m *Manager) Status(ctx context.Context, w Workspace) (_ Status, err error)
 	}
 	base, err := m.distance(ctx, g, s.Head, w)
 	if err != nil {
-		s.unknown("distance from base "+printable(w.Base), err)
+		s.unknown("distance from base "+plaintext.Quoted(w.Base), err)
 	} else {
 		s.Base = &base
 	}
@@ -149,7 +151,7 @@ func checkoutOf(ctx context.Context, dir string) (gitDirs, error) {
 		return gitDirs{}, err
 	}
 	if below, err := filepath.Rel(repo.here.workTree, canonical); err != nil || !filepath.IsLocal(below) {
-		return gitDirs{}, fmt.Errorf("%s: its repository says that its checkout is %s: %w", dir, printable(repo.here.workTree), ErrNotRepository)
+		return gitDirs{}, fmt.Errorf("%s: its repository says that its checkout is %s: %w", dir, plaintext.Quoted(repo.here.workTree), ErrNotRepository)
 	}
 	return repo.here, nil
 }
@@ -228,9 +230,9 @@ func (s *Status) header(line string, ab *string) {
 	case key == "branch.oid" && value != "(initial)":
 		s.Head = value
 	case key == "branch.head" && value != "(detached)":
-		s.Branch = printable(value)
+		s.Branch = plaintext.Quoted(value)
 	case key == "branch.upstream":
-		s.Upstream = &Distance{Of: printable(value)}
+		s.Upstream = &Distance{Of: plaintext.Quoted(value)}
 	case key == "branch.ab":
 		*ab = value
 	}

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // indexed reads the index of the checkout at p. It returns the paths that are
@@ -89,7 +91,7 @@ func (l *inspector) submodule(ctx context.Context, p gitDirs, path, name string)
 		return l.walk(dir, name+path+"/") // not checked out; status passes over what is in it
 	}
 	if resolved, err := filepath.EvalSymlinks(dir); err != nil || resolved != dir {
-		return fmt.Errorf("submodule %s: behind a link: %w", printable(name+path), ErrUnknown)
+		return fmt.Errorf("submodule %s: behind a link: %w", plaintext.Quoted(name+path), ErrUnknown)
 	}
 	gitDir, err := readPath(gitFile, dir)
 	inside := false

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // transportKeys are the settings that name a program by which git reaches a
@@ -120,7 +122,7 @@ func (t *transport) without(s configured, users []configured) {
 	default:
 		t.settings = append(t.settings, standIn(s))
 	}
-	t.off = append(t.off, printable(s.key))
+	t.off = append(t.off, plaintext.Quoted(s.key))
 }
 
 // standIn is what stands in for s where the user has nothing else.
@@ -139,29 +141,29 @@ func standIn(s configured) configured {
 	return configured{s.key, ""} // no askPass; git refuses an empty alias
 }
 
-// fetchOver has git, a fetch from remote, go that way. In a partial clone the
+// fetchOver has c, a fetch from remote, go that way. In a partial clone the
 // fetches that git starts itself would run the uploadpack.
-func (t transport) fetchOver(git command, remote string) (command, error) {
+func (t transport) fetchOver(c command, remote string) (command, error) {
 	if len(t.packs) > 0 && t.partial {
-		return git, fmt.Errorf("this is a partial clone: %s", t.note())
+		return c, fmt.Errorf("this is a partial clone: %s", t.note())
 	}
 	if slices.Contains(t.packs, remote) {
-		git.args = slices.Insert(slices.Clone(git.args), 1, "--upload-pack=git-upload-pack")
+		c.args = slices.Insert(slices.Clone(c.args), 1, "--upload-pack=git-upload-pack")
 	}
-	git.settings = t.settings
-	git.env = append(git.env, t.env...)
-	return git, nil
+	c.settings = t.settings
+	c.env = append(c.env, t.env...)
+	return c, nil
 }
 
-// over has git, which fetches what it misses, go that way; it fetches nothing
+// over has c, which fetches what it misses, go that way; it fetches nothing
 // where that would run an uploadpack.
-func (t transport) over(git command) command {
-	git.settings = t.settings
-	git.env = append(git.env, t.env...)
+func (t transport) over(c command) command {
+	c.settings = t.settings
+	c.env = append(c.env, t.env...)
 	if len(t.packs) > 0 {
-		git.env = append(git.env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+		c.env = append(c.env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
 	}
-	return git
+	return c
 }
 
 // note says what is not used, or "".

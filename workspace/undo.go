@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/contain"
+	"middleman/internal/plaintext"
 )
 
 // Undo removes what a creation left that was killed half-way: the directory,
@@ -22,7 +25,7 @@ func (m *Manager) Undo(ctx context.Context, w Workspace, discard bool) error {
 	if w.Mode == ModeInPlace {
 		return nil
 	}
-	if err := contained(func() error { return m.undo(ctx, w, discard) }); err != nil {
+	if err := contain.Call(func() error { return m.undo(ctx, w, discard) }); err != nil {
 		return fmt.Errorf("undo the creation of workspace %s: %w", w.Name, err)
 	}
 	return nil
@@ -84,7 +87,7 @@ func repositoryOf(ctx context.Context, w Workspace) (string, error) {
 	}
 	commonDir := filepath.Dir(filepath.Dir(entry))
 	if found, err := findEntry(commonDir, w.Root); err != nil || !sameDir(found, entry) {
-		return "", errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", printable(entry), w.Root, ErrUnknown), err)
+		return "", errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", plaintext.Quoted(entry), w.Root, ErrUnknown), err)
 	}
 	return commonDir, nil
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"middleman/internal/plaintext"
 )
 
 // unfinished adds what somebody wrote into a worktree that has no index: all
@@ -36,7 +38,7 @@ func (l *inspector) unfinished(ctx context.Context, p gitDirs) error {
 	}
 	gits := map[string]bool{}
 	for _, path := range slices.Concat(missing, cut) {
-		gits[printable(path)] = true
+		gits[plaintext.Quoted(path)] = true
 	}
 	for _, path := range found.loss.Changed {
 		if !gits[path] {

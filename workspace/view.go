@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/internal/memo"
 	"middleman/internal/plainfile"
+	"middleman/internal/plaintext"
 )
 
 // maxConfig bounds a repository's configuration that is read.
@@ -45,9 +47,15 @@ var harmless = []string{
 	"extensions.objectformat", "extensions.refstorage", "index.sparse", "i18n.commitencoding",
 }
 
-// openView makes one for the checkout, or repository, at p.
-func (m *Manager) openView(ctx context.Context, p gitDirs) (g *view, err error) {
-	settings, err := m.settings(ctx, p)
+// Views opens views, and remembers what configurations say. The zero value is
+// ready; any number of goroutines may use it.
+type Views struct {
+	known memo.Map[[sha256.Size]byte, settings]
+}
+
+// open makes a view of the checkout, or repository, at p.
+func (v *Views) open(ctx context.Context, p gitDirs) (g *view, err error) {
+	settings, err := v.settings(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +142,11 @@ func ownGitDir(own, gitDir string) error {
 func readHead(path string) (string, error) {
 	if target, err := os.Readlink(path); err == nil {
 		if !strings.HasPrefix(target, "refs/") {
-			return "", fmt.Errorf("%s is a link to %s", path, printable(target))
+			return "", fmt.Errorf("%s is a link to %s", path, plaintext.Quoted(target))
 		}
 		return "ref: " + target + "\n", nil
 	}
-	content, err := readSmall(path)
+	content, err := plainfile.ReadFollowed(path, maxConfig)
 	return string(content), err
 }
 
@@ -164,17 +172,17 @@ type settings struct {
 
 // settings reads the configuration of the repository at p, and that of the
 // worktree. git parses it, from our copy, so that it includes nothing.
-func (m *Manager) settings(ctx context.Context, p gitDirs) (settings, error) {
-	text, err := readSmall(filepath.Join(p.commonDir, "config"))
+func (v *Views) settings(ctx context.Context, p gitDirs) (settings, error) {
+	text, err := plainfile.ReadFollowed(filepath.Join(p.commonDir, "config"), maxConfig)
 	if err != nil {
 		return settings{}, fmt.Errorf("read configuration: %w", err)
 	}
-	own, err := readSmall(filepath.Join(p.gitDir, "config.worktree"))
+	own, err := plainfile.ReadFollowed(filepath.Join(p.gitDir, "config.worktree"), maxConfig)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return settings{}, fmt.Errorf("read configuration: %w", err)
 	}
 	key := sha256.Sum256(slices.Concat(text, []byte{0}, own))
-	if known, ok := m.memory.get(key); ok {
+	if known, ok := v.known.Get(key); ok {
 		return known, nil
 	}
 	var s settings
@@ -187,7 +195,7 @@ func (m *Manager) settings(ctx context.Context, p gitDirs) (settings, error) {
 			return settings{}, err
 		}
 	}
-	m.memory.put(key, s)
+	v.known.Put(key, s)
 	return s, nil
 }
 
@@ -246,36 +254,4 @@ func settingLine(key, value string) string {
 // quoteSetting quotes for git's configuration.
 func quoteSetting(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`).Replace(s) + `"`
-}
-
-// readSmall reads a file that must be a regular one, and bounded: what is
-// planted in its place may be a pipe that nobody writes to.
-func readSmall(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxConfig {
-		return nil, fmt.Errorf("%s: not a small regular file", path)
-	}
-	return readPlain(path, maxConfig)
-}
-
-// readPlain reads a plain file of at most so many bytes, or where a link to one
-// leads. It waits for nobody.
-func readPlain(path string, most int64) ([]byte, error) {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	content, err := plainfile.Read(dir, filepath.Base(path), most)
-	if err != nil {
-		err = fmt.Errorf("read %s: %w", printable(path), err)
-	}
-	return content, err
 }

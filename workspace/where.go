@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"middleman/internal/plaintext"
 )
 
 // Whereabouts says where what belongs to a workspace is by now.
@@ -33,15 +35,15 @@ func (x Whereabouts) Trouble(w Workspace) string {
 	case x.Base != "":
 		return fmt.Sprintf("its directory was moved to %s: middleman repair %s", x.Base, w.Name)
 	case x.NoRepository:
-		return fmt.Sprintf("its repository %s is gone: middleman repair %s --repository DIR, if it was moved", printable(w.Repository), w.Name)
+		return fmt.Sprintf("its repository %s is gone: middleman repair %s --repository DIR, if it was moved", plaintext.Quoted(w.Repository), w.Name)
 	case x.Moved != "":
-		return fmt.Sprintf("its worktree was moved to %s: middleman repair %s", printable(x.Moved), w.Name)
+		return fmt.Sprintf("its worktree was moved to %s: middleman repair %s", plaintext.Quoted(x.Moved), w.Name)
 	case x.Missing && w.Mode == ModeInPlace:
-		return fmt.Sprintf("its directory %s is gone: middleman rm %s forgets it", printable(w.Root), w.Name)
+		return fmt.Sprintf("its directory %s is gone: middleman rm %s forgets it", plaintext.Quoted(w.Root), w.Name)
 	case x.Missing:
 		return fmt.Sprintf("its directory %s is gone: put it back if it was moved, or middleman rm %s --discard-work forgets it", w.Root, w.Name)
 	case x.Astray != "":
-		return fmt.Sprintf("its .git leads to %s, not to its repository: middleman repair %s", printable(x.Astray), w.Name)
+		return fmt.Sprintf("its .git leads to %s, not to its repository: middleman repair %s", plaintext.Quoted(x.Astray), w.Name)
 	}
 	return ""
 }
@@ -70,7 +72,7 @@ func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 	defer base.Close()
 	if here := filepath.Join(base.Name(), w.ID); !scoped && w.Root != here {
 		if there, err := lstat(here); !there {
-			return x, errors.Join(fmt.Errorf("directory %s: not in %s: %w", printable(w.Root), base.Name(), ErrEscapes), err)
+			return x, errors.Join(fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), ErrEscapes), err)
 		}
 		x.Base = here
 		w.Root = here
@@ -144,4 +146,14 @@ func (x *Whereabouts) follow(w Workspace, dir string) error {
 		}
 	}
 	return nil
+}
+
+// sameDir reports whether both paths name one directory.
+func sameDir(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	one, err1 := os.Stat(a)
+	two, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(one, two)
 }

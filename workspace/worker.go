@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"middleman/internal/plaintext"
 )
 
 // WorkerRoot is where a worker of parent with that id is made: under the
@@ -49,7 +51,7 @@ func locate(ctx context.Context, r CreateRequest) (repository, error) {
 		return repository{}, err
 	}
 	if entry == "" {
-		return repository{}, fmt.Errorf("%s: its repository %s has no worktree there: %w", printable(r.Parent.Root), r.Parent.GitDir, ErrNotRepository)
+		return repository{}, fmt.Errorf("%s: its repository %s has no worktree there: %w", plaintext.Quoted(r.Parent.Root), r.Parent.GitDir, ErrNotRepository)
 	}
 	if err := checkGitFile(r.Parent.Root, entry); err != nil {
 		return repository{}, err
@@ -73,7 +75,7 @@ func (m *Manager) openHolding(w Workspace) (*os.Root, error) {
 	}
 	if w.Root != filepath.Join(base.Name(), w.ID) {
 		_ = base.Close()
-		return nil, fmt.Errorf("directory %s: not in %s: %w", printable(w.Root), base.Name(), ErrEscapes)
+		return nil, fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), ErrEscapes)
 	}
 	return base, nil
 }
@@ -85,7 +87,7 @@ func (m *Manager) openScoped(scope string, w Workspace) (*os.Root, error) {
 	base, err := openPlace(scope, false)
 	if err == nil && w.Root != filepath.Join(base.Name(), w.ID) {
 		_ = base.Close()
-		return nil, fmt.Errorf("directory %s: not in %s: %w", printable(w.Root), base.Name(), ErrEscapes)
+		return nil, fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), ErrEscapes)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return base, err
@@ -109,7 +111,7 @@ func (r *restoration) openRestored() (err error) {
 	}
 	if before := r.w.Root; filepath.Dir(before) != r.base.Name() {
 		r.w.Root, r.moved = filepath.Join(r.base.Name(), r.w.ID), true
-		r.notes = append(r.notes, fmt.Sprintf("where it was, %s, is gone: it is %s", printable(before), r.w.Root))
+		r.notes = append(r.notes, fmt.Sprintf("where it was, %s, is gone: it is %s", plaintext.Quoted(before), r.w.Root))
 	}
 	return nil
 }
@@ -122,7 +124,7 @@ func (m *Manager) Tip(ctx context.Context, w Workspace) (_ string, err error) {
 	}
 	tip, err := readRef(ctx, whole(w.GitDir), "refs/heads/"+w.Branch)
 	if err != nil {
-		return "", fmt.Errorf("look where branch %s is: %w", printable(w.Branch), err)
+		return "", fmt.Errorf("look where branch %s is: %w", plaintext.Quoted(w.Branch), err)
 	}
 	return tip, nil
 }

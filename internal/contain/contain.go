@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // PanicError is a panic that was contained.
@@ -20,8 +22,10 @@ type PanicError struct {
 	Stack []byte // of the goroutine, for the log
 }
 
-// Error is for the log: what was panicked with may be anything.
-func (e *PanicError) Error() string { return fmt.Sprintf("panic at %s: %v", e.At, e.Value) }
+// Error is one line, for the log and for who asked.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("a fault in middleman itself, at %s: %s; nothing more was done, please report it", e.At, plaintext.Quoted(fmt.Sprint(e.Value)))
+}
 
 // Call calls f, and returns a panic of it as an *PanicError.
 func Call(f func() error) (err error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
+	"middleman/internal/contain"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -203,7 +204,7 @@ func (s *Server) problem(err error) *Problem {
 			return newProblem(a.status, a.code, s.redact(err.Error()))
 		}
 	}
-	if e, ok := errors.AsType[*workspace.PanicError](err); ok {
+	if e, ok := errors.AsType[*contain.PanicError](err); ok {
 		s.Log.Error("request", "error", err, "stack", string(e.Stack))
 		return newProblem(http.StatusInternalServerError, api.CodeInternal, s.redact(err.Error()))
 	}
