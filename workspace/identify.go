@@ -117,7 +117,7 @@ func (m *Manager) describe(ctx context.Context, w Workspace, entry string) (Work
 
 // readReason is why an entry is locked, "" where it is not.
 func readReason(locked string) (string, error) {
-	content, err := plainfile.ReadFollowed(locked, maxConfig)
+	content, err := plainfile.ReadFollowed(locked, maxSmall)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -151,7 +151,7 @@ func unlockNested(commonDir, id string) error {
 	}
 	for _, entry := range entries {
 		lock := filepath.Join(commonDir, "worktrees", entry.Name(), "locked")
-		reason, err := plainfile.ReadFollowed(lock, maxRecord)
+		reason, err := plainfile.ReadFollowed(lock, maxSmall)
 		if err == nil && string(reason) == keptReason(id) {
 			err = os.Remove(lock)
 		}

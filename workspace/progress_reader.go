@@ -28,6 +28,6 @@ func (r *progressReader) Write(p []byte) (int, error) {
 			r.tell(strings.Join(strings.Fields(how), " ") + " " + things)
 		}
 	}
-	r.rest = r.rest[max(0, len(r.rest)-maxRecord):]
+	r.rest = r.rest[max(0, len(r.rest)-maxSmall):]
 	return len(p), nil
 }

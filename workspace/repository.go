@@ -13,6 +13,10 @@ import (
 	"middleman/internal/plaintext"
 )
 
+// maxSmall bounds the small files of git's and ours that are read whole: one
+// line, or a few.
+const maxSmall = 64 << 10
+
 // repository is what the user stands in.
 type repository struct {
 	here gitDirs // the checkout that the user stands in
@@ -192,7 +196,7 @@ func readPath(file, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxRecord {
+	if !info.Mode().IsRegular() || info.Size() > maxSmall {
 		return "", fmt.Errorf("%s: not a small regular file", file)
 	}
 	content, err := os.ReadFile(file)

@@ -107,7 +107,7 @@ func (r *restoration) finished(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, errors.Join(taken, err)
 	}
-	mark, err := plainfile.ReadFollowed(filepath.Join(entry, restoredMark), maxRecord)
+	mark, err := plainfile.ReadFollowed(filepath.Join(entry, restoredMark), maxSmall)
 	if entry == "" || err != nil || len(mark) > 0 && !isBranchName(string(mark)) {
 		return false, taken
 	}

@@ -179,6 +179,8 @@ func checkPlaceIn(scope string) error {
 	return base.Close()
 }
 
+const maxExclude = 64 << 20 // of a file that the user writes, and keeps as it is
+
 // excluding keeps two of us from excluding the same twice.
 var excluding sync.Mutex
 
@@ -191,7 +193,7 @@ func excludeWork(commonDir string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no regular file; have git exclude %s by hand: %w", path, workPattern, ErrBadRequest)
 	}
-	before, err := plainfile.ReadFollowed(path, oddSize)
+	before, err := plainfile.ReadFollowed(path, maxExclude)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read what git is to exclude: %w", err)
 	}

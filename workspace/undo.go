@@ -125,7 +125,8 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 	if err := removeEntry(w.GitDir, w.Root); err != nil {
 		return err
 	}
-	for range maxTries {
+	const most = 10 // whoever still writes there ends soon
+	for range most {
 		if err = removeAll(base, trashName(w.ID)); err == nil {
 			return nil
 		}
