@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"slices"
+
+	"middleman/internal/git"
 )
 
 // maxReflog bounds the entries of a worktree's HEAD reflog that are read, the
@@ -13,26 +15,26 @@ const maxReflog = "--max-count=1000"
 // refs/worktree hold. Amending and rebasing leave such commits all the time,
 // so they keep nothing from being deleted, and neither does a reflog that
 // cannot be read: that is said in their place.
-func (l *inspector) abandoned(ctx context.Context, p gitDirs) error {
+func (l *inspector) abandoned(ctx context.Context, p git.Dirs) error {
 	err := l.unreferenced(ctx, p)
-	if err != nil && exitCode(err) >= 0 {
+	if err != nil && git.ExitCode(err) >= 0 {
 		l.add(&l.loss.Abandoned, "what the reflog holds: "+err.Error())
 		return nil
 	}
 	return err
 }
 
-func (l *inspector) unreferenced(ctx context.Context, p gitDirs) error {
+func (l *inspector) unreferenced(ctx context.Context, p git.Dirs) error {
 	var from []string
-	c := p.look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H", maxReflog, "HEAD", "--")
-	c.lines = true
-	c.each = func(commit string) { from = append(from, commit) }
+	c := p.Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H", maxReflog, "HEAD", "--")
+	c.Lines = true
+	c.Each = func(commit string) { from = append(from, commit) }
 	head, err := headOf(ctx, p)
 	if err != nil {
 		return err
 	}
 	if head != "" {
-		if _, err := c.run(ctx); err != nil {
+		if _, err := c.Run(ctx); err != nil {
 			return err
 		}
 	}

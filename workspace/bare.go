@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -15,15 +16,15 @@ import (
 // rule about somebody else's repositories holds here too. One whose files are
 // tracked by a repository around it came with that: its configuration would be
 // somebody's who nobody agreed to, so it is refused.
-func discoverBare(ctx context.Context, dir string, failed *GitError) (repository, error) {
+func discoverBare(ctx context.Context, dir string, failed *git.Error) (repository, error) {
 	byName := strings.Contains(failed.Stderr, "cannot use bare repository")
 	if !byName && !strings.Contains(failed.Stderr, "must be run in a work tree") {
 		return repository{}, explainDiscovery(dir, failed)
 	}
-	c := command{dir: dir, args: []string{"-c", "safe.bareRepository=all", "rev-parse", "--path-format=absolute",
+	c := git.Command{Dir: dir, Args: []string{"-c", "safe.bareRepository=all", "rev-parse", "--path-format=absolute",
 		"--is-bare-repository", "--git-common-dir"}}
-	out, err := c.line(ctx)
-	if again, ok := errors.AsType[*GitError](err); ok {
+	out, err := c.Line(ctx)
+	if again, ok := errors.AsType[*git.Error](err); ok {
 		return repository{}, explainDiscovery(dir, again)
 	}
 	if err != nil {
@@ -34,7 +35,7 @@ func discoverBare(ctx context.Context, dir string, failed *GitError) (repository
 	case strings.Contains(top, "\n"):
 		return repository{}, lineBreak(dir)
 	case top == "":
-		return repository{}, c.odd(out)
+		return repository{}, c.Odd(out)
 	case bare != "true":
 		return repository{}, fmt.Errorf("%s: in the git directory of a checkout; stand in the checkout: %w", plaintext.Quoted(dir), ErrNotRepository)
 	case byName && !sameDir(dir, top):
@@ -50,16 +51,16 @@ func discoverBare(ctx context.Context, dir string, failed *GitError) (repository
 // checkEmbedded refuses a bare repository that a repository around it tracks.
 func checkEmbedded(ctx context.Context, top string) error {
 	around, err := discover(ctx, filepath.Dir(top))
-	if errors.Is(err, ErrNotRepository) || err == nil && around.here.workTree == "" {
+	if errors.Is(err, ErrNotRepository) || err == nil && around.here.WorkTree == "" {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	tracked := false
-	c := around.here.look("ls-files", "-z", "--", ":(top,literal)"+relativeTo(around.here.workTree, top))
-	c.each = func(string) { tracked = true }
-	if _, err := c.run(ctx); err != nil {
+	c := around.here.Look("ls-files", "-z", "--", ":(top,literal)"+relativeTo(around.here.WorkTree, top))
+	c.Each = func(string) { tracked = true }
+	if _, err := c.Run(ctx); err != nil {
 		return err
 	}
 	if tracked {

@@ -18,13 +18,13 @@ func newForge(t *testing.T) (forge, pull, merge string) {
 	t.Helper()
 	forge = newRepo(t)
 	for _, change := range []struct{ ref, file string }{{"refs/pull/7/head", "pull"}, {"refs/merge-requests/9/head", "merge"}} {
-		git(t, forge, "checkout", "-q", "--detach", "main")
+		runGit(t, forge, "checkout", "-q", "--detach", "main")
 		commit(t, forge, change.file, change.ref)
-		git(t, forge, "update-ref", change.ref, "HEAD")
+		runGit(t, forge, "update-ref", change.ref, "HEAD")
 	}
-	git(t, forge, "tag", "not-to-be-fetched", "refs/pull/7/head")
-	git(t, forge, "checkout", "-q", "main")
-	return forge, git(t, forge, "rev-parse", "refs/pull/7/head"), git(t, forge, "rev-parse", "refs/merge-requests/9/head")
+	runGit(t, forge, "tag", "not-to-be-fetched", "refs/pull/7/head")
+	runGit(t, forge, "checkout", "-q", "main")
+	return forge, runGit(t, forge, "rev-parse", "refs/pull/7/head"), runGit(t, forge, "rev-parse", "refs/merge-requests/9/head")
 }
 
 // A pull or merge request is fetched from the remote that is for it, by its
@@ -36,31 +36,31 @@ func TestCreateFromChange(t *testing.T) {
 		name, base, want string
 		make             func(t *testing.T, repo string)
 	}{
-		{"origin by path", "pr:7", pull, func(t *testing.T, repo string) { git(t, repo, "remote", "add", "origin", forge) }},
-		{"origin by URL", "mr:9", merge, func(t *testing.T, repo string) { git(t, repo, "remote", "add", "origin", "file://"+forge) }},
+		{"origin by path", "pr:7", pull, func(t *testing.T, repo string) { runGit(t, repo, "remote", "add", "origin", forge) }},
+		{"origin by URL", "mr:9", merge, func(t *testing.T, repo string) { runGit(t, repo, "remote", "add", "origin", "file://"+forge) }},
 		{"origin by a relative path", "mr:9", merge, func(t *testing.T, repo string) {
 			path, err := filepath.Rel(repo, forge)
 			if err != nil {
 				t.Fatal(err)
 			}
-			git(t, repo, "remote", "add", "origin", path)
+			runGit(t, repo, "remote", "add", "origin", path)
 		}},
 		{"origin among others", "pr:7", pull, func(t *testing.T, repo string) {
-			git(t, repo, "remote", "add", "fork", repo)
-			git(t, repo, "remote", "add", "origin", forge)
+			runGit(t, repo, "remote", "add", "fork", repo)
+			runGit(t, repo, "remote", "add", "origin", forge)
 		}},
-		{"the only remote", "pr:7", pull, func(t *testing.T, repo string) { git(t, repo, "remote", "add", "upstream", forge) }},
+		{"the only remote", "pr:7", pull, func(t *testing.T, repo string) { runGit(t, repo, "remote", "add", "upstream", forge) }},
 		{"the upstream of HEAD", "pr:7", pull, func(t *testing.T, repo string) {
-			git(t, repo, "remote", "add", "fork", repo)
-			git(t, repo, "remote", "add", "theirs", forge)
-			git(t, repo, "config", "branch.main.remote", "theirs")
-			git(t, repo, "config", "branch.main.merge", "refs/heads/main")
+			runGit(t, repo, "remote", "add", "fork", repo)
+			runGit(t, repo, "remote", "add", "theirs", forge)
+			runGit(t, repo, "config", "branch.main.remote", "theirs")
+			runGit(t, repo, "config", "branch.main.merge", "refs/heads/main")
 		}},
 		{"a remote that is told to fetch all", "pr:7", pull, func(t *testing.T, repo string) {
-			git(t, repo, "remote", "add", "--tags", "origin", forge)
-			git(t, repo, "config", "--add", "remote.origin.fetch", "+refs/pull/*/head:refs/remotes/origin/pr/*")
-			git(t, repo, "config", "remote.origin.prune", "true")
-			git(t, repo, "config", "core.logAllRefUpdates", "always")
+			runGit(t, repo, "remote", "add", "--tags", "origin", forge)
+			runGit(t, repo, "config", "--add", "remote.origin.fetch", "+refs/pull/*/head:refs/remotes/origin/pr/*")
+			runGit(t, repo, "config", "remote.origin.prune", "true")
+			runGit(t, repo, "config", "core.logAllRefUpdates", "always")
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestCreateFromChange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := git(t, w.Root, "rev-parse", "HEAD"); got != tc.want || w.BaseCommit != tc.want || w.Base != tc.base {
+			if got := runGit(t, w.Root, "rev-parse", "HEAD"); got != tc.want || w.BaseCommit != tc.want || w.Base != tc.base {
 				t.Errorf("HEAD %s, recorded %s at %s, want %s", got, w.Base, w.BaseCommit, tc.want)
 			}
 			if !slices.Equal(stages, []string{"validate", "fetch", "resolve", "add", "checkout", "ready"}) {
@@ -106,17 +106,17 @@ func TestCreateFromChangeRefuses(t *testing.T) {
 		want       error
 		say        []string
 	}{
-		{"no such request", "pr:8", func(t *testing.T, repo string) { git(t, repo, "remote", "add", "origin", forge) },
+		{"no such request", "pr:8", func(t *testing.T, repo string) { runGit(t, repo, "remote", "add", "origin", forge) },
 			workspace.ErrBadBase, []string{"pr:8", "remote origin", "refs/pull/8/head"}},
 		{"no remote", "pr:7", func(*testing.T, string) {}, workspace.ErrBadBase, []string{"pr:7", "no remote"}},
 		{"remotes that nothing tells apart", "pr:7", func(t *testing.T, repo string) {
-			git(t, repo, "remote", "add", "a", forge)
-			git(t, repo, "remote", "add", "b", forge)
+			runGit(t, repo, "remote", "add", "a", forge)
+			runGit(t, repo, "remote", "add", "b", forge)
 		}, workspace.ErrBadBase, []string{"a, b"}},
-		{"a remote that is not there", "mr:9", func(t *testing.T, repo string) { git(t, repo, "remote", "add", "origin", repo+"-gone") },
+		{"a remote that is not there", "mr:9", func(t *testing.T, repo string) { runGit(t, repo, "remote", "add", "origin", repo+"-gone") },
 			workspace.ErrFetch, []string{"mr:9", "remote origin", "refs/merge-requests/9/head"}},
 		{"a program as remote", "pr:7", func(t *testing.T, repo string) {
-			git(t, repo, "remote", "add", "origin", "ext::sh -c 'touch "+repo+"/ran'")
+			runGit(t, repo, "remote", "add", "origin", "ext::sh -c 'touch "+repo+"/ran'")
 		}, workspace.ErrFetch, []string{"remote origin"}},
 		{"no number", "pr:", nil, workspace.ErrBadBase, []string{"pr:"}},
 		{"a path for a number", "pr:../7", nil, workspace.ErrBadBase, []string{"pr:../7"}},
@@ -155,9 +155,9 @@ func TestCreateFromChangeRefuses(t *testing.T) {
 func TestFetchKeepsRepositoryWhole(t *testing.T) {
 	t.Parallel()
 	forge, _, _ := newForge(t)
-	git(t, forge, "config", "uploadpack.allowFilter", "true")
+	runGit(t, forge, "config", "uploadpack.allowFilter", "true")
 	repo := newRepo(t)
-	git(t, repo, "remote", "add", "origin", "file://"+forge)
+	runGit(t, repo, "remote", "add", "origin", "file://"+forge)
 	m, _ := newManager(t)
 	r := request(repo, "w1")
 	r.Base = "pr:7"
@@ -170,12 +170,12 @@ func TestFetchKeepsRepositoryWhole(t *testing.T) {
 func TestCreateFromDefault(t *testing.T) {
 	t.Parallel()
 	origin := newRepo(t)
-	git(t, origin, "branch", "-m", "trunk")
+	runGit(t, origin, "branch", "-m", "trunk")
 	clone := func(t *testing.T) string {
 		dir := filepath.Join(t.TempDir(), "clone")
-		git(t, "/", "clone", "-q", origin, dir)
+		runGit(t, "/", "clone", "-q", origin, dir)
 		commit(t, dir, "mine", "not on the remote\n")
-		git(t, dir, "checkout", "-q", "-b", "feature")
+		runGit(t, dir, "checkout", "-q", "-b", "feature")
 		return dir
 	}
 	for _, tc := range []struct {
@@ -185,47 +185,47 @@ func TestCreateFromDefault(t *testing.T) {
 		{"the remote's HEAD", "origin/trunk", clone},
 		{"the remote's HEAD is missing", "origin/trunk", func(t *testing.T) string {
 			dir := clone(t)
-			git(t, dir, "remote", "set-head", "origin", "--delete")
+			runGit(t, dir, "remote", "set-head", "origin", "--delete")
 			return dir
 		}},
 		{"the remote's HEAD leads nowhere", "origin/main", func(t *testing.T) string {
 			dir := clone(t)
-			git(t, dir, "update-ref", "refs/remotes/origin/main", "HEAD~1")
-			git(t, dir, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/gone")
+			runGit(t, dir, "update-ref", "refs/remotes/origin/main", "HEAD~1")
+			runGit(t, dir, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/gone")
 			return dir
 		}},
 		{"init.defaultBranch", "devel", func(t *testing.T) string {
 			repo := newRepo(t)
-			git(t, repo, "branch", "devel", "HEAD~1")
-			git(t, repo, "config", "init.defaultBranch", "devel")
+			runGit(t, repo, "branch", "devel", "HEAD~1")
+			runGit(t, repo, "config", "init.defaultBranch", "devel")
 			return repo
 		}},
 		{"main", "main", func(t *testing.T) string {
 			repo := newRepo(t)
-			git(t, repo, "checkout", "-q", "-b", "feature")
+			runGit(t, repo, "checkout", "-q", "-b", "feature")
 			return repo
 		}},
 		{"master", "master", func(t *testing.T) string {
 			repo := newRepo(t)
-			git(t, repo, "branch", "-m", "master")
-			git(t, repo, "checkout", "-q", "-b", "feature")
+			runGit(t, repo, "branch", "-m", "master")
+			runGit(t, repo, "checkout", "-q", "-b", "feature")
 			return repo
 		}},
 		{"the only branch", "odd", func(t *testing.T) string {
 			repo := newRepo(t)
-			git(t, repo, "branch", "-m", "odd")
-			git(t, repo, "checkout", "-q", "--detach")
+			runGit(t, repo, "branch", "-m", "odd")
+			runGit(t, repo, "checkout", "-q", "--detach")
 			return repo
 		}},
 		{"a branch of that name", "default", func(t *testing.T) string {
 			repo := newRepo(t)
-			git(t, repo, "branch", "default", "HEAD~1")
+			runGit(t, repo, "branch", "default", "HEAD~1")
 			return repo
 		}},
 		{"nothing tells", "", func(t *testing.T) string {
 			repo := newRepo(t)
-			git(t, repo, "branch", "-m", "one")
-			git(t, repo, "branch", "two")
+			runGit(t, repo, "branch", "-m", "one")
+			runGit(t, repo, "branch", "two")
 			return repo
 		}},
 	} {
@@ -242,7 +242,7 @@ func TestCreateFromDefault(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || w.Base != tc.want || w.BaseCommit != git(t, repo, "rev-parse", tc.want) {
+			if err != nil || w.Base != tc.want || w.BaseCommit != runGit(t, repo, "rev-parse", tc.want) {
 				t.Errorf("base %s at %s, %v, want %s", w.Base, w.BaseCommit, err, tc.want)
 			}
 		})
@@ -253,9 +253,9 @@ func TestCreateFromDefault(t *testing.T) {
 func TestCreateFromUnbornHead(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t)
-	git(t, repo, "symbolic-ref", "HEAD", "refs/heads/unborn")
+	runGit(t, repo, "symbolic-ref", "HEAD", "refs/heads/unborn")
 	m, _ := newManager(t)
-	if w := create(t, m, request(repo, "w1")); w.Base != "main" || w.BaseCommit != git(t, repo, "rev-parse", "main") {
+	if w := create(t, m, request(repo, "w1")); w.Base != "main" || w.BaseCommit != runGit(t, repo, "rev-parse", "main") {
 		t.Errorf("base %s at %s", w.Base, w.BaseCommit)
 	}
 }

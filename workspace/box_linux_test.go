@@ -11,12 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"middleman/internal/git"
 	"middleman/workspace"
 )
 
 // In a box even a filter of the user's own can write nothing.
 func TestLooksAreBoxed(t *testing.T) {
-	if _, err := workspace.Box(); err != nil {
+	if _, err := git.Box(); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatalf("%v, and CI=true", err)
 		}
@@ -32,7 +33,7 @@ func TestLooksAreBoxed(t *testing.T) {
 	if err := os.Chmod(script, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	git(t, "/", "config", "--file", config, "filter.own.clean", script)
+	runGit(t, "/", "config", "--file", config, "filter.own.clean", script)
 	t.Setenv("GIT_CONFIG_GLOBAL", config) // the user's, so it runs
 	write(t, w.Root+"/.gitattributes", "a.txt filter=own\n")
 	write(t, w.Root+"/a.txt", "changed\n")
@@ -55,7 +56,7 @@ func TestLooksAreBoxed(t *testing.T) {
 // A box masks /run, but not a repository that is there, as on a disk that the
 // user has mounted.
 func TestBoxShowsWhatIsInRun(t *testing.T) {
-	if _, err := workspace.Box(); err != nil {
+	if _, err := git.Box(); err != nil {
 		t.Skipf("no box here: %v", err)
 	}
 	dir, err := os.MkdirTemp("/run", "workspace-test-")
@@ -64,7 +65,7 @@ func TestBoxShowsWhatIsInRun(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	repo := filepath.Join(dir, "repo")
-	git(t, "/", "clone", "-q", template(t), repo)
+	runGit(t, "/", "clone", "-q", template(t), repo)
 	m := workspace.New(workspace.Options{Base: filepath.Join(dir, "work")})
 	w := create(t, m, request(repo, "w1"))
 	write(t, w.Root+"/a.txt", "changed\n")
@@ -76,7 +77,7 @@ func TestBoxShowsWhatIsInRun(t *testing.T) {
 // A box that is cancelled at any moment leaves no process, also while it is
 // being made.
 func TestACancelledBoxLeavesNothing(t *testing.T) {
-	if _, err := workspace.Box(); err != nil {
+	if _, err := git.Box(); err != nil {
 		t.Skipf("no box here: %v", err)
 	}
 	repo := newRepo(t)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -17,7 +18,7 @@ const (
 // it makes a branch for one of any number of racers, and for the others
 // the next name is tried. A branch that was asked for by name is not replaced
 // by another.
-func (m *Manager) claimBranch(ctx context.Context, repo gitDirs, r CreateRequest, commit string) (string, error) {
+func (m *Manager) claimBranch(ctx context.Context, repo git.Dirs, r CreateRequest, commit string) (string, error) {
 	if r.Branch != "" {
 		if err := checkBranch(ctx, repo, r.Branch); err != nil {
 			return "", err
@@ -45,7 +46,7 @@ func (m *Manager) claimBranch(ctx context.Context, repo gitDirs, r CreateRequest
 }
 
 // takenBy is why branch cannot be made where git has it, or one below it.
-func takenBy(ctx context.Context, repo gitDirs, branch string) error {
+func takenBy(ctx context.Context, repo git.Dirs, branch string) error {
 	found, err := firstRef(ctx, repo, "refs/heads/"+branch)
 	if err != nil {
 		return err
@@ -57,7 +58,7 @@ func takenBy(ctx context.Context, repo gitDirs, branch string) error {
 }
 
 // inWay is the branch whose name is a directory in the name of branch, or "".
-func inWay(ctx context.Context, repo gitDirs, branch string) (string, error) {
+func inWay(ctx context.Context, repo git.Dirs, branch string) (string, error) {
 	for i, c := range branch {
 		if c != '/' {
 			continue
@@ -70,13 +71,13 @@ func inWay(ctx context.Context, repo gitDirs, branch string) (string, error) {
 }
 
 // firstRef is the first ref of that name or below it, or "".
-func firstRef(ctx context.Context, repo gitDirs, ref string) (string, error) {
-	return repo.look("for-each-ref", "--count=1", "--format=%(refname)", ref).line(ctx)
+func firstRef(ctx context.Context, repo git.Dirs, ref string) (string, error) {
+	return repo.Look("for-each-ref", "--count=1", "--format=%(refname)", ref).Line(ctx)
 }
 
 // checkBranch refuses what git does not take for a branch's name, and what it
 // takes but reads as something else afterwards.
-func checkBranch(ctx context.Context, repo gitDirs, branch string) error {
+func checkBranch(ctx context.Context, repo git.Dirs, branch string) error {
 	if branch == "@" || branch == "HEAD" || strings.HasPrefix(branch, "refs/") {
 		return fmt.Errorf("branch %s: git reads that as another ref; give a plain name such as fix/login: %w", plaintext.Quoted(branch), ErrBadName)
 	}
@@ -84,7 +85,7 @@ func checkBranch(ctx context.Context, repo gitDirs, branch string) error {
 		return fmt.Errorf("branch %s: %w", plaintext.Quoted(branch[:min(len(branch), 100)]), ErrBadName)
 	}
 	// It expands @{-1} and the like, to another name.
-	if out, err := repo.look("check-ref-format", "--branch", branch).line(ctx); err != nil && exitCode(err) < 0 {
+	if out, err := repo.Look("check-ref-format", "--branch", branch).Line(ctx); err != nil && git.ExitCode(err) < 0 {
 		return err
 	} else if err != nil || out != branch {
 		return fmt.Errorf("branch %s: %w", plaintext.Quoted(branch), ErrBadName)
@@ -94,7 +95,7 @@ func checkBranch(ctx context.Context, repo gitDirs, branch string) error {
 
 // makeBranch makes branch at commit, unless there is one of that name or
 // below it. Where a part of the name is a branch, that is a *BranchInWayError.
-func makeBranch(ctx context.Context, repo gitDirs, id, branch, commit string) (bool, error) {
+func makeBranch(ctx context.Context, repo git.Dirs, id, branch, commit string) (bool, error) {
 	const tries = 3 // a racer may have held the name and given it up again
 	ref := "refs/heads/" + branch
 	var err error
@@ -102,7 +103,7 @@ func makeBranch(ctx context.Context, repo gitDirs, id, branch, commit string) (b
 		// The empty old value says that there must be none. It is over in no
 		// time, and cut short it would leave open whose branch this is: so it
 		// is not cancelled.
-		_, err = repo.alter("update-ref", "--no-deref", "--create-reflog", "-m", madeFor(id), ref, commit, "").run(context.WithoutCancel(ctx))
+		_, err = repo.Alter("update-ref", "--no-deref", "--create-reflog", "-m", madeFor(id), ref, commit, "").Run(context.WithoutCancel(ctx))
 		if err == nil {
 			return true, nil
 		}
@@ -129,9 +130,9 @@ func madeFor(id string) string { return "middleman: workspace " + id }
 
 // dropBranch deletes branch if it is still at tip, and says whether it was.
 // A branch that is gone already counts as deleted.
-func dropBranch(ctx context.Context, repo gitDirs, branch, tip string) (bool, error) {
+func dropBranch(ctx context.Context, repo git.Dirs, branch, tip string) (bool, error) {
 	ref := "refs/heads/" + branch
-	_, err := repo.alter("update-ref", "--no-deref", "-d", ref, tip).run(ctx)
+	_, err := repo.Alter("update-ref", "--no-deref", "-d", ref, tip).Run(ctx)
 	if err != nil {
 		now, lookErr := readRef(ctx, repo, ref)
 		if lookErr != nil || now == tip {
@@ -143,13 +144,13 @@ func dropBranch(ctx context.Context, repo gitDirs, branch, tip string) (bool, er
 	}
 	// The upstream of a branch that is gone would be taken for that of the
 	// next one of its name. Most branches have none, which is an error to git.
-	_, _ = repo.alter("config", "--local", "--remove-section", "branch."+branch).run(ctx)
+	_, _ = repo.Alter("config", "--local", "--remove-section", "branch."+branch).Run(ctx)
 	return true, nil
 }
 
 // readRef is the object that the ref of exactly that name points at, or "".
-func readRef(ctx context.Context, repo gitDirs, ref string) (string, error) {
-	out, err := repo.look("for-each-ref", "--format=%(objectname) %(refname)", ref).line(ctx)
+func readRef(ctx context.Context, repo git.Dirs, ref string) (string, error) {
+	out, err := repo.Look("for-each-ref", "--format=%(objectname) %(refname)", ref).Line(ctx)
 	for line := range strings.Lines(out) {
 		if object, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); name == ref {
 			return object, err

@@ -23,7 +23,7 @@ func TestBranchInWay(t *testing.T) {
 			t.Parallel()
 			repo := newRepo(t)
 			if tc.existing != "main" {
-				git(t, repo, "branch", tc.existing)
+				runGit(t, repo, "branch", tc.existing)
 			}
 			m, base := newManager(t)
 			before := state(t, repo, base)

@@ -12,6 +12,7 @@ import (
 
 	"middleman/internal/contain"
 	"middleman/internal/fault"
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -42,11 +43,11 @@ type checkout struct {
 	base    *os.Root
 	filters bool // programs of the repository's configuration may run
 	report  Progress
-	at      gitDirs
-	held    *os.File // see holdEntry
+	at      git.Dirs
+	held    *os.File // see git.HoldEntry
 	tell    func(string)
 	config  map[string]string
-	way     transport
+	way     git.Transport
 	notes   []string // what is not as one might expect
 }
 
@@ -79,22 +80,22 @@ func (c *checkout) files(ctx context.Context) error {
 	if err := checkGitFile(c.w.Root, entry); err != nil {
 		return err
 	}
-	if c.held, err = holdEntry(ctx, entry); err != nil {
+	if c.held, err = git.HoldEntry(ctx, entry); err != nil {
 		return err
 	}
 	defer c.held.Close() // on nil it is an error, and no more
-	c.at = gitDirs{gitDir: entry, commonDir: c.w.GitDir, workTree: c.w.Root}
+	c.at = git.Dirs{GitDir: entry, CommonDir: c.w.GitDir, WorkTree: c.w.Root}
 	if err := c.chooseFilters(ctx); err != nil {
 		return err
 	}
-	if c.way, err = transportOf(ctx, c.at, c.filters); err != nil {
+	if c.way, err = git.TransportOf(ctx, c.at, c.filters); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(entry, "index")); errors.Is(err, fs.ErrNotExist) {
 		if err = c.fill(ctx); err != nil {
-			return c.said().explain(err)
+			return c.said().Explain(err)
 		}
-		if note := c.said().note(); note != "" {
+		if note := c.said().Note(); note != "" {
 			c.notes = append(c.notes, note)
 		}
 	} else if err != nil {
@@ -111,7 +112,7 @@ func (c *checkout) fill(ctx context.Context) error {
 	fault.Here("create/checkout")
 	// The lock is ours, so whoever wrote these is gone.
 	for _, left := range []string{"index.lock", filledIndex, filledIndex + ".lock"} {
-		if err := os.Remove(filepath.Join(c.at.gitDir, left)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(c.at.GitDir, left)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -125,29 +126,29 @@ func (c *checkout) fill(ctx context.Context) error {
 	// Without a merge base and with an index that is empty this refuses to
 	// replace a file, before it writes any.
 	git := c.alter("read-tree", "-m", "-u", "-v", "HEAD")
-	git.errors = &progressReader{tell: c.tell}
-	_, err = git.run(ctx)
+	git.Errors = &progressReader{tell: c.tell}
+	_, err = git.Run(ctx)
 	fault.Here("create/checked-out")
 	return err
 }
 
 // said is the way to remotes as far as it is worth a word: only the checkout of
 // a partial clone reaches one.
-func (c *checkout) said() transport {
-	if c.way.partial {
+func (c *checkout) said() git.Transport {
+	if c.way.Partial {
 		return c.way
 	}
-	return transport{}
+	return git.Transport{}
 }
 
 // alter is a command that writes the checkout.
-func (c *checkout) alter(args ...string) command {
-	git := c.at.alter(args...)
-	git.dir = c.w.Root
-	git.config = c.config
-	git.holds = c.held
-	git.env = append(git.env, "GIT_PROGRESS_DELAY=1")
-	return c.way.over(git)
+func (c *checkout) alter(args ...string) git.Command {
+	git := c.at.Alter(args...)
+	git.Dir = c.w.Root
+	git.Config = c.config
+	git.Holds = c.held
+	git.Env = append(git.Env, "GIT_PROGRESS_DELAY=1")
+	return c.way.Over(git)
 }
 
 // chooseFilters turns the filters off that must not run: those that the
@@ -183,13 +184,13 @@ func (c *checkout) submodules(ctx context.Context) error {
 		return nil
 	}
 	count := 0
-	git := c.at.look("ls-files", "--stage", "-z")
-	git.each = func(record string) {
+	git := c.at.Look("ls-files", "--stage", "-z")
+	git.Each = func(record string) {
 		if strings.HasPrefix(record, "160000 ") {
 			count++
 		}
 	}
-	_, err := git.run(ctx)
+	_, err := git.Run(ctx)
 	if count > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("%d submodules are not checked out: `git submodule update --init` does that", count))
 	}

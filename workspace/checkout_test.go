@@ -37,8 +37,8 @@ func TestCreateFetchesLFS(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	git(t, repo, "config", "filter.lfs.process", "git-lfs filter-process")
-	git(t, repo, "config", "filter.lfs.required", "true")
+	runGit(t, repo, "config", "filter.lfs.process", "git-lfs filter-process")
+	runGit(t, repo, "config", "filter.lfs.required", "true")
 	m, _ := newManager(t)
 	t.Run("not installed", func(t *testing.T) {
 		w, said := details(t, m, request(repo, "w1"))
@@ -59,7 +59,7 @@ func TestCreateFetchesLFS(t *testing.T) {
 			install(tc.script)
 			os.Remove(trace)
 			if tc.config != "" {
-				git(t, repo, "config", tc.config, "/bin/true")
+				runGit(t, repo, "config", tc.config, "/bin/true")
 			}
 			_, said := details(t, m, request(repo, "v"+string(rune('a'+i))))
 			if s := said["lfs"]; s.State != tc.state || !strings.Contains(s.Detail, tc.detail) {
@@ -77,8 +77,8 @@ func TestCreateFetchesLFS(t *testing.T) {
 func TestCreateNamesSubmodules(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t)
-	git(t, repo, "submodule", "--quiet", "add", newRepo(t), "mod")
-	git(t, repo, "commit", "-q", "-m", "Add mod")
+	runGit(t, repo, "submodule", "--quiet", "add", newRepo(t), "mod")
+	runGit(t, repo, "commit", "-q", "-m", "Add mod")
 	m, _ := newManager(t)
 	w, said := details(t, m, request(repo, "w1"))
 	if s := said["checkout"]; !strings.Contains(s.Detail, "1 submodules are not checked out") {
@@ -97,8 +97,8 @@ func TestCreateFilters(t *testing.T) {
 	commit(t, repo, ".gitattributes", "*.f filter=shout\n")
 	commit(t, repo, "x.f", "quiet\n")
 	command, traces := canary(t)
-	git(t, repo, "config", "filter.shout.smudge", command)
-	git(t, repo, "config", "filter.shout.required", "true")
+	runGit(t, repo, "config", "filter.shout.smudge", command)
+	runGit(t, repo, "config", "filter.shout.required", "true")
 	m, _ := newManager(t)
 	w, said := details(t, m, request(repo, "w1"))
 	if text, err := os.ReadFile(w.Root + "/x.f"); err != nil || string(text) != "quiet\n" || traces() != "" {
@@ -123,9 +123,9 @@ func TestCheckoutSaysHowFarItIs(t *testing.T) {
 	for i := range 6 {
 		write(t, fmt.Sprintf("%s/%d.slow", repo, i), "x\n")
 	}
-	git(t, repo, "add", ".")
-	git(t, repo, "commit", "-q", "-m", "Slow files")
-	git(t, repo, "config", "filter.slow.smudge", "sleep 0.4; cat") // it is the user's program that takes long
+	runGit(t, repo, "add", ".")
+	runGit(t, repo, "commit", "-q", "-m", "Slow files")
+	runGit(t, repo, "config", "filter.slow.smudge", "sleep 0.4; cat") // it is the user's program that takes long
 	m, _ := newManager(t)
 	r := request(repo, "w1")
 	r.Filters = true

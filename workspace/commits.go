@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -54,7 +55,7 @@ func (m *Manager) Commits(ctx context.Context, w Workspace, r CommitsRequest) (_
 	if err != nil {
 		return Commits{}, err
 	}
-	defer g.close()
+	defer g.Close()
 	out, skip, err := ends(ctx, g, w, r)
 	if err == nil {
 		err = out.fill(ctx, g, skip, r.Limit)
@@ -66,7 +67,7 @@ func (m *Manager) Commits(ctx context.Context, w Workspace, r CommitsRequest) (_
 }
 
 // ends finds what is compared: as it is now, or as the cursor has it.
-func ends(ctx context.Context, g *view, w Workspace, r CommitsRequest) (out Commits, skip int, err error) {
+func ends(ctx context.Context, g *git.View, w Workspace, r CommitsRequest) (out Commits, skip int, err error) {
 	out = Commits{Against: r.Against, Side: "ahead", Commits: []Commit{}}
 	if r.Behind {
 		out.Side = "behind"
@@ -82,7 +83,7 @@ func ends(ctx context.Context, g *view, w Workspace, r CommitsRequest) (out Comm
 	if _, out.Of, out.Commit, err = against(ctx, g, w, out.Against); err != nil {
 		return out, 0, err
 	}
-	if out.Head, err = g.commit(ctx, "HEAD"); err == nil && out.Head == "" {
+	if out.Head, err = g.Commit(ctx, "HEAD"); err == nil && out.Head == "" {
 		err = fmt.Errorf("HEAD: %w", ErrNoCommits)
 	}
 	if err == nil && r.Cursor != "" {
@@ -114,7 +115,7 @@ func isHash(s string) bool {
 
 // fill lists one page. The fields are cut, so that none is longer than a
 // record may be.
-func (c *Commits) fill(ctx context.Context, g *view, skip, limit int) error {
+func (c *Commits) fill(ctx context.Context, g *git.View, skip, limit int) error {
 	if limit <= 0 {
 		limit = defaultCommits
 	}
@@ -125,10 +126,10 @@ func (c *Commits) fill(ctx context.Context, g *view, skip, limit int) error {
 		from, not, total = not, from, c.Behind
 	}
 	var bad error
-	list := g.look("log", "-z", "--no-show-signature", "--no-color", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--no-patch",
+	list := g.Look("log", "-z", "--no-show-signature", "--no-color", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--no-patch",
 		"--format=%H%n%ct%n%<(200,trunc)%an%n%<(200,trunc)%ae%n%<(1000,trunc)%s",
 		fmt.Sprintf("--skip=%d", skip), fmt.Sprintf("--max-count=%d", limit), from, "^"+not, "--")
-	list.each = func(record string) {
+	list.Each = func(record string) {
 		commit, err := parseCommit(record)
 		if err != nil {
 			bad = err
@@ -136,7 +137,7 @@ func (c *Commits) fill(ctx context.Context, g *view, skip, limit int) error {
 		}
 		c.Commits = append(c.Commits, commit)
 	}
-	if _, err := list.run(ctx); err != nil {
+	if _, err := list.Run(ctx); err != nil {
 		return err
 	}
 	if shown := skip + len(c.Commits); shown < total && len(c.Commits) > 0 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -56,14 +57,14 @@ type Comparison struct {
 	// LeftOut says what of the untracked is not in it, a line each.
 	LeftOut []string
 
-	g         *view
+	g         *git.View
 	paths     []string
 	untracked map[string]bool
 	large     []string // tracked files
 }
 
 // Close lets go of what a comparison needed.
-func (c *Comparison) Close() { c.g.close() }
+func (c *Comparison) Close() { c.g.Close() }
 
 // Compare begins to compare w with what r says.
 func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *Comparison, err error) {
@@ -79,7 +80,7 @@ func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *C
 	}
 	defer func() {
 		if err != nil {
-			g.close()
+			g.Close()
 			err = fmt.Errorf("compare workspace %s: %w", w.Name, err)
 		}
 	}()
@@ -87,33 +88,33 @@ func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *C
 	if c.Against, c.Of, c.Commit, err = against(ctx, g, w, r.Against); err != nil {
 		return nil, err
 	}
-	return c, blamed(c.takeIndex(ctx, r.Tracked), g.workTree)
+	return c, git.Blame(c.takeIndex(ctx, r.Tracked), g.WorkTree)
 }
 
 // boxedView is a view for w whose looks are all boxed where that can be:
 // they read what a workspace holds.
-func (m *Manager) boxedView(ctx context.Context, w Workspace) (*view, error) {
+func (m *Manager) boxedView(ctx context.Context, w Workspace) (*git.View, error) {
 	p, _, err := m.checkout(ctx, w)
 	if err != nil {
 		return nil, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
-	g, err := m.views.open(ctx, p)
+	g, err := m.views.Open(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
-	g.boxed = true
+	g.Boxed = true
 	return g, nil
 }
 
 // against finds the commit to compare with.
-func against(ctx context.Context, g *view, w Workspace, asked Against) (Against, string, string, error) {
+func against(ctx context.Context, g *git.View, w Workspace, asked Against) (Against, string, string, error) {
 	if asked == "" {
 		asked = AgainstMergeBase
 		if w.Base == "" {
 			asked = AgainstHead
 		}
 	}
-	head, err := g.commit(ctx, "HEAD")
+	head, err := g.Commit(ctx, "HEAD")
 	if err != nil {
 		return asked, "", "", err
 	}
@@ -121,12 +122,12 @@ func against(ctx context.Context, g *view, w Workspace, asked Against) (Against,
 	switch asked {
 	case AgainstHead:
 		if name, commit = "HEAD", head; head == "" {
-			commit, err = g.emptyTree(ctx)
+			commit, err = g.EmptyTree(ctx)
 		}
 		return asked, name, commit, err
 	case AgainstUpstream:
 		name = "upstream"
-		if commit, err = g.commit(ctx, "@{upstream}"); err == nil && commit == "" {
+		if commit, err = g.Commit(ctx, "@{upstream}"); err == nil && commit == "" {
 			err = fmt.Errorf("branch %s has no upstream here: %w", plaintext.Quoted(w.Branch), ErrNothingToCompare)
 		}
 		return asked, name, commit, err
@@ -144,35 +145,20 @@ func against(ctx context.Context, g *view, w Workspace, asked Against) (Against,
 	if head == "" {
 		return asked, "", "", fmt.Errorf("HEAD: %w", ErrNoCommits)
 	}
-	common, err := g.look("merge-base", head, commit).line(ctx)
-	if exitCode(err) == 1 {
+	common, err := g.Look("merge-base", head, commit).Line(ctx)
+	if git.ExitCode(err) == 1 {
 		err = fmt.Errorf("HEAD and %s have no history in common: %w", plaintext.Quoted(name), ErrNothingToCompare)
 	}
 	common, _, _ = strings.Cut(common, "\n")
 	return asked, "merge base with " + plaintext.Quoted(name), common, err
 }
 
-// commit is the commit that revision names, or "" where it names none.
-func (g *view) commit(ctx context.Context, revision string) (string, error) {
-	out, err := g.look("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}").line(ctx)
-	if code := exitCode(err); code == 1 || code == 128 && strings.HasPrefix(revision, "@{") {
-		return "", nil
-	}
-	return out, err
-}
-
-// emptyTree is the tree without files, which git knows without having it.
-func (g *view) emptyTree(ctx context.Context) (string, error) {
-	c := g.look("hash-object", "-t", "tree", "--stdin")
-	return c.line(ctx)
-}
-
 // takeIndex copies the index and adds the untracked files to the copy, so that
 // one diff has them as additions.
 func (c *Comparison) takeIndex(ctx context.Context, trackedOnly bool) error {
-	index, err := os.Readlink(filepath.Join(c.g.gitDir, "index"))
+	index, err := os.Readlink(filepath.Join(c.g.GitDir, "index"))
 	if err == nil {
-		err = copyRegular(index, filepath.Join(c.g.dir, "index"))
+		err = copyRegular(index, filepath.Join(c.g.Dir, "index"))
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -187,7 +173,7 @@ func (c *Comparison) takeIndex(ctx context.Context, trackedOnly bool) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	object, err := c.g.look("hash-object", "--stdin").line(ctx) // of nothing: git takes the file itself, as it differs
+	object, err := c.g.Look("hash-object", "--stdin").Line(ctx) // of nothing: git takes the file itself, as it differs
 	if err != nil {
 		return err
 	}
@@ -196,8 +182,8 @@ func (c *Comparison) takeIndex(ctx context.Context, trackedOnly bool) error {
 		fmt.Fprintf(&entries, "100644 %s 0\t%s\x00", object, path)
 	}
 	add := c.look("update-index", "-z", "--index-info")
-	add.stdin = strings.NewReader(entries.String())
-	_, err = add.run(ctx)
+	add.Stdin = strings.NewReader(entries.String())
+	_, err = add.Run(ctx)
 	return err
 }
 
@@ -206,12 +192,12 @@ func (c *Comparison) takeIndex(ctx context.Context, trackedOnly bool) error {
 func (c *Comparison) unhide(ctx context.Context) error {
 	hidden := map[string][]string{}
 	list := c.look("ls-files", "-v", "-z")
-	list.each = func(record string) {
+	list.Each = func(record string) {
 		tag, path, _ := strings.Cut(record, " ")
 		if tag != strings.ToUpper(tag) {
 			hidden["--no-assume-unchanged"] = append(hidden["--no-assume-unchanged"], path)
 		}
-		info, err := os.Lstat(filepath.Join(c.g.workTree, filepath.FromSlash(path)))
+		info, err := os.Lstat(filepath.Join(c.g.WorkTree, filepath.FromSlash(path)))
 		if err == nil && strings.EqualFold(tag, "S") {
 			hidden["--no-skip-worktree"] = append(hidden["--no-skip-worktree"], path)
 		}
@@ -219,7 +205,7 @@ func (c *Comparison) unhide(ctx context.Context) error {
 			c.large = append(c.large, path)
 		}
 	}
-	if _, err := list.run(ctx); err != nil {
+	if _, err := list.Run(ctx); err != nil {
 		return err
 	}
 	for flag, paths := range hidden {
@@ -233,8 +219,8 @@ func (c *Comparison) unhide(ctx context.Context) error {
 // flag changes one flag of files in our copy of the index.
 func (c *Comparison) flag(ctx context.Context, flag string, paths []string) error {
 	change := c.look("update-index", flag, "-z", "--stdin")
-	change.stdin = strings.NewReader(strings.Join(paths, "\x00") + "\x00")
-	_, err := change.run(ctx)
+	change.Stdin = strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	_, err := change.Run(ctx)
 	return err
 }
 
@@ -246,11 +232,11 @@ func (c *Comparison) passOver(ctx context.Context) error {
 	}
 	var changed []string
 	list := c.look(append([]string{"diff-files", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all", "--"}, c.large...)...)
-	list.each = func(path string) {
+	list.Each = func(path string) {
 		changed = append(changed, path)
 		c.LeftOut = append(c.LeftOut, plaintext.Quoted(path)+" has changed and is too large")
 	}
-	if _, err := list.run(ctx); err != nil || len(changed) == 0 {
+	if _, err := list.Run(ctx); err != nil || len(changed) == 0 {
 		return err
 	}
 	return c.flag(ctx, "--assume-unchanged", changed)
@@ -261,8 +247,8 @@ func (c *Comparison) passOver(ctx context.Context) error {
 func (c *Comparison) findUntracked(ctx context.Context) (found []string, err error) {
 	more := 0
 	list := c.look("ls-files", "--others", "--exclude-standard", "-z", "--")
-	list.args = append(list.args, c.paths...)
-	list.each = func(path string) {
+	list.Args = append(list.Args, c.paths...)
+	list.Each = func(path string) {
 		switch {
 		case strings.HasSuffix(path, "/"):
 			c.LeftOut = append(c.LeftOut, plaintext.Quoted(path)+" is a repository of its own")
@@ -275,7 +261,7 @@ func (c *Comparison) findUntracked(ctx context.Context) (found []string, err err
 			c.untracked[path] = true
 		}
 	}
-	if _, err := list.run(ctx); err != nil {
+	if _, err := list.Run(ctx); err != nil {
 		return nil, err
 	}
 	if more > 0 {
@@ -286,24 +272,24 @@ func (c *Comparison) findUntracked(ctx context.Context) (found []string, err err
 
 // tooLarge reports whether git would read more for a file than is sensible.
 func (c *Comparison) tooLarge(path string) bool {
-	info, err := os.Lstat(filepath.Join(c.g.workTree, filepath.FromSlash(path)))
+	info, err := os.Lstat(filepath.Join(c.g.WorkTree, filepath.FromSlash(path)))
 	return err == nil && info.Size() > maxCompared
 }
 
 // look is a command on our copy of the index.
-func (c *Comparison) look(args ...string) command {
-	cmd := c.g.look(args...)
-	cmd.env = append(cmd.env, "GIT_INDEX_FILE="+filepath.Join(c.g.dir, "index"))
-	cmd.limit = diffTime
+func (c *Comparison) look(args ...string) git.Command {
+	cmd := c.g.Look(args...)
+	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+filepath.Join(c.g.Dir, "index"))
+	cmd.Limit = diffTime
 	return cmd
 }
 
 // diff is one git diff of all that was asked for. Nothing of the user's
 // configuration changes its form.
-func (c *Comparison) diff(format ...string) command {
+func (c *Comparison) diff(format ...string) git.Command {
 	cmd := c.look(slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--find-renames",
 		"--submodule=short", "--ignore-submodules=dirty", "--src-prefix=a/", "--dst-prefix=b/"}, format, []string{c.Commit, "--"}, c.paths)...)
-	cmd.config = map[string]string{"core.bigFileThreshold": bigFile, "core.quotePath": "true", "diff.noprefix": "false",
+	cmd.Config = map[string]string{"core.bigFileThreshold": bigFile, "core.quotePath": "true", "diff.noprefix": "false",
 		"diff.mnemonicPrefix": "false", "diff.interHunkContext": "0", "diff.orderFile": os.DevNull, "diff.suppressBlankEmpty": "false"}
 	return cmd
 }
@@ -314,9 +300,9 @@ func (c *Comparison) diff(format ...string) command {
 func (c *Comparison) Patch(ctx context.Context, out io.Writer, most int64) (leftOut int64, err error) {
 	cut := &cutter{to: out, most: most}
 	cmd := c.diff("--patch")
-	cmd.output = cut
-	_, err = cmd.once(ctx) // not again: part of it may be written
-	return cut.leftOut, blamed(err, c.g.workTree)
+	cmd.Output = cut
+	_, err = cmd.Once(ctx) // not again: part of it may be written
+	return cut.leftOut, git.Blame(err, c.g.WorkTree)
 }
 
 // cutter passes on whole lines while there is room.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -43,9 +44,9 @@ func (c *Comparison) Files(ctx context.Context) (Diff, error) {
 		return Diff{}, err
 	}
 	cmd := c.diff("--raw", "--numstat", "-z")
-	cmd.each = p.take
-	if _, err := cmd.once(ctx); err != nil {
-		return Diff{}, blamed(err, c.g.workTree)
+	cmd.Each = p.take
+	if _, err := cmd.Once(ctx); err != nil {
+		return Diff{}, git.Blame(err, c.g.WorkTree)
 	}
 	return p.diff, p.err
 }
@@ -54,11 +55,11 @@ func (c *Comparison) Files(ctx context.Context) (Diff, error) {
 // with a commit, they are changed ones.
 func (c *Comparison) conflicts(ctx context.Context, p *filesParser) error {
 	list := c.look("ls-files", "--unmerged", "-z")
-	list.each = func(record string) {
+	list.Each = func(record string) {
 		_, path, _ := strings.Cut(record, "\t")
 		p.conflicts[path] = true
 	}
-	_, err := list.run(ctx)
+	_, err := list.Run(ctx)
 	return err
 }
 

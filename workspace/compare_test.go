@@ -69,11 +69,11 @@ func TestCompare(t *testing.T) {
 	w := create(t, m, request(repo, "w1"))
 	commit(t, w.Root, "mine.txt", "1\n")
 	commit(t, repo, "theirs.txt", "something else\n")
-	git(t, w.Root, "config", "remote.origin.url", repo)
-	git(t, w.Root, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+	runGit(t, w.Root, "config", "remote.origin.url", repo)
+	runGit(t, w.Root, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
 	write(t, w.Root+"/a.txt", "1\n2\n")
 	write(t, w.Root+"/staged", "1\n")
-	git(t, w.Root, "add", "staged")
+	runGit(t, w.Root, "add", "staged")
 	write(t, w.Root+"/dir/new", "1\n")
 	before := state(t, repo, w.Root)
 	for _, tc := range []struct {
@@ -118,15 +118,15 @@ func TestCompare(t *testing.T) {
 	if state(t, repo, w.Root) != before {
 		t.Error("repository or checkout was changed")
 	}
-	git(t, w.Root, "fetch", "-q", "origin")
-	git(t, w.Root, "branch", "-q", "--set-upstream-to=origin/main")
+	runGit(t, w.Root, "fetch", "-q", "origin")
+	runGit(t, w.Root, "branch", "-q", "--set-upstream-to=origin/main")
 	c := compare(t, m, w, workspace.DiffRequest{Against: workspace.AgainstUpstream})
-	if got := short(t, c); len(got) != 5 || c.Commit != git(t, repo, "rev-parse", "main") {
+	if got := short(t, c); len(got) != 5 || c.Commit != runGit(t, repo, "rev-parse", "main") {
 		t.Errorf("upstream %s: %q", c.Commit, got)
 	}
-	git(t, repo, "checkout", "-q", "--orphan", "alone")
+	runGit(t, repo, "checkout", "-q", "--orphan", "alone")
 	commit(t, repo, "alone", "1\n")
-	git(t, repo, "branch", "-f", "main", "alone")
+	runGit(t, repo, "branch", "-f", "main", "alone")
 	if _, err := m.Compare(context.Background(), w, workspace.DiffRequest{}); !errors.Is(err, workspace.ErrNothingToCompare) {
 		t.Errorf("no common history: %v", err)
 	}
@@ -140,7 +140,7 @@ func TestPatchIsWhole(t *testing.T) {
 	commit(t, repo, "old name.txt", strings.Repeat("line\n", 50))
 	m, _ := newManager(t)
 	w := create(t, m, request(repo, "w1"))
-	git(t, w.Root, "config", "diff.noprefix", "true")
+	runGit(t, w.Root, "config", "diff.noprefix", "true")
 	for i, name := range []string{"new\nline", `quo"te`, "-dash", "\xff\xfe", "sp ace", "ünï", "tab\there"} {
 		write(t, w.Root+"/"+name, fmt.Sprintf("%d\n", i))
 	}
@@ -150,19 +150,19 @@ func TestPatchIsWhole(t *testing.T) {
 	os.Chmod(w.Root+"/run", 0o755)
 	os.Symlink("a.txt", w.Root+"/link")
 	os.Remove(w.Root + "/sub/deep/b.txt")
-	git(t, w.Root, "mv", "old name.txt", "new name.txt")
+	runGit(t, w.Root, "mv", "old name.txt", "new name.txt")
 	text, leftOut := patch(t, compare(t, m, w, workspace.DiffRequest{}), 0)
 	if leftOut != 0 || !strings.Contains(text, "rename from old name.txt") {
 		t.Errorf("%d left out of\n%s", leftOut, text)
 	}
 	other := filepath.Join(t.TempDir(), "other")
-	git(t, repo, "worktree", "add", "-q", "--detach", other, w.BaseCommit)
+	runGit(t, repo, "worktree", "add", "-q", "--detach", other, w.BaseCommit)
 	file := filepath.Join(t.TempDir(), "patch")
 	write(t, file, text)
-	git(t, other, "apply", "--index", "--whitespace=nowarn", file)
-	git(t, w.Root, "add", "-A")
-	if got, want := git(t, other, "write-tree"), git(t, w.Root, "write-tree"); got != want {
-		t.Errorf("another tree:\n%s", git(t, other, "diff", "--stat", want, got))
+	runGit(t, other, "apply", "--index", "--whitespace=nowarn", file)
+	runGit(t, w.Root, "add", "-A")
+	if got, want := runGit(t, other, "write-tree"), runGit(t, w.Root, "write-tree"); got != want {
+		t.Errorf("another tree:\n%s", runGit(t, other, "diff", "--stat", want, got))
 	}
 }
 
@@ -173,7 +173,7 @@ func TestPatchIsBounded(t *testing.T) {
 	w := create(t, m, request(repo, "w1"))
 	write(t, w.Root+"/big", strings.Repeat("0123456789\n", 100_000))
 	write(t, w.Root+"/bin", "\x00\x01\x02")
-	git(t, "/", "init", "-q", w.Root+"/inner")
+	runGit(t, "/", "init", "-q", w.Root+"/inner")
 	commit(t, w.Root+"/inner", "x", "1")
 	whole, _ := patch(t, compare(t, m, w, workspace.DiffRequest{}), 0)
 	if !strings.Contains(whole, "Binary files /dev/null and b/bin differ\n") {
@@ -206,7 +206,7 @@ func TestCompareOdd(t *testing.T) {
 		t.Errorf("conflict: %q", got)
 	}
 	empty := filepath.Join(t.TempDir(), "empty")
-	git(t, "/", "init", "-q", empty)
+	runGit(t, "/", "init", "-q", empty)
 	write(t, empty+"/x", "1\n")
 	here := create(t, m, workspace.CreateRequest{ID: "i1", Name: "here", Mode: workspace.ModeInPlace, Directory: empty})
 	if got := short(t, compare(t, m, here, workspace.DiffRequest{})); !slices.Equal(got, []string{"added x +1 -0 untracked"}) {
@@ -225,8 +225,8 @@ func TestCompareAtTheSameMoment(t *testing.T) {
 	repo := newRepo(t)
 	m, _ := newManager(t)
 	w := create(t, m, request(repo, "w1"))
-	git(t, repo, "config", "core.trustctime", "false")
-	git(t, repo, "config", "core.checkStat", "minimal")
+	runGit(t, repo, "config", "core.trustctime", "false")
+	runGit(t, repo, "config", "core.checkStat", "minimal")
 	write(t, w.Root+"/new", "1")
 	index := w.GitDir + "/worktrees/w1/index"
 	moment := time.Now().Add(-time.Hour).Truncate(time.Second)
@@ -253,11 +253,11 @@ func TestCommits(t *testing.T) {
 	w := create(t, m, request(repo, "w1"))
 	ctx := context.Background()
 	for i := range 5 {
-		git(t, w.Root, "commit", "-q", "--allow-empty", "-m", fmt.Sprintf("Number %d", i))
+		runGit(t, w.Root, "commit", "-q", "--allow-empty", "-m", fmt.Sprintf("Number %d", i))
 	}
 	message := filepath.Join(t.TempDir(), "message")
 	write(t, message, "esc \x1b[31m "+strings.Repeat("long ", 40_000))
-	git(t, w.Root, "commit", "-q", "--allow-empty", "-F", message, "--author", "Ün Ï <u@example.org>")
+	runGit(t, w.Root, "commit", "-q", "--allow-empty", "-F", message, "--author", "Ün Ï <u@example.org>")
 	commit(t, repo, "theirs", "1\n")
 	list, err := m.Commits(ctx, w, workspace.CommitsRequest{Limit: 4})
 	if err != nil {
@@ -268,7 +268,7 @@ func TestCommits(t *testing.T) {
 	}
 	first := list.Commits[0]
 	if first.Author != "Ün Ï" || first.Email != "u@example.org" || !strings.HasPrefix(first.Subject, `"esc \x1b[31m long`) ||
-		len(first.Subject) > 1100 || first.Hash != git(t, w.Root, "rev-parse", "HEAD") || first.Time.IsZero() {
+		len(first.Subject) > 1100 || first.Hash != runGit(t, w.Root, "rev-parse", "HEAD") || first.Time.IsZero() {
 		t.Errorf("%+v", first)
 	}
 	// The pages are of one list, whatever is committed in between.

@@ -10,7 +10,7 @@ import (
 
 	"middleman/internal/contain"
 	"middleman/internal/fault"
-	"middleman/workspace"
+	"middleman/internal/git"
 )
 
 // A fault of ours in the goroutine that looks for what git waits for is the
@@ -31,7 +31,7 @@ func TestFaultPanicBesideGit(t *testing.T) {
 	if err := plan.Heal("look/held-up"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Inspect(context.Background(), w); !errors.Is(err, workspace.ErrHeldUp) {
+	if _, err := m.Inspect(context.Background(), w); !errors.Is(err, git.ErrHeldUp) {
 		t.Errorf("the next: %v", err)
 	}
 }

@@ -29,13 +29,13 @@ func TestAPanicInARestoreIsContained(t *testing.T) {
 			t.Parallel()
 			m, base := newManager(t)
 			w := loseWork(t, m, newRepo(t))
-			before, refs := entriesOf(t, base), git(t, w.Repository, "for-each-ref")
+			before, refs := entriesOf(t, base), runGit(t, w.Repository, "for-each-ref")
 			_, _, err := m.Restore(context.Background(), w, faulty(stage, "running"))
 			checkPanic(t, err, w.Name)
 			if after := entriesOf(t, base); after != before {
 				t.Errorf("in the base: %s, were %s", after, before)
 			}
-			if now := git(t, w.Repository, "for-each-ref"); now != refs {
+			if now := runGit(t, w.Repository, "for-each-ref"); now != refs {
 				t.Errorf("refs:\n%s\nwere\n%s", now, refs)
 			}
 			if _, _, err := m.Restore(context.Background(), w, nil); err != nil || !exists(w.Root+"/precious") {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/git"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 )
@@ -76,7 +77,7 @@ func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, prog
 
 // copyTo finds out what to copy before it copies anything.
 func (m *Manager) copyTo(ctx context.Context, c *copier, w Workspace, patterns []byte) error {
-	main := gitDirs{gitDir: w.GitDir, commonDir: w.GitDir, workTree: w.Repository}
+	main := git.Dirs{GitDir: w.GitDir, CommonDir: w.GitDir, WorkTree: w.Repository}
 	names, err := ignoredBy(ctx, main, patterns)
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (m *Manager) openRoot(w Workspace) (*os.Root, error) {
 
 // ignoredBy lists the files of a checkout that patterns name and git ignores, by
 // its own rules. Tracked ones are never among them.
-func ignoredBy(ctx context.Context, p gitDirs, patterns []byte) ([]string, error) {
+func ignoredBy(ctx context.Context, p git.Dirs, patterns []byte) ([]string, error) {
 	file, err := os.CreateTemp("", "middleman-include-")
 	if err != nil {
 		return nil, fmt.Errorf("keep the patterns for git: %w", err)
@@ -142,17 +143,17 @@ func ignoredBy(ctx context.Context, p gitDirs, patterns []byte) ([]string, error
 		return nil, fmt.Errorf("keep the patterns for git: %w", err)
 	}
 	var named []string
-	c := p.look("ls-files", "--others", "--ignored", "--exclude-from="+file.Name(), "-z")
-	c.each = func(name string) { named = append(named, name) }
-	if _, err := c.run(ctx); err != nil || len(named) == 0 {
+	c := p.Look("ls-files", "--others", "--ignored", "--exclude-from="+file.Name(), "-z")
+	c.Each = func(name string) { named = append(named, name) }
+	if _, err := c.Run(ctx); err != nil || len(named) == 0 {
 		return nil, err
 	}
 	var both []string
-	c = p.look("check-ignore", "--stdin", "-z")
+	c = p.Look("check-ignore", "--stdin", "-z")
 	const here = "./" // a name may begin with ":", which would mean something
-	c.stdin = strings.NewReader(here + strings.Join(named, "\x00"+here) + "\x00")
-	c.each = func(name string) { both = append(both, strings.TrimPrefix(name, here)) }
-	if _, err := c.run(ctx); err != nil && exitCode(err) != 1 { // 1: none is
+	c.Stdin = strings.NewReader(here + strings.Join(named, "\x00"+here) + "\x00")
+	c.Each = func(name string) { both = append(both, strings.TrimPrefix(name, here)) }
+	if _, err := c.Run(ctx); err != nil && git.ExitCode(err) != 1 { // 1: none is
 		return nil, err
 	}
 	return both, nil

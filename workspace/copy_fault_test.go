@@ -50,7 +50,7 @@ func TestFaultCopy(t *testing.T) {
 				write(t, filepath.Join(repo, name), want[name])
 			}
 			w := create(t, m, request(repo, "w1"))
-			before := git(t, repo, "status", "--porcelain", "--ignored")
+			before := runGit(t, repo, "status", "--porcelain", "--ignored")
 			plan := fault.NewPlan(t.TempDir())
 			if err := plan.Set(place, action, 2, 1); err != nil {
 				t.Fatal(err)
@@ -77,7 +77,7 @@ func TestFaultCopy(t *testing.T) {
 				t.Fatalf("once more: %v", err)
 			}
 			same(t, copied(t, w.Root), want)
-			if after := git(t, repo, "status", "--porcelain", "--ignored"); after != before {
+			if after := runGit(t, repo, "status", "--porcelain", "--ignored"); after != before {
 				t.Errorf("the main checkout was\n%s, and is\n%s", before, after)
 			}
 		})

@@ -27,7 +27,7 @@ func copyStage(t *testing.T, m *workspace.Manager, w workspace.Workspace, patter
 func copied(t *testing.T, root string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	out := git(t, root, "-c", "core.quotePath=false", "ls-files", "-o", "-z")
+	out := runGit(t, root, "-c", "core.quotePath=false", "ls-files", "-o", "-z")
 	for name := range strings.SplitSeq(out, "\x00") {
 		if name == "" {
 			continue
@@ -106,7 +106,7 @@ func TestCopy(t *testing.T) {
 				want[name] = files[name]
 			}
 			same(t, copied(t, w.Root), want)
-			if status := git(t, w.Root, "status", "--porcelain"); status != "" {
+			if status := runGit(t, w.Root, "status", "--porcelain"); status != "" {
 				t.Errorf("git sees %q", status)
 			}
 		})
@@ -179,18 +179,18 @@ func TestCopyHostile(t *testing.T) {
 	commit(t, repo, ".gitignore", "key\n*.d\npipe\n.worktreeinclude\n")
 	m, _ := newManager(t)
 	// In the new worktree two directories of the main checkout are links.
-	git(t, repo, "checkout", "-q", "-b", "hostile")
+	runGit(t, repo, "checkout", "-q", "-b", "hostile")
 	for link, target := range map[string]string{"out": outside, "in": "sub"} {
 		if err := os.Symlink(target, filepath.Join(repo, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	git(t, repo, "add", "out", "in")
-	git(t, repo, "commit", "-q", "-m", "links")
+	runGit(t, repo, "add", "out", "in")
+	runGit(t, repo, "commit", "-q", "-m", "links")
 	r := request(repo, "w1")
 	r.Base = "hostile"
 	w := create(t, m, r)
-	git(t, repo, "checkout", "-q", "main")
+	runGit(t, repo, "checkout", "-q", "main")
 	write(t, filepath.Join(repo, "out/key"), "mine\n")
 	write(t, filepath.Join(repo, "in/key"), "mine\n")
 	write(t, filepath.Join(repo, "key"), "mine\n")
@@ -200,7 +200,7 @@ func TestCopyHostile(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(repo, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	git(t, repo, "init", "-q", "nested.d")
+	runGit(t, repo, "init", "-q", "nested.d")
 	write(t, filepath.Join(repo, "nested.d/key"), "nested\n")
 
 	stage, err := copyStage(t, m, w, "key", "*.d", "pipe")

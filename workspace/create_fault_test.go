@@ -82,7 +82,7 @@ func killedAt(t *testing.T, m *workspace.Manager, base, place string) (r workspa
 	t.Helper()
 	forge, pull, _ := newForge(t)
 	repo := newRepo(t)
-	git(t, repo, "remote", "add", "origin", forge)
+	runGit(t, repo, "remote", "add", "origin", forge)
 	write(t, repo+"/a.txt", "the user's change\n")
 	write(t, repo+"/mine", "the user's\n")
 	r = request(repo, "w1")
@@ -168,7 +168,7 @@ func TestFaultCreateFinished(t *testing.T) {
 				if _, err := m.Checkout(context.Background(), r, w, nil); err != nil {
 					t.Fatal(err)
 				}
-				if got := git(t, w.Root, "status", "--porcelain"); got != "" {
+				if got := runGit(t, w.Root, "status", "--porcelain"); got != "" {
 					t.Errorf("status: %s", got)
 				}
 			}
@@ -201,9 +201,9 @@ func TestFaultCreateKilledMidFile(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			git(t, repo, "config", "filter.held.smudge", "echo > '"+started+"'; cat '"+held+"'; false")
-			git(t, repo, "config", "filter.held.clean", "cat")
-			git(t, repo, "config", "filter.held.required", "true")
+			runGit(t, repo, "config", "filter.held.smudge", "echo > '"+started+"'; cat '"+held+"'; false")
+			runGit(t, repo, "config", "filter.held.clean", "cat")
+			runGit(t, repo, "config", "filter.held.required", "true")
 			m, base := newManager(t)
 			before := everything(t, repo, base)
 			r := request(repo, "w1")
@@ -217,7 +217,7 @@ func TestFaultCreateKilledMidFile(t *testing.T) {
 			}
 			killed(t, cmd)
 			w := placed(r, base)
-			git(t, repo, "config", "filter.held.smudge", "cat")
+			runGit(t, repo, "config", "filter.held.smudge", "cat")
 			let := make(chan error, 1)
 			go func() { let <- os.WriteFile(held, nil, 0o600) }() // git ends while the next waits for it
 			if undo {
@@ -225,7 +225,7 @@ func TestFaultCreateKilledMidFile(t *testing.T) {
 				if err := <-let; err != nil {
 					t.Fatal(err)
 				}
-				git(t, repo, "config", "filter.held.smudge", "echo > '"+started+"'; cat '"+held+"'; false")
+				runGit(t, repo, "config", "filter.held.smudge", "echo > '"+started+"'; cat '"+held+"'; false")
 				if after := everything(t, repo, base); err != nil || after != before {
 					t.Errorf("%v, not as it was: %s", err, firstDifference(before, after))
 				}
@@ -243,7 +243,7 @@ func TestFaultCreateKilledMidFile(t *testing.T) {
 			if err := <-let; err != nil {
 				t.Fatal(err)
 			}
-			if got := git(t, w.Root, "status", "--porcelain"); got != "M z.txt\n?? mine" {
+			if got := runGit(t, w.Root, "status", "--porcelain"); got != "M z.txt\n?? mine" {
 				t.Errorf("status: %s", got)
 			}
 			if loss, err := m.Inspect(context.Background(), w); err != nil || !slices.Equal(loss.Changed, []string{"z.txt"}) || !slices.Equal(loss.Untracked, []string{"mine"}) {

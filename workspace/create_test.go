@@ -29,16 +29,16 @@ func TestCreateWorktree(t *testing.T) {
 		t.Errorf("stages %q, want %q", stages, want)
 	}
 	if w.Root != filepath.Join(base, "w1") || w.Repository != repo || w.GitDir != filepath.Join(repo, ".git") ||
-		w.Branch != "middleman/fix" || w.Base != "main" || w.BaseCommit != git(t, repo, "rev-parse", "main") || w.State != workspace.StateReady {
+		w.Branch != "middleman/fix" || w.Base != "main" || w.BaseCommit != runGit(t, repo, "rev-parse", "main") || w.State != workspace.StateReady {
 		t.Errorf("record is %+v", w)
 	}
-	if got := git(t, w.Root, "symbolic-ref", "HEAD"); got != "refs/heads/middleman/fix" {
+	if got := runGit(t, w.Root, "symbolic-ref", "HEAD"); got != "refs/heads/middleman/fix" {
 		t.Errorf("HEAD is %s", got)
 	}
-	if got := git(t, w.Root, "status", "--porcelain"); got != "" {
+	if got := runGit(t, w.Root, "status", "--porcelain"); got != "" {
 		t.Errorf("status is %s", got)
 	}
-	if got := git(t, repo, "worktree", "list", "--porcelain"); !strings.Contains(got, "locked middleman workspace w1") {
+	if got := runGit(t, repo, "worktree", "list", "--porcelain"); !strings.Contains(got, "locked middleman workspace w1") {
 		t.Errorf("not locked with our reason:\n%s", got)
 	}
 }
@@ -46,12 +46,12 @@ func TestCreateWorktree(t *testing.T) {
 func TestCreateBase(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t)
-	first := git(t, repo, "rev-parse", "HEAD~1")
-	git(t, repo, "branch", "old", first)
-	git(t, repo, "tag", "-a", "-m", "Tagged", "v1", first)
-	git(t, repo, "branch", "both", first)
-	git(t, repo, "tag", "both", "HEAD")
-	git(t, repo, "update-ref", "refs/remotes/origin/there", first)
+	first := runGit(t, repo, "rev-parse", "HEAD~1")
+	runGit(t, repo, "branch", "old", first)
+	runGit(t, repo, "tag", "-a", "-m", "Tagged", "v1", first)
+	runGit(t, repo, "branch", "both", first)
+	runGit(t, repo, "tag", "both", "HEAD")
+	runGit(t, repo, "update-ref", "refs/remotes/origin/there", first)
 	m, _ := newManager(t)
 	for i, tc := range []struct{ name, base, want string }{
 		{"branch", "old", first},
@@ -60,14 +60,14 @@ func TestCreateBase(t *testing.T) {
 		{"short commit", first[:8], first},
 		{"relative", "HEAD~1", first},
 		{"branch before a tag of its name", "both", first},
-		{"none", "", git(t, repo, "rev-parse", "HEAD")},
+		{"none", "", runGit(t, repo, "rev-parse", "HEAD")},
 		{"remote branch", "origin/there", first},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := request(repo, "w"+string(rune('a'+i)))
 			r.Base = tc.base
 			w := create(t, m, r)
-			if got := git(t, w.Root, "rev-parse", "HEAD"); got != tc.want || w.BaseCommit != tc.want {
+			if got := runGit(t, w.Root, "rev-parse", "HEAD"); got != tc.want || w.BaseCommit != tc.want {
 				t.Errorf("HEAD %s, recorded %s, want %s", got, w.BaseCommit, tc.want)
 			}
 		})
@@ -77,10 +77,10 @@ func TestCreateBase(t *testing.T) {
 func TestCreateFromDetachedHead(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t)
-	git(t, repo, "checkout", "-q", "--detach", "HEAD~1")
+	runGit(t, repo, "checkout", "-q", "--detach", "HEAD~1")
 	m, _ := newManager(t)
 	w := create(t, m, request(repo, "w1"))
-	if w.Base != "HEAD" || w.BaseCommit != git(t, repo, "rev-parse", "HEAD") {
+	if w.Base != "HEAD" || w.BaseCommit != runGit(t, repo, "rev-parse", "HEAD") {
 		t.Errorf("base %s at %s", w.Base, w.BaseCommit)
 	}
 }
@@ -112,7 +112,7 @@ func TestCreateFromWorktree(t *testing.T) {
 	commit(t, first.Root, "c.txt", "three\n")
 	second := create(t, m, request(first.Root, "w2"))
 	if second.Repository != repo || second.GitDir != first.GitDir || second.Branch != "middleman/fix-2" ||
-		second.BaseCommit != git(t, first.Root, "rev-parse", "HEAD") {
+		second.BaseCommit != runGit(t, first.Root, "rev-parse", "HEAD") {
 		t.Errorf("record is %+v", second)
 	}
 }
@@ -123,7 +123,7 @@ func TestCreateOddPaths(t *testing.T) {
 	for _, name := range []string{"with space", "ünï 日本", "-dash", "quo\"te"} {
 		t.Run(name, func(t *testing.T) {
 			repo := filepath.Join(filepath.Dir(plain), name)
-			git(t, "/", "clone", "-q", plain, repo)
+			runGit(t, "/", "clone", "-q", plain, repo)
 			m, _ := newManager(t)
 			w := create(t, m, request(repo, "w1"))
 			if _, err := m.Delete(context.Background(), w, false, nil); err != nil {
@@ -136,11 +136,11 @@ func TestCreateOddPaths(t *testing.T) {
 func TestCreateRefuses(t *testing.T) {
 	t.Parallel()
 	repo, plain, unborn := newRepo(t), t.TempDir(), t.TempDir()
-	git(t, unborn, "init", "-q")
+	runGit(t, unborn, "init", "-q")
 	bare := filepath.Join(t.TempDir(), "bare.git")
-	git(t, "/", "clone", "-q", "--bare", repo, bare)
-	git(t, repo, "branch", "taken")
-	git(t, repo, "branch", "below/one")
+	runGit(t, "/", "clone", "-q", "--bare", repo, bare)
+	runGit(t, repo, "branch", "taken")
+	runGit(t, repo, "branch", "below/one")
 	for _, tc := range []struct {
 		name string
 		edit func(*workspace.CreateRequest)
@@ -215,7 +215,7 @@ func TestCreateRace(t *testing.T) {
 			continue
 		}
 		branches[w.Branch] = true
-		if got := git(t, w.Root, "symbolic-ref", "--short", "HEAD"); got != w.Branch {
+		if got := runGit(t, w.Root, "symbolic-ref", "--short", "HEAD"); got != w.Branch {
 			t.Errorf("%s is on %s, recorded %s", w.ID, got, w.Branch)
 		}
 	}
@@ -253,7 +253,7 @@ func TestCreateRaceForOneBranch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trees := strings.Count(git(t, repo, "worktree", "list"), "\n")
+	trees := strings.Count(runGit(t, repo, "worktree", "list"), "\n")
 	if won != 1 || len(entries) != 1 || trees != 1 {
 		t.Errorf("%d won, %d directories, %d worktrees", won, len(entries), trees)
 	}
@@ -265,8 +265,8 @@ func TestCreateFails(t *testing.T) {
 	repo := newRepo(t)
 	commit(t, repo, ".gitattributes", "*.bad filter=bad\n")
 	commit(t, repo, "x.bad", "x\n")
-	git(t, repo, "config", "filter.bad.smudge", "false")
-	git(t, repo, "config", "filter.bad.required", "true")
+	runGit(t, repo, "config", "filter.bad.smudge", "false")
+	runGit(t, repo, "config", "filter.bad.required", "true")
 	m, base := newManager(t)
 	before := state(t, repo, base)
 	r := request(repo, "w1")
@@ -293,7 +293,7 @@ func TestCreateDirectory(t *testing.T) {
 		t.Errorf("a second of that id: %v", err)
 	}
 	write(t, filepath.Join(w.Root, "in/side"), "x")
-	git(t, "/", "init", "-q", filepath.Join(w.Root, "repo"))
+	runGit(t, "/", "init", "-q", filepath.Join(w.Root, "repo"))
 	loss, err := m.Delete(ctx, w, false, nil)
 	if refused, ok := errors.AsType[*workspace.WorkError](err); !ok || !slices.Equal(refused.Loss.Untracked, []string{"in/side", "repo/.git"}) {
 		t.Fatalf("%+v, %v", loss, err)

@@ -91,7 +91,7 @@ func TestCreateCancelled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	git(t, repo, "config", "filter.held.smudge", "echo > '"+started+"'; cat '"+held+"'")
+	runGit(t, repo, "config", "filter.held.smudge", "echo > '"+started+"'; cat '"+held+"'")
 	m, base := newManager(t)
 	before := state(t, repo, base)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -23,7 +23,7 @@ func TestDelete(t *testing.T) {
 	other := create(t, m, request(repo, "w0"))
 	before := state(t, repo, base)
 	w := create(t, m, request(repo, "w1"))
-	git(t, repo, "config", "branch."+w.Branch+".remote", "origin")
+	runGit(t, repo, "config", "branch."+w.Branch+".remote", "origin")
 	var stages []string
 	loss, err := m.Delete(context.Background(), w, false, func(s workspace.Stage) {
 		stages = append(stages, s.Name+" "+s.State)
@@ -39,7 +39,7 @@ func TestDelete(t *testing.T) {
 	if after := state(t, repo, base); after != before {
 		t.Errorf("left behind:\n%s\nbefore:\n%s", after, before)
 	}
-	if got := git(t, other.Root, "status", "--porcelain"); got != "" {
+	if got := runGit(t, other.Root, "status", "--porcelain"); got != "" {
 		t.Errorf("the other worktree: %s", got)
 	}
 	if _, err := m.Delete(context.Background(), w, false, nil); err != nil {
@@ -55,8 +55,8 @@ func TestDeleteKeepsBranch(t *testing.T) {
 	}{
 		{"that the user named", func(t *testing.T, w workspace.Workspace) { commit(t, w.Root, "c.txt", "3\n") }},
 		{"that is checked out elsewhere", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "checkout", "-q", "--detach")
-			git(t, w.Repository, "checkout", "-q", w.Branch)
+			runGit(t, w.Root, "checkout", "-q", "--detach")
+			runGit(t, w.Repository, "checkout", "-q", w.Branch)
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -67,11 +67,11 @@ func TestDeleteKeepsBranch(t *testing.T) {
 			}
 			w := create(t, m, r)
 			tc.do(t, w)
-			tip := git(t, w.Repository, "rev-parse", w.Branch)
+			tip := runGit(t, w.Repository, "rev-parse", w.Branch)
 			if _, err := m.Delete(context.Background(), w, false, nil); err != nil {
 				t.Fatal(err)
 			}
-			if got := git(t, w.Repository, "rev-parse", w.Branch); got != tip {
+			if got := runGit(t, w.Repository, "rev-parse", w.Branch); got != tip {
 				t.Errorf("branch at %s, was %s", got, tip)
 			}
 		})
@@ -87,7 +87,7 @@ func TestDeleteBranchThatMoves(t *testing.T) {
 	var details []string
 	_, err := m.Delete(context.Background(), w, false, func(s workspace.Stage) {
 		if s.Name == "branch" && s.State == "running" {
-			git(t, w.Repository, "checkout", "-q", w.Branch)
+			runGit(t, w.Repository, "checkout", "-q", w.Branch)
 			commit(t, w.Repository, "late", "x\n")
 		}
 		details = append(details, s.Detail)
@@ -95,7 +95,7 @@ func TestDeleteBranchThatMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	git(t, w.Repository, "rev-parse", "--verify", "refs/heads/"+w.Branch)
+	runGit(t, w.Repository, "rev-parse", "--verify", "refs/heads/"+w.Branch)
 	if !strings.Contains(strings.Join(details, ""), "kept") {
 		t.Errorf("stages do not say that it was kept: %q", details)
 	}
@@ -115,7 +115,7 @@ func TestDeleteLooksTwice(t *testing.T) {
 	if refused, ok := errors.AsType[*workspace.WorkError](err); !ok || !slices.Equal(refused.Loss.Untracked, []string{"late"}) {
 		t.Fatalf("error %v", err)
 	}
-	if got := git(t, w.Root, "status", "--porcelain"); got != "?? late" {
+	if got := runGit(t, w.Root, "status", "--porcelain"); got != "?? late" {
 		t.Errorf("status %s", got)
 	}
 	if entries, err := os.ReadDir(base); err != nil || len(entries) != 1 {
@@ -134,23 +134,23 @@ func TestDeleteVanishedDirectory(t *testing.T) {
 		{"commits", func(t *testing.T, w workspace.Workspace) { commit(t, w.Root, "c.txt", "3\n") },
 			workspace.Loss{Commits: []string{w0}}},
 		{"commits on a detached HEAD", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "checkout", "-q", "--detach")
+			runGit(t, w.Root, "checkout", "-q", "--detach")
 			commit(t, w.Root, "c.txt", "3\n")
-			git(t, w.Root, "branch", "-f", "shadow")
-			git(t, w.Root, "branch", "-D", "-q", "shadow")
+			runGit(t, w.Root, "branch", "-f", "shadow")
+			runGit(t, w.Root, "branch", "-D", "-q", "shadow")
 		}, workspace.Loss{Commits: []string{"HEAD"}}},
 		{"staged files", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.Root+"/new", "1\n")
-			git(t, w.Root, "add", "new")
+			runGit(t, w.Root, "add", "new")
 		}, workspace.Loss{Changed: []string{"new"}}},
 		{"entry pruned too", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Repository, "worktree", "remove", "-f", "-f", w.Root)
+			runGit(t, w.Repository, "worktree", "remove", "-f", "-f", w.Root)
 		}, workspace.Loss{}},
 		{"entry pruned too, with commits", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "3\n")
-			git(t, w.Repository, "worktree", "remove", "-f", "-f", w.Root)
-			git(t, w.Repository, "worktree", "add", "-q", "--detach", w.Root, w.Branch) // for the comparison
-			git(t, w.Repository, "worktree", "remove", w.Root)
+			runGit(t, w.Repository, "worktree", "remove", "-f", "-f", w.Root)
+			runGit(t, w.Repository, "worktree", "add", "-q", "--detach", w.Root, w.Branch) // for the comparison
+			runGit(t, w.Repository, "worktree", "remove", w.Root)
 		}, workspace.Loss{Commits: []string{w0}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestDeleteVanishedDirectory(t *testing.T) {
 				if revision == w0 {
 					dir = w.Repository
 				}
-				want.Commits[i] = git(t, dir, "show", "-s", "--format=%h %s", revision)
+				want.Commits[i] = runGit(t, dir, "show", "-s", "--format=%h %s", revision)
 			}
 			if err := os.RemoveAll(w.Root); err != nil {
 				t.Fatal(err)
@@ -190,7 +190,7 @@ func TestDeleteVanishedDirectory(t *testing.T) {
 			} else if _, err := m.Delete(ctx, w, true, nil); err != nil {
 				t.Fatal(err)
 			}
-			if got := state(t, w.Repository, base); strings.Contains(got, "w1") || strings.Contains(git(t, w.Repository, "branch"), "middleman") {
+			if got := state(t, w.Repository, base); strings.Contains(got, "w1") || strings.Contains(runGit(t, w.Repository, "branch"), "middleman") {
 				t.Errorf("left behind:\n%s", got)
 			}
 		})
@@ -251,7 +251,7 @@ func TestDeleteMovedWorktree(t *testing.T) {
 	w := create(t, m, request(newRepo(t), "w1"))
 	write(t, filepath.Join(w.Root, "precious"), "x")
 	elsewhere := filepath.Join(filepath.Dir(w.Repository), "elsewhere")
-	git(t, w.Repository, "worktree", "move", "-f", "-f", w.Root, elsewhere)
+	runGit(t, w.Repository, "worktree", "move", "-f", "-f", w.Root, elsewhere)
 	want := []string{"the worktree was moved to " + elsewhere + ": it stays there", "branch middleman/fix stays"}
 	if loss, err := m.Inspect(ctx, w); !errors.Is(err, workspace.ErrMissing) || !slices.Equal(loss.Kept, want) {
 		t.Errorf("Inspect: %+v, %v", loss, err)
@@ -259,7 +259,7 @@ func TestDeleteMovedWorktree(t *testing.T) {
 	if loss, err := m.Delete(ctx, w, false, nil); err != nil || !slices.Equal(loss.Kept, want) {
 		t.Errorf("Delete: %+v, %v", loss, err)
 	}
-	if got := git(t, elsewhere, "status", "--porcelain", "--branch"); got != "## middleman/fix\n?? precious" {
+	if got := runGit(t, elsewhere, "status", "--porcelain", "--branch"); got != "## middleman/fix\n?? precious" {
 		t.Errorf("status %s", got)
 	}
 }
@@ -301,7 +301,7 @@ func TestDeleteCancelled(t *testing.T) {
 			t.Errorf("discard %v: %v", discard, err)
 		}
 	}
-	if got := git(t, w.Root, "status", "--porcelain"); got != "" {
+	if got := runGit(t, w.Root, "status", "--porcelain"); got != "" {
 		t.Errorf("status %s", got)
 	}
 }
@@ -346,25 +346,25 @@ func TestSubmodules(t *testing.T) {
 		{"commit", func(t *testing.T, sub string) { commit(t, sub, "c.txt", "1\n") }, []string{"mod", "Change c.txt"}},
 		{"commit, then not checked out", func(t *testing.T, sub string) {
 			commit(t, sub, "c.txt", "1\n")
-			git(t, filepath.Dir(sub), "submodule", "deinit", "-q", "-f", "mod")
+			runGit(t, filepath.Dir(sub), "submodule", "deinit", "-q", "-f", "mod")
 		}, []string{"Change c.txt"}},
 		{"stash", func(t *testing.T, sub string) {
 			write(t, sub+"/a.txt", "1\n")
-			git(t, sub, "stash", "-q")
+			runGit(t, sub, "stash", "-q")
 		}, []string{"stash: WIP on"}},
 		{"file where it is not checked out", func(t *testing.T, sub string) {
-			git(t, filepath.Dir(sub), "submodule", "deinit", "-q", "-f", "mod")
+			runGit(t, filepath.Dir(sub), "submodule", "deinit", "-q", "-f", "mod")
 			write(t, sub+"/new", "1\n")
 		}, []string{"mod/new"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			repo := newRepo(t)
-			git(t, repo, "submodule", "--quiet", "add", newRepo(t), "mod")
-			git(t, repo, "commit", "-q", "-m", "Add a module")
+			runGit(t, repo, "submodule", "--quiet", "add", newRepo(t), "mod")
+			runGit(t, repo, "commit", "-q", "-m", "Add a module")
 			m, base := newManager(t)
 			w := create(t, m, request(repo, "w1"))
-			git(t, w.Root, "submodule", "--quiet", "update", "--init")
+			runGit(t, w.Root, "submodule", "--quiet", "update", "--init")
 			tc.do(t, filepath.Join(w.Root, "mod"))
 			_, err := m.Delete(context.Background(), w, false, nil)
 			refused, ok := errors.AsType[*workspace.WorkError](err)

@@ -6,11 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
 // distance is how far head is from the base of w as that is now.
-func (m *Manager) distance(ctx context.Context, g *view, head string, w Workspace) (Distance, error) {
+func (m *Manager) distance(ctx context.Context, g *git.View, head string, w Workspace) (Distance, error) {
 	of, commit, err := baseNow(ctx, g, w)
 	if err != nil {
 		return Distance{}, err
@@ -21,7 +22,7 @@ func (m *Manager) distance(ctx context.Context, g *view, head string, w Workspac
 	}
 	// Which commits two commits have is what they are, but where history was
 	// cut off, which a fetch may move.
-	key := head + " " + commit + " " + stamp(filepath.Join(g.real, "shallow"))
+	key := head + " " + commit + " " + stamp(filepath.Join(g.Repository, "shallow"))
 	counts, known := m.distances.Get(key)
 	if !known {
 		if counts, err = countBetween(ctx, g, head, commit); err != nil {
@@ -34,10 +35,10 @@ func (m *Manager) distance(ctx context.Context, g *view, head string, w Workspac
 }
 
 // countBetween counts the commits that one has and the other lacks, both ways.
-func countBetween(ctx context.Context, g *view, head, other string) (counts [2]int, err error) {
-	c := g.look("rev-list", "--left-right", "--count", head+"..."+other, "--")
-	c.limit = statusTime
-	out, err := c.line(ctx)
+func countBetween(ctx context.Context, g *git.View, head, other string) (counts [2]int, err error) {
+	c := g.Look("rev-list", "--left-right", "--count", head+"..."+other, "--")
+	c.Limit = statusTime
+	out, err := c.Line(ctx)
 	if err != nil {
 		return counts, err
 	}
@@ -50,7 +51,7 @@ func countBetween(ctx context.Context, g *view, head, other string) (counts [2]i
 // baseNow is the base of w, as it was asked for and where that is by now. A
 // base that is no branch or tag any more, and never was, is the commit that
 // the workspace began at.
-func baseNow(ctx context.Context, g *view, w Workspace) (name, commit string, err error) {
+func baseNow(ctx context.Context, g *git.View, w Workspace) (name, commit string, err error) {
 	name = w.Base
 	if name == "" {
 		return "", "", fmt.Errorf("workspace %s has no base: %w", w.Name, ErrBadBase)
@@ -60,14 +61,14 @@ func baseNow(ctx context.Context, g *view, w Workspace) (name, commit string, er
 		candidates = []string{name}
 	}
 	found := map[string]string{}
-	c := g.look(append([]string{"for-each-ref", "--format=%(refname) %(objectname) %(*objectname)"}, candidates...)...)
-	c.lines, c.limit = true, statusTime
-	c.each = func(line string) {
+	c := g.Look(append([]string{"for-each-ref", "--format=%(refname) %(objectname) %(*objectname)"}, candidates...)...)
+	c.Lines, c.Limit = true, statusTime
+	c.Each = func(line string) {
 		if fields := strings.Fields(line); len(fields) > 1 {
 			found[fields[0]] = fields[len(fields)-1] // of a tag what it points at
 		}
 	}
-	if _, err := c.run(ctx); err != nil {
+	if _, err := c.Run(ctx); err != nil {
 		return "", "", err
 	}
 	for _, ref := range candidates {

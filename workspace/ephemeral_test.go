@@ -44,7 +44,7 @@ func TestEphemeral(t *testing.T) {
 			m, base := newManager(t)
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
-			before := git(t, repo, "for-each-ref")
+			before := runGit(t, repo, "for-each-ref")
 			var w workspace.Workspace
 			err := m.Ephemeral(ctx, request(repo, "w1"), func(_ context.Context, made workspace.Workspace) error {
 				w = made
@@ -60,8 +60,8 @@ func TestEphemeral(t *testing.T) {
 			if tc.kept {
 				return
 			}
-			if entries, _ := os.ReadDir(base); len(entries) != 0 || git(t, repo, "for-each-ref") != before {
-				t.Errorf("left: %v, %s", entries, git(t, repo, "for-each-ref"))
+			if entries, _ := os.ReadDir(base); len(entries) != 0 || runGit(t, repo, "for-each-ref") != before {
+				t.Errorf("left: %v, %s", entries, runGit(t, repo, "for-each-ref"))
 			}
 		})
 	}

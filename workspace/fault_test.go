@@ -77,9 +77,9 @@ func TestFaultKilled(t *testing.T) {
 			write(t, d.root+"/a.txt", "changed\n")
 			write(t, d.root+"/new", "new\n")
 			commit(t, d.root, "committed", "1\n")
-			git(t, d.root, "add", "a.txt")
-			git(t, d.root, "config", "branch."+d.w.Branch+".remote", ".")
-			git(t, d.root, "status")
+			runGit(t, d.root, "add", "a.txt")
+			runGit(t, d.root, "config", "branch."+d.w.Branch+".remote", ".")
+			runGit(t, d.root, "status")
 			before, outside := d.look(), otherState(t, d.w.Repository)
 
 			plan := fault.NewPlan(t.TempDir())

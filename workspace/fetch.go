@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -49,22 +50,22 @@ func (r repository) fetch(ctx context.Context, request CreateRequest, ref string
 	if err != nil {
 		return "", fmt.Errorf("base %s: %w", base, err)
 	}
-	way, err := transportOf(ctx, whole(r.here.commonDir), request.Filters)
+	way, err := git.TransportOf(ctx, whole(r.here.CommonDir), request.Filters)
 	if err != nil {
 		return "", fmt.Errorf("base %s: %w", base, err)
 	}
-	fetch := whole(r.here.commonDir).alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
+	fetch := whole(r.here.CommonDir).Alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 		"--no-prune", "--refmap=", "--progress", "--", remote, "+"+ref+":"+fetchedRef(request.ID))
-	fetch.dir = r.main // where a relative path of a remote begins
-	fetch.limit = fetchTime
-	fetch.errors = &progressReader{tell: tell}
-	if fetch, err = way.fetchOver(fetch, remote); err == nil {
-		_, err = fetch.run(ctx)
-		err = way.explain(err)
+	fetch.Dir = r.main // where a relative path of a remote begins
+	fetch.Limit = fetchTime
+	fetch.Errors = &progressReader{tell: tell}
+	if fetch, err = way.FetchOver(fetch, remote); err == nil {
+		_, err = fetch.Run(ctx)
+		err = way.Explain(err)
 	}
 	switch {
 	case err == nil || ctx.Err() != nil:
-		return strings.TrimSuffix(ref+"; "+way.note(), "; "), err
+		return strings.TrimSuffix(ref+"; "+way.Note(), "; "), err
 	case strings.Contains(err.Error(), "couldn't find remote ref"):
 		return "", fmt.Errorf("base %s: remote %s has no %s: %w", base, plaintext.Quoted(remote), ref, ErrBadBase)
 	}
@@ -74,7 +75,7 @@ func (r repository) fetch(ctx context.Context, request CreateRequest, ref string
 // remoteForBases is origin, or the only remote, or that of the branch that is
 // checked out.
 func (r repository) remoteForBases(ctx context.Context) (string, error) {
-	out, err := r.here.look("remote").line(ctx)
+	out, err := r.here.Look("remote").Line(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -87,12 +88,12 @@ func (r repository) remoteForBases(ctx context.Context) (string, error) {
 	case len(remotes) == 1:
 		return remotes[0], nil
 	}
-	branch, err := r.here.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
-	if err != nil && exitCode(err) != 1 { // 1: detached
+	branch, err := r.here.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+	if err != nil && git.ExitCode(err) != 1 { // 1: detached
 		return "", err
 	}
 	if branch != "" {
-		upstream, err := r.here.look("for-each-ref", "--format=%(upstream:remotename)", branch).line(ctx)
+		upstream, err := r.here.Look("for-each-ref", "--format=%(upstream:remotename)", branch).Line(ctx)
 		if err != nil || slices.Contains(remotes, upstream) {
 			return upstream, err
 		}
@@ -103,10 +104,10 @@ func (r repository) remoteForBases(ctx context.Context) (string, error) {
 
 // dropFetched lets go of what was fetched for the workspace with that id, also
 // where ctx has ended.
-func dropFetched(ctx context.Context, repo gitDirs, id string) error {
+func dropFetched(ctx context.Context, repo git.Dirs, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
-	_, err := repo.alter("update-ref", "--no-deref", "-d", fetchedRef(id)).run(ctx)
+	_, err := repo.Alter("update-ref", "--no-deref", "-d", fetchedRef(id)).Run(ctx)
 	return err
 }
 

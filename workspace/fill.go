@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/git"
 )
 
 // filledIndex is the index of a checkout that goes on where another was cut
@@ -18,9 +20,9 @@ const filledIndex = "middleman-index"
 // and those of which only the beginning is there. All else that is not as git
 // has it was written by somebody, and stays.
 func (c *checkout) fillUp(ctx context.Context) error {
-	index := filepath.Join(c.at.gitDir, filledIndex)
-	c.at.index = index
-	defer func() { c.at.index = "" }()
+	index := filepath.Join(c.at.GitDir, filledIndex)
+	c.at.Index = index
+	defer func() { c.at.Index = "" }()
 	missing, cut, err := half(ctx, c.at, c.alter)
 	if err != nil {
 		return err
@@ -31,7 +33,7 @@ func (c *checkout) fillUp(ctx context.Context) error {
 	if err := c.write(ctx, cut, "--force"); err != nil {
 		return err
 	}
-	return os.Rename(index, filepath.Join(c.at.gitDir, "index"))
+	return os.Rename(index, filepath.Join(c.at.GitDir, "index"))
 }
 
 // write has git write files.
@@ -40,22 +42,22 @@ func (c *checkout) write(ctx context.Context, paths []string, flags ...string) e
 		return nil
 	}
 	git := c.alter(append([]string{"checkout-index", "-z", "--index", "--stdin"}, flags...)...)
-	git.stdin = strings.NewReader(strings.Join(paths, "\x00") + "\x00")
-	_, err := git.run(ctx)
+	git.Stdin = strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	_, err := git.Run(ctx)
 	return err
 }
 
 // half makes p.index, of what HEAD has, and returns which of its files are
 // missing, and of which only the beginning is there, as git leaves a file that
 // it was killed at.
-func half(ctx context.Context, p gitDirs, at func(args ...string) command) (missing, cut []string, err error) {
-	if _, err := at("read-tree", "-m", "HEAD").run(ctx); err != nil {
+func half(ctx context.Context, p git.Dirs, at func(args ...string) git.Command) (missing, cut []string, err error) {
+	if _, err := at("read-tree", "-m", "HEAD").Run(ctx); err != nil {
 		return nil, nil, err
 	}
-	if _, err := at("update-index", "-q", "--refresh").run(ctx); err != nil && exitCode(err) != 1 { // 1: some differ
+	if _, err := at("update-index", "-q", "--refresh").Run(ctx); err != nil && git.ExitCode(err) != 1 { // 1: some differ
 		return nil, nil, err
 	}
-	tree, err := os.OpenRoot(p.workTree)
+	tree, err := os.OpenRoot(p.WorkTree)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,7 +65,7 @@ func half(ctx context.Context, p gitDirs, at func(args ...string) command) (miss
 	var changed []string
 	status := ""
 	list := at("diff-files", "--name-status", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty")
-	list.each = func(record string) { // a letter and a path, in turn
+	list.Each = func(record string) { // a letter and a path, in turn
 		switch {
 		case status == "":
 			status = record
@@ -75,7 +77,7 @@ func half(ctx context.Context, p gitDirs, at func(args ...string) command) (miss
 		}
 		status = ""
 	}
-	if _, err := list.run(ctx); err != nil {
+	if _, err := list.Run(ctx); err != nil {
 		return nil, nil, err
 	}
 	for _, path := range changed {
@@ -92,7 +94,7 @@ func half(ctx context.Context, p gitDirs, at func(args ...string) command) (miss
 
 // onlyBegun reports whether the file at path has nothing but the beginning of
 // what git would write there.
-func onlyBegun(ctx context.Context, tree *os.Root, path string, at func(args ...string) command) (bool, error) {
+func onlyBegun(ctx context.Context, tree *os.Root, path string, at func(args ...string) git.Command) (bool, error) {
 	if info, err := tree.Lstat(filepath.FromSlash(path)); err != nil || !info.Mode().IsRegular() {
 		return false, err
 	}
@@ -103,8 +105,8 @@ func onlyBegun(ctx context.Context, tree *os.Root, path string, at func(args ...
 	defer file.Close()
 	same := &comparer{file: file}
 	whole := at("cat-file", "--filters", ":"+path)
-	whole.output = same
-	_, err = whole.run(ctx)
+	whole.Output = same
+	_, err = whole.Run(ctx)
 	return same.begun(), err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -30,7 +31,7 @@ type Forecast struct {
 
 // side is one workspace of a pair.
 type side struct {
-	g     *view
+	g     *git.View
 	head  string
 	dirty map[string]bool // what is not committed
 }
@@ -45,7 +46,7 @@ func (m *Manager) Forecast(ctx context.Context, w Workspace, others []Workspace)
 	if err != nil {
 		return nil, err
 	}
-	defer mine.g.close()
+	defer mine.g.Close()
 	list := []Forecast{}
 	for _, other := range others {
 		if ctx.Err() != nil {
@@ -71,20 +72,20 @@ func (m *Manager) side(ctx context.Context, w Workspace) (s side, err error) {
 	s.g = g
 	defer func() {
 		if err != nil {
-			g.close()
+			g.Close()
 			err = fmt.Errorf("look at workspace %s: %w", w.Name, err)
 		}
 	}()
-	if s.head, err = s.g.commit(ctx, "HEAD"); err == nil && s.head == "" {
+	if s.head, err = s.g.Commit(ctx, "HEAD"); err == nil && s.head == "" {
 		err = fmt.Errorf("HEAD: %w", ErrNoCommits)
 	}
 	if err != nil {
 		return side{}, err
 	}
 	s.dirty = map[string]bool{}
-	c := s.g.look("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
-	c.limit = statusTime
-	c.each = func(record string) {
+	c := s.g.Look("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+	c.Limit = statusTime
+	c.Each = func(record string) {
 		switch record[0] {
 		case '1':
 			s.dirty[field(record, 8)] = true
@@ -94,7 +95,7 @@ func (m *Manager) side(ctx context.Context, w Workspace) (s side, err error) {
 			s.dirty[record[2:]] = true
 		}
 	}
-	_, err = c.run(ctx)
+	_, err = c.Run(ctx)
 	return s, err
 }
 
@@ -104,7 +105,7 @@ func (m *Manager) pair(ctx context.Context, mine side, other Workspace, f *Forec
 	if err != nil {
 		return err
 	}
-	defer theirs.g.close()
+	defer theirs.g.Close()
 	if err := f.merge(ctx, mine, theirs); err != nil {
 		f.Unknown = append(f.Unknown, "merge: "+err.Error())
 	}
@@ -116,24 +117,24 @@ func (m *Manager) pair(ctx context.Context, mine side, other Workspace, f *Forec
 
 // merge merges both HEADs, into objects of ours.
 func (f *Forecast) merge(ctx context.Context, mine, theirs side) error {
-	c := mine.g.look("merge-tree", "--write-tree", "--name-only", "--no-messages", "--allow-unrelated-histories", "-z", mine.head, theirs.head)
-	c.limit = mergeTime
+	c := mine.g.Look("merge-tree", "--write-tree", "--name-only", "--no-messages", "--allow-unrelated-histories", "-z", mine.head, theirs.head)
+	c.Limit = mergeTime
 	var files []string
 	first := true
-	c.each = func(record string) { // the tree, then what is in conflict
+	c.Each = func(record string) { // the tree, then what is in conflict
 		if !first && record != "" {
 			files = append(files, record)
 		}
 		first = false
 	}
-	_, err := c.run(ctx)
+	_, err := c.Run(ctx)
 	switch {
 	case err == nil:
 		f.Merge = "clean"
-	case exitCode(err) == 1 && len(files) > 0:
+	case git.ExitCode(err) == 1 && len(files) > 0:
 		f.Merge = "conflict"
 		f.Conflicts = f.names(files)
-	case exitCode(err) == 129:
+	case git.ExitCode(err) == 129:
 		return fmt.Errorf("git is too old to merge without a checkout: it takes version 2.38")
 	default:
 		return err
@@ -147,8 +148,8 @@ func (f *Forecast) overlap(ctx context.Context, mine, theirs side) error {
 	if len(mine.dirty)+len(theirs.dirty) == 0 {
 		return nil
 	}
-	base, err := mine.g.look("merge-base", mine.head, theirs.head).line(ctx)
-	if err != nil && exitCode(err) != 1 { // 1: no history in common
+	base, err := mine.g.Look("merge-base", mine.head, theirs.head).Line(ctx)
+	if err != nil && git.ExitCode(err) != 1 { // 1: no history in common
 		return err
 	}
 	base, _, _ = strings.Cut(base, "\n")
@@ -170,15 +171,15 @@ func (f *Forecast) overlap(ctx context.Context, mine, theirs side) error {
 
 // changedSince are the files that differ between two commits; none where there
 // is no first.
-func changedSince(ctx context.Context, g *view, from, to string) (map[string]bool, error) {
+func changedSince(ctx context.Context, g *git.View, from, to string) (map[string]bool, error) {
 	changed := map[string]bool{}
 	if from == "" || from == to {
 		return changed, nil
 	}
-	c := g.look("diff-tree", "-r", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", from, to, "--")
-	c.limit = statusTime
-	c.each = func(path string) { changed[path] = true }
-	_, err := c.run(ctx)
+	c := g.Look("diff-tree", "-r", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", from, to, "--")
+	c.Limit = statusTime
+	c.Each = func(path string) { changed[path] = true }
+	_, err := c.Run(ctx)
 	return changed, err
 }
 

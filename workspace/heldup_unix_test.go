@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"middleman/internal/git"
 	"middleman/workspace"
 )
 
@@ -40,7 +41,7 @@ func TestWhatHoldsGitUpIsNamed(t *testing.T) {
 			return filepath.Join(w.GitDir, "info", "exclude")
 		}},
 		{"what is excluded by configuration", func(t *testing.T, w workspace.Workspace) string {
-			git(t, w.Repository, "config", "core.excludesFile", w.Repository+"/p")
+			runGit(t, w.Repository, "config", "core.excludesFile", w.Repository+"/p")
 			pipe(t, w.Repository+"/p")
 			return filepath.Join(w.Repository, "p")
 		}},
@@ -51,7 +52,7 @@ func TestWhatHoldsGitUpIsNamed(t *testing.T) {
 			w := create(t, m, request(newRepo(t), "w1"))
 			path := tc.do(t, w)
 			named := func(what string, err error) {
-				if !errors.Is(err, workspace.ErrHeldUp) || !strings.Contains(err.Error(), path+" is a FIFO") {
+				if !errors.Is(err, git.ErrHeldUp) || !strings.Contains(err.Error(), path+" is a FIFO") {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
@@ -79,14 +80,14 @@ func TestWhatHoldsGitUpInARepositoryIsNamed(t *testing.T) {
 	repo := newRepo(t)
 	w, other := create(t, m, request(repo, "w1")), create(t, m, request(newRepo(t), "w2"))
 	pipe(t, w.GitDir+"/refs/heads/other")
-	tree := git(t, other.Root, "rev-parse", "HEAD^{tree}")
+	tree := runGit(t, other.Root, "rev-parse", "HEAD^{tree}")
 	pipe(t, other.GitDir+"/objects/"+tree[:2]+"/"+tree[2:])
 	for _, tc := range []struct {
 		w    workspace.Workspace
 		path string
 	}{{w, "refs/heads/other"}, {other, "objects/" + tree[:2] + "/" + tree[2:]}} {
 		_, err := m.Inspect(context.Background(), tc.w)
-		if !errors.Is(err, workspace.ErrHeldUp) || !strings.Contains(err.Error(), filepath.FromSlash(tc.path)+" is a FIFO") {
+		if !errors.Is(err, git.ErrHeldUp) || !strings.Contains(err.Error(), filepath.FromSlash(tc.path)+" is a FIFO") {
 			t.Errorf("%s: %v", tc.path, err)
 		}
 	}
@@ -97,14 +98,14 @@ func TestAnIncludedFIFOIsNamed(t *testing.T) {
 	t.Parallel()
 	m, _ := newManager(t)
 	w := create(t, m, request(newRepo(t), "w1"))
-	git(t, w.Repository, "config", "include.path", "more")
+	runGit(t, w.Repository, "config", "include.path", "more")
 	pipe(t, w.GitDir+"/more")
 	for what, look := range map[string]func() error{
 		"inspect": func() error { _, err := m.Inspect(context.Background(), w); return err },
 		"delete":  func() error { _, err := m.Delete(context.Background(), w, true, nil); return err },
 		"create":  func() error { _, err := m.Create(context.Background(), request(w.Repository, "w2"), nil); return err },
 	} {
-		if err := look(); !errors.Is(err, workspace.ErrHeldUp) || !strings.Contains(err.Error(), "more is a FIFO") {
+		if err := look(); !errors.Is(err, git.ErrHeldUp) || !strings.Contains(err.Error(), "more is a FIFO") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -41,7 +41,7 @@ func evil(t *testing.T, file, command string) {
 		"remote.origin.promisor": "true", "remote.origin.partialclonefilter": "blob:none", "submodule.sub.update": "!" + command,
 		"submodule.recurse": "true", "diff.submodule": "diff", "trace2.eventTarget": "|" + command, "protocol.ext.allow": "always",
 	} {
-		git(t, "/", "config", "--file", file, key, value)
+		runGit(t, "/", "config", "--file", file, key, value)
 	}
 }
 
@@ -62,7 +62,7 @@ func entry(w workspace.Workspace) string { return w.GitDir + "/worktrees/" + w.I
 
 func evilRepo(t *testing.T, dir, command string) {
 	t.Helper()
-	git(t, "/", "init", "-q", dir)
+	runGit(t, "/", "init", "-q", dir)
 	commit(t, dir, ".gitattributes", "* filter=evil diff=evil merge=evil\n")
 	commit(t, dir, "x", "1\n")
 	write(t, dir+"/x", "2\n")
@@ -90,14 +90,14 @@ var attacks = []attack{
 	}, provoke: []string{"status"}},
 	{name: "configuration of the worktree", do: func(t *testing.T, w workspace.Workspace, command string) {
 		write(t, w.Root+"/.gitattributes", "* filter=evil diff=evil merge=evil\n")
-		git(t, w.Repository, "config", "extensions.worktreeConfig", "true")
+		runGit(t, w.Repository, "config", "extensions.worktreeConfig", "true")
 		evil(t, entry(w)+"/config.worktree", command)
 	}, provoke: []string{"status"}},
 	{name: "included configuration", do: func(t *testing.T, w workspace.Workspace, command string) {
 		write(t, w.Root+"/.gitattributes", "* filter=evil diff=evil merge=evil\n")
 		evil(t, w.Root+"/config", command)
-		git(t, w.Repository, "config", "include.path", w.Root+"/config")
-		git(t, w.Repository, "config", "includeIf.onbranch:**.path", w.Root+"/config")
+		runGit(t, w.Repository, "config", "include.path", w.Root+"/config")
+		runGit(t, w.Repository, "config", "includeIf.onbranch:**.path", w.Root+"/config")
 	}, provoke: []string{"status"}},
 	{name: "info/attributes", do: func(t *testing.T, w workspace.Workspace, command string) {
 		write(t, w.GitDir+"/info/attributes", "* filter=evil diff=evil merge=evil\n")
@@ -105,26 +105,26 @@ var attacks = []attack{
 	}, provoke: []string{"diff"}},
 	{name: "gitlink with a nested repository", do: func(t *testing.T, w workspace.Workspace, command string) {
 		evilRepo(t, w.Root+"/inner", command)
-		head := git(t, "/", "--git-dir="+w.Root+"/inner/.git", "rev-parse", "HEAD")
-		git(t, w.Root, "update-index", "--add", "--cacheinfo", "160000,"+head+",inner")
+		head := runGit(t, "/", "--git-dir="+w.Root+"/inner/.git", "rev-parse", "HEAD")
+		runGit(t, w.Root, "update-index", "--add", "--cacheinfo", "160000,"+head+",inner")
 	}, provoke: []string{"status"}},
 	{name: "submodule", do: func(t *testing.T, w workspace.Workspace, command string) {
 		evilRepo(t, w.Root+"/mod", command)
-		head := git(t, "/", "--git-dir="+w.Root+"/mod/.git", "rev-parse", "HEAD")
+		head := runGit(t, "/", "--git-dir="+w.Root+"/mod/.git", "rev-parse", "HEAD")
 		os.MkdirAll(entry(w)+"/modules", 0o755)
 		os.Rename(w.Root+"/mod/.git", entry(w)+"/modules/sub")
 		write(t, w.Root+"/mod/.git", "gitdir: "+entry(w)+"/modules/sub\n")
 		write(t, w.Root+"/.gitmodules", "[submodule \"sub\"]\n\tpath = mod\n\turl = ext::"+command+"\n\tupdate = !"+command+"\n\tignore = none\n")
-		git(t, w.Root, "update-index", "--add", "--cacheinfo", "160000,"+head+",mod")
+		runGit(t, w.Root, "update-index", "--add", "--cacheinfo", "160000,"+head+",mod")
 	}, provoke: []string{"-C", "mod", "status"}},
 	{name: "embedded bare repository", do: func(t *testing.T, w workspace.Workspace, command string) {
-		git(t, "/", "init", "-q", "--bare", w.Root+"/bare")
+		runGit(t, "/", "init", "-q", "--bare", w.Root+"/bare")
 		evil(t, w.Root+"/bare/config", command)
 		write(t, w.Root+"/bare/file", "1\n")
 	}},
 	{name: "core.worktree", do: func(t *testing.T, w workspace.Workspace, command string) {
-		git(t, w.Repository, "config", "core.worktree", t.TempDir())
-		git(t, w.Repository, "config", "core.bare", "true")
+		runGit(t, w.Repository, "config", "core.worktree", t.TempDir())
+		runGit(t, w.Repository, "config", "core.bare", "true")
 	}},
 	{name: "alternates that lead elsewhere", do: func(t *testing.T, w workspace.Workspace, command string) {
 		evilRepo(t, w.Root+"/evil", command)
@@ -132,7 +132,7 @@ var attacks = []attack{
 	}},
 	{name: "replacements and grafts", do: func(t *testing.T, w workspace.Workspace, command string) {
 		commit(t, w.Root, "hidden", "1\n")
-		git(t, w.Root, "replace", "HEAD", "HEAD^")
+		runGit(t, w.Root, "replace", "HEAD", "HEAD^")
 		write(t, w.GitDir+"/info/grafts", w.BaseCommit+"\n")
 	}},
 	{name: "reference to a file elsewhere", do: func(t *testing.T, w workspace.Workspace, command string) {
@@ -181,8 +181,8 @@ var attacks = []attack{
 	}},
 	{name: "index that says that nothing has changed", do: func(t *testing.T, w workspace.Workspace, command string) {
 		evil(t, w.GitDir+"/config", command)
-		git(t, w.Root, "-c", "core.fsmonitor=/bin/false", "update-index", "--fsmonitor")
-		git(t, w.Root, "-c", "core.fsmonitor=/bin/false", "-c", "alias.x=!", "update-index", "--fsmonitor-valid", "a.txt")
+		runGit(t, w.Root, "-c", "core.fsmonitor=/bin/false", "update-index", "--fsmonitor")
+		runGit(t, w.Root, "-c", "core.fsmonitor=/bin/false", "-c", "alias.x=!", "update-index", "--fsmonitor-valid", "a.txt")
 		write(t, w.Root+"/a.txt", "changed\n")
 	}},
 }
@@ -310,12 +310,12 @@ func TestRefsLedElsewhere(t *testing.T) {
 	m, _ := newManager(t)
 	w := create(t, m, request(repo, "w1"))
 	commit(t, w.Root, "work", "1\n")
-	head := git(t, w.Root, "rev-parse", "HEAD")
+	head := runGit(t, w.Root, "rev-parse", "HEAD")
 	elsewhere := t.TempDir()
-	git(t, "/", "init", "-q", elsewhere)
-	git(t, elsewhere, "fetch", "-q", repo, w.Branch)
-	git(t, elsewhere, "update-ref", "refs/heads/saved", head)
-	git(t, elsewhere, "update-ref", "refs/heads/main", head)
+	runGit(t, "/", "init", "-q", elsewhere)
+	runGit(t, elsewhere, "fetch", "-q", repo, w.Branch)
+	runGit(t, elsewhere, "update-ref", "refs/heads/saved", head)
+	runGit(t, elsewhere, "update-ref", "refs/heads/main", head)
 	write(t, entry(w)+"/commondir", elsewhere+"/.git\n")
 	ctx := context.Background()
 	if loss, err := m.Inspect(ctx, w); !errors.Is(err, workspace.ErrUnknown) {
@@ -350,8 +350,8 @@ func TestCompareSeesHidden(t *testing.T) {
 	repo := newRepo(t)
 	m, _ := newManager(t)
 	w := create(t, m, request(repo, "w1"))
-	git(t, w.Root, "update-index", "--assume-unchanged", "a.txt")
-	git(t, w.Root, "update-index", "--skip-worktree", "sub/deep/b.txt")
+	runGit(t, w.Root, "update-index", "--assume-unchanged", "a.txt")
+	runGit(t, w.Root, "update-index", "--skip-worktree", "sub/deep/b.txt")
 	write(t, w.Root+"/a.txt", "changed\n")
 	write(t, w.Root+"/sub/deep/b.txt", "changed\n")
 	if got := short(t, compare(t, m, w, workspace.DiffRequest{})); len(got) != 2 {

@@ -34,7 +34,7 @@ func canary(t *testing.T) (command string, traces func() string) {
 // run lead to command.
 func plant(t *testing.T, dir, command string) {
 	t.Helper()
-	hooks := git(t, dir, "rev-parse", "--path-format=absolute", "--git-common-dir") + "/hooks"
+	hooks := runGit(t, dir, "rev-parse", "--path-format=absolute", "--git-common-dir") + "/hooks"
 	for _, hook := range []string{"post-checkout", "post-index-change", "reference-transaction", "pre-commit", "post-commit", "fsmonitor-watchman"} {
 		write(t, hooks+"/"+hook, "#!/bin/sh\nexec '"+command+"' "+hook+"\n")
 		if err := os.Chmod(hooks+"/"+hook, 0o755); err != nil {
@@ -48,7 +48,7 @@ func plant(t *testing.T, dir, command string) {
 		"core.alternateRefsCommand": command, "uploadpack.packObjectsHook": command, "status.submoduleSummary": "true",
 		"interactive.diffFilter": command, "core.gitProxy": command, "sequence.editor": command, "core.untrackedCache": "true",
 	} {
-		git(t, dir, "config", key, value)
+		runGit(t, dir, "config", key, value)
 	}
 }
 
@@ -57,10 +57,10 @@ func plant(t *testing.T, dir, command string) {
 func plantFilters(t *testing.T, dir, command string) {
 	t.Helper()
 	for _, name := range []string{"evil", "evil=2"} {
-		git(t, dir, "config", "filter."+name+".clean", command)
-		git(t, dir, "config", "filter."+name+".smudge", command)
-		git(t, dir, "config", "filter."+name+".process", command)
-		git(t, dir, "config", "filter."+name+".required", "true")
+		runGit(t, dir, "config", "filter."+name+".clean", command)
+		runGit(t, dir, "config", "filter."+name+".smudge", command)
+		runGit(t, dir, "config", "filter."+name+".process", command)
+		runGit(t, dir, "config", "filter."+name+".required", "true")
 	}
 }
 
@@ -114,21 +114,21 @@ func TestNothingPlantedInTheWorktreeRuns(t *testing.T) {
 	command, traces := canary(t)
 	m, _ := newManager(t)
 	ctx := context.Background()
-	git(t, repo, "config", "extensions.worktreeConfig", "true")
+	runGit(t, repo, "config", "extensions.worktreeConfig", "true")
 	w := create(t, m, request(repo, "w1"))
 
 	inner := filepath.Join(w.Root, "inner")
-	git(t, "/", "init", "-q", inner)
+	runGit(t, "/", "init", "-q", inner)
 	commit(t, inner, ".gitattributes", "* filter=evil\n")
 	commit(t, inner, "x", "1\n")
-	git(t, w.Root, "-c", "advice.addEmbeddedRepo=false", "add", "inner")
-	git(t, "/", "init", "-q", "--bare", w.Root+"/bare")
+	runGit(t, w.Root, "-c", "advice.addEmbeddedRepo=false", "add", "inner")
+	runGit(t, "/", "init", "-q", "--bare", w.Root+"/bare")
 	write(t, w.Root+"/.gitattributes", "* filter=evil\n")
 	write(t, inner+"/x", "2\n")
 	for key, value := range map[string]string{"filter.evil.clean": command, "filter.evil.process": command, "core.fsmonitor": command} {
-		git(t, w.Root, "config", "--worktree", key, value)
-		git(t, inner, "config", key, value)
-		git(t, "/", "--git-dir", w.Root+"/bare", "config", key, value)
+		runGit(t, w.Root, "config", "--worktree", key, value)
+		runGit(t, inner, "config", key, value)
+		runGit(t, "/", "--git-dir", w.Root+"/bare", "config", key, value)
 	}
 	loss, err := m.Inspect(ctx, w)
 	if err != nil {
@@ -161,7 +161,7 @@ func TestBaseSwappedWhileCreating(t *testing.T) {
 	m, base := newManager(t)
 	victim := filepath.Join(filepath.Dir(filepath.Dir(base)), "victim")
 	write(t, filepath.Join(victim, "w1", "precious"), "work")
-	git(t, repo, "config", "filter.swap.smudge", fmt.Sprintf("mv '%s' '%s.old'; ln -s '%s' '%s'; cat", base, base, victim, base))
+	runGit(t, repo, "config", "filter.swap.smudge", fmt.Sprintf("mv '%s' '%s.old'; ln -s '%s' '%s'; cat", base, base, victim, base))
 	r := request(repo, "w1")
 	r.Filters = true
 	_, err := m.Create(context.Background(), r, nil)
@@ -177,7 +177,7 @@ func TestBaseSwappedWhileCreating(t *testing.T) {
 	if err := m.Undo(context.Background(), recorded(r), false); err != nil {
 		t.Error(err)
 	}
-	if got := git(t, repo, "branch", "--list", "middleman/*"); got != "" {
+	if got := runGit(t, repo, "branch", "--list", "middleman/*"); got != "" {
 		t.Errorf("branch left: %s", got)
 	}
 	if entries, err := os.ReadDir(base); err != nil || len(entries) != 0 {

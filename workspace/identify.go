@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
@@ -98,14 +99,14 @@ func (m *Manager) describe(ctx context.Context, w Workspace, entry string) (Work
 	if info, err := os.Stat(locked); err == nil {
 		w.CreatedAt = info.ModTime().UTC()
 	}
-	at := gitDirs{gitDir: entry, commonDir: w.GitDir}
+	at := git.Dirs{GitDir: entry, CommonDir: w.GitDir}
 	trees, err := worktrees(ctx, at)
 	if err != nil {
 		return unknown(err)
 	}
 	w.Repository = trees[0].path
-	head, err := at.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
-	if err != nil && exitCode(err) != 1 { // 1: detached
+	head, err := at.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+	if err != nil && git.ExitCode(err) != 1 { // 1: detached
 		return unknown(err)
 	}
 	if err := m.findBranch(ctx, &w, strings.TrimPrefix(head, "refs/heads/")); err != nil {
@@ -132,7 +133,7 @@ func (m *Manager) findBranch(ctx context.Context, w *Workspace, head string) err
 	if head != "" {
 		candidates = append(candidates, head)
 	}
-	out, err := repo.look("for-each-ref", "--format=%(refname)", "refs/heads/"+m.prefix+"/").line(ctx)
+	out, err := repo.Look("for-each-ref", "--format=%(refname)", "refs/heads/"+m.prefix+"/").Line(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,11 +162,11 @@ type beginning struct {
 }
 
 // firstEntry reads a branch's reflog. A branch without one has no beginning.
-func firstEntry(ctx context.Context, repo gitDirs, branch string) (b beginning, err error) {
-	c := repo.look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--no-show-signature", "--date=unix",
+func firstEntry(ctx context.Context, repo git.Dirs, branch string) (b beginning, err error) {
+	c := repo.Look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--no-show-signature", "--date=unix",
 		"--format=%H %gd %gs", "refs/heads/"+branch, "--")
-	c.lines = true
-	c.each = func(line string) {
+	c.Lines = true
+	c.Each = func(line string) {
 		commit, rest, _ := strings.Cut(line, " ")
 		at, subject, _ := strings.Cut(rest, "} ")
 		if b.last == "" {
@@ -177,7 +178,7 @@ func firstEntry(ctx context.Context, repo gitDirs, branch string) (b beginning, 
 			b.id = id
 		}
 	}
-	_, err = c.run(ctx)
+	_, err = c.Run(ctx)
 	return b, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"middleman/internal/fault"
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -99,15 +100,15 @@ func (m *Manager) inPlace(ctx context.Context, dir string) (Workspace, error) {
 	if err != nil {
 		return Workspace{}, err
 	}
-	if repo.here.workTree == "" {
+	if repo.here.WorkTree == "" {
 		return Workspace{}, fmt.Errorf("%s: a bare repository has no checkout to work in: %w", plaintext.Quoted(dir), ErrNotRepository)
 	}
 	w := Workspace{
-		Mode: ModeInPlace, Root: repo.here.workTree, Subdir: subdirOf(repo.here.workTree, dir),
-		Repository: repo.main, GitDir: repo.here.commonDir, State: StateReady,
+		Mode: ModeInPlace, Root: repo.here.WorkTree, Subdir: subdirOf(repo.here.WorkTree, dir),
+		Repository: repo.main, GitDir: repo.here.CommonDir, State: StateReady,
 	}
-	head, err := repo.here.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
-	if err != nil && exitCode(err) != 1 { // 1: detached
+	head, err := repo.here.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+	if err != nil && git.ExitCode(err) != 1 { // 1: detached
 		return Workspace{}, err
 	}
 	w.Branch = strings.TrimPrefix(head, "refs/heads/")
@@ -157,7 +158,7 @@ func (m *Manager) Candidates(ctx context.Context, dir string) (list []Workspace,
 		}
 		list = append(list, w)
 	}
-	kept, others, err := m.Snapshots(ctx, repo.here.commonDir, repo.main)
+	kept, others, err := m.Snapshots(ctx, repo.here.CommonDir, repo.main)
 	if err != nil {
 		return fail(err)
 	}
@@ -184,10 +185,10 @@ func (m *Manager) candidate(ctx context.Context, tree listedTree) (Workspace, er
 type listedTree struct{ path, reason, prunable string }
 
 // listTrees lists every checkout of a repository, the main one first.
-func listTrees(ctx context.Context, p gitDirs) ([]listedTree, error) {
+func listTrees(ctx context.Context, p git.Dirs) ([]listedTree, error) {
 	var list []listedTree
-	c := p.look("worktree", "list", "--porcelain", "-z")
-	c.each = func(record string) {
+	c := p.Look("worktree", "list", "--porcelain", "-z")
+	c.Each = func(record string) {
 		key, value, _ := strings.Cut(record, " ")
 		if key == "worktree" {
 			list = append(list, listedTree{path: value})
@@ -204,11 +205,11 @@ func listTrees(ctx context.Context, p gitDirs) ([]listedTree, error) {
 			last.prunable = "its directory is gone: " + value
 		}
 	}
-	if _, err := c.run(ctx); err != nil {
+	if _, err := c.Run(ctx); err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("list worktrees of %s: git named none", p.commonDir)
+		return nil, fmt.Errorf("list worktrees of %s: git named none", p.CommonDir)
 	}
 	return list, nil
 }

@@ -27,10 +27,10 @@ func TestIdentify(t *testing.T) {
 			write(t, w.Root+"/other", "x")
 		}, func(w *workspace.Workspace) {}, nil},
 		{"on another branch", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "switch", "-qc", "mine")
+			runGit(t, w.Root, "switch", "-qc", "mine")
 		}, func(w *workspace.Workspace) {}, nil},
 		{"detached", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "switch", "-q", "--detach")
+			runGit(t, w.Root, "switch", "-q", "--detach")
 		}, func(w *workspace.Workspace) {}, nil},
 		{"without reflogs", func(t *testing.T, w workspace.Workspace) {
 			remove(t, w.GitDir+"/logs/refs/heads/middleman")
@@ -39,7 +39,7 @@ func TestIdentify(t *testing.T) {
 			rename(t, w.Root, filepath.Dir(w.Root)+"/.deleting-"+w.ID)
 		}, func(w *workspace.Workspace) {}, nil},
 		{"unlocked", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Repository, "worktree", "unlock", w.Root)
+			runGit(t, w.Repository, "worktree", "unlock", w.Root)
 		}, nil, workspace.ErrUnknown},
 		{"half made", func(t *testing.T, w workspace.Workspace) {
 			remove(t, w.GitDir+"/worktrees/"+w.ID+"/index")
@@ -96,9 +96,9 @@ func TestCandidates(t *testing.T) {
 	theirs := request(repo, terminal.NewID("w"))
 	theirs.Name = "theirs"
 	other := create(t, foreign, theirs)
-	git(t, repo, "worktree", "add", "-q", "-b", "feature/login", repo+".feature")
-	git(t, repo, "worktree", "add", "-q", "--detach", repo+".Detached")
-	git(t, repo, "worktree", "add", "-q", "--detach", repo+".gone")
+	runGit(t, repo, "worktree", "add", "-q", "-b", "feature/login", repo+".feature")
+	runGit(t, repo, "worktree", "add", "-q", "--detach", repo+".Detached")
+	runGit(t, repo, "worktree", "add", "-q", "--detach", repo+".gone")
 	remove(t, repo+".gone")
 	lost := request(repo, terminal.NewID("w"))
 	lost.Name = "lost"
@@ -173,7 +173,7 @@ func TestImportable(t *testing.T) {
 		t.Fatal(err)
 	}
 	bare := newRepo(t) + ".bare"
-	git(t, repo, "clone", "-q", "--bare", repo, bare)
+	runGit(t, repo, "clone", "-q", "--bare", repo, bare)
 	for _, tc := range []struct {
 		name, path string
 		want       string

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"middleman/internal/fault"
+	"middleman/internal/git"
 	"middleman/internal/plainfile"
 )
 
@@ -118,7 +119,7 @@ func (d *deletion) keepAside() error {
 // snapshotWriter makes one snapshot.
 type snapshotWriter struct {
 	w       Workspace
-	repo    gitDirs
+	repo    git.Dirs
 	entry   string // git's directory for the worktree, or ""
 	dir     string // where the directory is now, or ""
 	chosen  ignored
@@ -146,7 +147,7 @@ func (k *snapshotWriter) run(ctx context.Context) error {
 		hashes = append(hashes, more...)
 		// An index that git cannot read is kept as it is; what it named that is
 		// nowhere else cannot be told, and that is said.
-		if err := k.keepIndexed(ctx); err != nil && k.blind && exitCode(err) >= 0 {
+		if err := k.keepIndexed(ctx); err != nil && k.blind && git.ExitCode(err) >= 0 {
 			k.snap.Unkept = append(k.snap.Unkept, "what only the index named (git cannot read it)")
 		} else if err != nil {
 			return err
@@ -158,11 +159,11 @@ func (k *snapshotWriter) run(ctx context.Context) error {
 		}
 	}
 	slices.Sort(hashes)
-	err = k.repo.kinds(ctx, slices.Compact(hashes), func(object, kind string) { k.objects[object] = kind })
+	err = k.repo.Kinds(ctx, slices.Compact(hashes), func(object, kind string) { k.objects[object] = kind })
 	if err != nil {
 		return err
 	}
-	return k.repo.storeSnapshot(ctx, k.snap, k.objects)
+	return storeSnapshot(ctx, k.repo, k.snap, k.objects)
 }
 
 // keepBranches notes the workspace's branch and the one that HEAD leads to,
@@ -177,9 +178,9 @@ func (k *snapshotWriter) keepBranches(ctx context.Context) (hashes []string, err
 		return nil, err
 	}
 	if k.entry != "" {
-		at := gitDirs{gitDir: k.entry, commonDir: k.w.GitDir}
-		ref, err := at.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
-		if err != nil && exitCode(err) != 1 { // 1: detached
+		at := git.Dirs{GitDir: k.entry, CommonDir: k.w.GitDir}
+		ref, err := at.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+		if err != nil && git.ExitCode(err) != 1 { // 1: detached
 			return nil, err
 		}
 		if name, is := strings.CutPrefix(ref, "refs/heads/"); is {
@@ -192,15 +193,15 @@ func (k *snapshotWriter) keepBranches(ctx context.Context) (hashes []string, err
 	if err != nil || top == "" {
 		return slices.DeleteFunc(hashes, func(s string) bool { return s == "" }), err
 	}
-	c := k.repo.look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H %s", "refs/stash")
-	c.lines = true
-	c.each = func(line string) {
+	c := k.repo.Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H %s", "refs/stash")
+	c.Lines = true
+	c.Each = func(line string) {
 		hash, message, _ := strings.Cut(line, " ")
 		if strings.HasPrefix(message, "WIP on "+k.w.Branch+": ") || strings.HasPrefix(message, "On "+k.w.Branch+": ") {
 			hashes = append(hashes, hash)
 		}
 	}
-	_, err = c.run(ctx)
+	_, err = c.Run(ctx)
 	return slices.DeleteFunc(hashes, func(s string) bool { return s == "" }), err
 }
 
@@ -224,16 +225,16 @@ func (k *snapshotWriter) keepBranch(ctx context.Context, name string) (branch, e
 	if err != nil {
 		return b, err
 	}
-	if b.Reflog, err = k.repo.store(ctx, "blob", strings.NewReader(string(log))); err != nil {
+	if b.Reflog, err = k.repo.Store(ctx, "blob", strings.NewReader(string(log))); err != nil {
 		return b, err
 	}
 	k.objects[b.Reflog] = "blob"
-	return b, k.repo.kinds(ctx, hashesIn(string(log)), func(object, kind string) { k.objects[object] = kind })
+	return b, k.repo.Kinds(ctx, hashesIn(string(log)), func(object, kind string) { k.objects[object] = kind })
 }
 
 // reflogOf is the file that git logs a branch in, where it uses files.
-func reflogOf(repo gitDirs, name string) string {
-	return filepath.Join(repo.commonDir, "logs", "refs", "heads", filepath.FromSlash(name))
+func reflogOf(repo git.Dirs, name string) string {
+	return filepath.Join(repo.CommonDir, "logs", "refs", "heads", filepath.FromSlash(name))
 }
 
 // keepState keeps git's directory for the worktree byte for byte: the index
@@ -270,37 +271,43 @@ func (k *snapshotWriter) keepFiles(ctx context.Context) error {
 	return k.storeAll(ctx, k.dir, files)
 }
 
+// storeAll stores the regular files of files, which lie in dir.
 func (k *snapshotWriter) storeAll(ctx context.Context, dir string, files []file) error {
-	if err := k.repo.storeFiles(ctx, dir, files, k.tell); err != nil {
-		return err
-	}
-	for _, f := range files {
-		if f.Blob != "" {
-			k.objects[f.Blob] = "blob"
+	var regular []*file
+	var paths []string
+	for i := range files {
+		if files[i].Mode.IsRegular() {
+			regular = append(regular, &files[i])
+			paths = append(paths, string(files[i].Path))
 		}
 	}
-	return nil
+	one := countFiles(k.tell, len(regular))
+	return k.repo.StoreFiles(ctx, dir, paths, func(at int, object string) {
+		regular[at].Blob = object
+		k.objects[object] = "blob"
+		one()
+	})
 }
 
 // keepIndexed has what the index names stay. What is missing was missing
 // before; a submodule's commit is in its own repository.
 func (k *snapshotWriter) keepIndexed(ctx context.Context) error {
-	at := gitDirs{gitDir: k.entry, commonDir: k.w.GitDir, workTree: k.dir}
+	at := git.Dirs{GitDir: k.entry, CommonDir: k.w.GitDir, WorkTree: k.dir}
 	var hashes []string
 	for _, what := range []string{"--stage", "--resolve-undo"} {
-		c := at.look("ls-files", "-z", what)
-		c.each = func(record string) { // "100644 <object> 0\t<path>"
+		c := at.Look("ls-files", "-z", what)
+		c.Each = func(record string) { // "100644 <object> 0\t<path>"
 			head, _, _ := strings.Cut(record, "\t")
 			if fields := strings.Fields(head); len(fields) == 3 && fields[0] != "160000" {
 				hashes = append(hashes, fields[1])
 			}
 		}
-		if _, err := c.run(ctx); err != nil {
+		if _, err := c.Run(ctx); err != nil {
 			return err
 		}
 	}
 	slices.Sort(hashes)
-	return k.repo.kinds(ctx, slices.Compact(hashes), func(object, kind string) { k.objects[object] = kind })
+	return k.repo.Kinds(ctx, slices.Compact(hashes), func(object, kind string) { k.objects[object] = kind })
 }
 
 var hashPattern = sync.OnceValue(func() *regexp.Regexp {

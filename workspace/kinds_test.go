@@ -32,14 +32,14 @@ type kind struct {
 
 func cloned(args ...string) func(t *testing.T, dir string) string {
 	return func(t *testing.T, dir string) string {
-		git(t, "/", slices.Concat([]string{"clone", "-q"}, args, []string{"file://" + newRepo(t), dir})...)
+		runGit(t, "/", slices.Concat([]string{"clone", "-q"}, args, []string{"file://" + newRepo(t), dir})...)
 		return dir
 	}
 }
 
 var kinds = []kind{
 	{name: "SHA-256", make: func(t *testing.T, dir string) string {
-		git(t, "/", "init", "-q", "--object-format=sha256", dir)
+		runGit(t, "/", "init", "-q", "--object-format=sha256", dir)
 		commit(t, dir, "a.txt", "one\n")
 		return dir
 	}, then: func(t *testing.T, w workspace.Workspace) {
@@ -55,7 +55,7 @@ var kinds = []kind{
 		return dir
 	}},
 	{name: "empty", make: func(t *testing.T, dir string) string {
-		git(t, "/", "init", "-q", dir)
+		runGit(t, "/", "init", "-q", dir)
 		return dir
 	}, refused: workspace.ErrNoCommits, says: "make one first"},
 	{name: "bare", make: cloned("--bare"), then: func(t *testing.T, w workspace.Workspace) {
@@ -64,7 +64,7 @@ var kinds = []kind{
 		}
 	}},
 	{name: "bare and empty", make: func(t *testing.T, dir string) string {
-		git(t, "/", "init", "-q", "--bare", dir)
+		runGit(t, "/", "init", "-q", "--bare", dir)
 		return dir
 	}, refused: workspace.ErrNoCommits, says: "make one first"},
 	{name: "bare beside its worktrees", make: func(t *testing.T, dir string) string {
@@ -79,20 +79,20 @@ var kinds = []kind{
 	{name: "bare, tracked by another", make: func(t *testing.T, dir string) string {
 		cloned()(t, dir)
 		cloned("--bare")(t, dir+"/lib.git")
-		git(t, dir, "add", "-A")
+		runGit(t, dir, "add", "-A")
 		return dir + "/lib.git"
 	}, refused: workspace.ErrNotRepository, says: "clone it to elsewhere"},
 	{name: "git directory", make: func(t *testing.T, dir string) string { return cloned()(t, dir) + "/.git" },
 		refused: workspace.ErrNotRepository, says: "stand in the checkout"},
 	{name: "worktree of a bare one", make: func(t *testing.T, dir string) string {
 		cloned("--bare")(t, dir+".git")
-		git(t, dir+".git", "worktree", "add", "-q", dir)
+		runGit(t, dir+".git", "worktree", "add", "-q", dir)
 		return dir
 	}},
 	{name: "worktree of a worktree", make: func(t *testing.T, dir string) string {
 		repo := newRepo(t)
-		git(t, repo, "worktree", "add", "-q", "-b", "one", dir+"-one")
-		git(t, dir+"-one", "worktree", "add", "-q", "-b", "two", dir)
+		runGit(t, repo, "worktree", "add", "-q", "-b", "one", dir+"-one")
+		runGit(t, dir+"-one", "worktree", "add", "-q", "-b", "two", dir)
 		return dir
 	}},
 	{name: "shallow", make: cloned("--depth=1")},
@@ -104,21 +104,21 @@ var kinds = []kind{
 	}},
 	{name: "sparse patterns", make: func(t *testing.T, dir string) string {
 		cloned()(t, dir)
-		git(t, dir, "sparse-checkout", "set", "--no-cone", "/*", "!/sub/")
+		runGit(t, dir, "sparse-checkout", "set", "--no-cone", "/*", "!/sub/")
 		return dir
 	}},
 	{name: "submodules", make: func(t *testing.T, dir string) string {
 		cloned()(t, dir)
-		git(t, dir, "submodule", "--quiet", "add", newRepo(t), "mod")
-		git(t, dir, "commit", "-q", "-m", "Add a module")
+		runGit(t, dir, "submodule", "--quiet", "add", newRepo(t), "mod")
+		runGit(t, dir, "commit", "-q", "-m", "Add a module")
 		return dir
 	}, then: func(t *testing.T, w workspace.Workspace) {
-		git(t, w.Root, "submodule", "--quiet", "update", "--init")
+		runGit(t, w.Root, "submodule", "--quiet", "update", "--init")
 		write(t, w.Root+"/mod/new", "1\n")
 	}},
 	{name: "submodule itself", make: func(t *testing.T, dir string) string {
 		cloned()(t, dir)
-		git(t, dir, "submodule", "--quiet", "add", newRepo(t), "mod")
+		runGit(t, dir, "submodule", "--quiet", "add", newRepo(t), "mod")
 		return filepath.Join(dir, "mod")
 	}},
 	{name: "LFS pointers without LFS", make: func(t *testing.T, dir string) string {
@@ -136,7 +136,7 @@ var kinds = []kind{
 	{name: "a filter of the repository's", make: func(t *testing.T, dir string) string {
 		cloned()(t, dir)
 		for key, value := range map[string]string{"clean": "tr A-Z a-z", "smudge": "tr a-z A-Z", "required": "true"} {
-			git(t, dir, "config", "filter.own."+key, value)
+			runGit(t, dir, "config", "filter.own."+key, value)
 		}
 		commit(t, dir, ".gitattributes", "*.own filter=own\n")
 		commit(t, dir, "x.own", "QUIET\n")
@@ -149,11 +149,11 @@ var kinds = []kind{
 	}},
 	{name: "CRLF checkout", make: cloned("-c", "core.autocrlf=true")},
 	{name: "alternates", make: func(t *testing.T, dir string) string {
-		git(t, "/", "clone", "-q", "--shared", newRepo(t), dir)
+		runGit(t, "/", "clone", "-q", "--shared", newRepo(t), dir)
 		return dir
 	}},
 	{name: "configuration by worktree", make: cloned("-c", "extensions.worktreeConfig=true"), then: func(t *testing.T, w workspace.Workspace) {
-		git(t, w.Root, "config", "--worktree", "user.name", "Another")
+		runGit(t, w.Root, "config", "--worktree", "user.name", "Another")
 	}},
 	{name: "in the ignored directory of another", make: func(t *testing.T, dir string) string {
 		cloned()(t, dir)
@@ -205,8 +205,8 @@ var kinds = []kind{
 				t.Fatal(err)
 			}
 		}
-		git(t, dir, "add", "-A")
-		git(t, dir, "commit", "-q", "-m", "Many")
+		runGit(t, dir, "add", "-A")
+		runGit(t, dir, "commit", "-q", "-m", "Many")
 		return dir
 	}},
 }
@@ -218,8 +218,8 @@ func partial(filter string) func(t *testing.T, dir string) string {
 		from := newRepo(t)
 		commit(t, from, "a.txt", "old\n")
 		commit(t, from, "a.txt", "one\n")
-		git(t, from, "config", "uploadpack.allowFilter", "true")
-		git(t, "/", "clone", "-q", "--filter="+filter, "file://"+from, dir)
+		runGit(t, from, "config", "uploadpack.allowFilter", "true")
+		runGit(t, "/", "clone", "-q", "--filter="+filter, "file://"+from, dir)
 		return dir
 	}
 }
@@ -227,7 +227,7 @@ func partial(filter string) func(t *testing.T, dir string) string {
 // stillPartial: nothing that a workspace does fetches what the clone lacks,
 // but for what is checked out.
 func stillPartial(t *testing.T, w workspace.Workspace) {
-	if got := git(t, w.Repository, "rev-list", "--objects", "--all", "--missing=print", "--quiet"); !strings.Contains(got, "?") {
+	if got := runGit(t, w.Repository, "rev-list", "--objects", "--all", "--missing=print", "--quiet"); !strings.Contains(got, "?") {
 		t.Errorf("nothing is missing any more")
 	}
 }
@@ -263,7 +263,7 @@ func TestKindsOfRepository(t *testing.T) {
 			}
 			w := create(t, m, request(stand, "w1"))
 			k.live(t, m, base, w)
-			git(t, w.GitDir, "--git-dir=.", "fsck", "--no-dangling")
+			runGit(t, w.GitDir, "--git-dir=.", "fsck", "--no-dangling")
 		})
 	}
 }
@@ -289,11 +289,11 @@ func (k kind) live(t *testing.T, m *workspace.Manager, base string, w workspace.
 	}
 	write(t, w.Root+"/a.txt", "changed\n")
 	write(t, w.Root+"/staged", "staged\n")
-	git(t, w.Root, "add", "staged")
+	runGit(t, w.Root, "add", "staged")
 	write(t, w.Root+"/new", "new\n")
 	commit(t, w.Root, "committed", "1\n")
 	d := &dirtier{T: t, w: w, root: w.Root}
-	git(t, w.Root, "status")
+	runGit(t, w.Root, "status")
 	before := d.look()
 	_, err := m.Delete(ctx, w, false, nil)
 	refused, ok := errors.AsType[*workspace.WorkError](err)
@@ -303,7 +303,7 @@ func (k kind) live(t *testing.T, m *workspace.Manager, base string, w workspace.
 	if loss, err := m.Delete(ctx, w, true, nil); err != nil || !loss.Restorable || len(loss.Unkept) != 0 {
 		t.Fatalf("delete: %+v, %v", loss, err)
 	}
-	if entries, _ := os.ReadDir(base); len(entries) != 0 || strings.Contains(git(t, w.Repository, "branch"), "middleman") {
+	if entries, _ := os.ReadDir(base); len(entries) != 0 || strings.Contains(runGit(t, w.Repository, "branch"), "middleman") {
 		t.Errorf("left behind: %v", entries)
 	}
 	if _, notes, err := m.Restore(ctx, w, nil); err != nil || len(notes) != 0 {
@@ -312,10 +312,10 @@ func (k kind) live(t *testing.T, m *workspace.Manager, base string, w workspace.
 	if after := d.look(); after != before {
 		t.Errorf("not as it was: %s", firstDifference(before, after))
 	}
-	git(t, w.Root, "reset", "-q", "--hard", w.BaseCommit)
-	git(t, w.Root, "clean", "-q", "-f", "-f", "-d", "-x")
+	runGit(t, w.Root, "reset", "-q", "--hard", w.BaseCommit)
+	runGit(t, w.Root, "clean", "-q", "-f", "-f", "-d", "-x")
 	if exists(w.Root + "/mod/.git") {
-		git(t, w.Root, "submodule", "foreach", "-q", "git clean -q -f -d -x")
+		runGit(t, w.Root, "submodule", "foreach", "-q", "git clean -q -f -d -x")
 	}
 	if loss, err := m.Inspect(ctx, w); err != nil || !k.clean(loss) {
 		t.Errorf("clean: %+v, %v", loss, err)

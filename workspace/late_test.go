@@ -87,27 +87,27 @@ func TestAWorktreeWithinIsKept(t *testing.T) {
 	repo := newRepo(t)
 	w := create(t, m, request(repo, "w1"))
 	inner := w.Root + "/in"
-	git(t, w.Root, "worktree", "add", "-q", "--detach", inner)
+	runGit(t, w.Root, "worktree", "add", "-q", "--detach", inner)
 	commit(t, inner, "z", "precious\n")
 	write(t, inner+"/s", "only staged\n")
-	git(t, inner, "add", "s")
+	runGit(t, inner, "add", "s")
 	if err := os.Remove(inner + "/s"); err != nil {
 		t.Fatal(err)
 	}
-	before := git(t, inner, "status", "--porcelain=v2", "--branch") + git(t, inner, "log", "--format=%H %s")
+	before := runGit(t, inner, "status", "--porcelain=v2", "--branch") + runGit(t, inner, "log", "--format=%H %s")
 	if _, err := m.Delete(context.Background(), w, true, nil); err != nil {
 		t.Fatal(err)
 	}
-	git(t, repo, "worktree", "prune", "--expire=now")
-	git(t, repo, "reflog", "expire", "--expire=now", "--all")
-	git(t, repo, "gc", "-q", "--prune=now")
+	runGit(t, repo, "worktree", "prune", "--expire=now")
+	runGit(t, repo, "reflog", "expire", "--expire=now", "--all")
+	runGit(t, repo, "gc", "-q", "--prune=now")
 	if _, _, err := m.Restore(context.Background(), w, nil); err != nil {
 		t.Fatal(err)
 	}
-	if after := git(t, inner, "status", "--porcelain=v2", "--branch") + git(t, inner, "log", "--format=%H %s"); after != before {
+	if after := runGit(t, inner, "status", "--porcelain=v2", "--branch") + runGit(t, inner, "log", "--format=%H %s"); after != before {
 		t.Errorf("not as it was:\n%s\nwas\n%s", after, before)
 	}
-	git(t, repo, "worktree", "remove", "--force", inner) // it is not locked any more
+	runGit(t, repo, "worktree", "remove", "--force", inner) // it is not locked any more
 }
 
 // A delete that is killed before it has decided is undone, and one that had is

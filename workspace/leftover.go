@@ -264,7 +264,7 @@ func (s *survey) listRepository(ctx context.Context, gitDir string) ([]Leftover,
 		id := strings.TrimPrefix(filepath.Base(dir), "middleman-restoring-")
 		list = append(list, Leftover{Kind: LeftoverRestoring, What: dir, ID: id, Repository: top, gitDir: gitDir})
 	}
-	out, err := repo.look("for-each-ref", "--format=%(objectname) %(refname)", trashRef(""), "refs/heads/"+s.m.prefix+"/").line(ctx)
+	out, err := repo.Look("for-each-ref", "--format=%(objectname) %(refname)", trashRef(""), "refs/heads/"+s.m.prefix+"/").Line(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -116,10 +117,10 @@ func (s *survey) idle(id string) error {
 func (s *survey) trash(ctx context.Context, dir string) error {
 	entry, err := readPath(filepath.Join(dir, ".git"), dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		c := command{dir: filepath.Dir(dir), args: []string{"--version"}}
-		version, err := c.line(ctx)
+		c := git.Command{Dir: filepath.Dir(dir), Args: []string{"--version"}}
+		version, err := c.Line(ctx)
 		if err == nil && version == "" {
-			err = c.silent()
+			err = c.Silent()
 		}
 		return err
 	}
@@ -209,8 +210,8 @@ func (m *Manager) goneWorkspace(ctx context.Context, l Leftover) (Workspace, err
 		ID: l.ID, Name: l.ID, Mode: ModeWorktree, Root: l.root,
 		Repository: l.Repository, GitDir: l.gitDir, State: StateReady,
 	}
-	head, err := gitDirs{gitDir: l.What, commonDir: l.gitDir}.look("symbolic-ref", "--quiet", "HEAD").line(ctx)
-	if err != nil && exitCode(err) != 1 {
+	head, err := git.Dirs{GitDir: l.What, CommonDir: l.gitDir}.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+	if err != nil && git.ExitCode(err) != 1 {
 		return w, err
 	}
 	err = m.findBranch(ctx, &w, strings.TrimPrefix(head, "refs/heads/"))
@@ -249,7 +250,7 @@ func (s *survey) branch(ctx context.Context, l *Leftover) bool {
 }
 
 // unusedBranch judges a branch of ours by who has it and what it holds.
-func (s *survey) unusedBranch(ctx context.Context, repo gitDirs, l *Leftover, id string) bool {
+func (s *survey) unusedBranch(ctx context.Context, repo git.Dirs, l *Leftover, id string) bool {
 	l.ID = id
 	trees, err := worktrees(ctx, repo)
 	if err != nil {

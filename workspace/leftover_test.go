@@ -80,7 +80,7 @@ var leftoverCases = []leftoverCase{
 		return records(w)
 	}, []string{}, false},
 	{"directory that is not locked as ours", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
-		git(t, w.Repository, "worktree", "unlock", w.Root)
+		runGit(t, w.Repository, "worktree", "unlock", w.Root)
 		return workspace.Records{}
 	}, []string{"directory $B/$W false"}, false},
 	{"directory whose repository is gone", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
@@ -88,7 +88,7 @@ var leftoverCases = []leftoverCase{
 		return workspace.Records{}
 	}, []string{"directory $B/$W false"}, false},
 	{"directory whose .git leads to another's entry", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
-		git(t, w.Repository, "worktree", "add", "-q", "--detach", w.Repository+".other")
+		runGit(t, w.Repository, "worktree", "add", "-q", "--detach", w.Repository+".other")
 		write(t, w.Root+"/.git", "gitdir: "+w.GitDir+"/worktrees/repo.other\n")
 		return workspace.Records{}
 	}, []string{"directory $B/$W false"}, false},
@@ -146,19 +146,19 @@ var leftoverCases = []leftoverCase{
 	}, []string{"branch middleman/fix-2 true"}, true},
 	{"branch with a commit", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		commit(t, w.Root, "new", "work")
-		tip := git(t, w.Root, "rev-parse", "HEAD")
+		tip := runGit(t, w.Root, "rev-parse", "HEAD")
 		discard(t, m, w)
-		git(t, w.Repository, "update-ref", "-d", "refs/middleman/trash/"+w.ID)
+		runGit(t, w.Repository, "update-ref", "-d", "refs/middleman/trash/"+w.ID)
 		oldBranch(t, w.Repository, "middleman/fix-2", w.ID, tip)
 		return workspace.Records{}
 	}, []string{"branch middleman/fix-2 false"}, false},
 	{"branches that are not left over", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		discard(t, m, w)
-		git(t, w.Repository, "branch", "middleman/mine", "main")
+		runGit(t, w.Repository, "branch", "middleman/mine", "main")
 		oldBranch(t, w.Repository, "other/fix", w.ID, "main")
 		oldBranch(t, w.Repository, "middleman/out", w.ID, "main")
-		git(t, w.Repository, "worktree", "add", "-q", w.Repository+".out", "middleman/out")
-		git(t, w.Repository, "update-ref", "--create-reflog", "-m", "middleman: workspace "+w.ID, "refs/heads/middleman/young", "main", "")
+		runGit(t, w.Repository, "worktree", "add", "-q", w.Repository+".out", "middleman/out")
+		runGit(t, w.Repository, "update-ref", "--create-reflog", "-m", "middleman: workspace "+w.ID, "refs/heads/middleman/young", "main", "")
 		oldBranch(t, w.Repository, "middleman/restorable", terminal.NewID("w"), "main")
 		restorable := w
 		restorable.Branch, restorable.ID = "middleman/restorable", terminal.NewID("w")
@@ -328,7 +328,7 @@ func TestWhere(t *testing.T) {
 			rename(t, w.Repository, w.Repository+".moved")
 		}, workspace.Whereabouts{NoRepository: true}, false},
 		{"moved with git", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Repository, "worktree", "move", "-f", "-f", w.Root, filepath.Dir(filepath.Dir(w.Root))+"/moved")
+			runGit(t, w.Repository, "worktree", "move", "-f", "-f", w.Root, filepath.Dir(filepath.Dir(w.Root))+"/moved")
 		}, workspace.Whereabouts{Missing: true, Moved: "$/moved"}, false},
 		{".git leads elsewhere", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.Root+"/.git", "gitdir: /nowhere/worktrees/x\n")

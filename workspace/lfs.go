@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -14,12 +15,12 @@ import (
 // them from coming is said, and is no error.
 func (c *checkout) lfs(ctx context.Context) error {
 	count := 0
-	list := c.at.look("ls-files", "-z", "--", ":(attr:filter=lfs)")
-	list.each = func(string) { count++ }
-	if _, err := list.run(ctx); err != nil || count == 0 {
+	list := c.at.Look("ls-files", "-z", "--", ":(attr:filter=lfs)")
+	list.Each = func(string) { count++ }
+	if _, err := list.Run(ctx); err != nil || count == 0 {
 		return err
 	}
-	err := c.report.detailed("lfs", func() (string, error) { return c.way.note(), c.pull(ctx, count) })
+	err := c.report.detailed("lfs", func() (string, error) { return c.way.Note(), c.pull(ctx, count) })
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
@@ -37,10 +38,10 @@ func (c *checkout) pull(ctx context.Context, count int) error {
 		}
 		return fmt.Errorf("%s: the repository's configuration names a program for them (%s); --filters agrees to it", left, own)
 	}
-	git := c.way.over(c.at.alter("lfs", "pull"))
-	git.dir = c.w.Root
-	if _, err := git.run(ctx); err != nil {
-		return fmt.Errorf("%s, `git lfs pull` fetches them: %w", left, c.way.explain(err))
+	git := c.way.Over(c.at.Alter("lfs", "pull"))
+	git.Dir = c.w.Root
+	if _, err := git.Run(ctx); err != nil {
+		return fmt.Errorf("%s, `git lfs pull` fetches them: %w", left, c.way.Explain(err))
 	}
 	return nil
 }
@@ -49,8 +50,8 @@ func (c *checkout) pull(ctx context.Context, count int) error {
 // git-lfs run a program, or "".
 func (c *checkout) lfsPrograms(ctx context.Context) (found string, err error) {
 	scope := ""
-	list := c.at.look("config", "--null", "--show-scope", "--get-regexp", `^lfs\.(customtransfer|extension|standalonetransferagent)|\.standalonetransferagent$`)
-	list.each = func(record string) {
+	list := c.at.Look("config", "--null", "--show-scope", "--get-regexp", `^lfs\.(customtransfer|extension|standalonetransferagent)|\.standalonetransferagent$`)
+	list.Each = func(record string) {
 		if scope == "" {
 			scope = record
 			return
@@ -60,7 +61,7 @@ func (c *checkout) lfsPrograms(ctx context.Context) (found string, err error) {
 		}
 		scope = ""
 	}
-	if _, err := list.run(ctx); err != nil && exitCode(err) != 1 { // 1: there is none
+	if _, err := list.Run(ctx); err != nil && git.ExitCode(err) != 1 { // 1: there is none
 		return "", err
 	}
 	return plaintext.Quoted(found), nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -134,7 +135,7 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *inspector, w Workspac
 	if tip, err = m.ownTip(ctx, w); err != nil {
 		return "", err
 	}
-	at := gitDirs{gitDir: entry, commonDir: w.GitDir, workTree: dir}
+	at := git.Dirs{GitDir: entry, CommonDir: w.GitDir, WorkTree: dir}
 	l.known = entry != ""
 	if entry != "" {
 		if err := checkCommonDir(entry, w.GitDir); err != nil {
@@ -145,7 +146,7 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *inspector, w Workspac
 	case entry == "" && dir != "":
 		return tip, fmt.Errorf("%s: its repository %s has no worktree there: %w", w.Root, w.GitDir, ErrUnknown)
 	case entry == "":
-		at.gitDir = w.GitDir // only the branch is left to look at
+		at.GitDir = w.GitDir // only the branch is left to look at
 		l.loss.Kept = movedAway(w, tip)
 	case dir == "":
 		err = l.stagedFiles(ctx, at)
@@ -241,8 +242,8 @@ func (l *inspector) add(list *[]string, name string) {
 
 // checkedOut adds what differs from HEAD in a worktree, which a creation may
 // not have filled yet: git writes the index when all files are there.
-func (l *inspector) checkedOut(ctx context.Context, p gitDirs) error {
-	_, err := os.Lstat(filepath.Join(p.gitDir, "index"))
+func (l *inspector) checkedOut(ctx context.Context, p git.Dirs) error {
+	_, err := os.Lstat(filepath.Join(p.GitDir, "index"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return l.unfinished(ctx, p)
 	}
@@ -254,7 +255,7 @@ func (l *inspector) checkedOut(ctx context.Context, p gitDirs) error {
 
 // files adds what differs from HEAD in the checkout at p; name is its path in
 // the workspace, "" for the workspace itself.
-func (l *inspector) files(ctx context.Context, p gitDirs, name string) error {
+func (l *inspector) files(ctx context.Context, p git.Dirs, name string) error {
 	config, err := withoutFilters(ctx, p)
 	if err != nil {
 		return err
@@ -262,12 +263,12 @@ func (l *inspector) files(ctx context.Context, p gitDirs, name string) error {
 	// git would go into submodules with their own configuration, and run what
 	// that says. It reports whether their commit changed; their files are
 	// looked at below, as pinned as these.
-	c := p.look("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "--untracked-files=all",
+	c := p.Look("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "--untracked-files=all",
 		"--ignored=matching", "--no-renames", "--ignore-submodules=dirty")
-	c.config = config
+	c.Config = config
 	var ignoredErr error
 	answered := false
-	c.each = func(record string) {
+	c.Each = func(record string) {
 		switch {
 		case strings.HasPrefix(record, "# branch.oid "):
 			answered = true
@@ -283,11 +284,11 @@ func (l *inspector) files(ctx context.Context, p gitDirs, name string) error {
 			l.add(&l.loss.Changed, name+field(record, 10))
 		}
 	}
-	if _, err := c.run(ctx); err != nil {
+	if _, err := c.Run(ctx); err != nil {
 		return err
 	}
 	if !answered {
-		return c.silent()
+		return c.Silent()
 	}
 	if ignoredErr != nil {
 		return ignoredErr
@@ -317,11 +318,11 @@ func field(record string, n int) string {
 // have changed. Files that such a filter stores in another form than they have
 // in the checkout count as changed if git has to read them. The filters of the
 // user's own configuration stay.
-func withoutFilters(ctx context.Context, p gitDirs) (map[string]string, error) {
+func withoutFilters(ctx context.Context, p git.Dirs) (map[string]string, error) {
 	config := map[string]string{}
 	scope := ""
-	c := p.look("config", "--null", "--show-scope", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
-	c.each = func(record string) {
+	c := p.Look("config", "--null", "--show-scope", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
+	c.Each = func(record string) {
 		if scope == "" {
 			scope = record
 			return
@@ -334,7 +335,7 @@ func withoutFilters(ctx context.Context, p gitDirs) (map[string]string, error) {
 		}
 		scope = ""
 	}
-	if _, err := c.run(ctx); err != nil && exitCode(err) != 1 { // 1: there is none
+	if _, err := c.Run(ctx); err != nil && git.ExitCode(err) != 1 { // 1: there is none
 		return nil, err
 	}
 	return config, nil
@@ -342,46 +343,46 @@ func withoutFilters(ctx context.Context, p gitDirs) (map[string]string, error) {
 
 // stagedFiles adds what the index of a worktree without a directory holds
 // beyond HEAD.
-func (l *inspector) stagedFiles(ctx context.Context, p gitDirs) error {
+func (l *inspector) stagedFiles(ctx context.Context, p git.Dirs) error {
 	head, err := headOf(ctx, p)
 	if err != nil || head == "" {
 		return err
 	}
-	c := p.look("diff-index", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", head)
-	c.each = func(record string) { l.add(&l.loss.Changed, record) }
-	_, err = c.run(ctx)
+	c := p.Look("diff-index", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", head)
+	c.Each = func(record string) { l.add(&l.loss.Changed, record) }
+	_, err = c.Run(ctx)
 	return err
 }
 
 // operation notes what git is in the middle of.
-func (l *inspector) operation(p gitDirs) {
+func (l *inspector) operation(p git.Dirs) {
 	for _, trace := range []struct{ file, name string }{
 		{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
 		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"sequencer", "cherry-pick or revert"},
 		{"BISECT_LOG", "bisect"},
 	} {
 		// Anything but a clear "no" counts as one in progress.
-		if _, err := os.Lstat(filepath.Join(p.gitDir, trace.file)); !errors.Is(err, fs.ErrNotExist) && l.loss.Operation == "" {
+		if _, err := os.Lstat(filepath.Join(p.GitDir, trace.file)); !errors.Is(err, fs.ErrNotExist) && l.loss.Operation == "" {
 			l.loss.Operation = trace.name
 		}
 	}
 }
 
 // headOf is the commit that is checked out, or "" on a branch without one.
-func headOf(ctx context.Context, p gitDirs) (string, error) {
-	head, err := p.look("rev-parse", "--verify", "--quiet", "HEAD^{commit}").line(ctx)
-	if exitCode(err) == 1 {
+func headOf(ctx context.Context, p git.Dirs) (string, error) {
+	head, err := p.Look("rev-parse", "--verify", "--quiet", "HEAD^{commit}").Line(ctx)
+	if git.ExitCode(err) == 1 {
 		return "", nil
 	}
 	if err == nil && head == "" {
-		err = p.look("rev-parse").silent()
+		err = p.Look("rev-parse").Silent()
 	}
 	return head, err
 }
 
 // commits adds those of our branch and of the checkout's HEAD that are on no
 // other branch and no remote.
-func (l *inspector) commits(ctx context.Context, p gitDirs, tip string, w Workspace, checkout bool) error {
+func (l *inspector) commits(ctx context.Context, p git.Dirs, tip string, w Workspace, checkout bool) error {
 	var from []string
 	if tip != "" {
 		from = append(from, tip)
@@ -409,30 +410,30 @@ func (l *inspector) commits(ctx context.Context, p gitDirs, tip string, w Worksp
 }
 
 // stashes adds those that were made on branch. All worktrees share one list.
-func (l *inspector) stashes(ctx context.Context, p gitDirs, branch string) error {
-	top, err := readRef(ctx, whole(p.commonDir), "refs/stash")
+func (l *inspector) stashes(ctx context.Context, p git.Dirs, branch string) error {
+	top, err := readRef(ctx, whole(p.CommonDir), "refs/stash")
 	if err != nil || top == "" {
 		return err
 	}
-	c := whole(p.commonDir).look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%s", "refs/stash")
-	c.lines = true
+	c := whole(p.CommonDir).Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%s", "refs/stash")
+	c.Lines = true
 	n := 0
-	c.each = func(message string) {
+	c.Each = func(message string) {
 		if strings.HasPrefix(message, "WIP on "+branch+": ") || strings.HasPrefix(message, "On "+branch+": ") {
 			l.add(&l.loss.Stashed, fmt.Sprintf("stash@{%d}: %s", n, message))
 		}
 		n++
 	}
-	_, err = c.run(ctx)
+	_, err = c.Run(ctx)
 	return err
 }
 
 // history adds the commits that rev-list gives for args, a line each.
-func (l *inspector) history(ctx context.Context, p gitDirs, list *[]string, args []string, format string) error {
-	c := p.look(append([]string{"rev-list", "--no-commit-header", "--format=" + format,
+func (l *inspector) history(ctx context.Context, p git.Dirs, list *[]string, args []string, format string) error {
+	c := p.Look(append([]string{"rev-list", "--no-commit-header", "--format=" + format,
 		fmt.Sprintf("--max-count=%d", maxListed+1)}, args...)...)
-	c.lines = true
-	c.each = func(record string) { l.add(list, record) }
-	_, err := c.run(ctx)
+	c.Lines = true
+	c.Each = func(record string) { l.add(list, record) }
+	_, err := c.Run(ctx)
 	return err
 }

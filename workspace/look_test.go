@@ -31,18 +31,18 @@ func TestInspect(t *testing.T) {
 		}, workspace.Loss{Changed: []string{"a.txt"}}},
 		{"staged", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.Root+"/new", "1\n")
-			git(t, w.Root, "add", "new")
+			runGit(t, w.Root, "add", "new")
 		}, workspace.Loss{Changed: []string{"new"}}},
 		{"staged, and put back in the checkout", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.Root+"/a.txt", "1\n")
-			git(t, w.Root, "add", "a.txt")
+			runGit(t, w.Root, "add", "a.txt")
 			write(t, w.Root+"/a.txt", "one\n")
 		}, workspace.Loss{Changed: []string{"a.txt"}}},
 		{"deleted", func(t *testing.T, w workspace.Workspace) {
 			os.Remove(w.Root + "/a.txt")
 		}, workspace.Loss{Changed: []string{"a.txt"}}},
 		{"renamed", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "mv", "a.txt", "z.txt")
+			runGit(t, w.Root, "mv", "a.txt", "z.txt")
 		}, workspace.Loss{Changed: []string{"a.txt", "z.txt"}}},
 		{"executable", func(t *testing.T, w workspace.Workspace) {
 			os.Chmod(w.Root+"/a.txt", 0o755)
@@ -56,7 +56,7 @@ func TestInspect(t *testing.T) {
 			write(t, w.Root+"/dir/two", "2")
 		}, workspace.Loss{Untracked: []string{"dir/one", "dir/two"}}},
 		{"untracked that the user's status hides", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "config", "status.showUntrackedFiles", "no")
+			runGit(t, w.Root, "config", "status.showUntrackedFiles", "no")
 			write(t, w.Root+"/one", "1")
 		}, workspace.Loss{Untracked: []string{"one"}}},
 		{"ignored", func(t *testing.T, w workspace.Workspace) {
@@ -69,7 +69,7 @@ func TestInspect(t *testing.T) {
 			}
 		}, workspace.Loss{Untracked: []string{`"\"quoted\""`, "-dash", "? x", `"new\nline"`, `quo"te`, "sp ace", "ünï", `"\xff\xfe"`}}},
 		{"nested repository", func(t *testing.T, w workspace.Workspace) {
-			git(t, "/", "init", "-q", w.Root+"/inner")
+			runGit(t, "/", "init", "-q", w.Root+"/inner")
 			commit(t, w.Root+"/inner", "x", "1")
 		}, workspace.Loss{Untracked: []string{"inner/ (a repository)"}}},
 		{"ignored directory", func(t *testing.T, w workspace.Workspace) {
@@ -79,118 +79,118 @@ func TestInspect(t *testing.T) {
 		}, workspace.Loss{Ignored: []string{"data/"}}},
 		{"repository in an ignored directory", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.GitDir+"/info/exclude", "/vendor/\n")
-			git(t, "/", "clone", "-q", w.Repository, w.Root+"/vendor/deep/lib")
+			runGit(t, "/", "clone", "-q", w.Repository, w.Root+"/vendor/deep/lib")
 		}, workspace.Loss{Ignored: []string{"vendor/"}, Untracked: []string{"vendor/deep/lib/ (a repository)"}}},
 		{"ignored repository, bare", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.GitDir+"/info/exclude", "*.git/\n")
-			git(t, "/", "init", "-q", "--bare", w.Root+"/lib.git")
+			runGit(t, "/", "init", "-q", "--bare", w.Root+"/lib.git")
 		}, workspace.Loss{Ignored: []string{"lib.git/"}, Untracked: []string{"lib.git/ (a repository)"}}},
 		{"worktree in an ignored directory", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.GitDir+"/info/exclude", "/.worktrees/\n")
-			git(t, w.Root, "worktree", "add", "-q", "-b", "feature", ".worktrees/feature")
+			runGit(t, w.Root, "worktree", "add", "-q", "-b", "feature", ".worktrees/feature")
 		}, workspace.Loss{Ignored: []string{".worktrees/"}, Untracked: []string{".worktrees/feature/ (the worktree of branch feature)"}}},
 		{"worktree, detached", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "worktree", "add", "-q", "--detach", "inner")
+			runGit(t, w.Root, "worktree", "add", "-q", "--detach", "inner")
 		}, workspace.Loss{Untracked: []string{"inner/ (a worktree)"}}},
 		{"worktree that lost its .git", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.GitDir+"/info/exclude", "/inner/\n")
-			git(t, w.Root, "worktree", "add", "-q", "--detach", "inner")
+			runGit(t, w.Root, "worktree", "add", "-q", "--detach", "inner")
 			os.Remove(w.Root + "/inner/.git")
 		}, workspace.Loss{Ignored: []string{"inner/"}, Untracked: []string{"inner/ (a worktree)"}}},
 		{"worktree that is gone", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "worktree", "add", "-q", "--detach", "inner")
+			runGit(t, w.Root, "worktree", "add", "-q", "--detach", "inner")
 			os.RemoveAll(w.Root + "/inner")
 		}, workspace.Loss{}},
 		{"commit reset away", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "3\n")
-			git(t, w.Root, "reset", "-q", "--hard", "HEAD^")
+			runGit(t, w.Root, "reset", "-q", "--hard", "HEAD^")
 		}, workspace.Loss{Abandoned: []string{"HEAD@{1}"}}},
 		{"commit detached and left", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "checkout", "-q", "--detach")
+			runGit(t, w.Root, "checkout", "-q", "--detach")
 			commit(t, w.Root, "c.txt", "3\n")
-			git(t, w.Root, "checkout", "-q", w.Branch)
+			runGit(t, w.Root, "checkout", "-q", w.Branch)
 		}, workspace.Loss{Abandoned: []string{"HEAD@{1}"}}},
 		{"commit amended", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "3\n")
-			git(t, w.Root, "commit", "-q", "--amend", "-m", "Better")
+			runGit(t, w.Root, "commit", "-q", "--amend", "-m", "Better")
 		}, workspace.Loss{Commits: []string{"HEAD"}, Abandoned: []string{"HEAD@{1}"}}},
 		{"commit in a ref of the worktree", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "3\n")
-			git(t, w.Root, "update-ref", "refs/worktree/saved", "HEAD")
-			git(t, w.Root, "reset", "-q", "--hard", "HEAD^")
-			git(t, w.Root, "reflog", "expire", "--expire=all", "HEAD")
+			runGit(t, w.Root, "update-ref", "refs/worktree/saved", "HEAD")
+			runGit(t, w.Root, "reset", "-q", "--hard", "HEAD^")
+			runGit(t, w.Root, "reflog", "expire", "--expire=all", "HEAD")
 		}, workspace.Loss{Abandoned: []string{"refs/worktree/saved"}}},
 		{"commit reset away, but tagged", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "3\n")
-			git(t, w.Root, "tag", "kept")
-			git(t, w.Root, "reset", "-q", "--hard", "HEAD^")
+			runGit(t, w.Root, "tag", "kept")
+			runGit(t, w.Root, "reset", "-q", "--hard", "HEAD^")
 		}, workspace.Loss{}},
 		{"assumed unchanged, but changed", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "update-index", "--assume-unchanged", "a.txt")
+			runGit(t, w.Root, "update-index", "--assume-unchanged", "a.txt")
 			write(t, w.Root+"/a.txt", "1\n")
 		}, workspace.Loss{Changed: []string{"a.txt"}}},
 		{"skipped, but changed", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "update-index", "--skip-worktree", "a.txt")
+			runGit(t, w.Root, "update-index", "--skip-worktree", "a.txt")
 			write(t, w.Root+"/a.txt", "1\n")
 		}, workspace.Loss{Changed: []string{"a.txt"}}},
 		{"skipped and unchanged", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "update-index", "--skip-worktree", "a.txt")
+			runGit(t, w.Root, "update-index", "--skip-worktree", "a.txt")
 		}, workspace.Loss{}},
 		{"sparse", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "sparse-checkout", "set", "--no-cone", "/a.txt")
+			runGit(t, w.Root, "sparse-checkout", "set", "--no-cone", "/a.txt")
 		}, workspace.Loss{}},
 		{"commits", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "3\n")
 		}, workspace.Loss{Commits: []string{"HEAD"}}},
 		{"commits merged", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "3\n")
-			git(t, w.Repository, "merge", "-q", "--ff-only", w.Branch)
+			runGit(t, w.Repository, "merge", "-q", "--ff-only", w.Branch)
 		}, workspace.Loss{}},
 		{"commits pushed", func(t *testing.T, w workspace.Workspace) {
 			remote := t.TempDir()
-			git(t, remote, "init", "-q", "--bare")
-			git(t, w.Root, "remote", "add", "origin", remote)
+			runGit(t, remote, "init", "-q", "--bare")
+			runGit(t, w.Root, "remote", "add", "origin", remote)
 			commit(t, w.Root, "c.txt", "3\n")
-			git(t, w.Root, "push", "-q", "-u", "origin", w.Branch)
+			runGit(t, w.Root, "push", "-q", "-u", "origin", w.Branch)
 		}, workspace.Loss{}},
 		{"commits on a detached HEAD", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "checkout", "-q", "--detach")
+			runGit(t, w.Root, "checkout", "-q", "--detach")
 			commit(t, w.Root, "c.txt", "3\n")
 		}, workspace.Loss{Commits: []string{"HEAD"}}},
 		{"commits on another branch", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "checkout", "-q", "-b", "mine")
+			runGit(t, w.Root, "checkout", "-q", "-b", "mine")
 			commit(t, w.Root, "c.txt", "3\n")
 		}, workspace.Loss{}},
 		{"commits on our branch, left", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "3\n")
-			git(t, w.Root, "checkout", "-q", "--detach", "main")
+			runGit(t, w.Root, "checkout", "-q", "--detach", "main")
 		}, workspace.Loss{Commits: []string{w0}}},
 		{"commits on our branch, checked out elsewhere", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "3\n")
-			git(t, w.Root, "checkout", "-q", "--detach", "main")
-			git(t, w.Repository, "worktree", "add", "-q", filepath.Join(t.TempDir(), "x"), w.Branch)
+			runGit(t, w.Root, "checkout", "-q", "--detach", "main")
+			runGit(t, w.Repository, "worktree", "add", "-q", filepath.Join(t.TempDir(), "x"), w.Branch)
 		}, workspace.Loss{}},
 		{"orphan", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "checkout", "-q", "--orphan", "fresh")
+			runGit(t, w.Root, "checkout", "-q", "--orphan", "fresh")
 		}, workspace.Loss{Changed: []string{"a.txt", "sub/deep/b.txt"}}},
 		{"orphan, empty", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "switch", "-q", "--orphan", "fresh")
+			runGit(t, w.Root, "switch", "-q", "--orphan", "fresh")
 		}, workspace.Loss{}},
 		{"stash", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.Root+"/a.txt", "1\n")
-			git(t, w.Root, "stash", "push", "-q", "-m", "half\tdone")
+			runGit(t, w.Root, "stash", "push", "-q", "-m", "half\tdone")
 		}, workspace.Loss{Stashed: []string{"\"stash@{0}: On middleman/fix: half\\tdone\""}}},
 		{"stash of another branch", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.Repository+"/a.txt", "1\n")
-			git(t, w.Repository, "stash", "push", "-q", "-m", "On middleman/fix: no")
+			runGit(t, w.Repository, "stash", "push", "-q", "-m", "On middleman/fix: no")
 		}, workspace.Loss{}},
 		{"merge", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "checkout", "-q", "-b", "mine")
-			git(t, w.Root, "branch", "-q", "other", "HEAD~1")
-			git(t, w.Root, "merge", "-q", "--no-ff", "--no-commit", conflicting(t, w))
+			runGit(t, w.Root, "checkout", "-q", "-b", "mine")
+			runGit(t, w.Root, "branch", "-q", "other", "HEAD~1")
+			runGit(t, w.Root, "merge", "-q", "--no-ff", "--no-commit", conflicting(t, w))
 		}, workspace.Loss{Operation: "merge", Changed: []string{"theirs"}}},
 		{"rebase", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "checkout", "-q", "-b", "mine")
+			runGit(t, w.Root, "checkout", "-q", "-b", "mine")
 			commit(t, w.Root, "theirs", "not that\n")
 			if out, err := tryGit(w.Root, "rebase", conflicting(t, w)); err == nil {
 				t.Fatalf("no conflict: %s", out)
@@ -198,13 +198,13 @@ func TestInspect(t *testing.T) {
 		}, workspace.Loss{Operation: "rebase", Changed: []string{"theirs"}}},
 		{"cherry-pick", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "theirs", "not that\n")
-			git(t, w.Repository, "branch", "copy", w.Branch)
+			runGit(t, w.Repository, "branch", "copy", w.Branch)
 			if out, err := tryGit(w.Root, "cherry-pick", conflicting(t, w)); err == nil {
 				t.Fatalf("no conflict: %s", out)
 			}
 		}, workspace.Loss{Operation: "cherry-pick", Changed: []string{"theirs"}}},
 		{"bisect", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "bisect", "start", "HEAD", "HEAD~1")
+			runGit(t, w.Root, "bisect", "start", "HEAD", "HEAD~1")
 		}, workspace.Loss{Operation: "bisect"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -252,7 +252,7 @@ func named(t *testing.T, w workspace.Workspace, loss workspace.Loss) workspace.L
 	for _, list := range []*[]string{&loss.Commits, &loss.Abandoned} {
 		var commits []string
 		for _, revision := range *list {
-			commits = append(commits, git(t, w.Root, "show", "-s", "--format=%h %s", revision))
+			commits = append(commits, runGit(t, w.Root, "show", "-s", "--format=%h %s", revision))
 		}
 		*list = commits
 	}
@@ -261,9 +261,9 @@ func named(t *testing.T, w workspace.Workspace, loss workspace.Loss) workspace.L
 
 // conflicting is a commit on a branch of its own that adds the file "theirs".
 func conflicting(t *testing.T, w workspace.Workspace) string {
-	git(t, w.Repository, "checkout", "-q", "-b", "theirs", "main")
+	runGit(t, w.Repository, "checkout", "-q", "-b", "theirs", "main")
 	commit(t, w.Repository, "theirs", "that\n")
-	return git(t, w.Repository, "rev-parse", "HEAD")
+	return runGit(t, w.Repository, "rev-parse", "HEAD")
 }
 
 func TestInspectTruncates(t *testing.T) {
@@ -293,9 +293,9 @@ func TestInspectUnknown(t *testing.T) {
 		{".git removed", func(t *testing.T, w workspace.Workspace) { os.Remove(w.Root + "/.git") }},
 		{".git replaced by a repository", func(t *testing.T, w workspace.Workspace) {
 			os.Remove(w.Root + "/.git")
-			git(t, w.Root, "init", "-q")
-			git(t, w.Root, "add", ".")
-			git(t, w.Root, "commit", "-q", "-m", "All clean")
+			runGit(t, w.Root, "init", "-q")
+			runGit(t, w.Root, "add", ".")
+			runGit(t, w.Root, "commit", "-q", "-m", "All clean")
 		}},
 		{".git leads elsewhere", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.Root+"/.git", "gitdir: "+newRepo(t)+"/.git\n")
@@ -314,7 +314,7 @@ func TestInspectUnknown(t *testing.T) {
 		}},
 		{"object missing", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "3\n")
-			head := git(t, w.Root, "rev-parse", "HEAD")
+			head := runGit(t, w.Root, "rev-parse", "HEAD")
 			os.Remove(w.GitDir + "/objects/" + head[:2] + "/" + head[2:])
 		}},
 		{"directory became a link", func(t *testing.T, w workspace.Workspace) {

@@ -55,7 +55,7 @@ func lossless(t *testing.T, seed uint64, module string) {
 	d.dirty()
 	t.Logf("seed %d: %s", seed, strings.Join(d.did, ", "))
 	ctx := context.Background()
-	git(t, d.root, "status") // refreshes the index as any user does
+	runGit(t, d.root, "status") // refreshes the index as any user does
 	before, outside := d.look(), otherState(t, repo)
 	loss, err := m.Delete(ctx, d.w, true, nil)
 	if err != nil {
@@ -68,7 +68,7 @@ func lossless(t *testing.T, seed uint64, module string) {
 		t.Errorf("left in the base: %v, %v", entries, err)
 	}
 	if d.chance(4) {
-		git(t, repo, "gc", "-q", "--prune=now")
+		runGit(t, repo, "gc", "-q", "--prune=now")
 	}
 	back, notes, err := m.Restore(ctx, d.w, nil)
 	if err != nil || len(notes) != 0 || back.Branch != d.w.Branch || back.Root != d.w.Root {
@@ -84,7 +84,7 @@ func lossless(t *testing.T, seed uint64, module string) {
 		t.Error("the snapshot is there still")
 	}
 	if d.chance(4) {
-		git(t, repo, "fsck", "--connectivity-only", "--no-dangling")
+		runGit(t, repo, "fsck", "--connectivity-only", "--no-dangling")
 	}
 }
 
@@ -107,8 +107,8 @@ func otherState(t testing.TB, repo string) string {
 	}
 	lines := strings.Split(string(config), "\n")
 	slices.Sort(lines)
-	return git(t, repo, "for-each-ref") + "\n" + strings.Join(lines, "\n") + "\n" +
-		git(t, repo, "status", "--porcelain=v2", "--branch") + "\n" + git(t, repo, "stash", "list")
+	return runGit(t, repo, "for-each-ref") + "\n" + strings.Join(lines, "\n") + "\n" +
+		runGit(t, repo, "status", "--porcelain=v2", "--branch") + "\n" + runGit(t, repo, "stash", "list")
 }
 
 func firstDifference(a, b string) string {
@@ -135,7 +135,7 @@ type dirtier struct {
 
 func (d *dirtier) chance(n int) bool { return d.rand.IntN(n) == 0 }
 
-func (d *dirtier) git(args ...string) { d.Helper(); git(d, d.root, args...) }
+func (d *dirtier) git(args ...string) { d.Helper(); runGit(d, d.root, args...) }
 
 // bytes is some content: text, with CRLF or without a last line break, or
 // binary, or nothing.
@@ -233,7 +233,7 @@ func (d *dirtier) put(name, content string) {
 
 // conflicted reports whether git would not commit at the moment.
 func (d *dirtier) conflicted() bool {
-	return git(d, d.root, "ls-files", "--unmerged") != "" || exists(d.w.GitDir+"/worktrees/w1/rebase-merge")
+	return runGit(d, d.root, "ls-files", "--unmerged") != "" || exists(d.w.GitDir+"/worktrees/w1/rebase-merge")
 }
 
 func (d *dirtier) commit() {
@@ -369,14 +369,14 @@ func (d *dirtier) nested() {
 	if d.chance(2) {
 		inner = filepath.Join(d.root, "nested")
 	}
-	git(d, "/", "init", "-q", inner)
+	runGit(d, "/", "init", "-q", inner)
 	commit(d, inner, "x", d.bytes())
 }
 
 func (d *dirtier) worktreeRef() {
 	blob := filepath.Join(d.root, "untracked-by-ref")
 	write(d, blob, d.bytes())
-	d.git("update-ref", "refs/worktree/mine", git(d, d.root, "commit-tree", "-m", "Held by a ref", git(d, d.root, "rev-parse", "main^{tree}")))
+	d.git("update-ref", "refs/worktree/mine", runGit(d, d.root, "commit-tree", "-m", "Held by a ref", runGit(d, d.root, "rev-parse", "main^{tree}")))
 }
 
 func (d *dirtier) times() {
@@ -388,10 +388,10 @@ func (d *dirtier) diverge() {
 	d.put("conflict", "ours\n")
 	d.git("commit", "-q", "-a", "-m", "Ours")
 	repo := d.w.Repository
-	git(d, repo, "checkout", "-q", "side")
+	runGit(d, repo, "checkout", "-q", "side")
 	commit(d, repo, "conflict", "theirs\n")
 	commit(d, repo, "theirs", "more\n")
-	git(d, repo, "checkout", "-q", "main")
+	runGit(d, repo, "checkout", "-q", "main")
 }
 
 func (d *dirtier) merge()      { d.diverge(); _, _ = tryGit(d.root, "merge", "-q", "side") }
@@ -479,7 +479,7 @@ func (d *dirtier) look() string {
 		out, err := tryGit(d.root, args...)
 		fmt.Fprintf(&b, "%q %v\n%s\n", args, err != nil, strings.ReplaceAll(out, "\x00", "\n"))
 	}
-	b.WriteString(indexOf(git(d, d.root, "ls-files", "-s", "-v", "-f", "--debug")))
+	b.WriteString(indexOf(runGit(d, d.root, "ls-files", "-s", "-v", "-f", "--debug")))
 	log, err := os.ReadFile(d.w.GitDir + "/logs/refs/heads/" + d.w.Branch)
 	fmt.Fprintf(&b, "%s %v\n", log, err == nil)
 	b.WriteString(fingerprint(d, d.root, nil))

@@ -49,8 +49,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// git runs git as a user would and returns its output, trimmed.
-func git(t testing.TB, dir string, args ...string) string {
+// runGit runs git as a user would and returns its output, trimmed.
+func runGit(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	out, err := tryGit(dir, args...)
 	if err != nil {
@@ -81,8 +81,8 @@ func write(t testing.TB, path, content string) {
 func commit(t testing.TB, dir, file, content string) {
 	t.Helper()
 	write(t, filepath.Join(dir, file), content)
-	git(t, dir, "add", "--", file)
-	git(t, dir, "commit", "-q", "-m", "Change "+filepath.Base(file))
+	runGit(t, dir, "add", "--", file)
+	runGit(t, dir, "commit", "-q", "-m", "Change "+filepath.Base(file))
 }
 
 // newRepo is a repository with two files and a commit for each.
@@ -109,7 +109,7 @@ func template(t testing.TB) string {
 	t.Helper()
 	templateOnce.Do(func() {
 		dir := filepath.Join(os.Getenv("HOME"), "template")
-		git(t, "/", "init", "-q", "--template=", dir)
+		runGit(t, "/", "init", "-q", "--template=", dir)
 		commit(t, dir, "a.txt", "one\n")
 		commit(t, dir, "sub/deep/b.txt", "two\n")
 		write(t, filepath.Join(dir, ".git/info/exclude"), "")
@@ -177,14 +177,14 @@ func state(t testing.TB, repo, base string) string {
 			t.Fatal(err)
 		}
 	}
-	return b.String() + git(t, repo, "for-each-ref")
+	return b.String() + runGit(t, repo, "for-each-ref")
 }
 
 // dropSnapshot makes sure that a forced delete has left a snapshot in the
 // repository, and lets go of it, so that all else can be compared.
 func dropSnapshot(t testing.TB, repo, id string) {
 	t.Helper()
-	git(t, repo, "update-ref", "-d", "refs/middleman/trash/"+id, git(t, repo, "rev-parse", "--verify", "refs/middleman/trash/"+id))
+	runGit(t, repo, "update-ref", "-d", "refs/middleman/trash/"+id, runGit(t, repo, "rev-parse", "--verify", "refs/middleman/trash/"+id))
 }
 
 func tryShell(dir, script string) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/git"
 	"middleman/internal/memo"
 	"middleman/internal/plaintext"
 )
@@ -37,7 +38,7 @@ type Manager struct {
 	keepBranches bool
 	// memory is of configurations by their content, distances of histories by
 	// their ends.
-	views     Views
+	views     git.Views
 	distances memo.Map[string, [2]int]
 }
 

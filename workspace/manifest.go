@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -20,18 +21,18 @@ const maxManifest = 512 << 20
 // readSnapshot reads what is kept of w, and the commit that holds it. Where
 // nothing is, that is ErrNoSnapshot. Whoever can write to the repository, or
 // publish one that is mirrored, can have written it.
-func readSnapshot(ctx context.Context, p gitDirs, w Workspace) (s snapshot, commit string, err error) {
+func readSnapshot(ctx context.Context, p git.Dirs, w Workspace) (s snapshot, commit string, err error) {
 	commit, err = readRef(ctx, p, trashRef(w.ID))
 	if err != nil {
 		return s, "", err
 	}
 	if commit == "" {
-		return s, "", fmt.Errorf("%s has no %s: %w", p.commonDir, trashRef(w.ID), ErrNoSnapshot)
+		return s, "", fmt.Errorf("%s has no %s: %w", p.CommonDir, trashRef(w.ID), ErrNoSnapshot)
 	}
 	manifest := &bounded{most: maxManifest}
-	c := p.look("cat-file", "blob", commit+":"+manifestName)
-	c.output, c.change = manifest, true
-	if _, err := c.run(ctx); err != nil {
+	c := p.Look("cat-file", "blob", commit+":"+manifestName)
+	c.Output, c.Change = manifest, true
+	if _, err := c.Run(ctx); err != nil {
 		return s, "", err
 	}
 	if s, err = decodeManifest(manifest.Bytes(), w.ID); err != nil {

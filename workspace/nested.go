@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 )
@@ -20,7 +21,7 @@ const maxWalked = 5_000_000
 // nestedWorktrees adds the other worktrees of the repository that lie in the
 // workspace, whose directory is now at dir. They need not have a .git file any
 // more; their files are there.
-func (l *inspector) nestedWorktrees(ctx context.Context, p gitDirs, root, dir string) error {
+func (l *inspector) nestedWorktrees(ctx context.Context, p git.Dirs, root, dir string) error {
 	trees, err := worktrees(ctx, p)
 	if err != nil {
 		return err
@@ -34,7 +35,7 @@ func (l *inspector) nestedWorktrees(ctx context.Context, p gitDirs, root, dir st
 		if _, err := os.Lstat(filepath.Join(dir, below)); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		entry, err := findEntry(p.commonDir, filepath.FromSlash(tree.path))
+		entry, err := findEntry(p.CommonDir, filepath.FromSlash(tree.path))
 		if err != nil {
 			return err
 		}
@@ -65,8 +66,8 @@ func (l *inspector) repository(name string) {
 // ignored adds what git ignores in the checkout at p: path, which ends with a
 // slash where it is a directory, and the repositories in it. These are not
 // git's to ignore: they may hold work that is nowhere else.
-func (l *inspector) ignored(ctx context.Context, p gitDirs, path, name string) error {
-	if isEmptyPlace(p.workTree, path) {
+func (l *inspector) ignored(ctx context.Context, p git.Dirs, path, name string) error {
+	if isEmptyPlace(p.WorkTree, path) {
 		return nil // ours, and of no worker any more
 	}
 	l.add(&l.loss.Ignored, name+path)
@@ -75,7 +76,7 @@ func (l *inspector) ignored(ctx context.Context, p gitDirs, path, name string) e
 		return nil
 	}
 	// WalkDir follows no links.
-	err := filepath.WalkDir(filepath.Join(p.workTree, filepath.FromSlash(path)), func(at string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(p.WorkTree, filepath.FromSlash(path)), func(at string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -85,7 +86,7 @@ func (l *inspector) ignored(ctx context.Context, p gitDirs, path, name string) e
 		if !entry.IsDir() || !isRepository(at) {
 			return ctx.Err()
 		}
-		below, err := filepath.Rel(p.workTree, at)
+		below, err := filepath.Rel(p.WorkTree, at)
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error
 // checkout is the canonical top of the main checkout, which a bare repository
 // has not.
 func (r repository) checkout() (string, error) {
-	if sameDir(r.main, r.here.commonDir) {
+	if sameDir(r.main, r.here.CommonDir) {
 		return "", fmt.Errorf("%s: a bare repository has no checkout to place workspaces in: %w", plaintext.Quoted(r.main), ErrBadRequest)
 	}
 	return filepath.EvalSymlinks(r.main)
@@ -89,7 +89,7 @@ func (m *Manager) openIntended(ctx context.Context, w Workspace) (*os.Root, erro
 		return m.openBase()
 	}
 	root := filepath.Join(top, workPlace, w.ID)
-	entry, err := findEntry(repo.here.commonDir, root)
+	entry, err := findEntry(repo.here.CommonDir, root)
 	if err != nil {
 		return nil, err
 	}

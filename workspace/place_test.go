@@ -35,7 +35,7 @@ func TestPlaceInRepository(t *testing.T) {
 	if second.Root != repo+"/.middleman/work/w2" {
 		t.Errorf("second at %s", second.Root)
 	}
-	if got := git(t, repo, "status", "--porcelain", "--untracked-files=all"); got != "" {
+	if got := runGit(t, repo, "status", "--porcelain", "--untracked-files=all"); got != "" {
 		t.Errorf("the checkout shows it: %s", got)
 	}
 	if text, err := os.ReadFile(repo + "/.git/info/exclude"); err != nil || string(text) != "*.o\n**/.middleman/work/\n" {
@@ -88,7 +88,7 @@ func TestPlaceByOption(t *testing.T) {
 		t.Errorf("root %s", w.Root)
 	}
 	bare := filepath.Join(t.TempDir(), "bare.git")
-	git(t, "/", "clone", "-q", "--bare", repo, bare)
+	runGit(t, "/", "clone", "-q", "--bare", repo, bare)
 	if w := create(t, m, request(bare, "w3")); strings.HasPrefix(w.Root, bare) {
 		t.Errorf("root %s", w.Root)
 	}
@@ -108,8 +108,8 @@ func TestPlaceRefuses(t *testing.T) {
 	}{
 		{"tracked link", func(t *testing.T, repo, elsewhere string) {
 			os.Symlink(elsewhere, repo+"/.middleman")
-			git(t, repo, "add", ".middleman")
-			git(t, repo, "commit", "-q", "-m", "link")
+			runGit(t, repo, "add", ".middleman")
+			runGit(t, repo, "commit", "-q", "-m", "link")
 		}, nil},
 		{"link below", func(t *testing.T, repo, elsewhere string) {
 			os.Mkdir(repo+"/.middleman", 0o700)

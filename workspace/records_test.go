@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"middleman/internal/contain"
+	"middleman/internal/git"
 )
 
 func TestPanicNamesTheWorkspace(t *testing.T) {
@@ -33,7 +34,7 @@ func TestListTakenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	list, err := worktrees(context.Background(), gitDirs{gitDir: dir, commonDir: dir})
+	list, err := worktrees(context.Background(), git.Dirs{GitDir: dir, CommonDir: dir})
 	if want := []worktree{{"/a", "refs/heads/a"}}; err != nil || !slices.Equal(list, want) {
 		t.Errorf("%+v, %v, want %+v", list, err, want)
 	}

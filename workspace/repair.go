@@ -134,12 +134,12 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 	if err != nil {
 		return err
 	}
-	if repo.here.commonDir != r.w.GitDir {
+	if repo.here.CommonDir != r.w.GitDir {
 		old := filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
 		if reason, err := readReason(filepath.Join(old, "locked")); err == nil && reason == lockReason(r.w.ID) {
 			return fmt.Errorf("its repository %s is there and has it: %s may be a copy of that: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(repo.main), ErrUnknown)
 		}
-		r.w.GitDir, r.w.Repository, r.git = repo.here.commonDir, repo.main, true
+		r.w.GitDir, r.w.Repository, r.git = repo.here.CommonDir, repo.main, true
 		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
 	}
 	return nil
@@ -181,7 +181,7 @@ func checkIsFile(path string) error {
 
 // runGit has entry and worktree lead to each other.
 func (r *repairing) runGit(ctx context.Context, entry string) error {
-	if _, err := whole(r.w.GitDir).alter("worktree", "repair", r.w.Root).run(ctx); err != nil {
+	if _, err := whole(r.w.GitDir).Alter("worktree", "repair", r.w.Root).Run(ctx); err != nil {
 		return err
 	}
 	fault.Here("repair/git")
@@ -215,13 +215,13 @@ func (m *Manager) RepairDeleted(ctx context.Context, w Workspace, repository str
 	if err != nil {
 		return fail(err)
 	}
-	commit, err := readRef(ctx, whole(repo.here.commonDir), trashRef(w.ID))
+	commit, err := readRef(ctx, whole(repo.here.CommonDir), trashRef(w.ID))
 	if err == nil && commit == "" {
 		err = fmt.Errorf("%s keeps nothing of it: %w", plaintext.Quoted(repo.main), ErrNoSnapshot)
 	}
 	if err != nil {
 		return fail(err)
 	}
-	w.GitDir, w.Repository = repo.here.commonDir, repo.main
+	w.GitDir, w.Repository = repo.here.CommonDir, repo.main
 	return w, nil
 }

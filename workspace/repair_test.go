@@ -38,7 +38,7 @@ var repairCases = []repairCase{
 	}, nil, workspace.ErrMoved},
 	{"the repository, as git was told", func(t *testing.T, w workspace.Workspace, base string) (string, string) {
 		rename(t, w.Repository, w.Repository+" moved")
-		git(t, w.Repository+" moved", "worktree", "repair")
+		runGit(t, w.Repository+" moved", "worktree", "repair")
 		return "", base
 	}, func(w *workspace.Workspace, told, base string) { movedRepository(w, w.Repository+" moved", base) }, nil},
 	{"another repository is told", func(t *testing.T, w workspace.Workspace, base string) (string, string) {
@@ -46,13 +46,13 @@ var repairCases = []repairCase{
 		return newRepo(t), base
 	}, nil, workspace.ErrUnknown},
 	{"a clone is told", func(t *testing.T, w workspace.Workspace, base string) (string, string) {
-		git(t, w.Repository, "clone", "-q", w.Repository, w.Repository+".clone")
-		git(t, w.Repository+".clone", "branch", "-q", w.Branch)
+		runGit(t, w.Repository, "clone", "-q", w.Repository, w.Repository+".clone")
+		runGit(t, w.Repository+".clone", "branch", "-q", w.Branch)
 		return w.Repository + ".clone", base
 	}, nil, workspace.ErrUnknown},
 	{"the branch is gone there", func(t *testing.T, w workspace.Workspace, base string) (string, string) {
 		rename(t, w.Repository, w.Repository+" moved")
-		git(t, w.Repository+" moved", "update-ref", "-d", "refs/heads/"+w.Branch)
+		runGit(t, w.Repository+" moved", "update-ref", "-d", "refs/heads/"+w.Branch)
 		return w.Repository + " moved", base
 	}, nil, workspace.ErrUnknown},
 	{"no repository is told", func(t *testing.T, w workspace.Workspace, base string) (string, string) {
@@ -71,7 +71,7 @@ var repairCases = []repairCase{
 		movedBase(w, told, base)
 	}, nil},
 	{"the worktree, with git", func(t *testing.T, w workspace.Workspace, base string) (string, string) {
-		git(t, w.Repository, "worktree", "move", "-f", "-f", w.Root, w.Repository+".mine")
+		runGit(t, w.Repository, "worktree", "move", "-f", "-f", w.Root, w.Repository+".mine")
 		return "", base
 	}, func(w *workspace.Workspace, told, base string) {
 		w.Mode, w.Root = workspace.ModeInPlace, w.Repository+".mine"
@@ -133,7 +133,7 @@ func TestRepair(t *testing.T) {
 			if err != nil || got != want || dry != want || strings.Join(found, "\n") != strings.Join(really, "\n") {
 				t.Fatalf("%v\ngot  %+v\ndry  %+v\nwant %+v", err, got, dry, want)
 			}
-			if status := git(t, got.Root, "status", "--porcelain"); status != "?? new" {
+			if status := runGit(t, got.Root, "status", "--porcelain"); status != "?? new" {
 				t.Errorf("status: %s", status)
 			}
 			if loss, err := m.Inspect(t.Context(), got); err != nil || got.Mode == workspace.ModeWorktree && len(loss.Untracked) != 1 {
@@ -189,10 +189,10 @@ func TestRestoreAfterAMove(t *testing.T) {
 	if err != nil || len(notes) != 0 {
 		t.Fatalf("%q, %v", notes, err)
 	}
-	if status := git(t, back.Root, "status", "--porcelain", "--branch"); status != "## "+w.Branch+"\n?? new" {
+	if status := runGit(t, back.Root, "status", "--porcelain", "--branch"); status != "## "+w.Branch+"\n?? new" {
 		t.Errorf("status: %s", status)
 	}
-	if list := git(t, back.Repository, "worktree", "list"); !strings.Contains(list, back.Root) {
+	if list := runGit(t, back.Repository, "worktree", "list"); !strings.Contains(list, back.Root) {
 		t.Errorf("worktrees: %s", list)
 	}
 }

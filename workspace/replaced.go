@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+
+	"middleman/internal/git"
 )
 
 // replaced refuses what is at path, where a workspace's directory was, and says
@@ -32,7 +34,7 @@ func unkeepable(ctx context.Context, w Workspace, err error) error {
 	if entryErr != nil || entry == "" {
 		return err // the directory itself would be kept
 	}
-	why := answers(ctx, gitDirs{gitDir: entry, commonDir: w.GitDir})
+	why := answers(ctx, git.Dirs{GitDir: entry, CommonDir: w.GitDir})
 	if why == nil {
 		return err
 	}
@@ -41,16 +43,16 @@ func unkeepable(ctx context.Context, w Workspace, err error) error {
 
 // answers reports why git cannot keep what is at p, as far as it takes no
 // writing to find out.
-func answers(ctx context.Context, p gitDirs) error {
-	c := p.look("hash-object", "--stdin")
-	object, err := c.line(ctx)
+func answers(ctx context.Context, p git.Dirs) error {
+	c := p.Look("hash-object", "--stdin")
+	object, err := c.Line(ctx)
 	if err == nil && !hashPattern().MatchString(object) {
-		err = c.odd(object)
+		err = c.Odd(object)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := p.look("symbolic-ref", "--quiet", "HEAD").line(ctx); exitCode(err) != 1 { // 1: detached
+	if _, err := p.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx); git.ExitCode(err) != 1 { // 1: detached
 		return err
 	}
 	return nil

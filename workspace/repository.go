@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -19,16 +20,16 @@ const maxSmall = 64 << 10
 
 // repository is what the user stands in.
 type repository struct {
-	here gitDirs // the checkout that the user stands in
-	main string  // the top of the main checkout; of a bare repository, itself
-	ours string  // what comes before the slash in branches of workspaces; "" is not known
+	here git.Dirs // the checkout that the user stands in
+	main string   // the top of the main checkout; of a bare repository, itself
+	ours string   // what comes before the slash in branches of workspaces; "" is not known
 }
 
 // discover finds the repository of dir, with git's own rules.
 func discover(ctx context.Context, dir string) (repository, error) {
-	c := command{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"}}
-	out, err := c.line(ctx)
-	if failed, ok := errors.AsType[*GitError](err); ok {
+	c := git.Command{Dir: dir, Args: []string{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"}}
+	out, err := c.Line(ctx)
+	if failed, ok := errors.AsType[*git.Error](err); ok {
 		return discoverBare(ctx, dir, failed)
 	}
 	if err != nil {
@@ -39,10 +40,10 @@ func discover(ctx context.Context, dir string) (repository, error) {
 		return repository{}, lineBreak(dir)
 	}
 	if len(paths) < 3 || slices.Contains(paths, "") {
-		return repository{}, c.odd(out)
+		return repository{}, c.Odd(out)
 	}
-	r := repository{here: gitDirs{gitDir: paths[0], commonDir: paths[1], workTree: paths[2]}, main: paths[2]}
-	if r.here.gitDir != r.here.commonDir {
+	r := repository{here: git.Dirs{GitDir: paths[0], CommonDir: paths[1], WorkTree: paths[2]}, main: paths[2]}
+	if r.here.GitDir != r.here.CommonDir {
 		trees, err := worktrees(ctx, r.here)
 		if err != nil {
 			return repository{}, err
@@ -57,7 +58,7 @@ func discover(ctx context.Context, dir string) (repository, error) {
 // ErrNotRepository.
 func Checkout(ctx context.Context, dir string) (top, gitDir string, err error) {
 	repo, err := discover(ctx, dir)
-	return repo.here.workTree, repo.here.commonDir, err
+	return repo.here.WorkTree, repo.here.CommonDir, err
 }
 
 // lineBreak refuses a repository whose path git cannot write into the one-line
@@ -67,7 +68,7 @@ func lineBreak(dir string) error {
 }
 
 // explainDiscovery tells "no repository" from all else that can be wrong.
-func explainDiscovery(dir string, failed *GitError) error {
+func explainDiscovery(dir string, failed *git.Error) error {
 	switch {
 	case strings.Contains(failed.Stderr, "not a git repository"):
 		return fmt.Errorf("%s: %w", plaintext.Quoted(dir), ErrNotRepository)
@@ -82,28 +83,19 @@ func explainDiscovery(dir string, failed *GitError) error {
 }
 
 // whole is the repository without a checkout: for what belongs to no worktree.
-func whole(commonDir string) gitDirs {
-	return gitDirs{gitDir: commonDir, commonDir: commonDir}
-}
-
-// commit is the commit that revision names, or "" where it names none.
-func (r repository) commit(ctx context.Context, revision string) (string, error) {
-	out, err := r.here.look("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}").line(ctx)
-	if exitCode(err) == 1 {
-		return "", nil
-	}
-	return out, err
+func whole(commonDir string) git.Dirs {
+	return git.Dirs{GitDir: commonDir, CommonDir: commonDir}
 }
 
 // worktree is a checkout that git knows.
 type worktree struct{ path, branch string } // branch is a full ref name, or ""
 
 // worktrees lists every checkout of a repository, the main one first.
-func worktrees(ctx context.Context, p gitDirs) ([]worktree, error) {
+func worktrees(ctx context.Context, p git.Dirs) ([]worktree, error) {
 	var list []worktree
-	c := p.look("worktree", "list", "--porcelain", "-z")
-	c.again = func() { list = nil }
-	c.each = func(record string) {
+	c := p.Look("worktree", "list", "--porcelain", "-z")
+	c.Again = func() { list = nil }
+	c.Each = func(record string) {
 		key, value, _ := strings.Cut(record, " ")
 		switch {
 		case key == "worktree":
@@ -112,11 +104,11 @@ func worktrees(ctx context.Context, p gitDirs) ([]worktree, error) {
 			list[len(list)-1].branch = value
 		}
 	}
-	if _, err := c.run(ctx); err != nil {
+	if _, err := c.Run(ctx); err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("list worktrees of %s: git named none", p.commonDir)
+		return nil, fmt.Errorf("list worktrees of %s: git named none", p.CommonDir)
 	}
 	return list, nil
 }

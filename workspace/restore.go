@@ -11,6 +11,7 @@ import (
 
 	"middleman/internal/contain"
 	"middleman/internal/fault"
+	"middleman/internal/git"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 )
@@ -43,7 +44,7 @@ type restoration struct {
 	m      *Manager
 	w      Workspace
 	base   *os.Root
-	repo   gitDirs
+	repo   git.Dirs
 	report Progress
 	snap   snapshot
 	commit string // of the snapshot
@@ -291,12 +292,12 @@ func (r *restoration) newEntry(ctx context.Context) error {
 	r.undo = append(r.undo,
 		func(context.Context) error { return removeEntry(r.w.GitDir, r.w.Root) },
 		func(context.Context) error { return removeAll(r.base, r.w.ID) })
-	way, err := transportOf(ctx, r.repo, false)
+	way, err := git.TransportOf(ctx, r.repo, false)
 	if err != nil {
 		return err
 	}
-	_, err = way.over(r.repo.alter("worktree", "add", "--quiet", "--lock", "--reason", "middleman workspace "+r.w.ID,
-		"--", r.w.Root, r.w.Branch)).run(ctx)
+	_, err = way.Over(r.repo.Alter("worktree", "add", "--quiet", "--lock", "--reason", "middleman workspace "+r.w.ID,
+		"--", r.w.Root, r.w.Branch)).Run(ctx)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -118,7 +119,7 @@ func (r *restoration) dressBranch(ctx context.Context, b branch, name string) er
 		if slices.ContainsFunc(has, func(h setting) bool { return string(h.Key) == string(s.Key) && string(h.Value) == string(s.Value) }) {
 			continue
 		}
-		if _, err := r.repo.alter("config", "--local", "--add", string(s.Key), string(s.Value)).run(ctx); err != nil {
+		if _, err := r.repo.Alter("config", "--local", "--add", string(s.Key), string(s.Value)).Run(ctx); err != nil {
 			return err
 		}
 	}
@@ -145,16 +146,16 @@ func (r *restoration) dressBranch(ctx context.Context, b branch, name string) er
 }
 
 // branchConfig is what the repository's configuration says of a branch.
-func branchConfig(ctx context.Context, p gitDirs, name string) (list []setting, err error) {
-	c := p.look("config", "--local", "--null", "--get-regexp", `^branch\.`)
-	c.each = func(record string) {
+func branchConfig(ctx context.Context, p git.Dirs, name string) (list []setting, err error) {
+	c := p.Look("config", "--local", "--null", "--get-regexp", `^branch\.`)
+	c.Each = func(record string) {
 		key, value, _ := strings.Cut(record, "\n")
 		variable, is := strings.CutPrefix(key, "branch."+name+".")
 		if is && isVariable(variable) { // else of a branch whose name goes on with a dot
 			list = append(list, setting{[]byte(key), []byte(value)})
 		}
 	}
-	if _, err := c.run(ctx); err != nil && exitCode(err) != 1 { // 1: there is none
+	if _, err := c.Run(ctx); err != nil && git.ExitCode(err) != 1 { // 1: there is none
 		return nil, err
 	}
 	return list, nil

@@ -12,13 +12,14 @@ import (
 	"strings"
 
 	"middleman/internal/contain"
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
 // writeFiles makes files in root, which must not have them yet. Links are made
 // last and nothing leaves root, so a list cannot lead anywhere else. It tells
 // how many are done.
-func writeFiles(ctx context.Context, p gitDirs, root *os.Root, files []file, tell func(string)) error {
+func writeFiles(ctx context.Context, p git.Dirs, root *os.Root, files []file, tell func(string)) error {
 	var regular, links, dirs []file
 	for _, f := range files {
 		switch {
@@ -65,7 +66,7 @@ func (f file) finish(root *os.Root) error {
 }
 
 // writeContents makes the regular files of one run of git.
-func writeContents(ctx context.Context, p gitDirs, root *os.Root, files []file, tell func(string)) error {
+func writeContents(ctx context.Context, p git.Dirs, root *os.Root, files []file, tell func(string)) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -78,10 +79,10 @@ func writeContents(ctx context.Context, p gitDirs, root *os.Root, files []file, 
 	from, to := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		c := p.look("cat-file", "--batch", "--buffer")
-		c.stdin, c.output, c.change, c.patience = strings.NewReader(names.String()), to, true, changeTime
+		c := p.Look("cat-file", "--batch", "--buffer")
+		c.Stdin, c.Output, c.Change, c.Patience = strings.NewReader(names.String()), to, true, git.ChangeTime
 		err := contain.Call(func() error {
-			_, err := c.run(ctx)
+			_, err := c.Run(ctx)
 			return err
 		})
 		to.CloseWithError(err)

@@ -60,7 +60,7 @@ func TestRestoreRefusals(t *testing.T) {
 			plantManifest(t, *w, `{"version":1,"id":"w1","entry":".."}`)
 		}, workspace.ErrEscapes},
 		{"a setting without a section", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
-			tip := git(t, w.Repository, "rev-parse", "main")
+			tip := runGit(t, w.Repository, "rev-parse", "main")
 			plantManifest(t, *w, `{"version":1,"id":"w1","branch":{"name":"x","commit":"`+tip+`","config":[{"Key":"YQ=="}]}}`)
 		}, nil},
 		{"a manifest of a later version", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
@@ -96,9 +96,9 @@ func plantManifest(t *testing.T, w workspace.Workspace, manifest string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "manifest.json")
 	write(t, path, manifest)
-	blob := git(t, w.Repository, "hash-object", "-w", path)
+	blob := runGit(t, w.Repository, "hash-object", "-w", path)
 	index := "GIT_INDEX_FILE=" + filepath.Join(t.TempDir(), "index")
-	git(t, w.Repository, "update-ref", "refs/middleman/trash/w1", func() string {
+	runGit(t, w.Repository, "update-ref", "refs/middleman/trash/w1", func() string {
 		out, err := tryShell(w.Repository, index+" git update-index --add --cacheinfo 100644,"+blob+",manifest.json && "+
 			"git commit-tree -m x $("+index+" git write-tree)")
 		if err != nil {
@@ -118,20 +118,20 @@ func TestRestoreBranch(t *testing.T) {
 	}{
 		{"free", func(*testing.T, workspace.Workspace, string) {}, "middleman/fix"},
 		{"there, where it was", func(t *testing.T, w workspace.Workspace, tip string) {
-			git(t, w.Repository, "branch", w.Branch, tip)
+			runGit(t, w.Repository, "branch", w.Branch, tip)
 		}, "middleman/fix"},
 		{"there, and moved", func(t *testing.T, w workspace.Workspace, tip string) {
-			git(t, w.Repository, "branch", w.Branch, "main")
+			runGit(t, w.Repository, "branch", w.Branch, "main")
 		}, "middleman/fix-2"},
 		{"checked out elsewhere", func(t *testing.T, w workspace.Workspace, tip string) {
-			git(t, w.Repository, "checkout", "-q", "-b", w.Branch, tip)
+			runGit(t, w.Repository, "checkout", "-q", "-b", w.Branch, tip)
 		}, "middleman/fix-2"},
 		{"there, where it was, for another workspace", func(t *testing.T, w workspace.Workspace, tip string) {
-			git(t, w.Repository, "update-ref", "--create-reflog", "-m", "middleman: workspace w9", "refs/heads/"+w.Branch, tip)
+			runGit(t, w.Repository, "update-ref", "--create-reflog", "-m", "middleman: workspace w9", "refs/heads/"+w.Branch, tip)
 		}, "middleman/fix-2"},
 		{"two are in the way", func(t *testing.T, w workspace.Workspace, tip string) {
-			git(t, w.Repository, "branch", w.Branch, "main")
-			git(t, w.Repository, "branch", w.Branch+"-2/x", "main")
+			runGit(t, w.Repository, "branch", w.Branch, "main")
+			runGit(t, w.Repository, "branch", w.Branch+"-2/x", "main")
 		}, "middleman/fix-3"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -140,22 +140,22 @@ func TestRestoreBranch(t *testing.T) {
 			w := create(t, m, request(newRepo(t), "w1"))
 			commit(t, w.Root, "c.txt", "3\n")
 			write(t, w.Root+"/new", "x")
-			tip := git(t, w.Root, "rev-parse", "HEAD")
+			tip := runGit(t, w.Root, "rev-parse", "HEAD")
 			if _, err := m.Delete(context.Background(), w, true, nil); err != nil {
 				t.Fatal(err)
 			}
 			tc.do(t, w, tip)
-			refs := git(t, w.Repository, "for-each-ref", "refs/heads/main", "refs/heads/middleman")
+			refs := runGit(t, w.Repository, "for-each-ref", "refs/heads/main", "refs/heads/middleman")
 			back, notes, err := m.Restore(context.Background(), w, nil)
 			if err != nil || back.Branch != tc.want || (len(notes) == 1) != (tc.want != w.Branch) {
 				t.Fatalf("%+v, %q, %v", back, notes, err)
 			}
 			want := fmt.Sprintf("# branch.oid %s\n# branch.head %s\n? new", tip, tc.want)
-			if got := git(t, w.Root, "status", "--porcelain=v2", "--branch"); got != want {
+			if got := runGit(t, w.Root, "status", "--porcelain=v2", "--branch"); got != want {
 				t.Errorf("status %s, want %s", got, want)
 			}
 			for line := range strings.Lines(refs) {
-				if now := git(t, w.Repository, "for-each-ref"); !strings.Contains(now, strings.TrimSpace(line)) {
+				if now := runGit(t, w.Repository, "for-each-ref"); !strings.Contains(now, strings.TrimSpace(line)) {
 					t.Errorf("refs:\n%s\nwere\n%s", now, refs)
 				}
 			}
@@ -173,14 +173,14 @@ func TestRestoreRebaseUnderAnotherName(t *testing.T) {
 	m, _ := newManager(t)
 	d := &dirtier{T: t, w: create(t, m, request(newRepo(t), "w1"))}
 	d.root = d.w.Root
-	git(t, d.w.Repository, "branch", "side")
+	runGit(t, d.w.Repository, "branch", "side")
 	d.put("conflict", "x\n")
 	d.git("add", "conflict")
 	d.rebase()
 	if _, err := m.Delete(context.Background(), d.w, true, nil); err != nil {
 		t.Fatal(err)
 	}
-	git(t, d.w.Repository, "branch", d.w.Branch, "main")
+	runGit(t, d.w.Repository, "branch", d.w.Branch, "main")
 	back, _, err := m.Restore(context.Background(), d.w, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -188,10 +188,10 @@ func TestRestoreRebaseUnderAnotherName(t *testing.T) {
 	d.put("conflict", "resolved\n")
 	d.git("add", "conflict")
 	d.git("rebase", "--continue")
-	if got := git(t, d.root, "symbolic-ref", "--short", "HEAD"); got != "middleman/fix-2" || back.Branch != got {
+	if got := runGit(t, d.root, "symbolic-ref", "--short", "HEAD"); got != "middleman/fix-2" || back.Branch != got {
 		t.Errorf("on branch %s, workspace says %s", got, back.Branch)
 	}
-	if got, main := git(t, d.w.Repository, "rev-parse", d.w.Branch), git(t, d.w.Repository, "rev-parse", "main"); got != main {
+	if got, main := runGit(t, d.w.Repository, "rev-parse", d.w.Branch), runGit(t, d.w.Repository, "rev-parse", "main"); got != main {
 		t.Errorf("the other's branch moved to %s", got)
 	}
 }
@@ -211,7 +211,7 @@ func TestRestoreWithoutAnObject(t *testing.T) {
 	}
 	copied := t.TempDir() + "/precious"
 	write(t, copied, "only here\n")
-	blob := strings.TrimSpace(git(t, repo, "hash-object", copied))
+	blob := strings.TrimSpace(runGit(t, repo, "hash-object", copied))
 	if err := os.Remove(repo + "/.git/objects/" + blob[:2] + "/" + blob[2:]); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestRestoreWithoutAnObject(t *testing.T) {
 	if _, err := os.Lstat(w.Root); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("half a workspace is there: %v", err)
 	}
-	git(t, repo, "hash-object", "-w", copied)
+	runGit(t, repo, "hash-object", "-w", copied)
 	if _, _, err := m.Restore(context.Background(), w, nil); err != nil {
 		t.Errorf("with the object: %v", err)
 	}
@@ -249,7 +249,7 @@ func TestDeleteKeepsIgnored(t *testing.T) {
 		}, true, []string{"ignored build/ (too large)"}, []string{"build"}},
 		{"an amended commit", func(t *testing.T, root string) {
 			commit(t, root, "c.txt", "1\n")
-			git(t, root, "reset", "-q", "--hard", "HEAD~1")
+			runGit(t, root, "reset", "-q", "--hard", "HEAD~1")
 		}, true, nil, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -289,12 +289,12 @@ func TestDeleteThatCannotKeep(t *testing.T) {
 	w := create(t, m, request(repo, "w1"))
 	write(t, w.Root+"/precious", "x")
 	write(t, repo+"/.git/refs/middleman", "in the way of our refs\n")
-	before := fingerprint(t, w.Root, nil) + git(t, w.Root, "status", "--porcelain=v2", "--branch")
+	before := fingerprint(t, w.Root, nil) + runGit(t, w.Root, "status", "--porcelain=v2", "--branch")
 	_, err := m.Delete(context.Background(), w, true, nil)
 	if !errors.Is(err, workspace.ErrNotKept) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
 	}
-	if after := fingerprint(t, w.Root, nil) + git(t, w.Root, "status", "--porcelain=v2", "--branch"); after != before {
+	if after := fingerprint(t, w.Root, nil) + runGit(t, w.Root, "status", "--porcelain=v2", "--branch"); after != before {
 		t.Errorf("not as it was: %s", firstDifference(before, after))
 	}
 	if entries, err := os.ReadDir(base); err != nil || len(entries) != 1 {

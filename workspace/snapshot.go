@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"middleman/internal/git"
 )
 
 // snapshotVersion is that of the manifest's form.
@@ -61,99 +62,15 @@ type file struct {
 	Target []byte      `json:"target,omitempty"`
 }
 
-// durable has git write to the disk what it says it wrote.
-var durable = map[string]string{"core.fsync": "committed,loose-object,reference"}
-
-// store makes an object of content and returns its name.
-func (p gitDirs) store(ctx context.Context, kind string, content io.Reader) (string, error) {
-	c := p.alter("hash-object", "-t", kind, "-w", "--no-filters", "--stdin")
-	c.stdin, c.config = content, durable
-	return c.line(ctx)
-}
-
-// storeFiles makes blobs of the regular files among files, which lie in dir,
-// byte for byte, and tells how many are done.
-func (p gitDirs) storeFiles(ctx context.Context, dir string, files []file, tell func(string)) error {
-	var names strings.Builder
-	var regular []*file
-	for i := range files {
-		if files[i].Mode.IsRegular() {
-			regular = append(regular, &files[i])
-			names.WriteString(gitQuoted(string(files[i].Path)) + "\n")
-		}
-	}
-	if len(regular) == 0 {
-		return nil
-	}
-	c := p.alter("hash-object", "-w", "--no-filters", "--stdin-paths")
-	c.dir, c.stdin, c.config, c.lines = dir, strings.NewReader(names.String()), durable, true
-	n, one := 0, countFiles(tell, len(regular))
-	c.each = func(object string) {
-		one()
-		if n < len(regular) {
-			regular[n].Blob = object
-		}
-		n++
-	}
-	if _, err := c.run(ctx); err != nil {
-		return err
-	}
-	if n != len(regular) {
-		return fmt.Errorf("git stored %d of %d files of %s", n, len(regular), dir)
-	}
-	return nil
-}
-
-// gitQuoted is a name as git reads it from a list of lines.
-func gitQuoted(name string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range []byte(name) {
-		switch {
-		case c == '"' || c == '\\':
-			b.WriteString(`\` + string(c))
-		case c < ' ' || c > '~':
-			fmt.Fprintf(&b, `\%03o`, c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
-
-// kinds finds out which of names, whole or abbreviated, are objects, and calls
-// each with their whole names and kinds. A tag stands for what it leads to.
-func (p gitDirs) kinds(ctx context.Context, names []string, each func(object, kind string)) error {
-	if len(names) == 0 {
-		return nil
-	}
-	var tags []string
-	c := p.look("cat-file", "--batch-check=%(objectname) %(objecttype)", "--buffer")
-	c.stdin, c.lines, c.change = strings.NewReader(strings.Join(names, "\n")+"\n"), true, true
-	c.each = func(line string) {
-		switch object, kind, _ := strings.Cut(line, " "); kind {
-		case "commit", "tree", "blob":
-			each(object, kind)
-		case "tag":
-			tags = append(tags, object+"^{}")
-		}
-	}
-	if _, err := c.run(ctx); err != nil {
-		return err
-	}
-	return p.kinds(ctx, tags, each)
-}
-
 // storeSnapshot makes the commit of s and has the ref lead to it. objects are
 // to be found through it, by their kinds. A snapshot that is there already, of
 // a delete that was cut short, stays reachable through the new one.
-func (p gitDirs) storeSnapshot(ctx context.Context, s snapshot, objects map[string]string) error {
+func storeSnapshot(ctx context.Context, p git.Dirs, s snapshot, objects map[string]string) error {
 	manifest, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	blob, err := p.store(ctx, "blob", bytes.NewReader(manifest))
+	blob, err := p.Store(ctx, "blob", bytes.NewReader(manifest))
 	if err != nil {
 		return err
 	}
@@ -169,11 +86,11 @@ func (p gitDirs) storeSnapshot(ctx context.Context, s snapshot, objects map[stri
 			fmt.Fprintf(&list, "100644 blob %s\t%s\n", object, object)
 		}
 	}
-	held, err := p.makeTree(ctx, list.String())
+	held, err := p.MakeTree(ctx, list.String())
 	if err != nil {
 		return err
 	}
-	tree, err := p.makeTree(ctx, fmt.Sprintf("100644 blob %s\t%s\n040000 tree %s\t%s\n", blob, manifestName, held, objectsName))
+	tree, err := p.MakeTree(ctx, fmt.Sprintf("100644 blob %s\t%s\n040000 tree %s\t%s\n", blob, manifestName, held, objectsName))
 	if err != nil {
 		return err
 	}
@@ -184,26 +101,26 @@ func (p gitDirs) storeSnapshot(ctx context.Context, s snapshot, objects map[stri
 	if before != "" {
 		parents = append(parents, before)
 	}
-	commit, err := p.store(ctx, "commit", strings.NewReader(snapshotCommit(s, tree, parents)))
+	commit, err := p.Store(ctx, "commit", strings.NewReader(snapshotCommit(s, tree, parents)))
 	if err != nil {
 		return err
 	}
-	return p.pointTrash(ctx, s.ID, commit, before)
+	return pointTrash(ctx, p, s.ID, commit, before)
 }
 
 // pointTrash moves the ref of a snapshot, and makes sure that all that can be
 // reached through it, and through no other ref, is there.
-func (p gitDirs) pointTrash(ctx context.Context, id, commit, before string) error {
+func pointTrash(ctx context.Context, p git.Dirs, id, commit, before string) error {
 	ref := trashRef(id)
-	c := p.alter("update-ref", "--no-deref", ref, commit, before)
-	c.config = durable
-	if _, err := c.run(ctx); err != nil {
+	c := p.Alter("update-ref", "--no-deref", ref, commit, before)
+	c.Config = git.Durable
+	if _, err := c.Run(ctx); err != nil {
 		return err
 	}
 	// No HEADs: some may just be made.
-	c = p.look("rev-list", "--objects", "--quiet", commit, "--not", "--exclude="+ref, "--glob=refs/*")
-	c.change = true // it may take long
-	_, err := c.run(ctx)
+	c = p.Look("rev-list", "--objects", "--quiet", commit, "--not", "--exclude="+ref, "--glob=refs/*")
+	c.Change = true // it may take long
+	_, err := c.Run(ctx)
 	if err == nil {
 		return nil
 	}
@@ -211,16 +128,10 @@ func (p gitDirs) pointTrash(ctx context.Context, id, commit, before string) erro
 	if before == "" {
 		args = []string{"update-ref", "--no-deref", "-d", ref, commit}
 	}
-	if _, back := p.alter(args...).run(context.WithoutCancel(ctx)); back != nil {
+	if _, back := p.Alter(args...).Run(context.WithoutCancel(ctx)); back != nil {
 		return fmt.Errorf("%w (and to undo it: %w)", err, back)
 	}
 	return err
-}
-
-func (p gitDirs) makeTree(ctx context.Context, list string) (string, error) {
-	c := p.alter("mktree")
-	c.stdin, c.config = strings.NewReader(list), durable
-	return c.line(ctx)
 }
 
 // snapshotCommit is a commit as git stores it. It has no user's name, so that
@@ -238,11 +149,11 @@ func snapshotCommit(s snapshot, tree string, parents []string) string {
 }
 
 // dropTrash lets go of a snapshot.
-func dropTrash(ctx context.Context, p gitDirs, id, commit string) error {
-	if err := unlockNested(p.commonDir, id); err != nil {
+func dropTrash(ctx context.Context, p git.Dirs, id, commit string) error {
+	if err := unlockNested(p.CommonDir, id); err != nil {
 		return err
 	}
-	_, err := p.alter("update-ref", "--no-deref", "-d", trashRef(id), commit).run(ctx)
+	_, err := p.Alter("update-ref", "--no-deref", "-d", trashRef(id), commit).Run(ctx)
 	if err != nil {
 		return fmt.Errorf("let go of the snapshot: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -20,7 +21,7 @@ type Kept struct {
 // Snapshots are the deleted workspaces of our base that a repository keeps,
 // and the ids of those that cannot be read or are of another base, with why.
 func (m *Manager) Snapshots(ctx context.Context, gitDir, repository string) (list []Kept, others map[string]error, err error) {
-	out, err := whole(gitDir).look("for-each-ref", "--format=%(refname)", trashRef("")).line(ctx)
+	out, err := whole(gitDir).Look("for-each-ref", "--format=%(refname)", trashRef("")).Line(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -77,7 +78,7 @@ func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string)
 
 // root is the directory that a snapshot was made of. One of an older version
 // says it only in git's own file, if there was one.
-func (s snapshot) root(ctx context.Context, repo gitDirs) (string, error) {
+func (s snapshot) root(ctx context.Context, repo git.Dirs) (string, error) {
 	if s.Root != "" {
 		return s.Root, nil
 	}
@@ -86,9 +87,9 @@ func (s snapshot) root(ctx context.Context, repo gitDirs) (string, error) {
 			continue
 		}
 		var content bytes.Buffer
-		c := repo.look("cat-file", "blob", f.Blob)
-		c.output = &content
-		if _, err := c.run(ctx); err != nil {
+		c := repo.Look("cat-file", "blob", f.Blob)
+		c.Output = &content
+		if _, err := c.Run(ctx); err != nil {
 			return "", err
 		}
 		return filepath.Dir(strings.TrimSpace(content.String())), nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -23,11 +24,11 @@ func (r repository) start(ctx context.Context, base string) (name, commit string
 	}
 	// A branch first: git would take a tag of the same name before it.
 	for _, candidate := range []string{"refs/heads/" + base, base} {
-		commit, err = r.commit(ctx, candidate)
+		commit, err = r.here.Commit(ctx, candidate)
 		if commit != "" {
 			return base, commit, nil
 		}
-		if err != nil && exitCode(err) < 0 {
+		if err != nil && git.ExitCode(err) < 0 {
 			return "", "", err // git did not get to say
 		}
 	}
@@ -44,7 +45,7 @@ func (r repository) start(ctx context.Context, base string) (name, commit string
 // startAtHead is the commit that is checked out where the user stands. On a
 // branch without commits, while others have some, it is the default branch's.
 func (r repository) startAtHead(ctx context.Context) (name, commit string, err error) {
-	commit, err = r.commit(ctx, "HEAD")
+	commit, err = r.here.Commit(ctx, "HEAD")
 	if err != nil {
 		return "", "", err
 	}
@@ -55,8 +56,8 @@ func (r repository) startAtHead(ctx context.Context) (name, commit string, err e
 		}
 		return "", "", fmt.Errorf("%s: %w; make one first, or use --mode in-place", plaintext.Quoted(r.main), ErrNoCommits)
 	}
-	name, err = r.here.look("symbolic-ref", "--quiet", "--short", "HEAD").line(ctx)
-	if exitCode(err) == 1 {
+	name, err = r.here.Look("symbolic-ref", "--quiet", "--short", "HEAD").Line(ctx)
+	if git.ExitCode(err) == 1 {
 		return "HEAD", commit, nil // detached
 	}
 	return name, commit, err
@@ -69,19 +70,19 @@ func (r repository) startAtHead(ctx context.Context) (name, commit string, err e
 // that may be behind. It gives "" where nothing tells.
 func (r repository) startAtDefault(ctx context.Context) (name, commit string, err error) {
 	remote, err := r.remoteForBases(ctx)
-	if err != nil && exitCode(err) >= 0 {
+	if err != nil && git.ExitCode(err) >= 0 {
 		return "", "", err
 	}
 	var names []string // of branches, or of the remote's branches with that before them
 	if err == nil {
-		head, err := r.here.look("symbolic-ref", "--quiet", "--short", "refs/remotes/"+remote+"/HEAD").line(ctx)
-		if err != nil && exitCode(err) != 1 { // 1: it is missing
+		head, err := r.here.Look("symbolic-ref", "--quiet", "--short", "refs/remotes/"+remote+"/HEAD").Line(ctx)
+		if err != nil && git.ExitCode(err) != 1 { // 1: it is missing
 			return "", "", err
 		}
 		names = append(names, head)
 	}
-	usual, err := r.here.look("config", "--get", "init.defaultBranch").line(ctx)
-	if err != nil && exitCode(err) != 1 {
+	usual, err := r.here.Look("config", "--get", "init.defaultBranch").Line(ctx)
+	if err != nil && git.ExitCode(err) != 1 {
 		return "", "", err
 	}
 	for _, branch := range []string{usual, "main", "master"} {
@@ -102,7 +103,7 @@ func (r repository) startAtDefault(ctx context.Context) (name, commit string, er
 		if remote != "" && strings.HasPrefix(name, remote+"/") {
 			ref = "refs/remotes/" + name
 		}
-		if commit, err = r.commit(ctx, ref); err != nil || commit != "" {
+		if commit, err = r.here.Commit(ctx, ref); err != nil || commit != "" {
 			return name, commit, err
 		}
 	}
@@ -113,14 +114,14 @@ func (r repository) startAtDefault(ctx context.Context) (name, commit string, er
 // workspaces, or "".
 func (r repository) only(ctx context.Context, pattern string) (string, error) {
 	found := map[string]bool{}
-	c := r.here.look("for-each-ref", "--format=%(refname:lstrip=2)", pattern)
-	c.lines = true
-	c.each = func(name string) {
+	c := r.here.Look("for-each-ref", "--format=%(refname:lstrip=2)", pattern)
+	c.Lines = true
+	c.Each = func(name string) {
 		if r.ours == "" || !strings.HasPrefix(name, r.ours+"/") {
 			found[name] = true
 		}
 	}
-	if _, err := c.run(ctx); err != nil || len(found) != 1 {
+	if _, err := c.Run(ctx); err != nil || len(found) != 1 {
 		return "", err
 	}
 	for name := range found {

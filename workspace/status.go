@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -67,11 +68,11 @@ func (m *Manager) Status(ctx context.Context, w Workspace) (_ Status, err error)
 		return Status{}, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
 	s.Warnings = warnings
-	g, err := m.views.open(ctx, p)
+	g, err := m.views.Open(ctx, p)
 	if err != nil {
 		return Status{}, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
-	defer g.close()
+	defer g.Close()
 	l := &inspector{}
 	l.operation(p)
 	s.Operation = l.loss.Operation
@@ -80,7 +81,7 @@ func (m *Manager) Status(ctx context.Context, w Workspace) (_ Status, err error)
 			return Status{}, ctx.Err()
 		}
 		s.Files, s.Upstream = nil, nil
-		s.unknown("files and upstream", blamed(err, p.workTree))
+		s.unknown("files and upstream", git.Blame(err, p.WorkTree))
 	}
 	if w.Base == "" || s.Head == "" {
 		return s, nil
@@ -100,34 +101,34 @@ func (s *Status) unknown(what string, err error) {
 
 // checkout is where w is: found by what its repository says, never by what
 // lies in the directory.
-func (m *Manager) checkout(ctx context.Context, w Workspace) (p gitDirs, warnings []string, err error) {
+func (m *Manager) checkout(ctx context.Context, w Workspace) (p git.Dirs, warnings []string, err error) {
 	switch w.Mode {
 	case ModeDirectory:
-		return gitDirs{}, nil, fmt.Errorf("%s: %w", w.Root, ErrNotRepository)
+		return git.Dirs{}, nil, fmt.Errorf("%s: %w", w.Root, ErrNotRepository)
 	case ModeInPlace:
 		p, err = checkoutOf(ctx, w.Root)
 		return p, nil, err
 	}
 	base, err := m.openHolding(w)
 	if err != nil {
-		return gitDirs{}, nil, err
+		return git.Dirs{}, nil, err
 	}
 	defer base.Close()
 	info, err := base.Lstat(w.ID)
 	if errors.Is(err, fs.ErrNotExist) {
-		return gitDirs{}, nil, fmt.Errorf("%s: %w", w.Root, ErrMissing)
+		return git.Dirs{}, nil, fmt.Errorf("%s: %w", w.Root, ErrMissing)
 	}
 	if err != nil {
-		return gitDirs{}, nil, err
+		return git.Dirs{}, nil, err
 	}
 	if !info.IsDir() {
-		return gitDirs{}, nil, fmt.Errorf("%s: not a directory any more: %w", w.Root, ErrMissing)
+		return git.Dirs{}, nil, fmt.Errorf("%s: not a directory any more: %w", w.Root, ErrMissing)
 	}
 	entry, err := entryOf(w)
 	if err != nil {
-		return gitDirs{}, nil, err
+		return git.Dirs{}, nil, err
 	}
-	p = gitDirs{gitDir: entry, commonDir: w.GitDir, workTree: w.Root}
+	p = git.Dirs{GitDir: entry, CommonDir: w.GitDir, WorkTree: w.Root}
 	if err := checkGitFile(w.Root, entry); err != nil {
 		warnings = append(warnings, ".git: "+err.Error())
 	}
@@ -135,23 +136,23 @@ func (m *Manager) checkout(ctx context.Context, w Workspace) (p gitDirs, warning
 }
 
 // checkoutOf is the checkout that the user's directory dir lies in.
-func checkoutOf(ctx context.Context, dir string) (gitDirs, error) {
+func checkoutOf(ctx context.Context, dir string) (git.Dirs, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return gitDirs{}, fmt.Errorf("%s: %w", dir, ErrMissing)
+		return git.Dirs{}, fmt.Errorf("%s: %w", dir, ErrMissing)
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
 	repo, err := discover(ctx, dir)
 	if err != nil {
-		return gitDirs{}, err
+		return git.Dirs{}, err
 	}
 	// A configuration can lead to any directory as the checkout.
 	canonical, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return gitDirs{}, err
+		return git.Dirs{}, err
 	}
-	if below, err := filepath.Rel(repo.here.workTree, canonical); err != nil || !filepath.IsLocal(below) {
-		return gitDirs{}, fmt.Errorf("%s: its repository says that its checkout is %s: %w", dir, plaintext.Quoted(repo.here.workTree), ErrNotRepository)
+	if below, err := filepath.Rel(repo.here.WorkTree, canonical); err != nil || !filepath.IsLocal(below) {
+		return git.Dirs{}, fmt.Errorf("%s: its repository says that its checkout is %s: %w", dir, plaintext.Quoted(repo.here.WorkTree), ErrNotRepository)
 	}
 	return repo.here, nil
 }
@@ -174,17 +175,17 @@ func entryOf(w Workspace) (string, error) {
 }
 
 // files fills in what one git status says: HEAD, branch, upstream, files.
-func (s *Status) files(ctx context.Context, g *view) error {
-	c := g.look("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
-	c.limit = statusTime
+func (s *Status) files(ctx context.Context, g *git.View) error {
+	c := g.Look("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
+	c.Limit = statusTime
 	s.Files = &Files{}
 	p := statusParser{status: s}
-	c.each = p.take
-	if _, err := c.run(ctx); err != nil {
+	c.Each = p.take
+	if _, err := c.Run(ctx); err != nil {
 		return err
 	}
 	if !p.answered {
-		return c.silent()
+		return c.Silent()
 	}
 	return s.upstream(p.ab)
 }

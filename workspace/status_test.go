@@ -26,7 +26,7 @@ func TestStatus(t *testing.T) {
 		}, workspace.Status{Files: &workspace.Files{Changed: 1}}},
 		{"staged and changed again", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.Root+"/a.txt", "1\n")
-			git(t, w.Root, "add", "a.txt")
+			runGit(t, w.Root, "add", "a.txt")
 			write(t, w.Root+"/a.txt", "2\n")
 		}, workspace.Status{Files: &workspace.Files{Staged: 1, Changed: 1}}},
 		{"untracked, odd names, a directory is one", func(t *testing.T, w workspace.Workspace) {
@@ -36,7 +36,7 @@ func TestStatus(t *testing.T) {
 			write(t, w.Root+"/dir/two", "1")
 		}, workspace.Status{Files: &workspace.Files{Untracked: 3}}},
 		{"untracked that the user's status hides", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "config", "status.showUntrackedFiles", "no")
+			runGit(t, w.Root, "config", "status.showUntrackedFiles", "no")
 			write(t, w.Root+"/one", "1")
 		}, workspace.Status{Files: &workspace.Files{Untracked: 1}}},
 		{"ignored", func(t *testing.T, w workspace.Workspace) {
@@ -44,13 +44,13 @@ func TestStatus(t *testing.T) {
 			write(t, w.Root+"/x.log", "1")
 		}, workspace.Status{Files: &workspace.Files{}}},
 		{"modes as the repository's configuration has them", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "config", "core.fileMode", "false")
+			runGit(t, w.Root, "config", "core.fileMode", "false")
 			os.Chmod(w.Root+"/a.txt", 0o755)
 		}, workspace.Status{Files: &workspace.Files{}}},
 		{"merge that stopped", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "checkout", "-q", "-b", "other")
+			runGit(t, w.Root, "checkout", "-q", "-b", "other")
 			commit(t, w.Root, "a.txt", "other\n")
-			git(t, w.Root, "checkout", "-q", w.Branch)
+			runGit(t, w.Root, "checkout", "-q", w.Branch)
 			commit(t, w.Root, "a.txt", "mine\n")
 			_, _ = tryGit(w.Root, "merge", "other")
 		}, workspace.Status{Files: &workspace.Files{Conflicted: 1}, Operation: "merge", Base: &workspace.Distance{Of: "main", Ahead: 1}}},
@@ -60,37 +60,37 @@ func TestStatus(t *testing.T) {
 			commit(t, w.Repository, "e.txt", "1\n")
 		}, workspace.Status{Files: &workspace.Files{}, Base: &workspace.Distance{Of: "main", Ahead: 2, Behind: 1}}},
 		{"upstream", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "config", "remote.origin.url", w.Repository)
-			git(t, w.Root, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
-			git(t, w.Root, "fetch", "-q", "origin")
-			git(t, w.Root, "branch", "-q", "--set-upstream-to=origin/main")
+			runGit(t, w.Root, "config", "remote.origin.url", w.Repository)
+			runGit(t, w.Root, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+			runGit(t, w.Root, "fetch", "-q", "origin")
+			runGit(t, w.Root, "branch", "-q", "--set-upstream-to=origin/main")
 			commit(t, w.Root, "c.txt", "1\n")
 		}, workspace.Status{Files: &workspace.Files{}, Base: &workspace.Distance{Of: "main", Ahead: 1}, Upstream: &workspace.Distance{Of: "origin/main", Ahead: 1}}},
 		{"upstream that is gone", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "config", "remote.origin.url", w.Repository)
-			git(t, w.Root, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
-			git(t, w.Root, "fetch", "-q", "origin")
-			git(t, w.Root, "branch", "-q", "--set-upstream-to=origin/main")
-			git(t, w.Root, "update-ref", "-d", "refs/remotes/origin/main")
+			runGit(t, w.Root, "config", "remote.origin.url", w.Repository)
+			runGit(t, w.Root, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+			runGit(t, w.Root, "fetch", "-q", "origin")
+			runGit(t, w.Root, "branch", "-q", "--set-upstream-to=origin/main")
+			runGit(t, w.Root, "update-ref", "-d", "refs/remotes/origin/main")
 		}, workspace.Status{Files: &workspace.Files{},
 			Unknown: []string{"upstream origin/main: there is no such branch here; it was deleted or never fetched"}}},
 		{"base that is gone", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "1\n")
-			git(t, w.Repository, "checkout", "-q", "-b", "other")
-			git(t, w.Repository, "branch", "-D", "main")
+			runGit(t, w.Repository, "checkout", "-q", "-b", "other")
+			runGit(t, w.Repository, "branch", "-D", "main")
 		}, workspace.Status{Files: &workspace.Files{}, Base: &workspace.Distance{Of: "main as it was", Ahead: 1}}},
 		{"detached", func(t *testing.T, w workspace.Workspace) {
-			git(t, w.Root, "checkout", "-q", "--detach")
+			runGit(t, w.Root, "checkout", "-q", "--detach")
 		}, workspace.Status{Branch: "-", Files: &workspace.Files{}}},
 		{"replacement that hides a commit", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "1\n")
-			git(t, w.Root, "replace", "HEAD", "HEAD^")
+			runGit(t, w.Root, "replace", "HEAD", "HEAD^")
 		}, workspace.Status{Files: &workspace.Files{}, Base: &workspace.Distance{Of: "main", Ahead: 1}}},
 		{"damaged index", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.GitDir+"/worktrees/w1/index", "DIRC odd")
 		}, workspace.Status{Branch: "-", Unknown: []string{"files and upstream: "}}},
 		{".git that leads elsewhere", func(t *testing.T, w workspace.Workspace) {
-			git(t, "/", "init", "-q", w.Root+"/x/y")
+			runGit(t, "/", "init", "-q", w.Root+"/x/y")
 			os.Remove(w.Root + "/.git")
 			write(t, w.Root+"/.git", "gitdir: x/y/.git\n")
 			write(t, w.Root+"/a.txt", "1\n")
@@ -120,7 +120,7 @@ func checkStatus(t *testing.T, m *workspace.Manager, w workspace.Workspace, want
 	if got.AsOf.IsZero() || time.Since(got.AsOf) > time.Minute || got.Source != "git" {
 		t.Errorf("as of %v, source %q", got.AsOf, got.Source)
 	}
-	if got.Files != nil && got.Head != git(t, w.Repository, "rev-parse", "worktrees/w1/HEAD") {
+	if got.Files != nil && got.Head != runGit(t, w.Repository, "rev-parse", "worktrees/w1/HEAD") {
 		t.Errorf("head %s", got.Head)
 	}
 	for i, list := range [][]string{got.Unknown, got.Warnings} {
@@ -162,11 +162,11 @@ func TestStatusOfOthers(t *testing.T) {
 		t.Errorf("in place: %+v, %v", s, err)
 	}
 	elsewhere := t.TempDir()
-	git(t, repo, "config", "core.worktree", elsewhere)
+	runGit(t, repo, "config", "core.worktree", elsewhere)
 	if _, err := m.Status(ctx, here); !errors.Is(err, workspace.ErrNotRepository) {
 		t.Errorf("a configuration led to %s: %v", elsewhere, err)
 	}
-	git(t, repo, "config", "--unset", "core.worktree")
+	runGit(t, repo, "config", "--unset", "core.worktree")
 	w := create(t, m, request(repo, "w1"))
 	os.RemoveAll(w.Root)
 	if _, err := m.Status(ctx, w); !errors.Is(err, workspace.ErrMissing) {
@@ -192,12 +192,12 @@ func TestMark(t *testing.T) {
 		do   func()
 	}{
 		{"new file at the top", func() { write(t, w.Root+"/new", "1") }},
-		{"staged", func() { git(t, w.Root, "add", "new") }},
-		{"commit", func() { git(t, w.Root, "commit", "-q", "-m", "New") }},
-		{"branch moved from elsewhere", func() { git(t, repo, "update-ref", "refs/heads/"+w.Branch, "main") }},
+		{"staged", func() { runGit(t, w.Root, "add", "new") }},
+		{"commit", func() { runGit(t, w.Root, "commit", "-q", "-m", "New") }},
+		{"branch moved from elsewhere", func() { runGit(t, repo, "update-ref", "refs/heads/"+w.Branch, "main") }},
 		{"base moved", func() { commit(t, repo, "other", "1") }},
-		{"refs packed", func() { git(t, repo, "pack-refs", "--all") }},
-		{"checked out", func() { git(t, w.Root, "checkout", "-q", "--detach") }},
+		{"refs packed", func() { runGit(t, repo, "pack-refs", "--all") }},
+		{"checked out", func() { runGit(t, w.Root, "checkout", "-q", "--detach") }},
 		{"merge in progress", func() { write(t, w.GitDir+"/worktrees/w1/MERGE_HEAD", "") }},
 	} {
 		before := m.Mark(w, "")

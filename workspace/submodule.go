@@ -14,20 +14,21 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
 // indexed reads the index of the checkout at p. It returns the paths that are
 // submodules, and adds the files that status passes over because the user
 // told git to (assume-unchanged, skip-worktree) and that are not as stored.
-func (l *inspector) indexed(ctx context.Context, p gitDirs, name string) (submodules []string, err error) {
-	tree, err := os.OpenRoot(p.workTree)
+func (l *inspector) indexed(ctx context.Context, p git.Dirs, name string) (submodules []string, err error) {
+	tree, err := os.OpenRoot(p.WorkTree)
 	if err != nil {
 		return nil, err
 	}
 	defer tree.Close()
-	c := p.look("ls-files", "--stage", "-v", "-z")
-	c.each = func(record string) { // "H 100644 <object> 0\t<path>"
+	c := p.Look("ls-files", "--stage", "-v", "-z")
+	c.Each = func(record string) { // "H 100644 <object> 0\t<path>"
 		head, path, _ := strings.Cut(record, "\t")
 		fields := strings.Fields(head)
 		if len(fields) != 4 {
@@ -40,7 +41,7 @@ func (l *inspector) indexed(ctx context.Context, p gitDirs, name string) (submod
 			l.add(&l.loss.Changed, name+path)
 		}
 	}
-	_, err = c.run(ctx)
+	_, err = c.Run(ctx)
 	return submodules, err
 }
 
@@ -81,8 +82,8 @@ func sameContent(tree *os.Root, path, object string) bool {
 }
 
 // submodule adds what differs in the submodule at path of the checkout at p.
-func (l *inspector) submodule(ctx context.Context, p gitDirs, path, name string) error {
-	dir := filepath.Join(p.workTree, filepath.FromSlash(path))
+func (l *inspector) submodule(ctx context.Context, p git.Dirs, path, name string) error {
+	dir := filepath.Join(p.WorkTree, filepath.FromSlash(path))
 	gitFile := filepath.Join(dir, ".git")
 	if _, err := os.Lstat(gitFile); errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +97,7 @@ func (l *inspector) submodule(ctx context.Context, p gitDirs, path, name string)
 	gitDir, err := readPath(gitFile, dir)
 	inside := false
 	if err == nil {
-		modules := filepath.Join(p.gitDir, "modules") + string(filepath.Separator)
+		modules := filepath.Join(p.GitDir, "modules") + string(filepath.Separator)
 		gitDir, err = filepath.EvalSymlinks(gitDir)
 		inside = err == nil && strings.HasPrefix(gitDir, modules)
 	}
@@ -106,13 +107,9 @@ func (l *inspector) submodule(ctx context.Context, p gitDirs, path, name string)
 		l.add(&l.loss.Changed, name+path+" (a repository of its own)")
 		return nil
 	}
-	return l.files(ctx, whole(gitDir).with(dir), name+path+"/")
-}
-
-// with is p with a checkout.
-func (p gitDirs) with(workTree string) gitDirs {
-	p.workTree = workTree
-	return p
+	repo := whole(gitDir)
+	repo.WorkTree = dir
+	return l.files(ctx, repo, name+path+"/")
 }
 
 // submodules adds what the repositories of submodules hold that is nowhere
@@ -140,7 +137,7 @@ func (l *inspector) submodules(ctx context.Context, gitDir string) error {
 	})
 }
 
-func (l *inspector) submoduleHistory(ctx context.Context, p gitDirs) error {
+func (l *inspector) submoduleHistory(ctx context.Context, p git.Dirs) error {
 	l.operation(p)
 	head, err := headOf(ctx, p)
 	if err != nil {
@@ -150,7 +147,7 @@ func (l *inspector) submoduleHistory(ctx context.Context, p gitDirs) error {
 	if head != "" {
 		from = append(from, head)
 	}
-	name := filepath.Base(p.gitDir)
+	name := filepath.Base(p.GitDir)
 	if err := l.history(ctx, p, &l.loss.Commits, append(from, "--not", "--remotes"), name+": %h %s"); err != nil {
 		return err
 	}

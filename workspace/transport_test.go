@@ -64,15 +64,15 @@ func locked(t *testing.T) string {
 // misses files.
 func TestTransportOfTheRepository(t *testing.T) {
 	forge, _, _ := newForge(t)
-	git(t, forge, "config", "uploadpack.allowFilter", "true")
-	git(t, forge, "config", "uploadpack.allowAnySHA1InWant", "true")
+	runGit(t, forge, "config", "uploadpack.allowFilter", "true")
+	runGit(t, forge, "config", "uploadpack.allowAnySHA1InWant", "true")
 	traces := newTracer(t)
 	canary := traces.program(t, "evil")
 	web := locked(t)
 	set := func(pairs ...string) func(t *testing.T, repo string) {
 		return func(t *testing.T, repo string) {
 			for i := 0; i < len(pairs); i += 2 {
-				git(t, repo, "config", pairs[i], pairs[i+1])
+				runGit(t, repo, "config", pairs[i], pairs[i+1])
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func TestTransportOfTheRepository(t *testing.T) {
 		}},
 		{name: "of the worktree", url: "ssh://host.invalid/x", key: "core.sshcommand", instead: "ssh\n", fetchOnly: true, plant: func(t *testing.T, repo string) {
 			set("extensions.worktreeConfig", "true")(t, repo)
-			git(t, repo, "config", "--worktree", "core.sshCommand", canary)
+			runGit(t, repo, "config", "--worktree", "core.sshCommand", canary)
 		}},
 	} {
 		for _, kind := range []string{"fetch", "partial", "fetch into partial"} {
@@ -126,8 +126,8 @@ func TestTransportOfTheRepository(t *testing.T) {
 				if kind == "partial" {
 					careless, r.Base = []string{"read-tree", "-m", "-u", "HEAD"}, ""
 				}
-				git(t, "/", args...)
-				git(t, repo, "config", "remote.origin.url", tc.url)
+				runGit(t, "/", args...)
+				runGit(t, repo, "config", "remote.origin.url", tc.url)
 				tc.plant(t, repo)
 				m, _ := newManager(t)
 				try := func(r workspace.CreateRequest) string {
@@ -179,11 +179,11 @@ func TestTransportOfTheUser(t *testing.T) {
 			write(t, global, string(settings))
 			t.Setenv("GIT_CONFIG_GLOBAL", global)
 			if tc.users != "" {
-				git(t, "/", "config", "--global", tc.key, tc.users)
+				runGit(t, "/", "config", "--global", tc.key, tc.users)
 			}
 			repo := newRepo(t)
-			git(t, repo, "remote", "add", "origin", tc.url)
-			git(t, repo, "config", tc.key, tc.own)
+			runGit(t, repo, "remote", "add", "origin", tc.url)
+			runGit(t, repo, "config", tc.key, tc.own)
 			m, _ := newManager(t)
 			r := request(repo, "w1")
 			r.Base = "pr:7"
@@ -205,24 +205,24 @@ func TestTransportOfTheUser(t *testing.T) {
 // A delete and a restore reach no remote by what the repository names.
 func TestTransportOfDeleteAndRestore(t *testing.T) {
 	forge, _, _ := newForge(t)
-	git(t, forge, "config", "uploadpack.allowFilter", "true")
-	git(t, forge, "config", "uploadpack.allowAnySHA1InWant", "true")
+	runGit(t, forge, "config", "uploadpack.allowFilter", "true")
+	runGit(t, forge, "config", "uploadpack.allowAnySHA1InWant", "true")
 	traces := newTracer(t)
 	evil := traces.program(t, "evil")
 	for _, filter := range []string{"blob:none", "tree:0"} {
 		t.Run(filter, func(t *testing.T) {
 			repo := filepath.Join(t.TempDir(), "repo")
-			git(t, "/", "clone", "-q", "--no-checkout", "--filter="+filter, "file://"+forge, repo)
+			runGit(t, "/", "clone", "-q", "--no-checkout", "--filter="+filter, "file://"+forge, repo)
 			m, _ := newManager(t)
 			ctx := context.Background()
 			w := create(t, m, request(repo, "w1"))
 			commit(t, forge, "more", filter+"\n")
-			git(t, repo, "fetch", "-q", "origin")
-			newer := git(t, repo, "commit-tree", "-p", w.Branch, "-m", "Newer", "refs/remotes/origin/main^{tree}")
-			git(t, repo, "config", "remote.origin.uploadpack", evil)
+			runGit(t, repo, "fetch", "-q", "origin")
+			newer := runGit(t, repo, "commit-tree", "-p", w.Branch, "-m", "Newer", "refs/remotes/origin/main^{tree}")
+			runGit(t, repo, "config", "remote.origin.uploadpack", evil)
 			write(t, w.Root+"/a.txt", "changed\n")
 			write(t, w.Root+"/new.txt", "new\n")
-			git(t, w.Root, "add", "a.txt")
+			runGit(t, w.Root, "add", "a.txt")
 			if _, err := m.Delete(ctx, w, true, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -230,9 +230,9 @@ func TestTransportOfDeleteAndRestore(t *testing.T) {
 				t.Fatal(err)
 			}
 			// A branch alone is left, with a file that is not here yet.
-			git(t, w.Root, "update-ref", "refs/heads/"+w.Branch, newer)
-			git(t, repo, "worktree", "unlock", w.Root)
-			git(t, repo, "worktree", "remove", "--force", w.Root)
+			runGit(t, w.Root, "update-ref", "refs/heads/"+w.Branch, newer)
+			runGit(t, repo, "worktree", "unlock", w.Root)
+			runGit(t, repo, "worktree", "remove", "--force", w.Root)
 			if _, err := m.Delete(ctx, w, true, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -261,8 +261,8 @@ func TestTransportOfLFS(t *testing.T) {
 	repo := newRepo(t)
 	commit(t, repo, ".gitattributes", "*.bin filter=lfs -text\n")
 	commit(t, repo, "x.bin", "pointer\n")
-	git(t, repo, "config", "core.sshCommand", evil)
-	git(t, repo, "config", "credential.helper", evil)
+	runGit(t, repo, "config", "core.sshCommand", evil)
+	runGit(t, repo, "config", "credential.helper", evil)
 	m, _ := newManager(t)
 	_, said := details(t, m, request(repo, "w1"))
 	if got := traces.ran(t); got != "ssh\n" || !strings.Contains(said["lfs"].Detail, "(core.sshcommand, credential.helper)") {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"middleman/internal/contain"
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -76,7 +77,7 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 func repositoryOf(ctx context.Context, w Workspace) (string, error) {
 	if w.Repository != "" {
 		repo, err := discover(ctx, w.Repository)
-		return repo.here.commonDir, err
+		return repo.here.CommonDir, err
 	}
 	entry, err := readPath(filepath.Join(w.Root, ".git"), w.Root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +101,7 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 		return err
 	}
 	if entry != "" {
-		held, err := holdEntry(ctx, entry)
+		held, err := git.HoldEntry(ctx, entry)
 		if err != nil {
 			return err
 		}
@@ -148,7 +149,7 @@ func (m *Manager) untouched(ctx context.Context, w Workspace, entry string) (boo
 		return err == nil, err
 	}
 	l := &inspector{}
-	err = l.unfinished(ctx, gitDirs{gitDir: entry, commonDir: w.GitDir, workTree: w.Root})
+	err = l.unfinished(ctx, git.Dirs{GitDir: entry, CommonDir: w.GitDir, WorkTree: w.Root})
 	return err == nil && l.loss.Empty(), err
 }
 
@@ -166,7 +167,7 @@ func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]
 			patterns = append(patterns, "refs/heads/"+branch)
 		}
 	}
-	out, err := repo.look(append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, patterns...)...).line(ctx)
+	out, err := repo.Look(append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, patterns...)...).Line(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -187,25 +188,25 @@ func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]
 
 // madeOnly reports whether a branch was made for the workspace of that id at
 // commit, and nothing happened to it since.
-func madeOnly(ctx context.Context, repo gitDirs, id, branch, commit string) (bool, error) {
-	log, err := repo.look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%H %gs", "--max-count=2",
-		"refs/heads/"+branch, "--").line(ctx)
+func madeOnly(ctx context.Context, repo git.Dirs, id, branch, commit string) (bool, error) {
+	log, err := repo.Look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%H %gs", "--max-count=2",
+		"refs/heads/"+branch, "--").Line(ctx)
 	return log == commit+" "+madeFor(id), err
 }
 
 // madeForAnother reports whether a branch was made for a workspace of another
 // id: the oldest entry of its reflog says so.
-func madeForAnother(ctx context.Context, repo gitDirs, id, branch string) (bool, error) {
+func madeForAnother(ctx context.Context, repo git.Dirs, id, branch string) (bool, error) {
 	oldest := ""
-	c := repo.look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%gs", "refs/heads/"+branch, "--")
-	c.lines = true
-	c.each = func(entry string) { oldest = entry }
-	_, err := c.run(ctx)
+	c := repo.Look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%gs", "refs/heads/"+branch, "--")
+	c.Lines = true
+	c.Each = func(entry string) { oldest = entry }
+	_, err := c.Run(ctx)
 	return strings.HasPrefix(oldest, madeFor("")) && oldest != madeFor(id), err
 }
 
 // undoBranches deletes branches that nobody has checked out by now.
-func undoBranches(ctx context.Context, repo gitDirs, branches map[string]string) error {
+func undoBranches(ctx context.Context, repo git.Dirs, branches map[string]string) error {
 	if len(branches) == 0 {
 		return nil
 	}

@@ -65,7 +65,7 @@ func TestUndo(t *testing.T) {
 			other := request(repo, "w0")
 			other.Name = "fix-it"
 			create(t, m, other) // not ours to touch
-			git(t, repo, "branch", "middleman/fix-2")
+			runGit(t, repo, "branch", "middleman/fix-2")
 			before := state(t, repo, base)
 			r := request(repo, "w1")
 			r.Branch = tc.branch
@@ -100,7 +100,7 @@ func TestUndoKeepsWork(t *testing.T) {
 	if err := m.Undo(context.Background(), recorded(r), true); err != nil {
 		t.Error(err)
 	}
-	git(t, w.Repository, "rev-parse", "--verify", w.Branch) // it moved: it stays
+	runGit(t, w.Repository, "rev-parse", "--verify", w.Branch) // it moved: it stays
 }
 
 func TestUndoRepositoryGone(t *testing.T) {

@@ -6,27 +6,28 @@ import (
 	"path/filepath"
 	"slices"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
 // unfinished adds what somebody wrote into a worktree that has no index: all
 // that is not as HEAD has it. What HEAD has and the worktree has not, or has
 // only the beginning of, is lost with neither.
-func (l *inspector) unfinished(ctx context.Context, p gitDirs) error {
+func (l *inspector) unfinished(ctx context.Context, p git.Dirs) error {
 	dir, err := os.MkdirTemp("", "middleman-index-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	p.index = filepath.Join(dir, "index")
+	p.Index = filepath.Join(dir, "index")
 	config, err := withoutFilters(ctx, p)
 	if err != nil {
 		return err
 	}
 	config["core.splitIndex"] = "false" // its parts would be written beside the real one
-	missing, cut, err := half(ctx, p, func(args ...string) command {
-		c := p.look(args...)
-		c.config = config
+	missing, cut, err := half(ctx, p, func(args ...string) git.Command {
+		c := p.Look(args...)
+		c.Config = config
 		return c
 	})
 	if err != nil {

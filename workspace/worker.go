@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -56,7 +57,7 @@ func locate(ctx context.Context, r CreateRequest) (repository, error) {
 	if err := checkGitFile(r.Parent.Root, entry); err != nil {
 		return repository{}, err
 	}
-	here := gitDirs{gitDir: entry, commonDir: r.Parent.GitDir, workTree: r.Parent.Root}
+	here := git.Dirs{GitDir: entry, CommonDir: r.Parent.GitDir, WorkTree: r.Parent.Root}
 	return repository{here: here, main: r.Parent.Repository}, nil
 }
 
@@ -137,7 +138,7 @@ func (m *Manager) workerBranches(id string) []string {
 }
 
 // claimWorkerBranch is claimBranch for a worker: nobody else has its id.
-func (m *Manager) claimWorkerBranch(ctx context.Context, repo gitDirs, id, commit string) (string, error) {
+func (m *Manager) claimWorkerBranch(ctx context.Context, repo git.Dirs, id, commit string) (string, error) {
 	var err error
 	for _, branch := range m.workerBranches(id) {
 		var made bool
@@ -170,10 +171,10 @@ func (m *Manager) Uncommitted(ctx context.Context, r CreateRequest) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	c := repo.here.look("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
-	c.config = config
+	c := repo.here.Look("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
+	c.Config = config
 	n := 0
-	c.each = func(string) { n++ }
-	_, err = c.run(ctx)
+	c.Each = func(string) { n++ }
+	_, err = c.Run(ctx)
 	return n, err
 }

@@ -42,7 +42,7 @@ func TestWorkerOfWorktree(t *testing.T) {
 	if want := filepath.Join(base, "w1/.middleman/work/w2"); w.Root != want || w.Subdir != "sub/deep" {
 		t.Errorf("at %s in %s, want %s in sub/deep", w.Root, w.Subdir, want)
 	}
-	if w.Branch != "middleman/worker/w2" || w.BaseCommit != git(t, parent.Root, "rev-parse", "HEAD") || w.Base != parent.Branch ||
+	if w.Branch != "middleman/worker/w2" || w.BaseCommit != runGit(t, parent.Root, "rev-parse", "HEAD") || w.Base != parent.Branch ||
 		w.Parent != "w1" || w.ParentSession != "s1" || w.Repository != repo {
 		t.Errorf("worker %+v", w)
 	}
@@ -52,7 +52,7 @@ func TestWorkerOfWorktree(t *testing.T) {
 	if _, err := os.Stat(w.Root + "/sub/dirty"); !os.IsNotExist(err) {
 		t.Errorf("uncommitted work: %v", err)
 	}
-	if status := git(t, parent.Root, "status", "--porcelain"); status != "?? sub/dirty" {
+	if status := runGit(t, parent.Root, "status", "--porcelain"); status != "?? sub/dirty" {
 		t.Errorf("the parent's status: %q", status)
 	}
 	os.Remove(parent.Root + "/sub/dirty")
@@ -70,7 +70,7 @@ func TestWorkerOfWorktree(t *testing.T) {
 	if want := filepath.Join(w.Root, ".middleman/work/w3"); inner.Root != want || inner.Parent != "w2" {
 		t.Errorf("at %s, want %s", inner.Root, want)
 	}
-	if status := git(t, w.Root, "status", "--porcelain"); status != "?? new.txt" {
+	if status := runGit(t, w.Root, "status", "--porcelain"); status != "?? new.txt" {
 		t.Errorf("the worker's status: %q", status)
 	}
 	if exclude, err := os.ReadFile(repo + "/.git/info/exclude"); err != nil || strings.Count(string(exclude), "**/.middleman/work/\n") != 1 {
@@ -87,7 +87,7 @@ func TestWorkerIsDeletedAndRestored(t *testing.T) {
 	w := create(t, m, workerOf(parent, "w2", parent.Root))
 	write(t, w.Root+"/a.txt", "changed\n")
 	commit(t, w.Root, "mine", "mine\n")
-	status := git(t, w.Root, "status", "--porcelain=v2", "--branch")
+	status := runGit(t, w.Root, "status", "--porcelain=v2", "--branch")
 
 	if _, err := m.Delete(t.Context(), w, false, nil); err == nil {
 		t.Fatal("deleted with work in it")
@@ -100,7 +100,7 @@ func TestWorkerIsDeletedAndRestored(t *testing.T) {
 	if err != nil || back.Root != w.Root {
 		t.Fatalf("%+v, %v", back, err)
 	}
-	if now := git(t, back.Root, "status", "--porcelain=v2", "--branch"); now != status {
+	if now := runGit(t, back.Root, "status", "--porcelain=v2", "--branch"); now != status {
 		t.Errorf("restored:\n%s\nwas:\n%s", now, status)
 	}
 
@@ -115,7 +115,7 @@ func TestWorkerIsDeletedAndRestored(t *testing.T) {
 	if err != nil || back.Root != filepath.Join(base, "w2") || len(notes) != 1 {
 		t.Fatalf("%+v, %v, %v", back, notes, err)
 	}
-	if now := git(t, back.Root, "status", "--porcelain=v2", "--branch"); now != status {
+	if now := runGit(t, back.Root, "status", "--porcelain=v2", "--branch"); now != status {
 		t.Errorf("restored elsewhere:\n%s\nwas:\n%s", now, status)
 	}
 	if loss, err := m.Inspect(t.Context(), back); err != nil || len(loss.Commits) != 1 || len(loss.Changed) != 1 {
@@ -160,7 +160,7 @@ func TestWorkerOfPartOfRepository(t *testing.T) {
 	if _, err := os.Lstat(repo + "/.middleman"); !os.IsNotExist(err) {
 		t.Errorf("at the repository's top: %v", err)
 	}
-	if status := git(t, repo, "status", "--porcelain"); status != "" {
+	if status := runGit(t, repo, "status", "--porcelain"); status != "" {
 		t.Errorf("the user's status: %q", status)
 	}
 	if _, err := m.Delete(t.Context(), w, false, nil); err != nil {
@@ -173,7 +173,7 @@ func TestWorkerBranchInTheWay(t *testing.T) {
 	t.Parallel()
 	m, _ := newManager(t)
 	repo := newRepo(t)
-	git(t, repo, "branch", "middleman/worker")
+	runGit(t, repo, "branch", "middleman/worker")
 	if w := create(t, m, workerOf(inPlace(repo), "w2", repo)); w.Branch != "middleman/worker-w2" {
 		t.Errorf("branch %s", w.Branch)
 	}
@@ -210,15 +210,15 @@ func TestEightWorkersAtOnce(t *testing.T) {
 	for i := range 8 {
 		branch := fmt.Sprintf("middleman/worker/k%d", i)
 		for _, name := range []string{"a.txt", "same.txt"} {
-			if got := git(t, parent.Root, "show", branch+":"+name); got != fmt.Sprintf("k%d", i) {
+			if got := runGit(t, parent.Root, "show", branch+":"+name); got != fmt.Sprintf("k%d", i) {
 				t.Errorf("%s of %s is %q", name, branch, got)
 			}
 		}
-		if n := git(t, parent.Root, "rev-list", "--count", parent.Branch+".."+branch); n != "1" {
+		if n := runGit(t, parent.Root, "rev-list", "--count", parent.Branch+".."+branch); n != "1" {
 			t.Errorf("%s has %s commits of its own", branch, n)
 		}
 	}
-	if status := git(t, parent.Root, "status", "--porcelain"); status != "" {
+	if status := runGit(t, parent.Root, "status", "--porcelain"); status != "" {
 		t.Errorf("the parent's status: %q", status)
 	}
 }

@@ -26,8 +26,8 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 	defer base.Close()
 	w.Root = filepath.Join(base.Name(), r.ID)
 	repo, err := m.resolve(ctx, r, w, report)
-	if repo.here.commonDir != "" && isChange(r.Base) {
-		defer func() { err = errors.Join(err, dropFetched(ctx, whole(repo.here.commonDir), r.ID)) }()
+	if repo.here.CommonDir != "" && isChange(r.Base) {
+		defer func() { err = errors.Join(err, dropFetched(ctx, whole(repo.here.CommonDir), r.ID)) }()
 	}
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 		if err := m.add(ctx, base, r, w); err != nil {
 			return err
 		}
-		w.Subdir = subdirOf(repo.here.workTree, r.Directory)
+		w.Subdir = subdirOf(repo.here.WorkTree, r.Directory)
 		return nil
 	})
 }
@@ -68,7 +68,7 @@ func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, re
 	err = report.stage("resolve", func() error {
 		if ref != "" {
 			w.Base = r.Base
-			w.BaseCommit, err = repo.commit(ctx, fetchedRef(r.ID))
+			w.BaseCommit, err = repo.here.Commit(ctx, fetchedRef(r.ID))
 			if err == nil && w.BaseCommit == "" {
 				err = fmt.Errorf("base %s: %s is no commit: %w", r.Base, ref, ErrBadBase)
 			}
@@ -78,7 +78,7 @@ func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, re
 		}
 		return err
 	})
-	w.Repository, w.GitDir = repo.main, repo.here.commonDir
+	w.Repository, w.GitDir = repo.main, repo.here.CommonDir
 	return repo, err
 }
 
@@ -111,8 +111,8 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 	if err != nil {
 		return err
 	}
-	_, err = repo.alter("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", "middleman workspace "+r.ID,
-		"--", w.Root, w.Branch).run(ctx)
+	_, err = repo.Alter("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", "middleman workspace "+r.ID,
+		"--", w.Root, w.Branch).Run(ctx)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/config"
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/internal/private"
 	"middleman/internal/server"
@@ -195,7 +196,7 @@ func checkGit(ctx context.Context) finding {
 // checkBox says whether looks at what workspaces hold are confined. Without a
 // box nothing of a repository runs either, as long as git has no hole.
 func checkBox() finding {
-	program, err := workspace.Box()
+	program, err := git.Box()
 	if err != nil {
 		return finding{"confined looks", "note", fmt.Sprintf("git looks at workspaces without a box: %v; install bubblewrap for one", err)}
 	}

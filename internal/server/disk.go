@@ -8,9 +8,9 @@ import (
 	"syscall"
 
 	"middleman/internal/api"
+	"middleman/internal/git"
 	"middleman/internal/store"
 	"middleman/terminal/ws"
-	"middleman/workspace"
 )
 
 // internalDetail is what anybody learns of an error that is not known.
@@ -35,6 +35,6 @@ func diskFull(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || store.IsFull(err) {
 		return true
 	}
-	git, ok := errors.AsType[*workspace.GitError](err)
+	git, ok := errors.AsType[*git.Error](err)
 	return ok && strings.Contains(git.Stderr, "No space left on device")
 }

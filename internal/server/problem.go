@@ -12,6 +12,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/contain"
+	"middleman/internal/git"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -146,7 +147,7 @@ var answers = []struct {
 	{workspace.ErrNoSnapshot, http.StatusConflict, codeNoSnapshot},
 	{workspace.ErrOccupied, http.StatusConflict, codeOccupied},
 	{workspace.ErrReplaced, http.StatusConflict, codeReplaced},
-	{workspace.ErrHeldUp, http.StatusConflict, codeHeldUp},
+	{git.ErrHeldUp, http.StatusConflict, codeHeldUp},
 	{workspace.ErrUnknown, http.StatusConflict, api.CodeUnknownLoss},
 	{workspace.ErrMissing, http.StatusConflict, codeMissing}, // a missing one of which nothing is known is the above
 	{terminal.ErrNotFound, http.StatusNotFound, api.CodeNotFound},
@@ -208,7 +209,7 @@ func (s *Server) problem(err error) *Problem {
 		s.Log.Error("request", "error", err, "stack", string(e.Stack))
 		return newProblem(http.StatusInternalServerError, api.CodeInternal, s.redact(err.Error()))
 	}
-	if _, ok := errors.AsType[*workspace.GitError](err); ok {
+	if _, ok := errors.AsType[*git.Error](err); ok {
 		s.Log.Warn("git failed", "error", err)
 		return newProblem(http.StatusInternalServerError, codeGitFailed, s.redact(err.Error()))
 	}

@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"context"
@@ -27,7 +27,8 @@ const (
 	oddSize     = 64 << 20    // of a file that is read whole
 )
 
-// ErrHeldUp: git waits for a file that is none, or that is too large to read.
+// ErrHeldUp says that git waited for a file that is a pipe or a device, or that
+// is too large to read.
 var ErrHeldUp = errors.New("git waits for it; remove it")
 
 // readAnywhere are the files of a checkout that git reads wherever they lie.
@@ -35,7 +36,7 @@ var readAnywhere = []string{".gitignore", ".gitattributes", ".gitmodules", ".mai
 
 // watched ends, by end, a git that something odd in the files that it reads
 // keeps waiting. stop ends the watch and waits for that.
-func (c command) watched(ctx context.Context, end context.CancelCauseFunc) (stop func()) {
+func (c Command) watched(ctx context.Context, end context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wait sync.WaitGroup
 	wait.Go(func() {
@@ -57,7 +58,7 @@ func (c command) watched(ctx context.Context, end context.CancelCauseFunc) (stop
 }
 
 // findHeldUp returns an ErrHeldUp where something keeps c waiting.
-func (c command) findHeldUp(ctx context.Context) error {
+func (c Command) findHeldUp(ctx context.Context) error {
 	fault.Here("look/held-up")
 	if what := c.heldUpBy(ctx); what != "" {
 		return fmt.Errorf("%s: %w", what, ErrHeldUp)
@@ -66,16 +67,16 @@ func (c command) findHeldUp(ctx context.Context) error {
 }
 
 // heldUpBy says what of the files that c reads no git can read, or "".
-func (c command) heldUpBy(ctx context.Context) string {
+func (c Command) heldUpBy(ctx context.Context) string {
 	places := slices.Clone(c.shown)
-	for _, pair := range c.env {
+	for _, pair := range c.Env {
 		name, value, _ := strings.Cut(pair, "=")
 		if value != "" && slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"}, name) {
 			places = append(places, value)
 		}
 	}
 	if len(places) == 0 {
-		places = []string{c.dir, filepath.Join(c.dir, ".git")}
+		places = []string{c.Dir, filepath.Join(c.Dir, ".git")}
 	}
 	slices.Sort(places)
 	for _, dir := range slices.Compact(places) {
@@ -102,10 +103,10 @@ func isGitDir(dir string) bool {
 	return err != nil
 }
 
-// blamed is err with what may have caused it, where git was stopped or gave
-// up: it takes a huge .gitignore into memory.
-func blamed(err error, dir string) error {
-	if err == nil || !errors.Is(err, context.DeadlineExceeded) && exitCode(err) < 128 {
+// Blame adds to err, of a git that was stopped or gave up, a file below dir
+// that may be the cause: git takes a .gitignore of any size into memory.
+func Blame(err error, dir string) error {
+	if err == nil || !errors.Is(err, context.DeadlineExceeded) && ExitCode(err) < 128 {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), blameTime)

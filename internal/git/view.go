@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"context"
@@ -19,19 +19,19 @@ import (
 // maxConfig bounds a repository's configuration that is read.
 const maxConfig = 1 << 20
 
-// view is a git directory of ours through which a repository is looked at:
+// View is a git directory of ours through which git looks at a repository:
 // its refs and objects, and of its configuration only what says how files are
 // stored. So nothing that the repository's configuration could have git run
 // is known to git at all, whoever changes that at the same moment, and what
 // git writes (merged trees, an index with untracked files) goes here.
-type view struct {
-	gitDirs
-	dir   string   // ours, removed by close
-	real  string   // the repository's common directory
-	shown []string // what the links in it lead to, and the checkout
+type View struct {
+	Dirs
+	Dir        string   // ours, removed by close
+	Repository string   // the repository's common directory
+	shown      []string // what the links in it lead to, and the checkout
 	// risky: the repository's configuration could run something. Then looks
 	// are boxed where they can be; boxed ones always are.
-	risky, boxed bool
+	risky, Boxed bool
 }
 
 // shared are the parts of a repository that a view leads to.
@@ -53,8 +53,8 @@ type Views struct {
 	known memo.Map[[sha256.Size]byte, settings]
 }
 
-// open makes a view of the checkout, or repository, at p.
-func (v *Views) open(ctx context.Context, p gitDirs) (g *view, err error) {
+// Open makes a view of the checkout, or repository, at p. The caller closes it.
+func (v *Views) Open(ctx context.Context, p Dirs) (g *View, err error) {
 	settings, err := v.settings(ctx, p)
 	if err != nil {
 		return nil, err
@@ -63,13 +63,13 @@ func (v *Views) open(ctx context.Context, p gitDirs) (g *view, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory to look from: %w", err)
 	}
-	g = &view{dir: dir, real: p.commonDir, shown: []string{p.commonDir, p.gitDir}, risky: settings.risky}
-	if p.workTree != "" {
-		g.shown = append(g.shown, p.workTree)
+	g = &View{Dir: dir, Repository: p.CommonDir, shown: []string{p.CommonDir, p.GitDir}, risky: settings.risky}
+	if p.WorkTree != "" {
+		g.shown = append(g.shown, p.WorkTree)
 	}
 	defer func() {
 		if err != nil {
-			g.close()
+			g.Close()
 		}
 	}()
 	// Alternates are named relative to objects/, so that no name has to be quoted.
@@ -83,11 +83,11 @@ func (v *Views) open(ctx context.Context, p gitDirs) (g *view, err error) {
 			return nil, err
 		}
 	}
-	if err := os.Symlink(filepath.Join(p.commonDir, "objects"), filepath.Join(dir, "real")); err != nil {
+	if err := os.Symlink(filepath.Join(p.CommonDir, "objects"), filepath.Join(dir, "real")); err != nil {
 		return nil, err
 	}
 	for _, name := range shared {
-		target := filepath.Join(p.commonDir, name)
+		target := filepath.Join(p.CommonDir, name)
 		if _, err := os.Lstat(target); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -96,8 +96,8 @@ func (v *Views) open(ctx context.Context, p gitDirs) (g *view, err error) {
 		}
 	}
 	own := filepath.Join(dir, "own")
-	g.gitDirs = gitDirs{gitDir: own, commonDir: dir, workTree: p.workTree}
-	return g, ownGitDir(own, p.gitDir)
+	g.Dirs = Dirs{GitDir: own, CommonDir: dir, WorkTree: p.WorkTree}
+	return g, ownGitDir(own, p.GitDir)
 }
 
 // ownGitDir makes what stands for a checkout's own git directory. git takes
@@ -150,17 +150,17 @@ func readHead(path string) (string, error) {
 	return string(content), err
 }
 
-// close removes what is ours.
-func (g *view) close() {
-	_ = os.RemoveAll(g.dir) // a leftover in the temporary directory harms nobody
+// Close removes the view's directory. The repository stays as it was.
+func (g *View) Close() {
+	_ = os.RemoveAll(g.Dir) // a leftover in the temporary directory harms nobody
 }
 
-// look is a command through the view. It cannot write into the repository,
+// Look returns a command through the view. It cannot write into the repository,
 // and sees history as it is stored, without replacements and grafts.
-func (g *view) look(args ...string) command {
-	c := g.gitDirs.look(args...)
-	c.env = append(c.env, "GIT_OBJECT_DIRECTORY="+filepath.Join(g.dir, "objects"), "GIT_LITERAL_PATHSPECS=1")
-	c.boxed, c.writable, c.shown, c.thrifty = g.risky || g.boxed, g.dir, g.shown, true
+func (g *View) Look(args ...string) Command {
+	c := g.Dirs.Look(args...)
+	c.Env = append(c.Env, "GIT_OBJECT_DIRECTORY="+filepath.Join(g.Dir, "objects"), "GIT_LITERAL_PATHSPECS=1")
+	c.boxed, c.writable, c.shown, c.thrifty = g.risky || g.Boxed, g.Dir, g.shown, true
 	return c
 }
 
@@ -172,12 +172,12 @@ type settings struct {
 
 // settings reads the configuration of the repository at p, and that of the
 // worktree. git parses it, from our copy, so that it includes nothing.
-func (v *Views) settings(ctx context.Context, p gitDirs) (settings, error) {
-	text, err := plainfile.ReadFollowed(filepath.Join(p.commonDir, "config"), maxConfig)
+func (v *Views) settings(ctx context.Context, p Dirs) (settings, error) {
+	text, err := plainfile.ReadFollowed(filepath.Join(p.CommonDir, "config"), maxConfig)
 	if err != nil {
 		return settings{}, fmt.Errorf("read configuration: %w", err)
 	}
-	own, err := plainfile.ReadFollowed(filepath.Join(p.gitDir, "config.worktree"), maxConfig)
+	own, err := plainfile.ReadFollowed(filepath.Join(p.GitDir, "config.worktree"), maxConfig)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return settings{}, fmt.Errorf("read configuration: %w", err)
 	}
@@ -187,11 +187,11 @@ func (v *Views) settings(ctx context.Context, p gitDirs) (settings, error) {
 	}
 	var s settings
 	filter := filterSettings{out: &s, worktree: configures(text, "worktreeconfig")}
-	if err := filter.read(ctx, p.commonDir, text); err != nil {
+	if err := filter.read(ctx, p.CommonDir, text); err != nil {
 		return settings{}, err
 	}
 	if filter.worktree { // git heeds that file only then; reading it otherwise would invent settings
-		if err := filter.read(ctx, p.commonDir, own); err != nil {
+		if err := filter.read(ctx, p.CommonDir, own); err != nil {
 			return settings{}, err
 		}
 	}
@@ -211,9 +211,9 @@ type filterSettings struct {
 }
 
 func (f *filterSettings) read(ctx context.Context, dir string, text []byte) error {
-	c := command{dir: dir, args: []string{"config", "--file", "-", "--no-includes", "--null", "--list"}, stdin: strings.NewReader(string(text))}
-	c.each = f.take
-	_, err := c.run(ctx)
+	c := Command{Dir: dir, Args: []string{"config", "--file", "-", "--no-includes", "--null", "--list"}, Stdin: strings.NewReader(string(text))}
+	c.Each = f.take
+	_, err := c.Run(ctx)
 	return err
 }
 

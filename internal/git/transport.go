@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"context"
@@ -19,31 +19,31 @@ import (
 const transportKeys = `^(core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|alias\.remote-.*` +
 	`|remote\..*\.(uploadpack|vcs|promisor|partialclonefilter)|extensions\.partialclone)$`
 
-// configured is a setting of git's configuration.
-type configured struct{ key, value string }
+// setting is a setting of git's configuration.
+type setting struct{ key, value string }
 
-// transport is how git reaches remotes without the programs that the
+// Transport is how git reaches remotes without the programs that the
 // repository's own configuration names for that. The zero value is with them.
-type transport struct {
+type Transport struct {
 	off      []string // the settings that are not used
-	settings []configured
+	settings []setting
 	env      []string
 	// packs are remotes with an uploadpack of the repository's: git takes the
 	// first that it reads, and what we set comes last.
 	packs   []string
-	partial bool
+	Partial bool
 }
 
-// transportOf finds out how commands at p reach remotes; agreed says that the
+// TransportOf finds out how commands at p may reach remotes; agreed says that the
 // repository's programs may run.
-func transportOf(ctx context.Context, p gitDirs, agreed bool) (transport, error) {
-	t := transport{}
+func TransportOf(ctx context.Context, p Dirs, agreed bool) (Transport, error) {
+	t := Transport{}
 	own, users, err := transportSettings(ctx, p)
 	if err != nil {
 		return t, err
 	}
 	for _, s := range slices.Concat(own, users) {
-		t.partial = t.partial || marksPartial(s.key)
+		t.Partial = t.Partial || marksPartial(s.key)
 	}
 	if agreed {
 		return t, nil
@@ -58,10 +58,10 @@ func transportOf(ctx context.Context, p gitDirs, agreed bool) (transport, error)
 
 // transportSettings are those that the repository's own configuration has, with
 // what it includes, and those of the user's.
-func transportSettings(ctx context.Context, p gitDirs) (own, users []configured, err error) {
+func transportSettings(ctx context.Context, p Dirs) (own, users []setting, err error) {
 	scope := ""
-	list := p.look("config", "--null", "--show-scope", "--get-regexp", transportKeys)
-	list.each = func(record string) {
+	list := p.Look("config", "--null", "--show-scope", "--get-regexp", transportKeys)
+	list.Each = func(record string) {
 		if scope == "" {
 			scope = record
 			return
@@ -69,13 +69,13 @@ func transportSettings(ctx context.Context, p gitDirs) (own, users []configured,
 		key, value, _ := strings.Cut(record, "\n")
 		switch scope {
 		case "system", "global":
-			users = append(users, configured{key, value})
+			users = append(users, setting{key, value})
 		default:
-			own = append(own, configured{key, value})
+			own = append(own, setting{key, value})
 		}
 		scope = ""
 	}
-	if _, err := list.run(ctx); err != nil && exitCode(err) != 1 { // 1: there is none
+	if _, err := list.Run(ctx); err != nil && ExitCode(err) != 1 { // 1: there is none
 		return nil, nil, err
 	}
 	return own, users, nil
@@ -86,7 +86,7 @@ func marksPartial(key string) bool {
 }
 
 // without turns s off, and what users has instead on.
-func (t *transport) without(s configured, users []configured) {
+func (t *Transport) without(s setting, users []setting) {
 	var theirs []string
 	for _, user := range users {
 		if user.key == s.key {
@@ -101,7 +101,7 @@ func (t *transport) without(s configured, users []configured) {
 		if s.value == "" {
 			return // it empties the list, and names none
 		}
-		t.settings = append(t.settings, configured{"credential.helper", ""})
+		t.settings = append(t.settings, setting{"credential.helper", ""})
 		for _, user := range users {
 			if strings.HasPrefix(user.key, "credential.") {
 				t.settings = append(t.settings, user)
@@ -118,7 +118,7 @@ func (t *transport) without(s configured, users []configured) {
 		}
 		t.env = append(t.env, "GIT_PROXY_COMMAND=")
 	case len(theirs) > 0:
-		t.settings = append(t.settings, configured{s.key, theirs[len(theirs)-1]})
+		t.settings = append(t.settings, setting{s.key, theirs[len(theirs)-1]})
 	default:
 		t.settings = append(t.settings, standIn(s))
 	}
@@ -126,58 +126,58 @@ func (t *transport) without(s configured, users []configured) {
 }
 
 // standIn is what stands in for s where the user has nothing else.
-func standIn(s configured) configured {
+func standIn(s setting) setting {
 	switch {
 	case strings.HasSuffix(s.key, ".vcs"):
-		return configured{"protocol." + s.value + ".allow", "never"}
+		return setting{"protocol." + s.value + ".allow", "never"}
 	case s.key == "core.sshcommand":
 		if ssh := os.Getenv("GIT_SSH"); ssh != "" {
-			return configured{s.key, "'" + strings.ReplaceAll(ssh, "'", `'\''`) + "'"}
+			return setting{s.key, "'" + strings.ReplaceAll(ssh, "'", `'\''`) + "'"}
 		}
-		return configured{s.key, "ssh"}
+		return setting{s.key, "ssh"}
 	case s.key == "core.alternaterefscommand":
-		return configured{s.key, ":"}
+		return setting{s.key, ":"}
 	}
-	return configured{s.key, ""} // no askPass; git refuses an empty alias
+	return setting{s.key, ""} // no askPass; git refuses an empty alias
 }
 
-// fetchOver has c, a fetch from remote, go that way. In a partial clone the
+// FetchOver returns c, a fetch from remote, so that it goes that way. In a partial clone the
 // fetches that git starts itself would run the uploadpack.
-func (t transport) fetchOver(c command, remote string) (command, error) {
-	if len(t.packs) > 0 && t.partial {
-		return c, fmt.Errorf("this is a partial clone: %s", t.note())
+func (t Transport) FetchOver(c Command, remote string) (Command, error) {
+	if len(t.packs) > 0 && t.Partial {
+		return c, fmt.Errorf("this is a partial clone: %s", t.Note())
 	}
 	if slices.Contains(t.packs, remote) {
-		c.args = slices.Insert(slices.Clone(c.args), 1, "--upload-pack=git-upload-pack")
+		c.Args = slices.Insert(slices.Clone(c.Args), 1, "--upload-pack=git-upload-pack")
 	}
 	c.settings = t.settings
-	c.env = append(c.env, t.env...)
+	c.Env = append(c.Env, t.env...)
 	return c, nil
 }
 
-// over has c, which fetches what it misses, go that way; it fetches nothing
+// Over returns c, which fetches what it misses, so that it goes that way, or fetches nothing
 // where that would run an uploadpack.
-func (t transport) over(c command) command {
+func (t Transport) Over(c Command) Command {
 	c.settings = t.settings
-	c.env = append(c.env, t.env...)
+	c.Env = append(c.Env, t.env...)
 	if len(t.packs) > 0 {
-		c.env = append(c.env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+		c.Env = append(c.Env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
 	}
 	return c
 }
 
-// note says what is not used, or "".
-func (t transport) note() string {
+// Note says what is not used, or "".
+func (t Transport) Note() string {
 	if len(t.off) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("programs of the repository's configuration were not used to reach a remote (%s): --filters agrees to them", strings.Join(t.off, ", "))
 }
 
-// explain adds to err, of a command that may have needed a remote, what was not
+// Explain adds to err, of a command that may have needed a remote, what was not
 // used.
-func (t transport) explain(err error) error {
-	if note := t.note(); err != nil && note != "" {
+func (t Transport) Explain(err error) error {
+	if note := t.Note(); err != nil && note != "" {
 		return fmt.Errorf("%w (%s)", err, note)
 	}
 	return err

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package workspace
+package git
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 // box is argv: there are no boxes here.
 func box(argv []string, _ string, _ []string) []string { return argv }
 
-// Box is the program that a look which reads content is confined with, or why
-// it is not: then only what package workspace pins keeps it from harm.
+// Box returns the program that confines a look at content, or why there is
+// none: then what a Command pins is all that keeps git from harm.
 func Box() (string, error) {
 	return "", fmt.Errorf("confine git: bubblewrap is for Linux: %w", errors.ErrUnsupported)
 }

@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"context"
@@ -36,18 +36,18 @@ var boxProgram = sync.OnceValues(func() (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), boxTime)
 	defer cancel()
-	c := command{dir: "/", args: []string{"--version"}}
+	c := Command{Dir: "/", Args: []string{"--version"}}
 	return path, c.tryBox(ctx, path)
 })
 
-func (c command) tryBox(ctx context.Context, program string) error {
-	cmd := exec.CommandContext(ctx, program, append(boxFlags(), append([]string{"--", "git"}, c.args...)...)...)
-	cmd.Dir = c.dir
+func (c Command) tryBox(ctx context.Context, program string) error {
+	cmd := exec.CommandContext(ctx, program, append(boxFlags(), append([]string{"--", "git"}, c.Args...)...)...)
+	cmd.Dir = c.Dir
 	ownGroup(cmd)
 	stderr := &tail{}
 	cmd.Stderr = stderr
 	if err := cmd.Run(); err != nil {
-		return &GitError{Args: c.args, Dir: c.dir, Code: codeOf(cmd, err), Stderr: stderr.reason(), Err: err}
+		return &Error{Args: c.Args, Dir: c.Dir, Code: codeOf(cmd, err), Stderr: stderr.reason(), Err: err}
 	}
 	return nil
 }
@@ -72,6 +72,6 @@ func box(argv []string, writable string, shown []string) []string {
 	return append(append([]string{program}, append(flags, "--")...), argv...)
 }
 
-// Box is the program that a look which reads content is confined with, or why
-// it is not: then only what package workspace pins keeps it from harm.
+// Box returns the program that confines a look at content, or why there is
+// none: then what a Command pins is all that keeps git from harm.
 func Box() (string, error) { return boxProgram() }

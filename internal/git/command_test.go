@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"bytes"
@@ -14,14 +14,14 @@ import (
 // What reads git's output runs in a goroutine of os/exec's, where a panic would
 // end the process.
 func TestPanicIsAnError(t *testing.T) {
-	c := command{dir: t.TempDir(), args: []string{"version"}, lines: true, each: func(string) { panic("odd\nrecord") }}
-	_, err := c.run(context.Background())
+	c := Command{Dir: t.TempDir(), Args: []string{"version"}, Lines: true, Each: func(string) { panic("odd\nrecord") }}
+	_, err := c.Run(context.Background())
 	if p, ok := errors.AsType[*contain.PanicError](err); !ok || strings.Contains(err.Error(), "\n") || !strings.Contains(p.At, "command_test.go:") {
 		t.Errorf("%v", err)
 	}
-	c = command{dir: t.TempDir(), args: []string{"no-such-command"}}
-	c.errors = writer(func([]byte) (int, error) { panic("odd progress") })
-	_, err = c.run(context.Background())
+	c = Command{Dir: t.TempDir(), Args: []string{"no-such-command"}}
+	c.Errors = writer(func([]byte) (int, error) { panic("odd progress") })
+	_, err = c.Run(context.Background())
 	if p, ok := errors.AsType[*contain.PanicError](err); !ok || p.Value != "odd progress" {
 		t.Errorf("%v", err)
 	}

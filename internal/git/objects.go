@@ -1,0 +1,124 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Durable is the configuration with which git writes to the disk what it says
+// it wrote.
+var Durable = map[string]string{"core.fsync": "committed,loose-object,reference"}
+
+// Commit returns the commit that revision names, or "" where it names none.
+func (p Dirs) Commit(ctx context.Context, revision string) (string, error) {
+	out, err := p.Look(verifyCommit(revision)...).Line(ctx)
+	if ExitCode(err) == 1 {
+		return "", nil
+	}
+	return out, err
+}
+
+// Commit returns the commit that revision names, or "" where it names none.
+func (g *View) Commit(ctx context.Context, revision string) (string, error) {
+	out, err := g.Look(verifyCommit(revision)...).Line(ctx)
+	if code := ExitCode(err); code == 1 || code == 128 && strings.HasPrefix(revision, "@{") {
+		return "", nil
+	}
+	return out, err
+}
+
+func verifyCommit(revision string) []string {
+	return []string{"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}
+}
+
+// EmptyTree returns the tree without files, which git knows without having it.
+func (g *View) EmptyTree(ctx context.Context) (string, error) {
+	return g.Look("hash-object", "-t", "tree", "--stdin").Line(ctx)
+}
+
+// Store makes an object of content and returns its name.
+func (p Dirs) Store(ctx context.Context, kind string, content io.Reader) (string, error) {
+	c := p.Alter("hash-object", "-t", kind, "-w", "--no-filters", "--stdin")
+	c.Stdin, c.Config = content, Durable
+	return c.Line(ctx)
+}
+
+// StoreFiles makes blobs of the files at paths, which lie in dir, byte for
+// byte. It calls stored with the place of each in paths and its object, in
+// their order.
+func (p Dirs) StoreFiles(ctx context.Context, dir string, paths []string, stored func(at int, object string)) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	var names strings.Builder
+	for _, path := range paths {
+		names.WriteString(quotedName(path) + "\n")
+	}
+	c := p.Alter("hash-object", "-w", "--no-filters", "--stdin-paths")
+	c.Dir, c.Stdin, c.Config, c.Lines = dir, strings.NewReader(names.String()), Durable, true
+	n := 0
+	c.Each = func(object string) {
+		if n < len(paths) {
+			stored(n, object)
+		}
+		n++
+	}
+	if _, err := c.Run(ctx); err != nil {
+		return err
+	}
+	if n != len(paths) {
+		return fmt.Errorf("git stored %d of %d files of %s", n, len(paths), dir)
+	}
+	return nil
+}
+
+// quotedName is a name as git reads it from a list of lines.
+func quotedName(name string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(name) {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteString(`\` + string(c))
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// MakeTree makes a tree of a list as git ls-tree writes it, and returns its
+// name.
+func (p Dirs) MakeTree(ctx context.Context, list string) (string, error) {
+	c := p.Alter("mktree")
+	c.Stdin, c.Config = strings.NewReader(list), Durable
+	return c.Line(ctx)
+}
+
+// Kinds finds out which of names, whole or abbreviated, are objects, and calls
+// each with their whole names and kinds. A tag stands for what it leads to.
+func (p Dirs) Kinds(ctx context.Context, names []string, each func(object, kind string)) error {
+	if len(names) == 0 {
+		return nil
+	}
+	var tags []string
+	c := p.Look("cat-file", "--batch-check=%(objectname) %(objecttype)", "--buffer")
+	c.Stdin, c.Lines, c.Change = strings.NewReader(strings.Join(names, "\n")+"\n"), true, true
+	c.Each = func(line string) {
+		switch object, kind, _ := strings.Cut(line, " "); kind {
+		case "commit", "tree", "blob":
+			each(object, kind)
+		case "tag":
+			tags = append(tags, object+"^{}")
+		}
+	}
+	if _, err := c.Run(ctx); err != nil {
+		return err
+	}
+	return p.Kinds(ctx, tags, each)
+}

@@ -1,0 +1,90 @@
+package git
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"middleman/internal/contain"
+	"middleman/internal/plaintext"
+)
+
+// collector keeps the output of a command that prints little.
+type collector struct{ bytes.Buffer }
+
+func (c *collector) Write(p []byte) (int, error) {
+	if c.Len()+len(p) > maxOutput {
+		return 0, fmt.Errorf("more than %d bytes of output", maxOutput)
+	}
+	return c.Buffer.Write(p)
+}
+
+// splitter hands on the records that end ends.
+type splitter struct {
+	each func(record string)
+	end  byte
+	rest []byte
+}
+
+func (s *splitter) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		head, tail, ended := bytes.Cut(rest, []byte{s.end})
+		if len(s.rest)+len(head) > maxRecord {
+			return 0, fmt.Errorf("a record of more than %d bytes", maxRecord)
+		}
+		s.rest = append(s.rest, head...)
+		if ended {
+			// This is a goroutine of os/exec's: a panic here would be nobody's.
+			if err := contain.Call(func() error { s.each(string(s.rest)); return nil }); err != nil {
+				return 0, err
+			}
+			s.rest = s.rest[:0]
+		}
+		rest = tail
+	}
+	return len(p), nil
+}
+
+// tail keeps the end of what git says on standard error.
+type tail struct {
+	kept   []byte
+	also   io.Writer // nil, or takes all of it
+	failed error     // of also
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	if t.also != nil {
+		// This is a goroutine of os/exec's: a panic here would be nobody's.
+		if t.failed = contain.Call(func() error { _, err := t.also.Write(p); return err }); t.failed != nil {
+			return 0, t.failed
+		}
+	}
+	const most = 8 << 10
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - most; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	return len(p), nil
+}
+
+// reason is the last line that git marked as one, else the last line.
+func (t *tail) reason() string {
+	var last, marked string
+	for line := range strings.Lines(string(t.kept)) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		last = line
+		for _, mark := range []string{"fatal: ", "error: "} {
+			if why, ok := strings.CutPrefix(line, mark); ok {
+				marked = why
+			}
+		}
+	}
+	if marked == "" {
+		marked = last
+	}
+	return plaintext.Quoted(marked)
+}
