@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -133,4 +134,20 @@ func Parse(line []byte) (r Record, err error) {
 		return Record{}, errors.New("read an audit record: it has no event or no time")
 	}
 	return r, nil
+}
+
+type recordKey struct{}
+
+// With returns a context in which Note adds to rec. The caller writes rec once
+// the call has ended.
+func With(ctx context.Context, rec *Record) context.Context {
+	return context.WithValue(ctx, recordKey{}, rec)
+}
+
+// Note adds to the record of the present call, if it has one, what it is done
+// to.
+func Note(ctx context.Context, what string) {
+	if rec, ok := ctx.Value(recordKey{}).(*Record); ok {
+		rec.What = strings.TrimSpace(rec.What + " " + what)
+	}
 }

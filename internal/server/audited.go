@@ -42,13 +42,13 @@ var consents = []string{"discard_work", "stop_sessions", "skip_teardown", "worke
 // recorded.
 func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
 	event := audited[ctx.Operation().OperationID]
-	if event == "" || s.Audit == nil {
+	if event == "" || s.options.Audit == nil {
 		next(ctx)
 		return
 	}
 	r, w := humago.Unwrap(ctx)
 	rec := &audit.Record{Event: event, What: target(ctx, r)}
-	next(huma.WithContext(ctx, context.WithValue(ctx.Context(), recordKey{}, rec)))
+	next(huma.WithContext(ctx, audit.With(ctx.Context(), rec)))
 	if r.URL.Query().Has("dry_run") {
 		return
 	}
@@ -66,20 +66,10 @@ func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
 	}
 	if rec.Outcome != audit.OK && !viaSocket(r) {
 		rec.By, rec.From = actor(ctx.Context()), remoteAddress(ctx.Context())
-		s.Audit.Refuse(*rec) // whoever may do nothing pushes nothing out of the log
+		s.options.Audit.Refuse(*rec) // whoever may do nothing pushes nothing out of the log
 		return
 	}
 	s.record(ctx.Context(), *rec)
-}
-
-type recordKey struct{}
-
-// noteAudit adds to the record of the present call what is known only in its
-// handler.
-func noteAudit(ctx context.Context, what string) {
-	if rec, ok := ctx.Value(recordKey{}).(*audit.Record); ok {
-		rec.What = strings.TrimSpace(rec.What + " " + what)
-	}
 }
 
 // target is what a call is about, as far as its address says.
@@ -101,7 +91,7 @@ func target(ctx huma.Context, r *http.Request) string {
 // record adds who asks, and from where.
 func (s *Server) record(ctx context.Context, rec audit.Record) {
 	rec.By, rec.From = actor(ctx), remoteAddress(ctx)
-	s.Audit.Write(rec)
+	s.options.Audit.Write(rec)
 }
 
 // recordRefusal records why r was refused.
@@ -111,7 +101,7 @@ func (s *Server) recordRefusal(r *http.Request, p *Problem) {
 		api.CodeUnauthorized: audit.Unauthorized, api.CodeForbidden: audit.Forbidden,
 	}
 	if event := events[p.Code]; event != "" {
-		s.Audit.Refuse(audit.Record{Event: event, By: actor(r.Context()), From: remoteAddress(r.Context()), What: r.Method + " " + r.URL.Path, Detail: p.Detail})
+		s.options.Audit.Refuse(audit.Record{Event: event, By: actor(r.Context()), From: remoteAddress(r.Context()), What: r.Method + " " + r.URL.Path, Detail: p.Detail})
 	}
 }
 
@@ -164,10 +154,10 @@ func statusOf(w http.ResponseWriter) int {
 func (s *Server) recordStart() (stop func()) {
 	by := audit.By{Kind: "server", PID: os.Getpid()}
 	address, _ := s.tcpAddress()
-	s.Audit.Write(audit.Record{Event: audit.ServerStart, By: by, What: address, Outcome: audit.OK, Detail: "version " + s.Version})
+	s.options.Audit.Write(audit.Record{Event: audit.ServerStart, By: by, What: address, Outcome: audit.OK, Detail: "version " + s.options.Version})
 	return func() {
-		s.Audit.Write(audit.Record{Event: audit.ServerStop, By: by, What: address, Outcome: audit.OK})
-		s.Audit.Close()
+		s.options.Audit.Write(audit.Record{Event: audit.ServerStop, By: by, What: address, Outcome: audit.OK})
+		s.options.Audit.Close()
 	}
 }
 

@@ -95,14 +95,14 @@ func (s *Server) identify(r *http.Request) (*identity, error) {
 func (s *Server) identifyToken(r *http.Request, header string) (*identity, error) {
 	scheme, secret, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
-		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized, "Authorization must be: Bearer TOKEN")
+		return nil, problemf(api.CodeUnauthorized, "Authorization must be: Bearer TOKEN")
 	}
 	if id := s.identifyAccess(secret); id != nil {
 		return id, nil
 	}
 	token, err := s.Store.UseToken(r.Context(), secret, time.Now())
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized, "the token is not valid, or has expired")
+		return nil, problemf(api.CodeUnauthorized, "the token is not valid, or has expired")
 	}
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func permit(ctx context.Context, need access, sessionID string) *Problem {
 	}
 	id, ok := caller(ctx)
 	if !ok {
-		return newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
+		return problemf(api.CodeUnauthorized,
 			"log in with a link from `middleman open`, or send a token")
 	}
 	switch id.scope {
@@ -144,7 +144,7 @@ func permit(ctx context.Context, need access, sessionID string) *Problem {
 		}
 	}
 	if id.holder == store.ScopeFull {
-		return newProblem(http.StatusForbidden, api.CodeForbidden, "the ticket was not given for this: get one that is")
+		return problemf(api.CodeForbidden, "the ticket was not given for this: get one that is")
 	}
-	return problemf(http.StatusForbidden, api.CodeForbidden, "the token's scope is %s, which does not cover this", cmp.Or(id.holder, id.scope))
+	return problemf(api.CodeForbidden, "the token's scope is %s, which does not cover this", cmp.Or(id.holder, id.scope))
 }

@@ -79,7 +79,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	limit, within := int64(maxBody), s.BodyTimeout
+	limit, within := int64(maxBody), s.options.BodyTimeout
 	if isLogin(r) {
 		limit, within = maxLogin, min(within, loginTimeout)
 	}
@@ -103,9 +103,9 @@ func bodyError(err error, limit int64) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(limit)
 	}
-	return problemf(http.StatusBadRequest, api.CodeBadRequest, "the body did not arrive whole: %v", err)
+	return malformed("the body did not arrive whole: %v", err)
 }
 
 func tooLarge(limit int64) *Problem {
-	return problemf(http.StatusRequestEntityTooLarge, codeTooLarge, "the body is larger than %d bytes", limit)
+	return problemf(api.CodeTooLarge, "the body is larger than %d bytes", limit)
 }

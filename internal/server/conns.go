@@ -117,12 +117,12 @@ func (l *limited) Accept() (net.Conn, error) {
 // admitted is what browsers connect to: limited before anything is said, then
 // encrypted where that is asked for.
 func (s *Server) admitted(tcp []net.Listener) []net.Listener {
-	all := &conns{maxStrangers: s.MaxStrangers, max: s.MaxConns}
+	all := &conns{maxStrangers: s.options.MaxStrangers, max: s.options.MaxConns}
 	admitted := make([]net.Listener, len(tcp))
 	for i, l := range tcp {
 		admitted[i] = &limited{l, all}
-		if s.TLS != nil {
-			admitted[i] = tls.NewListener(admitted[i], s.TLS)
+		if s.options.TLS != nil {
+			admitted[i] = tls.NewListener(admitted[i], s.options.TLS)
 		}
 	}
 	return admitted

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
-	"middleman/internal/api"
 	"middleman/internal/contain"
 	"middleman/workspace"
 )
@@ -28,7 +26,7 @@ func contained(f func() error) error {
 }
 
 // guarded is contained, with the panic logged.
-func (s *Server) guarded(what string, f func() error) error {
+func (s *App) guarded(what string, f func() error) error {
 	err := contained(f)
 	if e, ok := err.(*panicError); ok {
 		s.logPanic(what, e)
@@ -38,14 +36,19 @@ func (s *Server) guarded(what string, f func() error) error {
 
 // contain calls f. A panic of it is logged, and ended is called then unless it
 // is nil.
-func (s *Server) contain(what string, f func(), ended func(error)) {
+func (s *App) contain(what string, f func(), ended func(error)) {
 	err := s.guarded(what, func() error { f(); return nil })
 	if err != nil && ended != nil {
 		s.contain(what+", after a panic", func() { ended(err) }, nil)
 	}
 }
 
-func (s *Server) logPanic(what string, e *panicError) {
+// LogPanic logs a panic whose value a deferred function has just recovered.
+func (s *App) LogPanic(what string, value any) {
+	s.logPanic(what, &panicError{PanicError: contain.Caught(value)})
+}
+
+func (s *App) logPanic(what string, e *panicError) {
 	if e.logged {
 		return
 	}
@@ -55,39 +58,17 @@ func (s *Server) logPanic(what string, e *panicError) {
 
 // containWorkspace calls f, which brings one workspace further. A workspace
 // whose turn panics has failed, so that nothing waits for it.
-func (s *Server) containWorkspace(ctx context.Context, w workspace.Workspace, f func()) {
+func (s *App) containWorkspace(ctx context.Context, w workspace.Workspace, f func()) {
 	s.contain("workspace "+w.ID+", which is "+string(w.State), f, func(err error) {
-		w.State, w.Error = workspace.StateFailed, internalDetail
+		w.State, w.Error = workspace.StateFailed, InternalDetail
 		s.setWorkspaceState(ctx, w)
 	})
 }
 
 // further brings one workspace further in the background. It reports false
 // where the server ends.
-func (s *Server) further(ctx context.Context, w workspace.Workspace, f func(context.Context)) bool {
+func (s *App) further(ctx context.Context, w workspace.Workspace, f func(context.Context)) bool {
 	return s.work.start(ctx, func(ctx context.Context) {
 		s.containWorkspace(ctx, w, func() { f(ctx) })
-	})
-}
-
-// withContainment answers a request whose handler panicked.
-func (s *Server) withContainment(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		out := w.(*patientWriter) // by withHeaders
-		defer func() {
-			v := recover()
-			if v == nil {
-				return
-			}
-			if v == http.ErrAbortHandler {
-				panic(v)
-			}
-			s.logPanic(r.Method+" "+r.URL.Path, &panicError{PanicError: contain.Caught(v)})
-			if out.begun {
-				panic(http.ErrAbortHandler) // only a broken answer says that it is not whole
-			}
-			refuse(out, newProblem(http.StatusInternalServerError, api.CodeInternal, internalDetail))
-		}()
-		next.ServeHTTP(out, r)
 	})
 }

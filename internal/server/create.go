@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"middleman/internal/api"
@@ -29,7 +28,7 @@ type creation struct {
 // createWorkspace begins a creation and returns its row once the workspace has
 // its place, or after a while: its files are still to come then. Where nothing
 // could be made, the row is gone again and the error says why.
-func (s *Server) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspace.Workspace, error) {
+func (s *App) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspace.Workspace, error) {
 	request, err := newRequest(in)
 	if err != nil {
 		return workspace.Workspace{}, err
@@ -52,12 +51,12 @@ func (s *Server) createWorkspace(ctx context.Context, in api.NewWorkspace) (work
 }
 
 // begin goes on with a creation whose row is stored.
-func (s *Server) begin(ctx context.Context, c creation) (workspace.Workspace, error) {
+func (s *App) begin(ctx context.Context, c creation) (workspace.Workspace, error) {
 	s.publishWorkspace(c.row)
 	made, left := make(chan error), make(chan struct{})
 	defer close(left)
 	if !s.further(ctx, c.row, func(ctx context.Context) { s.create(ctx, c, made, left) }) {
-		return workspace.Workspace{}, errors.Join(errStopping, s.Store.DeleteWorkspace(ctx, c.row.ID))
+		return workspace.Workspace{}, errors.Join(ErrStopping, s.Store.DeleteWorkspace(ctx, c.row.ID))
 	}
 	var err error
 	select {
@@ -97,7 +96,7 @@ func newRequest(in api.NewWorkspace) (workspace.CreateRequest, error) {
 
 // addWorkspace stores the row of a creation, under the name that was asked
 // for or one of ours, with all that was asked for.
-func (s *Server) addWorkspace(ctx context.Context, r workspace.CreateRequest, in api.NewWorkspace) (workspace.Workspace, error) {
+func (s *App) addWorkspace(ctx context.Context, r workspace.CreateRequest, in api.NewWorkspace) (workspace.Workspace, error) {
 	row := workspace.Workspace{
 		ID:        r.ID,
 		Name:      r.Name,
@@ -124,7 +123,7 @@ func (s *Server) addWorkspace(ctx context.Context, r workspace.CreateRequest, in
 	if r.Name != "" {
 		err := s.Store.BeginCreation(ctx, row, asked)
 		if errors.Is(err, store.ErrNameTaken) {
-			err = problemf(http.StatusConflict, api.CodeNameTaken, "there is a workspace %s already", r.Name)
+			err = Refusef(api.CodeNameTaken, "there is a workspace %s already", r.Name)
 		}
 		return row, err
 	}
@@ -140,7 +139,7 @@ func (s *Server) addWorkspace(ctx context.Context, r workspace.CreateRequest, in
 // create makes the workspace and the first session. made is told when it has
 // its place, or why nothing was made, unless the one who asked has left; then
 // the row says it.
-func (s *Server) create(ctx context.Context, c creation, made chan<- error, left <-chan struct{}) {
+func (s *App) create(ctx context.Context, c creation, made chan<- error, left <-chan struct{}) {
 	w, err := s.place(ctx, c)
 	if err != nil {
 		s.Log.Info("workspace was not made", "workspace", c.row.Name, "error", err)
@@ -159,7 +158,7 @@ func (s *Server) create(ctx context.Context, c creation, made chan<- error, left
 }
 
 // place gives the workspace its place, and its row says where that is.
-func (s *Server) place(ctx context.Context, c creation) (workspace.Workspace, error) {
+func (s *App) place(ctx context.Context, c creation) (workspace.Workspace, error) {
 	var w workspace.Workspace
 	err := s.guarded("make workspace "+c.row.ID, func() (err error) {
 		w, err = s.Workspaces.Begin(ctx, c.request, s.stages(ctx, c.row.ID))
@@ -182,7 +181,7 @@ func (s *Server) place(ctx context.Context, c creation) (workspace.Workspace, er
 // session. Each step may have been taken before, by a server that was killed or
 // by an attempt that failed. What is asked to end meanwhile goes on with the
 // next start.
-func (s *Server) finishCreation(ctx context.Context, c creation) {
+func (s *App) finishCreation(ctx context.Context, c creation) {
 	w, err := s.prepare(ctx, c)
 	if ctx.Err() != nil {
 		return
@@ -204,7 +203,7 @@ func (s *Server) finishCreation(ctx context.Context, c creation) {
 }
 
 // prepare puts into the workspace all that it is to have before its first session.
-func (s *Server) prepare(ctx context.Context, c creation) (workspace.Workspace, error) {
+func (s *App) prepare(ctx context.Context, c creation) (workspace.Workspace, error) {
 	w, err := s.Workspaces.Checkout(ctx, c.request, c.row, s.stages(ctx, c.row.ID))
 	if err != nil {
 		return c.row, err
@@ -217,14 +216,14 @@ func (s *Server) prepare(ctx context.Context, c creation) (workspace.Workspace, 
 }
 
 // failCreation says in the row why a creation did not come to its end.
-func (s *Server) failCreation(ctx context.Context, row workspace.Workspace, err error) {
+func (s *App) failCreation(ctx context.Context, row workspace.Workspace, err error) {
 	s.Log.Info("workspace is not whole", "workspace", row.Name, "error", err)
-	row.State, row.Error = workspace.StateFailed, s.problem(err).Detail
+	row.State, row.Error = workspace.StateFailed, s.Explain(err).Detail
 	s.setWorkspaceState(ctx, row)
 }
 
 // uncreate drops the row of a creation that has left nothing behind.
-func (s *Server) uncreate(ctx context.Context, row workspace.Workspace) {
+func (s *App) uncreate(ctx context.Context, row workspace.Workspace) {
 	if err := s.Store.DeleteWorkspace(context.WithoutCancel(ctx), row.ID); err != nil {
 		s.Log.Error("drop the row of a workspace that was not made", "workspace", row.ID, "error", err)
 	}
@@ -233,7 +232,7 @@ func (s *Server) uncreate(ctx context.Context, row workspace.Workspace) {
 
 // firstSession starts the session that was asked for with the workspace, once:
 // also one that did not start is listed, with the reason.
-func (s *Server) firstSession(ctx context.Context, w workspace.Workspace, p plan) {
+func (s *App) firstSession(ctx context.Context, w workspace.Workspace, p plan) {
 	if rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: 1}); err != nil || len(rows) > 0 {
 		return
 	}
@@ -241,7 +240,7 @@ func (s *Server) firstSession(ctx context.Context, w workspace.Workspace, p plan
 	end := workspace.Stage{Name: "session", State: "done"}
 	_, note, err := s.launch(ctx, w, p)
 	if end.Detail = note; err != nil {
-		end.State, end.Detail = "failed", s.problem(err).Detail
+		end.State, end.Detail = "failed", s.Explain(err).Detail
 	}
 	end.Time = time.Now().UTC()
 	s.stage(ctx, w.ID, end)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/audit"
 	"middleman/internal/repoconfig"
 	"middleman/internal/setup"
 	"middleman/internal/store"
@@ -37,7 +37,7 @@ type deletePlan struct {
 // deleteWorkspace looks while launches are blocked and the sessions live, and
 // refuses with the whole list, or goes on: it stops the sessions, looks again
 // and deletes. A dry run only looks.
-func (s *Server) deleteWorkspace(ctx context.Context, id string, c consent, dryRun bool) (api.Deleted, error) {
+func (s *App) deleteWorkspace(ctx context.Context, id string, c consent, dryRun bool) (api.Deleted, error) {
 	if _, err := s.Store.Workspace(ctx, id); err != nil {
 		return api.Deleted{}, err
 	}
@@ -60,7 +60,7 @@ func (s *Server) deleteWorkspace(ctx context.Context, id string, c consent, dryR
 }
 
 // deleteOne deletes a workspace without workers in which launches are blocked.
-func (s *Server) deleteOne(ctx context.Context, id string, c consent, dryRun bool) (api.Deleted, error) {
+func (s *App) deleteOne(ctx context.Context, id string, c consent, dryRun bool) (api.Deleted, error) {
 	d, err := s.inspect(ctx, id)
 	if err != nil {
 		return api.Deleted{}, err
@@ -80,7 +80,7 @@ func (s *Server) deleteOne(ctx context.Context, id string, c consent, dryRun boo
 	if err := d.refusal(c); err != nil {
 		return api.Deleted{}, err
 	}
-	noteAudit(ctx, "name "+d.workspace.Name)
+	audit.Note(ctx, "name "+d.workspace.Name)
 	before := d.workspace
 	d.workspace.State, d.workspace.Error = workspace.StateDeleting, ""
 	s.setWorkspaceState(ctx, d.workspace)
@@ -99,7 +99,7 @@ func (s *Server) deleteOne(ctx context.Context, id string, c consent, dryRun boo
 }
 
 // gone forgets a workspace that is deleted, and tells everybody.
-func (s *Server) gone(id string) {
+func (s *App) gone(id string) {
 	if err := setup.RemoveLog(s.Dirs.SetupLog(id)); err != nil {
 		s.Log.Warn("remove what setup printed", "workspace", id, "error", err)
 	}
@@ -110,7 +110,7 @@ func (s *Server) gone(id string) {
 
 // resumeDelete ends what became of a delete whose server was killed: before it
 // had decided the workspace is as it was, after that it is gone.
-func (s *Server) resumeDelete(ctx context.Context, w workspace.Workspace) {
+func (s *App) resumeDelete(ctx context.Context, w workspace.Workspace) {
 	leave := s.gates.block(w.ID)
 	defer leave()
 	back, err := s.Workspaces.PutBack(w)
@@ -136,7 +136,7 @@ func (s *Server) resumeDelete(ctx context.Context, w workspace.Workspace) {
 
 // inspect changes nothing. What cannot be found out is no loss of nothing: it
 // is kept in unknown, and is a refusal without consent to lose work.
-func (s *Server) inspect(ctx context.Context, id string) (deletePlan, error) {
+func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
 		return deletePlan{}, err
@@ -144,14 +144,14 @@ func (s *Server) inspect(ctx context.Context, id string) (deletePlan, error) {
 	switch w.State {
 	case workspace.StateCreating:
 		if s.setups.has(id) {
-			return deletePlan{}, problemf(http.StatusConflict, codeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
+			return deletePlan{}, Refusef(api.CodeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
 		}
-		return deletePlan{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being made", w.Name)
+		return deletePlan{}, Refusef(api.CodeBusy, "workspace %s is still being made", w.Name)
 	case workspace.StateRestoring:
-		return deletePlan{}, problemf(http.StatusConflict, codeBusy, "workspace %s is still being restored", w.Name)
+		return deletePlan{}, Refusef(api.CodeBusy, "workspace %s is still being restored", w.Name)
 	}
 	if s.settingUp.has(id) {
-		return deletePlan{}, problemf(http.StatusConflict, codeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
+		return deletePlan{}, Refusef(api.CodeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
 	}
 	d := deletePlan{workspace: w}
 	if d.config, err = s.teardownOf(ctx, w); err != nil {
@@ -193,7 +193,7 @@ func asUnknown(err error) error {
 
 // left are the processes that outlive an ended session's program. One that does
 // not answer was asked before it was recorded as ended.
-func (s *Server) left(ctx context.Context, row store.Session) []int {
+func (s *App) left(ctx context.Context, row store.Session) []int {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	status, err := s.status(ctx, row)
@@ -204,7 +204,7 @@ func (s *Server) left(ctx context.Context, row store.Session) []int {
 }
 
 // ours reports whether deleting w would delete a directory.
-func (s *Server) ours(w workspace.Workspace) bool {
+func (s *App) ours(w workspace.Workspace) bool {
 	return w.Mode != workspace.ModeInPlace && w.Root != ""
 }
 
@@ -212,19 +212,19 @@ func (s *Server) ours(w workspace.Workspace) bool {
 func (d deletePlan) refusal(c consent) error {
 	work := !c.discardWork && !d.loss.Empty()
 	busy := !c.stopSessions && len(d.running) > 0
-	var p *Problem
+	var p *Refusal
 	switch {
 	case !work && !busy && !c.stopSessions && len(d.inside) > 0:
-		return problemf(http.StatusConflict, codeBusy,
+		return Refusef(api.CodeBusy,
 			"processes %v are in the directory of workspace %s: end them first, or --stop-sessions deletes it under them", d.inside, d.workspace.Name)
 	case work && busy:
-		p = problemf(http.StatusConflict, api.CodeWorkWouldLose, "workspace %s has running sessions and work that would be lost: %s",
+		p = Refusef(api.CodeWorkWouldLose, "workspace %s has running sessions and work that would be lost: %s",
 			d.workspace.Name, d.loss.Summary())
 	case work:
-		p = problemf(http.StatusConflict, api.CodeWorkWouldLose, "workspace %s has work that would be lost: %s",
+		p = Refusef(api.CodeWorkWouldLose, "workspace %s has work that would be lost: %s",
 			d.workspace.Name, d.loss.Summary())
 	case busy:
-		p = problemf(http.StatusConflict, api.CodeSessionsRun, "workspace %s has running sessions", d.workspace.Name)
+		p = Refusef(api.CodeSessionsRun, "workspace %s has running sessions", d.workspace.Name)
 	default:
 		return nil
 	}
@@ -240,7 +240,7 @@ func (d deletePlan) refusal(c consent) error {
 // destroy tears down, stops, deletes and forgets, in that order. Package workspace looks
 // once more before it deletes, because a program may have written until it
 // was stopped.
-func (s *Server) destroy(ctx context.Context, d deletePlan, c consent) (lost workspace.Loss, err error) {
+func (s *App) destroy(ctx context.Context, d deletePlan, c consent) (lost workspace.Loss, err error) {
 	if err := s.tearDown(ctx, d.workspace, d.config); err != nil {
 		return workspace.Loss{}, err
 	}
@@ -265,7 +265,7 @@ func (s *Server) destroy(ctx context.Context, d deletePlan, c consent) (lost wor
 
 // destroyDirectory deletes what there is of a workspace, or what a creation
 // that failed has left.
-func (s *Server) destroyDirectory(ctx context.Context, w workspace.Workspace, c consent) (workspace.Loss, error) {
+func (s *App) destroyDirectory(ctx context.Context, w workspace.Workspace, c consent) (workspace.Loss, error) {
 	report := func(stage workspace.Stage) { s.stage(ctx, w.ID, stage) }
 	switch {
 	case s.ours(w) && c.keepBranch:
@@ -282,7 +282,7 @@ func (s *Server) destroyDirectory(ctx context.Context, w workspace.Workspace, c 
 
 // waitCreated returns the workspace once it is not being made or restored, or
 // when the time is over.
-func (s *Server) waitCreated(ctx context.Context, id string, limit time.Duration) (workspace.Workspace, error) {
+func (s *App) waitCreated(ctx context.Context, id string, limit time.Duration) (workspace.Workspace, error) {
 	timeout := time.After(limit)
 	for {
 		_, _, _, changed := s.events.after(s.events.now())

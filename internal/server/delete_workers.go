@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // blockWorkers keeps launches out of the workspaces that the workers of one
 // have, and theirs, until leave is called, and returns them, deepest first.
 // Launches in the workspace itself must be blocked, so that none is added.
-func (s *Server) blockWorkers(ctx context.Context, id string) (found []workspace.Workspace, leave func(), err error) {
+func (s *App) blockWorkers(ctx context.Context, id string) (found []workspace.Workspace, leave func(), err error) {
 	var gates []func()
 	leave = func() {
 		for _, open := range gates {
@@ -47,7 +46,7 @@ func (s *Server) blockWorkers(ctx context.Context, id string) (found []workspace
 // These lie in it, so without consent it is refused, whatever they hold. With
 // it each is deleted first, by the same procedure and consents; where one would
 // be refused, nothing is begun.
-func (s *Server) deleteWithWorkers(ctx context.Context, id string, inner []workspace.Workspace, c consent, dryRun bool) (api.Deleted, error) {
+func (s *App) deleteWithWorkers(ctx context.Context, id string, inner []workspace.Workspace, c consent, dryRun bool) (api.Deleted, error) {
 	if !dryRun && !c.workers {
 		return api.Deleted{}, s.refuseWorkers(ctx, id, inner)
 	}
@@ -73,7 +72,7 @@ func (s *Server) deleteWithWorkers(ctx context.Context, id string, inner []works
 }
 
 // refuseWorkers names the workers whose workspaces are in the way.
-func (s *Server) refuseWorkers(ctx context.Context, id string, inner []workspace.Workspace) error {
+func (s *App) refuseWorkers(ctx context.Context, id string, inner []workspace.Workspace) error {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
 		return err
@@ -90,15 +89,15 @@ func (s *Server) refuseWorkers(ctx context.Context, id string, inner []workspace
 		names[i] = w.Name
 	}
 	slices.Sort(names)
-	p := problemf(http.StatusConflict, api.CodeHasWorkers, "workspace %s has workers with workspaces of their own in it: %s", w.Name, strings.Join(names, ", "))
+	p := Refusef(api.CodeHasWorkers, "workspace %s has workers with workspaces of their own in it: %s", w.Name, strings.Join(names, ", "))
 	p.Workers = views
 	return p
 }
 
 // refuseAny looks at a workspace and all in it, and refuses with everything
 // that c does not cover, named by its workspace.
-func (s *Server) refuseAny(ctx context.Context, id string, inner []workspace.Workspace, c consent) error {
-	var all *Problem
+func (s *App) refuseAny(ctx context.Context, id string, inner []workspace.Workspace, c consent) error {
+	var all *Refusal
 	for _, each := range append(slices.Clone(inner), workspace.Workspace{ID: id}) {
 		d, err := s.inspect(ctx, each.ID)
 		if err != nil {
@@ -112,7 +111,7 @@ func (s *Server) refuseAny(ctx context.Context, id string, inner []workspace.Wor
 		if refused == nil {
 			continue
 		}
-		p := s.problem(refused)
+		p := s.Explain(refused)
 		if p.Lost != nil {
 			named := p.Lost.Named(d.workspace.Name)
 			p.Lost = &named
@@ -150,13 +149,13 @@ func withoutWorkers(l workspace.Loss, root string, inner []workspace.Workspace) 
 
 // besideParent restores a worker while its parent's workspace, in which it
 // lies, is not deleted.
-func (s *Server) besideParent(row workspace.Workspace, restore func() error) error {
+func (s *App) besideParent(row workspace.Workspace, restore func() error) error {
 	if row.Parent == "" {
 		return restore()
 	}
 	leave, ok := s.gates.launch(row.Parent)
 	if !ok {
-		return newProblem(http.StatusConflict, codeBusy, "the parent's workspace is being deleted")
+		return Refusef(api.CodeBusy, "the parent's workspace is being deleted")
 	}
 	defer leave()
 	return restore()

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,9 +44,9 @@ func checkEnv(extra []string) error {
 		switch {
 		case !ok || !envName.MatchString(name) || strings.ContainsRune(value, 0):
 			// The value may be a secret: only the name is repeated.
-			return problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "environment variable %q: must be NAME=value", name)
+			return Refusef(api.CodeBadRequest, "environment variable %q: must be NAME=value", name)
 		case strings.HasPrefix(name, "MIDDLEMAN_"):
-			return problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "environment variable %s: these are middleman's own", name)
+			return Refusef(api.CodeBadRequest, "environment variable %s: these are middleman's own", name)
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -21,7 +20,7 @@ const youngest = time.Minute
 // dispose is deleteWorkspace, which an ephemeral workspace is spared while a
 // program uses it. One that is refused because it holds work is an ordinary
 // workspace from then on: nobody but its user deletes it.
-func (s *Server) dispose(ctx context.Context, id string, c consent, dryRun bool) (api.Deleted, error) {
+func (s *App) dispose(ctx context.Context, id string, c consent, dryRun bool) (api.Deleted, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
 		return api.Deleted{}, err
@@ -31,7 +30,7 @@ func (s *Server) dispose(ctx context.Context, id string, c consent, dryRun bool)
 	}
 	held, err := lease.Take(s.Dirs.Leases(), id)
 	if errors.Is(err, lease.ErrHeld) {
-		return api.Deleted{}, problemf(http.StatusConflict, codeBusy,
+		return api.Deleted{}, Refusef(api.CodeBusy,
 			"workspace %s is in use by the command that it was made for, or by what that has started: end it first", w.Name)
 	}
 	if err != nil {
@@ -41,7 +40,7 @@ func (s *Server) dispose(ctx context.Context, id string, c consent, dryRun bool)
 	if err == nil {
 		return out, held.Remove()
 	}
-	if p, ok := errors.AsType[*Problem](err); ok && (p.Code == api.CodeWorkWouldLose || p.Code == api.CodeHasWorkers) {
+	if p, ok := errors.AsType[*Refusal](err); ok && (p.Code == api.CodeWorkWouldLose || p.Code == api.CodeHasWorkers) {
 		s.adopted(ctx, id)
 		return out, errors.Join(err, held.Remove())
 	}
@@ -49,7 +48,7 @@ func (s *Server) dispose(ctx context.Context, id string, c consent, dryRun bool)
 }
 
 // adopted makes an ephemeral workspace an ordinary one.
-func (s *Server) adopted(ctx context.Context, id string) {
+func (s *App) adopted(ctx context.Context, id string) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err == nil {
 		w.Ephemeral = false
@@ -64,7 +63,7 @@ func (s *Server) adopted(ctx context.Context, id string) {
 
 // ephemeralLeft are the ephemeral workspaces whose middleman was killed before
 // it could delete them: nobody holds the lease.
-func (s *Server) ephemeralLeft(ctx context.Context) ([]workspace.Leftover, error) {
+func (s *App) ephemeralLeft(ctx context.Context) ([]workspace.Leftover, error) {
 	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 	if err != nil {
 		return nil, err
@@ -89,7 +88,7 @@ func (s *Server) ephemeralLeft(ctx context.Context) ([]workspace.Leftover, error
 
 // judgeEphemeral says whether a workspace may go whose lease nobody holds, or,
 // with err, may.
-func (s *Server) judgeEphemeral(ctx context.Context, w workspace.Workspace, l workspace.Leftover, err error) workspace.Leftover {
+func (s *App) judgeEphemeral(ctx context.Context, w workspace.Workspace, l workspace.Leftover, err error) workspace.Leftover {
 	var sessions []api.Session
 	if err == nil {
 		l.Lost, err = s.Workspaces.Inspect(ctx, w)
@@ -114,13 +113,13 @@ func (s *Server) judgeEphemeral(ctx context.Context, w workspace.Workspace, l wo
 }
 
 // pruneEphemeral adds those to what a prune found, and removes those that may go.
-func (s *Server) pruneEphemeral(ctx context.Context, dryRun bool, out *api.Leftovers) error {
+func (s *App) pruneEphemeral(ctx context.Context, dryRun bool, out *api.Leftovers) error {
 	left, err := s.ephemeralLeft(ctx)
 	for _, l := range left {
 		if l.Prunable && !dryRun {
 			_, err := s.dispose(ctx, l.ID, consent{}, false)
 			if l.Pruned = err == nil; err != nil {
-				l.Error = s.problem(err).Detail
+				l.Error = s.Explain(err).Detail
 			}
 		}
 		l.Why = s.redact(l.Why)
@@ -131,7 +130,7 @@ func (s *Server) pruneEphemeral(ctx context.Context, dryRun bool, out *api.Lefto
 
 // sweep is pruneEphemeral at a start. Those that hold work are their user's
 // from then on.
-func (s *Server) sweep(ctx context.Context) {
+func (s *App) sweep(ctx context.Context) {
 	var out api.Leftovers
 	if err := s.pruneEphemeral(ctx, false, &out); err != nil && ctx.Err() == nil {
 		s.Log.Warn("look for ephemeral workspaces", "error", err)

@@ -149,7 +149,7 @@ func (r *running) has(id string) bool {
 
 // endSetup ends a setup that is in the way of a delete, and waits until the
 // workspace is not held for it any more.
-func (s *Server) endSetup(ctx context.Context, id string) error {
+func (s *App) endSetup(ctx context.Context, id string) error {
 	if !s.setups.end(ctx, id) {
 		return nil
 	}

@@ -36,10 +36,10 @@ func (s *Server) withGuard(next http.Handler) http.Handler {
 // wrongWay says why r did not come from a program or our own page, or nil.
 func (s *Server) wrongWay(r *http.Request) *Problem {
 	if _, port := splitHost(r.Host); !isPort(port) || !s.knownHost(r.Host) && !s.leadsOn(r) {
-		return problemf(http.StatusMisdirectedRequest, api.CodeBadHost, "Host %q is not a name of this server", r.Host)
+		return problemf(api.CodeBadHost, "Host %q is not a name of this server", r.Host)
 	}
 	if why := s.foreign(r); why != "" {
-		return problemf(http.StatusForbidden, api.CodeBadOrigin, "the request comes from another site: %s", why)
+		return problemf(api.CodeBadOrigin, "the request comes from another site: %s", why)
 	}
 	return nil
 }
@@ -47,16 +47,16 @@ func (s *Server) wrongWay(r *http.Request) *Problem {
 // knownHost says whether a Host header may name us.
 func (s *Server) knownHost(hostport string) bool {
 	host, _ := splitHost(hostport)
-	if isLoopback(host) || s.Port.Name != "" && strings.EqualFold(host, s.Port.Name) {
+	if isLoopback(host) || s.options.Port.Name != "" && strings.EqualFold(host, s.options.Port.Name) {
 		return true
 	}
-	for _, known := range s.Hosts {
+	for _, known := range s.options.Hosts {
 		if strings.EqualFold(host, known) {
 			return true
 		}
 	}
 	// Rebinding needs a name; an address always is the one that was dialled.
-	return s.AllowRemote && net.ParseIP(host) != nil
+	return s.options.AllowRemote && net.ParseIP(host) != nil
 }
 
 // splitHost takes a Host header apart; without a port that is "".
@@ -98,7 +98,7 @@ func (s *Server) foreign(r *http.Request) string {
 
 // scheme is what browsers reach the server by.
 func (s *Server) scheme() string {
-	if s.TLS != nil {
+	if s.options.TLS != nil {
 		return "https"
 	}
 	return "http"

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"middleman/internal/api"
 	"middleman/internal/store"
 )
 
@@ -37,7 +36,7 @@ func isLogin(r *http.Request) bool {
 // success is kept; what was refused has changed nothing and may be repeated.
 func (s *Server) once(w http.ResponseWriter, r *http.Request, request store.Request, next http.Handler) {
 	if len(request.Key) > maxKey {
-		refuse(w, problemf(http.StatusBadRequest, api.CodeBadRequest, "an Idempotency-Key has at most %d bytes", maxKey))
+		refuse(w, malformed("an Idempotency-Key has at most %d bytes", maxKey))
 		return
 	}
 	answer, err := s.Store.BeginRequest(r.Context(), request, time.Now())

@@ -26,7 +26,7 @@ type Importer interface {
 
 // importWorktrees makes workspaces of the directories that in names, or where
 // it names none, of the worktrees of the repository of in.Directory.
-func (s *Server) importWorktrees(ctx context.Context, in api.Import, dryRun bool) (api.Imported, error) {
+func (s *App) importWorktrees(ctx context.Context, in api.Import, dryRun bool) (api.Imported, error) {
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
 	out := api.Imported{DryRun: dryRun, Workspaces: []api.Workspace{}, Deleted: []api.Workspace{}, Passed: []workspace.Passed{}}
@@ -61,7 +61,7 @@ func (s *Server) importWorktrees(ctx context.Context, in api.Import, dryRun bool
 }
 
 // importable finds what is asked for.
-func (s *Server) importable(ctx context.Context, in api.Import, out *api.Imported) ([]workspace.Workspace, []workspace.Kept, error) {
+func (s *App) importable(ctx context.Context, in api.Import, out *api.Imported) ([]workspace.Workspace, []workspace.Kept, error) {
 	if len(in.Paths) == 0 {
 		found, kept, passed, err := s.Workspaces.Candidates(ctx, in.Directory)
 		out.Passed = append(out.Passed, passed...)
@@ -79,7 +79,7 @@ func (s *Server) importable(ctx context.Context, in api.Import, out *api.Importe
 }
 
 // importOne stores a workspace, or says why it does not.
-func (s *Server) importOne(ctx context.Context, w workspace.Workspace, dryRun bool) (row workspace.Workspace, why string, err error) {
+func (s *App) importOne(ctx context.Context, w workspace.Workspace, dryRun bool) (row workspace.Workspace, why string, err error) {
 	if w.ID != "" {
 		leave := s.gates.block(w.ID)
 		defer leave()
@@ -122,7 +122,7 @@ func (s *Server) importOne(ctx context.Context, w workspace.Workspace, dryRun bo
 
 // addImported stores a workspace under its name, or with a number where that
 // is taken.
-func (s *Server) addImported(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
+func (s *App) addImported(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
 	name := w.Name
 	for n := 1; n <= maxSameName; n++ {
 		if n > 1 {
@@ -137,7 +137,7 @@ func (s *Server) addImported(ctx context.Context, w workspace.Workspace) (worksp
 
 // importKept stores a deleted workspace that no row is of, and says whether it
 // did.
-func (s *Server) importKept(ctx context.Context, k workspace.Kept, dryRun bool) (bool, error) {
+func (s *App) importKept(ctx context.Context, k workspace.Kept, dryRun bool) (bool, error) {
 	leave := s.gates.block(k.ID)
 	defer leave()
 	_, live := s.Store.Workspace(ctx, k.ID)
@@ -156,7 +156,7 @@ func (s *Server) importKept(ctx context.Context, k workspace.Kept, dryRun bool) 
 // refind finds again, after the database was lost or put back, the workspaces
 // in the base directory that are proved to be ours, and the deleted ones that
 // their repositories keep.
-func (s *Server) refind(ctx context.Context) {
+func (s *App) refind(ctx context.Context) {
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
 	found, err := s.Workspaces.Unrecorded(ctx, s.surveyor(0).recorded)
@@ -177,7 +177,7 @@ func (s *Server) refind(ctx context.Context) {
 }
 
 // refindDeleted looks into every repository that a row names.
-func (s *Server) refindDeleted(ctx context.Context) error {
+func (s *App) refindDeleted(ctx context.Context) error {
 	rows, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 	if err != nil {
 		return err

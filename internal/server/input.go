@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"middleman/internal/api"
 	"middleman/terminal"
 )
 
@@ -24,6 +26,9 @@ const (
 	// input a program does not read.
 	hangUpEvery = time.Second
 )
+
+// errTooManyInputs refuses an input to a session whose program does not read.
+var errTooManyInputs = errors.New("too many inputs wait")
 
 // errHungUp ends an input whose client has left.
 var errHungUp = errors.New("the client has left")
@@ -51,8 +56,8 @@ func (i *inputs) enter(ctx context.Context, session string) (leave func(), err e
 	}
 	if t.waiting >= maxInputs {
 		i.mu.Unlock()
-		return nil, problemf(http.StatusServiceUnavailable, codeBusy,
-			"%d inputs wait for the session already, whose program does not read", maxInputs)
+		return nil, &Refusal{Code: api.CodeBusy, Err: errTooManyInputs,
+			Detail: fmt.Sprintf("%d inputs wait for the session already, whose program does not read", maxInputs)}
 	}
 	if i.bySession == nil {
 		i.bySession = map[string]*turns{}
@@ -177,7 +182,7 @@ func (s *Server) readParts(ctx context.Context, w http.ResponseWriter, r *http.R
 	tick := time.NewTicker(hangUpEvery)
 	defer tick.Stop()
 	for {
-		_ = control.SetReadDeadline(time.Now().Add(s.BodyTimeout)) // as holdBody says
+		_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTimeout)) // as holdBody says
 		part, err := readPart(body)
 		if err == io.EOF {
 			_ = control.SetReadDeadline(time.Time{}) // net/http listens for the client's end now

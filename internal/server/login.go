@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
+	"middleman/internal/audit"
 	"middleman/internal/plaintext"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -46,7 +46,7 @@ const (
 // errLoginOver is what a browser is told whose login is no more. It says
 // nothing of why, since it is for anybody.
 func errLoginOver() *Problem {
-	return newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
+	return problemf(api.CodeUnauthorized,
 		"this browser's login has ended: get a new link with `middleman open`")
 }
 
@@ -73,7 +73,7 @@ func (s *Server) newLink(ctx context.Context, forwarded int) (link, secret strin
 		}
 		at.Host = net.JoinHostPort(at.Hostname(), strconv.Itoa(forwarded))
 		origin = at.String()
-		if s.Port.Name != "" {
+		if s.options.Port.Name != "" {
 			kept = secretAt(secret, forwarded)
 		}
 	}
@@ -96,8 +96,8 @@ func (s *Server) origin() (string, error) {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	if s.Port.Name != "" {
-		host = s.Port.Name
+	if s.options.Port.Name != "" {
+		host = s.options.Port.Name
 	}
 	return s.scheme() + "://" + net.JoinHostPort(host, port), nil
 }
@@ -142,11 +142,11 @@ func (s *Server) mayLogIn(v visitor) error {
 	switch host, _ := splitHost(v.host); {
 	case strings.HasPrefix(v.origin, "https://"):
 		return nil
-	case s.Port.Name != "" && isLoopback(host):
-		return problemf(http.StatusForbidden, api.CodeBadOrigin,
+	case s.options.Port.Name != "" && isLoopback(host):
+		return problemf(api.CodeBadOrigin,
 			"%s is not this server's alone: log in at http://%s", v.host, s.named(v.host))
 	case strings.EqualFold(host, "localhost"):
-		return problemf(http.StatusForbidden, api.CodeBadOrigin, "%s is not one program's alone: log in at the server's address", v.host)
+		return problemf(api.CodeBadOrigin, "%s is not one program's alone: log in at the server's address", v.host)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (s *Server) postLogin(ctx context.Context, in *newLoginIn) (*reply[api.NewL
 		return nil, err
 	}
 	if _, err := parseLoginKey(in.Body.Key); err != nil {
-		return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "key: %v", err)
+		return nil, problemf(api.CodeBadRequest, "key: %v", err)
 	}
 	serverKey, err := s.logins.publicKey(ctx, s.Store)
 	if err != nil {
@@ -181,15 +181,15 @@ func (s *Server) postLogin(ctx context.Context, in *newLoginIn) (*reply[api.NewL
 	login := store.Login{
 		ID: terminal.NewID("l"), Key: in.Body.Key, Name: printable(in.Body.Name), UserAgent: printable(in.userAgent),
 		Address: in.address, Origin: in.origin, Port: port,
-		CreatedAt: now, LastUsedAt: now, IdleAt: now.Add(s.LoginIdle), ExpiresAt: now.Add(loginLife),
+		CreatedAt: now, LastUsedAt: now, IdleAt: now.Add(s.options.LoginIdle), ExpiresAt: now.Add(loginLife),
 	}
 	if err := s.Store.CreateLogin(ctx, login); err != nil {
 		return nil, err
 	}
 	s.holdPort(ctx)
-	noteAudit(ctx, "login "+login.ID)
+	audit.Note(ctx, "login "+login.ID)
 	return &reply[api.NewLoginAnswer]{api.NewLoginAnswer{
-		ID: login.ID, Instance: s.Instance, ServerKey: serverKey, ExpiresAt: login.ExpiresAt,
+		ID: login.ID, Instance: s.options.Instance, ServerKey: serverKey, ExpiresAt: login.ExpiresAt,
 	}}, nil
 }
 
@@ -205,12 +205,12 @@ func printable(text string) string {
 // for it.
 func (s *Server) useLink(ctx context.Context, secret string, v visitor, own int) error {
 	now, command := time.Now(), "`middleman open`"
-	if at := v.port(); s.TLS == nil && s.Port.Name != "" && at != own {
+	if at := v.port(); s.options.TLS == nil && s.options.Port.Name != "" && at != own {
 		secret, command = secretAt(secret, at), fmt.Sprintf("`middleman open --port %d`", at)
 	}
 	err := s.Store.UseLoginLink(ctx, secret, now)
 	if errors.Is(err, store.ErrNotFound) {
-		return problemf(http.StatusUnauthorized, api.CodeUnauthorized,
+		return problemf(api.CodeUnauthorized,
 			"this login link was used before, has expired, or is for another port: get a new one with %s", command)
 	}
 	return err

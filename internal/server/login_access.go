@@ -189,7 +189,7 @@ func (s *Server) useTicket(r *http.Request, ticket string) (*identity, error) {
 	delete(s.logins.tickets, key)
 	s.logins.mu.Unlock()
 	if !ok || time.Now().After(p.ends) || p.path != r.URL.Path {
-		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
+		return nil, problemf(api.CodeUnauthorized,
 			"the ticket was used, has expired, or is for something else: get a new one")
 	}
 	return &p.identity, nil

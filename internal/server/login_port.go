@@ -14,8 +14,8 @@ import (
 // beginPort ends what was logged in at a port that another program may have had
 // since, and holds one that logins are left for.
 func (s *Server) beginPort(ctx context.Context) error {
-	s.Port.onEnd(func() { s.holdPort(ctx) })
-	if !s.Port.Fresh {
+	s.options.Port.onEnd(func() { s.holdPort(ctx) })
+	if !s.options.Port.Fresh {
 		s.holdPort(ctx)
 		return nil
 	}
@@ -37,7 +37,7 @@ func (s *Server) holdPort(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	until, err := s.lastLogin(ctx)
 	if err == nil {
-		err = s.Port.hold(ctx, until)
+		err = s.options.Port.hold(ctx, until)
 	}
 	if err != nil {
 		s.Log.Error("nobody holds the port while no server runs, so logins end with this one", "error", err)
@@ -73,7 +73,7 @@ func (s *Server) withName(pages http.Handler) http.Handler {
 // origin, which is to lead there.
 func (s *Server) leadsOn(r *http.Request) bool {
 	host, _ := splitHost(r.Host)
-	return s.Port.Name != "" && !strings.EqualFold(host, s.Port.Name) && (isLoopback(host) || heldport.IsName(host)) &&
+	return s.options.Port.Name != "" && !strings.EqualFold(host, s.options.Port.Name) && (isLoopback(host) || heldport.IsName(host)) &&
 		!changes(r) && !isAPI(r)
 }
 
@@ -81,7 +81,7 @@ func (s *Server) leadsOn(r *http.Request) bool {
 // ours.
 func (s *Server) named(host string) string {
 	if _, port, err := net.SplitHostPort(host); err == nil {
-		return net.JoinHostPort(s.Port.Name, port)
+		return net.JoinHostPort(s.options.Port.Name, port)
 	}
-	return s.Port.Name
+	return s.options.Port.Name
 }

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net/http"
 	"strings"
 	"time"
 
@@ -165,7 +164,7 @@ func (s *Server) postChallenge(ctx context.Context, in *challengeIn) (*reply[api
 		return nil, err
 	}
 	nonce := s.logins.newNonce(login.ID, time.Now())
-	signature, err := sign(key, serverText(s.Instance, login.Origin, login.ID, nonce, in.Body.Nonce))
+	signature, err := sign(key, serverText(s.options.Instance, login.Origin, login.ID, nonce, in.Body.Nonce))
 	return &reply[api.LoginNonce]{api.LoginNonce{Nonce: nonce, Signature: signature}}, err
 }
 
@@ -186,12 +185,12 @@ func (s *Server) postAccess(ctx context.Context, in *proofIn) (*reply[api.Access
 	if err != nil {
 		return nil, fmt.Errorf("key of login %s in the database: %w", login.ID, err)
 	}
-	text := browserText(s.Instance, login.Origin, login.ID, in.Body.Nonce)
+	text := browserText(s.options.Instance, login.Origin, login.ID, in.Body.Nonce)
 	if !ours || !verify(key, text, in.Body.Signature) || !s.logins.spend(in.Body.Nonce, until, now) {
-		return nil, newProblem(http.StatusUnauthorized, api.CodeUnauthorized,
+		return nil, problemf(api.CodeUnauthorized,
 			"the signature is not this login's, or its nonce was used or has expired")
 	}
-	idle := now.Add(s.LoginIdle)
+	idle := now.Add(s.options.LoginIdle)
 	err = s.Store.UseLogin(ctx, login.ID, now, idle)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, errLoginOver()

@@ -199,20 +199,22 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 		t.Fatal(err)
 	}
 	o := server.Options{
-		Store:      db,
-		Workspaces: workspace.New(workspace.Options{Base: p.dirs.Workspaces()}),
-		Backends:   []terminal.Backend{p.backend},
-		Web:        http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "web client") }),
-		Dirs:       p.dirs,
-		Version:    "test",
-		Instance:   listeners.Instance,
-		Port:       listeners.Port,
-		Environ: func() []string {
-			return append(os.Environ(), "SHELL=/bin/sh", "SECRET_TOKEN=leak", "SSH_AUTH_SOCK=leak")
+		AppOptions: server.AppOptions{
+			Store:      db,
+			Workspaces: workspace.New(workspace.Options{Base: p.dirs.Workspaces()}),
+			Backends:   []terminal.Backend{p.backend},
+			Dirs:       p.dirs,
+			Environ: func() []string {
+				return append(os.Environ(), "SHELL=/bin/sh", "SECRET_TOKEN=leak", "SSH_AUTH_SOCK=leak")
+			},
+			JournalBytes: 1 << 20,
+			Grace:        time.Second,
+			Log:          slog.New(slog.NewTextHandler(testLog{t}, nil)),
 		},
-		JournalBytes: 1 << 20,
-		Grace:        time.Second,
-		Log:          slog.New(slog.NewTextHandler(testLog{t}, nil)),
+		Web:      http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "web client") }),
+		Version:  "test",
+		Instance: listeners.Instance,
+		Port:     listeners.Port,
 	}
 	for _, f := range change {
 		f(&o)

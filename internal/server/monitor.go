@@ -69,7 +69,7 @@ func (k *monitors) watching(id string) bool {
 }
 
 // keep watches a session until it has ended, in the background.
-func (s *Server) keep(ctx context.Context, row store.Session) {
+func (s *App) keep(ctx context.Context, row store.Session) {
 	if !s.monitors.claim(row.ID) {
 		return
 	}
@@ -85,7 +85,7 @@ func (s *Server) keep(ctx context.Context, row store.Session) {
 // monitor sees to it that an exit is recorded and told. A session that does
 // not answer is asked again for as long as the server runs: only proof ends
 // this.
-func (s *Server) monitor(ctx context.Context, row store.Session) {
+func (s *App) monitor(ctx context.Context, row store.Session) {
 	pause := firstRetry
 	for ctx.Err() == nil {
 		var ended bool
@@ -112,7 +112,7 @@ func (s *Server) monitor(ctx context.Context, row store.Session) {
 
 // watchOnce looks how the session is and follows it until the connection ends.
 // ended is whether there is nothing more to watch.
-func (s *Server) watchOnce(ctx context.Context, row store.Session) (ended bool, err error) {
+func (s *App) watchOnce(ctx context.Context, row store.Session) (ended bool, err error) {
 	attachment, ended, err := s.join(ctx, row)
 	if attachment == nil {
 		return ended, err
@@ -132,7 +132,7 @@ func (s *Server) watchOnce(ctx context.Context, row store.Session) (ended bool, 
 
 // join attaches to a session that lives, and records the end of one that does
 // not. It waits for a place among those that are asked at the moment.
-func (s *Server) join(ctx context.Context, row store.Session) (a terminal.Attachment, ended bool, err error) {
+func (s *App) join(ctx context.Context, row store.Session) (a terminal.Attachment, ended bool, err error) {
 	select {
 	case s.asking <- struct{}{}:
 	case <-ctx.Done():
@@ -168,7 +168,7 @@ func (s *Server) join(ctx context.Context, row store.Session) (a terminal.Attach
 
 // follow reads an attachment to its end and returns the exit where it ended
 // in one. It closes the attachment.
-func (s *Server) follow(ctx context.Context, row store.Session, a terminal.Attachment) (exit *terminal.Exit, err error) {
+func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachment) (exit *terminal.Exit, err error) {
 	// Only closing wakes Receive; closing twice is what a Close is for.
 	release := context.AfterFunc(ctx, func() { _ = a.Close() })
 	defer release()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -42,7 +41,7 @@ const maxCells = 1000
 var sessionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // plan checks what was asked for and changes nothing.
-func (s *Server) plan(ctx context.Context, in api.NewSession) (plan, error) {
+func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
 	p := plan{name: in.Name, env: in.Env, size: in.Size, keep: s.JournalBytes, clipboard: cmp.Or(in.Clipboard, s.Clipboard, terminal.ClipboardAllow)}
 	if in.KeepOutput != nil {
 		p.keep = *in.KeepOutput
@@ -52,18 +51,18 @@ func (s *Server) plan(ctx context.Context, in api.NewSession) (plan, error) {
 	}
 	switch {
 	case p.keep < 0:
-		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "keep_output is %d: it must be 0 (keep all) or more", p.keep)
+		return plan{}, Refusef(api.CodeBadRequest, "keep_output is %d: it must be 0 (keep all) or more", p.keep)
 	case !p.clipboard.Known():
-		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "clipboard is %q: it must be allow, ask or deny", p.clipboard)
+		return plan{}, Refusef(api.CodeBadRequest, "clipboard is %q: it must be allow, ask or deny", p.clipboard)
 	case in.Profile != "" && in.Profile != "shell":
-		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported, "there is no profile %q: only shell", in.Profile)
+		return plan{}, Refusef(api.CodeUnsupported, "there is no profile %q: only shell", in.Profile)
 	case in.Profile == "shell" && len(in.Command) > 0:
-		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "give a profile or a command, not both")
+		return plan{}, Refusef(api.CodeBadRequest, "give a profile or a command, not both")
 	case p.name != "" && (!sessionName.MatchString(p.name) || terminal.CheckID(p.name) == nil):
-		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeBadName,
+		return plan{}, Refusef(api.CodeBadName,
 			"session name %q: letters, digits, dots, dashes and underscores, at most 64, and not the form of an id", p.name)
 	case p.size.Cols == 0 || p.size.Rows == 0 || p.size.Cols > maxCells || p.size.Rows > maxCells:
-		return plan{}, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest,
+		return plan{}, Refusef(api.CodeBadRequest,
 			"size %dx%d: columns and rows must be 1 to %d", p.size.Cols, p.size.Rows, maxCells)
 	}
 	if err := checkEnv(in.Env); err != nil {
@@ -79,7 +78,7 @@ func (s *Server) plan(ctx context.Context, in api.NewSession) (plan, error) {
 
 // argv makes the program absolute. A relative path is refused, because it
 // would name a file of the worktree, which is not trusted.
-func (s *Server) argv(command []string) ([]string, error) {
+func (s *App) argv(command []string) ([]string, error) {
 	env := s.Environ()
 	if len(command) == 0 {
 		return []string{userShell(env)}, nil
@@ -87,21 +86,21 @@ func (s *Server) argv(command []string) ([]string, error) {
 	name := command[0]
 	for _, arg := range command {
 		if strings.ContainsRune(arg, 0) {
-			return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "%s: an argument contains NUL", describeCommand(name))
+			return nil, Refusef(api.CodeBadRequest, "%s: an argument contains NUL", describeCommand(name))
 		}
 	}
 	if !filepath.IsAbs(name) {
 		if name == "" || strings.ContainsRune(name, filepath.Separator) || strings.ContainsRune(name, '/') {
-			return nil, problemf(http.StatusUnprocessableEntity, api.CodeStartFailed,
+			return nil, Refusef(api.CodeStartFailed,
 				"%s: a relative path is refused: give an absolute one, or a name that is in PATH", describeCommand(name))
 		}
 		found, ok := findProgram(name, lookup(env, "PATH"), lookup(env, "PATHEXT"))
 		if !ok {
-			return nil, problemf(http.StatusUnprocessableEntity, api.CodeStartFailed, "%s: not found in PATH", describeCommand(name))
+			return nil, Refusef(api.CodeStartFailed, "%s: not found in PATH", describeCommand(name))
 		}
 		name = found
 	} else if !isProgram(name) {
-		return nil, problemf(http.StatusUnprocessableEntity, api.CodeStartFailed, "%s: not a file that can be executed", describeCommand(name))
+		return nil, Refusef(api.CodeStartFailed, "%s: not a file that can be executed", describeCommand(name))
 	}
 	return append([]string{name}, command[1:]...), nil
 }
@@ -123,7 +122,7 @@ func findProgram(name, path, extensions string) (string, bool) {
 
 // chooseBackend returns the backend by name. For "auto", and "" where that is
 // the default, it is the first usable one, and those after it are next.
-func (s *Server) chooseBackend(ctx context.Context, name string) (b terminal.Backend, next []terminal.Backend, err error) {
+func (s *App) chooseBackend(ctx context.Context, name string) (b terminal.Backend, next []terminal.Backend, err error) {
 	if name == "" {
 		name = s.Backend
 	}
@@ -143,14 +142,14 @@ func (s *Server) chooseBackend(ctx context.Context, name string) (b terminal.Bac
 		reasons = append(reasons, fmt.Errorf("%s: %w", b.Name(), err))
 	}
 	if len(reasons) == 0 {
-		return nil, nil, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported, "there is no backend %q here", name)
+		return nil, nil, Refusef(api.CodeUnsupported, "there is no backend %q here", name)
 	}
-	return nil, nil, problemf(http.StatusUnprocessableEntity, api.CodeUnsupported,
+	return nil, nil, Refusef(api.CodeUnsupported,
 		"no session can be started: %s", s.redact(errors.Join(reasons...).Error()))
 }
 
 // backend returns the one that a row was started with.
-func (s *Server) backend(row store.Session) (terminal.Backend, error) {
+func (s *App) backend(row store.Session) (terminal.Backend, error) {
 	for _, b := range s.Backends {
 		if b.Name() == row.Backend {
 			return b, nil
@@ -160,7 +159,7 @@ func (s *Server) backend(row store.Session) (terminal.Backend, error) {
 }
 
 // spec is what the backend is told.
-func (s *Server) spec(ctx context.Context, id string, w workspace.Workspace, p plan) (terminal.Spec, error) {
+func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan) (terminal.Spec, error) {
 	dir := cmp.Or(p.dir, w.Path())
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return terminal.Spec{}, fmt.Errorf("%w: %s", workspace.ErrMissing, dir)

@@ -21,7 +21,7 @@ func needsPorts(w workspace.Workspace, count int) bool {
 // givePorts gives w count ports as a stage, or takes away what it has where
 // that is 0. A range without free ones is no reason to be without a workspace:
 // it is said.
-func (s *Server) givePorts(ctx context.Context, w workspace.Workspace, count int) (workspace.Workspace, error) {
+func (s *App) givePorts(ctx context.Context, w workspace.Workspace, count int) (workspace.Workspace, error) {
 	stage := workspace.Stage{Name: "ports", State: "running", Time: time.Now().UTC()}
 	s.stage(ctx, w.ID, stage)
 	w, err := s.allocatePorts(ctx, w, count)
@@ -42,7 +42,7 @@ func (s *Server) givePorts(ctx context.Context, w workspace.Workspace, count int
 
 // restorePorts gives a restored workspace the ports that it had, or others
 // where these are somebody's by now; notes say so.
-func (s *Server) restorePorts(ctx context.Context, w workspace.Workspace) (_ workspace.Workspace, notes []string) {
+func (s *App) restorePorts(ctx context.Context, w workspace.Workspace) (_ workspace.Workspace, notes []string) {
 	if w.Ports == 0 {
 		return w, nil
 	}
@@ -51,7 +51,7 @@ func (s *Server) restorePorts(ctx context.Context, w workspace.Workspace) (_ wor
 	switch {
 	case err != nil:
 		s.Log.Warn("give a restored workspace its ports", "workspace", w.Name, "error", err)
-		return w, []string{"its ports are somebody else's by now, and it has none: " + s.problem(err).Detail}
+		return w, []string{"its ports are somebody else's by now, and it has none: " + s.Explain(err).Detail}
 	case w.Port != had:
 		return w, []string{fmt.Sprintf("its ports are somebody else's by now: it has %d-%d", w.Port, w.Port+w.Ports-1)}
 	}
@@ -60,7 +60,7 @@ func (s *Server) restorePorts(ctx context.Context, w workspace.Workspace) (_ wor
 
 // allocatePorts is w with the ports that the store now says are its own. They
 // are none beside store.ErrNoPorts.
-func (s *Server) allocatePorts(ctx context.Context, w workspace.Workspace, count int) (workspace.Workspace, error) {
+func (s *App) allocatePorts(ctx context.Context, w workspace.Workspace, count int) (workspace.Workspace, error) {
 	r := s.Ports
 	r.Count = count
 	first, err := s.Store.AllocatePorts(context.WithoutCancel(ctx), w.ID, r, portFree)

@@ -11,11 +11,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
-	"middleman/internal/contain"
-	"middleman/internal/git"
 	"middleman/internal/store"
 	"middleman/terminal"
-	"middleman/workspace"
+	"middleman/terminal/ws"
 )
 
 // Problem is what every error of the API is answered with.
@@ -48,8 +46,15 @@ func newProblem(status int, code, detail string) *Problem {
 	}}
 }
 
-func problemf(status int, code, format string, args ...any) *Problem {
-	return newProblem(status, code, fmt.Sprintf(format, args...))
+// problemf is a refusal that is answered without being an error of the core.
+func problemf(code, format string, args ...any) *Problem {
+	r := Refusef(code, format, args...)
+	return newProblem(refusalStatus(r), code, r.Detail)
+}
+
+// malformed is the problem of a request that cannot be read.
+func malformed(format string, args ...any) *Problem {
+	return newProblem(http.StatusBadRequest, api.CodeBadRequest, fmt.Sprintf(format, args...))
 }
 
 // codeOf is for problems that only have a status.
@@ -62,7 +67,7 @@ func codeOf(status int) string {
 	case status == http.StatusNotFound:
 		return api.CodeNotFound
 	case status == http.StatusRequestEntityTooLarge:
-		return codeTooLarge
+		return api.CodeTooLarge
 	case status >= 500 || status == 0:
 		return api.CodeInternal
 	}
@@ -86,180 +91,83 @@ func describe(msg string, errs []error) string {
 	return msg + ": " + strings.Join(parts, "; ")
 }
 
-// Codes that only this package uses; stable like the others.
-const (
-	codeTooLarge    = "too-large"
-	codeStopping    = "stopping"
-	codeBusy        = "busy"
-	codeKeyReused   = "idempotency-key-reused"
-	codeKeyBusy     = "idempotency-key-busy"
-	codeRange       = "beyond-output"
-	codeTooManyView = "too-many-viewers"
-	codeUnsafeBase  = "unsafe-base"
-	codeMissing     = "directory-missing"
-	codeDiskFull    = "disk-full"
-	codeNotKept     = "not-kept"
-	codeNoSnapshot  = "no-snapshot"
-	codeBadSnapshot = "bad-snapshot"
-	codeHeldUp      = "held-up"
-	codeOccupied    = "place-taken"
-	codeFetch       = "fetch-failed"
-	codeForeign     = "foreign-repository"
-	codeGitFailed   = "git-failed"
-	codeLeavesScope = "leaves-scope"
-	codeNoPorts     = "no-ports"
-	codeNotLeft     = "not-left-over"
-	codeMoved       = "moved"
-	codeReplaced    = "directory-replaced"
-)
+// statuses are those of codes.
+var statuses = map[string]int{
+	api.CodeUnauthorized: http.StatusUnauthorized,
+	api.CodeForbidden:    http.StatusForbidden,
+	api.CodeBadOrigin:    http.StatusForbidden,
+	api.CodeBadHost:      http.StatusMisdirectedRequest,
+	api.CodeNotFound:     http.StatusNotFound,
 
-// answers maps what callers branch on to a status and a code. The first that
-// matches counts.
-var answers = []struct {
-	is     error
-	status int
-	code   string
-}{
-	{errStopping, http.StatusServiceUnavailable, codeStopping},
-	{store.ErrNotFound, http.StatusNotFound, api.CodeNotFound},
-	{store.ErrNameTaken, http.StatusConflict, api.CodeNameTaken},
-	{store.ErrBadCursor, http.StatusBadRequest, api.CodeBadRequest},
-	{store.ErrNoPorts, http.StatusConflict, codeNoPorts},
-	{store.ErrKeyReused, http.StatusUnprocessableEntity, codeKeyReused},
-	{store.ErrKeyBusy, http.StatusConflict, codeKeyBusy},
-	{workspace.ErrBadSnapshot, http.StatusConflict, codeBadSnapshot},
-	{workspace.ErrDamagedSnapshot, http.StatusConflict, codeBadSnapshot},
-	{workspace.ErrBadName, http.StatusUnprocessableEntity, api.CodeBadName},
-	{workspace.ErrNotRepository, http.StatusUnprocessableEntity, api.CodeNotRepository},
-	{workspace.ErrForeign, http.StatusUnprocessableEntity, codeForeign},
-	{workspace.ErrNoCommits, http.StatusUnprocessableEntity, api.CodeNoCommits},
-	{workspace.ErrBadBase, http.StatusUnprocessableEntity, api.CodeBadBase},
-	{workspace.ErrFetch, http.StatusBadGateway, codeFetch},
-	{workspace.ErrEscapes, http.StatusUnprocessableEntity, api.CodeEscapes},
-	{workspace.ErrLeavesScope, http.StatusUnprocessableEntity, codeLeavesScope},
-	{workspace.ErrBranchTaken, http.StatusConflict, api.CodeBranchTaken},
-	{workspace.ErrUnsafeBase, http.StatusConflict, codeUnsafeBase},
-	{workspace.ErrBadRequest, http.StatusUnprocessableEntity, api.CodeBadRequest},
-	{workspace.ErrNotLeft, http.StatusConflict, codeNotLeft},
-	{workspace.ErrMoved, http.StatusConflict, codeMoved},
-	{workspace.ErrNothingToCompare, http.StatusUnprocessableEntity, codeNothingToCompare},
-	{workspace.ErrNotKept, http.StatusConflict, codeNotKept},
-	{workspace.ErrNoSnapshot, http.StatusConflict, codeNoSnapshot},
-	{workspace.ErrOccupied, http.StatusConflict, codeOccupied},
-	{workspace.ErrReplaced, http.StatusConflict, codeReplaced},
-	{git.ErrHeldUp, http.StatusConflict, codeHeldUp},
-	{workspace.ErrUnknown, http.StatusConflict, api.CodeUnknownLoss},
-	{workspace.ErrMissing, http.StatusConflict, codeMissing}, // a missing one of which nothing is known is the above
-	{terminal.ErrNotFound, http.StatusNotFound, api.CodeNotFound},
-	{terminal.ErrGone, http.StatusGone, api.CodeEnded},
-	{terminal.ErrEnded, http.StatusConflict, api.CodeEnded},
-	{terminal.ErrRunning, http.StatusConflict, api.CodeSessionsRun},
-	{terminal.ErrRange, http.StatusRequestedRangeNotSatisfiable, codeRange},
-	{terminal.ErrTooManyViewers, http.StatusServiceUnavailable, codeTooManyView},
-	{errors.ErrUnsupported, http.StatusUnprocessableEntity, api.CodeUnsupported},
-	{context.DeadlineExceeded, http.StatusServiceUnavailable, api.CodeUnreachable},
-	{context.Canceled, http.StatusServiceUnavailable, codeStopping},
+	api.CodeBadRequest:       http.StatusUnprocessableEntity,
+	api.CodeKeyReused:        http.StatusUnprocessableEntity,
+	api.CodeBadName:          http.StatusUnprocessableEntity,
+	api.CodeNotRepository:    http.StatusUnprocessableEntity,
+	api.CodeForeign:          http.StatusUnprocessableEntity,
+	api.CodeNoCommits:        http.StatusUnprocessableEntity,
+	api.CodeBadBase:          http.StatusUnprocessableEntity,
+	api.CodeEscapes:          http.StatusUnprocessableEntity,
+	api.CodeLeavesScope:      http.StatusUnprocessableEntity,
+	api.CodeNothingToCompare: http.StatusUnprocessableEntity,
+	api.CodeUnsupported:      http.StatusUnprocessableEntity,
+	api.CodeStartFailed:      http.StatusUnprocessableEntity,
+	api.CodeBadConfig:        http.StatusUnprocessableEntity,
+	api.CodeTooLarge:         http.StatusRequestEntityTooLarge,
+	api.CodeRange:            http.StatusRequestedRangeNotSatisfiable,
+	api.CodeTrimmed:          http.StatusGone,
+
+	api.CodeInternal:    http.StatusInternalServerError,
+	api.CodeGitFailed:   http.StatusInternalServerError,
+	api.CodeFetch:       http.StatusBadGateway,
+	api.CodeStopping:    http.StatusServiceUnavailable,
+	api.CodeTooManyView: http.StatusServiceUnavailable,
+	api.CodeUnreachable: http.StatusServiceUnavailable,
+	api.CodeTimeout:     http.StatusGatewayTimeout,
+	api.CodeDiskFull:    http.StatusInsufficientStorage,
 }
 
-// sessionError says which of a workspace's sessions an error is of.
-type sessionError struct {
-	name string
-	err  error
+// refusalStatus is the status of a refusal. A code that is not in statuses says
+// that the state of things stands against the request.
+func refusalStatus(r *Refusal) int {
+	switch {
+	case r.Code == api.CodeEnded && errors.Is(r.Err, terminal.ErrGone):
+		return http.StatusGone
+	case r.Code == api.CodeBadRequest && errors.Is(r.Err, store.ErrBadCursor):
+		return http.StatusBadRequest
+	case errors.Is(r.Err, errTooManyInputs):
+		return http.StatusServiceUnavailable
+	case r.Conflict:
+		return http.StatusConflict
+	}
+	if status, ok := statuses[r.Code]; ok {
+		return status
+	}
+	return http.StatusConflict
 }
-
-func (e *sessionError) Error() string { return fmt.Sprintf("session %s: %v", e.name, e.err) }
-func (e *sessionError) Unwrap() error { return e.err }
-
-// noAnswer is all that a client learns of a session that does not answer;
-// why is in terms of sockets, which are ours.
-const noAnswer = " does not answer, which proves nothing: it was not touched"
 
 // problem turns an error into what the client is told: the one place that
-// chooses statuses and codes. An error that it does not know is logged, and
-// the client learns only that it happened.
+// chooses statuses.
 func (s *Server) problem(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	if p := typedProblem(err); p != nil {
-		p.Detail = s.redact(p.Detail)
-		return p
-	}
-	if errors.Is(err, terminal.ErrUnreachable) {
-		s.Log.Warn("session does not answer", "error", err)
-		which := "the session"
-		if e, ok := errors.AsType[*sessionError](err); ok {
-			which = "session " + e.name
-		}
-		return newProblem(http.StatusServiceUnavailable, api.CodeUnreachable, which+noAnswer)
-	}
-	if diskFull(err) {
-		s.Log.Error("request", "error", err)
-		return newProblem(http.StatusInsufficientStorage, codeDiskFull, "no space left on device ("+s.redact(err.Error())+")")
-	}
-	for _, a := range answers {
-		if errors.Is(err, a.is) {
-			if a.status >= 500 {
-				s.Log.Warn("request was not answered", "error", err)
-			}
-			return newProblem(a.status, a.code, s.redact(err.Error()))
-		}
-	}
-	if e, ok := errors.AsType[*contain.PanicError](err); ok {
-		s.Log.Error("request", "error", err, "stack", string(e.Stack))
-		return newProblem(http.StatusInternalServerError, api.CodeInternal, s.redact(err.Error()))
-	}
-	if _, ok := errors.AsType[*git.Error](err); ok {
-		s.Log.Warn("git failed", "error", err)
-		return newProblem(http.StatusInternalServerError, codeGitFailed, s.redact(err.Error()))
-	}
-	if e, ok := errors.AsType[*panicError](err); ok {
-		s.logPanic("request", e)
-	} else {
-		s.Log.Error("request", "error", err)
-	}
-	return newProblem(http.StatusInternalServerError, api.CodeInternal, internalDetail)
+	r := s.Explain(err)
+	p := newProblem(refusalStatus(r), r.Code, r.Detail)
+	p.Lost, p.Sessions, p.Workers = r.Lost, r.Sessions, r.Workers
+	return p
 }
 
-// typedProblem knows the errors that carry more than their kind.
-func typedProblem(err error) *Problem {
-	if e, ok := errors.AsType[*workspace.WorkError](err); ok {
-		p := newProblem(http.StatusConflict, api.CodeWorkWouldLose, e.Error())
-		p.Lost = &e.Loss
-		return p
+// problemFor is problem for an answer: over the Unix socket, where this user
+// asks, an internal error says which file the log is.
+func (s *Server) problemFor(ctx context.Context, err error) *Problem {
+	if errors.Is(context.Cause(ctx), ws.ErrUnauthorized) {
+		return problemf(api.CodeUnauthorized, "%v", ws.ErrUnauthorized)
 	}
-	if e, ok := errors.AsType[*setupError](err); ok {
-		return newProblem(http.StatusConflict, e.code(), e.Error())
+	p := s.problem(err)
+	if socket, _ := ctx.Value(socketKey{}).(bool); socket && p.Detail == InternalDetail && s.options.LogFile != "" {
+		return newProblem(p.Status, api.CodeInternal, "internal error; "+s.options.LogFile+" says more")
 	}
-	if e, ok := errors.AsType[*terminal.StartError](err); ok {
-		return newProblem(http.StatusUnprocessableEntity, api.CodeStartFailed, e.Error())
-	}
-	if e, ok := errors.AsType[*terminal.BusyError](err); ok {
-		return newProblem(http.StatusConflict, api.CodeWriterBusy, e.Error())
-	}
-	if e, ok := errors.AsType[*terminal.TrimmedError](err); ok {
-		return newProblem(http.StatusGone, api.CodeTrimmed, e.Error())
-	}
-	if _, _, ok := terminal.Gap(err); ok {
-		return newProblem(http.StatusGone, api.CodeTrimmed, err.Error())
-	}
-	if e, ok := errors.AsType[*terminal.LeftoverError](err); ok {
-		return newProblem(http.StatusInternalServerError, api.CodeInternal, e.Error())
-	}
-	return nil
-}
-
-// redact takes the paths of our own state out of what a client is told, and
-// the inner words of tmux.
-func (s *Server) redact(text string) string {
-	d := s.Dirs
-	return terminal.Plain(strings.NewReplacer(
-		d.Sessions(), "(sessions)",
-		d.Database(), "(database)",
-		d.ServerLock(), "(lock)",
-		d.Runtime, "(runtime)",
-		d.Config, "(config)",
-	).Replace(text))
+	return p
 }
 
 // refuse answers outside of huma. Whether the client still reads is its own

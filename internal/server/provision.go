@@ -15,7 +15,7 @@ import (
 // for, as far as the user agreed to that. It is called by a creation, and again
 // by a retry: what is done already is not done twice. On an error the workspace
 // keeps what it has got.
-func (s *Server) provision(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
+func (s *App) provision(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
 	c, err := s.configOf(ctx, w)
 	if err != nil {
 		return w, err
@@ -31,7 +31,7 @@ func (s *Server) provision(ctx context.Context, w workspace.Workspace) (workspac
 }
 
 // supply gives w its ports and files.
-func (s *Server) supply(ctx context.Context, w workspace.Workspace, c repoConfig) (_ workspace.Workspace, err error) {
+func (s *App) supply(ctx context.Context, w workspace.Workspace, c repoConfig) (_ workspace.Workspace, err error) {
 	ports := s.Ports.Count
 	if c.usable() && c.config.Ports != nil {
 		ports = *c.config.Ports
@@ -67,7 +67,7 @@ func passOver(w workspace.Workspace, c repoConfig) string {
 // setUp runs the setup commands of a configuration that the user agreed to,
 // once. It records what w is made with before that, so that a delete knows of
 // it whatever becomes of this.
-func (s *Server) setUp(ctx context.Context, w workspace.Workspace, c repoConfig) (workspace.Workspace, error) {
+func (s *App) setUp(ctx context.Context, w workspace.Workspace, c repoConfig) (workspace.Workspace, error) {
 	if !c.usable() {
 		return w, nil
 	}
@@ -86,7 +86,7 @@ func (s *Server) setUp(ctx context.Context, w workspace.Workspace, c repoConfig)
 }
 
 // runCommands runs commands of the configuration as a stage of that name.
-func (s *Server) runCommands(ctx context.Context, w workspace.Workspace, stage string, commands []string, c repoconfig.Config) error {
+func (s *App) runCommands(ctx context.Context, w workspace.Workspace, stage string, commands []string, c repoconfig.Config) error {
 	s.stage(ctx, w.ID, workspace.Stage{Name: stage, State: "running", Time: time.Now().UTC()})
 	running, leave := s.setups.enter(ctx, w.ID)
 	defer leave()
@@ -129,7 +129,7 @@ func (e *setupError) Unwrap() error { return e.err }
 
 // endSetups ends what the setups and teardowns have left that the server before
 // did not see the end of, and says so in their stages.
-func (s *Server) endSetups(ctx context.Context) error {
+func (s *App) endSetups(ctx context.Context) error {
 	running, err := s.Store.RunningStages(ctx, "setup", "teardown")
 	if err != nil {
 		return err

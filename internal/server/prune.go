@@ -12,13 +12,13 @@ import (
 )
 
 // surveyor looks through what this server knows.
-func (s *Server) surveyor(age time.Duration) Surveyor {
+func (s *App) surveyor(age time.Duration) Surveyor {
 	return Surveyor{Store: s.Store, Workspaces: s.Workspaces, Backends: s.Backends, Workers: s.workers.files, Age: age}
 }
 
 // prune finds leftovers and, unless it is a dry run, removes those that may
 // go. One that cannot be removed keeps no other from it.
-func (s *Server) prune(ctx context.Context, age time.Duration, dryRun bool) (api.Leftovers, error) {
+func (s *App) prune(ctx context.Context, age time.Duration, dryRun bool) (api.Leftovers, error) {
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
 	v := s.surveyor(age)
@@ -31,7 +31,7 @@ func (s *Server) prune(ctx context.Context, age time.Duration, dryRun bool) (api
 		if l.Prunable && !dryRun {
 			err := s.pruneOne(ctx, v, l)
 			if l.Pruned = err == nil; err != nil {
-				l.Error = s.problem(err).Detail
+				l.Error = s.Explain(err).Detail
 			}
 		}
 		l.Why = s.redact(l.Why)
@@ -42,7 +42,7 @@ func (s *Server) prune(ctx context.Context, age time.Duration, dryRun bool) (api
 }
 
 // pruneOne removes one, by what is true now.
-func (s *Server) pruneOne(ctx context.Context, v Surveyor, l workspace.Leftover) error {
+func (s *App) pruneOne(ctx context.Context, v Surveyor, l workspace.Leftover) error {
 	switch l.Kind {
 	case workspace.LeftoverMissing, workspace.LeftoverFailed:
 		return s.pruneRow(ctx, v, l)
@@ -68,7 +68,7 @@ func changed(l workspace.Leftover) error {
 }
 
 // pruneRow deletes a workspace as anybody would, without any consent.
-func (s *Server) pruneRow(ctx context.Context, v Surveyor, l workspace.Leftover) error {
+func (s *App) pruneRow(ctx context.Context, v Surveyor, l workspace.Leftover) error {
 	r, err := v.recorded(ctx)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s *Server) pruneRow(ctx context.Context, v Surveyor, l workspace.Leftover)
 
 // pruneDeleted lets go of a snapshot, and then of its row: the other way round
 // a crash would leave it without one.
-func (s *Server) pruneDeleted(ctx context.Context, v Surveyor, l workspace.Leftover) error {
+func (s *App) pruneDeleted(ctx context.Context, v Surveyor, l workspace.Leftover) error {
 	leave := s.gates.block(l.ID)
 	defer leave()
 	d, err := s.Store.DeletedWorkspace(ctx, l.ID)
@@ -107,7 +107,7 @@ func (s *Server) pruneDeleted(ctx context.Context, v Surveyor, l workspace.Lefto
 }
 
 // pruneSession removes the state of a session that has ended.
-func (s *Server) pruneSession(ctx context.Context, v Surveyor, l workspace.Leftover) error {
+func (s *App) pruneSession(ctx context.Context, v Surveyor, l workspace.Leftover) error {
 	if _, err := s.Store.Session(ctx, l.What); !errors.Is(err, store.ErrNotFound) {
 		return errors.Join(changed(l), err)
 	}

@@ -67,7 +67,7 @@ func (v Surveyor) worker(ctx context.Context, r workspace.Records, w workspace.W
 
 // pruneWorker deletes the workspace of a worker, by what is true now, but for
 // its branch.
-func (s *Server) pruneWorker(ctx context.Context, v Surveyor, l workspace.Leftover) error {
+func (s *App) pruneWorker(ctx context.Context, v Surveyor, l workspace.Leftover) error {
 	leave := s.gates.block(l.ID)
 	defer leave()
 	r, err := v.recorded(ctx)

@@ -35,7 +35,7 @@ func Trouble(m *workspace.Manager, w workspace.Workspace) string { return troubl
 
 // repair finds again what was moved: of the workspace that in names and all
 // that share its repository, or of all that are not where they were.
-func (s *Server) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repaired, error) {
+func (s *App) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repaired, error) {
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
 	out := api.Repaired{DryRun: dryRun, Workspaces: []api.Workspace{}, Found: []string{}, Failed: []workspace.Passed{}}
@@ -60,14 +60,14 @@ func (s *Server) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Re
 			if named {
 				return out, err
 			}
-			out.Failed = append(out.Failed, workspace.Passed{Path: w.Name, Why: s.problem(err).Detail})
+			out.Failed = append(out.Failed, workspace.Passed{Path: w.Name, Why: s.Explain(err).Detail})
 		}
 	}
 	return out, s.repairDeleted(ctx, in, gitDir, dryRun, &out)
 }
 
 // repairOne repairs one as it is recorded now, and records how it is then.
-func (s *Server) repairOne(ctx context.Context, id, repository string, dryRun bool, out *api.Repaired) error {
+func (s *App) repairOne(ctx context.Context, id, repository string, dryRun bool, out *api.Repaired) error {
 	leave := s.gates.block(id)
 	defer leave()
 	before, err := s.Store.Workspace(ctx, id)
@@ -99,7 +99,7 @@ func (s *Server) repairOne(ctx context.Context, id, repository string, dryRun bo
 
 // repairDeleted has what is kept of deleted workspaces found again: those of
 // the repository that was moved, and those of a base that was.
-func (s *Server) repairDeleted(ctx context.Context, in api.Repair, gitDir string, dryRun bool, out *api.Repaired) error {
+func (s *App) repairDeleted(ctx context.Context, in api.Repair, gitDir string, dryRun bool, out *api.Repaired) error {
 	list, _, err := s.Store.DeletedWorkspaces(ctx, store.Page{Limit: -1})
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (s *Server) repairDeleted(ctx context.Context, in api.Repair, gitDir string
 			continue // another repository's
 		}
 		if err != nil {
-			out.Failed = append(out.Failed, workspace.Passed{Path: d.Name, Why: s.problem(err).Detail})
+			out.Failed = append(out.Failed, workspace.Passed{Path: d.Name, Why: s.Explain(err).Detail})
 			continue
 		}
 		if w == d.Workspace {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"middleman/internal/api"
@@ -14,13 +13,13 @@ import (
 
 // restoreWorkspace brings a deleted workspace back, under its name or, where
 // another has that by now, with a number.
-func (s *Server) restoreWorkspace(ctx context.Context, id string) (api.Restored, error) {
+func (s *App) restoreWorkspace(ctx context.Context, id string) (api.Restored, error) {
 	leave := s.gates.block(id)
 	defer leave()
 	d, err := s.Store.DeletedWorkspace(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		if w, err := s.Store.Workspace(ctx, id); err == nil {
-			return api.Restored{}, problemf(http.StatusConflict, api.CodeNotDeleted, "workspace %s is not deleted", w.Name)
+			return api.Restored{}, Refusef(api.CodeNotDeleted, "workspace %s is not deleted", w.Name)
 		}
 	}
 	if err != nil {
@@ -46,7 +45,7 @@ func (s *Server) restoreWorkspace(ctx context.Context, id string) (api.Restored,
 
 // revive gives a deleted workspace a row, so that a restart knows of it. Of
 // two who ask, one gets it.
-func (s *Server) revive(ctx context.Context, d store.Deleted) (workspace.Workspace, error) {
+func (s *App) revive(ctx context.Context, d store.Deleted) (workspace.Workspace, error) {
 	for n := 1; n <= maxSameName; n++ {
 		name := d.Name
 		if n > 1 {
@@ -71,7 +70,7 @@ func (s *Server) revive(ctx context.Context, d store.Deleted) (workspace.Workspa
 // finishRestore brings back the directory of a row in StateRestoring. Where
 // that fails, the workspace is a deleted one again, of that name and time.
 // notes say what is not as it was.
-func (s *Server) finishRestore(ctx context.Context, row workspace.Workspace, name string, deleted time.Time) (notes []string, err error) {
+func (s *App) finishRestore(ctx context.Context, row workspace.Workspace, name string, deleted time.Time) (notes []string, err error) {
 	var back workspace.Workspace
 	err = s.besideParent(row, func() error {
 		return s.guarded("restore workspace "+row.ID, func() error { // what a snapshot says is not ours
@@ -98,7 +97,7 @@ func (s *Server) finishRestore(ctx context.Context, row workspace.Workspace, nam
 }
 
 // resumeRestore goes on with a restore that the server before did not finish.
-func (s *Server) resumeRestore(ctx context.Context, row workspace.Workspace) {
+func (s *App) resumeRestore(ctx context.Context, row workspace.Workspace) {
 	leave := s.gates.block(row.ID)
 	defer leave()
 	if _, err := s.finishRestore(ctx, row, row.Name, time.Now()); err != nil {

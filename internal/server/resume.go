@@ -23,7 +23,7 @@ const undoTimeout = 30 * time.Second
 // recall reads what the server before left, before anything new can be asked
 // for, and says of each half-made workspace what became of it. It returns all
 // rows of sessions.
-func (s *Server) recall(ctx context.Context) ([]store.Session, error) {
+func (s *App) recall(ctx context.Context) ([]store.Session, error) {
 	if err := s.Store.Expire(ctx, time.Now()); err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *Server) recall(ctx context.Context) ([]store.Session, error) {
 // resume finds every session again: those with a row that had not ended get
 // a monitor, those without one are looked for, and terminals that nothing leads
 // to are ended.
-func (s *Server) resume(ctx context.Context, rows []store.Session) {
+func (s *App) resume(ctx context.Context, rows []store.Session) {
 	for _, row := range rows {
 		if !row.State.Ended() {
 			s.keep(ctx, row)
@@ -69,7 +69,7 @@ type reaper interface {
 }
 
 // reap ends what has neither state nor row: nobody could ever reach it.
-func (s *Server) reap(ctx context.Context) {
+func (s *App) reap(ctx context.Context) {
 	known := func(id string) (bool, error) {
 		_, err := s.Store.Session(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
@@ -95,7 +95,7 @@ func (s *Server) reap(ctx context.Context) {
 // resumeWorkspaces says of each half-made or half-deleted workspace what
 // became of it. Creation leaves nothing behind when it is cancelled, but a
 // crash gives it no time to clean up.
-func (s *Server) resumeWorkspaces(ctx context.Context) error {
+func (s *App) resumeWorkspaces(ctx context.Context) error {
 	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (s *Server) resumeWorkspaces(ctx context.Context) error {
 
 // resumeCreation goes on with a creation that the server before did not finish,
 // where the workspace has its place; else what there is of it is undone.
-func (s *Server) resumeCreation(ctx context.Context, w workspace.Workspace) {
+func (s *App) resumeCreation(ctx context.Context, w workspace.Workspace) {
 	s.cutShort(ctx, w.ID)
 	if last, is, err := s.Store.LastStage(ctx, w.ID, "setup"); err == nil && is && last.State == "failed" {
 		w.State, w.Error = workspace.StateFailed, "the server ended while the setup ran, so how that ended is not known: `middleman retry "+w.Name+"` runs it again"
@@ -145,7 +145,7 @@ func placed(w workspace.Workspace) bool {
 }
 
 // goOn finishes the creation of a workspace that has its place.
-func (s *Server) goOn(ctx context.Context, w workspace.Workspace) {
+func (s *App) goOn(ctx context.Context, w workspace.Workspace) {
 	c, err := s.creation(ctx, w)
 	if err != nil {
 		s.failCreation(ctx, w, err)
@@ -157,7 +157,7 @@ func (s *Server) goOn(ctx context.Context, w workspace.Workspace) {
 // creation is what was asked for of a workspace that is not whole. One that was
 // begun by an older server, which kept no record of that, was whole when it got
 // its place.
-func (s *Server) creation(ctx context.Context, w workspace.Workspace) (creation, error) {
+func (s *App) creation(ctx context.Context, w workspace.Workspace) (creation, error) {
 	asked, err := s.Store.Creation(ctx, w.ID)
 	if errors.Is(err, store.ErrNotFound) && placed(w) {
 		return creation{row: w}, nil
@@ -188,7 +188,7 @@ func (s *Server) creation(ctx context.Context, w workspace.Workspace) (creation,
 // adopt looks for sessions that a backend has and the store has not, because
 // the database was lost or put back, and makes rows of those whose workspace
 // is known. Others are left alone.
-func (s *Server) adopt(ctx context.Context) {
+func (s *App) adopt(ctx context.Context) {
 	slots := make(chan struct{}, maxAsked)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -213,7 +213,7 @@ func (s *Server) adopt(ctx context.Context) {
 	}
 }
 
-func (s *Server) adoptOne(ctx context.Context, b terminal.Backend, id string) {
+func (s *App) adoptOne(ctx context.Context, b terminal.Backend, id string) {
 	asking, cancel := context.WithTimeout(ctx, adoptTimeout)
 	defer cancel()
 	status, err := b.Session(id).Status(asking)

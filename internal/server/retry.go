@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"middleman/internal/api"
@@ -13,7 +12,7 @@ import (
 
 // retryWorkspace tries a creation that failed again, from where it failed, and
 // returns its row while that goes on.
-func (s *Server) retryWorkspace(ctx context.Context, id string) (workspace.Workspace, error) {
+func (s *App) retryWorkspace(ctx context.Context, id string) (workspace.Workspace, error) {
 	leave := s.gates.block(id)
 	defer leave()
 	w, err := s.Store.Workspace(ctx, id)
@@ -44,19 +43,19 @@ func (s *Server) retryWorkspace(ctx context.Context, id string) (workspace.Works
 	}
 	if !s.further(ctx, c.row, again) {
 		s.setWorkspaceState(ctx, w)
-		return w, errStopping
+		return w, ErrStopping
 	}
 	return s.Store.Workspace(ctx, id)
 }
 
 // failedCreation is what was asked for of w, where its creation has failed.
-func (s *Server) failedCreation(ctx context.Context, w workspace.Workspace) (creation, error) {
+func (s *App) failedCreation(ctx context.Context, w workspace.Workspace) (creation, error) {
 	refuse := func(code, why string) (creation, error) {
-		return creation{}, problemf(http.StatusConflict, code, "workspace %s %s", w.Name, why)
+		return creation{}, Refusef(code, "workspace %s %s", w.Name, why)
 	}
 	switch {
 	case w.State == workspace.StateCreating, w.State == workspace.StateRestoring, w.State == workspace.StateDeleting:
-		return refuse(codeBusy, "is "+string(w.State)+" at the moment")
+		return refuse(api.CodeBusy, "is "+string(w.State)+" at the moment")
 	case w.State != workspace.StateFailed:
 		return refuse(api.CodeNotFailed, "is "+string(w.State)+": there is nothing to try again")
 	case w.Parent != "":
@@ -69,7 +68,7 @@ func (s *Server) failedCreation(ctx context.Context, w workspace.Workspace) (cre
 }
 
 // cutShort ends the stages that the server before did not end.
-func (s *Server) cutShort(ctx context.Context, workspaceID string) {
+func (s *App) cutShort(ctx context.Context, workspaceID string) {
 	list, err := s.Store.Stages(ctx, workspaceID)
 	if err != nil || len(list) == 0 {
 		return

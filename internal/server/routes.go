@@ -16,7 +16,7 @@ const apiPrefix = "/api/v1"
 // routes builds the handler of everything.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	config := huma.DefaultConfig("middleman", s.Version)
+	config := huma.DefaultConfig("middleman", s.options.Version)
 	config.CreateHooks = nil // no $schema links
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.RejectUnknownQueryParameters = true
@@ -37,9 +37,9 @@ func (s *Server) routes() http.Handler {
 
 	mux.HandleFunc("GET "+apiPrefix+"/openapi.json", s.openAPI)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, problemf(http.StatusNotFound, api.CodeNotFound, "there is no %s %s", r.Method, r.URL.Path))
+		refuse(w, problemf(api.CodeNotFound, "there is no %s %s", r.Method, r.URL.Path))
 	})
-	mux.Handle("/", s.withName(s.Web))
+	mux.Handle("/", s.withName(s.options.Web))
 	return withHeaders(s.withContainment(s.withGuard(s.withCaller(s.withBody(mux)))))
 }
 

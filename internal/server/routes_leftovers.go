@@ -42,7 +42,7 @@ func (s *Server) leftoverRoutes() {
 }
 
 func (s *Server) postPrune(ctx context.Context, in *pruneIn) (*reply[api.Leftovers], error) {
-	age, err := duration("snapshots", in.Snapshots, 0, maxAge)
+	age, err := parseDuration("snapshots", in.Snapshots, 0, maxAge)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type loginLinkIn struct {
 func (s *Server) postLoginLink(ctx context.Context, in *loginLinkIn) (*reply[api.LoginLink], error) {
 	socket, _ := ctx.Value(socketKey{}).(bool)
 	if !socket {
-		return nil, newProblem(http.StatusForbidden, api.CodeForbidden,
+		return nil, problemf(api.CodeForbidden,
 			"login links are made over the server's socket alone, by `middleman open`: a link would outlive the token that asks")
 	}
 	link, secret, err := s.newLink(ctx, in.Body.Port)

@@ -13,7 +13,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
-	"middleman/internal/store"
 	"middleman/workspace"
 )
 
@@ -21,8 +20,6 @@ const (
 	// defaultPairs and maxPairs are how many workspaces one request compares.
 	defaultPairs = 20
 	maxPairs     = 100
-
-	codeNothingToCompare = "nothing-to-compare"
 )
 
 type diffIn struct {
@@ -154,7 +151,7 @@ func (s *Server) getConflicts(ctx context.Context, in *conflictsIn) (*reply[api.
 		return nil, err
 	}
 	if w.Mode != workspace.ModeWorktree {
-		return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "workspace %s is no worktree: only those of one repository are compared", w.Name)
+		return nil, problemf(api.CodeBadRequest, "workspace %s is no worktree: only those of one repository are compared", w.Name)
 	}
 	others, err := s.neighbours(ctx, w)
 	if err != nil {
@@ -171,23 +168,4 @@ func (s *Server) getConflicts(ctx context.Context, in *conflictsIn) (*reply[api.
 		return err
 	})
 	return &reply[api.Conflicts]{out}, err
-}
-
-// neighbours are the other live workspaces of w's repository, by their ids.
-func (s *Server) neighbours(ctx context.Context, w workspace.Workspace) ([]workspace.Workspace, error) {
-	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
-	list = slices.DeleteFunc(list, func(other workspace.Workspace) bool {
-		return other.ID == w.ID || other.GitDir != w.GitDir || other.State != workspace.StateReady
-	})
-	slices.SortFunc(list, func(a, b workspace.Workspace) int { return strings.Compare(a.ID, b.ID) })
-	return list, err
-}
-
-// lookable is a workspace that can be looked at.
-func (s *Server) lookable(ctx context.Context, id string) (workspace.Workspace, error) {
-	w, err := s.Store.Workspace(ctx, id)
-	if err == nil && w.State != workspace.StateReady {
-		err = problemf(http.StatusConflict, codeBusy, "workspace %s is %s", w.Name, w.State)
-	}
-	return w, err
 }

@@ -117,7 +117,7 @@ func (s *Server) getSession(ctx context.Context, in *SessionPath) (*reply[api.Se
 }
 
 func (s *Server) deleteSession(ctx context.Context, in *stopIn) (*reply[api.Session], error) {
-	grace, err := duration("grace", in.Grace, 0, maxGrace)
+	grace, err := parseDuration("grace", in.Grace, 0, maxGrace)
 	if err != nil {
 		return nil, err
 	}
@@ -130,19 +130,6 @@ func (s *Server) deleteSession(ctx context.Context, in *stopIn) (*reply[api.Sess
 		return err
 	})
 	return &reply[api.Session]{out}, err
-}
-
-// live returns the session to act on.
-func (s *Server) live(ctx context.Context, id string) (terminal.Session, error) {
-	row, err := s.Store.Session(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	b, err := s.backend(row)
-	if err != nil {
-		return nil, err
-	}
-	return b.Session(id), nil
 }
 
 func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, error) {
@@ -172,7 +159,7 @@ func moment(ctx context.Context, live terminal.Session, text string) (*uint64, e
 	}
 	m, err := recording.ParseMoment(text, time.Now())
 	if err != nil {
-		return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "at: %v", err)
+		return nil, problemf(api.CodeBadRequest, "at: %v", err)
 	}
 	if !m.Time.IsZero() {
 		m.Offset, err = live.OffsetAt(ctx, m.Time)
@@ -187,7 +174,24 @@ func offset(name, text string) (*uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "%s is %q: it must be an offset, a number of bytes", name, text)
+		return nil, problemf(api.CodeBadRequest, "%s is %q: it must be an offset, a number of bytes", name, text)
 	}
 	return &n, nil
+}
+
+// waitIn is what a wait is for.
+type waitIn struct {
+	SessionPath
+	For     string `query:"for" enum:"exit,text,regex,quiet" default:"exit"`
+	Value   string `query:"value" doc:"The text, the regular expression (RE2), or how long it must be quiet, such as 2s"`
+	Timeout string `query:"timeout" doc:"Such as 30s, which is the default; at most an hour"`
+}
+
+func (s *Server) getWait(ctx context.Context, in *waitIn) (*reply[api.Waited], error) {
+	limit, err := parseDuration("timeout", in.Timeout, waitDefault, waitMax)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.Wait(ctx, in.Session, in.For, in.Value, limit)
+	return &reply[api.Waited]{found}, err
 }

@@ -21,7 +21,7 @@ func (s *Server) systemRoutes() {
 		})
 	add(s, route(http.MethodGet, "/version", "version", "Which build this is", accessRead),
 		func(context.Context, *empty) (*reply[api.Version], error) {
-			return &reply[api.Version]{api.Version{Version: s.Version, Go: runtime.Version()}}, nil
+			return &reply[api.Version]{api.Version{Version: s.options.Version, Go: runtime.Version()}}, nil
 		})
 	add(s, eventRoute("/events", "events", "Everything that happens"),
 		func(_ context.Context, in *EventsHeader) (*stream, error) {

@@ -61,7 +61,7 @@ func (s *Server) getTerminal(ctx context.Context, in *terminalIn) (*stream, erro
 	return raw(func(w http.ResponseWriter, r *http.Request) {
 		o, err := ws.ParseQuery(r.URL.Query())
 		if err != nil {
-			refuse(w, newProblem(http.StatusUnprocessableEntity, api.CodeBadRequest, err.Error()))
+			refuse(w, problemf(api.CodeBadRequest, "%v", err))
 			return
 		}
 		if o.Attach.Mode == terminal.ModeAttach {
@@ -84,7 +84,7 @@ func (s *Server) getTerminal(ctx context.Context, in *terminalIn) (*stream, erro
 			return ws.Serve(ctx, conn, live, o)
 		})
 		switch {
-		case errors.Is(err, errStopping):
+		case errors.Is(err, ErrStopping):
 			refuse(w, s.problem(err))
 		case err != nil:
 			s.Log.Info("terminal connection", "session", in.Session, "error", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/audit"
 	"middleman/internal/store"
 	"middleman/terminal"
 )
@@ -36,7 +37,7 @@ func (s *Server) tokenRoutes() {
 }
 
 func (s *Server) postToken(ctx context.Context, in *newTokenIn) (*reply[api.CreatedToken], error) {
-	noteAudit(ctx, fmt.Sprintf("name %s scope %s %s life %q", in.Body.Name, in.Body.Scope, in.Body.Session, in.Body.Life))
+	audit.Note(ctx, fmt.Sprintf("name %s scope %s %s life %q", in.Body.Name, in.Body.Scope, in.Body.Session, in.Body.Life))
 	token, err := s.newToken(ctx, in.Body)
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (s *Server) postToken(ctx context.Context, in *newTokenIn) (*reply[api.Crea
 	}
 	for _, other := range list {
 		if other.Label == token.Label {
-			return nil, problemf(http.StatusConflict, api.CodeNameTaken, "there is a token %s already: revoke it first, or rotate it", token.Label)
+			return nil, problemf(api.CodeNameTaken, "there is a token %s already: revoke it first, or rotate it", token.Label)
 		}
 	}
 	secret := store.NewSecret()
@@ -63,7 +64,7 @@ func (s *Server) postToken(ctx context.Context, in *newTokenIn) (*reply[api.Crea
 func (s *Server) newToken(ctx context.Context, in api.NewToken) (store.Token, error) {
 	t := store.Token{ID: terminal.NewID("t"), Label: in.Name, Scope: store.Scope(in.Scope), SessionID: in.Session, CreatedAt: time.Now().UTC()}
 	if (t.Scope == store.ScopeSession) != (in.Session != "") {
-		return t, newProblem(http.StatusUnprocessableEntity, api.CodeBadRequest, "session: it goes with the scope session, and only with that")
+		return t, problemf(api.CodeBadRequest, "session: it goes with the scope session, and only with that")
 	}
 	if in.Session != "" {
 		if _, err := s.Store.Session(ctx, in.Session); err != nil {
@@ -71,18 +72,18 @@ func (s *Server) newToken(ctx context.Context, in api.NewToken) (store.Token, er
 		}
 	}
 	if in.Life != "" {
-		life, err := duration("life", in.Life, 0, maxTokenLife)
+		life, err := parseDuration("life", in.Life, 0, maxTokenLife)
 		if err != nil {
 			return t, err
 		}
 		if life <= 0 {
-			return t, newProblem(http.StatusUnprocessableEntity, api.CodeBadRequest, "life: a token that is never valid is of no use")
+			return t, problemf(api.CodeBadRequest, "life: a token that is never valid is of no use")
 		}
 		t.ExpiresAt = t.CreatedAt.Add(life)
 	}
 	id, _ := caller(ctx)
 	if strings.HasPrefix(id.subject, "token:") && !id.expires.IsZero() && (t.ExpiresAt.IsZero() || t.ExpiresAt.After(id.expires)) {
-		return t, problemf(http.StatusForbidden, api.CodeForbidden,
+		return t, problemf(api.CodeForbidden,
 			"the token that asks expires at %s, and makes none that is valid for longer", id.expires.UTC().Format(time.RFC3339))
 	}
 	return t, nil
@@ -104,7 +105,7 @@ func (s *Server) deleteToken(ctx context.Context, in *TokenPath) (*empty, error)
 	if err != nil {
 		return nil, err
 	}
-	noteAudit(ctx, "id "+t.ID+" name "+t.Label)
+	audit.Note(ctx, "id "+t.ID+" name "+t.Label)
 	if err := s.Store.DeleteToken(ctx, t.ID); err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func (s *Server) rotateToken(ctx context.Context, in *TokenPath) (*reply[api.Cre
 	if err != nil {
 		return nil, err
 	}
-	noteAudit(ctx, "id "+t.ID+" name "+t.Label)
+	audit.Note(ctx, "id "+t.ID+" name "+t.Label)
 	secret := store.NewSecret()
 	if err := s.Store.RotateToken(ctx, t.ID, secret); err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ func (s *Server) token(ctx context.Context, name string) (store.Token, error) {
 			}
 		}
 	}
-	return store.Token{}, problemf(http.StatusNotFound, api.CodeNotFound, "there is no token %q; `middleman token list` names them", name)
+	return store.Token{}, problemf(api.CodeNotFound, "there is no token %q; `middleman token list` names them", name)
 }
 
 func tokenView(t store.Token) api.Token {

@@ -55,18 +55,6 @@ func (s *Server) getConfig(ctx context.Context, in *workspaceIn) (*reply[api.Rep
 	return &reply[api.RepoConfig]{configView(w.Root, c)}, err
 }
 
-// worktreeConfig is the configuration of a workspace that may have one.
-func (s *Server) worktreeConfig(ctx context.Context, id string) (w workspace.Workspace, c repoConfig, err error) {
-	if w, err = s.Store.Workspace(ctx, id); err != nil {
-		return w, c, err
-	}
-	if w.Mode != workspace.ModeWorktree || w.GitDir == "" {
-		return w, c, problemf(http.StatusConflict, api.CodeNotRepository, "workspace %s is no worktree: it has no configuration", w.Name)
-	}
-	c, err = s.configOf(ctx, w)
-	return w, c, err
-}
-
 func (s *Server) postTrust(ctx context.Context, in *approveIn) (*reply[api.Approved], error) {
 	w, c, err := s.worktreeConfig(ctx, in.Workspace)
 	if err != nil {
@@ -98,25 +86,12 @@ func (s *Server) getSetupLog(ctx context.Context, in *workspaceIn) (*reply[api.S
 	}
 	log, err := setup.ReadLog(s.Dirs.SetupLog(w.ID))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = problemf(http.StatusNotFound, api.CodeNotFound, "nothing was run to set up workspace %s", w.Name)
+		err = problemf(api.CodeNotFound, "nothing was run to set up workspace %s", w.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &reply[api.SetupLog]{api.SetupLog{Text: string(log)}}, nil
-}
-
-// configIn is the configuration of the checkout that dir is in.
-func (s *Server) configIn(ctx context.Context, dir string) (top string, c repoConfig, err error) {
-	top, gitDir, err := workspace.Checkout(ctx, dir)
-	if err != nil {
-		return "", c, err
-	}
-	if top == "" {
-		return "", repoConfig{gitDir: gitDir}, nil // bare: no checkout, no file
-	}
-	c, err = s.readConfig(ctx, gitDir, top)
-	return top, c, err
 }
 
 func (s *Server) getConfigIn(ctx context.Context, in *DirectoryQuery) (*reply[api.RepoConfig], error) {

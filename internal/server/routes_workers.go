@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"middleman/internal/api"
 	"middleman/internal/store"
@@ -45,7 +44,7 @@ func (s *Server) postWorker(ctx context.Context, in *spawnIn) (*reply[api.Spawne
 // getSessionWorkers also answers for a session that is gone, from what is
 // recorded of its workers.
 func (s *Server) getSessionWorkers(ctx context.Context, in *sessionWorkersIn) (*reply[api.Workers], error) {
-	limit, err := duration("wait", in.Wait, 0, maxPoll)
+	limit, err := parseDuration("wait", in.Wait, 0, maxPoll)
 	if err != nil {
 		return nil, err
 	}
@@ -60,30 +59,6 @@ func (s *Server) getSessionWorkers(ctx context.Context, in *sessionWorkersIn) (*
 	}
 	views, err := s.workerViews(ctx, list)
 	return &reply[api.Workers]{api.Workers{Workers: views}}, err
-}
-
-// waitWorkers returns the workers of a session once all of them have ended, or
-// when the time is over.
-func (s *Server) waitWorkers(ctx context.Context, sessionID string, limit time.Duration) ([]store.Tombstone, error) {
-	timeout := time.After(limit)
-	for {
-		_, _, _, changed := s.events.after(s.events.now())
-		live := false
-		list := s.workers.list(func(t store.Tombstone) bool {
-			live = live || t.Parent == sessionID && t.Ended == nil
-			return t.Parent == sessionID
-		})
-		if !live {
-			return list, nil
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			return list, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }
 
 func (s *Server) getWorkers(ctx context.Context, in *workersIn) (*reply[api.Workers], error) {

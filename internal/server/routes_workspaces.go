@@ -157,7 +157,7 @@ func (s *Server) getDeleted(ctx context.Context, page store.Page) (*reply[api.Wo
 }
 
 func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*reply[api.Workspace], error) {
-	limit, err := duration("wait", in.Wait, 0, maxPoll)
+	limit, err := parseDuration("wait", in.Wait, 0, maxPoll)
 	if err != nil {
 		return nil, err
 	}
@@ -178,16 +178,4 @@ func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*r
 		return err
 	})
 	return &reply[api.Deleted]{out}, err
-}
-
-// duration reads a parameter such as "30s"; more than limit means limit.
-func duration(name, text string, unset, limit time.Duration) (time.Duration, error) {
-	if text == "" {
-		return unset, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "%s is %q: it must be a duration such as 30s", name, text)
-	}
-	return min(d, limit), nil
 }

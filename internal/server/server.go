@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -16,59 +15,20 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"middleman/internal/audit"
-	"middleman/internal/config"
-	"middleman/internal/store"
-	"middleman/terminal"
-	"middleman/workspace"
 )
-
-// Workspaces makes, inspects, deletes and restores directories, and undoes half-made ones; *workspace.Manager does.
-type Workspaces interface {
-	Begin(ctx context.Context, r workspace.CreateRequest, progress workspace.Progress) (workspace.Workspace, error)
-	Checkout(ctx context.Context, r workspace.CreateRequest, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, error)
-	Inspect(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
-	Delete(ctx context.Context, w workspace.Workspace, discard bool, progress workspace.Progress) (workspace.Loss, error)
-	Restore(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, []string, error)
-	PutBack(w workspace.Workspace) (bool, error)
-	Undo(ctx context.Context, w workspace.Workspace, discard bool) error
-	Inspector
-	Finder
-	Copy(ctx context.Context, w workspace.Workspace, patterns []string, progress workspace.Progress) error
-	Workers
-	Importer
-	Repairer
-}
 
 // Options are what a server is made of.
 type Options struct {
-	// Store is open for writing. The caller closes it after Serve returned.
-	Store      *store.Store
-	Workspaces Workspaces
-	// Backends are what sessions can live in; "auto" takes the first usable.
-	Backends []terminal.Backend
-	// Backend is the default for a session that names none: "" or "auto", or
-	// the name of one of Backends.
-	Backend string
+	// AppOptions.Store may be closed after Serve returned.
+	AppOptions
 	// Web serves the web client, at every path that is not the API's.
 	Web     http.Handler
-	Dirs    config.Dirs
 	Version string
 	// Instance is Listeners.Instance; it is in what browsers sign to log in, so
 	// that it counts for this data directory alone.
 	Instance string
 	// LoginIdle is how long a login lasts that nobody uses; 0 is seven days.
 	LoginIdle time.Duration
-	// Environ is the environment that sessions' allow-listed variables come
-	// from; nil means os.Environ.
-	Environ func() []string
-	// JournalBytes, Grace and Clipboard go into each session's terminal.Spec.
-	JournalBytes int64
-	Grace        time.Duration
-	Clipboard    terminal.Clipboard
-	// Ports are what workspaces get; none where Ports.Count is 0.
-	Ports store.PortRange
-	// SetupTimeout is how long setup, or teardown, may take; 0 is 15 minutes.
-	SetupTimeout time.Duration
 	// Hosts are further names that the server may be reached by over TCP.
 	Hosts []string
 	// Port is Listeners.Port; nil is a port that nobody else ever has, whose
@@ -88,8 +48,6 @@ type Options struct {
 	// Audit is where it is recorded who came in and who was refused; nil means
 	// nowhere. Serve closes it.
 	Audit *audit.Log
-	// Log is where what no client is told goes; nil means slog.Default.
-	Log *slog.Logger
 	// LogFile is the file that Log writes to, "" where it is none. It is named
 	// only over the Unix socket.
 	LogFile string
@@ -97,32 +55,16 @@ type Options struct {
 
 // Server answers the API. Make one with New.
 type Server struct {
-	Options
+	*App
+	options Options
 	api     huma.API
 	handler http.Handler
-	events  *hub
 	calls   calls
 	logins  *logins
 	// linkFiles are in the runtime directory.
 	linkFiles *linkFiles
-	gates     gates
 	inputs    inputs
-	// settingUp are ready workspaces whose setup runs.
-	settingUp busy
-	// setups are those that run, in workspaces that are ready or being made.
-	setups running
-	// tidying is held while leftovers are looked for and removed.
-	tidying sync.Mutex
-	// work is what was asked for and must be brought to an end; watches are
-	// viewers and monitors, which may be cut at any moment.
-	work, watches tasks
-	monitors      monitors
-	statusCache   statusCache
-	workers       workers
-	// asking has a place for each session that monitors ask at the moment, so
-	// that a restart does not ask all of them at once.
-	asking chan struct{}
-	ready  chan struct{}
+	ready     chan struct{}
 	// tokens is held while tokens are looked up and changed, so that names stay
 	// single.
 	tokens sync.Mutex
@@ -142,22 +84,13 @@ const (
 	// shutdownGrace is how long requests and what they started may take to
 	// end once the server was asked to.
 	shutdownGrace = 10 * time.Second
-	setupTimeout  = 15 * time.Minute
 )
 
 // New returns a server that does nothing yet.
 func New(o Options) (*Server, error) {
-	if o.Store == nil || o.Workspaces == nil || len(o.Backends) == 0 {
-		return nil, errors.New("make server: it needs a store, workspaces and a backend")
-	}
-	if o.Environ == nil {
-		o.Environ = os.Environ
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.SetupTimeout == 0 {
-		o.SetupTimeout = setupTimeout
+	core, err := NewApp(o.AppOptions)
+	if err != nil {
+		return nil, err
 	}
 	if o.LoginIdle == 0 {
 		o.LoginIdle = loginIdle
@@ -178,17 +111,14 @@ func New(o Options) (*Server, error) {
 		o.BodyTimeout = bodyTimeout
 	}
 	s := &Server{
-		Options:   o,
-		events:    newHub(ringEvents),
+		App:       core,
+		options:   o,
 		logins:    newLogins(),
 		linkFiles: newLinkFiles(o.Dirs.Runtime),
 		tokenUse:  map[string][]string{},
-		asking:    make(chan struct{}, maxAsked),
 		ready:     make(chan struct{}),
 	}
-	s.work.contain, s.watches.contain = s.contain, s.contain
 	s.calls.drop = s.logins.drop
-	s.workers.files = store.Tombstones{Dir: o.Dirs.Workers()}
 	s.handler = s.routes()
 	return s, nil
 }
@@ -203,14 +133,13 @@ func (s *Server) Ready() <-chan struct{} { return s.ready }
 func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listener) error {
 	s.setAddress(tcp[0].Addr())
 	defer s.recordStart()()
-	s.loadStatusCache()
 	if err := s.beginPort(ctx); err != nil {
 		return err
 	}
 	if err := s.linkFiles.sweep(); err != nil {
 		return fmt.Errorf("remove login links that the server before left: %w", err)
 	}
-	rows, err := s.recall(ctx)
+	rows, err := s.Recall(ctx)
 	if err != nil {
 		return fmt.Errorf("read what the server before left: %w", err)
 	}
@@ -273,10 +202,7 @@ func (s *Server) shutdown(servers []*http.Server) {
 		})
 	}
 	wg.Wait()
-	s.work.stop(ctx)
-	cancel()
-	s.watches.stop(ctx)
-	s.keepStatusCache()
+	s.Stop(ctx)
 	s.logins.stop()
 	if err := s.linkFiles.sweep(); err != nil {
 		s.Log.Warn("remove login links", "error", err)

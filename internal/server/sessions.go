@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -24,7 +23,7 @@ const maxSameName = 1000
 // program starts, so that a crash in between leaves no session that nobody
 // knows. A start that failed leaves a row that says so, which is returned
 // beside the error. note says why another backend than the plan's hosts it.
-func (s *Server) launch(ctx context.Context, w workspace.Workspace, p plan) (row store.Session, note string, err error) {
+func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row store.Session, note string, err error) {
 	id := cmp.Or(p.id, terminal.NewID("s"))
 	spec, err := s.spec(ctx, id, w, p)
 	if err != nil {
@@ -62,7 +61,7 @@ func (s *Server) launch(ctx context.Context, w workspace.Workspace, p plan) (row
 // it is proved that the backend failed and not the program. It returns the name
 // of the one that was tried last, and why that is not the first. The row of the
 // session says which one it is before that starts anything.
-func (s *Server) host(ctx context.Context, spec terminal.Spec, p plan) (name, note string, err error) {
+func (s *App) host(ctx context.Context, spec terminal.Spec, p plan) (name, note string, err error) {
 	name = p.backend.Name()
 	_, err = p.backend.Start(ctx, spec)
 	for _, next := range p.next {
@@ -95,7 +94,7 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 
 // addRow stores row under the name that was asked for, or under a free one
 // made of the command's.
-func (s *Server) addRow(ctx context.Context, asked string, row store.Session) (store.Session, error) {
+func (s *App) addRow(ctx context.Context, asked string, row store.Session) (store.Session, error) {
 	if asked != "" {
 		row.Name = asked
 		return row, s.Store.CreateSession(ctx, row)
@@ -132,7 +131,7 @@ func commandName(argv []string) string {
 // setState records a state and tells everybody. The store is only what is
 // shown when the backend does not answer, so a failing write is logged and
 // found out again at the next start.
-func (s *Server) setState(ctx context.Context, row store.Session, state terminal.State, problem string) {
+func (s *App) setState(ctx context.Context, row store.Session, state terminal.State, problem string) {
 	if err := s.Store.SetSessionState(context.WithoutCancel(ctx), row.ID, state, problem); err != nil {
 		s.Log.Error("record a session's state", "session", row.ID, "state", state, "error", err)
 	}
@@ -143,7 +142,7 @@ func (s *Server) setState(ctx context.Context, row store.Session, state terminal
 }
 
 // setExit records how a session ended and tells everybody.
-func (s *Server) setExit(ctx context.Context, id string, exit terminal.Exit) {
+func (s *App) setExit(ctx context.Context, id string, exit terminal.Exit) {
 	if err := s.Store.SetSessionExit(context.WithoutCancel(ctx), id, exit); err != nil {
 		s.Log.Error("record a session's exit", "session", id, "error", err)
 	}
@@ -153,7 +152,7 @@ func (s *Server) setExit(ctx context.Context, id string, exit terminal.Exit) {
 
 // startSession starts a session on request: it fails while the workspace is
 // not ready or is being deleted, and leaves nothing behind then.
-func (s *Server) startSession(ctx context.Context, workspaceID string, in api.NewSession) (api.Session, error) {
+func (s *App) startSession(ctx context.Context, workspaceID string, in api.NewSession) (api.Session, error) {
 	p, err := s.plan(ctx, in)
 	if err != nil {
 		return api.Session{}, err
@@ -163,7 +162,7 @@ func (s *Server) startSession(ctx context.Context, workspaceID string, in api.Ne
 	}
 	leave, ok := s.gates.launch(workspaceID)
 	if !ok {
-		return api.Session{}, newProblem(http.StatusConflict, codeBusy, "the workspace is being deleted")
+		return api.Session{}, Refusef(api.CodeBusy, "the workspace is being deleted")
 	}
 	defer leave()
 	w, err := s.Store.Workspace(ctx, workspaceID)
@@ -171,7 +170,7 @@ func (s *Server) startSession(ctx context.Context, workspaceID string, in api.Ne
 		return api.Session{}, err
 	}
 	if w.State != workspace.StateReady {
-		return api.Session{}, problemf(http.StatusConflict, codeBusy, "workspace %s is %s: no session can be started in it", w.Name, w.State)
+		return api.Session{}, Refusef(api.CodeBusy, "workspace %s is %s: no session can be started in it", w.Name, w.State)
 	}
 	row, note, err := s.launch(ctx, w, p)
 	if err != nil {
@@ -186,7 +185,7 @@ func (s *Server) startSession(ctx context.Context, workspaceID string, in api.Ne
 }
 
 // endSession stops a session that lives, and removes one that has ended.
-func (s *Server) endSession(ctx context.Context, id string, grace time.Duration) (api.Session, error) {
+func (s *App) endSession(ctx context.Context, id string, grace time.Duration) (api.Session, error) {
 	row, err := s.Store.Session(ctx, id)
 	if err != nil {
 		return api.Session{}, err
@@ -206,7 +205,7 @@ func (s *Server) endSession(ctx context.Context, id string, grace time.Duration)
 
 // stopSession returns when nothing of the session is left, and has recorded
 // how it ended.
-func (s *Server) stopSession(ctx context.Context, row store.Session, grace time.Duration) error {
+func (s *App) stopSession(ctx context.Context, row store.Session, grace time.Duration) error {
 	b, err := s.backend(row)
 	if err != nil {
 		return err
@@ -229,7 +228,7 @@ func provesEnd(err error) bool {
 
 // settle records what the backend says of a session that has ended. An error
 // that proves nothing is returned and changes nothing.
-func (s *Server) settle(ctx context.Context, row store.Session, status terminal.Status, err error) error {
+func (s *App) settle(ctx context.Context, row store.Session, status terminal.Status, err error) error {
 	switch {
 	case err == nil && status.Exit != nil:
 		s.setExit(ctx, row.ID, *status.Exit)
@@ -247,7 +246,7 @@ func (s *Server) settle(ctx context.Context, row store.Session, status terminal.
 
 // setEnded records an end without an exit, and says so once: a session that
 // has ended is not asked again.
-func (s *Server) setEnded(ctx context.Context, row store.Session, state terminal.State, why string) {
+func (s *App) setEnded(ctx context.Context, row store.Session, state terminal.State, why string) {
 	if row.State != state {
 		s.Log.Warn("session ended without an exit", "session", row.ID, "backend", row.Backend, "state", state, "why", why)
 	}
@@ -268,7 +267,7 @@ func lostText(status terminal.Status) string {
 
 // removeSession deletes the state of a session that has ended, then its row:
 // the other way round a crash would make it appear again.
-func (s *Server) removeSession(ctx context.Context, row store.Session) error {
+func (s *App) removeSession(ctx context.Context, row store.Session) error {
 	b, err := s.backend(row)
 	if err != nil {
 		return err
@@ -279,10 +278,23 @@ func (s *Server) removeSession(ctx context.Context, row store.Session) error {
 	return s.forgetSession(ctx, row)
 }
 
-func (s *Server) forgetSession(ctx context.Context, row store.Session) error {
+func (s *App) forgetSession(ctx context.Context, row store.Session) error {
 	if err := s.Store.DeleteSession(ctx, row.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	s.events.publish(row.WorkspaceID, api.Event{Type: "session-removed", ID: row.ID})
 	return nil
+}
+
+// live returns the session to act on.
+func (s *App) live(ctx context.Context, id string) (terminal.Session, error) {
+	row, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.backend(row)
+	if err != nil {
+		return nil, err
+	}
+	return b.Session(id), nil
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"os"
 
 	"middleman/internal/api"
@@ -13,7 +12,7 @@ import (
 // setUpAgain gives a workspace that is ready what its configuration, to which
 // the user has just agreed, says. Sessions may be started meanwhile; a delete
 // is refused. Whatever becomes of it, the workspace stays ready.
-func (s *Server) setUpAgain(ctx context.Context, id string) (workspace.Workspace, error) {
+func (s *App) setUpAgain(ctx context.Context, id string) (workspace.Workspace, error) {
 	w, release, err := s.claim(ctx, id)
 	if err != nil {
 		return w, err
@@ -33,20 +32,20 @@ func (s *Server) setUpAgain(ctx context.Context, id string) (workspace.Workspace
 
 // claim keeps a workspace that is ready from being deleted until release is
 // called. Nobody else has a claim on it.
-func (s *Server) claim(ctx context.Context, id string) (w workspace.Workspace, release func(), err error) {
+func (s *App) claim(ctx context.Context, id string) (w workspace.Workspace, release func(), err error) {
 	leave, ok := s.gates.launch(id)
 	if !ok {
-		return w, nil, newProblem(http.StatusConflict, codeBusy, "the workspace is being deleted")
+		return w, nil, Refusef(api.CodeBusy, "the workspace is being deleted")
 	}
 	defer leave()
 	if w, err = s.Store.Workspace(ctx, id); err != nil {
 		return w, nil, err
 	}
 	if w.State != workspace.StateReady {
-		return w, nil, problemf(http.StatusConflict, codeBusy, "workspace %s is %s: no setup can be run in it", w.Name, w.State)
+		return w, nil, Refusef(api.CodeBusy, "workspace %s is %s: no setup can be run in it", w.Name, w.State)
 	}
 	if release, ok = s.settingUp.enter(id); !ok {
-		return w, nil, problemf(http.StatusConflict, codeBusy, "the setup of workspace %s runs already", w.Name)
+		return w, nil, Refusef(api.CodeBusy, "the setup of workspace %s runs already", w.Name)
 	}
 	return w, release, nil
 }
@@ -54,7 +53,7 @@ func (s *Server) claim(ctx context.Context, id string) (w workspace.Workspace, r
 // teardownOf are the commands to be run before w is deleted, none where it was
 // made without the configuration: those of its checkout where the user agreed
 // to them, else those that it was made with.
-func (s *Server) teardownOf(ctx context.Context, w workspace.Workspace) (repoconfig.Config, error) {
+func (s *App) teardownOf(ctx context.Context, w workspace.Workspace) (repoconfig.Config, error) {
 	if w.ConfigHash == "" || w.Mode != workspace.ModeWorktree {
 		return repoconfig.Config{}, nil
 	}
@@ -69,7 +68,7 @@ func (s *Server) teardownOf(ctx context.Context, w workspace.Workspace) (repocon
 }
 
 // tearDown runs them. One that fails is a reason not to delete w.
-func (s *Server) tearDown(ctx context.Context, w workspace.Workspace, c repoconfig.Config) error {
+func (s *App) tearDown(ctx context.Context, w workspace.Workspace, c repoconfig.Config) error {
 	if len(c.Teardown) == 0 {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"time"
 
@@ -38,7 +37,7 @@ type spawning struct {
 
 // spawn starts a worker of a session. It is recorded before anything is made,
 // and where it cannot be made nothing of it is left but that record.
-func (s *Server) spawn(ctx context.Context, parentID string, in api.NewWorker) (api.Spawned, error) {
+func (s *App) spawn(ctx context.Context, parentID string, in api.NewWorker) (api.Spawned, error) {
 	parent, err := s.Store.Session(ctx, parentID)
 	if err != nil {
 		return api.Spawned{}, err
@@ -46,7 +45,7 @@ func (s *Server) spawn(ctx context.Context, parentID string, in api.NewWorker) (
 	// Neither is the parent's workspace deleted meanwhile, nor restored.
 	leave, ok := s.gates.launch(parent.WorkspaceID)
 	if !ok {
-		return api.Spawned{}, newProblem(http.StatusConflict, codeBusy, "the parent's workspace is being deleted")
+		return api.Spawned{}, Refusef(api.CodeBusy, "the parent's workspace is being deleted")
 	}
 	defer leave()
 	x, err := s.planSpawn(ctx, parent, in)
@@ -60,23 +59,23 @@ func (s *Server) spawn(ctx context.Context, parentID string, in api.NewWorker) (
 }
 
 // planSpawn checks what was asked for and changes nothing.
-func (s *Server) planSpawn(ctx context.Context, parent store.Session, in api.NewWorker) (spawning, error) {
+func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWorker) (spawning, error) {
 	if parent.State.Ended() {
-		return spawning{}, problemf(http.StatusConflict, api.CodeEnded, "session %s has ended: it has no more workers", parent.ID)
+		return spawning{}, Refusef(api.CodeEnded, "session %s has ended: it has no more workers", parent.ID)
 	}
 	w, err := s.Store.Workspace(ctx, parent.WorkspaceID)
 	if err != nil {
 		return spawning{}, err
 	}
 	if w.State != workspace.StateReady && w.State != workspace.StateCreating {
-		return spawning{}, problemf(http.StatusConflict, codeBusy, "workspace %s is %s: no worker can be started in it", w.Name, w.State)
+		return spawning{}, Refusef(api.CodeBusy, "workspace %s is %s: no worker can be started in it", w.Name, w.State)
 	}
 	x := spawning{parent: parent, workspace: w, name: in.Name, isolation: store.Isolation(in.Isolation)}
 	if x.isolation == "" {
 		x.isolation = store.IsolationWorktree
 	}
 	if in.Session.Name != "" {
-		return spawning{}, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "the worker's name goes beside its session, not into it")
+		return spawning{}, Refusef(api.CodeBadRequest, "the worker's name goes beside its session, not into it")
 	}
 	if x.isolation == store.IsolationShared {
 		in.Session.Name = in.Name
@@ -105,7 +104,7 @@ func (x spawning) tombstone(workspaceID, workspaceName string) store.Tombstone {
 
 // spawnShared starts one more session in the parent's workspace, where the
 // parent's was started.
-func (s *Server) spawnShared(ctx context.Context, x spawning) (api.Spawned, error) {
+func (s *App) spawnShared(ctx context.Context, x spawning) (api.Spawned, error) {
 	if err := s.workers.add(x.tombstone(x.workspace.ID, x.workspace.Name)); err != nil {
 		return api.Spawned{}, err
 	}
@@ -114,7 +113,7 @@ func (s *Server) spawnShared(ctx context.Context, x spawning) (api.Spawned, erro
 	fault.Here("spawn/launched")
 	if err != nil {
 		if row.State == terminal.StateFailed || row.ID == "" {
-			s.updateTombstone(x.plan.id, failed(s.problem(err).Detail))
+			s.updateTombstone(x.plan.id, failed(s.Explain(err).Detail))
 		}
 		if row.State == terminal.StateFailed {
 			err = errors.Join(err, s.forgetSession(ctx, row))
@@ -133,7 +132,7 @@ func (s *Server) spawnShared(ctx context.Context, x spawning) (api.Spawned, erro
 }
 
 // spawned fills in what is known once the worker runs.
-func (s *Server) spawned(id string, row store.Session, w workspace.Workspace) {
+func (s *App) spawned(id string, row store.Session, w workspace.Workspace) {
 	s.updateTombstone(id, func(t *store.Tombstone) {
 		t.Name, t.State, t.Path, t.WorkspaceName = row.Name, terminal.StateRunning, row.Dir, w.Name
 		if t.Isolation == store.IsolationWorktree {
@@ -145,7 +144,7 @@ func (s *Server) spawned(id string, row store.Session, w workspace.Workspace) {
 
 // spawnWorktree makes a workspace on a branch of its own, in the parent's
 // scope, and starts the session in it.
-func (s *Server) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error) {
+func (s *App) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error) {
 	asked := api.NewWorkspace{Name: x.name, Mode: workspace.ModeWorktree, Directory: x.plan.dir}
 	request, err := newRequest(asked)
 	if err != nil {
@@ -163,7 +162,7 @@ func (s *Server) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, er
 	fault.Here("spawn/recorded")
 	w, row, err := s.makeWorker(ctx, x, request, asked)
 	if err != nil {
-		s.updateTombstone(x.plan.id, failed(s.problem(err).Detail))
+		s.updateTombstone(x.plan.id, failed(s.Explain(err).Detail))
 		return api.Spawned{}, err
 	}
 	s.spawned(x.plan.id, row, w)
@@ -179,7 +178,7 @@ func (s *Server) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, er
 }
 
 // makeWorker makes the workspace and its session, or leaves neither.
-func (s *Server) makeWorker(ctx context.Context, x spawning, request workspace.CreateRequest, asked api.NewWorkspace) (workspace.Workspace, store.Session, error) {
+func (s *App) makeWorker(ctx context.Context, x spawning, request workspace.CreateRequest, asked api.NewWorkspace) (workspace.Workspace, store.Session, error) {
 	added, err := s.addWorkspace(ctx, request, asked)
 	if err != nil {
 		return workspace.Workspace{}, store.Session{}, err
@@ -194,7 +193,8 @@ func (s *Server) makeWorker(ctx context.Context, x spawning, request workspace.C
 		return workspace.Workspace{}, store.Session{}, err
 	}
 	if w.State == workspace.StateFailed {
-		err := problemf(http.StatusConflict, api.CodeStartFailed, "the worker's workspace was not made: %s", w.Error)
+		err := Refusef(api.CodeStartFailed, "the worker's workspace was not made: %s", w.Error)
+		err.Conflict = true
 		return workspace.Workspace{}, store.Session{}, errors.Join(err, s.undoSpawn(ctx, w))
 	}
 	row, err := s.Store.Session(ctx, x.plan.id)
@@ -208,7 +208,7 @@ func (s *Server) makeWorker(ctx context.Context, x spawning, request workspace.C
 	} else if errors.Is(err, store.ErrNotFound) {
 		err = nil
 	}
-	err = errors.Join(problemf(http.StatusUnprocessableEntity, api.CodeStartFailed, "the worker's session did not start: %s", why), err)
+	err = errors.Join(Refusef(api.CodeStartFailed, "the worker's session did not start: %s", why), err)
 	return workspace.Workspace{}, store.Session{}, errors.Join(err, s.undoSpawn(ctx, w))
 }
 

@@ -8,12 +8,12 @@ import (
 )
 
 // stages records the stages of what is done to a workspace.
-func (s *Server) stages(ctx context.Context, workspaceID string) workspace.Progress {
+func (s *App) stages(ctx context.Context, workspaceID string) workspace.Progress {
 	return func(stage workspace.Stage) { s.stage(ctx, workspaceID, stage) }
 }
 
 // stage records a stage, or how far one is, and tells everybody.
-func (s *Server) stage(ctx context.Context, workspaceID string, stage workspace.Stage) {
+func (s *App) stage(ctx context.Context, workspaceID string, stage workspace.Stage) {
 	stage.Detail = s.redact(stage.Detail)
 	record := s.Store.AddStage
 	if stage.State == "running" && stage.Detail != "" {
@@ -27,7 +27,7 @@ func (s *Server) stage(ctx context.Context, workspaceID string, stage workspace.
 }
 
 // setWorkspaceState records w's state and error and tells everybody.
-func (s *Server) setWorkspaceState(ctx context.Context, w workspace.Workspace) {
+func (s *App) setWorkspaceState(ctx context.Context, w workspace.Workspace) {
 	if err := s.Store.SetWorkspaceState(context.WithoutCancel(ctx), w.ID, w.State, w.Error); err != nil {
 		s.Log.Error("record a workspace's state", "workspace", w.ID, "state", w.State, "error", err)
 	}

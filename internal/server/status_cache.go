@@ -56,7 +56,7 @@ func decodeStatusCache(raw []byte) (map[string]knownStatus, error) {
 
 // loadStatusCache takes what the server before has left. It is a cache: one
 // that cannot be read is made anew.
-func (s *Server) loadStatusCache() {
+func (s *App) loadStatusCache() {
 	known, err := readStatusCache(s.Dirs.Statuses())
 	if err != nil {
 		s.Log.Warn("statuses are looked up again", "error", err)
@@ -68,13 +68,13 @@ func (s *Server) loadStatusCache() {
 }
 
 // keepStatusCache leaves what is known for the next server.
-func (s *Server) keepStatusCache() {
+func (s *App) keepStatusCache() {
 	if err := s.saveStatusCache(); err != nil {
 		s.Log.Warn("how workspaces stand is not kept", "error", err)
 	}
 }
 
-func (s *Server) saveStatusCache() error {
+func (s *App) saveStatusCache() error {
 	s.statusCache.mu.Lock()
 	changed := s.statusCache.changed
 	s.statusCache.changed = false

@@ -141,7 +141,7 @@ func (k *statusCache) enter(ctx context.Context) (leave func(), ok bool) {
 // time; nil for those that have no repository, or where it was not asked. It
 // waits, a bounded time, for what is not known or known to have changed. What
 // has only grown old is looked at afterwards, for the next one who asks.
-func (s *Server) statuses(ctx context.Context, list []workspace.Workspace, q StatusQuery) []*workspace.Status {
+func (s *App) statuses(ctx context.Context, list []workspace.Workspace, q StatusQuery) []*workspace.Status {
 	out := make([]*workspace.Status, len(list))
 	if !q.Status {
 		return out
@@ -177,7 +177,7 @@ func standsSomehow(w workspace.Workspace) bool {
 
 // lookAtAll waits until each of list was looked at, or the time is up. A look
 // that had begun before is not a fresh one.
-func (s *Server) lookAtAll(ctx context.Context, list []workspace.Workspace, fresh bool, began time.Time) {
+func (s *App) lookAtAll(ctx context.Context, list []workspace.Workspace, fresh bool, began time.Time) {
 	limit := listWait
 	if fresh {
 		limit = freshWait
@@ -206,7 +206,7 @@ func (s *Server) lookAtAll(ctx context.Context, list []workspace.Workspace, fres
 
 // lookAgain has a workspace looked at in the background and returns what is
 // closed when that is over.
-func (s *Server) lookAgain(ctx context.Context, w workspace.Workspace) <-chan struct{} {
+func (s *App) lookAgain(ctx context.Context, w workspace.Workspace) <-chan struct{} {
 	done, mine := s.statusCache.begin(w.ID)
 	if !mine {
 		return done
@@ -225,7 +225,7 @@ func (s *Server) lookAgain(ctx context.Context, w workspace.Workspace) <-chan st
 
 // lookAt is one look. What comes to nothing because the server ends, or the
 // workspace is not what it was, is nothing to keep.
-func (s *Server) lookAt(ctx context.Context, w workspace.Workspace) *knownStatus {
+func (s *App) lookAt(ctx context.Context, w workspace.Workspace) *knownStatus {
 	leave, ok := s.statusCache.enter(ctx)
 	if !ok {
 		return nil
@@ -255,13 +255,13 @@ func (s *Server) lookAt(ctx context.Context, w workspace.Workspace) *knownStatus
 }
 
 // mark is that of a workspace, "" where it panics.
-func (s *Server) mark(w workspace.Workspace, upstream string) (mark string) {
+func (s *App) mark(w workspace.Workspace, upstream string) (mark string) {
 	s.contain("mark of workspace "+w.ID, func() { mark = s.Workspaces.Mark(w, upstream) }, nil)
 	return mark
 }
 
 // shownStatus is what is known of w, said as of when.
-func (s *Server) shownStatus(w workspace.Workspace, began time.Time) *workspace.Status {
+func (s *App) shownStatus(w workspace.Workspace, began time.Time) *workspace.Status {
 	known, ok := s.statusCache.get(w.ID)
 	if !ok {
 		return &workspace.Status{Source: "memory", Unknown: []string{"everything: it is being looked at"}}

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// errStopping refuses what is asked for while the server ends.
-var errStopping = errors.New("the server is stopping")
+// ErrStopping refuses what is asked for while the server ends.
+var ErrStopping = errors.New("the server is stopping")
 
 // tasks are what outlives the request that asked for it. Each is joined by
 // stop. With contain it is ready.
@@ -45,7 +45,7 @@ func (t *tasks) run(ctx context.Context, f func(context.Context) error) error {
 func (t *tasks) within(ctx context.Context, f func(context.Context) error) error {
 	ctx, done, ok := t.enter(ctx)
 	if !ok {
-		return errStopping
+		return ErrStopping
 	}
 	defer done()
 	return f(ctx)

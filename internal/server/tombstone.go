@@ -15,7 +15,7 @@ import (
 // worker's: how it ended, where its branch is, and what its directory holds.
 // It is called while the directory is there; once it is complete, nothing
 // changes it any more.
-func (s *Server) completeTombstone(ctx context.Context, id string) {
+func (s *App) completeTombstone(ctx context.Context, id string) {
 	t, ok := s.workers.open(id)
 	if !ok {
 		return
@@ -45,14 +45,14 @@ func (s *Server) completeTombstone(ctx context.Context, id string) {
 
 // updateTombstone writes a change of a tombstone. One that cannot be written is open
 // still, and the next start completes it.
-func (s *Server) updateTombstone(id string, change func(*store.Tombstone)) {
+func (s *App) updateTombstone(id string, change func(*store.Tombstone)) {
 	if _, err := s.workers.update(id, change); err != nil {
 		s.Log.Error("write the record of a worker", "session", id, "error", err)
 	}
 }
 
 // describeEnd fills in all that is known once a worker has ended.
-func (s *Server) describeEnd(ctx context.Context, t *store.Tombstone, row store.Session) {
+func (s *App) describeEnd(ctx context.Context, t *store.Tombstone, row store.Session) {
 	ended := time.Now().UTC()
 	if row.Exit != nil {
 		ended = row.Exit.Time
@@ -81,7 +81,7 @@ func (s *Server) describeEnd(ctx context.Context, t *store.Tombstone, row store.
 
 // recallWorkers reads the tombstones, and completes those of workers that the
 // server before did not come to start. What cannot be read stays where it is.
-func (s *Server) recallWorkers(ctx context.Context) {
+func (s *App) recallWorkers(ctx context.Context) {
 	if err := s.workers.load(); err != nil {
 		s.Log.Warn("read the records of workers", "error", err)
 	}
@@ -95,7 +95,7 @@ func (s *Server) recallWorkers(ctx context.Context) {
 // buryEnded completes the tombstones of workers that ended while no server
 // looked. Those that live have a monitor, and those that
 // are being made now are none of the server's before.
-func (s *Server) buryEnded(ctx context.Context) {
+func (s *App) buryEnded(ctx context.Context) {
 	for _, id := range s.workers.before {
 		s.completeTombstone(ctx, id)
 	}
@@ -104,7 +104,7 @@ func (s *Server) buryEnded(ctx context.Context) {
 // resumeSpawn takes back a worker's workspace whose creation the server before
 // did not finish: nobody waits for it any more. One whose session was recorded
 // is whole.
-func (s *Server) resumeSpawn(ctx context.Context, w workspace.Workspace) {
+func (s *App) resumeSpawn(ctx context.Context, w workspace.Workspace) {
 	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: 1})
 	if err == nil && len(rows) > 0 {
 		if err := s.Store.EndCreation(ctx, w.ID); err != nil {
@@ -126,7 +126,7 @@ func (s *Server) resumeSpawn(ctx context.Context, w workspace.Workspace) {
 
 // undoSpawn removes what there is of a worker's workspace that no session ever
 // ran in, and its row. Work in it is a reason not to.
-func (s *Server) undoSpawn(ctx context.Context, w workspace.Workspace) error {
+func (s *App) undoSpawn(ctx context.Context, w workspace.Workspace) error {
 	w, err := s.intended(ctx, w)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (s *Server) undoSpawn(ctx context.Context, w workspace.Workspace) error {
 
 // intended is w with the root that it has, or was to have as a worker: that is
 // where a creation is undone.
-func (s *Server) intended(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
+func (s *App) intended(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
 	if w.Root != "" || w.Parent == "" || w.Mode == workspace.ModeInPlace {
 		return w, nil
 	}
@@ -153,7 +153,7 @@ func (s *Server) intended(ctx context.Context, w workspace.Workspace) (workspace
 
 // workerViews are tombstones as clients see them: while a worker lives, its
 // backend's word counts.
-func (s *Server) workerViews(ctx context.Context, list []store.Tombstone) ([]api.Worker, error) {
+func (s *App) workerViews(ctx context.Context, list []store.Tombstone) ([]api.Worker, error) {
 	present := map[string]bool{}
 	rows, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Server) workerViews(ctx context.Context, list []store.Tombstone) ([]api
 }
 
 // fillLive says how a worker is whose end is not recorded.
-func (s *Server) fillLive(ctx context.Context, v *api.Worker) {
+func (s *App) fillLive(ctx context.Context, v *api.Worker) {
 	row, err := s.Store.Session(ctx, v.ID)
 	if err != nil {
 		return // it is being made

@@ -3,10 +3,11 @@ package server
 import (
 	"context"
 	"errors"
-	"net/http"
+	"fmt"
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/audit"
 	"middleman/internal/plainfile"
 	"middleman/internal/repoconfig"
 	"middleman/internal/store"
@@ -28,7 +29,7 @@ type repoConfig struct {
 func (c repoConfig) usable() bool { return c.trusted && c.wrong == nil }
 
 // readConfig reads the configuration of the checkout at top.
-func (s *Server) readConfig(ctx context.Context, gitDir, top string) (repoConfig, error) {
+func (s *App) readConfig(ctx context.Context, gitDir, top string) (repoConfig, error) {
 	c := repoConfig{gitDir: gitDir}
 	content, err := repoconfig.Read(top)
 	if errors.Is(err, plainfile.ErrRefused) {
@@ -50,7 +51,7 @@ func (s *Server) readConfig(ctx context.Context, gitDir, top string) (repoConfig
 
 // configOf is the configuration of w's own checkout, since that is what would
 // run. A workspace without a repository has none.
-func (s *Server) configOf(ctx context.Context, w workspace.Workspace) (repoConfig, error) {
+func (s *App) configOf(ctx context.Context, w workspace.Workspace) (repoConfig, error) {
 	if w.Mode != workspace.ModeWorktree {
 		return repoConfig{}, nil
 	}
@@ -59,7 +60,7 @@ func (s *Server) configOf(ctx context.Context, w workspace.Workspace) (repoConfi
 
 // agreed is the configuration that was used when w was made, as long as the
 // user's agreement to it stands.
-func (s *Server) agreed(ctx context.Context, w workspace.Workspace) (c repoconfig.Config, ok bool, err error) {
+func (s *App) agreed(ctx context.Context, w workspace.Workspace) (c repoconfig.Config, ok bool, err error) {
 	if w.ConfigHash == "" {
 		return c, false, nil
 	}
@@ -78,7 +79,7 @@ func (s *Server) agreed(ctx context.Context, w workspace.Workspace) (c repoconfi
 }
 
 // repoEnv is what the configuration that w was made with gives its programs.
-func (s *Server) repoEnv(ctx context.Context, w workspace.Workspace) ([]string, error) {
+func (s *App) repoEnv(ctx context.Context, w workspace.Workspace) ([]string, error) {
 	c, ok, err := s.agreed(ctx, w)
 	if err != nil || !ok {
 		return nil, err
@@ -88,15 +89,15 @@ func (s *Server) repoEnv(ctx context.Context, w workspace.Workspace) ([]string, 
 
 // trust records that the user agrees to c, which must be what the user was
 // shown: it is named by its hash.
-func (s *Server) trust(ctx context.Context, c repoConfig, shown string) error {
-	noteAudit(ctx, "repository "+c.gitDir+" hash "+shown)
+func (s *App) trust(ctx context.Context, c repoConfig, shown string) error {
+	audit.Note(ctx, "repository "+c.gitDir+" hash "+shown)
 	switch {
 	case c.content == nil:
-		return problemf(http.StatusNotFound, api.CodeNotFound, "there is no %s", repoconfig.Name)
+		return Refusef(api.CodeNotFound, "there is no %s", repoconfig.Name)
 	case c.wrong != nil:
-		return problemf(http.StatusUnprocessableEntity, api.CodeBadConfig, "it cannot be used: %s", c.wrong)
+		return Refusef(api.CodeBadConfig, "it cannot be used: %s", c.wrong)
 	case c.hash != shown:
-		return problemf(http.StatusConflict, api.CodeConfigChanged,
+		return Refusef(api.CodeConfigChanged,
 			"%s is not what hash %q names, so it was not agreed to: look at it again", repoconfig.Name, shown)
 	}
 	return s.Store.Trust(ctx, store.TrustedConfig{GitDir: c.gitDir, Hash: c.hash, Content: c.content, ApprovedAt: time.Now().UTC()})
@@ -115,4 +116,30 @@ func configView(repository string, c repoConfig) api.RepoConfig {
 		v.Problem = c.wrong.Error()
 	}
 	return v
+}
+
+// worktreeConfig is the configuration of a workspace that may have one.
+func (s *App) worktreeConfig(ctx context.Context, id string) (w workspace.Workspace, c repoConfig, err error) {
+	if w, err = s.Store.Workspace(ctx, id); err != nil {
+		return w, c, err
+	}
+	if w.Mode != workspace.ModeWorktree || w.GitDir == "" {
+		return w, c, &Refusal{Code: api.CodeNotRepository, Conflict: true,
+			Detail: fmt.Sprintf("workspace %s is no worktree: it has no configuration", w.Name)}
+	}
+	c, err = s.configOf(ctx, w)
+	return w, c, err
+}
+
+// configIn is the configuration of the checkout that dir is in.
+func (s *App) configIn(ctx context.Context, dir string) (top string, c repoConfig, err error) {
+	top, gitDir, err := workspace.Checkout(ctx, dir)
+	if err != nil {
+		return "", c, err
+	}
+	if top == "" {
+		return "", repoConfig{gitDir: gitDir}, nil // bare: no checkout, no file
+	}
+	c, err = s.readConfig(ctx, gitDir, top)
+	return top, c, err
 }

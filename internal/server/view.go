@@ -21,7 +21,7 @@ const (
 
 // sessionView is what clients see: the backend's word while the program may
 // live, the store's once it is known to have ended or nobody answers.
-func (s *Server) sessionView(ctx context.Context, row store.Session, workspaceName string) api.Session {
+func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName string) api.Session {
 	v := rowView(row, workspaceName)
 	if row.State.Ended() {
 		return v
@@ -63,7 +63,7 @@ func rowView(row store.Session, workspaceName string) api.Session {
 	return v
 }
 
-func (s *Server) status(ctx context.Context, row store.Session) (terminal.Status, error) {
+func (s *App) status(ctx context.Context, row store.Session) (terminal.Status, error) {
 	b, err := s.backend(row)
 	if err != nil {
 		return terminal.Status{}, err
@@ -77,7 +77,7 @@ func (s *Server) status(ctx context.Context, row store.Session) (terminal.Status
 }
 
 // fill copies the backend's word into v.
-func (s *Server) fill(v *api.Session, status terminal.Status) {
+func (s *App) fill(v *api.Session, status terminal.Status) {
 	v.State, v.PID, v.Offset, v.Size, v.Title = status.State, status.PID, status.Head, status.Size, status.Title
 	v.Writer, v.Exit, v.Source, v.AsOf = status.Writer, status.Exit, status.Source, status.AsOf
 	if status.State == terminal.StateLost {
@@ -90,7 +90,7 @@ func (s *Server) fill(v *api.Session, status terminal.Status) {
 }
 
 // sessionViews asks all sessions at once, a bounded number at a time.
-func (s *Server) sessionViews(ctx context.Context, rows []store.Session, names map[string]string) []api.Session {
+func (s *App) sessionViews(ctx context.Context, rows []store.Session, names map[string]string) []api.Session {
 	views := make([]api.Session, len(rows))
 	slots := make(chan struct{}, maxAsked)
 	var wg sync.WaitGroup
@@ -110,7 +110,7 @@ func (s *Server) sessionViews(ctx context.Context, rows []store.Session, names m
 }
 
 // sessionsOf are all sessions of a workspace as clients see them.
-func (s *Server) sessionsOf(ctx context.Context, w workspace.Workspace) ([]store.Session, []api.Session, error) {
+func (s *App) sessionsOf(ctx context.Context, w workspace.Workspace) ([]store.Session, []api.Session, error) {
 	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1})
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +119,7 @@ func (s *Server) sessionsOf(ctx context.Context, w workspace.Workspace) ([]store
 }
 
 // workspaceName is for showing; a workspace that was just deleted has none.
-func (s *Server) workspaceName(ctx context.Context, id string) string {
+func (s *App) workspaceName(ctx context.Context, id string) string {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
 		return ""
@@ -127,7 +127,7 @@ func (s *Server) workspaceName(ctx context.Context, id string) string {
 	return w.Name
 }
 
-func (s *Server) workspaceView(w workspace.Workspace) api.Workspace {
+func (s *App) workspaceView(w workspace.Workspace) api.Workspace {
 	v := api.Workspace{
 		ID:         w.ID,
 		Name:       w.Name,
@@ -153,7 +153,7 @@ func (s *Server) workspaceView(w workspace.Workspace) api.Workspace {
 }
 
 // wholeWorkspace is a workspace with its stages and sessions.
-func (s *Server) wholeWorkspace(ctx context.Context, w workspace.Workspace) (api.Workspace, error) {
+func (s *App) wholeWorkspace(ctx context.Context, w workspace.Workspace) (api.Workspace, error) {
 	v := s.workspaceView(w)
 	stages, err := s.Store.Stages(ctx, w.ID)
 	if err != nil {
@@ -190,7 +190,7 @@ func stageView(stage workspace.Stage) api.Stage {
 }
 
 // publishSession tells everybody how a session is now.
-func (s *Server) publishSession(ctx context.Context, id string) {
+func (s *App) publishSession(ctx context.Context, id string) {
 	ctx = context.WithoutCancel(ctx)
 	row, err := s.Store.Session(ctx, id)
 	if err != nil {
@@ -204,7 +204,21 @@ func (s *Server) publishSession(ctx context.Context, id string) {
 }
 
 // publishWorkspace tells everybody how a workspace is now.
-func (s *Server) publishWorkspace(w workspace.Workspace) {
+func (s *App) publishWorkspace(w workspace.Workspace) {
 	view := s.workspaceView(w)
 	s.events.publish(w.ID, api.Event{Type: "workspace", ID: w.ID, Workspace: &view})
+}
+
+// backendViews says of each backend whether a session could be started now.
+func (s *App) backendViews(ctx context.Context) []api.Backend {
+	chosen, _, _ := s.chooseBackend(ctx, "") // where none is usable, each says why
+	views := []api.Backend{}
+	for _, b := range s.Backends {
+		v := api.Backend{Name: b.Name(), Usable: true, Default: chosen == b}
+		if err := b.Usable(ctx); err != nil {
+			v.Usable, v.Reason = false, s.redact(oneLine(err))
+		}
+		views = append(views, v)
+	}
+	return views
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"regexp"
 	"strings"
 	"time"
@@ -24,13 +23,6 @@ const (
 	quietDefault = time.Second
 )
 
-type waitIn struct {
-	SessionPath
-	For     string `query:"for" enum:"exit,text,regex,quiet" default:"exit"`
-	Value   string `query:"value" doc:"The text, the regular expression (RE2), or how long it must be quiet, such as 2s"`
-	Timeout string `query:"timeout" doc:"Such as 30s, which is the default; at most an hour"`
-}
-
 // waiter is one wait for something to show on a session.
 type waiter struct {
 	live  terminal.Session
@@ -39,46 +31,44 @@ type waiter struct {
 	kind  string
 }
 
-func (s *Server) getWait(ctx context.Context, in *waitIn) (*reply[api.Waited], error) {
-	limit, err := duration("timeout", in.Timeout, waitDefault, waitMax)
+// Wait waits up to limit for something to show on a session: its exit, a text or
+// a match of a regular expression on its screen, or quiet.
+func (s *App) Wait(ctx context.Context, session, what, value string, limit time.Duration) (api.Waited, error) {
+	live, err := s.live(ctx, session)
 	if err != nil {
-		return nil, err
+		return api.Waited{}, err
 	}
-	live, err := s.live(ctx, in.Session)
+	w, err := newWaiter(live, what, value)
 	if err != nil {
-		return nil, err
-	}
-	w, err := newWaiter(live, in)
-	if err != nil {
-		return nil, err
+		return api.Waited{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	found, err := w.wait(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return nil, problemf(http.StatusGatewayTimeout, api.CodeTimeout, "waited %s for %s", limit, w)
+		return api.Waited{}, Refusef(api.CodeTimeout, "waited %s for %s", limit, w)
 	}
 	if err != nil {
-		return nil, err
+		return api.Waited{}, err
 	}
-	row, err := s.Store.Session(ctx, in.Session)
+	row, err := s.Store.Session(ctx, session)
 	if err != nil {
-		return nil, err
+		return api.Waited{}, err
 	}
-	found.For = in.For
+	found.For = what
 	found.Session = s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
-	return &reply[api.Waited]{found}, nil
+	return found, nil
 }
 
-func newWaiter(live terminal.Session, in *waitIn) (*waiter, error) {
-	w := &waiter{live: live, kind: in.For}
-	switch in.For {
+func newWaiter(live terminal.Session, what, value string) (*waiter, error) {
+	w := &waiter{live: live, kind: what}
+	switch what {
 	case "text":
-		w.match = func(screen string) (string, bool) { return in.Value, strings.Contains(screen, in.Value) }
+		w.match = func(screen string) (string, bool) { return value, strings.Contains(screen, value) }
 	case "regex":
-		expr, err := regexp.Compile("(?m)" + in.Value)
+		expr, err := regexp.Compile("(?m)" + value)
 		if err != nil {
-			return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "value is not a regular expression: %v", err)
+			return nil, Refusef(api.CodeBadRequest, "value is not a regular expression: %v", err)
 		}
 		w.match = func(screen string) (string, bool) {
 			at := expr.FindStringIndex(screen)
@@ -89,13 +79,13 @@ func newWaiter(live terminal.Session, in *waitIn) (*waiter, error) {
 		}
 	case "quiet":
 		var err error
-		w.quiet, err = duration("value", in.Value, quietDefault, waitMax)
+		w.quiet, err = parseDuration("value", value, quietDefault, waitMax)
 		return w, err
 	case "exit":
 		return w, nil
 	}
-	if in.Value == "" {
-		return nil, problemf(http.StatusUnprocessableEntity, api.CodeBadRequest, "value is empty: say what %s to wait for", in.For)
+	if value == "" {
+		return nil, Refusef(api.CodeBadRequest, "value is empty: say what %s to wait for", what)
 	}
 	return w, nil
 }
@@ -259,4 +249,16 @@ func (s *attachmentEvents) read() end {
 func (s *attachmentEvents) stop() {
 	_ = s.attachment.Close() // only to wake the reader; the session is not concerned
 	<-s.done
+}
+
+// parseDuration reads a parameter such as "30s"; more than limit means limit.
+func parseDuration(name, text string, unset, limit time.Duration) (time.Duration, error) {
+	if text == "" {
+		return unset, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, Refusef(api.CodeBadRequest, "%s is %q: it must be a duration such as 30s", name, text)
+	}
+	return min(d, limit), nil
 }

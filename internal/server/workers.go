@@ -1,7 +1,7 @@
 package server
 
 import (
-	"net/http"
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -57,10 +57,10 @@ func (k *workers) add(t store.Tombstone) error {
 	t.Depth = k.byID[t.Parent].Depth + 1 // 0 for one that is no worker
 	switch {
 	case live >= maxWorkers:
-		return problemf(http.StatusConflict, api.CodeTooManyWorkers,
+		return Refusef(api.CodeTooManyWorkers,
 			"session %s has %d workers that have not ended, and may have no more at a time: wait for some", t.Parent, live)
 	case t.Depth > maxWorkerDepth:
-		return problemf(http.StatusConflict, api.CodeTooManyWorkers,
+		return Refusef(api.CodeTooManyWorkers,
 			"session %s is a worker of the %dth generation, and those have none of their own", t.Parent, maxWorkerDepth)
 	}
 	if err := k.files.Write(t); err != nil {
@@ -126,5 +126,29 @@ func WorkerView(t store.Tombstone) api.Worker {
 		Branch: t.Branch, Base: t.Base, Tip: t.Tip,
 		State: t.State, Exit: t.Exit, Error: t.Error, StartedAt: t.Started, EndedAt: t.Ended,
 		Left: t.Left, LeftUnknown: t.Unknown,
+	}
+}
+
+// waitWorkers returns the workers of a session once all of them have ended, or
+// when the time is over.
+func (s *App) waitWorkers(ctx context.Context, sessionID string, limit time.Duration) ([]store.Tombstone, error) {
+	timeout := time.After(limit)
+	for {
+		_, _, _, changed := s.events.after(s.events.now())
+		live := false
+		list := s.workers.list(func(t store.Tombstone) bool {
+			live = live || t.Parent == sessionID && t.Ended == nil
+			return t.Parent == sessionID
+		})
+		if !live {
+			return list, nil
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			return list, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
