@@ -14,13 +14,13 @@ import (
 	"middleman/workspace"
 )
 
-// consent is what a deletion may destroy; each is given by itself.
-type consent struct {
-	discardWork  bool
-	stopSessions bool
-	keepBranch   bool // the branch stays, so commits on it are not lost; nothing else is consented to
-	skipTeardown bool // go without the repository's teardown
-	workers      bool // delete the workspaces of its workers too, by the same consents
+// Consent is what a deletion may destroy; each is given by itself.
+type Consent struct {
+	DiscardWork  bool
+	StopSessions bool
+	KeepBranch   bool // the branch stays, so commits on it are not lost; nothing else is consented to
+	SkipTeardown bool // go without the repository's teardown
+	Workers      bool // delete the workspaces of its workers too, by the same consents
 }
 
 // deletePlan is what a deletion meets.
@@ -37,11 +37,11 @@ type deletePlan struct {
 // deleteWorkspace looks while launches are blocked and the sessions live, and
 // refuses with the whole list, or goes on: it stops the sessions, looks again
 // and deletes. A dry run only looks.
-func (s *App) deleteWorkspace(ctx context.Context, id string, c consent, dryRun bool) (api.Deleted, error) {
+func (s *App) deleteWorkspace(ctx context.Context, id string, c Consent, dryRun bool) (api.Deleted, error) {
 	if _, err := s.Store.Workspace(ctx, id); err != nil {
 		return api.Deleted{}, err
 	}
-	if c.stopSessions && !dryRun {
+	if c.StopSessions && !dryRun {
 		if err := s.endSetup(ctx, id); err != nil {
 			return api.Deleted{}, err
 		}
@@ -60,16 +60,16 @@ func (s *App) deleteWorkspace(ctx context.Context, id string, c consent, dryRun 
 }
 
 // deleteOne deletes a workspace without workers in which launches are blocked.
-func (s *App) deleteOne(ctx context.Context, id string, c consent, dryRun bool) (api.Deleted, error) {
+func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) (api.Deleted, error) {
 	d, err := s.inspect(ctx, id)
 	if err != nil {
 		return api.Deleted{}, err
 	}
-	if d.unknown != nil && (dryRun || !c.discardWork) {
+	if d.unknown != nil && (dryRun || !c.DiscardWork) {
 		return api.Deleted{}, d.unknown
 	}
 	out := api.Deleted{Workspace: s.workspaceView(d.workspace), Lost: d.loss, Stopped: d.running, Warnings: d.loss.Kept}
-	if c.skipTeardown {
+	if c.SkipTeardown {
 		d.config.Teardown = nil
 	}
 	out.Teardown = d.config.Teardown
@@ -118,7 +118,7 @@ func (s *App) resumeDelete(ctx context.Context, w workspace.Workspace) {
 		var rows []store.Session
 		if rows, _, err = s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1}); err == nil {
 			// What consent there was is behind it: it was looked at twice.
-			_, err = s.destroy(ctx, deletePlan{workspace: w, rows: rows}, consent{discardWork: true, stopSessions: true})
+			_, err = s.destroy(ctx, deletePlan{workspace: w, rows: rows}, Consent{DiscardWork: true, StopSessions: true})
 		}
 		if err == nil {
 			s.Log.Info("a delete was brought to its end", "workspace", w.Name)
@@ -209,12 +209,12 @@ func (s *App) ours(w workspace.Workspace) bool {
 }
 
 // refusal lists everything that c does not cover.
-func (d deletePlan) refusal(c consent) error {
-	work := !c.discardWork && !d.loss.Empty()
-	busy := !c.stopSessions && len(d.running) > 0
+func (d deletePlan) refusal(c Consent) error {
+	work := !c.DiscardWork && !d.loss.Empty()
+	busy := !c.StopSessions && len(d.running) > 0
 	var p *Refusal
 	switch {
-	case !work && !busy && !c.stopSessions && len(d.inside) > 0:
+	case !work && !busy && !c.StopSessions && len(d.inside) > 0:
 		return Refusef(api.CodeBusy,
 			"processes %v are in the directory of workspace %s: end them first, or --stop-sessions deletes it under them", d.inside, d.workspace.Name)
 	case work && busy:
@@ -240,7 +240,7 @@ func (d deletePlan) refusal(c consent) error {
 // destroy tears down, stops, deletes and forgets, in that order. Package workspace looks
 // once more before it deletes, because a program may have written until it
 // was stopped.
-func (s *App) destroy(ctx context.Context, d deletePlan, c consent) (lost workspace.Loss, err error) {
+func (s *App) destroy(ctx context.Context, d deletePlan, c Consent) (lost workspace.Loss, err error) {
 	if err := s.tearDown(ctx, d.workspace, d.config); err != nil {
 		return workspace.Loss{}, err
 	}
@@ -265,19 +265,19 @@ func (s *App) destroy(ctx context.Context, d deletePlan, c consent) (lost worksp
 
 // destroyDirectory deletes what there is of a workspace, or what a creation
 // that failed has left.
-func (s *App) destroyDirectory(ctx context.Context, w workspace.Workspace, c consent) (workspace.Loss, error) {
+func (s *App) destroyDirectory(ctx context.Context, w workspace.Workspace, c Consent) (workspace.Loss, error) {
 	report := func(stage workspace.Stage) { s.stage(ctx, w.ID, stage) }
 	switch {
-	case s.ours(w) && c.keepBranch:
+	case s.ours(w) && c.KeepBranch:
 		return s.Workspaces.Retire(ctx, w, report)
 	case s.ours(w):
-		return s.Workspaces.Delete(ctx, w, c.discardWork, report)
+		return s.Workspaces.Delete(ctx, w, c.DiscardWork, report)
 	}
 	w, err := s.intended(ctx, w)
 	if err != nil {
 		return workspace.Loss{}, err
 	}
-	return workspace.Loss{}, s.Workspaces.Undo(ctx, w, c.discardWork)
+	return workspace.Loss{}, s.Workspaces.Undo(ctx, w, c.DiscardWork)
 }
 
 // waitCreated returns the workspace once it is not being made or restored, or

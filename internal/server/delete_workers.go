@@ -46,8 +46,8 @@ func (s *App) blockWorkers(ctx context.Context, id string) (found []workspace.Wo
 // These lie in it, so without consent it is refused, whatever they hold. With
 // it each is deleted first, by the same procedure and consents; where one would
 // be refused, nothing is begun.
-func (s *App) deleteWithWorkers(ctx context.Context, id string, inner []workspace.Workspace, c consent, dryRun bool) (api.Deleted, error) {
-	if !dryRun && !c.workers {
+func (s *App) deleteWithWorkers(ctx context.Context, id string, inner []workspace.Workspace, c Consent, dryRun bool) (api.Deleted, error) {
+	if !dryRun && !c.Workers {
 		return api.Deleted{}, s.refuseWorkers(ctx, id, inner)
 	}
 	if !dryRun {
@@ -96,14 +96,14 @@ func (s *App) refuseWorkers(ctx context.Context, id string, inner []workspace.Wo
 
 // refuseAny looks at a workspace and all in it, and refuses with everything
 // that c does not cover, named by its workspace.
-func (s *App) refuseAny(ctx context.Context, id string, inner []workspace.Workspace, c consent) error {
+func (s *App) refuseAny(ctx context.Context, id string, inner []workspace.Workspace, c Consent) error {
 	var all *Refusal
 	for _, each := range append(slices.Clone(inner), workspace.Workspace{ID: id}) {
 		d, err := s.inspect(ctx, each.ID)
 		if err != nil {
 			return err
 		}
-		if d.unknown != nil && !c.discardWork {
+		if d.unknown != nil && !c.DiscardWork {
 			return d.unknown
 		}
 		d.loss = withoutWorkers(d.loss, d.workspace.Root, inner)

@@ -20,7 +20,7 @@ const youngest = time.Minute
 // dispose is deleteWorkspace, which an ephemeral workspace is spared while a
 // program uses it. One that is refused because it holds work is an ordinary
 // workspace from then on: nobody but its user deletes it.
-func (s *App) dispose(ctx context.Context, id string, c consent, dryRun bool) (api.Deleted, error) {
+func (s *App) dispose(ctx context.Context, id string, c Consent, dryRun bool) (api.Deleted, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
 		return api.Deleted{}, err
@@ -117,7 +117,7 @@ func (s *App) pruneEphemeral(ctx context.Context, dryRun bool, out *api.Leftover
 	left, err := s.ephemeralLeft(ctx)
 	for _, l := range left {
 		if l.Prunable && !dryRun {
-			_, err := s.dispose(ctx, l.ID, consent{}, false)
+			_, err := s.dispose(ctx, l.ID, Consent{}, false)
 			if l.Pruned = err == nil; err != nil {
 				l.Error = s.Explain(err).Detail
 			}

@@ -147,13 +147,16 @@ func (r *running) has(id string) bool {
 	return r.ends[id] != nil
 }
 
+// endSetupTime bounds the wait for a workspace whose setup was ended.
+const endSetupTime = time.Minute
+
 // endSetup ends a setup that is in the way of a delete, and waits until the
 // workspace is not held for it any more.
 func (s *App) endSetup(ctx context.Context, id string) error {
 	if !s.setups.end(ctx, id) {
 		return nil
 	}
-	if _, err := s.waitCreated(ctx, id, maxPoll); err != nil {
+	if _, err := s.waitCreated(ctx, id, endSetupTime); err != nil {
 		return err
 	}
 	tick := time.NewTicker(10 * time.Millisecond) // who holds it tells nobody

@@ -94,7 +94,7 @@ func inputRoute() huma.Operation {
 }
 
 func (s *Server) postInput(ctx context.Context, in *inputIn) (*stream, error) {
-	live, err := s.live(ctx, in.Session)
+	live, err := s.Terminal(ctx, in.Session)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (s *App) pruneRow(ctx context.Context, v Surveyor, l workspace.Leftover) er
 	if now, is := v.row(ctx, r, w); !is || now.Kind != l.Kind || !now.Prunable {
 		return changed(now)
 	}
-	_, err = s.deleteWorkspace(ctx, l.ID, consent{}, false)
+	_, err = s.deleteWorkspace(ctx, l.ID, Consent{}, false)
 	return err
 }
 

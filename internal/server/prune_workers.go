@@ -84,7 +84,7 @@ func (s *App) pruneWorker(ctx context.Context, v Surveyor, l workspace.Leftover)
 	before := d.workspace
 	d.workspace.State, d.workspace.Error = workspace.StateDeleting, ""
 	s.setWorkspaceState(ctx, d.workspace)
-	if _, err := s.destroy(ctx, d, consent{keepBranch: true}); err != nil {
+	if _, err := s.destroy(ctx, d, Consent{KeepBranch: true}); err != nil {
 		s.setWorkspaceState(ctx, before)
 		return err
 	}

@@ -46,28 +46,13 @@ func (s *Server) postPrune(ctx context.Context, in *pruneIn) (*reply[api.Leftove
 	if err != nil {
 		return nil, err
 	}
-	var out api.Leftovers
-	err = s.work.run(ctx, func(ctx context.Context) (err error) {
-		out, err = s.prune(ctx, age, in.DryRun)
-		return err
-	})
-	return &reply[api.Leftovers]{out}, err
+	return answer(s.Prune(ctx, age, in.DryRun))
 }
 
 func (s *Server) postImport(ctx context.Context, in *importIn) (*reply[api.Imported], error) {
-	var out api.Imported
-	err := s.work.run(ctx, func(ctx context.Context) (err error) {
-		out, err = s.importWorktrees(ctx, in.Body, in.DryRun)
-		return err
-	})
-	return &reply[api.Imported]{out}, err
+	return answer(s.Import(ctx, in.Body, in.DryRun))
 }
 
 func (s *Server) postRepair(ctx context.Context, in *repairIn) (*reply[api.Repaired], error) {
-	var out api.Repaired
-	err := s.work.run(ctx, func(ctx context.Context) (err error) {
-		out, err = s.repair(ctx, in.Body, in.DryRun)
-		return err
-	})
-	return &reply[api.Repaired]{out}, err
+	return answer(s.Repair(ctx, in.Body, in.DryRun))
 }

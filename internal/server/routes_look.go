@@ -1,25 +1,16 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
 	"middleman/workspace"
-)
-
-const (
-	// defaultPairs and maxPairs are how many workspaces one request compares.
-	defaultPairs = 20
-	maxPairs     = 100
 )
 
 type diffIn struct {
@@ -57,19 +48,14 @@ func (s *Server) lookRoutes() {
 
 // getDiff streams a comparison.
 func (s *Server) getDiff(ctx context.Context, in *diffIn) (*stream, error) {
-	w, err := s.lookable(ctx, in.Workspace)
+	w, err := s.Lookable(ctx, in.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	request := workspace.DiffRequest{Against: workspace.Against(in.Against), Tracked: in.Tracked, Paths: in.Path}
 	return raw(func(out http.ResponseWriter, r *http.Request) {
 		answer := &lateAnswer{ResponseWriter: out}
-		err := s.watches.within(r.Context(), func(ctx context.Context) error {
-			c, err := s.Workspaces.Compare(ctx, w, request)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		err := s.Compare(r.Context(), w, request, func(ctx context.Context, c *workspace.Comparison) error {
 			if in.Format == "patch" {
 				return sendPatch(ctx, answer, c, in.Max)
 			}
@@ -131,41 +117,11 @@ func sendPatch(ctx context.Context, out *lateAnswer, c *workspace.Comparison, mo
 }
 
 func (s *Server) getCommits(ctx context.Context, in *commitsIn) (*reply[workspace.Commits], error) {
-	w, err := s.lookable(ctx, in.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	var out workspace.Commits
-	err = s.watches.within(ctx, func(ctx context.Context) (err error) {
-		out, err = s.Workspaces.Commits(ctx, w, workspace.CommitsRequest{
-			Against: workspace.Against(in.Against), Behind: in.Side == "behind", Cursor: in.Cursor, Limit: in.Limit,
-		})
-		return err
-	})
-	return &reply[workspace.Commits]{out}, err
+	return answer(s.Commits(ctx, in.Workspace, workspace.CommitsRequest{
+		Against: workspace.Against(in.Against), Behind: in.Side == "behind", Cursor: in.Cursor, Limit: in.Limit,
+	}))
 }
 
 func (s *Server) getConflicts(ctx context.Context, in *conflictsIn) (*reply[api.Conflicts], error) {
-	w, err := s.lookable(ctx, in.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	if w.Mode != workspace.ModeWorktree {
-		return nil, problemf(api.CodeBadRequest, "workspace %s is no worktree: only those of one repository are compared", w.Name)
-	}
-	others, err := s.neighbours(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	out := api.Conflicts{Total: len(others)}
-	first, _ := slices.BinarySearchFunc(others, in.Cursor, func(other workspace.Workspace, id string) int { return strings.Compare(other.ID, id) })
-	page := others[first:]
-	if n := min(cmp.Or(in.Limit, defaultPairs), maxPairs); len(page) > n {
-		out.Next, page = page[n].ID, page[:n]
-	}
-	err = s.watches.within(ctx, func(ctx context.Context) (err error) {
-		out.Others, err = s.Workspaces.Forecast(ctx, w, page)
-		return err
-	})
-	return &reply[api.Conflicts]{out}, err
+	return answer(s.Conflicts(ctx, in.Workspace, in.Cursor, in.Limit))
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"middleman/internal/api"
-	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/terminal/recording"
 )
@@ -64,14 +63,11 @@ func (s *Server) sessionRoutes() {
 	add(s, start, s.postSession)
 	add(s, route(http.MethodGet, "/workspaces/{workspace}/sessions", "list-workspace-sessions", "Sessions of a workspace, oldest first", accessRead),
 		func(ctx context.Context, in *sessionsIn) (*reply[api.Sessions], error) {
-			if _, err := s.Store.Workspace(ctx, in.Workspace); err != nil {
-				return nil, err
-			}
-			return s.listSessions(ctx, in.Workspace, in.page())
+			return answer(s.ListSessions(ctx, in.Workspace, in.page()))
 		})
 	add(s, route(http.MethodGet, "/sessions", "list-sessions", "All sessions, oldest first", accessRead),
 		func(ctx context.Context, in *listIn) (*reply[api.Sessions], error) {
-			return s.listSessions(ctx, "", in.page())
+			return answer(s.ListSessions(ctx, "", in.page()))
 		})
 	add(s, route(http.MethodGet, "/sessions/{session}", "get-session", "A session", accessSession), s.getSession)
 	stop := route(http.MethodDelete, "/sessions/{session}", "end-session", "Stop a session, or remove one that has ended", accessFull)
@@ -84,36 +80,11 @@ func (s *Server) sessionRoutes() {
 }
 
 func (s *Server) postSession(ctx context.Context, in *startIn) (*reply[api.Session], error) {
-	var out api.Session
-	err := s.work.run(ctx, func(ctx context.Context) (err error) {
-		out, err = s.startSession(ctx, in.Workspace, in.Body)
-		return err
-	})
-	return &reply[api.Session]{out}, err
-}
-
-func (s *Server) listSessions(ctx context.Context, workspaceID string, page store.Page) (*reply[api.Sessions], error) {
-	rows, next, err := s.Store.Sessions(ctx, workspaceID, page)
-	if err != nil {
-		return nil, err
-	}
-	workspaces, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
-	if err != nil {
-		return nil, err
-	}
-	names := map[string]string{}
-	for _, w := range workspaces {
-		names[w.ID] = w.Name
-	}
-	return &reply[api.Sessions]{api.Sessions{Sessions: s.sessionViews(ctx, rows, names), Next: next}}, nil
+	return answer(s.StartSession(ctx, in.Workspace, in.Body))
 }
 
 func (s *Server) getSession(ctx context.Context, in *SessionPath) (*reply[api.Session], error) {
-	row, err := s.Store.Session(ctx, in.Session)
-	if err != nil {
-		return nil, err
-	}
-	return &reply[api.Session]{s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))}, nil
+	return answer(s.Session(ctx, in.Session))
 }
 
 func (s *Server) deleteSession(ctx context.Context, in *stopIn) (*reply[api.Session], error) {
@@ -124,16 +95,11 @@ func (s *Server) deleteSession(ctx context.Context, in *stopIn) (*reply[api.Sess
 	if in.Grace != "" && grace == 0 {
 		grace = -1 // none, where the zero value means the session's own
 	}
-	var out api.Session
-	err = s.work.run(ctx, func(ctx context.Context) (err error) {
-		out, err = s.endSession(ctx, in.Session, grace)
-		return err
-	})
-	return &reply[api.Session]{out}, err
+	return answer(s.EndSession(ctx, in.Session, grace))
 }
 
 func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, error) {
-	live, err := s.live(ctx, in.Session)
+	live, err := s.Terminal(ctx, in.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +158,5 @@ func (s *Server) getWait(ctx context.Context, in *waitIn) (*reply[api.Waited], e
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.Wait(ctx, in.Session, in.For, in.Value, limit)
-	return &reply[api.Waited]{found}, err
+	return answer(s.Wait(ctx, in.Session, in.For, in.Value, limit))
 }

@@ -11,6 +11,9 @@ import (
 // reply is an answer with a JSON body.
 type reply[T any] struct{ Body T }
 
+// answer is out as an answer.
+func answer[T any](out T, err error) (*reply[T], error) { return &reply[T]{out}, err }
+
 // empty is a request without parameters, or an answer without a body.
 type empty struct{}
 

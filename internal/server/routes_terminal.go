@@ -54,7 +54,7 @@ func (s *Server) terminalRoutes() {
 
 // getTerminal hands the connection to package ws until either end goes.
 func (s *Server) getTerminal(ctx context.Context, in *terminalIn) (*stream, error) {
-	live, err := s.live(ctx, in.Session)
+	live, err := s.Terminal(ctx, in.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (s *Server) getTerminal(ctx context.Context, in *terminalIn) (*stream, erro
 				s.record(ctx, audit.Record{Event: audit.Takeover, What: "session " + in.Session, Outcome: audit.OK})
 			}
 		}
-		err = s.watches.within(ctx, func(ctx context.Context) error {
+		err = s.Viewing(ctx, func(ctx context.Context) error {
 			conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 				Subprotocols: []string{wsProtocol}, CompressionMode: websocket.CompressionDisabled,
 			})
@@ -98,7 +98,7 @@ func (s *Server) getOutput(ctx context.Context, in *outputIn) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, err := s.live(ctx, in.Session)
+	live, err := s.Terminal(ctx, in.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (s *Server) getOutput(ctx context.Context, in *outputIn) (*stream, error) {
 
 // getRecording streams what is kept, with its times.
 func (s *Server) getRecording(ctx context.Context, in *recordingIn) (*stream, error) {
-	live, err := s.live(ctx, in.Session)
+	live, err := s.Terminal(ctx, in.Session)
 	if err != nil {
 		return nil, err
 	}

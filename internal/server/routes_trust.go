@@ -2,13 +2,9 @@ package server
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"net/http"
 
 	"middleman/internal/api"
-	"middleman/internal/setup"
-	"middleman/workspace"
 )
 
 type approveIn struct {
@@ -51,88 +47,29 @@ func (s *Server) trustRoutes() {
 }
 
 func (s *Server) getConfig(ctx context.Context, in *workspaceIn) (*reply[api.RepoConfig], error) {
-	w, c, err := s.worktreeConfig(ctx, in.Workspace)
-	return &reply[api.RepoConfig]{configView(w.Root, c)}, err
+	return answer(s.Config(ctx, in.Workspace))
 }
 
 func (s *Server) postTrust(ctx context.Context, in *approveIn) (*reply[api.Approved], error) {
-	w, c, err := s.worktreeConfig(ctx, in.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.trust(ctx, c, in.Body.Hash); err != nil {
-		return nil, err
-	}
-	c.trusted = true
-	out := api.Approved{Config: configView(w.Root, c)}
-	if !in.Body.Setup {
-		return &reply[api.Approved]{out}, nil
-	}
-	err = s.work.run(ctx, func(ctx context.Context) error {
-		if w, err = s.setUpAgain(ctx, in.Workspace); err != nil {
-			return err
-		}
-		v, err := s.wholeWorkspace(ctx, w)
-		out.Workspace = &v
-		return err
-	})
-	return &reply[api.Approved]{out}, err
+	return answer(s.Approve(ctx, in.Workspace, in.Body))
 }
 
 func (s *Server) getSetupLog(ctx context.Context, in *workspaceIn) (*reply[api.SetupLog], error) {
-	w, err := s.Store.Workspace(ctx, in.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	log, err := setup.ReadLog(s.Dirs.SetupLog(w.ID))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = problemf(api.CodeNotFound, "nothing was run to set up workspace %s", w.Name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &reply[api.SetupLog]{api.SetupLog{Text: string(log)}}, nil
+	return answer(s.SetupLog(ctx, in.Workspace))
 }
 
 func (s *Server) getConfigIn(ctx context.Context, in *DirectoryQuery) (*reply[api.RepoConfig], error) {
-	top, c, err := s.configIn(ctx, in.Directory)
-	return &reply[api.RepoConfig]{configView(top, c)}, err
+	return answer(s.ConfigIn(ctx, in.Directory))
 }
 
 func (s *Server) postTrustIn(ctx context.Context, in *approveDirectoryIn) (*reply[api.Approved], error) {
-	top, c, err := s.configIn(ctx, in.Body.Directory)
-	if err != nil {
-		return nil, err
-	}
-	err = s.trust(ctx, c, in.Body.Hash)
-	c.trusted = err == nil
-	return &reply[api.Approved]{api.Approved{Config: configView(top, c)}}, err
+	return answer(s.ApproveIn(ctx, in.Body))
 }
 
 func (s *Server) getTrust(ctx context.Context, _ *struct{}) (*reply[api.Trusts], error) {
-	list, err := s.Store.TrustedConfigs(ctx)
-	out := api.Trusts{Trusted: []api.Trust{}}
-	for _, c := range list {
-		out.Trusted = append(out.Trusted, api.Trust{GitDir: c.GitDir, Hash: c.Hash, Content: string(c.Content), ApprovedAt: c.ApprovedAt})
-	}
-	return &reply[api.Trusts]{out}, err
+	return answer(s.Trusted(ctx))
 }
 
 func (s *Server) deleteTrust(ctx context.Context, in *revokeIn) (*reply[api.Revoked], error) {
-	_, gitDir, err := workspace.Checkout(ctx, in.Directory)
-	if err != nil {
-		return nil, err
-	}
-	if !in.DryRun {
-		n, err := s.Store.Distrust(ctx, gitDir)
-		return &reply[api.Revoked]{api.Revoked{Revoked: n}}, err
-	}
-	list, err := s.Store.TrustedConfigs(ctx)
-	var out api.Revoked
-	for _, c := range list {
-		if c.GitDir == gitDir {
-			out.Revoked++
-		}
-	}
-	return &reply[api.Revoked]{out}, err
+	return answer(s.Revoke(ctx, in.Directory, in.DryRun))
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"middleman/internal/api"
-	"middleman/internal/store"
 )
 
 type spawnIn struct {
@@ -33,36 +32,19 @@ func (s *Server) workerRoutes() {
 }
 
 func (s *Server) postWorker(ctx context.Context, in *spawnIn) (*reply[api.Spawned], error) {
-	var out api.Spawned
-	err := s.work.run(ctx, func(ctx context.Context) (err error) {
-		out, err = s.spawn(ctx, in.Session, in.Body)
-		return err
-	})
-	return &reply[api.Spawned]{out}, err
+	return answer(s.Spawn(ctx, in.Session, in.Body))
 }
 
-// getSessionWorkers also answers for a session that is gone, from what is
-// recorded of its workers.
 func (s *Server) getSessionWorkers(ctx context.Context, in *sessionWorkersIn) (*reply[api.Workers], error) {
 	limit, err := parseDuration("wait", in.Wait, 0, maxPoll)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.waitWorkers(ctx, in.Session, limit)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) == 0 {
-		if _, err := s.Store.Session(ctx, in.Session); err != nil {
-			return nil, err
-		}
-	}
-	views, err := s.workerViews(ctx, list)
-	return &reply[api.Workers]{api.Workers{Workers: views}}, err
+	list, err := s.SessionWorkers(ctx, in.Session, limit)
+	return answer(api.Workers{Workers: list}, err)
 }
 
 func (s *Server) getWorkers(ctx context.Context, in *workersIn) (*reply[api.Workers], error) {
-	list := s.workers.list(func(t store.Tombstone) bool { return in.Workspace == "" || t.ParentWorkspace == in.Workspace })
-	views, err := s.workerViews(ctx, list)
-	return &reply[api.Workers]{api.Workers{Workers: views}}, err
+	list, err := s.ListWorkers(ctx, in.Workspace)
+	return answer(api.Workers{Workers: list}, err)
 }

@@ -7,7 +7,6 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/store"
-	"middleman/workspace"
 )
 
 // maxPoll bounds how long one request waits.
@@ -29,11 +28,19 @@ type PageQuery struct {
 
 func (p PageQuery) page() store.Page { return store.Page{Cursor: p.Cursor, Limit: p.Limit} }
 
+// StatusParams ask for how workspaces stand.
+type StatusParams struct {
+	Status bool `query:"status" doc:"How each stands: what is known at present, with its time, and looked at again in the background"`
+	Fresh  bool `query:"fresh" doc:"With status: look at each first"`
+}
+
+func (p StatusParams) query() StatusQuery { return StatusQuery{Status: p.Status, Fresh: p.Fresh} }
+
 type listIn struct{ PageQuery }
 
 type listWorkspacesIn struct {
 	PageQuery
-	StatusQuery
+	StatusParams
 	Deleted bool `query:"deleted" doc:"Those that were deleted and can be restored, instead, in the order of their deletion"`
 }
 
@@ -54,7 +61,7 @@ type KeyHeader struct {
 
 type getWorkspaceIn struct {
 	WorkspacePath
-	StatusQuery
+	StatusParams
 	Wait string `query:"wait" doc:"How long to wait while the workspace is being made or restored, such as 30s"`
 }
 
@@ -100,60 +107,24 @@ func (s *Server) workspaceRoutes() {
 }
 
 func (s *Server) postWorkspace(ctx context.Context, in *createIn) (*reply[api.Created], error) {
-	w, err := s.createWorkspace(ctx, in.Body)
-	if err != nil {
-		return nil, err
-	}
-	v, err := s.wholeWorkspace(ctx, w)
-	return &reply[api.Created]{api.Created{Workspace: v}}, err
+	v, err := s.CreateWorkspace(ctx, in.Body)
+	return answer(api.Created{Workspace: v}, err)
 }
 
 func (s *Server) postRetry(ctx context.Context, in *restoreIn) (*reply[api.Created], error) {
-	var w workspace.Workspace
-	err := s.work.run(ctx, func(ctx context.Context) (err error) {
-		w, err = s.retryWorkspace(ctx, in.Workspace)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	v, err := s.wholeWorkspace(ctx, w)
-	return &reply[api.Created]{api.Created{Workspace: v}}, err
+	v, err := s.RetryWorkspace(ctx, in.Workspace)
+	return answer(api.Created{Workspace: v}, err)
 }
 
 func (s *Server) postRestore(ctx context.Context, in *restoreIn) (*reply[api.Restored], error) {
-	var out api.Restored
-	err := s.work.run(ctx, func(ctx context.Context) (err error) {
-		out, err = s.restoreWorkspace(ctx, in.Workspace)
-		return err
-	})
-	return &reply[api.Restored]{out}, err
+	return answer(s.RestoreWorkspace(ctx, in.Workspace))
 }
 
 func (s *Server) getWorkspaces(ctx context.Context, in *listWorkspacesIn) (*reply[api.Workspaces], error) {
 	if in.Deleted {
-		return s.getDeleted(ctx, in.page())
+		return answer(s.ListDeleted(ctx, in.page()))
 	}
-	list, next, err := s.Store.Workspaces(ctx, in.page())
-	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
-	statuses := s.statuses(ctx, list, in.StatusQuery)
-	for i, w := range list {
-		v := s.workspaceView(w)
-		v.Status = statuses[i]
-		out.Workspaces = append(out.Workspaces, v)
-	}
-	return &reply[api.Workspaces]{out}, err
-}
-
-func (s *Server) getDeleted(ctx context.Context, page store.Page) (*reply[api.Workspaces], error) {
-	list, next, err := s.Store.DeletedWorkspaces(ctx, page)
-	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
-	for _, d := range list {
-		v := s.workspaceView(d.Workspace)
-		v.DeletedAt = &d.DeletedAt
-		out.Workspaces = append(out.Workspaces, v)
-	}
-	return &reply[api.Workspaces]{out}, err
+	return answer(s.ListWorkspaces(ctx, in.page(), in.query()))
 }
 
 func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*reply[api.Workspace], error) {
@@ -161,21 +132,10 @@ func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*reply[a
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.waitCreated(ctx, in.Workspace, limit)
-	if err != nil {
-		return nil, err
-	}
-	v, err := s.wholeWorkspace(ctx, w)
-	v.Status = s.statuses(ctx, []workspace.Workspace{w}, in.StatusQuery)[0]
-	return &reply[api.Workspace]{v}, err
+	return answer(s.Workspace(ctx, in.Workspace, limit, in.query()))
 }
 
 func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*reply[api.Deleted], error) {
-	var out api.Deleted
-	err := s.work.run(ctx, func(ctx context.Context) (err error) {
-		consents := consent{discardWork: in.DiscardWork, stopSessions: in.StopSessions, skipTeardown: in.SkipTeardown, workers: in.Workers}
-		out, err = s.dispose(ctx, in.Workspace, consents, in.DryRun)
-		return err
-	})
-	return &reply[api.Deleted]{out}, err
+	consents := Consent{DiscardWork: in.DiscardWork, StopSessions: in.StopSessions, SkipTeardown: in.SkipTeardown, Workers: in.Workers}
+	return answer(s.DeleteWorkspace(ctx, in.Workspace, consents, in.DryRun))
 }

@@ -285,16 +285,3 @@ func (s *App) forgetSession(ctx context.Context, row store.Session) error {
 	s.events.publish(row.WorkspaceID, api.Event{Type: "session-removed", ID: row.ID})
 	return nil
 }
-
-// live returns the session to act on.
-func (s *App) live(ctx context.Context, id string) (terminal.Session, error) {
-	row, err := s.Store.Session(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	b, err := s.backend(row)
-	if err != nil {
-		return nil, err
-	}
-	return b.Session(id), nil
-}

@@ -37,12 +37,6 @@ type Inspector interface {
 	Forecast(ctx context.Context, w workspace.Workspace, others []workspace.Workspace) ([]workspace.Forecast, error)
 }
 
-// StatusQuery asks for how workspaces stand.
-type StatusQuery struct {
-	Status bool `query:"status" doc:"How each stands: what is known at present, with its time, and looked at again in the background"`
-	Fresh  bool `query:"fresh" doc:"With status: look at each first"`
-}
-
 // knownStatus is what is known of one workspace.
 type knownStatus struct {
 	Status workspace.Status `json:"status"`

@@ -34,7 +34,7 @@ type waiter struct {
 // Wait waits up to limit for something to show on a session: its exit, a text or
 // a match of a regular expression on its screen, or quiet.
 func (s *App) Wait(ctx context.Context, session, what, value string, limit time.Duration) (api.Waited, error) {
-	live, err := s.live(ctx, session)
+	live, err := s.Terminal(ctx, session)
 	if err != nil {
 		return api.Waited{}, err
 	}
