@@ -80,7 +80,11 @@ type App struct {
 	asking chan struct{}
 }
 
-const setupTimeout = 15 * time.Minute
+const (
+	setupTimeout = 15 * time.Minute
+	// keptEvents is how many events are kept for those who come back.
+	keptEvents = 4096
+)
 
 // NewApp returns an App that does nothing yet.
 func NewApp(o AppOptions) (*App, error) {
@@ -96,7 +100,7 @@ func NewApp(o AppOptions) (*App, error) {
 	if o.SetupTimeout == 0 {
 		o.SetupTimeout = setupTimeout
 	}
-	s := &App{AppOptions: o, events: newHub(ringEvents), asking: make(chan struct{}, maxAsked)}
+	s := &App{AppOptions: o, events: newHub(keptEvents), asking: make(chan struct{}, maxAsked)}
 	s.work.contain, s.watches.contain = s.contain, s.contain
 	s.workers.files = store.Tombstones{Dir: o.Dirs.Workers()}
 	return s, nil

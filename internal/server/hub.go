@@ -10,9 +10,6 @@ import (
 	"middleman/terminal"
 )
 
-// ringEvents is how many events are kept for those who come back.
-const ringEvents = 4096
-
 // record is an event in the ring.
 type record struct {
 	seq       uint64
@@ -33,6 +30,7 @@ type hub struct {
 	changed chan struct{}
 }
 
+// newHub returns a hub that keeps the last size events.
 func newHub(size int) *hub {
 	return &hub{boot: terminal.NewID("e"), ring: make([]record, size), changed: make(chan struct{})}
 }
