@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"middleman/internal/config"
+	"middleman/internal/events"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -61,7 +62,7 @@ type AppOptions struct {
 // may use it.
 type App struct {
 	AppOptions
-	events *hub
+	events *events.Hub
 	gates  gates
 	// settingUp are ready workspaces whose setup runs.
 	settingUp busy
@@ -100,7 +101,7 @@ func NewApp(o AppOptions) (*App, error) {
 	if o.SetupTimeout == 0 {
 		o.SetupTimeout = setupTimeout
 	}
-	s := &App{AppOptions: o, events: newHub(keptEvents), asking: make(chan struct{}, maxAsked)}
+	s := &App{AppOptions: o, events: events.New(keptEvents), asking: make(chan struct{}, maxAsked)}
 	s.work.contain, s.watches.contain = s.contain, s.contain
 	s.workers.files = store.Tombstones{Dir: o.Dirs.Workers()}
 	return s, nil

@@ -227,7 +227,7 @@ func (s *App) uncreate(ctx context.Context, row workspace.Workspace) {
 	if err := s.Store.DeleteWorkspace(context.WithoutCancel(ctx), row.ID); err != nil {
 		s.Log.Error("drop the row of a workspace that was not made", "workspace", row.ID, "error", err)
 	}
-	s.events.publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
+	s.events.Publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
 }
 
 // firstSession starts the session that was asked for with the workspace, once:

@@ -105,7 +105,7 @@ func (s *App) gone(id string) {
 	}
 	s.gates.forget(id)
 	s.statusCache.forget(id)
-	s.events.publish(id, api.Event{Type: "workspace-deleted", ID: id})
+	s.events.Publish(id, api.Event{Type: "workspace-deleted", ID: id})
 }
 
 // resumeDelete ends what became of a delete whose server was killed: before it
@@ -285,7 +285,7 @@ func (s *App) destroyDirectory(ctx context.Context, w workspace.Workspace, c Con
 func (s *App) waitCreated(ctx context.Context, id string, limit time.Duration) (workspace.Workspace, error) {
 	timeout := time.After(limit)
 	for {
-		_, _, _, changed := s.events.after(s.events.now())
+		_, _, _, changed := s.events.After(s.events.Now())
 		w, err := s.Store.Workspace(ctx, id)
 		if err != nil || w.State != workspace.StateCreating && w.State != workspace.StateRestoring {
 			return w, err

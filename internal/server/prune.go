@@ -102,7 +102,7 @@ func (s *App) pruneDeleted(ctx context.Context, v Surveyor, l workspace.Leftover
 	if err := s.Store.ForgetDeleted(ctx, l.ID); err != nil {
 		return err
 	}
-	s.events.publish(l.ID, api.Event{Type: "workspace-deleted", ID: l.ID})
+	s.events.Publish(l.ID, api.Event{Type: "workspace-deleted", ID: l.ID})
 	return nil
 }
 

@@ -89,6 +89,6 @@ func (s *App) pruneWorker(ctx context.Context, v Surveyor, l workspace.Leftover)
 		return err
 	}
 	s.gates.forget(l.ID)
-	s.events.publish(l.ID, api.Event{Type: "workspace-deleted", ID: l.ID})
+	s.events.Publish(l.ID, api.Event{Type: "workspace-deleted", ID: l.ID})
 	return nil
 }

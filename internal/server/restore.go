@@ -84,7 +84,7 @@ func (s *App) finishRestore(ctx context.Context, row workspace.Workspace, name s
 		if err := s.Store.KeepDeleted(after, row.ID, name, deleted); err != nil {
 			s.Log.Error("keep a workspace as deleted", "workspace", row.ID, "error", err)
 		}
-		s.events.publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
+		s.events.Publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
 		return nil, err
 	}
 	back.Ephemeral = false // somebody wants it

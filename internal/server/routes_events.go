@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
+	"middleman/internal/events"
 )
 
 // heartbeat is how often a quiet stream shows that it is alive.
@@ -54,20 +55,20 @@ func (s *Server) eventStream(last, workspaceID string) *stream {
 
 // eventWriter writes one client's stream.
 type eventWriter struct {
-	hub       *hub
+	hub       *events.Hub
 	out       io.Writer
 	control   *http.ResponseController
 	workspace string
 }
 
 func (e *eventWriter) run(ctx context.Context, last string) error {
-	seq := e.hub.now()
+	seq := e.hub.Now()
 	if last == "" {
 		// An id without data makes the client's reconnect start here.
-		if _, err := fmt.Fprintf(e.out, "retry: 1000\nid: %s\n\n", e.hub.id(seq)); err != nil {
+		if _, err := fmt.Fprintf(e.out, "retry: 1000\nid: %s\n\n", e.hub.ID(seq)); err != nil {
 			return err
 		}
-	} else if n, ok := e.hub.parse(last); ok {
+	} else if n, ok := e.hub.Parse(last); ok {
 		seq = n
 	} else if err := e.resync(seq); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (e *eventWriter) run(ctx context.Context, last string) error {
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
 	for {
-		list, whole, head, changed := e.hub.after(seq)
+		list, whole, head, changed := e.hub.After(seq)
 		if err := e.send(list, whole, head); err != nil {
 			return err
 		}
@@ -95,15 +96,15 @@ func (e *eventWriter) run(ctx context.Context, last string) error {
 	}
 }
 
-func (e *eventWriter) send(list []record, whole bool, head uint64) error {
+func (e *eventWriter) send(list []events.Record, whole bool, head uint64) error {
 	if !whole {
 		return e.resync(head)
 	}
 	for _, r := range list {
-		if e.workspace != "" && r.workspace != e.workspace {
+		if e.workspace != "" && r.Workspace != e.workspace {
 			continue
 		}
-		if err := e.write(r.seq, r.event); err != nil {
+		if err := e.write(r.Seq, r.Event); err != nil {
 			return err
 		}
 	}
@@ -119,6 +120,6 @@ func (e *eventWriter) write(seq uint64, event api.Event) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(e.out, "id: %s\nevent: %s\ndata: %s\n\n", e.hub.id(seq), event.Type, data)
+	_, err = fmt.Fprintf(e.out, "id: %s\nevent: %s\ndata: %s\n\n", e.hub.ID(seq), event.Type, data)
 	return err
 }

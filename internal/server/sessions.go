@@ -282,6 +282,6 @@ func (s *App) forgetSession(ctx context.Context, row store.Session) error {
 	if err := s.Store.DeleteSession(ctx, row.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	s.events.publish(row.WorkspaceID, api.Event{Type: "session-removed", ID: row.ID})
+	s.events.Publish(row.WorkspaceID, api.Event{Type: "session-removed", ID: row.ID})
 	return nil
 }

@@ -23,7 +23,7 @@ func (s *App) stage(ctx context.Context, workspaceID string, stage workspace.Sta
 		s.Log.Error("record a stage", "workspace", workspaceID, "stage", stage.Name, "error", err)
 	}
 	view := stageView(stage)
-	s.events.publish(workspaceID, api.Event{Type: "stage", ID: workspaceID, Stage: &view})
+	s.events.Publish(workspaceID, api.Event{Type: "stage", ID: workspaceID, Stage: &view})
 }
 
 // setWorkspaceState records w's state and error and tells everybody.

@@ -200,13 +200,13 @@ func (s *App) publishSession(ctx context.Context, id string) {
 	if view.State.Ended() && !row.State.Ended() {
 		return // an end is told once, when it is recorded
 	}
-	s.events.publish(row.WorkspaceID, api.Event{Type: "session", ID: id, Session: &view})
+	s.events.Publish(row.WorkspaceID, api.Event{Type: "session", ID: id, Session: &view})
 }
 
 // publishWorkspace tells everybody how a workspace is now.
 func (s *App) publishWorkspace(w workspace.Workspace) {
 	view := s.workspaceView(w)
-	s.events.publish(w.ID, api.Event{Type: "workspace", ID: w.ID, Workspace: &view})
+	s.events.Publish(w.ID, api.Event{Type: "workspace", ID: w.ID, Workspace: &view})
 }
 
 // backendViews says of each backend whether a session could be started now.

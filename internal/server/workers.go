@@ -134,7 +134,7 @@ func WorkerView(t store.Tombstone) api.Worker {
 func (s *App) waitWorkers(ctx context.Context, sessionID string, limit time.Duration) ([]store.Tombstone, error) {
 	timeout := time.After(limit)
 	for {
-		_, _, _, changed := s.events.after(s.events.now())
+		_, _, _, changed := s.events.After(s.events.Now())
 		live := false
 		list := s.workers.list(func(t store.Tombstone) bool {
 			live = live || t.Parent == sessionID && t.Ended == nil

@@ -1,0 +1,80 @@
+package events
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/terminal"
+)
+
+// Record is an event in the ring.
+type Record struct {
+	Seq       uint64
+	Workspace string // id of the workspace that it is about
+	Event     api.Event
+}
+
+// Hub keeps the last events in a ring. Subscribers have no queue of their
+// own: each reads the ring from where it stands, and one that fell behind the
+// ring is told to load everything again.
+type Hub struct {
+	// boot tells this server's ids from those of the one before.
+	boot string
+	// mu guards the fields below.
+	mu      sync.Mutex
+	ring    []Record // seq n is at n % len
+	head    uint64   // seq of the last event, 0 before the first
+	changed chan struct{}
+}
+
+// New returns a hub that keeps the last size events.
+func New(size int) *Hub {
+	return &Hub{boot: terminal.NewID("e"), ring: make([]Record, size), changed: make(chan struct{})}
+}
+
+// Publish adds an event about a workspace, or about nothing in particular,
+// and wakes everybody who waits.
+func (h *Hub) Publish(workspaceID string, e api.Event) {
+	e.Time = time.Now().UTC()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.head++
+	h.ring[h.head%uint64(len(h.ring))] = Record{Seq: h.head, Workspace: workspaceID, Event: e}
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// After returns the events after seq, whether none of them is missing, the
+// last seq, and a channel that is closed at the next event.
+func (h *Hub) After(seq uint64) (list []Record, whole bool, head uint64, changed <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	size := uint64(len(h.ring))
+	if seq > h.head || h.head-seq > size {
+		return nil, false, h.head, h.changed
+	}
+	for n := seq + 1; n <= h.head; n++ {
+		list = append(list, h.ring[n%size])
+	}
+	return list, true, h.head, h.changed
+}
+
+// Now is the last seq.
+func (h *Hub) Now() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.head
+}
+
+// ID is the name of an event towards clients.
+func (h *Hub) ID(seq uint64) string { return h.boot + "." + strconv.FormatUint(seq, 10) }
+
+// Parse returns the seq of an id, and whether it is one of this server's.
+func (h *Hub) Parse(id string) (uint64, bool) {
+	boot, n, found := strings.Cut(id, ".")
+	seq, err := strconv.ParseUint(n, 10, 64)
+	return seq, err == nil && found && boot == h.boot
+}
