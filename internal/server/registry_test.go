@@ -33,7 +33,7 @@ func TestLiveWorkersAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := add()
-	if p, ok := errors.AsType[*Problem](err); !ok || p.Code != api.CodeTooManyWorkers {
+	if p, ok := errors.AsType[*Refusal](err); !ok || p.Code != api.CodeTooManyWorkers {
 		t.Errorf("one more: %v", err)
 	}
 	if done, err := k.update(last, failed("it was")); !done || err != nil {

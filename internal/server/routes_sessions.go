@@ -145,6 +145,12 @@ func offset(name, text string) (*uint64, error) {
 	return &n, nil
 }
 
+const (
+	waitDefault  = 30 * time.Second
+	waitMax      = time.Hour
+	quietDefault = time.Second // without output
+)
+
 // waitIn is what a wait is for.
 type waitIn struct {
 	SessionPath
@@ -158,5 +164,11 @@ func (s *Server) getWait(ctx context.Context, in *waitIn) (*reply[api.Waited], e
 	if err != nil {
 		return nil, err
 	}
-	return answer(s.Wait(ctx, in.Session, in.For, in.Value, limit))
+	what := WaitFor{Kind: in.For, Value: in.Value}
+	if what.Kind == "quiet" {
+		if what.Quiet, err = parseDuration("value", in.Value, quietDefault, waitMax); err != nil {
+			return nil, err
+		}
+	}
+	return answer(s.Wait(ctx, in.Session, what, limit))
 }

@@ -139,3 +139,15 @@ func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*r
 	consents := Consent{DiscardWork: in.DiscardWork, StopSessions: in.StopSessions, SkipTeardown: in.SkipTeardown, Workers: in.Workers}
 	return answer(s.DeleteWorkspace(ctx, in.Workspace, consents, in.DryRun))
 }
+
+// parseDuration reads a parameter such as "30s"; more than limit means limit.
+func parseDuration(name, text string, unset, limit time.Duration) (time.Duration, error) {
+	if text == "" {
+		return unset, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, problemf(api.CodeBadRequest, "%s is %q: it must be a duration such as 30s", name, text)
+	}
+	return min(d, limit), nil
+}

@@ -14,13 +14,9 @@ import (
 )
 
 const (
-	waitDefault = 30 * time.Second
-	waitMax     = time.Hour
 	// lookPause is how long output may come before the screen is looked at: a
 	// program that prints a lot is looked at now and then, not at each byte.
 	lookPause = 25 * time.Millisecond
-	// quietDefault is what counts as quiet.
-	quietDefault = time.Second
 )
 
 // waiter is one wait for something to show on a session.
@@ -31,14 +27,21 @@ type waiter struct {
 	kind  string
 }
 
+// WaitFor says what to wait for.
+type WaitFor struct {
+	Kind  string        // "exit", "text", "regex" or "quiet"
+	Value string        // the text, or the regular expression (RE2; ^ and $ match at each line)
+	Quiet time.Duration // how long there must be no output
+}
+
 // Wait waits up to limit for something to show on a session: its exit, a text or
 // a match of a regular expression on its screen, or quiet.
-func (s *App) Wait(ctx context.Context, session, what, value string, limit time.Duration) (api.Waited, error) {
+func (s *App) Wait(ctx context.Context, session string, what WaitFor, limit time.Duration) (api.Waited, error) {
 	live, err := s.Terminal(ctx, session)
 	if err != nil {
 		return api.Waited{}, err
 	}
-	w, err := newWaiter(live, what, value)
+	w, err := newWaiter(live, what)
 	if err != nil {
 		return api.Waited{}, err
 	}
@@ -55,18 +58,18 @@ func (s *App) Wait(ctx context.Context, session, what, value string, limit time.
 	if err != nil {
 		return api.Waited{}, err
 	}
-	found.For = what
+	found.For = what.Kind
 	found.Session = s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
 	return found, nil
 }
 
-func newWaiter(live terminal.Session, what, value string) (*waiter, error) {
-	w := &waiter{live: live, kind: what}
-	switch what {
+func newWaiter(live terminal.Session, what WaitFor) (*waiter, error) {
+	w := &waiter{live: live, kind: what.Kind, quiet: what.Quiet}
+	switch what.Kind {
 	case "text":
-		w.match = func(screen string) (string, bool) { return value, strings.Contains(screen, value) }
+		w.match = func(screen string) (string, bool) { return what.Value, strings.Contains(screen, what.Value) }
 	case "regex":
-		expr, err := regexp.Compile("(?m)" + value)
+		expr, err := regexp.Compile("(?m)" + what.Value)
 		if err != nil {
 			return nil, Refusef(api.CodeBadRequest, "value is not a regular expression: %v", err)
 		}
@@ -77,15 +80,11 @@ func newWaiter(live terminal.Session, what, value string) (*waiter, error) {
 			}
 			return screen[at[0]:at[1]], true
 		}
-	case "quiet":
-		var err error
-		w.quiet, err = parseDuration("value", value, quietDefault, waitMax)
-		return w, err
-	case "exit":
+	case "quiet", "exit":
 		return w, nil
 	}
-	if value == "" {
-		return nil, Refusef(api.CodeBadRequest, "value is empty: say what %s to wait for", what)
+	if what.Value == "" {
+		return nil, Refusef(api.CodeBadRequest, "value is empty: say what %s to wait for", what.Kind)
 	}
 	return w, nil
 }
@@ -249,16 +248,4 @@ func (s *attachmentEvents) read() end {
 func (s *attachmentEvents) stop() {
 	_ = s.attachment.Close() // only to wake the reader; the session is not concerned
 	<-s.done
-}
-
-// parseDuration reads a parameter such as "30s"; more than limit means limit.
-func parseDuration(name, text string, unset, limit time.Duration) (time.Duration, error) {
-	if text == "" {
-		return unset, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, Refusef(api.CodeBadRequest, "%s is %q: it must be a duration such as 30s", name, text)
-	}
-	return min(d, limit), nil
 }
