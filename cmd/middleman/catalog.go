@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/client"
-	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -94,7 +94,7 @@ func (c *cli) listRecords(ctx context.Context) (catalog, error) {
 		}
 		for _, w := range rows {
 			shown := shownWorkspace(w)
-			shown.Problem = server.Trouble(c.manager(), w)
+			shown.Problem = app.Trouble(c.manager(), w)
 			list.workspaces = append(list.workspaces, shown)
 		}
 		names := list.names()

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/client"
 	"middleman/internal/config"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/internal/private"
-	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/tmux"
@@ -307,7 +307,7 @@ func (c *cli) badRows(ctx context.Context, db *store.Store) (found []finding) {
 // surveyed are the leftovers that prune would find, without a server.
 func (c *cli) surveyed(ctx context.Context) []finding {
 	found := []finding{}
-	survey := server.Surveyor{Workspaces: c.manager(), Backends: c.backends(), Workers: store.Tombstones{Dir: c.dirs.Workers()}}
+	survey := app.Surveyor{Workspaces: c.manager(), Backends: c.backends(), Workers: store.Tombstones{Dir: c.dirs.Workers()}}
 	db, err := store.OpenReadOnly(ctx, c.dirs.Database())
 	if err == nil {
 		defer db.Close()

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"syscall"
 
-	"middleman/internal/server"
+	"middleman/internal/app"
 )
 
 // scrub becomes this very program anew, in the same process, where the
@@ -16,7 +16,7 @@ import (
 // for as long as a process executes the image that it was started with, and
 // os.Unsetenv changes nothing about that.
 func scrub() error {
-	wanted := server.Environment(os.Environ())
+	wanted := app.Environment(os.Environ())
 	if slices.Equal(wanted, os.Environ()) {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/audit"
 	"middleman/internal/client"
 	"middleman/internal/config"
@@ -94,7 +95,7 @@ func (c *cli) launch(ctx context.Context, flags []string) error {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
 	serve := exec.Command(exe, append([]string{"serve", "--report-ready"}, flags...)...)
-	serve.Env = server.Environment(os.Environ())
+	serve.Env = app.Environment(os.Environ())
 	return client.Launch(ctx, c.dirs, serve)
 }
 
@@ -132,7 +133,7 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 		log = c.dirs.ServerLog() // where client.Launch sends what we print
 	}
 	s, err := server.New(server.Options{
-		AppOptions: server.AppOptions{
+		Options: app.Options{
 			Store:        db,
 			Workspaces:   c.manager(),
 			Backends:     c.backends(),

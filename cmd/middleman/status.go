@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/client"
-	"middleman/internal/server"
 	"middleman/workspace"
 )
 
@@ -41,7 +41,7 @@ func (c *cli) readStatusCatalog(ctx context.Context, sessions, fresh bool) (cata
 
 // addKept fills in what is on disk for those whose status nobody has told.
 func (c *cli) addKept(list []api.Workspace) {
-	known, err := server.ReadStatuses(c.dirs.Statuses())
+	known, err := app.ReadStatuses(c.dirs.Statuses())
 	if err != nil {
 		fmt.Fprintf(c.errs, "middleman: %v\n", err)
 	}

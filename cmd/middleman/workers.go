@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
-	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/terminal"
 )
@@ -76,7 +76,7 @@ func (c *cli) readWorkers(ctx context.Context) ([]api.Worker, error) {
 	known, err := c.listDisk(ctx)
 	list := make([]api.Worker, len(records))
 	for i, t := range records {
-		list[i] = server.WorkerView(t)
+		list[i] = app.WorkerView(t)
 		_, err := known.workspace(t.Workspace)
 		list[i].Present = err == nil
 		if s, err := known.session(t.ID); err == nil && t.Ended == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/terminal"
 )
 
@@ -56,7 +57,7 @@ func (i *inputs) enter(ctx context.Context, session string) (leave func(), err e
 	}
 	if t.waiting >= maxInputs {
 		i.mu.Unlock()
-		return nil, &Refusal{Code: api.CodeBusy, Err: errTooManyInputs,
+		return nil, &app.Refusal{Code: api.CodeBusy, Err: errTooManyInputs,
 			Detail: fmt.Sprintf("%d inputs wait for the session already, whose program does not read", maxInputs)}
 	}
 	if i.bySession == nil {
@@ -124,7 +125,7 @@ func (s *Server) typeBody(w http.ResponseWriter, r *http.Request, id string, liv
 	var failed error // why the body was not read to its end; the reader's until reading is over
 	reading.Go(func() {
 		defer close(parts)
-		failed = s.guarded("read an input", func() error { return s.readParts(ctx, w, r, parts) })
+		failed = s.Guarded("read an input", func() error { return s.readParts(ctx, w, r, parts) })
 		if failed != nil {
 			cancel(failed)
 		}

@@ -24,6 +24,7 @@ import (
 	"go.uber.org/goleak"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/config"
 	"middleman/internal/heldport"
 	"middleman/internal/server"
@@ -199,7 +200,7 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 		t.Fatal(err)
 	}
 	o := server.Options{
-		AppOptions: server.AppOptions{
+		Options: app.Options{
 			Store:      db,
 			Workspaces: workspace.New(workspace.Options{Base: p.dirs.Workspaces()}),
 			Backends:   []terminal.Backend{p.backend},

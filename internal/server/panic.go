@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 )
 
 // withContainment answers a request whose handler panicked.
@@ -22,7 +23,7 @@ func (s *Server) withContainment(next http.Handler) http.Handler {
 			if out.begun {
 				panic(http.ErrAbortHandler) // only a broken answer says that it is not whole
 			}
-			refuse(out, problemf(api.CodeInternal, InternalDetail))
+			refuse(out, problemf(api.CodeInternal, app.InternalDetail))
 		}()
 		next.ServeHTTP(out, r)
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/terminal/ws"
@@ -48,7 +49,7 @@ func newProblem(status int, code, detail string) *Problem {
 
 // problemf is a refusal that is answered without being an error of the core.
 func problemf(code, format string, args ...any) *Problem {
-	r := Refusef(code, format, args...)
+	r := app.Refusef(code, format, args...)
 	return newProblem(refusalStatus(r), code, r.Detail)
 }
 
@@ -128,7 +129,7 @@ var statuses = map[string]int{
 
 // refusalStatus is the status of a refusal. A code that is not in statuses says
 // that the state of things stands against the request.
-func refusalStatus(r *Refusal) int {
+func refusalStatus(r *app.Refusal) int {
 	switch {
 	case r.Code == api.CodeEnded && errors.Is(r.Err, terminal.ErrGone):
 		return http.StatusGone
@@ -164,7 +165,7 @@ func (s *Server) problemFor(ctx context.Context, err error) *Problem {
 		return problemf(api.CodeUnauthorized, "%v", ws.ErrUnauthorized)
 	}
 	p := s.problem(err)
-	if socket, _ := ctx.Value(socketKey{}).(bool); socket && p.Detail == InternalDetail && s.options.LogFile != "" {
+	if socket, _ := ctx.Value(socketKey{}).(bool); socket && p.Detail == app.InternalDetail && s.options.LogFile != "" {
 		return newProblem(p.Status, api.CodeInternal, "internal error; "+s.options.LogFile+" says more")
 	}
 	return p

@@ -47,7 +47,7 @@ func answerOf(contentType, description string) map[string]*huma.Response {
 func (s *Server) eventStream(last, workspaceID string) *stream {
 	return raw(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		e := &eventWriter{hub: s.events, out: w, control: http.NewResponseController(w), workspace: workspaceID}
+		e := &eventWriter{hub: s.Events, out: w, control: http.NewResponseController(w), workspace: workspaceID}
 		// The only way for this to end is that nobody reads any more.
 		_ = e.run(r.Context(), last)
 	})

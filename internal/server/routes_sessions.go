@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/terminal"
 	"middleman/terminal/recording"
 )
@@ -164,7 +165,7 @@ func (s *Server) getWait(ctx context.Context, in *waitIn) (*reply[api.Waited], e
 	if err != nil {
 		return nil, err
 	}
-	what := WaitFor{Kind: in.For, Value: in.Value}
+	what := app.WaitFor{Kind: in.For, Value: in.Value}
 	if what.Kind == "quiet" {
 		if what.Quiet, err = parseDuration("value", in.Value, quietDefault, waitMax); err != nil {
 			return nil, err

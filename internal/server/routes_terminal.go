@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/audit"
 	"middleman/terminal"
 	"middleman/terminal/ws"
@@ -84,7 +85,7 @@ func (s *Server) getTerminal(ctx context.Context, in *terminalIn) (*stream, erro
 			return ws.Serve(ctx, conn, live, o)
 		})
 		switch {
-		case errors.Is(err, ErrStopping):
+		case errors.Is(err, app.ErrStopping):
 			refuse(w, s.problem(err))
 		case err != nil:
 			s.Log.Info("terminal connection", "session", in.Session, "error", err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/store"
 )
 
@@ -34,7 +35,9 @@ type StatusParams struct {
 	Fresh  bool `query:"fresh" doc:"With status: look at each first"`
 }
 
-func (p StatusParams) query() StatusQuery { return StatusQuery{Status: p.Status, Fresh: p.Fresh} }
+func (p StatusParams) query() app.StatusQuery {
+	return app.StatusQuery{Status: p.Status, Fresh: p.Fresh}
+}
 
 type listIn struct{ PageQuery }
 
@@ -136,7 +139,7 @@ func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*reply[a
 }
 
 func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*reply[api.Deleted], error) {
-	consents := Consent{DiscardWork: in.DiscardWork, StopSessions: in.StopSessions, SkipTeardown: in.SkipTeardown, Workers: in.Workers}
+	consents := app.Consent{DiscardWork: in.DiscardWork, StopSessions: in.StopSessions, SkipTeardown: in.SkipTeardown, Workers: in.Workers}
 	return answer(s.DeleteWorkspace(ctx, in.Workspace, consents, in.DryRun))
 }
 

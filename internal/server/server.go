@@ -14,13 +14,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/sync/errgroup"
 
+	"middleman/internal/app"
 	"middleman/internal/audit"
 )
 
 // Options are what a server is made of.
 type Options struct {
-	// AppOptions.Store may be closed after Serve returned.
-	AppOptions
+	// Options.Store may be closed after Serve returned.
+	app.Options
 	// Web serves the web client, at every path that is not the API's.
 	Web     http.Handler
 	Version string
@@ -55,7 +56,7 @@ type Options struct {
 
 // Server answers the API. Make one with New.
 type Server struct {
-	*App
+	*app.App
 	options Options
 	api     huma.API
 	handler http.Handler
@@ -88,7 +89,7 @@ const (
 
 // New returns a server that does nothing yet.
 func New(o Options) (*Server, error) {
-	core, err := NewApp(o.AppOptions)
+	core, err := app.New(o.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listen
 		serve(servers[1], unix)
 	}
 	g.Go(func() error {
-		s.resume(ctx, rows)
+		s.Resume(ctx, rows)
 		return nil
 	})
 	g.Go(func() error {

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/server"
 	"middleman/workspace"
 )
 
 // watched counts the looks, and can hold them.
 type watched struct {
-	server.Workspaces
+	app.Workspaces
 	looks atomic.Int64
 	hold  chan struct{} // nil holds none
 	fail  atomic.Bool
@@ -143,7 +144,7 @@ func TestStatusOfNone(t *testing.T) {
 	r.listed("status=1")
 	get[api.Deleted](r, "DELETE", "/workspaces/"+w.ID, nil)
 	r.stop()
-	if known, err := server.ReadStatuses(p.dirs.Statuses()); err != nil || len(known) != 0 {
+	if known, err := app.ReadStatuses(p.dirs.Statuses()); err != nil || len(known) != 0 {
 		t.Errorf("kept %v, %v", known, err)
 	}
 }

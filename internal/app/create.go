@@ -1,0 +1,247 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/fault"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// answerWithin is how long a creation is waited for before it is answered
+// with 202: long enough that bad input is refused at once.
+const answerWithin = 5 * time.Second
+
+// creation is a workspace that is being made.
+type creation struct {
+	row     workspace.Workspace
+	request workspace.CreateRequest
+	first   *plan // the first session, or nil
+}
+
+// createWorkspace begins a creation and returns its row once the workspace has
+// its place, or after a while: its files are still to come then. Where nothing
+// could be made, the row is gone again and the error says why.
+func (s *App) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspace.Workspace, error) {
+	request, err := newRequest(in)
+	if err != nil {
+		return workspace.Workspace{}, err
+	}
+	var first *plan
+	if in.Session != nil {
+		p, err := s.plan(ctx, *in.Session)
+		if err != nil {
+			return workspace.Workspace{}, err
+		}
+		first = &p
+	}
+	row, err := s.addWorkspace(ctx, request, in)
+	if err != nil {
+		return workspace.Workspace{}, err
+	}
+	fault.Here("create/recorded")
+	request.Name = row.Name
+	return s.begin(ctx, creation{row, request, first})
+}
+
+// begin goes on with a creation whose row is stored.
+func (s *App) begin(ctx context.Context, c creation) (workspace.Workspace, error) {
+	s.publishWorkspace(c.row)
+	made, left := make(chan error), make(chan struct{})
+	defer close(left)
+	if !s.further(ctx, c.row, func(ctx context.Context) { s.create(ctx, c, made, left) }) {
+		return workspace.Workspace{}, errors.Join(ErrStopping, s.Store.DeleteWorkspace(ctx, c.row.ID))
+	}
+	var err error
+	select {
+	case err = <-made:
+	case <-time.After(answerWithin):
+	case <-ctx.Done():
+	}
+	if err != nil {
+		s.uncreate(ctx, c.row)
+		return workspace.Workspace{}, err
+	}
+	return s.Store.Workspace(ctx, c.row.ID)
+}
+
+// newRequest checks what needs no look at anything.
+func newRequest(in api.NewWorkspace) (workspace.CreateRequest, error) {
+	r := workspace.CreateRequest{
+		ID:        terminal.NewID("w"),
+		Mode:      in.Mode,
+		Directory: in.Directory,
+		Base:      in.Base,
+		Branch:    in.Branch,
+		Place:     workspace.Place(in.Place),
+		Filters:   in.Filters,
+		Ephemeral: in.Ephemeral,
+	}
+	if r.Mode == "" {
+		r.Mode = workspace.ModeWorktree
+	}
+	if in.Name == "" {
+		return r, nil
+	}
+	var err error
+	r.Name, err = workspace.Slug(in.Name)
+	return r, err
+}
+
+// addWorkspace stores the row of a creation, under the name that was asked
+// for or one of ours, with all that was asked for.
+func (s *App) addWorkspace(ctx context.Context, r workspace.CreateRequest, in api.NewWorkspace) (workspace.Workspace, error) {
+	row := workspace.Workspace{
+		ID:        r.ID,
+		Name:      r.Name,
+		Mode:      r.Mode,
+		Base:      r.Base,
+		Branch:    r.Branch,
+		Ephemeral: r.Ephemeral,
+		State:     workspace.StateCreating,
+		CreatedAt: time.Now().UTC(),
+	}
+	if r.Mode == workspace.ModeWorktree {
+		row.Repository = r.Directory // where to undo it, should we be killed; Begin knows its top
+	}
+	asked, err := json.Marshal(in)
+	if err != nil {
+		return row, fmt.Errorf("store what was asked for: %w", err)
+	}
+	if r.Parent != nil {
+		row.Parent, row.ParentSession = r.Parent.ID, r.ParentSession
+		if r.Parent.Repository != "" {
+			row.Repository = r.Parent.Repository
+		}
+	}
+	if r.Name != "" {
+		err := s.Store.BeginCreation(ctx, row, asked)
+		if errors.Is(err, store.ErrNameTaken) {
+			err = Refusef(api.CodeNameTaken, "there is a workspace %s already", r.Name)
+		}
+		return row, err
+	}
+	for range maxSameName {
+		row.Name = randomName()
+		if err := s.Store.BeginCreation(ctx, row, asked); !errors.Is(err, store.ErrNameTaken) {
+			return row, err
+		}
+	}
+	return row, fmt.Errorf("find a name for a workspace: %w", store.ErrNameTaken)
+}
+
+// create makes the workspace and the first session. made is told when it has
+// its place, or why nothing was made, unless the one who asked has left; then
+// the row says it.
+func (s *App) create(ctx context.Context, c creation, made chan<- error, left <-chan struct{}) {
+	w, err := s.place(ctx, c)
+	if err != nil {
+		s.Log.Info("workspace was not made", "workspace", c.row.Name, "error", err)
+	}
+	select {
+	case made <- err:
+	case <-left:
+		if err != nil {
+			s.failCreation(ctx, c.row, err)
+		}
+	}
+	if err == nil {
+		c.row = w
+		s.finishCreation(ctx, c)
+	}
+}
+
+// place gives the workspace its place, and its row says where that is.
+func (s *App) place(ctx context.Context, c creation) (workspace.Workspace, error) {
+	var w workspace.Workspace
+	err := s.Guarded("make workspace "+c.row.ID, func() (err error) {
+		w, err = s.Workspaces.Begin(ctx, c.request, s.stages(ctx, c.row.ID))
+		return err
+	})
+	if err != nil {
+		return w, err
+	}
+	fault.Here("create/begun")
+	w.CreatedAt = c.row.CreatedAt
+	if err := s.Store.UpdateWorkspace(context.WithoutCancel(ctx), w); err != nil {
+		return w, err
+	}
+	s.publishWorkspace(w)
+	fault.Here("create/placed")
+	return w, nil
+}
+
+// finishCreation fills a workspace that has its place, and starts the first
+// session. Each step may have been taken before, by a server that was killed or
+// by an attempt that failed. What is asked to end meanwhile goes on with the
+// next start.
+func (s *App) finishCreation(ctx context.Context, c creation) {
+	w, err := s.prepare(ctx, c)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		s.failCreation(ctx, w, err)
+		return
+	}
+	if c.first != nil {
+		s.firstSession(ctx, w, *c.first)
+	}
+	fault.Here("create/session")
+	w.State = workspace.StateReady
+	if err := s.Store.EndCreation(context.WithoutCancel(ctx), w.ID); err != nil {
+		s.Log.Error("record that a workspace is ready", "workspace", w.ID, "error", err)
+	}
+	s.stage(ctx, w.ID, workspace.Stage{Name: "ready", State: "done", Detail: w.Root, Time: time.Now().UTC()})
+	s.publishWorkspace(w)
+}
+
+// prepare puts into the workspace all that it is to have before its first session.
+func (s *App) prepare(ctx context.Context, c creation) (workspace.Workspace, error) {
+	w, err := s.Workspaces.Checkout(ctx, c.request, c.row, s.stages(ctx, c.row.ID))
+	if err != nil {
+		return c.row, err
+	}
+	if err := s.Store.UpdateWorkspace(context.WithoutCancel(ctx), w); err != nil {
+		return w, err
+	}
+	fault.Here("create/filled")
+	return s.provision(ctx, w)
+}
+
+// failCreation says in the row why a creation did not come to its end.
+func (s *App) failCreation(ctx context.Context, row workspace.Workspace, err error) {
+	s.Log.Info("workspace is not whole", "workspace", row.Name, "error", err)
+	row.State, row.Error = workspace.StateFailed, s.Explain(err).Detail
+	s.setWorkspaceState(ctx, row)
+}
+
+// uncreate drops the row of a creation that has left nothing behind.
+func (s *App) uncreate(ctx context.Context, row workspace.Workspace) {
+	if err := s.Store.DeleteWorkspace(context.WithoutCancel(ctx), row.ID); err != nil {
+		s.Log.Error("drop the row of a workspace that was not made", "workspace", row.ID, "error", err)
+	}
+	s.Events.Publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
+}
+
+// firstSession starts the session that was asked for with the workspace, once:
+// also one that did not start is listed, with the reason.
+func (s *App) firstSession(ctx context.Context, w workspace.Workspace, p plan) {
+	if rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: 1}); err != nil || len(rows) > 0 {
+		return
+	}
+	s.stage(ctx, w.ID, workspace.Stage{Name: "session", State: "running", Time: time.Now().UTC()})
+	end := workspace.Stage{Name: "session", State: "done"}
+	_, note, err := s.launch(ctx, w, p)
+	if end.Detail = note; err != nil {
+		end.State, end.Detail = "failed", s.Explain(err).Detail
+	}
+	end.Time = time.Now().UTC()
+	s.stage(ctx, w.ID, end)
+}

@@ -1,0 +1,301 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/audit"
+	"middleman/internal/repoconfig"
+	"middleman/internal/setup"
+	"middleman/internal/store"
+	"middleman/workspace"
+)
+
+// Consent is what a deletion may destroy; each is given by itself.
+type Consent struct {
+	DiscardWork  bool
+	StopSessions bool
+	KeepBranch   bool // the branch stays, so commits on it are not lost; nothing else is consented to
+	SkipTeardown bool // go without the repository's teardown
+	Workers      bool // delete the workspaces of its workers too, by the same consents
+}
+
+// deletePlan is what a deletion meets.
+type deletePlan struct {
+	workspace workspace.Workspace
+	loss      workspace.Loss
+	unknown   error             // why loss could not be found out, nil where it was
+	rows      []store.Session   // all of the workspace's
+	running   []api.Session     // those that have not ended, or may not have
+	inside    []int             // processes that are in its directory and no session's
+	config    repoconfig.Config // whose teardown is to be run
+}
+
+// deleteWorkspace looks while launches are blocked and the sessions live, and
+// refuses with the whole list, or goes on: it stops the sessions, looks again
+// and deletes. A dry run only looks.
+func (s *App) deleteWorkspace(ctx context.Context, id string, c Consent, dryRun bool) (api.Deleted, error) {
+	if _, err := s.Store.Workspace(ctx, id); err != nil {
+		return api.Deleted{}, err
+	}
+	if c.StopSessions && !dryRun {
+		if err := s.endSetup(ctx, id); err != nil {
+			return api.Deleted{}, err
+		}
+	}
+	leave := s.gates.block(id)
+	defer leave()
+	workers, leaveWorkers, err := s.blockWorkers(ctx, id)
+	if err != nil {
+		return api.Deleted{}, err
+	}
+	defer leaveWorkers()
+	if len(workers) > 0 {
+		return s.deleteWithWorkers(ctx, id, workers, c, dryRun)
+	}
+	return s.deleteOne(ctx, id, c, dryRun)
+}
+
+// deleteOne deletes a workspace without workers in which launches are blocked.
+func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) (api.Deleted, error) {
+	d, err := s.inspect(ctx, id)
+	if err != nil {
+		return api.Deleted{}, err
+	}
+	if d.unknown != nil && (dryRun || !c.DiscardWork) {
+		return api.Deleted{}, d.unknown
+	}
+	out := api.Deleted{Workspace: s.workspaceView(d.workspace), Lost: d.loss, Stopped: d.running, Warnings: d.loss.Kept}
+	if c.SkipTeardown {
+		d.config.Teardown = nil
+	}
+	out.Teardown = d.config.Teardown
+	if dryRun {
+		out.Restorable, out.Unkept = d.loss.Restorable, d.loss.Unkept
+		return out, nil
+	}
+	if err := d.refusal(c); err != nil {
+		return api.Deleted{}, err
+	}
+	audit.Note(ctx, "name "+d.workspace.Name)
+	before := d.workspace
+	d.workspace.State, d.workspace.Error = workspace.StateDeleting, ""
+	s.setWorkspaceState(ctx, d.workspace)
+	err = s.Guarded("delete workspace "+id, func() error {
+		out.Lost, err = s.destroy(ctx, d, c)
+		return err
+	})
+	if err != nil {
+		before.Error = ""
+		s.setWorkspaceState(ctx, before)
+		return api.Deleted{}, err
+	}
+	out.Warnings, out.Restorable, out.Unkept = out.Lost.Kept, out.Lost.Restorable, out.Lost.Unkept
+	s.gone(id)
+	return out, nil
+}
+
+// gone forgets a workspace that is deleted, and tells everybody.
+func (s *App) gone(id string) {
+	if err := setup.RemoveLog(s.Dirs.SetupLog(id)); err != nil {
+		s.Log.Warn("remove what setup printed", "workspace", id, "error", err)
+	}
+	s.gates.forget(id)
+	s.statusCache.forget(id)
+	s.Events.Publish(id, api.Event{Type: "workspace-deleted", ID: id})
+}
+
+// resumeDelete ends what became of a delete whose server was killed: before it
+// had decided the workspace is as it was, after that it is gone.
+func (s *App) resumeDelete(ctx context.Context, w workspace.Workspace) {
+	leave := s.gates.block(w.ID)
+	defer leave()
+	back, err := s.Workspaces.PutBack(w)
+	if err == nil && !back {
+		var rows []store.Session
+		if rows, _, err = s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1}); err == nil {
+			// What consent there was is behind it: it was looked at twice.
+			_, err = s.destroy(ctx, deletePlan{workspace: w, rows: rows}, Consent{DiscardWork: true, StopSessions: true})
+		}
+		if err == nil {
+			s.Log.Info("a delete was brought to its end", "workspace", w.Name)
+			s.gone(w.ID)
+			return
+		}
+	}
+	w.State, w.Error = workspace.StateReady, ""
+	if err != nil {
+		s.Log.Warn("end a delete", "workspace", w.ID, "error", err)
+		w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was deleted, and that cannot be undone or ended: "+s.redact(err.Error())
+	}
+	s.setWorkspaceState(ctx, w)
+}
+
+// inspect changes nothing. What cannot be found out is no loss of nothing: it
+// is kept in unknown, and is a refusal without consent to lose work.
+func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
+	w, err := s.Store.Workspace(ctx, id)
+	if err != nil {
+		return deletePlan{}, err
+	}
+	switch w.State {
+	case workspace.StateCreating:
+		if s.setups.has(id) {
+			return deletePlan{}, Refusef(api.CodeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
+		}
+		return deletePlan{}, Refusef(api.CodeBusy, "workspace %s is still being made", w.Name)
+	case workspace.StateRestoring:
+		return deletePlan{}, Refusef(api.CodeBusy, "workspace %s is still being restored", w.Name)
+	}
+	if s.settingUp.has(id) {
+		return deletePlan{}, Refusef(api.CodeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
+	}
+	d := deletePlan{workspace: w}
+	if d.config, err = s.teardownOf(ctx, w); err != nil {
+		return deletePlan{}, err
+	}
+	if s.ours(w) {
+		d.loss, err = s.Workspaces.Inspect(ctx, w)
+		if err != nil && (!errors.Is(err, workspace.ErrMissing) || errors.Is(err, workspace.ErrUnknown) && d.loss.Empty()) {
+			d.unknown = asUnknown(err)
+		}
+	}
+	rows, views, err := s.sessionsOf(ctx, w)
+	if err != nil {
+		return deletePlan{}, err
+	}
+	d.rows = rows
+	for i, v := range views {
+		if v.State.Ended() {
+			v.Left = s.left(ctx, rows[i])
+		}
+		if !v.State.Ended() || len(v.Left) > 0 {
+			d.running = append(d.running, v)
+		}
+	}
+	if s.ours(w) && len(d.running) == 0 {
+		d.inside = inside(w.Root)
+	}
+	return d, nil
+}
+
+// asUnknown makes an error of a look the refusal that it is.
+func asUnknown(err error) error {
+	if errors.Is(err, workspace.ErrUnknown) || errors.Is(err, workspace.ErrEscapes) || errors.Is(err, workspace.ErrUnsafeBase) ||
+		errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", workspace.ErrUnknown, err)
+}
+
+// left are the processes that outlive an ended session's program. One that does
+// not answer was asked before it was recorded as ended.
+func (s *App) left(ctx context.Context, row store.Session) []int {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	status, err := s.status(ctx, row)
+	if err != nil {
+		return nil
+	}
+	return status.Left
+}
+
+// ours reports whether deleting w would delete a directory.
+func (s *App) ours(w workspace.Workspace) bool {
+	return w.Mode != workspace.ModeInPlace && w.Root != ""
+}
+
+// refusal lists everything that c does not cover.
+func (d deletePlan) refusal(c Consent) error {
+	work := !c.DiscardWork && !d.loss.Empty()
+	busy := !c.StopSessions && len(d.running) > 0
+	var p *Refusal
+	switch {
+	case !work && !busy && !c.StopSessions && len(d.inside) > 0:
+		return Refusef(api.CodeBusy,
+			"processes %v are in the directory of workspace %s: end them first, or --stop-sessions deletes it under them", d.inside, d.workspace.Name)
+	case work && busy:
+		p = Refusef(api.CodeWorkWouldLose, "workspace %s has running sessions and work that would be lost: %s",
+			d.workspace.Name, d.loss.Summary())
+	case work:
+		p = Refusef(api.CodeWorkWouldLose, "workspace %s has work that would be lost: %s",
+			d.workspace.Name, d.loss.Summary())
+	case busy:
+		p = Refusef(api.CodeSessionsRun, "workspace %s has running sessions", d.workspace.Name)
+	default:
+		return nil
+	}
+	if work {
+		p.Lost = &d.loss
+	}
+	if busy {
+		p.Sessions = d.running
+	}
+	return p
+}
+
+// destroy tears down, stops, deletes and forgets, in that order. Package workspace looks
+// once more before it deletes, because a program may have written until it
+// was stopped.
+func (s *App) destroy(ctx context.Context, d deletePlan, c Consent) (lost workspace.Loss, err error) {
+	if err := s.tearDown(ctx, d.workspace, d.config); err != nil {
+		return workspace.Loss{}, err
+	}
+	for _, row := range d.rows { // an ended one may have left processes behind
+		if err := s.stopSession(ctx, row, 0); err != nil && !row.State.Ended() {
+			return workspace.Loss{}, &sessionError{row.Name, err}
+		}
+	}
+	if lost, err = s.destroyDirectory(ctx, d.workspace, c); err != nil {
+		return workspace.Loss{}, err
+	}
+	for _, row := range d.rows {
+		if err := s.removeSession(ctx, row); err != nil {
+			return workspace.Loss{}, err
+		}
+	}
+	if lost.Restorable {
+		return lost, s.Store.KeepDeleted(ctx, d.workspace.ID, d.workspace.Name, time.Now().UTC())
+	}
+	return lost, s.Store.DeleteWorkspace(ctx, d.workspace.ID)
+}
+
+// destroyDirectory deletes what there is of a workspace, or what a creation
+// that failed has left.
+func (s *App) destroyDirectory(ctx context.Context, w workspace.Workspace, c Consent) (workspace.Loss, error) {
+	report := func(stage workspace.Stage) { s.stage(ctx, w.ID, stage) }
+	switch {
+	case s.ours(w) && c.KeepBranch:
+		return s.Workspaces.Retire(ctx, w, report)
+	case s.ours(w):
+		return s.Workspaces.Delete(ctx, w, c.DiscardWork, report)
+	}
+	w, err := s.intended(ctx, w)
+	if err != nil {
+		return workspace.Loss{}, err
+	}
+	return workspace.Loss{}, s.Workspaces.Undo(ctx, w, c.DiscardWork)
+}
+
+// waitCreated returns the workspace once it is not being made or restored, or
+// when the time is over.
+func (s *App) waitCreated(ctx context.Context, id string, limit time.Duration) (workspace.Workspace, error) {
+	timeout := time.After(limit)
+	for {
+		_, _, _, changed := s.Events.After(s.Events.Now())
+		w, err := s.Store.Workspace(ctx, id)
+		if err != nil || w.State != workspace.StateCreating && w.State != workspace.StateRestoring {
+			return w, err
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			return w, nil
+		case <-ctx.Done():
+			return w, ctx.Err()
+		}
+	}
+}

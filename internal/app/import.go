@@ -1,0 +1,205 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/fault"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// Importer finds what could be a workspace; *workspace.Manager does.
+type Importer interface {
+	Importable(ctx context.Context, path string) (workspace.Workspace, error)
+	Candidates(ctx context.Context, dir string) ([]workspace.Workspace, []workspace.Kept, []workspace.Passed, error)
+	Adopt(w workspace.Workspace) error
+	Unrecorded(ctx context.Context, recorded workspace.Recorded) ([]workspace.Workspace, error)
+	Snapshots(ctx context.Context, gitDir, repository string) ([]workspace.Kept, map[string]error, error)
+}
+
+// importWorktrees makes workspaces of the directories that in names, or where
+// it names none, of the worktrees of the repository of in.Directory.
+func (s *App) importWorktrees(ctx context.Context, in api.Import, dryRun bool) (api.Imported, error) {
+	s.tidying.Lock()
+	defer s.tidying.Unlock()
+	out := api.Imported{DryRun: dryRun, Workspaces: []api.Workspace{}, Deleted: []api.Workspace{}, Passed: []workspace.Passed{}}
+	found, kept, err := s.importable(ctx, in, &out)
+	if err != nil {
+		return out, err
+	}
+	for _, w := range found {
+		row, why, err := s.importOne(ctx, w, dryRun)
+		switch {
+		case err != nil:
+			return out, err
+		case why != "":
+			out.Passed = append(out.Passed, workspace.Passed{Path: w.Root, Why: why})
+		case row.State == workspace.StateDeleted:
+			out.Deleted = append(out.Deleted, s.workspaceView(row))
+		default:
+			out.Workspaces = append(out.Workspaces, s.workspaceView(row))
+		}
+	}
+	for _, k := range kept {
+		if added, err := s.importKept(ctx, k, dryRun); err != nil {
+			return out, err
+		} else if added {
+			out.Deleted = append(out.Deleted, s.workspaceView(k.Workspace))
+		}
+	}
+	if len(out.Workspaces) > 0 && !dryRun {
+		s.adopt(ctx)
+	}
+	return out, nil
+}
+
+// importable finds what is asked for.
+func (s *App) importable(ctx context.Context, in api.Import, out *api.Imported) ([]workspace.Workspace, []workspace.Kept, error) {
+	if len(in.Paths) == 0 {
+		found, kept, passed, err := s.Workspaces.Candidates(ctx, in.Directory)
+		out.Passed = append(out.Passed, passed...)
+		return found, kept, err
+	}
+	var found []workspace.Workspace
+	for _, path := range in.Paths {
+		w, err := s.Workspaces.Importable(ctx, path)
+		if err != nil {
+			return nil, nil, err
+		}
+		found = append(found, w)
+	}
+	return found, nil, nil
+}
+
+// importOne stores a workspace, or says why it does not.
+func (s *App) importOne(ctx context.Context, w workspace.Workspace, dryRun bool) (row workspace.Workspace, why string, err error) {
+	if w.ID != "" {
+		leave := s.gates.block(w.ID)
+		defer leave()
+	}
+	rows, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return w, "", err
+	}
+	for _, row := range rows {
+		if row.ID == w.ID || filepath.Join(row.Root, row.Subdir) == filepath.Join(w.Root, w.Subdir) {
+			return w, "it is workspace " + row.Name + " already", nil
+		}
+	}
+	if w.State == workspace.StateDeleted {
+		if _, err := s.Store.DeletedWorkspace(ctx, w.ID); err == nil {
+			return w, "it is known: middleman restore " + w.ID, nil
+		}
+		if !dryRun {
+			err = s.Store.AddDeleted(ctx, store.Deleted{Workspace: w, DeletedAt: w.CreatedAt})
+		}
+		return w, "", err
+	}
+	if dryRun {
+		return w, "", nil
+	}
+	if w.ID == "" {
+		w.ID, w.CreatedAt = terminal.NewID("w"), time.Now().UTC()
+	}
+	if err := s.Workspaces.Adopt(w); err != nil {
+		return w, "", err
+	}
+	row, err = s.addImported(ctx, w)
+	if err != nil {
+		return w, "", err
+	}
+	fault.Here("import/row")
+	s.publishWorkspace(row)
+	return row, "", nil
+}
+
+// addImported stores a workspace under its name, or with a number where that
+// is taken.
+func (s *App) addImported(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
+	name := w.Name
+	for n := 1; n <= maxSameName; n++ {
+		if n > 1 {
+			w.Name = fmt.Sprintf("%s-%d", name, n)
+		}
+		if err := s.Store.CreateWorkspace(ctx, w); !errors.Is(err, store.ErrNameTaken) {
+			return w, err
+		}
+	}
+	return w, fmt.Errorf("find a name for workspace %s: %w", name, store.ErrNameTaken)
+}
+
+// importKept stores a deleted workspace that no row is of, and says whether it
+// did.
+func (s *App) importKept(ctx context.Context, k workspace.Kept, dryRun bool) (bool, error) {
+	leave := s.gates.block(k.ID)
+	defer leave()
+	_, live := s.Store.Workspace(ctx, k.ID)
+	_, deleted := s.Store.DeletedWorkspace(ctx, k.ID)
+	switch {
+	case live == nil || deleted == nil:
+		return false, nil
+	case !errors.Is(live, store.ErrNotFound) || !errors.Is(deleted, store.ErrNotFound):
+		return false, errors.Join(live, deleted)
+	case dryRun:
+		return true, nil
+	}
+	return true, s.Store.AddDeleted(ctx, store.Deleted{Workspace: k.Workspace, DeletedAt: k.DeletedAt})
+}
+
+// refind finds again, after the database was lost or put back, the workspaces
+// in the base directory that are proved to be ours, and the deleted ones that
+// their repositories keep.
+func (s *App) refind(ctx context.Context) {
+	s.tidying.Lock()
+	defer s.tidying.Unlock()
+	found, err := s.Workspaces.Unrecorded(ctx, s.surveyor(0).recorded)
+	if err != nil && ctx.Err() == nil {
+		s.Log.Warn("look for workspaces without a row", "error", err)
+	}
+	for _, w := range found {
+		row, why, err := s.importOne(ctx, w, false)
+		if err != nil {
+			s.Log.Warn("adopt workspace", "workspace", w.ID, "error", err)
+		} else if why == "" {
+			s.Log.Info("workspace without a row was adopted", "workspace", row.ID, "name", row.Name)
+		}
+	}
+	if err := s.refindDeleted(ctx); err != nil && ctx.Err() == nil {
+		s.Log.Warn("look for deleted workspaces without a row", "error", err)
+	}
+}
+
+// refindDeleted looks into every repository that a row names.
+func (s *App) refindDeleted(ctx context.Context) error {
+	rows, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return err
+	}
+	var seen []string
+	for _, w := range rows {
+		if w.GitDir == "" || slices.Contains(seen, w.GitDir) {
+			continue
+		}
+		seen = append(seen, w.GitDir)
+		kept, _, err := s.Workspaces.Snapshots(ctx, w.GitDir, w.Repository)
+		if err != nil {
+			s.Log.Info("look for deleted workspaces", "repository", w.Repository, "error", err)
+			continue
+		}
+		for _, k := range kept {
+			if added, err := s.importKept(ctx, k, false); err != nil {
+				return err
+			} else if added {
+				s.Log.Info("deleted workspace without a row was adopted", "workspace", k.ID, "name", k.Name)
+			}
+		}
+	}
+	return nil
+}

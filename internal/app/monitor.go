@@ -1,0 +1,239 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"middleman/internal/store"
+	"middleman/terminal"
+)
+
+const (
+	// firstRetry and lastRetry bound the pause before a session that did not
+	// answer is asked again.
+	firstRetry = 250 * time.Millisecond
+	lastRetry  = 30 * time.Second
+	// titlePause is the least time between two events about one title: a
+	// program may set it at every frame.
+	titlePause = 250 * time.Millisecond
+	// joinTimeout bounds asking and joining one session.
+	joinTimeout = 10 * time.Second
+	// monitorLag: a monitor does not look at output, so it need not have all from
+	// an owner that sends it some.
+	monitorLag = 1 << 20
+	// monitorClient is what a monitor calls itself.
+	monitorClient = "server"
+)
+
+// monitors are the sessions that are watched at the moment. The zero value is
+// ready.
+type monitors struct {
+	// mu guards attached: whether the monitor of a session has joined it.
+	mu       sync.Mutex
+	attached map[string]bool
+}
+
+// claim makes the caller the session's one monitor.
+func (k *monitors) claim(id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.attached == nil {
+		k.attached = map[string]bool{}
+	}
+	if _, taken := k.attached[id]; taken {
+		return false
+	}
+	k.attached[id] = false
+	return true
+}
+
+func (k *monitors) release(id string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.attached, id)
+}
+
+func (k *monitors) set(id string, attached bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.attached[id] = attached
+}
+
+// watching reports whether our own monitor is one of the session's watchers.
+func (k *monitors) watching(id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.attached[id]
+}
+
+// keep watches a session until it has ended, in the background.
+func (s *App) keep(ctx context.Context, row store.Session) {
+	if !s.monitors.claim(row.ID) {
+		return
+	}
+	started := s.watches.start(ctx, func(ctx context.Context) {
+		defer s.monitors.release(row.ID)
+		s.monitor(ctx, row)
+	})
+	if !started {
+		s.monitors.release(row.ID)
+	}
+}
+
+// monitor sees to it that an exit is recorded and told. A session that does
+// not answer is asked again for as long as the server runs: only proof ends
+// this.
+func (s *App) monitor(ctx context.Context, row store.Session) {
+	pause := firstRetry
+	for ctx.Err() == nil {
+		var ended bool
+		err := s.Guarded("watch session "+row.ID, func() (err error) {
+			ended, err = s.watchOnce(ctx, row)
+			return err
+		})
+		if ended || ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			pause = firstRetry
+		} else {
+			s.Log.Warn("session does not answer", "session", row.ID, "error", err)
+			s.publishSession(ctx, row.ID)
+			pause = min(2*pause, lastRetry)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// watchOnce looks how the session is and follows it until the connection ends.
+// ended is whether there is nothing more to watch.
+func (s *App) watchOnce(ctx context.Context, row store.Session) (ended bool, err error) {
+	attachment, ended, err := s.join(ctx, row)
+	if attachment == nil {
+		return ended, err
+	}
+	s.monitors.set(row.ID, true)
+	exit, err := s.follow(ctx, row, attachment)
+	s.monitors.set(row.ID, false)
+	switch {
+	case exit == nil && provesEnd(err):
+		return false, nil // the next look settles it, and says it once
+	case exit == nil:
+		return false, err
+	}
+	s.setExit(ctx, row.ID, *exit)
+	return true, nil
+}
+
+// join attaches to a session that lives, and records the end of one that does
+// not. It waits for a place among those that are asked at the moment.
+func (s *App) join(ctx context.Context, row store.Session) (a terminal.Attachment, ended bool, err error) {
+	select {
+	case s.asking <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	defer func() { <-s.asking }()
+	b, err := s.backend(row)
+	if err != nil {
+		return nil, false, err
+	}
+	live := b.Session(row.ID)
+	asked, cancel := context.WithTimeout(ctx, joinTimeout)
+	defer cancel()
+	status, err := live.Status(asked)
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
+	}
+	if err != nil || status.State.Ended() {
+		err = s.settle(ctx, row, status, err)
+		return nil, err == nil, err
+	}
+	if row.State == terminal.StateStarting {
+		s.setState(ctx, row, terminal.StateRunning, "")
+	}
+	a, err = live.Attach(asked, terminal.AttachOptions{
+		Mode: terminal.ModeWatch, Client: monitorClient, From: &status.Head, MaxLag: monitorLag, NoOutput: true,
+	})
+	if errors.Is(err, terminal.ErrEnded) {
+		return nil, false, nil // it ended between the two calls; the next look settles it
+	}
+	return a, false, err
+}
+
+// follow reads an attachment to its end and returns the exit where it ended
+// in one. It closes the attachment.
+func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachment) (exit *terminal.Exit, err error) {
+	// Only closing wakes Receive; closing twice is what a Close is for.
+	release := context.AfterFunc(ctx, func() { _ = a.Close() })
+	defer release()
+	defer func() { err = errors.Join(err, a.Close()) }()
+	tell := newTeller(func() {
+		s.contain("tell of session "+row.ID, func() { s.publishSession(ctx, row.ID) }, nil)
+	})
+	defer tell.stop()
+	tell.soon() // what changed before we joined came with no event
+	for {
+		m, err := a.Receive()
+		if err != nil {
+			return nil, err
+		}
+		switch m.Kind {
+		case terminal.MessageEvent:
+			switch m.Event.Kind {
+			case terminal.EventTitle, terminal.EventWriter, terminal.EventSize:
+				tell.soon()
+			}
+		case terminal.MessageDetached:
+			return nil, nil
+		case terminal.MessageExit:
+			return &m.Exit, nil
+		}
+	}
+}
+
+// teller calls a function soon after it was asked to, once for however many
+// times it was asked meanwhile.
+type teller struct {
+	asked chan struct{} // of one: more would say the same
+	quit  chan struct{}
+	done  sync.WaitGroup
+}
+
+func newTeller(tell func()) *teller {
+	t := &teller{asked: make(chan struct{}, 1), quit: make(chan struct{})}
+	t.done.Go(func() {
+		for {
+			select {
+			case <-t.asked:
+			case <-t.quit:
+				return
+			}
+			tell()
+			select {
+			case <-time.After(titlePause):
+			case <-t.quit:
+				return
+			}
+		}
+	})
+	return t
+}
+
+func (t *teller) soon() {
+	select {
+	case t.asked <- struct{}{}:
+	default:
+	}
+}
+
+// stop returns once the function is not running any more.
+func (t *teller) stop() {
+	close(t.quit)
+	t.done.Wait()
+}

@@ -1,0 +1,182 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// plan is a session that was asked for, checked as far as it can be before
+// anything is made.
+type plan struct {
+	// name is "" where the caller leaves it to us.
+	name    string
+	backend terminal.Backend
+	// next are those that "auto" tries where backend itself fails.
+	next []terminal.Backend
+	argv []string
+	env  []string // what the caller adds
+	size terminal.Size
+	keep int64 // bytes of output, 0 for all
+	// clipboard is the session's policy.
+	clipboard terminal.Clipboard
+	// Of a worker: its id, its parent's session, and where it starts, "" for
+	// where its workspace says.
+	id, parent, dir string
+}
+
+// maxCells bounds a terminal's size each way.
+const maxCells = 1000
+
+var sessionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// plan checks what was asked for and changes nothing.
+func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
+	p := plan{name: in.Name, env: in.Env, size: in.Size, keep: s.JournalBytes, clipboard: cmp.Or(in.Clipboard, s.Clipboard, terminal.ClipboardAllow)}
+	if in.KeepOutput != nil {
+		p.keep = *in.KeepOutput
+	}
+	if p.size == (terminal.Size{}) {
+		p.size = terminal.DefaultSize
+	}
+	switch {
+	case p.keep < 0:
+		return plan{}, Refusef(api.CodeBadRequest, "keep_output is %d: it must be 0 (keep all) or more", p.keep)
+	case !p.clipboard.Known():
+		return plan{}, Refusef(api.CodeBadRequest, "clipboard is %q: it must be allow, ask or deny", p.clipboard)
+	case in.Profile != "" && in.Profile != "shell":
+		return plan{}, Refusef(api.CodeUnsupported, "there is no profile %q: only shell", in.Profile)
+	case in.Profile == "shell" && len(in.Command) > 0:
+		return plan{}, Refusef(api.CodeBadRequest, "give a profile or a command, not both")
+	case p.name != "" && (!sessionName.MatchString(p.name) || terminal.CheckID(p.name) == nil):
+		return plan{}, Refusef(api.CodeBadName,
+			"session name %q: letters, digits, dots, dashes and underscores, at most 64, and not the form of an id", p.name)
+	case p.size.Cols == 0 || p.size.Rows == 0 || p.size.Cols > maxCells || p.size.Rows > maxCells:
+		return plan{}, Refusef(api.CodeBadRequest,
+			"size %dx%d: columns and rows must be 1 to %d", p.size.Cols, p.size.Rows, maxCells)
+	}
+	if err := checkEnv(in.Env); err != nil {
+		return plan{}, err
+	}
+	var err error
+	if p.argv, err = s.argv(in.Command); err != nil {
+		return plan{}, err
+	}
+	p.backend, p.next, err = s.chooseBackend(ctx, in.Backend)
+	return p, err
+}
+
+// argv makes the program absolute. A relative path is refused, because it
+// would name a file of the worktree, which is not trusted.
+func (s *App) argv(command []string) ([]string, error) {
+	env := s.Environ()
+	if len(command) == 0 {
+		return []string{userShell(env)}, nil
+	}
+	name := command[0]
+	for _, arg := range command {
+		if strings.ContainsRune(arg, 0) {
+			return nil, Refusef(api.CodeBadRequest, "%s: an argument contains NUL", describeCommand(name))
+		}
+	}
+	if !filepath.IsAbs(name) {
+		if name == "" || strings.ContainsRune(name, filepath.Separator) || strings.ContainsRune(name, '/') {
+			return nil, Refusef(api.CodeStartFailed,
+				"%s: a relative path is refused: give an absolute one, or a name that is in PATH", describeCommand(name))
+		}
+		found, ok := findProgram(name, lookup(env, "PATH"), lookup(env, "PATHEXT"))
+		if !ok {
+			return nil, Refusef(api.CodeStartFailed, "%s: not found in PATH", describeCommand(name))
+		}
+		name = found
+	} else if !isProgram(name) {
+		return nil, Refusef(api.CodeStartFailed, "%s: not a file that can be executed", describeCommand(name))
+	}
+	return append([]string{name}, command[1:]...), nil
+}
+
+// findProgram looks name up in the absolute directories of path.
+func findProgram(name, path, extensions string) (string, bool) {
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		for _, ext := range append([]string{""}, filepath.SplitList(extensions)...) {
+			if file := filepath.Join(dir, name+ext); isProgram(file) {
+				return file, true
+			}
+		}
+	}
+	return "", false
+}
+
+// chooseBackend returns the backend by name. For "auto", and "" where that is
+// the default, it is the first usable one, and those after it are next.
+func (s *App) chooseBackend(ctx context.Context, name string) (b terminal.Backend, next []terminal.Backend, err error) {
+	if name == "" {
+		name = s.Backend
+	}
+	var reasons []error
+	auto := name == "" || name == "auto"
+	for i, b := range s.Backends {
+		if !auto && name != b.Name() {
+			continue
+		}
+		err := b.Usable(ctx)
+		switch {
+		case err == nil && auto:
+			return b, s.Backends[i+1:], nil
+		case err == nil:
+			return b, nil, nil
+		}
+		reasons = append(reasons, fmt.Errorf("%s: %w", b.Name(), err))
+	}
+	if len(reasons) == 0 {
+		return nil, nil, Refusef(api.CodeUnsupported, "there is no backend %q here", name)
+	}
+	return nil, nil, Refusef(api.CodeUnsupported,
+		"no session can be started: %s", s.redact(errors.Join(reasons...).Error()))
+}
+
+// backend returns the one that a row was started with.
+func (s *App) backend(row store.Session) (terminal.Backend, error) {
+	for _, b := range s.Backends {
+		if b.Name() == row.Backend {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("session %s lives in backend %s, which is not here: %w", row.ID, row.Backend, terminal.ErrUnreachable)
+}
+
+// spec is what the backend is told.
+func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan) (terminal.Spec, error) {
+	dir := cmp.Or(p.dir, w.Path())
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return terminal.Spec{}, fmt.Errorf("%w: %s", workspace.ErrMissing, dir)
+	}
+	repoEnv, err := s.repoEnv(ctx, w)
+	if err != nil {
+		return terminal.Spec{}, err
+	}
+	return terminal.Spec{
+		ID:           id,
+		Workspace:    w.ID,
+		Argv:         p.argv,
+		Env:          mergeEnv(baseEnv(s.Environ()), repoEnv, w.Env(), p.env),
+		Dir:          dir,
+		Size:         p.size,
+		Grace:        s.Grace,
+		JournalBytes: p.keep,
+		Clipboard:    p.clipboard,
+	}, nil
+}

@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/workspace"
+)
+
+// surveyor looks through what this server knows.
+func (s *App) surveyor(age time.Duration) Surveyor {
+	return Surveyor{Store: s.Store, Workspaces: s.Workspaces, Backends: s.Backends, Workers: s.workers.files, Age: age}
+}
+
+// prune finds leftovers and, unless it is a dry run, removes those that may
+// go. One that cannot be removed keeps no other from it.
+func (s *App) prune(ctx context.Context, age time.Duration, dryRun bool) (api.Leftovers, error) {
+	s.tidying.Lock()
+	defer s.tidying.Unlock()
+	v := s.surveyor(age)
+	found, err := v.Survey(ctx)
+	if err != nil {
+		return api.Leftovers{}, err
+	}
+	out := api.Leftovers{DryRun: dryRun, Leftovers: []workspace.Leftover{}}
+	for _, l := range found {
+		if l.Prunable && !dryRun {
+			err := s.pruneOne(ctx, v, l)
+			if l.Pruned = err == nil; err != nil {
+				l.Error = s.Explain(err).Detail
+			}
+		}
+		l.Why = s.redact(l.Why)
+		out.Leftovers = append(out.Leftovers, l)
+	}
+	err = s.pruneEphemeral(ctx, dryRun, &out)
+	return out, errors.Join(err, ctx.Err())
+}
+
+// pruneOne removes one, by what is true now.
+func (s *App) pruneOne(ctx context.Context, v Surveyor, l workspace.Leftover) error {
+	switch l.Kind {
+	case workspace.LeftoverMissing, workspace.LeftoverFailed:
+		return s.pruneRow(ctx, v, l)
+	case workspace.LeftoverDeleted:
+		return s.pruneDeleted(ctx, v, l)
+	case workspace.LeftoverWorker:
+		return s.pruneWorker(ctx, v, l)
+	case workspace.LeftoverSession:
+		return s.pruneSession(ctx, v, l)
+	}
+	leave := s.gates.block(l.ID)
+	defer leave()
+	w, loss, err := s.Workspaces.Prune(ctx, l, v.recorded)
+	if err != nil || !loss.Restorable {
+		return err
+	}
+	return s.Store.AddDeleted(ctx, store.Deleted{Workspace: w, DeletedAt: time.Now().UTC()})
+}
+
+// changed is why a leftover is not pruned that is none any more.
+func changed(l workspace.Leftover) error {
+	return fmt.Errorf("prune %s: %s: %w", l.What, l.Why, workspace.ErrNotLeft)
+}
+
+// pruneRow deletes a workspace as anybody would, without any consent.
+func (s *App) pruneRow(ctx context.Context, v Surveyor, l workspace.Leftover) error {
+	r, err := v.recorded(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := s.Store.Workspace(ctx, l.ID)
+	if err != nil {
+		return err
+	}
+	if now, is := v.row(ctx, r, w); !is || now.Kind != l.Kind || !now.Prunable {
+		return changed(now)
+	}
+	_, err = s.deleteWorkspace(ctx, l.ID, Consent{}, false)
+	return err
+}
+
+// pruneDeleted lets go of a snapshot, and then of its row: the other way round
+// a crash would leave it without one.
+func (s *App) pruneDeleted(ctx context.Context, v Surveyor, l workspace.Leftover) error {
+	leave := s.gates.block(l.ID)
+	defer leave()
+	d, err := s.Store.DeletedWorkspace(ctx, l.ID)
+	if err != nil {
+		return err
+	}
+	if now, is := v.deletedOne(ctx, d); !is || !now.Prunable {
+		return changed(now)
+	}
+	if err := s.Workspaces.Forget(ctx, d.Workspace); err != nil {
+		return err
+	}
+	if err := s.Store.ForgetDeleted(ctx, l.ID); err != nil {
+		return err
+	}
+	s.Events.Publish(l.ID, api.Event{Type: "workspace-deleted", ID: l.ID})
+	return nil
+}
+
+// pruneSession removes the state of a session that has ended.
+func (s *App) pruneSession(ctx context.Context, v Surveyor, l workspace.Leftover) error {
+	if _, err := s.Store.Session(ctx, l.What); !errors.Is(err, store.ErrNotFound) {
+		return errors.Join(changed(l), err)
+	}
+	r, strays, err := v.records(ctx)
+	if err != nil {
+		return err
+	}
+	for _, x := range strays {
+		if x.id != l.What {
+			continue
+		}
+		if now, is := v.session(r, x); !is || !now.Prunable {
+			return changed(now)
+		}
+		return x.backend.Session(x.id).Remove(ctx)
+	}
+	return changed(l)
+}

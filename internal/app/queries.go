@@ -1,0 +1,251 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/setup"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// What only looks.
+
+const (
+	// defaultPairs and maxPairs are how many workspaces one forecast compares.
+	defaultPairs = 20
+	maxPairs     = 100
+)
+
+// StatusQuery asks for how workspaces stand.
+type StatusQuery struct {
+	Status bool // what is known at present, looked at again in the background
+	Fresh  bool // with Status: looked at again first
+}
+
+// ListWorkspaces returns a page of workspaces, oldest first.
+func (s *App) ListWorkspaces(ctx context.Context, page store.Page, q StatusQuery) (api.Workspaces, error) {
+	list, next, err := s.Store.Workspaces(ctx, page)
+	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
+	statuses := s.statuses(ctx, list, q)
+	for i, w := range list {
+		v := s.workspaceView(w)
+		v.Status = statuses[i]
+		out.Workspaces = append(out.Workspaces, v)
+	}
+	return out, err
+}
+
+// ListDeleted returns a page of those that can be restored, in the order
+// of their deletion.
+func (s *App) ListDeleted(ctx context.Context, page store.Page) (api.Workspaces, error) {
+	list, next, err := s.Store.DeletedWorkspaces(ctx, page)
+	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
+	for _, d := range list {
+		v := s.workspaceView(d.Workspace)
+		v.DeletedAt = &d.DeletedAt
+		out.Workspaces = append(out.Workspaces, v)
+	}
+	return out, err
+}
+
+// Workspace returns a workspace with its stages and sessions. It waits up to
+// limit while the workspace is being made or restored.
+func (s *App) Workspace(ctx context.Context, id string, limit time.Duration, q StatusQuery) (api.Workspace, error) {
+	w, err := s.waitCreated(ctx, id, limit)
+	if err != nil {
+		return api.Workspace{}, err
+	}
+	v, err := s.wholeWorkspace(ctx, w)
+	v.Status = s.statuses(ctx, []workspace.Workspace{w}, q)[0]
+	return v, err
+}
+
+// ListSessions returns a page of sessions, oldest first; of one workspace, or of all
+// where workspaceID is "".
+func (s *App) ListSessions(ctx context.Context, workspaceID string, page store.Page) (api.Sessions, error) {
+	if workspaceID != "" {
+		if _, err := s.Store.Workspace(ctx, workspaceID); err != nil {
+			return api.Sessions{}, err
+		}
+	}
+	rows, next, err := s.Store.Sessions(ctx, workspaceID, page)
+	if err != nil {
+		return api.Sessions{}, err
+	}
+	workspaces, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return api.Sessions{}, err
+	}
+	names := map[string]string{}
+	for _, w := range workspaces {
+		names[w.ID] = w.Name
+	}
+	return api.Sessions{Sessions: s.sessionViews(ctx, rows, names), Next: next}, nil
+}
+
+// Session returns a session as it is now.
+func (s *App) Session(ctx context.Context, id string) (api.Session, error) {
+	row, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return api.Session{}, err
+	}
+	return s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID)), nil
+}
+
+// Terminal returns the session to act on. Its methods go to its backend.
+func (s *App) Terminal(ctx context.Context, id string) (terminal.Session, error) {
+	row, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.backend(row)
+	if err != nil {
+		return nil, err
+	}
+	return b.Session(id), nil
+}
+
+// ListWorkers returns the workers of a workspace's sessions, or all where
+// workspaceID is "", ended ones too, oldest first.
+func (s *App) ListWorkers(ctx context.Context, workspaceID string) ([]api.Worker, error) {
+	return s.workerViews(ctx, s.workers.list(func(t store.Tombstone) bool {
+		return workspaceID == "" || t.ParentWorkspace == workspaceID
+	}))
+}
+
+// SessionWorkers returns the workers of a session once all of them have ended,
+// or after limit. A session that is gone has those that are recorded.
+func (s *App) SessionWorkers(ctx context.Context, sessionID string, limit time.Duration) ([]api.Worker, error) {
+	list, err := s.waitWorkers(ctx, sessionID, limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		if _, err := s.Store.Session(ctx, sessionID); err != nil {
+			return nil, err
+		}
+	}
+	return s.workerViews(ctx, list)
+}
+
+// Config returns the configuration in a workspace's checkout.
+func (s *App) Config(ctx context.Context, workspaceID string) (api.RepoConfig, error) {
+	w, c, err := s.worktreeConfig(ctx, workspaceID)
+	return configView(w.Root, c), err
+}
+
+// ConfigIn returns the configuration in the checkout that a directory is in.
+func (s *App) ConfigIn(ctx context.Context, dir string) (api.RepoConfig, error) {
+	top, c, err := s.configIn(ctx, dir)
+	return configView(top, c), err
+}
+
+// Trusted returns what the user agreed to.
+func (s *App) Trusted(ctx context.Context) (api.Trusts, error) {
+	list, err := s.Store.TrustedConfigs(ctx)
+	out := api.Trusts{Trusted: []api.Trust{}}
+	for _, c := range list {
+		out.Trusted = append(out.Trusted, api.Trust{GitDir: c.GitDir, Hash: c.Hash, Content: string(c.Content), ApprovedAt: c.ApprovedAt})
+	}
+	return out, err
+}
+
+// SetupLog returns what setup or teardown of a workspace printed last.
+func (s *App) SetupLog(ctx context.Context, workspaceID string) (api.SetupLog, error) {
+	w, err := s.Store.Workspace(ctx, workspaceID)
+	if err != nil {
+		return api.SetupLog{}, err
+	}
+	log, err := setup.ReadLog(s.Dirs.SetupLog(w.ID))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = Refusef(api.CodeNotFound, "nothing was run to set up workspace %s", w.Name)
+	}
+	return api.SetupLog{Text: string(log)}, err
+}
+
+// Viewing runs f, which Stop may cut off at any moment by the end of the context
+// that f gets. It returns ErrStopping after Stop.
+func (s *App) Viewing(ctx context.Context, f func(context.Context) error) error {
+	return s.watches.within(ctx, f)
+}
+
+// Compare calls f with what a workspace is compared with. f must not keep it.
+func (s *App) Compare(ctx context.Context, w workspace.Workspace, r workspace.DiffRequest, f func(context.Context, *workspace.Comparison) error) error {
+	return s.Viewing(ctx, func(ctx context.Context) error {
+		c, err := s.Workspaces.Compare(ctx, w, r)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return f(ctx, c)
+	})
+}
+
+// Commits returns a page of commits that a workspace has beyond what it is
+// compared with, or lacks.
+func (s *App) Commits(ctx context.Context, workspaceID string, r workspace.CommitsRequest) (out workspace.Commits, err error) {
+	w, err := s.Lookable(ctx, workspaceID)
+	if err != nil {
+		return out, err
+	}
+	err = s.Viewing(ctx, func(ctx context.Context) (err error) {
+		out, err = s.Workspaces.Commits(ctx, w, r)
+		return err
+	})
+	return out, err
+}
+
+// Conflicts forecasts what merging a workspace with a page of the other live
+// ones of its repository would come to. They are in the order of their ids;
+// cursor is the id to begin at.
+func (s *App) Conflicts(ctx context.Context, workspaceID, cursor string, limit int) (out api.Conflicts, err error) {
+	w, err := s.Lookable(ctx, workspaceID)
+	if err != nil {
+		return out, err
+	}
+	if w.Mode != workspace.ModeWorktree {
+		return out, Refusef(api.CodeBadRequest, "workspace %s is no worktree: only those of one repository are compared", w.Name)
+	}
+	others, err := s.neighbours(ctx, w)
+	if err != nil {
+		return out, err
+	}
+	out = api.Conflicts{Total: len(others)}
+	first, _ := slices.BinarySearchFunc(others, cursor, func(other workspace.Workspace, id string) int { return strings.Compare(other.ID, id) })
+	page := others[first:]
+	if n := min(cmp.Or(limit, defaultPairs), maxPairs); len(page) > n {
+		out.Next, page = page[n].ID, page[:n]
+	}
+	err = s.Viewing(ctx, func(ctx context.Context) (err error) {
+		out.Others, err = s.Workspaces.Forecast(ctx, w, page)
+		return err
+	})
+	return out, err
+}
+
+// neighbours are the other live workspaces of w's repository, by their ids.
+func (s *App) neighbours(ctx context.Context, w workspace.Workspace) ([]workspace.Workspace, error) {
+	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	list = slices.DeleteFunc(list, func(other workspace.Workspace) bool {
+		return other.ID == w.ID || other.GitDir != w.GitDir || other.State != workspace.StateReady
+	})
+	slices.SortFunc(list, func(a, b workspace.Workspace) int { return strings.Compare(a.ID, b.ID) })
+	return list, err
+}
+
+// Lookable returns a workspace whose files can be looked at: one that is ready.
+func (s *App) Lookable(ctx context.Context, id string) (workspace.Workspace, error) {
+	w, err := s.Store.Workspace(ctx, id)
+	if err == nil && w.State != workspace.StateReady {
+		err = Refusef(api.CodeBusy, "workspace %s is %s", w.Name, w.State)
+	}
+	return w, err
+}

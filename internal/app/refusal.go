@@ -1,0 +1,216 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"middleman/internal/api"
+	"middleman/internal/contain"
+	"middleman/internal/git"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// Refusal is an error as a client is told it.
+type Refusal struct {
+	Code     string          // stable, one of api.Code…
+	Detail   string          // what was tried on what, why it was not done, what to do
+	Lost     *workspace.Loss // for api.CodeWorkWouldLose
+	Sessions []api.Session   // those that run, and stand against it
+	Workers  []api.Worker    // those that stand against it
+	// Conflict says that the request is right and the state of things stands
+	// against it, where the code alone does not say so.
+	Conflict bool
+	// Err is what it was made of, or nil.
+	Err error
+}
+
+// Error is the detail.
+func (r *Refusal) Error() string { return r.Detail }
+
+// Unwrap gives what the refusal was made of.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+// Refusef returns a refusal with a detail of its own.
+func Refusef(code, format string, args ...any) *Refusal {
+	return &Refusal{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// known are the errors that callers branch on, with their codes. The first that
+// matches counts.
+var known = []struct {
+	is   error
+	code string
+}{
+	{ErrStopping, api.CodeStopping},
+	{store.ErrNotFound, api.CodeNotFound},
+	{store.ErrNameTaken, api.CodeNameTaken},
+	{store.ErrBadCursor, api.CodeBadRequest},
+	{store.ErrNoPorts, api.CodeNoPorts},
+	{store.ErrKeyReused, api.CodeKeyReused},
+	{store.ErrKeyBusy, api.CodeKeyBusy},
+	{workspace.ErrBadSnapshot, api.CodeBadSnapshot},
+	{workspace.ErrDamagedSnapshot, api.CodeBadSnapshot},
+	{workspace.ErrBadName, api.CodeBadName},
+	{workspace.ErrNotRepository, api.CodeNotRepository},
+	{workspace.ErrForeign, api.CodeForeign},
+	{workspace.ErrNoCommits, api.CodeNoCommits},
+	{workspace.ErrBadBase, api.CodeBadBase},
+	{workspace.ErrFetch, api.CodeFetch},
+	{workspace.ErrEscapes, api.CodeEscapes},
+	{workspace.ErrLeavesScope, api.CodeLeavesScope},
+	{workspace.ErrBranchTaken, api.CodeBranchTaken},
+	{workspace.ErrUnsafeBase, api.CodeUnsafeBase},
+	{workspace.ErrBadRequest, api.CodeBadRequest},
+	{workspace.ErrNotLeft, api.CodeNotLeft},
+	{workspace.ErrMoved, api.CodeMoved},
+	{workspace.ErrNothingToCompare, api.CodeNothingToCompare},
+	{workspace.ErrNotKept, api.CodeNotKept},
+	{workspace.ErrNoSnapshot, api.CodeNoSnapshot},
+	{workspace.ErrOccupied, api.CodeOccupied},
+	{workspace.ErrReplaced, api.CodeReplaced},
+	{git.ErrHeldUp, api.CodeHeldUp},
+	{workspace.ErrUnknown, api.CodeUnknownLoss},
+	{workspace.ErrMissing, api.CodeMissing}, // a missing one of which nothing is known is the above
+	{terminal.ErrNotFound, api.CodeNotFound},
+	{terminal.ErrGone, api.CodeEnded},
+	{terminal.ErrEnded, api.CodeEnded},
+	{terminal.ErrRunning, api.CodeSessionsRun},
+	{terminal.ErrRange, api.CodeRange},
+	{terminal.ErrTooManyViewers, api.CodeTooManyView},
+	{errors.ErrUnsupported, api.CodeUnsupported},
+	{context.DeadlineExceeded, api.CodeUnreachable},
+	{context.Canceled, api.CodeStopping},
+}
+
+// logged are the codes of errors that are not the client's fault.
+var logged = map[string]bool{api.CodeStopping: true, api.CodeFetch: true, api.CodeTooManyView: true, api.CodeUnreachable: true}
+
+// sessionError says which of a workspace's sessions an error is of.
+type sessionError struct {
+	name string
+	err  error
+}
+
+func (e *sessionError) Error() string { return fmt.Sprintf("session %s: %v", e.name, e.err) }
+func (e *sessionError) Unwrap() error { return e.err }
+
+// noAnswer is all that a client learns of a session that does not answer;
+// why is in terms of sockets, which are ours.
+const noAnswer = " does not answer, which proves nothing: it was not touched"
+
+// InternalDetail is what anybody learns of an error that is not known.
+const InternalDetail = "internal error; the server's log says more"
+
+// Explain turns an error into what the client is told. An error that it does not
+// know is logged, and the client learns only that it happened.
+func (s *App) Explain(err error) *Refusal {
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return r
+	}
+	r := typedRefusal(err)
+	if r != nil {
+		r.Detail = s.redact(r.Detail)
+		return r
+	}
+	r = &Refusal{Code: api.CodeInternal, Detail: InternalDetail, Err: err}
+	if errors.Is(err, terminal.ErrUnreachable) {
+		s.Log.Warn("session does not answer", "error", err)
+		r.Code, r.Detail = api.CodeUnreachable, "the session"+noAnswer
+		if e, ok := errors.AsType[*sessionError](err); ok {
+			r.Detail = "session " + e.name + noAnswer
+		}
+		return r
+	}
+	if diskFull(err) {
+		s.Log.Error("request", "error", err)
+		r.Code, r.Detail = api.CodeDiskFull, "no space left on device ("+s.redact(err.Error())+")"
+		return r
+	}
+	for _, k := range known {
+		if errors.Is(err, k.is) {
+			if logged[k.code] {
+				s.Log.Warn("request was not answered", "error", err)
+			}
+			r.Code, r.Detail = k.code, s.redact(err.Error())
+			return r
+		}
+	}
+	return s.explainFault(err, r)
+}
+
+// explainFault is Explain for a fault of ours, or of git's.
+func (s *App) explainFault(err error, r *Refusal) *Refusal {
+	if e, ok := errors.AsType[*contain.PanicError](err); ok {
+		s.Log.Error("request", "error", err, "stack", string(e.Stack))
+		r.Detail = s.redact(err.Error())
+		return r
+	}
+	if _, ok := errors.AsType[*git.Error](err); ok {
+		s.Log.Warn("git failed", "error", err)
+		r.Code, r.Detail = api.CodeGitFailed, s.redact(err.Error())
+		return r
+	}
+	if e, ok := errors.AsType[*panicError](err); ok {
+		s.logPanic("request", e)
+	} else {
+		s.Log.Error("request", "error", err)
+	}
+	return r
+}
+
+// typedRefusal knows the errors that carry more than their kind.
+func typedRefusal(err error) *Refusal {
+	of := func(code string, said error) *Refusal { return &Refusal{Code: code, Detail: said.Error(), Err: err} }
+	if e, ok := errors.AsType[*workspace.WorkError](err); ok {
+		r := of(api.CodeWorkWouldLose, e)
+		r.Lost = &e.Loss
+		return r
+	}
+	if e, ok := errors.AsType[*setupError](err); ok {
+		return of(e.code(), e)
+	}
+	if e, ok := errors.AsType[*terminal.StartError](err); ok {
+		return of(api.CodeStartFailed, e)
+	}
+	if e, ok := errors.AsType[*terminal.BusyError](err); ok {
+		return of(api.CodeWriterBusy, e)
+	}
+	if e, ok := errors.AsType[*terminal.TrimmedError](err); ok {
+		return of(api.CodeTrimmed, e)
+	}
+	if _, _, ok := terminal.Gap(err); ok {
+		return of(api.CodeTrimmed, err)
+	}
+	if e, ok := errors.AsType[*terminal.LeftoverError](err); ok {
+		return of(api.CodeInternal, e)
+	}
+	return nil
+}
+
+// diskFull tells an error that freeing room on a disk ends. What git met
+// comes only as text.
+func diskFull(err error) bool {
+	if errors.Is(err, syscall.ENOSPC) || store.IsFull(err) {
+		return true
+	}
+	failed, ok := errors.AsType[*git.Error](err)
+	return ok && strings.Contains(failed.Stderr, "No space left on device")
+}
+
+// redact takes the paths of our own state out of what a client is told, and
+// the inner words of tmux.
+func (s *App) redact(text string) string {
+	d := s.Dirs
+	return terminal.Plain(strings.NewReplacer(
+		d.Sessions(), "(sessions)",
+		d.Database(), "(database)",
+		d.ServerLock(), "(lock)",
+		d.Runtime, "(runtime)",
+		d.Config, "(config)",
+	).Replace(text))
+}

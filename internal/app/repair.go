@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"middleman/internal/api"
+	"middleman/internal/fault"
+	"middleman/internal/store"
+	"middleman/workspace"
+)
+
+// Repairer finds again what was moved; *workspace.Manager does.
+type Repairer interface {
+	Repair(ctx context.Context, w workspace.Workspace, repository string, dryRun bool) (workspace.Workspace, []string, error)
+	RepairDeleted(ctx context.Context, w workspace.Workspace, repository string) (workspace.Workspace, error)
+}
+
+// trouble says what of a workspace is not where it was, or "". What cannot be
+// looked at is told where it is needed.
+func trouble(f Finder, w workspace.Workspace) string {
+	if w.State != workspace.StateReady {
+		return ""
+	}
+	where, err := f.Where(w)
+	if err != nil {
+		return ""
+	}
+	return where.Trouble(w)
+}
+
+// Trouble is what to say of a workspace that a server would say.
+func Trouble(m *workspace.Manager, w workspace.Workspace) string { return trouble(m, w) }
+
+// repair finds again what was moved: of the workspace that in names and all
+// that share its repository, or of all that are not where they were.
+func (s *App) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repaired, error) {
+	s.tidying.Lock()
+	defer s.tidying.Unlock()
+	out := api.Repaired{DryRun: dryRun, Workspaces: []api.Workspace{}, Found: []string{}, Failed: []workspace.Passed{}}
+	rows, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return out, err
+	}
+	gitDir := ""
+	if in.Workspace != "" {
+		w, err := s.Store.Workspace(ctx, in.Workspace)
+		if err != nil {
+			return out, err
+		}
+		gitDir = w.GitDir
+	}
+	for _, w := range rows {
+		named := w.ID == in.Workspace
+		if !named && (trouble(s.Workspaces, w) == "" || in.Workspace != "" && (w.GitDir == "" || w.GitDir != gitDir)) {
+			continue
+		}
+		if err := s.repairOne(ctx, w.ID, in.Repository, dryRun, &out); err != nil {
+			if named {
+				return out, err
+			}
+			out.Failed = append(out.Failed, workspace.Passed{Path: w.Name, Why: s.Explain(err).Detail})
+		}
+	}
+	return out, s.repairDeleted(ctx, in, gitDir, dryRun, &out)
+}
+
+// repairOne repairs one as it is recorded now, and records how it is then.
+func (s *App) repairOne(ctx context.Context, id, repository string, dryRun bool, out *api.Repaired) error {
+	leave := s.gates.block(id)
+	defer leave()
+	before, err := s.Store.Workspace(ctx, id)
+	if err != nil {
+		return err
+	}
+	if before.State != workspace.StateReady && before.State != workspace.StateFailed {
+		return fmt.Errorf("repair workspace %s: it is %s: %w", before.Name, before.State, workspace.ErrBadRequest)
+	}
+	w, found, err := s.Workspaces.Repair(ctx, before, repository, dryRun)
+	if err != nil {
+		return err
+	}
+	for _, line := range found {
+		out.Found = append(out.Found, w.Name+": "+line)
+	}
+	if w != before && !dryRun {
+		if err := s.Store.UpdateWorkspace(ctx, w); err != nil {
+			return err
+		}
+		fault.Here("repair/row")
+		s.publishWorkspace(w)
+	}
+	if len(found) > 0 {
+		out.Workspaces = append(out.Workspaces, s.workspaceView(w))
+	}
+	return nil
+}
+
+// repairDeleted has what is kept of deleted workspaces found again: those of
+// the repository that was moved, and those of a base that was.
+func (s *App) repairDeleted(ctx context.Context, in api.Repair, gitDir string, dryRun bool, out *api.Repaired) error {
+	list, _, err := s.Store.DeletedWorkspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if in.Workspace != "" && d.GitDir != gitDir {
+			continue
+		}
+		kept, err := s.Workspaces.IsKept(ctx, d.Workspace)
+		if err == nil && kept {
+			continue // it is where it was
+		}
+		w, err := s.Workspaces.RepairDeleted(ctx, d.Workspace, in.Repository)
+		if errors.Is(err, workspace.ErrNoSnapshot) {
+			continue // another repository's
+		}
+		if err != nil {
+			out.Failed = append(out.Failed, workspace.Passed{Path: d.Name, Why: s.Explain(err).Detail})
+			continue
+		}
+		if w == d.Workspace {
+			continue
+		}
+		out.Found = append(out.Found, d.Name+": what is kept of it is in "+w.Repository)
+		d.Workspace = w
+		if !dryRun {
+			if err := s.Store.UpdateDeleted(ctx, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

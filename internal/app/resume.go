@@ -1,0 +1,238 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// adoptTimeout is how long one session without a row is asked who it is.
+const adoptTimeout = 5 * time.Second
+
+// undoTimeout is how long the start waits for one creation to be undone.
+const undoTimeout = 30 * time.Second
+
+// recall reads what the server before left, before anything new can be asked
+// for, and says of each half-made workspace what became of it. It returns all
+// rows of sessions.
+func (s *App) recall(ctx context.Context) ([]store.Session, error) {
+	if err := s.Store.Expire(ctx, time.Now()); err != nil {
+		return nil, err
+	}
+	s.recallWorkers(ctx)
+	if err := s.endSetups(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.resumeWorkspaces(ctx); err != nil {
+		return nil, err
+	}
+	rows, _, err := s.Store.Sessions(ctx, "", store.Page{Limit: -1})
+	return rows, err
+}
+
+// Resume finds every session again: those with a row that had not ended get
+// a monitor, those without one are looked for, and terminals that nothing leads
+// to are ended.
+func (s *App) Resume(ctx context.Context, rows []store.Session) {
+	for _, row := range rows {
+		if !row.State.Ended() {
+			s.keep(ctx, row)
+		}
+	}
+	for _, step := range []struct {
+		what string
+		do   func(context.Context)
+	}{
+		{"complete records of workers", s.buryEnded},
+		{"look for workspaces without a row", s.refind},
+		{"look for sessions without a row", s.adopt},
+		{"end terminals without a session", s.reap},
+		{"look for ephemeral workspaces", s.sweep},
+	} {
+		s.contain(step.what, func() { step.do(ctx) }, nil)
+	}
+}
+
+// reaper is a backend whose terminals may outlive their state directories.
+// Reap ends those that are its own beyond doubt and not known, and returns
+// their ids.
+type reaper interface {
+	Reap(ctx context.Context, known func(id string) (bool, error)) ([]string, error)
+}
+
+// reap ends what has neither state nor row: nobody could ever reach it.
+func (s *App) reap(ctx context.Context) {
+	known := func(id string) (bool, error) {
+		_, err := s.Store.Session(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	for _, b := range s.Backends {
+		r, ok := b.(reaper)
+		if !ok || b.Usable(ctx) != nil {
+			continue
+		}
+		ids, err := r.Reap(ctx, known)
+		if len(ids) > 0 {
+			s.Log.Info("ended terminals without state and row", "backend", b.Name(), "sessions", ids)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warn("look for terminals without state", "backend", b.Name(), "error", err)
+		}
+	}
+}
+
+// resumeWorkspaces says of each half-made or half-deleted workspace what
+// became of it. Creation leaves nothing behind when it is cancelled, but a
+// crash gives it no time to clean up.
+func (s *App) resumeWorkspaces(ctx context.Context) error {
+	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return err
+	}
+	for _, w := range list {
+		switch {
+		case w.State == workspace.StateCreating && w.Parent != "":
+			s.containWorkspace(ctx, w, func() { s.resumeSpawn(ctx, w) })
+		case w.State == workspace.StateCreating:
+			s.containWorkspace(ctx, w, func() { s.resumeCreation(ctx, w) })
+		case w.State == workspace.StateRestoring:
+			s.further(ctx, w, func(ctx context.Context) { s.resumeRestore(ctx, w) })
+		case w.State == workspace.StateDeleting:
+			s.further(ctx, w, func(ctx context.Context) { s.resumeDelete(ctx, w) })
+		}
+	}
+	return nil
+}
+
+// resumeCreation goes on with a creation that the server before did not finish,
+// where the workspace has its place; else what there is of it is undone.
+func (s *App) resumeCreation(ctx context.Context, w workspace.Workspace) {
+	s.cutShort(ctx, w.ID)
+	if last, is, err := s.Store.LastStage(ctx, w.ID, "setup"); err == nil && is && last.State == "failed" {
+		w.State, w.Error = workspace.StateFailed, "the server ended while the setup ran, so how that ended is not known: `middleman retry "+w.Name+"` runs it again"
+		s.setWorkspaceState(ctx, w)
+		return
+	}
+	if placed(w) {
+		s.further(ctx, w, func(ctx context.Context) { s.goOn(ctx, w) })
+		return
+	}
+	undoing, cancel := context.WithTimeout(ctx, undoTimeout)
+	defer cancel()
+	w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was made, nothing of it is left; `middleman retry` makes it"
+	if err := s.Workspaces.Undo(undoing, w, false); err != nil {
+		s.Log.Warn("undo a creation", "workspace", w.ID, "error", err)
+		w.Error = "the server ended while this workspace was made, and it is not undone: " + s.redact(err.Error())
+	}
+	s.setWorkspaceState(ctx, w)
+}
+
+// placed reports whether a workspace has its place, which its row says once it
+// was made there; where it is to be made may be said before.
+func placed(w workspace.Workspace) bool {
+	return w.GitDir != "" || w.Mode != workspace.ModeWorktree && w.Root != ""
+}
+
+// goOn finishes the creation of a workspace that has its place.
+func (s *App) goOn(ctx context.Context, w workspace.Workspace) {
+	c, err := s.creation(ctx, w)
+	if err != nil {
+		s.failCreation(ctx, w, err)
+		return
+	}
+	s.finishCreation(ctx, c)
+}
+
+// creation is what was asked for of a workspace that is not whole. One that was
+// begun by an older server, which kept no record of that, was whole when it got
+// its place.
+func (s *App) creation(ctx context.Context, w workspace.Workspace) (creation, error) {
+	asked, err := s.Store.Creation(ctx, w.ID)
+	if errors.Is(err, store.ErrNotFound) && placed(w) {
+		return creation{row: w}, nil
+	}
+	if err != nil {
+		return creation{}, err
+	}
+	var in api.NewWorkspace
+	if err := json.Unmarshal(asked, &in); err != nil {
+		return creation{}, fmt.Errorf("read what was asked for of workspace %s: %w", w.Name, err)
+	}
+	request, err := newRequest(in)
+	if err != nil {
+		return creation{}, err
+	}
+	request.ID, request.Name = w.ID, w.Name
+	c := creation{row: w, request: request}
+	if in.Session != nil {
+		p, err := s.plan(ctx, *in.Session)
+		if err != nil {
+			return creation{}, err
+		}
+		c.first = &p
+	}
+	return c, nil
+}
+
+// adopt looks for sessions that a backend has and the store has not, because
+// the database was lost or put back, and makes rows of those whose workspace
+// is known. Others are left alone.
+func (s *App) adopt(ctx context.Context) {
+	slots := make(chan struct{}, maxAsked)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, b := range s.Backends {
+		ids, err := b.List(ctx)
+		if err != nil {
+			s.Log.Warn("list sessions", "backend", b.Name(), "error", err)
+			continue
+		}
+		for _, id := range ids {
+			// A row is written before its session starts, so what has none
+			// now is not one that is just being started.
+			if _, err := s.Store.Session(ctx, id); !errors.Is(err, store.ErrNotFound) {
+				continue
+			}
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				s.contain("adopt session "+id, func() { s.adoptOne(ctx, b, id) }, nil)
+			})
+		}
+	}
+}
+
+func (s *App) adoptOne(ctx context.Context, b terminal.Backend, id string) {
+	asking, cancel := context.WithTimeout(ctx, adoptTimeout)
+	defer cancel()
+	status, err := b.Session(id).Status(asking)
+	if err != nil || status.Workspace == "" || len(status.Argv) == 0 {
+		s.Log.Info("session without a row is left alone", "session", id, "backend", b.Name(), "error", err)
+		return
+	}
+	row, err := s.addRow(ctx, "", store.Session{
+		ID: id, WorkspaceID: status.Workspace, Backend: b.Name(), Argv: status.Argv, Dir: status.Dir,
+		State: terminal.StateRunning, CreatedAt: status.StartedAt.UTC(),
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		s.Log.Info("session of an unknown workspace is left alone", "session", id, "workspace", status.Workspace)
+		return
+	}
+	if err != nil {
+		s.Log.Warn("adopt session", "session", id, "error", err)
+		return
+	}
+	s.Log.Info("session without a row was adopted", "session", id, "workspace", status.Workspace)
+	s.keep(ctx, row)
+}

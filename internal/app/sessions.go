@@ -1,0 +1,287 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// maxSameName bounds the suffixes of a name that is taken.
+const maxSameName = 1000
+
+// launch starts a session in a workspace. Its row is written before the
+// program starts, so that a crash in between leaves no session that nobody
+// knows. A start that failed leaves a row that says so, which is returned
+// beside the error. note says why another backend than the plan's hosts it.
+func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row store.Session, note string, err error) {
+	id := cmp.Or(p.id, terminal.NewID("s"))
+	spec, err := s.spec(ctx, id, w, p)
+	if err != nil {
+		return store.Session{}, "", err
+	}
+	row, err = s.addRow(ctx, p.name, store.Session{
+		ID:          id,
+		WorkspaceID: w.ID,
+		Backend:     p.backend.Name(),
+		Argv:        spec.Argv,
+		Dir:         spec.Dir,
+		State:       terminal.StateStarting,
+		CreatedAt:   time.Now().UTC(),
+		Parent:      p.parent,
+	})
+	if err != nil {
+		return store.Session{}, "", err
+	}
+	row.Backend, note, err = s.host(ctx, spec, p)
+	if failed, ok := errors.AsType[*terminal.StartError](err); ok {
+		row.State, row.Error = terminal.StateFailed, s.redact(failed.Error())
+		s.setState(ctx, row, row.State, row.Error)
+		return row, "", err
+	}
+	// Any other error proves nothing: the monitor finds out what became of it.
+	if err == nil {
+		row.State = terminal.StateRunning
+		s.setState(ctx, row, row.State, "")
+	}
+	s.keep(ctx, row)
+	return row, note, err
+}
+
+// host starts a session in the plan's backend, or in the next usable one where
+// it is proved that the backend failed and not the program. It returns the name
+// of the one that was tried last, and why that is not the first. The row of the
+// session says which one it is before that starts anything.
+func (s *App) host(ctx context.Context, spec terminal.Spec, p plan) (name, note string, err error) {
+	name = p.backend.Name()
+	_, err = p.backend.Start(ctx, spec)
+	for _, next := range p.next {
+		failed, ok := errors.AsType[*terminal.StartError](err)
+		if !ok || !failed.Host || ctx.Err() != nil {
+			break
+		}
+		if next.Usable(ctx) != nil {
+			continue
+		}
+		s.Log.Warn("a backend could not start a session", "session", spec.ID, "backend", name, "error", err, "next", next.Name())
+		if err := s.Store.SetSessionBackend(ctx, spec.ID, next.Name()); err != nil {
+			return name, "", errors.Join(failed, err)
+		}
+		tried := fmt.Sprintf("%s could not start it (%s)", name, s.redact(oneLine(failed.Err)))
+		name = next.Name()
+		note = tried + ": " + name + " hosts it"
+		if _, err = next.Start(ctx, spec); err == nil {
+			break
+		}
+		if last, ok := errors.AsType[*terminal.StartError](err); ok {
+			last.Err = fmt.Errorf("%w; %s before that", last.Err, tried)
+		}
+	}
+	return name, note, err
+}
+
+// oneLine is an error in one line: one that joins others has several.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// addRow stores row under the name that was asked for, or under a free one
+// made of the command's.
+func (s *App) addRow(ctx context.Context, asked string, row store.Session) (store.Session, error) {
+	if asked != "" {
+		row.Name = asked
+		return row, s.Store.CreateSession(ctx, row)
+	}
+	base := commandName(row.Argv)
+	for n := 1; n <= maxSameName; n++ {
+		row.Name = base
+		if n > 1 {
+			row.Name = fmt.Sprintf("%s-%d", base, n)
+		}
+		err := s.Store.CreateSession(ctx, row)
+		if !errors.Is(err, store.ErrNameTaken) {
+			return row, err
+		}
+	}
+	return row, fmt.Errorf("find a name for session %s: %w", base, store.ErrNameTaken)
+}
+
+var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// commandName is a session's name by its command: "vim" for /usr/bin/vim.
+func commandName(argv []string) string {
+	base := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
+	base = strings.Trim(notInName.ReplaceAllString(base, "-"), "-._")
+	if len(base) > 48 {
+		base = base[:48]
+	}
+	if base == "" {
+		return "session"
+	}
+	return base
+}
+
+// setState records a state and tells everybody. The store is only what is
+// shown when the backend does not answer, so a failing write is logged and
+// found out again at the next start.
+func (s *App) setState(ctx context.Context, row store.Session, state terminal.State, problem string) {
+	if err := s.Store.SetSessionState(context.WithoutCancel(ctx), row.ID, state, problem); err != nil {
+		s.Log.Error("record a session's state", "session", row.ID, "state", state, "error", err)
+	}
+	s.publishSession(ctx, row.ID)
+	if state.Ended() {
+		s.completeTombstone(ctx, row.ID)
+	}
+}
+
+// setExit records how a session ended and tells everybody.
+func (s *App) setExit(ctx context.Context, id string, exit terminal.Exit) {
+	if err := s.Store.SetSessionExit(context.WithoutCancel(ctx), id, exit); err != nil {
+		s.Log.Error("record a session's exit", "session", id, "error", err)
+	}
+	s.publishSession(ctx, id)
+	s.completeTombstone(ctx, id)
+}
+
+// startSession starts a session on request: it fails while the workspace is
+// not ready or is being deleted, and leaves nothing behind then.
+func (s *App) startSession(ctx context.Context, workspaceID string, in api.NewSession) (api.Session, error) {
+	p, err := s.plan(ctx, in)
+	if err != nil {
+		return api.Session{}, err
+	}
+	if _, err := s.Store.Workspace(ctx, workspaceID); err != nil {
+		return api.Session{}, err
+	}
+	leave, ok := s.gates.launch(workspaceID)
+	if !ok {
+		return api.Session{}, Refusef(api.CodeBusy, "the workspace is being deleted")
+	}
+	defer leave()
+	w, err := s.Store.Workspace(ctx, workspaceID)
+	if err != nil {
+		return api.Session{}, err
+	}
+	if w.State != workspace.StateReady {
+		return api.Session{}, Refusef(api.CodeBusy, "workspace %s is %s: no session can be started in it", w.Name, w.State)
+	}
+	row, note, err := s.launch(ctx, w, p)
+	if err != nil {
+		if row.State == terminal.StateFailed {
+			err = errors.Join(err, s.forgetSession(ctx, row))
+		}
+		return api.Session{}, err
+	}
+	view := s.sessionView(ctx, row, w.Name)
+	view.Note = note
+	return view, nil
+}
+
+// endSession stops a session that lives, and removes one that has ended.
+func (s *App) endSession(ctx context.Context, id string, grace time.Duration) (api.Session, error) {
+	row, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return api.Session{}, err
+	}
+	view := s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
+	if view.State.Ended() {
+		return view, s.removeSession(ctx, row)
+	}
+	if err := s.stopSession(ctx, row, grace); err != nil {
+		return api.Session{}, err
+	}
+	if row, err = s.Store.Session(ctx, id); err != nil {
+		return api.Session{}, err
+	}
+	return s.sessionView(ctx, row, view.WorkspaceName), nil
+}
+
+// stopSession returns when nothing of the session is left, and has recorded
+// how it ended.
+func (s *App) stopSession(ctx context.Context, row store.Session, grace time.Duration) error {
+	b, err := s.backend(row)
+	if err != nil {
+		return err
+	}
+	live := b.Session(row.ID)
+	if err := live.Stop(ctx, grace); err != nil && !provesEnd(err) {
+		return err
+	}
+	status, err := live.Status(ctx)
+	if err == nil && !status.State.Ended() {
+		return fmt.Errorf("stop session %s: it is %s afterwards: %w", row.ID, status.State, terminal.ErrUnreachable)
+	}
+	return s.settle(ctx, row, status, err)
+}
+
+// provesEnd reports whether an error says that the program is gone.
+func provesEnd(err error) bool {
+	return errors.Is(err, terminal.ErrNotFound) || errors.Is(err, terminal.ErrGone) || errors.Is(err, terminal.ErrEnded)
+}
+
+// settle records what the backend says of a session that has ended. An error
+// that proves nothing is returned and changes nothing.
+func (s *App) settle(ctx context.Context, row store.Session, status terminal.Status, err error) error {
+	switch {
+	case err == nil && status.Exit != nil:
+		s.setExit(ctx, row.ID, *status.Exit)
+	case err == nil && status.State.Ended():
+		s.setEnded(ctx, row, status.State, s.redact(lostText(status)))
+	case err != nil && !provesEnd(err):
+		return err
+	case err != nil && row.State == terminal.StateStarting:
+		s.setState(ctx, row, terminal.StateFailed, "the server ended while it was started")
+	case err != nil:
+		s.setEnded(ctx, row, terminal.StateLost, "its backend has nothing of it any more")
+	}
+	return nil
+}
+
+// setEnded records an end without an exit, and says so once: a session that
+// has ended is not asked again.
+func (s *App) setEnded(ctx context.Context, row store.Session, state terminal.State, why string) {
+	if row.State != state {
+		s.Log.Warn("session ended without an exit", "session", row.ID, "backend", row.Backend, "state", state, "why", why)
+	}
+	s.setState(ctx, row, state, why)
+}
+
+// lostText says what became of a session that has left no exit record.
+func lostText(status terminal.Status) string {
+	text := "what hosted its terminal was killed, so how it ended is not known"
+	if status.Lost != "" {
+		text = status.Lost
+	}
+	if n := len(status.Left); n > 0 {
+		text = fmt.Sprintf("%s; %d of its processes still run: a stop ends them", text, n)
+	}
+	return text
+}
+
+// removeSession deletes the state of a session that has ended, then its row:
+// the other way round a crash would make it appear again.
+func (s *App) removeSession(ctx context.Context, row store.Session) error {
+	b, err := s.backend(row)
+	if err != nil {
+		return err
+	}
+	if err := b.Session(row.ID).Remove(ctx); err != nil && !errors.Is(err, terminal.ErrNotFound) {
+		return err
+	}
+	return s.forgetSession(ctx, row)
+}
+
+func (s *App) forgetSession(ctx context.Context, row store.Session) error {
+	if err := s.Store.DeleteSession(ctx, row.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	s.Events.Publish(row.WorkspaceID, api.Event{Type: "session-removed", ID: row.ID})
+	return nil
+}

@@ -1,0 +1,221 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/fault"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// Workers is what a server needs of workspaces to spawn; *workspace.Manager
+// has it.
+type Workers interface {
+	Tip(ctx context.Context, w workspace.Workspace) (string, error)
+	Uncommitted(ctx context.Context, r workspace.CreateRequest) (int, error)
+	InspectRetired(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
+	Retire(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Loss, error)
+}
+
+// maxSpawn is how long a spawn waits for its workspace.
+const maxSpawn = 30 * time.Minute
+
+// spawning is one spawn.
+type spawning struct {
+	parent    store.Session
+	workspace workspace.Workspace // the parent's
+	name      string
+	isolation store.Isolation
+	plan      plan
+}
+
+// spawn starts a worker of a session. It is recorded before anything is made,
+// and where it cannot be made nothing of it is left but that record.
+func (s *App) spawn(ctx context.Context, parentID string, in api.NewWorker) (api.Spawned, error) {
+	parent, err := s.Store.Session(ctx, parentID)
+	if err != nil {
+		return api.Spawned{}, err
+	}
+	// Neither is the parent's workspace deleted meanwhile, nor restored.
+	leave, ok := s.gates.launch(parent.WorkspaceID)
+	if !ok {
+		return api.Spawned{}, Refusef(api.CodeBusy, "the parent's workspace is being deleted")
+	}
+	defer leave()
+	x, err := s.planSpawn(ctx, parent, in)
+	if err != nil {
+		return api.Spawned{}, err
+	}
+	if x.isolation == store.IsolationShared {
+		return s.spawnShared(ctx, x)
+	}
+	return s.spawnWorktree(ctx, x)
+}
+
+// planSpawn checks what was asked for and changes nothing.
+func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWorker) (spawning, error) {
+	if parent.State.Ended() {
+		return spawning{}, Refusef(api.CodeEnded, "session %s has ended: it has no more workers", parent.ID)
+	}
+	w, err := s.Store.Workspace(ctx, parent.WorkspaceID)
+	if err != nil {
+		return spawning{}, err
+	}
+	if w.State != workspace.StateReady && w.State != workspace.StateCreating {
+		return spawning{}, Refusef(api.CodeBusy, "workspace %s is %s: no worker can be started in it", w.Name, w.State)
+	}
+	x := spawning{parent: parent, workspace: w, name: in.Name, isolation: store.Isolation(in.Isolation)}
+	if x.isolation == "" {
+		x.isolation = store.IsolationWorktree
+	}
+	if in.Session.Name != "" {
+		return spawning{}, Refusef(api.CodeBadRequest, "the worker's name goes beside its session, not into it")
+	}
+	if x.isolation == store.IsolationShared {
+		in.Session.Name = in.Name
+	}
+	if x.plan, err = s.plan(ctx, in.Session); err != nil {
+		return spawning{}, err
+	}
+	dir := in.Directory
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(parent.Dir, dir)
+	}
+	x.plan.id, x.plan.parent = terminal.NewID("s"), parent.ID
+	x.plan.dir, err = workspace.CheckDirectory(w, dir)
+	return x, err
+}
+
+// tombstone is what is recorded of a spawn before anything is made.
+func (x spawning) tombstone(workspaceID, workspaceName string) store.Tombstone {
+	return store.Tombstone{
+		ID: x.plan.id, Name: x.plan.name, Isolation: x.isolation,
+		Parent: x.parent.ID, ParentWorkspace: x.workspace.ID,
+		Workspace: workspaceID, WorkspaceName: workspaceName,
+		Started: time.Now().UTC(), State: terminal.StateStarting,
+	}
+}
+
+// spawnShared starts one more session in the parent's workspace, where the
+// parent's was started.
+func (s *App) spawnShared(ctx context.Context, x spawning) (api.Spawned, error) {
+	if err := s.workers.add(x.tombstone(x.workspace.ID, x.workspace.Name)); err != nil {
+		return api.Spawned{}, err
+	}
+	fault.Here("spawn/recorded")
+	row, note, err := s.launch(ctx, x.workspace, x.plan)
+	fault.Here("spawn/launched")
+	if err != nil {
+		if row.State == terminal.StateFailed || row.ID == "" {
+			s.updateTombstone(x.plan.id, failed(s.Explain(err).Detail))
+		}
+		if row.State == terminal.StateFailed {
+			err = errors.Join(err, s.forgetSession(ctx, row))
+		}
+		return api.Spawned{}, err
+	}
+	s.spawned(x.plan.id, row, x.workspace)
+	out := api.Spawned{
+		Workspace: s.workspaceView(x.workspace), Session: s.sessionView(ctx, row, x.workspace.Name),
+		Isolation: string(x.isolation),
+	}
+	if note != "" {
+		out.Warnings = append(out.Warnings, note)
+	}
+	return out, nil
+}
+
+// spawned fills in what is known once the worker runs.
+func (s *App) spawned(id string, row store.Session, w workspace.Workspace) {
+	s.updateTombstone(id, func(t *store.Tombstone) {
+		t.Name, t.State, t.Path, t.WorkspaceName = row.Name, terminal.StateRunning, row.Dir, w.Name
+		if t.Isolation == store.IsolationWorktree {
+			t.Branch, t.Base = w.Branch, w.BaseCommit
+		}
+	})
+	fault.Here("spawn/done")
+}
+
+// spawnWorktree makes a workspace on a branch of its own, in the parent's
+// scope, and starts the session in it.
+func (s *App) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error) {
+	asked := api.NewWorkspace{Name: x.name, Mode: workspace.ModeWorktree, Directory: x.plan.dir}
+	request, err := newRequest(asked)
+	if err != nil {
+		return api.Spawned{}, err
+	}
+	request.Parent, request.ParentSession = &x.workspace, x.parent.ID
+	x.plan.dir = "" // its own workspace says where it starts
+	uncommitted, err := s.Workspaces.Uncommitted(ctx, request)
+	if err != nil {
+		return api.Spawned{}, err
+	}
+	if err := s.workers.add(x.tombstone(request.ID, x.name)); err != nil {
+		return api.Spawned{}, err
+	}
+	fault.Here("spawn/recorded")
+	w, row, err := s.makeWorker(ctx, x, request, asked)
+	if err != nil {
+		s.updateTombstone(x.plan.id, failed(s.Explain(err).Detail))
+		return api.Spawned{}, err
+	}
+	s.spawned(x.plan.id, row, w)
+	out := api.Spawned{Workspace: s.workspaceView(w), Session: s.sessionView(ctx, row, w.Name), Isolation: string(x.isolation)}
+	if host := x.plan.backend.Name(); row.Backend != host {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s could not start it, the server's log says why: %s hosts it", host, row.Backend))
+	}
+	if uncommitted > 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s of the parent not committed: the worker begins at commit %.12s without that",
+			counted(uncommitted, "changed or new file is", "changed or new files are"), w.BaseCommit))
+	}
+	return out, nil
+}
+
+// makeWorker makes the workspace and its session, or leaves neither.
+func (s *App) makeWorker(ctx context.Context, x spawning, request workspace.CreateRequest, asked api.NewWorkspace) (workspace.Workspace, store.Session, error) {
+	added, err := s.addWorkspace(ctx, request, asked)
+	if err != nil {
+		return workspace.Workspace{}, store.Session{}, err
+	}
+	request.Name = added.Name
+	fault.Here("spawn/row")
+	if _, err := s.begin(ctx, creation{added, request, &x.plan}); err != nil {
+		return workspace.Workspace{}, store.Session{}, err
+	}
+	w, err := s.waitCreated(ctx, added.ID, maxSpawn)
+	if err != nil {
+		return workspace.Workspace{}, store.Session{}, err
+	}
+	if w.State == workspace.StateFailed {
+		err := Refusef(api.CodeStartFailed, "the worker's workspace was not made: %s", w.Error)
+		err.Conflict = true
+		return workspace.Workspace{}, store.Session{}, errors.Join(err, s.undoSpawn(ctx, w))
+	}
+	row, err := s.Store.Session(ctx, x.plan.id)
+	if err == nil && row.State != terminal.StateFailed {
+		return w, row, nil
+	}
+	why := "its directory was gone"
+	if err == nil {
+		why = row.Error
+		err = s.forgetSession(ctx, row)
+	} else if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	err = errors.Join(Refusef(api.CodeStartFailed, "the worker's session did not start: %s", why), err)
+	return workspace.Workspace{}, store.Session{}, errors.Join(err, s.undoSpawn(ctx, w))
+}
+
+// counted is a number with its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,145 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/audit"
+	"middleman/internal/plainfile"
+	"middleman/internal/repoconfig"
+	"middleman/internal/store"
+	"middleman/workspace"
+)
+
+// repoConfig is what .middleman.toml of a checkout was at one moment. All that
+// is done with it is done with these bytes.
+type repoConfig struct {
+	gitDir  string // of the repository, which the user's agreement is to
+	content []byte // nil where there is no file
+	hash    string
+	config  repoconfig.Config
+	wrong   error // why the file cannot be used, whoever agrees to it
+	trusted bool
+}
+
+// usable reports whether it may be used: the user agreed to it, and it can be.
+func (c repoConfig) usable() bool { return c.trusted && c.wrong == nil }
+
+// readConfig reads the configuration of the checkout at top.
+func (s *App) readConfig(ctx context.Context, gitDir, top string) (repoConfig, error) {
+	c := repoConfig{gitDir: gitDir}
+	content, err := repoconfig.Read(top)
+	if errors.Is(err, plainfile.ErrRefused) {
+		c.content, c.wrong = []byte{}, err
+		return c, nil
+	}
+	if err != nil || content == nil {
+		return c, err
+	}
+	c.content, c.hash = content, repoconfig.Hash(content)
+	c.config, c.wrong = repoconfig.Parse(content)
+	_, err = s.Store.Trusted(ctx, gitDir, c.hash)
+	c.trusted = err == nil
+	if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	return c, err
+}
+
+// configOf is the configuration of w's own checkout, since that is what would
+// run. A workspace without a repository has none.
+func (s *App) configOf(ctx context.Context, w workspace.Workspace) (repoConfig, error) {
+	if w.Mode != workspace.ModeWorktree {
+		return repoConfig{}, nil
+	}
+	return s.readConfig(ctx, w.GitDir, w.Root)
+}
+
+// agreed is the configuration that was used when w was made, as long as the
+// user's agreement to it stands.
+func (s *App) agreed(ctx context.Context, w workspace.Workspace) (c repoconfig.Config, ok bool, err error) {
+	if w.ConfigHash == "" {
+		return c, false, nil
+	}
+	content, err := s.Store.Trusted(ctx, w.GitDir, w.ConfigHash)
+	if errors.Is(err, store.ErrNotFound) {
+		return c, false, nil
+	}
+	if err != nil {
+		return c, false, err
+	}
+	if repoconfig.Hash(content) != w.ConfigHash { // somebody has changed the store
+		return c, false, nil
+	}
+	c, err = repoconfig.Parse(content)
+	return c, err == nil, err
+}
+
+// repoEnv is what the configuration that w was made with gives its programs.
+func (s *App) repoEnv(ctx context.Context, w workspace.Workspace) ([]string, error) {
+	c, ok, err := s.agreed(ctx, w)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return c.Environ(), nil
+}
+
+// trust records that the user agrees to c, which must be what the user was
+// shown: it is named by its hash.
+func (s *App) trust(ctx context.Context, c repoConfig, shown string) error {
+	audit.Note(ctx, "repository "+c.gitDir+" hash "+shown)
+	switch {
+	case c.content == nil:
+		return Refusef(api.CodeNotFound, "there is no %s", repoconfig.Name)
+	case c.wrong != nil:
+		return Refusef(api.CodeBadConfig, "it cannot be used: %s", c.wrong)
+	case c.hash != shown:
+		return Refusef(api.CodeConfigChanged,
+			"%s is not what hash %q names, so it was not agreed to: look at it again", repoconfig.Name, shown)
+	}
+	return s.Store.Trust(ctx, store.TrustedConfig{GitDir: c.gitDir, Hash: c.hash, Content: c.content, ApprovedAt: time.Now().UTC()})
+}
+
+// configView is what clients see of a configuration.
+func configView(repository string, c repoConfig) api.RepoConfig {
+	v := api.RepoConfig{
+		Repository: repository, File: repoconfig.Name, Present: c.content != nil, Hash: c.hash, Content: string(c.content), Trusted: c.trusted,
+		Setup: c.config.Setup, Teardown: c.config.Teardown, Copy: c.config.Copy, Ports: c.config.Ports, Env: c.config.Env,
+	}
+	for name := range c.config.Profiles {
+		v.Profiles = append(v.Profiles, name)
+	}
+	if c.wrong != nil {
+		v.Problem = c.wrong.Error()
+	}
+	return v
+}
+
+// worktreeConfig is the configuration of a workspace that may have one.
+func (s *App) worktreeConfig(ctx context.Context, id string) (w workspace.Workspace, c repoConfig, err error) {
+	if w, err = s.Store.Workspace(ctx, id); err != nil {
+		return w, c, err
+	}
+	if w.Mode != workspace.ModeWorktree || w.GitDir == "" {
+		return w, c, &Refusal{Code: api.CodeNotRepository, Conflict: true,
+			Detail: fmt.Sprintf("workspace %s is no worktree: it has no configuration", w.Name)}
+	}
+	c, err = s.configOf(ctx, w)
+	return w, c, err
+}
+
+// configIn is the configuration of the checkout that dir is in.
+func (s *App) configIn(ctx context.Context, dir string) (top string, c repoConfig, err error) {
+	top, gitDir, err := workspace.Checkout(ctx, dir)
+	if err != nil {
+		return "", c, err
+	}
+	if top == "" {
+		return "", repoConfig{gitDir: gitDir}, nil // bare: no checkout, no file
+	}
+	c, err = s.readConfig(ctx, gitDir, top)
+	return top, c, err
+}

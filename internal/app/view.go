@@ -1,0 +1,224 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/fault"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+const (
+	// statusTimeout is how long a list waits for one session.
+	statusTimeout = 2 * time.Second
+	// maxAsked is how many sessions are asked at once.
+	maxAsked = 32
+)
+
+// sessionView is what clients see: the backend's word while the program may
+// live, the store's once it is known to have ended or nobody answers.
+func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName string) api.Session {
+	v := rowView(row, workspaceName)
+	if row.State.Ended() {
+		return v
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	status, err := s.status(ctx, row)
+	switch {
+	case err == nil:
+		s.fill(&v, status)
+	case provesEnd(err) && row.State != terminal.StateStarting:
+		v.State = terminal.StateLost
+	case !provesEnd(err):
+		v.State, v.Error = terminal.StateUnreachable, "the session"+noAnswer
+	}
+	return v
+}
+
+// rowView is what the store knows.
+func rowView(row store.Session, workspaceName string) api.Session {
+	v := api.Session{
+		ID:            row.ID,
+		Name:          row.Name,
+		WorkspaceID:   row.WorkspaceID,
+		WorkspaceName: workspaceName,
+		Backend:       row.Backend,
+		State:         row.State,
+		Argv:          row.Argv,
+		Exit:          row.Exit,
+		Error:         row.Error,
+		CreatedAt:     row.CreatedAt,
+		Parent:        row.Parent,
+		Source:        "store",
+		AsOf:          time.Now().UTC(),
+	}
+	if row.Exit != nil {
+		v.Offset, v.Size, v.Title, v.AsOf = row.Exit.Offset, row.Exit.Size, row.Exit.Title, row.Exit.Time
+	}
+	return v
+}
+
+func (s *App) status(ctx context.Context, row store.Session) (terminal.Status, error) {
+	b, err := s.backend(row)
+	if err != nil {
+		return terminal.Status{}, err
+	}
+	var status terminal.Status
+	err = s.Guarded("ask session "+row.ID, func() (err error) {
+		status, err = b.Session(row.ID).Status(ctx)
+		return err
+	})
+	return status, err
+}
+
+// fill copies the backend's word into v.
+func (s *App) fill(v *api.Session, status terminal.Status) {
+	v.State, v.PID, v.Offset, v.Size, v.Title = status.State, status.PID, status.Head, status.Size, status.Title
+	v.Writer, v.Exit, v.Source, v.AsOf = status.Writer, status.Exit, status.Source, status.AsOf
+	if status.State == terminal.StateLost {
+		v.Error = s.redact(lostText(status))
+	}
+	v.Watchers, v.KeepOutput, v.Journal, v.Clipboard = status.Watchers, status.JournalBytes, status.Journal, status.Clipboard
+	if s.monitors.watching(v.ID) {
+		v.Watchers = max(0, v.Watchers-1) // our own monitor is nobody
+	}
+}
+
+// sessionViews asks all sessions at once, a bounded number at a time.
+func (s *App) sessionViews(ctx context.Context, rows []store.Session, names map[string]string) []api.Session {
+	views := make([]api.Session, len(rows))
+	slots := make(chan struct{}, maxAsked)
+	var wg sync.WaitGroup
+	for i, row := range rows {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			views[i] = rowView(row, names[row.WorkspaceID])
+			s.contain("view of session "+row.ID, func() {
+				fault.Here("view/session")
+				views[i] = s.sessionView(ctx, row, names[row.WorkspaceID])
+			}, nil)
+		})
+	}
+	wg.Wait()
+	return views
+}
+
+// sessionsOf are all sessions of a workspace as clients see them.
+func (s *App) sessionsOf(ctx context.Context, w workspace.Workspace) ([]store.Session, []api.Session, error) {
+	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1})
+	if err != nil {
+		return nil, nil, err
+	}
+	return rows, s.sessionViews(ctx, rows, map[string]string{w.ID: w.Name}), nil
+}
+
+// workspaceName is for showing; a workspace that was just deleted has none.
+func (s *App) workspaceName(ctx context.Context, id string) string {
+	w, err := s.Store.Workspace(ctx, id)
+	if err != nil {
+		return ""
+	}
+	return w.Name
+}
+
+func (s *App) workspaceView(w workspace.Workspace) api.Workspace {
+	v := api.Workspace{
+		ID:         w.ID,
+		Name:       w.Name,
+		Mode:       w.Mode,
+		Root:       w.Root,
+		Repository: w.Repository,
+		Branch:     w.Branch,
+		Base:       w.Base,
+		BaseCommit: w.BaseCommit,
+		Port:       w.Port,
+		Ports:      w.Ports,
+		State:      w.State,
+		Error:      s.redact(w.Error),
+		Ephemeral:  w.Ephemeral,
+		CreatedAt:  w.CreatedAt,
+		Parent:     w.Parent, ParentSession: w.ParentSession,
+	}
+	if w.Root != "" {
+		v.Path = w.Path()
+	}
+	v.Problem = trouble(s.Workspaces, w)
+	return v
+}
+
+// wholeWorkspace is a workspace with its stages and sessions.
+func (s *App) wholeWorkspace(ctx context.Context, w workspace.Workspace) (api.Workspace, error) {
+	v := s.workspaceView(w)
+	stages, err := s.Store.Stages(ctx, w.ID)
+	if err != nil {
+		return api.Workspace{}, err
+	}
+	v.Stages = joinStages(stages)
+	_, v.Sessions, err = s.sessionsOf(ctx, w)
+	return v, err
+}
+
+// joinStages makes one entry of the start of each stage, what it told meanwhile,
+// and its end.
+func joinStages(list []workspace.Stage) []api.Stage {
+	var out []api.Stage
+	for _, stage := range list {
+		last := len(out) - 1
+		next := stageView(stage)
+		if last >= 0 && out[last].Name == next.Name && out[last].State == "running" && (next.State != "running" || next.Detail != "") {
+			next.StartedAt = out[last].StartedAt
+			out[last] = next
+			continue
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+func stageView(stage workspace.Stage) api.Stage {
+	v := api.Stage{Name: stage.Name, State: stage.State, StartedAt: stage.Time, Detail: stage.Detail}
+	if stage.State != "running" {
+		v.FinishedAt = &stage.Time
+	}
+	return v
+}
+
+// publishSession tells everybody how a session is now.
+func (s *App) publishSession(ctx context.Context, id string) {
+	ctx = context.WithoutCancel(ctx)
+	row, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return // removed meanwhile, which was told
+	}
+	view := s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
+	if view.State.Ended() && !row.State.Ended() {
+		return // an end is told once, when it is recorded
+	}
+	s.Events.Publish(row.WorkspaceID, api.Event{Type: "session", ID: id, Session: &view})
+}
+
+// publishWorkspace tells everybody how a workspace is now.
+func (s *App) publishWorkspace(w workspace.Workspace) {
+	view := s.workspaceView(w)
+	s.Events.Publish(w.ID, api.Event{Type: "workspace", ID: w.ID, Workspace: &view})
+}
+
+// ListBackends says of each backend whether a session could be started now.
+func (s *App) ListBackends(ctx context.Context) []api.Backend {
+	chosen, _, _ := s.chooseBackend(ctx, "") // where none is usable, each says why
+	views := []api.Backend{}
+	for _, b := range s.Backends {
+		v := api.Backend{Name: b.Name(), Usable: true, Default: chosen == b}
+		if err := b.Usable(ctx); err != nil {
+			v.Usable, v.Reason = false, s.redact(oneLine(err))
+		}
+		views = append(views, v)
+	}
+	return views
+}
