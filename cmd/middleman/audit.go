@@ -45,24 +45,20 @@ func (c *cli) printAudit(since time.Time) error {
 	if damaged > 0 {
 		fmt.Fprintf(c.errs, "middleman: %d lines of the audit log cannot be read\n", damaged)
 	}
-	if c.json {
-		lines := []json.RawMessage{}
-		for _, r := range list {
-			line, err := r.Marshal()
-			if err != nil {
-				return err
-			}
-			lines = append(lines, line)
-		}
-		return c.printJSON(struct {
-			schema
-			Records []json.RawMessage `json:"records"`
-		}{thisSchema(), lines})
-	}
+	lines := []json.RawMessage{}
 	for _, r := range list {
-		fmt.Fprintln(c.out, oneLine(auditLine(r)))
+		line, err := r.Marshal()
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line)
 	}
-	return nil
+	return c.print(map[string]any{"records": lines}, func() error {
+		for _, r := range list {
+			fmt.Fprintln(c.out, oneLine(auditLine(r)))
+		}
+		return nil
+	})
 }
 
 // oneLine makes text of others fit for a line of a terminal.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -180,21 +181,37 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// printJSON prints v, whose type has a schema field, as one JSON object.
-func (c *cli) printJSON(v any) error {
-	out := plaintext.NewJSONWriter(c.bytesOut)
-	enc := json.NewEncoder(out)
+// print prints a command's result: with --json as printJSON does, else text
+// prints it in words.
+func (c *cli) print(result any, text func() error) error {
+	if c.json {
+		return c.printJSON(result)
+	}
+	return text()
+}
+
+// printJSON prints one JSON object: the schema's version, then the fields of
+// result, which is a struct or a map.
+func (c *cli) printJSON(result any) error {
+	var fields, object bytes.Buffer
+	enc := json.NewEncoder(&fields)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return errors.Join(enc.Encode(v), out.Flush())
+	if err := enc.Encode(result); err != nil {
+		return err
+	}
+	all := fmt.Appendf(nil, `{"schema":%d`, api.SchemaVersion)
+	if rest := fields.Bytes()[1:]; rest[0] == '}' {
+		all = append(all, rest...)
+	} else {
+		all = append(append(all, ','), rest...)
+	}
+	if err := json.Indent(&object, all, "", "  "); err != nil {
+		return err
+	}
+	out := plaintext.NewJSONWriter(c.bytesOut)
+	_, err := out.Write(object.Bytes())
+	return errors.Join(err, out.Flush())
 }
-
-// schema is embedded in each object that --json prints.
-type schema struct {
-	Schema int `json:"schema"`
-}
-
-func thisSchema() schema { return schema{api.SchemaVersion} }
 
 // server returns a client of the server, started in the background where none
 // runs.

@@ -167,20 +167,16 @@ func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) er
 	}
 	c.tellNotes(created.Workspace)
 	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
-	if c.json {
-		return errors.Join(failed, c.printJSON(struct {
-			schema
-			api.Created
-		}{thisSchema(), created}))
-	}
-	if failed != nil {
-		return failed
-	}
-	if detached || created.Session == nil {
-		fmt.Fprintln(c.out, created.Workspace.Name)
-		return nil
-	}
-	return c.attachNew(ctx, *created.Session)
+	return errors.Join(failed, c.print(created, func() error {
+		switch {
+		case failed != nil:
+			return nil
+		case detached || created.Session == nil:
+			fmt.Fprintln(c.out, created.Workspace.Name)
+			return nil
+		}
+		return c.attachNew(ctx, *created.Session)
+	}))
 }
 
 // explainSkipped says what a workspace has not got, and why.
@@ -261,18 +257,14 @@ func (c *cli) start(ctx context.Context, name string, in api.NewSession, detache
 		return err
 	}
 	c.explainHost(sessionLabel(s), s.Note)
-	switch {
-	case c.json:
-		w.Sessions, w.Stages = nil, nil
-		return c.printJSON(struct {
-			schema
-			api.Created
-		}{thisSchema(), api.Created{Workspace: w, Session: &s}})
-	case detached:
-		fmt.Fprintln(c.out, s.ID)
-		return nil
-	}
-	return c.attachNew(ctx, s)
+	w.Sessions, w.Stages = nil, nil
+	return c.print(api.Created{Workspace: w, Session: &s}, func() error {
+		if detached {
+			fmt.Fprintln(c.out, s.ID)
+			return nil
+		}
+		return c.attachNew(ctx, s)
+	})
 }
 
 // attachNew attaches to a session that was just started, past the server.

@@ -180,26 +180,22 @@ func (c *cli) diffFiles(ctx context.Context, server *client.Client, w api.Worksp
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			workspace.Diff
-		}{thisSchema(), diff})
-	}
-	if o.names {
-		for _, f := range diff.Files {
-			fmt.Fprintln(c.out, f.Path)
+	return c.print(diff, func() error {
+		if o.names {
+			for _, f := range diff.Files {
+				fmt.Fprintln(c.out, f.Path)
+			}
+		} else if err := c.statTable(diff); err != nil {
+			return err
 		}
-	} else if err := c.statTable(diff); err != nil {
-		return err
-	}
-	if diff.More > 0 {
-		fmt.Fprintf(c.errs, "middleman: and %d more files\n", diff.More)
-	}
-	for _, what := range diff.LeftOut {
-		fmt.Fprintf(c.errs, "middleman: not compared: %s\n", what)
-	}
-	return nil
+		if diff.More > 0 {
+			fmt.Fprintf(c.errs, "middleman: and %d more files\n", diff.More)
+		}
+		for _, what := range diff.LeftOut {
+			fmt.Fprintf(c.errs, "middleman: not compared: %s\n", what)
+		}
+		return nil
+	})
 }
 
 func (c *cli) statTable(diff workspace.Diff) error {
@@ -231,21 +227,17 @@ func (c *cli) diffCommits(ctx context.Context, server *client.Client, w api.Work
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			workspace.Commits
-		}{thisSchema(), list})
-	}
-	t := c.table()
-	for _, commit := range list.Commits {
-		t.row(short(commit.Hash), age(commit.Time), commit.Author, commit.Subject)
-	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.errs, "middleman: %d ahead, %d behind of %s\n", list.Ahead, list.Behind, list.Of)
-	return nil
+	return c.print(list, func() error {
+		t := c.table()
+		for _, commit := range list.Commits {
+			t.row(short(commit.Hash), age(commit.Time), commit.Author, commit.Subject)
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.errs, "middleman: %d ahead, %d behind of %s\n", list.Ahead, list.Behind, list.Of)
+		return nil
+	})
 }
 
 func (c *cli) diffConflicts(ctx context.Context, server *client.Client, w api.Workspace) error {
@@ -255,29 +247,25 @@ func (c *cli) diffConflicts(ctx context.Context, server *client.Client, w api.Wo
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.Conflicts
-		}{thisSchema(), all})
-	}
-	t := c.table("WORKSPACE", "MERGE", "FILES")
-	for _, f := range all.Others {
-		var files []string
-		if len(f.Conflicts) > 0 {
-			files = append(files, "conflict in "+strings.Join(f.Conflicts, ", "))
+	return c.print(all, func() error {
+		t := c.table("WORKSPACE", "MERGE", "FILES")
+		for _, f := range all.Others {
+			var files []string
+			if len(f.Conflicts) > 0 {
+				files = append(files, "conflict in "+strings.Join(f.Conflicts, ", "))
+			}
+			if len(f.BothChange) > 0 {
+				files = append(files, "both change "+strings.Join(f.BothChange, ", "))
+			}
+			files = append(files, f.Unknown...)
+			if f.Truncated {
+				files = append(files, "and more")
+			}
+			if len(f.BothChange) > 0 && f.Merge == "clean" { // that is of what is committed
+				f.Merge = "possible"
+			}
+			t.row(f.Workspace, f.Merge, dash(strings.Join(files, "; ")))
 		}
-		if len(f.BothChange) > 0 {
-			files = append(files, "both change "+strings.Join(f.BothChange, ", "))
-		}
-		files = append(files, f.Unknown...)
-		if f.Truncated {
-			files = append(files, "and more")
-		}
-		if len(f.BothChange) > 0 && f.Merge == "clean" { // that is of what is committed
-			f.Merge = "possible"
-		}
-		t.row(f.Workspace, f.Merge, dash(strings.Join(files, "; ")))
-	}
-	return t.flush()
+		return t.flush()
+	})
 }

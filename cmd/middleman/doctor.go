@@ -90,17 +90,13 @@ func (c *cli) conclude(findings []finding) error {
 }
 
 func (c *cli) printFindings(findings []finding) error {
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			Findings []finding `json:"findings"`
-		}{thisSchema(), findings})
-	}
-	t := c.table()
-	for _, f := range findings {
-		t.row(f.State, f.Check, f.Detail)
-	}
-	return t.flush()
+	return c.print(map[string]any{"findings": findings}, func() error {
+		t := c.table()
+		for _, f := range findings {
+			t.row(f.State, f.Check, f.Detail)
+		}
+		return t.flush()
+	})
 }
 
 func (c *cli) checkConfig() (f finding) {

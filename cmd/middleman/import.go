@@ -48,18 +48,14 @@ func (c *cli) importWorktrees(ctx context.Context, paths []string, dryRun bool) 
 	for _, p := range out.Passed {
 		fmt.Fprintf(c.errs, "not imported: %s: %s\n", plaintext.Line(p.Path), plaintext.Line(p.Why))
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.Imported
-		}{thisSchema(), out})
-	}
-	t := c.table()
-	for _, w := range out.Workspaces {
-		t.row(w.Name, string(w.Mode), dash(w.Branch), w.Path)
-	}
-	for _, w := range out.Deleted {
-		t.row(w.Name, "deleted", dash(w.Branch), "`middleman restore "+w.ID+"` brings it back")
-	}
-	return t.flush()
+	return c.print(out, func() error {
+		t := c.table()
+		for _, w := range out.Workspaces {
+			t.row(w.Name, string(w.Mode), dash(w.Branch), w.Path)
+		}
+		for _, w := range out.Deleted {
+			t.row(w.Name, "deleted", dash(w.Branch), "`middleman restore "+w.ID+"` brings it back")
+		}
+		return t.flush()
+	})
 }

@@ -55,22 +55,20 @@ func (c *cli) list(ctx context.Context, all, sessions, fresh bool) error {
 		}
 		shown.workspaces = append(shown.workspaces, deleted...)
 	}
-	if c.json {
-		out := struct {
-			schema
-			Workspaces []api.Workspace `json:"workspaces"`
-			Sessions   *[]api.Session  `json:"sessions,omitempty"`
-		}{schema: thisSchema(), Workspaces: notNil(shown.workspaces)}
-		if sessions {
-			s := notNil(shown.sessions)
-			out.Sessions = &s
-		}
-		return c.printJSON(out)
-	}
+	out := struct {
+		Workspaces []api.Workspace `json:"workspaces"`
+		Sessions   *[]api.Session  `json:"sessions,omitempty"`
+	}{Workspaces: notNil(shown.workspaces)}
 	if sessions {
-		return c.sessionTable(shown.sessions)
+		s := notNil(shown.sessions)
+		out.Sessions = &s
 	}
-	return c.workspaceTable(shown.workspaces, list)
+	return c.print(out, func() error {
+		if sessions {
+			return c.sessionTable(shown.sessions)
+		}
+		return c.workspaceTable(shown.workspaces, list)
+	})
 }
 
 // live is the catalog without what has ended or failed.
@@ -169,42 +167,38 @@ func (c *cli) show(ctx context.Context, arg string) error {
 	if err := c.addFamily(ctx, &shown); err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.Shown
-		}{thisSchema(), shown})
-	}
-	w := shown.Workspace
-	t := c.table()
-	for _, line := range [][2]string{
-		{"name", w.Name}, {"id", w.ID}, {"mode", string(w.Mode)}, {"state", string(w.State)}, {"error", w.Error}, {"problem", w.Problem},
-		{"path", w.Path}, {"repository", w.Repository}, {"branch", w.Branch}, {"base", w.Base},
-		{"base commit", w.BaseCommit}, {"ports", portRange(w)}, {"created", w.CreatedAt.Local().Format(time.DateTime)},
-	} {
-		if line[1] != "" {
+	return c.print(shown, func() error {
+		w := shown.Workspace
+		t := c.table()
+		for _, line := range [][2]string{
+			{"name", w.Name}, {"id", w.ID}, {"mode", string(w.Mode)}, {"state", string(w.State)}, {"error", w.Error}, {"problem", w.Problem},
+			{"path", w.Path}, {"repository", w.Repository}, {"branch", w.Branch}, {"base", w.Base},
+			{"base commit", w.BaseCommit}, {"ports", portRange(w)}, {"created", w.CreatedAt.Local().Format(time.DateTime)},
+		} {
+			if line[1] != "" {
+				t.row(line[0], line[1])
+			}
+		}
+		for _, line := range statusLines(w.Status) {
 			t.row(line[0], line[1])
 		}
-	}
-	for _, line := range statusLines(w.Status) {
-		t.row(line[0], line[1])
-	}
-	if err := t.flush(); err != nil || len(shown.Sessions) == 0 {
-		return err
-	}
-	fmt.Fprintln(c.out)
-	if err := c.sessionTable(shown.Sessions); err != nil {
-		return err
-	}
-	for _, s := range shown.Sessions {
-		if s.State == terminal.StateLost && s.Error != "" {
-			fmt.Fprintf(c.out, "%s is lost: %s\n", plaintext.Line(sessionLabel(s)), plaintext.Line(s.Error))
+		if err := t.flush(); err != nil || len(shown.Sessions) == 0 {
+			return err
 		}
-		if s.Clipboard != "" {
-			fmt.Fprintf(c.out, "clipboard of %s: %s\n", plaintext.Line(sessionLabel(s)), s.Clipboard)
+		fmt.Fprintln(c.out)
+		if err := c.sessionTable(shown.Sessions); err != nil {
+			return err
 		}
-	}
-	return c.familyTable(shown, list)
+		for _, s := range shown.Sessions {
+			if s.State == terminal.StateLost && s.Error != "" {
+				fmt.Fprintf(c.out, "%s is lost: %s\n", plaintext.Line(sessionLabel(s)), plaintext.Line(s.Error))
+			}
+			if s.Clipboard != "" {
+				fmt.Fprintf(c.out, "clipboard of %s: %s\n", plaintext.Line(sessionLabel(s)), s.Clipboard)
+			}
+		}
+		return c.familyTable(shown, list)
+	})
 }
 
 // portRange is "20000-20009", or "" for none.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"middleman/internal/api"
 	"middleman/internal/client"
 )
 
@@ -48,17 +47,13 @@ func (c *cli) listLogins(ctx context.Context, server *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			Logins []api.Login `json:"logins"`
-		}{thisSchema(), notNil(list)})
-	}
-	t := c.table("ID", "BROWSER", "FROM", "AT", "AGE", "USED", "EXPIRES")
-	for _, l := range list {
-		t.row(l.ID, dash(l.Name), l.Address, l.Origin, age(l.CreatedAt), age(l.LastUsedAt), l.ExpiresAt.Local().Format(time.DateTime))
-	}
-	return t.flush()
+	return c.print(map[string]any{"logins": notNil(list)}, func() error {
+		t := c.table("ID", "BROWSER", "FROM", "AT", "AGE", "USED", "EXPIRES")
+		for _, l := range list {
+			t.row(l.ID, dash(l.Name), l.Address, l.Origin, age(l.CreatedAt), age(l.LastUsedAt), l.ExpiresAt.Local().Format(time.DateTime))
+		}
+		return t.flush()
+	})
 }
 
 // revokeLogins logs these browsers out, or all where there are none.

@@ -52,14 +52,10 @@ func (c *cli) openForwarded(ctx context.Context, port uint16) error {
 }
 
 func (c *cli) printLink(link api.LoginLink) error {
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			URL string `json:"url"`
-		}{thisSchema(), link.URL})
-	}
-	_, err := fmt.Fprintln(c.out, link.URL)
-	return err
+	return c.print(map[string]any{"url": link.URL}, func() error {
+		_, err := fmt.Fprintln(c.out, link.URL)
+		return err
+	})
 }
 
 // open gives the browser a file that leads to the link, never the link: other

@@ -88,26 +88,22 @@ func (c *cli) prune(ctx context.Context, age time.Duration, dryRun bool) error {
 }
 
 func (c *cli) printLeftovers(out api.Leftovers) error {
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.Leftovers
-		}{thisSchema(), out})
-	}
-	t := c.table()
-	for _, l := range out.Leftovers {
-		state, why := "stays", explainLeftover(l)
-		switch {
-		case l.Pruned:
-			state = "gone"
-		case l.Error != "":
-			state, why = "failed", l.Error
-		case l.Prunable:
-			state = "would go"
+	return c.print(out, func() error {
+		t := c.table()
+		for _, l := range out.Leftovers {
+			state, why := "stays", explainLeftover(l)
+			switch {
+			case l.Pruned:
+				state = "gone"
+			case l.Error != "":
+				state, why = "failed", l.Error
+			case l.Prunable:
+				state = "would go"
+			}
+			t.row(state, string(l.Kind), plaintext.Line(l.What), why)
 		}
-		t.row(state, string(l.Kind), plaintext.Line(l.What), why)
-	}
-	return t.flush()
+		return t.flush()
+	})
 }
 
 // explainLeftover is why it may go or stays, what goes with it, and what helps.

@@ -67,10 +67,7 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 			return fmt.Errorf("workspace %s was deleted meanwhile", w.Name)
 		}
 		if c.json && (p.Lost != nil || len(p.Sessions) > 0 || len(p.Workers) > 0) {
-			return errors.Join(err, c.printJSON(struct {
-				schema
-				Refused *api.Problem `json:"refused"`
-			}{thisSchema(), p}))
+			return errors.Join(err, c.printJSON(map[string]any{"refused": p}))
 		}
 		c.explainRefusal(p)
 		if p.Code == api.CodeUnknownLoss && (dryRun || !consent.DiscardWork) {
@@ -82,14 +79,14 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 	}
 	if c.json {
 		c.printWarnings(deleted)
-		return c.printJSON(struct {
-			schema
-			DryRun bool `json:"dry_run"`
-			api.Deleted
-		}{thisSchema(), dryRun, deleted})
 	}
-	c.printDeleted(deleted, dryRun)
-	return nil
+	return c.print(struct {
+		DryRun bool `json:"dry_run"`
+		api.Deleted
+	}{dryRun, deleted}, func() error {
+		c.printDeleted(deleted, dryRun)
+		return nil
+	})
 }
 
 func (c *cli) printWarnings(d api.Deleted) {

@@ -73,14 +73,10 @@ func (c *cli) repair(ctx context.Context, name, repository string, dryRun bool) 
 }
 
 func (c *cli) printRepaired(out api.Repaired) error {
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.Repaired
-		}{thisSchema(), out})
-	}
-	for _, line := range out.Found {
-		fmt.Fprintln(c.out, plaintext.Line(line))
-	}
-	return nil
+	return c.print(out, func() error {
+		for _, line := range out.Found {
+			fmt.Fprintln(c.out, plaintext.Line(line))
+		}
+		return nil
+	})
 }

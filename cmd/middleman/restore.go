@@ -60,14 +60,10 @@ func (c *cli) restore(ctx context.Context, name string) error {
 	for _, warning := range restored.Warnings {
 		fmt.Fprintln(c.errs, "middleman:", plaintext.Line(warning))
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.Restored
-		}{thisSchema(), restored})
-	}
-	fmt.Fprintln(c.out, restored.Workspace.Name)
-	return nil
+	return c.print(restored, func() error {
+		fmt.Fprintln(c.out, restored.Workspace.Name)
+		return nil
+	})
 }
 
 // named are the workspaces of that name or id.

@@ -44,14 +44,10 @@ func (c *cli) retry(ctx context.Context, name string) error {
 	}
 	c.tellNotes(created.Workspace)
 	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.Created
-		}{thisSchema(), created})
-	}
-	fmt.Fprintln(c.out, created.Workspace.Name)
-	return nil
+	return c.print(created, func() error {
+		fmt.Fprintln(c.out, created.Workspace.Name)
+		return nil
+	})
 }
 
 // tellNotes says what a checkout has left out, which is no error.

@@ -208,22 +208,18 @@ func forgetOldest(byLine map[string]*found) {
 }
 
 func (c *cli) printFound(all []found) error {
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			Matches []found `json:"matches"`
-		}{thisSchema(), notNil(all)})
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	t := c.table("SESSION", "OFFSET", "TIMES", "LINE")
-	for _, f := range all {
-		label := f.Workspace + "/" + f.Session
-		if f.Workspace == "" {
-			label = f.SessionID
+	return c.print(map[string]any{"matches": notNil(all)}, func() error {
+		if len(all) == 0 {
+			return nil
 		}
-		t.row(label, strconv.FormatUint(f.Offset, 10), strconv.Itoa(f.Times), f.Line)
-	}
-	return t.flush()
+		t := c.table("SESSION", "OFFSET", "TIMES", "LINE")
+		for _, f := range all {
+			label := f.Workspace + "/" + f.Session
+			if f.Workspace == "" {
+				label = f.SessionID
+			}
+			t.row(label, strconv.FormatUint(f.Offset, 10), strconv.Itoa(f.Times), f.Line)
+		}
+		return t.flush()
+	})
 }

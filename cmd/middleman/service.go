@@ -226,7 +226,6 @@ func (c *cli) runEach(ctx context.Context, commands [][]string) error {
 
 // serviceState is what `service status` prints.
 type serviceState struct {
-	schema
 	Path      string `json:"path"`
 	Installed bool   `json:"installed"`
 	Ours      bool   `json:"ours"`
@@ -245,7 +244,7 @@ func (c *cli) serviceStatus(ctx context.Context) error {
 	if err != nil && !errors.Is(err, service.ErrForeign) {
 		return err
 	}
-	state := serviceState{schema: thisSchema(), Path: path, Installed: there, Ours: there && err == nil}
+	state := serviceState{Path: path, Installed: there, Ours: there && err == nil}
 	status, err := service.Ask(ctx)
 	switch {
 	case err != nil:
@@ -254,23 +253,22 @@ func (c *cli) serviceStatus(ctx context.Context) error {
 		state.Enabled, state.Active, state.PID = status.Enabled, status.Active, status.PID
 		state.Note = service.Hint()
 	}
-	if c.json {
-		return c.printJSON(state)
-	}
-	t := c.table()
-	t.row("service", path)
-	t.row("installed", installedWord(state))
-	if err == nil {
-		t.row("enabled", state.Enabled)
-		t.row("active", state.Active)
-	}
-	if state.PID != 0 {
-		t.row("process", fmt.Sprint(state.PID))
-	}
-	if state.Note != "" {
-		t.row("note", state.Note)
-	}
-	return t.flush()
+	return c.print(state, func() error {
+		t := c.table()
+		t.row("service", path)
+		t.row("installed", installedWord(state))
+		if err == nil {
+			t.row("enabled", state.Enabled)
+			t.row("active", state.Active)
+		}
+		if state.PID != 0 {
+			t.row("process", fmt.Sprint(state.PID))
+		}
+		if state.Note != "" {
+			t.row("note", state.Note)
+		}
+		return t.flush()
+	})
 }
 
 func installedWord(s serviceState) string {

@@ -93,21 +93,18 @@ func (c *cli) spawn(ctx context.Context, parent string, in api.NewWorker, detach
 	for _, warning := range spawned.Warnings {
 		fmt.Fprintln(c.errs, "middleman:", plaintext.Line(warning))
 	}
-	switch {
-	case c.json:
-		spawned.Workspace.Sessions, spawned.Workspace.Stages = nil, nil
-		return c.printJSON(struct {
-			schema
-			api.Spawned
-		}{thisSchema(), spawned})
-	case detached && spawned.Isolation == isolationShared:
-		fmt.Fprintln(c.out, sessionLabel(spawned.Session))
-		return nil
-	case detached:
-		fmt.Fprintln(c.out, spawned.Workspace.Name)
-		return nil
-	}
-	return c.followToExit(ctx, spawned.Session)
+	spawned.Workspace.Sessions, spawned.Workspace.Stages = nil, nil
+	return c.print(spawned, func() error {
+		switch {
+		case detached && spawned.Isolation == isolationShared:
+			fmt.Fprintln(c.out, sessionLabel(spawned.Session))
+			return nil
+		case detached:
+			fmt.Fprintln(c.out, spawned.Workspace.Name)
+			return nil
+		}
+		return c.followToExit(ctx, spawned.Session)
+	})
 }
 
 // followToExit prints a session's bytes until its program exits, and ends as

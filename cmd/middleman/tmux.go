@@ -34,14 +34,10 @@ Without TARGET, the command for the server of all of them.
 			if err != nil {
 				return err
 			}
-			if c.json {
-				return c.printJSON(struct {
-					schema
-					Command string `json:"command"`
-				}{thisSchema(), command})
-			}
-			_, err = fmt.Fprintln(c.out, command)
-			return err
+			return c.print(map[string]any{"command": command}, func() error {
+				_, err := fmt.Fprintln(c.out, command)
+				return err
+			})
 		},
 	}
 }

@@ -112,16 +112,12 @@ func (c *cli) createToken(ctx context.Context, server *client.Client, in api.New
 
 // printSecret prints the secret alone, and what it is of beside it.
 func (c *cli) printSecret(created api.CreatedToken) error {
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.CreatedToken
-		}{thisSchema(), created})
-	}
-	t := created.Token
-	fmt.Fprintf(c.errs, "token %s (%s): scope %s, expires %s; the secret is not shown again:\n", t.Name, t.ID, t.Scope, when(t.ExpiresAt))
-	_, err := fmt.Fprintln(c.out, created.Secret)
-	return err
+	return c.print(created, func() error {
+		t := created.Token
+		fmt.Fprintf(c.errs, "token %s (%s): scope %s, expires %s; the secret is not shown again:\n", t.Name, t.ID, t.Scope, when(t.ExpiresAt))
+		_, err := fmt.Fprintln(c.out, created.Secret)
+		return err
+	})
 }
 
 // when is a time, or never.
@@ -137,24 +133,20 @@ func (c *cli) listTokens(ctx context.Context, server *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.Tokens
-		}{thisSchema(), list})
-	}
-	if len(list.Tokens) == 0 {
-		fmt.Fprintln(c.errs, "There are no tokens; `middleman token create NAME` makes one.")
-		return nil
-	}
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tID\tSCOPE\tEXPIRES\tLAST USED")
-	for _, t := range list.Tokens {
-		scope := t.Scope
-		if t.Session != "" {
-			scope += " " + t.Session
+	return c.print(list, func() error {
+		if len(list.Tokens) == 0 {
+			fmt.Fprintln(c.errs, "There are no tokens; `middleman token create NAME` makes one.")
+			return nil
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Name, t.ID, scope, when(t.ExpiresAt), when(t.LastUsedAt))
-	}
-	return w.Flush()
+		w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "NAME\tID\tSCOPE\tEXPIRES\tLAST USED")
+		for _, t := range list.Tokens {
+			scope := t.Scope
+			if t.Session != "" {
+				scope += " " + t.Session
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Name, t.ID, scope, when(t.ExpiresAt), when(t.LastUsedAt))
+		}
+		return w.Flush()
+	})
 }

@@ -84,10 +84,7 @@ func (c *cli) trust(ctx context.Context, given []string, f trustFlags) error {
 		return fmt.Errorf("%s has no %s: there is nothing to agree to", shown.Repository, shown.File)
 	}
 	if c.json && (f.dryRun || f.yes == "") {
-		return c.printJSON(struct {
-			schema
-			Config api.RepoConfig `json:"config"`
-		}{thisSchema(), shown})
+		return c.printJSON(map[string]any{"config": shown})
 	}
 	if f.yes == "" {
 		c.showConfig(shown)
@@ -174,18 +171,14 @@ func (c *cli) agree(ctx context.Context, server *client.Client, where trustPlace
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.Approved
-		}{thisSchema(), approved})
-	}
-	if approved.Workspace != nil {
-		c.explainSkipped(*approved.Workspace)
-	} else if where.workspace != nil {
-		fmt.Fprintf(c.errs, "agreed; `middleman trust %s --setup` runs its setup\n", where.workspace.Name)
-	}
-	return nil
+	return c.print(approved, func() error {
+		if approved.Workspace != nil {
+			c.explainSkipped(*approved.Workspace)
+		} else if where.workspace != nil {
+			fmt.Fprintf(c.errs, "agreed; `middleman trust %s --setup` runs its setup\n", where.workspace.Name)
+		}
+		return nil
+	})
 }
 
 func (p trustPlace) approve(ctx context.Context, server *client.Client, f trustFlags) (api.Approved, error) {
@@ -234,15 +227,13 @@ func (c *cli) revokeTrust(ctx context.Context, server *client.Client, where trus
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			DryRun bool `json:"dry_run"`
-			api.Revoked
-		}{thisSchema(), dryRun, revoked})
-	}
-	fmt.Fprintln(c.out, revoked.Revoked)
-	return nil
+	return c.print(struct {
+		DryRun bool `json:"dry_run"`
+		api.Revoked
+	}{dryRun, revoked}, func() error {
+		fmt.Fprintln(c.out, revoked.Revoked)
+		return nil
+	})
 }
 
 func (c *cli) listTrust(ctx context.Context, server *client.Client) error {
@@ -250,17 +241,13 @@ func (c *cli) listTrust(ctx context.Context, server *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.Trusts
-		}{thisSchema(), trusts})
-	}
-	t := c.table("AGREED", "SHA-256", "REPOSITORY")
-	for _, x := range trusts.Trusted {
-		t.row(x.ApprovedAt.Local().Format(time.DateTime), x.Hash, x.GitDir)
-	}
-	return t.flush()
+	return c.print(trusts, func() error {
+		t := c.table("AGREED", "SHA-256", "REPOSITORY")
+		for _, x := range trusts.Trusted {
+			t.row(x.ApprovedAt.Local().Format(time.DateTime), x.Hash, x.GitDir)
+		}
+		return t.flush()
+	})
 }
 
 // setupLog prints what setup or teardown of a workspace has printed.
@@ -282,12 +269,8 @@ func (c *cli) setupLog(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.SetupLog
-		}{thisSchema(), log})
-	}
-	_, err = io.WriteString(viewer.PlainText(c.out), log.Text)
-	return err
+	return c.print(log, func() error {
+		_, err = io.WriteString(viewer.PlainText(c.out), log.Text)
+		return err
+	})
 }

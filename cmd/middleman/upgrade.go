@@ -119,10 +119,7 @@ func (c *cli) upgrade(ctx context.Context, sessions []target, force, dry bool) e
 		results = append(results, u)
 	}
 	if c.json {
-		err = c.printJSON(struct {
-			schema
-			Sessions []upgraded `json:"sessions"`
-		}{thisSchema(), results})
+		err = c.printJSON(map[string]any{"sessions": results})
 	}
 	if failed > 0 {
 		err = errors.Join(err, fmt.Errorf("%d of %d owners were not upgraded", failed, len(sessions)))

@@ -19,17 +19,16 @@ func (c *cli) versionCommand() *cobra.Command {
 		Args:              args(cobra.NoArgs),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
-			if c.json {
-				return c.printJSON(struct {
-					schema
-					Version string `json:"version"`
-					Go      string `json:"go"`
-					OS      string `json:"os"`
-					Arch    string `json:"arch"`
-				}{thisSchema(), buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
-			}
-			_, err := fmt.Fprintf(c.out, "middleman %s %s %s/%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			b := struct {
+				Version string `json:"version"`
+				Go      string `json:"go"`
+				OS      string `json:"os"`
+				Arch    string `json:"arch"`
+			}{buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			return c.print(b, func() error {
+				_, err := fmt.Fprintf(c.out, "middleman %s %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
+				return err
+			})
 		},
 	}
 }

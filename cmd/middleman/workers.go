@@ -87,13 +87,9 @@ func (c *cli) readWorkers(ctx context.Context) ([]api.Worker, error) {
 }
 
 func (c *cli) printWorkers(list []api.Worker) error {
-	if c.json {
-		return c.printJSON(struct {
-			schema
-			api.Workers
-		}{thisSchema(), api.Workers{Workers: list}})
-	}
-	return c.workerTable(list)
+	return c.print(api.Workers{Workers: list}, func() error {
+		return c.workerTable(list)
+	})
 }
 
 func (c *cli) workerTable(list []api.Worker) error {
