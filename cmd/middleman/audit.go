@@ -3,23 +3,23 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/audit"
 	"middleman/terminal"
 )
 
-func (c *cli) auditCommand() *cobra.Command {
+func (c commands) auditCommand() *cobra.Command {
 	var since string
 	cmd := &cobra.Command{
 		Use:   "audit [--since DUR]",
 		Short: "Print who came in, who was refused, and what was destroyed",
-		Args:  args(cobra.NoArgs),
+		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			from := time.Time{}
 			if since != "" {
@@ -37,13 +37,13 @@ func (c *cli) auditCommand() *cobra.Command {
 }
 
 // printAudit reads the files itself: a server need not run.
-func (c *cli) printAudit(since time.Time) error {
-	list, damaged, err := audit.Read(c.dirs.Data, since)
+func (c commands) printAudit(since time.Time) error {
+	list, damaged, err := audit.Read(c.Dirs.Data, since)
 	if err != nil {
 		return err
 	}
 	if damaged > 0 {
-		fmt.Fprintf(c.errs, "middleman: %d lines of the audit log cannot be read\n", damaged)
+		fmt.Fprintf(c.Errs, "middleman: %d lines of the audit log cannot be read\n", damaged)
 	}
 	lines := []json.RawMessage{}
 	for _, r := range list {
@@ -53,9 +53,9 @@ func (c *cli) printAudit(since time.Time) error {
 		}
 		lines = append(lines, line)
 	}
-	return c.print(map[string]any{"records": lines}, func() error {
+	return c.Print(map[string]any{"records": lines}, func() error {
 		for _, r := range list {
-			fmt.Fprintln(c.out, oneLine(auditLine(r)))
+			fmt.Fprintln(c.Out, oneLine(auditLine(r)))
 		}
 		return nil
 	})
@@ -114,22 +114,9 @@ func byWords(by audit.By) string {
 	return strings.Join(words, " ")
 }
 
-// record notes what this command line does to a session itself, without the
-// server.
-func (c *cli) record(event, what string, err error) {
-	uid := os.Getuid()
-	r := audit.Record{Event: event, What: what, Outcome: audit.OK, By: audit.By{Kind: "command", UID: &uid, PID: os.Getpid()}}
-	if err != nil {
-		r.Outcome, r.Detail = audit.Failed, err.Error()
-	}
-	log := audit.New(c.dirs.Data, func(err error) { fmt.Fprintf(c.errs, "middleman: the audit log: %v\n", err) })
-	log.Write(r)
-	log.Close()
-}
-
 // parseSpan reads a duration that may begin with days, such as 30d or 1d12h.
 func parseSpan(flag, text string) (time.Duration, error) {
-	wrong := usagef("--%s is %q: it must be a duration such as 12h, 7d or 1d12h", flag, text)
+	wrong := cli.Usagef("--%s is %q: it must be a duration such as 12h, 7d or 1d12h", flag, text)
 	var total time.Duration
 	rest := text
 	if days, after, ok := strings.Cut(text, "d"); ok {

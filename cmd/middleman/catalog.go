@@ -31,13 +31,13 @@ type catalog struct {
 }
 
 // readCatalog lists all workspaces and sessions. It starts no server.
-func (c *cli) readCatalog(ctx context.Context) (catalog, error) {
+func (c commands) readCatalog(ctx context.Context) (catalog, error) {
 	return c.readCatalogBy(ctx, (*client.Client).Workspaces)
 }
 
 // readCatalogBy has list ask the server for the workspaces.
-func (c *cli) readCatalogBy(ctx context.Context, list func(*client.Client, context.Context) ([]api.Workspace, error)) (catalog, error) {
-	server, err := client.Connect(ctx, c.dirs)
+func (c commands) readCatalogBy(ctx context.Context, list func(*client.Client, context.Context) ([]api.Workspace, error)) (catalog, error) {
+	server, err := client.Connect(ctx, c.Dirs)
 	if err == nil {
 		defer server.Close()
 		return listServerBy(ctx, server, list)
@@ -46,7 +46,7 @@ func (c *cli) readCatalogBy(ctx context.Context, list func(*client.Client, conte
 		return catalog{}, ctx.Err()
 	}
 	if !errors.Is(err, client.ErrNoServer) {
-		fmt.Fprintf(c.errs, "middleman: %v; looking at the disk instead\n", err)
+		fmt.Fprintf(c.Errs, "middleman: %v; looking at the disk instead\n", err)
 	}
 	return c.listDisk(ctx)
 }
@@ -65,7 +65,7 @@ func listServerBy(ctx context.Context, server *client.Client, list func(*client.
 }
 
 // listDisk is listRecords with what each session's backend says of it now.
-func (c *cli) listDisk(ctx context.Context) (catalog, error) {
+func (c commands) listDisk(ctx context.Context) (catalog, error) {
 	list, err := c.listRecords(ctx)
 	if err != nil {
 		return catalog{}, err
@@ -76,10 +76,10 @@ func (c *cli) listDisk(ctx context.Context) (catalog, error) {
 
 // listRecords reads the database, whether a server runs or not. Sessions that
 // only a backend knows are listed too; it asks none of them anything.
-func (c *cli) listRecords(ctx context.Context) (catalog, error) {
+func (c commands) listRecords(ctx context.Context) (catalog, error) {
 	var list catalog
 	known := map[string]bool{}
-	db, err := store.OpenReadOnly(ctx, c.dirs.Database())
+	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -94,7 +94,7 @@ func (c *cli) listRecords(ctx context.Context) (catalog, error) {
 		}
 		for _, w := range rows {
 			shown := shownWorkspace(w)
-			shown.Problem = server.Trouble(c.manager(), w)
+			shown.Problem = server.Trouble(c.Manager(), w)
 			list.workspaces = append(list.workspaces, shown)
 		}
 		names := list.names()
@@ -111,13 +111,13 @@ func (c *cli) listRecords(ctx context.Context) (catalog, error) {
 }
 
 // nameBadRows says which rows of the database are passed over.
-func (c *cli) nameBadRows(ctx context.Context, db *store.Store) {
+func (c commands) nameBadRows(ctx context.Context, db *store.Store) {
 	bad, err := db.BadRows(ctx)
 	if err != nil {
-		fmt.Fprintf(c.errs, "middleman: %v\n", err)
+		fmt.Fprintf(c.Errs, "middleman: %v\n", err)
 	}
 	for _, row := range bad {
-		fmt.Fprintf(c.errs, "middleman: a row of %s is passed over, its id is none: %s\n", c.dirs.Database(), row)
+		fmt.Fprintf(c.Errs, "middleman: a row of %s is passed over, its id is none: %s\n", c.Dirs.Database(), row)
 	}
 }
 
@@ -132,14 +132,14 @@ func (l catalog) names() map[string]string {
 
 // addUnrecorded appends the sessions that only a backend knows. A backend
 // that cannot say is named and passed over.
-func (c *cli) addUnrecorded(ctx context.Context, list *catalog, known map[string]bool) error {
-	for _, b := range c.backends() {
+func (c commands) addUnrecorded(ctx context.Context, list *catalog, known map[string]bool) error {
+	for _, b := range c.Backends() {
 		ids, err := b.List(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			fmt.Fprintf(c.errs, "middleman: list %s sessions: %v\n", b.Name(), err)
+			fmt.Fprintf(c.Errs, "middleman: list %s sessions: %v\n", b.Name(), err)
 			continue
 		}
 		for _, id := range ids {
@@ -153,9 +153,9 @@ func (c *cli) addUnrecorded(ctx context.Context, list *catalog, known map[string
 }
 
 // refresh asks the backends how each session is, several at a time.
-func (c *cli) refresh(ctx context.Context, sessions []api.Session, names map[string]string) {
+func (c commands) refresh(ctx context.Context, sessions []api.Session, names map[string]string) {
 	byName := map[string]terminal.Backend{}
-	for _, b := range c.backends() {
+	for _, b := range c.Backends() {
 		byName[b.Name()] = b
 	}
 	slots := make(chan struct{}, probes)

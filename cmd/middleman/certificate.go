@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/certs"
 	"middleman/internal/config"
 )
@@ -20,26 +21,26 @@ func (o *serveOptions) encryption(set config.TLS) error {
 	case "local":
 		o.tls.Local = true
 	default:
-		return usagef(`--tls is %q: it must be local; a certificate of your own goes with --tls-cert and --tls-key`, o.tlsMode)
+		return cli.Usagef(`--tls is %q: it must be local; a certificate of your own goes with --tls-cert and --tls-key`, o.tlsMode)
 	}
 	if !o.tls.Enabled() {
 		o.tls = set
 	}
 	if err := o.tls.Check(); err != nil {
-		return usagef("%w", err)
+		return cli.Usagef("%w", err)
 	}
 	return nil
 }
 
 // certificate is what the server encrypts with, nil where it does not.
-func (c *cli) certificate(o serveOptions) (*tls.Config, error) {
+func (c commands) certificate(o serveOptions) (*tls.Config, error) {
 	if !o.tls.Enabled() {
 		return nil, nil
 	}
 	if !o.tls.Local {
 		return certs.Files(o.tls.Cert, o.tls.Key, func(err error) { slog.Warn("certificate", "error", err) })
 	}
-	authority, err := certs.Local(c.dirs.TLS(), c.config.Hosts)
+	authority, err := certs.Local(c.Dirs.TLS(), c.Config.Hosts)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (c *cli) certificate(o serveOptions) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(c.errs, "Browsers must trust the local authority before they log in: import %s as one that may identify websites\n"+
+	fmt.Fprintf(c.Errs, "Browsers must trust the local authority before they log in: import %s as one that may identify websites\n"+
 		"(Chrome: Settings, Privacy and security, Security, Manage certificates; Firefox: Settings, Privacy & Security, View Certificates, Authorities;\n"+
 		"macOS: Keychain Access). It vouches for this machine alone; its key is in %s and stays there.\n"+
 		"To click through the browser's warning instead is no way: then anybody on the way can do the same.\n",
@@ -69,10 +70,10 @@ func (o serveOptions) remote() bool {
 }
 
 // hosts are the names that the server may be reached by, beside localhost.
-func (c *cli) hosts(o serveOptions) []string {
+func (c commands) hosts(o serveOptions) []string {
 	name, err := os.Hostname()
 	if err != nil || !o.remote() {
-		return c.config.Hosts
+		return c.Config.Hosts
 	}
-	return append([]string{name, name + ".local"}, c.config.Hosts...)
+	return append([]string{name, name + ".local"}, c.Config.Hosts...)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
@@ -26,27 +27,27 @@ func checkClipboard(policy terminal.Clipboard) error {
 	if policy == "" || policy.Known() {
 		return nil
 	}
-	return usagef("--clipboard is %q: it must be allow, ask or deny", policy)
+	return cli.Usagef("--clipboard is %q: it must be allow, ask or deny", policy)
 }
 
 // offer asks, once a session is left, whether its program gets what it wanted
 // the clipboard to be.
-func (c *cli) offer(label string, w viewer.Wanted, mayAsk bool) {
+func (c commands) offer(label string, w viewer.Wanted, mayAsk bool) {
 	if w.TooLong {
-		fmt.Fprintf(c.errs, "middleman: %s wanted to put more than 64 KiB into your clipboard: nothing was\n", label)
+		fmt.Fprintf(c.Errs, "middleman: %s wanted to put more than 64 KiB into your clipboard: nothing was\n", label)
 		return
 	}
 	wanted := fmt.Sprintf("%s wanted to put %s into your clipboard: %s", label, characters(w.Text), shorten(w.Text))
-	if !mayAsk || !viewer.IsTerminal(c.in) {
-		fmt.Fprintf(c.errs, "middleman: %s: nobody could be asked, so nothing was\n", wanted)
+	if !mayAsk || !viewer.IsTerminal(c.In) {
+		fmt.Fprintf(c.Errs, "middleman: %s: nobody could be asked, so nothing was\n", wanted)
 		return
 	}
-	err := viewer.DiscardInput(c.in) // it was meant for the program, or made by it
-	if err == nil && c.yes(wanted+". Do it? [y/N] ") {
-		_, err = c.bytesOut.WriteString(w.Command())
+	err := viewer.DiscardInput(c.In) // it was meant for the program, or made by it
+	if err == nil && c.Confirm(wanted+". Do it? [y/N] ") {
+		_, err = c.BytesOut.WriteString(w.Command())
 	}
 	if err != nil {
-		fmt.Fprintf(c.errs, "middleman: set the clipboard: %v\n", err)
+		fmt.Fprintf(c.Errs, "middleman: set the clipboard: %v\n", err)
 	}
 }
 

@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 // completeTarget offers the workspaces, and each session of those that have
 // several, for a command's first argument.
-func (c *cli) completeTarget(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (c commands) completeTarget(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -25,7 +25,7 @@ func (c *cli) completeTarget(cmd *cobra.Command, given []string, _ string) ([]st
 }
 
 // completeDeleted offers the workspaces that can be restored.
-func (c *cli) completeDeleted(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (c commands) completeDeleted(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

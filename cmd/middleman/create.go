@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
@@ -42,19 +43,19 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 }
 
 // request is what to ask the server for.
-func (f *sessionFlags) request(c *cli, command []string) (*api.NewSession, error) {
+func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, error) {
 	if f.sandbox != "" && f.sandbox != "none" {
 		return nil, fmt.Errorf("sandbox level %q is not to be had in this version, which has none only; the session was not started rather than run with less", f.sandbox)
 	}
 	switch f.backend {
 	case "", "auto", "tmux", "pty-owner":
 	default:
-		return nil, usagef("backend %q is not auto, tmux or pty-owner", f.backend)
+		return nil, cli.Usagef("backend %q is not auto, tmux or pty-owner", f.backend)
 	}
 	if err := checkClipboard(f.clipboard); err != nil {
 		return nil, err
 	}
-	size := viewer.Size(c.in, c.bytesOut)
+	size := viewer.Size(c.In, c.BytesOut)
 	if f.cols != 0 {
 		size.Cols = f.cols
 	}
@@ -62,13 +63,13 @@ func (f *sessionFlags) request(c *cli, command []string) (*api.NewSession, error
 		size.Rows = f.rows
 	}
 	if (size.Cols == 0) != (size.Rows == 0) {
-		return nil, usagef("--cols and --rows go together where there is no terminal")
+		return nil, cli.Usagef("--cols and --rows go together where there is no terminal")
 	}
 	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Size: size, Clipboard: f.clipboard}
 	if f.keep != "" {
 		n, err := parseBytes(f.keep)
 		if err != nil {
-			return nil, usagef("--keep-output: %w", err)
+			return nil, cli.Usagef("--keep-output: %w", err)
 		}
 		in.KeepOutput = &n
 	}
@@ -76,17 +77,17 @@ func (f *sessionFlags) request(c *cli, command []string) (*api.NewSession, error
 }
 
 // checkAttach refuses, before anything is made, what could not be attached.
-func (f *sessionFlags) checkAttach(c *cli) error {
+func (f *sessionFlags) checkAttach(c commands) error {
 	if f.detached {
 		return nil
 	}
-	if c.json {
-		return usagef("--json needs -d: an attached session has standard output for itself")
+	if c.JSON {
+		return cli.Usagef("--json needs -d: an attached session has standard output for itself")
 	}
 	return c.checkTerminal()
 }
 
-func (c *cli) newCommand() *cobra.Command {
+func (c commands) newCommand() *cobra.Command {
 	var (
 		session         sessionFlags
 		dir, mode       string
@@ -100,23 +101,23 @@ func (c *cli) newCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, given []string) error {
 			names, command := splitCommand(cmd, given)
 			if len(names) > 1 {
-				return usagef("new takes one NAME; a command goes after --")
+				return cli.Usagef("new takes one NAME; a command goes after --")
 			}
 			switch workspace.Mode(mode) {
 			case workspace.ModeWorktree, workspace.ModeDirectory, workspace.ModeInPlace:
 			default:
-				return usagef("mode %q is not worktree, directory or in-place", mode)
+				return cli.Usagef("mode %q is not worktree, directory or in-place", mode)
 			}
 			if withoutASession {
 				if len(command) > 0 {
-					return usagef("--no-session and a command exclude each other")
+					return cli.Usagef("--no-session and a command exclude each other")
 				}
 				session.detached = true
 			}
 			if err := session.checkAttach(c); err != nil {
 				return err
 			}
-			abs, err := absolute(dir)
+			abs, err := cli.Absolute(dir)
 			if err != nil {
 				return err
 			}
@@ -148,15 +149,15 @@ func (c *cli) newCommand() *cobra.Command {
 }
 
 // create makes a workspace and prints it or attaches to its session.
-func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) error {
-	server, err := c.server(ctx)
+func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool) error {
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	progress := newProgress(c.bytesErrs, "making")
-	created, err := server.CreateWorkspace(ctx, in, progress.workspace)
-	progress.end()
+	progress := c.Progress("making")
+	created, err := server.CreateWorkspace(ctx, in, progress.Workspace)
+	progress.End()
 	if err != nil {
 		return err
 	}
@@ -167,12 +168,12 @@ func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) er
 	}
 	c.tellNotes(created.Workspace)
 	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
-	return errors.Join(failed, c.print(created, func() error {
+	return errors.Join(failed, c.Print(created, func() error {
 		switch {
 		case failed != nil:
 			return nil
 		case detached || created.Session == nil:
-			fmt.Fprintln(c.out, created.Workspace.Name)
+			fmt.Fprintln(c.Out, created.Workspace.Name)
 			return nil
 		}
 		return c.attachNew(ctx, *created.Session)
@@ -180,14 +181,14 @@ func (c *cli) create(ctx context.Context, in api.NewWorkspace, detached bool) er
 }
 
 // explainSkipped says what a workspace has not got, and why.
-func (c *cli) explainSkipped(w api.Workspace) {
+func (c commands) explainSkipped(w api.Workspace) {
 	last := map[string]api.Stage{} // a stage may have been done again
 	for _, stage := range w.Stages {
 		last[stage.Name] = stage
 	}
 	for _, name := range slices.Sorted(maps.Keys(last)) {
 		if why, skipped := strings.CutPrefix(last[name].Detail, workspace.Skipped); skipped {
-			fmt.Fprintf(c.errs, "middleman: %s: %s: %s\n", w.Name, name, plaintext.Line(why))
+			fmt.Fprintf(c.Errs, "middleman: %s: %s: %s\n", w.Name, name, plaintext.Line(why))
 		}
 		if name == "session" && last[name].State == "done" {
 			c.explainHost(w.Name, last[name].Detail)
@@ -196,13 +197,13 @@ func (c *cli) explainSkipped(w api.Workspace) {
 }
 
 // explainHost says why another backend hosts a session than was tried first.
-func (c *cli) explainHost(label, note string) {
+func (c commands) explainHost(label, note string) {
 	if note != "" {
-		fmt.Fprintf(c.errs, "middleman: %s: %s\n", label, plaintext.Line(note))
+		fmt.Fprintf(c.Errs, "middleman: %s: %s\n", label, plaintext.Line(note))
 	}
 }
 
-func (c *cli) runCommand() *cobra.Command {
+func (c commands) runCommand() *cobra.Command {
 	var (
 		session   sessionFlags
 		ephemeral ephemeralFlags
@@ -220,7 +221,7 @@ func (c *cli) runCommand() *cobra.Command {
 				return err
 			}
 			if len(names) != 1 {
-				return usagef("run takes one workspace; a command goes after --")
+				return cli.Usagef("run takes one workspace; a command goes after --")
 			}
 			if err := session.checkAttach(c); err != nil {
 				return err
@@ -238,8 +239,8 @@ func (c *cli) runCommand() *cobra.Command {
 }
 
 // start starts a session in an existing workspace and prints it or attaches.
-func (c *cli) start(ctx context.Context, name string, in api.NewSession, detached bool) error {
-	server, err := c.server(ctx)
+func (c commands) start(ctx context.Context, name string, in api.NewSession, detached bool) error {
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -258,9 +259,9 @@ func (c *cli) start(ctx context.Context, name string, in api.NewSession, detache
 	}
 	c.explainHost(sessionLabel(s), s.Note)
 	w.Sessions, w.Stages = nil, nil
-	return c.print(api.Created{Workspace: w, Session: &s}, func() error {
+	return c.Print(api.Created{Workspace: w, Session: &s}, func() error {
 		if detached {
-			fmt.Fprintln(c.out, s.ID)
+			fmt.Fprintln(c.Out, s.ID)
 			return nil
 		}
 		return c.attachNew(ctx, s)
@@ -268,7 +269,7 @@ func (c *cli) start(ctx context.Context, name string, in api.NewSession, detache
 }
 
 // attachNew attaches to a session that was just started, past the server.
-func (c *cli) attachNew(ctx context.Context, s api.Session) error {
+func (c commands) attachNew(ctx context.Context, s api.Session) error {
 	t, err := c.direct(s)
 	if err != nil {
 		return err
@@ -288,7 +289,7 @@ func splitCommand(cmd *cobra.Command, given []string) (names, command []string) 
 // detach key and every reply of the terminal for itself.
 func nested() error {
 	if id := os.Getenv("MIDDLEMAN_SESSION"); id != "" {
-		return &notAttachedError{fmt.Errorf("this is a terminal of session %s already: attach from outside, or use -d", id)}
+		return &cli.NotAttachedError{Err: fmt.Errorf("this is a terminal of session %s already: attach from outside, or use -d", id)}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/internal/client"
@@ -24,7 +25,7 @@ type diffOptions struct {
 	stat, names, commits, behind, conflicts bool
 }
 
-func (c *cli) diffCommand() *cobra.Command {
+func (c commands) diffCommand() *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff [WORKSPACE] [--against base|merge-base|head|upstream] [--stat | --name-only | --commits | --conflicts] [-- PATH...]",
@@ -63,7 +64,7 @@ func diffArgs(given []string, dash int) (name string, paths []string, err error)
 		dash = len(given)
 	}
 	if dash > 1 {
-		return "", nil, usagef("one WORKSPACE, then paths after --")
+		return "", nil, cli.Usagef("one WORKSPACE, then paths after --")
 	}
 	if dash == 1 {
 		name = given[0]
@@ -71,8 +72,8 @@ func diffArgs(given []string, dash int) (name string, paths []string, err error)
 	return name, given[dash:], nil
 }
 
-func (c *cli) diff(ctx context.Context, name string, o diffOptions) error {
-	server, err := c.server(ctx)
+func (c commands) diff(ctx context.Context, name string, o diffOptions) error {
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (c *cli) diff(ctx context.Context, name string, o diffOptions) error {
 		return c.diffCommits(ctx, server, w, o)
 	case o.conflicts:
 		return c.diffConflicts(ctx, server, w)
-	case o.stat || o.names || c.json:
+	case o.stat || o.names || c.JSON:
 		return c.diffFiles(ctx, server, w, o)
 	}
 	return c.diffPatch(ctx, server, w, o)
@@ -116,7 +117,7 @@ func (l catalog) standingIn(name string) (api.Workspace, error) {
 		}
 	}
 	if found.ID == "" {
-		return found, usagef("%s is in no workspace: name one", here)
+		return found, cli.Usagef("%s is in no workspace: name one", here)
 	}
 	return found, nil
 }
@@ -144,13 +145,13 @@ func within(root string, paths []string) ([]string, error) {
 	for _, path := range paths {
 		if filepath.IsAbs(path) {
 			if path, err = filepath.Rel(root, path); err != nil {
-				return nil, usagef("%s is not in %s", path, root)
+				return nil, cli.Usagef("%s is not in %s", path, root)
 			}
 		} else {
 			path = filepath.Join(below, path)
 		}
 		if !filepath.IsLocal(path) {
-			return nil, usagef("%s is not in %s", path, root)
+			return nil, cli.Usagef("%s is not in %s", path, root)
 		}
 		out = append(out, filepath.ToSlash(path))
 	}
@@ -158,11 +159,11 @@ func within(root string, paths []string) ([]string, error) {
 }
 
 // diffPatch prints git's patch text: byte for byte, or for a terminal.
-func (c *cli) diffPatch(ctx context.Context, server *client.Client, w api.Workspace, o diffOptions) error {
-	var out io.Writer = c.bytesOut
+func (c commands) diffPatch(ctx context.Context, server *client.Client, w api.Workspace, o diffOptions) error {
+	var out io.Writer = c.BytesOut
 	var screen *patchScreen
-	if viewer.IsTerminal(c.bytesOut) {
-		screen = &patchScreen{to: c.bytesOut, colour: os.Getenv("NO_COLOR") == ""}
+	if viewer.IsTerminal(c.BytesOut) {
+		screen = &patchScreen{to: c.BytesOut, colour: os.Getenv("NO_COLOR") == ""}
 		out = screen
 	}
 	leftOut, err := server.Patch(ctx, w.ID, o.DiffQuery, out)
@@ -170,36 +171,36 @@ func (c *cli) diffPatch(ctx context.Context, server *client.Client, w api.Worksp
 		screen.end()
 	}
 	if err == nil && leftOut > 0 {
-		fmt.Fprintf(c.errs, "middleman: %d more bytes are left out; --max 0 prints all, --stat only the files\n", leftOut)
+		fmt.Fprintf(c.Errs, "middleman: %d more bytes are left out; --max 0 prints all, --stat only the files\n", leftOut)
 	}
 	return err
 }
 
-func (c *cli) diffFiles(ctx context.Context, server *client.Client, w api.Workspace, o diffOptions) error {
+func (c commands) diffFiles(ctx context.Context, server *client.Client, w api.Workspace, o diffOptions) error {
 	diff, err := server.Diff(ctx, w.ID, o.DiffQuery)
 	if err != nil {
 		return err
 	}
-	return c.print(diff, func() error {
+	return c.Print(diff, func() error {
 		if o.names {
 			for _, f := range diff.Files {
-				fmt.Fprintln(c.out, f.Path)
+				fmt.Fprintln(c.Out, f.Path)
 			}
 		} else if err := c.statTable(diff); err != nil {
 			return err
 		}
 		if diff.More > 0 {
-			fmt.Fprintf(c.errs, "middleman: and %d more files\n", diff.More)
+			fmt.Fprintf(c.Errs, "middleman: and %d more files\n", diff.More)
 		}
 		for _, what := range diff.LeftOut {
-			fmt.Fprintf(c.errs, "middleman: not compared: %s\n", what)
+			fmt.Fprintf(c.Errs, "middleman: not compared: %s\n", what)
 		}
 		return nil
 	})
 }
 
-func (c *cli) statTable(diff workspace.Diff) error {
-	t := c.table()
+func (c commands) statTable(diff workspace.Diff) error {
+	t := c.Table()
 	for _, f := range diff.Files {
 		lines := fmt.Sprintf("+%d -%d", f.Added, f.Deleted)
 		if f.Binary {
@@ -213,42 +214,42 @@ func (c *cli) statTable(diff workspace.Diff) error {
 		if f.From != "" {
 			name = f.From + " -> " + f.Path
 		}
-		t.row(change, lines, name)
+		t.Row(change, lines, name)
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "%d files, +%d -%d lines, against %s\n", len(diff.Files)+diff.More, diff.Added, diff.Deleted, diff.Of)
+	fmt.Fprintf(c.Out, "%d files, +%d -%d lines, against %s\n", len(diff.Files)+diff.More, diff.Added, diff.Deleted, diff.Of)
 	return nil
 }
 
-func (c *cli) diffCommits(ctx context.Context, server *client.Client, w api.Workspace, o diffOptions) error {
+func (c commands) diffCommits(ctx context.Context, server *client.Client, w api.Workspace, o diffOptions) error {
 	list, err := server.Commits(ctx, w.ID, o.Against, o.behind)
 	if err != nil {
 		return err
 	}
-	return c.print(list, func() error {
-		t := c.table()
+	return c.Print(list, func() error {
+		t := c.Table()
 		for _, commit := range list.Commits {
-			t.row(short(commit.Hash), age(commit.Time), commit.Author, commit.Subject)
+			t.Row(cli.Short(commit.Hash), cli.Age(commit.Time), commit.Author, commit.Subject)
 		}
-		if err := t.flush(); err != nil {
+		if err := t.Flush(); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.errs, "middleman: %d ahead, %d behind of %s\n", list.Ahead, list.Behind, list.Of)
+		fmt.Fprintf(c.Errs, "middleman: %d ahead, %d behind of %s\n", list.Ahead, list.Behind, list.Of)
 		return nil
 	})
 }
 
-func (c *cli) diffConflicts(ctx context.Context, server *client.Client, w api.Workspace) error {
+func (c commands) diffConflicts(ctx context.Context, server *client.Client, w api.Workspace) error {
 	all, err := server.Conflicts(ctx, w.ID, func(done, total int) {
-		fmt.Fprintf(c.errs, "middleman: compared with %d of %d workspaces\n", done, total)
+		fmt.Fprintf(c.Errs, "middleman: compared with %d of %d workspaces\n", done, total)
 	})
 	if err != nil {
 		return err
 	}
-	return c.print(all, func() error {
-		t := c.table("WORKSPACE", "MERGE", "FILES")
+	return c.Print(all, func() error {
+		t := c.Table("WORKSPACE", "MERGE", "FILES")
 		for _, f := range all.Others {
 			var files []string
 			if len(f.Conflicts) > 0 {
@@ -264,8 +265,8 @@ func (c *cli) diffConflicts(ctx context.Context, server *client.Client, w api.Wo
 			if len(f.BothChange) > 0 && f.Merge == "clean" { // that is of what is committed
 				f.Merge = "possible"
 			}
-			t.row(f.Workspace, f.Merge, dash(strings.Join(files, "; ")))
+			t.Row(f.Workspace, f.Merge, cli.Dash(strings.Join(files, "; ")))
 		}
-		return t.flush()
+		return t.Flush()
 	})
 }

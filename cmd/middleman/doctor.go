@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/build"
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/config"
@@ -34,36 +36,36 @@ type finding struct {
 	Detail string `json:"detail"`
 }
 
-func (c *cli) doctorCommand() *cobra.Command {
+func (c commands) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is missing, unsafe or left over; changes nothing",
-		Args:  args(cobra.NoArgs),
+		Args:  cli.Args(cobra.NoArgs),
 		// Without settings that can be read, this still has to say so.
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
-			c.dirs, err = config.FindDirs()
+			c.Dirs, err = config.FindDirs()
 			return err
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.doctor(cmd.Context()) },
 	}
 }
 
-func (c *cli) doctor(ctx context.Context) error {
+func (c commands) doctor(ctx context.Context) error {
 	findings := c.checkPrivate()
-	if err := c.dirs.Check(); err != nil {
+	if err := c.Dirs.Check(); err != nil {
 		// Nothing that another user could have written is read or run.
 		findings = append([]finding{{"directories", "problem", err.Error()}}, findings...)
 		return c.conclude(append(findings, finding{"all else", "note", "not looked at: nothing is read from there, nor run"}))
 	}
 	findings = append(findings,
 		c.checkConfig(),
-		checkWritable(checkDirectory("data directory", c.dirs.Data), c.dirs.Data),
-		checkDirectory("runtime directory", c.dirs.Runtime),
+		checkWritable(checkDirectory("data directory", c.Dirs.Data), c.Dirs.Data),
+		checkDirectory("runtime directory", c.Dirs.Runtime),
 		checkGit(ctx),
 		checkBox(),
 	)
 	there := c.backendsThere(ctx)
-	for _, b := range c.backends() {
+	for _, b := range c.Backends() {
 		findings = append(findings, compareBackend(checkBackend(ctx, b), b.Name(), there))
 	}
 	findings = append(findings, c.checkTmux(ctx)...)
@@ -73,7 +75,7 @@ func (c *cli) doctor(ctx context.Context) error {
 }
 
 // conclude prints what was found; a problem among it is an error.
-func (c *cli) conclude(findings []finding) error {
+func (c commands) conclude(findings []finding) error {
 	problems := 0
 	for _, f := range findings {
 		if f.State == "problem" {
@@ -89,23 +91,23 @@ func (c *cli) conclude(findings []finding) error {
 	return nil
 }
 
-func (c *cli) printFindings(findings []finding) error {
-	return c.print(map[string]any{"findings": findings}, func() error {
-		t := c.table()
+func (c commands) printFindings(findings []finding) error {
+	return c.Print(map[string]any{"findings": findings}, func() error {
+		t := c.Table()
 		for _, f := range findings {
-			t.row(f.State, f.Check, f.Detail)
+			t.Row(f.State, f.Check, f.Detail)
 		}
-		return t.flush()
+		return t.Flush()
 	})
 }
 
-func (c *cli) checkConfig() (f finding) {
-	f = finding{"settings", "ok", c.dirs.File()}
+func (c commands) checkConfig() (f finding) {
+	f = finding{"settings", "ok", c.Dirs.File()}
 	var err error
-	if c.config, err = config.Load(c.dirs.File()); err != nil {
+	if c.Config, err = config.Load(c.Dirs.File()); err != nil {
 		return finding{"settings", "problem", err.Error()}
 	}
-	if _, err := os.Stat(c.dirs.File()); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(c.Dirs.File()); errors.Is(err, fs.ErrNotExist) {
 		f.Detail += " (none: defaults)"
 	}
 	return f
@@ -113,23 +115,23 @@ func (c *cli) checkConfig() (f finding) {
 
 // checkPrivate names each directory, file and socket of ours that is not ours
 // alone.
-func (c *cli) checkPrivate() (found []finding) {
-	roots := []string{c.dirs.Data}
-	if rest, err := filepath.Rel(c.dirs.Data, c.dirs.Runtime); err != nil || !filepath.IsLocal(rest) {
-		roots = append(roots, c.dirs.Runtime)
+func (c commands) checkPrivate() (found []finding) {
+	roots := []string{c.Dirs.Data}
+	if rest, err := filepath.Rel(c.Dirs.Data, c.Dirs.Runtime); err != nil || !filepath.IsLocal(rest) {
+		roots = append(roots, c.Dirs.Runtime)
 	}
 	for _, root := range roots {
 		// What workspaces hold is the user's, who may let others read it.
-		for _, p := range private.Survey(root, c.dirs.Workspaces(), filepath.Join(c.dirs.Runtime, tmux.TryDir)) {
+		for _, p := range private.Survey(root, c.Dirs.Workspaces(), filepath.Join(c.Dirs.Runtime, tmux.TryDir)) {
 			found = append(found, finding{"private", "problem", p.String()})
 		}
 	}
-	entries, err := os.ReadDir(c.dirs.Config)
+	entries, err := os.ReadDir(c.Dirs.Config)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		found = append(found, finding{"private", "problem", err.Error()})
 	}
 	for _, entry := range entries {
-		if err := private.Trusted(filepath.Join(c.dirs.Config, entry.Name())); err != nil {
+		if err := private.Trusted(filepath.Join(c.Dirs.Config, entry.Name())); err != nil {
 			found = append(found, finding{"private", "problem", err.Error()})
 		}
 	}
@@ -215,8 +217,8 @@ func checkBackend(ctx context.Context, b terminal.Backend) finding {
 
 // backendsThere is what the running server says of its backends; none where
 // none runs, or it is older than the question.
-func (c *cli) backendsThere(ctx context.Context) []api.Backend {
-	server, err := client.Connect(ctx, c.dirs)
+func (c commands) backendsThere(ctx context.Context) []api.Backend {
+	server, err := client.Connect(ctx, c.Dirs)
 	if err != nil {
 		return nil // checkServer tells
 	}
@@ -244,8 +246,8 @@ func compareBackend(own finding, name string, there []api.Backend) finding {
 	return own
 }
 
-func (c *cli) checkServer(ctx context.Context) finding {
-	server, err := client.Connect(ctx, c.dirs)
+func (c commands) checkServer(ctx context.Context) finding {
+	server, err := client.Connect(ctx, c.Dirs)
 	if errors.Is(err, client.ErrNoServer) {
 		return finding{"server", "ok", "not running; it starts when it is needed"}
 	}
@@ -253,19 +255,19 @@ func (c *cli) checkServer(ctx context.Context) finding {
 		return finding{"server", "problem", err.Error()}
 	}
 	server.Close()
-	serve, err := client.ReadServe(c.dirs)
+	serve, err := client.ReadServe(c.Dirs)
 	if err != nil {
 		return finding{"server", "problem", err.Error()}
 	}
 	detail := fmt.Sprintf("process %d on %s, version %s", serve.PID, serve.URL(), serve.Version)
-	if serve.Version != buildVersion() {
-		return finding{"server", "note", detail + ", and this is " + buildVersion() + "; sessions go on when it is restarted"}
+	if serve.Version != build.Version() {
+		return finding{"server", "note", detail + ", and this is " + build.Version() + "; sessions go on when it is restarted"}
 	}
 	return finding{"server", "ok", detail}
 }
 
 // findLeftovers compares what is recorded with what is on disk.
-func (c *cli) findLeftovers(ctx context.Context) []finding {
+func (c commands) findLeftovers(ctx context.Context) []finding {
 	list, err := c.listDisk(ctx)
 	if err != nil {
 		return []finding{{"records", "problem", err.Error()}}
@@ -289,22 +291,22 @@ func (c *cli) findLeftovers(ctx context.Context) []finding {
 }
 
 // badRows are the rows of the database that every list passes over.
-func (c *cli) badRows(ctx context.Context, db *store.Store) (found []finding) {
+func (c commands) badRows(ctx context.Context, db *store.Store) (found []finding) {
 	bad, err := db.BadRows(ctx)
 	if err != nil {
 		return []finding{{"records", "problem", err.Error()}}
 	}
 	for _, row := range bad {
-		found = append(found, finding{"records", "problem", fmt.Sprintf("a row of %s has an id that is none: %s", c.dirs.Database(), row)})
+		found = append(found, finding{"records", "problem", fmt.Sprintf("a row of %s has an id that is none: %s", c.Dirs.Database(), row)})
 	}
 	return found
 }
 
 // surveyed are the leftovers that prune would find, without a server.
-func (c *cli) surveyed(ctx context.Context) []finding {
+func (c commands) surveyed(ctx context.Context) []finding {
 	found := []finding{}
-	survey := server.Surveyor{Workspaces: c.manager(), Backends: c.backends(), Workers: store.Tombstones{Dir: c.dirs.Workers()}}
-	db, err := store.OpenReadOnly(ctx, c.dirs.Database())
+	survey := server.Surveyor{Workspaces: c.Manager(), Backends: c.Backends(), Workers: store.Tombstones{Dir: c.Dirs.Workers()}}
+	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
 	if err == nil {
 		defer db.Close()
 		survey.Store = db

@@ -14,7 +14,7 @@ import (
 
 // checkSystemd says whether sessions depend on a unit of systemd's: where the
 // server runs in one, each should be in a scope of its own.
-func (c *cli) checkSystemd(ctx context.Context) []finding {
+func (c commands) checkSystemd(ctx context.Context) []finding {
 	if !systemd.Booted() {
 		return []finding{{"systemd", "ok", "does not run this system; nothing is needed of it"}}
 	}
@@ -28,13 +28,13 @@ func (c *cli) checkSystemd(ctx context.Context) []finding {
 }
 
 // serverUnit is the unit of the running server, or the zero Unit.
-func (c *cli) serverUnit(ctx context.Context) systemd.Unit {
-	server, err := client.Connect(ctx, c.dirs)
+func (c commands) serverUnit(ctx context.Context) systemd.Unit {
+	server, err := client.Connect(ctx, c.Dirs)
 	if err != nil {
 		return systemd.Unit{}
 	}
 	server.Close()
-	serve, err := client.ReadServe(c.dirs)
+	serve, err := client.ReadServe(c.Dirs)
 	if err != nil {
 		return systemd.Unit{}
 	}
@@ -45,7 +45,7 @@ func (c *cli) serverUnit(ctx context.Context) systemd.Unit {
 	return unit
 }
 
-func (c *cli) checkUnit(unit systemd.Unit) finding {
+func (c commands) checkUnit(unit systemd.Unit) finding {
 	if !unit.Service() {
 		return finding{"systemd", "ok", "runs; the server is in no service of it (`middleman service install` makes it one)"}
 	}
@@ -66,7 +66,7 @@ func checkScopes(unit systemd.Unit) finding {
 }
 
 // checkSessionUnits names the sessions that run inside a service.
-func (c *cli) checkSessionUnits(ctx context.Context) []finding {
+func (c commands) checkSessionUnits(ctx context.Context) []finding {
 	list, err := c.readCatalog(ctx)
 	if err != nil {
 		return nil // which the check of what is left over says
@@ -81,7 +81,7 @@ func (c *cli) checkSessionUnits(ctx context.Context) []finding {
 			continue
 		}
 		detail := fmt.Sprintf("runs inside %s: stopping that ends it, unless the unit has KillMode=process", unit.Name)
-		if log := filepath.Join(c.dirs.Sessions(), s.ID, "owner.log"); hasText(log) {
+		if log := filepath.Join(c.Dirs.Sessions(), s.ID, "owner.log"); hasText(log) {
 			detail += "; why is in " + log
 		}
 		found = append(found, finding{"session " + sessionLabel(s), "note", detail})

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/lease"
@@ -50,16 +51,16 @@ func (f *ephemeralFlags) add(flags *pflag.FlagSet) {
 func (f *ephemeralFlags) refuseAlone(cmd *cobra.Command) error {
 	for _, name := range []string{"directory", "base", "name"} {
 		if cmd.Flags().Changed(name) {
-			return usagef("--%s goes with --ephemeral", name)
+			return cli.Usagef("--%s goes with --ephemeral", name)
 		}
 	}
 	return nil
 }
 
 // request checks the command line of run --ephemeral.
-func (f *ephemeralFlags) request(c *cli, cmd *cobra.Command, names, command []string) (api.NewWorkspace, error) {
+func (f *ephemeralFlags) request(c commands, cmd *cobra.Command, names, command []string) (api.NewWorkspace, error) {
 	if len(names) > 0 || len(command) == 0 {
-		return api.NewWorkspace{}, usagef("run --ephemeral takes no workspace, and a command after --; --name names the workspace")
+		return api.NewWorkspace{}, cli.Usagef("run --ephemeral takes no workspace, and a command after --; --name names the workspace")
 	}
 	var session sessionFlags
 	others := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -72,11 +73,11 @@ func (f *ephemeralFlags) request(c *cli, cmd *cobra.Command, names, command []st
 	})
 	switch {
 	case wrong != "":
-		return api.NewWorkspace{}, usagef("--%s is for a session; run --ephemeral runs the command on this terminal", wrong)
-	case c.json:
-		return api.NewWorkspace{}, usagef("--json and --ephemeral exclude each other: standard output is the command's")
+		return api.NewWorkspace{}, cli.Usagef("--%s is for a session; run --ephemeral runs the command on this terminal", wrong)
+	case c.JSON:
+		return api.NewWorkspace{}, cli.Usagef("--json and --ephemeral exclude each other: standard output is the command's")
 	}
-	abs, err := absolute(f.dir)
+	abs, err := cli.Absolute(f.dir)
 	if err != nil {
 		return api.NewWorkspace{}, err
 	}
@@ -86,7 +87,7 @@ func (f *ephemeralFlags) request(c *cli, cmd *cobra.Command, names, command []st
 // runEphemeral makes the workspace, runs the command and deletes the
 // workspace. An interrupt before the command runs deletes it too; later ones
 // are the command's.
-func (c *cli) runEphemeral(cmd *cobra.Command, f ephemeralFlags, names, command []string) error {
+func (c commands) runEphemeral(cmd *cobra.Command, f ephemeralFlags, names, command []string) error {
 	in, err := f.request(c, cmd, names, command)
 	if err != nil {
 		return err
@@ -107,15 +108,15 @@ func (c *cli) runEphemeral(cmd *cobra.Command, f ephemeralFlags, names, command 
 		err = c.foreground(w, held, program, command)
 	}
 	if problem := c.dispose(ctx, w, held); problem != nil {
-		fmt.Fprintln(c.errs, "middleman:", message(problem))
+		fmt.Fprintln(c.Errs, "middleman:", cli.Message(problem))
 	}
 	return err
 }
 
 // provision makes an ephemeral workspace and takes its lease as soon as it has
 // an id, so that nobody takes it for a leftover.
-func (c *cli) provision(ctx context.Context, in api.NewWorkspace) (w api.Workspace, held *lease.Lease, err error) {
-	server, err := c.server(ctx)
+func (c commands) provision(ctx context.Context, in api.NewWorkspace) (w api.Workspace, held *lease.Lease, err error) {
+	server, err := c.Server(ctx)
 	if err != nil {
 		return w, nil, err
 	}
@@ -123,15 +124,15 @@ func (c *cli) provision(ctx context.Context, in api.NewWorkspace) (w api.Workspa
 	var leaseErr error
 	take := func(w api.Workspace) {
 		if held == nil && leaseErr == nil {
-			held, leaseErr = lease.Take(c.dirs.Leases(), w.ID)
+			held, leaseErr = lease.Take(c.Dirs.Leases(), w.ID)
 		}
 	}
-	shown := newProgress(c.bytesErrs, "making")
+	shown := c.Progress("making")
 	created, err := server.CreateWorkspace(ctx, in, func(w api.Workspace) {
 		take(w)
-		shown.workspace(w)
+		shown.Workspace(w)
 	})
-	shown.end()
+	shown.End()
 	if err == nil {
 		take(created.Workspace)
 		w, err = server.Workspace(ctx, created.Workspace.ID)
@@ -145,11 +146,11 @@ func (c *cli) provision(ctx context.Context, in api.NewWorkspace) (w api.Workspa
 
 // foreground runs the command on our own standard input, output and error, and
 // hands on the signals that it does not get by itself.
-func (c *cli) foreground(w api.Workspace, held *lease.Lease, program string, command []string) error {
+func (c commands) foreground(w api.Workspace, held *lease.Lease, program string, command []string) error {
 	at := workspace.Workspace{Name: w.Name, Root: w.Path, Branch: w.Branch, Base: w.Base, Port: w.Port, Ports: w.Ports}
 	run := &exec.Cmd{
 		Path: program, Args: command, Dir: w.Path, Env: append(os.Environ(), at.Env()...),
-		Stdin: c.in, Stdout: c.bytesOut, Stderr: c.bytesErrs, ExtraFiles: held.Inherited(),
+		Stdin: c.In, Stdout: c.BytesOut, Stderr: c.BytesErrs, ExtraFiles: held.Inherited(),
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, handedOn...)
@@ -169,19 +170,19 @@ func (c *cli) foreground(w api.Workspace, held *lease.Lease, program string, com
 			if run.ProcessState == nil {
 				return fmt.Errorf("wait for %s: %w", command[0], err)
 			}
-			return &programExit{exitOf(run.ProcessState)}
+			return &cli.ProgramExit{Exit: exitOf(run.ProcessState)}
 		}
 	}
 }
 
 // dispose deletes the workspace, or says why it stays and how to get at it.
-func (c *cli) dispose(ctx context.Context, w api.Workspace, held *lease.Lease) error {
+func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Lease) error {
 	if err := held.Close(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, disposeTime)
 	defer cancel()
-	server, err := c.server(ctx)
+	server, err := c.Server(ctx)
 	if err != nil {
 		return fmt.Errorf("workspace %s at %s stays for now: %w", w.Name, w.Path, err)
 	}
@@ -195,7 +196,7 @@ func (c *cli) dispose(ctx context.Context, w api.Workspace, held *lease.Lease) e
 		return fmt.Errorf("workspace %s stays, at %s: %w", w.Name, w.Path, err)
 	}
 	for _, line := range lossLines(*p.Lost) {
-		fmt.Fprintln(c.errs, "kept:", line)
+		fmt.Fprintln(c.Errs, "kept:", line)
 	}
 	return fmt.Errorf("workspace %s holds work and stays, at %s, on branch %s; `middleman run %s` opens it, `middleman rm %s` deletes it",
 		w.Name, w.Path, w.Branch, w.Name, w.Name)

@@ -12,10 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/plaintext"
 )
 
-func (c *cli) exportCommand() *cobra.Command {
+func (c commands) exportCommand() *cobra.Command {
 	var (
 		file  string
 		force bool
@@ -23,14 +24,14 @@ func (c *cli) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export TARGET [-o FILE] [--force]",
 		Short: "Write what is kept of a session as an asciicast v2, for a player",
-		Args:  args(cobra.ExactArgs(1)),
+		Args:  cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			t, err := c.recorded(cmd.Context(), given[0])
 			if err != nil {
 				return err
 			}
 			if file == "" || file == "-" {
-				out := plaintext.NewJSONWriter(c.bytesOut)
+				out := plaintext.NewJSONWriter(c.BytesOut)
 				err = errors.Join(writeRecording(cmd.Context(), out, t), out.Flush())
 			} else {
 				err = exportFile(cmd.Context(), file, force, t)

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
 )
 
-func (c *cli) importCommand() *cobra.Command {
+func (c commands) importCommand() *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "import [PATH...] [-n]",
@@ -23,20 +24,20 @@ func (c *cli) importCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) importWorktrees(ctx context.Context, paths []string, dryRun bool) error {
+func (c commands) importWorktrees(ctx context.Context, paths []string, dryRun bool) error {
 	in := api.Import{}
 	var err error
-	if in.Directory, err = absolute("."); err != nil {
+	if in.Directory, err = cli.Absolute("."); err != nil {
 		return err
 	}
 	for _, path := range paths {
-		absolute, err := absolute(path)
+		absolute, err := cli.Absolute(path)
 		if err != nil {
 			return err
 		}
 		in.Paths = append(in.Paths, absolute)
 	}
-	server, err := c.server(ctx)
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,16 +47,16 @@ func (c *cli) importWorktrees(ctx context.Context, paths []string, dryRun bool) 
 		return err
 	}
 	for _, p := range out.Passed {
-		fmt.Fprintf(c.errs, "not imported: %s: %s\n", plaintext.Line(p.Path), plaintext.Line(p.Why))
+		fmt.Fprintf(c.Errs, "not imported: %s: %s\n", plaintext.Line(p.Path), plaintext.Line(p.Why))
 	}
-	return c.print(out, func() error {
-		t := c.table()
+	return c.Print(out, func() error {
+		t := c.Table()
 		for _, w := range out.Workspaces {
-			t.row(w.Name, string(w.Mode), dash(w.Branch), w.Path)
+			t.Row(w.Name, string(w.Mode), cli.Dash(w.Branch), w.Path)
 		}
 		for _, w := range out.Deleted {
-			t.row(w.Name, "deleted", dash(w.Branch), "`middleman restore "+w.ID+"` brings it back")
+			t.Row(w.Name, "deleted", cli.Dash(w.Branch), "`middleman restore "+w.ID+"` brings it back")
 		}
-		return t.flush()
+		return t.Flush()
 	})
 }

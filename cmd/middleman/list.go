@@ -4,31 +4,31 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
 	"middleman/workspace"
 )
 
-func (c *cli) lsCommand() *cobra.Command {
+func (c commands) lsCommand() *cobra.Command {
 	var all, sessions, fresh, workers bool
 	cmd := &cobra.Command{
 		Use:   "ls [--all] [--sessions] [--fresh] | ls --workers [TARGET] [--all]",
 		Short: "List workspaces, their sessions, or workers",
-		Args:  args(cobra.MaximumNArgs(1)),
+		Args:  cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case workers && (sessions || fresh):
-				return usagef("--workers goes with --all alone")
+				return cli.Usagef("--workers goes with --all alone")
 			case workers:
 				return c.listWorkers(cmd.Context(), strings.Join(given, ""), all)
 			case len(given) > 0:
-				return usagef("ls takes a TARGET with --workers only; `middleman show %s` shows one", given[0])
+				return cli.Usagef("ls takes a TARGET with --workers only; `middleman show %s` shows one", given[0])
 			}
 			return c.list(cmd.Context(), all, sessions, fresh)
 		},
@@ -40,7 +40,7 @@ func (c *cli) lsCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) list(ctx context.Context, all, sessions, fresh bool) error {
+func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 	list, err := c.readStatusCatalog(ctx, sessions, fresh)
 	if err != nil {
 		return err
@@ -58,12 +58,12 @@ func (c *cli) list(ctx context.Context, all, sessions, fresh bool) error {
 	out := struct {
 		Workspaces []api.Workspace `json:"workspaces"`
 		Sessions   *[]api.Session  `json:"sessions,omitempty"`
-	}{Workspaces: notNil(shown.workspaces)}
+	}{Workspaces: cli.NotNil(shown.workspaces)}
 	if sessions {
-		s := notNil(shown.sessions)
+		s := cli.NotNil(shown.sessions)
 		out.Sessions = &s
 	}
-	return c.print(out, func() error {
+	return c.Print(out, func() error {
 		if sessions {
 			return c.sessionTable(shown.sessions)
 		}
@@ -87,24 +87,24 @@ func (l catalog) live() catalog {
 	return live
 }
 
-func (c *cli) workspaceTable(workspaces []api.Workspace, list catalog) error {
-	t := c.table("NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "PATH")
+func (c commands) workspaceTable(workspaces []api.Workspace, list catalog) error {
+	t := c.Table("NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "PATH")
 	for _, w := range workspaces {
-		t.row(w.Name, dash(w.Branch), string(w.State), summary(list.sessionsOf(w.ID)), workOf(w), w.Path)
+		t.Row(w.Name, cli.Dash(w.Branch), string(w.State), summary(list.sessionsOf(w.ID)), workOf(w), w.Path)
 	}
-	return t.flush()
+	return t.Flush()
 }
 
-func (c *cli) sessionTable(sessions []api.Session) error {
-	t := c.table("SESSION", "ID", "BACKEND", "STATE", "PID", "AGE", "COMMAND")
+func (c commands) sessionTable(sessions []api.Session) error {
+	t := c.Table("SESSION", "ID", "BACKEND", "STATE", "PID", "AGE", "COMMAND")
 	for _, s := range sessions {
 		pid := "-"
 		if s.PID != 0 {
 			pid = fmt.Sprint(s.PID)
 		}
-		t.row(sessionLabel(s), s.ID, s.Backend, stateOf(s), pid, age(s.CreatedAt), dash(strings.Join(s.Argv, " ")))
+		t.Row(sessionLabel(s), s.ID, s.Backend, stateOf(s), pid, cli.Age(s.CreatedAt), cli.Dash(strings.Join(s.Argv, " ")))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // summary says how many of a workspace's sessions are in which state.
@@ -122,7 +122,7 @@ func summary(sessions []api.Session) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 		}
 	}
-	return dash(strings.Join(parts, ", "))
+	return cli.Dash(strings.Join(parts, ", "))
 }
 
 // stateOf is a session's state, and how it exited.
@@ -143,18 +143,18 @@ func sessionLabel(s api.Session) string {
 	return s.WorkspaceName + "/" + s.Name
 }
 
-func (c *cli) showCommand() *cobra.Command {
+func (c commands) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show TARGET",
 		Short: "Show a workspace and its sessions",
-		Args:  args(cobra.ExactArgs(1)),
+		Args:  cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.show(cmd.Context(), given[0])
 		},
 	}
 }
 
-func (c *cli) show(ctx context.Context, arg string) error {
+func (c commands) show(ctx context.Context, arg string) error {
 	list, err := c.readCatalog(ctx)
 	if err != nil {
 		return err
@@ -167,34 +167,34 @@ func (c *cli) show(ctx context.Context, arg string) error {
 	if err := c.addFamily(ctx, &shown); err != nil {
 		return err
 	}
-	return c.print(shown, func() error {
+	return c.Print(shown, func() error {
 		w := shown.Workspace
-		t := c.table()
+		t := c.Table()
 		for _, line := range [][2]string{
 			{"name", w.Name}, {"id", w.ID}, {"mode", string(w.Mode)}, {"state", string(w.State)}, {"error", w.Error}, {"problem", w.Problem},
 			{"path", w.Path}, {"repository", w.Repository}, {"branch", w.Branch}, {"base", w.Base},
 			{"base commit", w.BaseCommit}, {"ports", portRange(w)}, {"created", w.CreatedAt.Local().Format(time.DateTime)},
 		} {
 			if line[1] != "" {
-				t.row(line[0], line[1])
+				t.Row(line[0], line[1])
 			}
 		}
 		for _, line := range statusLines(w.Status) {
-			t.row(line[0], line[1])
+			t.Row(line[0], line[1])
 		}
-		if err := t.flush(); err != nil || len(shown.Sessions) == 0 {
+		if err := t.Flush(); err != nil || len(shown.Sessions) == 0 {
 			return err
 		}
-		fmt.Fprintln(c.out)
+		fmt.Fprintln(c.Out)
 		if err := c.sessionTable(shown.Sessions); err != nil {
 			return err
 		}
 		for _, s := range shown.Sessions {
 			if s.State == terminal.StateLost && s.Error != "" {
-				fmt.Fprintf(c.out, "%s is lost: %s\n", plaintext.Line(sessionLabel(s)), plaintext.Line(s.Error))
+				fmt.Fprintf(c.Out, "%s is lost: %s\n", plaintext.Line(sessionLabel(s)), plaintext.Line(s.Error))
 			}
 			if s.Clipboard != "" {
-				fmt.Fprintf(c.out, "clipboard of %s: %s\n", plaintext.Line(sessionLabel(s)), s.Clipboard)
+				fmt.Fprintf(c.Out, "clipboard of %s: %s\n", plaintext.Line(sessionLabel(s)), s.Clipboard)
 			}
 		}
 		return c.familyTable(shown, list)
@@ -212,7 +212,7 @@ func portRange(w api.Workspace) string {
 // shown is a workspace with all its sessions, or with the one that arg names.
 func (l catalog) shown(arg string) (api.Shown, error) {
 	if w, err := l.workspace(arg); err == nil {
-		sessions := notNil(l.sessionsOf(w.ID))
+		sessions := cli.NotNil(l.sessionsOf(w.ID))
 		w.Sessions = nil
 		return api.Shown{Workspace: w, Sessions: sessions}, nil
 	}
@@ -226,57 +226,4 @@ func (l catalog) shown(arg string) (api.Shown, error) {
 		shown.Workspace = w
 	}
 	return shown, nil
-}
-
-// table prints aligned columns.
-type table struct{ w *tabwriter.Writer }
-
-func (c *cli) table(head ...string) table {
-	t := table{tabwriter.NewWriter(c.out, 0, 8, 2, ' ', 0)}
-	if len(head) > 0 {
-		t.row(head...)
-	}
-	return t
-}
-
-// row adds a row; a line feed or tab in a cell would make two of it.
-func (t table) row(cells ...string) {
-	for i, cell := range cells {
-		cells[i] = plaintext.Line(cell)
-	}
-	fmt.Fprintln(t.w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
-}
-
-func (t table) flush() error { return t.w.Flush() }
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-// age is how long ago t was, to one unit.
-func age(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	d := time.Since(t)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
-// notNil makes an empty list of none, for JSON.
-func notNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

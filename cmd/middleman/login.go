@@ -7,16 +7,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/client"
 )
 
-func (c *cli) loginCommand() *cobra.Command {
+func (c commands) loginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login list | revoke ID | revoke --all",
 		Short: "List the browsers that are logged in, and log them out",
-		Args:  args(cobra.NoArgs),
+		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usagef("say which: %s (a browser logs in by `middleman open`)", cmd.Use)
+			return cli.Usagef("say which: %s (a browser logs in by `middleman open`)", cmd.Use)
 		},
 	}
 	all := false
@@ -25,7 +26,7 @@ func (c *cli) loginCommand() *cobra.Command {
 		Short: "Log browsers out, and end what they have open",
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if all == (len(ids) > 0) {
-				return usagef("say which: revoke ID, as `middleman login list` shows them, or revoke --all")
+				return cli.Usagef("say which: revoke ID, as `middleman login list` shows them, or revoke --all")
 			}
 			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
 				return revokeLogins(ctx, server, ids)
@@ -36,23 +37,23 @@ func (c *cli) loginCommand() *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use:   "list",
 		Short: "List the browsers that are logged in",
-		Args:  args(cobra.NoArgs),
+		Args:  cli.Args(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return c.withServer(cmd, c.listLogins) },
 	}, revoke)
 	return cmd
 }
 
-func (c *cli) listLogins(ctx context.Context, server *client.Client) error {
+func (c commands) listLogins(ctx context.Context, server *client.Client) error {
 	list, err := server.Logins(ctx)
 	if err != nil {
 		return err
 	}
-	return c.print(map[string]any{"logins": notNil(list)}, func() error {
-		t := c.table("ID", "BROWSER", "FROM", "AT", "AGE", "USED", "EXPIRES")
+	return c.Print(map[string]any{"logins": cli.NotNil(list)}, func() error {
+		t := c.Table("ID", "BROWSER", "FROM", "AT", "AGE", "USED", "EXPIRES")
 		for _, l := range list {
-			t.row(l.ID, dash(l.Name), l.Address, l.Origin, age(l.CreatedAt), age(l.LastUsedAt), l.ExpiresAt.Local().Format(time.DateTime))
+			t.Row(l.ID, cli.Dash(l.Name), l.Address, l.Origin, cli.Age(l.CreatedAt), cli.Age(l.LastUsedAt), l.ExpiresAt.Local().Format(time.DateTime))
 		}
-		return t.flush()
+		return t.Flush()
 	})
 }
 

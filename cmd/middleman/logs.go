@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
 )
 
-func (c *cli) logsCommand() *cobra.Command {
+func (c commands) logsCommand() *cobra.Command {
 	var (
 		from        uint64
 		follow, raw bool
@@ -26,11 +27,11 @@ func (c *cli) logsCommand() *cobra.Command {
 		Long: `Print a session's output: its text, at a terminal and in a pipe alike. Control
 sequences are left out, and what would hide or steer a terminal is spelled out
 (\u202e). --raw gives the bytes as the program wrote them, to a terminal too.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if setup {
 				if follow || raw || cmd.Flags().Changed("from") {
-					return usagef("--setup goes alone")
+					return cli.Usagef("--setup goes alone")
 				}
 				return c.setupLog(cmd.Context(), given[0])
 			}
@@ -43,7 +44,7 @@ sequences are left out, and what would hide or steer a terminal is spelled out
 					return fmt.Errorf("logs of %s: %w", t.label(), err)
 				}
 				if from > 0 {
-					fmt.Fprintf(c.errs, "middleman: logs of %s begin at offset %d: older output is no longer kept\n", t.label(), from)
+					fmt.Fprintf(c.Errs, "middleman: logs of %s begin at offset %d: older output is no longer kept\n", t.label(), from)
 				}
 			}
 			if err := c.logs(cmd.Context(), t, from, follow, raw); err != nil {
@@ -60,8 +61,8 @@ sequences are left out, and what would hide or steer a terminal is spelled out
 	return cmd
 }
 
-func (c *cli) logs(ctx context.Context, t target, from uint64, follow, raw bool) error {
-	out := bufio.NewWriterSize(c.bytesOut, 64<<10)
+func (c commands) logs(ctx context.Context, t target, from uint64, follow, raw bool) error {
+	out := bufio.NewWriterSize(c.BytesOut, 64<<10)
 	var w io.Writer = out
 	flush := out.Flush
 	if !raw {
@@ -70,7 +71,7 @@ func (c *cli) logs(ctx context.Context, t target, from uint64, follow, raw bool)
 		flush = func() error { return errors.Join(plain.Flush(), out.Flush()) }
 	}
 	say := func(from, to uint64) {
-		fmt.Fprintf(c.errs, "middleman: logs of %s: output from offset %d to %d is missing\n", t.label(), from, to)
+		fmt.Fprintf(c.Errs, "middleman: logs of %s: output from offset %d to %d is missing\n", t.label(), from, to)
 	}
 	from, err := copyOutput(ctx, w, t.session, from, say)
 	if err == nil && follow {

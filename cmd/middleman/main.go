@@ -1,12 +1,44 @@
 // Command middleman manages workspaces whose terminals outlive everything but
-// their own program. This package is wiring: it reads flags, chooses exit
-// codes, and joins the packages that do the work.
+// their own program. This package is wiring: it names the commands, which are
+// in rooms of their own, and joins them to the command line.
 package main
 
 import (
 	"os"
+	"strings"
 
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/cli"
 	_ "middleman/cmd/middleman/internal/helper" // runs the helper processes instead
 )
 
-func main() { os.Exit(newCLI(os.Stdin, os.Stdout, os.Stderr).run(os.Args[1:])) }
+func main() {
+	c := cli.New(os.Stdin, os.Stdout, os.Stderr)
+	os.Exit(c.Run(os.Args[1:], commands{c}.all()...))
+}
+
+// commands are the commands of the command line.
+type commands struct{ *cli.CLI }
+
+func (c commands) all() []*cobra.Command {
+	all := []*cobra.Command{
+		c.trustCommand(),
+		c.serveCommand(), c.newCommand(), c.spawnCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
+		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(), c.searchCommand(), c.exportCommand(),
+		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.restoreCommand(), c.retryCommand(), c.openCommand(), c.loginCommand(), c.doctorCommand(), c.serviceCommand(),
+		c.diffCommand(),
+		c.tmuxCommand(), c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
+		c.auditCommand(), c.tokenCommand(),
+		c.pruneCommand(), c.importCommand(), c.repairCommand(),
+	}
+	for _, cmd := range all {
+		if cmd.ValidArgsFunction != nil {
+			continue
+		}
+		if strings.Contains(cmd.Use, " TARGET") || strings.Contains(cmd.Use, " WORKSPACE") {
+			cmd.ValidArgsFunction = c.completeTarget
+		}
+	}
+	return all
+}

@@ -10,17 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
 	"middleman/workspace"
 )
 
-// manager is of the workspaces in our base directory.
-func (c *cli) manager() *workspace.Manager {
-	return workspace.New(workspace.Options{Base: c.dirs.Workspaces(), Prefix: c.config.BranchPrefix, Place: workspace.Place(c.config.Workspaces)})
-}
-
-func (c *cli) pruneCommand() *cobra.Command {
+func (c commands) pruneCommand() *cobra.Command {
 	var (
 		dryRun    bool
 		snapshots string
@@ -28,11 +24,11 @@ func (c *cli) pruneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune [-n] [--snapshots AGE]",
 		Short: "Remove what is left over and holds nothing; say what stays, and why",
-		Args:  args(cobra.NoArgs),
+		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			age, err := parseAge(snapshots)
 			if err != nil {
-				return usagef("--snapshots is %q: %w", snapshots, err)
+				return cli.Usagef("--snapshots is %q: %w", snapshots, err)
 			}
 			return c.prune(cmd.Context(), age, dryRun)
 		},
@@ -62,8 +58,8 @@ func parseAge(text string) (time.Duration, error) {
 	return age, nil
 }
 
-func (c *cli) prune(ctx context.Context, age time.Duration, dryRun bool) error {
-	server, err := c.server(ctx)
+func (c commands) prune(ctx context.Context, age time.Duration, dryRun bool) error {
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -87,9 +83,9 @@ func (c *cli) prune(ctx context.Context, age time.Duration, dryRun bool) error {
 	return nil
 }
 
-func (c *cli) printLeftovers(out api.Leftovers) error {
-	return c.print(out, func() error {
-		t := c.table()
+func (c commands) printLeftovers(out api.Leftovers) error {
+	return c.Print(out, func() error {
+		t := c.Table()
 		for _, l := range out.Leftovers {
 			state, why := "stays", explainLeftover(l)
 			switch {
@@ -100,9 +96,9 @@ func (c *cli) printLeftovers(out api.Leftovers) error {
 			case l.Prunable:
 				state = "would go"
 			}
-			t.row(state, string(l.Kind), plaintext.Line(l.What), why)
+			t.Row(state, string(l.Kind), plaintext.Line(l.What), why)
 		}
-		return t.flush()
+		return t.Flush()
 	})
 }
 

@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
 	"middleman/workspace"
 )
 
-func (c *cli) rmCommand() *cobra.Command {
+func (c commands) rmCommand() *cobra.Command {
 	var (
 		consent client.Consent
 		dryRun  bool
@@ -22,7 +23,7 @@ func (c *cli) rmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm WORKSPACE [--discard-work] [--stop-sessions] [--skip-teardown] [--workers] [-n]",
 		Short: "Delete a workspace; refused where that would lose something",
-		Args:  args(cobra.ExactArgs(1)),
+		Args:  cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.remove(cmd.Context(), given[0], consent, dryRun)
 		},
@@ -36,8 +37,8 @@ func (c *cli) rmCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) remove(ctx context.Context, name string, consent client.Consent, dryRun bool) error {
-	server, err := c.server(ctx)
+func (c commands) remove(ctx context.Context, name string, consent client.Consent, dryRun bool) error {
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 		doing = "looking at"
 	}
 	var deleted api.Deleted
-	err = newProgress(c.bytesErrs, doing).during(ctx, server, w.ID, func() (err error) {
+	err = c.Progress(doing).During(ctx, server, w.ID, func() (err error) {
 		deleted, err = server.DeleteWorkspace(ctx, w.ID, consent, dryRun)
 		return err
 	})
@@ -66,8 +67,8 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 		if p.Code == api.CodeNotFound { // it was there a moment ago
 			return fmt.Errorf("workspace %s was deleted meanwhile", w.Name)
 		}
-		if c.json && (p.Lost != nil || len(p.Sessions) > 0 || len(p.Workers) > 0) {
-			return errors.Join(err, c.printJSON(map[string]any{"refused": p}))
+		if c.JSON && (p.Lost != nil || len(p.Sessions) > 0 || len(p.Workers) > 0) {
+			return errors.Join(err, c.PrintJSON(map[string]any{"refused": p}))
 		}
 		c.explainRefusal(p)
 		if p.Code == api.CodeUnknownLoss && (dryRun || !consent.DiscardWork) {
@@ -77,10 +78,10 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 	if err != nil {
 		return err
 	}
-	if c.json {
+	if c.JSON {
 		c.printWarnings(deleted)
 	}
-	return c.print(struct {
+	return c.Print(struct {
 		DryRun bool `json:"dry_run"`
 		api.Deleted
 	}{dryRun, deleted}, func() error {
@@ -89,20 +90,20 @@ func (c *cli) remove(ctx context.Context, name string, consent client.Consent, d
 	})
 }
 
-func (c *cli) printWarnings(d api.Deleted) {
+func (c commands) printWarnings(d api.Deleted) {
 	for _, warning := range d.Warnings {
-		fmt.Fprintln(c.errs, "middleman:", plaintext.Line(warning))
+		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
 	}
 }
 
 // printDeleted says what went with a workspace, or would go, its workers'
 // first.
-func (c *cli) printDeleted(d api.Deleted, dryRun bool) {
+func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 	for _, inner := range d.Workers {
 		if dryRun {
-			fmt.Fprintf(c.out, "worker %s\n", plaintext.Line(inner.Workspace.Name))
+			fmt.Fprintf(c.Out, "worker %s\n", plaintext.Line(inner.Workspace.Name))
 		} else {
-			fmt.Fprintf(c.errs, "gone: worker %s\n", plaintext.Line(inner.Workspace.Name))
+			fmt.Fprintf(c.Errs, "gone: worker %s\n", plaintext.Line(inner.Workspace.Name))
 		}
 		c.printDeleted(inner, dryRun)
 	}
@@ -113,21 +114,21 @@ func (c *cli) printDeleted(d api.Deleted, dryRun bool) {
 			lines = append(lines, "would be run: "+plaintext.Line(command))
 		}
 		for _, line := range append(lines, forecastLines(d)...) {
-			fmt.Fprintln(c.out, line)
+			fmt.Fprintln(c.Out, line)
 		}
 		return
 	}
 	for _, line := range lines {
-		fmt.Fprintln(c.errs, "gone:", line)
+		fmt.Fprintln(c.Errs, "gone:", line)
 	}
 	for _, line := range d.Unkept {
-		fmt.Fprintln(c.errs, "not kept:", line)
+		fmt.Fprintln(c.Errs, "not kept:", line)
 	}
 	if what := "all of it"; d.Restorable {
 		if len(d.Unkept) > 0 {
 			what = "the rest"
 		}
-		fmt.Fprintf(c.errs, "kept: `middleman restore %s` brings %s back, at any time\n", plaintext.Line(d.Workspace.Name), what)
+		fmt.Fprintf(c.Errs, "kept: `middleman restore %s` brings %s back, at any time\n", plaintext.Line(d.Workspace.Name), what)
 	}
 }
 
@@ -147,21 +148,21 @@ func forecastLines(d api.Deleted) []string {
 }
 
 // explainRefusal lists what a deletion would lose, and the flags that consent.
-func (c *cli) explainRefusal(p *api.Problem) {
+func (c commands) explainRefusal(p *api.Problem) {
 	if p.Lost != nil && !p.Lost.Empty() {
 		for _, line := range lossLines(*p.Lost) {
-			fmt.Fprintln(c.errs, "would be lost:", line)
+			fmt.Fprintln(c.Errs, "would be lost:", line)
 		}
-		fmt.Fprintln(c.errs, "--discard-work consents to that")
+		fmt.Fprintln(c.Errs, "--discard-work consents to that")
 	}
 	if p.Code == api.CodeHasWorkers {
 		c.explainWorkers(p.Workers)
 	}
 	if len(p.Sessions) > 0 {
 		for _, line := range sessionLines(p.Sessions) {
-			fmt.Fprintln(c.errs, "would be stopped:", line)
+			fmt.Fprintln(c.Errs, "would be stopped:", line)
 		}
-		fmt.Fprintln(c.errs, "--stop-sessions consents to that")
+		fmt.Fprintln(c.Errs, "--stop-sessions consents to that")
 	}
 }
 

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
 )
 
-func (c *cli) repairCommand() *cobra.Command {
+func (c commands) repairCommand() *cobra.Command {
 	var (
 		repository string
 		dryRun     bool
@@ -18,7 +19,7 @@ func (c *cli) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair [WORKSPACE] [--repository DIR] [-n]",
 		Short: "Find again what was moved: a repository, a worktree, our own directory",
-		Args:  args(cobra.MaximumNArgs(1)),
+		Args:  cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			name := ""
 			if len(given) > 0 {
@@ -33,14 +34,14 @@ func (c *cli) repairCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) repair(ctx context.Context, name, repository string, dryRun bool) (err error) {
+func (c commands) repair(ctx context.Context, name, repository string, dryRun bool) (err error) {
 	in := api.Repair{}
 	if repository != "" {
-		if in.Repository, err = absolute(repository); err != nil {
+		if in.Repository, err = cli.Absolute(repository); err != nil {
 			return err
 		}
 	}
-	server, err := c.server(ctx)
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (c *cli) repair(ctx context.Context, name, repository string, dryRun bool) 
 		return err
 	}
 	for _, f := range out.Failed {
-		fmt.Fprintf(c.errs, "not repaired: %s: %s\n", plaintext.Line(f.Path), plaintext.Line(f.Why))
+		fmt.Fprintf(c.Errs, "not repaired: %s: %s\n", plaintext.Line(f.Path), plaintext.Line(f.Why))
 	}
 	if err := c.printRepaired(out); err != nil {
 		return err
@@ -72,10 +73,10 @@ func (c *cli) repair(ctx context.Context, name, repository string, dryRun bool) 
 	return nil
 }
 
-func (c *cli) printRepaired(out api.Repaired) error {
-	return c.print(out, func() error {
+func (c commands) printRepaired(out api.Repaired) error {
+	return c.Print(out, func() error {
 		for _, line := range out.Found {
-			fmt.Fprintln(c.out, plaintext.Line(line))
+			fmt.Fprintln(c.Out, plaintext.Line(line))
 		}
 		return nil
 	})

@@ -10,17 +10,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
 	"middleman/internal/store"
 )
 
-func (c *cli) restoreCommand() *cobra.Command {
+func (c commands) restoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "restore WORKSPACE",
 		Short:             "Bring back a deleted workspace; `ls --all` lists them",
-		Args:              args(cobra.ExactArgs(1)),
+		Args:              cli.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: c.completeDeleted,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.restore(cmd.Context(), given[0])
@@ -28,8 +29,8 @@ func (c *cli) restoreCommand() *cobra.Command {
 	}
 }
 
-func (c *cli) restore(ctx context.Context, name string) error {
-	server, err := c.server(ctx)
+func (c commands) restore(ctx context.Context, name string) error {
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (c *cli) restore(ctx context.Context, name string) error {
 		return err
 	}
 	var restored api.Restored
-	err = newProgress(c.bytesErrs, "restoring").during(ctx, server, w.ID, func() (err error) {
+	err = c.Progress("restoring").During(ctx, server, w.ID, func() (err error) {
 		restored, err = server.RestoreWorkspace(ctx, w.ID)
 		return err
 	})
@@ -58,10 +59,10 @@ func (c *cli) restore(ctx context.Context, name string) error {
 		return err
 	}
 	for _, warning := range restored.Warnings {
-		fmt.Fprintln(c.errs, "middleman:", plaintext.Line(warning))
+		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
 	}
-	return c.print(restored, func() error {
-		fmt.Fprintln(c.out, restored.Workspace.Name)
+	return c.Print(restored, func() error {
+		fmt.Fprintln(c.Out, restored.Workspace.Name)
 		return nil
 	})
 }
@@ -99,12 +100,12 @@ func oneDeleted(list []api.Workspace, name string) (api.Workspace, error) {
 
 // readDeleted lists the workspaces that can be restored, from the server where
 // it answers, else from the database.
-func (c *cli) readDeleted(ctx context.Context) ([]api.Workspace, error) {
-	if server, err := client.Connect(ctx, c.dirs); err == nil {
+func (c commands) readDeleted(ctx context.Context) ([]api.Workspace, error) {
+	if server, err := client.Connect(ctx, c.Dirs); err == nil {
 		defer server.Close()
 		return server.DeletedWorkspaces(ctx)
 	}
-	db, err := store.OpenReadOnly(ctx, c.dirs.Database())
+	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

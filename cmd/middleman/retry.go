@@ -6,15 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
 )
 
-func (c *cli) retryCommand() *cobra.Command {
+func (c commands) retryCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "retry WORKSPACE",
 		Short:             "Try a creation that failed again, from where it failed",
-		Args:              args(cobra.ExactArgs(1)),
+		Args:              cli.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: c.completeTarget,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.retry(cmd.Context(), given[0])
@@ -22,8 +23,8 @@ func (c *cli) retryCommand() *cobra.Command {
 	}
 }
 
-func (c *cli) retry(ctx context.Context, name string) error {
-	server, err := c.server(ctx)
+func (c commands) retry(ctx context.Context, name string) error {
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -36,25 +37,25 @@ func (c *cli) retry(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	progress := newProgress(c.bytesErrs, "making")
-	created, err := server.RetryWorkspace(ctx, w.ID, progress.workspace)
-	progress.end()
+	progress := c.Progress("making")
+	created, err := server.RetryWorkspace(ctx, w.ID, progress.Workspace)
+	progress.End()
 	if err != nil {
 		return err
 	}
 	c.tellNotes(created.Workspace)
 	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
-	return c.print(created, func() error {
-		fmt.Fprintln(c.out, created.Workspace.Name)
+	return c.Print(created, func() error {
+		fmt.Fprintln(c.Out, created.Workspace.Name)
 		return nil
 	})
 }
 
 // tellNotes says what a checkout has left out, which is no error.
-func (c *cli) tellNotes(w api.Workspace) {
+func (c commands) tellNotes(w api.Workspace) {
 	for _, stage := range w.Stages {
 		if (stage.Name == "checkout" && stage.State == "done" || stage.Name == "lfs") && stage.Detail != "" {
-			fmt.Fprintln(c.errs, "middleman:", plaintext.Line(stage.Detail))
+			fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(stage.Detail))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 )
@@ -37,7 +38,7 @@ type found struct {
 	Line  string `json:"line"`
 }
 
-func (c *cli) searchCommand() *cobra.Command {
+func (c commands) searchCommand() *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
 		Use:   "search TEXT [TARGET...] [-i] [--regex]",
@@ -48,7 +49,7 @@ WORKSPACE (all of its sessions), WORKSPACE/SESSION or a session's id.
 Each line that matches is listed once, with the offset where it was printed
 last: "capture TARGET --at OFFSET" shows the screen of then, "logs TARGET --from
 OFFSET" goes on from there. It exits with 1 where nothing matches.`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			match, err := f.matcher(given[0])
 			if err != nil {
@@ -72,7 +73,7 @@ OFFSET" goes on from there. It exits with 1 where nothing matches.`,
 // matcher is what a line must match.
 func (f searchFlags) matcher(text string) (func([]byte) bool, error) {
 	if text == "" {
-		return nil, usagef("search needs some TEXT to look for")
+		return nil, cli.Usagef("search needs some TEXT to look for")
 	}
 	pattern := text
 	if !f.regex {
@@ -85,14 +86,14 @@ func (f searchFlags) matcher(text string) (func([]byte) bool, error) {
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, usagef("search: %w", err)
+		return nil, cli.Usagef("search: %w", err)
 	}
 	return re.Match, nil
 }
 
 // search looks through sessions, one after the other. One that cannot be read
 // is said, and the others are searched all the same.
-func (c *cli) search(ctx context.Context, text string, match func([]byte) bool, targets []string) error {
+func (c commands) search(ctx context.Context, text string, match func([]byte) bool, targets []string) error {
 	sessions, err := c.searched(ctx, targets)
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func (c *cli) search(ctx context.Context, text string, match func([]byte) bool, 
 }
 
 // searched finds them by the records, see recorded.
-func (c *cli) searched(ctx context.Context, targets []string) ([]api.Session, error) {
+func (c commands) searched(ctx context.Context, targets []string) ([]api.Session, error) {
 	list, err := c.listRecords(ctx)
 	if err == nil {
 		var sessions []api.Session
@@ -155,7 +156,7 @@ func (l catalog) searched(targets []string) ([]api.Session, error) {
 
 // searchSession returns the lines of one session that match, in the order in
 // which they were printed last.
-func (c *cli) searchSession(ctx context.Context, s api.Session, match func([]byte) bool) ([]found, error) {
+func (c commands) searchSession(ctx context.Context, s api.Session, match func([]byte) bool) ([]found, error) {
 	t, err := c.direct(s)
 	if err != nil {
 		return nil, err
@@ -207,19 +208,19 @@ func forgetOldest(byLine map[string]*found) {
 	}
 }
 
-func (c *cli) printFound(all []found) error {
-	return c.print(map[string]any{"matches": notNil(all)}, func() error {
+func (c commands) printFound(all []found) error {
+	return c.Print(map[string]any{"matches": cli.NotNil(all)}, func() error {
 		if len(all) == 0 {
 			return nil
 		}
-		t := c.table("SESSION", "OFFSET", "TIMES", "LINE")
+		t := c.Table("SESSION", "OFFSET", "TIMES", "LINE")
 		for _, f := range all {
 			label := f.Workspace + "/" + f.Session
 			if f.Workspace == "" {
 				label = f.SessionID
 			}
-			t.row(label, strconv.FormatUint(f.Offset, 10), strconv.Itoa(f.Times), f.Line)
+			t.Row(label, strconv.FormatUint(f.Offset, 10), strconv.Itoa(f.Times), f.Line)
 		}
-		return t.flush()
+		return t.Flush()
 	})
 }

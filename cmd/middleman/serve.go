@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"middleman/cmd/middleman/internal/build"
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/audit"
 	"middleman/internal/client"
@@ -25,26 +27,26 @@ import (
 	"middleman/terminal"
 )
 
-func (c *cli) serveCommand() *cobra.Command {
+func (c commands) serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve [--listen ADDR] [--tls local | --tls-cert FILE --tls-key FILE]",
 		Short: "Run the server; sessions go on when it ends",
-		Args:  args(cobra.NoArgs),
+		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.background {
 				checked := o // where they are wrong, the server in the background can say so to nobody
-				if err := checked.encryption(c.config.TLS); err != nil {
+				if err := checked.encryption(c.Config.TLS); err != nil {
 					return err
 				}
 				return c.launch(cmd.Context(), given(cmd.Flags()))
 			}
 			if !cmd.Flags().Changed("listen") {
-				o.listen = c.config.Listen
+				o.listen = c.Config.Listen
 			}
-			set := c.config.TLS
+			set := c.Config.TLS
 			if o.ready && !set.Enabled() {
-				set = server.LastTLS(c.dirs)
+				set = server.LastTLS(c.Dirs)
 			}
 			if err := errors.Join(o.encryption(set), scrub(), private.Harden()); err != nil {
 				return err
@@ -88,31 +90,31 @@ func given(flags *pflag.FlagSet) (args []string) {
 }
 
 // launch is the short-lived parent of a server in the background.
-func (c *cli) launch(ctx context.Context, flags []string) error {
+func (c commands) launch(ctx context.Context, flags []string) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
 	serve := exec.Command(exe, append([]string{"serve", "--report-ready"}, flags...)...)
 	serve.Env = server.Environment(os.Environ())
-	return client.Launch(ctx, c.dirs, serve)
+	return client.Launch(ctx, c.Dirs, serve)
 }
 
 // serve runs the server until ctx ends. The lock that Listen takes comes
 // before the database is opened, so that only one process ever writes it.
-func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
+func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	holder, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
 	listeners, err := server.Listen(server.ListenOptions{
-		Dirs:       c.dirs,
+		Dirs:       c.Dirs,
 		Address:    o.listen,
 		AnyPort:    o.ready && !o.fixed, // in the background nobody is there to choose
 		TLS:        o.tls.Enabled(),
 		Settings:   o.tls,
 		Executable: holder,
-		Version:    buildVersion(),
+		Version:    build.Version(),
 	})
 	if err != nil {
 		return err
@@ -122,32 +124,32 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, c.dirs.Database())
+	db, err := store.Open(ctx, c.Dirs.Database())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	log := ""
 	if o.ready {
-		log = c.dirs.ServerLog() // where client.Launch sends what we print
+		log = c.Dirs.ServerLog() // where client.Launch sends what we print
 	}
 	s, err := server.New(server.Options{
 		AppOptions: server.AppOptions{
 			Store:        db,
-			Workspaces:   c.manager(),
-			Backends:     c.backends(),
-			Backend:      c.config.Backend,
-			Dirs:         c.dirs,
-			JournalBytes: c.config.Terminal.JournalBytes,
-			Grace:        time.Duration(c.config.Terminal.Grace),
-			Clipboard:    terminal.Clipboard(c.config.Terminal.Clipboard),
-			Ports:        store.PortRange(c.config.Ports),
-			SetupTimeout: time.Duration(c.config.Setup.Timeout),
+			Workspaces:   c.Manager(),
+			Backends:     c.Backends(),
+			Backend:      c.Config.Backend,
+			Dirs:         c.Dirs,
+			JournalBytes: c.Config.Terminal.JournalBytes,
+			Grace:        time.Duration(c.Config.Terminal.Grace),
+			Clipboard:    terminal.Clipboard(c.Config.Terminal.Clipboard),
+			Ports:        store.PortRange(c.Config.Ports),
+			SetupTimeout: time.Duration(c.Config.Setup.Timeout),
 		},
 		LogFile:     log,
-		Audit:       audit.New(c.dirs.Data, func(err error) { slog.Error("the audit log", "error", err) }),
+		Audit:       audit.New(c.Dirs.Data, func(err error) { slog.Error("the audit log", "error", err) }),
 		Web:         web.Handler(),
-		Version:     buildVersion(),
+		Version:     build.Version(),
 		Instance:    listeners.Instance,
 		Port:        listeners.Port,
 		TLS:         encrypted,
@@ -173,46 +175,46 @@ func (c *cli) serve(ctx context.Context, o serveOptions) (err error) {
 // notify tells the manager of our unit that the server is ready. One that
 // cannot be told is no reason not to serve; a server in the background is
 // nobody's unit, whatever it has inherited.
-func (c *cli) notify(o serveOptions) error {
+func (c commands) notify(o serveOptions) error {
 	if o.ready {
 		return os.Unsetenv("NOTIFY_SOCKET")
 	}
 	if err := systemd.Ready(); err != nil {
-		fmt.Fprintf(c.errs, "middleman: %v\n", err)
+		fmt.Fprintf(c.Errs, "middleman: %v\n", err)
 	}
 	return nil
 }
 
 // announce says where the server is: to whoever started it in the background,
 // or on standard output, with a link to log in with.
-func (c *cli) announce(ctx context.Context, o serveOptions) error {
+func (c commands) announce(ctx context.Context, o serveOptions) error {
 	if o.ready {
 		pipe := os.NewFile(3, "ready")
 		if pipe == nil {
-			return usagef("--report-ready is for a server that is started in the background")
+			return cli.Usagef("--report-ready is for a server that is started in the background")
 		}
 		_, err := pipe.WriteString(client.Ready)
 		return errors.Join(err, pipe.Close())
 	}
-	serve, err := client.ReadServe(c.dirs)
+	serve, err := client.ReadServe(c.Dirs)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "listening on %s\n", serve.URL())
+	fmt.Fprintf(c.Out, "listening on %s\n", serve.URL())
 	if serve.Socket == "" {
 		return nil
 	}
 	if unit, err := systemd.UnitOf(os.Getpid()); err != nil || unit.Service() {
-		fmt.Fprintln(c.out, "log in with what `middleman open` prints") // a journal keeps links for others to read
+		fmt.Fprintln(c.Out, "log in with what `middleman open` prints") // a journal keeps links for others to read
 		return err
 	}
 	own := client.New(serve.Socket)
 	defer own.Close()
 	link, err := own.LoginLink(ctx, api.NewLoginLink{})
 	if err != nil { // the disk is full, say: the server runs all the same
-		fmt.Fprintf(c.errs, "middleman: no login link now: %v; `middleman open` makes one later\n", err)
+		fmt.Fprintf(c.Errs, "middleman: no login link now: %v; `middleman open` makes one later\n", err)
 		return nil
 	}
-	fmt.Fprintf(c.out, "log in with %s\n", link.URL)
+	fmt.Fprintf(c.Out, "log in with %s\n", link.URL)
 	return nil
 }

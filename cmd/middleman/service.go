@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/service"
 	"middleman/internal/client"
 )
@@ -24,14 +25,14 @@ type serviceOptions struct {
 	dryRun  bool
 }
 
-func (c *cli) serviceCommand() *cobra.Command {
+func (c commands) serviceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "service",
 		Short: "Run the server as a service of yours, from login on",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 {
-				return usagef("unknown command %q; usage: middleman service install|uninstall|status|print", given[0])
+				return cli.Usagef("unknown command %q; usage: middleman service install|uninstall|status|print", given[0])
 			}
 			return cmd.Help()
 		},
@@ -39,7 +40,7 @@ func (c *cli) serviceCommand() *cobra.Command {
 	var o serviceOptions
 	add := func(use, short string, run func(context.Context, serviceOptions) error) *cobra.Command {
 		sub := &cobra.Command{
-			Use: use, Short: short, Args: args(cobra.NoArgs),
+			Use: use, Short: short, Args: cli.Args(cobra.NoArgs),
 			RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
 		}
 		cmd.AddCommand(sub)
@@ -61,15 +62,15 @@ func (c *cli) serviceCommand() *cobra.Command {
 }
 
 // serviceText is the service's file for this binary and these directories.
-func (c *cli) serviceText(o serviceOptions) ([]byte, error) {
+func (c commands) serviceText(o serviceOptions) ([]byte, error) {
 	exe, err := stableExecutable()
 	if err != nil {
 		return nil, err
 	}
-	so := service.Options{Executable: exe, Args: []string{"serve"}, Log: c.dirs.ServerLog()}
+	so := service.Options{Executable: exe, Args: []string{"serve"}, Log: c.Dirs.ServerLog()}
 	if o.listen != "" {
 		if _, _, err := net.SplitHostPort(o.listen); err != nil {
-			return nil, usagef("--listen %q: %w", o.listen, err)
+			return nil, cli.Usagef("--listen %q: %w", o.listen, err)
 		}
 		so.Args = append(so.Args, "--listen", o.listen)
 	}
@@ -107,16 +108,16 @@ func stableExecutable() (string, error) {
 	return called, nil
 }
 
-func (c *cli) servicePrint(_ context.Context, o serviceOptions) error {
+func (c commands) servicePrint(_ context.Context, o serviceOptions) error {
 	text, err := c.serviceText(o)
 	if err != nil {
 		return err
 	}
-	_, err = c.out.Write(text)
+	_, err = c.Out.Write(text)
 	return err
 }
 
-func (c *cli) serviceInstall(ctx context.Context, o serviceOptions) error {
+func (c commands) serviceInstall(ctx context.Context, o serviceOptions) error {
 	text, err := c.serviceText(o)
 	if err != nil {
 		return err
@@ -140,42 +141,42 @@ func (c *cli) serviceInstall(ctx context.Context, o serviceOptions) error {
 	}
 	commands := service.InstallCommands(path, !o.noStart, status.Active == "active")
 	if o.dryRun {
-		fmt.Fprintf(c.out, "would write %s:\n\n%s\n", path, text)
+		fmt.Fprintf(c.Out, "would write %s:\n\n%s\n", path, text)
 		c.wouldRun(commands)
 		return nil
 	}
 	if err := service.Write(path, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.errs, "wrote %s\n", path)
+	fmt.Fprintf(c.Errs, "wrote %s\n", path)
 	if err := c.runEach(ctx, commands); err != nil {
 		return err
 	}
 	if hint := service.Hint(); hint != "" {
-		fmt.Fprintln(c.errs, "note:", hint)
+		fmt.Fprintln(c.Errs, "note:", hint)
 	}
 	return nil
 }
 
 // checkOtherServer refuses to start a service beside a server that runs
 // already: there is one for each user.
-func (c *cli) checkOtherServer(ctx context.Context, status service.Status, o serviceOptions) error {
+func (c commands) checkOtherServer(ctx context.Context, status service.Status, o serviceOptions) error {
 	if o.noStart || o.dryRun {
 		return nil
 	}
-	server, err := client.Connect(ctx, c.dirs)
+	server, err := client.Connect(ctx, c.Dirs)
 	if err != nil {
 		return nil // where one runs and does not answer, the service will say so
 	}
 	server.Close()
-	serve, err := client.ReadServe(c.dirs)
+	serve, err := client.ReadServe(c.Dirs)
 	if err != nil || serve.PID == status.PID {
 		return err
 	}
 	return fmt.Errorf("a server runs already, process %d: end it first (`kill %d`; sessions go on), or use --no-start", serve.PID, serve.PID)
 }
 
-func (c *cli) serviceUninstall(ctx context.Context, o serviceOptions) error {
+func (c commands) serviceUninstall(ctx context.Context, o serviceOptions) error {
 	path, err := service.Path()
 	if err != nil {
 		return err
@@ -192,7 +193,7 @@ func (c *cli) serviceUninstall(ctx context.Context, o serviceOptions) error {
 	}
 	if o.dryRun {
 		c.wouldRun(service.BeforeRemoval(path))
-		fmt.Fprintf(c.out, "would remove %s\n", path)
+		fmt.Fprintf(c.Out, "would remove %s\n", path)
 		c.wouldRun(service.AfterRemoval())
 		return nil
 	}
@@ -202,20 +203,20 @@ func (c *cli) serviceUninstall(ctx context.Context, o serviceOptions) error {
 	if err := os.Remove(path); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.errs, "removed %s; sessions go on\n", path)
+	fmt.Fprintf(c.Errs, "removed %s; sessions go on\n", path)
 	return c.runEach(ctx, service.AfterRemoval())
 }
 
-func (c *cli) wouldRun(commands [][]string) {
+func (c commands) wouldRun(commands [][]string) {
 	for _, command := range commands {
-		fmt.Fprintf(c.out, "would run: %s\n", strings.Join(command, " "))
+		fmt.Fprintf(c.Out, "would run: %s\n", strings.Join(command, " "))
 	}
 }
 
 // runEach runs the commands, says so, and stops at the first that fails.
-func (c *cli) runEach(ctx context.Context, commands [][]string) error {
+func (c commands) runEach(ctx context.Context, commands [][]string) error {
 	for _, command := range commands {
-		fmt.Fprintf(c.errs, "run: %s\n", strings.Join(command, " "))
+		fmt.Fprintf(c.Errs, "run: %s\n", strings.Join(command, " "))
 		out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, strings.TrimSpace(string(out)))
@@ -235,7 +236,7 @@ type serviceState struct {
 	Note      string `json:"note,omitempty"`
 }
 
-func (c *cli) serviceStatus(ctx context.Context) error {
+func (c commands) serviceStatus(ctx context.Context) error {
 	path, err := service.Path()
 	if err != nil {
 		return err
@@ -253,21 +254,21 @@ func (c *cli) serviceStatus(ctx context.Context) error {
 		state.Enabled, state.Active, state.PID = status.Enabled, status.Active, status.PID
 		state.Note = service.Hint()
 	}
-	return c.print(state, func() error {
-		t := c.table()
-		t.row("service", path)
-		t.row("installed", installedWord(state))
+	return c.Print(state, func() error {
+		t := c.Table()
+		t.Row("service", path)
+		t.Row("installed", installedWord(state))
 		if err == nil {
-			t.row("enabled", state.Enabled)
-			t.row("active", state.Active)
+			t.Row("enabled", state.Enabled)
+			t.Row("active", state.Active)
 		}
 		if state.PID != 0 {
-			t.row("process", fmt.Sprint(state.PID))
+			t.Row("process", fmt.Sprint(state.PID))
 		}
 		if state.Note != "" {
-			t.row("note", state.Note)
+			t.Row("note", state.Note)
 		}
-		return t.flush()
+		return t.Flush()
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/audit"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
@@ -20,15 +21,15 @@ import (
 // sendChunk is how much of standard input is typed at a time.
 const sendChunk = 64 << 10
 
-func (c *cli) sendCommand() *cobra.Command {
+func (c commands) sendCommand() *cobra.Command {
 	var enter bool
 	cmd := &cobra.Command{
 		Use:   "send TARGET [--enter] TEXT... | -",
 		Short: `Type at a session; "-" types standard input, byte for byte`,
-		Args:  args(cobra.MinimumNArgs(1)),
+		Args:  cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 1 && !enter {
-				return usagef("send needs something to type: TEXT, - or --enter")
+				return cli.Usagef("send needs something to type: TEXT, - or --enter")
 			}
 			t, err := c.target(cmd.Context(), given[0])
 			if err != nil {
@@ -44,7 +45,7 @@ func (c *cli) sendCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) send(ctx context.Context, s terminal.Session, text []string, enter bool) error {
+func (c commands) send(ctx context.Context, s terminal.Session, text []string, enter bool) error {
 	if len(text) == 1 && text[0] == "-" {
 		if err := c.sendInput(ctx, s); err != nil {
 			return err
@@ -63,11 +64,11 @@ func (c *cli) send(ctx context.Context, s terminal.Session, text []string, enter
 
 // sendInput types standard input as it comes. Reading it cannot be woken, so
 // an interrupt ends the process as if it were not caught.
-func (c *cli) sendInput(ctx context.Context, s terminal.Session) error {
-	c.uncatch()
+func (c commands) sendInput(ctx context.Context, s terminal.Session) error {
+	c.Uncatch()
 	buf := make([]byte, sendChunk)
 	for {
-		n, err := c.in.Read(buf)
+		n, err := c.In.Read(buf)
 		if n > 0 {
 			if err := s.Input(ctx, buf[:n]); err != nil {
 				return err
@@ -82,7 +83,7 @@ func (c *cli) sendInput(ctx context.Context, s terminal.Session) error {
 	}
 }
 
-func (c *cli) captureCommand() *cobra.Command {
+func (c commands) captureCommand() *cobra.Command {
 	var (
 		format, at string
 		o          terminal.CaptureOptions
@@ -96,22 +97,22 @@ func (c *cli) captureCommand() *cobra.Command {
 An earlier screen is drawn from the output that is kept, with the sizes that it
 had then; where something of that is missing, standard error says so.
 Its scrollback goes back some thousand lines.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if c.json && !cmd.Flags().Changed("format") {
+			if c.JSON && !cmd.Flags().Changed("format") {
 				format = string(terminal.FormatJSON)
 			}
 			o.Format = terminal.CaptureFormat(format)
 			switch o.Format {
 			case terminal.FormatText, terminal.FormatANSI, terminal.FormatJSON:
 			default:
-				return usagef("format %q is not text, ansi or json", format)
+				return cli.Usagef("format %q is not text, ansi or json", format)
 			}
 			var moment recording.Moment
 			if cmd.Flags().Changed("at") {
 				var err error
 				if moment, err = recording.ParseMoment(at, time.Now()); err != nil {
-					return usagef("--at: %w", err)
+					return cli.Usagef("--at: %w", err)
 				}
 				o.At = &moment.Offset
 			}
@@ -134,10 +135,10 @@ Its scrollback goes back some thousand lines.`,
 				return fmt.Errorf("capture %s: %w", t.label(), err)
 			}
 			if shot.Note != "" {
-				fmt.Fprintf(c.errs, "middleman: capture of %s at offset %d: %s\n", t.label(), shot.Offset, shot.Note)
+				fmt.Fprintf(c.Errs, "middleman: capture of %s at offset %d: %s\n", t.label(), shot.Offset, shot.Note)
 			}
 			if moment.Time.Before(t.shown.CreatedAt) && !moment.Time.IsZero() {
-				fmt.Fprintf(c.errs, "middleman: capture of %s: it began only at %s\n", t.label(), t.shown.CreatedAt.Format(time.RFC3339))
+				fmt.Fprintf(c.Errs, "middleman: capture of %s: it began only at %s\n", t.label(), t.shown.CreatedAt.Format(time.RFC3339))
 			}
 			return c.printShot(shot.Data, o.Format)
 		},
@@ -150,13 +151,13 @@ Its scrollback goes back some thousand lines.`,
 
 // printShot prints p, ended by a newline. The form that draws on a terminal is
 // printed as it is.
-func (c *cli) printShot(p []byte, format terminal.CaptureFormat) error {
-	var to io.Writer = c.out
+func (c commands) printShot(p []byte, format terminal.CaptureFormat) error {
+	var to io.Writer = c.Out
 	switch format {
 	case terminal.FormatANSI:
-		to = c.bytesOut
+		to = c.BytesOut
 	case terminal.FormatJSON:
-		to = plaintext.NewJSONWriter(c.bytesOut) // an object ends with a brace: nothing is held back
+		to = plaintext.NewJSONWriter(c.BytesOut) // an object ends with a brace: nothing is held back
 	}
 	w := bufio.NewWriter(to)
 	w.Write(p)
@@ -166,16 +167,16 @@ func (c *cli) printShot(p []byte, format terminal.CaptureFormat) error {
 	return w.Flush()
 }
 
-func (c *cli) stopCommand() *cobra.Command {
+func (c commands) stopCommand() *cobra.Command {
 	var grace time.Duration
 	cmd := &cobra.Command{
 		Use:   "stop TARGET [--grace DUR]",
 		Short: "End a session's program and all that it started",
-		Args:  args(cobra.ExactArgs(1)),
+		Args:  cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case grace < 0:
-				return usagef("--grace %s is negative", grace)
+				return cli.Usagef("--grace %s is negative", grace)
 			case grace == 0 && cmd.Flags().Changed("grace"):
 				grace = -1 // none, where zero means the session's own
 			}
@@ -184,7 +185,7 @@ func (c *cli) stopCommand() *cobra.Command {
 				return err
 			}
 			err = t.session.Stop(cmd.Context(), grace)
-			c.record(audit.SessionStop, "session "+t.shown.ID+" name "+t.label(), err)
+			c.Record(audit.SessionStop, "session "+t.shown.ID+" name "+t.label(), err)
 			if err != nil {
 				return fmt.Errorf("stop %s: %w", t.label(), err)
 			}

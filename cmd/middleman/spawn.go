@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
@@ -22,15 +23,15 @@ const (
 func ownSession() (string, error) {
 	id := os.Getenv("MIDDLEMAN_SESSION")
 	if id == "" || os.Getenv("MIDDLEMAN_WORKSPACE") == "" {
-		return "", usagef("this is no terminal of a session: a worker is started from inside one (MIDDLEMAN_SESSION and MIDDLEMAN_WORKSPACE are set there); outside, `middleman new` makes a workspace")
+		return "", cli.Usagef("this is no terminal of a session: a worker is started from inside one (MIDDLEMAN_SESSION and MIDDLEMAN_WORKSPACE are set there); outside, `middleman new` makes a workspace")
 	}
 	if err := terminal.CheckID(id); err != nil {
-		return "", usagef("MIDDLEMAN_SESSION: %w", err)
+		return "", cli.Usagef("MIDDLEMAN_SESSION: %w", err)
 	}
 	return id, nil
 }
 
-func (c *cli) spawnCommand() *cobra.Command {
+func (c commands) spawnCommand() *cobra.Command {
 	var (
 		session        sessionFlags
 		isolation, dir string
@@ -48,13 +49,13 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 			names, command := splitCommand(cmd, given)
 			switch {
 			case len(names) > 1:
-				return usagef("spawn takes one NAME; a command goes after --")
+				return cli.Usagef("spawn takes one NAME; a command goes after --")
 			case len(command) == 0:
-				return usagef("spawn needs a command, after --")
+				return cli.Usagef("spawn needs a command, after --")
 			case isolation != isolationWorktree && isolation != isolationShared:
-				return usagef("isolation %q is not worktree or shared", isolation)
-			case c.json && !session.detached:
-				return usagef("--json needs -d: the worker's output has standard output for itself")
+				return cli.Usagef("isolation %q is not worktree or shared", isolation)
+			case c.JSON && !session.detached:
+				return cli.Usagef("--json needs -d: the worker's output has standard output for itself")
 			}
 			parent, err := ownSession()
 			if err != nil {
@@ -80,8 +81,8 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 }
 
 // spawn starts a worker, and prints its name or what it prints.
-func (c *cli) spawn(ctx context.Context, parent string, in api.NewWorker, detached bool) error {
-	server, err := c.server(ctx)
+func (c commands) spawn(ctx context.Context, parent string, in api.NewWorker, detached bool) error {
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,16 +92,16 @@ func (c *cli) spawn(ctx context.Context, parent string, in api.NewWorker, detach
 		return err
 	}
 	for _, warning := range spawned.Warnings {
-		fmt.Fprintln(c.errs, "middleman:", plaintext.Line(warning))
+		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
 	}
 	spawned.Workspace.Sessions, spawned.Workspace.Stages = nil, nil
-	return c.print(spawned, func() error {
+	return c.Print(spawned, func() error {
 		switch {
 		case detached && spawned.Isolation == isolationShared:
-			fmt.Fprintln(c.out, sessionLabel(spawned.Session))
+			fmt.Fprintln(c.Out, sessionLabel(spawned.Session))
 			return nil
 		case detached:
-			fmt.Fprintln(c.out, spawned.Workspace.Name)
+			fmt.Fprintln(c.Out, spawned.Workspace.Name)
 			return nil
 		}
 		return c.followToExit(ctx, spawned.Session)
@@ -109,7 +110,7 @@ func (c *cli) spawn(ctx context.Context, parent string, in api.NewWorker, detach
 
 // followToExit prints a session's bytes until its program exits, and ends as
 // that did.
-func (c *cli) followToExit(ctx context.Context, s api.Session) error {
+func (c commands) followToExit(ctx context.Context, s api.Session) error {
 	t, err := c.direct(s)
 	if err == nil {
 		err = c.logs(ctx, t, 0, true, true)
@@ -117,7 +118,7 @@ func (c *cli) followToExit(ctx context.Context, s api.Session) error {
 	if err == nil {
 		err = askAgain(ctx, func() error { return (&waitFlags{}).wait(ctx, t.session, nil) })
 	}
-	if _, own := errors.AsType[*programExit](err); err != nil && !own {
+	if _, own := errors.AsType[*cli.ProgramExit](err); err != nil && !own {
 		return fmt.Errorf("follow %s: %w", sessionLabel(s), err)
 	}
 	return err

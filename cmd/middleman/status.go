@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/server"
@@ -19,12 +20,12 @@ const oldStatus = 15 * time.Second
 
 // readStatusCatalog is the catalog with how each workspace stands: as the server
 // knows it, which looks in the background, or as the last one has left it.
-func (c *cli) readStatusCatalog(ctx context.Context, sessions, fresh bool) (catalog, error) {
+func (c commands) readStatusCatalog(ctx context.Context, sessions, fresh bool) (catalog, error) {
 	if sessions {
 		return c.readCatalog(ctx)
 	}
 	if fresh { // only a server looks
-		server, err := c.server(ctx)
+		server, err := c.Server(ctx)
 		if err != nil {
 			return catalog{}, err
 		}
@@ -40,10 +41,10 @@ func (c *cli) readStatusCatalog(ctx context.Context, sessions, fresh bool) (cata
 }
 
 // addKept fills in what is on disk for those whose status nobody has told.
-func (c *cli) addKept(list []api.Workspace) {
-	known, err := server.ReadStatuses(c.dirs.Statuses())
+func (c commands) addKept(list []api.Workspace) {
+	known, err := server.ReadStatuses(c.Dirs.Statuses())
 	if err != nil {
-		fmt.Fprintf(c.errs, "middleman: %v\n", err)
+		fmt.Fprintf(c.Errs, "middleman: %v\n", err)
 	}
 	for i, w := range list {
 		if status, ok := known[w.ID]; ok && w.Status == nil && w.State == workspace.StateReady {
@@ -53,11 +54,11 @@ func (c *cli) addKept(list []api.Workspace) {
 }
 
 // addStatus fills in how a workspace stands: now, where a server answers.
-func (c *cli) addStatus(ctx context.Context, w *api.Workspace) {
+func (c commands) addStatus(ctx context.Context, w *api.Workspace) {
 	if w.State != workspace.StateReady {
 		return
 	}
-	server, err := client.Connect(ctx, c.dirs)
+	server, err := client.Connect(ctx, c.Dirs)
 	if err == nil {
 		defer server.Close()
 		var now api.Workspace
@@ -67,7 +68,7 @@ func (c *cli) addStatus(ctx context.Context, w *api.Workspace) {
 		}
 	}
 	if !errors.Is(err, client.ErrNoServer) {
-		fmt.Fprintf(c.errs, "middleman: how %s stands: %v\n", w.Name, err)
+		fmt.Fprintf(c.Errs, "middleman: how %s stands: %v\n", w.Name, err)
 	}
 	one := []api.Workspace{*w}
 	c.addKept(one)
@@ -105,9 +106,9 @@ func workOf(w api.Workspace) string {
 func ageOf(s *workspace.Status) string {
 	switch {
 	case s.Outdated:
-		return " (" + age(s.AsOf) + " ago, changed since)"
+		return " (" + cli.Age(s.AsOf) + " ago, changed since)"
 	case !s.AsOf.IsZero() && (s.Source == "disk" || time.Since(s.AsOf) > oldStatus):
-		return " (" + age(s.AsOf) + " ago)"
+		return " (" + cli.Age(s.AsOf) + " ago)"
 	}
 	return ""
 }

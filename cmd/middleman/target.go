@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -26,7 +27,7 @@ func (t target) label() string {
 
 // target finds the session that arg means. It needs no server, and the
 // session is driven through its backend from then on.
-func (c *cli) target(ctx context.Context, arg string) (target, error) {
+func (c commands) target(ctx context.Context, arg string) (target, error) {
 	list, err := c.readCatalog(ctx)
 	if err != nil {
 		return target{}, err
@@ -41,7 +42,7 @@ func (c *cli) target(ctx context.Context, arg string) (target, error) {
 // recorded finds the session that arg means, to read what is kept of it. No
 // session is asked how it is, unless the records alone do not tell which is
 // meant: one whose owner or tmux hangs is read like any other.
-func (c *cli) recorded(ctx context.Context, arg string) (target, error) {
+func (c commands) recorded(ctx context.Context, arg string) (target, error) {
 	list, err := c.listRecords(ctx)
 	if err == nil {
 		var s api.Session
@@ -53,7 +54,7 @@ func (c *cli) recorded(ctx context.Context, arg string) (target, error) {
 }
 
 // direct is the way to a session past the server.
-func (c *cli) direct(s api.Session) (target, error) {
+func (c commands) direct(s api.Session) (target, error) {
 	b, err := c.backend(s.Backend)
 	if err != nil {
 		return target{}, err
@@ -94,4 +95,14 @@ func joinSub(root, sub string) string {
 		return root
 	}
 	return filepath.Join(root, sub)
+}
+
+// backend returns the backend that a session was recorded with.
+func (c commands) backend(name string) (terminal.Backend, error) {
+	for _, b := range c.Backends() {
+		if b.Name() == name {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("this version knows no backend %q", name)
 }

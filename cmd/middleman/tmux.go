@@ -5,10 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/tmux"
 )
 
-func (c *cli) tmuxCommand() *cobra.Command {
+func (c commands) tmuxCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "tmux [TARGET]",
 		Short: "Print the command that attaches to a session's tmux pane by hand",
@@ -17,7 +18,7 @@ keys, copy mode and mouse. Who types there types beside whoever is attached.
 Without TARGET, the command for the server of all of them.
 
     eval "$(middleman tmux TARGET)"`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			id := ""
 			if len(given) > 0 {
@@ -30,12 +31,12 @@ Without TARGET, the command for the server of all of them.
 				}
 				id = t.shown.ID
 			}
-			command, err := c.tmuxServer().ByHand(cmd.Context(), id)
+			command, err := c.TmuxServer().ByHand(cmd.Context(), id)
 			if err != nil {
 				return err
 			}
-			return c.print(map[string]any{"command": command}, func() error {
-				_, err := fmt.Fprintln(c.out, command)
+			return c.Print(map[string]any{"command": command}, func() error {
+				_, err := fmt.Fprintln(c.Out, command)
 				return err
 			})
 		},

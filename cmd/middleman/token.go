@@ -8,25 +8,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
 )
 
-func (c *cli) tokenCommand() *cobra.Command {
+func (c commands) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token create|list|revoke|rotate",
 		Short: "Tokens that let programs use the API",
-		Args:  args(cobra.NoArgs),
+		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usagef("token needs create, list, revoke or rotate")
+			return cli.Usagef("token needs create, list, revoke or rotate")
 		},
 	}
 	list := &cobra.Command{
-		Use: "list", Short: "List all tokens", Args: args(cobra.NoArgs),
+		Use: "list", Short: "List all tokens", Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.withServer(cmd, c.listTokens) },
 	}
 	revoke := &cobra.Command{
-		Use: "revoke ID|NAME", Short: "End a token, and what it has open", Args: args(cobra.ExactArgs(1)),
+		Use: "revoke ID|NAME", Short: "End a token, and what it has open", Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
 				return server.RevokeToken(ctx, given[0])
@@ -34,7 +35,7 @@ func (c *cli) tokenCommand() *cobra.Command {
 		},
 	}
 	rotate := &cobra.Command{
-		Use: "rotate ID|NAME", Short: "Give a token a new secret, and end what it has open by the old one", Args: args(cobra.ExactArgs(1)),
+		Use: "rotate ID|NAME", Short: "Give a token a new secret, and end what it has open by the old one", Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
 				created, err := server.RotateToken(ctx, given[0])
@@ -49,7 +50,7 @@ func (c *cli) tokenCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) tokenCreateCommand() *cobra.Command {
+func (c commands) tokenCreateCommand() *cobra.Command {
 	var in api.NewToken
 	var session, expires string
 	cmd := &cobra.Command{
@@ -58,14 +59,14 @@ func (c *cli) tokenCreateCommand() *cobra.Command {
 		Long: "Make a token and print its secret, once.\n\n" +
 			"Scopes: read sees everything and changes nothing; session watches the one session of --session;\n" +
 			"full does whatever you can do. It is sent as `Authorization: Bearer SECRET`.",
-		Args: args(cobra.ExactArgs(1)),
+		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			in.Name = given[0]
 			if session != "" && !cmd.Flags().Changed("scope") {
 				in.Scope = "session"
 			}
 			if (in.Scope == "session") != (session != "") {
-				return usagef("--scope session and --session TARGET go together")
+				return cli.Usagef("--scope session and --session TARGET go together")
 			}
 			if expires != "" {
 				life, err := parseSpan("expires", expires)
@@ -86,8 +87,8 @@ func (c *cli) tokenCreateCommand() *cobra.Command {
 }
 
 // withServer runs f with a client of the server.
-func (c *cli) withServer(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
-	server, err := c.server(cmd.Context())
+func (c commands) withServer(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
+	server, err := c.Server(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (c *cli) withServer(cmd *cobra.Command, f func(context.Context, *client.Cli
 	return f(cmd.Context(), server)
 }
 
-func (c *cli) createToken(ctx context.Context, server *client.Client, in api.NewToken, session string) error {
+func (c commands) createToken(ctx context.Context, server *client.Client, in api.NewToken, session string) error {
 	if session != "" {
 		t, err := c.target(ctx, session)
 		if err != nil {
@@ -111,11 +112,11 @@ func (c *cli) createToken(ctx context.Context, server *client.Client, in api.New
 }
 
 // printSecret prints the secret alone, and what it is of beside it.
-func (c *cli) printSecret(created api.CreatedToken) error {
-	return c.print(created, func() error {
+func (c commands) printSecret(created api.CreatedToken) error {
+	return c.Print(created, func() error {
 		t := created.Token
-		fmt.Fprintf(c.errs, "token %s (%s): scope %s, expires %s; the secret is not shown again:\n", t.Name, t.ID, t.Scope, when(t.ExpiresAt))
-		_, err := fmt.Fprintln(c.out, created.Secret)
+		fmt.Fprintf(c.Errs, "token %s (%s): scope %s, expires %s; the secret is not shown again:\n", t.Name, t.ID, t.Scope, when(t.ExpiresAt))
+		_, err := fmt.Fprintln(c.Out, created.Secret)
 		return err
 	})
 }
@@ -128,17 +129,17 @@ func when(t *time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-func (c *cli) listTokens(ctx context.Context, server *client.Client) error {
+func (c commands) listTokens(ctx context.Context, server *client.Client) error {
 	list, err := server.Tokens(ctx)
 	if err != nil {
 		return err
 	}
-	return c.print(list, func() error {
+	return c.Print(list, func() error {
 		if len(list.Tokens) == 0 {
-			fmt.Fprintln(c.errs, "There are no tokens; `middleman token create NAME` makes one.")
+			fmt.Fprintln(c.Errs, "There are no tokens; `middleman token create NAME` makes one.")
 			return nil
 		}
-		w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "NAME\tID\tSCOPE\tEXPIRES\tLAST USED")
 		for _, t := range list.Tokens {
 			scope := t.Scope

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/internal/client"
@@ -29,23 +29,23 @@ type trustFlags struct {
 	revoke, list bool
 }
 
-func (c *cli) trustCommand() *cobra.Command {
+func (c commands) trustCommand() *cobra.Command {
 	var f trustFlags
 	cmd := &cobra.Command{
 		Use:               "trust [WORKSPACE] [-C DIR] [--setup] [-n] [--yes HASH] [--revoke] [--list]",
 		Short:             "Show what a repository wants to run, and agree to it",
-		Args:              args(cobra.MaximumNArgs(1)),
+		Args:              cli.Args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: c.completeTarget,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case f.list && (f.revoke || f.yes != "" || f.setup || len(given) > 0):
-				return usagef("--list goes alone")
+				return cli.Usagef("--list goes alone")
 			case f.revoke && (f.yes != "" || f.setup):
-				return usagef("--revoke takes back, --yes and --setup agree")
+				return cli.Usagef("--revoke takes back, --yes and --setup agree")
 			case f.setup && len(given) == 0:
-				return usagef("--setup needs the WORKSPACE to set up")
+				return cli.Usagef("--setup needs the WORKSPACE to set up")
 			case len(given) > 0 && cmd.Flags().Changed("directory"):
-				return usagef("give a WORKSPACE or a directory, not both")
+				return cli.Usagef("give a WORKSPACE or a directory, not both")
 			}
 			return c.trust(cmd.Context(), given, f)
 		},
@@ -60,8 +60,8 @@ func (c *cli) trustCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) trust(ctx context.Context, given []string, f trustFlags) error {
-	server, err := c.server(ctx)
+func (c commands) trust(ctx context.Context, given []string, f trustFlags) error {
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func (c *cli) trust(ctx context.Context, given []string, f trustFlags) error {
 	if !shown.Present {
 		return fmt.Errorf("%s has no %s: there is nothing to agree to", shown.Repository, shown.File)
 	}
-	if c.json && (f.dryRun || f.yes == "") {
-		return c.printJSON(map[string]any{"config": shown})
+	if c.JSON && (f.dryRun || f.yes == "") {
+		return c.PrintJSON(map[string]any{"config": shown})
 	}
 	if f.yes == "" {
 		c.showConfig(shown)
@@ -102,9 +102,9 @@ type trustPlace struct {
 	directory string
 }
 
-func (c *cli) trustPlace(ctx context.Context, server *client.Client, given []string, dir string) (trustPlace, error) {
+func (c commands) trustPlace(ctx context.Context, server *client.Client, given []string, dir string) (trustPlace, error) {
 	if len(given) == 0 {
-		abs, err := absolute(dir)
+		abs, err := cli.Absolute(dir)
 		return trustPlace{directory: abs}, err
 	}
 	list, err := listServer(ctx, server)
@@ -123,36 +123,36 @@ func (p trustPlace) config(ctx context.Context, server *client.Client) (api.Repo
 }
 
 // showConfig prints the file as it is, and what would run of it.
-func (c *cli) showConfig(v api.RepoConfig) {
-	fmt.Fprintf(c.errs, "%s, SHA-256 %s:\n", plaintext.Line(filepath.Join(v.Repository, v.File)), v.Hash)
+func (c commands) showConfig(v api.RepoConfig) {
+	fmt.Fprintf(c.Errs, "%s, SHA-256 %s:\n", plaintext.Line(filepath.Join(v.Repository, v.File)), v.Hash)
 	for line := range strings.Lines(v.Content) {
-		fmt.Fprintln(c.out, strings.TrimRight(line, "\r\n"))
+		fmt.Fprintln(c.Out, strings.TrimRight(line, "\r\n"))
 	}
 	say := func(what string, items []string) {
 		for _, item := range items {
-			fmt.Fprintf(c.errs, "%s: %s\n", what, plaintext.Line(item))
+			fmt.Fprintf(c.Errs, "%s: %s\n", what, plaintext.Line(item))
 		}
 	}
 	say("runs for a new workspace", v.Setup)
 	say("runs before a workspace is deleted", v.Teardown)
 	say("copies from the main checkout", v.Copy)
 	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
-		fmt.Fprintf(c.errs, "sets in setup and sessions: %s=%s\n", name, plaintext.Line(v.Env[name]))
+		fmt.Fprintf(c.Errs, "sets in setup and sessions: %s=%s\n", name, plaintext.Line(v.Env[name]))
 	}
 	if v.Ports != nil {
-		fmt.Fprintf(c.errs, "ports: %d\n", *v.Ports)
+		fmt.Fprintf(c.Errs, "ports: %d\n", *v.Ports)
 	}
 	say("profile", v.Profiles)
-	fmt.Fprintln(c.errs, "Commands run as you, outside of any sandbox, with the files of the checkout that they name.")
+	fmt.Fprintln(c.Errs, "Commands run as you, outside of any sandbox, with the files of the checkout that they name.")
 }
 
 // agree asks, unless the hash was given, and agrees.
-func (c *cli) agree(ctx context.Context, server *client.Client, where trustPlace, shown api.RepoConfig, f trustFlags) error {
+func (c commands) agree(ctx context.Context, server *client.Client, where trustPlace, shown api.RepoConfig, f trustFlags) error {
 	switch {
 	case shown.Problem != "":
 		return fmt.Errorf("it cannot be used: %s", shown.Problem)
 	case shown.Trusted && !f.setup:
-		fmt.Fprintln(c.errs, "You have agreed to this already.")
+		fmt.Fprintln(c.Errs, "You have agreed to this already.")
 	case f.yes == "" && !shown.Trusted:
 		if err := c.ask(shown, f); err != nil {
 			return err
@@ -165,17 +165,17 @@ func (c *cli) agree(ctx context.Context, server *client.Client, where trustPlace
 		return nil
 	}
 	if f.setup {
-		fmt.Fprintf(c.errs, "setting up %s; `middleman logs %s --setup` shows what it prints\n", where.workspace.Name, where.workspace.Name)
+		fmt.Fprintf(c.Errs, "setting up %s; `middleman logs %s --setup` shows what it prints\n", where.workspace.Name, where.workspace.Name)
 	}
 	approved, err := where.approve(ctx, server, f)
 	if err != nil {
 		return err
 	}
-	return c.print(approved, func() error {
+	return c.Print(approved, func() error {
 		if approved.Workspace != nil {
 			c.explainSkipped(*approved.Workspace)
 		} else if where.workspace != nil {
-			fmt.Fprintf(c.errs, "agreed; `middleman trust %s --setup` runs its setup\n", where.workspace.Name)
+			fmt.Fprintf(c.Errs, "agreed; `middleman trust %s --setup` runs its setup\n", where.workspace.Name)
 		}
 		return nil
 	})
@@ -193,66 +193,51 @@ var errNotAgreed = errors.New("not agreed: nothing of it is used")
 
 // ask asks at the terminal. Nobody agrees by a pipe, which may not have seen
 // what it agrees to.
-func (c *cli) ask(shown api.RepoConfig, f trustFlags) error {
-	if !viewer.IsTerminal(c.in) {
+func (c commands) ask(shown api.RepoConfig, f trustFlags) error {
+	if !viewer.IsTerminal(c.In) {
 		return fmt.Errorf("there is no terminal to ask at: `middleman trust ... --yes %s` agrees to this content", shown.Hash)
 	}
 	question := "Agree to this? [y/N] "
 	if f.setup {
 		question = "Agree to this, and run the setup? [y/N] "
 	}
-	if !c.yes(question) {
+	if !c.Confirm(question) {
 		return errNotAgreed
 	}
 	return nil
 }
 
-// yes asks a question at the terminal. No answer is no.
-func (c *cli) yes(question string) bool {
-	fmt.Fprint(c.errs, question)
-	c.uncatch()
-	answer, err := bufio.NewReader(c.in).ReadString('\n')
-	if err != nil {
-		return false
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return true
-	}
-	return false
-}
-
-func (c *cli) revokeTrust(ctx context.Context, server *client.Client, where trustPlace, dryRun bool) error {
+func (c commands) revokeTrust(ctx context.Context, server *client.Client, where trustPlace, dryRun bool) error {
 	revoked, err := server.Distrust(ctx, where.directory, dryRun)
 	if err != nil {
 		return err
 	}
-	return c.print(struct {
+	return c.Print(struct {
 		DryRun bool `json:"dry_run"`
 		api.Revoked
 	}{dryRun, revoked}, func() error {
-		fmt.Fprintln(c.out, revoked.Revoked)
+		fmt.Fprintln(c.Out, revoked.Revoked)
 		return nil
 	})
 }
 
-func (c *cli) listTrust(ctx context.Context, server *client.Client) error {
+func (c commands) listTrust(ctx context.Context, server *client.Client) error {
 	trusts, err := server.Trusts(ctx)
 	if err != nil {
 		return err
 	}
-	return c.print(trusts, func() error {
-		t := c.table("AGREED", "SHA-256", "REPOSITORY")
+	return c.Print(trusts, func() error {
+		t := c.Table("AGREED", "SHA-256", "REPOSITORY")
 		for _, x := range trusts.Trusted {
-			t.row(x.ApprovedAt.Local().Format(time.DateTime), x.Hash, x.GitDir)
+			t.Row(x.ApprovedAt.Local().Format(time.DateTime), x.Hash, x.GitDir)
 		}
-		return t.flush()
+		return t.Flush()
 	})
 }
 
 // setupLog prints what setup or teardown of a workspace has printed.
-func (c *cli) setupLog(ctx context.Context, name string) error {
-	server, err := c.server(ctx)
+func (c commands) setupLog(ctx context.Context, name string) error {
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -269,8 +254,8 @@ func (c *cli) setupLog(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return c.print(log, func() error {
-		_, err = io.WriteString(viewer.PlainText(c.out), log.Text)
+	return c.Print(log, func() error {
+		_, err = io.WriteString(viewer.PlainText(c.Out), log.Text)
 		return err
 	})
 }

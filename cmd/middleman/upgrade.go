@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/build"
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/audit"
 	"middleman/ptyowner"
@@ -27,7 +29,7 @@ type upgraded struct {
 	Error   string `json:"error,omitempty"`
 }
 
-func (c *cli) upgradeCommand() *cobra.Command {
+func (c commands) upgradeCommand() *cobra.Command {
 	var force, dry bool
 	cmd := &cobra.Command{
 		Use:   "upgrade [TARGET...] [--force] [-n]",
@@ -36,7 +38,7 @@ func (c *cli) upgradeCommand() *cobra.Command {
 			"process, program, terminal and viewers, who notice a pause of some milliseconds. Nothing else in\n" +
 			"middleman needs it: owners of earlier builds work with later servers. One that cannot go on as this\n" +
 			"build goes on as it was. Without TARGET: every running session.",
-		Args: args(cobra.ArbitraryArgs),
+		Args: cli.Args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			sessions, err := c.owned(cmd.Context(), given)
 			if err != nil {
@@ -52,7 +54,7 @@ func (c *cli) upgradeCommand() *cobra.Command {
 }
 
 // owned are the running sessions that targets name, or all.
-func (c *cli) owned(ctx context.Context, targets []string) ([]target, error) {
+func (c commands) owned(ctx context.Context, targets []string) ([]target, error) {
 	list, err := c.readCatalog(ctx)
 	if err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func (c *cli) owned(ctx context.Context, targets []string) ([]target, error) {
 	return c.ownedOf(shown)
 }
 
-func (c *cli) ownedOf(sessions []api.Session) (owned []target, err error) {
+func (c commands) ownedOf(sessions []api.Session) (owned []target, err error) {
 	for _, s := range sessions {
 		if s.State.Ended() {
 			continue
@@ -90,12 +92,12 @@ func (c *cli) ownedOf(sessions []api.Session) (owned []target, err error) {
 
 // upgrade upgrades one owner after the other, and says of each what became of
 // it.
-func (c *cli) upgrade(ctx context.Context, sessions []target, force, dry bool) error {
+func (c commands) upgrade(ctx context.Context, sessions []target, force, dry bool) error {
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
-	b := c.owners(nil) // an owner is found whatever its host
+	b := c.Owners(nil) // an owner is found whatever its host
 	results := []upgraded{}
 	failed := 0
 	for _, t := range sessions {
@@ -105,21 +107,21 @@ func (c *cli) upgrade(ctx context.Context, sessions []target, force, dry bool) e
 			if u.Error != "" {
 				why = errors.New(u.Error)
 			}
-			c.record(audit.Upgrade, "session "+u.Session+" build "+u.From+" to "+u.To, why)
+			c.Record(audit.Upgrade, "session "+u.Session+" build "+u.From+" to "+u.To, why)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if u.Result == "failed" {
 			failed++
-			fmt.Fprintf(c.errs, "middleman: %s goes on as build %s: %s\n", u.Name, u.From, u.Error)
-		} else if !c.json {
-			fmt.Fprintf(c.out, "%s\t%s\t%s -> %s\n", u.Name, u.Result, u.From, u.To)
+			fmt.Fprintf(c.Errs, "middleman: %s goes on as build %s: %s\n", u.Name, u.From, u.Error)
+		} else if !c.JSON {
+			fmt.Fprintf(c.Out, "%s\t%s\t%s -> %s\n", u.Name, u.Result, u.From, u.To)
 		}
 		results = append(results, u)
 	}
-	if c.json {
-		err = c.printJSON(map[string]any{"sessions": results})
+	if c.JSON {
+		err = c.PrintJSON(map[string]any{"sessions": results})
 	}
 	if failed > 0 {
 		err = errors.Join(err, fmt.Errorf("%d of %d owners were not upgraded", failed, len(sessions)))
@@ -128,7 +130,7 @@ func (c *cli) upgrade(ctx context.Context, sessions []target, force, dry bool) e
 }
 
 func upgradeOne(ctx context.Context, b *ptyowner.Backend, t target, executable string, force, dry bool) upgraded {
-	u := upgraded{Session: t.shown.ID, Name: t.label(), To: buildVersion(), Result: "upgraded"}
+	u := upgraded{Session: t.shown.ID, Name: t.label(), To: build.Version(), Result: "upgraded"}
 	same, from, err := b.Runs(t.shown.ID, executable)
 	u.From = from
 	switch {

@@ -7,16 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/build"
+	"middleman/cmd/middleman/internal/cli"
 )
 
-// buildVersion names this build.
-func buildVersion() string { return build.Version() }
-
-func (c *cli) versionCommand() *cobra.Command {
+func (c commands) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
-		Args:              args(cobra.NoArgs),
+		Args:              cli.Args(cobra.NoArgs),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
 			b := struct {
@@ -24,31 +22,31 @@ func (c *cli) versionCommand() *cobra.Command {
 				Go      string `json:"go"`
 				OS      string `json:"os"`
 				Arch    string `json:"arch"`
-			}{buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
-			return c.print(b, func() error {
-				_, err := fmt.Fprintf(c.out, "middleman %s %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
+			}{build.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			return c.Print(b, func() error {
+				_, err := fmt.Fprintf(c.Out, "middleman %s %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
 				return err
 			})
 		},
 	}
 }
 
-func (c *cli) completionCommand() *cobra.Command {
+func (c commands) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion bash|zsh|fish|powershell",
 		Short:     "Print a shell's completion script",
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
-		Args:      args(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
+		Args:      cli.Args(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch root := cmd.Root(); given[0] {
 			case "bash":
-				return root.GenBashCompletionV2(c.out, true)
+				return root.GenBashCompletionV2(c.Out, true)
 			case "zsh":
-				return root.GenZshCompletion(c.out)
+				return root.GenZshCompletion(c.Out)
 			case "fish":
-				return root.GenFishCompletion(c.out, true)
+				return root.GenFishCompletion(c.Out, true)
 			default:
-				return root.GenPowerShellCompletionWithDesc(c.out)
+				return root.GenPowerShellCompletionWithDesc(c.Out)
 			}
 		},
 	}

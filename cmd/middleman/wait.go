@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/terminal"
 )
@@ -32,15 +33,15 @@ type waitFlags struct {
 	workers bool
 }
 
-func (c *cli) waitCommand() *cobra.Command {
+func (c commands) waitCommand() *cobra.Command {
 	var f waitFlags
 	cmd := &cobra.Command{
 		Use:   "wait TARGET [--exit | --text S | --regex R | --quiet DUR] [--timeout DUR] | wait --workers [TARGET]",
 		Short: "Wait for a session to exit (default), show something, or be quiet; or for its workers",
-		Args:  args(cobra.MaximumNArgs(1)),
+		Args:  cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 && !f.workers {
-				return usagef("wait needs a TARGET, or --workers for those of this session")
+				return cli.Usagef("wait needs a TARGET, or --workers for those of this session")
 			}
 			match, err := f.matcher(cmd)
 			if err != nil {
@@ -49,13 +50,13 @@ func (c *cli) waitCommand() *cobra.Command {
 			ctx := cmd.Context()
 			if f.timeout > 0 {
 				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, errTimeout)
+				ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, cli.ErrTimeout)
 				defer cancel()
 			}
 			if f.workers {
 				err := c.waitWorkers(ctx, strings.Join(given, ""))
-				if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
-					return fmt.Errorf("wait for workers: %w after %s", errTimeout, f.timeout)
+				if err != nil && errors.Is(context.Cause(ctx), cli.ErrTimeout) {
+					return fmt.Errorf("wait for workers: %w after %s", cli.ErrTimeout, f.timeout)
 				}
 				return err
 			}
@@ -63,13 +64,13 @@ func (c *cli) waitCommand() *cobra.Command {
 			if err == nil {
 				err = askAgain(ctx, func() error { return f.wait(ctx, t.session, match) })
 			}
-			if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
-				return fmt.Errorf("wait for %s: %w after %s", given[0], errTimeout, f.timeout)
+			if err != nil && errors.Is(context.Cause(ctx), cli.ErrTimeout) {
+				return fmt.Errorf("wait for %s: %w after %s", given[0], cli.ErrTimeout, f.timeout)
 			}
 			if errors.Is(err, terminal.ErrGone) { // how the program ended is not known, so this is no code of its own
 				return fmt.Errorf("wait for %s: %w: %w", given[0], viewer.ErrDisconnected, err)
 			}
-			if _, own := errors.AsType[*programExit](err); err != nil && !own {
+			if _, own := errors.AsType[*cli.ProgramExit](err); err != nil && !own {
 				return fmt.Errorf("wait for %s: %w", given[0], err)
 			}
 			return err
@@ -96,20 +97,20 @@ func (f *waitFlags) matcher(cmd *cobra.Command) (func([]byte) bool, error) {
 	}
 	switch {
 	case given > 1:
-		return nil, usagef("give one of --exit, --text, --regex, --quiet and --workers")
+		return nil, cli.Usagef("give one of --exit, --text, --regex, --quiet and --workers")
 	case f.timeout < 0 || f.quiet < 0:
-		return nil, usagef("a duration is not negative")
+		return nil, cli.Usagef("a duration is not negative")
 	case cmd.Flags().Changed("quiet") && f.quiet == 0:
-		return nil, usagef("--quiet needs a duration above zero")
+		return nil, cli.Usagef("--quiet needs a duration above zero")
 	case cmd.Flags().Changed("text"):
 		if f.text == "" {
-			return nil, usagef("--text needs a text")
+			return nil, cli.Usagef("--text needs a text")
 		}
 		return func(p []byte) bool { return bytes.Contains(p, []byte(f.text)) }, nil
 	case cmd.Flags().Changed("regex"):
 		re, err := regexp.Compile(f.pattern)
 		if err != nil {
-			return nil, usagef("--regex: %w", err)
+			return nil, cli.Usagef("--regex: %w", err)
 		}
 		return re.Match, nil
 	}
@@ -231,7 +232,7 @@ func waitExit(ctx context.Context, told <-chan news) error {
 			return err
 		}
 		if n.exit != nil {
-			return &programExit{*n.exit}
+			return &cli.ProgramExit{Exit: *n.exit}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
@@ -22,7 +23,7 @@ var errWorkers = errors.New("not every worker exited with 0")
 // listWorkers prints the workers of a session or of a workspace's sessions; of
 // this session where none is named, and outside of one all. Without all, those
 // that have ended and whose workspace is gone are left out.
-func (c *cli) listWorkers(ctx context.Context, target string, all bool) error {
+func (c commands) listWorkers(ctx context.Context, target string, all bool) error {
 	match, err := c.workersOf(ctx, target)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func (c *cli) listWorkers(ctx context.Context, target string, all bool) error {
 }
 
 // workersOf tells which workers are meant.
-func (c *cli) workersOf(ctx context.Context, target string) (func(api.Worker) bool, error) {
+func (c commands) workersOf(ctx context.Context, target string) (func(api.Worker) bool, error) {
 	own := os.Getenv("MIDDLEMAN_SESSION")
 	if target == "" && own == "" {
 		return func(api.Worker) bool { return true }, nil
@@ -61,14 +62,14 @@ func (c *cli) workersOf(ctx context.Context, target string) (func(api.Worker) bo
 }
 
 // readWorkers asks the server, and without one reads the records.
-func (c *cli) readWorkers(ctx context.Context) ([]api.Worker, error) {
-	if server, err := client.Connect(ctx, c.dirs); err == nil {
+func (c commands) readWorkers(ctx context.Context) ([]api.Worker, error) {
+	if server, err := client.Connect(ctx, c.Dirs); err == nil {
 		defer server.Close()
 		return server.Workers(ctx)
 	}
-	records, err := store.Tombstones{Dir: c.dirs.Workers()}.Read()
+	records, err := store.Tombstones{Dir: c.Dirs.Workers()}.Read()
 	if err != nil {
-		fmt.Fprintln(c.errs, "middleman:", err)
+		fmt.Fprintln(c.Errs, "middleman:", err)
 	}
 	if len(records) == 0 {
 		return nil, nil
@@ -86,19 +87,19 @@ func (c *cli) readWorkers(ctx context.Context) ([]api.Worker, error) {
 	return list, err
 }
 
-func (c *cli) printWorkers(list []api.Worker) error {
-	return c.print(api.Workers{Workers: list}, func() error {
+func (c commands) printWorkers(list []api.Worker) error {
+	return c.Print(api.Workers{Workers: list}, func() error {
 		return c.workerTable(list)
 	})
 }
 
-func (c *cli) workerTable(list []api.Worker) error {
-	t := c.table("WORKER", "ID", "ISOLATION", "STATE", "AGE", "BRANCH", "LEFT")
+func (c commands) workerTable(list []api.Worker) error {
+	t := c.Table("WORKER", "ID", "ISOLATION", "STATE", "AGE", "BRANCH", "LEFT")
 	for _, w := range list {
 		state := stateOf(api.Session{State: w.State, Exit: w.Exit})
-		t.row(workerLabel(w), w.ID, w.Isolation, state, age(w.StartedAt), dash(w.Branch), workerLeft(w))
+		t.Row(workerLabel(w), w.ID, w.Isolation, state, cli.Age(w.StartedAt), cli.Dash(w.Branch), workerLeft(w))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // workerLabel is what a worker is called on a command line.
@@ -121,12 +122,12 @@ func workerLeft(w api.Worker) string {
 }
 
 // waitWorkers returns when all workers of a session have ended, and lists them.
-func (c *cli) waitWorkers(ctx context.Context, target string) error {
+func (c commands) waitWorkers(ctx context.Context, target string) error {
 	session, err := c.workersParent(ctx, target)
 	if err != nil {
 		return err
 	}
-	server, err := c.server(ctx)
+	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (c *cli) waitWorkers(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.printWorkers(notNil(list)); err != nil {
+	if err := c.printWorkers(cli.NotNil(list)); err != nil {
 		return err
 	}
 	var bad []string
@@ -151,7 +152,7 @@ func (c *cli) waitWorkers(ctx context.Context, target string) error {
 }
 
 // workersParent is the id of the session whose workers are meant.
-func (c *cli) workersParent(ctx context.Context, target string) (string, error) {
+func (c commands) workersParent(ctx context.Context, target string) (string, error) {
 	if target == "" {
 		return ownSession()
 	}
@@ -165,7 +166,7 @@ func (c *cli) workersParent(ctx context.Context, target string) (string, error) 
 
 // addFamily adds what show says of where a workspace and its sessions come
 // from, and of their own workers.
-func (c *cli) addFamily(ctx context.Context, shown *api.Shown) error {
+func (c commands) addFamily(ctx context.Context, shown *api.Shown) error {
 	all, err := c.readWorkers(ctx)
 	for _, w := range all {
 		isShown := slices.ContainsFunc(shown.Sessions, func(s api.Session) bool { return s.ID == w.ID })
@@ -180,35 +181,32 @@ func (c *cli) addFamily(ctx context.Context, shown *api.Shown) error {
 }
 
 // familyTable prints what addFamily added.
-func (c *cli) familyTable(shown api.Shown, list catalog) error {
+func (c commands) familyTable(shown api.Shown, list catalog) error {
 	if len(shown.AsWorkers) > 0 {
-		fmt.Fprintln(c.out)
-		t := c.table("AS A WORKER", "OF", "STATE", "BASE", "TIP", "LEFT")
+		fmt.Fprintln(c.Out)
+		t := c.Table("AS A WORKER", "OF", "STATE", "BASE", "TIP", "LEFT")
 		for _, w := range shown.AsWorkers {
 			parent := w.ParentSession
 			if s, err := list.session(parent); err == nil {
 				parent = sessionLabel(s)
 			}
-			t.row(workerLabel(w), parent, stateOf(api.Session{State: w.State, Exit: w.Exit}), dash(short(w.Base)), dash(short(w.Tip)), workerLeft(w))
+			t.Row(workerLabel(w), parent, stateOf(api.Session{State: w.State, Exit: w.Exit}), cli.Dash(cli.Short(w.Base)), cli.Dash(cli.Short(w.Tip)), workerLeft(w))
 		}
-		if err := t.flush(); err != nil {
+		if err := t.Flush(); err != nil {
 			return err
 		}
 	}
 	if len(shown.Workers) == 0 {
 		return nil
 	}
-	fmt.Fprintln(c.out)
+	fmt.Fprintln(c.Out)
 	return c.workerTable(shown.Workers)
 }
 
-// short is the beginning of a commit's name.
-func short(commit string) string { return commit[:min(len(commit), 12)] }
-
 // explainWorkers names the workers that keep a workspace from being deleted.
-func (c *cli) explainWorkers(list []api.Worker) {
+func (c commands) explainWorkers(list []api.Worker) {
 	for _, w := range list {
-		fmt.Fprintf(c.errs, "has a workspace in it: worker %s (%s)\n", plaintext.Line(workerLabel(w)), stateOf(api.Session{State: w.State, Exit: w.Exit}))
+		fmt.Fprintf(c.Errs, "has a workspace in it: worker %s (%s)\n", plaintext.Line(workerLabel(w)), stateOf(api.Session{State: w.State, Exit: w.Exit}))
 	}
-	fmt.Fprintln(c.errs, "--workers deletes those first, by the same consents")
+	fmt.Fprintln(c.Errs, "--workers deletes those first, by the same consents")
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -18,8 +18,9 @@ const (
 	progressPoll  = time.Second // how often they are asked for
 )
 
-// progress shows the stages of what takes long.
-type progress struct {
+// Progress shows on standard error the stages of what takes long; what is done
+// within a second shows nothing.
+type Progress struct {
 	w     io.Writer
 	doing string
 	began time.Time
@@ -28,15 +29,18 @@ type progress struct {
 	shown string
 }
 
-// newProgress is of what doing says of a workspace, such as "making".
-func newProgress(w io.Writer, doing string) *progress {
+// Progress starts to show what is done to a workspace; doing says what, such as
+// "making".
+func (c *CLI) Progress(doing string) *Progress { return newProgress(c.BytesErrs, doing) }
+
+func newProgress(w io.Writer, doing string) *Progress {
 	f, ok := w.(*os.File)
-	return &progress{w: w, doing: doing, began: time.Now(), after: progressAfter, live: ok && viewer.IsTerminal(f)}
+	return &Progress{w: w, doing: doing, began: time.Now(), after: progressAfter, live: ok && viewer.IsTerminal(f)}
 }
 
-// during shows, while do runs, the stages that the workspace of that id goes
+// During calls do and shows, while it runs, the stages that the workspace of that id goes
 // through. What cannot be asked for is not shown; do says what happened.
-func (p *progress) during(ctx context.Context, server *client.Client, id string, do func() error) error {
+func (p *Progress) During(ctx context.Context, server *client.Client, id string, do func() error) error {
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -51,7 +55,7 @@ func (p *progress) during(ctx context.Context, server *client.Client, id string,
 			}
 			if w, err := server.Workspace(ctx, id); err == nil {
 				w.Stages = since(p.began, w.Stages)
-				p.workspace(w)
+				p.Workspace(w)
 			}
 			next.Reset(progressPoll)
 		}
@@ -59,7 +63,7 @@ func (p *progress) during(ctx context.Context, server *client.Client, id string,
 	err := do()
 	stop()
 	<-ended
-	p.end()
+	p.End()
 	return err
 }
 
@@ -73,8 +77,8 @@ func since(then time.Time, stages []api.Stage) []api.Stage {
 	return []api.Stage{{Name: "look"}}
 }
 
-// workspace shows the stage that a workspace is in.
-func (p *progress) workspace(w api.Workspace) {
+// Workspace shows the stage that a workspace is in.
+func (p *Progress) Workspace(w api.Workspace) {
 	if len(w.Stages) == 0 || time.Since(p.began) < p.after {
 		return
 	}
@@ -95,8 +99,8 @@ func (p *progress) workspace(w api.Workspace) {
 	fmt.Fprintln(p.w, text)
 }
 
-// end takes the line away.
-func (p *progress) end() {
+// End takes the line away that shows the stage.
+func (p *Progress) End() {
 	if p.live && p.shown != "" {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -34,7 +34,7 @@ func TestProgressDuring(t *testing.T) {
 			lines, w := io.Pipe()
 			p := newProgress(w, "deleting")
 			p.after = 0
-			err := p.during(t.Context(), server, "w1", func() error {
+			err := p.During(t.Context(), server, "w1", func() error {
 				line := make([]byte, 100)
 				n, err := lines.Read(line)
 				if got := string(line[:n]); !strings.HasPrefix(got, tc.want) {
@@ -48,7 +48,7 @@ func TestProgressDuring(t *testing.T) {
 			}
 			var quick strings.Builder
 			p = newProgress(&quick, "deleting")
-			if err := p.during(t.Context(), server, "w1", func() error { return io.EOF }); err != io.EOF || quick.Len() > 0 {
+			if err := p.During(t.Context(), server, "w1", func() error { return io.EOF }); err != io.EOF || quick.Len() > 0 {
 				t.Errorf("%v, shown: %q, want nothing", err, quick.String())
 			}
 		})

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -20,15 +20,15 @@ func TestExitCode(t *testing.T) {
 		{"success", nil, 0},
 		{"error", errors.New("x"), 1},
 		{"problem", &api.Problem{Detail: "x"}, 1},
-		{"usage", usagef("x"), 2},
-		{"time-out", fmt.Errorf("wait: %w", errTimeout), 124},
+		{"usage", Usagef("x"), 2},
+		{"time-out", fmt.Errorf("wait: %w", ErrTimeout), 124},
 		{"interrupted", fmt.Errorf("ask: %w", context.Canceled), 130},
-		{"program's zero", &programExit{terminal.Exit{}}, 0},
-		{"program's code", &programExit{terminal.Exit{Code: 42}}, 42},
-		{"program's signal", fmt.Errorf("x: %w", &programExit{terminal.Exit{Code: -1, Signal: 9}}), 137},
+		{"program's zero", &ProgramExit{terminal.Exit{}}, 0},
+		{"program's code", &ProgramExit{terminal.Exit{Code: 42}}, 42},
+		{"program's signal", fmt.Errorf("x: %w", &ProgramExit{terminal.Exit{Code: -1, Signal: 9}}), 137},
 		{"disconnected", fmt.Errorf("%w: gone", viewer.ErrDisconnected), 254},
-		{"not attached", &notAttachedError{terminal.ErrNotFound}, 255},
-		{"not attached, interrupted", &notAttachedError{context.Canceled}, 255},
+		{"not attached", &NotAttachedError{terminal.ErrNotFound}, 255},
+		{"not attached, interrupted", &NotAttachedError{context.Canceled}, 255},
 	}
 	for _, tt := range tests {
 		if got := exitCode(tt.in); got != tt.want {
@@ -38,12 +38,12 @@ func TestExitCode(t *testing.T) {
 }
 
 func TestMessageIsOneLine(t *testing.T) {
-	got := message(errors.Join(errors.New("one\r\n"), errors.New("two")))
+	got := Message(errors.Join(errors.New("one\r\n"), errors.New("two")))
 	if got != "one; two" {
 		t.Errorf("got %q", got)
 	}
 	p := &api.Problem{Detail: "here: not a git repository", Code: api.CodeNotRepository}
-	if got := message(p); got != "here: not a git repository (use --mode directory for an empty directory, or --mode in-place for this one)" {
+	if got := Message(p); got != "here: not a git repository (use --mode directory for an empty directory, or --mode in-place for this one)" {
 		t.Errorf("got %q", got)
 	}
 }

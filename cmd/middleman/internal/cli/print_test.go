@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -33,13 +33,13 @@ func TestPrint(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer out.Close()
-			c := newCLI(nil, out, io.Discard)
-			c.json = tt.json
-			err = c.print(tt.result, func() error {
-				_, err := io.WriteString(c.out, "in words\n")
+			c := New(nil, out, io.Discard)
+			c.JSON = tt.json
+			err = c.Print(tt.result, func() error {
+				_, err := io.WriteString(c.Out, "in words\n")
 				return err
 			})
-			if err != nil || c.out.Flush() != nil {
+			if err != nil || c.Out.Flush() != nil {
 				t.Fatal(err)
 			}
 			if got, err := os.ReadFile(out.Name()); err != nil || string(got) != tt.want {
