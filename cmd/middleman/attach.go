@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/audit"
@@ -63,7 +64,7 @@ func (c commands) attachTo(ctx context.Context, arg string, o viewer.Options) er
 	if err := c.checkTerminal(); err != nil {
 		return err
 	}
-	t, err := c.target(ctx, arg)
+	t, err := catalog.Find(ctx, c.CLI, arg)
 	if err != nil {
 		return &cli.NotAttachedError{Err: err}
 	}
@@ -83,7 +84,7 @@ func (c commands) checkTerminal() error {
 
 // attach joins a session with this terminal and returns as the program ended,
 // or nil when the user detached.
-func (c commands) attach(ctx context.Context, t target, o viewer.Options) error {
+func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options) error {
 	detach, err := c.Config.Attach.DetachByte()
 	if err != nil {
 		return err
@@ -93,11 +94,11 @@ func (c commands) attach(ctx context.Context, t target, o viewer.Options) error 
 	if o.Clipboard == "" && o.Mode == terminal.ModeAttach {
 		o.Clipboard = terminal.Clipboard(c.Config.Attach.Clipboard)
 	}
-	o.Label = t.label()
+	o.Label = t.Label()
 	if o.Takeover {
-		c.Record(audit.Takeover, "session "+t.shown.ID+" name "+t.label(), nil)
+		c.Record(audit.Takeover, "session "+t.Shown.ID+" name "+t.Label(), nil)
 	}
-	end, err := viewer.Run(ctx, c.In, c.BytesOut, c.BytesErrs, t.session, o)
+	end, err := viewer.Run(ctx, c.In, c.BytesOut, c.BytesErrs, t.Session, o)
 	if end.Wanted != nil {
 		c.offer(o.Label, *end.Wanted, err == nil)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
@@ -245,11 +246,11 @@ func (c commands) start(ctx context.Context, name string, in api.NewSession, det
 		return err
 	}
 	defer server.Close()
-	list, err := listServer(ctx, server)
+	list, err := catalog.OfServer(ctx, server)
 	if err != nil {
 		return err
 	}
-	w, err := list.workspace(name)
+	w, err := list.Workspace(name)
 	if err != nil {
 		return err
 	}
@@ -257,7 +258,7 @@ func (c commands) start(ctx context.Context, name string, in api.NewSession, det
 	if err != nil {
 		return err
 	}
-	c.explainHost(sessionLabel(s), s.Note)
+	c.explainHost(catalog.Label(s), s.Note)
 	w.Sessions, w.Stages = nil, nil
 	return c.Print(api.Created{Workspace: w, Session: &s}, func() error {
 		if detached {
@@ -270,7 +271,7 @@ func (c commands) start(ctx context.Context, name string, in api.NewSession, det
 
 // attachNew attaches to a session that was just started, past the server.
 func (c commands) attachNew(ctx context.Context, s api.Session) error {
-	t, err := c.direct(s)
+	t, err := catalog.Direct(c.CLI, s)
 	if err != nil {
 		return err
 	}

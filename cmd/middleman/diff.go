@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
@@ -54,7 +55,7 @@ no pager.`,
 	flags.BoolVar(&o.Tracked, "tracked", false, "leave untracked files out")
 	flags.Int64Var(&o.Max, "max", maxPatch, "print at most `BYTES` of a patch, 0 for all")
 	cmd.MarkFlagsMutuallyExclusive("stat", "name-only", "commits", "conflicts")
-	cmd.ValidArgsFunction = c.completeTarget
+	cmd.ValidArgsFunction = catalog.Complete(c.CLI)
 	return cmd
 }
 
@@ -82,7 +83,7 @@ func (c commands) diff(ctx context.Context, name string, o diffOptions) error {
 	if err != nil {
 		return err
 	}
-	w, err := catalog{workspaces: list}.standingIn(name)
+	w, err := standingIn(list, name)
 	if err != nil {
 		return err
 	}
@@ -102,16 +103,16 @@ func (c commands) diff(ctx context.Context, name string, o diffOptions) error {
 
 // standingIn is the workspace of that name, or where there is none the one
 // that the user stands in.
-func (l catalog) standingIn(name string) (api.Workspace, error) {
+func standingIn(all []api.Workspace, name string) (api.Workspace, error) {
 	if name != "" {
-		return l.workspace(name)
+		return catalog.List{Workspaces: all}.Workspace(name)
 	}
 	here, err := canonicalDir()
 	if err != nil {
 		return api.Workspace{}, err
 	}
 	var found api.Workspace
-	for _, w := range l.workspaces {
+	for _, w := range all {
 		if below, err := filepath.Rel(w.Root, here); err == nil && filepath.IsLocal(below) && len(w.Root) > len(found.Root) {
 			found = w
 		}

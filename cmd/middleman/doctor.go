@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/build"
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
@@ -268,7 +269,7 @@ func (c commands) checkServer(ctx context.Context) finding {
 
 // findLeftovers compares what is recorded with what is on disk.
 func (c commands) findLeftovers(ctx context.Context) []finding {
-	list, err := c.listDisk(ctx)
+	list, err := catalog.Disk(ctx, c.CLI)
 	if err != nil {
 		return []finding{{"records", "problem", err.Error()}}
 	}
@@ -276,12 +277,12 @@ func (c commands) findLeftovers(ctx context.Context) []finding {
 	add := func(check, format string, args ...any) {
 		found = append(found, finding{check, "note", fmt.Sprintf(format, args...)})
 	}
-	for _, s := range list.sessions {
+	for _, s := range list.Sessions {
 		switch s.State {
 		case terminal.StateLost:
-			add("session "+sessionLabel(s), "lost: %s", cmp.Or(s.Error, "how it ended is not known"))
+			add("session "+catalog.Label(s), "lost: %s", cmp.Or(s.Error, "how it ended is not known"))
 		case terminal.StateUnreachable:
-			add("session "+sessionLabel(s), "does not answer: %s", s.Error)
+			add("session "+catalog.Label(s), "does not answer: %s", s.Error)
 		}
 	}
 	if len(found) == 0 {

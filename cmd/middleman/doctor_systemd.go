@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/service"
 	"middleman/internal/client"
 	"middleman/internal/systemd"
@@ -67,12 +68,12 @@ func checkScopes(unit systemd.Unit) finding {
 
 // checkSessionUnits names the sessions that run inside a service.
 func (c commands) checkSessionUnits(ctx context.Context) []finding {
-	list, err := c.readCatalog(ctx)
+	list, err := catalog.Read(ctx, c.CLI)
 	if err != nil {
 		return nil // which the check of what is left over says
 	}
 	var found []finding
-	for _, s := range list.sessions {
+	for _, s := range list.Sessions {
 		if s.State != terminal.StateRunning || s.PID == 0 {
 			continue
 		}
@@ -84,7 +85,7 @@ func (c commands) checkSessionUnits(ctx context.Context) []finding {
 		if log := filepath.Join(c.Dirs.Sessions(), s.ID, "owner.log"); hasText(log) {
 			detail += "; why is in " + log
 		}
-		found = append(found, finding{"session " + sessionLabel(s), "note", detail})
+		found = append(found, finding{"session " + catalog.Label(s), "note", detail})
 	}
 	return found
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/plaintext"
 )
@@ -26,7 +27,7 @@ func (c commands) exportCommand() *cobra.Command {
 		Short: "Write what is kept of a session as an asciicast v2, for a player",
 		Args:  cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			t, err := c.recorded(cmd.Context(), given[0])
+			t, err := catalog.Recorded(cmd.Context(), c.CLI, given[0])
 			if err != nil {
 				return err
 			}
@@ -37,7 +38,7 @@ func (c commands) exportCommand() *cobra.Command {
 				err = exportFile(cmd.Context(), file, force, t)
 			}
 			if err != nil {
-				return fmt.Errorf("export %s: %w", t.label(), err)
+				return fmt.Errorf("export %s: %w", t.Label(), err)
 			}
 			return nil
 		},
@@ -47,8 +48,8 @@ func (c commands) exportCommand() *cobra.Command {
 	return cmd
 }
 
-func writeRecording(ctx context.Context, w io.Writer, t target) error {
-	r, err := t.session.Recording(ctx)
+func writeRecording(ctx context.Context, w io.Writer, t catalog.Target) error {
+	r, err := t.Session.Recording(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (w whileWanted) Read(p []byte) (int, error) {
 
 // exportFile puts a recording in place whole, for the user alone to read. The
 // name is taken first, so that no file that is there is replaced unasked.
-func exportFile(ctx context.Context, path string, force bool, t target) (err error) {
+func exportFile(ctx context.Context, path string, force bool, t catalog.Target) (err error) {
 	if !force {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if errors.Is(err, fs.ErrExist) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
@@ -47,50 +48,50 @@ func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 	}
 	shown := list
 	if !all {
-		shown = list.live()
+		shown = live(list)
 	} else if !sessions {
-		deleted, err := c.readDeleted(ctx)
+		deleted, err := catalog.Deleted(ctx, c.CLI)
 		if err != nil {
 			return err
 		}
-		shown.workspaces = append(shown.workspaces, deleted...)
+		shown.Workspaces = append(shown.Workspaces, deleted...)
 	}
 	out := struct {
 		Workspaces []api.Workspace `json:"workspaces"`
 		Sessions   *[]api.Session  `json:"sessions,omitempty"`
-	}{Workspaces: cli.NotNil(shown.workspaces)}
+	}{Workspaces: cli.NotNil(shown.Workspaces)}
 	if sessions {
-		s := cli.NotNil(shown.sessions)
+		s := cli.NotNil(shown.Sessions)
 		out.Sessions = &s
 	}
 	return c.Print(out, func() error {
 		if sessions {
-			return c.sessionTable(shown.sessions)
+			return c.sessionTable(shown.Sessions)
 		}
-		return c.workspaceTable(shown.workspaces, list)
+		return c.workspaceTable(shown.Workspaces, list)
 	})
 }
 
-// live is the catalog without what has ended or failed.
-func (l catalog) live() catalog {
-	var live catalog
-	for _, w := range l.workspaces {
+// live is l without what has ended or failed.
+func live(l catalog.List) catalog.List {
+	var kept catalog.List
+	for _, w := range l.Workspaces {
 		if w.State != workspace.StateFailed {
-			live.workspaces = append(live.workspaces, w)
+			kept.Workspaces = append(kept.Workspaces, w)
 		}
 	}
-	for _, s := range l.sessions {
+	for _, s := range l.Sessions {
 		if !s.State.Ended() {
-			live.sessions = append(live.sessions, s)
+			kept.Sessions = append(kept.Sessions, s)
 		}
 	}
-	return live
+	return kept
 }
 
-func (c commands) workspaceTable(workspaces []api.Workspace, list catalog) error {
+func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) error {
 	t := c.Table("NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "PATH")
 	for _, w := range workspaces {
-		t.Row(w.Name, cli.Dash(w.Branch), string(w.State), summary(list.sessionsOf(w.ID)), workOf(w), w.Path)
+		t.Row(w.Name, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w.ID)), workOf(w), w.Path)
 	}
 	return t.Flush()
 }
@@ -102,7 +103,7 @@ func (c commands) sessionTable(sessions []api.Session) error {
 		if s.PID != 0 {
 			pid = fmt.Sprint(s.PID)
 		}
-		t.Row(sessionLabel(s), s.ID, s.Backend, stateOf(s), pid, cli.Age(s.CreatedAt), cli.Dash(strings.Join(s.Argv, " ")))
+		t.Row(catalog.Label(s), s.ID, s.Backend, catalog.State(s), pid, cli.Age(s.CreatedAt), cli.Dash(strings.Join(s.Argv, " ")))
 	}
 	return t.Flush()
 }
@@ -125,24 +126,6 @@ func summary(sessions []api.Session) string {
 	return cli.Dash(strings.Join(parts, ", "))
 }
 
-// stateOf is a session's state, and how it exited.
-func stateOf(s api.Session) string {
-	switch {
-	case s.Exit == nil:
-		return string(s.State)
-	case s.Exit.Signal != 0:
-		return fmt.Sprintf("%s (%s)", s.State, s.Exit.SignalName)
-	}
-	return fmt.Sprintf("%s (%d)", s.State, s.Exit.Code)
-}
-
-func sessionLabel(s api.Session) string {
-	if s.WorkspaceName == "" {
-		return s.ID
-	}
-	return s.WorkspaceName + "/" + s.Name
-}
-
 func (c commands) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show TARGET",
@@ -155,11 +138,11 @@ func (c commands) showCommand() *cobra.Command {
 }
 
 func (c commands) show(ctx context.Context, arg string) error {
-	list, err := c.readCatalog(ctx)
+	list, err := catalog.Read(ctx, c.CLI)
 	if err != nil {
 		return err
 	}
-	shown, err := list.shown(arg)
+	shown, err := list.Shown(arg)
 	if err != nil {
 		return err
 	}
@@ -191,10 +174,10 @@ func (c commands) show(ctx context.Context, arg string) error {
 		}
 		for _, s := range shown.Sessions {
 			if s.State == terminal.StateLost && s.Error != "" {
-				fmt.Fprintf(c.Out, "%s is lost: %s\n", plaintext.Line(sessionLabel(s)), plaintext.Line(s.Error))
+				fmt.Fprintf(c.Out, "%s is lost: %s\n", plaintext.Line(catalog.Label(s)), plaintext.Line(s.Error))
 			}
 			if s.Clipboard != "" {
-				fmt.Fprintf(c.Out, "clipboard of %s: %s\n", plaintext.Line(sessionLabel(s)), s.Clipboard)
+				fmt.Fprintf(c.Out, "clipboard of %s: %s\n", plaintext.Line(catalog.Label(s)), s.Clipboard)
 			}
 		}
 		return c.familyTable(shown, list)
@@ -207,23 +190,4 @@ func portRange(w api.Workspace) string {
 		return ""
 	}
 	return fmt.Sprintf("%d-%d", w.Port, w.Port+w.Ports-1)
-}
-
-// shown is a workspace with all its sessions, or with the one that arg names.
-func (l catalog) shown(arg string) (api.Shown, error) {
-	if w, err := l.workspace(arg); err == nil {
-		sessions := cli.NotNil(l.sessionsOf(w.ID))
-		w.Sessions = nil
-		return api.Shown{Workspace: w, Sessions: sessions}, nil
-	}
-	s, err := l.session(arg)
-	if err != nil {
-		return api.Shown{}, err
-	}
-	shown := api.Shown{Sessions: []api.Session{s}}
-	if w, err := l.workspace(s.WorkspaceID); err == nil {
-		w.Sessions = nil
-		shown.Workspace = w
-	}
-	return shown, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/plaintext"
@@ -35,20 +36,20 @@ sequences are left out, and what would hide or steer a terminal is spelled out
 				}
 				return c.setupLog(cmd.Context(), given[0])
 			}
-			t, err := c.recorded(cmd.Context(), given[0])
+			t, err := catalog.Recorded(cmd.Context(), c.CLI, given[0])
 			if err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("from") {
-				if from, err = oldestKept(cmd.Context(), t.session); err != nil {
-					return fmt.Errorf("logs of %s: %w", t.label(), err)
+				if from, err = oldestKept(cmd.Context(), t.Session); err != nil {
+					return fmt.Errorf("logs of %s: %w", t.Label(), err)
 				}
 				if from > 0 {
-					fmt.Fprintf(c.Errs, "middleman: logs of %s begin at offset %d: older output is no longer kept\n", t.label(), from)
+					fmt.Fprintf(c.Errs, "middleman: logs of %s begin at offset %d: older output is no longer kept\n", t.Label(), from)
 				}
 			}
 			if err := c.logs(cmd.Context(), t, from, follow, raw); err != nil {
-				return fmt.Errorf("logs of %s: %w", t.label(), err)
+				return fmt.Errorf("logs of %s: %w", t.Label(), err)
 			}
 			return nil
 		},
@@ -61,7 +62,7 @@ sequences are left out, and what would hide or steer a terminal is spelled out
 	return cmd
 }
 
-func (c commands) logs(ctx context.Context, t target, from uint64, follow, raw bool) error {
+func (c commands) logs(ctx context.Context, t catalog.Target, from uint64, follow, raw bool) error {
 	out := bufio.NewWriterSize(c.BytesOut, 64<<10)
 	var w io.Writer = out
 	flush := out.Flush
@@ -71,11 +72,11 @@ func (c commands) logs(ctx context.Context, t target, from uint64, follow, raw b
 		flush = func() error { return errors.Join(plain.Flush(), out.Flush()) }
 	}
 	say := func(from, to uint64) {
-		fmt.Fprintf(c.Errs, "middleman: logs of %s: output from offset %d to %d is missing\n", t.label(), from, to)
+		fmt.Fprintf(c.Errs, "middleman: logs of %s: output from offset %d to %d is missing\n", t.Label(), from, to)
 	}
-	from, err := copyOutput(ctx, w, t.session, from, say)
+	from, err := copyOutput(ctx, w, t.Session, from, say)
 	if err == nil && follow {
-		f := follower{w: w, flush: out.Flush, session: t.session, from: from, say: say}
+		f := follower{w: w, flush: out.Flush, session: t.Session, from: from, say: say}
 		err = f.run(ctx)
 	}
 	return errors.Join(err, flush())

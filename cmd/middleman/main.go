@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	_ "middleman/cmd/middleman/internal/helper" // runs the helper processes instead
 )
@@ -37,7 +38,7 @@ func (c commands) all() []*cobra.Command {
 			continue
 		}
 		if strings.Contains(cmd.Use, " TARGET") || strings.Contains(cmd.Use, " WORKSPACE") {
-			cmd.ValidArgsFunction = c.completeTarget
+			cmd.ValidArgsFunction = catalog.Complete(c.CLI)
 		}
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
@@ -43,11 +44,11 @@ func (c commands) remove(ctx context.Context, name string, consent client.Consen
 		return err
 	}
 	defer server.Close()
-	list, err := listServer(ctx, server)
+	list, err := catalog.OfServer(ctx, server)
 	if err != nil {
 		return err
 	}
-	w, err := list.workspace(name)
+	w, err := list.Workspace(name)
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func lossLines(l workspace.Loss) []string {
 func sessionLines(sessions []api.Session) []string {
 	lines := make([]string, len(sessions))
 	for i, s := range sessions {
-		lines[i] = fmt.Sprintf("session %s (%s)", plaintext.Line(sessionLabel(s)), stateOf(s))
+		lines[i] = fmt.Sprintf("session %s (%s)", plaintext.Line(catalog.Label(s)), catalog.State(s))
 	}
 	return lines
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
@@ -27,7 +28,7 @@ func (c commands) repairCommand() *cobra.Command {
 			}
 			return c.repair(cmd.Context(), name, repository, dryRun)
 		},
-		ValidArgsFunction: c.completeTarget,
+		ValidArgsFunction: catalog.Complete(c.CLI),
 	}
 	cmd.Flags().StringVar(&repository, "repository", "", "where the repository is now")
 	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be done")
@@ -47,11 +48,11 @@ func (c commands) repair(ctx context.Context, name, repository string, dryRun bo
 	}
 	defer server.Close()
 	if name != "" {
-		list, err := listServer(ctx, server)
+		list, err := catalog.OfServer(ctx, server)
 		if err != nil {
 			return err
 		}
-		w, err := list.workspace(name)
+		w, err := list.Workspace(name)
 		if err != nil {
 			return err
 		}

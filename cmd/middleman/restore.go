@@ -2,19 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
-	"middleman/internal/client"
 	"middleman/internal/plaintext"
-	"middleman/internal/store"
 )
 
 func (c commands) restoreCommand() *cobra.Command {
@@ -41,11 +38,11 @@ func (c commands) restore(ctx context.Context, name string) error {
 	}
 	w, err := oneDeleted(deleted, name)
 	if err != nil {
-		list, listErr := listServer(ctx, server)
+		list, listErr := catalog.OfServer(ctx, server)
 		if listErr != nil {
 			return listErr
 		}
-		if live, listErr := list.workspace(name); listErr == nil && len(named(deleted, name)) == 0 {
+		if live, listErr := list.Workspace(name); listErr == nil && len(named(deleted, name)) == 0 {
 			return fmt.Errorf("workspace %s is not deleted", live.Name)
 		}
 		return err
@@ -98,30 +95,18 @@ func oneDeleted(list []api.Workspace, name string) (api.Workspace, error) {
 	return api.Workspace{}, fmt.Errorf("several workspaces %s were deleted: name one of %s", name, strings.Join(ids, ", "))
 }
 
-// readDeleted lists the workspaces that can be restored, from the server where
-// it answers, else from the database.
-func (c commands) readDeleted(ctx context.Context) ([]api.Workspace, error) {
-	if server, err := client.Connect(ctx, c.Dirs); err == nil {
-		defer server.Close()
-		return server.DeletedWorkspaces(ctx)
+// completeDeleted offers the workspaces that can be restored.
+func (c commands) completeDeleted(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	deleted, err := catalog.Deleted(cmd.Context(), c.CLI)
 	if err != nil {
-		return nil, err
+		return nil, cobra.ShellCompDirectiveError
 	}
-	defer db.Close()
-	rows, _, err := db.DeletedWorkspaces(ctx, store.Page{Limit: -1})
-	if err != nil {
-		return nil, err
+	names := make([]string, len(deleted))
+	for i, w := range deleted {
+		names[i] = w.Name
 	}
-	var list []api.Workspace
-	for _, row := range rows {
-		w := shownWorkspace(row.Workspace)
-		w.DeletedAt = &row.DeletedAt
-		list = append(list, w)
-	}
-	return list, nil
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

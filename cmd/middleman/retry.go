@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
@@ -16,7 +17,7 @@ func (c commands) retryCommand() *cobra.Command {
 		Use:               "retry WORKSPACE",
 		Short:             "Try a creation that failed again, from where it failed",
 		Args:              cli.Args(cobra.ExactArgs(1)),
-		ValidArgsFunction: c.completeTarget,
+		ValidArgsFunction: catalog.Complete(c.CLI),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.retry(cmd.Context(), given[0])
 		},
@@ -29,11 +30,11 @@ func (c commands) retry(ctx context.Context, name string) error {
 		return err
 	}
 	defer server.Close()
-	list, err := listServer(ctx, server)
+	list, err := catalog.OfServer(ctx, server)
 	if err != nil {
 		return err
 	}
-	w, err := list.workspace(name)
+	w, err := list.Workspace(name)
 	if err != nil {
 		return err
 	}

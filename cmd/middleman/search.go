@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
@@ -61,7 +62,7 @@ OFFSET" goes on from there. It exits with 1 where nothing matches.`,
 			if len(given) == 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return c.completeTarget(cmd, nil, toComplete)
+			return catalog.Complete(c.CLI)(cmd, nil, toComplete)
 		},
 	}
 	flags := cmd.Flags()
@@ -121,27 +122,27 @@ func (c commands) search(ctx context.Context, text string, match func([]byte) bo
 
 // searched finds them by the records, see recorded.
 func (c commands) searched(ctx context.Context, targets []string) ([]api.Session, error) {
-	list, err := c.listRecords(ctx)
+	list, err := catalog.Records(ctx, c.CLI)
 	if err == nil {
 		var sessions []api.Session
-		if sessions, err = list.searched(targets); err == nil {
+		if sessions, err = meant(list, targets); err == nil {
 			return sessions, nil
 		}
 	}
-	if list, err = c.readCatalog(ctx); err != nil {
+	if list, err = catalog.Read(ctx, c.CLI); err != nil {
 		return nil, err
 	}
-	return list.searched(targets)
+	return meant(list, targets)
 }
 
-// searched are the sessions that targets mean, each once; all without any.
-func (l catalog) searched(targets []string) ([]api.Session, error) {
+// meant are the sessions that targets mean, each once; all without any.
+func meant(l catalog.List, targets []string) ([]api.Session, error) {
 	if len(targets) == 0 {
-		return l.sessions, nil
+		return l.Sessions, nil
 	}
 	var chosen []api.Session
 	for _, target := range targets {
-		shown, err := l.shown(target)
+		shown, err := l.Shown(target)
 		if err != nil {
 			return nil, err
 		}
@@ -157,11 +158,11 @@ func (l catalog) searched(targets []string) ([]api.Session, error) {
 // searchSession returns the lines of one session that match, in the order in
 // which they were printed last.
 func (c commands) searchSession(ctx context.Context, s api.Session, match func([]byte) bool) ([]found, error) {
-	t, err := c.direct(s)
+	t, err := catalog.Direct(c.CLI, s)
 	if err != nil {
 		return nil, err
 	}
-	from, err := oldestKept(ctx, t.session)
+	from, err := oldestKept(ctx, t.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func (c commands) searchSession(ctx context.Context, s api.Session, match func([
 		hit.Offset = offset
 		hit.Times++
 	})
-	_, err = copyOutput(ctx, lines, t.session, from, func(_, to uint64) { lines.Skip(to) })
+	_, err = copyOutput(ctx, lines, t.Session, from, func(_, to uint64) { lines.Skip(to) })
 	lines.Flush()
 	var all []found
 	for _, hit := range byLine {

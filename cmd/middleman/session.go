@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/audit"
 	"middleman/internal/plaintext"
@@ -31,12 +32,12 @@ func (c commands) sendCommand() *cobra.Command {
 			if len(given) == 1 && !enter {
 				return cli.Usagef("send needs something to type: TEXT, - or --enter")
 			}
-			t, err := c.target(cmd.Context(), given[0])
+			t, err := catalog.Find(cmd.Context(), c.CLI, given[0])
 			if err != nil {
 				return err
 			}
-			if err := c.send(cmd.Context(), t.session, given[1:], enter); err != nil {
-				return fmt.Errorf("type at %s: %w", t.label(), err)
+			if err := c.send(cmd.Context(), t.Session, given[1:], enter); err != nil {
+				return fmt.Errorf("type at %s: %w", t.Label(), err)
 			}
 			return nil
 		},
@@ -116,29 +117,29 @@ Its scrollback goes back some thousand lines.`,
 				}
 				o.At = &moment.Offset
 			}
-			find := c.target
+			find := catalog.Find
 			if o.At != nil {
-				find = c.recorded
+				find = catalog.Recorded
 			}
-			t, err := find(cmd.Context(), given[0])
+			t, err := find(cmd.Context(), c.CLI, given[0])
 			if err != nil {
 				return err
 			}
 			if !moment.Time.IsZero() {
-				moment.Offset, err = t.session.OffsetAt(cmd.Context(), moment.Time)
+				moment.Offset, err = t.Session.OffsetAt(cmd.Context(), moment.Time)
 			}
 			var shot terminal.Capture
 			if err == nil {
-				shot, err = t.session.Capture(cmd.Context(), o)
+				shot, err = t.Session.Capture(cmd.Context(), o)
 			}
 			if err != nil {
-				return fmt.Errorf("capture %s: %w", t.label(), err)
+				return fmt.Errorf("capture %s: %w", t.Label(), err)
 			}
 			if shot.Note != "" {
-				fmt.Fprintf(c.Errs, "middleman: capture of %s at offset %d: %s\n", t.label(), shot.Offset, shot.Note)
+				fmt.Fprintf(c.Errs, "middleman: capture of %s at offset %d: %s\n", t.Label(), shot.Offset, shot.Note)
 			}
-			if moment.Time.Before(t.shown.CreatedAt) && !moment.Time.IsZero() {
-				fmt.Fprintf(c.Errs, "middleman: capture of %s: it began only at %s\n", t.label(), t.shown.CreatedAt.Format(time.RFC3339))
+			if moment.Time.Before(t.Shown.CreatedAt) && !moment.Time.IsZero() {
+				fmt.Fprintf(c.Errs, "middleman: capture of %s: it began only at %s\n", t.Label(), t.Shown.CreatedAt.Format(time.RFC3339))
 			}
 			return c.printShot(shot.Data, o.Format)
 		},
@@ -180,14 +181,14 @@ func (c commands) stopCommand() *cobra.Command {
 			case grace == 0 && cmd.Flags().Changed("grace"):
 				grace = -1 // none, where zero means the session's own
 			}
-			t, err := c.target(cmd.Context(), given[0])
+			t, err := catalog.Find(cmd.Context(), c.CLI, given[0])
 			if err != nil {
 				return err
 			}
-			err = t.session.Stop(cmd.Context(), grace)
-			c.Record(audit.SessionStop, "session "+t.shown.ID+" name "+t.label(), err)
+			err = t.Session.Stop(cmd.Context(), grace)
+			c.Record(audit.SessionStop, "session "+t.Shown.ID+" name "+t.Label(), err)
 			if err != nil {
-				return fmt.Errorf("stop %s: %w", t.label(), err)
+				return fmt.Errorf("stop %s: %w", t.Label(), err)
 			}
 			return nil
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
@@ -98,7 +99,7 @@ func (c commands) spawn(ctx context.Context, parent string, in api.NewWorker, de
 	return c.Print(spawned, func() error {
 		switch {
 		case detached && spawned.Isolation == isolationShared:
-			fmt.Fprintln(c.Out, sessionLabel(spawned.Session))
+			fmt.Fprintln(c.Out, catalog.Label(spawned.Session))
 			return nil
 		case detached:
 			fmt.Fprintln(c.Out, spawned.Workspace.Name)
@@ -111,15 +112,15 @@ func (c commands) spawn(ctx context.Context, parent string, in api.NewWorker, de
 // followToExit prints a session's bytes until its program exits, and ends as
 // that did.
 func (c commands) followToExit(ctx context.Context, s api.Session) error {
-	t, err := c.direct(s)
+	t, err := catalog.Direct(c.CLI, s)
 	if err == nil {
 		err = c.logs(ctx, t, 0, true, true)
 	}
 	if err == nil {
-		err = askAgain(ctx, func() error { return (&waitFlags{}).wait(ctx, t.session, nil) })
+		err = askAgain(ctx, func() error { return (&waitFlags{}).wait(ctx, t.Session, nil) })
 	}
 	if _, own := errors.AsType[*cli.ProgramExit](err); err != nil && !own {
-		return fmt.Errorf("follow %s: %w", sessionLabel(s), err)
+		return fmt.Errorf("follow %s: %w", catalog.Label(s), err)
 	}
 	return err
 }

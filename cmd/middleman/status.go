@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
@@ -20,22 +21,22 @@ const oldStatus = 15 * time.Second
 
 // readStatusCatalog is the catalog with how each workspace stands: as the server
 // knows it, which looks in the background, or as the last one has left it.
-func (c commands) readStatusCatalog(ctx context.Context, sessions, fresh bool) (catalog, error) {
+func (c commands) readStatusCatalog(ctx context.Context, sessions, fresh bool) (catalog.List, error) {
 	if sessions {
-		return c.readCatalog(ctx)
+		return catalog.Read(ctx, c.CLI)
 	}
 	if fresh { // only a server looks
 		server, err := c.Server(ctx)
 		if err != nil {
-			return catalog{}, err
+			return catalog.List{}, err
 		}
 		server.Close()
 	}
-	list, err := c.readCatalogBy(ctx, func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
+	list, err := catalog.ReadBy(ctx, c.CLI, func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
 		return server.WorkspacesStatus(ctx, fresh)
 	})
 	if err == nil {
-		c.addKept(list.workspaces)
+		c.addKept(list.Workspaces)
 	}
 	return list, err
 }

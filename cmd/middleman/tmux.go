@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/tmux"
 )
@@ -22,14 +23,14 @@ Without TARGET, the command for the server of all of them.
 		RunE: func(cmd *cobra.Command, given []string) error {
 			id := ""
 			if len(given) > 0 {
-				t, err := c.target(cmd.Context(), given[0])
+				t, err := catalog.Find(cmd.Context(), c.CLI, given[0])
 				if err != nil {
 					return err
 				}
-				if t.shown.Backend != tmux.Name {
-					return fmt.Errorf("session %s has no tmux pane: it is on a terminal of its own; `middleman attach %s` attaches", t.label(), given[0])
+				if t.Shown.Backend != tmux.Name {
+					return fmt.Errorf("session %s has no tmux pane: it is on a terminal of its own; `middleman attach %s` attaches", t.Label(), given[0])
 				}
-				id = t.shown.ID
+				id = t.Shown.ID
 			}
 			command, err := c.TmuxServer().ByHand(cmd.Context(), id)
 			if err != nil {

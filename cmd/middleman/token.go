@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
@@ -98,11 +99,11 @@ func (c commands) withServer(cmd *cobra.Command, f func(context.Context, *client
 
 func (c commands) createToken(ctx context.Context, server *client.Client, in api.NewToken, session string) error {
 	if session != "" {
-		t, err := c.target(ctx, session)
+		t, err := catalog.Find(ctx, c.CLI, session)
 		if err != nil {
 			return err
 		}
-		in.Session = t.shown.ID
+		in.Session = t.Shown.ID
 	}
 	created, err := server.CreateToken(ctx, in)
 	if err != nil {

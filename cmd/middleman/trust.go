@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
@@ -35,7 +36,7 @@ func (c commands) trustCommand() *cobra.Command {
 		Use:               "trust [WORKSPACE] [-C DIR] [--setup] [-n] [--yes HASH] [--revoke] [--list]",
 		Short:             "Show what a repository wants to run, and agree to it",
 		Args:              cli.Args(cobra.MaximumNArgs(1)),
-		ValidArgsFunction: c.completeTarget,
+		ValidArgsFunction: catalog.Complete(c.CLI),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case f.list && (f.revoke || f.yes != "" || f.setup || len(given) > 0):
@@ -107,11 +108,11 @@ func (c commands) trustPlace(ctx context.Context, server *client.Client, given [
 		abs, err := cli.Absolute(dir)
 		return trustPlace{directory: abs}, err
 	}
-	list, err := listServer(ctx, server)
+	list, err := catalog.OfServer(ctx, server)
 	if err != nil {
 		return trustPlace{}, err
 	}
-	w, err := list.workspace(given[0])
+	w, err := list.Workspace(given[0])
 	return trustPlace{workspace: &w, directory: w.Root}, err
 }
 
@@ -242,11 +243,11 @@ func (c commands) setupLog(ctx context.Context, name string) error {
 		return err
 	}
 	defer server.Close()
-	list, err := listServer(ctx, server)
+	list, err := catalog.OfServer(ctx, server)
 	if err != nil {
 		return err
 	}
-	w, err := list.workspace(name)
+	w, err := list.Workspace(name)
 	if err != nil {
 		return err
 	}

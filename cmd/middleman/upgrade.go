@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/build"
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/audit"
@@ -47,24 +48,24 @@ func (c commands) upgradeCommand() *cobra.Command {
 			return c.upgrade(cmd.Context(), sessions, force, dry)
 		},
 	}
-	cmd.ValidArgsFunction = c.completeTarget
+	cmd.ValidArgsFunction = catalog.Complete(c.CLI)
 	cmd.Flags().BoolVar(&force, "force", false, "also owners that run this very executable")
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only say what would be done")
 	return cmd
 }
 
 // owned are the running sessions that targets name, or all.
-func (c commands) owned(ctx context.Context, targets []string) ([]target, error) {
-	list, err := c.readCatalog(ctx)
+func (c commands) owned(ctx context.Context, targets []string) ([]catalog.Target, error) {
+	list, err := catalog.Read(ctx, c.CLI)
 	if err != nil {
 		return nil, err
 	}
-	shown := list.sessions
+	shown := list.Sessions
 	if len(targets) > 0 {
 		shown = nil
 	}
 	for _, arg := range targets {
-		s, err := list.session(arg)
+		s, err := list.Session(arg)
 		if err != nil {
 			return nil, err
 		}
@@ -76,12 +77,12 @@ func (c commands) owned(ctx context.Context, targets []string) ([]target, error)
 	return c.ownedOf(shown)
 }
 
-func (c commands) ownedOf(sessions []api.Session) (owned []target, err error) {
+func (c commands) ownedOf(sessions []api.Session) (owned []catalog.Target, err error) {
 	for _, s := range sessions {
 		if s.State.Ended() {
 			continue
 		}
-		t, err := c.direct(s)
+		t, err := catalog.Direct(c.CLI, s)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +93,7 @@ func (c commands) ownedOf(sessions []api.Session) (owned []target, err error) {
 
 // upgrade upgrades one owner after the other, and says of each what became of
 // it.
-func (c commands) upgrade(ctx context.Context, sessions []target, force, dry bool) error {
+func (c commands) upgrade(ctx context.Context, sessions []catalog.Target, force, dry bool) error {
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
@@ -129,9 +130,9 @@ func (c commands) upgrade(ctx context.Context, sessions []target, force, dry boo
 	return err
 }
 
-func upgradeOne(ctx context.Context, b *ptyowner.Backend, t target, executable string, force, dry bool) upgraded {
-	u := upgraded{Session: t.shown.ID, Name: t.label(), To: build.Version(), Result: "upgraded"}
-	same, from, err := b.Runs(t.shown.ID, executable)
+func upgradeOne(ctx context.Context, b *ptyowner.Backend, t catalog.Target, executable string, force, dry bool) upgraded {
+	u := upgraded{Session: t.Shown.ID, Name: t.Label(), To: build.Version(), Result: "upgraded"}
+	same, from, err := b.Runs(t.Shown.ID, executable)
 	u.From = from
 	switch {
 	case err != nil:
@@ -145,7 +146,7 @@ func upgradeOne(ctx context.Context, b *ptyowner.Backend, t target, executable s
 		ctx, cancel := context.WithTimeout(ctx, upgradeTime)
 		defer cancel()
 		var done ptyowner.Upgrade
-		if done, err = b.Upgrade(ctx, t.shown.ID, executable); err == nil {
+		if done, err = b.Upgrade(ctx, t.Shown.ID, executable); err == nil {
 			u.From, u.To = done.From, done.To
 		}
 	}

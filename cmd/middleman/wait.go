@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/terminal"
@@ -60,9 +61,9 @@ func (c commands) waitCommand() *cobra.Command {
 				}
 				return err
 			}
-			t, err := c.target(ctx, given[0])
+			t, err := catalog.Find(ctx, c.CLI, given[0])
 			if err == nil {
-				err = askAgain(ctx, func() error { return f.wait(ctx, t.session, match) })
+				err = askAgain(ctx, func() error { return f.wait(ctx, t.Session, match) })
 			}
 			if err != nil && errors.Is(context.Cause(ctx), cli.ErrTimeout) {
 				return fmt.Errorf("wait for %s: %w after %s", given[0], cli.ErrTimeout, f.timeout)
@@ -279,6 +280,34 @@ func waitText(ctx context.Context, s terminal.Session, told <-chan news, match f
 			tail.Next(max(0, tail.Len()-tailBytes))
 			exit = n.exit
 			alarm = time.After(settle)
+		}
+	}
+}
+
+const (
+	askAgainFor   = 3 * time.Second
+	askAgainEvery = 50 * time.Millisecond
+)
+
+// askAgain calls ask until it gives anything but terminal.ErrUnreachable, for
+// a few seconds: an owner may come or go while it is asked, and gives no event
+// for that.
+func askAgain(ctx context.Context, ask func() error) error {
+	deadline := time.NewTimer(askAgainFor)
+	defer deadline.Stop()
+	tick := time.NewTicker(askAgainEvery)
+	defer tick.Stop()
+	for {
+		err := ask()
+		if !errors.Is(err, terminal.ErrUnreachable) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

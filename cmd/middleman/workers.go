@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
@@ -50,14 +51,14 @@ func (c commands) workersOf(ctx context.Context, target string) (func(api.Worker
 	if target == "" {
 		return func(w api.Worker) bool { return w.ParentSession == own }, nil
 	}
-	list, err := c.readCatalog(ctx)
+	list, err := catalog.Read(ctx, c.CLI)
 	if err != nil {
 		return nil, err
 	}
-	if w, err := list.workspace(target); err == nil {
+	if w, err := list.Workspace(target); err == nil {
 		return func(k api.Worker) bool { return k.ParentWorkspace == w.ID }, nil
 	}
-	s, err := list.session(target)
+	s, err := list.Session(target)
 	return func(k api.Worker) bool { return k.ParentSession == s.ID }, err
 }
 
@@ -74,13 +75,13 @@ func (c commands) readWorkers(ctx context.Context) ([]api.Worker, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}
-	known, err := c.listDisk(ctx)
+	known, err := catalog.Disk(ctx, c.CLI)
 	list := make([]api.Worker, len(records))
 	for i, t := range records {
 		list[i] = server.WorkerView(t)
-		_, err := known.workspace(t.Workspace)
+		_, err := known.Workspace(t.Workspace)
 		list[i].Present = err == nil
-		if s, err := known.session(t.ID); err == nil && t.Ended == nil {
+		if s, err := known.Session(t.ID); err == nil && t.Ended == nil {
 			list[i].State, list[i].Exit, list[i].Name = s.State, s.Exit, s.Name
 		}
 	}
@@ -96,7 +97,7 @@ func (c commands) printWorkers(list []api.Worker) error {
 func (c commands) workerTable(list []api.Worker) error {
 	t := c.Table("WORKER", "ID", "ISOLATION", "STATE", "AGE", "BRANCH", "LEFT")
 	for _, w := range list {
-		state := stateOf(api.Session{State: w.State, Exit: w.Exit})
+		state := catalog.State(api.Session{State: w.State, Exit: w.Exit})
 		t.Row(workerLabel(w), w.ID, w.Isolation, state, cli.Age(w.StartedAt), cli.Dash(w.Branch), workerLeft(w))
 	}
 	return t.Flush()
@@ -107,7 +108,7 @@ func workerLabel(w api.Worker) string {
 	if w.Isolation == isolationWorktree && w.WorkspaceName != "" {
 		return w.WorkspaceName
 	}
-	return sessionLabel(api.Session{ID: w.ID, Name: w.Name, WorkspaceName: w.WorkspaceName})
+	return catalog.Label(api.Session{ID: w.ID, Name: w.Name, WorkspaceName: w.WorkspaceName})
 }
 
 // workerLeft is what an ended worker has left.
@@ -156,11 +157,11 @@ func (c commands) workersParent(ctx context.Context, target string) (string, err
 	if target == "" {
 		return ownSession()
 	}
-	list, err := c.readCatalog(ctx)
+	list, err := catalog.Read(ctx, c.CLI)
 	if err != nil {
 		return "", err
 	}
-	s, err := list.session(target)
+	s, err := list.Session(target)
 	return s.ID, err
 }
 
@@ -181,16 +182,16 @@ func (c commands) addFamily(ctx context.Context, shown *api.Shown) error {
 }
 
 // familyTable prints what addFamily added.
-func (c commands) familyTable(shown api.Shown, list catalog) error {
+func (c commands) familyTable(shown api.Shown, list catalog.List) error {
 	if len(shown.AsWorkers) > 0 {
 		fmt.Fprintln(c.Out)
 		t := c.Table("AS A WORKER", "OF", "STATE", "BASE", "TIP", "LEFT")
 		for _, w := range shown.AsWorkers {
 			parent := w.ParentSession
-			if s, err := list.session(parent); err == nil {
-				parent = sessionLabel(s)
+			if s, err := list.Session(parent); err == nil {
+				parent = catalog.Label(s)
 			}
-			t.Row(workerLabel(w), parent, stateOf(api.Session{State: w.State, Exit: w.Exit}), cli.Dash(cli.Short(w.Base)), cli.Dash(cli.Short(w.Tip)), workerLeft(w))
+			t.Row(workerLabel(w), parent, catalog.State(api.Session{State: w.State, Exit: w.Exit}), cli.Dash(cli.Short(w.Base)), cli.Dash(cli.Short(w.Tip)), workerLeft(w))
 		}
 		if err := t.Flush(); err != nil {
 			return err
@@ -206,7 +207,7 @@ func (c commands) familyTable(shown api.Shown, list catalog) error {
 // explainWorkers names the workers that keep a workspace from being deleted.
 func (c commands) explainWorkers(list []api.Worker) {
 	for _, w := range list {
-		fmt.Fprintf(c.Errs, "has a workspace in it: worker %s (%s)\n", plaintext.Line(workerLabel(w)), stateOf(api.Session{State: w.State, Exit: w.Exit}))
+		fmt.Fprintf(c.Errs, "has a workspace in it: worker %s (%s)\n", plaintext.Line(workerLabel(w)), catalog.State(api.Session{State: w.State, Exit: w.Exit}))
 	}
 	fmt.Fprintln(c.Errs, "--workers deletes those first, by the same consents")
 }

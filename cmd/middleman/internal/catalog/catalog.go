@@ -1,4 +1,7 @@
-package main
+// Package catalog tells which workspaces and sessions there are, and which of
+// them a TARGET of the command line means. It asks the server where one runs,
+// and otherwise reads the database and the state directories; it starts none.
+package catalog
 
 import (
 	"context"
@@ -10,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/server"
@@ -23,95 +27,96 @@ const (
 	probes       = 16              // at the same time
 )
 
-// catalog is what there is, by name: from the server where it answers, else
-// from the database and the state directories.
-type catalog struct {
-	workspaces []api.Workspace
-	sessions   []api.Session
+// List is what there is, from one source at one time.
+type List struct {
+	Workspaces []api.Workspace
+	Sessions   []api.Session
 }
 
-// readCatalog lists all workspaces and sessions. It starts no server.
-func (c commands) readCatalog(ctx context.Context) (catalog, error) {
-	return c.readCatalogBy(ctx, (*client.Client).Workspaces)
+// Read lists all workspaces and sessions, and how they are now.
+func Read(ctx context.Context, c *cli.CLI) (List, error) {
+	return ReadBy(ctx, c, (*client.Client).Workspaces)
 }
 
-// readCatalogBy has list ask the server for the workspaces.
-func (c commands) readCatalogBy(ctx context.Context, list func(*client.Client, context.Context) ([]api.Workspace, error)) (catalog, error) {
+// ReadBy is Read that calls list to ask the server for the workspaces.
+func ReadBy(ctx context.Context, c *cli.CLI, list func(*client.Client, context.Context) ([]api.Workspace, error)) (List, error) {
 	server, err := client.Connect(ctx, c.Dirs)
 	if err == nil {
 		defer server.Close()
 		return listServerBy(ctx, server, list)
 	}
 	if ctx.Err() != nil {
-		return catalog{}, ctx.Err()
+		return List{}, ctx.Err()
 	}
 	if !errors.Is(err, client.ErrNoServer) {
 		fmt.Fprintf(c.Errs, "middleman: %v; looking at the disk instead\n", err)
 	}
-	return c.listDisk(ctx)
+	return Disk(ctx, c)
 }
 
-func listServer(ctx context.Context, server *client.Client) (catalog, error) {
+// OfServer lists what the server knows.
+func OfServer(ctx context.Context, server *client.Client) (List, error) {
 	return listServerBy(ctx, server, (*client.Client).Workspaces)
 }
 
-func listServerBy(ctx context.Context, server *client.Client, list func(*client.Client, context.Context) ([]api.Workspace, error)) (catalog, error) {
+func listServerBy(ctx context.Context, server *client.Client, list func(*client.Client, context.Context) ([]api.Workspace, error)) (List, error) {
 	workspaces, err := list(server, ctx)
 	if err != nil {
-		return catalog{}, err
+		return List{}, err
 	}
 	sessions, err := server.Sessions(ctx)
-	return catalog{workspaces, sessions}, err
+	return List{workspaces, sessions}, err
 }
 
-// listDisk is listRecords with what each session's backend says of it now.
-func (c commands) listDisk(ctx context.Context) (catalog, error) {
-	list, err := c.listRecords(ctx)
+// Disk lists without a server, as Records does, and asks each session's backend
+// how it is now. It waits a few seconds for those that do not answer.
+func Disk(ctx context.Context, c *cli.CLI) (List, error) {
+	list, err := Records(ctx, c)
 	if err != nil {
-		return catalog{}, err
+		return List{}, err
 	}
-	c.refresh(ctx, list.sessions, list.names())
+	refresh(ctx, c, list.Sessions, list.names())
 	return list, nil
 }
 
-// listRecords reads the database, whether a server runs or not. Sessions that
-// only a backend knows are listed too; it asks none of them anything.
-func (c commands) listRecords(ctx context.Context) (catalog, error) {
-	var list catalog
+// Records lists what the database has, whether a server runs or not, and the
+// sessions that only a backend knows. It asks no session how it is.
+func Records(ctx context.Context, c *cli.CLI) (List, error) {
+	var list List
 	known := map[string]bool{}
 	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return catalog{}, err
+		return List{}, err
 	default:
 		defer db.Close()
-		c.nameBadRows(ctx, db)
+		nameBadRows(ctx, c, db)
 		all := store.Page{Limit: -1}
 		rows, _, err := db.Workspaces(ctx, all)
 		if err != nil {
-			return catalog{}, err
+			return List{}, err
 		}
 		for _, w := range rows {
 			shown := shownWorkspace(w)
 			shown.Problem = server.Trouble(c.Manager(), w)
-			list.workspaces = append(list.workspaces, shown)
+			list.Workspaces = append(list.Workspaces, shown)
 		}
 		names := list.names()
 		sessions, _, err := db.Sessions(ctx, "", all)
 		if err != nil {
-			return catalog{}, err
+			return List{}, err
 		}
 		for _, s := range sessions {
 			known[s.ID] = true
-			list.sessions = append(list.sessions, shownSession(s, names[s.WorkspaceID]))
+			list.Sessions = append(list.Sessions, shownSession(s, names[s.WorkspaceID]))
 		}
 	}
-	return list, c.addUnrecorded(ctx, &list, known)
+	return list, addUnrecorded(ctx, c, &list, known)
 }
 
 // nameBadRows says which rows of the database are passed over.
-func (c commands) nameBadRows(ctx context.Context, db *store.Store) {
+func nameBadRows(ctx context.Context, c *cli.CLI, db *store.Store) {
 	bad, err := db.BadRows(ctx)
 	if err != nil {
 		fmt.Fprintf(c.Errs, "middleman: %v\n", err)
@@ -122,9 +127,9 @@ func (c commands) nameBadRows(ctx context.Context, db *store.Store) {
 }
 
 // names are those of the workspaces, by id.
-func (l catalog) names() map[string]string {
+func (l List) names() map[string]string {
 	names := map[string]string{}
-	for _, w := range l.workspaces {
+	for _, w := range l.Workspaces {
 		names[w.ID] = w.Name
 	}
 	return names
@@ -132,7 +137,7 @@ func (l catalog) names() map[string]string {
 
 // addUnrecorded appends the sessions that only a backend knows. A backend
 // that cannot say is named and passed over.
-func (c commands) addUnrecorded(ctx context.Context, list *catalog, known map[string]bool) error {
+func addUnrecorded(ctx context.Context, c *cli.CLI, list *List, known map[string]bool) error {
 	for _, b := range c.Backends() {
 		ids, err := b.List(ctx)
 		if ctx.Err() != nil {
@@ -145,7 +150,7 @@ func (c commands) addUnrecorded(ctx context.Context, list *catalog, known map[st
 		for _, id := range ids {
 			if !known[id] {
 				known[id] = true
-				list.sessions = append(list.sessions, api.Session{ID: id, Name: id, Backend: b.Name()})
+				list.Sessions = append(list.Sessions, api.Session{ID: id, Name: id, Backend: b.Name()})
 			}
 		}
 	}
@@ -153,7 +158,7 @@ func (c commands) addUnrecorded(ctx context.Context, list *catalog, known map[st
 }
 
 // refresh asks the backends how each session is, several at a time.
-func (c commands) refresh(ctx context.Context, sessions []api.Session, names map[string]string) {
+func refresh(ctx context.Context, c *cli.CLI, sessions []api.Session, names map[string]string) {
 	byName := map[string]terminal.Backend{}
 	for _, b := range c.Backends() {
 		byName[b.Name()] = b
@@ -220,9 +225,9 @@ func shownSession(s store.Session, workspaceName string) api.Session {
 	return out
 }
 
-// workspace finds a workspace by name or id.
-func (l catalog) workspace(target string) (api.Workspace, error) {
-	for _, w := range l.workspaces {
+// Workspace finds a workspace by name or id.
+func (l List) Workspace(target string) (api.Workspace, error) {
+	for _, w := range l.Workspaces {
 		if w.ID == target || w.Name == target {
 			return w, nil
 		}
@@ -230,9 +235,10 @@ func (l catalog) workspace(target string) (api.Workspace, error) {
 	return api.Workspace{}, fmt.Errorf("there is no workspace %q", target)
 }
 
-func (l catalog) sessionsOf(workspaceID string) []api.Session {
+// SessionsOf are the sessions of the workspace with that id.
+func (l List) SessionsOf(workspaceID string) []api.Session {
 	var of []api.Session
-	for _, s := range l.sessions {
+	for _, s := range l.Sessions {
 		if s.WorkspaceID == workspaceID {
 			of = append(of, s)
 		}
@@ -240,24 +246,24 @@ func (l catalog) sessionsOf(workspaceID string) []api.Session {
 	return of
 }
 
-// session finds the session that a TARGET means: WORKSPACE, WORKSPACE/SESSION
+// Session finds the session that a TARGET means: WORKSPACE, WORKSPACE/SESSION
 // or a session id. A workspace with one live session, or with none and one
 // session, stands for it.
-func (l catalog) session(target string) (api.Session, error) {
-	for _, s := range l.sessions {
+func (l List) Session(target string) (api.Session, error) {
+	for _, s := range l.Sessions {
 		if s.ID == target {
 			return s, nil
 		}
 	}
 	name, sub, hasSub := strings.Cut(target, "/")
-	w, err := l.workspace(name)
+	w, err := l.Workspace(name)
 	if err != nil {
 		if terminal.CheckID(target) == nil {
 			return api.Session{}, fmt.Errorf("there is no session %s", target)
 		}
 		return api.Session{}, err
 	}
-	all := l.sessionsOf(w.ID)
+	all := l.SessionsOf(w.ID)
 	if hasSub {
 		for _, s := range all {
 			if s.Name == sub || s.ID == sub {
@@ -290,4 +296,51 @@ func naming(w api.Workspace, sessions []api.Session) string {
 		names[i] = w.Name + "/" + s.Name
 	}
 	return ": name one of " + strings.Join(names, ", ")
+}
+
+// Shown is the workspace that arg names with all its sessions, or the session
+// that it names with its workspace.
+func (l List) Shown(arg string) (api.Shown, error) {
+	if w, err := l.Workspace(arg); err == nil {
+		sessions := cli.NotNil(l.SessionsOf(w.ID))
+		w.Sessions = nil
+		return api.Shown{Workspace: w, Sessions: sessions}, nil
+	}
+	s, err := l.Session(arg)
+	if err != nil {
+		return api.Shown{}, err
+	}
+	shown := api.Shown{Sessions: []api.Session{s}}
+	if w, err := l.Workspace(s.WorkspaceID); err == nil {
+		w.Sessions = nil
+		shown.Workspace = w
+	}
+	return shown, nil
+}
+
+// Deleted lists the workspaces that can be restored.
+func Deleted(ctx context.Context, c *cli.CLI) ([]api.Workspace, error) {
+	if server, err := client.Connect(ctx, c.Dirs); err == nil {
+		defer server.Close()
+		return server.DeletedWorkspaces(ctx)
+	}
+	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	rows, _, err := db.DeletedWorkspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	var list []api.Workspace
+	for _, row := range rows {
+		w := shownWorkspace(row.Workspace)
+		w.DeletedAt = &row.DeletedAt
+		list = append(list, w)
+	}
+	return list, nil
 }

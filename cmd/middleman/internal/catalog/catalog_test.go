@@ -1,4 +1,4 @@
-package main
+package catalog
 
 import (
 	"strings"
@@ -13,9 +13,9 @@ func TestCatalogSession(t *testing.T) {
 		return api.Session{ID: id, Name: name, WorkspaceID: "w-" + workspace, WorkspaceName: workspace, State: state}
 	}
 	running, exited := terminal.StateRunning, terminal.StateExited
-	list := catalog{
-		workspaces: []api.Workspace{{ID: "w-one", Name: "one"}, {ID: "w-two", Name: "two"}, {ID: "w-none", Name: "none"}, {ID: "w-old", Name: "old"}, {ID: "w-past", Name: "past"}},
-		sessions: []api.Session{
+	list := List{
+		Workspaces: []api.Workspace{{ID: "w-one", Name: "one"}, {ID: "w-two", Name: "two"}, {ID: "w-none", Name: "none"}, {ID: "w-old", Name: "old"}, {ID: "w-past", Name: "past"}},
+		Sessions: []api.Session{
 			session("s0000000000000001", "one", "sh", running), session("s0000000000000002", "one", "make", exited),
 			session("s0000000000000003", "two", "a", running), session("s0000000000000004", "two", "b", terminal.StateUnreachable),
 			session("s0000000000000005", "old", "sh", exited),
@@ -38,7 +38,7 @@ func TestCatalogSession(t *testing.T) {
 		{target: "s0000000000000009", wantErr: "there is no session s0000000000000009"},
 	}
 	for _, tt := range tests {
-		got, err := list.session(tt.target)
+		got, err := list.Session(tt.target)
 		switch {
 		case tt.wantErr != "":
 			if err == nil || !strings.Contains(err.Error(), tt.wantErr) {
