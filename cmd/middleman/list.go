@@ -10,6 +10,7 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/workers"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
@@ -17,17 +18,17 @@ import (
 )
 
 func (c commands) lsCommand() *cobra.Command {
-	var all, sessions, fresh, workers bool
+	var all, sessions, fresh, ofWorkers bool
 	cmd := &cobra.Command{
 		Use:   "ls [--all] [--sessions] [--fresh] | ls --workers [TARGET] [--all]",
 		Short: "List workspaces, their sessions, or workers",
 		Args:  cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
-			case workers && (sessions || fresh):
+			case ofWorkers && (sessions || fresh):
 				return cli.Usagef("--workers goes with --all alone")
-			case workers:
-				return c.listWorkers(cmd.Context(), strings.Join(given, ""), all)
+			case ofWorkers:
+				return workers.List(cmd.Context(), c.CLI, strings.Join(given, ""), all)
 			case len(given) > 0:
 				return cli.Usagef("ls takes a TARGET with --workers only; `middleman show %s` shows one", given[0])
 			}
@@ -36,7 +37,7 @@ func (c commands) lsCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "ended sessions, and failed and deleted workspaces too")
 	cmd.Flags().BoolVar(&sessions, "sessions", false, "list sessions")
-	cmd.Flags().BoolVar(&workers, "workers", false, "list workers: of this session, of TARGET, or outside of a session all; with --all those too that are gone")
+	cmd.Flags().BoolVar(&ofWorkers, "workers", false, "list workers: of this session, of TARGET, or outside of a session all; with --all those too that are gone")
 	cmd.Flags().BoolVar(&fresh, "fresh", false, "look at each workspace first, however long that takes")
 	return cmd
 }
@@ -147,7 +148,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 		return err
 	}
 	c.addStatus(ctx, &shown.Workspace)
-	if err := c.addFamily(ctx, &shown); err != nil {
+	if err := workers.AddFamily(ctx, c.CLI, &shown); err != nil {
 		return err
 	}
 	return c.Print(shown, func() error {
@@ -180,7 +181,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 				fmt.Fprintf(c.Out, "clipboard of %s: %s\n", plaintext.Line(catalog.Label(s)), s.Clipboard)
 			}
 		}
-		return c.familyTable(shown, list)
+		return workers.FamilyTable(c.CLI, shown, list)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/workers"
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
@@ -157,7 +158,7 @@ func (c commands) explainRefusal(p *api.Problem) {
 		fmt.Fprintln(c.Errs, "--discard-work consents to that")
 	}
 	if p.Code == api.CodeHasWorkers {
-		c.explainWorkers(p.Workers)
+		workers.Explain(c.CLI, p.Workers)
 	}
 	if len(p.Sessions) > 0 {
 		for _, line := range sessionLines(p.Sessions) {

@@ -4,33 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/workers"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
-	"middleman/terminal"
 )
-
-const (
-	isolationWorktree = "worktree"
-	isolationShared   = "shared"
-)
-
-// ownSession is the session that this process runs in.
-func ownSession() (string, error) {
-	id := os.Getenv("MIDDLEMAN_SESSION")
-	if id == "" || os.Getenv("MIDDLEMAN_WORKSPACE") == "" {
-		return "", cli.Usagef("this is no terminal of a session: a worker is started from inside one (MIDDLEMAN_SESSION and MIDDLEMAN_WORKSPACE are set there); outside, `middleman new` makes a workspace")
-	}
-	if err := terminal.CheckID(id); err != nil {
-		return "", cli.Usagef("MIDDLEMAN_SESSION: %w", err)
-	}
-	return id, nil
-}
 
 func (c commands) spawnCommand() *cobra.Command {
 	var (
@@ -53,12 +35,12 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 				return cli.Usagef("spawn takes one NAME; a command goes after --")
 			case len(command) == 0:
 				return cli.Usagef("spawn needs a command, after --")
-			case isolation != isolationWorktree && isolation != isolationShared:
+			case isolation != workers.Worktree && isolation != workers.Shared:
 				return cli.Usagef("isolation %q is not worktree or shared", isolation)
 			case c.JSON && !session.detached:
 				return cli.Usagef("--json needs -d: the worker's output has standard output for itself")
 			}
-			parent, err := ownSession()
+			parent, err := workers.OwnSession()
 			if err != nil {
 				return err
 			}
@@ -77,7 +59,7 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 	session.add(flags)
 	flags.Lookup("detach").Usage = "do not wait for it; print its name alone"
 	flags.StringVarP(&dir, "directory", "C", "", "start in `DIR` of the scope (default: where the session was started)")
-	flags.StringVar(&isolation, "isolation", isolationWorktree, "worktree (a branch of its own) or shared (the session's directory)")
+	flags.StringVar(&isolation, "isolation", workers.Worktree, "worktree (a branch of its own) or shared (the session's directory)")
 	return cmd
 }
 
@@ -98,7 +80,7 @@ func (c commands) spawn(ctx context.Context, parent string, in api.NewWorker, de
 	spawned.Workspace.Sessions, spawned.Workspace.Stages = nil, nil
 	return c.Print(spawned, func() error {
 		switch {
-		case detached && spawned.Isolation == isolationShared:
+		case detached && spawned.Isolation == workers.Shared:
 			fmt.Fprintln(c.Out, catalog.Label(spawned.Session))
 			return nil
 		case detached:

@@ -15,6 +15,7 @@ import (
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
+	"middleman/cmd/middleman/internal/workers"
 	"middleman/terminal"
 )
 
@@ -55,7 +56,7 @@ func (c commands) waitCommand() *cobra.Command {
 				defer cancel()
 			}
 			if f.workers {
-				err := c.waitWorkers(ctx, strings.Join(given, ""))
+				err := workers.Wait(ctx, c.CLI, strings.Join(given, ""))
 				if err != nil && errors.Is(context.Cause(ctx), cli.ErrTimeout) {
 					return fmt.Errorf("wait for workers: %w after %s", cli.ErrTimeout, f.timeout)
 				}
