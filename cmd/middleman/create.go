@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
@@ -38,7 +38,7 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.backend, "backend", "", "what hosts the terminal: auto, tmux or pty-owner")
 	flags.StringVar(&f.sandbox, "sandbox", "", `what the session may touch (default "none")`)
 	flags.StringVar(&f.keep, "keep-output", "", "how much output to keep at least, such as `64MB` or 0 for all (default: terminal.journal_bytes of config.toml)")
-	clipboardFlag(flags, &f.clipboard, "the clipboard of who is attached", "terminal.clipboard of config.toml")
+	sessions.ClipboardFlag(flags, &f.clipboard, "the clipboard of who is attached", "terminal.clipboard of config.toml")
 	flags.Uint16Var(&f.cols, "cols", 0, "columns (default: those of this terminal)")
 	flags.Uint16Var(&f.rows, "rows", 0, "rows (default: those of this terminal)")
 }
@@ -53,7 +53,7 @@ func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, e
 	default:
 		return nil, cli.Usagef("backend %q is not auto, tmux or pty-owner", f.backend)
 	}
-	if err := checkClipboard(f.clipboard); err != nil {
+	if err := sessions.CheckClipboard(f.clipboard); err != nil {
 		return nil, err
 	}
 	size := viewer.Size(c.In, c.BytesOut)
@@ -85,7 +85,7 @@ func (f *sessionFlags) checkAttach(c commands) error {
 	if c.JSON {
 		return cli.Usagef("--json needs -d: an attached session has standard output for itself")
 	}
-	return c.checkTerminal()
+	return sessions.CheckTerminal(c.CLI)
 }
 
 func (c commands) newCommand() *cobra.Command {
@@ -177,7 +177,7 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 			fmt.Fprintln(c.Out, created.Workspace.Name)
 			return nil
 		}
-		return c.attachNew(ctx, *created.Session)
+		return sessions.Attach(ctx, c.CLI, *created.Session)
 	}))
 }
 
@@ -265,17 +265,8 @@ func (c commands) start(ctx context.Context, name string, in api.NewSession, det
 			fmt.Fprintln(c.Out, s.ID)
 			return nil
 		}
-		return c.attachNew(ctx, s)
+		return sessions.Attach(ctx, c.CLI, s)
 	})
-}
-
-// attachNew attaches to a session that was just started, past the server.
-func (c commands) attachNew(ctx context.Context, s api.Session) error {
-	t, err := catalog.Direct(c.CLI, s)
-	if err != nil {
-		return err
-	}
-	return c.attach(ctx, t, viewer.Options{Mode: terminal.ModeAttach})
 }
 
 // splitCommand cuts what stands after "--" off the arguments.
@@ -284,13 +275,4 @@ func splitCommand(cmd *cobra.Command, given []string) (names, command []string) 
 		return given[:dash], given[dash:]
 	}
 	return given, nil
-}
-
-// nested refuses to attach inside a session: the outer one would take the
-// detach key and every reply of the terminal for itself.
-func nested() error {
-	if id := os.Getenv("MIDDLEMAN_SESSION"); id != "" {
-		return &cli.NotAttachedError{Err: fmt.Errorf("this is a terminal of session %s already: attach from outside, or use -d", id)}
-	}
-	return nil
 }

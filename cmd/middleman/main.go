@@ -12,6 +12,7 @@ import (
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	_ "middleman/cmd/middleman/internal/helper" // runs the helper processes instead
+	"middleman/cmd/middleman/internal/sessions"
 )
 
 func main() {
@@ -26,13 +27,13 @@ func (c commands) all() []*cobra.Command {
 	all := []*cobra.Command{
 		c.trustCommand(),
 		c.serveCommand(), c.newCommand(), c.spawnCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
-		c.attachCommand(), c.watchCommand(), c.sendCommand(), c.captureCommand(), c.logsCommand(), c.searchCommand(), c.exportCommand(),
-		c.waitCommand(), c.stopCommand(), c.rmCommand(), c.restoreCommand(), c.retryCommand(), c.openCommand(), c.loginCommand(), c.doctorCommand(), c.serviceCommand(),
+		c.rmCommand(), c.restoreCommand(), c.retryCommand(), c.openCommand(), c.loginCommand(), c.doctorCommand(), c.serviceCommand(),
 		c.diffCommand(),
-		c.tmuxCommand(), c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
+		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 		c.auditCommand(), c.tokenCommand(),
 		c.pruneCommand(), c.importCommand(), c.repairCommand(),
 	}
+	all = append(all, sessions.Commands(c.CLI)...)
 	for _, cmd := range all {
 		if cmd.ValidArgsFunction != nil {
 			continue

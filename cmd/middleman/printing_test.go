@@ -14,18 +14,18 @@ import (
 // asItIs are the functions that reach standard output or error without the
 // printer, see package plaintext, and why.
 var asItIs = map[string]string{
-	"main.go main":                      "hands them to cli.New",
-	"internal/cli/print.go PrintJSON":   "the printer of JSON",
-	"internal/cli/progress.go Progress": "a line of progress that changes",
-	"export.go exportCommand":           "the printer of JSON: a recording is that",
-	"session.go printShot":              "a capture in the form that draws on a terminal, and the printer of JSON",
-	"logs.go logs":                      "logs --raw; otherwise the printer goes before it",
-	"diff.go diffPatch":                 "a patch that a pipe takes byte for byte; on a terminal, colours around what the printer gives",
-	"attach.go checkTerminal":           "asks whether it is a terminal",
-	"attach.go attach":                  "a session that is attached, or watched, has the terminal",
-	"clipboard.go offer":                "sets the terminal's clipboard, once its user agreed",
-	"create.go request":                 "asks for the terminal's size",
-	"ephemeral.go foreground":           "the command has the terminal",
+	"main.go main":                              "hands them to cli.New",
+	"internal/cli/print.go PrintJSON":           "the printer of JSON",
+	"internal/cli/progress.go Progress":         "a line of progress that changes",
+	"internal/sessions/export.go exportCommand": "the printer of JSON: a recording is that",
+	"internal/sessions/capture.go printShot":    "a capture in the form that draws on a terminal, and the printer of JSON",
+	"internal/sessions/logs.go logs":            "logs --raw; otherwise the printer goes before it",
+	"diff.go diffPatch":                         "a patch that a pipe takes byte for byte; on a terminal, colours around what the printer gives",
+	"internal/sessions/attach.go CheckTerminal": "asks whether it is a terminal",
+	"internal/sessions/attach.go attach":        "a session that is attached, or watched, has the terminal",
+	"internal/sessions/clipboard.go offer":      "sets the terminal's clipboard, once its user agreed",
+	"create.go request":                         "asks for the terminal's size",
+	"ephemeral.go foreground":                   "the command has the terminal",
 }
 
 // All that is printed goes through the printer.

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/workers"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
@@ -87,22 +87,6 @@ func (c commands) spawn(ctx context.Context, parent string, in api.NewWorker, de
 			fmt.Fprintln(c.Out, spawned.Workspace.Name)
 			return nil
 		}
-		return c.followToExit(ctx, spawned.Session)
+		return sessions.Follow(ctx, c.CLI, spawned.Session)
 	})
-}
-
-// followToExit prints a session's bytes until its program exits, and ends as
-// that did.
-func (c commands) followToExit(ctx context.Context, s api.Session) error {
-	t, err := catalog.Direct(c.CLI, s)
-	if err == nil {
-		err = c.logs(ctx, t, 0, true, true)
-	}
-	if err == nil {
-		err = askAgain(ctx, func() error { return (&waitFlags{}).wait(ctx, t.Session, nil) })
-	}
-	if _, own := errors.AsType[*cli.ProgramExit](err); err != nil && !own {
-		return fmt.Errorf("follow %s: %w", catalog.Label(s), err)
-	}
-	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -233,30 +232,5 @@ func (c commands) listTrust(ctx context.Context, server *client.Client) error {
 			t.Row(x.ApprovedAt.Local().Format(time.DateTime), x.Hash, x.GitDir)
 		}
 		return t.Flush()
-	})
-}
-
-// setupLog prints what setup or teardown of a workspace has printed.
-func (c commands) setupLog(ctx context.Context, name string) error {
-	server, err := c.Server(ctx)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	list, err := catalog.OfServer(ctx, server)
-	if err != nil {
-		return err
-	}
-	w, err := list.Workspace(name)
-	if err != nil {
-		return err
-	}
-	log, err := server.SetupLog(ctx, w.ID)
-	if err != nil {
-		return err
-	}
-	return c.Print(log, func() error {
-		_, err = io.WriteString(viewer.PlainText(c.Out), log.Text)
-		return err
 	})
 }

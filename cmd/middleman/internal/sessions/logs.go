@@ -1,4 +1,4 @@
-package main
+package sessions
 
 import (
 	"bufio"
@@ -124,4 +124,29 @@ func copyWhole(ctx context.Context, w io.Writer, s terminal.Session, from uint64
 		err = ctx.Err()
 	}
 	return from + uint64(n), errors.Join(err, r.Close())
+}
+
+// setupLog prints what setup or teardown of a workspace has printed.
+func (c commands) setupLog(ctx context.Context, name string) error {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	list, err := catalog.OfServer(ctx, server)
+	if err != nil {
+		return err
+	}
+	w, err := list.Workspace(name)
+	if err != nil {
+		return err
+	}
+	log, err := server.SetupLog(ctx, w.ID)
+	if err != nil {
+		return err
+	}
+	return c.Print(log, func() error {
+		_, err = io.WriteString(viewer.PlainText(c.Out), log.Text)
+		return err
+	})
 }

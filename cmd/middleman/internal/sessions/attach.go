@@ -1,15 +1,17 @@
-package main
+package sessions
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/api"
 	"middleman/internal/audit"
 	"middleman/terminal"
 )
@@ -25,7 +27,7 @@ func (c commands) attachCommand() *cobra.Command {
 		Args:  cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Mode = terminal.ModeAttach
-			if err := checkClipboard(o.Clipboard); err != nil {
+			if err := CheckClipboard(o.Clipboard); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("from") {
@@ -34,7 +36,7 @@ func (c commands) attachCommand() *cobra.Command {
 			return c.attachTo(cmd.Context(), given[0], o)
 		},
 	}
-	clipboardFlag(cmd.Flags(), &o.Clipboard, yourClipboard, "config.toml's attach.clipboard, else allow")
+	ClipboardFlag(cmd.Flags(), &o.Clipboard, yourClipboard, "config.toml's attach.clipboard, else allow")
 	cmd.Flags().BoolVar(&o.Takeover, "takeover", false, "take the terminal from who is attached")
 	cmd.Flags().Uint64Var(&from, "from", 0, "continue after the first `OFFSET` bytes instead of drawing the screen")
 	return cmd
@@ -50,18 +52,18 @@ of another one you see the part around the cursor. Arrows show the rest, any oth
 key follows the cursor again; q, ctrl-c and the detach key leave.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := checkClipboard(o.Clipboard); err != nil {
+			if err := CheckClipboard(o.Clipboard); err != nil {
 				return err
 			}
 			return c.attachTo(cmd.Context(), given[0], o)
 		},
 	}
-	clipboardFlag(cmd.Flags(), &o.Clipboard, yourClipboard, string(terminal.ClipboardDeny))
+	ClipboardFlag(cmd.Flags(), &o.Clipboard, yourClipboard, string(terminal.ClipboardDeny))
 	return cmd
 }
 
 func (c commands) attachTo(ctx context.Context, arg string, o viewer.Options) error {
-	if err := c.checkTerminal(); err != nil {
+	if err := CheckTerminal(c.CLI); err != nil {
 		return err
 	}
 	t, err := catalog.Find(ctx, c.CLI, arg)
@@ -71,8 +73,9 @@ func (c commands) attachTo(ctx context.Context, arg string, o viewer.Options) er
 	return c.attach(ctx, t, o)
 }
 
-// checkTerminal refuses what could not be attached.
-func (c commands) checkTerminal() error {
+// CheckTerminal refuses, with a NotAttachedError, what could not attach to a
+// session: a command inside of one, or one whose input or output is no terminal.
+func CheckTerminal(c *cli.CLI) error {
 	if err := nested(); err != nil {
 		return err
 	}
@@ -111,6 +114,26 @@ func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options
 		return err
 	case end.Exit != nil:
 		return &cli.ProgramExit{Exit: *end.Exit}
+	}
+	return nil
+}
+
+// Attach attaches this terminal to a session that was just started, past the
+// server. It returns as the session's program ended, or nil when the user
+// detached.
+func Attach(ctx context.Context, c *cli.CLI, s api.Session) error {
+	t, err := catalog.Direct(c, s)
+	if err != nil {
+		return err
+	}
+	return commands{c}.attach(ctx, t, viewer.Options{Mode: terminal.ModeAttach})
+}
+
+// nested refuses to attach inside a session: the outer one would take the
+// detach key and every reply of the terminal for itself.
+func nested() error {
+	if id := os.Getenv("MIDDLEMAN_SESSION"); id != "" {
+		return &cli.NotAttachedError{Err: fmt.Errorf("this is a terminal of session %s already: attach from outside, or use -d", id)}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package sessions
 
 import (
 	"fmt"
@@ -17,13 +17,15 @@ const shownWanted = 60
 
 const yourClipboard = "this terminal's clipboard, where the session allows it"
 
-// clipboardFlag adds --clipboard, of a viewer or of a session.
-func clipboardFlag(flags *pflag.FlagSet, policy *terminal.Clipboard, whose, otherwise string) {
+// ClipboardFlag adds --clipboard. Its help says whose clipboard the program may
+// set, and what holds otherwise.
+func ClipboardFlag(flags *pflag.FlagSet, policy *terminal.Clipboard, whose, otherwise string) {
 	flags.StringVar((*string)(policy), "clipboard", "",
 		"whether the program may set "+whose+", `allow, ask or deny`; it can never read it (default: "+otherwise+")")
 }
 
-func checkClipboard(policy terminal.Clipboard) error {
+// CheckClipboard refuses what --clipboard does not accept.
+func CheckClipboard(policy terminal.Clipboard) error {
 	if policy == "" || policy.Known() {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package sessions
 
 import (
 	"context"
@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
 	"middleman/terminal"
 )
 
@@ -81,4 +84,19 @@ func (f *follower) write(offset uint64, p []byte) error {
 	f.from += uint64(len(p))
 	_, err := f.w.Write(p)
 	return errors.Join(err, f.flush())
+}
+
+// Follow prints a session's bytes until its program exits, and ends as that did.
+func Follow(ctx context.Context, c *cli.CLI, s api.Session) error {
+	t, err := catalog.Direct(c, s)
+	if err == nil {
+		err = commands{c}.logs(ctx, t, 0, true, true)
+	}
+	if err == nil {
+		err = askAgain(ctx, func() error { return (&waitFlags{}).wait(ctx, t.Session, nil) })
+	}
+	if _, own := errors.AsType[*cli.ProgramExit](err); err != nil && !own {
+		return fmt.Errorf("follow %s: %w", catalog.Label(s), err)
+	}
+	return err
 }
