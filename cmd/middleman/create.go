@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,8 +12,8 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/viewer"
+	"middleman/cmd/middleman/internal/workspaces"
 	"middleman/internal/api"
-	"middleman/internal/plaintext"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -162,7 +159,7 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 	if err != nil {
 		return err
 	}
-	c.explainSkipped(created.Workspace)
+	workspaces.ExplainSkipped(c.CLI, created.Workspace)
 	var failed error
 	if s := created.Session; s != nil && s.State == terminal.StateFailed {
 		failed = fmt.Errorf("workspace %s is made, its session did not start: %s", created.Workspace.Name, s.Error)
@@ -179,29 +176,6 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 		}
 		return sessions.Attach(ctx, c.CLI, *created.Session)
 	}))
-}
-
-// explainSkipped says what a workspace has not got, and why.
-func (c commands) explainSkipped(w api.Workspace) {
-	last := map[string]api.Stage{} // a stage may have been done again
-	for _, stage := range w.Stages {
-		last[stage.Name] = stage
-	}
-	for _, name := range slices.Sorted(maps.Keys(last)) {
-		if why, skipped := strings.CutPrefix(last[name].Detail, workspace.Skipped); skipped {
-			fmt.Fprintf(c.Errs, "middleman: %s: %s: %s\n", w.Name, name, plaintext.Line(why))
-		}
-		if name == "session" && last[name].State == "done" {
-			c.explainHost(w.Name, last[name].Detail)
-		}
-	}
-}
-
-// explainHost says why another backend hosts a session than was tried first.
-func (c commands) explainHost(label, note string) {
-	if note != "" {
-		fmt.Fprintf(c.Errs, "middleman: %s: %s\n", label, plaintext.Line(note))
-	}
 }
 
 func (c commands) runCommand() *cobra.Command {
@@ -258,7 +232,7 @@ func (c commands) start(ctx context.Context, name string, in api.NewSession, det
 	if err != nil {
 		return err
 	}
-	c.explainHost(catalog.Label(s), s.Note)
+	workspaces.ExplainHost(c.CLI, catalog.Label(s), s.Note)
 	w.Sessions, w.Stages = nil, nil
 	return c.Print(api.Created{Workspace: w, Session: &s}, func() error {
 		if detached {

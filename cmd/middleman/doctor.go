@@ -16,6 +16,7 @@ import (
 	"middleman/cmd/middleman/internal/build"
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/workspaces"
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/config"
@@ -320,7 +321,7 @@ func (c commands) surveyed(ctx context.Context) []finding {
 		return []finding{{"leftovers", "problem", err.Error()}}
 	}
 	for _, l := range leftovers {
-		f := finding{string(l.Kind) + " " + plaintext.Line(l.What), "note", explainLeftover(l)}
+		f := finding{string(l.Kind) + " " + plaintext.Line(l.What), "note", workspaces.ExplainLeftover(l)}
 		switch {
 		case l.Kind == workspace.LeftoverMoved || l.Kind == workspace.LeftoverUnknown:
 			f.State = "problem"

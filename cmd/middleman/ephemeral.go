@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/workspaces"
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/lease"
@@ -195,7 +196,7 @@ func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Leas
 	case !refused || p.Lost == nil:
 		return fmt.Errorf("workspace %s stays, at %s: %w", w.Name, w.Path, err)
 	}
-	for _, line := range lossLines(*p.Lost) {
+	for _, line := range workspaces.LossLines(*p.Lost) {
 		fmt.Fprintln(c.Errs, "kept:", line)
 	}
 	return fmt.Errorf("workspace %s holds work and stays, at %s, on branch %s; `middleman run %s` opens it, `middleman rm %s` deletes it",

@@ -13,6 +13,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	_ "middleman/cmd/middleman/internal/helper" // runs the helper processes instead
 	"middleman/cmd/middleman/internal/sessions"
+	"middleman/cmd/middleman/internal/workspaces"
 )
 
 func main() {
@@ -25,15 +26,13 @@ type commands struct{ *cli.CLI }
 
 func (c commands) all() []*cobra.Command {
 	all := []*cobra.Command{
-		c.trustCommand(),
-		c.serveCommand(), c.newCommand(), c.spawnCommand(), c.runCommand(), c.lsCommand(), c.showCommand(),
-		c.rmCommand(), c.restoreCommand(), c.retryCommand(), c.openCommand(), c.loginCommand(), c.doctorCommand(), c.serviceCommand(),
-		c.diffCommand(),
+		c.serveCommand(), c.newCommand(), c.spawnCommand(), c.runCommand(),
+		c.retryCommand(), c.openCommand(), c.loginCommand(), c.doctorCommand(), c.serviceCommand(),
 		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 		c.auditCommand(), c.tokenCommand(),
-		c.pruneCommand(), c.importCommand(), c.repairCommand(),
 	}
 	all = append(all, sessions.Commands(c.CLI)...)
+	all = append(all, workspaces.Commands(c.CLI)...)
 	for _, cmd := range all {
 		if cmd.ValidArgsFunction != nil {
 			continue

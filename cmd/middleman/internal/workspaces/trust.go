@@ -1,4 +1,4 @@
-package main
+package workspaces
 
 import (
 	"context"
@@ -173,7 +173,7 @@ func (c commands) agree(ctx context.Context, server *client.Client, where trustP
 	}
 	return c.Print(approved, func() error {
 		if approved.Workspace != nil {
-			c.explainSkipped(*approved.Workspace)
+			ExplainSkipped(c.CLI, *approved.Workspace)
 		} else if where.workspace != nil {
 			fmt.Fprintf(c.Errs, "agreed; `middleman trust %s --setup` runs its setup\n", where.workspace.Name)
 		}

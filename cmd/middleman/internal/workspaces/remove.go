@@ -1,4 +1,4 @@
-package main
+package workspaces
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
-	"middleman/workspace"
 )
 
 func (c commands) rmCommand() *cobra.Command {
@@ -110,7 +109,7 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 		c.printDeleted(inner, dryRun)
 	}
 	c.printWarnings(d)
-	lines := append(lossLines(d.Lost), sessionLines(d.Stopped)...)
+	lines := append(LossLines(d.Lost), sessionLines(d.Stopped)...)
 	if dryRun {
 		for _, command := range d.Teardown {
 			lines = append(lines, "would be run: "+plaintext.Line(command))
@@ -152,7 +151,7 @@ func forecastLines(d api.Deleted) []string {
 // explainRefusal lists what a deletion would lose, and the flags that consent.
 func (c commands) explainRefusal(p *api.Problem) {
 	if p.Lost != nil && !p.Lost.Empty() {
-		for _, line := range lossLines(*p.Lost) {
+		for _, line := range LossLines(*p.Lost) {
 			fmt.Fprintln(c.Errs, "would be lost:", line)
 		}
 		fmt.Fprintln(c.Errs, "--discard-work consents to that")
@@ -166,26 +165,6 @@ func (c commands) explainRefusal(p *api.Problem) {
 		}
 		fmt.Fprintln(c.Errs, "--stop-sessions consents to that")
 	}
-}
-
-func lossLines(l workspace.Loss) []string {
-	var lines []string
-	for _, kind := range []struct {
-		name  string
-		items []string
-	}{{"changed", l.Changed}, {"untracked", l.Untracked}, {"stash", l.Stashed}, {"commit", l.Commits},
-		{"ignored", l.Ignored}, {"commit of the reflog", l.Abandoned}} {
-		for _, item := range kind.items {
-			lines = append(lines, kind.name+" "+plaintext.Line(item))
-		}
-	}
-	if l.Operation != "" {
-		lines = append(lines, plaintext.Line(l.Operation)+" in progress")
-	}
-	if l.Truncated {
-		lines = append(lines, "and more")
-	}
-	return lines
 }
 
 func sessionLines(sessions []api.Session) []string {

@@ -1,4 +1,4 @@
-package main
+package workspaces
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
-	"middleman/workspace"
 )
 
 func (c commands) pruneCommand() *cobra.Command {
@@ -87,7 +86,7 @@ func (c commands) printLeftovers(out api.Leftovers) error {
 	return c.Print(out, func() error {
 		t := c.Table()
 		for _, l := range out.Leftovers {
-			state, why := "stays", explainLeftover(l)
+			state, why := "stays", ExplainLeftover(l)
 			switch {
 			case l.Pruned:
 				state = "gone"
@@ -100,16 +99,4 @@ func (c commands) printLeftovers(out api.Leftovers) error {
 		}
 		return t.Flush()
 	})
-}
-
-// explainLeftover is why it may go or stays, what goes with it, and what helps.
-func explainLeftover(l workspace.Leftover) string {
-	why := plaintext.Line(l.Why)
-	if l.Final != "" {
-		why += "; for good: " + l.Final
-	}
-	if l.Hint != "" && !l.Prunable {
-		why += "; " + plaintext.Line(l.Hint)
-	}
-	return why
 }
