@@ -12,6 +12,7 @@ import (
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	_ "middleman/cmd/middleman/internal/helper" // runs the helper processes instead
+	"middleman/cmd/middleman/internal/launch"
 	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/workspaces"
 )
@@ -26,13 +27,14 @@ type commands struct{ *cli.CLI }
 
 func (c commands) all() []*cobra.Command {
 	all := []*cobra.Command{
-		c.serveCommand(), c.newCommand(), c.spawnCommand(), c.runCommand(),
-		c.retryCommand(), c.openCommand(), c.loginCommand(), c.doctorCommand(), c.serviceCommand(),
+		c.serveCommand(),
+		c.openCommand(), c.loginCommand(), c.doctorCommand(), c.serviceCommand(),
 		c.upgradeCommand(), c.versionCommand(), c.completionCommand(),
 		c.auditCommand(), c.tokenCommand(),
 	}
 	all = append(all, sessions.Commands(c.CLI)...)
 	all = append(all, workspaces.Commands(c.CLI)...)
+	all = append(all, launch.Commands(c.CLI)...)
 	for _, cmd := range all {
 		if cmd.ValidArgsFunction != nil {
 			continue

@@ -24,8 +24,8 @@ var asItIs = map[string]string{
 	"internal/sessions/attach.go CheckTerminal": "asks whether it is a terminal",
 	"internal/sessions/attach.go attach":        "a session that is attached, or watched, has the terminal",
 	"internal/sessions/clipboard.go offer":      "sets the terminal's clipboard, once its user agreed",
-	"create.go request":                         "asks for the terminal's size",
-	"ephemeral.go foreground":                   "the command has the terminal",
+	"internal/launch/flags.go request":          "asks for the terminal's size",
+	"internal/launch/ephemeral.go foreground":   "the command has the terminal",
 }
 
 // All that is printed goes through the printer.
