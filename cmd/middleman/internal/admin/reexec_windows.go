@@ -1,4 +1,4 @@
-package main
+package admin
 
 // scrub has nothing to do: another process of this user can read the memory of
 // a process all the same.
