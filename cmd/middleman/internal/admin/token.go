@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -140,15 +139,14 @@ func (c commands) listTokens(ctx context.Context, server *client.Client) error {
 			fmt.Fprintln(c.Errs, "There are no tokens; `middleman token create NAME` makes one.")
 			return nil
 		}
-		w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "NAME\tID\tSCOPE\tEXPIRES\tLAST USED")
+		table := c.Table("NAME", "ID", "SCOPE", "EXPIRES", "LAST USED")
 		for _, t := range list.Tokens {
 			scope := t.Scope
 			if t.Session != "" {
 				scope += " " + t.Session
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Name, t.ID, scope, when(t.ExpiresAt), when(t.LastUsedAt))
+			table.Row(t.Name, t.ID, scope, when(t.ExpiresAt), when(t.LastUsedAt))
 		}
-		return w.Flush()
+		return table.Flush()
 	})
 }

@@ -120,7 +120,7 @@ func (c commands) search(ctx context.Context, text string, match func([]byte) bo
 	return failed
 }
 
-// searched finds them by the records, see recorded.
+// searched finds them by the records, see catalog.Recorded.
 func (c commands) searched(ctx context.Context, targets []string) ([]api.Session, error) {
 	list, err := catalog.Records(ctx, c.CLI)
 	if err == nil {
