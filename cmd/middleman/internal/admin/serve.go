@@ -134,18 +134,7 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 		log = c.Dirs.ServerLog() // where client.Launch sends what we print
 	}
 	s, err := server.New(server.Options{
-		AppOptions: server.AppOptions{
-			Store:        db,
-			Workspaces:   c.Manager(),
-			Backends:     c.Backends(),
-			Backend:      c.Config.Backend,
-			Dirs:         c.Dirs,
-			JournalBytes: c.Config.Terminal.JournalBytes,
-			Grace:        time.Duration(c.Config.Terminal.Grace),
-			Clipboard:    terminal.Clipboard(c.Config.Terminal.Clipboard),
-			Ports:        store.PortRange(c.Config.Ports),
-			SetupTimeout: time.Duration(c.Config.Setup.Timeout),
-		},
+		AppOptions:  c.appOptions(db),
 		LogFile:     log,
 		Audit:       audit.New(c.Dirs.Data, func(err error) { slog.Error("the audit log", "error", err) }),
 		Web:         web.Handler(),
@@ -170,6 +159,22 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 		}
 	})
 	return g.Wait()
+}
+
+// appOptions are those of what the server does, by the settings.
+func (c commands) appOptions(db *store.Store) server.AppOptions {
+	return server.AppOptions{
+		Store:        db,
+		Workspaces:   c.Manager(),
+		Backends:     c.Backends(),
+		Backend:      c.Config.Backend,
+		Dirs:         c.Dirs,
+		JournalBytes: c.Config.Terminal.JournalBytes,
+		Grace:        time.Duration(c.Config.Terminal.Grace),
+		Clipboard:    terminal.Clipboard(c.Config.Terminal.Clipboard),
+		Ports:        store.PortRange(c.Config.Ports),
+		SetupTimeout: time.Duration(c.Config.Setup.Timeout),
+	}
 }
 
 // notify tells the manager of our unit that the server is ready. One that

@@ -33,7 +33,8 @@ type List struct {
 	Sessions   []api.Session
 }
 
-// Read lists all workspaces and sessions, and how they are now.
+// Read lists all workspaces and sessions, and how they are now. It asks the
+// server; without one it is Disk.
 func Read(ctx context.Context, c *cli.CLI) (List, error) {
 	return ReadBy(ctx, c, (*client.Client).Workspaces)
 }
@@ -235,7 +236,7 @@ func (l List) Workspace(target string) (api.Workspace, error) {
 	return api.Workspace{}, fmt.Errorf("there is no workspace %q", target)
 }
 
-// SessionsOf are the sessions of the workspace with that id.
+// SessionsOf are the sessions of the workspace with that id, in l's order.
 func (l List) SessionsOf(workspaceID string) []api.Session {
 	var of []api.Session
 	for _, s := range l.Sessions {

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -48,37 +49,43 @@ Its scrollback goes back some thousand lines.`,
 				}
 				o.At = &moment.Offset
 			}
-			find := catalog.Find
-			if o.At != nil {
-				find = catalog.Recorded
-			}
-			t, err := find(cmd.Context(), c.CLI, given[0])
-			if err != nil {
-				return err
-			}
-			if !moment.Time.IsZero() {
-				moment.Offset, err = t.Session.OffsetAt(cmd.Context(), moment.Time)
-			}
-			var shot terminal.Capture
-			if err == nil {
-				shot, err = t.Session.Capture(cmd.Context(), o)
-			}
-			if err != nil {
-				return fmt.Errorf("capture %s: %w", t.Label(), err)
-			}
-			if shot.Note != "" {
-				fmt.Fprintf(c.Errs, "middleman: capture of %s at offset %d: %s\n", t.Label(), shot.Offset, shot.Note)
-			}
-			if moment.Time.Before(t.Shown.CreatedAt) && !moment.Time.IsZero() {
-				fmt.Fprintf(c.Errs, "middleman: capture of %s: it began only at %s\n", t.Label(), t.Shown.CreatedAt.Format(time.RFC3339))
-			}
-			return c.printShot(shot.Data, o.Format)
+			return c.capture(cmd.Context(), given[0], o, moment.Time)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", string(terminal.FormatText), "text, ansi or json")
 	cmd.Flags().BoolVar(&o.Scrollback, "scrollback", false, "what has scrolled away too")
 	cmd.Flags().StringVar(&at, "at", "", "as of an `OFFSET` or a time, such as 5m (ago) or 14:05")
 	return cmd
+}
+
+// capture prints the screen of the session that arg means. A time, if there is
+// one, is that of o.At, whose offset the session has yet to tell.
+func (c commands) capture(ctx context.Context, arg string, o terminal.CaptureOptions, at time.Time) error {
+	find := catalog.Find
+	if o.At != nil {
+		find = catalog.Recorded
+	}
+	t, err := find(ctx, c.CLI, arg)
+	if err != nil {
+		return err
+	}
+	if !at.IsZero() {
+		*o.At, err = t.Session.OffsetAt(ctx, at)
+	}
+	var shot terminal.Capture
+	if err == nil {
+		shot, err = t.Session.Capture(ctx, o)
+	}
+	if err != nil {
+		return fmt.Errorf("capture %s: %w", t.Label(), err)
+	}
+	if shot.Note != "" {
+		fmt.Fprintf(c.Errs, "middleman: capture of %s at offset %d: %s\n", t.Label(), shot.Offset, shot.Note)
+	}
+	if at.Before(t.Shown.CreatedAt) && !at.IsZero() {
+		fmt.Fprintf(c.Errs, "middleman: capture of %s: it began only at %s\n", t.Label(), t.Shown.CreatedAt.Format(time.RFC3339))
+	}
+	return c.printShot(shot.Data, o.Format)
 }
 
 // printShot prints p, ended by a newline. The form that draws on a terminal is
