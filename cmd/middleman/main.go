@@ -1,12 +1,44 @@
 // Command middleman manages workspaces whose terminals outlive everything but
-// their own program. This package is wiring: it reads flags, chooses exit
-// codes, and joins the packages that do the work.
+// their own program. This package is wiring: it joins the commands, which are in
+// rooms of their own, to the command line.
 package main
 
 import (
 	"os"
+	"slices"
+	"strings"
 
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/admin"
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
 	_ "middleman/cmd/middleman/internal/helper" // runs the helper processes instead
+	"middleman/cmd/middleman/internal/launch"
+	"middleman/cmd/middleman/internal/sessions"
+	"middleman/cmd/middleman/internal/workspaces"
 )
 
-func main() { os.Exit(newCLI(os.Stdin, os.Stdout, os.Stderr).run(os.Args[1:])) }
+func main() {
+	c := cli.New(os.Stdin, os.Stdout, os.Stderr)
+	os.Exit(c.Run(os.Args[1:], commands(c)...))
+}
+
+// commands are all commands.
+func commands(c *cli.CLI) []*cobra.Command {
+	all := slices.Concat(
+		launch.Commands(c),     // what starts something: new, run, spawn, retry
+		sessions.Commands(c),   // on a session: attach, watch, send, capture, logs, search, export, wait, stop, tmux
+		workspaces.Commands(c), // on workspaces: ls, show, diff, rm, restore, prune, import, repair, trust
+		admin.Commands(c),      // on middleman itself: serve, service, open, login, token, audit, doctor, upgrade, version, completion
+	)
+	for _, cmd := range all {
+		if cmd.ValidArgsFunction != nil {
+			continue
+		}
+		if strings.Contains(cmd.Use, " TARGET") || strings.Contains(cmd.Use, " WORKSPACE") {
+			cmd.ValidArgsFunction = catalog.Complete(c)
+		}
+	}
+	return all
+}

@@ -14,22 +14,18 @@ import (
 // asItIs are the functions that reach standard output or error without the
 // printer, see package plaintext, and why.
 var asItIs = map[string]string{
-	"main.go main":            "hands them to newCLI",
-	"cli.go printJSON":        "the printer of JSON",
-	"export.go exportCommand": "the printer of JSON: a recording is that",
-	"session.go printShot":    "a capture in the form that draws on a terminal, and the printer of JSON",
-	"logs.go logs":            "logs --raw; otherwise the printer goes before it",
-	"diff.go diffPatch":       "a patch that a pipe takes byte for byte; on a terminal, colours around what the printer gives",
-	"attach.go checkTerminal": "asks whether it is a terminal",
-	"attach.go attach":        "a session that is attached, or watched, has the terminal",
-	"clipboard.go offer":      "sets the terminal's clipboard, once its user agreed",
-	"create.go request":       "asks for the terminal's size",
-	"create.go create":        "a line of progress that changes",
-	"ephemeral.go foreground": "the command has the terminal",
-	"ephemeral.go provision":  "a line of progress that changes",
-	"restore.go restore":      "a line of progress that changes",
-	"remove.go remove":        "a line of progress that changes",
-	"retry.go retry":          "a line of progress that changes",
+	"main.go main":                              "hands them to cli.New",
+	"internal/cli/print.go PrintJSON":           "the printer of JSON",
+	"internal/cli/progress.go Progress":         "a line of progress that changes",
+	"internal/sessions/export.go exportCommand": "the printer of JSON: a recording is that",
+	"internal/sessions/capture.go printShot":    "a capture in the form that draws on a terminal, and the printer of JSON",
+	"internal/sessions/logs.go logs":            "logs --raw; otherwise the printer goes before it",
+	"internal/workspaces/diff.go diffPatch":     "a patch that a pipe takes byte for byte; on a terminal, colours around what the printer gives",
+	"internal/sessions/attach.go CheckTerminal": "asks whether it is a terminal",
+	"internal/sessions/attach.go attach":        "a session that is attached, or watched, has the terminal",
+	"internal/sessions/clipboard.go offer":      "sets the terminal's clipboard, once its user agreed",
+	"internal/launch/flags.go request":          "asks for the terminal's size",
+	"internal/launch/ephemeral.go foreground":   "the command has the terminal",
 }
 
 // All that is printed goes through the printer.
@@ -53,7 +49,7 @@ func TestPrintingGoesThroughThePrinter(t *testing.T) {
 			ast.Inspect(f, func(n ast.Node) bool {
 				if what := bypass(n); what != "" {
 					if used[name] = true; asItIs[name] == "" {
-						t.Errorf("%s: %s uses %s: print to c.out or c.errs, or say here why not", files.Position(n.Pos()), f.Name.Name, what)
+						t.Errorf("%s: %s uses %s: print to c.Out or c.Errs, or say here why not", files.Position(n.Pos()), f.Name.Name, what)
 					}
 				}
 				return true
@@ -84,7 +80,7 @@ func bypass(n ast.Node) string {
 	}
 	x, _ := s.X.(*ast.Ident)
 	switch {
-	case s.Sel.Name == "bytesOut", s.Sel.Name == "bytesErrs":
+	case s.Sel.Name == "BytesOut", s.Sel.Name == "BytesErrs":
 		return s.Sel.Name
 	case x == nil:
 		return ""

@@ -46,6 +46,18 @@ var allowed = map[string][]string{
 	"internal/repoconfig":  {"internal/plainfile"},
 	"internal/systemd":     {},
 	"terminal/backendtest": {"terminal", "terminal/vt"},
+
+	"cmd/middleman/internal/cli":        {"cmd/middleman/internal/build", "cmd/middleman/internal/viewer", "internal/api", "internal/audit", "internal/client", "internal/config", "internal/plaintext", "ptyowner", "terminal", "terminal/host", "tmux", "workspace"},
+	"cmd/middleman/internal/catalog":    {"cmd/middleman/internal/cli", "internal/api", "internal/client", "internal/server", "internal/store", "terminal", "workspace"},
+	"cmd/middleman/internal/workers":    {"cmd/middleman/internal/catalog", "cmd/middleman/internal/cli", "internal/api", "internal/client", "internal/plaintext", "internal/server", "internal/store", "terminal"},
+	"cmd/middleman/internal/sessions":   {"cmd/middleman/internal/catalog", "cmd/middleman/internal/cli", "cmd/middleman/internal/viewer", "cmd/middleman/internal/workers", "internal/api", "internal/audit", "internal/plaintext", "terminal", "terminal/recording", "tmux"},
+	"cmd/middleman/internal/workspaces": {"cmd/middleman/internal/catalog", "cmd/middleman/internal/cli", "cmd/middleman/internal/viewer", "cmd/middleman/internal/workers", "internal/api", "internal/client", "internal/plaintext", "internal/server", "terminal", "workspace"},
+	"cmd/middleman/internal/launch":     {"cmd/middleman/internal/catalog", "cmd/middleman/internal/cli", "cmd/middleman/internal/sessions", "cmd/middleman/internal/viewer", "cmd/middleman/internal/workers", "cmd/middleman/internal/workspaces", "internal/api", "internal/client", "internal/lease", "internal/plaintext", "terminal", "workspace"},
+	"cmd/middleman/internal/admin":      {"cmd/middleman/internal/build", "cmd/middleman/internal/catalog", "cmd/middleman/internal/cli", "cmd/middleman/internal/service", "cmd/middleman/internal/workspaces", "internal/api", "internal/audit", "internal/certs", "internal/client", "internal/config", "internal/git", "internal/plaintext", "internal/private", "internal/server", "internal/store", "internal/systemd", "internal/web", "ptyowner", "terminal", "tmux", "workspace"},
+	"cmd/middleman/internal/viewer":     {"internal/plaintext", "terminal", "terminal/vt"},
+	"cmd/middleman/internal/service":    {"internal/systemd"},
+	"cmd/middleman/internal/helper":     {"cmd/middleman/internal/build", "internal/heldport", "internal/private", "ptyowner", "tmux"},
+	"cmd/middleman/internal/build":      {},
 }
 
 // unreachable lists what a package must not reach at all: an owner pulls

@@ -1,0 +1,29 @@
+// Package admin has the commands on middleman itself: the server and its
+// service, who may log in, the audit log, doctor, upgrade and version.
+package admin
+
+import (
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/cli"
+)
+
+// Commands are the commands of this package, for the run c.
+func Commands(c *cli.CLI) []*cobra.Command {
+	r := commands{c}
+	return []*cobra.Command{
+		r.serveCommand(),
+		r.serviceCommand(),
+		r.openCommand(),
+		r.loginCommand(),
+		r.tokenCommand(),
+		r.auditCommand(),
+		r.doctorCommand(),
+		r.upgradeCommand(),
+		r.versionCommand(),
+		r.completionCommand(),
+	}
+}
+
+// commands are this package's commands; they share a run of the command line.
+type commands struct{ *cli.CLI }

@@ -1,0 +1,140 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/audit"
+	"middleman/terminal"
+)
+
+func (c commands) auditCommand() *cobra.Command {
+	var since string
+	cmd := &cobra.Command{
+		Use:   "audit [--since DUR]",
+		Short: "Print who came in, who was refused, and what was destroyed",
+		Args:  cli.Args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			from := time.Time{}
+			if since != "" {
+				age, err := parseSpan("since", since)
+				if err != nil {
+					return err
+				}
+				from = time.Now().Add(-age)
+			}
+			return c.printAudit(from)
+		},
+	}
+	cmd.Flags().StringVar(&since, "since", "", "only the last `DUR`, such as 12h or 7d")
+	return cmd
+}
+
+// printAudit reads the files itself: a server need not run.
+func (c commands) printAudit(since time.Time) error {
+	list, damaged, err := audit.Read(c.Dirs.Data, since)
+	if err != nil {
+		return err
+	}
+	if damaged > 0 {
+		fmt.Fprintf(c.Errs, "middleman: %d lines of the audit log cannot be read\n", damaged)
+	}
+	lines := []json.RawMessage{}
+	for _, r := range list {
+		line, err := r.Marshal()
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line)
+	}
+	return c.Print(map[string]any{"records": lines}, func() error {
+		for _, r := range list {
+			fmt.Fprintln(c.Out, oneLine(auditLine(r)))
+		}
+		return nil
+	})
+}
+
+// oneLine makes text of others fit for a line of a terminal.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, terminal.Plain(text))
+}
+
+// auditLine is a record in words.
+func auditLine(r audit.Record) string {
+	words := []string{r.Time.Local().Format(time.DateTime), r.Event, r.Outcome}
+	if r.Times > 1 {
+		words = append(words, strconv.Itoa(r.Times)+" times more")
+	}
+	if r.What != "" {
+		words = append(words, r.What)
+	}
+	words = append(words, "by", byWords(r.By))
+	if r.From != "" {
+		words = append(words, "from", r.From)
+	}
+	line := strings.Join(words, " ")
+	if r.Detail != "" {
+		line += ": " + r.Detail
+	}
+	return line
+}
+
+// byWords is who did it, in words.
+func byWords(by audit.By) string {
+	words := []string{}
+	for _, word := range []string{by.Kind, by.ID} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	if by.Name != "" {
+		words = append(words, "("+by.Name+")")
+	}
+	if by.UID != nil {
+		words = append(words, "uid", strconv.Itoa(*by.UID))
+	}
+	if by.PID != 0 {
+		words = append(words, "pid", strconv.Itoa(by.PID))
+	}
+	if len(words) == 0 {
+		return "nobody known"
+	}
+	return strings.Join(words, " ")
+}
+
+// parseSpan reads a duration that may begin with days, such as 30d or 1d12h.
+func parseSpan(flag, text string) (time.Duration, error) {
+	wrong := cli.Usagef("--%s is %q: it must be a duration such as 12h, 7d or 1d12h", flag, text)
+	var total time.Duration
+	rest := text
+	if days, after, ok := strings.Cut(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil || n > 36500 {
+			return 0, wrong
+		}
+		total, rest = time.Duration(n)*24*time.Hour, after
+	}
+	if rest != "" {
+		d, err := time.ParseDuration(rest)
+		if err != nil || d < 0 {
+			return 0, wrong
+		}
+		total += d
+	}
+	if total <= 0 {
+		return 0, wrong
+	}
+	return total, nil
+}

@@ -1,0 +1,79 @@
+package admin
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/certs"
+	"middleman/internal/config"
+)
+
+// encryption takes what is set where no flag says anything.
+func (o *serveOptions) encryption(set config.TLS) error {
+	switch o.tlsMode {
+	case "":
+	case "local":
+		o.tls.Local = true
+	default:
+		return cli.Usagef(`--tls is %q: it must be local; a certificate of your own goes with --tls-cert and --tls-key`, o.tlsMode)
+	}
+	if !o.tls.Enabled() {
+		o.tls = set
+	}
+	if err := o.tls.Check(); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	return nil
+}
+
+// certificate is what the server encrypts with, nil where it does not.
+func (c commands) certificate(o serveOptions) (*tls.Config, error) {
+	if !o.tls.Enabled() {
+		return nil, nil
+	}
+	if !o.tls.Local {
+		return certs.Files(o.tls.Cert, o.tls.Key, func(err error) { slog.Warn("certificate", "error", err) })
+	}
+	authority, err := certs.Local(c.Dirs.TLS(), c.Config.Hosts)
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(o.listen)
+	if err == nil {
+		err = authority.Covers(host)
+	}
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(c.Errs, "Browsers must trust the local authority before they log in: import %s as one that may identify websites\n"+
+		"(Chrome: Settings, Privacy and security, Security, Manage certificates; Firefox: Settings, Privacy & Security, View Certificates, Authorities;\n"+
+		"macOS: Keychain Access). It vouches for this machine alone; its key is in %s and stays there.\n"+
+		"To click through the browser's warning instead is no way: then anybody on the way can do the same.\n",
+		authority.File, filepath.Dir(authority.File))
+	return authority.Config(), nil
+}
+
+// remote reports whether others than this machine can reach the server.
+func (o serveOptions) remote() bool {
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil || strings.EqualFold(host, "localhost") {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return ip == nil || !ip.IsLoopback()
+}
+
+// hosts are the names that the server may be reached by, beside localhost.
+func (c commands) hosts(o serveOptions) []string {
+	name, err := os.Hostname()
+	if err != nil || !o.remote() {
+		return c.Config.Hosts
+	}
+	return append([]string{name, name + ".local"}, c.Config.Hosts...)
+}

@@ -1,0 +1,334 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/build"
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/workspaces"
+	"middleman/internal/api"
+	"middleman/internal/app"
+	"middleman/internal/client"
+	"middleman/internal/config"
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+	"middleman/internal/private"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/tmux"
+	"middleman/workspace"
+)
+
+// finding is one line of doctor.
+type finding struct {
+	Check string `json:"check"`
+	// State is "ok", "note" (works, but know it) or "problem".
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+}
+
+func (c commands) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is missing, unsafe or left over; changes nothing",
+		Args:  cli.Args(cobra.NoArgs),
+		// Without settings that can be read, this still has to say so.
+		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
+			c.Dirs, err = config.FindDirs()
+			return err
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.doctor(cmd.Context()) },
+	}
+}
+
+func (c commands) doctor(ctx context.Context) error {
+	findings := c.checkPrivate()
+	if err := c.Dirs.Check(); err != nil {
+		// Nothing that another user could have written is read or run.
+		findings = append([]finding{{"directories", "problem", err.Error()}}, findings...)
+		return c.conclude(append(findings, finding{"all else", "note", "not looked at: nothing is read from there, nor run"}))
+	}
+	findings = append(findings,
+		c.checkConfig(),
+		checkWritable(checkDirectory("data directory", c.Dirs.Data), c.Dirs.Data),
+		checkDirectory("runtime directory", c.Dirs.Runtime),
+		checkGit(ctx),
+		checkBox(),
+	)
+	there := c.backendsThere(ctx)
+	for _, b := range c.Backends() {
+		findings = append(findings, compareBackend(checkBackend(ctx, b), b.Name(), there))
+	}
+	findings = append(findings, c.checkTmux(ctx)...)
+	findings = append(findings, c.checkServer(ctx))
+	findings = append(findings, c.checkSystemd(ctx)...)
+	return c.conclude(append(findings, c.findLeftovers(ctx)...))
+}
+
+// conclude prints what was found; a problem among it is an error.
+func (c commands) conclude(findings []finding) error {
+	problems := 0
+	for _, f := range findings {
+		if f.State == "problem" {
+			problems++
+		}
+	}
+	if err := c.printFindings(findings); err != nil {
+		return err
+	}
+	if problems > 0 {
+		return fmt.Errorf("doctor found %d problem(s)", problems)
+	}
+	return nil
+}
+
+func (c commands) printFindings(findings []finding) error {
+	return c.Print(map[string]any{"findings": findings}, func() error {
+		t := c.Table()
+		for _, f := range findings {
+			t.Row(f.State, f.Check, f.Detail)
+		}
+		return t.Flush()
+	})
+}
+
+func (c commands) checkConfig() (f finding) {
+	f = finding{"settings", "ok", c.Dirs.File()}
+	var err error
+	if c.Config, err = config.Load(c.Dirs.File()); err != nil {
+		return finding{"settings", "problem", err.Error()}
+	}
+	if _, err := os.Stat(c.Dirs.File()); errors.Is(err, fs.ErrNotExist) {
+		f.Detail += " (none: defaults)"
+	}
+	return f
+}
+
+// checkPrivate names each directory, file and socket of ours that is not ours
+// alone.
+func (c commands) checkPrivate() (found []finding) {
+	roots := []string{c.Dirs.Data}
+	if rest, err := filepath.Rel(c.Dirs.Data, c.Dirs.Runtime); err != nil || !filepath.IsLocal(rest) {
+		roots = append(roots, c.Dirs.Runtime)
+	}
+	for _, root := range roots {
+		// What workspaces hold is the user's, who may let others read it.
+		for _, p := range private.Survey(root, c.Dirs.Workspaces(), filepath.Join(c.Dirs.Runtime, tmux.TryDir)) {
+			found = append(found, finding{"private", "problem", p.String()})
+		}
+	}
+	entries, err := os.ReadDir(c.Dirs.Config)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		found = append(found, finding{"private", "problem", err.Error()})
+	}
+	for _, entry := range entries {
+		if err := private.Trusted(filepath.Join(c.Dirs.Config, entry.Name())); err != nil {
+			found = append(found, finding{"private", "problem", err.Error()})
+		}
+	}
+	return found
+}
+
+func checkDirectory(what, path string) finding {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := private.CanMake(path); err != nil {
+			return finding{what, "problem", err.Error()}
+		}
+		return finding{what, "ok", path + " (not made yet)"}
+	}
+	if err == nil {
+		err = private.Dir(path)
+	}
+	if err != nil {
+		return finding{what, "problem", err.Error()}
+	}
+	return finding{what, "ok", fmt.Sprintf("%s (mode %04o)", path, info.Mode().Perm())}
+}
+
+// probeBytes is more than what a file system has left when it calls itself
+// full, and less than what one session's first output takes.
+const probeBytes = 64 << 10
+
+// checkWritable turns f, which found a directory in order, into a problem
+// where nothing can be stored in it. What it writes it takes away again.
+func checkWritable(f finding, path string) finding {
+	if _, err := os.Stat(path); f.State != "ok" || err != nil {
+		return f
+	}
+	temp, err := os.CreateTemp(path, ".doctor-*")
+	if err != nil {
+		return finding{f.Check, "problem", "nothing can be stored: " + err.Error()}
+	}
+	_, err = temp.Write(make([]byte, probeBytes))
+	if err == nil {
+		err = temp.Sync()
+	}
+	if err = errors.Join(err, temp.Close(), os.Remove(temp.Name())); err != nil {
+		return finding{f.Check, "problem", "nothing can be stored: " + err.Error()}
+	}
+	return f
+}
+
+func checkGit(ctx context.Context) finding {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return finding{"git", "problem", "not found in PATH: no worktree can be made"}
+	}
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return finding{"git", "problem", fmt.Sprintf("%s --version: %v", path, err)}
+	}
+	return finding{"git", "ok", fmt.Sprintf("%s (%s)", strings.TrimSpace(string(out)), path)}
+}
+
+// checkBox says whether looks at what workspaces hold are confined. Without a
+// box nothing of a repository runs either, as long as git has no hole.
+func checkBox() finding {
+	program, err := git.Box()
+	if err != nil {
+		return finding{"confined looks", "note", fmt.Sprintf("git looks at workspaces without a box: %v; install bubblewrap for one", err)}
+	}
+	return finding{"confined looks", "ok", "git looks at what workspaces hold in a box of " + program}
+}
+
+const canStart = "can start sessions"
+
+// checkBackend says whether a backend can start sessions. That one cannot is
+// no problem while another can.
+func checkBackend(ctx context.Context, b terminal.Backend) finding {
+	if err := b.Usable(ctx); err != nil {
+		return finding{"backend " + b.Name(), "note", "cannot start sessions: " + err.Error()}
+	}
+	if c, ok := b.(interface{ Complaint() string }); ok && c.Complaint() != "" {
+		return finding{"backend " + b.Name(), "note", canStart + ", without parts of the user's settings: " + c.Complaint()}
+	}
+	return finding{"backend " + b.Name(), "ok", canStart}
+}
+
+// backendsThere is what the running server says of its backends; none where
+// none runs, or it is older than the question.
+func (c commands) backendsThere(ctx context.Context) []api.Backend {
+	server, err := client.Connect(ctx, c.Dirs)
+	if err != nil {
+		return nil // checkServer tells
+	}
+	defer server.Close()
+	all, err := server.Backends(ctx)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+// compareBackend is our own finding of a backend, or where the server's is
+// another: that is where sessions are started.
+func compareBackend(own finding, name string, there []api.Backend) finding {
+	usable := strings.HasPrefix(own.Detail, canStart)
+	for _, b := range there {
+		switch {
+		case b.Name != name || b.Usable == usable:
+		case usable:
+			return finding{own.Check, "note", fmt.Sprintf("%s here, but not in the server (%s): it was started with another PATH, or another environment", canStart, b.Reason)}
+		default:
+			return finding{own.Check, "note", own.Detail + "; in the server it can, which was started with another PATH, or another environment"}
+		}
+	}
+	return own
+}
+
+func (c commands) checkServer(ctx context.Context) finding {
+	server, err := client.Connect(ctx, c.Dirs)
+	if errors.Is(err, client.ErrNoServer) {
+		return finding{"server", "ok", "not running; it starts when it is needed"}
+	}
+	if err != nil {
+		return finding{"server", "problem", err.Error()}
+	}
+	server.Close()
+	serve, err := client.ReadServe(c.Dirs)
+	if err != nil {
+		return finding{"server", "problem", err.Error()}
+	}
+	detail := fmt.Sprintf("process %d on %s, version %s", serve.PID, serve.URL(), serve.Version)
+	if serve.Version != build.Version() {
+		return finding{"server", "note", detail + ", and this is " + build.Version() + "; sessions go on when it is restarted"}
+	}
+	return finding{"server", "ok", detail}
+}
+
+// findLeftovers compares what is recorded with what is on disk.
+func (c commands) findLeftovers(ctx context.Context) []finding {
+	list, err := catalog.Disk(ctx, c.CLI)
+	if err != nil {
+		return []finding{{"records", "problem", err.Error()}}
+	}
+	found := c.surveyed(ctx)
+	add := func(check, format string, args ...any) {
+		found = append(found, finding{check, "note", fmt.Sprintf(format, args...)})
+	}
+	for _, s := range list.Sessions {
+		switch s.State {
+		case terminal.StateLost:
+			add("session "+catalog.Label(s), "lost: %s", cmp.Or(s.Error, "how it ended is not known"))
+		case terminal.StateUnreachable:
+			add("session "+catalog.Label(s), "does not answer: %s", s.Error)
+		}
+	}
+	if len(found) == 0 {
+		found = append(found, finding{"leftovers", "ok", "none"})
+	}
+	return found
+}
+
+// badRows are the rows of the database that every list passes over.
+func (c commands) badRows(ctx context.Context, db *store.Store) (found []finding) {
+	bad, err := db.BadRows(ctx)
+	if err != nil {
+		return []finding{{"records", "problem", err.Error()}}
+	}
+	for _, row := range bad {
+		found = append(found, finding{"records", "problem", fmt.Sprintf("a row of %s has an id that is none: %s", c.Dirs.Database(), row)})
+	}
+	return found
+}
+
+// surveyed are the leftovers that prune would find, without a server.
+func (c commands) surveyed(ctx context.Context) []finding {
+	found := []finding{}
+	survey := app.Surveyor{Workspaces: c.Manager(), Backends: c.Backends(), Workers: store.Tombstones{Dir: c.Dirs.Workers()}}
+	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
+	if err == nil {
+		defer db.Close()
+		survey.Store = db
+		found = append(found, c.badRows(ctx, db)...)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return []finding{{"records", "problem", err.Error()}}
+	}
+	leftovers, err := survey.Survey(ctx)
+	if err != nil {
+		return []finding{{"leftovers", "problem", err.Error()}}
+	}
+	for _, l := range leftovers {
+		f := finding{string(l.Kind) + " " + plaintext.Line(l.What), "note", workspaces.ExplainLeftover(l)}
+		switch {
+		case l.Kind == workspace.LeftoverMoved || l.Kind == workspace.LeftoverUnknown:
+			f.State = "problem"
+		case l.Prunable:
+			f.Detail += "; `middleman prune` removes it"
+		}
+		found = append(found, f)
+	}
+	return found
+}

@@ -1,0 +1,96 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/service"
+	"middleman/internal/client"
+	"middleman/internal/systemd"
+	"middleman/terminal"
+)
+
+// checkSystemd says whether sessions depend on a unit of systemd's: where the
+// server runs in one, each should be in a scope of its own.
+func (c commands) checkSystemd(ctx context.Context) []finding {
+	if !systemd.Booted() {
+		return []finding{{"systemd", "ok", "does not run this system; nothing is needed of it"}}
+	}
+	unit := c.serverUnit(ctx)
+	found := []finding{c.checkUnit(unit), checkScopes(unit)}
+	found = append(found, c.checkSessionUnits(ctx)...)
+	if hint := service.Hint(); hint != "" && unit.User {
+		found = append(found, finding{"linger", "note", hint})
+	}
+	return found
+}
+
+// serverUnit is the unit of the running server, or the zero Unit.
+func (c commands) serverUnit(ctx context.Context) systemd.Unit {
+	server, err := client.Connect(ctx, c.Dirs)
+	if err != nil {
+		return systemd.Unit{}
+	}
+	server.Close()
+	serve, err := client.ReadServe(c.Dirs)
+	if err != nil {
+		return systemd.Unit{}
+	}
+	unit, err := systemd.UnitOf(serve.PID)
+	if err != nil { // it has ended since
+		return systemd.Unit{}
+	}
+	return unit
+}
+
+func (c commands) checkUnit(unit systemd.Unit) finding {
+	if !unit.Service() {
+		return finding{"systemd", "ok", "runs; the server is in no service of it (`middleman service install` makes it one)"}
+	}
+	return finding{"systemd", "ok", "runs; the server is in " + unit.Name}
+}
+
+// checkScopes says whether scopes can be had, which matters where the server
+// is in a service.
+func checkScopes(unit systemd.Unit) finding {
+	err := systemd.ScopeUsable(unit)
+	switch {
+	case err == nil:
+		return finding{"systemd scopes", "ok", "can be had"}
+	case unit.Service():
+		return finding{"systemd scopes", "note", "cannot be had, so sessions may end with " + unit.Name + ": " + err.Error()}
+	}
+	return finding{"systemd scopes", "ok", "cannot be had, and are not needed: " + err.Error()}
+}
+
+// checkSessionUnits names the sessions that run inside a service.
+func (c commands) checkSessionUnits(ctx context.Context) []finding {
+	list, err := catalog.Read(ctx, c.CLI)
+	if err != nil {
+		return nil // which the check of what is left over says
+	}
+	var found []finding
+	for _, s := range list.Sessions {
+		if s.State != terminal.StateRunning || s.PID == 0 {
+			continue
+		}
+		unit, err := systemd.UnitOf(s.PID)
+		if err != nil || !unit.Service() {
+			continue
+		}
+		detail := fmt.Sprintf("runs inside %s: stopping that ends it, unless the unit has KillMode=process", unit.Name)
+		if log := filepath.Join(c.Dirs.Sessions(), s.ID, "owner.log"); hasText(log) {
+			detail += "; why is in " + log
+		}
+		found = append(found, finding{"session " + catalog.Label(s), "note", detail})
+	}
+	return found
+}
+
+func hasText(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0
+}

@@ -1,0 +1,32 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"middleman/terminal"
+	"middleman/tmux"
+)
+
+// checkTmux says how to look at the private tmux server by hand, where it is
+// used, and names sessions of an earlier build that no owner runs.
+func (c commands) checkTmux(ctx context.Context) (found []finding) {
+	server := c.TmuxServer()
+	list, err := c.Owners(server).List(ctx)
+	if err == nil && len(list) > 0 {
+		if command, err := server.ByHand(ctx, ""); err == nil {
+			found = append(found, finding{"tmux by hand", "ok", command})
+		}
+	}
+	old, _ := filepath.Glob(filepath.Join(c.Dirs.Sessions(), "*", "tmux.json")) // the pattern is right
+	for _, path := range old {
+		dir := filepath.Dir(path)
+		if id := filepath.Base(dir); terminal.CheckID(id) == nil {
+			found = append(found, finding{"session " + id, "note", fmt.Sprintf(
+				"was started by an earlier build, and this one does not run it: end it with `tmux -S %s kill-session -t =%s`, then remove %s",
+				filepath.Join(c.Dirs.Runtime, tmux.SocketFile), id, dir)})
+		}
+	}
+	return found
+}

@@ -1,0 +1,83 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+)
+
+func (c commands) openCommand() *cobra.Command {
+	var port uint16
+	cmd := &cobra.Command{
+		Use:   "open [--port N]",
+		Short: "Print a link that logs a browser in, once, and open it",
+		Args:  cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("port") {
+				return c.openForwarded(cmd.Context(), port)
+			}
+			return c.open(cmd.Context())
+		},
+	}
+	cmd.Flags().Uint16Var(&port, "port", 0, "for a browser elsewhere, which reaches the server by this forwarded port; print the link alone")
+	return cmd
+}
+
+// openForwarded prints a link for a forwarded port, which nobody holds for us
+// while the forward is down.
+func (c commands) openForwarded(ctx context.Context, port uint16) error {
+	if port == 0 {
+		return cli.Usagef("--port is that of the forward, where the browser runs: 1 to 65535")
+	}
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	link, err := server.LoginLink(ctx, api.NewLoginLink{Port: int(port)})
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(link.URL, "https://") {
+		return c.printLink(link) // another program cannot show our certificate
+	}
+	fmt.Fprintf(c.Errs, "middleman: whoever else can listen at port %d of the machine with the browser, while the forward is down, "+
+		"can take this login over: where others use that machine, use `serve --tls local`\n", port)
+	return c.printLink(link)
+}
+
+func (c commands) printLink(link api.LoginLink) error {
+	return c.Print(map[string]any{"url": link.URL}, func() error {
+		_, err := fmt.Fprintln(c.Out, link.URL)
+		return err
+	})
+}
+
+// open gives the browser a file that leads to the link, never the link: other
+// users see the arguments of programs. The server removes the file once the
+// link is used or has expired.
+func (c commands) open(ctx context.Context) error {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	opener := findOpener()
+	link, err := server.LoginLink(ctx, api.NewLoginLink{File: opener != "" && !c.JSON})
+	if err != nil {
+		return err
+	}
+	if err := c.printLink(link); err != nil || opener == "" || c.JSON {
+		return err
+	}
+	if err := exec.CommandContext(ctx, opener, link.File).Run(); err != nil {
+		fmt.Fprintf(c.Errs, "middleman: %s: %v; paste the link into a browser\n", opener, err)
+	}
+	return nil
+}

@@ -1,0 +1,21 @@
+//go:build !darwin
+
+package admin
+
+import (
+	"os"
+	"os/exec"
+)
+
+// findOpener returns what shows a file to the user, "" where there is nothing
+// or no screen to show it on.
+func findOpener() string {
+	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+		return ""
+	}
+	opener, err := exec.LookPath("xdg-open")
+	if err != nil {
+		return ""
+	}
+	return opener
+}

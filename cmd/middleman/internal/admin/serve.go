@@ -1,0 +1,226 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+
+	"middleman/cmd/middleman/internal/build"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/app"
+	"middleman/internal/audit"
+	"middleman/internal/client"
+	"middleman/internal/config"
+	"middleman/internal/private"
+	"middleman/internal/server"
+	"middleman/internal/store"
+	"middleman/internal/systemd"
+	"middleman/internal/web"
+	"middleman/terminal"
+)
+
+func (c commands) serveCommand() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve [--listen ADDR] [--tls local | --tls-cert FILE --tls-key FILE]",
+		Short: "Run the server; sessions go on when it ends",
+		Args:  cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.background {
+				checked := o // where they are wrong, the server in the background can say so to nobody
+				if err := checked.encryption(c.Config.TLS); err != nil {
+					return err
+				}
+				return c.launch(cmd.Context(), given(cmd.Flags()))
+			}
+			if !cmd.Flags().Changed("listen") {
+				o.listen = c.Config.Listen
+			}
+			set := c.Config.TLS
+			if o.ready && !set.Enabled() {
+				set = server.LastTLS(c.Dirs)
+			}
+			if err := errors.Join(o.encryption(set), scrub(), private.Harden()); err != nil {
+				return err
+			}
+			o.fixed = cmd.Flags().Changed("listen")
+			return c.serve(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.listen, "listen", "", `address for browsers (default "127.0.0.1:8091"); port 0 picks one`)
+	flags.StringVar(&o.tlsMode, "tls", "", `"local": encrypt, with a certificate of a local authority that your browser is to trust`)
+	flags.StringVar(&o.tls.Cert, "tls-cert", "", "encrypt, with the certificate chain in the PEM `FILE`")
+	flags.StringVar(&o.tls.Key, "tls-key", "", "the certificate's private key, in the PEM `FILE`")
+	flags.BoolVar(&o.background, "background", false, "start a server in the background and return when it answers")
+	flags.BoolVar(&o.ready, "report-ready", false, "the server in the background: report readiness on file descriptor 3")
+	for _, name := range []string{"background", "report-ready"} {
+		if err := flags.MarkHidden(name); err != nil {
+			panic(err) // the flag is defined above
+		}
+	}
+	return cmd
+}
+
+type serveOptions struct {
+	listen     string
+	tlsMode    string
+	tls        config.TLS
+	background bool
+	ready      bool
+	fixed      bool // the address was given
+}
+
+// given are the flags that were given, less the one that launch is about.
+func given(flags *pflag.FlagSet) (args []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if f.Name != "background" {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return args
+}
+
+// launch is the short-lived parent of a server in the background.
+func (c commands) launch(ctx context.Context, flags []string) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find our own executable: %w", err)
+	}
+	serve := exec.Command(exe, append([]string{"serve", "--report-ready"}, flags...)...)
+	serve.Env = app.Environment(os.Environ())
+	return client.Launch(ctx, c.Dirs, serve)
+}
+
+// serve runs the server until ctx ends. The lock that Listen takes comes
+// before the database is opened, so that only one process ever writes it.
+func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
+	holder, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find our own executable: %w", err)
+	}
+	listeners, err := server.Listen(server.ListenOptions{
+		Dirs:       c.Dirs,
+		Address:    o.listen,
+		AnyPort:    o.ready && !o.fixed, // in the background nobody is there to choose
+		TLS:        o.tls.Enabled(),
+		Settings:   o.tls,
+		Executable: holder,
+		Version:    build.Version(),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, listeners.Close()) }()
+	encrypted, err := c.certificate(o)
+	if err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, c.Dirs.Database())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	log := ""
+	if o.ready {
+		log = c.Dirs.ServerLog() // where client.Launch sends what we print
+	}
+	s, err := server.New(server.Options{
+		Options:     c.appOptions(db),
+		LogFile:     log,
+		Audit:       audit.New(c.Dirs.Data, func(err error) { slog.Error("the audit log", "error", err) }),
+		Web:         web.Handler(),
+		Version:     build.Version(),
+		Instance:    listeners.Instance,
+		Port:        listeners.Port,
+		TLS:         encrypted,
+		Hosts:       c.hosts(o),
+		AllowRemote: o.remote(),
+	})
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.Serve(ctx, listeners.Unix, listeners.TCP...) })
+	g.Go(func() error {
+		select {
+		case <-s.Ready():
+			return errors.Join(c.announce(ctx, o), c.notify(o))
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return g.Wait()
+}
+
+// appOptions are those of what the server does, by the settings.
+func (c commands) appOptions(db *store.Store) app.Options {
+	return app.Options{
+		Store:        db,
+		Workspaces:   c.Manager(),
+		Backends:     c.Backends(),
+		Backend:      c.Config.Backend,
+		Dirs:         c.Dirs,
+		JournalBytes: c.Config.Terminal.JournalBytes,
+		Grace:        time.Duration(c.Config.Terminal.Grace),
+		Clipboard:    terminal.Clipboard(c.Config.Terminal.Clipboard),
+		Ports:        store.PortRange(c.Config.Ports),
+		SetupTimeout: time.Duration(c.Config.Setup.Timeout),
+	}
+}
+
+// notify tells the manager of our unit that the server is ready. One that
+// cannot be told is no reason not to serve; a server in the background is
+// nobody's unit, whatever it has inherited.
+func (c commands) notify(o serveOptions) error {
+	if o.ready {
+		return os.Unsetenv("NOTIFY_SOCKET")
+	}
+	if err := systemd.Ready(); err != nil {
+		fmt.Fprintf(c.Errs, "middleman: %v\n", err)
+	}
+	return nil
+}
+
+// announce says where the server is: to whoever started it in the background,
+// or on standard output, with a link to log in with.
+func (c commands) announce(ctx context.Context, o serveOptions) error {
+	if o.ready {
+		pipe := os.NewFile(3, "ready")
+		if pipe == nil {
+			return cli.Usagef("--report-ready is for a server that is started in the background")
+		}
+		_, err := pipe.WriteString(client.Ready)
+		return errors.Join(err, pipe.Close())
+	}
+	serve, err := client.ReadServe(c.Dirs)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Out, "listening on %s\n", serve.URL())
+	if serve.Socket == "" {
+		return nil
+	}
+	if unit, err := systemd.UnitOf(os.Getpid()); err != nil || unit.Service() {
+		fmt.Fprintln(c.Out, "log in with what `middleman open` prints") // a journal keeps links for others to read
+		return err
+	}
+	own := client.New(serve.Socket)
+	defer own.Close()
+	link, err := own.LoginLink(ctx, api.NewLoginLink{})
+	if err != nil { // the disk is full, say: the server runs all the same
+		fmt.Fprintf(c.Errs, "middleman: no login link now: %v; `middleman open` makes one later\n", err)
+		return nil
+	}
+	fmt.Fprintf(c.Out, "log in with %s\n", link.URL)
+	return nil
+}

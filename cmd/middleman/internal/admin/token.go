@@ -1,0 +1,152 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/client"
+)
+
+func (c commands) tokenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "token create|list|revoke|rotate",
+		Short: "Tokens that let programs use the API",
+		Args:  cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cli.Usagef("token needs create, list, revoke or rotate")
+		},
+	}
+	list := &cobra.Command{
+		Use: "list", Short: "List all tokens", Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.withServer(cmd, c.listTokens) },
+	}
+	revoke := &cobra.Command{
+		Use: "revoke ID|NAME", Short: "End a token, and what it has open", Args: cli.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+				return server.RevokeToken(ctx, given[0])
+			})
+		},
+	}
+	rotate := &cobra.Command{
+		Use: "rotate ID|NAME", Short: "Give a token a new secret, and end what it has open by the old one", Args: cli.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+				created, err := server.RotateToken(ctx, given[0])
+				if err != nil {
+					return err
+				}
+				return c.printSecret(created)
+			})
+		},
+	}
+	cmd.AddCommand(c.tokenCreateCommand(), list, revoke, rotate)
+	return cmd
+}
+
+func (c commands) tokenCreateCommand() *cobra.Command {
+	var in api.NewToken
+	var session, expires string
+	cmd := &cobra.Command{
+		Use:   "create NAME [--scope full|read|session] [--session TARGET] [--expires DUR]",
+		Short: "Make a token and print its secret, once",
+		Long: "Make a token and print its secret, once.\n\n" +
+			"Scopes: read sees everything and changes nothing; session watches the one session of --session;\n" +
+			"full does whatever you can do. It is sent as `Authorization: Bearer SECRET`.",
+		Args: cli.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			in.Name = given[0]
+			if session != "" && !cmd.Flags().Changed("scope") {
+				in.Scope = "session"
+			}
+			if (in.Scope == "session") != (session != "") {
+				return cli.Usagef("--scope session and --session TARGET go together")
+			}
+			if expires != "" {
+				life, err := parseSpan("expires", expires)
+				if err != nil {
+					return err
+				}
+				in.Life = life.String()
+			}
+			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+				return c.createToken(ctx, server, in, session)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&in.Scope, "scope", "read", "what it may do: full, read or session")
+	cmd.Flags().StringVar(&session, "session", "", "with the scope session: the one that it may watch")
+	cmd.Flags().StringVar(&expires, "expires", "", "how long it is valid, such as 12h or 30d (default: until it is revoked)")
+	return cmd
+}
+
+// withServer runs f with a client of the server.
+func (c commands) withServer(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
+	server, err := c.Server(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	return f(cmd.Context(), server)
+}
+
+func (c commands) createToken(ctx context.Context, server *client.Client, in api.NewToken, session string) error {
+	if session != "" {
+		t, err := catalog.Find(ctx, c.CLI, session)
+		if err != nil {
+			return err
+		}
+		in.Session = t.Shown.ID
+	}
+	created, err := server.CreateToken(ctx, in)
+	if err != nil {
+		return err
+	}
+	return c.printSecret(created)
+}
+
+// printSecret prints the secret alone, and what it is of beside it.
+func (c commands) printSecret(created api.CreatedToken) error {
+	return c.Print(created, func() error {
+		t := created.Token
+		fmt.Fprintf(c.Errs, "token %s (%s): scope %s, expires %s; the secret is not shown again:\n", t.Name, t.ID, t.Scope, when(t.ExpiresAt))
+		_, err := fmt.Fprintln(c.Out, created.Secret)
+		return err
+	})
+}
+
+// when is a time, or never.
+func when(t *time.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+func (c commands) listTokens(ctx context.Context, server *client.Client) error {
+	list, err := server.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Print(list, func() error {
+		if len(list.Tokens) == 0 {
+			fmt.Fprintln(c.Errs, "There are no tokens; `middleman token create NAME` makes one.")
+			return nil
+		}
+		table := c.Table("NAME", "ID", "SCOPE", "EXPIRES", "LAST USED")
+		for _, t := range list.Tokens {
+			scope := t.Scope
+			if t.Session != "" {
+				scope += " " + t.Session
+			}
+			table.Row(t.Name, t.ID, scope, when(t.ExpiresAt), when(t.LastUsedAt))
+		}
+		return table.Flush()
+	})
+}

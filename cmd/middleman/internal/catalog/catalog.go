@@ -1,0 +1,347 @@
+// Package catalog tells which workspaces and sessions there are, and which of
+// them a TARGET of the command line means. It asks the server where one runs,
+// and otherwise reads the database and the state directories; it starts none.
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/app"
+	"middleman/internal/client"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+const (
+	probeTimeout = 3 * time.Second // for one session's owner to answer
+	probes       = 16              // at the same time
+)
+
+// List is what there is, from one source at one time.
+type List struct {
+	Workspaces []api.Workspace
+	Sessions   []api.Session
+}
+
+// Read lists all workspaces and sessions, and how they are now. It asks the
+// server; without one it is Disk.
+func Read(ctx context.Context, c *cli.CLI) (List, error) {
+	return ReadBy(ctx, c, (*client.Client).Workspaces)
+}
+
+// ReadBy is Read that calls list to ask the server for the workspaces.
+func ReadBy(ctx context.Context, c *cli.CLI, list func(*client.Client, context.Context) ([]api.Workspace, error)) (List, error) {
+	server, err := client.Connect(ctx, c.Dirs)
+	if err == nil {
+		defer server.Close()
+		return listServerBy(ctx, server, list)
+	}
+	if ctx.Err() != nil {
+		return List{}, ctx.Err()
+	}
+	if !errors.Is(err, client.ErrNoServer) {
+		fmt.Fprintf(c.Errs, "middleman: %v; looking at the disk instead\n", err)
+	}
+	return Disk(ctx, c)
+}
+
+// OfServer lists what the server knows.
+func OfServer(ctx context.Context, server *client.Client) (List, error) {
+	return listServerBy(ctx, server, (*client.Client).Workspaces)
+}
+
+func listServerBy(ctx context.Context, server *client.Client, list func(*client.Client, context.Context) ([]api.Workspace, error)) (List, error) {
+	workspaces, err := list(server, ctx)
+	if err != nil {
+		return List{}, err
+	}
+	sessions, err := server.Sessions(ctx)
+	return List{workspaces, sessions}, err
+}
+
+// Disk lists without a server, as Records does, and asks each session's backend
+// how it is now. It waits a few seconds for those that do not answer.
+func Disk(ctx context.Context, c *cli.CLI) (List, error) {
+	list, err := Records(ctx, c)
+	if err != nil {
+		return List{}, err
+	}
+	refresh(ctx, c, list.Sessions, list.names())
+	return list, nil
+}
+
+// Records lists what the database has, whether a server runs or not, and the
+// sessions that only a backend knows. It asks no session how it is.
+func Records(ctx context.Context, c *cli.CLI) (List, error) {
+	var list List
+	known := map[string]bool{}
+	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return List{}, err
+	default:
+		defer db.Close()
+		nameBadRows(ctx, c, db)
+		all := store.Page{Limit: -1}
+		rows, _, err := db.Workspaces(ctx, all)
+		if err != nil {
+			return List{}, err
+		}
+		for _, w := range rows {
+			shown := shownWorkspace(w)
+			shown.Problem = app.Trouble(c.Manager(), w)
+			list.Workspaces = append(list.Workspaces, shown)
+		}
+		names := list.names()
+		sessions, _, err := db.Sessions(ctx, "", all)
+		if err != nil {
+			return List{}, err
+		}
+		for _, s := range sessions {
+			known[s.ID] = true
+			list.Sessions = append(list.Sessions, shownSession(s, names[s.WorkspaceID]))
+		}
+	}
+	return list, addUnrecorded(ctx, c, &list, known)
+}
+
+// nameBadRows says which rows of the database are passed over.
+func nameBadRows(ctx context.Context, c *cli.CLI, db *store.Store) {
+	bad, err := db.BadRows(ctx)
+	if err != nil {
+		fmt.Fprintf(c.Errs, "middleman: %v\n", err)
+	}
+	for _, row := range bad {
+		fmt.Fprintf(c.Errs, "middleman: a row of %s is passed over, its id is none: %s\n", c.Dirs.Database(), row)
+	}
+}
+
+// names are those of the workspaces, by id.
+func (l List) names() map[string]string {
+	names := map[string]string{}
+	for _, w := range l.Workspaces {
+		names[w.ID] = w.Name
+	}
+	return names
+}
+
+// addUnrecorded appends the sessions that only a backend knows. A backend
+// that cannot say is named and passed over.
+func addUnrecorded(ctx context.Context, c *cli.CLI, list *List, known map[string]bool) error {
+	for _, b := range c.Backends() {
+		ids, err := b.List(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			fmt.Fprintf(c.Errs, "middleman: list %s sessions: %v\n", b.Name(), err)
+			continue
+		}
+		for _, id := range ids {
+			if !known[id] {
+				known[id] = true
+				list.Sessions = append(list.Sessions, api.Session{ID: id, Name: id, Backend: b.Name()})
+			}
+		}
+	}
+	return nil
+}
+
+// refresh asks the backends how each session is, several at a time.
+func refresh(ctx context.Context, c *cli.CLI, sessions []api.Session, names map[string]string) {
+	byName := map[string]terminal.Backend{}
+	for _, b := range c.Backends() {
+		byName[b.Name()] = b
+	}
+	slots := make(chan struct{}, probes)
+	var wg sync.WaitGroup
+	for i := range sessions {
+		b, ok := byName[sessions[i].Backend]
+		if !ok || sessions[i].State.Ended() {
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			refreshOne(ctx, b, &sessions[i], names)
+		})
+	}
+	wg.Wait()
+}
+
+func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, names map[string]string) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	status, err := b.Session(s.ID).Status(ctx)
+	if err != nil {
+		s.Error, s.AsOf = err.Error(), time.Now()
+		switch {
+		case errors.Is(err, terminal.ErrNotFound), errors.Is(err, terminal.ErrGone):
+			s.State = terminal.StateLost
+		default:
+			s.State = terminal.StateUnreachable
+		}
+		return
+	}
+	s.State, s.PID, s.Offset, s.Size = status.State, status.PID, status.Head, status.Size
+	s.Title, s.Writer, s.Watchers, s.Exit = status.Title, status.Writer, status.Watchers, status.Exit
+	s.KeepOutput, s.Journal, s.Clipboard = status.JournalBytes, status.Journal, status.Clipboard
+	s.Source, s.AsOf = status.Source, status.AsOf
+	if status.State == terminal.StateLost && status.Lost != "" {
+		s.Error = status.Lost
+	}
+	if s.WorkspaceID == "" {
+		s.WorkspaceID, s.WorkspaceName, s.Argv, s.CreatedAt = status.Workspace, names[status.Workspace], status.Argv, status.StartedAt
+	}
+}
+
+func shownWorkspace(w workspace.Workspace) api.Workspace {
+	return api.Workspace{
+		ID: w.ID, Name: w.Name, Mode: w.Mode, Path: joinSub(w.Root, w.Subdir), Root: w.Root,
+		Repository: w.Repository, Branch: w.Branch, Base: w.Base, BaseCommit: w.BaseCommit,
+		Port: w.Port, Ports: w.Ports, State: w.State, Error: w.Error, CreatedAt: w.CreatedAt,
+	}
+}
+
+func shownSession(s store.Session, workspaceName string) api.Session {
+	out := api.Session{
+		ID: s.ID, Name: s.Name, WorkspaceID: s.WorkspaceID, WorkspaceName: workspaceName,
+		Backend: s.Backend, State: s.State, Argv: s.Argv, Exit: s.Exit, Error: s.Error,
+		CreatedAt: s.CreatedAt, Source: "store", AsOf: time.Now(),
+	}
+	if s.Exit != nil {
+		out.Offset = s.Exit.Offset
+	}
+	return out
+}
+
+// Workspace finds a workspace by name or id.
+func (l List) Workspace(target string) (api.Workspace, error) {
+	for _, w := range l.Workspaces {
+		if w.ID == target || w.Name == target {
+			return w, nil
+		}
+	}
+	return api.Workspace{}, fmt.Errorf("there is no workspace %q", target)
+}
+
+// SessionsOf are the sessions of the workspace with that id, in l's order.
+func (l List) SessionsOf(workspaceID string) []api.Session {
+	var of []api.Session
+	for _, s := range l.Sessions {
+		if s.WorkspaceID == workspaceID {
+			of = append(of, s)
+		}
+	}
+	return of
+}
+
+// Session finds the session that a TARGET means: WORKSPACE, WORKSPACE/SESSION
+// or a session id. A workspace with one live session, or with none and one
+// session, stands for it.
+func (l List) Session(target string) (api.Session, error) {
+	for _, s := range l.Sessions {
+		if s.ID == target {
+			return s, nil
+		}
+	}
+	name, sub, hasSub := strings.Cut(target, "/")
+	w, err := l.Workspace(name)
+	if err != nil {
+		if terminal.CheckID(target) == nil {
+			return api.Session{}, fmt.Errorf("there is no session %s", target)
+		}
+		return api.Session{}, err
+	}
+	all := l.SessionsOf(w.ID)
+	if hasSub {
+		for _, s := range all {
+			if s.Name == sub || s.ID == sub {
+				return s, nil
+			}
+		}
+		return api.Session{}, fmt.Errorf("workspace %s has no session %q%s", w.Name, sub, naming(w, all))
+	}
+	live := slices.DeleteFunc(slices.Clone(all), func(s api.Session) bool { return s.State.Ended() })
+	switch {
+	case len(live) == 1:
+		return live[0], nil
+	case len(live) == 0 && len(all) == 1:
+		return all[0], nil
+	case len(all) == 0:
+		return api.Session{}, fmt.Errorf("workspace %s has no session; `middleman run %s` starts one", w.Name, w.Name)
+	case len(live) == 0:
+		return api.Session{}, fmt.Errorf("workspace %s has several ended sessions%s", w.Name, naming(w, all))
+	}
+	return api.Session{}, fmt.Errorf("workspace %s has several sessions%s", w.Name, naming(w, live))
+}
+
+// naming lists what sessions may be called, to end an error with.
+func naming(w api.Workspace, sessions []api.Session) string {
+	if len(sessions) == 0 {
+		return ""
+	}
+	names := make([]string, len(sessions))
+	for i, s := range sessions {
+		names[i] = w.Name + "/" + s.Name
+	}
+	return ": name one of " + strings.Join(names, ", ")
+}
+
+// Shown is the workspace that arg names with all its sessions, or the session
+// that it names with its workspace.
+func (l List) Shown(arg string) (api.Shown, error) {
+	if w, err := l.Workspace(arg); err == nil {
+		sessions := cli.NotNil(l.SessionsOf(w.ID))
+		w.Sessions = nil
+		return api.Shown{Workspace: w, Sessions: sessions}, nil
+	}
+	s, err := l.Session(arg)
+	if err != nil {
+		return api.Shown{}, err
+	}
+	shown := api.Shown{Sessions: []api.Session{s}}
+	if w, err := l.Workspace(s.WorkspaceID); err == nil {
+		w.Sessions = nil
+		shown.Workspace = w
+	}
+	return shown, nil
+}
+
+// Deleted lists the workspaces that can be restored.
+func Deleted(ctx context.Context, c *cli.CLI) ([]api.Workspace, error) {
+	if server, err := client.Connect(ctx, c.Dirs); err == nil {
+		defer server.Close()
+		return server.DeletedWorkspaces(ctx)
+	}
+	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	rows, _, err := db.DeletedWorkspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	var list []api.Workspace
+	for _, row := range rows {
+		w := shownWorkspace(row.Workspace)
+		w.DeletedAt = &row.DeletedAt
+		list = append(list, w)
+	}
+	return list, nil
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/api"
+	"middleman/terminal"
+)
+
+// The exit codes of the command line. attach, run and wait --exit return the
+// program's own beside these.
+const (
+	exitOK           = 0
+	exitError        = 1
+	exitUsage        = 2
+	exitTimeout      = 124
+	exitInterrupted  = 130
+	exitDisconnected = 254
+	exitNotAttached  = 255
+)
+
+// usageError says that the command line itself is wrong.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// Usagef makes an error of the command line itself, formatted as by
+// fmt.Errorf. The exit code is 2.
+func Usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// ProgramExit is the error of a command that ends as a program ended. Its exit
+// code is the program's, and nothing is printed for it.
+type ProgramExit struct{ Exit terminal.Exit }
+
+func (e *ProgramExit) Error() string {
+	return fmt.Sprintf("the program exited with %d", e.Exit.Status())
+}
+
+// NotAttachedError says why a session could not be attached at all. The exit
+// code is 255.
+type NotAttachedError struct{ Err error }
+
+func (e *NotAttachedError) Error() string { return e.Err.Error() }
+func (e *NotAttachedError) Unwrap() error { return e.Err }
+
+// ErrTimeout says that what was waited for did not come in time. The exit code
+// is 124.
+var ErrTimeout = errors.New("timed out")
+
+// exitCode chooses the exit code for what a command returned; nowhere else is
+// one chosen.
+func exitCode(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if e, ok := errors.AsType[*ProgramExit](err); ok {
+		return e.Exit.Status()
+	}
+	if _, ok := errors.AsType[*usageError](err); ok {
+		return exitUsage
+	}
+	if _, ok := errors.AsType[*NotAttachedError](err); ok {
+		return exitNotAttached
+	}
+	switch {
+	case errors.Is(err, ErrTimeout):
+		return exitTimeout
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.Is(err, viewer.ErrDisconnected):
+		return exitDisconnected
+	}
+	return exitError
+}
+
+// Message is how an error is printed: on one line, with the flags that help
+// where some do.
+func Message(err error) string {
+	text := strings.Join(strings.FieldsFunc(terminal.Plain(err.Error()), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	if p, ok := errors.AsType[*api.Problem](err); ok {
+		switch p.Code {
+		case api.CodeNotRepository:
+			return text + " (use --mode directory for an empty directory, or --mode in-place for this one)"
+		case api.CodeTeardown:
+			return text + "; it was not deleted: rm --skip-teardown goes without"
+		case api.CodeWriterBusy:
+			return text + " (attach --takeover, or watch)"
+		}
+	}
+	return text
+}

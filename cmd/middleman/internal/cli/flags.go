@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"middleman/internal/plaintext"
+)
+
+// plainFlag says of a number that a flag does not take what it takes, instead
+// of what the parser calls it.
+func plainFlag(err error) error {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	takes := ""
+	switch kind := invalid.GetFlag().Value.Type(); kind {
+	case "uint64":
+		takes = "a whole number, 0 or more"
+	case "uint16":
+		takes = "a whole number from 0 to 65535"
+	case "duration":
+		takes = "a duration such as 30s or 5m"
+	default:
+		return err
+	}
+	return fmt.Errorf("--%s is %q: it must be %s", invalid.GetFlag().Name, invalid.GetValue(), takes)
+}
+
+// Args wraps a check of the arguments so that what it refuses is a usage error.
+func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if err := check(cmd, given); err != nil {
+			return Usagef("%w; usage: %s", err, cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// Absolute is the absolute path of dir, to be sent to the server. A name that is
+// not valid UTF-8 is an error: JSON would change it silently.
+func Absolute(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find directory %s: %w", plaintext.Line(dir), err)
+	}
+	if !utf8.ValidString(abs) {
+		return "", fmt.Errorf("%q is not valid UTF-8: middleman cannot name it to its server; rename the directory", abs)
+	}
+	return abs, nil
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"middleman/cmd/middleman/internal/build"
+	"middleman/internal/audit"
+	"middleman/internal/client"
+	"middleman/ptyowner"
+	"middleman/terminal"
+	"middleman/terminal/host"
+	"middleman/tmux"
+	"middleman/workspace"
+)
+
+// Server returns a client of the server. Where none runs it starts one in the
+// background and waits until that answers. The caller closes the client.
+func (c *CLI) Server(ctx context.Context) (*client.Client, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find our own executable: %w", err)
+	}
+	launch := exec.CommandContext(ctx, exe, "serve", "--background")
+	return client.Ensure(ctx, c.Dirs, launch)
+}
+
+// Backends are all backends, in the order in which "auto" tries them.
+func (c *CLI) Backends() []terminal.Backend {
+	return []terminal.Backend{c.Owners(c.TmuxServer()), c.Owners(nil)}
+}
+
+// TmuxServer is the private tmux server. It need not run.
+func (c *CLI) TmuxServer() *tmux.Server {
+	return tmux.New(tmux.Options{
+		Sessions: c.Dirs.Sessions(), Runtime: c.Dirs.Runtime, Config: c.Dirs.Config,
+		HistoryLines: c.Config.Terminal.HistoryLines,
+	})
+}
+
+// Owners is the backend of the sessions on a host; nil is a PTY that the owner
+// holds itself.
+func (c *CLI) Owners(h host.Provider) *ptyowner.Backend {
+	return ptyowner.New(ptyowner.Options{
+		Data: c.Dirs.Data, Sessions: c.Dirs.Sessions(), Runtime: c.Dirs.Runtime, Build: build.Version(), Host: h,
+	})
+}
+
+// Manager manages the workspaces in our base directory.
+func (c *CLI) Manager() *workspace.Manager {
+	return workspace.New(workspace.Options{Base: c.Dirs.Workspaces(), Prefix: c.Config.BranchPrefix, Place: workspace.Place(c.Config.Workspaces)})
+}
+
+// Record writes to the audit log what a command did to a session without the
+// server: one of the events of package audit, what it was done to, and its
+// error, nil where it succeeded.
+func (c *CLI) Record(event, what string, err error) {
+	uid := os.Getuid()
+	r := audit.Record{Event: event, What: what, Outcome: audit.OK, By: audit.By{Kind: "command", UID: &uid, PID: os.Getpid()}}
+	if err != nil {
+		r.Outcome, r.Detail = audit.Failed, err.Error()
+	}
+	log := audit.New(c.Dirs.Data, func(err error) { fmt.Fprintf(c.Errs, "middleman: the audit log: %v\n", err) })
+	log.Write(r)
+	log.Close()
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestPrint(t *testing.T) {
+	type inner struct {
+		A string   `json:"a"`
+		B []string `json:"b"`
+	}
+	for _, tt := range []struct {
+		name   string
+		json   bool
+		result any
+		want   string
+	}{
+		{"text", false, inner{}, "in words\n"},
+		{"struct", true, inner{A: "<&>"}, "{\n  \"schema\": 1,\n  \"a\": \"<&>\",\n  \"b\": null\n}\n"},
+		{"embedded", true, struct {
+			First bool `json:"first"`
+			inner
+		}{true, inner{B: []string{}}}, "{\n  \"schema\": 1,\n  \"first\": true,\n  \"a\": \"\",\n  \"b\": []\n}\n"},
+		{"map", true, map[string]any{"a": []int{1}}, "{\n  \"schema\": 1,\n  \"a\": [\n    1\n  ]\n}\n"},
+		{"nothing", true, struct{}{}, "{\n  \"schema\": 1\n}\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			c := New(nil, out, io.Discard)
+			c.JSON = tt.json
+			err = c.Print(tt.result, func() error {
+				_, err := io.WriteString(c.Out, "in words\n")
+				return err
+			})
+			if err != nil || c.Out.Flush() != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(out.Name()); err != nil || string(got) != tt.want {
+				t.Errorf("got %q, %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/api"
+	"middleman/internal/client"
+	"middleman/internal/plaintext"
+)
+
+const (
+	progressAfter = time.Second // how long anything may take before its stages are shown
+	progressPoll  = time.Second // how often they are asked for
+)
+
+// Progress shows on standard error the stages of what takes long; what is done
+// within a second shows nothing.
+type Progress struct {
+	w     io.Writer
+	doing string
+	began time.Time
+	after time.Duration
+	live  bool // w is a terminal: one line that changes
+	shown string
+}
+
+// Progress starts to show what is done to a workspace; doing says what, such as
+// "making".
+func (c *CLI) Progress(doing string) *Progress { return newProgress(c.BytesErrs, doing) }
+
+func newProgress(w io.Writer, doing string) *Progress {
+	f, ok := w.(*os.File)
+	return &Progress{w: w, doing: doing, began: time.Now(), after: progressAfter, live: ok && viewer.IsTerminal(f)}
+}
+
+// During calls do and shows, while it runs, the stages that the workspace of that id goes
+// through. What cannot be asked for is not shown; do says what happened.
+func (p *Progress) During(ctx context.Context, server *client.Client, id string, do func() error) error {
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		next := time.NewTimer(p.after)
+		defer next.Stop()
+		for {
+			select {
+			case <-next.C:
+			case <-ctx.Done():
+				return
+			}
+			if w, err := server.Workspace(ctx, id); err == nil {
+				w.Stages = since(p.began, w.Stages)
+				p.Workspace(w)
+			}
+			next.Reset(progressPoll)
+		}
+	}()
+	err := do()
+	stop()
+	<-ended
+	p.End()
+	return err
+}
+
+// since are the stages that have begun by then; what has none yet is looked at.
+func since(then time.Time, stages []api.Stage) []api.Stage {
+	for i, stage := range stages {
+		if !stage.StartedAt.Before(then) {
+			return stages[i:]
+		}
+	}
+	return []api.Stage{{Name: "look"}}
+}
+
+// Workspace shows the stage that a workspace is in.
+func (p *Progress) Workspace(w api.Workspace) {
+	if len(w.Stages) == 0 || time.Since(p.began) < p.after {
+		return
+	}
+	last := w.Stages[len(w.Stages)-1]
+	stage := last.Name
+	if last.State == "running" && last.Detail != "" {
+		stage += " " + last.Detail
+	}
+	if stage == p.shown {
+		return
+	}
+	p.shown = stage
+	text := plaintext.Line(fmt.Sprintf("%s %s: %s, %s", p.doing, w.Name, stage, time.Since(p.began).Round(time.Second)))
+	if p.live {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+		return
+	}
+	fmt.Fprintln(p.w, text)
+}
+
+// End takes the line away that shows the stage.
+func (p *Progress) End() {
+	if p.live && p.shown != "" {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,204 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/workspaces"
+	"middleman/internal/api"
+	"middleman/internal/client"
+	"middleman/internal/lease"
+	"middleman/workspace"
+)
+
+const ephemeralHelp = `run TARGET starts one more session in a workspace, and attaches.
+
+run --ephemeral -- COMMAND makes a worktree on a branch of its own, runs COMMAND
+in it with this standard input, output and error, and returns its exit code. The
+command finds MIDDLEMAN_WORKSPACE_PATH, _NAME, _BRANCH, _BASE and _PORT in its
+environment, and gets the signals that this process gets. When it has ended, the
+workspace is deleted, unless it holds work (changed or untracked files, commits
+that are nowhere else) or processes of the command are left: then it stays, and
+standard error says where. What git ignores is not work.`
+
+// disposeTime bounds the deletion of an ephemeral workspace, which may be large.
+const disposeTime = 10 * time.Minute
+
+// ephemeralFlags are those of a command in a workspace that goes with it.
+type ephemeralFlags struct {
+	on              bool
+	dir, base, name string
+}
+
+func (f *ephemeralFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.on, "ephemeral", false, "run COMMAND in a new worktree, which is deleted at the end unless it holds work")
+	flags.StringVarP(&f.dir, "directory", "C", ".", "with --ephemeral: stand in `DIR` instead of here")
+	flags.StringVar(&f.base, "base", "", "with --ephemeral: branch, tag or commit to begin at (default: HEAD here)")
+	flags.StringVar(&f.name, "name", "", "with --ephemeral: the workspace's name (default: one of ours)")
+}
+
+// refuseAlone refuses the flags that mean nothing without --ephemeral.
+func (f *ephemeralFlags) refuseAlone(cmd *cobra.Command) error {
+	for _, name := range []string{"directory", "base", "name"} {
+		if cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s goes with --ephemeral", name)
+		}
+	}
+	return nil
+}
+
+// request checks the command line of run --ephemeral.
+func (f *ephemeralFlags) request(c commands, cmd *cobra.Command, names, command []string) (api.NewWorkspace, error) {
+	if len(names) > 0 || len(command) == 0 {
+		return api.NewWorkspace{}, cli.Usagef("run --ephemeral takes no workspace, and a command after --; --name names the workspace")
+	}
+	var session sessionFlags
+	others := pflag.NewFlagSet("", pflag.ContinueOnError)
+	session.add(others)
+	var wrong string
+	others.VisitAll(func(flag *pflag.Flag) {
+		if cmd.Flags().Changed(flag.Name) {
+			wrong = flag.Name
+		}
+	})
+	switch {
+	case wrong != "":
+		return api.NewWorkspace{}, cli.Usagef("--%s is for a session; run --ephemeral runs the command on this terminal", wrong)
+	case c.JSON:
+		return api.NewWorkspace{}, cli.Usagef("--json and --ephemeral exclude each other: standard output is the command's")
+	}
+	abs, err := cli.Absolute(f.dir)
+	if err != nil {
+		return api.NewWorkspace{}, err
+	}
+	return api.NewWorkspace{Name: f.name, Mode: workspace.ModeWorktree, Directory: abs, Base: f.base, Ephemeral: true}, nil
+}
+
+// runEphemeral makes the workspace, runs the command and deletes the
+// workspace. An interrupt before the command runs deletes it too; later ones
+// are the command's.
+func (c commands) runEphemeral(cmd *cobra.Command, f ephemeralFlags, names, command []string) error {
+	in, err := f.request(c, cmd, names, command)
+	if err != nil {
+		return err
+	}
+	program := command[0]
+	if !strings.ContainsRune(program, filepath.Separator) {
+		if program, err = exec.LookPath(program); err != nil {
+			return err
+		}
+	}
+	ctx := context.WithoutCancel(cmd.Context())
+	w, held, err := c.provision(ctx, in)
+	if err != nil {
+		return err
+	}
+	err = cmd.Context().Err()
+	if err == nil {
+		err = c.foreground(w, held, program, command)
+	}
+	if problem := c.dispose(ctx, w, held); problem != nil {
+		fmt.Fprintln(c.Errs, "middleman:", cli.Message(problem))
+	}
+	return err
+}
+
+// provision makes an ephemeral workspace and takes its lease as soon as it has
+// an id, so that nobody takes it for a leftover.
+func (c commands) provision(ctx context.Context, in api.NewWorkspace) (w api.Workspace, held *lease.Lease, err error) {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return w, nil, err
+	}
+	defer server.Close()
+	var leaseErr error
+	take := func(w api.Workspace) {
+		if held == nil && leaseErr == nil {
+			held, leaseErr = lease.Take(c.Dirs.Leases(), w.ID)
+		}
+	}
+	shown := c.Progress("making")
+	created, err := server.CreateWorkspace(ctx, in, func(w api.Workspace) {
+		take(w)
+		shown.Workspace(w)
+	})
+	shown.End()
+	if err == nil {
+		take(created.Workspace)
+		w, err = server.Workspace(ctx, created.Workspace.ID)
+	}
+	err = errors.Join(leaseErr, err)
+	if err != nil && held != nil {
+		err = errors.Join(err, held.Close())
+	}
+	return w, held, err
+}
+
+// foreground runs the command on our own standard input, output and error, and
+// hands on the signals that it does not get by itself.
+func (c commands) foreground(w api.Workspace, held *lease.Lease, program string, command []string) error {
+	at := workspace.Workspace{Name: w.Name, Root: w.Path, Branch: w.Branch, Base: w.Base, Port: w.Port, Ports: w.Ports}
+	run := &exec.Cmd{
+		Path: program, Args: command, Dir: w.Path, Env: append(os.Environ(), at.Env()...),
+		Stdin: c.In, Stdout: c.BytesOut, Stderr: c.BytesErrs, ExtraFiles: held.Inherited(),
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, handedOn...)
+	defer signal.Stop(signals)
+	if err := run.Start(); err != nil {
+		return fmt.Errorf("run %s in workspace %s: %w", command[0], w.Name, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- run.Wait() }()
+	for {
+		select {
+		case s := <-signals:
+			if !fromTerminal(s) {
+				_ = run.Process.Signal(s) // it has ended, or gets it
+			}
+		case err := <-ended:
+			if run.ProcessState == nil {
+				return fmt.Errorf("wait for %s: %w", command[0], err)
+			}
+			return &cli.ProgramExit{Exit: exitOf(run.ProcessState)}
+		}
+	}
+}
+
+// dispose deletes the workspace, or says why it stays and how to get at it.
+func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Lease) error {
+	if err := held.Close(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, disposeTime)
+	defer cancel()
+	server, err := c.Server(ctx)
+	if err != nil {
+		return fmt.Errorf("workspace %s at %s stays for now: %w", w.Name, w.Path, err)
+	}
+	defer server.Close()
+	_, err = server.DeleteWorkspace(ctx, w.ID, client.Consent{}, false)
+	p, refused := errors.AsType[*api.Problem](err)
+	switch {
+	case err == nil || refused && p.Code == api.CodeNotFound:
+		return nil
+	case !refused || p.Lost == nil:
+		return fmt.Errorf("workspace %s stays, at %s: %w", w.Name, w.Path, err)
+	}
+	for _, line := range workspaces.LossLines(*p.Lost) {
+		fmt.Fprintln(c.Errs, "kept:", line)
+	}
+	return fmt.Errorf("workspace %s holds work and stays, at %s, on branch %s; `middleman run %s` opens it, `middleman rm %s` deletes it",
+		w.Name, w.Path, w.Branch, w.Name, w.Name)
+}

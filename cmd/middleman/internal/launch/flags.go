@@ -1,0 +1,114 @@
+package launch
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/sessions"
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/api"
+	"middleman/terminal"
+)
+
+// sessionFlags are the flags of every command that starts a session.
+type sessionFlags struct {
+	detached   bool
+	profile    string
+	backend    string
+	sandbox    string
+	cols, rows uint16
+	keep       string
+	clipboard  terminal.Clipboard
+}
+
+func (f *sessionFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVarP(&f.detached, "detach", "d", false, "do not attach; print the name alone")
+	flags.StringVarP(&f.profile, "profile", "p", "", `how to launch (default "shell")`)
+	flags.StringVar(&f.backend, "backend", "", "what hosts the terminal: auto, tmux or pty-owner")
+	flags.StringVar(&f.sandbox, "sandbox", "", `what the session may touch (default "none")`)
+	flags.StringVar(&f.keep, "keep-output", "", "how much output to keep at least, such as `64MB` or 0 for all (default: terminal.journal_bytes of config.toml)")
+	sessions.ClipboardFlag(flags, &f.clipboard, "the clipboard of who is attached", "terminal.clipboard of config.toml")
+	flags.Uint16Var(&f.cols, "cols", 0, "columns (default: those of this terminal)")
+	flags.Uint16Var(&f.rows, "rows", 0, "rows (default: those of this terminal)")
+}
+
+// request is what to ask the server for.
+func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, error) {
+	if f.sandbox != "" && f.sandbox != "none" {
+		return nil, fmt.Errorf("sandbox level %q is not to be had in this version, which has none only; the session was not started rather than run with less", f.sandbox)
+	}
+	switch f.backend {
+	case "", "auto", "tmux", "pty-owner":
+	default:
+		return nil, cli.Usagef("backend %q is not auto, tmux or pty-owner", f.backend)
+	}
+	if err := sessions.CheckClipboard(f.clipboard); err != nil {
+		return nil, err
+	}
+	size := viewer.Size(c.In, c.BytesOut)
+	if f.cols != 0 {
+		size.Cols = f.cols
+	}
+	if f.rows != 0 {
+		size.Rows = f.rows
+	}
+	if (size.Cols == 0) != (size.Rows == 0) {
+		return nil, cli.Usagef("--cols and --rows go together where there is no terminal")
+	}
+	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Size: size, Clipboard: f.clipboard}
+	if f.keep != "" {
+		n, err := parseBytes(f.keep)
+		if err != nil {
+			return nil, cli.Usagef("--keep-output: %w", err)
+		}
+		in.KeepOutput = &n
+	}
+	return in, nil
+}
+
+// checkAttach refuses, before anything is made, what could not be attached.
+func (f *sessionFlags) checkAttach(c commands) error {
+	if f.detached {
+		return nil
+	}
+	if c.JSON {
+		return cli.Usagef("--json needs -d: an attached session has standard output for itself")
+	}
+	return sessions.CheckTerminal(c.CLI)
+}
+
+// splitCommand cuts what stands after "--" off the arguments.
+func splitCommand(cmd *cobra.Command, given []string) (names, command []string) {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		return given[:dash], given[dash:]
+	}
+	return given, nil
+}
+
+// units are those of a number of bytes, by their name in lower case.
+var units = map[string]int64{
+	"": 1, "b": 1,
+	"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
+	"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40,
+	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+}
+
+// parseBytes reads a number of bytes such as 0, 64MB, 16MiB or 4G.
+func parseBytes(text string) (int64, error) {
+	digits := strings.TrimRight(text, "BKMGTibkmgt")
+	unit, ok := units[strings.ToLower(text[len(digits):])]
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil || !ok {
+		return 0, fmt.Errorf("%q is not a number of bytes such as 0, 64MB (millions) or 64MiB (of 1024 each way)", text)
+	}
+	if int64(n) > math.MaxInt64/unit {
+		return 0, fmt.Errorf("%q is more than can be counted", text)
+	}
+	return int64(n) * unit, nil
+}

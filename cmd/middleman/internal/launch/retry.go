@@ -1,0 +1,62 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/plaintext"
+)
+
+func (c commands) retryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "retry WORKSPACE",
+		Short:             "Try a creation that failed again, from where it failed",
+		Args:              cli.Args(cobra.ExactArgs(1)),
+		ValidArgsFunction: catalog.Complete(c.CLI),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.retry(cmd.Context(), given[0])
+		},
+	}
+}
+
+func (c commands) retry(ctx context.Context, name string) error {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	list, err := catalog.OfServer(ctx, server)
+	if err != nil {
+		return err
+	}
+	w, err := list.Workspace(name)
+	if err != nil {
+		return err
+	}
+	progress := c.Progress("making")
+	created, err := server.RetryWorkspace(ctx, w.ID, progress.Workspace)
+	progress.End()
+	if err != nil {
+		return err
+	}
+	c.tellNotes(created.Workspace)
+	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
+	return c.Print(created, func() error {
+		fmt.Fprintln(c.Out, created.Workspace.Name)
+		return nil
+	})
+}
+
+// tellNotes says what a checkout has left out, which is no error.
+func (c commands) tellNotes(w api.Workspace) {
+	for _, stage := range w.Stages {
+		if (stage.Name == "checkout" && stage.State == "done" || stage.Name == "lfs") && stage.Detail != "" {
+			fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(stage.Detail))
+		}
+	}
+}

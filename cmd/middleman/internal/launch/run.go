@@ -1,0 +1,79 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/sessions"
+	"middleman/cmd/middleman/internal/workspaces"
+	"middleman/internal/api"
+)
+
+func (c commands) runCommand() *cobra.Command {
+	var (
+		session   sessionFlags
+		ephemeral ephemeralFlags
+	)
+	cmd := &cobra.Command{
+		Use:   "run TARGET [-d] [-- COMMAND...] | run --ephemeral [-C DIR] [--base REF] [--name NAME] -- COMMAND...",
+		Short: "Start one more session in a workspace, and attach; or run a command in a workspace that goes with it",
+		Long:  ephemeralHelp,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			names, command := splitCommand(cmd, given)
+			if ephemeral.on {
+				return c.runEphemeral(cmd, ephemeral, names, command)
+			}
+			if err := ephemeral.refuseAlone(cmd); err != nil {
+				return err
+			}
+			if len(names) != 1 {
+				return cli.Usagef("run takes one workspace; a command goes after --")
+			}
+			if err := session.checkAttach(c); err != nil {
+				return err
+			}
+			in, err := session.request(c, command)
+			if err != nil {
+				return err
+			}
+			return c.start(cmd.Context(), names[0], *in, session.detached)
+		},
+	}
+	session.add(cmd.Flags())
+	ephemeral.add(cmd.Flags())
+	return cmd
+}
+
+// start starts a session in an existing workspace and prints it or attaches.
+func (c commands) start(ctx context.Context, name string, in api.NewSession, detached bool) error {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	list, err := catalog.OfServer(ctx, server)
+	if err != nil {
+		return err
+	}
+	w, err := list.Workspace(name)
+	if err != nil {
+		return err
+	}
+	s, err := server.StartSession(ctx, w.ID, in)
+	if err != nil {
+		return err
+	}
+	workspaces.ExplainHost(c.CLI, catalog.Label(s), s.Note)
+	w.Sessions, w.Stages = nil, nil
+	return c.Print(api.Created{Workspace: w, Session: &s}, func() error {
+		if detached {
+			fmt.Fprintln(c.Out, s.ID)
+			return nil
+		}
+		return sessions.Attach(ctx, c.CLI, s)
+	})
+}

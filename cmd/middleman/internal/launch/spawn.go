@@ -1,0 +1,92 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/sessions"
+	"middleman/cmd/middleman/internal/workers"
+	"middleman/internal/api"
+	"middleman/internal/plaintext"
+)
+
+func (c commands) spawnCommand() *cobra.Command {
+	var (
+		session        sessionFlags
+		isolation, dir string
+	)
+	cmd := &cobra.Command{
+		Use:   "spawn [NAME] [-d] [-C DIR] [--isolation worktree|shared] -- COMMAND...",
+		Short: "Start a worker from inside a session",
+		Long: `Start a worker of the session that this is run in.
+
+With isolation worktree the worker has a worktree of its own, within the scope
+of the session, on a branch that begins at the session's HEAD; what is not
+committed is not in it. With isolation shared it works in the same directory.
+Without -d its output is printed as it comes, and its exit code is returned.`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			names, command := splitCommand(cmd, given)
+			switch {
+			case len(names) > 1:
+				return cli.Usagef("spawn takes one NAME; a command goes after --")
+			case len(command) == 0:
+				return cli.Usagef("spawn needs a command, after --")
+			case isolation != workers.Worktree && isolation != workers.Shared:
+				return cli.Usagef("isolation %q is not worktree or shared", isolation)
+			case c.JSON && !session.detached:
+				return cli.Usagef("--json needs -d: the worker's output has standard output for itself")
+			}
+			parent, err := workers.OwnSession()
+			if err != nil {
+				return err
+			}
+			in, err := session.request(c, command)
+			if err != nil {
+				return err
+			}
+			worker := api.NewWorker{Isolation: isolation, Directory: dir, Session: *in}
+			if len(names) == 1 {
+				worker.Name = names[0]
+			}
+			return c.spawn(cmd.Context(), parent, worker, session.detached)
+		},
+	}
+	flags := cmd.Flags()
+	session.add(flags)
+	flags.Lookup("detach").Usage = "do not wait for it; print its name alone"
+	flags.StringVarP(&dir, "directory", "C", "", "start in `DIR` of the scope (default: where the session was started)")
+	flags.StringVar(&isolation, "isolation", workers.Worktree, "worktree (a branch of its own) or shared (the session's directory)")
+	return cmd
+}
+
+// spawn starts a worker, and prints its name or what it prints.
+func (c commands) spawn(ctx context.Context, parent string, in api.NewWorker, detached bool) error {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	spawned, err := server.Spawn(ctx, parent, in)
+	if err != nil {
+		return err
+	}
+	for _, warning := range spawned.Warnings {
+		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
+	}
+	spawned.Workspace.Sessions, spawned.Workspace.Stages = nil, nil
+	return c.Print(spawned, func() error {
+		switch {
+		case detached && spawned.Isolation == workers.Shared:
+			fmt.Fprintln(c.Out, catalog.Label(spawned.Session))
+			return nil
+		case detached:
+			fmt.Fprintln(c.Out, spawned.Workspace.Name)
+			return nil
+		}
+		return sessions.Follow(ctx, c.CLI, spawned.Session)
+	})
+}

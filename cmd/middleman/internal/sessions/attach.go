@@ -1,0 +1,139 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/api"
+	"middleman/internal/audit"
+	"middleman/terminal"
+)
+
+func (c commands) attachCommand() *cobra.Command {
+	var (
+		o    viewer.Options
+		from uint64
+	)
+	cmd := &cobra.Command{
+		Use:   "attach TARGET [--takeover] [--from OFFSET]",
+		Short: "Come back to a session; ctrl-\\ leaves it running",
+		Args:  cli.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			o.Mode = terminal.ModeAttach
+			if err := CheckClipboard(o.Clipboard); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("from") {
+				o.From = &from
+			}
+			return c.attachTo(cmd.Context(), given[0], o)
+		},
+	}
+	ClipboardFlag(cmd.Flags(), &o.Clipboard, yourClipboard, "config.toml's attach.clipboard, else allow")
+	cmd.Flags().BoolVar(&o.Takeover, "takeover", false, "take the terminal from who is attached")
+	cmd.Flags().Uint64Var(&from, "from", 0, "continue after the first `OFFSET` bytes instead of drawing the screen")
+	return cmd
+}
+
+func (c commands) watchCommand() *cobra.Command {
+	o := viewer.Options{Mode: terminal.ModeWatch}
+	cmd := &cobra.Command{
+		Use:   "watch TARGET",
+		Short: "Look at a session without typing",
+		Long: `Look at a session without typing, and without changing its size: in a terminal
+of another one you see the part around the cursor. Arrows show the rest, any other
+key follows the cursor again; q, ctrl-c and the detach key leave.`,
+		Args: cli.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := CheckClipboard(o.Clipboard); err != nil {
+				return err
+			}
+			return c.attachTo(cmd.Context(), given[0], o)
+		},
+	}
+	ClipboardFlag(cmd.Flags(), &o.Clipboard, yourClipboard, string(terminal.ClipboardDeny))
+	return cmd
+}
+
+func (c commands) attachTo(ctx context.Context, arg string, o viewer.Options) error {
+	if err := CheckTerminal(c.CLI); err != nil {
+		return err
+	}
+	t, err := catalog.Find(ctx, c.CLI, arg)
+	if err != nil {
+		return &cli.NotAttachedError{Err: err}
+	}
+	return c.attach(ctx, t, o)
+}
+
+// CheckTerminal refuses, with a NotAttachedError, what could not attach to a
+// session: a command inside of one, or one whose input or output is no terminal.
+func CheckTerminal(c *cli.CLI) error {
+	if err := nested(); err != nil {
+		return err
+	}
+	if !viewer.IsTerminal(c.In) || !viewer.IsTerminal(c.BytesOut) {
+		return &cli.NotAttachedError{Err: errors.New("standard input and output must be a terminal to attach; use -d, send, capture or logs")}
+	}
+	return nil
+}
+
+// attach joins a session with this terminal and returns as the program ended,
+// or nil when the user detached.
+func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options) error {
+	detach, err := c.Config.Attach.DetachByte()
+	if err != nil {
+		return err
+	}
+	o.Detach, o.DetachName = detach, c.Config.Attach.Detach
+	o.Scrollback = c.Config.Attach.Scrollback
+	if o.Clipboard == "" && o.Mode == terminal.ModeAttach {
+		o.Clipboard = terminal.Clipboard(c.Config.Attach.Clipboard)
+	}
+	o.Label = t.Label()
+	if o.Takeover {
+		c.Record(audit.Takeover, "session "+t.Shown.ID+" name "+t.Label(), nil)
+	}
+	end, err := viewer.Run(ctx, c.In, c.BytesOut, c.BytesErrs, t.Session, o)
+	if end.Wanted != nil {
+		c.offer(o.Label, *end.Wanted, err == nil)
+	}
+	switch {
+	case errors.Is(err, viewer.ErrNotAttached):
+		return &cli.NotAttachedError{Err: err}
+	case ctx.Err() != nil && end.Exit == nil: // a signal: 130 would be what the program ended with
+		return fmt.Errorf("%w: ended by a signal; the session goes on", viewer.ErrDisconnected)
+	case err != nil:
+		return err
+	case end.Exit != nil:
+		return &cli.ProgramExit{Exit: *end.Exit}
+	}
+	return nil
+}
+
+// Attach attaches this terminal to a session that was just started, past the
+// server. It returns as the session's program ended, or nil when the user
+// detached.
+func Attach(ctx context.Context, c *cli.CLI, s api.Session) error {
+	t, err := catalog.Direct(c, s)
+	if err != nil {
+		return err
+	}
+	return commands{c}.attach(ctx, t, viewer.Options{Mode: terminal.ModeAttach})
+}
+
+// nested refuses to attach inside a session: the outer one would take the
+// detach key and every reply of the terminal for itself.
+func nested() error {
+	if id := os.Getenv("MIDDLEMAN_SESSION"); id != "" {
+		return &cli.NotAttachedError{Err: fmt.Errorf("this is a terminal of session %s already: attach from outside, or use -d", id)}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package sessions
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/plaintext"
+	"middleman/terminal"
+	"middleman/terminal/recording"
+)
+
+func (c commands) captureCommand() *cobra.Command {
+	var (
+		format, at string
+		o          terminal.CaptureOptions
+	)
+	cmd := &cobra.Command{
+		Use:   "capture TARGET [--format text|ansi|json] [--scrollback] [--at OFFSET|TIME]",
+		Short: "Print a session's screen, as it is or as it was",
+		Long: `Print a session's screen, as it is or with --at as it was.
+
+--at takes ` + recording.MomentForms + `.
+An earlier screen is drawn from the output that is kept, with the sizes that it
+had then; where something of that is missing, standard error says so.
+Its scrollback goes back some thousand lines.`,
+		Args: cli.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if c.JSON && !cmd.Flags().Changed("format") {
+				format = string(terminal.FormatJSON)
+			}
+			o.Format = terminal.CaptureFormat(format)
+			switch o.Format {
+			case terminal.FormatText, terminal.FormatANSI, terminal.FormatJSON:
+			default:
+				return cli.Usagef("format %q is not text, ansi or json", format)
+			}
+			var moment recording.Moment
+			if cmd.Flags().Changed("at") {
+				var err error
+				if moment, err = recording.ParseMoment(at, time.Now()); err != nil {
+					return cli.Usagef("--at: %w", err)
+				}
+				o.At = &moment.Offset
+			}
+			return c.capture(cmd.Context(), given[0], o, moment.Time)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", string(terminal.FormatText), "text, ansi or json")
+	cmd.Flags().BoolVar(&o.Scrollback, "scrollback", false, "what has scrolled away too")
+	cmd.Flags().StringVar(&at, "at", "", "as of an `OFFSET` or a time, such as 5m (ago) or 14:05")
+	return cmd
+}
+
+// capture prints the screen of the session that arg means. A time, if there is
+// one, is that of o.At, whose offset the session has yet to tell.
+func (c commands) capture(ctx context.Context, arg string, o terminal.CaptureOptions, at time.Time) error {
+	find := catalog.Find
+	if o.At != nil {
+		find = catalog.Recorded
+	}
+	t, err := find(ctx, c.CLI, arg)
+	if err != nil {
+		return err
+	}
+	if !at.IsZero() {
+		*o.At, err = t.Session.OffsetAt(ctx, at)
+	}
+	var shot terminal.Capture
+	if err == nil {
+		shot, err = t.Session.Capture(ctx, o)
+	}
+	if err != nil {
+		return fmt.Errorf("capture %s: %w", t.Label(), err)
+	}
+	if shot.Note != "" {
+		fmt.Fprintf(c.Errs, "middleman: capture of %s at offset %d: %s\n", t.Label(), shot.Offset, shot.Note)
+	}
+	if at.Before(t.Shown.CreatedAt) && !at.IsZero() {
+		fmt.Fprintf(c.Errs, "middleman: capture of %s: it began only at %s\n", t.Label(), t.Shown.CreatedAt.Format(time.RFC3339))
+	}
+	return c.printShot(shot.Data, o.Format)
+}
+
+// printShot prints p, ended by a newline. The form that draws on a terminal is
+// printed as it is.
+func (c commands) printShot(p []byte, format terminal.CaptureFormat) error {
+	var to io.Writer = c.Out
+	switch format {
+	case terminal.FormatANSI:
+		to = c.BytesOut
+	case terminal.FormatJSON:
+		to = plaintext.NewJSONWriter(c.BytesOut) // an object ends with a brace: nothing is held back
+	}
+	w := bufio.NewWriter(to)
+	w.Write(p)
+	if len(p) > 0 && p[len(p)-1] != '\n' {
+		w.WriteByte('\n')
+	}
+	return w.Flush()
+}

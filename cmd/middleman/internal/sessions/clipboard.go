@@ -1,0 +1,70 @@
+package sessions
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/plaintext"
+	"middleman/terminal"
+)
+
+// shownWanted is how many characters a question shows of a text.
+const shownWanted = 60
+
+const yourClipboard = "this terminal's clipboard, where the session allows it"
+
+// ClipboardFlag adds --clipboard. Its help says whose clipboard the program may
+// set, and what holds otherwise.
+func ClipboardFlag(flags *pflag.FlagSet, policy *terminal.Clipboard, whose, otherwise string) {
+	flags.StringVar((*string)(policy), "clipboard", "",
+		"whether the program may set "+whose+", `allow, ask or deny`; it can never read it (default: "+otherwise+")")
+}
+
+// CheckClipboard refuses what --clipboard does not accept.
+func CheckClipboard(policy terminal.Clipboard) error {
+	if policy == "" || policy.Known() {
+		return nil
+	}
+	return cli.Usagef("--clipboard is %q: it must be allow, ask or deny", policy)
+}
+
+// offer asks, once a session is left, whether its program gets what it wanted
+// the clipboard to be.
+func (c commands) offer(label string, w viewer.Wanted, mayAsk bool) {
+	if w.TooLong {
+		fmt.Fprintf(c.Errs, "middleman: %s wanted to put more than 64 KiB into your clipboard: nothing was\n", label)
+		return
+	}
+	wanted := fmt.Sprintf("%s wanted to put %s into your clipboard: %s", label, characters(w.Text), shorten(w.Text))
+	if !mayAsk || !viewer.IsTerminal(c.In) {
+		fmt.Fprintf(c.Errs, "middleman: %s: nobody could be asked, so nothing was\n", wanted)
+		return
+	}
+	err := viewer.DiscardInput(c.In) // it was meant for the program, or made by it
+	if err == nil && c.Confirm(wanted+". Do it? [y/N] ") {
+		_, err = c.BytesOut.WriteString(w.Command())
+	}
+	if err != nil {
+		fmt.Fprintf(c.Errs, "middleman: set the clipboard: %v\n", err)
+	}
+}
+
+func characters(s string) string {
+	if n := utf8.RuneCountInString(s); n != 1 {
+		return fmt.Sprintf("%d characters", n)
+	}
+	return "1 character"
+}
+
+// shorten is the beginning of s, in quotes and on one line.
+func shorten(s string) string {
+	runes := []rune(s)
+	if len(runes) <= shownWanted {
+		return plaintext.Line(`"` + s + `"`)
+	}
+	return plaintext.Line(`"`+string(runes[:shownWanted])) + `…"`
+}

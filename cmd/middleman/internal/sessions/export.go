@@ -1,0 +1,101 @@
+package sessions
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/plaintext"
+)
+
+func (c commands) exportCommand() *cobra.Command {
+	var (
+		file  string
+		force bool
+	)
+	cmd := &cobra.Command{
+		Use:   "export TARGET [-o FILE] [--force]",
+		Short: "Write what is kept of a session as an asciicast v2, for a player",
+		Args:  cli.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			t, err := catalog.Recorded(cmd.Context(), c.CLI, given[0])
+			if err != nil {
+				return err
+			}
+			if file == "" || file == "-" {
+				out := plaintext.NewJSONWriter(c.BytesOut)
+				err = errors.Join(writeRecording(cmd.Context(), out, t), out.Flush())
+			} else {
+				err = exportFile(cmd.Context(), file, force, t)
+			}
+			if err != nil {
+				return fmt.Errorf("export %s: %w", t.Label(), err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE` instead of standard output")
+	cmd.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	return cmd
+}
+
+func writeRecording(ctx context.Context, w io.Writer, t catalog.Target) error {
+	r, err := t.Session.Recording(ctx)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	_, err = io.Copy(out, whileWanted{ctx.Err, r})
+	return errors.Join(err, out.Flush(), r.Close())
+}
+
+// whileWanted reads until nobody wants it any more.
+type whileWanted struct {
+	over func() error
+	from io.Reader
+}
+
+func (w whileWanted) Read(p []byte) (int, error) {
+	if err := w.over(); err != nil {
+		return 0, err
+	}
+	return w.from.Read(p)
+}
+
+// exportFile puts a recording in place whole, for the user alone to read. The
+// name is taken first, so that no file that is there is replaced unasked.
+func exportFile(ctx context.Context, path string, force bool, t catalog.Target) (err error) {
+	if !force {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%s is there already: --force replaces it", path)
+		}
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".export-*") // 0600
+	if err == nil {
+		err = errors.Join(writeRecording(ctx, temp, t), temp.Close())
+		if err == nil {
+			err = os.Rename(temp.Name(), path)
+		}
+		if err != nil {
+			os.Remove(temp.Name())
+		}
+	}
+	if err != nil && !force {
+		os.Remove(path) // the name that was taken
+	}
+	return err
+}

@@ -1,0 +1,227 @@
+package sessions
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/api"
+)
+
+// maxMatches bounds the lines that are listed of one session: those that it
+// printed last.
+const maxMatches = 1000
+
+type searchFlags struct {
+	regex, ignoreCase bool
+}
+
+// found is a line of a session's output that matched.
+type found struct {
+	Workspace string `json:"workspace"`
+	Session   string `json:"session"`
+	SessionID string `json:"session_id"`
+	// Offset is where the line begins, the last time that it was printed.
+	Offset uint64 `json:"offset"`
+	// Times is how often it was printed: a program that draws a screen prints
+	// a line again and again.
+	Times int    `json:"times"`
+	Line  string `json:"line"`
+}
+
+func (c commands) searchCommand() *cobra.Command {
+	var f searchFlags
+	cmd := &cobra.Command{
+		Use:   "search TEXT [TARGET...] [-i] [--regex]",
+		Short: "Find text in what sessions have printed, ended ones too",
+		Long: `Find text in what is kept of the output of all sessions, or of those named: a
+WORKSPACE (all of its sessions), WORKSPACE/SESSION or a session's id.
+
+Each line that matches is listed once, with the offset where it was printed
+last: "capture TARGET --at OFFSET" shows the screen of then, "logs TARGET --from
+OFFSET" goes on from there. It exits with 1 where nothing matches.`,
+		Args: cli.Args(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			match, err := f.matcher(given[0])
+			if err != nil {
+				return err
+			}
+			return c.search(cmd.Context(), given[0], match, given[1:])
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+			if len(given) == 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return catalog.Complete(c.CLI)(cmd, nil, toComplete)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&f.ignoreCase, "ignore-case", "i", false, "upper and lower case are the same")
+	flags.BoolVar(&f.regex, "regex", false, "TEXT is a regular expression (RE2)")
+	return cmd
+}
+
+// matcher is what a line must match.
+func (f searchFlags) matcher(text string) (func([]byte) bool, error) {
+	if text == "" {
+		return nil, cli.Usagef("search needs some TEXT to look for")
+	}
+	pattern := text
+	if !f.regex {
+		pattern = regexp.QuoteMeta(text)
+	}
+	if f.ignoreCase {
+		pattern = "(?i:" + pattern + ")"
+	} else if !f.regex {
+		return func(line []byte) bool { return bytes.Contains(line, []byte(text)) }, nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, cli.Usagef("search: %w", err)
+	}
+	return re.Match, nil
+}
+
+// search looks through sessions, one after the other. One that cannot be read
+// is said, and the others are searched all the same.
+func (c commands) search(ctx context.Context, text string, match func([]byte) bool, targets []string) error {
+	sessions, err := c.searched(ctx, targets)
+	if err != nil {
+		return err
+	}
+	var all []found
+	var failed error
+	for _, s := range sessions {
+		lines, err := c.searchSession(ctx, s, match)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		all = append(all, lines...)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("search %s/%s: %w", s.WorkspaceName, s.Name, err))
+		}
+	}
+	if err := c.printFound(all); err != nil {
+		return err
+	}
+	if failed == nil && len(all) == 0 {
+		return fmt.Errorf("%q is in nothing that is kept of %d session(s)", text, len(sessions))
+	}
+	return failed
+}
+
+// searched finds them by the records, see catalog.Recorded.
+func (c commands) searched(ctx context.Context, targets []string) ([]api.Session, error) {
+	list, err := catalog.Records(ctx, c.CLI)
+	if err == nil {
+		var sessions []api.Session
+		if sessions, err = meant(list, targets); err == nil {
+			return sessions, nil
+		}
+	}
+	if list, err = catalog.Read(ctx, c.CLI); err != nil {
+		return nil, err
+	}
+	return meant(list, targets)
+}
+
+// meant are the sessions that targets mean, each once; all without any.
+func meant(l catalog.List, targets []string) ([]api.Session, error) {
+	if len(targets) == 0 {
+		return l.Sessions, nil
+	}
+	var chosen []api.Session
+	for _, target := range targets {
+		shown, err := l.Shown(target)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range shown.Sessions {
+			if !slices.ContainsFunc(chosen, func(c api.Session) bool { return c.ID == s.ID }) {
+				chosen = append(chosen, s)
+			}
+		}
+	}
+	return chosen, nil
+}
+
+// searchSession returns the lines of one session that match, in the order in
+// which they were printed last.
+func (c commands) searchSession(ctx context.Context, s api.Session, match func([]byte) bool) ([]found, error) {
+	t, err := catalog.Direct(c.CLI, s)
+	if err != nil {
+		return nil, err
+	}
+	from, err := oldestKept(ctx, t.Session)
+	if err != nil {
+		return nil, err
+	}
+	byLine := map[string]*found{}
+	lines := viewer.NewLines(from, func(offset uint64, line []byte) {
+		if !match(line) {
+			return
+		}
+		hit := byLine[string(line)]
+		if hit == nil {
+			forgetOldest(byLine)
+			hit = &found{Workspace: s.WorkspaceName, Session: s.Name, SessionID: s.ID, Line: string(line)}
+			byLine[hit.Line] = hit
+		}
+		hit.Offset = offset
+		hit.Times++
+	})
+	_, err = copyOutput(ctx, lines, t.Session, from, func(_, to uint64) { lines.Skip(to) })
+	lines.Flush()
+	var all []found
+	for _, hit := range byLine {
+		all = append(all, *hit)
+	}
+	slices.SortFunc(all, func(a, b found) int { return cmp.Compare(a.Offset, b.Offset) })
+	return all[max(0, len(all)-maxMatches):], err
+}
+
+// forgetOldest keeps a map of lines bounded: of twice as many as are listed,
+// those that were printed last stay.
+func forgetOldest(byLine map[string]*found) {
+	if len(byLine) < 2*maxMatches {
+		return
+	}
+	offsets := make([]uint64, 0, len(byLine))
+	for _, hit := range byLine {
+		offsets = append(offsets, hit.Offset)
+	}
+	slices.Sort(offsets)
+	from := offsets[maxMatches]
+	for line, hit := range byLine {
+		if hit.Offset < from {
+			delete(byLine, line)
+		}
+	}
+}
+
+func (c commands) printFound(all []found) error {
+	return c.Print(map[string]any{"matches": cli.NotNil(all)}, func() error {
+		if len(all) == 0 {
+			return nil
+		}
+		t := c.Table("SESSION", "OFFSET", "TIMES", "LINE")
+		for _, f := range all {
+			label := f.Workspace + "/" + f.Session
+			if f.Workspace == "" {
+				label = f.SessionID
+			}
+			t.Row(label, strconv.FormatUint(f.Offset, 10), strconv.Itoa(f.Times), f.Line)
+		}
+		return t.Flush()
+	})
+}

@@ -1,0 +1,31 @@
+// Package sessions has the commands on a session that is there: attach and
+// watch, send, capture, logs, search, export, wait, stop and tmux. They reach
+// the session through its backend, without the server; logs --setup and
+// wait --workers alone ask that.
+package sessions
+
+import (
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/cli"
+)
+
+// Commands are the commands of this package, for the run c.
+func Commands(c *cli.CLI) []*cobra.Command {
+	r := commands{c}
+	return []*cobra.Command{
+		r.attachCommand(),
+		r.watchCommand(),
+		r.sendCommand(),
+		r.captureCommand(),
+		r.logsCommand(),
+		r.searchCommand(),
+		r.exportCommand(),
+		r.waitCommand(),
+		r.stopCommand(),
+		r.tmuxCommand(),
+	}
+}
+
+// commands are this package's commands; they share a run of the command line.
+type commands struct{ *cli.CLI }

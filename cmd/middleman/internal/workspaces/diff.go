@@ -1,0 +1,273 @@
+package workspaces
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/api"
+	"middleman/internal/client"
+	"middleman/workspace"
+)
+
+// maxPatch is how much of a patch is printed where nobody says otherwise.
+const maxPatch = 8 << 20
+
+type diffOptions struct {
+	client.DiffQuery
+	stat, names, commits, behind, conflicts bool
+}
+
+func (c commands) diffCommand() *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff [WORKSPACE] [--against base|merge-base|head|upstream] [--stat | --name-only | --commits | --conflicts] [-- PATH...]",
+		Short: "Show what a workspace changes, its commits, or what it would conflict with",
+		Long: `Show what a workspace changes: its checkout, untracked files included, beside
+the commit where it left its base (--against merge-base), beside the base as it
+is now (base), its own HEAD (head), or its upstream. Without WORKSPACE it is the
+one you stand in. Nothing of the repository runs: no filter, no external diff,
+no pager.`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			name, paths, err := diffArgs(given, cmd.ArgsLenAtDash())
+			if err != nil {
+				return err
+			}
+			o.Paths = paths
+			return c.diff(cmd.Context(), name, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Against, "against", "", "compare with `WHAT`: merge-base (the default), base, head or upstream")
+	flags.BoolVar(&o.stat, "stat", false, "only how many lines of which files")
+	flags.BoolVar(&o.names, "name-only", false, "only the names of files")
+	flags.BoolVar(&o.commits, "commits", false, "the commits that the workspace has beyond its base, or upstream")
+	flags.BoolVar(&o.behind, "behind", false, "with --commits: those that it lacks")
+	flags.BoolVar(&o.conflicts, "conflicts", false, "which other live workspaces it would conflict with")
+	flags.BoolVar(&o.Tracked, "tracked", false, "leave untracked files out")
+	flags.Int64Var(&o.Max, "max", maxPatch, "print at most `BYTES` of a patch, 0 for all")
+	cmd.MarkFlagsMutuallyExclusive("stat", "name-only", "commits", "conflicts")
+	cmd.ValidArgsFunction = catalog.Complete(c.CLI)
+	return cmd
+}
+
+// diffArgs tells the workspace from the paths, which come after "--".
+func diffArgs(given []string, dash int) (name string, paths []string, err error) {
+	if dash < 0 {
+		dash = len(given)
+	}
+	if dash > 1 {
+		return "", nil, cli.Usagef("one WORKSPACE, then paths after --")
+	}
+	if dash == 1 {
+		name = given[0]
+	}
+	return name, given[dash:], nil
+}
+
+func (c commands) diff(ctx context.Context, name string, o diffOptions) error {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	list, err := server.Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := standingIn(list, name)
+	if err != nil {
+		return err
+	}
+	if o.Paths, err = within(w.Root, o.Paths); err != nil {
+		return err
+	}
+	switch {
+	case o.commits:
+		return c.diffCommits(ctx, server, w, o)
+	case o.conflicts:
+		return c.diffConflicts(ctx, server, w)
+	case o.stat || o.names || c.JSON:
+		return c.diffFiles(ctx, server, w, o)
+	}
+	return c.diffPatch(ctx, server, w, o)
+}
+
+// standingIn is the workspace of that name, or where there is none the one
+// that the user stands in.
+func standingIn(all []api.Workspace, name string) (api.Workspace, error) {
+	if name != "" {
+		return catalog.List{Workspaces: all}.Workspace(name)
+	}
+	here, err := canonicalDir()
+	if err != nil {
+		return api.Workspace{}, err
+	}
+	var found api.Workspace
+	for _, w := range all {
+		if below, err := filepath.Rel(w.Root, here); err == nil && filepath.IsLocal(below) && len(w.Root) > len(found.Root) {
+			found = w
+		}
+	}
+	if found.ID == "" {
+		return found, cli.Usagef("%s is in no workspace: name one", here)
+	}
+	return found, nil
+}
+
+func canonicalDir() (string, error) {
+	here, err := os.Getwd()
+	if err == nil {
+		here, err = filepath.EvalSymlinks(here)
+	}
+	return here, err
+}
+
+// within are paths from the workspace's top: given so, or, by who stands in
+// the workspace, from there.
+func within(root string, paths []string) ([]string, error) {
+	here, err := canonicalDir()
+	if err != nil {
+		return nil, err
+	}
+	below, err := filepath.Rel(root, here)
+	if err != nil || !filepath.IsLocal(below) {
+		below = "."
+	}
+	var out []string
+	for _, path := range paths {
+		if filepath.IsAbs(path) {
+			if path, err = filepath.Rel(root, path); err != nil {
+				return nil, cli.Usagef("%s is not in %s", path, root)
+			}
+		} else {
+			path = filepath.Join(below, path)
+		}
+		if !filepath.IsLocal(path) {
+			return nil, cli.Usagef("%s is not in %s", path, root)
+		}
+		out = append(out, filepath.ToSlash(path))
+	}
+	return out, nil
+}
+
+// diffPatch prints git's patch text: byte for byte, or for a terminal.
+func (c commands) diffPatch(ctx context.Context, server *client.Client, w api.Workspace, o diffOptions) error {
+	var out io.Writer = c.BytesOut
+	var screen *patchScreen
+	if viewer.IsTerminal(c.BytesOut) {
+		screen = &patchScreen{to: c.BytesOut, colour: os.Getenv("NO_COLOR") == ""}
+		out = screen
+	}
+	leftOut, err := server.Patch(ctx, w.ID, o.DiffQuery, out)
+	if screen != nil {
+		screen.end()
+	}
+	if err == nil && leftOut > 0 {
+		fmt.Fprintf(c.Errs, "middleman: %d more bytes are left out; --max 0 prints all, --stat only the files\n", leftOut)
+	}
+	return err
+}
+
+func (c commands) diffFiles(ctx context.Context, server *client.Client, w api.Workspace, o diffOptions) error {
+	diff, err := server.Diff(ctx, w.ID, o.DiffQuery)
+	if err != nil {
+		return err
+	}
+	return c.Print(diff, func() error {
+		if o.names {
+			for _, f := range diff.Files {
+				fmt.Fprintln(c.Out, f.Path)
+			}
+		} else if err := c.statTable(diff); err != nil {
+			return err
+		}
+		if diff.More > 0 {
+			fmt.Fprintf(c.Errs, "middleman: and %d more files\n", diff.More)
+		}
+		for _, what := range diff.LeftOut {
+			fmt.Fprintf(c.Errs, "middleman: not compared: %s\n", what)
+		}
+		return nil
+	})
+}
+
+func (c commands) statTable(diff workspace.Diff) error {
+	t := c.Table()
+	for _, f := range diff.Files {
+		lines := fmt.Sprintf("+%d -%d", f.Added, f.Deleted)
+		if f.Binary {
+			lines = "binary"
+		}
+		change := f.Change
+		if f.Untracked {
+			change = "untracked"
+		}
+		name := f.Path
+		if f.From != "" {
+			name = f.From + " -> " + f.Path
+		}
+		t.Row(change, lines, name)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Out, "%d files, +%d -%d lines, against %s\n", len(diff.Files)+diff.More, diff.Added, diff.Deleted, diff.Of)
+	return nil
+}
+
+func (c commands) diffCommits(ctx context.Context, server *client.Client, w api.Workspace, o diffOptions) error {
+	list, err := server.Commits(ctx, w.ID, o.Against, o.behind)
+	if err != nil {
+		return err
+	}
+	return c.Print(list, func() error {
+		t := c.Table()
+		for _, commit := range list.Commits {
+			t.Row(cli.Short(commit.Hash), cli.Age(commit.Time), commit.Author, commit.Subject)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.Errs, "middleman: %d ahead, %d behind of %s\n", list.Ahead, list.Behind, list.Of)
+		return nil
+	})
+}
+
+func (c commands) diffConflicts(ctx context.Context, server *client.Client, w api.Workspace) error {
+	all, err := server.Conflicts(ctx, w.ID, func(done, total int) {
+		fmt.Fprintf(c.Errs, "middleman: compared with %d of %d workspaces\n", done, total)
+	})
+	if err != nil {
+		return err
+	}
+	return c.Print(all, func() error {
+		t := c.Table("WORKSPACE", "MERGE", "FILES")
+		for _, f := range all.Others {
+			var files []string
+			if len(f.Conflicts) > 0 {
+				files = append(files, "conflict in "+strings.Join(f.Conflicts, ", "))
+			}
+			if len(f.BothChange) > 0 {
+				files = append(files, "both change "+strings.Join(f.BothChange, ", "))
+			}
+			files = append(files, f.Unknown...)
+			if f.Truncated {
+				files = append(files, "and more")
+			}
+			if len(f.BothChange) > 0 && f.Merge == "clean" { // that is of what is committed
+				f.Merge = "possible"
+			}
+			t.Row(f.Workspace, f.Merge, cli.Dash(strings.Join(files, "; ")))
+		}
+		return t.Flush()
+	})
+}

@@ -1,0 +1,73 @@
+package workspaces
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/plaintext"
+	"middleman/workspace"
+)
+
+// ExplainSkipped prints on standard error what a workspace that was made does
+// not have, and why.
+func ExplainSkipped(c *cli.CLI, w api.Workspace) {
+	last := map[string]api.Stage{} // a stage may have been done again
+	for _, stage := range w.Stages {
+		last[stage.Name] = stage
+	}
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		if why, skipped := strings.CutPrefix(last[name].Detail, workspace.Skipped); skipped {
+			fmt.Fprintf(c.Errs, "middleman: %s: %s: %s\n", w.Name, name, plaintext.Line(why))
+		}
+		if name == "session" && last[name].State == "done" {
+			ExplainHost(c, w.Name, last[name].Detail)
+		}
+	}
+}
+
+// ExplainHost prints on standard error why a session is on another backend than
+// was tried first: its note, if it has one.
+func ExplainHost(c *cli.CLI, label, note string) {
+	if note != "" {
+		fmt.Fprintf(c.Errs, "middleman: %s: %s\n", label, plaintext.Line(note))
+	}
+}
+
+// LossLines lists what a loss names, a line for each thing, harmless to a
+// terminal.
+func LossLines(l workspace.Loss) []string {
+	var lines []string
+	for _, kind := range []struct {
+		name  string
+		items []string
+	}{{"changed", l.Changed}, {"untracked", l.Untracked}, {"stash", l.Stashed}, {"commit", l.Commits},
+		{"ignored", l.Ignored}, {"commit of the reflog", l.Abandoned}} {
+		for _, item := range kind.items {
+			lines = append(lines, kind.name+" "+plaintext.Line(item))
+		}
+	}
+	if l.Operation != "" {
+		lines = append(lines, plaintext.Line(l.Operation)+" in progress")
+	}
+	if l.Truncated {
+		lines = append(lines, "and more")
+	}
+	return lines
+}
+
+// ExplainLeftover says why a leftover may go or stays, what goes with it, and
+// what helps.
+func ExplainLeftover(l workspace.Leftover) string {
+	why := plaintext.Line(l.Why)
+	if l.Final != "" {
+		why += "; for good: " + l.Final
+	}
+	if l.Hint != "" && !l.Prunable {
+		why += "; " + plaintext.Line(l.Hint)
+	}
+	return why
+}

@@ -1,0 +1,62 @@
+package workspaces
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/plaintext"
+)
+
+func (c commands) importCommand() *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "import [PATH...] [-n]",
+		Short: "Make workspaces of worktrees that exist already; without PATH, of all of this repository",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.importWorktrees(cmd.Context(), given, dryRun)
+		},
+	}
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be imported")
+	return cmd
+}
+
+func (c commands) importWorktrees(ctx context.Context, paths []string, dryRun bool) error {
+	in := api.Import{}
+	var err error
+	if in.Directory, err = cli.Absolute("."); err != nil {
+		return err
+	}
+	for _, path := range paths {
+		absolute, err := cli.Absolute(path)
+		if err != nil {
+			return err
+		}
+		in.Paths = append(in.Paths, absolute)
+	}
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	out, err := server.Import(ctx, in, dryRun)
+	if err != nil {
+		return err
+	}
+	for _, p := range out.Passed {
+		fmt.Fprintf(c.Errs, "not imported: %s: %s\n", plaintext.Line(p.Path), plaintext.Line(p.Why))
+	}
+	return c.Print(out, func() error {
+		t := c.Table()
+		for _, w := range out.Workspaces {
+			t.Row(w.Name, string(w.Mode), cli.Dash(w.Branch), w.Path)
+		}
+		for _, w := range out.Deleted {
+			t.Row(w.Name, "deleted", cli.Dash(w.Branch), "`middleman restore "+w.ID+"` brings it back")
+		}
+		return t.Flush()
+	})
+}

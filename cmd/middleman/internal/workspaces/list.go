@@ -1,0 +1,194 @@
+package workspaces
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/workers"
+	"middleman/internal/api"
+	"middleman/internal/plaintext"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+func (c commands) lsCommand() *cobra.Command {
+	var all, sessions, fresh, ofWorkers bool
+	cmd := &cobra.Command{
+		Use:   "ls [--all] [--sessions] [--fresh] | ls --workers [TARGET] [--all]",
+		Short: "List workspaces, their sessions, or workers",
+		Args:  cli.Args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			switch {
+			case ofWorkers && (sessions || fresh):
+				return cli.Usagef("--workers goes with --all alone")
+			case ofWorkers:
+				return workers.List(cmd.Context(), c.CLI, strings.Join(given, ""), all)
+			case len(given) > 0:
+				return cli.Usagef("ls takes a TARGET with --workers only; `middleman show %s` shows one", given[0])
+			}
+			return c.list(cmd.Context(), all, sessions, fresh)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "ended sessions, and failed and deleted workspaces too")
+	cmd.Flags().BoolVar(&sessions, "sessions", false, "list sessions")
+	cmd.Flags().BoolVar(&ofWorkers, "workers", false, "list workers: of this session, of TARGET, or outside of a session all; with --all those too that are gone")
+	cmd.Flags().BoolVar(&fresh, "fresh", false, "look at each workspace first, however long that takes")
+	return cmd
+}
+
+func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
+	list, err := c.readStatusCatalog(ctx, sessions, fresh)
+	if err != nil {
+		return err
+	}
+	shown := list
+	if !all {
+		shown = live(list)
+	} else if !sessions {
+		deleted, err := catalog.Deleted(ctx, c.CLI)
+		if err != nil {
+			return err
+		}
+		shown.Workspaces = append(shown.Workspaces, deleted...)
+	}
+	out := struct {
+		Workspaces []api.Workspace `json:"workspaces"`
+		Sessions   *[]api.Session  `json:"sessions,omitempty"`
+	}{Workspaces: cli.NotNil(shown.Workspaces)}
+	if sessions {
+		s := cli.NotNil(shown.Sessions)
+		out.Sessions = &s
+	}
+	return c.Print(out, func() error {
+		if sessions {
+			return c.sessionTable(shown.Sessions)
+		}
+		return c.workspaceTable(shown.Workspaces, list)
+	})
+}
+
+// live is l without what has ended or failed.
+func live(l catalog.List) catalog.List {
+	var kept catalog.List
+	for _, w := range l.Workspaces {
+		if w.State != workspace.StateFailed {
+			kept.Workspaces = append(kept.Workspaces, w)
+		}
+	}
+	for _, s := range l.Sessions {
+		if !s.State.Ended() {
+			kept.Sessions = append(kept.Sessions, s)
+		}
+	}
+	return kept
+}
+
+func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) error {
+	t := c.Table("NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "PATH")
+	for _, w := range workspaces {
+		t.Row(w.Name, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w.ID)), workOf(w), w.Path)
+	}
+	return t.Flush()
+}
+
+func (c commands) sessionTable(sessions []api.Session) error {
+	t := c.Table("SESSION", "ID", "BACKEND", "STATE", "PID", "AGE", "COMMAND")
+	for _, s := range sessions {
+		pid := "-"
+		if s.PID != 0 {
+			pid = fmt.Sprint(s.PID)
+		}
+		t.Row(catalog.Label(s), s.ID, s.Backend, catalog.State(s), pid, cli.Age(s.CreatedAt), cli.Dash(strings.Join(s.Argv, " ")))
+	}
+	return t.Flush()
+}
+
+// summary says how many of a workspace's sessions are in which state.
+func summary(sessions []api.Session) string {
+	counts := map[terminal.State]int{}
+	for _, s := range sessions {
+		counts[s.State]++
+	}
+	var parts []string
+	for _, state := range []terminal.State{
+		terminal.StateStarting, terminal.StateRunning, terminal.StateStopping, terminal.StateUnreachable,
+		terminal.StateExited, terminal.StateFailed, terminal.StateLost,
+	} {
+		if n := counts[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	return cli.Dash(strings.Join(parts, ", "))
+}
+
+func (c commands) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show TARGET",
+		Short: "Show a workspace and its sessions",
+		Args:  cli.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.show(cmd.Context(), given[0])
+		},
+	}
+}
+
+func (c commands) show(ctx context.Context, arg string) error {
+	list, err := catalog.Read(ctx, c.CLI)
+	if err != nil {
+		return err
+	}
+	shown, err := list.Shown(arg)
+	if err != nil {
+		return err
+	}
+	c.addStatus(ctx, &shown.Workspace)
+	if err := workers.AddFamily(ctx, c.CLI, &shown); err != nil {
+		return err
+	}
+	return c.Print(shown, func() error {
+		w := shown.Workspace
+		t := c.Table()
+		for _, line := range [][2]string{
+			{"name", w.Name}, {"id", w.ID}, {"mode", string(w.Mode)}, {"state", string(w.State)}, {"error", w.Error}, {"problem", w.Problem},
+			{"path", w.Path}, {"repository", w.Repository}, {"branch", w.Branch}, {"base", w.Base},
+			{"base commit", w.BaseCommit}, {"ports", portRange(w)}, {"created", w.CreatedAt.Local().Format(time.DateTime)},
+		} {
+			if line[1] != "" {
+				t.Row(line[0], line[1])
+			}
+		}
+		for _, line := range statusLines(w.Status) {
+			t.Row(line[0], line[1])
+		}
+		if err := t.Flush(); err != nil || len(shown.Sessions) == 0 {
+			return err
+		}
+		fmt.Fprintln(c.Out)
+		if err := c.sessionTable(shown.Sessions); err != nil {
+			return err
+		}
+		for _, s := range shown.Sessions {
+			if s.State == terminal.StateLost && s.Error != "" {
+				fmt.Fprintf(c.Out, "%s is lost: %s\n", plaintext.Line(catalog.Label(s)), plaintext.Line(s.Error))
+			}
+			if s.Clipboard != "" {
+				fmt.Fprintf(c.Out, "clipboard of %s: %s\n", plaintext.Line(catalog.Label(s)), s.Clipboard)
+			}
+		}
+		return workers.FamilyTable(c.CLI, shown, list)
+	})
+}
+
+// portRange is "20000-20009", or "" for none.
+func portRange(w api.Workspace) string {
+	if w.Ports == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", w.Port, w.Port+w.Ports-1)
+}

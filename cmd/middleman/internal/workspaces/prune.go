@@ -1,0 +1,102 @@
+package workspaces
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/plaintext"
+)
+
+func (c commands) pruneCommand() *cobra.Command {
+	var (
+		dryRun    bool
+		snapshots string
+	)
+	cmd := &cobra.Command{
+		Use:   "prune [-n] [--snapshots AGE]",
+		Short: "Remove what is left over and holds nothing; say what stays, and why",
+		Args:  cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			age, err := parseAge(snapshots)
+			if err != nil {
+				return cli.Usagef("--snapshots is %q: %w", snapshots, err)
+			}
+			return c.prune(cmd.Context(), age, dryRun)
+		},
+	}
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be removed")
+	cmd.Flags().StringVar(&snapshots, "snapshots", "", "also let go, for good, of workspaces that were deleted longer ago than AGE, such as 30d")
+	return cmd
+}
+
+// parseAge reads a duration that may be in days. "" is 0.
+func parseAge(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	bad := errors.New("want an age such as 30d or 12h")
+	if days, is := strings.CutSuffix(text, "d"); is {
+		n, err := strconv.ParseUint(days, 10, 15)
+		if err != nil || n == 0 {
+			return 0, bad
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	age, err := time.ParseDuration(text)
+	if err != nil || age <= 0 {
+		return 0, bad
+	}
+	return age, nil
+}
+
+func (c commands) prune(ctx context.Context, age time.Duration, dryRun bool) error {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	out, err := server.Prune(ctx, age, dryRun)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, l := range out.Leftovers {
+		if l.Error != "" {
+			failed++
+		}
+	}
+	if err := c.printLeftovers(out); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d leftover(s) could not be removed", failed)
+	}
+	return nil
+}
+
+func (c commands) printLeftovers(out api.Leftovers) error {
+	return c.Print(out, func() error {
+		t := c.Table()
+		for _, l := range out.Leftovers {
+			state, why := "stays", ExplainLeftover(l)
+			switch {
+			case l.Pruned:
+				state = "gone"
+			case l.Error != "":
+				state, why = "failed", l.Error
+			case l.Prunable:
+				state = "would go"
+			}
+			t.Row(state, string(l.Kind), plaintext.Line(l.What), why)
+		}
+		return t.Flush()
+	})
+}

@@ -1,0 +1,84 @@
+package workspaces
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/plaintext"
+)
+
+func (c commands) repairCommand() *cobra.Command {
+	var (
+		repository string
+		dryRun     bool
+	)
+	cmd := &cobra.Command{
+		Use:   "repair [WORKSPACE] [--repository DIR] [-n]",
+		Short: "Find again what was moved: a repository, a worktree, our own directory",
+		Args:  cli.Args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			name := ""
+			if len(given) > 0 {
+				name = given[0]
+			}
+			return c.repair(cmd.Context(), name, repository, dryRun)
+		},
+		ValidArgsFunction: catalog.Complete(c.CLI),
+	}
+	cmd.Flags().StringVar(&repository, "repository", "", "where the repository is now")
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be done")
+	return cmd
+}
+
+func (c commands) repair(ctx context.Context, name, repository string, dryRun bool) (err error) {
+	in := api.Repair{}
+	if repository != "" {
+		if in.Repository, err = cli.Absolute(repository); err != nil {
+			return err
+		}
+	}
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if name != "" {
+		list, err := catalog.OfServer(ctx, server)
+		if err != nil {
+			return err
+		}
+		w, err := list.Workspace(name)
+		if err != nil {
+			return err
+		}
+		in.Workspace = w.ID
+	}
+	out, err := server.Repair(ctx, in, dryRun)
+	if err != nil {
+		return err
+	}
+	for _, f := range out.Failed {
+		fmt.Fprintf(c.Errs, "not repaired: %s: %s\n", plaintext.Line(f.Path), plaintext.Line(f.Why))
+	}
+	if err := c.printRepaired(out); err != nil {
+		return err
+	}
+	if n := len(out.Failed); n > 0 {
+		return fmt.Errorf("%d workspace(s) were not repaired", n)
+	}
+	return nil
+}
+
+func (c commands) printRepaired(out api.Repaired) error {
+	return c.Print(out, func() error {
+		for _, line := range out.Found {
+			fmt.Fprintln(c.Out, plaintext.Line(line))
+		}
+		return nil
+	})
+}

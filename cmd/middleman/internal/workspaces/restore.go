@@ -1,0 +1,112 @@
+package workspaces
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/plaintext"
+)
+
+func (c commands) restoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "restore WORKSPACE",
+		Short:             "Bring back a deleted workspace; `ls --all` lists them",
+		Args:              cli.Args(cobra.ExactArgs(1)),
+		ValidArgsFunction: c.completeDeleted,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return c.restore(cmd.Context(), given[0])
+		},
+	}
+}
+
+func (c commands) restore(ctx context.Context, name string) error {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	deleted, err := server.DeletedWorkspaces(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := oneDeleted(deleted, name)
+	if err != nil {
+		list, listErr := catalog.OfServer(ctx, server)
+		if listErr != nil {
+			return listErr
+		}
+		if live, listErr := list.Workspace(name); listErr == nil && len(named(deleted, name)) == 0 {
+			return fmt.Errorf("workspace %s is not deleted", live.Name)
+		}
+		return err
+	}
+	var restored api.Restored
+	err = c.Progress("restoring").During(ctx, server, w.ID, func() (err error) {
+		restored, err = server.RestoreWorkspace(ctx, w.ID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, warning := range restored.Warnings {
+		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
+	}
+	return c.Print(restored, func() error {
+		fmt.Fprintln(c.Out, restored.Workspace.Name)
+		return nil
+	})
+}
+
+// named are the workspaces of that name or id.
+func named(list []api.Workspace, name string) []api.Workspace {
+	var found []api.Workspace
+	for _, w := range list {
+		if w.ID == name || w.Name == name {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// oneDeleted is the workspace that is meant. Where several of that name were
+// deleted, the error says by which ids to tell them apart.
+func oneDeleted(list []api.Workspace, name string) (api.Workspace, error) {
+	found := named(list, name)
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return api.Workspace{}, fmt.Errorf("there is no deleted workspace %q; `middleman ls --all` lists them", name)
+	}
+	ids := make([]string, len(found))
+	for i, w := range found {
+		ids[i] = w.ID
+		if w.DeletedAt != nil {
+			ids[i] += " (deleted " + w.DeletedAt.Local().Format(time.DateTime) + ")"
+		}
+	}
+	return api.Workspace{}, fmt.Errorf("several workspaces %s were deleted: name one of %s", name, strings.Join(ids, ", "))
+}
+
+// completeDeleted offers the workspaces that can be restored.
+func (c commands) completeDeleted(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	deleted, err := catalog.Deleted(cmd.Context(), c.CLI)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	names := make([]string, len(deleted))
+	for i, w := range deleted {
+		names[i] = w.Name
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,180 @@
+package workspaces
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/app"
+	"middleman/internal/client"
+	"middleman/workspace"
+)
+
+// oldStatus is from when on a list says how old a status is.
+const oldStatus = 15 * time.Second
+
+// readStatusCatalog is the catalog with how each workspace stands: as the server
+// knows it, which looks in the background, or as the last one has left it.
+func (c commands) readStatusCatalog(ctx context.Context, sessions, fresh bool) (catalog.List, error) {
+	if sessions {
+		return catalog.Read(ctx, c.CLI)
+	}
+	if fresh { // only a server looks
+		server, err := c.Server(ctx)
+		if err != nil {
+			return catalog.List{}, err
+		}
+		server.Close()
+	}
+	list, err := catalog.ReadBy(ctx, c.CLI, func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
+		return server.WorkspacesStatus(ctx, fresh)
+	})
+	if err == nil {
+		c.addKept(list.Workspaces)
+	}
+	return list, err
+}
+
+// addKept fills in what is on disk for those whose status nobody has told.
+func (c commands) addKept(list []api.Workspace) {
+	known, err := app.ReadStatuses(c.Dirs.Statuses())
+	if err != nil {
+		fmt.Fprintf(c.Errs, "middleman: %v\n", err)
+	}
+	for i, w := range list {
+		if status, ok := known[w.ID]; ok && w.Status == nil && w.State == workspace.StateReady {
+			list[i].Status = &status
+		}
+	}
+}
+
+// addStatus fills in how a workspace stands: now, where a server answers.
+func (c commands) addStatus(ctx context.Context, w *api.Workspace) {
+	if w.State != workspace.StateReady {
+		return
+	}
+	server, err := client.Connect(ctx, c.Dirs)
+	if err == nil {
+		defer server.Close()
+		var now api.Workspace
+		if now, err = server.WorkspaceStatus(ctx, w.ID); err == nil {
+			w.Status = now.Status
+			return
+		}
+	}
+	if !errors.Is(err, client.ErrNoServer) {
+		fmt.Fprintf(c.Errs, "middleman: how %s stands: %v\n", w.Name, err)
+	}
+	one := []api.Workspace{*w}
+	c.addKept(one)
+	w.Status = one[0].Status
+}
+
+// workOf is a workspace's status in one cell.
+func workOf(w api.Workspace) string {
+	s := w.Status
+	switch {
+	case w.Problem != "":
+		return w.Problem
+	case s == nil && w.Mode == workspace.ModeWorktree && w.State == workspace.StateReady:
+		return "unknown"
+	case s == nil:
+		return "-"
+	case s.Files == nil:
+		return "unknown" + ageOf(s)
+	}
+	parts := filesOf(*s.Files)
+	if s.Operation != "" {
+		parts = append(parts, s.Operation)
+	}
+	if s.Base != nil {
+		parts = append(parts, distanceOf(*s.Base)...)
+	}
+	text := cmp.Or(strings.Join(parts, ", "), "clean")
+	if s.Base == nil && len(s.Unknown) > 0 {
+		text += ", base unknown"
+	}
+	return text + ageOf(s)
+}
+
+// ageOf says how old a status is where that is worth saying.
+func ageOf(s *workspace.Status) string {
+	switch {
+	case s.Outdated:
+		return " (" + cli.Age(s.AsOf) + " ago, changed since)"
+	case !s.AsOf.IsZero() && (s.Source == "disk" || time.Since(s.AsOf) > oldStatus):
+		return " (" + cli.Age(s.AsOf) + " ago)"
+	}
+	return ""
+}
+
+func filesOf(f workspace.Files) []string {
+	var parts []string
+	for _, kind := range []struct {
+		n    int
+		word string
+	}{{f.Conflicted, "in conflict"}, {f.Staged, "staged"}, {f.Changed, "changed"}, {f.Untracked, "untracked"}} {
+		if kind.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", kind.n, kind.word))
+		}
+	}
+	return parts
+}
+
+func distanceOf(d workspace.Distance) []string {
+	var parts []string
+	if d.Ahead > 0 {
+		parts = append(parts, fmt.Sprintf("%d ahead", d.Ahead))
+	}
+	if d.Behind > 0 {
+		parts = append(parts, fmt.Sprintf("%d behind", d.Behind))
+	}
+	return parts
+}
+
+// statusLines are what show says of a status.
+func statusLines(s *workspace.Status) [][2]string {
+	if s == nil {
+		return nil
+	}
+	var lines [][2]string
+	add := func(key, value string) { lines = append(lines, [2]string{key, value}) }
+	if s.Files != nil {
+		add("head", cmp.Or(s.Head, "no commit yet")+cmp.Or(onBranch(s.Branch), ", detached"))
+		add("files", cmp.Or(strings.Join(filesOf(*s.Files), ", "), "clean"))
+	}
+	if s.Operation != "" {
+		add("in progress", s.Operation)
+	}
+	for _, d := range []struct {
+		key string
+		at  *workspace.Distance
+	}{{"from base", s.Base}, {"from upstream", s.Upstream}} {
+		if d.at != nil {
+			add(d.key, cmp.Or(strings.Join(distanceOf(*d.at), ", "), "even")+" of "+d.at.Of)
+		}
+	}
+	for _, why := range s.Unknown {
+		add("unknown", why)
+	}
+	for _, what := range s.Warnings {
+		add("warning", what)
+	}
+	if !s.AsOf.IsZero() {
+		add("as of", s.AsOf.Local().Format(time.DateTime)+ageOf(s))
+	}
+	return lines
+}
+
+func onBranch(branch string) string {
+	if branch == "" {
+		return ""
+	}
+	return " on " + branch
+}

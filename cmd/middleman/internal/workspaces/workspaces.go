@@ -1,0 +1,29 @@
+// Package workspaces has the commands on workspaces that are there: ls and show,
+// diff, rm and restore, prune, import, repair and trust. Most ask the server,
+// and start one where none runs.
+package workspaces
+
+import (
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/cli"
+)
+
+// Commands are the commands of this package, for the run c.
+func Commands(c *cli.CLI) []*cobra.Command {
+	r := commands{c}
+	return []*cobra.Command{
+		r.lsCommand(),
+		r.showCommand(),
+		r.diffCommand(),
+		r.rmCommand(),
+		r.restoreCommand(),
+		r.pruneCommand(),
+		r.importCommand(),
+		r.repairCommand(),
+		r.trustCommand(),
+	}
+}
+
+// commands are this package's commands; they share a run of the command line.
+type commands struct{ *cli.CLI }
