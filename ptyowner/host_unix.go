@@ -16,6 +16,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/cgroup"
 	"middleman/internal/private"
 	"middleman/internal/proc"
 	"middleman/terminal"
@@ -78,7 +79,7 @@ func forkProgram(p host.Program, tty *os.File) (pid int, err error) {
 	}
 	defer private.SetCoreLimit(own)
 	host.AsFromLogin(func() {
-		pid, err = forkInCgroup(p.Spec.ID, p.Spec.Argv[0], p.Spec.Argv, &syscall.ProcAttr{
+		pid, err = cgroup.Fork(p.Spec.ID, p.Spec.Argv[0], p.Spec.Argv, &syscall.ProcAttr{
 			Dir:   p.Spec.Dir,
 			Env:   host.Environ(p.Spec, "xterm-256color"),
 			Files: []uintptr{tty.Fd(), tty.Fd(), tty.Fd()},

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/cgroup"
 	"middleman/internal/fault"
 	"middleman/internal/private"
 	"middleman/ptyowner/wire"
@@ -392,7 +393,7 @@ func (o *owner) run() {
 			fault.Here("exit/lingered")
 			o.close()
 			join()
-			findCgroup(o.spec.ID).remove()
+			cgroup.Find(o.spec.ID).Remove()
 			fault.Here("exit/closed")
 			o.lock.Close()
 			return

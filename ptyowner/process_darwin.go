@@ -3,7 +3,6 @@ package ptyowner
 import (
 	"errors"
 	"os"
-	"syscall"
 	"time"
 
 	"middleman/internal/proc"
@@ -49,18 +48,3 @@ func statProgram(int) (os.FileInfo, error) { return nil, errors.ErrUnsupported }
 
 // bootTime is not asked for here.
 func bootTime() time.Time { return time.Time{} }
-
-// oomKills: this system does not say.
-func oomKills(int) func() int { return func() int { return 0 } }
-
-// cgroup: this system has none.
-type cgroup struct{}
-
-func findCgroup(string) cgroup { return cgroup{} }
-func (cgroup) kill()           {}
-func (cgroup) remove()         {}
-
-// forkInCgroup starts the program.
-func forkInCgroup(_, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
-	return syscall.ForkExec(path, argv, attr)
-}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"middleman/internal/cgroup"
 	"middleman/internal/proc"
 )
 
@@ -26,7 +27,7 @@ func (o *owner) processes() ([]proc.Process, error) {
 	}
 	var members map[int]bool
 	if o.dir.hasScope() {
-		members = findCgroup(o.spec.ID).members()
+		members = cgroup.Find(o.spec.ID).Members()
 	}
 	found := t.Below(root, members)
 	return t.Without(found, func(p proc.Process) bool {
@@ -51,7 +52,7 @@ func strayProcesses(d stateDir) (found []proc.Process, sure bool, err error) {
 	members, sure := t.WithEnv("MIDDLEMAN_SESSION="+d.id, spare)
 	if d.hasScope() {
 		for pid, p := range t {
-			if !spare(p) && isInScope(pid, d.id) {
+			if !spare(p) && cgroup.InScope(pid, d.id) {
 				members[pid] = true
 			}
 		}
@@ -59,6 +60,10 @@ func strayProcesses(d stateDir) (found []proc.Process, sure bool, err error) {
 	found = t.Below(0, members)
 	return t.Without(found, func(p proc.Process) bool { return p.Dead || p.PID == self || d.isOtherOwner(p) }), sure, nil
 }
+
+// hasScope reports whether the session's processes are in its scope. Another
+// host has them elsewhere, and what its owner has started may be everybody's.
+func (d stateDir) hasScope() bool { return d.hostName() == "" }
 
 // isOtherOwner reports whether p owns a session whose state directory is
 // beside d: its arguments name one, and the record there names p.

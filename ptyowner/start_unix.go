@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"middleman/internal/cgroup"
 	"middleman/internal/fault"
 	"middleman/internal/private"
 	"middleman/internal/systemd"
@@ -302,7 +303,7 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d stateDir, req 
 	waited := make(chan error, 1)
 	noted := make(chan struct{})
 	b.waits.Store(d.id, noted)
-	kills := oomKills(cmd.Process.Pid)
+	kills := cgroup.OOMKills(cmd.Process.Pid)
 	b.owners.Go(func() { // so that no zombie is left
 		defer close(noted)
 		err := cmd.Wait()

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/cgroup"
 	"middleman/internal/fault"
 	"middleman/internal/proc"
 )
@@ -70,7 +71,7 @@ func (o *owner) stop(grace time.Duration) (left []int, err error) {
 	}
 	fault.Here("stop/hung-up")
 	if grace <= 0 || !o.askAll(s, deadline) {
-		findCgroup(o.spec.ID).kill()
+		cgroup.Find(o.spec.ID).Kill()
 		o.stopGroups()
 		left = s.Kill()
 	}

@@ -1,4 +1,4 @@
-package ptyowner
+package cgroup
 
 import (
 	"bytes"
@@ -19,12 +19,13 @@ import (
 // where the owner may make one.
 const programCgroup = "program"
 
-// cgroup is the directory of the owner's own cgroup (cgroups(7), version 2);
-// "" where it has none, and then every method does nothing.
-type cgroup string
+// Group is a session's cgroup, by its directory. The zero value is none: every
+// method does nothing then.
+type Group string
 
-// findCgroup looks whether this process runs in the session's scope.
-func findCgroup(session string) cgroup {
+// Find returns the cgroup of a session that this process runs in, and none where
+// it runs elsewhere.
+func Find(session string) Group {
 	path, ok := scopePath("self", session)
 	if !ok {
 		return ""
@@ -33,7 +34,7 @@ func findCgroup(session string) cgroup {
 	if err != nil {
 		return ""
 	}
-	return cgroup(cgroupDir(string(mounts), path))
+	return Group(cgroupDir(string(mounts), path))
 }
 
 // scopePath is the path in the hierarchy of the session's scope, if the
@@ -57,12 +58,8 @@ func scopePath(pid, session string) (string, bool) {
 	return "", false
 }
 
-// hasScope reports whether the session's processes are in its scope. Another
-// host has them elsewhere, and what its owner has started may be everybody's.
-func (d stateDir) hasScope() bool { return d.hostName() == "" }
-
-// isInScope reports whether a process is in the session's scope.
-func isInScope(pid int, session string) bool {
+// InScope reports whether a process is in the session's cgroup or below it.
+func InScope(pid int, session string) bool {
 	_, ok := scopePath(strconv.Itoa(pid), session)
 	return ok
 }
@@ -89,10 +86,11 @@ func unescapeMount(path string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
 }
 
-// oomKills returns what counts how many processes of the cgroup that a process
-// is in the kernel has killed for memory since (memory.events, cgroups(7)). It
-// counts none where that cannot be read, or went with the last process.
-func oomKills(pid int) func() int {
+// OOMKills begins to count the processes that the kernel kills for want of memory
+// in the cgroup that a process is in now (memory.events, cgroups(7)). Each call of
+// what it returns tells how many there were since: 0 also where that cannot be
+// read, or went with the cgroup's last process.
+func OOMKills(pid int) func() int {
 	data, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	_, path, _ := strings.Cut(string(data), "0::")
@@ -121,8 +119,8 @@ func parseOOMKills(events string) int {
 	return 0
 }
 
-// members are the processes in the cgroup and in those below it.
-func (c cgroup) members() map[int]bool {
+// Members returns the ids of the processes in the cgroup and in those below it.
+func (c Group) Members() map[int]bool {
 	if c == "" {
 		return nil
 	}
@@ -148,7 +146,7 @@ func (c cgroup) members() map[int]bool {
 
 // open makes the program's cgroup and opens it for clone3(2); nil where that
 // is not allowed.
-func (c cgroup) open() *os.File {
+func (c Group) open() *os.File {
 	if c == "" {
 		return nil
 	}
@@ -163,25 +161,28 @@ func (c cgroup) open() *os.File {
 	return f
 }
 
-// kill ends every process in the program's cgroup in one step, also those that
-// fork meanwhile (cgroup.kill, Linux 5.14).
-func (c cgroup) kill() {
+// Kill ends every process in the program's cgroup in one step, also those that
+// fork meanwhile (cgroup.kill, Linux 5.14). It does not wait for their end, and
+// does nothing where the kernel cannot.
+func (c Group) Kill() {
 	if c != "" {
 		// Where it is not to be had, they are ended one by one.
 		_ = os.WriteFile(filepath.Join(string(c), programCgroup, "cgroup.kill"), []byte("1"), 0)
 	}
 }
 
-// remove removes the program's cgroup once it is empty.
-func (c cgroup) remove() {
+// Remove removes the program's cgroup. One that is not empty stays.
+func (c Group) Remove() {
 	if c != "" {
 		_ = unix.Rmdir(filepath.Join(string(c), programCgroup)) // it stays with what is in it
 	}
 }
 
-// forkInCgroup starts the program, in its cgroup where it has one.
-func forkInCgroup(session, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
-	dir := findCgroup(session).open()
+// Fork is syscall.ForkExec for a session's program: it begins in a cgroup of its
+// own below the session's, where this process may make one, and else beside this
+// process. attr.Sys must not be nil.
+func Fork(session, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
+	dir := Find(session).open()
 	if dir == nil {
 		return syscall.ForkExec(path, argv, attr)
 	}

@@ -1,4 +1,4 @@
-package ptyowner
+package cgroup
 
 import "testing"
 
