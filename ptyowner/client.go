@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"middleman/internal/poll"
 	"middleman/internal/private"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
@@ -25,9 +26,6 @@ const (
 	dialTime = 5 * time.Second
 	// maxSnapshot bounds what a client puts together from snapshot frames.
 	maxSnapshot = 64 << 20
-	// promptBytes is how much at once may be keys, or their echo, which is sent
-	// by who reads it. More is a stream, where several at work are faster.
-	promptBytes = 4 << 10
 )
 
 // client is an authenticated connection to an owner.
@@ -201,12 +199,12 @@ func (c *client) sendInput(p []byte) error {
 // sendInputNow is sendInput for what one frame holds, where that need not wait.
 // The rest of a frame that the socket takes a part of does.
 func (c *client) sendInputNow(p []byte) bool {
-	if c.raw == nil || len(p) > promptBytes || !c.sendMu.TryLock() {
+	if c.raw == nil || len(p) > poll.PromptBytes || !c.sendMu.TryLock() {
 		return false
 	}
 	defer c.sendMu.Unlock()
 	c.out = wire.AppendFrame(c.out[:0], wire.TypeInput, p)
-	n := writeNow(c.raw, c.out)
+	n := poll.WriteNow(c.raw, c.out)
 	if n > 0 && n < len(c.out) {
 		_ = c.write(c.out[n:]) // who receives learns why it fails
 	}
@@ -389,8 +387,8 @@ func (a *attachment) InputNow(p []byte) bool {
 	if a.canWrite() != nil || len(p) == 0 || !a.c.sendInputNow(p) {
 		return false
 	}
-	if file, ok := a.c.conn.(interface{ expect() }); ok {
-		file.expect() // the echo
+	if file, ok := a.c.conn.(interface{ Expect() }); ok {
+		file.Expect() // the echo
 	}
 	return true
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/cgroup"
+	"middleman/internal/poll"
 	"middleman/internal/private"
 	"middleman/internal/proc"
 	"middleman/terminal"
@@ -204,11 +205,11 @@ func (m *ptyMaster) Read(p []byte) (n int, err error) {
 // readDevice reads what there is, which may be nothing.
 func readDevice(fd int, p []byte) (n int, err error) {
 	for n < len(p) {
-		k, readErr := readNow(fd, p[n:])
+		k, readErr := poll.ReadNow(fd, p[n:])
 		switch {
 		case readErr == unix.EINTR:
 		case readErr == unix.EAGAIN:
-			if n < streamBytes || !awaitMore(fd) {
+			if n < streamBytes || !poll.More(fd) {
 				return n, nil
 			}
 		case readErr != nil || k == 0: // EIO on Linux, 0 on BSD

@@ -5,8 +5,7 @@ import (
 	"net"
 	"os"
 
-	"golang.org/x/sys/unix"
-
+	"middleman/internal/poll"
 	"middleman/ptyowner/wire"
 )
 
@@ -23,7 +22,7 @@ import (
 
 // lending is a viewer's side of it. The zero value never lends.
 type lending struct {
-	file  *pollFile      // the viewer's conn, where it can be lent
+	file  *poll.File     // the viewer's conn, where it can be lent
 	frame chan backFrame // the connection is back; room for one
 }
 
@@ -38,13 +37,14 @@ type backFrame struct {
 // makeLendable takes conn, a writer's, from the runtime's poller. Where it
 // cannot be, all works as it is.
 func (v *viewer) makeLendable(conn *net.UnixConn) {
-	file, err := quietConn(conn)
+	file, err := poll.TakeConn(conn)
 	if err != nil {
 		logf("take a connection from the poller: %v", err)
 		return
 	}
 	v.lending = lending{file: file, frame: make(chan backFrame, 1)}
-	v.conn, v.raw = file, rawPollFile{file}
+	v.conn = file
+	v.raw, _ = file.SyscallConn() // never fails
 	v.r = wire.NewReaderFrom(v.r.Buffered(), file)
 }
 
@@ -68,7 +68,7 @@ func (v *viewer) lend() bool {
 		!o.lent.CompareAndSwap(nil, v) {
 		return false
 	}
-	pty.poke()
+	pty.Poke()
 	return true
 }
 
@@ -80,9 +80,9 @@ func (o *owner) giveBack(back backFrame) {
 }
 
 // device is the terminal's descriptor, nil where the host has none to wait for.
-func (o *owner) device() *pollFile {
+func (o *owner) device() *poll.File {
 	if m, ok := o.term.(*ptyMaster); ok {
-		f, _ := m.file.(*pollFile)
+		f, _ := m.file.(*poll.File)
 		return f
 	}
 	return nil
@@ -95,14 +95,14 @@ func (o *owner) readTerminal(p []byte) (n int, err error) {
 	if pty == nil {
 		return o.term.Read(p)
 	}
-	if !pty.acquire() {
+	if !pty.Acquire() {
 		return 0, os.ErrClosed
 	}
-	defer pty.release()
+	defer pty.Release()
 	for n == 0 && err == nil {
 		var output bool
 		if output, err = o.await(pty); output {
-			n, err = readDevice(pty.fd, p)
+			n, err = readDevice(pty.Descriptor(), p)
 		}
 	}
 	return n, err
@@ -110,22 +110,22 @@ func (o *owner) readTerminal(p []byte) (n int, err error) {
 
 // await waits until there is output to read, acts on a frame where one comes
 // first, and returns as well when there is another connection to wait for.
-func (o *owner) await(pty *pollFile) (output bool, err error) {
+func (o *owner) await(pty *poll.File) (output bool, err error) {
 	v := o.lent.Load()
 	if v == nil {
-		return awaitBoth(pty, nil)
+		return pty.AwaitWith(nil)
 	}
 	conn := v.lending.file
-	if !conn.acquire() {
+	if !conn.Acquire() {
 		o.giveBack(backFrame{})
 		return false, nil
 	}
-	defer conn.release()
-	output, err = awaitBoth(pty, conn)
+	defer conn.Release()
+	output, err = pty.AwaitWith(conn)
 	switch {
-	case errors.Is(err, errFrame):
+	case errors.Is(err, poll.ErrOther):
 		o.takeFrame(v)
-	case errors.Is(err, errConnection):
+	case errors.Is(err, poll.ErrOtherGone):
 		o.giveBack(backFrame{}) // who reads it is told why
 	default:
 		return output, err
@@ -133,59 +133,14 @@ func (o *owner) await(pty *pollFile) (output bool, err error) {
 	return output, nil
 }
 
-// Of awaitBoth: the connection has a frame, or something else has happened to it.
-var (
-	errFrame      = errors.New("a frame has come")
-	errConnection = errors.New("the connection is not to be waited for")
-)
-
-// awaitBoth waits for output, for a frame of conn where there is one, or for a
-// change of either.
-func awaitBoth(pty, conn *pollFile) (output bool, err error) {
-	pty.turn()
-	left, err := pty.left(toRead, true)
-	if err != nil {
-		return false, err
-	}
-	fds := pty.appendPoll(pty.polled[:0])
-	if conn != nil {
-		if until, err := conn.left(toRead, true); err != nil || until != nil {
-			pty.looked(toRead, false)
-			conn.looked(toRead, false)
-			return false, errConnection
-		}
-		fds = conn.appendPoll(fds)
-	}
-	pty.polled = fds
-	err = pty.ppoll(fds, left)
-	if err != nil {
-		clear(fds)
-	}
-	pty.looked(toRead, fds[1].Revents != 0)
-	output = fds[0].Revents != 0
-	if conn != nil {
-		conn.looked(toRead, fds[3].Revents != 0)
-		switch {
-		case fds[3].Revents != 0:
-			return output, errConnection
-		case fds[2].Revents != 0:
-			return output, errFrame
-		}
-	}
-	if err != nil && err != unix.EINTR {
-		return false, os.NewSyscallError("ppoll", err)
-	}
-	return output, nil
-}
-
 // takeFrame acts on the next frame of the connection that v lends, if all of it
 // is there and it need not wait.
 func (o *owner) takeFrame(v *viewer) {
-	v.lending.file.noWait = true
+	v.lending.file.NoWait = true
 	t, payload, err := v.r.Read(wire.MaxFrame)
-	v.lending.file.noWait = false
+	v.lending.file.NoWait = false
 	switch {
-	case errors.Is(err, errWait):
+	case errors.Is(err, poll.ErrWait):
 		return
 	case err != nil:
 		o.giveBack(backFrame{}) // the next Read says the same
@@ -212,7 +167,10 @@ func (o *owner) typeNow(p []byte) int {
 	}
 	defer m.mu.Unlock()
 	pty := o.device()
-	n, _ := writeFD(pty.fd, p) // readTerminal uses it
-	pty.expect()
+	n, _ := pty.WriteNow(p) // readTerminal uses it
+	pty.Expect()
 	return n
 }
+
+// newDevice takes over the descriptor of a terminal. On error it is closed.
+func newDevice(fd int) (device, error) { return poll.NewFile(fd, false) }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"middleman/internal/poll"
 	"middleman/terminal"
 	"middleman/terminal/host"
 	"middleman/terminal/journal"
@@ -152,7 +153,7 @@ func (o *owner) publish(p []byte) {
 // tellViewers sends p, the output before the head, to the writer if that takes
 // no time, and wakes all who lag. Called with mu held.
 func (o *owner) tellViewers(from uint64, p []byte) {
-	if o.writer != nil && len(p) <= promptBytes {
+	if o.writer != nil && len(p) <= poll.PromptBytes {
 		o.writer.sendNow(from, p)
 	}
 	for v := range o.viewers {

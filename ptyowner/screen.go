@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"middleman/internal/fault"
+	"middleman/internal/poll"
 	"middleman/terminal"
 	"middleman/terminal/journal"
 	"middleman/terminal/vt"
@@ -122,7 +123,7 @@ func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
 // while it draws.
 func (s *screen) drawNow(from uint64, p []byte) bool {
 	o := s.owner
-	if !s.idle || s.lent || s.offset != from || len(p) > promptBytes || len(o.sizes) > 0 {
+	if !s.idle || s.lent || s.offset != from || len(p) > poll.PromptBytes || len(o.sizes) > 0 {
 		return false
 	}
 	if _, due := o.journal.SegmentFrom(max(s.rec.next, 1, from)); due || !s.mu.TryLock() {

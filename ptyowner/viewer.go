@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"middleman/internal/poll"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 	"middleman/terminal/journal"
@@ -178,7 +179,7 @@ func (v *viewer) sendNow(from uint64, p []byte) {
 		return
 	}
 	v.frame = wire.AppendData(v.frame[:0], wire.TypeOutput, from, p)
-	n := writeNow(v.raw, v.frame)
+	n := poll.WriteNow(v.raw, v.frame)
 	if n == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package ptyowner
+package poll
 
 import (
 	"bytes"
@@ -14,14 +14,14 @@ import (
 )
 
 // pollPair is two ends of a stream.
-func pollPair(t *testing.T) (a, b *pollFile) {
+func pollPair(t *testing.T) (a, b *File) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, f := range []**pollFile{&a, &b} {
-		if *f, err = newPollFile(fds[i], true); err != nil {
+	for i, f := range []**File{&a, &b} {
+		if *f, err = NewFile(fds[i], true); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { (*f).Close() })
@@ -30,10 +30,10 @@ func pollPair(t *testing.T) (a, b *pollFile) {
 }
 
 // fill writes until a stream takes no more.
-func fill(t *testing.T, f *pollFile) {
+func fill(t *testing.T, f *File) {
 	t.Helper()
 	for {
-		if n := writeNow(rawPollFile{f}, make([]byte, 4<<10)); n == 0 {
+		if n := WriteNow(rawFile{f}, make([]byte, 4<<10)); n == 0 {
 			return
 		}
 	}
@@ -44,19 +44,19 @@ func fill(t *testing.T, f *pollFile) {
 func TestPollFileWakes(t *testing.T) {
 	wakes := []struct {
 		name string
-		wake func(*pollFile) error
+		wake func(*File) error
 		want error
 	}{
-		{"a deadline that has passed", func(f *pollFile) error { return f.SetDeadline(longAgo) }, os.ErrDeadlineExceeded},
-		{"a deadline to come", func(f *pollFile) error { return f.SetDeadline(time.Now().Add(time.Millisecond)) }, os.ErrDeadlineExceeded},
-		{"the end", (*pollFile).Close, os.ErrClosed},
+		{"a deadline that has passed", func(f *File) error { return f.SetDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded},
+		{"a deadline to come", func(f *File) error { return f.SetDeadline(time.Now().Add(time.Millisecond)) }, os.ErrDeadlineExceeded},
+		{"the end", (*File).Close, os.ErrClosed},
 	}
 	blocks := []struct {
 		name  string
-		block func(*pollFile) (int, error)
+		block func(*File) (int, error)
 	}{
-		{"read", func(f *pollFile) (int, error) { return f.Read(make([]byte, 1)) }},
-		{"write", func(f *pollFile) (int, error) { return f.Write(make([]byte, 1<<10)) }},
+		{"read", func(f *File) (int, error) { return f.Read(make([]byte, 1)) }},
+		{"write", func(f *File) (int, error) { return f.Write(make([]byte, 1<<10)) }},
 	}
 	for _, w := range wakes {
 		for _, b := range blocks {
@@ -92,7 +92,7 @@ func TestPollFileExpects(t *testing.T) {
 	got := make(chan byte)
 	go func() {
 		for {
-			ready, err := f.awaitOr(nil)
+			ready, err := f.AwaitOr(nil)
 			if err != nil || ready >= 0 {
 				close(got)
 				return
@@ -106,7 +106,7 @@ func TestPollFileExpects(t *testing.T) {
 		}
 	}()
 	for key := byte('a'); key < 'k'; key++ {
-		f.expect() // before or while it waits
+		f.Expect() // before or while it waits
 		if key%2 == 0 {
 			time.Sleep(2 * expectTime) // nothing comes in time
 		}
@@ -121,7 +121,7 @@ func TestPollFileExpects(t *testing.T) {
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
 		t.Fatal(err)
 	}
-	f.expect()
+	f.Expect()
 	time.Sleep(100 * time.Millisecond) // of which it stays awake for expectTime alone
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
 		t.Fatal(err)
@@ -160,9 +160,9 @@ func TestPollFileStream(t *testing.T) {
 // A reader that must not wait is told so, and loses nothing.
 func TestPollFileNoWait(t *testing.T) {
 	a, b := pollPair(t)
-	b.noWait = true
+	b.NoWait = true
 	p := make([]byte, 8)
-	if n, err := b.Read(p); n != 0 || !errors.Is(err, errWait) {
+	if n, err := b.Read(p); n != 0 || !errors.Is(err, ErrWait) {
 		t.Errorf("nothing there: %d, %v", n, err)
 	}
 	a.Write([]byte("key"))
@@ -180,10 +180,10 @@ func TestPollFileNoWait(t *testing.T) {
 func TestPollFilePokeBeforeTheWait(t *testing.T) {
 	a, _ := pollPair(t)
 	for range 3 {
-		a.poke()
+		a.Poke()
 		looked := make(chan error, 1)
 		go func() {
-			_, err := awaitBoth(a, nil)
+			_, err := a.AwaitWith(nil)
 			looked <- err
 		}()
 		if err := testenv.Receive(t, 30*time.Second, "a look after the poke", looked); err != nil {

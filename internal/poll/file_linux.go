@@ -1,4 +1,4 @@
-package ptyowner
+package poll
 
 import (
 	"encoding/binary"
@@ -15,19 +15,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pollFile is a descriptor in non-blocking mode that is waited for by poll(2),
-// in the thread that uses it. The runtime's poller is woken by whatever happens
+// File is an open descriptor, a terminal's or a socket's, that is waited for by
+// poll(2), in the thread that uses it. The runtime's poller is woken by whatever happens
 // to a descriptor, also each time that the other side has read, and by then the
 // goroutine that waits may have lost its thread: that costs a key's echo more
-// than all else. Each direction has one user at a time.
-type pollFile struct {
+// than all else. One goroutine at a time may read, and one may write; all other
+// methods may be called at any time. Errors are those of an *os.File.
+type File struct {
 	fd     int
 	socket bool
 	wakes  [2]int // eventfd(2)s that wake who waits to read, to write
 
-	// noWait makes Read return errWait in place of waiting. It is the reader's,
-	// as are the next two.
-	noWait bool
+	// NoWait makes Read return ErrWait in place of waiting. It is the reader's,
+	// as are the next two fields.
+	NoWait bool
 	turned time.Time     // when turn last gave way
 	polled []unix.PollFd // reused
 	// expected is until when something is about to come, in nanoseconds since
@@ -42,18 +43,19 @@ type pollFile struct {
 	closed    bool
 }
 
-// errWait is what Read returns where it would wait, and must not.
-var errWait = errors.New("nothing to read yet")
+// ErrWait is what Read returns where it would wait, and must not.
+var ErrWait = errors.New("nothing to read yet")
 
-// Directions of a pollFile.
+// Directions of a File.
 const (
 	toRead = iota
 	toWrite
 )
 
-// newPollFile takes over fd. On error it is closed.
-func newPollFile(fd int, socket bool) (*pollFile, error) {
-	f := &pollFile{fd: fd, socket: socket}
+// NewFile takes over the descriptor fd, which it puts into non-blocking mode.
+// socket says that it is one. On error fd is closed.
+func NewFile(fd int, socket bool) (*File, error) {
+	f := &File{fd: fd, socket: socket}
 	err := unix.SetNonblock(fd, true)
 	for i := range f.wakes {
 		var wakeErr error
@@ -68,20 +70,20 @@ func newPollFile(fd int, socket bool) (*pollFile, error) {
 	return f, nil
 }
 
-// newDevice takes over the descriptor of a terminal. On error it is closed.
-func newDevice(fd int) (device, error) { return newPollFile(fd, false) }
-
-// quietConn takes over conn, which is closed unless there is an error.
-func quietConn(conn *net.UnixConn) (*pollFile, error) {
-	shared, err := descriptor(conn)
+// TakeConn makes a File of a connection, which it takes from the runtime's
+// poller: conn is closed, unless there is an error.
+func TakeConn(conn *net.UnixConn) (*File, error) {
+	raw, err := conn.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	fd, err := duplicate(shared)
-	if err != nil {
+	var fd int
+	var dupErr error
+	err = raw.Control(func(shared uintptr) { fd, dupErr = unix.FcntlInt(shared, unix.F_DUPFD_CLOEXEC, 3) })
+	if err = errors.Join(err, dupErr); err != nil {
 		return nil, err
 	}
-	f, err := newPollFile(fd, true)
+	f, err := NewFile(fd, true)
 	if err == nil {
 		conn.Close()
 	}
@@ -89,7 +91,7 @@ func quietConn(conn *net.UnixConn) (*pollFile, error) {
 }
 
 // appendPoll appends what to wait for to read: the descriptor and the wakes.
-func (f *pollFile) appendPoll(fds []unix.PollFd) []unix.PollFd {
+func (f *File) appendPoll(fds []unix.PollFd) []unix.PollFd {
 	return append(fds, unix.PollFd{Fd: int32(f.fd), Events: unix.POLLIN}, unix.PollFd{Fd: int32(f.wakes[toRead]), Events: unix.POLLIN})
 }
 
@@ -100,16 +102,16 @@ const turnTime = 5 * time.Millisecond
 // turn is called before each wait of a loop that does nothing but system calls.
 // The scheduler counts that as running, and after 10 ms it takes the processor
 // from the goroutine in every wait, until it has given way once.
-func (f *pollFile) turn() {
+func (f *File) turn() {
 	if now := time.Now(); now.Sub(f.turned) > turnTime {
 		f.turned = now
 		runtime.Gosched()
 	}
 }
 
-// poke makes who waits to read look again, or is about to wait: what it is to
-// look at may not have been there when it looked last.
-func (f *pollFile) poke() {
+// Poke makes AwaitWith return, also where it is about to be called:
+// what its caller is to look at may not have been there when it looked last.
+func (f *File) Poke() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.closed {
@@ -121,10 +123,10 @@ func (f *pollFile) poke() {
 // takes longer is not worth it, and what a person types costs next to nothing.
 const expectTime = 200 * time.Microsecond
 
-// expect says that something is about to be read, as the echo of a key is. Who
+// Expect says that something is about to be read, as the echo of a key is. Who
 // waits for it stays awake for a moment: to be woken costs as much as all that
-// the echo passes through.
-func (f *pollFile) expect() {
+// the echo passes through. It does not block.
+func (f *File) Expect() {
 	f.expected.Store(time.Now().Add(expectTime).UnixNano())
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,7 +137,7 @@ func (f *pollFile) expect() {
 
 // ppoll is ppoll(2), which stays awake while something is expected, and lets
 // others run meanwhile.
-func (f *pollFile) ppoll(fds []unix.PollFd, left *unix.Timespec) error {
+func (f *File) ppoll(fds []unix.PollFd, left *unix.Timespec) error {
 	if until := f.expected.Load(); until != 0 {
 		for time.Now().UnixNano() < until {
 			if pollNow(fds) {
@@ -149,7 +151,14 @@ func (f *pollFile) ppoll(fds []unix.PollFd, left *unix.Timespec) error {
 	return err
 }
 
-func (f *pollFile) free() {
+// Descriptor returns the descriptor, which is open until the caller's Release.
+func (f *File) Descriptor() int { return f.fd }
+
+// WriteNow writes what f takes without waiting, and returns how much that is. The
+// caller has called Acquire.
+func (f *File) WriteNow(p []byte) (int, error) { return writeFD(f.fd, p) }
+
+func (f *File) free() {
 	for _, fd := range []int{f.fd, f.wakes[toRead], f.wakes[toWrite]} {
 		if fd >= 0 {
 			unix.Close(fd)
@@ -157,9 +166,9 @@ func (f *pollFile) free() {
 	}
 }
 
-// acquire keeps the descriptors open until release; false says that they are
-// closed.
-func (f *pollFile) acquire() bool {
+// Acquire keeps the descriptor open until Release is called; false says that it is
+// closed already.
+func (f *File) Acquire() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -169,7 +178,8 @@ func (f *pollFile) acquire() bool {
 	return true
 }
 
-func (f *pollFile) release() {
+// Release ends what Acquire began.
+func (f *File) Release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.users--; f.closed && f.users == 0 {
@@ -177,8 +187,8 @@ func (f *pollFile) release() {
 	}
 }
 
-// Close wakes whoever waits.
-func (f *pollFile) Close() error {
+// Close closes the file and wakes whoever waits. A second call is os.ErrClosed.
+func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -201,31 +211,31 @@ func (f *pollFile) Close() error {
 }
 
 // CloseWrite ends the stream to the other side of a socket.
-func (f *pollFile) CloseWrite() error {
-	if !f.acquire() {
+func (f *File) CloseWrite() error {
+	if !f.Acquire() {
 		return os.ErrClosed
 	}
-	defer f.release()
+	defer f.Release()
 	return unix.Shutdown(f.fd, unix.SHUT_WR)
 }
 
 var oneWake = binary.NativeEndian.AppendUint64(nil, 1)
 
 // wake makes who waits look again. Called with mu held, or by a user.
-func (f *pollFile) wake(direction int) { unix.Write(f.wakes[direction], oneWake) }
+func (f *File) wake(direction int) { unix.Write(f.wakes[direction], oneWake) }
 
 // looked ends what left began; woken says that a wake has come.
-func (f *pollFile) looked(direction int, woken bool) {
+func (f *File) looked(direction int, woken bool) {
 	if woken {
 		var count [8]byte
-		readNow(f.wakes[direction], count[:])
+		ReadNow(f.wakes[direction], count[:])
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waiting[direction] = false
 }
 
-func (f *pollFile) setDeadline(direction int, t time.Time) error {
+func (f *File) setDeadline(direction int, t time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -238,17 +248,22 @@ func (f *pollFile) setDeadline(direction int, t time.Time) error {
 	return nil
 }
 
-func (f *pollFile) SetReadDeadline(t time.Time) error  { return f.setDeadline(toRead, t) }
-func (f *pollFile) SetWriteDeadline(t time.Time) error { return f.setDeadline(toWrite, t) }
+// SetReadDeadline sets until when Read may wait; the zero time is for ever. Who
+// waits already is told.
+func (f *File) SetReadDeadline(t time.Time) error { return f.setDeadline(toRead, t) }
 
-func (f *pollFile) SetDeadline(t time.Time) error {
+// SetWriteDeadline is SetReadDeadline for Write.
+func (f *File) SetWriteDeadline(t time.Time) error { return f.setDeadline(toWrite, t) }
+
+// SetDeadline is SetReadDeadline for Read and Write.
+func (f *File) SetDeadline(t time.Time) error {
 	f.setDeadline(toRead, t)
 	return f.setDeadline(toWrite, t)
 }
 
 // left is the time until a direction's deadline, nil for ever. Without an error
 // who waits is woken by changes until it calls looked.
-func (f *pollFile) left(direction int, waits bool) (*unix.Timespec, error) {
+func (f *File) left(direction int, waits bool) (*unix.Timespec, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -270,7 +285,7 @@ func (f *pollFile) left(direction int, waits bool) (*unix.Timespec, error) {
 
 // wait waits until a direction has come, or its deadline, or the end. Called
 // by a user.
-func (f *pollFile) wait(direction int) error {
+func (f *File) wait(direction int) error {
 	events := [...]int16{toRead: unix.POLLIN, toWrite: unix.POLLOUT}
 	for {
 		left, err := f.left(direction, true)
@@ -292,11 +307,13 @@ func (f *pollFile) wait(direction int) error {
 	}
 }
 
-func (f *pollFile) Read(p []byte) (n int, err error) {
+// Read blocks until there is something to read, the deadline, or Close. io.EOF says
+// that nothing more will come.
+func (f *File) Read(p []byte) (n int, err error) {
 	rawErr := f.use(toRead, func(fd uintptr) bool {
-		n, err = readNow(int(fd), p)
-		if err == unix.EAGAIN && f.noWait {
-			err = errWait
+		n, err = ReadNow(int(fd), p)
+		if err == unix.EAGAIN && f.NoWait {
+			err = ErrWait
 		}
 		return err != unix.EAGAIN && err != unix.EINTR
 	})
@@ -309,7 +326,8 @@ func (f *pollFile) Read(p []byte) (n int, err error) {
 	return n, f.orClosed(err)
 }
 
-func (f *pollFile) Write(p []byte) (n int, err error) {
+// Write blocks until all of p is written. With an error the first n bytes were.
+func (f *File) Write(p []byte) (n int, err error) {
 	rawErr := f.use(toWrite, func(fd uintptr) bool {
 		for err = nil; n < len(p) && err == nil; {
 			var k int
@@ -327,7 +345,7 @@ func (f *pollFile) Write(p []byte) (n int, err error) {
 
 // orClosed is err, or what to say instead where Close was faster: it ends the
 // stream under who uses it.
-func (f *pollFile) orClosed(err error) error {
+func (f *File) orClosed(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -341,11 +359,11 @@ func (f *pollFile) orClosed(err error) error {
 
 // use calls done for the descriptor until it returns true, and waits between
 // calls. A deadline that has passed is an error before the first.
-func (f *pollFile) use(direction int, done func(fd uintptr) bool) error {
-	if !f.acquire() {
+func (f *File) use(direction int, done func(fd uintptr) bool) error {
+	if !f.Acquire() {
 		return os.ErrClosed
 	}
-	defer f.release()
+	defer f.Release()
 	if _, err := f.left(direction, false); err != nil {
 		return err
 	}
@@ -358,18 +376,18 @@ func (f *pollFile) use(direction int, done func(fd uintptr) bool) error {
 }
 
 // SyscallConn returns what implements syscall.RawConn.
-func (f *pollFile) SyscallConn() (syscall.RawConn, error) { return rawPollFile{f}, nil }
+func (f *File) SyscallConn() (syscall.RawConn, error) { return rawFile{f}, nil }
 
-type rawPollFile struct{ f *pollFile }
+type rawFile struct{ f *File }
 
-func (r rawPollFile) Control(f func(fd uintptr)) error {
-	if !r.f.acquire() {
+func (r rawFile) Control(f func(fd uintptr)) error {
+	if !r.f.Acquire() {
 		return os.ErrClosed
 	}
-	defer r.f.release()
+	defer r.f.Release()
 	f(uintptr(r.f.fd))
 	return nil
 }
 
-func (r rawPollFile) Read(done func(fd uintptr) bool) error  { return r.f.use(toRead, done) }
-func (r rawPollFile) Write(done func(fd uintptr) bool) error { return r.f.use(toWrite, done) }
+func (r rawFile) Read(done func(fd uintptr) bool) error  { return r.f.use(toRead, done) }
+func (r rawFile) Write(done func(fd uintptr) bool) error { return r.f.use(toWrite, done) }

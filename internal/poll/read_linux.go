@@ -1,4 +1,4 @@
-package ptyowner
+package poll
 
 import (
 	"syscall"
@@ -11,10 +11,11 @@ import (
 // moreTime is how long a stream's next bytes are waited for.
 const moreTime = 200 * time.Microsecond
 
-// readNow reads from a descriptor in non-blocking mode. The scheduler is not
+// ReadNow reads from a descriptor in non-blocking mode; where there is nothing, it
+// returns unix.EAGAIN, and at the end 0. The scheduler is not
 // told of a system call that does not block: it would take the processor from
 // this thread at each one that a busy machine makes slow.
-func readNow(fd int, p []byte) (int, error) {
+func ReadNow(fd int, p []byte) (int, error) {
 	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	if errno != 0 {
 		return 0, errno
@@ -22,9 +23,9 @@ func readNow(fd int, p []byte) (int, error) {
 	return int(n), nil
 }
 
-// writeNow writes what a connection takes without waiting, and returns how much
+// WriteNow writes what a connection takes without waiting, and returns how much
 // that is: 0 also for one that is broken, which whoever waits is told.
-func writeNow(conn syscall.RawConn, p []byte) (n int) {
+func WriteNow(conn syscall.RawConn, p []byte) (n int) {
 	_ = conn.Control(func(fd uintptr) { // closed, it takes nothing
 		k, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
 			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
@@ -44,9 +45,9 @@ func writeFD(fd int, p []byte) (int, error) {
 	return int(n), nil
 }
 
-// awaitMore waits for moreTime, too short to tell the scheduler, and reports
-// whether there is something to read.
-func awaitMore(fd int) bool {
+// More waits a moment for a stream's next bytes, for moreTime, too short to tell
+// the scheduler, and reports whether there is something to read.
+func More(fd int) bool {
 	return rawPoll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, moreTime)
 }
 
