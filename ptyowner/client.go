@@ -130,7 +130,7 @@ func terminalError(session string, e *wire.Error) error {
 	switch e.Code {
 	case wire.CodeBusy:
 		busy := &terminal.BusyError{Session: session}
-		if w := terminalWriter(e.Writer); w != nil {
+		if w := (*terminal.Writer)(e.Writer); w != nil {
 			busy.Writer = *w
 		}
 		return busy
@@ -286,7 +286,7 @@ func (a *attachment) Hello() terminal.Hello {
 	w := a.c.welcome
 	return terminal.Hello{
 		Offset: w.Offset, Head: w.Head, Oldest: w.Oldest,
-		Size: terminalSize(w.Size), Title: w.Title, PID: w.PID, Writer: terminalWriter(w.Writer),
+		Size: terminal.Size(w.Size), Title: w.Title, PID: w.PID, Writer: (*terminal.Writer)(w.Writer),
 		Clipboard: a.clipboard, HostAnswers: w.HostAnswers,
 	}
 }
@@ -326,7 +326,7 @@ func (a *attachment) onFrame(t wire.Type, payload []byte) (done bool, m terminal
 		var d wire.Detached
 		err = wire.ParseControl(t, payload, &d)
 		m.Kind, m.Reason = terminal.MessageDetached, terminal.DetachReason(d.Reason)
-		m.Event.Writer = terminalWriter(d.Writer)
+		m.Event.Writer = (*terminal.Writer)(d.Writer)
 		a.last.Store(true)
 	case wire.TypeExit:
 		var e wire.Exit
@@ -397,7 +397,7 @@ func (a *attachment) Resize(s terminal.Size) error {
 	if err := a.canWrite(); err != nil {
 		return err
 	}
-	return a.c.send(wire.AppendControl(nil, wire.TypeResize, wireSize(s)))
+	return a.c.send(wire.AppendControl(nil, wire.TypeResize, wire.Size(s)))
 }
 
 func (a *attachment) Ack(offset uint64) error {
@@ -405,3 +405,20 @@ func (a *attachment) Ack(offset uint64) error {
 }
 
 func (a *attachment) Close() error { return a.c.close() }
+
+// The wire has shapes of its own, because they are permanent and those of
+// package terminal are not.
+
+func terminalExit(e wire.Exit) terminal.Exit {
+	return terminal.Exit{
+		Code: e.Code, Signal: e.Signal, SignalName: e.SignalName,
+		Offset: e.Offset, Time: e.Time, Size: terminal.Size(e.Size), Title: e.Title,
+	}
+}
+
+func terminalEvent(w wire.Event) terminal.Event {
+	return terminal.Event{
+		Kind: terminal.EventKind(w.Kind), Offset: w.Offset, Text: w.Text,
+		Size: (*terminal.Size)(w.Size), Writer: (*terminal.Writer)(w.Writer),
+	}
+}

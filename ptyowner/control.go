@@ -146,7 +146,7 @@ func (v *viewer) onResize(payload []byte) error {
 	if !v.isWriter() {
 		return nil
 	}
-	err := v.owner.resize(terminalSize(size))
+	err := v.owner.resize(terminal.Size(size))
 	if errors.Is(err, errPaused) {
 		v.putBack(wire.TypeResize, payload)
 	}
@@ -217,7 +217,7 @@ func (v *viewer) answer(q *wire.Request) (result any, part []byte, err error) {
 			return nil, nil, err
 		}
 		data, c, err := o.screen.capture(terminal.CaptureFormat(args.Format), args.Scrollback)
-		return wire.Capture{Offset: c.Offset, Size: wireSize(c.Size), Title: c.Title}, data, err
+		return wire.Capture{Offset: c.Offset, Size: wire.Size(c.Size), Title: c.Title}, data, err
 	case wire.VerbInput:
 		return struct{}{}, nil, v.answerInput(q)
 	case wire.VerbStop:

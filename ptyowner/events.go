@@ -5,6 +5,7 @@ package ptyowner
 import (
 	"strings"
 
+	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
 
@@ -126,4 +127,12 @@ func (o *owner) addEvent(e terminal.Event) {
 	e.Offset = max(e.Offset, o.recent.head)
 	o.events.add(e)
 	o.broadcast()
+}
+
+// wireEvent is an event as the wire has it.
+func wireEvent(e terminal.Event) wire.Event {
+	return wire.Event{
+		Kind: string(e.Kind), Offset: e.Offset, Text: e.Text,
+		Size: (*wire.Size)(e.Size), Writer: (*wire.Writer)(e.Writer),
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/fault"
+	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
 
@@ -148,6 +149,15 @@ func exitOf(status waitStatus) terminal.Exit {
 		exit.SignalName = signalName(status.Signal())
 	}
 	return exit
+}
+
+// wireExit is an exit as the wire has it, whose shapes are permanent, while those
+// of package terminal are not.
+func wireExit(e terminal.Exit) wire.Exit {
+	return wire.Exit{
+		Code: e.Code, Signal: e.Signal, SignalName: e.SignalName,
+		Offset: e.Offset, Time: e.Time, Size: wire.Size(e.Size), Title: e.Title,
+	}
 }
 
 // signalName is a signal's name, that of a real-time signal by its distance

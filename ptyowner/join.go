@@ -153,7 +153,7 @@ func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot
 		return w, snap, refusal
 	}
 	if v.mode == wire.ModeAttach && hello.Size != nil && hello.Size.Cols > 0 && hello.Size.Rows > 0 {
-		if err := o.resize(terminalSize(*hello.Size)); errors.Is(err, errPaused) {
+		if err := o.resize(terminal.Size(*hello.Size)); errors.Is(err, errPaused) {
 			return w, snap, errClosing
 		} else if err != nil {
 			logf("%v", err)
@@ -174,9 +174,9 @@ func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot
 	v.nextEvent = o.events.next
 	s := o.status()
 	if draws { // later sizes are told after it
-		v.nextEvent, s.Size = snap.nextEvent, wireSize(snap.size)
+		v.nextEvent, s.Size = snap.nextEvent, wire.Size(snap.size)
 	} else if size, later, ok := o.events.sizeAt(offset, o.spec.Size); ok { // as of the first byte
-		v.nextEvent, v.firstEvent, s.Size = later, o.events.next, wireSize(size)
+		v.nextEvent, v.firstEvent, s.Size = later, o.events.next, wire.Size(size)
 	}
 	return wire.Welcome{
 		Version: version, Features: features, Session: o.spec.ID,
@@ -236,7 +236,7 @@ func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 				Reason: string(terminal.DetachTakeover), Writer: &wire.Writer{Client: v.client, Since: v.since}})
 		}
 		o.writer = v
-		o.addEvent(terminal.Event{Kind: terminal.EventWriter, Writer: terminalWriter(o.writerInfo())})
+		o.addEvent(terminal.Event{Kind: terminal.EventWriter, Writer: (*terminal.Writer)(o.writerInfo())})
 	default:
 		return &wire.Error{Code: wire.CodeBadRequest, Text: fmt.Sprintf("mode %q is not attach, watch or control", v.mode)}
 	}

@@ -467,7 +467,7 @@ func (o *owner) status() wire.Status {
 		PID:       o.pid,
 		OwnerPID:  os.Getpid(),
 		StartedAt: o.started,
-		Size:      wireSize(o.size),
+		Size:      wire.Size(o.size),
 		Title:     o.title,
 		Oldest:    o.journal.Oldest(),
 		Head:      o.recent.head,

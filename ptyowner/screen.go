@@ -10,6 +10,7 @@ import (
 	"middleman/internal/poll"
 	"middleman/terminal"
 	"middleman/terminal/journal"
+	"middleman/terminal/recording"
 	"middleman/terminal/vt"
 )
 
@@ -266,7 +267,7 @@ func (s *screen) capture(format terminal.CaptureFormat, scrollback bool) (data [
 		cols, rows := t.Size()
 		c.Size = terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}
 		c.Title = t.Title()
-		data, err = render(t, format, scrollback)
+		data, err = recording.Render(t, format, scrollback)
 	})
 	return data, c, err
 }

@@ -13,6 +13,8 @@ import (
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 	"middleman/terminal/journal"
+	"middleman/terminal/recording"
+	"middleman/terminal/vt"
 )
 
 // session implements terminal.Session: through the owner while there is one,
@@ -130,9 +132,9 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	status := s.baseStatus(l)
 	status.State = terminal.State(w.State)
 	status.PID, status.StartedAt = w.PID, w.StartedAt
-	status.Size, status.Title = terminalSize(w.Size), w.Title
+	status.Size, status.Title = terminal.Size(w.Size), w.Title
 	status.Oldest, status.Head = w.Oldest, w.Head
-	status.Writer, status.Watchers = terminalWriter(w.Writer), w.Watchers
+	status.Writer, status.Watchers = (*terminal.Writer)(w.Writer), w.Watchers
 	status.Source, status.Left, status.Journal = "owner", w.Left, w.Journal
 	if w.Exit != nil {
 		e := terminalExit(*w.Exit)
@@ -180,7 +182,7 @@ func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (termina
 		Scrollback: o.Scrollback, Takeover: o.Takeover, NoOutput: o.NoOutput,
 	}
 	if o.Size.Cols > 0 && o.Size.Rows > 0 {
-		size := wireSize(o.Size)
+		size := wire.Size(o.Size)
 		hello.Size = &size
 	}
 	c, l, err := s.connect(ctx, hello)
@@ -229,7 +231,7 @@ func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (termi
 	if !asked {
 		return s.captureFromDisk(ctx, l, o)
 	}
-	return terminal.Capture{Offset: w.Offset, Size: terminalSize(w.Size), Title: w.Title, Data: data}, nil
+	return terminal.Capture{Offset: w.Offset, Size: terminal.Size(w.Size), Title: w.Title, Data: data}, nil
 }
 
 func (s *session) captureFromDisk(ctx context.Context, l look, o terminal.CaptureOptions) (c terminal.Capture, err error) {
@@ -240,8 +242,16 @@ func (s *session) captureFromDisk(ctx context.Context, l look, o terminal.Captur
 	if err != nil {
 		return c, fmt.Errorf("read last screen of session %s: %w", s.dir.id, err)
 	}
-	data, err := render(lastScreen(snapshot, l.exit.Size), o.Format, o.Scrollback)
+	data, err := recording.Render(lastScreen(snapshot, l.exit.Size), o.Format, o.Scrollback)
 	return terminal.Capture{Offset: l.exit.Offset, Size: l.exit.Size, Title: l.exit.Title, Data: data}, err
+}
+
+// lastScreen is the screen that a snapshot draws, for a session without an
+// owner.
+func lastScreen(snapshot []byte, size terminal.Size) *vt.Terminal {
+	t := vt.New(vt.Options{Cols: int(size.Cols), Rows: int(size.Rows)})
+	t.Write(snapshot)
+	return t
 }
 
 // captureLost renders the screen as of the last output of a session whose owner

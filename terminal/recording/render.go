@@ -1,4 +1,4 @@
-package ptyowner
+package recording
 
 import (
 	"encoding/json"
@@ -8,8 +8,10 @@ import (
 	"middleman/terminal/vt"
 )
 
-// render is a capture's data.
-func render(t *vt.Terminal, format terminal.CaptureFormat, scrollback bool) ([]byte, error) {
+// Render returns what a screen shows, in a format of a capture; "" is text.
+// scrollback says that the lines above the screen belong to it, which JSON has
+// none of. Another format is an error.
+func Render(t *vt.Terminal, format terminal.CaptureFormat, scrollback bool) ([]byte, error) {
 	switch format {
 	case terminal.FormatANSI:
 		return []byte(t.ANSI(vt.TextOptions{Scrollback: scrollback})), nil
@@ -19,12 +21,4 @@ func render(t *vt.Terminal, format terminal.CaptureFormat, scrollback bool) ([]b
 		return []byte(t.Text(vt.TextOptions{Scrollback: scrollback})), nil
 	}
 	return nil, fmt.Errorf("capture format %q is not text, ansi or json", format)
-}
-
-// lastScreen is the screen that a snapshot draws, for a session without an
-// owner.
-func lastScreen(snapshot []byte, size terminal.Size) *vt.Terminal {
-	t := vt.New(vt.Options{Cols: int(size.Cols), Rows: int(size.Rows)})
-	t.Write(snapshot)
-	return t
 }
