@@ -37,7 +37,7 @@ func (s *session) death(r record) string {
 		case <-time.After(deathTime):
 		}
 	}
-	if text := lastWords(s.dir.logTail(), r.OwnerPID); text != "" {
+	if text := lastWords(logTail(s.dir), r.OwnerPID); text != "" {
 		return text
 	}
 	if boot := bootTime(); !r.Created.IsZero() && boot.After(r.Created) {
@@ -48,7 +48,7 @@ func (s *session) death(r record) string {
 
 // logTail is the end of the owner's log, from a line's beginning; nothing where
 // it cannot be read.
-func (d stateDir) logTail() []byte {
+func logTail(d stateDir) []byte {
 	f, err := private.Open(d.file(logFile))
 	if err != nil {
 		return nil

@@ -137,8 +137,8 @@ func (o *owner) head() uint64 {
 func (o *owner) writeExit(exit terminal.Exit) error {
 	fault.Here("exit/journal-synced")
 	return errors.Join(
-		o.dir.writeFile(screenFile, o.screen.snapshot(-1).data),
-		o.dir.writeJSON(exitFile, exit))
+		o.dir.writeScreen(o.screen.snapshot(-1).data),
+		o.dir.writeExit(exit))
 }
 
 func exitOf(status waitStatus) terminal.Exit {

@@ -27,8 +27,8 @@ import (
 // ptyHost is the host of a session whose owner opens the PTY itself.
 type ptyHost struct{}
 
-// Name is that of the backend whose sessions have it.
-func (ptyHost) Name() string { return Name }
+// Name is "": nothing is recorded of the PTY.
+func (ptyHost) Name() string { return "" }
 
 // Start opens a PTY and starts the program in a session and process group of
 // its own, with the PTY as its controlling terminal.

@@ -42,12 +42,7 @@ func findHost(name string, hosts []host.Host) (host.Host, error) {
 }
 
 // hostName is what is recorded of the host, "" for the PTY.
-func (o *owner) hostName() string {
-	if o.host.Name() == Name {
-		return ""
-	}
-	return o.host.Name()
-}
+func (o *owner) hostName() string { return o.host.Name() }
 
 // stateFormat is that of the state that another image would have to read.
 func (o *owner) stateFormat() int {
@@ -69,7 +64,7 @@ func (o *owner) lose() {
 // anything of it behind.
 func (o *owner) giveUp(join func()) {
 	logf("what runs the program was killed: its exit is not known; what it has left is ended")
-	if left := stopStrays(o.dir, max(0, o.spec.Grace)); len(left) > 0 {
+	if left := o.dir.stopStrays(max(0, o.spec.Grace)); len(left) > 0 {
 		logf("these processes do not end: %v", left)
 	}
 	o.term.Close()
@@ -145,7 +140,7 @@ func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) 
 	if err := o.bind(); err != nil {
 		return nil, err
 	}
-	if err := o.dir.writeJSON(recordFile, o.record()); err != nil {
+	if err := o.dir.writeRecord(o.record()); err != nil {
 		return nil, err
 	}
 	return o, o.step(eventStarted)

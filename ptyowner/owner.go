@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -38,49 +37,6 @@ import (
 //  5. It reports ready, or the failing step and its error, on
 //     descriptor 3, which is the starter's pipe, and closes it.
 //  6. It serves until the program has ended, and then some (exit.go).
-
-// startRequest is what a starter hands to its owner.
-type startRequest struct {
-	Spec   terminal.Spec `json:"spec"`
-	Dir    string        `json:"state_dir"`
-	Socket string        `json:"socket"`
-	Build  string        `json:"build"`
-	// Core is the soft limit of core files that the program gets: the starter's
-	// own, and so the owner's, may be 0. nil where the starter does not say.
-	Core *uint64 `json:"core_limit,omitempty"`
-	// Host names the host; "" is the PTY. HostConfig is what its side of the
-	// starter tells the other.
-	Host       string          `json:"host,omitempty"`
-	HostConfig json.RawMessage `json:"host_config,omitempty"`
-}
-
-// again is the standard input of an owner that goes on where this one was
-// killed. The environment is the program's alone.
-func (r startRequest) again() []byte {
-	r.Spec.Env, r.HostConfig = nil, nil
-	return mustMarshal(r)
-}
-
-// startReport is what the owner answers.
-type startReport struct {
-	PID   int           `json:"pid,omitempty"`
-	Step  string        `json:"step,omitempty"`
-	Error string        `json:"error,omitempty"`
-	Errno syscall.Errno `json:"errno,omitempty"` // the cause, where it is the system's
-	Host  bool          `json:"host,omitempty"`  // it is terminal.StartError's
-}
-
-// reportError is a startReport's error on the starter's side.
-type reportError struct{ report startReport }
-
-func (e reportError) Error() string { return e.report.Error }
-
-func (e reportError) Unwrap() error {
-	if e.report.Errno == 0 {
-		return nil
-	}
-	return e.report.Errno
-}
 
 // maxStartRequest bounds what is read from standard input.
 const maxStartRequest = 8 << 20
@@ -241,7 +197,7 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 		return nil, "take " + ownerLockFile, err
 	}
 	fault.Here("start/lock-taken")
-	if err := o.dir.checkNeverRan(); err != nil {
+	if err := checkNeverRan(o.dir); err != nil {
 		return nil, "look for an earlier run", err
 	}
 	if o.journal, err = journal.Create(o.dir.journal(), journal.Options{KeepBytes: o.spec.JournalBytes}); err != nil {
@@ -253,7 +209,7 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 		return nil, "bind socket", err
 	}
 	fault.Here("start/socket-bound")
-	if err := o.dir.writeJSON(recordFile, o.record()); err != nil {
+	if err := o.dir.writeRecord(o.record()); err != nil {
 		return nil, "write " + recordFile, err
 	}
 	fault.Here("start/record-written")
@@ -266,6 +222,22 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 	fault.Here("start/program-started")
 	harden()
 	return o, "", o.step(eventStarted)
+}
+
+// checkNeverRan returns an error where another owner was faster and has ended
+// since: the starter of this one was killed, and somebody has started, and
+// perhaps stopped, the session anew.
+func checkNeverRan(d stateDir) error {
+	if _, ended, err := d.readExit(); err != nil || ended {
+		return errors.Join(err, terminal.ErrEnded)
+	}
+	r := journal.Open(d.journal())
+	defer r.Close()
+	_, head, err := r.Bounds()
+	if err == nil && head > 0 {
+		err = fmt.Errorf("%w: another owner has run it, and left %d bytes of output", terminal.ErrGone, head)
+	}
+	return err
 }
 
 func newToken() string {
@@ -322,14 +294,10 @@ func (o *owner) bind() error {
 
 func (o *owner) record() record {
 	return record{
-		Format:      recordFormat,
 		MinProtocol: wire.MinVersion,
 		MaxProtocol: wire.MaxVersion,
 		Features:    features,
 		Build:       o.build,
-		OwnerPID:    os.Getpid(),
-		OwnerStart:  processStart(os.Getpid()),
-		Image:       runningImage(),
 		Socket:      o.socket,
 		Token:       string(o.token),
 		Created:     o.started,

@@ -57,6 +57,22 @@ func (d stateDir) hold() (l life, release func(), err error) {
 	return dead, func() { lock.Close() }, nil
 }
 
+// goneTime is how long a host may take to end after its first owner has failed.
+const goneTime = 5 * time.Second
+
+// holdGone is hold, after the end of a host whose owner has failed.
+func (d stateDir) holdGone() (l life, release func(), err error) {
+	for deadline := time.Now().Add(goneTime); ; {
+		l, release, err = d.hold()
+		hosted, hostErr := d.isHosted()
+		if l == dead || err != nil || hostErr != nil || !hosted || d.isOwned() || time.Now().After(deadline) {
+			return l, release, err
+		}
+		release()
+		time.Sleep(lookAgain)
+	}
+}
+
 // isOwned reports whether an owner holds its lock.
 func (d stateDir) isOwned() bool {
 	held, err := private.IsHeld(d.file(ownerLockFile))
@@ -75,6 +91,16 @@ func (d stateDir) isHosted() (bool, error) {
 
 // hostLives reports whether the session's host has not ended.
 func (d stateDir) hostLives() (bool, error) { return private.IsHeld(d.file(host.LockFile)) }
+
+// awaitHostEnd returns when the session's host has ended, when that is not known,
+// or after d.
+func (d stateDir) awaitHostEnd(within time.Duration) {
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(lookAgain) {
+		if lives, err := d.hostLives(); !lives || err != nil {
+			return
+		}
+	}
+}
 
 // probeUnlocked decides where there is no owner.lock: before an owner took
 // it there is no owner.json; after, somebody has removed the lock, and

@@ -34,9 +34,16 @@ func (o *owner) startProgram(req startRequest) (step string, err error) {
 	}
 	o.term, o.pid, step, err = o.host.Start(host.Program{
 		Spec: o.spec, Size: o.size, Umask: o.umask, CoreLimit: o.core,
-		Dir: o.dir.path, Socket: strings.TrimSuffix(o.socket, ".sock") + ".host", Config: req.HostConfig, Again: req.again(),
+		Dir: o.dir.path, Socket: strings.TrimSuffix(o.socket, ".sock") + ".host", Config: req.HostConfig, Again: again(req),
 	})
 	return step, err
+}
+
+// again is the standard input of an owner that goes on where this one was
+// killed. The environment is the program's alone.
+func again(r startRequest) []byte {
+	r.Spec.Env, r.HostConfig = nil, nil
+	return mustMarshal(r)
 }
 
 // checkProgram tells a missing directory from a missing program, which

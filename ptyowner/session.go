@@ -169,7 +169,7 @@ func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 		status.Head = max(status.Head, l.exit.Offset)
 		status.Size, status.Title = l.exit.Size, l.exit.Title
 	}
-	if status.Left, err = strays(s.dir); err != nil {
+	if status.Left, err = s.dir.strays(); err != nil {
 		return status, unreachable(s.dir.id, "look for processes", err)
 	}
 	return status, nil
@@ -355,7 +355,7 @@ func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
 	if l != dead {
 		return nil, fmt.Errorf("stop session %s: it was started again meanwhile: %w", s.dir.id, terminal.ErrRunning)
 	}
-	return stopStrays(s.dir, grace), nil
+	return s.dir.stopStrays(grace), nil
 }
 
 // stopPast ends the program of a session whose owner cannot be reached because
@@ -372,11 +372,11 @@ func (s *session) stopPast(ctx context.Context, cause error, grace time.Duration
 	if err := s.dir.check(s.b.o.Data); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cause // somebody has put another directory there
 	}
-	found, err := strays(s.dir)
+	found, err := s.dir.strays()
 	if err != nil || len(found) == 0 {
 		return cause
 	}
-	if left := stopStrays(s.dir, grace); len(left) > 0 {
+	if left := s.dir.stopStrays(grace); len(left) > 0 {
 		return &terminal.LeftoverError{Session: s.dir.id, PIDs: left}
 	}
 	for deadline := time.Now().Add(findTime); time.Now().Before(deadline); {
@@ -416,11 +416,7 @@ func (s *session) Remove(ctx context.Context) error {
 		}
 	}
 	// The host of an ended session is about to end.
-	for deadline := time.Now().Add(removeTime); time.Now().Before(deadline); time.Sleep(lookAgain) {
-		if lives, err := s.dir.hostLives(); !lives || err != nil {
-			break
-		}
-	}
+	s.dir.awaitHostEnd(removeTime)
 	if l, err := s.dir.readRecord(); err == nil && l.Socket != s.dir.file(socketFile) {
 		os.Remove(l.Socket) // usually gone with its owner
 	}

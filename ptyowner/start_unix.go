@@ -133,7 +133,7 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, req startRequest,
 		return true, nil
 	}
 	if !made {
-		if err := d.checkUnused(); err != nil {
+		if err := checkUnused(d); err != nil {
 			started = true
 			return fail("look for an earlier run", err)
 		}
@@ -156,24 +156,36 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, req startRequest,
 	if err == nil {
 		return true, nil
 	}
-	started, undoErr := d.undoStart()
+	started, undoErr := undoStart(d)
 	if started && undoErr == nil {
 		return true, nil // by the owner of a starter that was killed
 	}
 	return fail(step, errors.Join(err, undoErr))
 }
 
+// reportError is a startReport's error on the starter's side.
+type reportError struct{ report startReport }
+
+func (e reportError) Error() string { return e.report.Error }
+
+func (e reportError) Unwrap() error {
+	if e.report.Errno == 0 {
+		return nil
+	}
+	return e.report.Errno
+}
+
 // checkUnused returns an error where a session has run that no owner has any
 // more: its output is not another's to go on with, and what it has left
 // running is a stop's to end.
-func (d stateDir) checkUnused() error {
+func checkUnused(d stateDir) error {
 	r := journal.Open(d.journal())
 	defer r.Close()
 	_, head, err := r.Bounds()
 	if err != nil {
 		return err
 	}
-	left, err := strays(d)
+	left, err := d.strays()
 	if err != nil {
 		return err
 	}
@@ -184,56 +196,20 @@ func (d stateDir) checkUnused() error {
 		terminal.ErrGone, head, len(left), d.path)
 }
 
-// goneTime is how long a host may take to end after its first owner has failed.
-const goneTime = 5 * time.Second
-
-// holdGone is hold, after the end of a host whose owner has failed.
-func (d stateDir) holdGone() (l life, release func(), err error) {
-	for deadline := time.Now().Add(goneTime); ; {
-		l, release, err = d.hold()
-		hosted, hostErr := d.isHosted()
-		if l == dead || err != nil || hostErr != nil || !hosted || d.isOwned() || time.Now().After(deadline) {
-			return l, release, err
-		}
-		release()
-		time.Sleep(lookAgain)
-	}
-}
-
-// checkNeverRan returns an error where another owner was faster and has ended
-// since: the starter of this one was killed, and somebody has started, and
-// perhaps stopped, the session anew.
-func (d stateDir) checkNeverRan() error {
-	if _, ended, err := d.readExit(); err != nil || ended {
-		return errors.Join(err, terminal.ErrEnded)
-	}
-	r := journal.Open(d.journal())
-	defer r.Close()
-	_, head, err := r.Bounds()
-	if err == nil && head > 0 {
-		err = fmt.Errorf("%w: another owner has run it, and left %d bytes of output", terminal.ErrGone, head)
-	}
-	return err
-}
-
 // undoStart ends what an owner that did not get ready has started. alive says
 // that nothing was, because there is another owner, or that it is not gone
 // for certain.
-func (d stateDir) undoStart() (alive bool, err error) {
+func undoStart(d stateDir) (alive bool, err error) {
 	l, release, err := d.holdGone()
 	defer release()
 	if err != nil || l != dead {
 		return true, err
 	}
-	if left := stopStrays(d, 0); len(left) > 0 {
+	if left := d.stopStrays(0); len(left) > 0 {
 		return true, &terminal.LeftoverError{Session: d.id, PIDs: left}
 	}
 	return false, nil
 }
-
-// executableFD is the descriptor that a helper has its own executable at, where
-// that is not executed by its path.
-const executableFD = 4
 
 // executable is what to run as owner: a path, and the file that this goes by
 // where it is that of a descriptor.
@@ -307,7 +283,7 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d stateDir, req 
 	b.owners.Go(func() { // so that no zombie is left
 		defer close(noted)
 		err := cmd.Wait()
-		d.noteEnd(cmd, kills())
+		noteEnd(d, cmd, kills())
 		b.waits.CompareAndDelete(d.id, noted)
 		waited <- err
 	})

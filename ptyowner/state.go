@@ -62,6 +62,23 @@ type record struct {
 	Host string `json:"host,omitempty"`
 }
 
+// runs reports whether the owner executes that file. Where the system does not
+// tell, it is false.
+func (r record) runs(executable string) (bool, error) {
+	wanted, err := os.Stat(executable)
+	if err != nil {
+		return false, fmt.Errorf("look at the executable: %w", err)
+	}
+	if r.Image != "" {
+		return r.Image == imageOf(wanted), nil
+	}
+	running, err := statProgram(r.OwnerPID)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(wanted, running), nil
+}
+
 // stateDir is a session's state directory.
 type stateDir struct {
 	id   string
@@ -138,6 +155,22 @@ func (d stateDir) readJSON(name string, v any) error {
 	}
 	return nil
 }
+
+// writeRecord writes owner.json, and fills in what it says of the owner's process,
+// which is this one. The file is in place whole, and on disk, or there is an error.
+func (d stateDir) writeRecord(r record) error {
+	pid := os.Getpid()
+	r.Format, r.OwnerPID, r.OwnerStart, r.Image = recordFormat, pid, processStart(pid), runningImage()
+	return d.writeJSON(recordFile, r)
+}
+
+// writeScreen writes the last screen, which data draws on a reset terminal. The
+// file is in place whole, and on disk, or there is an error.
+func (d stateDir) writeScreen(data []byte) error { return d.writeFile(screenFile, data) }
+
+// writeExit writes exit.json. The file is in place whole, and on disk, or there is
+// an error.
+func (d stateDir) writeExit(exit terminal.Exit) error { return d.writeJSON(exitFile, exit) }
 
 // writeFile puts a 0600 file in place whole: temp file, fsync, rename, fsync
 // of the directory.

@@ -24,28 +24,6 @@ import (
 //     the program has a cgroup of its own, that is killed first, in one step.
 //  3. It is answered when the exit is recorded.
 
-func newStop(look func() ([]proc.Process, error)) *proc.Stop {
-	s := proc.NewStop(look)
-	s.Log = func(err error) { logf("list processes: %v", err) }
-	return s
-}
-
-// stopStrays ends the processes of a session that has no owner, as far as they
-// can be told, and returns those that would not end.
-func stopStrays(d stateDir, grace time.Duration) []int {
-	sure := true // the last look was
-	s := newStop(func() (found []proc.Process, err error) {
-		found, sure, err = strayProcesses(d)
-		return found, err
-	})
-	s.Quiet, s.Unsure = 2, func() bool { return !sure }
-	ask := func(proc.Process) []unix.Signal { return []unix.Signal{unix.SIGTERM, unix.SIGCONT} }
-	if grace > 0 && s.Ask(time.Now().Add(grace), ask) {
-		return nil
-	}
-	return s.Kill()
-}
-
 // stop ends every process of the session and returns those that would not
 // end. It returns when the exit is recorded. While another image of the owner
 // takes over it is errPaused.
@@ -62,7 +40,8 @@ func (o *owner) stop(grace time.Duration) (left []int, err error) {
 	}
 	o.mu.Unlock()
 
-	s := newStop(o.processes)
+	s := proc.NewStop(o.processes)
+	s.Log = func(err error) { logf("list processes: %v", err) }
 	s.Orphans, s.Group = o.orphansSeen, proc.StopGroup
 	s.Reaper = o.reaper()
 	deadline := time.Now().Add(grace)
@@ -160,12 +139,5 @@ func (o *owner) orphansSeen() uint64 {
 // remaining lists the processes of the session that live.
 func (o *owner) remaining() ([]int, error) {
 	found, err := o.processes()
-	return proc.PIDs(found), err
-}
-
-// strays lists the processes of a session without an owner, as far as they can
-// be told.
-func strays(d stateDir) ([]int, error) {
-	found, _, err := strayProcesses(d)
 	return proc.PIDs(found), err
 }

@@ -2,9 +2,7 @@ package ptyowner
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
@@ -46,16 +44,6 @@ func (b *Backend) Runs(id, executable string) (same bool, build string, err erro
 	if err != nil {
 		return false, "", err
 	}
-	wanted, err := os.Stat(executable)
-	if err != nil {
-		return false, r.Build, fmt.Errorf("look at the executable: %w", err)
-	}
-	if r.Image != "" {
-		return r.Image == imageOf(wanted), r.Build, nil
-	}
-	running, err := statProgram(r.OwnerPID)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return false, r.Build, nil
-	}
-	return err == nil && os.SameFile(wanted, running), r.Build, nil
+	same, err = r.runs(executable)
+	return same, r.Build, err
 }

@@ -5,20 +5,9 @@ import (
 	"os"
 	"strconv"
 	"syscall"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"middleman/internal/proc"
 )
-
-// openOwn opens this very build, also after the file was replaced. Whoever
-// executes it needs the descriptor: this process is closed to others, and so is
-// what names it in /proc.
-func openOwn() (executable, error) {
-	file, err := os.Open("/proc/self/exe")
-	return executable{path: fmt.Sprintf("/proc/self/fd/%d", executableFD), file: file}, err
-}
 
 // processStart is when a process started, in clock ticks since boot, field 22
 // of proc_pid_stat(5); "" where there is no such process.
@@ -28,15 +17,6 @@ func processStart(pid int) string {
 		return ""
 	}
 	return strconv.FormatUint(p.Start, 10)
-}
-
-// bootTime is when the machine started, about; zero where that is not known.
-func bootTime() time.Time {
-	var info unix.Sysinfo_t
-	if unix.Sysinfo(&info) != nil {
-		return time.Time{}
-	}
-	return time.Now().Add(-time.Duration(info.Uptime) * time.Second)
 }
 
 // runningImage is which file this process executes.
