@@ -16,6 +16,7 @@ import (
 
 	"middleman/internal/poll"
 	"middleman/internal/private"
+	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
@@ -49,7 +50,7 @@ type clientConn interface {
 
 // dial connects to the owner that r names. Any error that is not the owner's
 // own refusal is terminal.ErrUnreachable.
-func dial(ctx context.Context, session string, r record, hello wire.Hello) (*client, error) {
+func dial(ctx context.Context, session string, r state.Record, hello wire.Hello) (*client, error) {
 	if err := understands(session, r); err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func dial(ctx context.Context, session string, r record, hello wire.Hello) (*cli
 }
 
 // greet says Hello and takes the Welcome.
-func (c *client) greet(r record, hello wire.Hello) error {
+func (c *client) greet(r state.Record, hello wire.Hello) error {
 	hello.MinVersion, hello.MaxVersion, hello.Token = wire.MinVersion, wire.MaxVersion, r.Token
 	if err := c.send(wire.AppendControl(nil, wire.TypeHello, hello)); err != nil {
 		return unreachable(c.session, "greet owner", err)

@@ -4,10 +4,12 @@ package ptyowner
 
 import (
 	"fmt"
+	"os"
 	"runtime/debug"
 	"time"
 
 	"middleman/internal/fault"
+	"middleman/ptyowner/state"
 )
 
 // contained runs one side of a connection. A panic there costs this connection
@@ -45,4 +47,10 @@ func (o *owner) isFree(within time.Duration) bool {
 	}
 	o.mu.Unlock()
 	return true
+}
+
+// logf notes something in the owner's log, which is its standard error. It is
+// for what nobody can be told.
+func logf(format string, args ...any) {
+	state.Note(os.Stderr, format, args...)
 }

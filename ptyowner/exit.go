@@ -137,8 +137,8 @@ func (o *owner) head() uint64 {
 func (o *owner) writeExit(exit terminal.Exit) error {
 	fault.Here("exit/journal-synced")
 	return errors.Join(
-		o.dir.writeScreen(o.screen.snapshot(-1).data),
-		o.dir.writeExit(exit))
+		o.dir.WriteScreen(o.screen.snapshot(-1).data),
+		o.dir.WriteExit(exit))
 }
 
 func exitOf(status waitStatus) terminal.Exit {
@@ -183,7 +183,7 @@ func signalName(sig unix.Signal) string {
 func (o *owner) linger() {
 	fault.Here("exit/told")
 	for !o.recorded { // finish has ended, and nobody else writes it
-		if _, err := os.Lstat(o.dir.path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(o.dir.Path); errors.Is(err, fs.ErrNotExist) {
 			break // nobody will look for it
 		}
 		time.Sleep(recordRetry)
@@ -213,7 +213,7 @@ func (o *owner) linger() {
 // isReachable reports whether a client that looks for the owner would find it:
 // one whose record or socket is gone has nobody to wait for.
 func (o *owner) isReachable() bool {
-	r, err := o.dir.readRecord()
+	r, err := o.dir.ReadRecord()
 	if err != nil || r.Token != string(o.token) {
 		return false
 	}

@@ -272,7 +272,7 @@ func takeOver(fd uintptr, build, problem string, hosts []host.Host) (*owner, err
 	}
 	memory.Close()
 	fault.Here("upgrade/taken-over")
-	if err := o.dir.writeRecord(o.record()); err != nil {
+	if err := o.dir.WriteRecord(o.record()); err != nil {
 		logf("upgrade: %v", err) // the old record reaches this owner too
 	}
 	o.answerAsker(s, problem)

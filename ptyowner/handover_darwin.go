@@ -2,13 +2,14 @@ package ptyowner
 
 import (
 	"fmt"
+	"middleman/ptyowner/state"
 	"os"
 )
 
 // sealedFile is a file that has no name any more, so that nobody else opens it:
 // this system has no sealed memory files.
-func sealedFile(d stateDir, data []byte) (*os.File, error) {
-	file, err := os.CreateTemp(d.path, ".handover-*")
+func sealedFile(d state.Dir, data []byte) (*os.File, error) {
+	file, err := os.CreateTemp(d.Path, ".handover-*")
 	if err != nil {
 		return nil, err
 	}

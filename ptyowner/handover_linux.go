@@ -3,6 +3,7 @@ package ptyowner
 import (
 	"errors"
 	"fmt"
+	"middleman/ptyowner/state"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +15,7 @@ const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_
 
 // sealedFile is a file in memory that holds data and cannot be changed
 // (memfd_create(2)).
-func sealedFile(_ stateDir, data []byte) (*os.File, error) {
+func sealedFile(_ state.Dir, data []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("middleman-owner", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/fault"
+	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 	"middleman/terminal/host"
@@ -96,7 +97,7 @@ func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s = &handoverState{
-		Format: handoverFormat, Build: o.build, Spec: o.spec, Dir: o.dir.path, Socket: o.socket,
+		Format: handoverFormat, Build: o.build, Spec: o.spec, Dir: o.dir.Path, Socket: o.socket,
 		Token: string(o.token), Started: o.started, PID: o.pid, Umask: o.umask, ImageAt: o.selfPath,
 		Head: o.recent.head, Recent: o.recent.all(), Drained: o.drained, Size: o.size, Title: o.title,
 		Screen: o.screen.export(), Events: o.events.newest(), NextEvent: o.events.next,
@@ -150,13 +151,13 @@ func importState(s *handoverState, build string, hosts []host.Host) (o *owner, e
 	if err := fault.Error("upgrade/import"); err != nil {
 		return nil, err
 	}
-	if o.journal, err = journal.Resume(o.dir.journal(), journal.Options{KeepBytes: o.spec.JournalBytes}, s.Head); err != nil {
+	if o.journal, err = journal.Resume(o.dir.Journal(), journal.Options{KeepBytes: o.spec.JournalBytes}, s.Head); err != nil {
 		return nil, err
 	}
 	o.screen.init(o)
 	o.screen.rec.sized = o.journal.Sized()
 	o.screen.restore(s.Screen, s.Head)
-	if o.lock, err = inherit(s.Lock, ownerLockFile); err != nil {
+	if o.lock, err = inherit(s.Lock, state.OwnerLockFile); err != nil {
 		return nil, err
 	}
 	if err := o.importSocket(s.Listener); err != nil {
@@ -174,7 +175,7 @@ func importState(s *handoverState, build string, hosts []host.Host) (o *owner, e
 }
 
 func (o *owner) importSocket(fd uintptr) error {
-	file, err := inherit(fd, socketFile)
+	file, err := inherit(fd, state.SocketFile)
 	if err != nil {
 		return err
 	}

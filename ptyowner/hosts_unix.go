@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/ptyowner/state"
 	"middleman/terminal"
 	"middleman/terminal/host"
 	"middleman/terminal/journal"
@@ -64,7 +65,7 @@ func (o *owner) lose() {
 // anything of it behind.
 func (o *owner) giveUp(join func()) {
 	logf("what runs the program was killed: its exit is not known; what it has left is ended")
-	if left := o.dir.stopStrays(max(0, o.spec.Grace)); len(left) > 0 {
+	if left := o.dir.StopStrays(max(0, o.spec.Grace)); len(left) > 0 {
 		logf("these processes do not end: %v", left)
 	}
 	o.term.Close()
@@ -108,7 +109,7 @@ var errExitRecorded = errors.New("the exit is on disk")
 // adopt is an owner that goes on where another was killed. Where that had
 // recorded the exit there is nothing to go on with.
 func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) {
-	var req startRequest
+	var req state.StartRequest
 	if err := json.NewDecoder(io.LimitReader(in, maxStartRequest)).Decode(&req); err != nil {
 		return nil, fmt.Errorf("read specification: %w", err)
 	}
@@ -118,7 +119,7 @@ func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) 
 	if o.lock, err = takeOwnerLock(o.dir); err != nil {
 		return nil, err
 	}
-	had, err := o.dir.readRecord()
+	had, err := o.dir.ReadRecord()
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) 
 	if o.term, o.pid, err = o.host.Adopt(); err != nil {
 		return nil, err
 	}
-	if _, ended, err := o.dir.readExit(); ended && err == nil {
+	if _, ended, err := o.dir.ReadExit(); ended && err == nil {
 		o.term.Done()
 		return nil, errExitRecorded
 	}
@@ -140,7 +141,7 @@ func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) 
 	if err := o.bind(); err != nil {
 		return nil, err
 	}
-	if err := o.dir.writeRecord(o.record()); err != nil {
+	if err := o.dir.WriteRecord(o.record()); err != nil {
 		return nil, err
 	}
 	return o, o.step(eventStarted)
@@ -153,13 +154,13 @@ const lostAtOnce = readBytes
 // goOn goes on with the journal behind a gap, and draws the screen as of its
 // end.
 func (o *owner) goOn() (err error) {
-	if o.journal, err = journal.Create(o.dir.journal(), journal.Options{KeepBytes: o.spec.JournalBytes}); err != nil {
+	if o.journal, err = journal.Create(o.dir.Journal(), journal.Options{KeepBytes: o.spec.JournalBytes}); err != nil {
 		return err
 	}
 	end := o.journal.Head()
 	o.journal.Skip(lostAtOnce)
 	o.recent.skip(o.journal.Head())
-	screen, err := recording.Open(o.dir.journal(), recording.Options{Size: o.spec.Size, ScrollbackBytes: o.spec.ScrollbackBytes}).At(end)
+	screen, err := recording.Open(o.dir.Journal(), recording.Options{Size: o.spec.Size, ScrollbackBytes: o.spec.ScrollbackBytes}).At(end)
 	if err != nil {
 		logf("draw the screen of before: %v", err)
 		screen.Terminal = vt.New(vt.Options{Cols: int(o.size.Cols), Rows: int(o.size.Rows)})

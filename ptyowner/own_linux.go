@@ -2,6 +2,7 @@ package ptyowner
 
 import (
 	"fmt"
+	"middleman/ptyowner/state"
 	"os"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // what names it in /proc.
 func openOwn() (executable, error) {
 	file, err := os.Open("/proc/self/exe")
-	return executable{path: fmt.Sprintf("/proc/self/fd/%d", executableFD), file: file}, err
+	return executable{path: fmt.Sprintf("/proc/self/fd/%d", state.ExecutableFD), file: file}, err
 }
 
 // bootTime is when the machine started, about; zero where that is not known.

@@ -22,6 +22,7 @@ import (
 	"middleman/internal/cgroup"
 	"middleman/internal/fault"
 	"middleman/internal/private"
+	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 	"middleman/terminal/host"
@@ -44,7 +45,7 @@ const maxStartRequest = 8 << 20
 // owner is the owner process's state.
 type owner struct {
 	spec    terminal.Spec
-	dir     stateDir
+	dir     state.Dir
 	socket  string // its path
 	build   string // of this image
 	token   []byte
@@ -126,22 +127,22 @@ func Main(args []string, build string, hosts ...host.Host) int {
 	if len(args) >= 1 && args[0] == host.AdoptArg {
 		return adoptMain(build, hosts)
 	}
-	unix.CloseOnExec(3)
-	closeInherited(executableFD)
-	report := os.NewFile(3, "ready")
+	unix.CloseOnExec(state.ReportFD)
+	closeInherited(state.ExecutableFD)
+	report := os.NewFile(state.ReportFD, "ready")
 	if _, err := report.Stat(); err != nil {
 		fmt.Fprintln(os.Stderr, "pty-owner is started by middleman, not by hand")
 		return 2
 	}
 	o, step, err := startOwner(os.Stdin, hosts)
 	if err != nil {
-		failed := startReport{Step: step, Error: err.Error()}
+		failed := state.StartReport{Step: step, Error: err.Error()}
 		errors.As(err, &failed.Errno)
 		_, failed.Host = errors.AsType[*host.Fault](err)
 		json.NewEncoder(report).Encode(failed)
 		return 1
 	}
-	json.NewEncoder(report).Encode(startReport{PID: o.pid})
+	json.NewEncoder(report).Encode(state.StartReport{PID: o.pid})
 	report.Close()
 	fault.Here("start/reported")
 	o.run()
@@ -167,7 +168,7 @@ func takeOverMain(descriptor, build, problem string, hosts []host.Host) int {
 // newOwner is an owner before anything of it is opened.
 func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 	o := &owner{
-		spec: spec, dir: stateDir{id: spec.ID, path: dir}, socket: socket, build: build,
+		spec: spec, dir: state.Dir{ID: spec.ID, Path: dir}, socket: socket, build: build,
 		viewers: make(map[*viewer]bool), size: boundSize(spec.Size), rest: newRest(),
 	}
 	o.changed, o.newOutput, o.screenMoved = sync.NewCond(&o.mu), sync.NewCond(&o.mu), sync.NewCond(&o.mu)
@@ -178,7 +179,7 @@ func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 // startOwner does steps 1 to 4. On error nothing runs and nothing is left but
 // the state directory, which is the starter's.
 func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err error) {
-	var req startRequest
+	var req state.StartRequest
 	if err := json.NewDecoder(io.LimitReader(in, maxStartRequest)).Decode(&req); err != nil {
 		return nil, "read specification", err
 	}
@@ -194,13 +195,13 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 		o.core = *req.Core
 	}
 	if o.lock, err = takeOwnerLock(o.dir); err != nil {
-		return nil, "take " + ownerLockFile, err
+		return nil, "take " + state.OwnerLockFile, err
 	}
 	fault.Here("start/lock-taken")
 	if err := checkNeverRan(o.dir); err != nil {
 		return nil, "look for an earlier run", err
 	}
-	if o.journal, err = journal.Create(o.dir.journal(), journal.Options{KeepBytes: o.spec.JournalBytes}); err != nil {
+	if o.journal, err = journal.Create(o.dir.Journal(), journal.Options{KeepBytes: o.spec.JournalBytes}); err != nil {
 		return nil, "create journal", err
 	}
 	o.journal.MarkSize(o.size.Cols, o.size.Rows)
@@ -209,8 +210,8 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 		return nil, "bind socket", err
 	}
 	fault.Here("start/socket-bound")
-	if err := o.dir.writeRecord(o.record()); err != nil {
-		return nil, "write " + recordFile, err
+	if err := o.dir.WriteRecord(o.record()); err != nil {
+		return nil, "write " + state.RecordFile, err
 	}
 	fault.Here("start/record-written")
 	o.screen.init(o)
@@ -227,11 +228,11 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 // checkNeverRan returns an error where another owner was faster and has ended
 // since: the starter of this one was killed, and somebody has started, and
 // perhaps stopped, the session anew.
-func checkNeverRan(d stateDir) error {
-	if _, ended, err := d.readExit(); err != nil || ended {
+func checkNeverRan(d state.Dir) error {
+	if _, ended, err := d.ReadExit(); err != nil || ended {
 		return errors.Join(err, terminal.ErrEnded)
 	}
-	r := journal.Open(d.journal())
+	r := journal.Open(d.Journal())
 	defer r.Close()
 	_, head, err := r.Bounds()
 	if err == nil && head > 0 {
@@ -249,8 +250,8 @@ func newToken() string {
 // takeOwnerLock takes the lock for the owner's life: flock(2), on a descriptor
 // that a handover can pass on. Whoever asks whether an owner lives holds it
 // shared for a moment, so it is tried for a while.
-func takeOwnerLock(d stateDir) (*os.File, error) {
-	f, err := os.OpenFile(d.file(ownerLockFile), os.O_CREATE|os.O_RDWR, 0o600)
+func takeOwnerLock(d state.Dir) (*os.File, error) {
+	f, err := os.OpenFile(d.File(state.OwnerLockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -292,8 +293,8 @@ func (o *owner) bind() error {
 	return nil
 }
 
-func (o *owner) record() record {
-	return record{
+func (o *owner) record() state.Record {
+	return state.Record{
 		MinProtocol: wire.MinVersion,
 		MaxProtocol: wire.MaxVersion,
 		Features:    features,

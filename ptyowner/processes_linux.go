@@ -19,15 +19,15 @@ func (o *owner) processes() ([]proc.Process, error) {
 	self := os.Getpid()
 	root, spare := o.term.Root()
 	if root == 0 {
-		found, _, err := o.dir.strayProcesses()
+		found, _, err := o.dir.StrayProcesses()
 		return found, err
 	}
 	var members map[int]bool
-	if o.dir.hasScope() {
+	if o.dir.HasScope() {
 		members = cgroup.Find(o.spec.ID).Members()
 	}
 	found := t.Below(root, members)
 	return t.Without(found, func(p proc.Process) bool {
-		return root != self && p.PID == self || p.PID == spare || o.dir.isOtherOwner(p)
+		return root != self && p.PID == self || p.PID == spare || o.dir.IsOtherOwner(p)
 	}), nil
 }

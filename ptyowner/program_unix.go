@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/ptyowner/state"
 	"middleman/terminal"
 	"middleman/terminal/host"
 )
@@ -28,20 +29,20 @@ type waitStatus struct {
 
 // startProgram has the host start the program. On error it returns the step
 // that did not work.
-func (o *owner) startProgram(req startRequest) (step string, err error) {
+func (o *owner) startProgram(req state.StartRequest) (step string, err error) {
 	if err := checkProgram(o.spec); err != nil {
 		return "check program", err
 	}
 	o.term, o.pid, step, err = o.host.Start(host.Program{
 		Spec: o.spec, Size: o.size, Umask: o.umask, CoreLimit: o.core,
-		Dir: o.dir.path, Socket: strings.TrimSuffix(o.socket, ".sock") + ".host", Config: req.HostConfig, Again: again(req),
+		Dir: o.dir.Path, Socket: strings.TrimSuffix(o.socket, ".sock") + ".host", Config: req.HostConfig, Again: again(req),
 	})
 	return step, err
 }
 
 // again is the standard input of an owner that goes on where this one was
 // killed. The environment is the program's alone.
-func again(r startRequest) []byte {
+func again(r state.StartRequest) []byte {
 	r.Spec.Env, r.HostConfig = nil, nil
 	return mustMarshal(r)
 }

@@ -66,7 +66,7 @@ func (s *screen) restore(snapshot []byte, offset uint64) {
 // or for good.
 func (s *screen) run() {
 	o := s.owner
-	r := journal.Open(o.dir.journal())
+	r := journal.Open(o.dir.Journal())
 	defer r.Close()
 	buf := make([]byte, screenReadBytes)
 	for {

@@ -7,13 +7,14 @@ import (
 	"os"
 
 	"middleman/internal/fault"
+	"middleman/ptyowner/state"
 )
 
 // spill is where the screen keeps its scrollback instead of in memory: a file
 // in the state directory that has no name, so that it goes with the owner. It
 // is made when it is first written to.
 type spill struct {
-	dir  stateDir
+	dir  state.Dir
 	file *os.File
 }
 
@@ -24,7 +25,7 @@ func (s *spill) WriteAt(p []byte, at int64) (int, error) {
 		return 0, err
 	}
 	if s.file == nil {
-		file, err := os.CreateTemp(s.dir.path, ".scrollback-*") // 0600
+		file, err := os.CreateTemp(s.dir.Path, ".scrollback-*") // 0600
 		if err != nil {
 			return 0, err
 		}

@@ -40,10 +40,10 @@ func (b *Backend) Upgrade(ctx context.Context, id, executable string) (Upgrade, 
 // Runs reports whether a session's owner is the executable already, and which
 // build it is. It is for those who want to leave such an owner alone.
 func (b *Backend) Runs(id, executable string) (same bool, build string, err error) {
-	r, err := b.stateDir(id).readRecord()
+	r, err := b.stateDir(id).ReadRecord()
 	if err != nil {
 		return false, "", err
 	}
-	same, err = r.runs(executable)
+	same, err = r.Runs(executable)
 	return same, r.Build, err
 }

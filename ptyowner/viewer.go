@@ -293,7 +293,7 @@ func (v *viewer) sendLoop() {
 	if !v.resume() {
 		return
 	}
-	r := journal.Open(v.owner.dir.journal())
+	r := journal.Open(v.owner.dir.Journal())
 	defer r.Close()
 	var buf []byte
 	for {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package ptyowner
+package state
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package ptyowner
+package state
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package ptyowner
+package state
 
 import (
 	"fmt"
@@ -9,14 +9,9 @@ import (
 // maxLog bounds an owner's log: one that is larger begins anew.
 const maxLog = 1 << 20
 
-// logf notes something in the owner's log, which is its standard error. It is
-// for what nobody can be told.
-func logf(format string, args ...any) {
-	note(os.Stderr, format, args...)
-}
-
-// note writes a line of an owner's log.
-func note(log *os.File, format string, args ...any) {
+// Note writes a line to an owner's log, with the time before it. A log that has
+// grown past 1 MiB begins anew. What cannot be written is lost.
+func Note(log *os.File, format string, args ...any) {
 	if info, err := log.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > maxLog {
 		_ = log.Truncate(0) // where it cannot be, the log is larger
 	}

@@ -1,4 +1,4 @@
-package ptyowner
+package state
 
 import (
 	"encoding/json"
@@ -7,12 +7,15 @@ import (
 	"middleman/terminal"
 )
 
-// executableFD is the descriptor that a helper has its own executable at, where
-// that is not executed by its path.
-const executableFD = 4
+// ExecutableFD is the descriptor at which an owner is handed its own executable,
+// where that is not executed by its path. ReportFD is the pipe for its StartReport.
+const (
+	ReportFD     = 3
+	ExecutableFD = 4
+)
 
-// startRequest is what a starter hands to its owner.
-type startRequest struct {
+// StartRequest is what a starter hands to its owner, as JSON on standard input.
+type StartRequest struct {
 	Spec   terminal.Spec `json:"spec"`
 	Dir    string        `json:"state_dir"`
 	Socket string        `json:"socket"`
@@ -26,8 +29,9 @@ type startRequest struct {
 	HostConfig json.RawMessage `json:"host_config,omitempty"`
 }
 
-// startReport is what the owner answers.
-type startReport struct {
+// StartReport is what the owner answers, as JSON on descriptor ReportFD: the
+// program runs, or Step did not work, because of Error.
+type StartReport struct {
 	PID   int           `json:"pid,omitempty"`
 	Step  string        `json:"step,omitempty"`
 	Error string        `json:"error,omitempty"`
