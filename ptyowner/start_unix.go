@@ -315,3 +315,33 @@ func lastLine(path string) string {
 	text := strings.TrimSpace(string(data))
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
+
+// noteEnd writes down how an owner ended that this process has started. Where
+// nobody is left to wait for an owner, nobody knows.
+func noteEnd(d state.Dir, cmd *exec.Cmd, killed int) {
+	if cmd.ProcessState == nil || cmd.ProcessState.Success() {
+		return // it has said itself how the session ended
+	}
+	log, err := os.OpenFile(d.File(state.LogFile), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return // the state was removed meanwhile
+	}
+	defer log.Close()
+	state.Note(log, endNote, cmd.Process.Pid, cmd.ProcessState, killed)
+}
+
+// wentAway reports whether err is what one sees of an owner that has not
+// begun to listen, or has just ended: there is no socket, nobody listens on
+// it, or the connection was closed. It proves nothing; it is worth a second
+// look.
+func wentAway(err error) bool {
+	for _, gone := range []error{
+		fs.ErrNotExist, io.EOF, io.ErrUnexpectedEOF,
+		syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE,
+	} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
+}
