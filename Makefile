@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X middleman/cmd/middleman/internal/build.version=$(VERSION)
 export CGO_ENABLED := 0
 # Packages that start goroutines and do not link SQLite, whose race build takes
 # minutes; first what takes longest.
-LIGHT   := ./workspace ./internal/git ./ptyowner ./tmux ./terminal/ws ./terminal/journal
+LIGHT   := ./workspace ./internal/git ./ptyowner ./ptyowner/owner ./ptyowner/state ./internal/poll ./internal/cgroup ./tmux ./terminal/ws ./terminal/journal
 # Tests wait for programs more than they compute: more packages at once than
 # there are processors leave none of these idle.
 AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 3 ? n : 3)))
@@ -38,7 +38,7 @@ test: build ## install or name what the tests need, run all of them
 	@go build -o $(TEST) ./scripts/gotest
 	$(TEST) $(AT_ONCE) $(VETTED) -timeout 12m ./...
 	$(TEST) $(AT_ONCE) $(VETTED) -tags faults -run Fault -timeout 5m $(FAULTS)
-	$(ON_TMUX) $(TEST) $(VETTED) -short -timeout 12m ./ptyowner
+	$(ON_TMUX) $(TEST) $(VETTED) -short -timeout 12m ./ptyowner ./ptyowner/owner ./ptyowner/state
 	$(ON_TMUX) $(TEST) $(VETTED) -tags faults -run Fault -timeout 5m ./ptyowner
 
 run-test: build ## make run twice with an empty home, and nothing left

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"middleman/internal/private"
+	"middleman/ptyowner/state"
 	"middleman/terminal"
 	"middleman/terminal/host"
 )
@@ -110,8 +111,8 @@ func (b *Backend) List(context.Context) ([]string, error) {
 			continue
 		}
 		d := b.stateDir(entry.Name())
-		if _, err := os.Lstat(d.file(startLockFile)); err == nil {
-			if d.hostName() == b.hostName() && !d.isFormer() {
+		if _, err := os.Lstat(d.File(state.StartLockFile)); err == nil {
+			if d.HostName() == b.hostName() && !d.IsFormer() {
 				ids = append(ids, entry.Name())
 			}
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -135,17 +136,17 @@ func (b *Backend) Session(id string) terminal.Session {
 	return &session{b: b, dir: b.stateDir(id)}
 }
 
-func (b *Backend) stateDir(id string) stateDir {
-	return stateDir{id: id, path: filepath.Join(b.o.Sessions, id)}
+func (b *Backend) stateDir(id string) state.Dir {
+	return state.Dir{ID: id, Path: filepath.Join(b.o.Sessions, id)}
 }
 
 // socketPath is in the state directory, or in the runtime directory where the
 // path would pass the system's limit.
-func (b *Backend) socketPath(d stateDir) (string, error) {
-	if path := d.file(socketFile); len(path) <= private.MaxSocketPath {
+func (b *Backend) socketPath(d state.Dir) (string, error) {
+	if path := d.File(state.SocketFile); len(path) <= private.MaxSocketPath {
 		return path, nil
 	}
-	path := filepath.Join(b.o.Runtime, d.id+".sock")
+	path := filepath.Join(b.o.Runtime, d.ID+".sock")
 	if len(path) > private.MaxSocketPath {
 		return "", fmt.Errorf("socket path %s has %d bytes, the system takes %d: set XDG_RUNTIME_DIR or MIDDLEMAN_HOME to a shorter path",
 			path, len(path), private.MaxSocketPath)

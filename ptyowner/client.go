@@ -14,7 +14,9 @@ import (
 	"syscall"
 	"time"
 
+	"middleman/internal/poll"
 	"middleman/internal/private"
+	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
@@ -25,9 +27,6 @@ const (
 	dialTime = 5 * time.Second
 	// maxSnapshot bounds what a client puts together from snapshot frames.
 	maxSnapshot = 64 << 20
-	// promptBytes is how much at once may be keys, or their echo, which is sent
-	// by who reads it. More is a stream, where several at work are faster.
-	promptBytes = 4 << 10
 )
 
 // client is an authenticated connection to an owner.
@@ -51,7 +50,7 @@ type clientConn interface {
 
 // dial connects to the owner that r names. Any error that is not the owner's
 // own refusal is terminal.ErrUnreachable.
-func dial(ctx context.Context, session string, r record, hello wire.Hello) (*client, error) {
+func dial(ctx context.Context, session string, r state.Record, hello wire.Hello) (*client, error) {
 	if err := understands(session, r); err != nil {
 		return nil, err
 	}
@@ -86,7 +85,7 @@ func dial(ctx context.Context, session string, r record, hello wire.Hello) (*cli
 }
 
 // greet says Hello and takes the Welcome.
-func (c *client) greet(r record, hello wire.Hello) error {
+func (c *client) greet(r state.Record, hello wire.Hello) error {
 	hello.MinVersion, hello.MaxVersion, hello.Token = wire.MinVersion, wire.MaxVersion, r.Token
 	if err := c.send(wire.AppendControl(nil, wire.TypeHello, hello)); err != nil {
 		return unreachable(c.session, "greet owner", err)
@@ -132,7 +131,7 @@ func terminalError(session string, e *wire.Error) error {
 	switch e.Code {
 	case wire.CodeBusy:
 		busy := &terminal.BusyError{Session: session}
-		if w := terminalWriter(e.Writer); w != nil {
+		if w := (*terminal.Writer)(e.Writer); w != nil {
 			busy.Writer = *w
 		}
 		return busy
@@ -201,12 +200,12 @@ func (c *client) sendInput(p []byte) error {
 // sendInputNow is sendInput for what one frame holds, where that need not wait.
 // The rest of a frame that the socket takes a part of does.
 func (c *client) sendInputNow(p []byte) bool {
-	if c.raw == nil || len(p) > promptBytes || !c.sendMu.TryLock() {
+	if c.raw == nil || len(p) > poll.PromptBytes || !c.sendMu.TryLock() {
 		return false
 	}
 	defer c.sendMu.Unlock()
 	c.out = wire.AppendFrame(c.out[:0], wire.TypeInput, p)
-	n := writeNow(c.raw, c.out)
+	n := poll.WriteNow(c.raw, c.out)
 	if n > 0 && n < len(c.out) {
 		_ = c.write(c.out[n:]) // who receives learns why it fails
 	}
@@ -288,7 +287,7 @@ func (a *attachment) Hello() terminal.Hello {
 	w := a.c.welcome
 	return terminal.Hello{
 		Offset: w.Offset, Head: w.Head, Oldest: w.Oldest,
-		Size: terminalSize(w.Size), Title: w.Title, PID: w.PID, Writer: terminalWriter(w.Writer),
+		Size: terminal.Size(w.Size), Title: w.Title, PID: w.PID, Writer: (*terminal.Writer)(w.Writer),
 		Clipboard: a.clipboard, HostAnswers: w.HostAnswers,
 	}
 }
@@ -328,7 +327,7 @@ func (a *attachment) onFrame(t wire.Type, payload []byte) (done bool, m terminal
 		var d wire.Detached
 		err = wire.ParseControl(t, payload, &d)
 		m.Kind, m.Reason = terminal.MessageDetached, terminal.DetachReason(d.Reason)
-		m.Event.Writer = terminalWriter(d.Writer)
+		m.Event.Writer = (*terminal.Writer)(d.Writer)
 		a.last.Store(true)
 	case wire.TypeExit:
 		var e wire.Exit
@@ -389,8 +388,8 @@ func (a *attachment) InputNow(p []byte) bool {
 	if a.canWrite() != nil || len(p) == 0 || !a.c.sendInputNow(p) {
 		return false
 	}
-	if file, ok := a.c.conn.(interface{ expect() }); ok {
-		file.expect() // the echo
+	if file, ok := a.c.conn.(interface{ Expect() }); ok {
+		file.Expect() // the echo
 	}
 	return true
 }
@@ -399,7 +398,7 @@ func (a *attachment) Resize(s terminal.Size) error {
 	if err := a.canWrite(); err != nil {
 		return err
 	}
-	return a.c.send(wire.AppendControl(nil, wire.TypeResize, wireSize(s)))
+	return a.c.send(wire.AppendControl(nil, wire.TypeResize, wire.Size(s)))
 }
 
 func (a *attachment) Ack(offset uint64) error {
@@ -407,3 +406,20 @@ func (a *attachment) Ack(offset uint64) error {
 }
 
 func (a *attachment) Close() error { return a.c.close() }
+
+// The wire has shapes of its own, because they are permanent and those of
+// package terminal are not.
+
+func terminalExit(e wire.Exit) terminal.Exit {
+	return terminal.Exit{
+		Code: e.Code, Signal: e.Signal, SignalName: e.SignalName,
+		Offset: e.Offset, Time: e.Time, Size: terminal.Size(e.Size), Title: e.Title,
+	}
+}
+
+func terminalEvent(w wire.Event) terminal.Event {
+	return terminal.Event{
+		Kind: terminal.EventKind(w.Kind), Offset: w.Offset, Text: w.Text,
+		Size: (*terminal.Size)(w.Size), Writer: (*terminal.Writer)(w.Writer),
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"middleman/internal/plaintext"
 	"middleman/internal/private"
+	"middleman/ptyowner/state"
 )
 
 // An owner never ends by itself without an exit record. One that did was killed
@@ -30,14 +31,14 @@ const (
 )
 
 // death tells how the owner of a lost session came to its end.
-func (s *session) death(r record) string {
-	if noted, ok := s.b.waits.Load(s.dir.id); ok {
+func (s *session) death(r state.Record) string {
+	if noted, ok := s.b.waits.Load(s.dir.ID); ok {
 		select {
 		case <-noted.(chan struct{}):
 		case <-time.After(deathTime):
 		}
 	}
-	if text := lastWords(s.dir.logTail(), r.OwnerPID); text != "" {
+	if text := lastWords(logTail(s.dir), r.OwnerPID); text != "" {
 		return text
 	}
 	if boot := bootTime(); !r.Created.IsZero() && boot.After(r.Created) {
@@ -48,8 +49,8 @@ func (s *session) death(r record) string {
 
 // logTail is the end of the owner's log, from a line's beginning; nothing where
 // it cannot be read.
-func (d stateDir) logTail() []byte {
-	f, err := private.Open(d.file(logFile))
+func logTail(d state.Dir) []byte {
+	f, err := private.Open(d.File(state.LogFile))
 	if err != nil {
 		return nil
 	}
@@ -93,7 +94,7 @@ func lastWords(log []byte, pid int) string {
 		}
 	}
 	if panicked != "" {
-		return panicked + " (" + logFile + ")"
+		return panicked + " (" + state.LogFile + ")"
 	}
 	return noted
 }

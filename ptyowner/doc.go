@@ -1,10 +1,10 @@
-// Package ptyowner runs one program on one PTY, in a process that outlives
-// every viewer and the server.
+// Package ptyowner starts sessions and finds them again: one program on one
+// terminal each, in a process that outlives every viewer and the server.
 //
-// It has two sides. In the server and the command line, [Backend] starts
-// owners and finds them, and its sessions speak to them over a socket. In the
-// owner process, [Main] owns the PTY, the program, and the session's state
-// directory, and never ends before its program has.
+// [Backend] starts owners, and its sessions speak to them over a socket. The owner
+// process itself is package ptyowner/owner: a program that starts sessions runs its
+// Main where it is started with the argument "pty-owner". What the two agree upon
+// is in ptyowner/state, the state directory, and ptyowner/wire, the frames.
 //
 // The state directory is readable without an owner: output, last screen and
 // exit outlive the process. The only proof of life is the flock on owner.lock:
@@ -13,9 +13,7 @@
 // An owner outlives upgrades: every build speaks to owners of earlier ones, and
 // [Backend.Upgrade] lets a running one go on as another build, in place.
 //
-// The hot path, in the order in which a byte meets it: output.go (PTY to
-// journal to viewers), viewer.go (one viewer's connection), client.go (the
-// other end of it). The rest of an owner's life, in its order: owner.go,
-// lifecycle.go, join.go, control.go, stop.go, exit.go; handover.go where another
-// image takes over.
+// client.go is the end of the hot path: what a viewer sends and receives. The rest:
+// backend.go, start_unix.go (how an owner is started), session.go (through the
+// owner while there is one, from the state directory after), ended.go.
 package ptyowner

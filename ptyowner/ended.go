@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"middleman/internal/private"
+	"middleman/ptyowner/state"
 	"middleman/terminal"
 	"middleman/terminal/journal"
 )
@@ -12,16 +13,16 @@ import (
 // replayEnded is an attachment to a session without an owner: what is kept,
 // then the exit.
 func (s *session) replayEnded(l look, o terminal.AttachOptions) (terminal.Attachment, error) {
-	r := journal.Open(s.dir.journal())
+	r := journal.Open(s.dir.Journal())
 	oldest, _, err := r.Bounds()
 	if err != nil {
 		return nil, err
 	}
 	if o.From != nil && *o.From > l.exit.Offset {
 		return nil, fmt.Errorf("session %s has %d bytes of output, asked for those from %d: %w",
-			s.dir.id, l.exit.Offset, *o.From, terminal.ErrRange)
+			s.dir.ID, l.exit.Offset, *o.From, terminal.ErrRange)
 	}
-	a := &endedAttachment{r: r, exit: *l.exit, screen: s.dir.file(screenFile), buf: make([]byte, 64<<10)}
+	a := &endedAttachment{r: r, exit: *l.exit, screen: s.dir.File(state.ScreenFile), buf: make([]byte, 64<<10)}
 	a.hello = terminal.Hello{
 		Offset: l.exit.Offset, Head: l.exit.Offset, Oldest: oldest,
 		Size: l.exit.Size, Title: l.exit.Title, Clipboard: l.record.Clipboard,

@@ -17,16 +17,6 @@ import (
 	"middleman/terminal"
 )
 
-// A program that uses this package is its own owner: it calls Main before all
-// else when it is started as one. (The examples' TestMain does.)
-func ExampleMain() {
-	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
-		os.Exit(ptyowner.Main(os.Args[2:], "v1.2.3"))
-	}
-	fmt.Println("not an owner")
-	// Output: not an owner
-}
-
 // A session outlives whoever started it: only its program ends it, or a stop.
 func ExampleBackend() {
 	data, err := os.MkdirTemp("", "example")

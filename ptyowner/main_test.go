@@ -16,6 +16,7 @@ import (
 
 	"middleman/internal/testenv"
 	"middleman/ptyowner"
+	"middleman/ptyowner/owner"
 	"middleman/terminal"
 	"middleman/terminal/backendtest"
 	"middleman/tmux"
@@ -28,7 +29,7 @@ var programs = map[string]func(args []string) int{"viewer": viewerProgram}
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
 		readStallTime(os.Args[len(os.Args)-1])
-		os.Exit(ptyowner.Main(os.Args[2:], "test", tmux.Host{}))
+		os.Exit(owner.Main(os.Args[2:], "test", tmux.Host{}))
 	}
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))

@@ -19,7 +19,7 @@ func (s *session) recording(ctx context.Context) (*recording.Recording, look, er
 		return nil, l, err
 	}
 	o := recording.Options{Size: l.record.Size, Started: l.record.Created, Head: s.head(ctx, l)}
-	return recording.Open(s.dir.journal(), o), l, nil
+	return recording.Open(s.dir.Journal(), o), l, nil
 }
 
 // captureAt renders the screen as of an offset.
@@ -30,14 +30,14 @@ func (s *session) captureAt(ctx context.Context, at uint64, o terminal.CaptureOp
 	}
 	screen, err := rec.At(at)
 	if err != nil {
-		return c, fmt.Errorf("session %s: %w", s.dir.id, err)
+		return c, fmt.Errorf("session %s: %w", s.dir.ID, err)
 	}
 	cols, rows := screen.Terminal.Size()
 	c = terminal.Capture{
 		Offset: at, Size: terminal.Size{Cols: uint16(cols), Rows: uint16(rows)},
 		Title: screen.Terminal.Title(), Note: screen.Note,
 	}
-	c.Data, err = render(screen.Terminal, o.Format, o.Scrollback)
+	c.Data, err = recording.Render(screen.Terminal, o.Format, o.Scrollback)
 	return c, err
 }
 
@@ -49,7 +49,7 @@ func (s *session) OffsetAt(ctx context.Context, t time.Time) (uint64, error) {
 	}
 	offset, err := rec.OffsetAt(t)
 	if err != nil {
-		return 0, fmt.Errorf("session %s: %w", s.dir.id, err)
+		return 0, fmt.Errorf("session %s: %w", s.dir.ID, err)
 	}
 	return offset, nil
 }

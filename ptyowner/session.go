@@ -10,22 +10,25 @@ import (
 	"time"
 
 	"middleman/internal/private"
+	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 	"middleman/terminal/journal"
+	"middleman/terminal/recording"
+	"middleman/terminal/vt"
 )
 
 // session implements terminal.Session: through the owner while there is one,
 // from the state directory after.
 type session struct {
 	b   *Backend
-	dir stateDir
+	dir state.Dir
 }
 
 // look is what is known without asking the owner.
 type look struct {
-	life   life
-	record record
+	life   state.Life
+	record state.Record
 	hasRec bool
 	exit   *terminal.Exit
 }
@@ -33,28 +36,28 @@ type look struct {
 // look reads the state directory. What is there but cannot be trusted or read
 // is terminal.ErrUnreachable while an owner may live, so that nobody cleans.
 func (s *session) look() (l look, err error) {
-	if err := terminal.CheckID(s.dir.id); err != nil {
+	if err := terminal.CheckID(s.dir.ID); err != nil {
 		return l, fmt.Errorf("session %w: %w", terminal.ErrNotFound, err)
 	}
-	if _, err := os.Lstat(s.dir.path); errors.Is(err, fs.ErrNotExist) {
-		return l, fmt.Errorf("session %s: %w", s.dir.id, terminal.ErrNotFound)
+	if _, err := os.Lstat(s.dir.Path); errors.Is(err, fs.ErrNotExist) {
+		return l, fmt.Errorf("session %s: %w", s.dir.ID, terminal.ErrNotFound)
 	}
-	if err := s.dir.check(s.b.o.Data); err != nil {
-		return l, unreachable(s.dir.id, "check state directory", err)
+	if err := s.dir.Check(s.b.o.Data); err != nil {
+		return l, unreachable(s.dir.ID, "check state directory", err)
 	}
 	// The exit is looked for last: where the lock is free, the owner that
 	// would have written it is gone.
-	if l.life, err = s.dir.probe(); err != nil {
-		return l, unreachable(s.dir.id, "try lock", err)
+	if l.life, err = s.dir.Probe(); err != nil {
+		return l, unreachable(s.dir.ID, "try lock", err)
 	}
-	l.record, err = s.dir.readRecord()
+	l.record, err = s.dir.ReadRecord()
 	l.hasRec = err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && l.life == alive {
-		return l, unreachable(s.dir.id, "find owner", err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && l.life == state.Alive {
+		return l, unreachable(s.dir.ID, "find owner", err)
 	}
-	exit, ok, err := s.dir.readExit()
+	exit, ok, err := s.dir.ReadExit()
 	if err != nil {
-		return l, unreachable(s.dir.id, "read exit", err)
+		return l, unreachable(s.dir.ID, "read exit", err)
 	}
 	if ok {
 		l.exit = &exit
@@ -71,13 +74,13 @@ const findTime = 2 * time.Second
 func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look, error) {
 	for deadline := time.Now().Add(findTime); ; {
 		l, err := s.look()
-		if err != nil || l.life == dead {
+		if err != nil || l.life == state.Dead {
 			return nil, l, err
 		}
-		err = unreachable(s.dir.id, "find owner", fmt.Errorf("%s: %w", s.dir.file(recordFile), fs.ErrNotExist))
+		err = unreachable(s.dir.ID, "find owner", fmt.Errorf("%s: %w", s.dir.File(state.RecordFile), fs.ErrNotExist))
 		if l.hasRec {
 			var c *client
-			if c, err = dial(ctx, s.dir.id, l.record, hello); err == nil {
+			if c, err = dial(ctx, s.dir.ID, l.record, hello); err == nil {
 				return c, l, nil
 			}
 		}
@@ -109,7 +112,7 @@ func (s *session) ask(ctx context.Context, verb wire.Verb, args, result any) (pa
 			return part, l, true, err
 		}
 		if verb == wire.VerbInput {
-			if now, lookErr := s.look(); lookErr == nil && (now.exit != nil || now.life == dead) {
+			if now, lookErr := s.look(); lookErr == nil && (now.exit != nil || now.life == state.Dead) {
 				return nil, now, false, nil
 			}
 			return nil, l, true, err
@@ -130,9 +133,9 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	status := s.baseStatus(l)
 	status.State = terminal.State(w.State)
 	status.PID, status.StartedAt = w.PID, w.StartedAt
-	status.Size, status.Title = terminalSize(w.Size), w.Title
+	status.Size, status.Title = terminal.Size(w.Size), w.Title
 	status.Oldest, status.Head = w.Oldest, w.Head
-	status.Writer, status.Watchers = terminalWriter(w.Writer), w.Watchers
+	status.Writer, status.Watchers = (*terminal.Writer)(w.Writer), w.Watchers
 	status.Source, status.Left, status.Journal = "owner", w.Left, w.Journal
 	if w.Exit != nil {
 		e := terminalExit(*w.Exit)
@@ -144,7 +147,7 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 // baseStatus is what the record alone tells.
 func (s *session) baseStatus(l look) terminal.Status {
 	return terminal.Status{
-		ID: s.dir.id, Backend: s.b.Name(), AsOf: time.Now(),
+		ID: s.dir.ID, Backend: s.b.Name(), AsOf: time.Now(),
 		Workspace: l.record.Workspace, Argv: l.record.Argv, Dir: l.record.Dir,
 		StartedAt: l.record.Created, Size: l.record.Size, JournalBytes: l.record.JournalBytes,
 		Clipboard: l.record.Clipboard,
@@ -154,11 +157,11 @@ func (s *session) baseStatus(l look) terminal.Status {
 func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 	status := s.baseStatus(l)
 	status.Source, status.State = "disk", terminal.StateLost
-	r := journal.Open(s.dir.journal())
+	r := journal.Open(s.dir.Journal())
 	defer r.Close()
 	var err error
 	if status.Oldest, status.Head, err = r.Bounds(); err != nil {
-		return status, unreachable(s.dir.id, "read journal", err)
+		return status, unreachable(s.dir.ID, "read journal", err)
 	}
 	if l.exit == nil {
 		status.Lost = s.death(l.record)
@@ -167,8 +170,8 @@ func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 		status.Head = max(status.Head, l.exit.Offset)
 		status.Size, status.Title = l.exit.Size, l.exit.Title
 	}
-	if status.Left, err = strays(s.dir); err != nil {
-		return status, unreachable(s.dir.id, "look for processes", err)
+	if status.Left, err = s.dir.Strays(); err != nil {
+		return status, unreachable(s.dir.ID, "look for processes", err)
 	}
 	return status, nil
 }
@@ -180,7 +183,7 @@ func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (termina
 		Scrollback: o.Scrollback, Takeover: o.Takeover, NoOutput: o.NoOutput,
 	}
 	if o.Size.Cols > 0 && o.Size.Rows > 0 {
-		size := wireSize(o.Size)
+		size := wire.Size(o.Size)
 		hello.Size = &size
 	}
 	c, l, err := s.connect(ctx, hello)
@@ -190,7 +193,7 @@ func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (termina
 	case c != nil:
 		return &attachment{c: c, mode: o.Mode, clipboard: l.record.Clipboard}, nil
 	case l.exit == nil:
-		return nil, fmt.Errorf("session %s: %w, without an exit record: %s", s.dir.id, terminal.ErrGone, s.death(l.record))
+		return nil, fmt.Errorf("session %s: %w, without an exit record: %s", s.dir.ID, terminal.ErrGone, s.death(l.record))
 	}
 	return s.replayEnded(l, o)
 }
@@ -205,9 +208,9 @@ func (s *session) Input(ctx context.Context, p []byte) error {
 		case err != nil:
 			return err
 		case !asked && l.exit == nil:
-			return fmt.Errorf("session %s: %w: its owner ended without an exit record", s.dir.id, terminal.ErrGone)
+			return fmt.Errorf("session %s: %w: its owner ended without an exit record", s.dir.ID, terminal.ErrGone)
 		case !asked:
-			return fmt.Errorf("session %s: %w", s.dir.id, terminal.ErrEnded)
+			return fmt.Errorf("session %s: %w", s.dir.ID, terminal.ErrEnded)
 		case len(p) == 0:
 			return nil
 		}
@@ -229,29 +232,37 @@ func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (termi
 	if !asked {
 		return s.captureFromDisk(ctx, l, o)
 	}
-	return terminal.Capture{Offset: w.Offset, Size: terminalSize(w.Size), Title: w.Title, Data: data}, nil
+	return terminal.Capture{Offset: w.Offset, Size: terminal.Size(w.Size), Title: w.Title, Data: data}, nil
 }
 
 func (s *session) captureFromDisk(ctx context.Context, l look, o terminal.CaptureOptions) (c terminal.Capture, err error) {
 	if l.exit == nil {
 		return s.captureLost(ctx, o)
 	}
-	snapshot, err := private.ReadFile(s.dir.file(screenFile))
+	snapshot, err := private.ReadFile(s.dir.File(state.ScreenFile))
 	if err != nil {
-		return c, fmt.Errorf("read last screen of session %s: %w", s.dir.id, err)
+		return c, fmt.Errorf("read last screen of session %s: %w", s.dir.ID, err)
 	}
-	data, err := render(lastScreen(snapshot, l.exit.Size), o.Format, o.Scrollback)
+	data, err := recording.Render(lastScreen(snapshot, l.exit.Size), o.Format, o.Scrollback)
 	return terminal.Capture{Offset: l.exit.Offset, Size: l.exit.Size, Title: l.exit.Title, Data: data}, err
+}
+
+// lastScreen is the screen that a snapshot draws, for a session without an
+// owner.
+func lastScreen(snapshot []byte, size terminal.Size) *vt.Terminal {
+	t := vt.New(vt.Options{Cols: int(size.Cols), Rows: int(size.Rows)})
+	t.Write(snapshot)
+	return t
 }
 
 // captureLost renders the screen as of the last output of a session whose owner
 // has left none.
 func (s *session) captureLost(ctx context.Context, o terminal.CaptureOptions) (c terminal.Capture, err error) {
-	r := journal.Open(s.dir.journal())
+	r := journal.Open(s.dir.Journal())
 	defer r.Close()
 	_, head, err := r.Bounds()
 	if err != nil {
-		return c, fmt.Errorf("session %s: %w", s.dir.id, err)
+		return c, fmt.Errorf("session %s: %w", s.dir.ID, err)
 	}
 	return s.captureAt(ctx, head, o)
 }
@@ -264,16 +275,16 @@ func (s *session) Output(ctx context.Context, from uint64) (io.ReadCloser, error
 		return nil, err
 	}
 	head := s.head(ctx, l)
-	r := journal.Open(s.dir.journal())
+	r := journal.Open(s.dir.Journal())
 	oldest, kept, err := r.Bounds()
 	head = max(head, kept)
 	switch {
 	case err != nil:
 		return nil, err
 	case from > head:
-		return nil, fmt.Errorf("session %s has %d bytes of output, asked for those from %d: %w", s.dir.id, head, from, terminal.ErrRange)
+		return nil, fmt.Errorf("session %s has %d bytes of output, asked for those from %d: %w", s.dir.ID, head, from, terminal.ErrRange)
 	case from < oldest:
-		return nil, fmt.Errorf("session %s: %w", s.dir.id, &terminal.TrimmedError{Offset: from, Oldest: oldest})
+		return nil, fmt.Errorf("session %s: %w", s.dir.ID, &terminal.TrimmedError{Offset: from, Oldest: oldest})
 	}
 	return journal.NewStream(r, from, head), nil
 }
@@ -288,7 +299,7 @@ func (s *session) head(ctx context.Context, l look) uint64 {
 	if l.exit != nil {
 		return l.exit.Offset
 	}
-	if l.life != alive {
+	if l.life != state.Alive {
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, headTime)
@@ -325,7 +336,7 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 		}
 	}
 	if len(result.Left) > 0 {
-		return &terminal.LeftoverError{Session: s.dir.id, PIDs: result.Left}
+		return &terminal.LeftoverError{Session: s.dir.ID, PIDs: result.Left}
 	}
 	return nil
 }
@@ -337,15 +348,15 @@ const removeTime = 5 * time.Second
 // stopStrays ends what an owner that was killed has left behind, while no
 // other can come.
 func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
-	l, release, err := s.dir.hold()
+	l, release, err := s.dir.Hold()
 	defer release()
 	if err != nil {
-		return nil, unreachable(s.dir.id, "try lock", err)
+		return nil, unreachable(s.dir.ID, "try lock", err)
 	}
-	if l != dead {
-		return nil, fmt.Errorf("stop session %s: it was started again meanwhile: %w", s.dir.id, terminal.ErrRunning)
+	if l != state.Dead {
+		return nil, fmt.Errorf("stop session %s: it was started again meanwhile: %w", s.dir.ID, terminal.ErrRunning)
 	}
-	return stopStrays(s.dir, grace), nil
+	return s.dir.StopStrays(grace), nil
 }
 
 // stopPast ends the program of a session whose owner cannot be reached because
@@ -354,23 +365,23 @@ func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
 // records the exit and ends. An owner that does not answer in time, and a
 // program that is not found, leave it at the cause.
 func (s *session) stopPast(ctx context.Context, cause error, grace time.Duration) error {
-	if terminal.CheckID(s.dir.id) != nil || // "" is in other programs' environments
+	if terminal.CheckID(s.dir.ID) != nil || // "" is in other programs' environments
 		errors.Is(cause, os.ErrDeadlineExceeded) || errors.Is(cause, context.DeadlineExceeded) || ctx.Err() != nil ||
 		!errors.Is(cause, terminal.ErrUnreachable) && !errors.Is(cause, terminal.ErrNotFound) {
 		return cause
 	}
-	if err := s.dir.check(s.b.o.Data); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.dir.Check(s.b.o.Data); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cause // somebody has put another directory there
 	}
-	found, err := strays(s.dir)
+	found, err := s.dir.Strays()
 	if err != nil || len(found) == 0 {
 		return cause
 	}
-	if left := stopStrays(s.dir, grace); len(left) > 0 {
-		return &terminal.LeftoverError{Session: s.dir.id, PIDs: left}
+	if left := s.dir.StopStrays(grace); len(left) > 0 {
+		return &terminal.LeftoverError{Session: s.dir.ID, PIDs: left}
 	}
 	for deadline := time.Now().Add(findTime); time.Now().Before(deadline); {
-		if life, err := s.dir.probe(); err != nil || life == dead {
+		if life, err := s.dir.Probe(); err != nil || life == state.Dead {
 			return nil
 		}
 		select {
@@ -387,14 +398,14 @@ func (s *session) stopPast(ctx context.Context, cause error, grace time.Duration
 func (s *session) Remove(ctx context.Context) error {
 	for deadline := time.Now().Add(removeTime); ; {
 		l, err := s.look()
-		if l.life == dead && !errors.Is(err, terminal.ErrNotFound) {
+		if l.life == state.Dead && !errors.Is(err, terminal.ErrNotFound) {
 			break // whatever its files hold
 		}
 		if err != nil {
 			return err
 		}
 		if l.exit == nil || time.Now().After(deadline) {
-			return fmt.Errorf("remove session %s: %w", s.dir.id, terminal.ErrRunning)
+			return fmt.Errorf("remove session %s: %w", s.dir.ID, terminal.ErrRunning)
 		}
 		if err := s.Stop(ctx, -1); err != nil && !errors.Is(err, terminal.ErrUnreachable) {
 			return err
@@ -406,16 +417,12 @@ func (s *session) Remove(ctx context.Context) error {
 		}
 	}
 	// The host of an ended session is about to end.
-	for deadline := time.Now().Add(removeTime); time.Now().Before(deadline); time.Sleep(lookAgain) {
-		if lives, err := s.dir.hostLives(); !lives || err != nil {
-			break
-		}
-	}
-	if l, err := s.dir.readRecord(); err == nil && l.Socket != s.dir.file(socketFile) {
+	s.dir.AwaitHostEnd(removeTime)
+	if l, err := s.dir.ReadRecord(); err == nil && l.Socket != s.dir.File(state.SocketFile) {
 		os.Remove(l.Socket) // usually gone with its owner
 	}
-	if err := os.RemoveAll(s.dir.path); err != nil {
-		return fmt.Errorf("remove session %s: %w", s.dir.id, err)
+	if err := os.RemoveAll(s.dir.Path); err != nil {
+		return fmt.Errorf("remove session %s: %w", s.dir.ID, err)
 	}
 	return nil
 }

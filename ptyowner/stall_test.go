@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"middleman/ptyowner"
+	"middleman/ptyowner/owner"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
@@ -30,7 +30,7 @@ func readStallTime(stateDir string) {
 	if err != nil {
 		panic(err)
 	}
-	ptyowner.SetStallTime(d)
+	owner.StallTime = d
 }
 
 func setStallTime(t *testing.T, data string, d time.Duration) {

@@ -16,9 +16,11 @@ import (
 	"syscall"
 	"time"
 
+	"middleman/internal/cgroup"
 	"middleman/internal/fault"
 	"middleman/internal/private"
 	"middleman/internal/systemd"
+	"middleman/ptyowner/state"
 	"middleman/terminal"
 	"middleman/terminal/journal"
 )
@@ -54,10 +56,10 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 		return terminal.Status{}, &terminal.StartError{Session: spec.ID, Step: "make state directory", Err: err}
 	}
 	fault.Here("starter/directory-made")
-	started, err := b.startLocked(ctx, d, startRequest{Spec: spec, Dir: d.path, Build: b.o.Build, Host: b.hostName(), HostConfig: config}, made)
+	started, err := b.startLocked(ctx, d, state.StartRequest{Spec: spec, Dir: d.Path, Build: b.o.Build, Host: b.hostName(), HostConfig: config}, made)
 	if err != nil {
 		if made && !started {
-			os.RemoveAll(d.path)
+			os.RemoveAll(d.Path)
 		}
 		return terminal.Status{}, err
 	}
@@ -73,25 +75,25 @@ func (b *Backend) hostConfig(ctx context.Context) (json.RawMessage, error) {
 }
 
 // makeStateDir makes the state directory and says whether it was not there.
-func (b *Backend) makeStateDir(d stateDir) (made bool, err error) {
+func (b *Backend) makeStateDir(d state.Dir) (made bool, err error) {
 	for _, dir := range []string{b.o.Data, b.o.Sessions} {
 		if err := private.MakeDir(dir); err != nil {
 			return false, err
 		}
 	}
-	err = os.Mkdir(d.path, 0o700)
+	err = os.Mkdir(d.Path, 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, err
 	}
 	made = err == nil
 	if made && b.o.Host != nil {
-		err = os.WriteFile(d.file(hostFile), []byte(b.hostName()), 0o600)
+		err = os.WriteFile(d.File(state.HostFile), []byte(b.hostName()), 0o600)
 	} else {
 		err = nil
 	}
-	if err = errors.Join(err, d.check(b.o.Data)); err != nil {
+	if err = errors.Join(err, d.Check(b.o.Data)); err != nil {
 		if made {
-			os.RemoveAll(d.path)
+			os.RemoveAll(d.Path)
 		}
 		return false, err
 	}
@@ -100,39 +102,39 @@ func (b *Backend) makeStateDir(d stateDir) (made bool, err error) {
 
 // startLocked does steps 2 to 6. started says that somebody's owner runs or
 // has run here, so the state directory is not ours to remove.
-func (b *Backend) startLocked(ctx context.Context, d stateDir, req startRequest, made bool) (started bool, err error) {
+func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartRequest, made bool) (started bool, err error) {
 	fail := func(step string, err error) (bool, error) {
 		var r reportError
 		faulty := !started && errors.As(err, &r) && r.report.Host
 		return started, &terminal.StartError{Session: req.Spec.ID, Step: step, Err: err, Host: faulty}
 	}
-	lock, err := private.Lock(d.file(startLockFile))
+	lock, err := private.Lock(d.File(state.StartLockFile))
 	if err != nil {
-		return fail("take "+startLockFile, err)
+		return fail("take "+state.StartLockFile, err)
 	}
 	defer lock.Close()
 	if ok, err := lock.TryLockContext(ctx, 2*time.Millisecond); !ok {
 		started = true // whoever holds it
-		return fail("take "+startLockFile, err)
+		return fail("take "+state.StartLockFile, err)
 	}
 	fault.Here("starter/lock-taken")
-	life, err := d.probe()
+	life, err := d.Probe()
 	if err != nil {
 		started = true
-		return fail("try "+ownerLockFile, err)
+		return fail("try "+state.OwnerLockFile, err)
 	}
 	// After the look for life, for an owner may record the exit and go at any
 	// time; and whatever lives: an owner lingers, and one that takes over a host
 	// finds out that there is nothing to do.
-	if _, ended, err := d.readExit(); err != nil || ended {
+	if _, ended, err := d.ReadExit(); err != nil || ended {
 		started = true
-		return fail("read "+exitFile, errors.Join(err, terminal.ErrEnded))
+		return fail("read "+state.ExitFile, errors.Join(err, terminal.ErrEnded))
 	}
-	if life == alive {
+	if life == state.Alive {
 		return true, nil
 	}
 	if !made {
-		if err := d.checkUnused(); err != nil {
+		if err := checkUnused(d); err != nil {
 			started = true
 			return fail("look for an earlier run", err)
 		}
@@ -155,24 +157,36 @@ func (b *Backend) startLocked(ctx context.Context, d stateDir, req startRequest,
 	if err == nil {
 		return true, nil
 	}
-	started, undoErr := d.undoStart()
+	started, undoErr := undoStart(d)
 	if started && undoErr == nil {
 		return true, nil // by the owner of a starter that was killed
 	}
 	return fail(step, errors.Join(err, undoErr))
 }
 
+// reportError is a startReport's error on the starter's side.
+type reportError struct{ report state.StartReport }
+
+func (e reportError) Error() string { return e.report.Error }
+
+func (e reportError) Unwrap() error {
+	if e.report.Errno == 0 {
+		return nil
+	}
+	return e.report.Errno
+}
+
 // checkUnused returns an error where a session has run that no owner has any
 // more: its output is not another's to go on with, and what it has left
 // running is a stop's to end.
-func (d stateDir) checkUnused() error {
-	r := journal.Open(d.journal())
+func checkUnused(d state.Dir) error {
+	r := journal.Open(d.Journal())
 	defer r.Close()
 	_, head, err := r.Bounds()
 	if err != nil {
 		return err
 	}
-	left, err := strays(d)
+	left, err := d.Strays()
 	if err != nil {
 		return err
 	}
@@ -180,59 +194,23 @@ func (d stateDir) checkUnused() error {
 		return nil
 	}
 	return fmt.Errorf("%w: its owner ended without an exit record and left %d bytes of output and %d processes; stop and remove it first: %s",
-		terminal.ErrGone, head, len(left), d.path)
-}
-
-// goneTime is how long a host may take to end after its first owner has failed.
-const goneTime = 5 * time.Second
-
-// holdGone is hold, after the end of a host whose owner has failed.
-func (d stateDir) holdGone() (l life, release func(), err error) {
-	for deadline := time.Now().Add(goneTime); ; {
-		l, release, err = d.hold()
-		hosted, hostErr := d.isHosted()
-		if l == dead || err != nil || hostErr != nil || !hosted || d.isOwned() || time.Now().After(deadline) {
-			return l, release, err
-		}
-		release()
-		time.Sleep(lookAgain)
-	}
-}
-
-// checkNeverRan returns an error where another owner was faster and has ended
-// since: the starter of this one was killed, and somebody has started, and
-// perhaps stopped, the session anew.
-func (d stateDir) checkNeverRan() error {
-	if _, ended, err := d.readExit(); err != nil || ended {
-		return errors.Join(err, terminal.ErrEnded)
-	}
-	r := journal.Open(d.journal())
-	defer r.Close()
-	_, head, err := r.Bounds()
-	if err == nil && head > 0 {
-		err = fmt.Errorf("%w: another owner has run it, and left %d bytes of output", terminal.ErrGone, head)
-	}
-	return err
+		terminal.ErrGone, head, len(left), d.Path)
 }
 
 // undoStart ends what an owner that did not get ready has started. alive says
 // that nothing was, because there is another owner, or that it is not gone
 // for certain.
-func (d stateDir) undoStart() (alive bool, err error) {
-	l, release, err := d.holdGone()
+func undoStart(d state.Dir) (alive bool, err error) {
+	l, release, err := d.HoldGone()
 	defer release()
-	if err != nil || l != dead {
+	if err != nil || l != state.Dead {
 		return true, err
 	}
-	if left := stopStrays(d, 0); len(left) > 0 {
-		return true, &terminal.LeftoverError{Session: d.id, PIDs: left}
+	if left := d.StopStrays(0); len(left) > 0 {
+		return true, &terminal.LeftoverError{Session: d.ID, PIDs: left}
 	}
 	return false, nil
 }
-
-// executableFD is the descriptor that a helper has its own executable at, where
-// that is not executed by its path.
-const executableFD = 4
 
 // executable is what to run as owner: a path, and the file that this goes by
 // where it is that of a descriptor.
@@ -259,7 +237,7 @@ func (b *Backend) openExecutable() (executable, error) {
 
 // runOwner runs the helper and waits for its report. If ctx ends first the
 // helper is ended, and with it whatever it has started.
-func (b *Backend) runOwner(ctx context.Context, run executable, d stateDir, req startRequest) (report startReport, err error) {
+func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req state.StartRequest) (report state.StartReport, err error) {
 	spec, err := json.Marshal(req)
 	if err != nil {
 		return report, err
@@ -269,30 +247,30 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d stateDir, req 
 		return report, err
 	}
 	defer ready.Close()
-	log, err := os.OpenFile(d.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(d.File(state.LogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		theirs.Close()
 		return report, err
 	}
 	defer log.Close()
-	cmd, outside, err := systemd.Start(ctx, systemd.SessionScope(d.id), func() *exec.Cmd {
+	cmd, outside, err := systemd.Start(ctx, systemd.SessionScope(d.ID), func() *exec.Cmd {
 		// Never exec.CommandContext: an owner outlives every context.
-		cmd := exec.Command(run.path, "pty-owner", d.path) // the path is for who reads ps(1)
+		cmd := exec.Command(run.path, "pty-owner", d.Path) // the path is for who reads ps(1)
 		cmd.Args[0] = "middleman"
 		cmd.Dir = "/"
 		// For each processor that it may use, the runtime takes memory at once.
 		cmd.Env = append(fault.Env(), "PATH=/usr/local/bin:/usr/bin:/bin", "GOMAXPROCS=2")
 		cmd.Stdin = bytes.NewReader(spec)
 		cmd.Stderr = log
-		cmd.ExtraFiles = []*os.File{theirs} // descriptor 3
+		cmd.ExtraFiles = []*os.File{theirs} // state.ReportFD
 		if run.file != nil {
-			cmd.ExtraFiles = append(cmd.ExtraFiles, run.file) // executableFD
+			cmd.ExtraFiles = append(cmd.ExtraFiles, run.file) // state.ExecutableFD
 		}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		return cmd
 	})
 	if outside != nil {
-		note(log, "the session ends with the server's unit: %v", outside)
+		state.Note(log, "the session ends with the server's unit: %v", outside)
 	}
 	theirs.Close()
 	if err != nil {
@@ -301,13 +279,13 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d stateDir, req 
 	fault.Here("starter/owner-spawned")
 	waited := make(chan error, 1)
 	noted := make(chan struct{})
-	b.waits.Store(d.id, noted)
-	kills := oomKills(cmd.Process.Pid)
+	b.waits.Store(d.ID, noted)
+	kills := cgroup.OOMKills(cmd.Process.Pid)
 	b.owners.Go(func() { // so that no zombie is left
 		defer close(noted)
 		err := cmd.Wait()
-		d.noteEnd(cmd, kills())
-		b.waits.CompareAndDelete(d.id, noted)
+		noteEnd(d, cmd, kills())
+		b.waits.CompareAndDelete(d.ID, noted)
 		waited <- err
 	})
 	stop := context.AfterFunc(ctx, func() { ready.SetReadDeadline(time.Now()) })
@@ -323,7 +301,7 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d stateDir, req 
 		<-waited // it holds the lock until it has ended
 	}
 	if err != nil {
-		return report, fmt.Errorf("owner ended before it was ready (%v): %s", <-waited, lastLine(d.file(logFile)))
+		return report, fmt.Errorf("owner ended before it was ready (%v): %s", <-waited, lastLine(d.File(state.LogFile)))
 	}
 	return report, nil
 }
@@ -336,4 +314,34 @@ func lastLine(path string) string {
 	}
 	text := strings.TrimSpace(string(data))
 	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// noteEnd writes down how an owner ended that this process has started. Where
+// nobody is left to wait for an owner, nobody knows.
+func noteEnd(d state.Dir, cmd *exec.Cmd, killed int) {
+	if cmd.ProcessState == nil || cmd.ProcessState.Success() {
+		return // it has said itself how the session ended
+	}
+	log, err := os.OpenFile(d.File(state.LogFile), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return // the state was removed meanwhile
+	}
+	defer log.Close()
+	state.Note(log, endNote, cmd.Process.Pid, cmd.ProcessState, killed)
+}
+
+// wentAway reports whether err is what one sees of an owner that has not
+// begun to listen, or has just ended: there is no socket, nobody listens on
+// it, or the connection was closed. It proves nothing; it is worth a second
+// look.
+func wentAway(err error) bool {
+	for _, gone := range []error{
+		fs.ErrNotExist, io.EOF, io.ErrUnexpectedEOF,
+		syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE,
+	} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
 }

@@ -2,9 +2,7 @@ package ptyowner
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
@@ -42,20 +40,10 @@ func (b *Backend) Upgrade(ctx context.Context, id, executable string) (Upgrade, 
 // Runs reports whether a session's owner is the executable already, and which
 // build it is. It is for those who want to leave such an owner alone.
 func (b *Backend) Runs(id, executable string) (same bool, build string, err error) {
-	r, err := b.stateDir(id).readRecord()
+	r, err := b.stateDir(id).ReadRecord()
 	if err != nil {
 		return false, "", err
 	}
-	wanted, err := os.Stat(executable)
-	if err != nil {
-		return false, r.Build, fmt.Errorf("look at the executable: %w", err)
-	}
-	if r.Image != "" {
-		return r.Image == imageOf(wanted), r.Build, nil
-	}
-	running, err := statProgram(r.OwnerPID)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return false, r.Build, nil
-	}
-	return err == nil && os.SameFile(wanted, running), r.Build, nil
+	same, err = r.Runs(executable)
+	return same, r.Build, err
 }

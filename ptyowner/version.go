@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
@@ -30,7 +31,7 @@ func (e *versionError) Unwrap() []error {
 
 // understands returns an error unless this build and the owner that r names
 // have a protocol version in common.
-func understands(session string, r record) error {
+func understands(session string, r state.Record) error {
 	if r.MinProtocol <= wire.MaxVersion && r.MaxProtocol >= wire.MinVersion {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"middleman/ptyowner"
+	"middleman/ptyowner/owner"
 	"middleman/terminal"
 	"middleman/tmux"
 )
@@ -14,7 +15,7 @@ import (
 // A program that hosts sessions begins by being its own owner and helper.
 func Example() {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
-		os.Exit(ptyowner.Main(os.Args[2:], "example", tmux.Host{}))
+		os.Exit(owner.Main(os.Args[2:], "example", tmux.Host{}))
 	}
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))

@@ -16,6 +16,7 @@ import (
 
 	"middleman/internal/testenv"
 	"middleman/ptyowner"
+	"middleman/ptyowner/owner"
 	"middleman/terminal"
 	"middleman/tmux"
 )
@@ -24,7 +25,7 @@ import (
 // these tests: they run this very program.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
-		os.Exit(ptyowner.Main(os.Args[2:], "test", tmux.Host{}))
+		os.Exit(owner.Main(os.Args[2:], "test", tmux.Host{}))
 	}
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))

@@ -31,6 +31,7 @@ import (
 	"middleman/internal/store"
 	"middleman/internal/testenv"
 	"middleman/ptyowner"
+	"middleman/ptyowner/owner"
 	"middleman/terminal"
 	"middleman/tmux"
 	"middleman/workspace"
@@ -39,7 +40,7 @@ import (
 // The test binary is its own owner and helper, as middleman is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
-		os.Exit(ptyowner.Main(os.Args[2:], "test", tmux.Host{}))
+		os.Exit(owner.Main(os.Args[2:], "test", tmux.Host{}))
 	}
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))

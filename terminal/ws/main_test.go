@@ -4,15 +4,15 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"middleman/ptyowner/owner"
 
-	"middleman/ptyowner"
+	"go.uber.org/goleak"
 )
 
 // The test binary is its own pty-owner, as middleman is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
-		os.Exit(ptyowner.Main(os.Args[2:], "test"))
+		os.Exit(owner.Main(os.Args[2:], "test"))
 	}
 	goleak.VerifyTestMain(m)
 }

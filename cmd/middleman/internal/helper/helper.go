@@ -8,7 +8,7 @@ import (
 	"middleman/cmd/middleman/internal/build"
 	"middleman/internal/heldport"
 	"middleman/internal/private"
-	"middleman/ptyowner"
+	"middleman/ptyowner/owner"
 	"middleman/tmux"
 )
 
@@ -21,7 +21,7 @@ func init() {
 		return
 	}
 	if os.Args[1] == "pty-owner" {
-		os.Exit(ptyowner.Main(os.Args[2:], build.Version(), tmux.Host{}))
+		os.Exit(owner.Main(os.Args[2:], build.Version(), tmux.Host{}))
 	}
 	if os.Args[1] == heldport.Command {
 		os.Exit(heldport.Main(os.Args[2:]))

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/ptyowner"
+	"middleman/ptyowner/owner"
 	"middleman/terminal"
 	"middleman/terminal/vt"
 )
@@ -24,7 +25,7 @@ import (
 // TestMain makes this test binary the owner of the sessions that it starts.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
-		os.Exit(ptyowner.Main(os.Args[2:], "test"))
+		os.Exit(owner.Main(os.Args[2:], "test"))
 	}
 	goleak.VerifyTestMain(m)
 }

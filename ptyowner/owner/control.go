@@ -1,0 +1,296 @@
+//go:build unix
+
+package owner
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/ptyowner/wire"
+	"middleman/terminal"
+)
+
+// errPaused says that something was not done, or not to its end, because
+// another image of the owner is taking over, which does it.
+var errPaused = errors.New("another image of the owner is taking over")
+
+// receiveLoop acts on what the client sends, until the connection ends or the
+// owner pauses. A frame of an unknown type is skipped; one that breaks the
+// protocol ends the connection. A pause loses nothing: what was not done is in
+// v.back, what was not read stays with the reader.
+func (v *viewer) receiveLoop() {
+	var requests sync.WaitGroup
+	defer requests.Wait()
+	slots := make(chan struct{}, 8)
+	for {
+		t, payload, err := v.nextFrame()
+		if err != nil {
+			if !v.owner.paused.Load() {
+				v.on(eventLeft)
+			}
+			return
+		}
+		switch t {
+		case wire.TypeInput:
+			err = v.onInput(payload)
+		case wire.TypeResize:
+			err = v.onResize(payload)
+		case wire.TypeAck:
+			err = v.onAck(payload)
+		case wire.TypeRequest:
+			var request wire.Request
+			if err = wire.ParseControl(t, payload, &request); err != nil {
+				break
+			}
+			if err = v.takeSlot(slots); err != nil {
+				break
+			}
+			requests.Go(func() {
+				defer func() { <-slots }()
+				v.onRequest(request)
+			})
+		}
+		if err != nil && !errors.Is(err, errPaused) {
+			v.on(eventLeft)
+			return
+		}
+	}
+}
+
+// hangUpPoll is how often a client whose requests are not answered yet is
+// looked after.
+const hangUpPoll = time.Second
+
+// takeSlot waits until there are fewer requests to answer, or the client has
+// hung up: what it asked for may take as long as the program runs.
+func (v *viewer) takeSlot(slots chan<- struct{}) error {
+	poll := time.NewTicker(hangUpPoll)
+	defer poll.Stop()
+	for {
+		select {
+		case slots <- struct{}{}:
+			return nil
+		case <-poll.C:
+			if hungUp(v.conn) {
+				return net.ErrClosed
+			}
+		}
+	}
+}
+
+// hungUp reports whether the other side has closed a connection, also where
+// what it sent before is not read yet.
+func hungUp(conn syscall.Conn) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	fds := []unix.PollFd{{}}
+	err = raw.Control(func(fd uintptr) {
+		fds[0].Fd = int32(fd)
+		unix.Poll(fds, 0) // interrupted, it says nothing
+	})
+	return err != nil || fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+}
+
+// putBack keeps a frame that a pause kept from being acted on.
+func (v *viewer) putBack(t wire.Type, payload []byte) {
+	v.backMu.Lock()
+	defer v.backMu.Unlock()
+	v.back = wire.AppendFrame(v.back, t, payload)
+}
+
+// unread is all that was received and not acted on. Only of use while the
+// owner is paused.
+func (v *viewer) unread() []byte {
+	return append(bytes.Clone(v.back), v.r.Buffered()...)
+}
+
+// isWriter reports whether v may type.
+func (v *viewer) isWriter() bool {
+	v.owner.mu.Lock()
+	defer v.owner.mu.Unlock()
+	return v.owner.writer == v
+}
+
+// onInput types what the writer typed. A watcher's is dropped, as is that of
+// a writer who was displaced a moment ago.
+func (v *viewer) onInput(p []byte) error {
+	if !v.isWriter() {
+		return nil
+	}
+	n, err := v.owner.writeInput(p)
+	switch {
+	case errors.Is(err, errPaused):
+		v.putBack(wire.TypeInput, p[n:])
+		return err
+	case err != nil && !errors.Is(err, terminal.ErrEnded):
+		logf("%v", err)
+	}
+	return nil
+}
+
+func (v *viewer) onResize(payload []byte) error {
+	var size wire.Size
+	if err := wire.ParseControl(wire.TypeResize, payload, &size); err != nil {
+		return err
+	}
+	if !v.isWriter() {
+		return nil
+	}
+	err := v.owner.resize(terminal.Size(size))
+	if errors.Is(err, errPaused) {
+		v.putBack(wire.TypeResize, payload)
+	}
+	return err
+}
+
+// onAck takes the viewer's word that it has drawn up to an offset. Once the
+// program has ended, having drawn it all is having seen the exit.
+func (v *viewer) onAck(payload []byte) error {
+	offset, err := wire.ParseAck(payload)
+	if err != nil {
+		return err
+	}
+	o := v.owner
+	o.mu.Lock()
+	knows := o.exit != nil && offset == o.exit.Offset
+	o.mu.Unlock()
+	if knows {
+		o.acknowledge()
+	}
+	return nil
+}
+
+// onRequest answers one request. One that a pause came into is put back.
+func (v *viewer) onRequest(q wire.Request) {
+	result, part, err := v.answer(&q)
+	switch {
+	case errors.Is(err, errPaused):
+		v.putBack(wire.TypeRequest, mustMarshal(q))
+		return
+	case errors.Is(err, errHandedOver):
+		return
+	case err != nil:
+		v.send(wire.AppendControl(nil, wire.TypeReply, wire.Reply{ID: q.ID, Error: wireError(err)}))
+		return
+	}
+	const partBytes = 32 << 10 // base64 of it fits a frame
+	for len(part) > partBytes {
+		if v.send(wire.AppendControl(nil, wire.TypeReply, wire.Reply{ID: q.ID, Part: part[:partBytes], More: true})) != nil {
+			return
+		}
+		part = part[partBytes:]
+	}
+	v.send(wire.AppendControl(nil, wire.TypeReply, wire.Reply{ID: q.ID, Result: mustMarshal(result), Part: part}))
+}
+
+// mustMarshal encodes what always can be: requests and results.
+func mustMarshal(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("%T does not marshal: %v", v, err))
+	}
+	return raw
+}
+
+// answer does what a request asks for. part is data beside the result. Where
+// it returns errPaused, q asks for what is left to do.
+func (v *viewer) answer(q *wire.Request) (result any, part []byte, err error) {
+	o := v.owner
+	switch q.Verb {
+	case wire.VerbStatus:
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.status(), nil, nil
+	case wire.VerbCapture:
+		var args wire.CaptureArgs
+		if err := parseArgs(q, &args); err != nil {
+			return nil, nil, err
+		}
+		data, c, err := o.screen.capture(terminal.CaptureFormat(args.Format), args.Scrollback)
+		return wire.Capture{Offset: c.Offset, Size: wire.Size(c.Size), Title: c.Title}, data, err
+	case wire.VerbInput:
+		return struct{}{}, nil, v.answerInput(q)
+	case wire.VerbStop:
+		result, err := v.answerStop(q)
+		return result, nil, err
+	case wire.VerbWait:
+		exit, err := v.waitExit()
+		return exit, nil, err
+	case wire.VerbUpgrade:
+		return nil, nil, v.answerUpgrade(q)
+	}
+	return nil, nil, &wire.Error{Code: wire.CodeUnknown, Text: fmt.Sprintf("this owner does not know %q", q.Verb)}
+}
+
+func (v *viewer) answerInput(q *wire.Request) error {
+	var args wire.InputArgs
+	if err := parseArgs(q, &args); err != nil {
+		return err
+	}
+	n, err := v.owner.writeInput(args.Data)
+	if errors.Is(err, errPaused) {
+		q.Args = mustMarshal(wire.InputArgs{Data: args.Data[n:]})
+	}
+	return err
+}
+
+func (v *viewer) answerStop(q *wire.Request) (result wire.StopResult, err error) {
+	var args wire.StopArgs
+	if err := parseArgs(q, &args); err != nil {
+		return result, err
+	}
+	grace := v.owner.spec.Grace
+	if args.GraceMillis != nil {
+		grace = time.Duration(*args.GraceMillis) * time.Millisecond
+	}
+	if result.Left, err = v.owner.stop(grace); err == nil {
+		v.owner.acknowledge()
+	}
+	return result, err
+}
+
+// waitExit waits for the program's end, or the connection's.
+func (v *viewer) waitExit() (wire.Exit, error) {
+	o := v.owner
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.exit == nil {
+		switch {
+		case o.phase == phasePaused:
+			return wire.Exit{}, errPaused
+		case v.link == linkGone || o.phase == phaseClosing:
+			return wire.Exit{}, errors.New("connection ended before the program")
+		}
+		o.changed.Wait()
+	}
+	return wireExit(*o.exit), nil
+}
+
+func parseArgs(q *wire.Request, v any) error {
+	if err := json.Unmarshal(q.Args, v); err != nil {
+		return &wire.Error{Code: wire.CodeBadRequest, Text: fmt.Sprintf("arguments of %s: %v", q.Verb, err)}
+	}
+	return nil
+}
+
+// wireError gives an error its code.
+func wireError(err error) *wire.Error {
+	var e *wire.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, terminal.ErrEnded):
+		return &wire.Error{Code: wire.CodeEnded, Text: err.Error()}
+	}
+	return &wire.Error{Code: wire.CodeInternal, Text: err.Error()}
+}

@@ -1,0 +1,327 @@
+//go:build unix
+
+package owner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"middleman/internal/cgroup"
+	"middleman/internal/poll"
+	"middleman/internal/private"
+	"middleman/internal/proc"
+	"middleman/terminal"
+	"middleman/terminal/host"
+)
+
+// ptyHost is the host of a session whose owner opens the PTY itself.
+type ptyHost struct{}
+
+// Name is "": nothing is recorded of the PTY.
+func (ptyHost) Name() string { return "" }
+
+// Start opens a PTY and starts the program in a session and process group of
+// its own, with the PTY as its controlling terminal.
+func (ptyHost) Start(p host.Program) (t host.Terminal, pid int, step string, err error) {
+	proc.BecomeSubreaper()
+	master, err := openPTY(p.Size)
+	if err != nil {
+		return nil, 0, "open PTY", err
+	}
+	if pid, err = forkProgram(p, master.tty); err != nil {
+		master.Close()
+		return nil, 0, "start program", fmt.Errorf("%s in %s: %w", p.Spec.Argv[0], p.Spec.Dir, err)
+	}
+	return master, pid, "", nil
+}
+
+// Adopt: a program on a PTY ends with the owner that holds that.
+func (ptyHost) Adopt() (host.Terminal, int, error) {
+	return nil, 0, fmt.Errorf("go on with a program on a PTY: %w", errors.ErrUnsupported)
+}
+
+// Resume takes the PTY's two sides.
+func (ptyHost) Resume(fds []uintptr, _ json.RawMessage) (host.Terminal, error) {
+	proc.BecomeSubreaper()
+	tty, err := inherit(fds[1], "tty")
+	if err != nil {
+		return nil, err
+	}
+	master, err := duplicate(fds[0])
+	if err != nil {
+		tty.Close()
+		return nil, err
+	}
+	m, err := newPTYMaster(master, tty)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// forkProgram starts the program on tty with nothing of the owner's, and of its
+// starter's only what a login leaves to its user.
+func forkProgram(p host.Program, tty *os.File) (pid int, err error) {
+	stateMask := unix.Umask(p.Umask)
+	defer unix.Umask(stateMask)
+	own := private.CoreLimit()
+	if err := private.SetCoreLimit(p.CoreLimit); err != nil {
+		return 0, err
+	}
+	defer private.SetCoreLimit(own)
+	host.AsFromLogin(func() {
+		pid, err = cgroup.Fork(p.Spec.ID, p.Spec.Argv[0], p.Spec.Argv, &syscall.ProcAttr{
+			Dir:   p.Spec.Dir,
+			Env:   host.Environ(p.Spec, "xterm-256color"),
+			Files: []uintptr{tty.Fd(), tty.Fd(), tty.Fd()},
+			Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
+		})
+	}, func(err error) { logf("%v", err) })
+	return pid, err
+}
+
+// streamBytes is how much at once is a stream, and no echo of a key.
+const streamBytes = 2 << 10
+
+// ptyMaster is the PTY's controlling side, in non-blocking mode, so that
+// closing it wakes a reader and a writer.
+type ptyMaster struct {
+	file device
+	raw  syscall.RawConn // file's
+	// tty is the program's side, which is held open until the program has
+	// ended: one that closes its terminal and opens /dev/tty later would
+	// otherwise meet a PTY that has ended.
+	tty *os.File
+
+	mu sync.Mutex // one writer at a time, each write whole
+}
+
+// device is an open terminal, whose Close and deadlines wake who blocks.
+type device interface {
+	io.WriteCloser
+	syscall.Conn
+	SetDeadline(time.Time) error
+}
+
+// openPTY opens a PTY of the given size. creack/pty may leave its master in
+// blocking mode, and (*os.File).Fd would put it back there, so that the
+// runtime's poller would not know of it: the descriptor is taken over anew.
+func openPTY(size terminal.Size) (*ptyMaster, error) {
+	ptmx, opened, err := pty.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer ptmx.Close()
+	defer opened.Close()
+	tty, err := quietTTY(opened)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.FcntlInt(ptmx.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		tty.Close()
+		return nil, err
+	}
+	m, err := newPTYMaster(fd, tty)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(m.SetSize(size), setUTF8(int(tty.Fd()))); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// quietTTY is tty once more, in blocking mode: nobody reads it here, and the
+// runtime's poller would be woken for each key and each echo.
+func quietTTY(tty *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(tty.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetNonblock(fd, false); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "tty"), nil
+}
+
+// newPTYMaster takes over the descriptor of a PTY's controlling side, and
+// tty, which may be nil. On error both are closed.
+func newPTYMaster(fd int, tty *os.File) (*ptyMaster, error) {
+	file, err := newDevice(fd)
+	if err != nil {
+		if tty != nil {
+			tty.Close()
+		}
+		return nil, err
+	}
+	m := &ptyMaster{file: file, tty: tty}
+	if m.raw, err = m.file.SyscallConn(); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// SetSize is TIOCSWINSZ (tty_ioctl(4)); the kernel signals the program.
+func (m *ptyMaster) SetSize(s terminal.Size) error {
+	var ioctlErr error
+	err := m.raw.Control(func(fd uintptr) {
+		ioctlErr = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{
+			Row: s.Rows, Col: s.Cols, Xpixel: s.XPixels, Ypixel: s.YPixels,
+		})
+	})
+	return errors.Join(err, ioctlErr)
+}
+
+// Read blocks for output and takes as much as there is, up to len(p). The
+// kernel gives at most 4 KiB a call, so it asks until nothing is left, and
+// while output streams a little longer: that all downstream is woken for each
+// 4 KiB costs more than the work itself. io.EOF says that no process holds the
+// terminal any more.
+func (m *ptyMaster) Read(p []byte) (n int, err error) {
+	rawErr := m.raw.Read(func(fd uintptr) bool {
+		n, err = readDevice(int(fd), p)
+		return n > 0 || err != nil
+	})
+	if rawErr != nil {
+		return n, rawErr
+	}
+	return n, err
+}
+
+// readDevice reads what there is, which may be nothing.
+func readDevice(fd int, p []byte) (n int, err error) {
+	for n < len(p) {
+		k, readErr := poll.ReadNow(fd, p[n:])
+		switch {
+		case readErr == unix.EINTR:
+		case readErr == unix.EAGAIN:
+			if n < streamBytes || !poll.More(fd) {
+				return n, nil
+			}
+		case readErr != nil || k == 0: // EIO on Linux, 0 on BSD
+			return n, io.EOF
+		default:
+			if n += k; n < streamBytes {
+				return n, nil
+			}
+		}
+	}
+	return n, nil
+}
+
+// Readable reports whether there is output to read.
+func (m *ptyMaster) Readable() bool {
+	fds := []unix.PollFd{{Events: unix.POLLIN}}
+	err := m.raw.Control(func(fd uintptr) {
+		fds[0].Fd = int32(fd)
+		unix.Poll(fds, 0) // interrupted, it says nothing
+	})
+	return err == nil && fds[0].Revents&unix.POLLIN != 0
+}
+
+// Write types all of p, without a break by another writer. With an error only
+// the first n bytes were typed.
+func (m *ptyMaster) Write(p []byte) (n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.file.Write(p)
+}
+
+// Foreground is the process group that the terminal's keys signal, 0 where
+// there is none.
+func (m *ptyMaster) Foreground() int {
+	var pgrp int
+	if err := m.raw.Control(func(fd uintptr) { pgrp, _ = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP) }); err != nil {
+		return 0
+	}
+	return pgrp
+}
+
+// LetEnd makes the PTY end when no process holds it any more.
+func (m *ptyMaster) LetEnd() {
+	if m.tty != nil {
+		m.tty.Close()
+	}
+}
+
+func (m *ptyMaster) Close() error {
+	m.LetEnd()
+	return m.file.Close()
+}
+
+// Answers: what a program asks goes to whoever is attached, or the screen.
+func (m *ptyMaster) Answers() bool { return false }
+
+func (m *ptyMaster) SetDeadline(t time.Time) error { return m.file.SetDeadline(t) }
+
+// Root is the owner itself, by its being the subreaper.
+func (m *ptyMaster) Root() (root, spare int) { return os.Getpid(), 0 }
+
+func (m *ptyMaster) Quiet() time.Duration { return drainQuiet }
+
+// Done: nothing is left to end.
+func (m *ptyMaster) Done() {}
+
+func (m *ptyMaster) Export() (fds []uintptr, state json.RawMessage, err error) {
+	master, err := descriptor(m.file)
+	if err != nil {
+		return nil, nil, err
+	}
+	tty, err := descriptor(m.tty)
+	return []uintptr{master, tty}, nil, err
+}
+
+// Reap waits for every child until stopped, so that no zombie is left. With a
+// subreaper the children are also those that lost their parent.
+func (m *ptyMaster) Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus), _ func()) (stop func()) {
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, unix.SIGCHLD)
+	quit := make(chan struct{})
+	var loop sync.WaitGroup
+	loop.Go(func() {
+		for {
+			reapAll(mu, ended)
+			select {
+			case <-children:
+			case <-quit:
+				reapAll(mu, ended)
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(children)
+		close(quit)
+		loop.Wait()
+	}
+}
+
+func reapAll(mu sync.Locker, ended func(pid int, status unix.WaitStatus)) {
+	mu.Lock()
+	defer mu.Unlock()
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || pid <= 0 {
+			return
+		}
+		ended(pid, status)
+	}
+}

@@ -1,0 +1,274 @@
+//go:build unix
+
+package owner
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"middleman/internal/poll"
+	"middleman/terminal"
+	"middleman/terminal/host"
+	"middleman/terminal/journal"
+	"middleman/terminal/vt"
+)
+
+const (
+	// readBytes is how much is taken from the PTY at once.
+	readBytes = 32 << 10
+	// recentBytes is how much output is kept in memory for viewers at the head,
+	// and for the screen while the journal takes none.
+	recentBytes = 2 * readBytes
+	// leastTail is what a journal keeps at least to be read from: one that keeps
+	// less than four segments may have trimmed what the screen has not read.
+	leastTail = 512 << 10
+	// maxScreenLag is how far the screen may fall behind before the program
+	// is held back.
+	maxScreenLag = 4 << 20
+	// maxSizes is how many sizes the screen may not have come to yet; who
+	// resizes waits for it then.
+	maxSizes = 64
+)
+
+// ring holds the newest output: bytes [head-len, head).
+type ring struct {
+	buf  []byte
+	head uint64
+	full bool   // buf holds len(buf) bytes
+	from uint64 // nothing before is held: it was lost, or is another owner's
+}
+
+// append adds p, dropping the oldest bytes.
+func (r *ring) append(p []byte) {
+	if skip := len(p) - len(r.buf); skip > 0 {
+		r.head += uint64(skip)
+		p = p[skip:]
+	}
+	for len(p) > 0 {
+		at := int(r.head % uint64(len(r.buf)))
+		n := copy(r.buf[at:], p)
+		r.head += uint64(n)
+		p = p[n:]
+	}
+	r.full = r.full || r.head >= uint64(len(r.buf))
+}
+
+// oldest is the first offset that the ring holds.
+func (r *ring) oldest() uint64 {
+	if !r.full {
+		return r.from
+	}
+	return max(r.from, r.head-uint64(len(r.buf)))
+}
+
+// skip goes on at head, with nothing of what is before it.
+func (r *ring) skip(head uint64) { r.head, r.from, r.full = head, head, head >= uint64(len(r.buf)) }
+
+// all is a copy of what the ring holds.
+func (r *ring) all() []byte {
+	p := make([]byte, r.head-r.oldest())
+	r.read(p, r.oldest())
+	return p
+}
+
+// restore makes the ring hold p, which ends at head.
+func (r *ring) restore(p []byte, head uint64) {
+	r.head = head - uint64(len(p))
+	r.append(p)
+	r.full = len(p) >= len(r.buf)
+}
+
+// read copies bytes from off, which lies in [oldest, head).
+func (r *ring) read(p []byte, off uint64) int {
+	if left := r.head - off; uint64(len(p)) > left {
+		p = p[:left]
+	}
+	at := int(off % uint64(len(r.buf)))
+	n := copy(p, r.buf[at:])
+	return n + copy(p[n:], r.buf)
+}
+
+// readPTY moves output from the PTY to the journal and then to everybody
+// else, until the PTY ends, is closed or the owner pauses. Nobody downstream
+// can hold it back but the screen.
+func (o *owner) readPTY() {
+	buf := make([]byte, readBytes)
+	for {
+		n, err := o.readTerminal(buf)
+		if n > 0 {
+			o.moving.Store(true)
+			o.publish(buf[:n])
+			o.moving.Store(false)
+		}
+		if errors.Is(err, host.ErrGap) {
+			o.loseOutput()
+			err = nil
+		}
+		if err == nil {
+			continue
+		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.reading = false
+		o.giveBack(backFrame{})
+		o.drained = !errors.Is(err, os.ErrDeadlineExceeded) // which pause sets
+		if o.drained && o.end == nil && !o.lost {
+			o.conns.Go(o.endGone)
+		}
+		o.broadcast()
+		return
+	}
+}
+
+// publish journals p and hands it to viewers and the screen.
+func (o *owner) publish(p []byte) {
+	o.rest.active()
+	o.coming.Store(o.recent.head + uint64(len(p))) // nobody else moves the head
+	// A failure is a gap in the journal, which readers are told of; the
+	// session goes on.
+	failed := o.journal.Append(p) != nil
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	from := o.recent.head
+	o.recent.append(p)
+	o.tellViewers(from, p)
+	if !o.screen.drawNow(from, p) || o.early > 0 {
+		o.newOutput.Broadcast()
+	}
+	lag := uint64(maxScreenLag)
+	if keep := uint64(o.spec.JournalBytes); keep > 0 {
+		lag = min(lag, keep/2) // a trim leaves three quarters
+	}
+	if failed || lag < leastTail {
+		lag = readBytes // the screen reads from memory alone; the next read must not overwrite it
+	}
+	for o.recent.head-o.screen.offset > lag && !o.screen.done {
+		o.screenMoved.Wait()
+	}
+}
+
+// tellViewers sends p, the output before the head, to the writer if that takes
+// no time, and wakes all who lag. Called with mu held.
+func (o *owner) tellViewers(from uint64, p []byte) {
+	if o.writer != nil && len(p) <= poll.PromptBytes {
+		o.writer.sendNow(from, p)
+	}
+	for v := range o.viewers {
+		if v.offset < o.recent.head && !v.noOutput {
+			v.newOutput.Signal()
+		}
+	}
+}
+
+// readOutput copies output from off into p: from memory where it is recent,
+// else from the journal. off lies below the head. Called without mu.
+func (o *owner) readOutput(r *journal.Reader, p []byte, off uint64) (int, error) {
+	o.mu.Lock()
+	if off >= o.recent.oldest() {
+		n := o.recent.read(p, off)
+		o.mu.Unlock()
+		return n, nil
+	}
+	o.mu.Unlock()
+	n, err := r.ReadAt(p, off)
+	if errors.Is(err, io.EOF) || errors.Is(err, journal.ErrBeyond) {
+		// A gap at the journal's end, which has left memory meanwhile.
+		return 0, &journal.GapError{Offset: off, Next: off + 1}
+	}
+	return n, err
+}
+
+// resize changes the terminal's size: the kernel's, the screen's at the
+// present head, and everybody is told.
+func (o *owner) resize(size terminal.Size) error {
+	size = boundSize(size)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.sizes) >= maxSizes && !o.screen.done && o.phase != phasePaused {
+		o.screenMoved.Wait()
+	}
+	switch {
+	case o.phase == phasePaused:
+		return errPaused
+	case o.end != nil || size == o.size:
+		return nil
+	}
+	if err := o.term.SetSize(size); err != nil {
+		return fmt.Errorf("resize terminal of session %s: %w", o.spec.ID, err)
+	}
+	o.size = size
+	// What was appended already and is published next came before it.
+	mark := o.journal.MarkSize(size.Cols, size.Rows)
+	o.sizes = append(o.sizes, sizeChange{mark: mark, size: size})
+	o.addEvent(terminal.Event{Kind: terminal.EventSize, Offset: mark.Offset, Size: &size})
+	return nil
+}
+
+// boundSize is the size nearest to what a viewer asks for that program and
+// screen can both have: bytes are only right on the screen that they were
+// drawn for.
+func boundSize(s terminal.Size) terminal.Size {
+	cols, rows := vt.ClampSize(int(s.Cols), int(s.Rows))
+	s.Cols, s.Rows = uint16(cols), uint16(rows)
+	return s
+}
+
+// writeInput types p at the program; it blocks while the program does not
+// read, and is woken by the end of the PTY, or by a pause: then errPaused says
+// that only the first n bytes were typed.
+func (o *owner) writeInput(p []byte) (n int, err error) {
+	n, err = o.term.Write(p)
+	switch {
+	case err == nil:
+		return n, nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return n, errPaused
+	case errors.Is(err, os.ErrClosed):
+		return n, terminal.ErrEnded
+	}
+	return n, fmt.Errorf("type at session %s: %w", o.spec.ID, err)
+}
+
+// maxAnswers is how many replies wait to be typed. With more unread the
+// program is not reading them, and the next are dropped.
+const maxAnswers = 64
+
+// answer queues what the screen replies to a query, unless a terminal is
+// attached that replies itself. It never blocks.
+func (o *owner) answer(p []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.writer != nil || o.end != nil || o.term.Answers() || len(o.answers) == maxAnswers {
+		return
+	}
+	o.answers = append(o.answers, bytes.Clone(p))
+	o.broadcast()
+}
+
+// writeAnswers types queued replies, until the owner closes or pauses. What a
+// pause interrupts stays queued.
+func (o *owner) writeAnswers() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for {
+		for len(o.answers) == 0 && o.phase != phaseClosing && o.phase != phasePaused {
+			o.changed.Wait()
+		}
+		if o.phase == phaseClosing || o.phase == phasePaused {
+			return
+		}
+		p := o.answers[0]
+		o.mu.Unlock()
+		n, err := o.writeInput(p)
+		o.mu.Lock()
+		if errors.Is(err, errPaused) {
+			o.answers[0] = p[n:]
+			continue
+		}
+		// The program that asked may have ended; then nobody waits for it.
+		o.answers = o.answers[1:]
+	}
+}

@@ -1,0 +1,33 @@
+package owner
+
+import (
+	"os"
+
+	"middleman/internal/cgroup"
+	"middleman/internal/proc"
+)
+
+// processes lists the processes of the session, ended ones too: all
+// descendants of the host's root, which the subreaper makes complete, and what is in
+// its cgroup, where it has one, but for the owners of other sessions that were started from
+// within this one, and what is theirs.
+func (o *owner) processes() ([]proc.Process, error) {
+	t, err := proc.All()
+	if err != nil {
+		return nil, err
+	}
+	self := os.Getpid()
+	root, spare := o.term.Root()
+	if root == 0 {
+		found, _, err := o.dir.StrayProcesses()
+		return found, err
+	}
+	var members map[int]bool
+	if o.dir.HasScope() {
+		members = cgroup.Find(o.spec.ID).Members()
+	}
+	found := t.Below(root, members)
+	return t.Without(found, func(p proc.Process) bool {
+		return root != self && p.PID == self || p.PID == spare || o.dir.IsOtherOwner(p)
+	}), nil
+}

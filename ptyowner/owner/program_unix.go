@@ -1,0 +1,85 @@
+//go:build unix
+
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"middleman/ptyowner/state"
+	"middleman/terminal"
+	"middleman/terminal/host"
+)
+
+// stateUmask closes what the owner itself makes to everybody else.
+const stateUmask = 0o077
+
+// waitStatus is how the program ended, and when that was seen.
+type waitStatus struct {
+	unix.WaitStatus
+	at time.Time
+}
+
+// startProgram has the host start the program. On error it returns the step
+// that did not work.
+func (o *owner) startProgram(req state.StartRequest) (step string, err error) {
+	if err := checkProgram(o.spec); err != nil {
+		return "check program", err
+	}
+	o.term, o.pid, step, err = o.host.Start(host.Program{
+		Spec: o.spec, Size: o.size, Umask: o.umask, CoreLimit: o.core,
+		Dir: o.dir.Path, Socket: strings.TrimSuffix(o.socket, ".sock") + ".host", Config: req.HostConfig, Again: again(req),
+	})
+	return step, err
+}
+
+// again is the standard input of an owner that goes on where this one was
+// killed. The environment is the program's alone.
+func again(r state.StartRequest) []byte {
+	r.Spec.Env, r.HostConfig = nil, nil
+	return mustMarshal(r)
+}
+
+// checkProgram tells a missing directory from a missing program, which
+// execve(2) does not.
+func checkProgram(spec terminal.Spec) error {
+	if len(spec.Argv) == 0 {
+		return errors.New("no program given")
+	}
+	if !filepath.IsAbs(spec.Argv[0]) {
+		return fmt.Errorf("program %q is not an absolute path", spec.Argv[0])
+	}
+	if info, err := os.Stat(spec.Dir); err != nil {
+		return fmt.Errorf("working directory: %w", err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("working directory %s is not a directory", spec.Dir)
+	}
+	return nil
+}
+
+// catchSignals keeps the owner alive when its terminal or its starter goes,
+// and undoes what was ignored before: a signal that is caught is back at its
+// default in the program, an ignored one would stay ignored.
+func catchSignals() {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught) // all that can be; nobody reads them
+	resetIgnored()
+}
+
+// reaped notes that a process of the session has ended, maybe the program.
+// Called with mu held.
+func (o *owner) reaped(pid int, status unix.WaitStatus) {
+	if pid == o.pid {
+		o.end = &waitStatus{status, time.Now()}
+		o.term.LetEnd()
+	}
+	o.reapCount.Add(1)
+	o.broadcast() // something of the session has ended
+}

@@ -1,0 +1,311 @@
+//go:build unix
+
+package owner
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"middleman/internal/fault"
+	"middleman/internal/poll"
+	"middleman/ptyowner/state"
+	"middleman/terminal"
+	"middleman/terminal/journal"
+	"middleman/terminal/recording"
+	"middleman/terminal/vt"
+)
+
+// screenReadBytes is how much the screen is fed at once.
+const screenReadBytes = 32 << 10
+
+// screen is the tailer that knows what a viewer would see. Its offset and
+// done are guarded by the owner's mu, its terminal by its own.
+type screen struct {
+	owner  *owner
+	offset uint64 // everything below was fed
+	done   bool   // nothing more will be fed
+	idle   bool   // run waits for something to do
+	lent   bool   // drawNow feeds it, which run waits for
+	rec    recorder
+
+	mu    sync.Mutex // guards vt and quiet; taken before the owner's mu
+	vt    *vt.Terminal
+	quiet bool // a snapshot is being drawn, which is no event
+}
+
+func (s *screen) init(o *owner) {
+	s.owner = o
+	s.vt = vt.New(vt.Options{
+		Cols:            int(o.size.Cols),
+		Rows:            int(o.size.Rows),
+		ScrollbackBytes: o.spec.ScrollbackBytes,
+		Spill:           &spill{dir: o.dir},
+		Event:           s.event,
+		Answer:          o.answer,
+	})
+}
+
+// export is a snapshot with all the scrollback, as of the head, of a screen
+// that has come to it.
+func (s *screen) export() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.vt.AppendSnapshot(nil, vt.SnapshotOptions{Scrollback: -1})
+}
+
+// restore draws what export returned, of which nobody is told again.
+func (s *screen) restore(snapshot []byte, offset uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quiet = true
+	s.vt.Write(snapshot)
+	s.quiet = false
+	s.offset = offset
+}
+
+// run feeds the screen until there is no more output and all was fed, for now
+// or for good.
+func (s *screen) run() {
+	o := s.owner
+	r := journal.Open(o.dir.Journal())
+	defer r.Close()
+	buf := make([]byte, screenReadBytes)
+	for {
+		change, limit, ok := s.next()
+		if !ok {
+			return
+		}
+		if change != nil {
+			s.resize(*change)
+			continue
+		}
+		limit = s.rec.stop(s, limit)
+		s.feed(r, buf[:min(uint64(len(buf)), limit-s.offset)])
+	}
+}
+
+// next waits for something to do: a size that holds from here, or output up
+// to limit. ok is false when all is done.
+func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
+	o := s.owner
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for {
+		if s.lent {
+			o.newOutput.Wait()
+			continue
+		}
+		if len(o.sizes) > 0 && o.sizes[0].mark.Offset <= s.offset {
+			return &o.sizes[0], 0, true
+		}
+		if s.offset < o.recent.head {
+			limit := o.recent.head
+			if len(o.sizes) > 0 {
+				limit = min(limit, o.sizes[0].mark.Offset)
+			}
+			return nil, limit, true
+		}
+		if o.drained {
+			s.done = true
+			o.broadcast()
+			return nil, 0, false
+		}
+		if o.phase == phasePaused && !o.reading {
+			return nil, 0, false
+		}
+		s.idle = true
+		o.newOutput.Wait()
+		s.idle = false
+	}
+}
+
+// drawNow feeds the screen p, the output from an offset to the head, where it
+// is idle: to wake run for each key's echo costs more than to draw it. It
+// reports whether it did. Called with the owner's mu held, which it gives up
+// while it draws.
+func (s *screen) drawNow(from uint64, p []byte) bool {
+	o := s.owner
+	if !s.idle || s.lent || s.offset != from || len(p) > poll.PromptBytes || len(o.sizes) > 0 {
+		return false
+	}
+	if _, due := o.journal.SegmentFrom(max(s.rec.next, 1, from)); due || !s.mu.TryLock() {
+		return false
+	}
+	defer s.mu.Unlock()
+	s.lent = true
+	func() {
+		o.mu.Unlock()
+		defer o.mu.Lock() // after a panic too: the caller gives it up
+		s.draw(p)
+	}()
+	s.lent = false
+	s.offset = from + uint64(len(p))
+	o.screenMoved.Broadcast()
+	if !s.idle { // it was woken meanwhile, for something else
+		o.newOutput.Broadcast()
+	}
+	return true
+}
+
+// resize makes the screen's the first of the sizes to come.
+func (s *screen) resize(change sizeChange) {
+	o := s.owner
+	s.rec.sized = change.mark
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vt.Resize(int(change.size.Cols), int(change.size.Rows))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sizes = o.sizes[1:]
+	o.screenMoved.Broadcast()
+}
+
+// feed gives the screen the next output, at most len(buf).
+func (s *screen) feed(r *journal.Reader, buf []byte) {
+	o := s.owner
+	n, err := o.readOutput(r, buf, s.offset)
+	skip := uint64(n)
+	if err != nil {
+		skip = unreadable(err, len(buf))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draw(buf[:n])
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s.offset = min(s.offset+skip, o.recent.head)
+	o.screenMoved.Broadcast()
+}
+
+// draw gives the screen p. Called with mu held.
+func (s *screen) draw(p []byte) {
+	if err := fault.Error("screen/panic"); err != nil {
+		panic(err)
+	}
+	s.vt.Write(p)
+}
+
+// unreadable is how much of n bytes to pass over after an error, so that what
+// follows still shows.
+func unreadable(err error, n int) uint64 {
+	var gap *journal.GapError
+	if errors.As(err, &gap) {
+		return max(gap.Next, gap.Offset+1) - gap.Offset
+	}
+	return uint64(n)
+}
+
+// event passes on what the program did besides drawing. It is called by the
+// screen's Write.
+func (s *screen) event(e vt.Event) {
+	kind, ok := eventKinds[e.Kind]
+	if !ok || s.quiet {
+		return
+	}
+	s.owner.mu.Lock()
+	defer s.owner.mu.Unlock()
+	if kind == terminal.EventTitle {
+		s.owner.title = e.Text
+	}
+	s.owner.addEvent(terminal.Event{Kind: kind, Text: e.Text})
+}
+
+var eventKinds = map[vt.EventKind]terminal.EventKind{
+	vt.EventTitle:        terminal.EventTitle,
+	vt.EventBell:         terminal.EventBell,
+	vt.EventNotification: terminal.EventNotification,
+	vt.EventDirectory:    terminal.EventDirectory,
+}
+
+// view calls f with the screen as of the present head or later, and returns
+// the offset that it is as of. f must not call back into the owner.
+func (s *screen) view(f func(*vt.Terminal)) uint64 {
+	o := s.owner
+	o.mu.Lock()
+	for head := o.recent.head; (s.offset < head || len(o.sizes) > 0) && !s.done; {
+		o.screenMoved.Wait()
+	}
+	o.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(s.vt)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return s.offset
+}
+
+// snapshot is what a viewer goes on from.
+type snapshot struct {
+	data      []byte // draws the screen on a reset terminal
+	offset    uint64 // that it is as of
+	size      terminal.Size
+	nextEvent uint64 // events below happened before it, among them its size
+}
+
+// snapshot draws the screen at the session's present size.
+func (s *screen) snapshot(scrollback int) (snap snapshot) {
+	o := s.owner
+	for {
+		var cols, rows int
+		snap.offset = s.view(func(t *vt.Terminal) {
+			cols, rows = t.Size()
+			snap.data = t.AppendSnapshot(snap.data[:0], vt.SnapshotOptions{Scrollback: scrollback})
+		})
+		o.mu.Lock()
+		done := s.done
+		current := cols == int(o.size.Cols) && rows == int(o.size.Rows)
+		snap.size, snap.nextEvent = o.size, o.events.next
+		o.mu.Unlock()
+		if current || done {
+			return snap
+		}
+	}
+}
+
+// capture renders the screen as text, ansi or json.
+func (s *screen) capture(format terminal.CaptureFormat, scrollback bool) (data []byte, c terminal.Capture, err error) {
+	c.Offset = s.view(func(t *vt.Terminal) {
+		cols, rows := t.Size()
+		c.Size = terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}
+		c.Title = t.Title()
+		data, err = recording.Render(t, format, scrollback)
+	})
+	return data, c, err
+}
+
+// spill is where the screen keeps its scrollback instead of in memory: a file
+// in the state directory that has no name, so that it goes with the owner. It
+// is made when it is first written to.
+type spill struct {
+	dir  state.Dir
+	file *os.File
+}
+
+// WriteAt is an error where the disk is full, or nothing can be made on it; the
+// screen keeps what it has then.
+func (s *spill) WriteAt(p []byte, at int64) (int, error) {
+	if err := fault.Error("spill/write"); err != nil {
+		return 0, err
+	}
+	if s.file == nil {
+		file, err := os.CreateTemp(s.dir.Path, ".scrollback-*") // 0600
+		if err != nil {
+			return 0, err
+		}
+		if err := os.Remove(file.Name()); err != nil {
+			file.Close()
+			return 0, err
+		}
+		s.file = file
+	}
+	return s.file.WriteAt(p, at)
+}
+
+func (s *spill) ReadAt(p []byte, at int64) (int, error) {
+	if s.file == nil {
+		return 0, io.EOF
+	}
+	return s.file.ReadAt(p, at)
+}

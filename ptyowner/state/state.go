@@ -1,0 +1,222 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"middleman/internal/fault"
+	"middleman/internal/private"
+	"middleman/terminal"
+)
+
+// Names of the files in a session's state directory.
+const (
+	OwnerLockFile = "owner.lock" // flock held by the owner for its whole life
+	StartLockFile = "start.lock" // flock around starting
+	RecordFile    = "owner.json" // Record
+	ExitFile      = "exit.json"  // terminal.Exit
+	ScreenFile    = "screen.ans" // the last screen
+	journalDir    = "journal"    // output, by offset
+	LogFile       = "owner.log"  // lines of Note, and the owner's last words
+	HostFile      = "host"       // the host's name, where that is not the PTY
+	SocketFile    = "owner.sock" // where the path is short enough
+
+	// Of a session on tmux that an earlier build started, which had no owner.
+	formerFile = "tmux.json"
+	formerLock = "session.lock" // held while it lives
+)
+
+// recordFormat is the version of owner.json that this build writes. It reads
+// that one and all before.
+const recordFormat = 1
+
+// Record is owner.json: how to reach the owner, and what it runs. Fields are added
+// and never change their meaning.
+type Record struct {
+	Format      int      `json:"format"`
+	MinProtocol int      `json:"min_protocol"`
+	MaxProtocol int      `json:"max_protocol"`
+	Features    []string `json:"features"`
+	Build       string   `json:"build"`
+	OwnerPID    int      `json:"owner_pid"`
+	OwnerStart  string   `json:"owner_start"` // process start time, where the system tells
+	// Image is which file the owner executes, by device and inode; "" where the
+	// system does not say, and of owners of earlier builds.
+	Image     string        `json:"image,omitempty"`
+	Socket    string        `json:"socket"`
+	Token     string        `json:"token"`
+	Created   time.Time     `json:"created"`
+	Workspace string        `json:"workspace,omitempty"`
+	Argv      []string      `json:"argv"`
+	Dir       string        `json:"dir"`
+	Size      terminal.Size `json:"size"`
+	// JournalBytes is terminal.Spec's; owners of earlier builds did not say.
+	JournalBytes *int64 `json:"journal_bytes,omitempty"`
+	// Clipboard is terminal.Spec's; owners of earlier builds had none.
+	Clipboard terminal.Clipboard `json:"clipboard,omitempty"`
+	// Host is what gives the owner its terminal; "" is the PTY.
+	Host string `json:"host,omitempty"`
+}
+
+// Runs reports whether the owner executes the file at that path. It is false where
+// the system does not tell. An error says that there is no such file.
+func (r Record) Runs(executable string) (bool, error) {
+	wanted, err := os.Stat(executable)
+	if err != nil {
+		return false, fmt.Errorf("look at the executable: %w", err)
+	}
+	if r.Image != "" {
+		return r.Image == imageOf(wanted), nil
+	}
+	running, err := statProgram(r.OwnerPID)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(wanted, running), nil
+}
+
+// Dir names a session's state directory, which need not be there.
+type Dir struct {
+	ID   string // the session's
+	Path string // absolute
+}
+
+// File returns the path of one of the directory's files.
+func (d Dir) File(name string) string { return filepath.Join(d.Path, name) }
+
+// HostName returns the name of the session's host, "" for the PTY. It is recorded
+// before anything is started.
+func (d Dir) HostName() string {
+	name, err := os.ReadFile(d.File(HostFile))
+	if err != nil {
+		return ""
+	}
+	return string(name)
+}
+
+// IsFormer reports whether an earlier build started the session, on tmux and
+// without an owner.
+func (d Dir) IsFormer() bool {
+	_, former := os.Lstat(d.File(formerFile))
+	_, owned := os.Lstat(d.File(RecordFile))
+	return former == nil && errors.Is(owned, fs.ErrNotExist) && d.HostName() == ""
+}
+
+// Journal returns the path of the directory of the journal.
+func (d Dir) Journal() string { return d.File(journalDir) }
+
+// ReadRecord reads owner.json. A missing file is fs.ErrNotExist; a record of a
+// format that this build does not know, or that names another session's socket, is
+// an error.
+func (d Dir) ReadRecord() (Record, error) {
+	data, err := private.ReadFile(d.File(RecordFile))
+	if err != nil {
+		return Record{}, fmt.Errorf("read owner state: %w", err)
+	}
+	return d.parseRecord(data)
+}
+
+// parseRecord decodes owner.json.
+func (d Dir) parseRecord(data []byte) (Record, error) {
+	var r Record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Record{}, fmt.Errorf("read owner state %s: %w", d.File(RecordFile), err)
+	}
+	if r.Format < 1 || r.Format > recordFormat {
+		return Record{}, fmt.Errorf("read owner state %s: format %d, this build reads up to %d",
+			d.File(RecordFile), r.Format, recordFormat)
+	}
+	if name := filepath.Base(r.Socket); !filepath.IsAbs(r.Socket) || name != SocketFile && name != d.ID+".sock" {
+		return Record{}, fmt.Errorf("read owner state %s: %q is no socket of this session", d.File(RecordFile), r.Socket)
+	}
+	return r, nil
+}
+
+// ReadExit reads exit.json. ok is false where there is none, which is no error.
+func (d Dir) ReadExit() (exit terminal.Exit, ok bool, err error) {
+	err = d.readJSON(ExitFile, &exit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return terminal.Exit{}, false, nil
+	}
+	// What is JSON and no exit must not pass for one with code 0.
+	if err == nil && (exit.Time.IsZero() || exit.Code < -1 || exit.Signal < 0 || exit.Code == -1 && exit.Signal == 0) {
+		err = fmt.Errorf("read owner state %s: it holds no exit", d.File(ExitFile))
+	}
+	return exit, err == nil, err
+}
+
+func (d Dir) readJSON(name string, v any) error {
+	path := d.File(name)
+	data, err := private.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read owner state: %w", err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("read owner state %s: %w", path, err)
+	}
+	return nil
+}
+
+// WriteRecord writes owner.json. It sets the record's format, and what it says of
+// the owner's process, which is this one. The file is in place whole, and on disk, or there is an error.
+func (d Dir) WriteRecord(r Record) error {
+	pid := os.Getpid()
+	r.Format, r.OwnerPID, r.OwnerStart, r.Image = recordFormat, pid, processStart(pid), runningImage()
+	return d.writeJSON(RecordFile, r)
+}
+
+// WriteScreen writes the last screen, which data draws on a reset terminal. The
+// file is in place whole, and on disk, or there is an error.
+func (d Dir) WriteScreen(data []byte) error { return d.writeFile(ScreenFile, data) }
+
+// WriteExit writes exit.json. The file is in place whole, and on disk, or there is
+// an error.
+func (d Dir) WriteExit(exit terminal.Exit) error { return d.writeJSON(ExitFile, exit) }
+
+// writeFile puts a 0600 file in place whole: temp file, fsync, rename, fsync
+// of the directory.
+func (d Dir) writeFile(name string, data []byte) error {
+	path, temp := d.File(name), d.File("."+name+".new")
+	if err := writeSynced(temp, name, data); err != nil {
+		return fmt.Errorf("write owner state %s: %w", path, err)
+	}
+	fault.Here("file/" + name + "/written")
+	if err := os.Rename(temp, path); err != nil {
+		return fmt.Errorf("write owner state: %w", err)
+	}
+	fault.Here("file/" + name + "/renamed")
+	if err := errors.Join(fault.Error("sync-dir/"+name), private.SyncDir(d.Path)); err != nil {
+		return fmt.Errorf("write owner state %s: %w", path, err)
+	}
+	return nil
+}
+
+func (d Dir) writeJSON(name string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write owner state %s: %w", d.File(name), err)
+	}
+	return d.writeFile(name, append(data, '\n'))
+}
+
+// writeSynced writes path, which is to become the file name.
+func writeSynced(path, name string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = fault.Error("write/" + name); err == nil {
+		_, err = f.Write(data)
+	}
+	return errors.Join(err, fault.Error("sync/"+name), f.Sync(), f.Close())
+}
+
+// Check returns an error unless the state directory is this user's, and nobody else
+// could have written in it. It looks at each component of the path down to root,
+// and from there to d, where none may be a symbolic link.
+func (d Dir) Check(root string) error { return private.Below(root, d.Path) }

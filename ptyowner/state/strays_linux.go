@@ -1,0 +1,67 @@
+package state
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"middleman/internal/cgroup"
+	"middleman/internal/proc"
+)
+
+// StrayProcesses lists the processes of a session without an owner: those that
+// have its id in their environment (proc_pid_environ(5)), which they
+// inherited, or its scope as cgroup, and what descends from them. Those that
+// have ended, the caller, and the owners of other sessions are left out. sure is
+// false where there may be one more, that shows no environment yet.
+func (d Dir) StrayProcesses() (found []proc.Process, sure bool, err error) {
+	t, err := proc.All()
+	if err != nil {
+		return nil, true, err
+	}
+	self := os.Getpid()
+	last, _ := d.ReadRecord() // without one no owner was there
+	// The last owner is in the scope until it has ended.
+	spare := func(p proc.Process) bool { return p.Dead || p.PID == self || last.isOf(p) }
+	members, sure := t.WithEnv("MIDDLEMAN_SESSION="+d.ID, spare)
+	if d.HasScope() {
+		for pid, p := range t {
+			if !spare(p) && cgroup.InScope(pid, d.ID) {
+				members[pid] = true
+			}
+		}
+	}
+	found = t.Below(0, members)
+	return t.Without(found, func(p proc.Process) bool { return p.Dead || p.PID == self || d.IsOtherOwner(p) }), sure, nil
+}
+
+// HasScope reports whether the session's processes are in its scope. Another
+// host has them elsewhere, and what its owner has started may be everybody's.
+func (d Dir) HasScope() bool { return d.HostName() == "" }
+
+// IsOtherOwner reports whether p owns a session whose state directory is
+// beside d: its arguments name one, and the record there names p.
+func (d Dir) IsOtherOwner(p proc.Process) bool {
+	if p.PID != p.Session || p.Dead {
+		return false // an owner leads a session
+	}
+	cmdline, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/cmdline")
+	if err != nil {
+		return false
+	}
+	for arg := range bytes.SplitSeq(cmdline, []byte{0}) {
+		other := Dir{ID: filepath.Base(string(arg)), Path: string(arg)}
+		if other.Path == d.Path || filepath.Dir(other.Path) != filepath.Dir(d.Path) {
+			continue
+		}
+		r, err := other.ReadRecord()
+		return err == nil && r.isOf(p)
+	}
+	return false
+}
+
+// isOf reports whether p is the owner that wrote the record.
+func (r Record) isOf(p proc.Process) bool {
+	return r.OwnerPID == p.PID && r.OwnerStart == strconv.FormatUint(p.Start, 10)
+}
