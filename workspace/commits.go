@@ -100,17 +100,13 @@ func ends(ctx context.Context, g *git.View, w Workspace, r CommitsRequest) (out 
 // resume takes the ends of a list, and how far it has come, from a cursor.
 func (c *Commits) resume(cursor string) (skip int, err error) {
 	parts := strings.Split(cursor, ".")
-	if len(parts) == 3 && isHash(parts[0]) && isHash(parts[1]) {
+	if len(parts) == 3 && git.IsObjectID(parts[0]) && git.IsObjectID(parts[1]) {
 		if skip, err = strconv.Atoi(parts[2]); err == nil && skip >= 0 {
 			c.Head, c.Commit = parts[0], parts[1]
 			return skip, nil
 		}
 	}
 	return 0, fmt.Errorf("cursor %s: not one of ours: %w", plaintext.Quoted(cursor), ErrBadRequest)
-}
-
-func isHash(s string) bool {
-	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // fill lists one page. The fields are cut, so that none is longer than a

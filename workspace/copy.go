@@ -43,7 +43,7 @@ const (
 // from the commit that the workspace begins at.
 func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, progress Progress) (err error) {
 	defer containing(w.Name, &err)
-	if w.Mode != ModeWorktree || sameDir(w.Repository, w.GitDir) { // a bare repository has no checkout
+	if w.Mode != ModeWorktree || git.SameDir(w.Repository, w.GitDir) { // a bare repository has no checkout
 		return nil
 	}
 	from, err := os.OpenRoot(w.Repository)

@@ -10,6 +10,7 @@ import (
 
 	"middleman/internal/contain"
 	"middleman/internal/fault"
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -227,7 +228,7 @@ func (d *deletion) canForget() error {
 	if d.w.Mode != ModeWorktree || d.aside {
 		return nil
 	}
-	entry, err := findEntry(d.w.GitDir, d.w.Root)
+	entry, err := git.FindEntry(d.w.GitDir, d.w.Root)
 	if err != nil || entry == "" {
 		return nil // forget says so
 	}
@@ -241,7 +242,7 @@ func (d *deletion) canForget() error {
 // forget removes git's entry. A repository that is gone has none; only with
 // consent does a delete come here then.
 func (d *deletion) forget() error {
-	err := removeEntry(d.w.GitDir, d.w.Root)
+	err := git.RemoveEntry(d.w.GitDir, d.w.Root)
 	if d.discard && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -251,7 +252,7 @@ func (d *deletion) forget() error {
 // branch deletes the branch where the look saw it.
 func (d *deletion) branch(ctx context.Context) error {
 	return d.report.detailed("branch", func() (string, error) {
-		gone, err := dropBranch(ctx, whole(d.w.GitDir), d.w.Branch, d.seen.tip)
+		gone, err := git.Whole(d.w.GitDir).DropBranch(ctx, d.w.Branch, d.seen.tip)
 		if err == nil && !gone {
 			return "kept: it moved while the workspace was deleted", nil
 		}

@@ -4,22 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"middleman/internal/git"
 )
 
 // What a caller can branch on. Each error that wraps one of these is one line
 // that names the name, directory, branch or base that was refused.
 var (
 	ErrBadName       = errors.New("not a usable name")
-	ErrBadRequest    = errors.New("not a usable request")
-	ErrNotRepository = errors.New("not a git repository")
+	ErrBadRequest    = git.ErrBadRequest
+	ErrNotRepository = git.ErrNotRepository
 	ErrNoCommits     = errors.New("the repository has no commits yet")
 	// ErrForeign: git refuses a repository of another user, whose
 	// configuration it would run.
-	ErrForeign = errors.New("the repository belongs to another user")
+	ErrForeign = git.ErrForeign
 	ErrBadBase = errors.New("not a branch, tag or commit")
 	// ErrFetch: a base could not be fetched from its remote.
 	ErrFetch       = errors.New("cannot be fetched")
-	ErrBranchTaken = errors.New("the branch exists already")
+	ErrBranchTaken = git.ErrBranchTaken
 	// ErrEscapes: a path would leave, or has left, the base directory.
 	ErrEscapes = errors.New("outside the base directory")
 	// ErrLeavesScope: a path leaves the directory tree that a session may
@@ -54,15 +56,7 @@ var (
 
 // BranchInWayError says that git cannot have Branch beside By: the name of one
 // is a directory in the name of the other. It is an ErrBranchTaken.
-type BranchInWayError struct{ Branch, By string }
-
-// Error names both, and the way out.
-func (e *BranchInWayError) Error() string {
-	return fmt.Sprintf("branch %s cannot be made: branch %s is in the way; choose another with --branch NAME, or set another branch_prefix", e.Branch, e.By)
-}
-
-// Unwrap is ErrBranchTaken.
-func (e *BranchInWayError) Unwrap() error { return ErrBranchTaken }
+type BranchInWayError = git.BranchInWayError
 
 // WorkError refuses a delete that would destroy work.
 type WorkError struct {

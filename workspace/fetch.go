@@ -50,13 +50,13 @@ func (r repository) fetch(ctx context.Context, request CreateRequest, ref string
 	if err != nil {
 		return "", fmt.Errorf("base %s: %w", base, err)
 	}
-	way, err := git.TransportOf(ctx, whole(r.here.CommonDir), request.Filters)
+	way, err := git.TransportOf(ctx, git.Whole(r.Here.CommonDir), request.Filters)
 	if err != nil {
 		return "", fmt.Errorf("base %s: %w", base, err)
 	}
-	fetch := whole(r.here.CommonDir).Alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
+	fetch := git.Whole(r.Here.CommonDir).Alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 		"--no-prune", "--refmap=", "--progress", "--", remote, "+"+ref+":"+fetchedRef(request.ID))
-	fetch.Dir = r.main // where a relative path of a remote begins
+	fetch.Dir = r.Main // where a relative path of a remote begins
 	fetch.Limit = fetchTime
 	fetch.Errors = &progressReader{tell: tell}
 	if fetch, err = way.FetchOver(fetch, remote); err == nil {
@@ -75,25 +75,25 @@ func (r repository) fetch(ctx context.Context, request CreateRequest, ref string
 // remoteForBases is origin, or the only remote, or that of the branch that is
 // checked out.
 func (r repository) remoteForBases(ctx context.Context) (string, error) {
-	out, err := r.here.Look("remote").Line(ctx)
+	out, err := r.Here.Look("remote").Line(ctx)
 	if err != nil {
 		return "", err
 	}
 	remotes := strings.Fields(out)
 	switch {
 	case len(remotes) == 0:
-		return "", fmt.Errorf("%s has no remote: %w", plaintext.Quoted(r.main), ErrBadBase)
+		return "", fmt.Errorf("%s has no remote: %w", plaintext.Quoted(r.Main), ErrBadBase)
 	case slices.Contains(remotes, "origin"):
 		return "origin", nil
 	case len(remotes) == 1:
 		return remotes[0], nil
 	}
-	branch, err := r.here.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+	branch, err := r.Here.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
 	if err != nil && git.ExitCode(err) != 1 { // 1: detached
 		return "", err
 	}
 	if branch != "" {
-		upstream, err := r.here.Look("for-each-ref", "--format=%(upstream:remotename)", branch).Line(ctx)
+		upstream, err := r.Here.Look("for-each-ref", "--format=%(upstream:remotename)", branch).Line(ctx)
 		if err != nil || slices.Contains(remotes, upstream) {
 			return upstream, err
 		}

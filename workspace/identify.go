@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"middleman/internal/git"
-	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
 )
@@ -66,7 +65,7 @@ func (m *Manager) identify(ctx context.Context, base *os.Root, id string) (_ Wor
 // identifyWorktree believes the repository, and what lies in the worktree only
 // for where that is.
 func (m *Manager) identifyWorktree(ctx context.Context, w Workspace, dir string) (Workspace, error) {
-	entry, err := readPath(filepath.Join(dir, ".git"), dir)
+	entry, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
 	if err != nil {
 		return w, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -74,8 +73,8 @@ func (m *Manager) identifyWorktree(ctx context.Context, w Workspace, dir string)
 	if _, err := os.Stat(w.GitDir); errors.Is(err, fs.ErrNotExist) {
 		return w, fmt.Errorf("its repository %s is gone: %w", plaintext.Quoted(w.GitDir), ErrUnknown)
 	}
-	found, err := findEntry(w.GitDir, w.Root)
-	if err != nil || found == "" || !sameDir(found, entry) {
+	found, err := git.FindEntry(w.GitDir, w.Root)
+	if err != nil || found == "" || !git.SameDir(found, entry) {
 		return w, errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", plaintext.Quoted(entry), w.Root, ErrUnknown), err)
 	}
 	if there, err := lstat(filepath.Join(found, "index")); !there { // written last
@@ -89,7 +88,7 @@ func (m *Manager) identifyWorktree(ctx context.Context, w Workspace, dir string)
 func (m *Manager) describe(ctx context.Context, w Workspace, entry string) (Workspace, error) {
 	unknown := func(err error) (Workspace, error) { return w, fmt.Errorf("%w: %w", ErrUnknown, err) }
 	locked := filepath.Join(entry, "locked")
-	reason, err := readReason(locked)
+	reason, err := git.LockReason(locked)
 	if err != nil {
 		return unknown(err)
 	}
@@ -100,11 +99,11 @@ func (m *Manager) describe(ctx context.Context, w Workspace, entry string) (Work
 		w.CreatedAt = info.ModTime().UTC()
 	}
 	at := git.Dirs{GitDir: entry, CommonDir: w.GitDir}
-	trees, err := worktrees(ctx, at)
+	trees, err := at.Worktrees(ctx)
 	if err != nil {
 		return unknown(err)
 	}
-	w.Repository = trees[0].path
+	w.Repository = trees[0].Path
 	head, err := at.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
 	if err != nil && git.ExitCode(err) != 1 { // 1: detached
 		return unknown(err)
@@ -116,19 +115,10 @@ func (m *Manager) describe(ctx context.Context, w Workspace, entry string) (Work
 	return w, nil
 }
 
-// readReason is why an entry is locked, "" where it is not.
-func readReason(locked string) (string, error) {
-	content, err := plainfile.ReadFollowed(locked, maxSmall)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	return strings.TrimSpace(string(content)), err
-}
-
 // findBranch fills in the branch that was made for w, and where it began. Where
 // none says so, that is the one that is checked out, head.
 func (m *Manager) findBranch(ctx context.Context, w *Workspace, head string) error {
-	repo := whole(w.GitDir)
+	repo := git.Whole(w.GitDir)
 	candidates := []string{}
 	if head != "" {
 		candidates = append(candidates, head)
@@ -141,45 +131,17 @@ func (m *Manager) findBranch(ctx context.Context, w *Workspace, head string) err
 		candidates = append(candidates, strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "refs/heads/"))
 	}
 	for _, branch := range candidates {
-		first, err := firstEntry(ctx, repo, branch)
+		log, err := repo.BranchLog(ctx, branch)
 		if err != nil {
 			return err
 		}
-		if first.id == w.ID {
-			w.Branch, w.BaseCommit = branch, first.commit
+		if madeID(log.Note) == w.ID {
+			w.Branch, w.BaseCommit = branch, log.Commit
 			return nil
 		}
 	}
 	w.Branch = head
 	return nil
-}
-
-// beginning is what the oldest entry of a branch's reflog says, and when the
-// newest was written, in seconds.
-type beginning struct {
-	id, commit string // the workspace that it was made for, or ""
-	last       string
-}
-
-// firstEntry reads a branch's reflog. A branch without one has no beginning.
-func firstEntry(ctx context.Context, repo git.Dirs, branch string) (b beginning, err error) {
-	c := repo.Look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--no-show-signature", "--date=unix",
-		"--format=%H %gd %gs", "refs/heads/"+branch, "--")
-	c.Lines = true
-	c.Each = func(line string) {
-		commit, rest, _ := strings.Cut(line, " ")
-		at, subject, _ := strings.Cut(rest, "} ")
-		if b.last == "" {
-			_, b.last, _ = strings.Cut(at, "@{")
-		}
-		b.commit = commit
-		b.id = ""
-		if id, is := strings.CutPrefix(subject, madeFor("")); is && checkID(id) == nil {
-			b.id = id
-		}
-	}
-	_, err = c.Run(ctx)
-	return b, err
 }
 
 // nameOf is a name for the workspace of a branch: its slug, without our prefix.

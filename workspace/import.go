@@ -96,18 +96,18 @@ func (m *Manager) Adopt(w Workspace) error {
 // inPlace is the user's directory dir as a workspace: what repository and
 // branch it is of, if it is in a checkout.
 func (m *Manager) inPlace(ctx context.Context, dir string) (Workspace, error) {
-	repo, err := discover(ctx, dir)
+	repo, err := git.Discover(ctx, dir)
 	if err != nil {
 		return Workspace{}, err
 	}
-	if repo.here.WorkTree == "" {
+	if repo.Here.WorkTree == "" {
 		return Workspace{}, fmt.Errorf("%s: a bare repository has no checkout to work in: %w", plaintext.Quoted(dir), ErrNotRepository)
 	}
 	w := Workspace{
-		Mode: ModeInPlace, Root: repo.here.WorkTree, Subdir: subdirOf(repo.here.WorkTree, dir),
-		Repository: repo.main, GitDir: repo.here.CommonDir, State: StateReady,
+		Mode: ModeInPlace, Root: repo.Here.WorkTree, Subdir: subdirOf(repo.Here.WorkTree, dir),
+		Repository: repo.Main, GitDir: repo.Here.CommonDir, State: StateReady,
 	}
-	head, err := repo.here.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+	head, err := repo.Here.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
 	if err != nil && git.ExitCode(err) != 1 { // 1: detached
 		return Workspace{}, err
 	}
@@ -142,23 +142,23 @@ func (m *Manager) Candidates(ctx context.Context, dir string) (list []Workspace,
 	fail := func(err error) ([]Workspace, []Kept, []Passed, error) {
 		return nil, nil, nil, fmt.Errorf("import the worktrees of %s: %w", plaintext.Quoted(dir), err)
 	}
-	repo, err := discover(ctx, dir)
+	repo, err := git.Discover(ctx, dir)
 	if err != nil {
 		return fail(err)
 	}
-	trees, err := listTrees(ctx, repo.here)
+	trees, err := repo.Here.Worktrees(ctx)
 	if err != nil {
 		return fail(err)
 	}
 	for _, tree := range trees[1:] {
 		w, err := m.candidate(ctx, tree)
 		if err != nil {
-			passed = append(passed, Passed{tree.path, err.Error()})
+			passed = append(passed, Passed{tree.Path, err.Error()})
 			continue
 		}
 		list = append(list, w)
 	}
-	kept, others, err := m.Snapshots(ctx, repo.here.CommonDir, repo.main)
+	kept, others, err := m.Snapshots(ctx, repo.Here.CommonDir, repo.Main)
 	if err != nil {
 		return fail(err)
 	}
@@ -170,48 +170,15 @@ func (m *Manager) Candidates(ctx context.Context, dir string) (list []Workspace,
 }
 
 // candidate judges a worktree that git has listed.
-func (m *Manager) candidate(ctx context.Context, tree listedTree) (Workspace, error) {
-	if tree.prunable != "" {
-		return Workspace{}, errors.New(tree.prunable)
+func (m *Manager) candidate(ctx context.Context, tree git.Worktree) (Workspace, error) {
+	if tree.Gone != "" {
+		return Workspace{}, errors.New(tree.Gone)
 	}
-	w, err := m.importable(ctx, tree.path)
-	if err == nil && w.Mode == ModeInPlace && strings.HasPrefix(tree.reason, lockReason("")) {
+	w, err := m.importable(ctx, tree.Path)
+	if err == nil && w.Mode == ModeInPlace && strings.HasPrefix(tree.Locked, lockReason("")) {
 		err = errors.New("it is a workspace of another data directory; name it to import it nevertheless")
 	}
 	return w, err
-}
-
-// listedTree is a checkout that git lists, with what it says of it.
-type listedTree struct{ path, reason, prunable string }
-
-// listTrees lists every checkout of a repository, the main one first.
-func listTrees(ctx context.Context, p git.Dirs) ([]listedTree, error) {
-	var list []listedTree
-	c := p.Look("worktree", "list", "--porcelain", "-z")
-	c.Each = func(record string) {
-		key, value, _ := strings.Cut(record, " ")
-		if key == "worktree" {
-			list = append(list, listedTree{path: value})
-			return
-		}
-		if len(list) == 0 {
-			return
-		}
-		last := &list[len(list)-1]
-		switch key {
-		case "locked":
-			last.reason = value
-		case "prunable":
-			last.prunable = "its directory is gone: " + value
-		}
-	}
-	if _, err := c.Run(ctx); err != nil {
-		return nil, err
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("list worktrees of %s: git named none", p.CommonDir)
-	}
-	return list, nil
 }
 
 // Unrecorded are the workspaces in our base whose records were lost: what is

@@ -33,7 +33,7 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 	entry := ""
 	if d.w.Mode == ModeWorktree {
 		var err error
-		if entry, err = findEntry(d.w.GitDir, d.w.Root); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if entry, err = git.FindEntry(d.w.GitDir, d.w.Root); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w: %w", ErrNotKept, err)
 		} else if err != nil && dir == "" {
 			return nil // nothing is left, neither of it nor of its repository
@@ -45,9 +45,9 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 	if d.w.Mode == ModeDirectory {
 		return nil
 	}
-	repo := whole(d.w.GitDir)
+	repo := git.Whole(d.w.GitDir)
 	if dir == "" { // an interrupted delete has kept it while it was there
-		before, err := readRef(ctx, repo, trashRef(d.w.ID))
+		before, err := repo.Ref(ctx, trashRef(d.w.ID))
 		if err != nil || before != "" {
 			d.seen.loss.Restorable = before != ""
 			return err
@@ -189,7 +189,7 @@ func (k *snapshotWriter) keepBranches(ctx context.Context) (hashes []string, err
 			}
 		}
 	}
-	top, err := readRef(ctx, k.repo, "refs/stash")
+	top, err := k.repo.Ref(ctx, "refs/stash")
 	if err != nil || top == "" {
 		return slices.DeleteFunc(hashes, func(s string) bool { return s == "" }), err
 	}
@@ -212,7 +212,7 @@ func (k *snapshotWriter) keepBranch(ctx context.Context, name string) (branch, e
 		return b, nil
 	}
 	var err error
-	if b.Commit, err = readRef(ctx, k.repo, "refs/heads/"+name); err != nil {
+	if b.Commit, err = k.repo.Ref(ctx, "refs/heads/"+name); err != nil {
 		return b, err
 	}
 	if b.Config, err = branchConfig(ctx, k.repo, name); err != nil {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"middleman/internal/git"
 )
 
 // LeftoverKind is what a leftover is.
@@ -218,7 +220,7 @@ func (s *survey) findRepositories() {
 	for _, b := range s.bases {
 		for _, name := range b.names {
 			dir := filepath.Join(b.root.Name(), name)
-			entry, err := readPath(filepath.Join(dir, ".git"), dir)
+			entry, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
 			gitDir := filepath.Dir(filepath.Dir(entry))
 			if err == nil && filepath.Base(filepath.Dir(entry)) == "worktrees" && s.repositories[gitDir] == "" {
 				s.repositories[gitDir] = ""
@@ -246,14 +248,14 @@ func (s *survey) listRepositories(ctx context.Context) []Leftover {
 }
 
 func (s *survey) listRepository(ctx context.Context, gitDir string) ([]Leftover, error) {
-	repo := whole(gitDir)
+	repo := git.Whole(gitDir)
 	top := s.repositories[gitDir]
 	if top == "" {
-		trees, err := worktrees(ctx, repo)
+		trees, err := repo.Worktrees(ctx)
 		if err != nil {
 			return nil, err
 		}
-		top = trees[0].path
+		top = trees[0].Path
 	}
 	list := s.listEntries(gitDir, top)
 	gathered, err := filepath.Glob(filepath.Join(gitDir, "middleman-restoring-*"))
@@ -289,13 +291,13 @@ func (s *survey) listEntries(gitDir, top string) []Leftover {
 	var list []Leftover
 	for _, e := range entries {
 		entry := filepath.Join(gitDir, "worktrees", e.Name())
-		target, err := readPath(filepath.Join(entry, "gitdir"), entry)
+		target, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)
 		root := filepath.Dir(target)
 		id := filepath.Base(root)
 		if err != nil || s.base(filepath.Dir(root)) == nil || checkID(id) != nil {
 			continue // somebody else's, or it is not known what is there
 		}
-		if reason, err := readReason(filepath.Join(entry, "locked")); err != nil || reason != lockReason(id) && reason != "initializing" {
+		if reason, err := git.LockReason(filepath.Join(entry, "locked")); err != nil || reason != lockReason(id) && reason != "initializing" {
 			continue
 		}
 		list = append(list, Leftover{Kind: LeftoverEntry, What: entry, ID: id, Repository: top, gitDir: gitDir, root: root})

@@ -115,7 +115,7 @@ func (s *survey) idle(id string) error {
 // trash makes sure that git answers for the repository of what a delete was
 // removing: where nothing can be asked, nothing is removed.
 func (s *survey) trash(ctx context.Context, dir string) error {
-	entry, err := readPath(filepath.Join(dir, ".git"), dir)
+	entry, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		c := git.Command{Dir: filepath.Dir(dir), Args: []string{"--version"}}
 		version, err := c.Line(ctx)
@@ -127,7 +127,7 @@ func (s *survey) trash(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	_, err = worktrees(ctx, whole(filepath.Dir(filepath.Dir(entry))))
+	_, err = git.Whole(filepath.Dir(filepath.Dir(entry))).Worktrees(ctx)
 	return err
 }
 
@@ -137,7 +137,7 @@ func (s *survey) gathered(ctx context.Context, dir, id string) error {
 	gitDir := ""
 	if d, is := owner(s.Deleted, id); is {
 		gitDir = d.GitDir
-	} else if entry, err := readPath(filepath.Join(dir, ".git"), dir); err == nil {
+	} else if entry, err := git.ReadPath(filepath.Join(dir, ".git"), dir); err == nil {
 		gitDir = filepath.Dir(filepath.Dir(entry))
 	}
 	if gitDir == "" {
@@ -147,7 +147,7 @@ func (s *survey) gathered(ctx context.Context, dir, id string) error {
 }
 
 func (s *survey) snapshotIn(ctx context.Context, gitDir, id string) error {
-	commit, err := readRef(ctx, whole(gitDir), trashRef(id))
+	commit, err := git.Whole(gitDir).Ref(ctx, trashRef(id))
 	if err == nil && commit == "" {
 		err = fmt.Errorf("its snapshot is not in %s: %w", gitDir, ErrUnknown)
 	}
@@ -233,32 +233,33 @@ func (s *survey) branch(ctx context.Context, l *Leftover) bool {
 			return false
 		}
 	}
-	repo := whole(l.gitDir)
-	first, err := firstEntry(ctx, repo, l.What)
+	repo := git.Whole(l.gitDir)
+	log, err := repo.BranchLog(ctx, l.What)
 	if err != nil {
 		l.Why = err.Error()
 		return true
 	}
-	last, err := strconv.ParseInt(first.last, 10, 64)
-	if first.id == "" || err != nil || time.Since(time.Unix(last, 0)) < settled {
+	id := madeID(log.Note)
+	last, err := strconv.ParseInt(log.Last, 10, 64)
+	if id == "" || err != nil || time.Since(time.Unix(last, 0)) < settled {
 		return false
 	}
-	if _, recorded := owner(s.Workspaces, first.id); recorded {
+	if _, recorded := owner(s.Workspaces, id); recorded {
 		return false
 	}
-	return s.unusedBranch(ctx, repo, l, first.id)
+	return s.unusedBranch(ctx, repo, l, id)
 }
 
 // unusedBranch judges a branch of ours by who has it and what it holds.
 func (s *survey) unusedBranch(ctx context.Context, repo git.Dirs, l *Leftover, id string) bool {
 	l.ID = id
-	trees, err := worktrees(ctx, repo)
+	trees, err := repo.Worktrees(ctx)
 	if err != nil {
 		l.Why = err.Error()
 		return true
 	}
 	for _, tree := range trees {
-		if tree.branch == "refs/heads/"+l.What {
+		if tree.Branch == "refs/heads/"+l.What {
 			return false
 		}
 	}

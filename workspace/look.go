@@ -128,7 +128,7 @@ func (l *inspector) walk(dir, name string) error {
 
 // lookAtRepository looks at a worktree in the order: refs, files, history.
 func (m *Manager) lookAtRepository(ctx context.Context, l *inspector, w Workspace, dir string) (tip string, err error) {
-	entry, err := findEntry(w.GitDir, w.Root)
+	entry, err := git.FindEntry(w.GitDir, w.Root)
 	if err != nil {
 		return "", err
 	}
@@ -178,30 +178,30 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *inspector, w Workspac
 
 // ownTip is where the branch is that a delete of w would remove.
 func (m *Manager) ownTip(ctx context.Context, w Workspace) (string, error) {
-	repo := whole(w.GitDir)
+	repo := git.Whole(w.GitDir)
 	if !m.ownsBranch(w) {
 		return "", nil
 	}
-	trees, err := worktrees(ctx, repo)
+	trees, err := repo.Worktrees(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, tree := range trees {
-		if tree.branch == "refs/heads/"+w.Branch && tree.path != w.Root {
+		if tree.Branch == "refs/heads/"+w.Branch && tree.Path != w.Root {
 			return "", nil
 		}
 	}
-	return readRef(ctx, repo, "refs/heads/"+w.Branch)
+	return repo.Ref(ctx, "refs/heads/"+w.Branch)
 }
 
 // checkGitFile makes sure that the worktree at dir is still the one that
 // entry is about: a program in it may have made a repository of its own there.
 func checkGitFile(dir, entry string) error {
-	target, err := readPath(filepath.Join(dir, ".git"), dir)
+	target, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	if !sameDir(target, entry) {
+	if !git.SameDir(target, entry) {
 		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(dir, ".git"), plaintext.Quoted(target), entry, ErrUnknown)
 	}
 	return nil
@@ -211,11 +211,11 @@ func checkGitFile(dir, entry string) error {
 // repository: git follows commondir to them, whatever GIT_COMMON_DIR says, and
 // elsewhere could be branches that make work look kept.
 func checkCommonDir(entry, commonDir string) error {
-	target, err := readPath(filepath.Join(entry, "commondir"), entry)
+	target, err := git.ReadPath(filepath.Join(entry, "commondir"), entry)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	if !sameDir(target, commonDir) {
+	if !git.SameDir(target, commonDir) {
 		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(entry, "commondir"), plaintext.Quoted(target), commonDir, ErrUnknown)
 	}
 	return nil
@@ -256,7 +256,7 @@ func (l *inspector) checkedOut(ctx context.Context, p git.Dirs) error {
 // files adds what differs from HEAD in the checkout at p; name is its path in
 // the workspace, "" for the workspace itself.
 func (l *inspector) files(ctx context.Context, p git.Dirs, name string) error {
-	config, err := withoutFilters(ctx, p)
+	config, err := p.WithoutFilters(ctx)
 	if err != nil {
 		return err
 	}
@@ -311,34 +311,6 @@ func field(record string, n int) string {
 		_, record, _ = strings.Cut(record, " ")
 	}
 	return record
-}
-
-// withoutFilters is configuration that turns off the filters that the
-// repository's configuration defines, which a program in the workspace may
-// have changed. Files that such a filter stores in another form than they have
-// in the checkout count as changed if git has to read them. The filters of the
-// user's own configuration stay.
-func withoutFilters(ctx context.Context, p git.Dirs) (map[string]string, error) {
-	config := map[string]string{}
-	scope := ""
-	c := p.Look("config", "--null", "--show-scope", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
-	c.Each = func(record string) {
-		if scope == "" {
-			scope = record
-			return
-		}
-		if key, _, _ := strings.Cut(record, "\n"); scope == "local" || scope == "worktree" {
-			config[key] = ""
-			if strings.HasSuffix(key, ".required") {
-				config[key] = "false"
-			}
-		}
-		scope = ""
-	}
-	if _, err := c.Run(ctx); err != nil && git.ExitCode(err) != 1 { // 1: there is none
-		return nil, err
-	}
-	return config, nil
 }
 
 // stagedFiles adds what the index of a worktree without a directory holds
@@ -411,11 +383,11 @@ func (l *inspector) commits(ctx context.Context, p git.Dirs, tip string, w Works
 
 // stashes adds those that were made on branch. All worktrees share one list.
 func (l *inspector) stashes(ctx context.Context, p git.Dirs, branch string) error {
-	top, err := readRef(ctx, whole(p.CommonDir), "refs/stash")
+	top, err := git.Whole(p.CommonDir).Ref(ctx, "refs/stash")
 	if err != nil || top == "" {
 		return err
 	}
-	c := whole(p.CommonDir).Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%s", "refs/stash")
+	c := git.Whole(p.CommonDir).Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%s", "refs/stash")
 	c.Lines = true
 	n := 0
 	c.Each = func(message string) {

@@ -22,7 +22,7 @@ const maxManifest = 512 << 20
 // nothing is, that is ErrNoSnapshot. Whoever can write to the repository, or
 // publish one that is mirrored, can have written it.
 func readSnapshot(ctx context.Context, p git.Dirs, w Workspace) (s snapshot, commit string, err error) {
-	commit, err = readRef(ctx, p, trashRef(w.ID))
+	commit, err = p.Ref(ctx, trashRef(w.ID))
 	if err != nil {
 		return s, "", err
 	}
@@ -104,10 +104,10 @@ func (b branch) check() error {
 	if !isBranchName(b.Name) {
 		return errors.New("git has no branch of such a name")
 	}
-	if b.Commit != "" && !isObjectID(b.Commit) {
+	if b.Commit != "" && !git.IsObjectID(b.Commit) {
 		return fmt.Errorf("commit %s: not the name of an object", plaintext.Quoted(b.Commit))
 	}
-	if b.Reflog != "" && !isObjectID(b.Reflog) {
+	if b.Reflog != "" && !git.IsObjectID(b.Reflog) {
 		return fmt.Errorf("reflog %s: not the name of an object", plaintext.Quoted(b.Reflog))
 	}
 	for _, s := range b.Config {
@@ -155,7 +155,7 @@ func (f file) check() error {
 		return fmt.Errorf("mode %s: not that of a file, link or directory", f.Mode)
 	case f.Bits&^(f.Mode&specialBits) != 0:
 		return fmt.Errorf("mode %s with bits %s", f.Mode, f.Bits)
-	case (kind == 0) != isObjectID(f.Blob) || kind != 0 && f.Blob != "":
+	case (kind == 0) != git.IsObjectID(f.Blob) || kind != 0 && f.Blob != "":
 		return fmt.Errorf("content %s: not the name of an object", plaintext.Quoted(f.Blob))
 	case (kind == fs.ModeSymlink) != (len(f.Target) > 0) || bytes.IndexByte(f.Target, 0) >= 0:
 		return fmt.Errorf("target %s: not that of a link", plaintext.Quoted(string(f.Target)))
@@ -168,12 +168,6 @@ func (f file) check() error {
 func isPlainName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00"+string(filepath.Separator)) &&
 		filepath.IsLocal(name) && !changesName(name)
-}
-
-// isObjectID reports whether s is the whole name of an object, by SHA-1 or
-// SHA-256.
-func isObjectID(s string) bool {
-	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // isBranchName reports whether git lets a branch have that name: what

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"middleman/internal/git"
-	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 )
 
@@ -22,20 +21,20 @@ const maxWalked = 5_000_000
 // workspace, whose directory is now at dir. They need not have a .git file any
 // more; their files are there.
 func (l *inspector) nestedWorktrees(ctx context.Context, p git.Dirs, root, dir string) error {
-	trees, err := worktrees(ctx, p)
+	trees, err := p.Worktrees(ctx)
 	if err != nil {
 		return err
 	}
 	l.nested = map[string]bool{}
 	for _, tree := range trees {
-		below, err := filepath.Rel(root, filepath.FromSlash(tree.path))
+		below, err := filepath.Rel(root, filepath.FromSlash(tree.Path))
 		if err != nil || below == "." || !filepath.IsLocal(below) {
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(dir, below)); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		entry, err := findEntry(p.CommonDir, filepath.FromSlash(tree.path))
+		entry, err := git.FindEntry(p.CommonDir, filepath.FromSlash(tree.Path))
 		if err != nil {
 			return err
 		}
@@ -46,7 +45,7 @@ func (l *inspector) nestedWorktrees(ctx context.Context, p git.Dirs, root, dir s
 		l.nested[name] = true
 		l.repositories = append(l.repositories, strings.TrimSuffix(name, "/"))
 		label := " (a worktree)"
-		if branch, ok := strings.CutPrefix(tree.branch, "refs/heads/"); ok {
+		if branch, ok := strings.CutPrefix(tree.Branch, "refs/heads/"); ok {
 			label = " (the worktree of branch " + branch + ")"
 		}
 		l.add(&l.loss.Untracked, name+label)
@@ -121,7 +120,7 @@ func isRepository(dir string) bool {
 // keptReason locks a worktree whose directory is in the snapshot of the
 // workspace that it lay in.
 func keptReason(id string) string {
-	return "middleman keeps it in the snapshot of workspace " + id + "\n"
+	return "middleman keeps it in the snapshot of workspace " + id
 }
 
 // lockNested has git keep what it knows of worktrees whose directories go with
@@ -134,7 +133,7 @@ func lockNested(entries []string, id string) error {
 			continue
 		}
 		if err == nil {
-			_, err = f.WriteString(keptReason(id))
+			_, err = f.WriteString(keptReason(id) + "\n")
 			err = errors.Join(err, f.Close())
 		}
 		if err != nil {
@@ -152,8 +151,8 @@ func unlockNested(commonDir, id string) error {
 	}
 	for _, entry := range entries {
 		lock := filepath.Join(commonDir, "worktrees", entry.Name(), "locked")
-		reason, err := plainfile.ReadFollowed(lock, maxSmall)
-		if err == nil && string(reason) == keptReason(id) {
+		reason, err := git.LockReason(lock)
+		if err == nil && reason == keptReason(id) {
 			err = os.Remove(lock)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -47,11 +48,11 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error
 	case place != PlaceRepository:
 		return m.openBase()
 	}
-	repo, err := discover(ctx, r.Directory)
+	repo, err := git.Discover(ctx, r.Directory)
 	if err != nil {
 		return nil, err
 	}
-	top, err := repo.checkout()
+	top, err := mainCheckout(repo)
 	if errors.Is(err, ErrBadRequest) && r.Place == "" {
 		return m.openBase()
 	}
@@ -61,13 +62,13 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error
 	return openPlace(top, true)
 }
 
-// checkout is the canonical top of the main checkout, which a bare repository
+// mainCheckout is the canonical top of the main checkout, which a bare repository
 // has not.
-func (r repository) checkout() (string, error) {
-	if sameDir(r.main, r.here.CommonDir) {
-		return "", fmt.Errorf("%s: a bare repository has no checkout to place workspaces in: %w", plaintext.Quoted(r.main), ErrBadRequest)
+func mainCheckout(r git.Repository) (string, error) {
+	if git.SameDir(r.Main, r.Here.CommonDir) {
+		return "", fmt.Errorf("%s: a bare repository has no checkout to place workspaces in: %w", plaintext.Quoted(r.Main), ErrBadRequest)
 	}
-	return filepath.EvalSymlinks(r.main)
+	return filepath.EvalSymlinks(r.Main)
 }
 
 // openIntended opens the base that w was to be made in, or was begun in: Root
@@ -80,16 +81,16 @@ func (m *Manager) openIntended(ctx context.Context, w Workspace) (*os.Root, erro
 	if w.Root != "" || w.Mode != ModeWorktree || w.Repository == "" {
 		return m.openBase()
 	}
-	repo, err := discover(ctx, w.Repository)
+	repo, err := git.Discover(ctx, w.Repository)
 	if err != nil {
 		return m.openBase() // whoever wants to know of the repository finds out
 	}
-	top, err := repo.checkout()
+	top, err := mainCheckout(repo)
 	if err != nil {
 		return m.openBase()
 	}
 	root := filepath.Join(top, workPlace, w.ID)
-	entry, err := findEntry(repo.here.CommonDir, root)
+	entry, err := git.FindEntry(repo.Here.CommonDir, root)
 	if err != nil {
 		return nil, err
 	}

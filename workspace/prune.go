@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"middleman/internal/fault"
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -45,7 +46,7 @@ func (m *Manager) Prune(ctx context.Context, l Leftover, recorded Recorded) (Wor
 // prune removes what was just found to be free to go.
 func (m *Manager) prune(ctx context.Context, l Leftover) (w Workspace, loss Loss, err error) {
 	if l.Kind == LeftoverBranch {
-		gone, err := dropBranch(ctx, whole(l.gitDir), l.What, l.object)
+		gone, err := git.Whole(l.gitDir).DropBranch(ctx, l.What, l.object)
 		if err == nil && !gone {
 			err = fmt.Errorf("the branch moved: %w", ErrNotLeft)
 		}

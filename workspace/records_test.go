@@ -1,16 +1,12 @@
 package workspace
 
 import (
-	"context"
 	"errors"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"middleman/internal/contain"
-	"middleman/internal/git"
 )
 
 func TestPanicNamesTheWorkspace(t *testing.T) {
@@ -22,21 +18,6 @@ func TestPanicNamesTheWorkspace(t *testing.T) {
 	}()
 	if p, ok := errors.AsType[*contain.PanicError](err); !ok || !strings.HasPrefix(err.Error(), `workspace "w\n1": a fault`) || !strings.Contains(p.At, "records_test.go:") {
 		t.Errorf("%v", err)
-	}
-}
-
-// A list that git begins, gives up and begins anew is taken once.
-func TestListTakenOnce(t *testing.T) {
-	dir := t.TempDir()
-	script := "#!/bin/sh\nprintf 'worktree /a\\0branch refs/heads/a\\0\\0'\n" +
-		"test -e " + dir + "/met && exit\n>" + dir + "/met; echo \"fatal: failed to read '/a/.git/worktrees/b/locked': gone\" >&2; exit 128\n"
-	if err := os.WriteFile(dir+"/git", []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	list, err := worktrees(context.Background(), git.Dirs{GitDir: dir, CommonDir: dir})
-	if want := []worktree{{"/a", "refs/heads/a"}}; err != nil || !slices.Equal(list, want) {
-		t.Errorf("%+v, %v, want %+v", list, err, want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"middleman/internal/fault"
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -114,7 +115,7 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 	case !x.NoRepository:
 		return nil
 	default: // git may have been told already where it is
-		target, err := readPath(filepath.Join(r.w.Root, ".git"), r.w.Root)
+		target, err := git.ReadPath(filepath.Join(r.w.Root, ".git"), r.w.Root)
 		if err != nil {
 			return fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved)
 		}
@@ -122,24 +123,24 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 		if there, err := lstat(gitDir); !there {
 			return errors.Join(fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved), err)
 		}
-		trees, err := worktrees(ctx, whole(gitDir))
+		trees, err := git.Whole(gitDir).Worktrees(ctx)
 		if err != nil {
 			return err
 		}
-		r.w.GitDir, r.w.Repository = gitDir, trees[0].path
+		r.w.GitDir, r.w.Repository = gitDir, trees[0].Path
 		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
 		return nil
 	}
-	repo, err := discover(ctx, repository)
+	repo, err := git.Discover(ctx, repository)
 	if err != nil {
 		return err
 	}
-	if repo.here.CommonDir != r.w.GitDir {
+	if repo.Here.CommonDir != r.w.GitDir {
 		old := filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
-		if reason, err := readReason(filepath.Join(old, "locked")); err == nil && reason == lockReason(r.w.ID) {
-			return fmt.Errorf("its repository %s is there and has it: %s may be a copy of that: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(repo.main), ErrUnknown)
+		if reason, err := git.LockReason(filepath.Join(old, "locked")); err == nil && reason == lockReason(r.w.ID) {
+			return fmt.Errorf("its repository %s is there and has it: %s may be a copy of that: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(repo.Main), ErrUnknown)
 		}
-		r.w.GitDir, r.w.Repository, r.git = repo.here.CommonDir, repo.main, true
+		r.w.GitDir, r.w.Repository, r.git = repo.Here.CommonDir, repo.Main, true
 		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
 	}
 	return nil
@@ -149,7 +150,7 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 // its entry, locked with our reason, and its branch.
 func (r *repairing) prove(ctx context.Context) (entry string, err error) {
 	entry = filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
-	reason, err := readReason(filepath.Join(entry, "locked"))
+	reason, err := git.LockReason(filepath.Join(entry, "locked"))
 	if err != nil {
 		return "", err
 	}
@@ -159,7 +160,7 @@ func (r *repairing) prove(ctx context.Context) (entry string, err error) {
 	if r.w.Branch == "" {
 		return entry, nil
 	}
-	tip, err := readRef(ctx, whole(r.w.GitDir), "refs/heads/"+r.w.Branch)
+	tip, err := git.Whole(r.w.GitDir).Ref(ctx, "refs/heads/"+r.w.Branch)
 	if err == nil && tip == "" {
 		err = fmt.Errorf("%s has no branch %s: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(r.w.Branch), ErrUnknown)
 	}
@@ -181,12 +182,12 @@ func checkIsFile(path string) error {
 
 // runGit has entry and worktree lead to each other.
 func (r *repairing) runGit(ctx context.Context, entry string) error {
-	if _, err := whole(r.w.GitDir).Alter("worktree", "repair", r.w.Root).Run(ctx); err != nil {
+	if _, err := git.Whole(r.w.GitDir).Alter("worktree", "repair", r.w.Root).Run(ctx); err != nil {
 		return err
 	}
 	fault.Here("repair/git")
-	found, err := findEntry(r.w.GitDir, r.w.Root)
-	if err == nil && (found == "" || !sameDir(found, entry)) {
+	found, err := git.FindEntry(r.w.GitDir, r.w.Root)
+	if err == nil && (found == "" || !git.SameDir(found, entry)) {
 		err = fmt.Errorf("git did not repair %s: %w", plaintext.Quoted(entry), ErrUnknown)
 	}
 	if err != nil {
@@ -211,17 +212,17 @@ func (m *Manager) RepairDeleted(ctx context.Context, w Workspace, repository str
 	if repository == "" || w.Mode != ModeWorktree {
 		return w, nil
 	}
-	repo, err := discover(ctx, repository)
+	repo, err := git.Discover(ctx, repository)
 	if err != nil {
 		return fail(err)
 	}
-	commit, err := readRef(ctx, whole(repo.here.CommonDir), trashRef(w.ID))
+	commit, err := git.Whole(repo.Here.CommonDir).Ref(ctx, trashRef(w.ID))
 	if err == nil && commit == "" {
-		err = fmt.Errorf("%s keeps nothing of it: %w", plaintext.Quoted(repo.main), ErrNoSnapshot)
+		err = fmt.Errorf("%s keeps nothing of it: %w", plaintext.Quoted(repo.Main), ErrNoSnapshot)
 	}
 	if err != nil {
 		return fail(err)
 	}
-	w.GitDir, w.Repository = repo.here.CommonDir, repo.main
+	w.GitDir, w.Repository = repo.Here.CommonDir, repo.Main
 	return w, nil
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"middleman/internal/git"
+	"middleman/internal/plaintext"
 )
 
 // replaced refuses what is at path, where a workspace's directory was, and says
@@ -30,7 +32,7 @@ func unkeepable(ctx context.Context, w Workspace, err error) error {
 	if w.Mode != ModeWorktree || ctx.Err() != nil {
 		return err
 	}
-	entry, entryErr := findEntry(w.GitDir, w.Root)
+	entry, entryErr := git.FindEntry(w.GitDir, w.Root)
 	if entryErr != nil || entry == "" {
 		return err // the directory itself would be kept
 	}
@@ -56,4 +58,20 @@ func answers(ctx context.Context, p git.Dirs) error {
 		return err
 	}
 	return nil
+}
+
+// movedAway says where the worktree of w is by now, if the user took it
+// somewhere else with git: then it is theirs. git's entry keeps its name, which
+// is our id. tip is where the branch is if that is to go nevertheless.
+func movedAway(w Workspace, tip string) []string {
+	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
+	target, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)
+	if err != nil || filepath.Dir(target) == w.Root {
+		return nil
+	}
+	kept := []string{"the worktree was moved to " + plaintext.Quoted(filepath.Dir(target)) + ": it stays there"}
+	if tip == "" {
+		kept = append(kept, "branch "+plaintext.Quoted(w.Branch)+" stays")
+	}
+	return kept
 }

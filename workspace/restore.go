@@ -24,6 +24,8 @@ func restoringName(id string) string { return ".restoring-" + id }
 // in its place until the snapshot was let go of. It holds the branch's name.
 const restoredMark = "middleman-restored"
 
+const maxMark = 64 << 10 // bytes of it
+
 // Restore brings back what a delete of w has kept, and returns w as it is now
 // and, a line each, what is not as it was: a branch whose name is taken by now
 // gets a number, and some files may not have been kept. Where there is
@@ -31,7 +33,7 @@ const restoredMark = "middleman-restored"
 // kept of it, ErrNoSnapshot. On an error the snapshot is there still and
 // nothing else is, and after a crash another Restore goes on to the end.
 func (m *Manager) Restore(ctx context.Context, w Workspace, progress Progress) (Workspace, []string, error) {
-	r := &restoration{m: m, w: w, repo: whole(w.GitDir), report: progress.orSilent()}
+	r := &restoration{m: m, w: w, repo: git.Whole(w.GitDir), report: progress.orSilent()}
 	if err := contain.Call(func() error { return r.run(ctx) }); err != nil {
 		return Workspace{}, nil, fmt.Errorf("restore workspace %s: %w", w.Name, err)
 	}
@@ -104,16 +106,16 @@ func (r *restoration) finished(ctx context.Context) (bool, error) {
 	if dir != r.w.Root || r.w.Mode != ModeWorktree {
 		return false, taken
 	}
-	entry, err := findEntry(r.w.GitDir, r.w.Root)
+	entry, err := git.FindEntry(r.w.GitDir, r.w.Root)
 	if err != nil {
 		return false, errors.Join(taken, err)
 	}
-	mark, err := plainfile.ReadFollowed(filepath.Join(entry, restoredMark), maxSmall)
+	mark, err := plainfile.ReadFollowed(filepath.Join(entry, restoredMark), maxMark)
 	if entry == "" || err != nil || len(mark) > 0 && !isBranchName(string(mark)) {
 		return false, taken
 	}
 	r.w.Branch = string(mark)
-	if r.commit, err = readRef(ctx, r.repo, trashRef(r.w.ID)); err != nil {
+	if r.commit, err = r.repo.Ref(ctx, trashRef(r.w.ID)); err != nil {
 		return false, err
 	}
 	return true, r.letGo(ctx, entry)
@@ -148,7 +150,7 @@ func (r *restoration) build(ctx context.Context) error {
 // clear removes what a restore that was cut short has gathered. Nobody has
 // worked in it: it was nobody's workspace yet.
 func (r *restoration) clear() error {
-	entry, err := findEntry(r.w.GitDir, r.w.Root)
+	entry, err := git.FindEntry(r.w.GitDir, r.w.Root)
 	if err != nil {
 		return err
 	}
@@ -244,8 +246,8 @@ func (r *restoration) entry(ctx context.Context) error {
 func (r *restoration) lead(root *os.Root) error {
 	for name, to := range map[string]string{"gitdir": filepath.Join(r.w.Root, ".git"), "commondir": r.w.GitDir} {
 		// From where it will be, which is as deep in the repository.
-		now, err := readPath(filepath.Join(root.Name(), name), filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry))
-		if err == nil && (now == to || name == "commondir" && sameDir(now, to)) {
+		now, err := git.ReadPath(filepath.Join(root.Name(), name), filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry))
+		if err == nil && (now == to || name == "commondir" && git.SameDir(now, to)) {
 			continue
 		}
 		if err := root.RemoveAll(name); err != nil {
@@ -290,7 +292,7 @@ func (r *restoration) newEntry(ctx context.Context) error {
 		return err
 	}
 	r.undo = append(r.undo,
-		func(context.Context) error { return removeEntry(r.w.GitDir, r.w.Root) },
+		func(context.Context) error { return git.RemoveEntry(r.w.GitDir, r.w.Root) },
 		func(context.Context) error { return removeAll(r.base, r.w.ID) })
 	way, err := git.TransportOf(ctx, r.repo, false)
 	if err != nil {

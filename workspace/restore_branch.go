@@ -19,13 +19,13 @@ import (
 // the next free name with a number is taken.
 func (r *restoration) branches(ctx context.Context) error {
 	r.renamed = map[string]string{}
-	trees, err := worktrees(ctx, r.repo)
+	trees, err := r.repo.Worktrees(ctx)
 	if err != nil {
 		return err
 	}
 	busy := map[string]bool{}
 	for _, tree := range trees {
-		busy[tree.branch] = tree.path != r.w.Root
+		busy[tree.Branch] = tree.Path != r.w.Root
 	}
 	for i, b := range []branch{r.snap.Branch, r.snap.Head} {
 		if b.Name == "" || r.renamed[b.Name] != "" || i == 1 && b.Name == r.snap.Branch.Name {
@@ -59,15 +59,17 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 		if busy["refs/heads/"+name] {
 			continue
 		}
-		now, err := readRef(ctx, r.repo, "refs/heads/"+name)
+		now, err := r.repo.Ref(ctx, "refs/heads/"+name)
 		if err != nil {
 			return "", err
 		}
 		others := false
 		if now != "" && now == b.Commit {
-			if others, err = madeForAnother(ctx, r.repo, r.w.ID, name); err != nil {
+			log, err := r.repo.BranchLog(ctx, name)
+			if err != nil {
 				return "", err
 			}
+			others = strings.HasPrefix(log.Note, madeFor("")) && log.Note != madeFor(r.w.ID)
 		}
 		switch {
 		case others:
@@ -77,7 +79,7 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 		case now != "" || b.Commit == "":
 			continue
 		}
-		made, err := makeBranch(ctx, r.repo, r.w.ID, name, b.Commit)
+		made, err := r.repo.MakeBranch(ctx, name, b.Commit, madeFor(r.w.ID))
 		if _, inWay := errors.AsType[*BranchInWayError](err); inWay || err == nil && !made {
 			continue
 		}
@@ -85,7 +87,7 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 			return "", err
 		}
 		r.undo = append(r.undo, func(ctx context.Context) error {
-			_, err := dropBranch(ctx, r.repo, name, b.Commit)
+			_, err := r.repo.DropBranch(ctx, name, b.Commit)
 			return err
 		})
 		return name, r.dressBranch(ctx, b, name)
@@ -98,8 +100,8 @@ func (r *restoration) dressMade(ctx context.Context, b branch, name string) erro
 	if b.Commit == "" {
 		return nil
 	}
-	made, err := madeOnly(ctx, r.repo, r.w.ID, name, b.Commit)
-	if err != nil || !made {
+	log, err := r.repo.BranchLog(ctx, name)
+	if err != nil || !log.Only || log.Note != madeFor(r.w.ID) || log.Commit != b.Commit {
 		return err
 	}
 	return r.dressBranch(ctx, b, name)

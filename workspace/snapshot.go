@@ -94,7 +94,7 @@ func storeSnapshot(ctx context.Context, p git.Dirs, s snapshot, objects map[stri
 	if err != nil {
 		return err
 	}
-	before, err := readRef(ctx, p, trashRef(s.ID))
+	before, err := p.Ref(ctx, trashRef(s.ID))
 	if err != nil {
 		return err
 	}

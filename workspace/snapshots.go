@@ -21,7 +21,7 @@ type Kept struct {
 // Snapshots are the deleted workspaces of our base that a repository keeps,
 // and the ids of those that cannot be read or are of another base, with why.
 func (m *Manager) Snapshots(ctx context.Context, gitDir, repository string) (list []Kept, others map[string]error, err error) {
-	out, err := whole(gitDir).Look("for-each-ref", "--format=%(refname)", trashRef("")).Line(ctx)
+	out, err := git.Whole(gitDir).Look("for-each-ref", "--format=%(refname)", trashRef("")).Line(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,11 +52,11 @@ func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string)
 	w := Workspace{
 		ID: id, Mode: ModeWorktree, Root: filepath.Join(canonical, id), Repository: repository, GitDir: gitDir, State: StateDeleted,
 	}
-	s, _, err := readSnapshot(ctx, whole(gitDir), w)
+	s, _, err := readSnapshot(ctx, git.Whole(gitDir), w)
 	if err != nil {
 		return Kept{}, err
 	}
-	root, err := s.root(ctx, whole(gitDir))
+	root, err := s.root(ctx, git.Whole(gitDir))
 	if err != nil {
 		return Kept{}, err
 	}
@@ -68,9 +68,9 @@ func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string)
 		w.Name = id
 	}
 	if s.Branch.Name != "" {
-		first, err := firstEntry(ctx, whole(gitDir), s.Branch.Name)
-		if err == nil && first.id == id {
-			w.BaseCommit = first.commit
+		log, err := git.Whole(gitDir).BranchLog(ctx, s.Branch.Name)
+		if err == nil && madeID(log.Note) == id {
+			w.BaseCommit = log.Commit
 		}
 	}
 	return Kept{Workspace: w, DeletedAt: s.Made}, nil
@@ -107,9 +107,9 @@ func (m *Manager) Forget(ctx context.Context, w Workspace) error {
 	}
 	defer base.Close()
 	if w.Mode == ModeWorktree {
-		commit, err := readRef(ctx, whole(w.GitDir), trashRef(w.ID))
+		commit, err := git.Whole(w.GitDir).Ref(ctx, trashRef(w.ID))
 		if err == nil && commit != "" {
-			err = dropTrash(ctx, whole(w.GitDir), w.ID, commit)
+			err = dropTrash(ctx, git.Whole(w.GitDir), w.ID, commit)
 		}
 		if err != nil {
 			return fmt.Errorf("forget workspace %s: %w", w.Name, err)
@@ -132,6 +132,6 @@ func (m *Manager) IsKept(ctx context.Context, w Workspace) (bool, error) {
 	if w.Mode != ModeWorktree {
 		return false, nil
 	}
-	commit, err := readRef(ctx, whole(w.GitDir), trashRef(w.ID))
+	commit, err := git.Whole(w.GitDir).Ref(ctx, trashRef(w.ID))
 	return commit != "", err
 }

@@ -142,7 +142,7 @@ func checkoutOf(ctx context.Context, dir string) (git.Dirs, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
-	repo, err := discover(ctx, dir)
+	repo, err := git.Discover(ctx, dir)
 	if err != nil {
 		return git.Dirs{}, err
 	}
@@ -151,21 +151,21 @@ func checkoutOf(ctx context.Context, dir string) (git.Dirs, error) {
 	if err != nil {
 		return git.Dirs{}, err
 	}
-	if below, err := filepath.Rel(repo.here.WorkTree, canonical); err != nil || !filepath.IsLocal(below) {
-		return git.Dirs{}, fmt.Errorf("%s: its repository says that its checkout is %s: %w", dir, plaintext.Quoted(repo.here.WorkTree), ErrNotRepository)
+	if below, err := filepath.Rel(repo.Here.WorkTree, canonical); err != nil || !filepath.IsLocal(below) {
+		return git.Dirs{}, fmt.Errorf("%s: its repository says that its checkout is %s: %w", dir, plaintext.Quoted(repo.Here.WorkTree), ErrNotRepository)
 	}
-	return repo.here, nil
+	return repo.Here, nil
 }
 
 // entryOf is git's own directory for the worktree of w. It is called as the
 // worktree's directory was, so most often one file tells.
 func entryOf(w Workspace) (string, error) {
 	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
-	target, err := readPath(filepath.Join(entry, "gitdir"), entry)
+	target, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)
 	if err == nil && target == filepath.Join(w.Root, ".git") {
 		return entry, nil
 	}
-	if entry, err = findEntry(w.GitDir, w.Root); err != nil {
+	if entry, err = git.FindEntry(w.GitDir, w.Root); err != nil {
 		return "", err
 	}
 	if entry == "" {

@@ -94,7 +94,7 @@ func (l *inspector) submodule(ctx context.Context, p git.Dirs, path, name string
 	if resolved, err := filepath.EvalSymlinks(dir); err != nil || resolved != dir {
 		return fmt.Errorf("submodule %s: behind a link: %w", plaintext.Quoted(name+path), ErrUnknown)
 	}
-	gitDir, err := readPath(gitFile, dir)
+	gitDir, err := git.ReadPath(gitFile, dir)
 	inside := false
 	if err == nil {
 		modules := filepath.Join(p.GitDir, "modules") + string(filepath.Separator)
@@ -107,7 +107,7 @@ func (l *inspector) submodule(ctx context.Context, p git.Dirs, path, name string
 		l.add(&l.loss.Changed, name+path+" (a repository of its own)")
 		return nil
 	}
-	repo := whole(gitDir)
+	repo := git.Whole(gitDir)
 	repo.WorkTree = dir
 	return l.files(ctx, repo, name+path+"/")
 }
@@ -127,7 +127,7 @@ func (l *inspector) submodules(ctx context.Context, gitDir string) error {
 		if _, err := os.Lstat(filepath.Join(path, "HEAD")); err != nil || !entry.IsDir() {
 			return nil // a directory that is a part of a submodule's name
 		}
-		if err := l.submoduleHistory(ctx, whole(path)); err != nil {
+		if err := l.submoduleHistory(ctx, git.Whole(path)); err != nil {
 			return err
 		}
 		if err := l.submodules(ctx, path); err != nil {
@@ -151,7 +151,7 @@ func (l *inspector) submoduleHistory(ctx context.Context, p git.Dirs) error {
 	if err := l.history(ctx, p, &l.loss.Commits, append(from, "--not", "--remotes"), name+": %h %s"); err != nil {
 		return err
 	}
-	stash, err := readRef(ctx, p, "refs/stash")
+	stash, err := p.Ref(ctx, "refs/stash")
 	if err != nil || stash == "" {
 		return err
 	}

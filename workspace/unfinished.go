@@ -20,12 +20,12 @@ func (l *inspector) unfinished(ctx context.Context, p git.Dirs) error {
 	}
 	defer os.RemoveAll(dir)
 	p.Index = filepath.Join(dir, "index")
-	config, err := withoutFilters(ctx, p)
+	config, err := p.WithoutFilters(ctx)
 	if err != nil {
 		return err
 	}
 	config["core.splitIndex"] = "false" // its parts would be written beside the real one
-	missing, cut, err := half(ctx, p, func(args ...string) git.Command {
+	missing, cut, err := p.Unfilled(ctx, func(args ...string) git.Command {
 		c := p.Look(args...)
 		c.Config = config
 		return c

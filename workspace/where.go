@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
 
@@ -98,7 +99,7 @@ func (m *Manager) plainlyThere(w Workspace) bool {
 	if w.Mode != ModeWorktree || w.Root != filepath.Join(m.base, w.ID) {
 		return false
 	}
-	target, err := readPath(filepath.Join(w.Root, ".git"), w.Root)
+	target, err := git.ReadPath(filepath.Join(w.Root, ".git"), w.Root)
 	if err != nil || target != filepath.Join(w.GitDir, "worktrees", w.ID) {
 		return false
 	}
@@ -127,13 +128,13 @@ func (x *Whereabouts) follow(w Workspace, dir string) error {
 	}
 	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
 	if dir != "" {
-		target, err := readPath(filepath.Join(dir, ".git"), dir)
-		if err == nil && filepath.Dir(filepath.Dir(target)) != w.GitDir && !sameDir(filepath.Dir(filepath.Dir(target)), w.GitDir) {
+		target, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
+		if err == nil && filepath.Dir(filepath.Dir(target)) != w.GitDir && !git.SameDir(filepath.Dir(filepath.Dir(target)), w.GitDir) {
 			x.Astray = target
 		}
 		return nil
 	}
-	target, err := readPath(filepath.Join(entry, "gitdir"), entry)
+	target, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -146,14 +147,4 @@ func (x *Whereabouts) follow(w Workspace, dir string) error {
 		}
 	}
 	return nil
-}
-
-// sameDir reports whether both paths name one directory.
-func sameDir(a, b string) bool {
-	if filepath.Clean(a) == filepath.Clean(b) {
-		return true
-	}
-	one, err1 := os.Stat(a)
-	two, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(one, two)
 }

@@ -43,22 +43,22 @@ func checkWorker(r CreateRequest) error {
 
 // locate finds the repository of r. A worker's is the one that its parent was
 // made in: a program may have put another into the directory since.
-func locate(ctx context.Context, r CreateRequest) (repository, error) {
+func locate(ctx context.Context, r CreateRequest) (git.Repository, error) {
 	if r.Parent == nil || r.Parent.Mode != ModeWorktree {
-		return discover(ctx, r.Directory)
+		return git.Discover(ctx, r.Directory)
 	}
-	entry, err := findEntry(r.Parent.GitDir, r.Parent.Root)
+	entry, err := git.FindEntry(r.Parent.GitDir, r.Parent.Root)
 	if err != nil {
-		return repository{}, err
+		return git.Repository{}, err
 	}
 	if entry == "" {
-		return repository{}, fmt.Errorf("%s: its repository %s has no worktree there: %w", plaintext.Quoted(r.Parent.Root), r.Parent.GitDir, ErrNotRepository)
+		return git.Repository{}, fmt.Errorf("%s: its repository %s has no worktree there: %w", plaintext.Quoted(r.Parent.Root), r.Parent.GitDir, ErrNotRepository)
 	}
 	if err := checkGitFile(r.Parent.Root, entry); err != nil {
-		return repository{}, err
+		return git.Repository{}, err
 	}
 	here := git.Dirs{GitDir: entry, CommonDir: r.Parent.GitDir, WorkTree: r.Parent.Root}
-	return repository{here: here, main: r.Parent.Repository}, nil
+	return git.Repository{Here: here, Main: r.Parent.Repository}, nil
 }
 
 // openHolding opens the base directory that w must be in: the manager's, or
@@ -123,7 +123,7 @@ func (m *Manager) Tip(ctx context.Context, w Workspace) (_ string, err error) {
 	if w.Branch == "" || w.GitDir == "" {
 		return "", nil
 	}
-	tip, err := readRef(ctx, whole(w.GitDir), "refs/heads/"+w.Branch)
+	tip, err := git.Whole(w.GitDir).Ref(ctx, "refs/heads/"+w.Branch)
 	if err != nil {
 		return "", fmt.Errorf("look where branch %s is: %w", plaintext.Quoted(w.Branch), err)
 	}
@@ -142,7 +142,7 @@ func (m *Manager) claimWorkerBranch(ctx context.Context, repo git.Dirs, id, comm
 	var err error
 	for _, branch := range m.workerBranches(id) {
 		var made bool
-		made, err = makeBranch(ctx, repo, id, branch, commit)
+		made, err = repo.MakeBranch(ctx, branch, commit, madeFor(id))
 		if made {
 			return branch, nil
 		}
@@ -167,11 +167,11 @@ func (m *Manager) Uncommitted(ctx context.Context, r CreateRequest) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	config, err := withoutFilters(ctx, repo.here)
+	config, err := repo.Here.WithoutFilters(ctx)
 	if err != nil {
 		return 0, err
 	}
-	c := repo.here.Look("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
+	c := repo.Here.Look("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
 	c.Config = config
 	n := 0
 	c.Each = func(string) { n++ }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"middleman/internal/fault"
+	"middleman/internal/git"
 )
 
 // undoTime bounds the way back from a creation that failed.
@@ -26,8 +27,8 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 	defer base.Close()
 	w.Root = filepath.Join(base.Name(), r.ID)
 	repo, err := m.resolve(ctx, r, w, report)
-	if repo.here.CommonDir != "" && isChange(r.Base) {
-		defer func() { err = errors.Join(err, dropFetched(ctx, whole(repo.here.CommonDir), r.ID)) }()
+	if repo.Here.CommonDir != "" && isChange(r.Base) {
+		defer func() { err = errors.Join(err, dropFetched(ctx, git.Whole(repo.Here.CommonDir), r.ID)) }()
 	}
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 		if err := m.add(ctx, base, r, w); err != nil {
 			return err
 		}
-		w.Subdir = subdirOf(repo.here.WorkTree, r.Directory)
+		w.Subdir = subdirOf(repo.Here.WorkTree, r.Directory)
 		return nil
 	})
 }
@@ -55,7 +56,7 @@ func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, re
 	}
 	if ref != "" {
 		err := report.advancing("fetch", func(tell func(string)) (string, error) {
-			if repo, err = locate(ctx, r); err != nil {
+			if repo.Repository, err = locate(ctx, r); err != nil {
 				return "", err
 			}
 			return repo.fetch(ctx, r, ref, tell)
@@ -68,23 +69,23 @@ func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, re
 	err = report.stage("resolve", func() error {
 		if ref != "" {
 			w.Base = r.Base
-			w.BaseCommit, err = repo.here.Commit(ctx, fetchedRef(r.ID))
+			w.BaseCommit, err = repo.Here.Commit(ctx, fetchedRef(r.ID))
 			if err == nil && w.BaseCommit == "" {
 				err = fmt.Errorf("base %s: %s is no commit: %w", r.Base, ref, ErrBadBase)
 			}
-		} else if repo, err = locate(ctx, r); err == nil {
+		} else if repo.Repository, err = locate(ctx, r); err == nil {
 			repo.ours = m.prefix
 			w.Base, w.BaseCommit, err = repo.start(ctx, r.Base)
 		}
 		return err
 	})
-	w.Repository, w.GitDir = repo.main, repo.here.CommonDir
+	w.Repository, w.GitDir = repo.Main, repo.Here.CommonDir
 	return repo, err
 }
 
 // add makes branch, directory and a worktree without files, or nothing.
 func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Workspace) (err error) {
-	repo := whole(w.GitDir)
+	repo := git.Whole(w.GitDir)
 	var undo []func(context.Context) error
 	defer func() {
 		if err != nil {
@@ -96,14 +97,14 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 	}
 	fault.Here("create/branch")
 	undo = append(undo, func(ctx context.Context) error {
-		_, err := dropBranch(ctx, repo, w.Branch, w.BaseCommit)
+		_, err := repo.DropBranch(ctx, w.Branch, w.BaseCommit)
 		return err
 	})
 	if err := makeDir(base, r.ID); err != nil {
 		return err
 	}
 	undo = append(undo,
-		func(context.Context) error { return removeEntry(w.GitDir, w.Root) },
+		func(context.Context) error { return git.RemoveEntry(w.GitDir, w.Root) },
 		func(context.Context) error { return removeAll(base, r.ID) },
 	)
 	fault.Here("create/directory")
