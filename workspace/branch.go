@@ -7,10 +7,10 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 const (
-	maxSuffix = 100 // names tried for one branch: fix, fix-2 ... fix-100
 	maxBranch = 200 // bytes; a part of a branch's name is a file's
 )
 
@@ -23,7 +23,7 @@ func (m *Manager) claimBranch(ctx context.Context, repo git.Dirs, r CreateReques
 		if err := checkBranch(ctx, repo, r.Branch); err != nil {
 			return "", err
 		}
-		made, err := repo.MakeBranch(ctx, r.Branch, commit, madeFor(r.ID))
+		made, err := repo.MakeBranch(ctx, r.Branch, commit, model.MadeFor(r.ID))
 		if err != nil || made {
 			return r.Branch, err
 		}
@@ -33,16 +33,16 @@ func (m *Manager) claimBranch(ctx context.Context, repo git.Dirs, r CreateReques
 		return m.claimWorkerBranch(ctx, repo, r.ID, commit)
 	}
 	first := m.prefix + "/" + r.Name
-	for n := 1; n <= maxSuffix; n++ {
+	for n := 1; n <= model.MaxSuffix; n++ {
 		branch := first
 		if n > 1 {
 			branch = fmt.Sprintf("%s-%d", first, n)
 		}
-		if made, err := repo.MakeBranch(ctx, branch, commit, madeFor(r.ID)); err != nil || made {
+		if made, err := repo.MakeBranch(ctx, branch, commit, model.MadeFor(r.ID)); err != nil || made {
 			return branch, err
 		}
 	}
-	return "", fmt.Errorf("branch %s and %d more with a number: %w", first, maxSuffix-1, ErrBranchTaken)
+	return "", fmt.Errorf("branch %s and %d more with a number: %w", first, model.MaxSuffix-1, ErrBranchTaken)
 }
 
 // checkBranch refuses what git does not take for a branch's name, and what it
@@ -61,18 +61,6 @@ func checkBranch(ctx context.Context, repo git.Dirs, branch string) error {
 		return fmt.Errorf("branch %s: %w", plaintext.Quoted(branch), ErrBadName)
 	}
 	return nil
-}
-
-// madeFor is what the reflog of a branch says that was made for a workspace.
-func madeFor(id string) string { return "middleman: workspace " + id }
-
-// madeID is the workspace that a branch was made for, by what the oldest entry
-// of its reflog says, or "".
-func madeID(note string) string {
-	if id, is := strings.CutPrefix(note, madeFor("")); is && checkID(id) == nil {
-		return id
-	}
-	return ""
 }
 
 // ownsBranch reports whether the branch of w is ours to delete: it is below

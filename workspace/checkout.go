@@ -27,7 +27,7 @@ func (m *Manager) Checkout(ctx context.Context, r CreateRequest, w Workspace, pr
 	base, err := m.openHolding(w)
 	if err == nil {
 		defer base.Close()
-		c := &checkout{w: w, base: base, filters: r.Filters, report: progress.orSilent()}
+		c := &checkout{w: w, base: base, filters: r.Filters, report: progress.OrSilent()}
 		err = contain.Call(func() error { return c.run(ctx) })
 	}
 	if err != nil {
@@ -52,7 +52,7 @@ type checkout struct {
 }
 
 func (c *checkout) run(ctx context.Context) error {
-	err := c.report.advancing("checkout", func(tell func(string)) (string, error) {
+	err := c.report.Advancing("checkout", func(tell func(string)) (string, error) {
 		c.tell = tell
 		err := c.files(ctx)
 		return strings.Join(c.notes, "; "), err

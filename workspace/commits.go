@@ -9,6 +9,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 const (
@@ -50,7 +51,7 @@ type Commit struct {
 
 // Commits lists what HEAD has beyond the base as it is now, or lacks.
 func (m *Manager) Commits(ctx context.Context, w Workspace, r CommitsRequest) (_ Commits, err error) {
-	defer containing(w.Name, &err)
+	defer model.Containing(w.Name, &err)
 	g, err := m.boxedView(ctx, w)
 	if err != nil {
 		return Commits{}, err

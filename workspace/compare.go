@@ -13,6 +13,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // Against says what a workspace is compared with.
@@ -68,7 +69,7 @@ func (c *Comparison) Close() { c.g.Close() }
 
 // Compare begins to compare w with what r says.
 func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *Comparison, err error) {
-	defer containing(w.Name, &err)
+	defer model.Containing(w.Name, &err)
 	for _, path := range r.Paths {
 		if !filepath.IsLocal(filepath.FromSlash(path)) || strings.ContainsRune(path, 0) {
 			return nil, fmt.Errorf("path %s: not within the workspace: %w", plaintext.Quoted(path), ErrBadRequest)

@@ -14,6 +14,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // includeFile names, in the syntax of .gitignore, what Copy copies.
@@ -42,7 +43,7 @@ const (
 // one checkout of theirs to another, and is read where the user works, not
 // from the commit that the workspace begins at.
 func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, progress Progress) (err error) {
-	defer containing(w.Name, &err)
+	defer model.Containing(w.Name, &err)
 	if w.Mode != ModeWorktree || git.SameDir(w.Repository, w.GitDir) { // a bare repository has no checkout
 		return nil
 	}
@@ -51,7 +52,7 @@ func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, prog
 		return fmt.Errorf("open main checkout: %w", err)
 	}
 	defer from.Close()
-	report := progress.orSilent()
+	report := progress.OrSilent()
 	lines, err := plainfile.Read(from, includeFile, maxInclude)
 	refused := err
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +64,7 @@ func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, prog
 	if len(lines) == 0 && refused == nil {
 		return nil
 	}
-	return report.detailed("copy", func() (string, error) {
+	return report.Detailed("copy", func() (string, error) {
 		c := &copier{from: from, temporary: ".middleman-copy-" + w.ID, report: report, told: time.Now()}
 		if refused != nil {
 			c.skip(includeFile, refused)

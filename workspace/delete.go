@@ -52,7 +52,7 @@ func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progres
 		return Loss{}, fmt.Errorf("delete workspace %s: %w", w.Name, err)
 	}
 	defer base.Close()
-	d := &deletion{m: m, w: w, base: base, discard: discard, report: progress.orSilent()}
+	d := &deletion{m: m, w: w, base: base, discard: discard, report: progress.OrSilent()}
 	return d.do(ctx)
 }
 
@@ -64,7 +64,7 @@ func (m *Manager) deleteVanished(ctx context.Context, w Workspace, discard bool)
 		return Loss{}, fmt.Errorf("delete workspace %s: %w", w.Name, err)
 	}
 	defer base.Close()
-	d := &deletion{m: m, w: w, base: base, discard: discard, vanished: true, report: Progress(nil).orSilent()}
+	d := &deletion{m: m, w: w, base: base, discard: discard, vanished: true, report: Progress(nil).OrSilent()}
 	return d.do(ctx)
 }
 
@@ -92,7 +92,7 @@ type deletion struct {
 
 func (d *deletion) run(ctx context.Context) error {
 	dir := ""
-	err := d.report.stage("look", func() (err error) {
+	err := d.report.Stage("look", func() (err error) {
 		if dir, err = whereIs(d.base, d.w); err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (d *deletion) run(ctx context.Context) error {
 		return err
 	}
 	if dir != "" {
-		if err := d.report.stage("move", func() error { return d.move(ctx, dir) }); err != nil {
+		if err := d.report.Stage("move", func() error { return d.move(ctx, dir) }); err != nil {
 			return err
 		}
 		dir = filepath.Join(d.base.Name(), movedName(d.w.ID))
@@ -137,12 +137,12 @@ func (d *deletion) discardDirectory(dir string) error {
 		fault.Here("delete/trashed")
 	}
 	if d.w.Mode == ModeWorktree && !d.aside {
-		if err := d.report.stage("forget", d.forget); err != nil {
+		if err := d.report.Stage("forget", d.forget); err != nil {
 			return err
 		}
 	}
 	fault.Here("delete/forgotten")
-	return d.report.stage("remove", d.removeTrash)
+	return d.report.Stage("remove", d.removeTrash)
 }
 
 // removeTrash removes what was looked at twice. What a program makes in it
@@ -251,7 +251,7 @@ func (d *deletion) forget() error {
 
 // branch deletes the branch where the look saw it.
 func (d *deletion) branch(ctx context.Context) error {
-	return d.report.detailed("branch", func() (string, error) {
+	return d.report.Detailed("branch", func() (string, error) {
 		gone, err := git.Whole(d.w.GitDir).DropBranch(ctx, d.w.Branch, d.seen.tip)
 		if err == nil && !gone {
 			return "kept: it moved while the workspace was deleted", nil

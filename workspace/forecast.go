@@ -10,6 +10,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // mergeTime bounds the merge of one pair.
@@ -41,7 +42,7 @@ type side struct {
 // to the repository. The error is for w alone: what is unknown of another is
 // said with it.
 func (m *Manager) Forecast(ctx context.Context, w Workspace, others []Workspace) (_ []Forecast, err error) {
-	defer containing(w.Name, &err)
+	defer model.Containing(w.Name, &err)
 	mine, err := m.side(ctx, w)
 	if err != nil {
 		return nil, err
@@ -187,7 +188,7 @@ func changedSince(ctx context.Context, g *git.View, from, to string) (map[string
 func (f *Forecast) names(paths []string) []string {
 	var out []string
 	for _, path := range paths {
-		if len(out) == maxListed {
+		if len(out) == model.MaxListed {
 			f.Truncated = true
 			break
 		}

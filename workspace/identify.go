@@ -12,10 +12,8 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
+	"middleman/workspace/model"
 )
-
-// lockReason is what git's entry of a worktree of ours is locked with.
-func lockReason(id string) string { return "middleman workspace " + id }
 
 // Identify is the record of the workspace that the directory called id in the
 // base is, or was before a delete moved it, as far as it can be read from there
@@ -33,8 +31,8 @@ func (m *Manager) Identify(ctx context.Context, id string) (Workspace, error) {
 }
 
 func (m *Manager) identify(ctx context.Context, base *os.Root, id string) (_ Workspace, err error) {
-	defer containing(id, &err)
-	if err := checkID(id); err != nil {
+	defer model.Containing(id, &err)
+	if err := model.CheckID(id); err != nil {
 		return Workspace{}, err
 	}
 	w := Workspace{ID: id, Name: id, Mode: ModeDirectory, Root: filepath.Join(base.Name(), id), State: StateReady}
@@ -92,7 +90,7 @@ func (m *Manager) describe(ctx context.Context, w Workspace, entry string) (Work
 	if err != nil {
 		return unknown(err)
 	}
-	if reason != lockReason(w.ID) {
+	if reason != model.LockReason(w.ID) {
 		return w, fmt.Errorf("%s does not say that it is workspace %s: %w", plaintext.Quoted(locked), w.ID, ErrUnknown)
 	}
 	if info, err := os.Stat(locked); err == nil {
@@ -135,7 +133,7 @@ func (m *Manager) findBranch(ctx context.Context, w *Workspace, head string) err
 		if err != nil {
 			return err
 		}
-		if madeID(log.Note) == w.ID {
+		if model.MadeID(log.Note) == w.ID {
 			w.Branch, w.BaseCommit = branch, log.Commit
 			return nil
 		}

@@ -13,6 +13,7 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // Importable is the record that the directory at path would have as a
@@ -57,8 +58,8 @@ func (m *Manager) ownImportable(ctx context.Context, base *os.Root, name string)
 		return m.identify(ctx, base, id)
 	case LeftoverKept:
 		info, err := base.Lstat(name)
-		if err == nil && checkID(id) != nil {
-			err = checkID(id)
+		if err == nil && model.CheckID(id) != nil {
+			err = model.CheckID(id)
 		}
 		if err != nil {
 			return Workspace{}, err
@@ -175,7 +176,7 @@ func (m *Manager) candidate(ctx context.Context, tree git.Worktree) (Workspace, 
 		return Workspace{}, errors.New(tree.Gone)
 	}
 	w, err := m.importable(ctx, tree.Path)
-	if err == nil && w.Mode == ModeInPlace && strings.HasPrefix(tree.Locked, lockReason("")) {
+	if err == nil && w.Mode == ModeInPlace && strings.HasPrefix(tree.Locked, model.LockReason("")) {
 		err = errors.New("it is a workspace of another data directory; name it to import it nevertheless")
 	}
 	return w, err
@@ -202,7 +203,7 @@ func (m *Manager) Unrecorded(ctx context.Context, recorded Recorded) ([]Workspac
 	}
 	var list []Workspace
 	for _, name := range names {
-		if _, known := owner(r.Workspaces, name); known || checkID(name) != nil {
+		if _, known := owner(r.Workspaces, name); known || model.CheckID(name) != nil {
 			continue
 		}
 		if w, err := m.identify(ctx, base, name); err == nil {

@@ -63,7 +63,7 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 	}
 	k := &snapshotWriter{w: d.w, repo: repo, entry: entry, dir: dir, chosen: chosen,
 		blind: d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing), objects: map[string]string{}}
-	err = d.report.advancing("keep", func(tell func(string)) (string, error) {
+	err = d.report.Advancing("keep", func(tell func(string)) (string, error) {
 		if err := lockNested(d.seen.nested, d.w.ID); err != nil {
 			return "", err
 		}
@@ -106,7 +106,7 @@ func (d *deletion) keepAside() error {
 		return nil
 	}
 	d.seen.tip = ""
-	return d.report.detailed("keep", func() (string, error) {
+	return d.report.Detailed("keep", func() (string, error) {
 		if err := d.base.Rename(movedName(d.w.ID), keptName(d.w.ID)); err != nil {
 			return "", fmt.Errorf("%w: %w", ErrNotKept, err)
 		}

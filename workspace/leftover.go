@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"middleman/internal/git"
+	"middleman/workspace/model"
 )
 
 // LeftoverKind is what a leftover is.
@@ -294,10 +295,10 @@ func (s *survey) listEntries(gitDir, top string) []Leftover {
 		target, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)
 		root := filepath.Dir(target)
 		id := filepath.Base(root)
-		if err != nil || s.base(filepath.Dir(root)) == nil || checkID(id) != nil {
+		if err != nil || s.base(filepath.Dir(root)) == nil || model.CheckID(id) != nil {
 			continue // somebody else's, or it is not known what is there
 		}
-		if reason, err := git.LockReason(filepath.Join(entry, "locked")); err != nil || reason != lockReason(id) && reason != "initializing" {
+		if reason, err := git.LockReason(filepath.Join(entry, "locked")); err != nil || reason != model.LockReason(id) && reason != "initializing" {
 			continue
 		}
 		list = append(list, Leftover{Kind: LeftoverEntry, What: entry, ID: id, Repository: top, gitDir: gitDir, root: root})

@@ -13,6 +13,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // kindOf is what a name in the base is, and of which workspace.
@@ -37,7 +38,7 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	if of, _, late := strings.Cut(name, lateMark); late {
 		l.Kind, l.ID = LeftoverUnknown, ""
 		l.Why = "a program wrote it while workspace " + plaintext.Quoted(of) + " was deleted: look into it, and move it away"
-	} else if checkID(id) != nil {
+	} else if model.CheckID(id) != nil {
 		l.Kind, l.ID = LeftoverUnknown, ""
 		l.Why = "middleman did not make it: look into it, and move it away"
 	}
@@ -239,7 +240,7 @@ func (s *survey) branch(ctx context.Context, l *Leftover) bool {
 		l.Why = err.Error()
 		return true
 	}
-	id := madeID(log.Note)
+	id := model.MadeID(log.Note)
 	last, err := strconv.ParseInt(log.Last, 10, 64)
 	if id == "" || err != nil || time.Since(time.Unix(last, 0)) < settled {
 		return false

@@ -20,7 +20,7 @@ func (c *checkout) lfs(ctx context.Context) error {
 	if _, err := list.Run(ctx); err != nil || count == 0 {
 		return err
 	}
-	err := c.report.detailed("lfs", func() (string, error) { return c.way.Note(), c.pull(ctx, count) })
+	err := c.report.Detailed("lfs", func() (string, error) { return c.way.Note(), c.pull(ctx, count) })
 	if err != nil && ctx.Err() != nil {
 		return err
 	}

@@ -11,10 +11,8 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
-
-// maxListed bounds each list of a Loss.
-const maxListed = 100
 
 // Inspect says what deleting w would destroy. Nothing of the repository runs
 // meanwhile and nothing is written. An error means that this could not be
@@ -22,7 +20,7 @@ const maxListed = 100
 // directory is gone, and Loss is then what git still knows. Restorable and
 // Unkept are what a delete with consent would keep.
 func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) {
-	defer containing(w.Name, &err)
+	defer model.Containing(w.Name, &err)
 	if w.Mode == ModeInPlace {
 		return Loss{}, nil
 	}
@@ -112,7 +110,7 @@ func (l *inspector) walk(dir, name string) error {
 		if err != nil {
 			return err
 		}
-		if l.add(&l.loss.Untracked, name+filepath.ToSlash(below)); l.loss.Truncated && len(l.loss.Untracked) == maxListed {
+		if l.add(&l.loss.Untracked, name+filepath.ToSlash(below)); l.loss.Truncated && len(l.loss.Untracked) == model.MaxListed {
 			return fs.SkipAll
 		}
 		if entry.IsDir() {
@@ -233,7 +231,7 @@ type inspector struct {
 
 // add puts a name of a file, commit or stash on a list.
 func (l *inspector) add(list *[]string, name string) {
-	if len(*list) == maxListed {
+	if len(*list) == model.MaxListed {
 		l.loss.Truncated = true
 		return
 	}
@@ -372,7 +370,7 @@ func (l *inspector) commits(ctx context.Context, p git.Dirs, tip string, w Works
 		return nil
 	}
 	args := append(from, "--not", "--remotes")
-	if isChange(w.Base) && w.BaseCommit != "" {
+	if model.IsChange(w.Base) && w.BaseCommit != "" {
 		args = append([]string{"--ignore-missing"}, append(args, w.BaseCommit)...) // the forge has it
 	}
 	if tip != "" {
@@ -403,7 +401,7 @@ func (l *inspector) stashes(ctx context.Context, p git.Dirs, branch string) erro
 // history adds the commits that rev-list gives for args, a line each.
 func (l *inspector) history(ctx context.Context, p git.Dirs, list *[]string, args []string, format string) error {
 	c := p.Look(append([]string{"rev-list", "--no-commit-header", "--format=" + format,
-		fmt.Sprintf("--max-count=%d", maxListed+1)}, args...)...)
+		fmt.Sprintf("--max-count=%d", model.MaxListed+1)}, args...)...)
 	c.Lines = true
 	c.Each = func(record string) { l.add(list, record) }
 	_, err := c.Run(ctx)

@@ -13,6 +13,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/memo"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // Options says where workspaces are made and what their branches are called.
@@ -63,10 +64,10 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress
 	made, err := m.Checkout(ctx, r, w, progress)
 	if err != nil {
 		undo := func(ctx context.Context) error { return m.Undo(ctx, w, false) }
-		return Workspace{}, unwind(ctx, []func(context.Context) error{undo}, err)
+		return Workspace{}, model.Unwind(ctx, []func(context.Context) error{undo}, err)
 	}
 	made.State = StateReady
-	progress.orSilent().done("ready", made.Root)
+	progress.OrSilent().Done("ready", made.Root)
 	return made, nil
 }
 
@@ -75,9 +76,9 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress
 // where the user stands, which the checkout may not have. On an error nothing
 // is left behind, also where ctx was cancelled.
 func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress) (_ Workspace, err error) {
-	defer containing(r.Name, &err)
-	report := progress.orSilent()
-	if err := report.stage("validate", func() error { return m.checkRequest(r) }); err != nil {
+	defer model.Containing(r.Name, &err)
+	report := progress.OrSilent()
+	if err := report.Stage("validate", func() error { return m.checkRequest(r) }); err != nil {
 		return Workspace{}, err
 	}
 	w := Workspace{ID: r.ID, Name: r.Name, Mode: r.Mode, State: StateCreating, Ephemeral: r.Ephemeral, CreatedAt: time.Now().UTC(), ParentSession: r.ParentSession}
@@ -101,7 +102,7 @@ func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress)
 
 // checkRequest refuses what can be refused without touching anything.
 func (m *Manager) checkRequest(r CreateRequest) error {
-	if err := checkID(r.ID); err != nil {
+	if err := model.CheckID(r.ID); err != nil {
 		return err
 	}
 	if slug, err := Slug(r.Name); err != nil {
@@ -142,7 +143,7 @@ func (m *Manager) checkRequest(r CreateRequest) error {
 
 func (m *Manager) createDirectory(id string, report Progress) (string, error) {
 	var root string
-	err := report.stage("add", func() error {
+	err := report.Stage("add", func() error {
 		base, err := m.openBase()
 		if err != nil {
 			return err
@@ -158,18 +159,6 @@ func (m *Manager) createDirectory(id string, report Progress) (string, error) {
 func makeDir(base *os.Root, id string) error {
 	if err := base.Mkdir(id, 0o700); err != nil {
 		return fmt.Errorf("make directory %s: %w", filepath.Join(base.Name(), id), err)
-	}
-	return nil
-}
-
-// checkID makes sure that an id is a plain file name.
-func checkID(id string) error {
-	plain := len(id) > 0 && len(id) <= 64
-	for _, c := range id {
-		plain = plain && ('a' <= c && c <= 'z' || '0' <= c && c <= '9')
-	}
-	if !plain {
-		return fmt.Errorf("workspace id %q: %w", id, ErrEscapes)
 	}
 	return nil
 }

@@ -1,25 +1,10 @@
 package workspace
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
-
-	"middleman/internal/contain"
 )
-
-func TestPanicNamesTheWorkspace(t *testing.T) {
-	var err error
-	func() {
-		defer containing("w\n1", &err)
-		var none []int
-		none[0]++
-	}()
-	if p, ok := errors.AsType[*contain.PanicError](err); !ok || !strings.HasPrefix(err.Error(), `workspace "w\n1": a fault`) || !strings.Contains(p.At, "records_test.go:") {
-		t.Errorf("%v", err)
-	}
-}
 
 // FuzzRecords gives records to all that reads those of git's.
 func FuzzRecords(f *testing.F) {

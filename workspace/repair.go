@@ -11,6 +11,7 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // ErrMoved: what belongs to a workspace is not where it was, and where it is
@@ -137,7 +138,7 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 	}
 	if repo.Here.CommonDir != r.w.GitDir {
 		old := filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
-		if reason, err := git.LockReason(filepath.Join(old, "locked")); err == nil && reason == lockReason(r.w.ID) {
+		if reason, err := git.LockReason(filepath.Join(old, "locked")); err == nil && reason == model.LockReason(r.w.ID) {
 			return fmt.Errorf("its repository %s is there and has it: %s may be a copy of that: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(repo.Main), ErrUnknown)
 		}
 		r.w.GitDir, r.w.Repository, r.git = repo.Here.CommonDir, repo.Main, true
@@ -154,7 +155,7 @@ func (r *repairing) prove(ctx context.Context) (entry string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if reason != lockReason(r.w.ID) {
+	if reason != model.LockReason(r.w.ID) {
 		return "", fmt.Errorf("%s has no worktree that is locked as workspace %s: %w", plaintext.Quoted(r.w.Repository), r.w.ID, ErrUnknown)
 	}
 	if r.w.Branch == "" {

@@ -14,6 +14,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // A restore gathers the directory and git's own under names of these kinds
@@ -33,7 +34,7 @@ const maxMark = 64 << 10 // bytes of it
 // kept of it, ErrNoSnapshot. On an error the snapshot is there still and
 // nothing else is, and after a crash another Restore goes on to the end.
 func (m *Manager) Restore(ctx context.Context, w Workspace, progress Progress) (Workspace, []string, error) {
-	r := &restoration{m: m, w: w, repo: git.Whole(w.GitDir), report: progress.orSilent()}
+	r := &restoration{m: m, w: w, repo: git.Whole(w.GitDir), report: progress.OrSilent()}
 	if err := contain.Call(func() error { return r.run(ctx) }); err != nil {
 		return Workspace{}, nil, fmt.Errorf("restore workspace %s: %w", w.Name, err)
 	}
@@ -69,12 +70,12 @@ func (r *restoration) run(ctx context.Context) (err error) {
 		return err
 	}
 	if _, err := r.base.Lstat(keptName(r.w.ID)); err == nil {
-		return r.report.stage("place", func() error { return r.base.Rename(keptName(r.w.ID), r.w.ID) })
+		return r.report.Stage("place", func() error { return r.base.Rename(keptName(r.w.ID), r.w.ID) })
 	}
 	if r.w.Mode == ModeDirectory {
 		return ErrNoSnapshot
 	}
-	err = r.report.stage("read", func() error {
+	err = r.report.Stage("read", func() error {
 		if r.snap, r.commit, err = readSnapshot(ctx, r.repo, r.w); err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func (r *restoration) run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := contain.Call(func() error { return r.build(ctx) }); err != nil {
-		return unwind(ctx, r.undo, err)
+		return model.Unwind(ctx, r.undo, err)
 	}
 	r.notes = append(r.notes, r.unkept()...)
 	return r.letGo(ctx, filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry))
@@ -126,23 +127,23 @@ func (r *restoration) build(ctx context.Context) error {
 	if err := r.clear(); err != nil {
 		return err
 	}
-	err := r.report.advancing("files", func(tell func(string)) (string, error) { return "", r.files(ctx, tell) })
+	err := r.report.Advancing("files", func(tell func(string)) (string, error) { return "", r.files(ctx, tell) })
 	if err != nil {
 		return err
 	}
 	fault.Here("restore/files")
-	if err := r.report.stage("branch", func() error { return r.branches(ctx) }); err != nil {
+	if err := r.report.Stage("branch", func() error { return r.branches(ctx) }); err != nil {
 		return err
 	}
 	fault.Here("restore/branch")
 	if r.snap.Entry == "" {
-		return r.report.stage("entry", func() error { return r.newEntry(ctx) })
+		return r.report.Stage("entry", func() error { return r.newEntry(ctx) })
 	}
-	if err := r.report.stage("entry", func() error { return r.entry(ctx) }); err != nil {
+	if err := r.report.Stage("entry", func() error { return r.entry(ctx) }); err != nil {
 		return err
 	}
 	fault.Here("restore/entry")
-	err = r.report.stage("place", func() error { return r.base.Rename(restoringName(r.w.ID), r.w.ID) })
+	err = r.report.Stage("place", func() error { return r.base.Rename(restoringName(r.w.ID), r.w.ID) })
 	fault.Here("restore/placed")
 	return err
 }

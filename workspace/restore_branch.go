@@ -12,6 +12,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // branches has the branches of the workspace and of its HEAD where they were.
@@ -51,7 +52,7 @@ func (r *restoration) branches(ctx context.Context) error {
 
 // branch finds a name under which b is, or can be, where it was.
 func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool) (string, error) {
-	for n := 1; n <= maxSuffix; n++ {
+	for n := 1; n <= model.MaxSuffix; n++ {
 		name := b.Name
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d", b.Name, n)
@@ -69,7 +70,7 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 			if err != nil {
 				return "", err
 			}
-			others = strings.HasPrefix(log.Note, madeFor("")) && log.Note != madeFor(r.w.ID)
+			others = strings.HasPrefix(log.Note, model.MadeFor("")) && log.Note != model.MadeFor(r.w.ID)
 		}
 		switch {
 		case others:
@@ -79,7 +80,7 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 		case now != "" || b.Commit == "":
 			continue
 		}
-		made, err := r.repo.MakeBranch(ctx, name, b.Commit, madeFor(r.w.ID))
+		made, err := r.repo.MakeBranch(ctx, name, b.Commit, model.MadeFor(r.w.ID))
 		if _, inWay := errors.AsType[*BranchInWayError](err); inWay || err == nil && !made {
 			continue
 		}
@@ -92,7 +93,7 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 		})
 		return name, r.dressBranch(ctx, b, name)
 	}
-	return "", fmt.Errorf("branch %s and %d more with a number: %w", plaintext.Quoted(b.Name), maxSuffix-1, ErrBranchTaken)
+	return "", fmt.Errorf("branch %s and %d more with a number: %w", plaintext.Quoted(b.Name), model.MaxSuffix-1, ErrBranchTaken)
 }
 
 // dressMade is dressBranch for a branch that a restore made that was cut short.
@@ -101,7 +102,7 @@ func (r *restoration) dressMade(ctx context.Context, b branch, name string) erro
 		return nil
 	}
 	log, err := r.repo.BranchLog(ctx, name)
-	if err != nil || !log.Only || log.Note != madeFor(r.w.ID) || log.Commit != b.Commit {
+	if err != nil || !log.Only || log.Note != model.MadeFor(r.w.ID) || log.Commit != b.Commit {
 		return err
 	}
 	return r.dressBranch(ctx, b, name)

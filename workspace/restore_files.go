@@ -133,3 +133,19 @@ func (f file) write(root *os.Root, from *bufio.Reader) (err error) {
 	}
 	return f.finish(root)
 }
+
+// countEvery is after how many files it is looked whether to tell.
+const countEvery = 100
+
+// silently is tell for what nobody waits for.
+func silently(string) {}
+
+// countFiles is tell for what goes through files one by one.
+func countFiles(tell func(string), total int) (one func()) {
+	done := 0
+	return func() {
+		if done++; done%countEvery == 0 {
+			tell(fmt.Sprintf("%d of %d", done, total))
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // Kept is a deleted workspace as its snapshot tells of it.
@@ -41,12 +42,12 @@ func (m *Manager) Snapshots(ctx context.Context, gitDir, repository string) (lis
 // snapshotOf reads one. It is an ErrEscapes where it is not of a workspace in
 // our base.
 func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string) (_ Kept, err error) {
-	defer containing(id, &err)
+	defer model.Containing(id, &err)
 	canonical, err := m.checkedBase()
 	if err != nil {
 		return Kept{}, err
 	}
-	if err := checkID(id); err != nil {
+	if err := model.CheckID(id); err != nil {
 		return Kept{}, err
 	}
 	w := Workspace{
@@ -69,7 +70,7 @@ func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string)
 	}
 	if s.Branch.Name != "" {
 		log, err := git.Whole(gitDir).BranchLog(ctx, s.Branch.Name)
-		if err == nil && madeID(log.Note) == id {
+		if err == nil && model.MadeID(log.Note) == id {
 			w.BaseCommit = log.Commit
 		}
 	}

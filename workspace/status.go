@@ -13,6 +13,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // statusTime bounds a look at one workspace's status. What is planted there
@@ -61,7 +62,7 @@ type Distance struct {
 // written. The error is for what has no status: ErrNotRepository, ErrMissing,
 // or a workspace that cannot be looked at at all.
 func (m *Manager) Status(ctx context.Context, w Workspace) (_ Status, err error) {
-	defer containing(w.Name, &err)
+	defer model.Containing(w.Name, &err)
 	s := Status{AsOf: time.Now().UTC(), Source: "git"}
 	p, warnings, err := m.checkout(ctx, w)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"middleman/internal/contain"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // Undo removes what a creation left that was killed half-way: the directory,
@@ -33,7 +34,7 @@ func (m *Manager) Undo(ctx context.Context, w Workspace, discard bool) error {
 }
 
 func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
-	if err := checkID(w.ID); err != nil {
+	if err := model.CheckID(w.ID); err != nil {
 		return err
 	}
 	base, err := m.openIntended(ctx, w)
@@ -179,7 +180,7 @@ func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]
 		if err != nil {
 			return nil, err
 		}
-		if log.Only && log.Note == madeFor(w.ID) && log.Commit == object {
+		if log.Only && log.Note == model.MadeFor(w.ID) && log.Commit == object {
 			branches[branch] = object
 		}
 	}

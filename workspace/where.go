@@ -9,6 +9,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // Whereabouts says where what belongs to a workspace is by now.
@@ -56,7 +57,7 @@ func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 		there, err := lstat(w.Root)
 		return Whereabouts{Missing: !there && err == nil}, err
 	}
-	if err := checkID(w.ID); err != nil {
+	if err := model.CheckID(w.ID); err != nil {
 		return x, err
 	}
 	if m.plainlyThere(w) {

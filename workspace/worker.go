@@ -10,6 +10,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // WorkerRoot is where a worker of parent with that id is made: under the
@@ -64,7 +65,7 @@ func locate(ctx context.Context, r CreateRequest) (git.Repository, error) {
 // openHolding opens the base directory that w must be in: the manager's, or
 // the place in a scope.
 func (m *Manager) openHolding(w Workspace) (*os.Root, error) {
-	if err := checkID(w.ID); err != nil {
+	if err := model.CheckID(w.ID); err != nil {
 		return nil, err
 	}
 	if scope, ok := scopeOf(w.Root); ok {
@@ -119,7 +120,7 @@ func (r *restoration) openRestored() (err error) {
 
 // Tip is the commit that the branch of w is at, or "" where there is none.
 func (m *Manager) Tip(ctx context.Context, w Workspace) (_ string, err error) {
-	defer containing(w.Name, &err)
+	defer model.Containing(w.Name, &err)
 	if w.Branch == "" || w.GitDir == "" {
 		return "", nil
 	}
@@ -142,7 +143,7 @@ func (m *Manager) claimWorkerBranch(ctx context.Context, repo git.Dirs, id, comm
 	var err error
 	for _, branch := range m.workerBranches(id) {
 		var made bool
-		made, err = repo.MakeBranch(ctx, branch, commit, madeFor(id))
+		made, err = repo.MakeBranch(ctx, branch, commit, model.MadeFor(id))
 		if made {
 			return branch, nil
 		}

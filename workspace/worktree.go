@@ -7,14 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"middleman/internal/fault"
 	"middleman/internal/git"
+	"middleman/workspace/model"
 )
-
-// undoTime bounds the way back from a creation that failed.
-const undoTime = 30 * time.Second
 
 // createWorktree fills in w. The base is checked before git runs at all; the
 // branch, the directory and git's entry are made in that order, each
@@ -27,13 +24,13 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 	defer base.Close()
 	w.Root = filepath.Join(base.Name(), r.ID)
 	repo, err := m.resolve(ctx, r, w, report)
-	if repo.Here.CommonDir != "" && isChange(r.Base) {
+	if repo.Here.CommonDir != "" && model.IsChange(r.Base) {
 		defer func() { err = errors.Join(err, dropFetched(ctx, git.Whole(repo.Here.CommonDir), r.ID)) }()
 	}
 	if err != nil {
 		return err
 	}
-	return report.stage("add", func() error {
+	return report.Stage("add", func() error {
 		if _, scoped := scopeOf(w.Root); scoped {
 			if err := excludeWork(w.GitDir); err != nil {
 				return err
@@ -50,12 +47,12 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 // resolve finds repository and base, which it fetches where it is a pull or
 // merge request.
 func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, report Progress) (repo repository, err error) {
-	ref, err := changeRef(r.Base)
+	ref, err := model.ChangeRef(r.Base)
 	if err != nil {
 		return repo, err
 	}
 	if ref != "" {
-		err := report.advancing("fetch", func(tell func(string)) (string, error) {
+		err := report.Advancing("fetch", func(tell func(string)) (string, error) {
 			if repo.Repository, err = locate(ctx, r); err != nil {
 				return "", err
 			}
@@ -66,7 +63,7 @@ func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, re
 		}
 		fault.Here("create/fetched")
 	}
-	err = report.stage("resolve", func() error {
+	err = report.Stage("resolve", func() error {
 		if ref != "" {
 			w.Base = r.Base
 			w.BaseCommit, err = repo.Here.Commit(ctx, fetchedRef(r.ID))
@@ -89,7 +86,7 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 	var undo []func(context.Context) error
 	defer func() {
 		if err != nil {
-			err = unwind(ctx, undo, err)
+			err = model.Unwind(ctx, undo, err)
 		}
 	}()
 	if w.Branch, err = m.claimBranch(ctx, repo, r, w.BaseCommit); err != nil {
@@ -119,18 +116,6 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 	}
 	fault.Here("create/added")
 	return checkPlace(w.Root, made)
-}
-
-// unwind undoes all that can be undone, last first, also where ctx has ended.
-func unwind(ctx context.Context, undo []func(context.Context) error, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
-	defer cancel()
-	for i := len(undo) - 1; i >= 0; i-- {
-		if err := undo[i](ctx); err != nil {
-			cause = fmt.Errorf("%w (and to undo it: %w)", cause, err)
-		}
-	}
-	return cause
 }
 
 // checkPlace makes sure that git filled the very directory that we made: that
