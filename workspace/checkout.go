@@ -14,6 +14,7 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 )
 
 // Checkout fills the directory that Begin has made for r, and returns w as it
@@ -24,7 +25,7 @@ func (m *Manager) Checkout(ctx context.Context, r CreateRequest, w Workspace, pr
 	if w.Mode != ModeWorktree {
 		return w, nil
 	}
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err == nil {
 		defer base.Close()
 		c := &checkout{w: w, base: base, filters: r.Filters, report: progress.OrSilent()}

@@ -72,7 +72,7 @@ func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *C
 	defer model.Containing(w.Name, &err)
 	for _, path := range r.Paths {
 		if !filepath.IsLocal(filepath.FromSlash(path)) || strings.ContainsRune(path, 0) {
-			return nil, fmt.Errorf("path %s: not within the workspace: %w", plaintext.Quoted(path), ErrBadRequest)
+			return nil, fmt.Errorf("path %s: not basedir.Within the workspace: %w", plaintext.Quoted(path), ErrBadRequest)
 		}
 	}
 	g, err := m.boxedView(ctx, w)

@@ -14,6 +14,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -108,7 +109,7 @@ func (m *Manager) copyTo(ctx context.Context, c *copier, w Workspace, patterns [
 // openRoot opens the directory of w, which must be where it was made and no
 // link to another.
 func (m *Manager) openRoot(w Workspace) (*os.Root, error) {
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err != nil {
 		return nil, err
 	}

@@ -12,24 +12,8 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 )
-
-// A directory on its way out has one of these names in the base, in turn. A
-// delete that was interrupted goes on from there.
-func movedName(id string) string { return ".deleting-" + id } // out of reach, to be looked at once more
-func trashName(id string) string { return ".trash-" + id }    // free to go
-
-// lateName is what a program has made in a directory while that was removed.
-func lateName(id string, n int) string { return fmt.Sprintf("%s%s%d", id, lateMark, n) }
-
-const (
-	lateMark = ".late-"
-	maxLate  = 100
-)
-
-// keptName is a directory that a delete has kept as it was, because no
-// repository can hold it.
-func keptName(id string) string { return ".kept-" + id }
 
 // Delete deletes w and returns what was lost with it. It looks first, and
 // unless discard is true it refuses with a *WorkError where work would be
@@ -47,7 +31,7 @@ func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progres
 	if w.Mode == ModeInPlace {
 		return Loss{}, nil
 	}
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err != nil {
 		return Loss{}, fmt.Errorf("delete workspace %s: %w", w.Name, err)
 	}
@@ -59,7 +43,7 @@ func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progres
 // deleteVanished is Delete for what nobody has a record of, or was never made
 // whole: that its directory is gone keeps nothing from being deleted.
 func (m *Manager) deleteVanished(ctx context.Context, w Workspace, discard bool) (Loss, error) {
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err != nil {
 		return Loss{}, fmt.Errorf("delete workspace %s: %w", w.Name, err)
 	}
@@ -93,7 +77,7 @@ type deletion struct {
 func (d *deletion) run(ctx context.Context) error {
 	dir := ""
 	err := d.report.Stage("look", func() (err error) {
-		if dir, err = whereIs(d.base, d.w); err != nil {
+		if dir, err = basedir.Find(d.base, d.w); err != nil {
 			return err
 		}
 		return d.look(ctx, dir)
@@ -105,7 +89,7 @@ func (d *deletion) run(ctx context.Context) error {
 		if err := d.report.Stage("move", func() error { return d.move(ctx, dir) }); err != nil {
 			return err
 		}
-		dir = filepath.Join(d.base.Name(), movedName(d.w.ID))
+		dir = filepath.Join(d.base.Name(), basedir.DeletingName(d.w.ID))
 	}
 	if err := contain.Call(func() error { return d.keep(ctx, dir) }); err != nil {
 		return d.putBack(err)
@@ -131,7 +115,7 @@ func (d *deletion) discardDirectory(dir string) error {
 		if err := d.removeTrash(); err != nil {
 			return err
 		}
-		if err := d.base.Rename(movedName(d.w.ID), trashName(d.w.ID)); err != nil {
+		if err := d.base.Rename(basedir.DeletingName(d.w.ID), basedir.TrashName(d.w.ID)); err != nil {
 			return err
 		}
 		fault.Here("delete/trashed")
@@ -149,24 +133,19 @@ func (d *deletion) discardDirectory(dir string) error {
 // meanwhile nobody has looked at: it is put where no delete and no prune takes
 // it, and that is said.
 func (d *deletion) removeTrash() error {
-	trash := trashName(d.w.ID)
-	err := removeAll(d.base, trash)
+	trash := basedir.TrashName(d.w.ID)
+	err := basedir.RemoveAll(d.base, trash)
 	if !errors.Is(err, fs.ErrExist) { // of a directory: it is not empty
 		return err
 	}
-	for n := 1; n <= maxLate; n++ {
-		late := lateName(d.w.ID, n)
-		if _, there := d.base.Lstat(late); there == nil {
-			continue
-		}
-		if err := d.base.Rename(trash, late); err != nil {
-			return err
-		}
-		d.seen.loss.Kept = append(d.seen.loss.Kept,
-			"a program wrote into it while it was deleted: what it wrote is in "+plaintext.Quoted(filepath.Join(d.base.Name(), late)))
-		return nil
+	late, lateErr := basedir.MoveLate(d.base, d.w.ID)
+	if late == "" {
+		return err
 	}
-	return err
+	if lateErr == nil {
+		d.seen.loss.Kept = append(d.seen.loss.Kept, "a program wrote into it while it was deleted: what it wrote is in "+plaintext.Quoted(late))
+	}
+	return lateErr
 }
 
 // look decides whether the delete may go on with the directory at dir.
@@ -188,7 +167,7 @@ func (d *deletion) look(ctx context.Context, dir string) error {
 
 // decided reports whether an earlier delete has looked at the directory twice.
 func (d *deletion) decided() bool {
-	for _, name := range []string{trashName(d.w.ID), keptName(d.w.ID)} {
+	for _, name := range []string{basedir.TrashName(d.w.ID), basedir.KeptName(d.w.ID)} {
 		if _, err := d.base.Lstat(name); err == nil {
 			return true
 		}
@@ -199,7 +178,7 @@ func (d *deletion) decided() bool {
 // move takes the directory out of reach, looks once more at what cannot
 // change by its path now, and puts it back if that is to be kept.
 func (d *deletion) move(ctx context.Context, dir string) error {
-	moved := movedName(d.w.ID)
+	moved := basedir.DeletingName(d.w.ID)
 	if dir == d.w.Root {
 		if err := d.base.Rename(d.w.ID, moved); err != nil {
 			return fmt.Errorf("move directory away: %w", err)
@@ -214,7 +193,7 @@ func (d *deletion) move(ctx context.Context, dir string) error {
 
 // putBack has the directory in its place again, because of err.
 func (d *deletion) putBack(err error) error {
-	moved := movedName(d.w.ID)
+	moved := basedir.DeletingName(d.w.ID)
 	back := d.base.Rename(moved, d.w.ID)
 	if back != nil && !errors.Is(back, fs.ErrNotExist) {
 		return fmt.Errorf("%w (it is now %s: %w)", err, filepath.Join(d.base.Name(), moved), back)
@@ -268,7 +247,7 @@ func (m *Manager) PutBack(w Workspace) (back bool, err error) {
 	if w.Mode == ModeInPlace {
 		return true, nil
 	}
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err == nil {
 		defer base.Close()
 		back, err = putBack(base, w)
@@ -280,12 +259,12 @@ func (m *Manager) PutBack(w Workspace) (back bool, err error) {
 }
 
 func putBack(base *os.Root, w Workspace) (bool, error) {
-	dir, err := whereIs(base, w)
+	dir, err := basedir.Find(base, w)
 	if err != nil || dir == "" {
 		return false, err
 	}
 	if dir != w.Root {
-		if err := base.Rename(movedName(w.ID), w.ID); err != nil {
+		if err := base.Rename(basedir.DeletingName(w.ID), w.ID); err != nil {
 			return false, err
 		}
 	}
@@ -293,46 +272,4 @@ func putBack(base *os.Root, w Workspace) (bool, error) {
 		return true, nil
 	}
 	return true, unlockNested(w.GitDir, w.ID)
-}
-
-// whereIs is the directory of w at the moment: its own, or the one that an
-// interrupted delete moved it to, or "" where there is neither.
-func whereIs(base *os.Root, w Workspace) (string, error) {
-	for _, name := range []string{w.ID, movedName(w.ID)} {
-		info, err := base.Lstat(name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil:
-			return "", fmt.Errorf("look at directory: %w", err)
-		case !info.IsDir():
-			return "", replaced(filepath.Join(base.Name(), name), info)
-		}
-		return filepath.Join(base.Name(), name), nil
-	}
-	return "", nil
-}
-
-// removeAll deletes what is called name in base, if there is such, read-only
-// directories included (module caches are made of them).
-func removeAll(base *os.Root, name string) error {
-	err := base.RemoveAll(name)
-	if !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	// Not base.FS: it refuses names that are not UTF-8.
-	err = filepath.WalkDir(filepath.Join(base.Name(), name), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() {
-			return err
-		}
-		below, err := filepath.Rel(base.Name(), path)
-		if err != nil {
-			return err
-		}
-		return base.Chmod(below, 0o700)
-	})
-	if err != nil {
-		return fmt.Errorf("make %s writable: %w", name, err)
-	}
-	return base.RemoveAll(name)
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -24,10 +25,10 @@ var (
 	ErrEscapes = model.ErrEscapes
 	// ErrLeavesScope: a path leaves the directory tree that a session may
 	// work in.
-	ErrLeavesScope = model.ErrLeavesScope
+	ErrLeavesScope = basedir.ErrLeavesScope
 	// ErrUnsafeBase: the base directory is a symbolic link, belongs to
 	// somebody else, or can be written by others.
-	ErrUnsafeBase = model.ErrUnsafeBase
+	ErrUnsafeBase = basedir.ErrUnsafeBase
 	// ErrMissing: the workspace's directory is not where it was made. The Loss
 	// beside it is what git alone knows: branch, stashes, staged files.
 	ErrMissing = model.ErrMissing

@@ -12,6 +12,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -22,7 +23,7 @@ import (
 // it has an id of ours as its name. What cannot be proved is an ErrUnknown,
 // and no directory an ErrMissing.
 func (m *Manager) Identify(ctx context.Context, id string) (Workspace, error) {
-	base, err := m.openExistingBase()
+	base, err := basedir.Open(m.base)
 	if err != nil {
 		return Workspace{}, err
 	}
@@ -36,7 +37,7 @@ func (m *Manager) identify(ctx context.Context, base *os.Root, id string) (_ Wor
 		return Workspace{}, err
 	}
 	w := Workspace{ID: id, Name: id, Mode: ModeDirectory, Root: filepath.Join(base.Name(), id), State: StateReady}
-	dir, err := whereIs(base, w)
+	dir, err := basedir.Find(base, w)
 	if err != nil {
 		return w, err
 	}
@@ -75,7 +76,7 @@ func (m *Manager) identifyWorktree(ctx context.Context, w Workspace, dir string)
 	if err != nil || found == "" || !git.SameDir(found, entry) {
 		return w, errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", plaintext.Quoted(entry), w.Root, ErrUnknown), err)
 	}
-	if there, err := lstat(filepath.Join(found, "index")); !there { // written last
+	if there, err := basedir.Exists(filepath.Join(found, "index")); !there { // written last
 		return w, errors.Join(fmt.Errorf("its creation was not finished; git worktree remove -f -f %s removes it: %w", w.Root, ErrUnknown), err)
 	}
 	return m.describe(ctx, w, found)

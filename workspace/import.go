@@ -13,6 +13,7 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -37,7 +38,7 @@ func (m *Manager) Importable(ctx context.Context, path string) (Workspace, error
 }
 
 func (m *Manager) importable(ctx context.Context, path string) (Workspace, error) {
-	base, err := m.openRecorded(Workspace{Root: path})
+	base, err := basedir.Recorded(m.base, Workspace{Root: path})
 	switch {
 	case err == nil:
 		defer base.Close()
@@ -75,17 +76,17 @@ func (m *Manager) Adopt(w Workspace) error {
 	if w.Mode == ModeInPlace || w.State == StateDeleted {
 		return nil
 	}
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err != nil {
 		return fmt.Errorf("import workspace %s: %w", w.Name, err)
 	}
 	defer base.Close()
-	dir, err := whereIs(base, w)
+	dir, err := basedir.Find(base, w)
 	if err == nil && dir == "" {
 		err = fmt.Errorf("%s: %w", w.Root, ErrMissing)
 	}
 	if err == nil && dir != w.Root {
-		err = base.Rename(movedName(w.ID), w.ID)
+		err = base.Rename(basedir.DeletingName(w.ID), w.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("import workspace %s: %w", w.Name, err)
@@ -185,7 +186,7 @@ func (m *Manager) candidate(ctx context.Context, tree git.Worktree) (Workspace, 
 // Unrecorded are the workspaces in our base whose records were lost: what is
 // proved to be ours and has none. Nothing is changed.
 func (m *Manager) Unrecorded(ctx context.Context, recorded Recorded) ([]Workspace, error) {
-	base, err := m.openExistingBase()
+	base, err := basedir.Open(m.base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -16,6 +16,7 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
+	"middleman/workspace/basedir"
 )
 
 // maxScanned bounds a file of git's that is looked through for hashes.
@@ -26,7 +27,7 @@ const maxScanned = 64 << 20
 // the directory itself, under another name. dir is where that is now, or "".
 // Where nothing would be lost, nothing is kept.
 func (d *deletion) keep(ctx context.Context, dir string) error {
-	if _, err := d.base.Lstat(keptName(d.w.ID)); err == nil && dir == "" {
+	if _, err := d.base.Lstat(basedir.KeptName(d.w.ID)); err == nil && dir == "" {
 		d.aside, d.seen.loss.Restorable = true, true
 		return nil
 	}
@@ -107,7 +108,7 @@ func (d *deletion) keepAside() error {
 	}
 	d.seen.tip = ""
 	return d.report.Detailed("keep", func() (string, error) {
-		if err := d.base.Rename(movedName(d.w.ID), keptName(d.w.ID)); err != nil {
+		if err := d.base.Rename(basedir.DeletingName(d.w.ID), basedir.KeptName(d.w.ID)); err != nil {
 			return "", fmt.Errorf("%w: %w", ErrNotKept, err)
 		}
 		d.aside, d.seen.loss.Restorable = true, true

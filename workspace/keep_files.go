@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 )
 
 // What of the ignored files is kept: a file or a whole directory, as git names
@@ -176,7 +177,7 @@ func bitsToKeep(info fs.FileInfo) fs.FileMode {
 	if bits == 0 || info.IsDir() {
 		return bits
 	}
-	user, group := ownedBy(info)
+	user, group := basedir.OwnedBy(info)
 	if !user {
 		bits &^= fs.ModeSetuid
 	}

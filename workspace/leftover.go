@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"middleman/internal/git"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -96,7 +97,7 @@ func (m *Manager) survey(ctx context.Context, recorded Recorded, only func(Lefto
 		}
 	}()
 	// Before the records: what is there now and has none then is nobody's.
-	own, err := m.openExistingBase()
+	own, err := basedir.Open(m.base)
 	s.list(own, m.base, err)
 	if s.Records, err = recorded(ctx); err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ type listed struct {
 // own reports whether b is the manager's own base. Places in a scope may be
 // those of other managers too: what has no record there is not proved ours.
 func (b *listed) own() bool {
-	_, scoped := scopeOf(filepath.Join(b.root.Name(), "x"))
+	_, scoped := basedir.ScopeOf(filepath.Join(b.root.Name(), "x"))
 	return !scoped
 }
 
@@ -163,9 +164,9 @@ func (s *survey) list(root *os.Root, path string, err error) {
 func (s *survey) findPlaces() {
 	seen := map[string]bool{}
 	for _, w := range slices.Concat(s.Workspaces, s.Deleted) {
-		if scope, is := scopeOf(w.Root); is && !seen[scope] {
+		if scope, is := basedir.ScopeOf(w.Root); is && !seen[scope] {
 			seen[scope] = true
-			root, err := openPlace(scope, false)
+			root, err := basedir.OpenIn(scope, false)
 			s.list(root, filepath.Dir(w.Root), err)
 		}
 	}

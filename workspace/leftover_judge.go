@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -22,7 +22,7 @@ func kindOf(name string) (LeftoverKind, string) {
 		kind LeftoverKind
 		name func(string) string
 	}{
-		{LeftoverTrash, trashName}, {LeftoverDeleting, movedName}, {LeftoverRestoring, restoringName}, {LeftoverKept, keptName},
+		{LeftoverTrash, basedir.TrashName}, {LeftoverDeleting, basedir.DeletingName}, {LeftoverRestoring, basedir.RestoringName}, {LeftoverKept, basedir.KeptName},
 	} {
 		if id, is := strings.CutPrefix(name, k.name("")); is {
 			return k.kind, id
@@ -35,7 +35,7 @@ func kindOf(name string) (LeftoverKind, string) {
 func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	kind, id := kindOf(name)
 	l := Leftover{Kind: kind, What: filepath.Join(b.root.Name(), name), ID: id, root: filepath.Join(b.root.Name(), id)}
-	if of, _, late := strings.Cut(name, lateMark); late {
+	if of, _, late := strings.Cut(name, basedir.LateMark); late {
 		l.Kind, l.ID = LeftoverUnknown, ""
 		l.Why = "a program wrote it while workspace " + plaintext.Quoted(of) + " was deleted: look into it, and move it away"
 	} else if model.CheckID(id) != nil {
@@ -184,7 +184,7 @@ func (s *survey) inRepository(ctx context.Context, l Leftover) {
 // any name, goes or stays with that.
 func (s *survey) entry(ctx context.Context, l *Leftover) bool {
 	b := s.base(filepath.Dir(l.root))
-	for _, name := range []string{l.ID, movedName(l.ID), keptName(l.ID)} {
+	for _, name := range []string{l.ID, basedir.DeletingName(l.ID), basedir.KeptName(l.ID)} {
 		if _, err := b.root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			return false
 		}
@@ -292,13 +292,4 @@ func (s *survey) snapshot(ctx context.Context, l *Leftover) {
 		l.Why = "it is kept of workspace " + d.Name + ", which is not known to be deleted: it is not removed without consent"
 		l.Hint = "middleman import in " + plaintext.Quoted(l.Repository) + ", then middleman restore " + d.Name
 	}
-}
-
-// lstat reports whether a path is there; only a clear "no" is one.
-func lstat(path string) (there bool, err error) {
-	_, err = os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -24,12 +25,12 @@ func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) 
 	if w.Mode == ModeInPlace {
 		return Loss{}, nil
 	}
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err != nil {
 		return Loss{}, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}
 	defer base.Close()
-	dir, err := whereIs(base, w)
+	dir, err := basedir.Find(base, w)
 	if err != nil {
 		return Loss{}, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/memo"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -144,21 +145,13 @@ func (m *Manager) checkRequest(r CreateRequest) error {
 func (m *Manager) createDirectory(id string, report Progress) (string, error) {
 	var root string
 	err := report.Stage("add", func() error {
-		base, err := m.openBase()
+		base, err := basedir.Make(m.base)
 		if err != nil {
 			return err
 		}
 		defer base.Close()
 		root = filepath.Join(base.Name(), id)
-		return makeDir(base, id)
+		return basedir.MakeDir(base, id)
 	})
 	return root, err
-}
-
-// makeDir makes a directory of ours, which must not exist yet.
-func makeDir(base *os.Root, id string) error {
-	if err := base.Mkdir(id, 0o700); err != nil {
-		return fmt.Errorf("make directory %s: %w", filepath.Join(base.Name(), id), err)
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 )
 
 // maxWalked bounds the entries looked at in what git ignores. Beyond it
@@ -66,7 +67,7 @@ func (l *inspector) repository(name string) {
 // slash where it is a directory, and the repositories in it. These are not
 // git's to ignore: they may hold work that is nowhere else.
 func (l *inspector) ignored(ctx context.Context, p git.Dirs, path, name string) error {
-	if isEmptyPlace(p.WorkTree, path) {
+	if basedir.IsEmptyWorkDir(p.WorkTree, path) {
 		return nil // ours, and of no worker any more
 	}
 	l.add(&l.loss.Ignored, name+path)
@@ -96,15 +97,6 @@ func (l *inspector) ignored(ctx context.Context, p git.Dirs, path, name string) 
 		return fmt.Errorf("look for repositories in %s: %w: %w", plaintext.Quoted(name+path), ErrUnknown, err)
 	}
 	return nil
-}
-
-// isEmptyPlace reports whether path is an empty place for workers in top.
-func isEmptyPlace(top, path string) bool {
-	if !strings.HasSuffix("/"+path, "/"+filepath.ToSlash(workPlace)+"/") {
-		return false
-	}
-	entries, err := os.ReadDir(filepath.Join(top, filepath.FromSlash(path)))
-	return err == nil && len(entries) == 0
 }
 
 // isRepository reports whether dir is the top of a checkout, or a bare

@@ -10,6 +10,7 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 )
 
 // ErrNotLeft: a leftover is not there any more, or may not go any more.
@@ -55,14 +56,14 @@ func (m *Manager) prune(ctx context.Context, l Leftover) (w Workspace, loss Loss
 	if l.Kind == LeftoverRestoring && l.gitDir != "" {
 		return w, loss, os.RemoveAll(l.What)
 	}
-	base, err := m.openExistingBase()
+	base, err := basedir.Open(m.base)
 	if err != nil {
 		return w, loss, err
 	}
 	defer base.Close()
 	switch l.Kind {
 	case LeftoverTrash, LeftoverRestoring:
-		return w, loss, removeAll(base, filepath.Base(l.What))
+		return w, loss, basedir.RemoveAll(base, filepath.Base(l.What))
 	case LeftoverEntry:
 		if w, err = m.goneWorkspace(ctx, l); err == nil {
 			loss, err = m.deleteVanished(ctx, w, false)

@@ -11,6 +11,7 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -121,7 +122,7 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 			return fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved)
 		}
 		gitDir := filepath.Dir(filepath.Dir(target))
-		if there, err := lstat(gitDir); !there {
+		if there, err := basedir.Exists(gitDir); !there {
 			return errors.Join(fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved), err)
 		}
 		trees, err := git.Whole(gitDir).Worktrees(ctx)
@@ -203,11 +204,11 @@ func (m *Manager) RepairDeleted(ctx context.Context, w Workspace, repository str
 	fail := func(err error) (Workspace, error) {
 		return w, fmt.Errorf("repair deleted workspace %s: %w", w.Name, err)
 	}
-	canonical, err := m.checkedBase()
+	canonical, err := basedir.Canonical(m.base)
 	if err != nil {
 		return fail(err)
 	}
-	if _, scoped := scopeOf(w.Root); !scoped {
+	if _, scoped := basedir.ScopeOf(w.Root); !scoped {
 		w.Root = filepath.Join(canonical, w.ID)
 	}
 	if repository == "" || w.Mode != ModeWorktree {

@@ -3,27 +3,11 @@ package workspace
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
-
-// replaced refuses what is at path, where a workspace's directory was, and says
-// how to go on. It is not ours, so nobody's consent reaches it.
-func replaced(path string, now fs.FileInfo) error {
-	kind := "a file"
-	switch now.Mode().Type() {
-	case 0:
-	case fs.ModeSymlink:
-		kind = "a symbolic link"
-	default:
-		kind = "something else"
-	}
-	return fmt.Errorf("%s is %s now, no directory any more; move that away, and put the directory back or delete the workspace without it: %w",
-		path, kind, ErrReplaced)
-}
 
 // unkeepable is err, of a look at w, with what would stop a delete with
 // consent as well, if that is known already: it keeps what it destroys, and

@@ -14,12 +14,9 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
-
-// A restore gathers the directory and git's own under names of these kinds
-// and puts them in their places when they are whole.
-func restoringName(id string) string { return ".restoring-" + id }
 
 // restoredMark is in git's directory for a worktree from the moment that it is
 // in its place until the snapshot was let go of. It holds the branch's name.
@@ -69,8 +66,8 @@ func (r *restoration) run(ctx context.Context) (err error) {
 	if done, err := r.finished(ctx); done || err != nil {
 		return err
 	}
-	if _, err := r.base.Lstat(keptName(r.w.ID)); err == nil {
-		return r.report.Stage("place", func() error { return r.base.Rename(keptName(r.w.ID), r.w.ID) })
+	if _, err := r.base.Lstat(basedir.KeptName(r.w.ID)); err == nil {
+		return r.report.Stage("place", func() error { return r.base.Rename(basedir.KeptName(r.w.ID), r.w.ID) })
 	}
 	if r.w.Mode == ModeDirectory {
 		return ErrNoSnapshot
@@ -96,7 +93,7 @@ func (r *restoration) run(ctx context.Context) (err error) {
 // finished goes on where a restore was cut short after the workspace was
 // whole, and refuses where its place is taken.
 func (r *restoration) finished(ctx context.Context) (bool, error) {
-	dir, err := whereIs(r.base, r.w)
+	dir, err := basedir.Find(r.base, r.w)
 	if errors.Is(err, ErrReplaced) {
 		err = fmt.Errorf("%s: %w", r.w.Root, ErrOccupied)
 	}
@@ -143,7 +140,7 @@ func (r *restoration) build(ctx context.Context) error {
 		return err
 	}
 	fault.Here("restore/entry")
-	err = r.report.Stage("place", func() error { return r.base.Rename(restoringName(r.w.ID), r.w.ID) })
+	err = r.report.Stage("place", func() error { return r.base.Rename(basedir.RestoringName(r.w.ID), r.w.ID) })
 	fault.Here("restore/placed")
 	return err
 }
@@ -166,22 +163,22 @@ func (r *restoration) clear() error {
 	if err := os.RemoveAll(r.gathered()); err != nil {
 		return err
 	}
-	return removeAll(r.base, restoringName(r.w.ID))
+	return basedir.RemoveAll(r.base, basedir.RestoringName(r.w.ID))
 }
 
 // gathered is where git's directory for the worktree is put together. It must
 // not be among the others before it is whole: git reads them all.
 func (r *restoration) gathered() string {
-	return filepath.Join(r.w.GitDir, "middleman-"+restoringName(r.w.ID)[1:])
+	return filepath.Join(r.w.GitDir, "middleman-"+basedir.RestoringName(r.w.ID)[1:])
 }
 
 // files puts the directory together.
 func (r *restoration) files(ctx context.Context, tell func(string)) error {
-	name := restoringName(r.w.ID)
-	if err := makeDir(r.base, name); err != nil {
+	name := basedir.RestoringName(r.w.ID)
+	if err := basedir.MakeDir(r.base, name); err != nil {
 		return err
 	}
-	r.undo = append(r.undo, func(context.Context) error { return removeAll(r.base, name) })
+	r.undo = append(r.undo, func(context.Context) error { return basedir.RemoveAll(r.base, name) })
 	root, err := r.base.OpenRoot(name)
 	if err != nil {
 		return err
@@ -289,12 +286,12 @@ func (r *restoration) rename(root *os.Root) error {
 
 // newEntry has git make a worktree where nothing but the branch was left.
 func (r *restoration) newEntry(ctx context.Context) error {
-	if err := r.base.Rename(restoringName(r.w.ID), r.w.ID); err != nil {
+	if err := r.base.Rename(basedir.RestoringName(r.w.ID), r.w.ID); err != nil {
 		return err
 	}
 	r.undo = append(r.undo,
 		func(context.Context) error { return git.RemoveEntry(r.w.GitDir, r.w.Root) },
-		func(context.Context) error { return removeAll(r.base, r.w.ID) })
+		func(context.Context) error { return basedir.RemoveAll(r.base, r.w.ID) })
 	way, err := git.TransportOf(ctx, r.repo, false)
 	if err != nil {
 		return err
@@ -325,4 +322,17 @@ func (r *restoration) unkept() []string {
 		lines = append(lines, "was not kept: "+plaintext.Quoted(name))
 	}
 	return lines
+}
+
+// openRestored is openHolding for a restore. What was in a scope that is gone
+// by now comes back in the manager's own base.
+func (r *restoration) openRestored() (err error) {
+	if r.base, err = basedir.Holding(r.m.base, r.w); err != nil {
+		return err
+	}
+	if before := r.w.Root; filepath.Dir(before) != r.base.Name() {
+		r.w.Root, r.moved = filepath.Join(r.base.Name(), r.w.ID), true
+		r.notes = append(r.notes, fmt.Sprintf("where it was, %s, is gone: it is %s", plaintext.Quoted(before), r.w.Root))
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -43,7 +44,7 @@ func (m *Manager) Snapshots(ctx context.Context, gitDir, repository string) (lis
 // our base.
 func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string) (_ Kept, err error) {
 	defer model.Containing(id, &err)
-	canonical, err := m.checkedBase()
+	canonical, err := basedir.Canonical(m.base)
 	if err != nil {
 		return Kept{}, err
 	}
@@ -102,7 +103,7 @@ func (s snapshot) root(ctx context.Context, repo git.Dirs) (string, error) {
 // cannot be found out whether anything is kept, that is an error and nothing
 // is changed; nothing kept is none.
 func (m *Manager) Forget(ctx context.Context, w Workspace) error {
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err != nil {
 		return fmt.Errorf("forget workspace %s: %w", w.Name, err)
 	}
@@ -116,18 +117,18 @@ func (m *Manager) Forget(ctx context.Context, w Workspace) error {
 			return fmt.Errorf("forget workspace %s: %w", w.Name, err)
 		}
 	}
-	return removeAll(base, keptName(w.ID))
+	return basedir.RemoveAll(base, basedir.KeptName(w.ID))
 }
 
 // IsKept reports whether anything is kept of a deleted workspace that a
 // restore could bring back.
 func (m *Manager) IsKept(ctx context.Context, w Workspace) (bool, error) {
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err != nil {
 		return false, err
 	}
 	defer base.Close()
-	if there, err := lstat(filepath.Join(base.Name(), keptName(w.ID))); there || err != nil {
+	if there, err := basedir.Exists(filepath.Join(base.Name(), basedir.KeptName(w.ID))); there || err != nil {
 		return there, err
 	}
 	if w.Mode != ModeWorktree {

@@ -13,6 +13,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -110,7 +111,7 @@ func (m *Manager) checkout(ctx context.Context, w Workspace) (p git.Dirs, warnin
 		p, err = checkoutOf(ctx, w.Root)
 		return p, nil, err
 	}
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err != nil {
 		return git.Dirs{}, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"middleman/internal/contain"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -50,7 +51,7 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 	w.GitDir, err = repositoryOf(ctx, w)
 	switch {
 	case err != nil && discard && ctx.Err() == nil:
-		return removeAll(base, w.ID)
+		return basedir.RemoveAll(base, w.ID)
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -121,7 +122,7 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 	}
 	// A git that outlived the server may still be filling it. It gives up when
 	// it has lost its entry and its directory.
-	if err := base.Rename(w.ID, trashName(w.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := base.Rename(w.ID, basedir.TrashName(w.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("move directory away: %w", err)
 	}
 	if err := git.RemoveEntry(w.GitDir, w.Root); err != nil {
@@ -129,7 +130,7 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 	}
 	const most = 10 // whoever still writes there ends soon
 	for range most {
-		if err = removeAll(base, trashName(w.ID)); err == nil {
+		if err = basedir.RemoveAll(base, basedir.TrashName(w.ID)); err == nil {
 			return nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -54,7 +55,7 @@ func (x Whereabouts) Trouble(w Workspace) string {
 // program. An error means that this could not be found out.
 func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 	if w.Mode == ModeInPlace {
-		there, err := lstat(w.Root)
+		there, err := basedir.Exists(w.Root)
 		return Whereabouts{Missing: !there && err == nil}, err
 	}
 	if err := model.CheckID(w.ID); err != nil {
@@ -63,28 +64,28 @@ func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 	if m.plainlyThere(w) {
 		return x, nil
 	}
-	base, err := m.openRecorded(w)
-	_, scoped := scopeOf(w.Root)
+	base, err := basedir.Recorded(m.base, w)
+	_, scoped := basedir.ScopeOf(w.Root)
 	if scoped && errors.Is(err, fs.ErrNotExist) {
-		base, err = m.openHolding(w)
+		base, err = basedir.Holding(m.base, w)
 	}
 	if err != nil {
 		return x, err
 	}
 	defer base.Close()
 	if here := filepath.Join(base.Name(), w.ID); !scoped && w.Root != here {
-		if there, err := lstat(here); !there {
+		if there, err := basedir.Exists(here); !there {
 			return x, errors.Join(fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), ErrEscapes), err)
 		}
 		x.Base = here
 		w.Root = here
 	}
-	dir, err := whereIs(base, w)
+	dir, err := basedir.Find(base, w)
 	if err != nil {
 		return x, err
 	}
-	if _, err := base.Lstat(keptName(w.ID)); dir == "" && !errors.Is(err, fs.ErrNotExist) {
-		return x, errors.Join(fmt.Errorf("%s is there instead of its directory: %w", keptName(w.ID), ErrUnknown), err)
+	if _, err := base.Lstat(basedir.KeptName(w.ID)); dir == "" && !errors.Is(err, fs.ErrNotExist) {
+		return x, errors.Join(fmt.Errorf("%s is there instead of its directory: %w", basedir.KeptName(w.ID), ErrUnknown), err)
 	}
 	x.Missing = dir == ""
 	if w.Mode == ModeWorktree {
@@ -104,17 +105,8 @@ func (m *Manager) plainlyThere(w Workspace) bool {
 	if err != nil || target != filepath.Join(w.GitDir, "worktrees", w.ID) {
 		return false
 	}
-	there, err := lstat(target)
+	there, err := basedir.Exists(target)
 	return there && err == nil
-}
-
-// openRecorded opens the base that w is recorded in, or where it is recorded
-// in none that we know, our own.
-func (m *Manager) openRecorded(w Workspace) (*os.Root, error) {
-	if scope, scoped := scopeOf(w.Root); scoped {
-		return openPlace(scope, false)
-	}
-	return m.openExistingBase()
 }
 
 // follow looks what the repository and the worktree at dir, if it is there,
@@ -143,7 +135,7 @@ func (x *Whereabouts) follow(w Workspace, dir string) error {
 		return err
 	}
 	if at := filepath.Dir(target); at != w.Root {
-		if there, err := lstat(at); there || err != nil {
+		if there, err := basedir.Exists(at); there || err != nil {
 			x.Moved = at
 		}
 	}

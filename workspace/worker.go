@@ -4,23 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
 // WorkerRoot is where a worker of parent with that id is made: under the
 // scope's root, which need not be the repository's top. It need not exist.
 func WorkerRoot(parent Workspace, id string) (string, error) {
-	scope, err := checkedScope(parent)
+	scope, err := basedir.ScopeFor(parent)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(scope, workPlace, id), nil
+	return basedir.InScope(scope, id), nil
+}
+
+// CheckDirectory makes sure that path is a directory within the scope of w's
+// sessions, by the canonical form of its deepest existing ancestor, and
+// returns its canonical form. A link whose target does not exist leads
+// nowhere that can be checked, and is refused. Nothing is made or run.
+func CheckDirectory(w Workspace, path string) (string, error) {
+	scope, err := basedir.ScopeFor(w)
+	if err != nil {
+		return "", err
+	}
+	return basedir.Within(scope, path)
 }
 
 // checkWorker refuses a worker that would leave its parent's scope. It looks
@@ -32,14 +42,14 @@ func checkWorker(r CreateRequest) error {
 	if r.Parent.Mode == ModeDirectory {
 		return fmt.Errorf("workspace %s is a plain directory, which has no branches; a worker can share it: %w", r.Parent.Name, ErrNotRepository)
 	}
-	scope, err := checkedScope(*r.Parent)
+	scope, err := basedir.ScopeFor(*r.Parent)
 	if err != nil {
 		return err
 	}
-	if _, err := within(scope, r.Directory); err != nil {
+	if _, err := basedir.Within(scope, r.Directory); err != nil {
 		return err
 	}
-	return checkPlaceIn(scope)
+	return basedir.CheckIn(scope)
 }
 
 // locate finds the repository of r. A worker's is the one that its parent was
@@ -60,62 +70,6 @@ func locate(ctx context.Context, r CreateRequest) (git.Repository, error) {
 	}
 	here := git.Dirs{GitDir: entry, CommonDir: r.Parent.GitDir, WorkTree: r.Parent.Root}
 	return git.Repository{Here: here, Main: r.Parent.Repository}, nil
-}
-
-// openHolding opens the base directory that w must be in: the manager's, or
-// the place in a scope.
-func (m *Manager) openHolding(w Workspace) (*os.Root, error) {
-	if err := model.CheckID(w.ID); err != nil {
-		return nil, err
-	}
-	if scope, ok := scopeOf(w.Root); ok {
-		return m.openScoped(scope, w)
-	}
-	base, err := m.openExistingBase()
-	if err != nil {
-		return nil, err
-	}
-	if w.Root != filepath.Join(base.Name(), w.ID) {
-		_ = base.Close()
-		return nil, fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), ErrEscapes)
-	}
-	return base, nil
-}
-
-// openScoped opens the place that holds w in scope. Where that is gone, it is
-// the manager's own base, which has no w: gone is proved where the scope is
-// there, or was in that base, and not where a disk may be missing.
-func (m *Manager) openScoped(scope string, w Workspace) (*os.Root, error) {
-	base, err := openPlace(scope, false)
-	if err == nil && w.Root != filepath.Join(base.Name(), w.ID) {
-		_ = base.Close()
-		return nil, fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), ErrEscapes)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return base, err
-	}
-	own, ownErr := m.openExistingBase()
-	if ownErr != nil {
-		return nil, errors.Join(err, ownErr)
-	}
-	there, lookErr := lstat(scope)
-	if below, relErr := filepath.Rel(own.Name(), scope); lookErr != nil || !there && (relErr != nil || !filepath.IsLocal(below)) {
-		return nil, errors.Join(err, lookErr, own.Close())
-	}
-	return own, nil
-}
-
-// openRestored is openHolding for a restore. What was in a scope that is gone
-// by now comes back in the manager's own base.
-func (r *restoration) openRestored() (err error) {
-	if r.base, err = r.m.openHolding(r.w); err != nil {
-		return err
-	}
-	if before := r.w.Root; filepath.Dir(before) != r.base.Name() {
-		r.w.Root, r.moved = filepath.Join(r.base.Name(), r.w.ID), true
-		r.notes = append(r.notes, fmt.Sprintf("where it was, %s, is gone: it is %s", plaintext.Quoted(before), r.w.Root))
-	}
-	return nil
 }
 
 // Tip is the commit that the branch of w is at, or "" where there is none.

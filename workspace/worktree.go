@@ -10,6 +10,7 @@ import (
 
 	"middleman/internal/fault"
 	"middleman/internal/git"
+	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
@@ -31,8 +32,8 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 		return err
 	}
 	return report.Stage("add", func() error {
-		if _, scoped := scopeOf(w.Root); scoped {
-			if err := excludeWork(w.GitDir); err != nil {
+		if _, scoped := basedir.ScopeOf(w.Root); scoped {
+			if err := basedir.Exclude(w.GitDir); err != nil {
 				return err
 			}
 		}
@@ -97,12 +98,12 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 		_, err := repo.DropBranch(ctx, w.Branch, w.BaseCommit)
 		return err
 	})
-	if err := makeDir(base, r.ID); err != nil {
+	if err := basedir.MakeDir(base, r.ID); err != nil {
 		return err
 	}
 	undo = append(undo,
 		func(context.Context) error { return git.RemoveEntry(w.GitDir, w.Root) },
-		func(context.Context) error { return removeAll(base, r.ID) },
+		func(context.Context) error { return basedir.RemoveAll(base, r.ID) },
 	)
 	fault.Here("create/directory")
 	made, err := base.Lstat(r.ID)

@@ -21,12 +21,6 @@ var (
 	ErrBranchTaken = git.ErrBranchTaken
 	// ErrEscapes: a path would leave, or has left, the base directory.
 	ErrEscapes = errors.New("outside the base directory")
-	// ErrLeavesScope: a path leaves the directory tree that a session may
-	// work in.
-	ErrLeavesScope = errors.New("outside the session's scope")
-	// ErrUnsafeBase: the base directory is a symbolic link, belongs to
-	// somebody else, or can be written by others.
-	ErrUnsafeBase = errors.New("not a safe base directory")
 	// ErrMissing: the workspace's directory is not where it was made. The Loss
 	// beside it is what git alone knows: branch, stashes, staged files.
 	ErrMissing = errors.New("the directory is gone")

@@ -1,4 +1,4 @@
-package workspace
+package basedir
 
 import (
 	"errors"
@@ -7,58 +7,45 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
-	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
-// workPlace is where workspaces are made in a directory that is not ours: in
+// workDir is where workspaces are made in a directory that is not ours: in
 // a scope, which is the directory tree that a session may work in.
-var workPlace = filepath.Join(".middleman", "work")
+var workDir = filepath.Join(".middleman", "work")
 
-// workPattern has git pass over every such place, at whatever depth.
-const workPattern = "**/.middleman/work/"
-
-// scopeOf is the scope that holds a workspace's directory, and whether there
+// ScopeOf is the scope that holds a workspace's directory, and whether there
 // is one: most are in the manager's own base.
-func scopeOf(root string) (scope string, ok bool) {
-	return strings.CutSuffix(filepath.Dir(root), string(filepath.Separator)+workPlace)
+func ScopeOf(root string) (scope string, ok bool) {
+	return strings.CutSuffix(filepath.Dir(root), string(filepath.Separator)+workDir)
 }
 
-// checkedScope is the canonical form of the scope of w's sessions, the tree
-// that they may work in. One of ours is where it was made, or it was replaced;
+// InScope is the directory of the workspace id in scope.
+func InScope(scope, id string) string { return filepath.Join(scope, workDir, id) }
+
+// ScopeFor is the canonical form of the scope of w's sessions, the tree that
+// they may work in. One of ours is where it was made, or it was replaced;
 // the user's own directory may be reached through links.
-func checkedScope(w Workspace) (string, error) {
+func ScopeFor(w model.Workspace) (string, error) {
 	scope, err := filepath.EvalSymlinks(w.Root)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s: %w", plaintext.Quoted(w.Root), ErrMissing)
+		return "", fmt.Errorf("%s: %w", plaintext.Quoted(w.Root), model.ErrMissing)
 	}
 	if err != nil {
 		return "", fmt.Errorf("resolve %s: %w", plaintext.Quoted(w.Root), err)
 	}
-	if w.Mode != ModeInPlace && scope != w.Root {
+	if w.Mode != model.ModeInPlace && scope != w.Root {
 		return "", fmt.Errorf("%s leads to %s by now: %w", plaintext.Quoted(w.Root), plaintext.Quoted(scope), ErrLeavesScope)
 	}
 	return scope, nil
 }
 
-// CheckDirectory makes sure that path is a directory within the scope of w's
-// sessions, by the canonical form of its deepest existing ancestor, and
-// returns its canonical form. A link whose target does not exist leads
-// nowhere that can be checked, and is refused. Nothing is made or run.
-func CheckDirectory(w Workspace, path string) (string, error) {
-	scope, err := checkedScope(w)
-	if err != nil {
-		return "", err
-	}
-	return within(scope, path)
-}
-
-// within is the canonical form of path, a directory in scope.
-func within(scope, path string) (string, error) {
+// Within is the canonical form of path, a directory in scope.
+func Within(scope, path string) (string, error) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
-		return "", fmt.Errorf("directory %s: not an absolute path: %w", plaintext.Quoted(path), ErrBadRequest)
+		return "", fmt.Errorf("directory %s: not an absolute path: %w", plaintext.Quoted(path), model.ErrBadRequest)
 	}
 	ancestor := filepath.Clean(path)
 	for {
@@ -83,25 +70,25 @@ func within(scope, path string) (string, error) {
 		return "", fmt.Errorf("directory %s: it is not below %s: %w", plaintext.Quoted(path), plaintext.Quoted(scope), ErrLeavesScope)
 	}
 	if ancestor != filepath.Clean(path) {
-		return "", fmt.Errorf("directory %s: there is none: %w", plaintext.Quoted(path), ErrBadRequest)
+		return "", fmt.Errorf("directory %s: there is none: %w", plaintext.Quoted(path), model.ErrBadRequest)
 	}
 	if info, err := os.Stat(canonical); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%s: not a directory: %w", plaintext.Quoted(path), ErrBadRequest)
+		return "", fmt.Errorf("%s: not a directory: %w", plaintext.Quoted(path), model.ErrBadRequest)
 	}
 	return canonical, nil
 }
 
-// openPlace opens the place for workspaces in scope, which must be canonical,
+// OpenIn opens the directory for workspaces in scope, which must be canonical,
 // and with make makes it where it is missing. No component of it may be a
 // link: a program that works in the scope may have put one there. The name of
 // what it returns is canonical.
-func openPlace(scope string, make bool) (*os.Root, error) {
+func OpenIn(scope string, make bool) (*os.Root, error) {
 	top, err := openScope(scope)
 	if err != nil {
 		return nil, err
 	}
 	defer top.Close()
-	for _, part := range []string{filepath.Dir(workPlace), workPlace} {
+	for _, part := range []string{filepath.Dir(workDir), workDir} {
 		err := checkPart(top, part)
 		if make && errors.Is(err, fs.ErrNotExist) {
 			if err := top.Mkdir(part, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -113,11 +100,11 @@ func openPlace(scope string, make bool) (*os.Root, error) {
 			return nil, err
 		}
 	}
-	base, err := os.OpenRoot(filepath.Join(scope, workPlace))
+	base, err := os.OpenRoot(filepath.Join(scope, workDir))
 	if err != nil {
 		return nil, fmt.Errorf("open directory for workspaces: %w", err)
 	}
-	checked, err := top.Lstat(workPlace)
+	checked, err := top.Lstat(workDir)
 	if err == nil {
 		var opened fs.FileInfo
 		if opened, err = base.Stat("."); err == nil && !os.SameFile(checked, opened) {
@@ -153,7 +140,7 @@ func openScope(scope string) (*os.Root, error) {
 	return top, nil
 }
 
-// checkPart refuses a part of the place in top that is not a directory of ours.
+// checkPart refuses a part of the directory for workspaces in top that is not a directory of ours.
 func checkPart(top *os.Root, part string) error {
 	info, err := top.Lstat(part)
 	if err != nil {
@@ -166,10 +153,10 @@ func checkPart(top *os.Root, part string) error {
 	return checkOwned(path)
 }
 
-// checkPlaceIn refuses a scope whose place for workspaces is not to be used;
-// one that is still to be made is. It makes nothing.
-func checkPlaceIn(scope string) error {
-	base, err := openPlace(scope, false)
+// CheckIn refuses a scope whose directory for workspaces is not to be used; one
+// that is still to be made is. It makes nothing.
+func CheckIn(scope string) error {
+	base, err := OpenIn(scope, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -179,43 +166,12 @@ func checkPlaceIn(scope string) error {
 	return base.Close()
 }
 
-const maxExclude = 64 << 20 // of a file that the user writes, and keeps as it is
-
-// excluding keeps two of us from excluding the same twice.
-var excluding sync.Mutex
-
-// excludeWork has every checkout of a repository pass over the places for
-// workspaces in it.
-func excludeWork(commonDir string) error {
-	excluding.Lock()
-	defer excluding.Unlock()
-	path := filepath.Join(commonDir, "info", "exclude")
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file; have git exclude %s by hand: %w", path, workPattern, ErrBadRequest)
+// IsEmptyWorkDir reports whether path in top is a directory for workspaces,
+// and has none.
+func IsEmptyWorkDir(top, path string) bool {
+	if !strings.HasSuffix("/"+path, "/"+filepath.ToSlash(workDir)+"/") {
+		return false
 	}
-	before, err := plainfile.ReadFollowed(path, maxExclude)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read what git is to exclude: %w", err)
-	}
-	line := workPattern + "\n"
-	for known := range strings.Lines(string(before)) {
-		if strings.TrimRight(known, "\r\n") == workPattern {
-			return nil
-		}
-	}
-	if len(before) > 0 && before[len(before)-1] != '\n' {
-		line = "\n" + line
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fmt.Errorf("have git exclude workspaces: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return fmt.Errorf("have git exclude workspaces: %w", err)
-	}
-	_, err = f.WriteString(line)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("have git exclude workspaces: %w", err)
-	}
-	return nil
+	entries, err := os.ReadDir(filepath.Join(top, filepath.FromSlash(path)))
+	return err == nil && len(entries) == 0
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package workspace
+package basedir
 
 import (
 	"errors"
@@ -27,8 +27,8 @@ func checkOwned(dir string) error {
 	return nil
 }
 
-// ownedBy reports whether a file belongs to our user, and to our group.
-func ownedBy(info fs.FileInfo) (user, group bool) {
+// OwnedBy reports whether a file belongs to our user, and to our group.
+func OwnedBy(info fs.FileInfo) (user, group bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid(), ok && int(stat.Gid) == os.Getegid()
 }

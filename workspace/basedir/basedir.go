@@ -1,4 +1,4 @@
-package workspace
+package basedir
 
 import (
 	"errors"
@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 )
 
-// openBase makes the base directory where it is missing, checks it, and opens
+// Make makes the base directory where it is missing, checks it, and opens
 // it. The name of what it returns is canonical. Everything that we make,
 // rename or remove goes through that handle, so that a base that is swapped
 // after the check changes nothing elsewhere.
-func (m *Manager) openBase() (*os.Root, error) {
-	canonical, err := m.checkedBase()
+func Make(base string) (*os.Root, error) {
+	canonical, err := Canonical(base)
 	if err != nil {
 		return nil, err
 	}
@@ -23,23 +23,23 @@ func (m *Manager) openBase() (*os.Root, error) {
 	if err := checkOwned(canonical); err != nil {
 		return nil, err
 	}
-	return m.openChecked(canonical)
+	return openChecked(canonical)
 }
 
-// openExistingBase is openBase for looking and deleting: a base that is
+// Open is Make for looking and deleting: a base that is
 // missing (a disk that is not mounted) is an error, not an empty one.
-func (m *Manager) openExistingBase() (*os.Root, error) {
-	canonical, err := m.checkedBase()
+func Open(base string) (*os.Root, error) {
+	canonical, err := Canonical(base)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkOwned(canonical); err != nil {
 		return nil, err
 	}
-	return m.openChecked(canonical)
+	return openChecked(canonical)
 }
 
-func (m *Manager) openChecked(canonical string) (*os.Root, error) {
+func openChecked(canonical string) (*os.Root, error) {
 	root, err := os.OpenRoot(canonical)
 	if err != nil {
 		return nil, fmt.Errorf("open base directory: %w", err)
@@ -58,20 +58,20 @@ func (m *Manager) openChecked(canonical string) (*os.Root, error) {
 	return root, nil
 }
 
-// checkedBase is the canonical form of the base directory, which need not
+// Canonical is the canonical form of the base directory, which need not
 // exist yet: its deepest existing ancestor with all links resolved, and the
 // rest. An ancestor may be a link, as /tmp is on some systems; the base itself
 // and what we would make below the ancestor may not.
-func (m *Manager) checkedBase() (string, error) {
-	if !filepath.IsAbs(m.base) {
-		return "", fmt.Errorf("base directory %q: not an absolute path: %w", m.base, ErrUnsafeBase)
+func Canonical(base string) (string, error) {
+	if !filepath.IsAbs(base) {
+		return "", fmt.Errorf("base directory %q: not an absolute path: %w", base, ErrUnsafeBase)
 	}
-	ancestor, rest := m.base, "."
+	ancestor, rest := base, "."
 	for {
 		info, err := os.Lstat(ancestor)
 		if err == nil {
-			if ancestor == m.base && info.Mode()&fs.ModeSymlink != 0 {
-				return "", fmt.Errorf("base directory %s is a symbolic link: %w", m.base, ErrUnsafeBase)
+			if ancestor == base && info.Mode()&fs.ModeSymlink != 0 {
+				return "", fmt.Errorf("base directory %s is a symbolic link: %w", base, ErrUnsafeBase)
 			}
 			break
 		}
