@@ -15,6 +15,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/look"
 )
 
 // Checkout fills the directory that Begin has made for r, and returns w as it
@@ -78,7 +79,7 @@ func (c *checkout) files(ctx context.Context) error {
 	if entry == "" {
 		return fmt.Errorf("%s: its repository %s has no worktree there: %w", c.w.Root, c.w.GitDir, ErrMissing)
 	}
-	if err := checkGitFile(c.w.Root, entry); err != nil {
+	if err := look.CheckGitFile(c.w.Root, entry); err != nil {
 		return err
 	}
 	if c.held, err = git.HoldEntry(ctx, entry); err != nil {

@@ -13,6 +13,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/look"
 )
 
 // Delete deletes w and returns what was lost with it. It looks first, and
@@ -57,7 +58,7 @@ func (d *deletion) do(ctx context.Context) (Loss, error) {
 	if _, refused := errors.AsType[*WorkError](err); err != nil && !refused {
 		err = fmt.Errorf("delete workspace %s: %w", d.w.Name, err)
 	}
-	return d.seen.loss, err
+	return d.seen.Loss, err
 }
 
 // deletion is one run of Delete.
@@ -67,7 +68,7 @@ type deletion struct {
 	base    *os.Root
 	discard bool
 	report  Progress
-	seen    findings
+	seen    look.Findings
 	lookErr error // why not all of it was seen, with consent to lose it
 	aside   bool  // the directory itself is what is kept
 	// vanished: that the directory is gone keeps nothing from being deleted.
@@ -100,7 +101,7 @@ func (d *deletion) run(ctx context.Context) error {
 	if err := d.discardDirectory(dir); err != nil {
 		return err
 	}
-	if d.seen.tip == "" {
+	if d.seen.Tip == "" {
 		return nil
 	}
 	return d.branch(ctx)
@@ -143,22 +144,22 @@ func (d *deletion) removeTrash() error {
 		return err
 	}
 	if lateErr == nil {
-		d.seen.loss.Kept = append(d.seen.loss.Kept, "a program wrote into it while it was deleted: what it wrote is in "+plaintext.Quoted(late))
+		d.seen.Loss.Kept = append(d.seen.Loss.Kept, "a program wrote into it while it was deleted: what it wrote is in "+plaintext.Quoted(late))
 	}
 	return lateErr
 }
 
 // look decides whether the delete may go on with the directory at dir.
 func (d *deletion) look(ctx context.Context, dir string) error {
-	seen, err := d.m.look(ctx, d.w, dir)
+	seen, err := look.ForDelete(ctx, d.w, dir, d.m.ownsBranch(d.w))
 	d.seen, d.lookErr = seen, err
 	switch {
 	case d.discard && ctx.Err() == nil:
 		return nil
-	case errors.Is(err, ErrMissing) && seen.loss.Empty() && (d.vanished || d.decided() || !errors.Is(err, ErrUnknown)):
+	case errors.Is(err, ErrMissing) && seen.Loss.Empty() && (d.vanished || d.decided() || !errors.Is(err, ErrUnknown)):
 		return nil
-	case !seen.loss.Empty():
-		return &WorkError{Name: d.w.Name, Loss: seen.loss}
+	case !seen.Loss.Empty():
+		return &WorkError{Name: d.w.Name, Loss: seen.Loss}
 	case err != nil && !errors.Is(err, ErrUnknown):
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -231,7 +232,7 @@ func (d *deletion) forget() error {
 // branch deletes the branch where the look saw it.
 func (d *deletion) branch(ctx context.Context) error {
 	return d.report.Detailed("branch", func() (string, error) {
-		gone, err := git.Whole(d.w.GitDir).DropBranch(ctx, d.w.Branch, d.seen.tip)
+		gone, err := git.Whole(d.w.GitDir).DropBranch(ctx, d.w.Branch, d.seen.Tip)
 		if err == nil && !gone {
 			return "kept: it moved while the workspace was deleted", nil
 		}

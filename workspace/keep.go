@@ -17,6 +17,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
 	"middleman/workspace/basedir"
+	"middleman/workspace/look"
 )
 
 // maxScanned bounds a file of git's that is looked through for hashes.
@@ -28,7 +29,7 @@ const maxScanned = 64 << 20
 // Where nothing would be lost, nothing is kept.
 func (d *deletion) keep(ctx context.Context, dir string) error {
 	if _, err := d.base.Lstat(basedir.KeptName(d.w.ID)); err == nil && dir == "" {
-		d.aside, d.seen.loss.Restorable = true, true
+		d.aside, d.seen.Loss.Restorable = true, true
 		return nil
 	}
 	entry := ""
@@ -50,7 +51,7 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 	if dir == "" { // an interrupted delete has kept it while it was there
 		before, err := repo.Ref(ctx, trashRef(d.w.ID))
 		if err != nil || before != "" {
-			d.seen.loss.Restorable = before != ""
+			d.seen.Loss.Restorable = before != ""
 			return err
 		}
 	}
@@ -58,14 +59,14 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotKept, err)
 	}
-	d.seen.loss.Unkept = chosen.unkept
+	d.seen.Loss.Unkept = chosen.unkept
 	if !d.worthKeeping(chosen) {
 		return nil
 	}
 	k := &snapshotWriter{w: d.w, repo: repo, entry: entry, dir: dir, chosen: chosen,
 		blind: d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing), objects: map[string]string{}}
 	err = d.report.Advancing("keep", func(tell func(string)) (string, error) {
-		if err := lockNested(d.seen.nested, d.w.ID); err != nil {
+		if err := lockNested(d.seen.Nested, d.w.ID); err != nil {
 			return "", err
 		}
 		k.tell = tell
@@ -74,7 +75,7 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotKept, err)
 	}
-	d.seen.loss.Restorable, d.seen.loss.Unkept = true, k.snap.Unkept
+	d.seen.Loss.Restorable, d.seen.Loss.Unkept = true, k.snap.Unkept
 	fault.Here("delete/kept")
 	return nil
 }
@@ -82,36 +83,36 @@ func (d *deletion) keep(ctx context.Context, dir string) error {
 // worthKeeping reports whether there is anything that nobody else has.
 func (d *deletion) worthKeeping(chosen ignored) bool {
 	unseen := d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing)
-	return unseen || d.seen.worthKeeping(d.w, chosen)
+	return unseen || worthKeeping(d.w, d.seen, chosen)
 }
 
-func (s findings) worthKeeping(w Workspace, chosen ignored) bool {
-	return !s.loss.Empty() || len(s.loss.Abandoned) > 0 || chosen.any && !w.Ephemeral
+func worthKeeping(w Workspace, s look.Findings, chosen ignored) bool {
+	return !s.Loss.Empty() || len(s.Loss.Abandoned) > 0 || chosen.any && !w.Ephemeral
 }
 
 // forecast is the loss with what a delete would keep of it.
-func (s findings) forecast(w Workspace, dir string) (Loss, error) {
-	loss := s.loss
+func forecast(w Workspace, dir string, s look.Findings) (Loss, error) {
+	loss := s.Loss
 	chosen, err := chooseIgnored(dir, s, true)
 	if err != nil {
 		return loss, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	loss.Unkept, loss.Restorable = chosen.unkept, s.worthKeeping(w, chosen)
+	loss.Unkept, loss.Restorable = chosen.unkept, worthKeeping(w, s, chosen)
 	return loss, nil
 }
 
 // keepAside keeps the directory as it is. git knows nothing of it, so the
 // branch stays as well.
 func (d *deletion) keepAside() error {
-	if d.lookErr == nil && d.seen.loss.Empty() {
+	if d.lookErr == nil && d.seen.Loss.Empty() {
 		return nil
 	}
-	d.seen.tip = ""
+	d.seen.Tip = ""
 	return d.report.Detailed("keep", func() (string, error) {
 		if err := d.base.Rename(basedir.DeletingName(d.w.ID), basedir.KeptName(d.w.ID)); err != nil {
 			return "", fmt.Errorf("%w: %w", ErrNotKept, err)
 		}
-		d.aside, d.seen.loss.Restorable = true, true
+		d.aside, d.seen.Loss.Restorable = true, true
 		fault.Here("delete/kept")
 		return "the directory itself is kept, as no repository can hold it", nil
 	})
@@ -257,7 +258,7 @@ func (k *snapshotWriter) keepState(ctx context.Context) error {
 
 // keepFiles keeps the directory but for what was not chosen.
 func (k *snapshotWriter) keepFiles(ctx context.Context) error {
-	own := checkGitFile(k.dir, k.entry) == nil
+	own := look.CheckGitFile(k.dir, k.entry) == nil
 	files, odd, err := listFiles(k.dir, func(name string, dir bool) verdict {
 		if name == ".git" && !dir && own {
 			return verdict{} // a restore writes it

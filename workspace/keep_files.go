@@ -9,6 +9,7 @@ import (
 
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/look"
 )
 
 // What of the ignored files is kept: a file or a whole directory, as git names
@@ -35,13 +36,13 @@ type ignored struct {
 
 // chooseIgnored measures what git ignores in dir; what is too large to be kept
 // only until that is known, or exactly.
-func chooseIgnored(dir string, seen findings, exactly bool) (ignored, error) {
-	c := ignored{skip: map[string]bool{}, repos: seen.repositories}
+func chooseIgnored(dir string, seen look.Findings, exactly bool) (ignored, error) {
+	c := ignored{skip: map[string]bool{}, repos: seen.Repositories}
 	if dir == "" {
 		return c, nil
 	}
 	left := int64(maxIgnoredTotal)
-	for _, name := range seen.ignored {
+	for _, name := range seen.Ignored {
 		size, fits, err := measure(filepath.Join(dir, filepath.FromSlash(name)), min(left, maxIgnoredBytes))
 		if err != nil {
 			return c, fmt.Errorf("measure %s: %w", plaintext.Quoted(name), err)

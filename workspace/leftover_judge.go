@@ -13,6 +13,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/look"
 	"middleman/workspace/model"
 )
 
@@ -55,7 +56,7 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 		if deleted {
 			return // a restore brings it back
 		}
-		l.Lost, _ = lookAtFiles(l.What)
+		l.Lost, _ = look.Directory(l.What)
 		l.Why, l.Hint = "a delete has kept it because no repository can hold it", importHint(l.What)
 	case LeftoverDirectory, LeftoverDeleting:
 		s.ownDirectory(ctx, b, &l)
@@ -264,11 +265,7 @@ func (s *survey) unusedBranch(ctx context.Context, repo git.Dirs, l *Leftover, i
 			return false
 		}
 	}
-	k := &inspector{}
-	if err = k.stashes(ctx, repo, l.What); err == nil {
-		err = k.commits(ctx, repo, l.object, Workspace{Branch: l.What}, false)
-	}
-	l.Lost = k.loss
+	l.Lost, err = look.Branch(ctx, repo, l.What, l.object)
 	switch {
 	case err != nil:
 		l.Why = err.Error()

@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"middleman/internal/git"
-	"middleman/internal/memo"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/look"
 	"middleman/workspace/model"
 )
 
@@ -38,10 +37,7 @@ type Manager struct {
 	place  Place
 	// keepBranches leaves every branch where it is: none is ours to delete.
 	keepBranches bool
-	// memory is of configurations by their content, distances of histories by
-	// their ends.
-	views     git.Views
-	distances memo.Map[string, [2]int]
+	inspector    *look.Inspector
 }
 
 // New returns a manager; it touches nothing.
@@ -49,7 +45,8 @@ func New(o Options) *Manager {
 	if o.Prefix == "" {
 		o.Prefix = "middleman"
 	}
-	return &Manager{base: filepath.Clean(o.Base), prefix: o.Prefix, place: o.Place}
+	base := filepath.Clean(o.Base)
+	return &Manager{base: base, prefix: o.Prefix, place: o.Place, inspector: look.New(base)}
 }
 
 // Create makes the workspace that r asks for and returns its record, in

@@ -12,6 +12,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/look"
 	"middleman/workspace/model"
 )
 
@@ -195,7 +196,7 @@ func (r *repairing) runGit(ctx context.Context, entry string) error {
 	if err != nil {
 		return err
 	}
-	return checkGitFile(r.w.Root, entry)
+	return look.CheckGitFile(r.w.Root, entry)
 }
 
 // RepairDeleted is Repair for a deleted workspace: what is kept of it is found

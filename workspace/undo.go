@@ -13,6 +13,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/look"
 	"middleman/workspace/model"
 )
 
@@ -150,9 +151,8 @@ func (m *Manager) untouched(ctx context.Context, w Workspace, entry string) (boo
 	if err != nil || len(entries) == 0 || len(entries) == 1 && entries[0].Name() == ".git" {
 		return err == nil, err
 	}
-	l := &inspector{}
-	err = l.unfinished(ctx, git.Dirs{GitDir: entry, CommonDir: w.GitDir, WorkTree: w.Root})
-	return err == nil && l.loss.Empty(), err
+	loss, err := look.Unfinished(ctx, git.Dirs{GitDir: entry, CommonDir: w.GitDir, WorkTree: w.Root})
+	return err == nil && loss.Empty(), err
 }
 
 // branchesMadeFor gives the branches that were made for w and are where they

@@ -8,6 +8,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/look"
 	"middleman/workspace/model"
 )
 
@@ -65,7 +66,7 @@ func locate(ctx context.Context, r CreateRequest) (git.Repository, error) {
 	if entry == "" {
 		return git.Repository{}, fmt.Errorf("%s: its repository %s has no worktree there: %w", plaintext.Quoted(r.Parent.Root), r.Parent.GitDir, ErrNotRepository)
 	}
-	if err := checkGitFile(r.Parent.Root, entry); err != nil {
+	if err := look.CheckGitFile(r.Parent.Root, entry); err != nil {
 		return git.Repository{}, err
 	}
 	here := git.Dirs{GitDir: entry, CommonDir: r.Parent.GitDir, WorkTree: r.Parent.Root}

@@ -1,4 +1,4 @@
-package workspace
+package look
 
 import (
 	"context"
@@ -15,7 +15,7 @@ const maxReflog = "--max-count=1000"
 // refs/worktree hold. Amending and rebasing leave such commits all the time,
 // so they keep nothing from being deleted, and neither does a reflog that
 // cannot be read: that is said in their place.
-func (l *inspector) abandoned(ctx context.Context, p git.Dirs) error {
+func (l *collector) abandoned(ctx context.Context, p git.Dirs) error {
 	err := l.unreferenced(ctx, p)
 	if err != nil && git.ExitCode(err) >= 0 {
 		l.add(&l.loss.Abandoned, "what the reflog holds: "+err.Error())
@@ -24,7 +24,7 @@ func (l *inspector) abandoned(ctx context.Context, p git.Dirs) error {
 	return err
 }
 
-func (l *inspector) unreferenced(ctx context.Context, p git.Dirs) error {
+func (l *collector) unreferenced(ctx context.Context, p git.Dirs) error {
 	var from []string
 	c := p.Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H", maxReflog, "HEAD", "--")
 	c.Lines = true

@@ -1,18 +1,20 @@
-package workspace
+package look
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"middleman/workspace/model"
 )
 
 // Mark stands for all that a status of w depends on and that can be seen
 // without git: HEAD, index, refs, operation, the top of the checkout. Where
 // two marks differ, something has changed in between; where they do not, files
 // may still have changed. upstream is Status.Upstream.Of, or "".
-func (m *Manager) Mark(w Workspace, upstream string) string {
-	if w.Mode != ModeWorktree {
+func Mark(w model.Workspace, upstream string) string {
+	if w.Mode != model.ModeWorktree {
 		return stamp(w.Root) + stamp(filepath.Join(w.Root, ".git")) + stamp(filepath.Join(w.Root, ".git", "index"))
 	}
 	entry := filepath.Join(w.GitDir, "worktrees", w.ID)

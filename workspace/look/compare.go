@@ -1,4 +1,4 @@
-package workspace
+package look
 
 import (
 	"context"
@@ -68,14 +68,14 @@ type Comparison struct {
 func (c *Comparison) Close() { c.g.Close() }
 
 // Compare begins to compare w with what r says.
-func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *Comparison, err error) {
+func (i *Inspector) Compare(ctx context.Context, w model.Workspace, r DiffRequest) (_ *Comparison, err error) {
 	defer model.Containing(w.Name, &err)
 	for _, path := range r.Paths {
 		if !filepath.IsLocal(filepath.FromSlash(path)) || strings.ContainsRune(path, 0) {
-			return nil, fmt.Errorf("path %s: not basedir.Within the workspace: %w", plaintext.Quoted(path), ErrBadRequest)
+			return nil, fmt.Errorf("path %s: not within the workspace: %w", plaintext.Quoted(path), model.ErrBadRequest)
 		}
 	}
-	g, err := m.boxedView(ctx, w)
+	g, err := i.boxedView(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +94,12 @@ func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (_ *C
 
 // boxedView is a view for w whose looks are all boxed where that can be:
 // they read what a workspace holds.
-func (m *Manager) boxedView(ctx context.Context, w Workspace) (*git.View, error) {
-	p, _, err := m.checkout(ctx, w)
+func (i *Inspector) boxedView(ctx context.Context, w model.Workspace) (*git.View, error) {
+	p, _, err := i.checkout(ctx, w)
 	if err != nil {
 		return nil, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
-	g, err := m.views.Open(ctx, p)
+	g, err := i.views.Open(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
@@ -108,7 +108,7 @@ func (m *Manager) boxedView(ctx context.Context, w Workspace) (*git.View, error)
 }
 
 // against finds the commit to compare with.
-func against(ctx context.Context, g *git.View, w Workspace, asked Against) (Against, string, string, error) {
+func against(ctx context.Context, g *git.View, w model.Workspace, asked Against) (Against, string, string, error) {
 	if asked == "" {
 		asked = AgainstMergeBase
 		if w.Base == "" {
@@ -138,13 +138,13 @@ func against(ctx context.Context, g *git.View, w Workspace, asked Against) (Agai
 		}
 		name, commit, err = baseNow(ctx, g, w)
 	default:
-		return asked, "", "", fmt.Errorf("against %q: want base, merge-base, head or upstream: %w", asked, ErrBadRequest)
+		return asked, "", "", fmt.Errorf("against %q: want base, merge-base, head or upstream: %w", asked, model.ErrBadRequest)
 	}
 	if err != nil || asked == AgainstBase {
 		return asked, plaintext.Quoted(name), commit, err
 	}
 	if head == "" {
-		return asked, "", "", fmt.Errorf("HEAD: %w", ErrNoCommits)
+		return asked, "", "", fmt.Errorf("HEAD: %w", model.ErrNoCommits)
 	}
 	common, err := g.Look("merge-base", head, commit).Line(ctx)
 	if git.ExitCode(err) == 1 {

@@ -1,4 +1,4 @@
-package workspace
+package look
 
 import (
 	"context"
@@ -50,9 +50,9 @@ type Commit struct {
 }
 
 // Commits lists what HEAD has beyond the base as it is now, or lacks.
-func (m *Manager) Commits(ctx context.Context, w Workspace, r CommitsRequest) (_ Commits, err error) {
+func (i *Inspector) Commits(ctx context.Context, w model.Workspace, r CommitsRequest) (_ Commits, err error) {
 	defer model.Containing(w.Name, &err)
-	g, err := m.boxedView(ctx, w)
+	g, err := i.boxedView(ctx, w)
 	if err != nil {
 		return Commits{}, err
 	}
@@ -68,7 +68,7 @@ func (m *Manager) Commits(ctx context.Context, w Workspace, r CommitsRequest) (_
 }
 
 // ends finds what is compared: as it is now, or as the cursor has it.
-func ends(ctx context.Context, g *git.View, w Workspace, r CommitsRequest) (out Commits, skip int, err error) {
+func ends(ctx context.Context, g *git.View, w model.Workspace, r CommitsRequest) (out Commits, skip int, err error) {
 	out = Commits{Against: r.Against, Side: "ahead", Commits: []Commit{}}
 	if r.Behind {
 		out.Side = "behind"
@@ -79,13 +79,13 @@ func ends(ctx context.Context, g *git.View, w Workspace, r CommitsRequest) (out 
 		}
 	}
 	if out.Against != AgainstBase && out.Against != AgainstUpstream {
-		return out, 0, fmt.Errorf("against %q: want base or upstream: %w", out.Against, ErrBadRequest)
+		return out, 0, fmt.Errorf("against %q: want base or upstream: %w", out.Against, model.ErrBadRequest)
 	}
 	if _, out.Of, out.Commit, err = against(ctx, g, w, out.Against); err != nil {
 		return out, 0, err
 	}
 	if out.Head, err = g.Commit(ctx, "HEAD"); err == nil && out.Head == "" {
-		err = fmt.Errorf("HEAD: %w", ErrNoCommits)
+		err = fmt.Errorf("HEAD: %w", model.ErrNoCommits)
 	}
 	if err == nil && r.Cursor != "" {
 		skip, err = out.resume(r.Cursor)
@@ -107,7 +107,7 @@ func (c *Commits) resume(cursor string) (skip int, err error) {
 			return skip, nil
 		}
 	}
-	return 0, fmt.Errorf("cursor %s: not one of ours: %w", plaintext.Quoted(cursor), ErrBadRequest)
+	return 0, fmt.Errorf("cursor %s: not one of ours: %w", plaintext.Quoted(cursor), model.ErrBadRequest)
 }
 
 // fill lists one page. The fields are cut, so that none is longer than a

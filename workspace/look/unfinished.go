@@ -1,4 +1,4 @@
-package workspace
+package look
 
 import (
 	"context"
@@ -8,12 +8,20 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
+
+// Unfinished says what somebody wrote into the worktree at p, which has no index.
+func Unfinished(ctx context.Context, p git.Dirs) (model.Loss, error) {
+	l := &collector{}
+	err := l.unfinished(ctx, p)
+	return l.loss, err
+}
 
 // unfinished adds what somebody wrote into a worktree that has no index: all
 // that is not as HEAD has it. What HEAD has and the worktree has not, or has
 // only the beginning of, is lost with neither.
-func (l *inspector) unfinished(ctx context.Context, p git.Dirs) error {
+func (l *collector) unfinished(ctx context.Context, p git.Dirs) error {
 	dir, err := os.MkdirTemp("", "middleman-index-")
 	if err != nil {
 		return err
@@ -33,7 +41,7 @@ func (l *inspector) unfinished(ctx context.Context, p git.Dirs) error {
 	if err != nil {
 		return err
 	}
-	found := &inspector{}
+	found := &collector{}
 	if err := found.files(ctx, p, ""); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package workspace
+package look
 
 import (
 	"context"
@@ -41,9 +41,9 @@ type side struct {
 // It merges commits in memory and in a directory of ours; nothing is written
 // to the repository. The error is for w alone: what is unknown of another is
 // said with it.
-func (m *Manager) Forecast(ctx context.Context, w Workspace, others []Workspace) (_ []Forecast, err error) {
+func (i *Inspector) Forecast(ctx context.Context, w model.Workspace, others []model.Workspace) (_ []Forecast, err error) {
 	defer model.Containing(w.Name, &err)
-	mine, err := m.side(ctx, w)
+	mine, err := i.side(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +55,9 @@ func (m *Manager) Forecast(ctx context.Context, w Workspace, others []Workspace)
 		}
 		f := Forecast{WorkspaceID: other.ID, Workspace: other.Name, Merge: "unknown", AsOf: time.Now().UTC()}
 		if other.GitDir != w.GitDir {
-			return nil, fmt.Errorf("workspaces %s and %s: not of one repository: %w", w.Name, other.Name, ErrBadRequest)
+			return nil, fmt.Errorf("workspaces %s and %s: not of one repository: %w", w.Name, other.Name, model.ErrBadRequest)
 		}
-		if err := m.pair(ctx, mine, other, &f); err != nil {
+		if err := i.pair(ctx, mine, other, &f); err != nil {
 			f.Unknown = append(f.Unknown, err.Error())
 		}
 		list = append(list, f)
@@ -65,8 +65,8 @@ func (m *Manager) Forecast(ctx context.Context, w Workspace, others []Workspace)
 	return list, nil
 }
 
-func (m *Manager) side(ctx context.Context, w Workspace) (s side, err error) {
-	g, err := m.boxedView(ctx, w)
+func (i *Inspector) side(ctx context.Context, w model.Workspace) (s side, err error) {
+	g, err := i.boxedView(ctx, w)
 	if err != nil {
 		return side{}, err
 	}
@@ -78,7 +78,7 @@ func (m *Manager) side(ctx context.Context, w Workspace) (s side, err error) {
 		}
 	}()
 	if s.head, err = s.g.Commit(ctx, "HEAD"); err == nil && s.head == "" {
-		err = fmt.Errorf("HEAD: %w", ErrNoCommits)
+		err = fmt.Errorf("HEAD: %w", model.ErrNoCommits)
 	}
 	if err != nil {
 		return side{}, err
@@ -101,8 +101,8 @@ func (m *Manager) side(ctx context.Context, w Workspace) (s side, err error) {
 }
 
 // pair fills in f for mine and the other.
-func (m *Manager) pair(ctx context.Context, mine side, other Workspace, f *Forecast) error {
-	theirs, err := m.side(ctx, other)
+func (i *Inspector) pair(ctx context.Context, mine side, other model.Workspace, f *Forecast) error {
+	theirs, err := i.side(ctx, other)
 	if err != nil {
 		return err
 	}

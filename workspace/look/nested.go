@@ -1,4 +1,4 @@
-package workspace
+package look
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/model"
 )
 
 // maxWalked bounds the entries looked at in what git ignores. Beyond it
@@ -21,7 +22,7 @@ const maxWalked = 5_000_000
 // nestedWorktrees adds the other worktrees of the repository that lie in the
 // workspace, whose directory is now at dir. They need not have a .git file any
 // more; their files are there.
-func (l *inspector) nestedWorktrees(ctx context.Context, p git.Dirs, root, dir string) error {
+func (l *collector) nestedWorktrees(ctx context.Context, p git.Dirs, root, dir string) error {
 	trees, err := p.Worktrees(ctx)
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (l *inspector) nestedWorktrees(ctx context.Context, p git.Dirs, root, dir s
 
 // repository adds one that lies in the workspace under name, which ends with
 // a slash, unless it is known as a worktree already.
-func (l *inspector) repository(name string) {
+func (l *collector) repository(name string) {
 	l.repositories = append(l.repositories, strings.TrimSuffix(name, "/"))
 	if !l.nested[name] {
 		l.add(&l.loss.Untracked, name+" (a repository)")
@@ -66,7 +67,7 @@ func (l *inspector) repository(name string) {
 // ignored adds what git ignores in the checkout at p: path, which ends with a
 // slash where it is a directory, and the repositories in it. These are not
 // git's to ignore: they may hold work that is nowhere else.
-func (l *inspector) ignored(ctx context.Context, p git.Dirs, path, name string) error {
+func (l *collector) ignored(ctx context.Context, p git.Dirs, path, name string) error {
 	if basedir.IsEmptyWorkDir(p.WorkTree, path) {
 		return nil // ours, and of no worker any more
 	}
@@ -94,7 +95,7 @@ func (l *inspector) ignored(ctx context.Context, p git.Dirs, path, name string) 
 		return fs.SkipDir
 	})
 	if err != nil {
-		return fmt.Errorf("look for repositories in %s: %w: %w", plaintext.Quoted(name+path), ErrUnknown, err)
+		return fmt.Errorf("look for repositories in %s: %w: %w", plaintext.Quoted(name+path), model.ErrUnknown, err)
 	}
 	return nil
 }
@@ -107,49 +108,4 @@ func isRepository(dir string) bool {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
 	return exists(".git") || exists("HEAD") && exists("objects") && exists("refs")
-}
-
-// keptReason locks a worktree whose directory is in the snapshot of the
-// workspace that it lay in.
-func keptReason(id string) string {
-	return "middleman keeps it in the snapshot of workspace " + id
-}
-
-// lockNested has git keep what it knows of worktrees whose directories go with
-// workspace id: their commits, index and what they are in the middle of are
-// nowhere else. A lock that somebody else has set does that already.
-func lockNested(entries []string, id string) error {
-	for _, entry := range entries {
-		f, err := os.OpenFile(filepath.Join(entry, "locked"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err == nil {
-			_, err = f.WriteString(keptReason(id) + "\n")
-			err = errors.Join(err, f.Close())
-		}
-		if err != nil {
-			return fmt.Errorf("keep the worktree of %s: %w", entry, err)
-		}
-	}
-	return nil
-}
-
-// unlockNested takes these locks off again.
-func unlockNested(commonDir, id string) error {
-	entries, err := os.ReadDir(filepath.Join(commonDir, "worktrees"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("unlock worktrees: %w", err)
-	}
-	for _, entry := range entries {
-		lock := filepath.Join(commonDir, "worktrees", entry.Name(), "locked")
-		reason, err := git.LockReason(lock)
-		if err == nil && reason == keptReason(id) {
-			err = os.Remove(lock)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("unlock a worktree: %w", err)
-		}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package workspace
+package look
 
 import (
 	"context"
@@ -11,95 +11,75 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
-	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
-// Inspect says what deleting w would destroy. Nothing of the repository runs
-// meanwhile and nothing is written. An error means that this could not be
-// found out and must be read as "do not delete"; it wraps ErrMissing where the
-// directory is gone, and Loss is then what git still knows. Restorable and
-// Unkept are what a delete with consent would keep.
-func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) {
-	defer model.Containing(w.Name, &err)
-	if w.Mode == ModeInPlace {
-		return Loss{}, nil
-	}
-	base, err := basedir.Holding(m.base, w)
-	if err != nil {
-		return Loss{}, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
-	}
-	defer base.Close()
-	dir, err := basedir.Find(base, w)
-	if err != nil {
-		return Loss{}, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
-	}
-	seen, err := m.look(ctx, w, dir)
-	if err != nil && !errors.Is(err, ErrMissing) {
-		err = unkeepable(ctx, w, err)
-	}
-	if err != nil {
-		return seen.loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
-	}
-	loss, err := seen.forecast(w, dir)
-	if err != nil {
-		return loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
-	}
-	return loss, nil
-}
-
-// findings is what a look at a workspace found.
-type findings struct {
-	loss Loss
-	// tip is where our branch was, or "" where a delete leaves the branch: it
+// Findings is what a look at a workspace found.
+type Findings struct {
+	Loss model.Loss
+	// Tip is where our branch was, or "" where a delete leaves the branch: it
 	// is gone, the user's, or checked out elsewhere.
-	tip string
-	// ignored is what git ignores, as it is called in the workspace, with a
-	// slash at the end of a directory; repositories are those that lie in it.
-	ignored, repositories []string
-	// nested are git's directories for other worktrees of the repository that
+	Tip string
+	// Ignored is what git ignores, as it is called in the workspace, with a
+	// slash at the end of a directory; Repositories are those that lie in it.
+	Ignored, Repositories []string
+	// Nested are git's directories for other worktrees of the repository that
 	// lie in it.
-	nested []string
+	Nested []string
 }
 
-// look inspects w, whose directory is now at dir, or nowhere if dir is "".
-func (m *Manager) look(ctx context.Context, w Workspace, dir string) (findings, error) {
+// ForDelete says what a delete of w would destroy, whose directory is now at
+// dir, or nowhere if dir is "". ours says that the branch of w is ours to delete.
+// Nothing of the repository runs meanwhile and nothing is written. An error means
+// that not all could be found out: what was found is in Findings.
+func ForDelete(ctx context.Context, w model.Workspace, dir string, ours bool) (Findings, error) {
 	switch {
-	case w.Mode == ModeDirectory && dir == "":
-		return findings{}, missing(w)
-	case w.Mode == ModeDirectory:
-		loss, err := lookAtFiles(dir)
-		return findings{loss: loss}, err
-	case w.Mode != ModeWorktree:
-		return findings{}, fmt.Errorf("mode %q: %w", w.Mode, ErrUnknown)
+	case w.Mode == model.ModeDirectory && dir == "":
+		return Findings{}, missing(w)
+	case w.Mode == model.ModeDirectory:
+		loss, err := Directory(dir)
+		return Findings{Loss: loss}, err
+	case w.Mode != model.ModeWorktree:
+		return Findings{}, fmt.Errorf("mode %q: %w", w.Mode, model.ErrUnknown)
 	}
-	l := &inspector{}
-	tip, err := m.lookAtRepository(ctx, l, w, dir)
+	l := &collector{}
+	tip, err := l.repositoryOf(ctx, w, dir, ours)
 	if err == nil && dir == "" {
-		err = fmt.Errorf("%s: %w", w.Root, ErrMissing)
+		err = fmt.Errorf("%s: %w", w.Root, model.ErrMissing)
 		if l.known {
 			err = missing(w)
 		}
 	}
-	return findings{loss: l.loss, tip: tip, ignored: l.ignoredPaths, repositories: l.repositories, nested: l.nestedEntries}, err
+	return Findings{Loss: l.loss, Tip: tip, Ignored: l.ignoredPaths, Repositories: l.repositories, Nested: l.nestedEntries}, err
+}
+
+// Branch says what would be lost with branch, which is at tip and checked out
+// nowhere.
+func Branch(ctx context.Context, repo git.Dirs, branch, tip string) (model.Loss, error) {
+	l := &collector{}
+	err := l.stashes(ctx, repo, branch)
+	if err == nil {
+		err = l.commits(ctx, repo, tip, model.Workspace{Branch: branch}, false)
+	}
+	return l.loss, err
 }
 
 // missing says that a directory is gone that nobody has told git to forget. It
 // may be on a disk that is away, or moved: what is in it is not known.
-func missing(w Workspace) error {
-	return fmt.Errorf("%s: %w, and what was in it is not known: put it back, or forget it with consent to lose work: %w", w.Root, ErrMissing, ErrUnknown)
+func missing(w model.Workspace) error {
+	return fmt.Errorf("%s: %w, and what was in it is not known: put it back, or forget it with consent to lose work: %w", w.Root, model.ErrMissing, model.ErrUnknown)
 }
 
-// lookAtFiles lists the files of a directory that no git knows.
-func lookAtFiles(dir string) (Loss, error) {
-	l := &inspector{}
+// Directory lists the files of a directory that no git knows.
+func Directory(dir string) (model.Loss, error) {
+	l := &collector{}
 	err := l.walk(dir, "")
 	return l.loss, err
 }
 
 // walk adds every file below dir, whose path in the workspace is name. A
 // repository in it is one entry.
-func (l *inspector) walk(dir, name string) error {
+func (l *collector) walk(dir, name string) error {
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -120,18 +100,18 @@ func (l *inspector) walk(dir, name string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("list %s: %w: %w", dir, ErrUnknown, err)
+		return fmt.Errorf("list %s: %w: %w", dir, model.ErrUnknown, err)
 	}
 	return nil
 }
 
-// lookAtRepository looks at a worktree in the order: refs, files, history.
-func (m *Manager) lookAtRepository(ctx context.Context, l *inspector, w Workspace, dir string) (tip string, err error) {
+// repositoryOf looks at a worktree in the order: refs, files, history.
+func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir string, ours bool) (tip string, err error) {
 	entry, err := git.FindEntry(w.GitDir, w.Root)
 	if err != nil {
 		return "", err
 	}
-	if tip, err = m.ownTip(ctx, w); err != nil {
+	if tip, err = ownTip(ctx, w, ours); err != nil {
 		return "", err
 	}
 	at := git.Dirs{GitDir: entry, CommonDir: w.GitDir, WorkTree: dir}
@@ -143,14 +123,14 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *inspector, w Workspac
 	}
 	switch {
 	case entry == "" && dir != "":
-		return tip, fmt.Errorf("%s: its repository %s has no worktree there: %w", w.Root, w.GitDir, ErrUnknown)
+		return tip, fmt.Errorf("%s: its repository %s has no worktree there: %w", w.Root, w.GitDir, model.ErrUnknown)
 	case entry == "":
 		at.GitDir = w.GitDir // only the branch is left to look at
 		l.loss.Kept = movedAway(w, tip)
 	case dir == "":
 		err = l.stagedFiles(ctx, at)
 	default:
-		if err = checkGitFile(dir, entry); err == nil {
+		if err = CheckGitFile(dir, entry); err == nil {
 			err = l.nestedWorktrees(ctx, at, w.Root, dir)
 		}
 		if err == nil {
@@ -176,9 +156,9 @@ func (m *Manager) lookAtRepository(ctx context.Context, l *inspector, w Workspac
 }
 
 // ownTip is where the branch is that a delete of w would remove.
-func (m *Manager) ownTip(ctx context.Context, w Workspace) (string, error) {
+func ownTip(ctx context.Context, w model.Workspace, ours bool) (string, error) {
 	repo := git.Whole(w.GitDir)
-	if !m.ownsBranch(w) {
+	if !ours {
 		return "", nil
 	}
 	trees, err := repo.Worktrees(ctx)
@@ -193,15 +173,15 @@ func (m *Manager) ownTip(ctx context.Context, w Workspace) (string, error) {
 	return repo.Ref(ctx, "refs/heads/"+w.Branch)
 }
 
-// checkGitFile makes sure that the worktree at dir is still the one that
+// CheckGitFile makes sure that the worktree at dir is still the one that
 // entry is about: a program in it may have made a repository of its own there.
-func checkGitFile(dir, entry string) error {
+func CheckGitFile(dir, entry string) error {
 	target, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnknown, err)
+		return fmt.Errorf("%w: %w", model.ErrUnknown, err)
 	}
 	if !git.SameDir(target, entry) {
-		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(dir, ".git"), plaintext.Quoted(target), entry, ErrUnknown)
+		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(dir, ".git"), plaintext.Quoted(target), entry, model.ErrUnknown)
 	}
 	return nil
 }
@@ -212,26 +192,26 @@ func checkGitFile(dir, entry string) error {
 func checkCommonDir(entry, commonDir string) error {
 	target, err := git.ReadPath(filepath.Join(entry, "commondir"), entry)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnknown, err)
+		return fmt.Errorf("%w: %w", model.ErrUnknown, err)
 	}
 	if !git.SameDir(target, commonDir) {
-		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(entry, "commondir"), plaintext.Quoted(target), commonDir, ErrUnknown)
+		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(entry, "commondir"), plaintext.Quoted(target), commonDir, model.ErrUnknown)
 	}
 	return nil
 }
 
-// inspector gathers a loss.
-type inspector struct {
-	loss   Loss
+// collector gathers a loss.
+type collector struct {
+	loss   model.Loss
 	nested map[string]bool // worktrees that are on the list already, by their paths with a slash
 	known  bool            // git has an entry for the workspace
 	walked int             // entries in what git ignores
 
-	ignoredPaths, repositories, nestedEntries []string // see findings
+	ignoredPaths, repositories, nestedEntries []string // see Findings
 }
 
 // add puts a name of a file, commit or stash on a list.
-func (l *inspector) add(list *[]string, name string) {
+func (l *collector) add(list *[]string, name string) {
 	if len(*list) == model.MaxListed {
 		l.loss.Truncated = true
 		return
@@ -241,7 +221,7 @@ func (l *inspector) add(list *[]string, name string) {
 
 // checkedOut adds what differs from HEAD in a worktree, which a creation may
 // not have filled yet: git writes the index when all files are there.
-func (l *inspector) checkedOut(ctx context.Context, p git.Dirs) error {
+func (l *collector) checkedOut(ctx context.Context, p git.Dirs) error {
 	_, err := os.Lstat(filepath.Join(p.GitDir, "index"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return l.unfinished(ctx, p)
@@ -254,7 +234,7 @@ func (l *inspector) checkedOut(ctx context.Context, p git.Dirs) error {
 
 // files adds what differs from HEAD in the checkout at p; name is its path in
 // the workspace, "" for the workspace itself.
-func (l *inspector) files(ctx context.Context, p git.Dirs, name string) error {
+func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 	config, err := p.WithoutFilters(ctx)
 	if err != nil {
 		return err
@@ -314,7 +294,7 @@ func field(record string, n int) string {
 
 // stagedFiles adds what the index of a worktree without a directory holds
 // beyond HEAD.
-func (l *inspector) stagedFiles(ctx context.Context, p git.Dirs) error {
+func (l *collector) stagedFiles(ctx context.Context, p git.Dirs) error {
 	head, err := headOf(ctx, p)
 	if err != nil || head == "" {
 		return err
@@ -326,7 +306,7 @@ func (l *inspector) stagedFiles(ctx context.Context, p git.Dirs) error {
 }
 
 // operation notes what git is in the middle of.
-func (l *inspector) operation(p git.Dirs) {
+func (l *collector) operation(p git.Dirs) {
 	for _, trace := range []struct{ file, name string }{
 		{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
 		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"sequencer", "cherry-pick or revert"},
@@ -353,7 +333,7 @@ func headOf(ctx context.Context, p git.Dirs) (string, error) {
 
 // commits adds those of our branch and of the checkout's HEAD that are on no
 // other branch and no remote.
-func (l *inspector) commits(ctx context.Context, p git.Dirs, tip string, w Workspace, checkout bool) error {
+func (l *collector) commits(ctx context.Context, p git.Dirs, tip string, w model.Workspace, checkout bool) error {
 	var from []string
 	if tip != "" {
 		from = append(from, tip)
@@ -381,7 +361,7 @@ func (l *inspector) commits(ctx context.Context, p git.Dirs, tip string, w Works
 }
 
 // stashes adds those that were made on branch. All worktrees share one list.
-func (l *inspector) stashes(ctx context.Context, p git.Dirs, branch string) error {
+func (l *collector) stashes(ctx context.Context, p git.Dirs, branch string) error {
 	top, err := git.Whole(p.CommonDir).Ref(ctx, "refs/stash")
 	if err != nil || top == "" {
 		return err
@@ -400,11 +380,62 @@ func (l *inspector) stashes(ctx context.Context, p git.Dirs, branch string) erro
 }
 
 // history adds the commits that rev-list gives for args, a line each.
-func (l *inspector) history(ctx context.Context, p git.Dirs, list *[]string, args []string, format string) error {
+func (l *collector) history(ctx context.Context, p git.Dirs, list *[]string, args []string, format string) error {
 	c := p.Look(append([]string{"rev-list", "--no-commit-header", "--format=" + format,
 		fmt.Sprintf("--max-count=%d", model.MaxListed+1)}, args...)...)
 	c.Lines = true
 	c.Each = func(record string) { l.add(list, record) }
 	_, err := c.Run(ctx)
 	return err
+}
+
+// Unkeepable is err, of a look at w, with what would stop a delete with
+// consent as well, if that is known already: it keeps what it destroys, and
+// for that git has to answer.
+func Unkeepable(ctx context.Context, w model.Workspace, err error) error {
+	if w.Mode != model.ModeWorktree || ctx.Err() != nil {
+		return err
+	}
+	entry, entryErr := git.FindEntry(w.GitDir, w.Root)
+	if entryErr != nil || entry == "" {
+		return err // the directory itself would be kept
+	}
+	why := answers(ctx, git.Dirs{GitDir: entry, CommonDir: w.GitDir})
+	if why == nil {
+		return err
+	}
+	return fmt.Errorf("%w (and %w: %w)", err, model.ErrNotKept, why)
+}
+
+// answers reports why git cannot keep what is at p, as far as it takes no
+// writing to find out.
+func answers(ctx context.Context, p git.Dirs) error {
+	c := p.Look("hash-object", "--stdin")
+	object, err := c.Line(ctx)
+	if err == nil && !git.IsObjectID(object) {
+		err = c.Odd(object)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := p.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx); git.ExitCode(err) != 1 { // 1: detached
+		return err
+	}
+	return nil
+}
+
+// movedAway says where the worktree of w is by now, if the user took it
+// somewhere else with git: then it is theirs. git's entry keeps its name, which
+// is our id. tip is where the branch is if that is to go nevertheless.
+func movedAway(w model.Workspace, tip string) []string {
+	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
+	target, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)
+	if err != nil || filepath.Dir(target) == w.Root {
+		return nil
+	}
+	kept := []string{"the worktree was moved to " + plaintext.Quoted(filepath.Dir(target)) + ": it stays there"}
+	if tip == "" {
+		kept = append(kept, "branch "+plaintext.Quoted(w.Branch)+" stays")
+	}
+	return kept
 }

@@ -1,4 +1,4 @@
-package workspace
+package look
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // distance is how far head is from the base of w as that is now.
-func (m *Manager) distance(ctx context.Context, g *git.View, head string, w Workspace) (Distance, error) {
+func (i *Inspector) distance(ctx context.Context, g *git.View, head string, w model.Workspace) (Distance, error) {
 	of, commit, err := baseNow(ctx, g, w)
 	if err != nil {
 		return Distance{}, err
@@ -23,12 +24,12 @@ func (m *Manager) distance(ctx context.Context, g *git.View, head string, w Work
 	// Which commits two commits have is what they are, but where history was
 	// cut off, which a fetch may move.
 	key := head + " " + commit + " " + stamp(filepath.Join(g.Repository, "shallow"))
-	counts, known := m.distances.Get(key)
+	counts, known := i.distances.Get(key)
 	if !known {
 		if counts, err = countBetween(ctx, g, head, commit); err != nil {
 			return Distance{}, err
 		}
-		m.distances.Put(key, counts)
+		i.distances.Put(key, counts)
 	}
 	d.Ahead, d.Behind = counts[0], counts[1]
 	return d, nil
@@ -51,10 +52,10 @@ func countBetween(ctx context.Context, g *git.View, head, other string) (counts 
 // baseNow is the base of w, as it was asked for and where that is by now. A
 // base that is no branch or tag any more, and never was, is the commit that
 // the workspace began at.
-func baseNow(ctx context.Context, g *git.View, w Workspace) (name, commit string, err error) {
+func baseNow(ctx context.Context, g *git.View, w model.Workspace) (name, commit string, err error) {
 	name = w.Base
 	if name == "" {
-		return "", "", fmt.Errorf("workspace %s has no base: %w", w.Name, ErrBadBase)
+		return "", "", fmt.Errorf("workspace %s has no base: %w", w.Name, model.ErrBadBase)
 	}
 	candidates := []string{"refs/heads/" + name, "refs/remotes/" + name, "refs/tags/" + name}
 	if strings.HasPrefix(name, "refs/") {
@@ -77,7 +78,7 @@ func baseNow(ctx context.Context, g *git.View, w Workspace) (name, commit string
 		}
 	}
 	if w.BaseCommit == "" {
-		return "", "", fmt.Errorf("base %s: %w", plaintext.Quoted(name), ErrBadBase)
+		return "", "", fmt.Errorf("base %s: %w", plaintext.Quoted(name), model.ErrBadBase)
 	}
 	return name + " as it was", w.BaseCommit, nil
 }

@@ -1,4 +1,4 @@
-package workspace
+package look
 
 import (
 	"context"
@@ -16,12 +16,13 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // indexed reads the index of the checkout at p. It returns the paths that are
 // submodules, and adds the files that status passes over because the user
 // told git to (assume-unchanged, skip-worktree) and that are not as stored.
-func (l *inspector) indexed(ctx context.Context, p git.Dirs, name string) (submodules []string, err error) {
+func (l *collector) indexed(ctx context.Context, p git.Dirs, name string) (submodules []string, err error) {
 	tree, err := os.OpenRoot(p.WorkTree)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func sameContent(tree *os.Root, path, object string) bool {
 }
 
 // submodule adds what differs in the submodule at path of the checkout at p.
-func (l *inspector) submodule(ctx context.Context, p git.Dirs, path, name string) error {
+func (l *collector) submodule(ctx context.Context, p git.Dirs, path, name string) error {
 	dir := filepath.Join(p.WorkTree, filepath.FromSlash(path))
 	gitFile := filepath.Join(dir, ".git")
 	if _, err := os.Lstat(gitFile); errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +93,7 @@ func (l *inspector) submodule(ctx context.Context, p git.Dirs, path, name string
 		return l.walk(dir, name+path+"/") // not checked out; status passes over what is in it
 	}
 	if resolved, err := filepath.EvalSymlinks(dir); err != nil || resolved != dir {
-		return fmt.Errorf("submodule %s: behind a link: %w", plaintext.Quoted(name+path), ErrUnknown)
+		return fmt.Errorf("submodule %s: behind a link: %w", plaintext.Quoted(name+path), model.ErrUnknown)
 	}
 	gitDir, err := git.ReadPath(gitFile, dir)
 	inside := false
@@ -115,7 +116,7 @@ func (l *inspector) submodule(ctx context.Context, p git.Dirs, path, name string
 // submodules adds what the repositories of submodules hold that is nowhere
 // else. They are in git's directory for the worktree and go with it, whether
 // checked out at the moment or not.
-func (l *inspector) submodules(ctx context.Context, gitDir string) error {
+func (l *collector) submodules(ctx context.Context, gitDir string) error {
 	modules := filepath.Join(gitDir, "modules")
 	return filepath.WalkDir(modules, func(path string, entry fs.DirEntry, err error) error {
 		if path == modules && errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +138,7 @@ func (l *inspector) submodules(ctx context.Context, gitDir string) error {
 	})
 }
 
-func (l *inspector) submoduleHistory(ctx context.Context, p git.Dirs) error {
+func (l *collector) submoduleHistory(ctx context.Context, p git.Dirs) error {
 	l.operation(p)
 	head, err := headOf(ctx, p)
 	if err != nil {

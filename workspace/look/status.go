@@ -1,4 +1,4 @@
-package workspace
+package look
 
 import (
 	"context"
@@ -62,20 +62,20 @@ type Distance struct {
 // Status looks at w. Nothing of the repository runs meanwhile and nothing is
 // written. The error is for what has no status: ErrNotRepository, ErrMissing,
 // or a workspace that cannot be looked at at all.
-func (m *Manager) Status(ctx context.Context, w Workspace) (_ Status, err error) {
+func (i *Inspector) Status(ctx context.Context, w model.Workspace) (_ Status, err error) {
 	defer model.Containing(w.Name, &err)
 	s := Status{AsOf: time.Now().UTC(), Source: "git"}
-	p, warnings, err := m.checkout(ctx, w)
+	p, warnings, err := i.checkout(ctx, w)
 	if err != nil {
 		return Status{}, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
 	s.Warnings = warnings
-	g, err := m.views.Open(ctx, p)
+	g, err := i.views.Open(ctx, p)
 	if err != nil {
 		return Status{}, fmt.Errorf("look at workspace %s: %w", w.Name, err)
 	}
 	defer g.Close()
-	l := &inspector{}
+	l := &collector{}
 	l.operation(p)
 	s.Operation = l.loss.Operation
 	if err := s.files(ctx, g); err != nil {
@@ -88,7 +88,7 @@ func (m *Manager) Status(ctx context.Context, w Workspace) (_ Status, err error)
 	if w.Base == "" || s.Head == "" {
 		return s, nil
 	}
-	base, err := m.distance(ctx, g, s.Head, w)
+	base, err := i.distance(ctx, g, s.Head, w)
 	if err != nil {
 		s.unknown("distance from base "+plaintext.Quoted(w.Base), err)
 	} else {
@@ -103,35 +103,35 @@ func (s *Status) unknown(what string, err error) {
 
 // checkout is where w is: found by what its repository says, never by what
 // lies in the directory.
-func (m *Manager) checkout(ctx context.Context, w Workspace) (p git.Dirs, warnings []string, err error) {
+func (i *Inspector) checkout(ctx context.Context, w model.Workspace) (p git.Dirs, warnings []string, err error) {
 	switch w.Mode {
-	case ModeDirectory:
-		return git.Dirs{}, nil, fmt.Errorf("%s: %w", w.Root, ErrNotRepository)
-	case ModeInPlace:
+	case model.ModeDirectory:
+		return git.Dirs{}, nil, fmt.Errorf("%s: %w", w.Root, model.ErrNotRepository)
+	case model.ModeInPlace:
 		p, err = checkoutOf(ctx, w.Root)
 		return p, nil, err
 	}
-	base, err := basedir.Holding(m.base, w)
+	base, err := basedir.Holding(i.base, w)
 	if err != nil {
 		return git.Dirs{}, nil, err
 	}
 	defer base.Close()
 	info, err := base.Lstat(w.ID)
 	if errors.Is(err, fs.ErrNotExist) {
-		return git.Dirs{}, nil, fmt.Errorf("%s: %w", w.Root, ErrMissing)
+		return git.Dirs{}, nil, fmt.Errorf("%s: %w", w.Root, model.ErrMissing)
 	}
 	if err != nil {
 		return git.Dirs{}, nil, err
 	}
 	if !info.IsDir() {
-		return git.Dirs{}, nil, fmt.Errorf("%s: not a directory any more: %w", w.Root, ErrMissing)
+		return git.Dirs{}, nil, fmt.Errorf("%s: not a directory any more: %w", w.Root, model.ErrMissing)
 	}
 	entry, err := entryOf(w)
 	if err != nil {
 		return git.Dirs{}, nil, err
 	}
 	p = git.Dirs{GitDir: entry, CommonDir: w.GitDir, WorkTree: w.Root}
-	if err := checkGitFile(w.Root, entry); err != nil {
+	if err := CheckGitFile(w.Root, entry); err != nil {
 		warnings = append(warnings, ".git: "+err.Error())
 	}
 	return p, warnings, nil
@@ -140,7 +140,7 @@ func (m *Manager) checkout(ctx context.Context, w Workspace) (p git.Dirs, warnin
 // checkoutOf is the checkout that the user's directory dir lies in.
 func checkoutOf(ctx context.Context, dir string) (git.Dirs, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return git.Dirs{}, fmt.Errorf("%s: %w", dir, ErrMissing)
+		return git.Dirs{}, fmt.Errorf("%s: %w", dir, model.ErrMissing)
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
@@ -154,14 +154,14 @@ func checkoutOf(ctx context.Context, dir string) (git.Dirs, error) {
 		return git.Dirs{}, err
 	}
 	if below, err := filepath.Rel(repo.Here.WorkTree, canonical); err != nil || !filepath.IsLocal(below) {
-		return git.Dirs{}, fmt.Errorf("%s: its repository says that its checkout is %s: %w", dir, plaintext.Quoted(repo.Here.WorkTree), ErrNotRepository)
+		return git.Dirs{}, fmt.Errorf("%s: its repository says that its checkout is %s: %w", dir, plaintext.Quoted(repo.Here.WorkTree), model.ErrNotRepository)
 	}
 	return repo.Here, nil
 }
 
 // entryOf is git's own directory for the worktree of w. It is called as the
 // worktree's directory was, so most often one file tells.
-func entryOf(w Workspace) (string, error) {
+func entryOf(w model.Workspace) (string, error) {
 	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
 	target, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)
 	if err == nil && target == filepath.Join(w.Root, ".git") {
@@ -171,7 +171,7 @@ func entryOf(w Workspace) (string, error) {
 		return "", err
 	}
 	if entry == "" {
-		return "", fmt.Errorf("%s: its repository %s has no worktree there: %w", w.Root, w.GitDir, ErrMissing)
+		return "", fmt.Errorf("%s: its repository %s has no worktree there: %w", w.Root, w.GitDir, model.ErrMissing)
 	}
 	return entry, nil
 }
