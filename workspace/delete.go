@@ -13,6 +13,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/keep"
 	"middleman/workspace/look"
 )
 
@@ -128,6 +129,14 @@ func (d *deletion) discardDirectory(dir string) error {
 	}
 	fault.Here("delete/forgotten")
 	return d.report.Stage("remove", d.removeTrash)
+}
+
+// keep has what the delete is about to destroy kept, so that Restore can bring
+// it back.
+func (d *deletion) keep(ctx context.Context, dir string) (err error) {
+	kept := keep.Delete{Workspace: d.w, Base: d.base, Dir: dir, Seen: &d.seen, LookErr: d.lookErr, Report: d.report}
+	d.aside, err = kept.Keep(ctx)
+	return err
 }
 
 // removeTrash removes what was looked at twice. What a program makes in it
@@ -272,5 +281,5 @@ func putBack(base *os.Root, w Workspace) (bool, error) {
 	if w.Mode != ModeWorktree {
 		return true, nil
 	}
-	return true, unlockNested(w.GitDir, w.ID)
+	return true, keep.UnlockNested(w.GitDir, w.ID)
 }

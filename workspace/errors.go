@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"middleman/workspace/basedir"
+	"middleman/workspace/keep"
 	"middleman/workspace/model"
 )
 
@@ -38,15 +39,15 @@ var (
 	// an ErrUnknown that no consent helps: a delete touches only what is ours.
 	ErrReplaced = model.ErrReplaced
 	// ErrNoSnapshot: nothing is kept of the workspace that could be restored.
-	ErrNoSnapshot = model.ErrNoSnapshot
+	ErrNoSnapshot = keep.ErrNoSnapshot
 	// ErrBadSnapshot: what is kept of the workspace is not as a delete keeps it.
 	// Somebody else wrote it, and nothing of it is brought back.
-	ErrBadSnapshot = model.ErrBadSnapshot
+	ErrBadSnapshot = keep.ErrBadSnapshot
 	// ErrDamagedSnapshot: the repository has lost an object of it. What is kept
 	// stays, so that a restore works once the object is back.
-	ErrDamagedSnapshot = model.ErrDamagedSnapshot
+	ErrDamagedSnapshot = keep.ErrDamagedSnapshot
 	// ErrOccupied: where a restore would put the workspace there is something.
-	ErrOccupied = model.ErrOccupied
+	ErrOccupied = keep.ErrOccupied
 	// ErrNotKept: what a delete would destroy cannot be kept, so it was not
 	// deleted.
 	ErrNotKept = model.ErrNotKept

@@ -14,6 +14,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/keep"
 	"middleman/workspace/model"
 )
 
@@ -165,7 +166,7 @@ func (m *Manager) Candidates(ctx context.Context, dir string) (list []Workspace,
 		return fail(err)
 	}
 	for id, why := range others {
-		passed = append(passed, Passed{trashRef(id), why.Error()})
+		passed = append(passed, Passed{keep.Ref(id), why.Error()})
 	}
 	slices.SortFunc(passed, func(a, b Passed) int { return strings.Compare(a.Path, b.Path) })
 	return list, kept, passed, nil

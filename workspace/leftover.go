@@ -13,6 +13,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/workspace/basedir"
+	"middleman/workspace/keep"
 	"middleman/workspace/model"
 )
 
@@ -268,14 +269,14 @@ func (s *survey) listRepository(ctx context.Context, gitDir string) ([]Leftover,
 		id := strings.TrimPrefix(filepath.Base(dir), "middleman-restoring-")
 		list = append(list, Leftover{Kind: LeftoverRestoring, What: dir, ID: id, Repository: top, gitDir: gitDir})
 	}
-	out, err := repo.Look("for-each-ref", "--format=%(objectname) %(refname)", trashRef(""), "refs/heads/"+s.m.prefix+"/").Line(ctx)
+	out, err := repo.Look("for-each-ref", "--format=%(objectname) %(refname)", keep.Ref(""), "refs/heads/"+s.m.prefix+"/").Line(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for line := range strings.Lines(out) {
 		object, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		l := Leftover{Kind: LeftoverBranch, What: strings.TrimPrefix(ref, "refs/heads/"), Repository: top, gitDir: gitDir, object: object}
-		if id, is := strings.CutPrefix(ref, trashRef("")); is {
+		if id, is := strings.CutPrefix(ref, keep.Ref("")); is {
 			l.Kind, l.What, l.ID = LeftoverSnapshot, ref, id
 		}
 		list = append(list, l)

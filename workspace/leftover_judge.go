@@ -13,6 +13,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/keep"
 	"middleman/workspace/look"
 	"middleman/workspace/model"
 )
@@ -149,7 +150,7 @@ func (s *survey) gathered(ctx context.Context, dir, id string) error {
 }
 
 func (s *survey) snapshotIn(ctx context.Context, gitDir, id string) error {
-	commit, err := git.Whole(gitDir).Ref(ctx, trashRef(id))
+	commit, err := git.Whole(gitDir).Ref(ctx, keep.Ref(id))
 	if err == nil && commit == "" {
 		err = fmt.Errorf("its snapshot is not in %s: %w", gitDir, ErrUnknown)
 	}
@@ -279,7 +280,7 @@ func (s *survey) unusedBranch(ctx context.Context, repo git.Dirs, l *Leftover, i
 
 // snapshot says of whom one is that no record knows.
 func (s *survey) snapshot(ctx context.Context, l *Leftover) {
-	d, err := s.m.snapshotOf(ctx, l.gitDir, l.Repository, l.ID)
+	d, err := keep.Snapshot(ctx, s.m.base, l.gitDir, l.Repository, l.ID)
 	switch {
 	case errors.Is(err, ErrEscapes):
 		l.Why = "it is kept of a workspace in another base directory"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"middleman/workspace/basedir"
+	"middleman/workspace/keep"
 	"middleman/workspace/look"
 	"middleman/workspace/model"
 )
@@ -77,7 +78,7 @@ func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) 
 	if err != nil {
 		return seen.Loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}
-	loss, err := forecast(w, dir, seen)
+	loss, err := keep.Forecast(w, dir, seen)
 	if err != nil {
 		return loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}

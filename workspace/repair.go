@@ -12,6 +12,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
+	"middleman/workspace/keep"
 	"middleman/workspace/look"
 	"middleman/workspace/model"
 )
@@ -219,7 +220,7 @@ func (m *Manager) RepairDeleted(ctx context.Context, w Workspace, repository str
 	if err != nil {
 		return fail(err)
 	}
-	commit, err := git.Whole(repo.Here.CommonDir).Ref(ctx, trashRef(w.ID))
+	commit, err := git.Whole(repo.Here.CommonDir).Ref(ctx, keep.Ref(w.ID))
 	if err == nil && commit == "" {
 		err = fmt.Errorf("%s keeps nothing of it: %w", plaintext.Quoted(repo.Main), ErrNoSnapshot)
 	}

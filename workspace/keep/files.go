@@ -1,4 +1,4 @@
-package workspace
+package keep
 
 import (
 	"fmt"
@@ -26,8 +26,8 @@ const (
 // whether what is in it is looked at.
 type verdict struct{ keep, descend bool }
 
-// ignored is the choice of what git ignores in one workspace.
-type ignored struct {
+// choice is the choice of what git ignores in one workspace.
+type choice struct {
 	skip   map[string]bool // not kept
 	repos  []string        // kept nevertheless
 	any    bool            // something is kept
@@ -36,8 +36,8 @@ type ignored struct {
 
 // chooseIgnored measures what git ignores in dir; what is too large to be kept
 // only until that is known, or exactly.
-func chooseIgnored(dir string, seen look.Findings, exactly bool) (ignored, error) {
-	c := ignored{skip: map[string]bool{}, repos: seen.Repositories}
+func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error) {
+	c := choice{skip: map[string]bool{}, repos: seen.Repositories}
 	if dir == "" {
 		return c, nil
 	}
@@ -110,7 +110,7 @@ func measure(path string, limit int64) (size int64, fits bool, err error) {
 }
 
 // verdict says what becomes of name.
-func (c ignored) verdict(name string) verdict {
+func (c choice) verdict(name string) verdict {
 	for _, repo := range c.repos {
 		if name == repo || strings.HasPrefix(name, repo+"/") || strings.HasPrefix(repo, name+"/") {
 			return verdict{keep: true, descend: true}

@@ -1,4 +1,4 @@
-package workspace
+package keep
 
 import (
 	"context"
@@ -76,12 +76,12 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 		case others:
 			continue // it is about to be checked out there
 		case now == b.Commit:
-			return name, r.dressMade(ctx, b, name) // as it was, also where it had no commit
+			return name, r.finishMade(ctx, b, name) // as it was, also where it had no commit
 		case now != "" || b.Commit == "":
 			continue
 		}
 		made, err := r.repo.MakeBranch(ctx, name, b.Commit, model.MadeFor(r.w.ID))
-		if _, inWay := errors.AsType[*BranchInWayError](err); inWay || err == nil && !made {
+		if _, inWay := errors.AsType[*git.BranchInWayError](err); inWay || err == nil && !made {
 			continue
 		}
 		if err != nil {
@@ -91,13 +91,13 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 			_, err := r.repo.DropBranch(ctx, name, b.Commit)
 			return err
 		})
-		return name, r.dressBranch(ctx, b, name)
+		return name, r.finishBranch(ctx, b, name)
 	}
-	return "", fmt.Errorf("branch %s and %d more with a number: %w", plaintext.Quoted(b.Name), model.MaxSuffix-1, ErrBranchTaken)
+	return "", fmt.Errorf("branch %s and %d more with a number: %w", plaintext.Quoted(b.Name), model.MaxSuffix-1, model.ErrBranchTaken)
 }
 
-// dressMade is dressBranch for a branch that a restore made that was cut short.
-func (r *restoration) dressMade(ctx context.Context, b branch, name string) error {
+// finishMade is finishBranch for a branch that a restore made that was cut short.
+func (r *restoration) finishMade(ctx context.Context, b branch, name string) error {
 	if b.Commit == "" {
 		return nil
 	}
@@ -105,12 +105,12 @@ func (r *restoration) dressMade(ctx context.Context, b branch, name string) erro
 	if err != nil || !log.Only || log.Note != model.MadeFor(r.w.ID) || log.Commit != b.Commit {
 		return err
 	}
-	return r.dressBranch(ctx, b, name)
+	return r.finishBranch(ctx, b, name)
 }
 
-// dressBranch gives a branch that was made for this workspace the
+// finishBranch gives a branch that was made for this workspace the
 // configuration and the reflog that it had.
-func (r *restoration) dressBranch(ctx context.Context, b branch, name string) error {
+func (r *restoration) finishBranch(ctx context.Context, b branch, name string) error {
 	has, err := branchConfig(ctx, r.repo, name)
 	if err != nil {
 		return err

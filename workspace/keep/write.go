@@ -1,4 +1,4 @@
-package workspace
+package keep
 
 import (
 	"context"
@@ -13,118 +13,22 @@ import (
 	"sync"
 	"time"
 
-	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
-	"middleman/workspace/basedir"
 	"middleman/workspace/look"
+	"middleman/workspace/model"
 )
 
 // maxScanned bounds a file of git's that is looked through for hashes.
 const maxScanned = 64 << 20
 
-// keep keeps what the delete is about to destroy, so that Restore can bring it
-// back: in the repository as a snapshot, or where no repository can hold it
-// the directory itself, under another name. dir is where that is now, or "".
-// Where nothing would be lost, nothing is kept.
-func (d *deletion) keep(ctx context.Context, dir string) error {
-	if _, err := d.base.Lstat(basedir.KeptName(d.w.ID)); err == nil && dir == "" {
-		d.aside, d.seen.Loss.Restorable = true, true
-		return nil
-	}
-	entry := ""
-	if d.w.Mode == ModeWorktree {
-		var err error
-		if entry, err = git.FindEntry(d.w.GitDir, d.w.Root); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: %w", ErrNotKept, err)
-		} else if err != nil && dir == "" {
-			return nil // nothing is left, neither of it nor of its repository
-		}
-	}
-	if dir != "" && entry == "" {
-		return d.keepAside()
-	}
-	if d.w.Mode == ModeDirectory {
-		return nil
-	}
-	repo := git.Whole(d.w.GitDir)
-	if dir == "" { // an interrupted delete has kept it while it was there
-		before, err := repo.Ref(ctx, trashRef(d.w.ID))
-		if err != nil || before != "" {
-			d.seen.Loss.Restorable = before != ""
-			return err
-		}
-	}
-	chosen, err := chooseIgnored(dir, d.seen, false)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNotKept, err)
-	}
-	d.seen.Loss.Unkept = chosen.unkept
-	if !d.worthKeeping(chosen) {
-		return nil
-	}
-	k := &snapshotWriter{w: d.w, repo: repo, entry: entry, dir: dir, chosen: chosen,
-		blind: d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing), objects: map[string]string{}}
-	err = d.report.Advancing("keep", func(tell func(string)) (string, error) {
-		if err := lockNested(d.seen.Nested, d.w.ID); err != nil {
-			return "", err
-		}
-		k.tell = tell
-		return "", k.run(ctx)
-	})
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNotKept, err)
-	}
-	d.seen.Loss.Restorable, d.seen.Loss.Unkept = true, k.snap.Unkept
-	fault.Here("delete/kept")
-	return nil
-}
-
-// worthKeeping reports whether there is anything that nobody else has.
-func (d *deletion) worthKeeping(chosen ignored) bool {
-	unseen := d.lookErr != nil && !errors.Is(d.lookErr, ErrMissing)
-	return unseen || worthKeeping(d.w, d.seen, chosen)
-}
-
-func worthKeeping(w Workspace, s look.Findings, chosen ignored) bool {
-	return !s.Loss.Empty() || len(s.Loss.Abandoned) > 0 || chosen.any && !w.Ephemeral
-}
-
-// forecast is the loss with what a delete would keep of it.
-func forecast(w Workspace, dir string, s look.Findings) (Loss, error) {
-	loss := s.Loss
-	chosen, err := chooseIgnored(dir, s, true)
-	if err != nil {
-		return loss, fmt.Errorf("%w: %w", ErrUnknown, err)
-	}
-	loss.Unkept, loss.Restorable = chosen.unkept, worthKeeping(w, s, chosen)
-	return loss, nil
-}
-
-// keepAside keeps the directory as it is. git knows nothing of it, so the
-// branch stays as well.
-func (d *deletion) keepAside() error {
-	if d.lookErr == nil && d.seen.Loss.Empty() {
-		return nil
-	}
-	d.seen.Tip = ""
-	return d.report.Detailed("keep", func() (string, error) {
-		if err := d.base.Rename(basedir.DeletingName(d.w.ID), basedir.KeptName(d.w.ID)); err != nil {
-			return "", fmt.Errorf("%w: %w", ErrNotKept, err)
-		}
-		d.aside, d.seen.Loss.Restorable = true, true
-		fault.Here("delete/kept")
-		return "the directory itself is kept, as no repository can hold it", nil
-	})
-}
-
 // snapshotWriter makes one snapshot.
 type snapshotWriter struct {
-	w       Workspace
+	w       model.Workspace
 	repo    git.Dirs
 	entry   string // git's directory for the worktree, or ""
 	dir     string // where the directory is now, or ""
-	chosen  ignored
+	chosen  choice
 	blind   bool // the look failed, and there is consent to lose whatever it is
 	tell    func(string)
 	snap    snapshot

@@ -1,4 +1,4 @@
-package workspace
+package keep
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // maxManifest bounds a manifest that is read: a blob of a few bytes can unpack
@@ -21,13 +22,13 @@ const maxManifest = 512 << 20
 // readSnapshot reads what is kept of w, and the commit that holds it. Where
 // nothing is, that is ErrNoSnapshot. Whoever can write to the repository, or
 // publish one that is mirrored, can have written it.
-func readSnapshot(ctx context.Context, p git.Dirs, w Workspace) (s snapshot, commit string, err error) {
-	commit, err = p.Ref(ctx, trashRef(w.ID))
+func readSnapshot(ctx context.Context, p git.Dirs, w model.Workspace) (s snapshot, commit string, err error) {
+	commit, err = p.Ref(ctx, Ref(w.ID))
 	if err != nil {
 		return s, "", err
 	}
 	if commit == "" {
-		return s, "", fmt.Errorf("%s has no %s: %w", p.CommonDir, trashRef(w.ID), ErrNoSnapshot)
+		return s, "", fmt.Errorf("%s has no %s: %w", p.CommonDir, Ref(w.ID), ErrNoSnapshot)
 	}
 	manifest := &bounded{most: maxManifest}
 	c := p.Look("cat-file", "blob", commit+":"+manifestName)
@@ -36,7 +37,7 @@ func readSnapshot(ctx context.Context, p git.Dirs, w Workspace) (s snapshot, com
 		return s, "", err
 	}
 	if s, err = decodeManifest(manifest.Bytes(), w.ID); err != nil {
-		return s, "", fmt.Errorf("read %s: %w", trashRef(w.ID), err)
+		return s, "", fmt.Errorf("read %s: %w", Ref(w.ID), err)
 	}
 	return s, commit, nil
 }
@@ -73,7 +74,7 @@ func decodeManifest(data []byte, id string) (s snapshot, err error) {
 // check holds a manifest against what a delete writes.
 func (s snapshot) check() error {
 	if s.Entry != "" && (!isRefComponent(s.Entry) || !isPlainName(s.Entry)) {
-		return fmt.Errorf("entry %s: %w", plaintext.Quoted(s.Entry), ErrEscapes)
+		return fmt.Errorf("entry %s: %w", plaintext.Quoted(s.Entry), model.ErrEscapes)
 	}
 	if s.Root != "" && (!filepath.IsAbs(s.Root) || filepath.Clean(s.Root) != s.Root || strings.ContainsRune(s.Root, 0)) {
 		return fmt.Errorf("root %s: not an absolute path", plaintext.Quoted(s.Root))
@@ -145,7 +146,7 @@ func (f file) check() error {
 	if name != "." {
 		for part := range strings.SplitSeq(name, "/") {
 			if !isPlainName(part) {
-				return ErrEscapes
+				return model.ErrEscapes
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package workspace
+package keep
 
 import (
 	"context"
@@ -24,28 +24,29 @@ const restoredMark = "middleman-restored"
 
 const maxMark = 64 << 10 // bytes of it
 
-// Restore brings back what a delete of w has kept, and returns w as it is now
+// Restore brings back what a delete of w has kept, in base or in the scope that w
+// is recorded in, and returns w as it is now
 // and, a line each, what is not as it was: a branch whose name is taken by now
 // gets a number, and some files may not have been kept. Where there is
 // something in the workspace's place, that is ErrOccupied; where nothing is
 // kept of it, ErrNoSnapshot. On an error the snapshot is there still and
 // nothing else is, and after a crash another Restore goes on to the end.
-func (m *Manager) Restore(ctx context.Context, w Workspace, progress Progress) (Workspace, []string, error) {
-	r := &restoration{m: m, w: w, repo: git.Whole(w.GitDir), report: progress.OrSilent()}
+func Restore(ctx context.Context, base string, w model.Workspace, progress model.Progress) (model.Workspace, []string, error) {
+	r := &restoration{own: base, w: w, repo: git.Whole(w.GitDir), report: progress.OrSilent()}
 	if err := contain.Call(func() error { return r.run(ctx) }); err != nil {
-		return Workspace{}, nil, fmt.Errorf("restore workspace %s: %w", w.Name, err)
+		return model.Workspace{}, nil, fmt.Errorf("restore workspace %s: %w", w.Name, err)
 	}
-	r.w.State, r.w.Error = StateReady, ""
+	r.w.State, r.w.Error = model.StateReady, ""
 	return r.w, r.notes, nil
 }
 
 // restoration is one run of Restore.
 type restoration struct {
-	m      *Manager
-	w      Workspace
+	own    string // the manager's base
+	w      model.Workspace
 	base   *os.Root
 	repo   git.Dirs
-	report Progress
+	report model.Progress
 	snap   snapshot
 	commit string // of the snapshot
 	undo   []func(context.Context) error
@@ -56,7 +57,7 @@ type restoration struct {
 }
 
 func (r *restoration) run(ctx context.Context) (err error) {
-	if r.w.Mode == ModeInPlace {
+	if r.w.Mode == model.ModeInPlace {
 		return fmt.Errorf("its directory %s was never deleted: %w", plaintext.Quoted(r.w.Root), ErrNoSnapshot)
 	}
 	if err = r.openRestored(); err != nil {
@@ -69,7 +70,7 @@ func (r *restoration) run(ctx context.Context) (err error) {
 	if _, err := r.base.Lstat(basedir.KeptName(r.w.ID)); err == nil {
 		return r.report.Stage("place", func() error { return r.base.Rename(basedir.KeptName(r.w.ID), r.w.ID) })
 	}
-	if r.w.Mode == ModeDirectory {
+	if r.w.Mode == model.ModeDirectory {
 		return ErrNoSnapshot
 	}
 	err = r.report.Stage("read", func() error {
@@ -94,14 +95,14 @@ func (r *restoration) run(ctx context.Context) (err error) {
 // whole, and refuses where its place is taken.
 func (r *restoration) finished(ctx context.Context) (bool, error) {
 	dir, err := basedir.Find(r.base, r.w)
-	if errors.Is(err, ErrReplaced) {
+	if errors.Is(err, model.ErrReplaced) {
 		err = fmt.Errorf("%s: %w", r.w.Root, ErrOccupied)
 	}
 	if err != nil || dir == "" {
 		return false, err
 	}
 	taken := fmt.Errorf("%s: %w", dir, ErrOccupied)
-	if dir != r.w.Root || r.w.Mode != ModeWorktree {
+	if dir != r.w.Root || r.w.Mode != model.ModeWorktree {
 		return false, taken
 	}
 	entry, err := git.FindEntry(r.w.GitDir, r.w.Root)
@@ -113,7 +114,7 @@ func (r *restoration) finished(ctx context.Context) (bool, error) {
 		return false, taken
 	}
 	r.w.Branch = string(mark)
-	if r.commit, err = r.repo.Ref(ctx, trashRef(r.w.ID)); err != nil {
+	if r.commit, err = r.repo.Ref(ctx, Ref(r.w.ID)); err != nil {
 		return false, err
 	}
 	return true, r.letGo(ctx, entry)
@@ -327,7 +328,7 @@ func (r *restoration) unkept() []string {
 // openRestored is openHolding for a restore. What was in a scope that is gone
 // by now comes back in the manager's own base.
 func (r *restoration) openRestored() (err error) {
-	if r.base, err = basedir.Holding(r.m.base, r.w); err != nil {
+	if r.base, err = basedir.Holding(r.own, r.w); err != nil {
 		return err
 	}
 	if before := r.w.Root; filepath.Dir(before) != r.base.Name() {

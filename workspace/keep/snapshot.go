@@ -1,4 +1,4 @@
-package workspace
+package keep
 
 import (
 	"bytes"
@@ -24,8 +24,8 @@ const (
 	objectsName  = "objects" // every blob and tree that is needed, by its hash
 )
 
-// trashRef holds the snapshot of a deleted workspace.
-func trashRef(id string) string { return "refs/middleman/trash/" + id }
+// Ref holds the snapshot of a deleted workspace.
+func Ref(id string) string { return "refs/middleman/trash/" + id }
 
 // snapshot is the manifest: all that is needed beside the objects.
 type snapshot struct {
@@ -94,7 +94,7 @@ func storeSnapshot(ctx context.Context, p git.Dirs, s snapshot, objects map[stri
 	if err != nil {
 		return err
 	}
-	before, err := p.Ref(ctx, trashRef(s.ID))
+	before, err := p.Ref(ctx, Ref(s.ID))
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func storeSnapshot(ctx context.Context, p git.Dirs, s snapshot, objects map[stri
 // pointTrash moves the ref of a snapshot, and makes sure that all that can be
 // reached through it, and through no other ref, is there.
 func pointTrash(ctx context.Context, p git.Dirs, id, commit, before string) error {
-	ref := trashRef(id)
+	ref := Ref(id)
 	c := p.Alter("update-ref", "--no-deref", ref, commit, before)
 	c.Config = git.Durable
 	if _, err := c.Run(ctx); err != nil {
@@ -150,10 +150,10 @@ func snapshotCommit(s snapshot, tree string, parents []string) string {
 
 // dropTrash lets go of a snapshot.
 func dropTrash(ctx context.Context, p git.Dirs, id, commit string) error {
-	if err := unlockNested(p.CommonDir, id); err != nil {
+	if err := UnlockNested(p.CommonDir, id); err != nil {
 		return err
 	}
-	_, err := p.Alter("update-ref", "--no-deref", "-d", trashRef(id), commit).Run(ctx)
+	_, err := p.Alter("update-ref", "--no-deref", "-d", Ref(id), commit).Run(ctx)
 	if err != nil {
 		return fmt.Errorf("let go of the snapshot: %w", err)
 	}

@@ -1,4 +1,4 @@
-package workspace
+package keep
 
 import (
 	"bytes"
@@ -16,21 +16,21 @@ import (
 
 // Kept is a deleted workspace as its snapshot tells of it.
 type Kept struct {
-	Workspace           // in StateDeleted
-	DeletedAt time.Time // when it was kept
+	model.Workspace           // in StateDeleted
+	DeletedAt       time.Time // when it was kept
 }
 
-// Snapshots are the deleted workspaces of our base that a repository keeps,
+// Snapshots are the deleted workspaces of base that a repository keeps,
 // and the ids of those that cannot be read or are of another base, with why.
-func (m *Manager) Snapshots(ctx context.Context, gitDir, repository string) (list []Kept, others map[string]error, err error) {
-	out, err := git.Whole(gitDir).Look("for-each-ref", "--format=%(refname)", trashRef("")).Line(ctx)
+func Snapshots(ctx context.Context, base, gitDir, repository string) (list []Kept, others map[string]error, err error) {
+	out, err := git.Whole(gitDir).Look("for-each-ref", "--format=%(refname)", Ref("")).Line(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	others = map[string]error{}
 	for line := range strings.Lines(out) {
-		id := strings.TrimPrefix(strings.TrimSpace(line), trashRef(""))
-		kept, err := m.snapshotOf(ctx, gitDir, repository, id)
+		id := strings.TrimPrefix(strings.TrimSpace(line), Ref(""))
+		kept, err := Snapshot(ctx, base, gitDir, repository, id)
 		if err != nil {
 			others[id] = err
 			continue
@@ -40,19 +40,19 @@ func (m *Manager) Snapshots(ctx context.Context, gitDir, repository string) (lis
 	return list, others, nil
 }
 
-// snapshotOf reads one. It is an ErrEscapes where it is not of a workspace in
-// our base.
-func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string) (_ Kept, err error) {
+// Snapshot reads one. It is an ErrEscapes where it is not of a workspace in
+// base.
+func Snapshot(ctx context.Context, base, gitDir, repository, id string) (_ Kept, err error) {
 	defer model.Containing(id, &err)
-	canonical, err := basedir.Canonical(m.base)
+	canonical, err := basedir.Canonical(base)
 	if err != nil {
 		return Kept{}, err
 	}
 	if err := model.CheckID(id); err != nil {
 		return Kept{}, err
 	}
-	w := Workspace{
-		ID: id, Mode: ModeWorktree, Root: filepath.Join(canonical, id), Repository: repository, GitDir: gitDir, State: StateDeleted,
+	w := model.Workspace{
+		ID: id, Mode: model.ModeWorktree, Root: filepath.Join(canonical, id), Repository: repository, GitDir: gitDir, State: model.StateDeleted,
 	}
 	s, _, err := readSnapshot(ctx, git.Whole(gitDir), w)
 	if err != nil {
@@ -63,10 +63,10 @@ func (m *Manager) snapshotOf(ctx context.Context, gitDir, repository, id string)
 		return Kept{}, err
 	}
 	if root != w.Root {
-		return Kept{}, fmt.Errorf("%s was kept of %s: %w", trashRef(id), plaintext.Quoted(root), ErrEscapes)
+		return Kept{}, fmt.Errorf("%s was kept of %s: %w", Ref(id), plaintext.Quoted(root), model.ErrEscapes)
 	}
 	w.Name, w.Branch, w.CreatedAt = s.Name, s.Branch.Name, s.Made
-	if slug, err := Slug(w.Name); err != nil || slug != w.Name {
+	if slug, err := model.Slug(w.Name); err != nil || slug != w.Name {
 		w.Name = id
 	}
 	if s.Branch.Name != "" {
@@ -102,14 +102,14 @@ func (s snapshot) root(ctx context.Context, repo git.Dirs) (string, error) {
 // Forget lets go of what is kept of a deleted workspace, for good. Where it
 // cannot be found out whether anything is kept, that is an error and nothing
 // is changed; nothing kept is none.
-func (m *Manager) Forget(ctx context.Context, w Workspace) error {
-	base, err := basedir.Holding(m.base, w)
+func Forget(ctx context.Context, base string, w model.Workspace) error {
+	root, err := basedir.Holding(base, w)
 	if err != nil {
 		return fmt.Errorf("forget workspace %s: %w", w.Name, err)
 	}
-	defer base.Close()
-	if w.Mode == ModeWorktree {
-		commit, err := git.Whole(w.GitDir).Ref(ctx, trashRef(w.ID))
+	defer root.Close()
+	if w.Mode == model.ModeWorktree {
+		commit, err := git.Whole(w.GitDir).Ref(ctx, Ref(w.ID))
 		if err == nil && commit != "" {
 			err = dropTrash(ctx, git.Whole(w.GitDir), w.ID, commit)
 		}
@@ -117,23 +117,23 @@ func (m *Manager) Forget(ctx context.Context, w Workspace) error {
 			return fmt.Errorf("forget workspace %s: %w", w.Name, err)
 		}
 	}
-	return basedir.RemoveAll(base, basedir.KeptName(w.ID))
+	return basedir.RemoveAll(root, basedir.KeptName(w.ID))
 }
 
 // IsKept reports whether anything is kept of a deleted workspace that a
 // restore could bring back.
-func (m *Manager) IsKept(ctx context.Context, w Workspace) (bool, error) {
-	base, err := basedir.Holding(m.base, w)
+func IsKept(ctx context.Context, base string, w model.Workspace) (bool, error) {
+	root, err := basedir.Holding(base, w)
 	if err != nil {
 		return false, err
 	}
-	defer base.Close()
-	if there, err := basedir.Exists(filepath.Join(base.Name(), basedir.KeptName(w.ID))); there || err != nil {
+	defer root.Close()
+	if there, err := basedir.Exists(filepath.Join(root.Name(), basedir.KeptName(w.ID))); there || err != nil {
 		return there, err
 	}
-	if w.Mode != ModeWorktree {
+	if w.Mode != model.ModeWorktree {
 		return false, nil
 	}
-	commit, err := git.Whole(w.GitDir).Ref(ctx, trashRef(w.ID))
+	commit, err := git.Whole(w.GitDir).Ref(ctx, Ref(w.ID))
 	return commit != "", err
 }

@@ -1,4 +1,4 @@
-package workspace
+package keep
 
 import (
 	"errors"
@@ -36,8 +36,8 @@ func lockNested(entries []string, id string) error {
 	return nil
 }
 
-// unlockNested takes these locks off again.
-func unlockNested(commonDir, id string) error {
+// UnlockNested takes these locks off again.
+func UnlockNested(commonDir, id string) error {
 	entries, err := os.ReadDir(filepath.Join(commonDir, "worktrees"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("unlock worktrees: %w", err)
