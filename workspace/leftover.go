@@ -103,7 +103,7 @@ func (m *Manager) survey(ctx context.Context, recorded Recorded, only func(Lefto
 	if s.Records, err = recorded(ctx); err != nil {
 		return nil, err
 	}
-	s.findPlaces()
+	s.findScopes()
 	s.findRepositories()
 	refs := s.listRepositories(ctx)
 	if s.Records, err = recorded(ctx); err != nil {
@@ -138,8 +138,8 @@ type listed struct {
 	names []string
 }
 
-// own reports whether b is the manager's own base. Places in a scope may be
-// those of other managers too: what has no record there is not proved ours.
+// own reports whether b is the manager's own base. One in a scope may be
+// that of other managers too: what has no record there is not proved ours.
 func (b *listed) own() bool {
 	_, scoped := basedir.ScopeOf(filepath.Join(b.root.Name(), "x"))
 	return !scoped
@@ -161,8 +161,8 @@ func (s *survey) list(root *os.Root, path string, err error) {
 	}
 }
 
-// findPlaces lists the places in scopes that the records lead to.
-func (s *survey) findPlaces() {
+// findScopes lists the directories for workspaces in scopes that the records lead to.
+func (s *survey) findScopes() {
 	seen := map[string]bool{}
 	for _, w := range slices.Concat(s.Workspaces, s.Deleted) {
 		if scope, is := basedir.ScopeOf(w.Root); is && !seen[scope] {

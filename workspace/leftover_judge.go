@@ -66,7 +66,7 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	s.add(l)
 }
 
-// onlyOwn keeps what is in a place that others use too.
+// onlyOwn keeps what is in a directory that others use too.
 func (l *Leftover) onlyOwn(b *listed) {
 	if l.Prunable && !b.own() {
 		l.Prunable = false
