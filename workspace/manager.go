@@ -86,7 +86,7 @@ func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress)
 	switch r.Mode {
 	case ModeInPlace:
 		w.Root = filepath.Clean(r.Directory)
-		m.fillInPlace(ctx, &w)
+		m.finder().FillInPlace(ctx, &w)
 	case ModeDirectory:
 		w.Root, err = m.createDirectory(r.ID, report)
 	default:

@@ -40,7 +40,7 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 		if err := m.add(ctx, base, r, w); err != nil {
 			return err
 		}
-		w.Subdir = subdirOf(repo.Here.WorkTree, r.Directory)
+		w.Subdir = repo.Subdir(r.Directory)
 		return nil
 	})
 }
@@ -130,19 +130,6 @@ func checkPlace(root string, made fs.FileInfo) error {
 		return fmt.Errorf("%s was replaced while git filled it: %w", root, ErrEscapes)
 	}
 	return nil
-}
-
-// subdirOf is where below top the user stands in dir, "" for top itself.
-func subdirOf(top, dir string) string {
-	canonical, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return ""
-	}
-	subdir, err := filepath.Rel(top, canonical)
-	if err != nil || !filepath.IsLocal(subdir) || subdir == "." {
-		return ""
-	}
-	return subdir
 }
 
 // foundSubdir is the deepest part of subdir that the worktree at root has. A

@@ -52,6 +52,20 @@ func Discover(ctx context.Context, dir string) (Repository, error) {
 	return r, nil
 }
 
+// Subdir is where below the top of the checkout dir is, "" for the top itself and
+// for what is not below it.
+func (r Repository) Subdir(dir string) string {
+	canonical, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	subdir, err := filepath.Rel(r.Here.WorkTree, canonical)
+	if err != nil || !filepath.IsLocal(subdir) || subdir == "." {
+		return ""
+	}
+	return subdir
+}
+
 // lineBreak refuses a repository whose path git cannot write into the one-line
 // files by which it finds a worktree.
 func lineBreak(dir string) error {

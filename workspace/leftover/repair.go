@@ -1,4 +1,4 @@
-package workspace
+package leftover
 
 import (
 	"context"
@@ -27,8 +27,8 @@ var ErrMoved = errors.New("it is not where it was")
 // by now. It counts as that of w on proof: it has the entry of w, locked with
 // our reason, and its branch. A worktree that the user has moved with git is
 // theirs from then on. With dryRun nothing is changed.
-func (m *Manager) Repair(ctx context.Context, w Workspace, repository string, dryRun bool) (Workspace, []string, error) {
-	r := &repairing{m: m, w: w, dryRun: dryRun}
+func (f Finder) Repair(ctx context.Context, w model.Workspace, repository string, dryRun bool) (model.Workspace, []string, error) {
+	r := &repairing{f: f, w: w, dryRun: dryRun}
 	if err := r.run(ctx, repository); err != nil {
 		return w, nil, fmt.Errorf("repair workspace %s: %w", w.Name, err)
 	}
@@ -37,8 +37,8 @@ func (m *Manager) Repair(ctx context.Context, w Workspace, repository string, dr
 
 // repairing is one run of Repair.
 type repairing struct {
-	m      *Manager
-	w      Workspace
+	f      Finder
+	w      model.Workspace
 	dryRun bool
 	found  []string
 	git    bool // git's files are to be repaired
@@ -49,18 +49,18 @@ func (r *repairing) note(format string, args ...any) {
 }
 
 func (r *repairing) run(ctx context.Context, repository string) error {
-	x, err := r.m.Where(r.w)
+	x, err := r.f.Where(r.w)
 	if err != nil {
 		return err
 	}
-	if r.w.Mode == ModeInPlace {
+	if r.w.Mode == model.ModeInPlace {
 		return r.inPlace(ctx, x)
 	}
 	if x.Base != "" {
 		r.w.Root, r.git = x.Base, true
 		r.note("its directory is %s", x.Base)
 	}
-	if r.w.Mode != ModeWorktree {
+	if r.w.Mode != model.ModeWorktree {
 		return missingAt(x, r.w)
 	}
 	if err := r.findRepository(ctx, x, repository); err != nil {
@@ -70,12 +70,12 @@ func (r *repairing) run(ctx context.Context, repository string) error {
 	if err != nil {
 		return err
 	}
-	if x, err = r.m.Where(r.w); err != nil {
+	if x, err = r.f.Where(r.w); err != nil {
 		return err
 	}
 	if x.Missing && x.Moved != "" {
 		r.note("its worktree was moved to %s: it is in place there, and yours", plaintext.Quoted(x.Moved))
-		r.w.Mode, r.w.Root = ModeInPlace, x.Moved
+		r.w.Mode, r.w.Root = model.ModeInPlace, x.Moved
 		return nil
 	}
 	if x.Astray != "" && !r.git {
@@ -92,11 +92,11 @@ func (r *repairing) run(ctx context.Context, repository string) error {
 }
 
 // missingAt is an error where the directory itself is gone.
-func missingAt(x Whereabouts, w Workspace) error {
+func missingAt(x Whereabouts, w model.Workspace) error {
 	if !x.Missing {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", plaintext.Quoted(w.Root), ErrMissing)
+	return fmt.Errorf("%s: %w", plaintext.Quoted(w.Root), model.ErrMissing)
 }
 
 // inPlace looks again which repository the user's directory is of.
@@ -105,7 +105,7 @@ func (r *repairing) inPlace(ctx context.Context, x Whereabouts) error {
 		return fmt.Errorf("%w; it is yours: middleman rm %s forgets it, middleman import takes it where it is now", err, r.w.Name)
 	}
 	before := r.w.GitDir
-	r.m.fillInPlace(ctx, &r.w)
+	r.f.FillInPlace(ctx, &r.w)
 	if r.w.GitDir != before {
 		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
 	}
@@ -142,7 +142,7 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 	if repo.Here.CommonDir != r.w.GitDir {
 		old := filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
 		if reason, err := git.LockReason(filepath.Join(old, "locked")); err == nil && reason == model.LockReason(r.w.ID) {
-			return fmt.Errorf("its repository %s is there and has it: %s may be a copy of that: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(repo.Main), ErrUnknown)
+			return fmt.Errorf("its repository %s is there and has it: %s may be a copy of that: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(repo.Main), model.ErrUnknown)
 		}
 		r.w.GitDir, r.w.Repository, r.git = repo.Here.CommonDir, repo.Main, true
 		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
@@ -159,14 +159,14 @@ func (r *repairing) prove(ctx context.Context) (entry string, err error) {
 		return "", err
 	}
 	if reason != model.LockReason(r.w.ID) {
-		return "", fmt.Errorf("%s has no worktree that is locked as workspace %s: %w", plaintext.Quoted(r.w.Repository), r.w.ID, ErrUnknown)
+		return "", fmt.Errorf("%s has no worktree that is locked as workspace %s: %w", plaintext.Quoted(r.w.Repository), r.w.ID, model.ErrUnknown)
 	}
 	if r.w.Branch == "" {
 		return entry, nil
 	}
 	tip, err := git.Whole(r.w.GitDir).Ref(ctx, "refs/heads/"+r.w.Branch)
 	if err == nil && tip == "" {
-		err = fmt.Errorf("%s has no branch %s: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(r.w.Branch), ErrUnknown)
+		err = fmt.Errorf("%s has no branch %s: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(r.w.Branch), model.ErrUnknown)
 	}
 	return entry, err
 }
@@ -179,7 +179,7 @@ func checkIsFile(path string) error {
 		return nil
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not what git has put there: %w", path, ErrUnknown)
+		err = fmt.Errorf("%s is not what git has put there: %w", path, model.ErrUnknown)
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func (r *repairing) runGit(ctx context.Context, entry string) error {
 	fault.Here("repair/git")
 	found, err := git.FindEntry(r.w.GitDir, r.w.Root)
 	if err == nil && (found == "" || !git.SameDir(found, entry)) {
-		err = fmt.Errorf("git did not repair %s: %w", plaintext.Quoted(entry), ErrUnknown)
+		err = fmt.Errorf("git did not repair %s: %w", plaintext.Quoted(entry), model.ErrUnknown)
 	}
 	if err != nil {
 		return err
@@ -202,18 +202,18 @@ func (r *repairing) runGit(ctx context.Context, entry string) error {
 
 // RepairDeleted is Repair for a deleted workspace: what is kept of it is found
 // again in repository, or in our base if that was moved.
-func (m *Manager) RepairDeleted(ctx context.Context, w Workspace, repository string) (Workspace, error) {
-	fail := func(err error) (Workspace, error) {
+func (f Finder) RepairDeleted(ctx context.Context, w model.Workspace, repository string) (model.Workspace, error) {
+	fail := func(err error) (model.Workspace, error) {
 		return w, fmt.Errorf("repair deleted workspace %s: %w", w.Name, err)
 	}
-	canonical, err := basedir.Canonical(m.base)
+	canonical, err := basedir.Canonical(f.Base)
 	if err != nil {
 		return fail(err)
 	}
 	if _, scoped := basedir.ScopeOf(w.Root); !scoped {
 		w.Root = filepath.Join(canonical, w.ID)
 	}
-	if repository == "" || w.Mode != ModeWorktree {
+	if repository == "" || w.Mode != model.ModeWorktree {
 		return w, nil
 	}
 	repo, err := git.Discover(ctx, repository)
@@ -222,7 +222,7 @@ func (m *Manager) RepairDeleted(ctx context.Context, w Workspace, repository str
 	}
 	commit, err := git.Whole(repo.Here.CommonDir).Ref(ctx, keep.Ref(w.ID))
 	if err == nil && commit == "" {
-		err = fmt.Errorf("%s keeps nothing of it: %w", plaintext.Quoted(repo.Main), ErrNoSnapshot)
+		err = fmt.Errorf("%s keeps nothing of it: %w", plaintext.Quoted(repo.Main), keep.ErrNoSnapshot)
 	}
 	if err != nil {
 		return fail(err)

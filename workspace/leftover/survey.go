@@ -1,4 +1,4 @@
-package workspace
+package leftover
 
 import (
 	"context"
@@ -17,47 +17,47 @@ import (
 	"middleman/workspace/model"
 )
 
-// LeftoverKind is what a leftover is.
-type LeftoverKind string
+// Kind is what a leftover is.
+type Kind string
 
 // The kinds of leftovers. Package workspace finds those that no record owns;
 // the first ones and sessions are for whoever has the records to find.
 const (
-	LeftoverMissing   LeftoverKind = "missing"   // a workspace whose directory is gone
-	LeftoverFailed    LeftoverKind = "failed"    // a workspace that could not be made or deleted
-	LeftoverMoved     LeftoverKind = "moved"     // a workspace whose repository or directory is not where it was
-	LeftoverWorker    LeftoverKind = "worker"    // the workspace of a worker that has ended
-	LeftoverDeleted   LeftoverKind = "deleted"   // a deleted workspace that is old, or of which nothing is kept
-	LeftoverEphemeral LeftoverKind = "ephemeral" // an ephemeral workspace whose command has ended
-	LeftoverSession   LeftoverKind = "session"   // state of an ended session whose workspace is gone
-	LeftoverDirectory LeftoverKind = "directory" // in the base, of no workspace
-	LeftoverTrash     LeftoverKind = "trash"     // what a delete was removing
-	LeftoverDeleting  LeftoverKind = "deleting"  // what a delete took out of reach and has not looked at twice
-	LeftoverRestoring LeftoverKind = "restoring" // what a restore was putting together
-	LeftoverKept      LeftoverKind = "kept"      // what a delete kept because no repository can hold it
-	LeftoverEntry     LeftoverKind = "entry"     // git's entry for a worktree that is gone
-	LeftoverBranch    LeftoverKind = "branch"    // made for a workspace that is gone
-	LeftoverSnapshot  LeftoverKind = "snapshot"  // of a deleted workspace that nobody knows
-	LeftoverUnknown   LeftoverKind = "unknown"   // what could not be looked at
+	KindMissing   Kind = "missing"   // a workspace whose directory is gone
+	KindFailed    Kind = "failed"    // a workspace that could not be made or deleted
+	KindMoved     Kind = "moved"     // a workspace whose repository or directory is not where it was
+	KindWorker    Kind = "worker"    // the workspace of a worker that has ended
+	KindDeleted   Kind = "deleted"   // a deleted workspace that is old, or of which nothing is kept
+	KindEphemeral Kind = "ephemeral" // an ephemeral workspace whose command has ended
+	KindSession   Kind = "session"   // state of an ended session whose workspace is gone
+	KindDirectory Kind = "directory" // in the base, of no workspace
+	KindTrash     Kind = "trash"     // what a delete was removing
+	KindDeleting  Kind = "deleting"  // what a delete took out of reach and has not looked at twice
+	KindRestoring Kind = "restoring" // what a restore was putting together
+	KindKept      Kind = "kept"      // what a delete kept because no repository can hold it
+	KindEntry     Kind = "entry"     // git's entry for a worktree that is gone
+	KindBranch    Kind = "branch"    // made for a workspace that is gone
+	KindSnapshot  Kind = "snapshot"  // of a deleted workspace that nobody knows
+	KindUnknown   Kind = "unknown"   // what could not be looked at
 )
 
 // Leftover is something that is there though no workspace has it, or the other
 // way round.
 type Leftover struct {
-	Kind LeftoverKind `json:"kind"`
+	Kind Kind `json:"kind"`
 	// What is a directory, a ref, or the name of a workspace or session.
 	What       string `json:"what" doc:"A directory, a ref, or the name of a workspace or session"`
 	ID         string `json:"workspace_id,omitempty" doc:"Of the workspace that it belongs or belonged to"`
 	Repository string `json:"repository,omitempty"`
 	// Prunable is true on proof alone; Why is that proof, or what is missing
 	// for it. Lost is what would be lost, or keeps it from being pruned.
-	Prunable bool   `json:"prunable" doc:"It may go, on proof alone"`
-	Why      string `json:"why" doc:"Why it may go, or why it stays"`
-	Lost     Loss   `json:"lost,omitzero"`
-	Final    string `json:"final,omitempty" doc:"What is gone for good with it"`
-	Hint     string `json:"hint,omitempty" doc:"What helps where it stays"`
-	Pruned   bool   `json:"pruned"`
-	Error    string `json:"error,omitempty" doc:"Why it was not pruned though it might go"`
+	Prunable bool       `json:"prunable" doc:"It may go, on proof alone"`
+	Why      string     `json:"why" doc:"Why it may go, or why it stays"`
+	Lost     model.Loss `json:"lost,omitzero"`
+	Final    string     `json:"final,omitempty" doc:"What is gone for good with it"`
+	Hint     string     `json:"hint,omitempty" doc:"What helps where it stays"`
+	Pruned   bool       `json:"pruned"`
+	Error    string     `json:"error,omitempty" doc:"Why it was not pruned though it might go"`
 
 	// object is where a ref was seen, gitDir is the repository's, and root the
 	// workspace's directory.
@@ -66,7 +66,7 @@ type Leftover struct {
 
 // Records are what the caller has stored: what they do not own is left over.
 type Records struct {
-	Workspaces, Deleted []Workspace
+	Workspaces, Deleted []model.Workspace
 	// Busy are the workspaces, by their ids, that may have running sessions,
 	// each with what to say of that. Unsure, where not nil, is why that is not
 	// known: then no directory may go.
@@ -85,21 +85,21 @@ const settled = 10 * time.Minute
 // Leftovers finds what no record owns: in the base directory, and in the
 // repositories that the records and the base lead to. It changes nothing. What
 // it cannot look at is not prunable, and says why.
-func (m *Manager) Leftovers(ctx context.Context, recorded Recorded) ([]Leftover, error) {
-	return m.survey(ctx, recorded, nil)
+func (f Finder) Leftovers(ctx context.Context, recorded Recorded) ([]Leftover, error) {
+	return f.survey(ctx, recorded, nil)
 }
 
 // survey is Leftovers; only, unless it is nil, says which to judge.
-func (m *Manager) survey(ctx context.Context, recorded Recorded, only func(Leftover) bool) (found []Leftover, err error) {
-	s := &survey{m: m, only: only, repositories: map[string]string{}}
+func (f Finder) survey(ctx context.Context, recorded Recorded, only func(Leftover) bool) (found []Leftover, err error) {
+	s := &survey{f: f, only: only, repositories: map[string]string{}}
 	defer func() {
 		for _, b := range s.bases {
 			_ = b.root.Close()
 		}
 	}()
 	// Before the records: what is there now and has none then is nobody's.
-	own, err := basedir.Open(m.base)
-	s.list(own, m.base, err)
+	own, err := basedir.Open(f.Base)
+	s.list(own, f.Base, err)
 	if s.Records, err = recorded(ctx); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (m *Manager) survey(ctx context.Context, recorded Recorded, only func(Lefto
 // survey is one look for leftovers.
 type survey struct {
 	Records
-	m     *Manager
+	f     Finder
 	only  func(Leftover) bool
 	bases []*listed
 	// repositories are those to look into, by their git directories, with
@@ -197,7 +197,7 @@ func (s *survey) add(l Leftover) { s.found = append(s.found, l) }
 
 func (s *survey) unknown(what string, err error) {
 	if s.only == nil {
-		s.add(Leftover{Kind: LeftoverUnknown, What: what, Why: err.Error()})
+		s.add(Leftover{Kind: KindUnknown, What: what, Why: err.Error()})
 	}
 }
 
@@ -205,10 +205,10 @@ func (s *survey) unknown(what string, err error) {
 func (s *survey) wanted(l Leftover) bool { return s.only == nil || s.only(l) }
 
 // owner is the record that has that id.
-func owner(list []Workspace, id string) (Workspace, bool) {
-	i := slices.IndexFunc(list, func(w Workspace) bool { return w.ID == id })
+func owner(list []model.Workspace, id string) (model.Workspace, bool) {
+	i := slices.IndexFunc(list, func(w model.Workspace) bool { return w.ID == id })
 	if i < 0 {
-		return Workspace{}, false
+		return model.Workspace{}, false
 	}
 	return list[i], true
 }
@@ -267,17 +267,17 @@ func (s *survey) listRepository(ctx context.Context, gitDir string) ([]Leftover,
 	}
 	for _, dir := range gathered {
 		id := strings.TrimPrefix(filepath.Base(dir), "middleman-restoring-")
-		list = append(list, Leftover{Kind: LeftoverRestoring, What: dir, ID: id, Repository: top, gitDir: gitDir})
+		list = append(list, Leftover{Kind: KindRestoring, What: dir, ID: id, Repository: top, gitDir: gitDir})
 	}
-	out, err := repo.Look("for-each-ref", "--format=%(objectname) %(refname)", keep.Ref(""), "refs/heads/"+s.m.prefix+"/").Line(ctx)
+	out, err := repo.Look("for-each-ref", "--format=%(objectname) %(refname)", keep.Ref(""), "refs/heads/"+s.f.Prefix+"/").Line(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for line := range strings.Lines(out) {
 		object, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		l := Leftover{Kind: LeftoverBranch, What: strings.TrimPrefix(ref, "refs/heads/"), Repository: top, gitDir: gitDir, object: object}
+		l := Leftover{Kind: KindBranch, What: strings.TrimPrefix(ref, "refs/heads/"), Repository: top, gitDir: gitDir, object: object}
 		if id, is := strings.CutPrefix(ref, keep.Ref("")); is {
-			l.Kind, l.What, l.ID = LeftoverSnapshot, ref, id
+			l.Kind, l.What, l.ID = KindSnapshot, ref, id
 		}
 		list = append(list, l)
 	}
@@ -303,7 +303,7 @@ func (s *survey) listEntries(gitDir, top string) []Leftover {
 		if reason, err := git.LockReason(filepath.Join(entry, "locked")); err != nil || reason != model.LockReason(id) && reason != "initializing" {
 			continue
 		}
-		list = append(list, Leftover{Kind: LeftoverEntry, What: entry, ID: id, Repository: top, gitDir: gitDir, root: root})
+		list = append(list, Leftover{Kind: KindEntry, What: entry, ID: id, Repository: top, gitDir: gitDir, root: root})
 	}
 	return list
 }

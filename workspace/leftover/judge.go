@@ -1,4 +1,4 @@
-package workspace
+package leftover
 
 import (
 	"context"
@@ -19,18 +19,18 @@ import (
 )
 
 // kindOf is what a name in the base is, and of which workspace.
-func kindOf(name string) (LeftoverKind, string) {
+func kindOf(name string) (Kind, string) {
 	for _, k := range []struct {
-		kind LeftoverKind
+		kind Kind
 		name func(string) string
 	}{
-		{LeftoverTrash, basedir.TrashName}, {LeftoverDeleting, basedir.DeletingName}, {LeftoverRestoring, basedir.RestoringName}, {LeftoverKept, basedir.KeptName},
+		{KindTrash, basedir.TrashName}, {KindDeleting, basedir.DeletingName}, {KindRestoring, basedir.RestoringName}, {KindKept, basedir.KeptName},
 	} {
 		if id, is := strings.CutPrefix(name, k.name("")); is {
 			return k.kind, id
 		}
 	}
-	return LeftoverDirectory, name
+	return KindDirectory, name
 }
 
 // directory judges what is called name in a base.
@@ -38,10 +38,10 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	kind, id := kindOf(name)
 	l := Leftover{Kind: kind, What: filepath.Join(b.root.Name(), name), ID: id, root: filepath.Join(b.root.Name(), id)}
 	if of, _, late := strings.Cut(name, basedir.LateMark); late {
-		l.Kind, l.ID = LeftoverUnknown, ""
+		l.Kind, l.ID = KindUnknown, ""
 		l.Why = "a program wrote it while workspace " + plaintext.Quoted(of) + " was deleted: look into it, and move it away"
 	} else if model.CheckID(id) != nil {
-		l.Kind, l.ID = LeftoverUnknown, ""
+		l.Kind, l.ID = KindUnknown, ""
 		l.Why = "middleman did not make it: look into it, and move it away"
 	}
 	if _, recorded := owner(s.Workspaces, id); recorded || !s.wanted(l) {
@@ -49,17 +49,17 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	}
 	_, deleted := owner(s.Deleted, id)
 	switch l.Kind {
-	case LeftoverTrash:
+	case KindTrash:
 		l.stays(s.trash(ctx, l.What), "a delete was removing it and has looked at it twice")
-	case LeftoverRestoring:
+	case KindRestoring:
 		l.stays(s.gathered(ctx, l.What, id), "a restore was putting it together, and the snapshot that it was made from is there")
-	case LeftoverKept:
+	case KindKept:
 		if deleted {
 			return // a restore brings it back
 		}
 		l.Lost, _ = look.Directory(l.What)
 		l.Why, l.Hint = "a delete has kept it because no repository can hold it", importHint(l.What)
-	case LeftoverDirectory, LeftoverDeleting:
+	case KindDirectory, KindDeleting:
 		s.ownDirectory(ctx, b, &l)
 	}
 	l.onlyOwn(b)
@@ -86,7 +86,7 @@ func (l *Leftover) stays(err error, why string) {
 
 // ownDirectory judges a directory that has no record.
 func (s *survey) ownDirectory(ctx context.Context, b *listed, l *Leftover) {
-	w, err := s.m.identify(ctx, b.root, l.ID)
+	w, err := s.f.identify(ctx, b.root, l.ID)
 	l.Repository = w.Repository
 	if err == nil {
 		l.Hint = importHint(l.What)
@@ -96,7 +96,7 @@ func (s *survey) ownDirectory(ctx context.Context, b *listed, l *Leftover) {
 		l.stays(err, "")
 		return
 	}
-	if l.Lost, err = s.m.Inspect(ctx, w); err != nil || !l.Lost.Empty() {
+	if l.Lost, err = s.f.Inspect(ctx, w); err != nil || !l.Lost.Empty() {
 		l.stays(err, "no workspace has it, and it holds work: "+l.Lost.Summary())
 		l.Prunable = false
 		return
@@ -107,7 +107,7 @@ func (s *survey) ownDirectory(ctx context.Context, b *listed, l *Leftover) {
 // idle reports whether no session runs in the workspace of that id.
 func (s *survey) idle(id string) error {
 	if s.Unsure != nil {
-		return fmt.Errorf("whether a session runs in it: %w: %w", ErrUnknown, s.Unsure)
+		return fmt.Errorf("whether a session runs in it: %w: %w", model.ErrUnknown, s.Unsure)
 	}
 	if why := s.Busy[id]; why != "" {
 		return errors.New(why)
@@ -128,7 +128,7 @@ func (s *survey) trash(ctx context.Context, dir string) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnknown, err)
+		return fmt.Errorf("%w: %w", model.ErrUnknown, err)
 	}
 	_, err = git.Whole(filepath.Dir(filepath.Dir(entry))).Worktrees(ctx)
 	return err
@@ -144,7 +144,7 @@ func (s *survey) gathered(ctx context.Context, dir, id string) error {
 		gitDir = filepath.Dir(filepath.Dir(entry))
 	}
 	if gitDir == "" {
-		return fmt.Errorf("which repository it is of: %w", ErrUnknown)
+		return fmt.Errorf("which repository it is of: %w", model.ErrUnknown)
 	}
 	return s.snapshotIn(ctx, gitDir, id)
 }
@@ -152,7 +152,7 @@ func (s *survey) gathered(ctx context.Context, dir, id string) error {
 func (s *survey) snapshotIn(ctx context.Context, gitDir, id string) error {
 	commit, err := git.Whole(gitDir).Ref(ctx, keep.Ref(id))
 	if err == nil && commit == "" {
-		err = fmt.Errorf("its snapshot is not in %s: %w", gitDir, ErrUnknown)
+		err = fmt.Errorf("its snapshot is not in %s: %w", gitDir, model.ErrUnknown)
 	}
 	return err
 }
@@ -163,17 +163,17 @@ func (s *survey) inRepository(ctx context.Context, l Leftover) {
 		return
 	}
 	switch l.Kind {
-	case LeftoverRestoring:
+	case KindRestoring:
 		l.stays(s.snapshotIn(ctx, l.gitDir, l.ID), "a restore was putting it together, and the snapshot that it was made from is there")
-	case LeftoverEntry:
+	case KindEntry:
 		if !s.entry(ctx, &l) {
 			return
 		}
-	case LeftoverBranch:
+	case KindBranch:
 		if !s.branch(ctx, &l) {
 			return
 		}
-	case LeftoverSnapshot:
+	case KindSnapshot:
 		if _, known := owner(s.Deleted, l.ID); known {
 			return
 		}
@@ -191,14 +191,14 @@ func (s *survey) entry(ctx context.Context, l *Leftover) bool {
 			return false
 		}
 	}
-	w, err := s.m.goneWorkspace(ctx, *l)
+	w, err := s.f.goneWorkspace(ctx, *l)
 	if err == nil {
-		l.Lost, err = s.m.Inspect(ctx, w)
+		l.Lost, err = s.f.Inspect(ctx, w)
 	}
 	switch {
 	case !l.Lost.Empty():
 		l.Why, l.Hint = "its directory is gone, and git's own files hold work: "+l.Lost.Summary(), "git worktree repair, or git worktree remove"
-	case err != nil && !errors.Is(err, ErrMissing):
+	case err != nil && !errors.Is(err, model.ErrMissing):
 		l.Why = err.Error()
 	default:
 		l.stays(nil, "its directory is gone, and nothing is lost with it")
@@ -208,17 +208,17 @@ func (s *survey) entry(ctx context.Context, l *Leftover) bool {
 }
 
 // goneWorkspace is what is left of the workspace of an entry.
-func (m *Manager) goneWorkspace(ctx context.Context, l Leftover) (Workspace, error) {
-	w := Workspace{
-		ID: l.ID, Name: l.ID, Mode: ModeWorktree, Root: l.root,
-		Repository: l.Repository, GitDir: l.gitDir, State: StateReady,
+func (f Finder) goneWorkspace(ctx context.Context, l Leftover) (model.Workspace, error) {
+	w := model.Workspace{
+		ID: l.ID, Name: l.ID, Mode: model.ModeWorktree, Root: l.root,
+		Repository: l.Repository, GitDir: l.gitDir, State: model.StateReady,
 	}
 	head, err := git.Dirs{GitDir: l.What, CommonDir: l.gitDir}.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
 	if err != nil && git.ExitCode(err) != 1 {
 		return w, err
 	}
-	err = m.findBranch(ctx, &w, strings.TrimPrefix(head, "refs/heads/"))
-	w.Name = m.nameOf(w.Branch, w.ID)
+	err = f.findBranch(ctx, &w, strings.TrimPrefix(head, "refs/heads/"))
+	w.Name = f.nameOf(w.Branch, w.ID)
 	return w, err
 }
 
@@ -226,7 +226,7 @@ func (m *Manager) goneWorkspace(ctx context.Context, l Leftover) (Workspace, err
 // or that one has, is none of ours.
 func (s *survey) branch(ctx context.Context, l *Leftover) bool {
 	for _, w := range s.Workspaces {
-		making := w.State == StateCreating || w.State == StateRestoring
+		making := w.State == model.StateCreating || w.State == model.StateRestoring
 		if w.Branch == l.What && w.GitDir == l.gitDir || making && (w.GitDir == l.gitDir || w.GitDir == "") {
 			return false
 		}
@@ -280,9 +280,9 @@ func (s *survey) unusedBranch(ctx context.Context, repo git.Dirs, l *Leftover, i
 
 // snapshot says of whom one is that no record knows.
 func (s *survey) snapshot(ctx context.Context, l *Leftover) {
-	d, err := keep.Snapshot(ctx, s.m.base, l.gitDir, l.Repository, l.ID)
+	d, err := keep.Snapshot(ctx, s.f.Base, l.gitDir, l.Repository, l.ID)
 	switch {
-	case errors.Is(err, ErrEscapes):
+	case errors.Is(err, model.ErrEscapes):
 		l.Why = "it is kept of a workspace in another base directory"
 	case err != nil:
 		l.Why = err.Error()

@@ -1,4 +1,4 @@
-package workspace
+package leftover
 
 import (
 	"errors"
@@ -33,7 +33,7 @@ type Whereabouts struct {
 func (x Whereabouts) Sound() bool { return x == Whereabouts{} }
 
 // Trouble is what to say of that, and what helps, or "".
-func (x Whereabouts) Trouble(w Workspace) string {
+func (x Whereabouts) Trouble(w model.Workspace) string {
 	switch {
 	case x.Base != "":
 		return fmt.Sprintf("its directory was moved to %s: middleman repair %s", x.Base, w.Name)
@@ -41,7 +41,7 @@ func (x Whereabouts) Trouble(w Workspace) string {
 		return fmt.Sprintf("its repository %s is gone: middleman repair %s --repository DIR, if it was moved", plaintext.Quoted(w.Repository), w.Name)
 	case x.Moved != "":
 		return fmt.Sprintf("its worktree was moved to %s: middleman repair %s", plaintext.Quoted(x.Moved), w.Name)
-	case x.Missing && w.Mode == ModeInPlace:
+	case x.Missing && w.Mode == model.ModeInPlace:
 		return fmt.Sprintf("its directory %s is gone: middleman rm %s forgets it", plaintext.Quoted(w.Root), w.Name)
 	case x.Missing:
 		return fmt.Sprintf("its directory %s is gone: put it back if it was moved, or middleman rm %s --discard-work forgets it", w.Root, w.Name)
@@ -53,21 +53,21 @@ func (x Whereabouts) Trouble(w Workspace) string {
 
 // Where looks where the workspace's directory and repository are. It runs no
 // program. An error means that this could not be found out.
-func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
-	if w.Mode == ModeInPlace {
+func (f Finder) Where(w model.Workspace) (x Whereabouts, err error) {
+	if w.Mode == model.ModeInPlace {
 		there, err := basedir.Exists(w.Root)
 		return Whereabouts{Missing: !there && err == nil}, err
 	}
 	if err := model.CheckID(w.ID); err != nil {
 		return x, err
 	}
-	if m.plainlyThere(w) {
+	if f.plainlyThere(w) {
 		return x, nil
 	}
-	base, err := basedir.Recorded(m.base, w)
+	base, err := basedir.Recorded(f.Base, w)
 	_, scoped := basedir.ScopeOf(w.Root)
 	if scoped && errors.Is(err, fs.ErrNotExist) {
-		base, err = basedir.Holding(m.base, w)
+		base, err = basedir.Holding(f.Base, w)
 	}
 	if err != nil {
 		return x, err
@@ -75,7 +75,7 @@ func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 	defer base.Close()
 	if here := filepath.Join(base.Name(), w.ID); !scoped && w.Root != here {
 		if there, err := basedir.Exists(here); !there {
-			return x, errors.Join(fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), ErrEscapes), err)
+			return x, errors.Join(fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), model.ErrEscapes), err)
 		}
 		x.Base = here
 		w.Root = here
@@ -85,10 +85,10 @@ func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 		return x, err
 	}
 	if _, err := base.Lstat(basedir.KeptName(w.ID)); dir == "" && !errors.Is(err, fs.ErrNotExist) {
-		return x, errors.Join(fmt.Errorf("%s is there instead of its directory: %w", basedir.KeptName(w.ID), ErrUnknown), err)
+		return x, errors.Join(fmt.Errorf("%s is there instead of its directory: %w", basedir.KeptName(w.ID), model.ErrUnknown), err)
 	}
 	x.Missing = dir == ""
-	if w.Mode == ModeWorktree {
+	if w.Mode == model.ModeWorktree {
 		err = x.follow(w, dir)
 	}
 	return x, err
@@ -97,8 +97,8 @@ func (m *Manager) Where(w Workspace) (x Whereabouts, err error) {
 // plainlyThere reports whether a worktree and its repository are in their
 // places beyond any question, at the cost of a few looks: lists ask for each of
 // many workspaces. Where it is false nothing is said yet.
-func (m *Manager) plainlyThere(w Workspace) bool {
-	if w.Mode != ModeWorktree || w.Root != filepath.Join(m.base, w.ID) {
+func (f Finder) plainlyThere(w model.Workspace) bool {
+	if w.Mode != model.ModeWorktree || w.Root != filepath.Join(f.Base, w.ID) {
 		return false
 	}
 	target, err := git.ReadPath(filepath.Join(w.Root, ".git"), w.Root)
@@ -111,7 +111,7 @@ func (m *Manager) plainlyThere(w Workspace) bool {
 
 // follow looks what the repository and the worktree at dir, if it is there,
 // say of each other.
-func (x *Whereabouts) follow(w Workspace, dir string) error {
+func (x *Whereabouts) follow(w model.Workspace, dir string) error {
 	_, err := os.Stat(w.GitDir)
 	if x.NoRepository = errors.Is(err, fs.ErrNotExist); x.NoRepository || err != nil {
 		if x.NoRepository {
