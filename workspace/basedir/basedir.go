@@ -8,10 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Make makes the base directory where it is missing, checks it, and opens
-// it. The name of what it returns is canonical. Everything that we make,
-// rename or remove goes through that handle, so that a base that is swapped
-// after the check changes nothing elsewhere.
+// Make makes the base directory where it is missing, checks it, and opens it.
+// The name of what it returns is canonical.
 func Make(base string) (*os.Root, error) {
 	canonical, err := Canonical(base)
 	if err != nil {
@@ -26,8 +24,8 @@ func Make(base string) (*os.Root, error) {
 	return openChecked(canonical)
 }
 
-// Open is Make for looking and deleting: a base that is
-// missing (a disk that is not mounted) is an error, not an empty one.
+// Open is Make for looking and deleting: a base that is missing (a disk that is
+// not mounted) is an error, not an empty one.
 func Open(base string) (*os.Root, error) {
 	canonical, err := Canonical(base)
 	if err != nil {
@@ -58,8 +56,8 @@ func openChecked(canonical string) (*os.Root, error) {
 	return root, nil
 }
 
-// Canonical is the canonical form of the base directory, which need not
-// exist yet: its deepest existing ancestor with all links resolved, and the
+// Canonical is the canonical form of the base directory, which need not exist
+// yet: its deepest existing ancestor with all links resolved, and the
 // rest. An ancestor may be a link, as /tmp is on some systems; the base itself
 // and what we would make below the ancestor may not.
 func Canonical(base string) (string, error) {

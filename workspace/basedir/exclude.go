@@ -21,8 +21,8 @@ const maxExclude = 64 << 20 // of a file that the user writes, and keeps as it i
 // excluding keeps two of us from excluding the same twice.
 var excluding sync.Mutex
 
-// Exclude has every checkout of a repository pass over the places for
-// workspaces in it.
+// Exclude has git pass over the directories for workspaces in every checkout of
+// the repository whose common git directory is commonDir.
 func Exclude(commonDir string) error {
 	excluding.Lock()
 	defer excluding.Unlock()

@@ -44,8 +44,8 @@ func insteadOf(scope, base string, err error) (*os.Root, error) {
 	return own, nil
 }
 
-// Recorded opens the base that w is recorded in, or where it is recorded
-// in none that we know, base.
+// Recorded opens the directory that w is recorded in: the one for workspaces in a
+// scope, else base.
 func Recorded(base string, w model.Workspace) (*os.Root, error) {
 	if scope, scoped := ScopeOf(w.Root); scoped {
 		return OpenIn(scope, false)
@@ -53,8 +53,9 @@ func Recorded(base string, w model.Workspace) (*os.Root, error) {
 	return Open(base)
 }
 
-// Find is the directory of w at the moment: its own, or the one that an
-// interrupted delete moved it to, or "" where there is neither.
+// Find is the path of w's directory in base at the moment: its own, or the one
+// that an interrupted delete moved it to, or "" where there is neither. Where
+// something else is in its place, that is a model.ErrReplaced.
 func Find(base *os.Root, w model.Workspace) (string, error) {
 	for _, name := range []string{w.ID, DeletingName(w.ID)} {
 		info, err := base.Lstat(name)

@@ -75,7 +75,8 @@ func RemoveAll(base *os.Root, name string) error {
 	return base.RemoveAll(name)
 }
 
-// Exists reports whether a path is there; only a clear "no" is one.
+// Exists reports whether a path is there. It is not followed where it is a link;
+// what cannot be looked at is an error.
 func Exists(path string) (there bool, err error) {
 	_, err = os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
