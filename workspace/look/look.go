@@ -126,7 +126,7 @@ func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir str
 		return tip, fmt.Errorf("%s: its repository %s has no worktree there: %w", w.Root, w.GitDir, model.ErrUnknown)
 	case entry == "":
 		at.GitDir = w.GitDir // only the branch is left to look at
-		l.loss.Kept = movedAway(w, tip)
+		l.loss.Warnings = movedAway(w, tip)
 	case dir == "":
 		err = l.stagedFiles(ctx, at)
 	default:

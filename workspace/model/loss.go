@@ -21,8 +21,8 @@ type Loss struct {
 	Ignored   []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; no reason to refuse"`
 	Abandoned []string `json:"abandoned,omitempty" doc:"Commits that only the worktree's reflog or refs hold; no reason to refuse"`
 	Truncated bool     `json:"truncated,omitempty"`
-	// Kept says what stays though one would expect it to go, a line each.
-	Kept []string `json:"-"`
+	// Warnings say what stays though one would expect it to go, a line each.
+	Warnings []string `json:"-"`
 	// Restorable says that a delete has left, or would leave, what Restore
 	// brings all of it back from, but for Unkept: ignored files that are too large, and files
 	// without content, a line each.
