@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X middleman/cmd/middleman/internal/build.version=$(VERSION)
 export CGO_ENABLED := 0
 # Packages that start goroutines and do not link SQLite, whose race build takes
 # minutes; first what takes longest.
-LIGHT   := ./workspace ./internal/git ./ptyowner ./ptyowner/owner ./ptyowner/state ./internal/poll ./internal/cgroup ./tmux ./terminal/ws ./terminal/journal
+LIGHT   := ./workspace/... ./internal/git ./ptyowner/... ./internal/poll ./internal/cgroup ./tmux ./terminal/ws ./terminal/journal
 # Tests wait for programs more than they compute: more packages at once than
 # there are processors leave none of these idle.
 AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 3 ? n : 3)))
@@ -17,7 +17,7 @@ TEST    := bin/gotest
 # make check vets everything, faults included.
 VETTED  := -vet=off
 # Packages with tests that kill, hold or starve a process at a named place.
-FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./workspace ./internal/server
+FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./workspace/... ./internal/server
 # The tests of sessions run a second time, with panes of tmux as their host.
 ON_TMUX := MIDDLEMAN_TEST_HOST=tmux
 

@@ -14,6 +14,8 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/look"
 )
 
 // Checkout fills the directory that Begin has made for r, and returns w as it
@@ -24,10 +26,10 @@ func (m *Manager) Checkout(ctx context.Context, r CreateRequest, w Workspace, pr
 	if w.Mode != ModeWorktree {
 		return w, nil
 	}
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err == nil {
 		defer base.Close()
-		c := &checkout{w: w, base: base, filters: r.Filters, report: progress.orSilent()}
+		c := &checkout{w: w, base: base, filters: r.Filters, report: progress.OrSilent()}
 		err = contain.Call(func() error { return c.run(ctx) })
 	}
 	if err != nil {
@@ -52,7 +54,7 @@ type checkout struct {
 }
 
 func (c *checkout) run(ctx context.Context) error {
-	err := c.report.advancing("checkout", func(tell func(string)) (string, error) {
+	err := c.report.Advancing("checkout", func(tell func(string)) (string, error) {
 		c.tell = tell
 		err := c.files(ctx)
 		return strings.Join(c.notes, "; "), err
@@ -70,14 +72,14 @@ func (c *checkout) files(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	entry, err := findEntry(c.w.GitDir, c.w.Root)
+	entry, err := git.FindEntry(c.w.GitDir, c.w.Root)
 	if err != nil {
 		return err
 	}
 	if entry == "" {
 		return fmt.Errorf("%s: its repository %s has no worktree there: %w", c.w.Root, c.w.GitDir, ErrMissing)
 	}
-	if err := checkGitFile(c.w.Root, entry); err != nil {
+	if err := look.CheckGitFile(c.w.Root, entry); err != nil {
 		return err
 	}
 	if c.held, err = git.HoldEntry(ctx, entry); err != nil {
@@ -125,9 +127,9 @@ func (c *checkout) fill(ctx context.Context) error {
 	}
 	// Without a merge base and with an index that is empty this refuses to
 	// replace a file, before it writes any.
-	git := c.alter("read-tree", "-m", "-u", "-v", "HEAD")
-	git.Errors = &progressReader{tell: c.tell}
-	_, err = git.Run(ctx)
+	cmd := c.alter("read-tree", "-m", "-u", "-v", "HEAD")
+	cmd.Errors = &progressReader{tell: c.tell}
+	_, err = cmd.Run(ctx)
 	fault.Here("create/checked-out")
 	return err
 }
@@ -143,19 +145,19 @@ func (c *checkout) said() git.Transport {
 
 // alter is a command that writes the checkout.
 func (c *checkout) alter(args ...string) git.Command {
-	git := c.at.Alter(args...)
-	git.Dir = c.w.Root
-	git.Config = c.config
-	git.Holds = c.held
-	git.Env = append(git.Env, "GIT_PROGRESS_DELAY=1")
-	return c.way.Over(git)
+	cmd := c.at.Alter(args...)
+	cmd.Dir = c.w.Root
+	cmd.Config = c.config
+	cmd.Holds = c.held
+	cmd.Env = append(cmd.Env, "GIT_PROGRESS_DELAY=1")
+	return c.way.Over(cmd)
 }
 
 // chooseFilters turns the filters off that must not run: those that the
 // repository's configuration defines, without consent, and LFS, which has a
 // stage of its own.
 func (c *checkout) chooseFilters(ctx context.Context) error {
-	config, err := withoutFilters(ctx, c.at)
+	config, err := c.at.WithoutFilters(ctx)
 	if err != nil {
 		return err
 	}
@@ -184,13 +186,13 @@ func (c *checkout) submodules(ctx context.Context) error {
 		return nil
 	}
 	count := 0
-	git := c.at.Look("ls-files", "--stage", "-z")
-	git.Each = func(record string) {
+	cmd := c.at.Look("ls-files", "--stage", "-z")
+	cmd.Each = func(record string) {
 		if strings.HasPrefix(record, "160000 ") {
 			count++
 		}
 	}
-	_, err := git.Run(ctx)
+	_, err := cmd.Run(ctx)
 	if count > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("%d submodules are not checked out: `git submodule update --init` does that", count))
 	}

@@ -14,6 +14,8 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/model"
 )
 
 // includeFile names, in the syntax of .gitignore, what Copy copies.
@@ -42,8 +44,8 @@ const (
 // one checkout of theirs to another, and is read where the user works, not
 // from the commit that the workspace begins at.
 func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, progress Progress) (err error) {
-	defer containing(w.Name, &err)
-	if w.Mode != ModeWorktree || sameDir(w.Repository, w.GitDir) { // a bare repository has no checkout
+	defer model.Containing(w.Name, &err)
+	if w.Mode != ModeWorktree || git.SameDir(w.Repository, w.GitDir) { // a bare repository has no checkout
 		return nil
 	}
 	from, err := os.OpenRoot(w.Repository)
@@ -51,7 +53,7 @@ func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, prog
 		return fmt.Errorf("open main checkout: %w", err)
 	}
 	defer from.Close()
-	report := progress.orSilent()
+	report := progress.OrSilent()
 	lines, err := plainfile.Read(from, includeFile, maxInclude)
 	refused := err
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +65,7 @@ func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, prog
 	if len(lines) == 0 && refused == nil {
 		return nil
 	}
-	return report.detailed("copy", func() (string, error) {
+	return report.Detailed("copy", func() (string, error) {
 		c := &copier{from: from, temporary: ".middleman-copy-" + w.ID, report: report, told: time.Now()}
 		if refused != nil {
 			c.skip(includeFile, refused)
@@ -107,7 +109,7 @@ func (m *Manager) copyTo(ctx context.Context, c *copier, w Workspace, patterns [
 // openRoot opens the directory of w, which must be where it was made and no
 // link to another.
 func (m *Manager) openRoot(w Workspace) (*os.Root, error) {
-	base, err := m.openHolding(w)
+	base, err := basedir.Holding(m.base, w)
 	if err != nil {
 		return nil, err
 	}

@@ -253,10 +253,10 @@ func TestDeleteMovedWorktree(t *testing.T) {
 	elsewhere := filepath.Join(filepath.Dir(w.Repository), "elsewhere")
 	runGit(t, w.Repository, "worktree", "move", "-f", "-f", w.Root, elsewhere)
 	want := []string{"the worktree was moved to " + elsewhere + ": it stays there", "branch middleman/fix stays"}
-	if loss, err := m.Inspect(ctx, w); !errors.Is(err, workspace.ErrMissing) || !slices.Equal(loss.Kept, want) {
+	if loss, err := m.Inspect(ctx, w); !errors.Is(err, workspace.ErrMissing) || !slices.Equal(loss.Warnings, want) {
 		t.Errorf("Inspect: %+v, %v", loss, err)
 	}
-	if loss, err := m.Delete(ctx, w, false, nil); err != nil || !slices.Equal(loss.Kept, want) {
+	if loss, err := m.Delete(ctx, w, false, nil); err != nil || !slices.Equal(loss.Warnings, want) {
 		t.Errorf("Delete: %+v, %v", loss, err)
 	}
 	if got := runGit(t, elsewhere, "status", "--porcelain", "--branch"); got != "## middleman/fix\n?? precious" {

@@ -6,6 +6,10 @@
 // repository runs while it looks, and that no delete loses work that the
 // caller did not name. It keeps no records: the caller stores Workspace.
 //
+// The packages below it are its rooms: look finds out, keep keeps and restores,
+// leftover finds what nobody owns, basedir opens the directories that hold
+// workspaces, model is what all of them share. Their types have names here.
+//
 // In the base directory, <id> is a workspace; .deleting-<id> is one that a
 // delete has taken out of reach and is to look at once more; .trash-<id> is
 // free to be removed; <id>.late-<n> is what a program made in it at that

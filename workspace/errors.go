@@ -2,105 +2,53 @@ package workspace
 
 import (
 	"errors"
-	"fmt"
-	"strings"
+
+	"middleman/workspace/basedir"
+	"middleman/workspace/keep"
+	"middleman/workspace/model"
 )
 
 // What a caller can branch on. Each error that wraps one of these is one line
 // that names the name, directory, branch or base that was refused.
 var (
-	ErrBadName       = errors.New("not a usable name")
-	ErrBadRequest    = errors.New("not a usable request")
-	ErrNotRepository = errors.New("not a git repository")
-	ErrNoCommits     = errors.New("the repository has no commits yet")
+	ErrBadName       = model.ErrBadName
+	ErrBadRequest    = model.ErrBadRequest
+	ErrNotRepository = model.ErrNotRepository
+	ErrNoCommits     = model.ErrNoCommits
 	// ErrForeign: git refuses a repository of another user, whose
 	// configuration it would run.
-	ErrForeign = errors.New("the repository belongs to another user")
-	ErrBadBase = errors.New("not a branch, tag or commit")
+	ErrForeign = model.ErrForeign
+	ErrBadBase = model.ErrBadBase
 	// ErrFetch: a base could not be fetched from its remote.
 	ErrFetch       = errors.New("cannot be fetched")
-	ErrBranchTaken = errors.New("the branch exists already")
+	ErrBranchTaken = model.ErrBranchTaken
 	// ErrEscapes: a path would leave, or has left, the base directory.
-	ErrEscapes = errors.New("outside the base directory")
+	ErrEscapes = model.ErrEscapes
 	// ErrLeavesScope: a path leaves the directory tree that a session may
 	// work in.
-	ErrLeavesScope = errors.New("outside the session's scope")
+	ErrLeavesScope = basedir.ErrLeavesScope
 	// ErrUnsafeBase: the base directory is a symbolic link, belongs to
 	// somebody else, or can be written by others.
-	ErrUnsafeBase = errors.New("not a safe base directory")
+	ErrUnsafeBase = basedir.ErrUnsafeBase
 	// ErrMissing: the workspace's directory is not where it was made. The Loss
 	// beside it is what git alone knows: branch, stashes, staged files.
-	ErrMissing = errors.New("the directory is gone")
+	ErrMissing = model.ErrMissing
 	// ErrUnknown: it could not be found out what a delete would destroy.
-	ErrUnknown = errors.New("cannot tell what would be lost")
+	ErrUnknown = model.ErrUnknown
 	// ErrReplaced: something else is where the workspace's directory was. It is
 	// an ErrUnknown that no consent helps: a delete touches only what is ours.
-	ErrReplaced = fmt.Errorf("it was replaced: %w", ErrUnknown)
+	ErrReplaced = model.ErrReplaced
 	// ErrNoSnapshot: nothing is kept of the workspace that could be restored.
-	ErrNoSnapshot = errors.New("nothing is kept of it")
+	ErrNoSnapshot = keep.ErrNoSnapshot
 	// ErrBadSnapshot: what is kept of the workspace is not as a delete keeps it.
 	// Somebody else wrote it, and nothing of it is brought back.
-	ErrBadSnapshot = errors.New("the manifest of the snapshot is not one that middleman wrote")
-
+	ErrBadSnapshot = keep.ErrBadSnapshot
 	// ErrDamagedSnapshot: the repository has lost an object of it. What is kept
 	// stays, so that a restore works once the object is back.
-	ErrDamagedSnapshot = errors.New("the repository has lost a part of the snapshot: bring the object back from a copy of the repository, and restore again")
+	ErrDamagedSnapshot = keep.ErrDamagedSnapshot
 	// ErrOccupied: where a restore would put the workspace there is something.
-	ErrOccupied = errors.New("there is something in its place")
+	ErrOccupied = keep.ErrOccupied
 	// ErrNotKept: what a delete would destroy cannot be kept, so it was not
 	// deleted.
-	ErrNotKept = errors.New("cannot keep all of it, so it was not deleted")
+	ErrNotKept = model.ErrNotKept
 )
-
-// BranchInWayError says that git cannot have Branch beside By: the name of one
-// is a directory in the name of the other. It is an ErrBranchTaken.
-type BranchInWayError struct{ Branch, By string }
-
-// Error names both, and the way out.
-func (e *BranchInWayError) Error() string {
-	return fmt.Sprintf("branch %s cannot be made: branch %s is in the way; choose another with --branch NAME, or set another branch_prefix", e.Branch, e.By)
-}
-
-// Unwrap is ErrBranchTaken.
-func (e *BranchInWayError) Unwrap() error { return ErrBranchTaken }
-
-// WorkError refuses a delete that would destroy work.
-type WorkError struct {
-	Name string // the workspace's
-	Loss Loss
-}
-
-// Error says how much of each kind would be lost.
-func (e *WorkError) Error() string {
-	return fmt.Sprintf("workspace %s holds work that would be lost: %s", e.Name, e.Loss.Summary())
-}
-
-// Summary is the work that would be lost in a few words: "2 changed files, 1
-// commit". It is "nothing" for an empty loss.
-func (l Loss) Summary() string {
-	var parts []string
-	full := false
-	count := func(list []string, one, many string) {
-		full = full || len(list) == maxListed
-		switch {
-		case len(list) == 1:
-			parts = append(parts, "1 "+one)
-		case len(list) > 1:
-			parts = append(parts, fmt.Sprintf("%d %s", len(list), many))
-		}
-	}
-	count(l.Changed, "changed file", "changed files")
-	count(l.Untracked, "untracked file", "untracked files")
-	count(l.Commits, "commit that is nowhere else", "commits that are nowhere else")
-	count(l.Stashed, "stash", "stashes")
-	if l.Operation != "" {
-		parts = append(parts, "a "+l.Operation+" in progress")
-	}
-	if len(parts) == 0 {
-		return "nothing"
-	}
-	if l.Truncated && full {
-		parts = append(parts, "and more")
-	}
-	return strings.Join(parts, ", ")
-}

@@ -9,32 +9,11 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/model"
 )
 
 // fetchTime bounds a fetch of a base.
 const fetchTime = 10 * time.Minute
-
-// changeKinds are the bases that a forge keeps in refs of their own, and those.
-var changeKinds = []struct{ prefix, ref string }{
-	{"pr:", "refs/pull/%s/head"},
-	{"mr:", "refs/merge-requests/%s/head"},
-}
-
-// changeRef is the remote's ref for a base such as "pr:12" or "mr:7", and ""
-// for every other base: no branch has a colon in its name.
-func changeRef(base string) (string, error) {
-	for _, kind := range changeKinds {
-		number, ok := strings.CutPrefix(base, kind.prefix)
-		if !ok {
-			continue
-		}
-		if number == "" || len(number) > 10 || strings.Trim(number, "0123456789") != "" || number[0] == '0' {
-			return "", fmt.Errorf("base %s: want a number, such as %s12: %w", plaintext.Quoted(base[:min(len(base), 100)]), kind.prefix, ErrBadBase)
-		}
-		return fmt.Sprintf(kind.ref, number), nil
-	}
-	return "", nil
-}
 
 // fetchedRef is where a base that was fetched is until its branch is made.
 func fetchedRef(id string) string { return "refs/middleman/fetch/" + id }
@@ -50,13 +29,13 @@ func (r repository) fetch(ctx context.Context, request CreateRequest, ref string
 	if err != nil {
 		return "", fmt.Errorf("base %s: %w", base, err)
 	}
-	way, err := git.TransportOf(ctx, whole(r.here.CommonDir), request.Filters)
+	way, err := git.TransportOf(ctx, git.Whole(r.Here.CommonDir), request.Filters)
 	if err != nil {
 		return "", fmt.Errorf("base %s: %w", base, err)
 	}
-	fetch := whole(r.here.CommonDir).Alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
+	fetch := git.Whole(r.Here.CommonDir).Alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 		"--no-prune", "--refmap=", "--progress", "--", remote, "+"+ref+":"+fetchedRef(request.ID))
-	fetch.Dir = r.main // where a relative path of a remote begins
+	fetch.Dir = r.Main // where a relative path of a remote begins
 	fetch.Limit = fetchTime
 	fetch.Errors = &progressReader{tell: tell}
 	if fetch, err = way.FetchOver(fetch, remote); err == nil {
@@ -75,25 +54,25 @@ func (r repository) fetch(ctx context.Context, request CreateRequest, ref string
 // remoteForBases is origin, or the only remote, or that of the branch that is
 // checked out.
 func (r repository) remoteForBases(ctx context.Context) (string, error) {
-	out, err := r.here.Look("remote").Line(ctx)
+	out, err := r.Here.Look("remote").Line(ctx)
 	if err != nil {
 		return "", err
 	}
 	remotes := strings.Fields(out)
 	switch {
 	case len(remotes) == 0:
-		return "", fmt.Errorf("%s has no remote: %w", plaintext.Quoted(r.main), ErrBadBase)
+		return "", fmt.Errorf("%s has no remote: %w", plaintext.Quoted(r.Main), ErrBadBase)
 	case slices.Contains(remotes, "origin"):
 		return "origin", nil
 	case len(remotes) == 1:
 		return remotes[0], nil
 	}
-	branch, err := r.here.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+	branch, err := r.Here.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
 	if err != nil && git.ExitCode(err) != 1 { // 1: detached
 		return "", err
 	}
 	if branch != "" {
-		upstream, err := r.here.Look("for-each-ref", "--format=%(upstream:remotename)", branch).Line(ctx)
+		upstream, err := r.Here.Look("for-each-ref", "--format=%(upstream:remotename)", branch).Line(ctx)
 		if err != nil || slices.Contains(remotes, upstream) {
 			return upstream, err
 		}
@@ -105,15 +84,8 @@ func (r repository) remoteForBases(ctx context.Context) (string, error) {
 // dropFetched lets go of what was fetched for the workspace with that id, also
 // where ctx has ended.
 func dropFetched(ctx context.Context, repo git.Dirs, id string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), model.UndoTime)
 	defer cancel()
 	_, err := repo.Alter("update-ref", "--no-deref", "-d", fetchedRef(id)).Run(ctx)
 	return err
-}
-
-// isChange reports whether base is a pull or merge request: its commits are on
-// no branch of the remote, and are not lost with the workspace either.
-func isChange(base string) bool {
-	ref, err := changeRef(base)
-	return err == nil && ref != ""
 }

@@ -55,8 +55,8 @@ func TestAWriterDuringADelete(t *testing.T) {
 	if len(late) == 0 {
 		t.Skip("the writer was never in the way")
 	}
-	if len(loss.Kept) == 0 || !strings.Contains(strings.Join(loss.Kept, "\n"), late[0]) {
-		t.Errorf("said: %q, left: %q", loss.Kept, late)
+	if len(loss.Warnings) == 0 || !strings.Contains(strings.Join(loss.Warnings, "\n"), late[0]) {
+		t.Errorf("said: %q, left: %q", loss.Warnings, late)
 	}
 	left, err := m.Leftovers(context.Background(), func(context.Context) (workspace.Records, error) { return workspace.Records{}, nil })
 	if err != nil {

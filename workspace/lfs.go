@@ -20,7 +20,7 @@ func (c *checkout) lfs(ctx context.Context) error {
 	if _, err := list.Run(ctx); err != nil || count == 0 {
 		return err
 	}
-	err := c.report.detailed("lfs", func() (string, error) { return c.way.Note(), c.pull(ctx, count) })
+	err := c.report.Detailed("lfs", func() (string, error) { return c.way.Note(), c.pull(ctx, count) })
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
@@ -38,9 +38,9 @@ func (c *checkout) pull(ctx context.Context, count int) error {
 		}
 		return fmt.Errorf("%s: the repository's configuration names a program for them (%s); --filters agrees to it", left, own)
 	}
-	git := c.way.Over(c.at.Alter("lfs", "pull"))
-	git.Dir = c.w.Root
-	if _, err := git.Run(ctx); err != nil {
+	cmd := c.way.Over(c.at.Alter("lfs", "pull"))
+	cmd.Dir = c.w.Root
+	if _, err := cmd.Run(ctx); err != nil {
 		return fmt.Errorf("%s, `git lfs pull` fetches them: %w", left, c.way.Explain(err))
 	}
 	return nil

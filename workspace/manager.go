@@ -10,9 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"middleman/internal/git"
-	"middleman/internal/memo"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/look"
+	"middleman/workspace/model"
 )
 
 // Options says where workspaces are made and what their branches are called.
@@ -36,10 +37,7 @@ type Manager struct {
 	place  Place
 	// keepBranches leaves every branch where it is: none is ours to delete.
 	keepBranches bool
-	// memory is of configurations by their content, distances of histories by
-	// their ends.
-	views     git.Views
-	distances memo.Map[string, [2]int]
+	inspector    *look.Inspector
 }
 
 // New returns a manager; it touches nothing.
@@ -47,7 +45,8 @@ func New(o Options) *Manager {
 	if o.Prefix == "" {
 		o.Prefix = "middleman"
 	}
-	return &Manager{base: filepath.Clean(o.Base), prefix: o.Prefix, place: o.Place}
+	base := filepath.Clean(o.Base)
+	return &Manager{base: base, prefix: o.Prefix, place: o.Place, inspector: look.New(base)}
 }
 
 // Create makes the workspace that r asks for and returns its record, in
@@ -63,10 +62,10 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress
 	made, err := m.Checkout(ctx, r, w, progress)
 	if err != nil {
 		undo := func(ctx context.Context) error { return m.Undo(ctx, w, false) }
-		return Workspace{}, unwind(ctx, []func(context.Context) error{undo}, err)
+		return Workspace{}, model.Unwind(ctx, []func(context.Context) error{undo}, err)
 	}
 	made.State = StateReady
-	progress.orSilent().done("ready", made.Root)
+	progress.OrSilent().Done("ready", made.Root)
 	return made, nil
 }
 
@@ -75,9 +74,9 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress
 // where the user stands, which the checkout may not have. On an error nothing
 // is left behind, also where ctx was cancelled.
 func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress) (_ Workspace, err error) {
-	defer containing(r.Name, &err)
-	report := progress.orSilent()
-	if err := report.stage("validate", func() error { return m.checkRequest(r) }); err != nil {
+	defer model.Containing(r.Name, &err)
+	report := progress.OrSilent()
+	if err := report.Stage("validate", func() error { return m.checkRequest(r) }); err != nil {
 		return Workspace{}, err
 	}
 	w := Workspace{ID: r.ID, Name: r.Name, Mode: r.Mode, State: StateCreating, Ephemeral: r.Ephemeral, CreatedAt: time.Now().UTC(), ParentSession: r.ParentSession}
@@ -87,7 +86,7 @@ func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress)
 	switch r.Mode {
 	case ModeInPlace:
 		w.Root = filepath.Clean(r.Directory)
-		m.fillInPlace(ctx, &w)
+		m.finder().FillInPlace(ctx, &w)
 	case ModeDirectory:
 		w.Root, err = m.createDirectory(r.ID, report)
 	default:
@@ -101,7 +100,7 @@ func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress)
 
 // checkRequest refuses what can be refused without touching anything.
 func (m *Manager) checkRequest(r CreateRequest) error {
-	if err := checkID(r.ID); err != nil {
+	if err := model.CheckID(r.ID); err != nil {
 		return err
 	}
 	if slug, err := Slug(r.Name); err != nil {
@@ -142,34 +141,14 @@ func (m *Manager) checkRequest(r CreateRequest) error {
 
 func (m *Manager) createDirectory(id string, report Progress) (string, error) {
 	var root string
-	err := report.stage("add", func() error {
-		base, err := m.openBase()
+	err := report.Stage("add", func() error {
+		base, err := basedir.Make(m.base)
 		if err != nil {
 			return err
 		}
 		defer base.Close()
 		root = filepath.Join(base.Name(), id)
-		return makeDir(base, id)
+		return basedir.MakeDir(base, id)
 	})
 	return root, err
-}
-
-// makeDir makes a directory of ours, which must not exist yet.
-func makeDir(base *os.Root, id string) error {
-	if err := base.Mkdir(id, 0o700); err != nil {
-		return fmt.Errorf("make directory %s: %w", filepath.Join(base.Name(), id), err)
-	}
-	return nil
-}
-
-// checkID makes sure that an id is a plain file name.
-func checkID(id string) error {
-	plain := len(id) > 0 && len(id) <= 64
-	for _, c := range id {
-		plain = plain && ('a' <= c && c <= 'z' || '0' <= c && c <= '9')
-	}
-	if !plain {
-		return fmt.Errorf("workspace id %q: %w", id, ErrEscapes)
-	}
-	return nil
 }

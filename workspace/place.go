@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 )
 
 // Place is where worktrees are made.
@@ -39,62 +41,62 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error
 	}
 	switch {
 	case r.Parent != nil:
-		scope, err := checkedScope(*r.Parent)
+		scope, err := basedir.ScopeFor(*r.Parent)
 		if err != nil {
 			return nil, err
 		}
-		return openPlace(scope, true)
+		return basedir.OpenIn(scope, true)
 	case place != PlaceRepository:
-		return m.openBase()
+		return basedir.Make(m.base)
 	}
-	repo, err := discover(ctx, r.Directory)
+	repo, err := git.Discover(ctx, r.Directory)
 	if err != nil {
 		return nil, err
 	}
-	top, err := repo.checkout()
+	top, err := mainCheckout(repo)
 	if errors.Is(err, ErrBadRequest) && r.Place == "" {
-		return m.openBase()
+		return basedir.Make(m.base)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return openPlace(top, true)
+	return basedir.OpenIn(top, true)
 }
 
-// checkout is the canonical top of the main checkout, which a bare repository
+// mainCheckout is the canonical top of the main checkout, which a bare repository
 // has not.
-func (r repository) checkout() (string, error) {
-	if sameDir(r.main, r.here.CommonDir) {
-		return "", fmt.Errorf("%s: a bare repository has no checkout to place workspaces in: %w", plaintext.Quoted(r.main), ErrBadRequest)
+func mainCheckout(r git.Repository) (string, error) {
+	if git.SameDir(r.Main, r.Here.CommonDir) {
+		return "", fmt.Errorf("%s: a bare repository has no checkout to place workspaces in: %w", plaintext.Quoted(r.Main), ErrBadRequest)
 	}
-	return filepath.EvalSymlinks(r.main)
+	return filepath.EvalSymlinks(r.Main)
 }
 
 // openIntended opens the base that w was to be made in, or was begun in: Root
 // says which, where it is not the manager's own; else what is found in the
 // repository.
 func (m *Manager) openIntended(ctx context.Context, w Workspace) (*os.Root, error) {
-	if scope, ok := scopeOf(w.Root); ok {
-		return openPlace(scope, true)
+	if scope, ok := basedir.ScopeOf(w.Root); ok {
+		return basedir.OpenIn(scope, true)
 	}
 	if w.Root != "" || w.Mode != ModeWorktree || w.Repository == "" {
-		return m.openBase()
+		return basedir.Make(m.base)
 	}
-	repo, err := discover(ctx, w.Repository)
+	repo, err := git.Discover(ctx, w.Repository)
 	if err != nil {
-		return m.openBase() // whoever wants to know of the repository finds out
+		return basedir.Make(m.base) // whoever wants to know of the repository finds out
 	}
-	top, err := repo.checkout()
+	top, err := mainCheckout(repo)
 	if err != nil {
-		return m.openBase()
+		return basedir.Make(m.base)
 	}
-	root := filepath.Join(top, workPlace, w.ID)
-	entry, err := findEntry(repo.here.CommonDir, root)
+	root := basedir.InScope(top, w.ID)
+	entry, err := git.FindEntry(repo.Here.CommonDir, root)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(root); entry != "" || !errors.Is(err, fs.ErrNotExist) {
-		return openPlace(top, true)
+		return basedir.OpenIn(top, true)
 	}
-	return m.openBase()
+	return basedir.Make(m.base)
 }

@@ -2,6 +2,9 @@ package workspace
 
 import "strings"
 
+// maxLine bounds the end of a line of git's that is kept until the rest comes.
+const maxLine = 64 << 10
+
 // progressReader reads what git says of how far it is.
 type progressReader struct {
 	tell func(string)
@@ -28,6 +31,6 @@ func (r *progressReader) Write(p []byte) (int, error) {
 			r.tell(strings.Join(strings.Fields(how), " ") + " " + things)
 		}
 	}
-	r.rest = r.rest[max(0, len(r.rest)-maxSmall):]
+	r.rest = r.rest[max(0, len(r.rest)-maxLine):]
 	return len(p), nil
 }

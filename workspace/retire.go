@@ -16,5 +16,5 @@ func (m *Manager) Retire(ctx context.Context, w Workspace, progress Progress) (L
 
 // keeping is m, but for that it deletes no branch.
 func (m *Manager) keeping() *Manager {
-	return &Manager{base: m.base, prefix: m.prefix, keepBranches: true}
+	return &Manager{base: m.base, prefix: m.prefix, keepBranches: true, inspector: m.inspector}
 }

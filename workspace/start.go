@@ -14,6 +14,20 @@ import (
 // branch or a tag is called that.
 const defaultBase = "default"
 
+// repository is what the user stands in.
+type repository struct {
+	git.Repository
+	ours string // what comes before the slash in branches of workspaces; "" is not known
+}
+
+// Checkout is the top of the checkout that dir is in, and the common git
+// directory of its repository. Where there is none that is an
+// ErrNotRepository.
+func Checkout(ctx context.Context, dir string) (top, gitDir string, err error) {
+	repo, err := git.Discover(ctx, dir)
+	return repo.Here.WorkTree, repo.Here.CommonDir, err
+}
+
 // start finds the commit that a new branch begins at, and what to call it.
 func (r repository) start(ctx context.Context, base string) (name, commit string, err error) {
 	if base == "" {
@@ -24,7 +38,7 @@ func (r repository) start(ctx context.Context, base string) (name, commit string
 	}
 	// A branch first: git would take a tag of the same name before it.
 	for _, candidate := range []string{"refs/heads/" + base, base} {
-		commit, err = r.here.Commit(ctx, candidate)
+		commit, err = r.Here.Commit(ctx, candidate)
 		if commit != "" {
 			return base, commit, nil
 		}
@@ -37,15 +51,15 @@ func (r repository) start(ctx context.Context, base string) (name, commit string
 		if err != nil || commit != "" {
 			return name, commit, err
 		}
-		return "", "", fmt.Errorf("which branch of %s is the default one cannot be told; `git remote set-head origin --auto` asks the remote: %w", plaintext.Quoted(r.main), ErrBadBase)
+		return "", "", fmt.Errorf("which branch of %s is the default one cannot be told; `git remote set-head origin --auto` asks the remote: %w", plaintext.Quoted(r.Main), ErrBadBase)
 	}
-	return "", "", fmt.Errorf("base %s in %s: %w", plaintext.Quoted(base), r.main, ErrBadBase)
+	return "", "", fmt.Errorf("base %s in %s: %w", plaintext.Quoted(base), r.Main, ErrBadBase)
 }
 
 // startAtHead is the commit that is checked out where the user stands. On a
 // branch without commits, while others have some, it is the default branch's.
 func (r repository) startAtHead(ctx context.Context) (name, commit string, err error) {
-	commit, err = r.here.Commit(ctx, "HEAD")
+	commit, err = r.Here.Commit(ctx, "HEAD")
 	if err != nil {
 		return "", "", err
 	}
@@ -54,9 +68,9 @@ func (r repository) startAtHead(ctx context.Context) (name, commit string, err e
 		if err != nil || commit != "" {
 			return name, commit, err
 		}
-		return "", "", fmt.Errorf("%s: %w; make one first, or use --mode in-place", plaintext.Quoted(r.main), ErrNoCommits)
+		return "", "", fmt.Errorf("%s: %w; make one first, or use --mode in-place", plaintext.Quoted(r.Main), ErrNoCommits)
 	}
-	name, err = r.here.Look("symbolic-ref", "--quiet", "--short", "HEAD").Line(ctx)
+	name, err = r.Here.Look("symbolic-ref", "--quiet", "--short", "HEAD").Line(ctx)
 	if git.ExitCode(err) == 1 {
 		return "HEAD", commit, nil // detached
 	}
@@ -75,13 +89,13 @@ func (r repository) startAtDefault(ctx context.Context) (name, commit string, er
 	}
 	var names []string // of branches, or of the remote's branches with that before them
 	if err == nil {
-		head, err := r.here.Look("symbolic-ref", "--quiet", "--short", "refs/remotes/"+remote+"/HEAD").Line(ctx)
+		head, err := r.Here.Look("symbolic-ref", "--quiet", "--short", "refs/remotes/"+remote+"/HEAD").Line(ctx)
 		if err != nil && git.ExitCode(err) != 1 { // 1: it is missing
 			return "", "", err
 		}
 		names = append(names, head)
 	}
-	usual, err := r.here.Look("config", "--get", "init.defaultBranch").Line(ctx)
+	usual, err := r.Here.Look("config", "--get", "init.defaultBranch").Line(ctx)
 	if err != nil && git.ExitCode(err) != 1 {
 		return "", "", err
 	}
@@ -103,7 +117,7 @@ func (r repository) startAtDefault(ctx context.Context) (name, commit string, er
 		if remote != "" && strings.HasPrefix(name, remote+"/") {
 			ref = "refs/remotes/" + name
 		}
-		if commit, err = r.here.Commit(ctx, ref); err != nil || commit != "" {
+		if commit, err = r.Here.Commit(ctx, ref); err != nil || commit != "" {
 			return name, commit, err
 		}
 	}
@@ -114,7 +128,7 @@ func (r repository) startAtDefault(ctx context.Context) (name, commit string, er
 // workspaces, or "".
 func (r repository) only(ctx context.Context, pattern string) (string, error) {
 	found := map[string]bool{}
-	c := r.here.Look("for-each-ref", "--format=%(refname:lstrip=2)", pattern)
+	c := r.Here.Look("for-each-ref", "--format=%(refname:lstrip=2)", pattern)
 	c.Lines = true
 	c.Each = func(name string) {
 		if r.ours == "" || !strings.HasPrefix(name, r.ours+"/") {

@@ -12,6 +12,9 @@ import (
 	"middleman/internal/contain"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/look"
+	"middleman/workspace/model"
 )
 
 // Undo removes what a creation left that was killed half-way: the directory,
@@ -33,7 +36,7 @@ func (m *Manager) Undo(ctx context.Context, w Workspace, discard bool) error {
 }
 
 func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
-	if err := checkID(w.ID); err != nil {
+	if err := model.CheckID(w.ID); err != nil {
 		return err
 	}
 	base, err := m.openIntended(ctx, w)
@@ -49,7 +52,7 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 	w.GitDir, err = repositoryOf(ctx, w)
 	switch {
 	case err != nil && discard && ctx.Err() == nil:
-		return removeAll(base, w.ID)
+		return basedir.RemoveAll(base, w.ID)
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -66,20 +69,20 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 	if err := m.undoWorktree(ctx, base, w, branches, discard); err != nil {
 		return err
 	}
-	if err := undoBranches(ctx, whole(w.GitDir), branches); err != nil {
+	if err := undoBranches(ctx, git.Whole(w.GitDir), branches); err != nil {
 		return err
 	}
-	return dropFetched(ctx, whole(w.GitDir), w.ID)
+	return dropFetched(ctx, git.Whole(w.GitDir), w.ID)
 }
 
 // repositoryOf is the common git directory of the repository that w was to be
 // made in, or "" where nobody knows: where neither w nor its directory say so.
 func repositoryOf(ctx context.Context, w Workspace) (string, error) {
 	if w.Repository != "" {
-		repo, err := discover(ctx, w.Repository)
-		return repo.here.CommonDir, err
+		repo, err := git.Discover(ctx, w.Repository)
+		return repo.Here.CommonDir, err
 	}
-	entry, err := readPath(filepath.Join(w.Root, ".git"), w.Root)
+	entry, err := git.ReadPath(filepath.Join(w.Root, ".git"), w.Root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -87,7 +90,7 @@ func repositoryOf(ctx context.Context, w Workspace) (string, error) {
 		return "", err
 	}
 	commonDir := filepath.Dir(filepath.Dir(entry))
-	if found, err := findEntry(commonDir, w.Root); err != nil || !sameDir(found, entry) {
+	if found, err := git.FindEntry(commonDir, w.Root); err != nil || !git.SameDir(found, entry) {
 		return "", errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", plaintext.Quoted(entry), w.Root, ErrUnknown), err)
 	}
 	return commonDir, nil
@@ -96,7 +99,7 @@ func repositoryOf(ctx context.Context, w Workspace) (string, error) {
 // undoWorktree removes directory and entry. What a checkout that was cut short
 // has left is no work; what somebody wrote there is.
 func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, branches map[string]string, discard bool) error {
-	entry, err := findEntry(w.GitDir, w.Root)
+	entry, err := git.FindEntry(w.GitDir, w.Root)
 	if err != nil {
 		return err
 	}
@@ -120,15 +123,15 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 	}
 	// A git that outlived the server may still be filling it. It gives up when
 	// it has lost its entry and its directory.
-	if err := base.Rename(w.ID, trashName(w.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := base.Rename(w.ID, basedir.TrashName(w.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("move directory away: %w", err)
 	}
-	if err := removeEntry(w.GitDir, w.Root); err != nil {
+	if err := git.RemoveEntry(w.GitDir, w.Root); err != nil {
 		return err
 	}
 	const most = 10 // whoever still writes there ends soon
 	for range most {
-		if err = removeAll(base, trashName(w.ID)); err == nil {
+		if err = basedir.RemoveAll(base, basedir.TrashName(w.ID)); err == nil {
 			return nil
 		}
 	}
@@ -148,15 +151,14 @@ func (m *Manager) untouched(ctx context.Context, w Workspace, entry string) (boo
 	if err != nil || len(entries) == 0 || len(entries) == 1 && entries[0].Name() == ".git" {
 		return err == nil, err
 	}
-	l := &inspector{}
-	err = l.unfinished(ctx, git.Dirs{GitDir: entry, CommonDir: w.GitDir, WorkTree: w.Root})
-	return err == nil && l.loss.Empty(), err
+	loss, err := look.Unfinished(ctx, git.Dirs{GitDir: entry, CommonDir: w.GitDir, WorkTree: w.Root})
+	return err == nil && loss.Empty(), err
 }
 
 // branchesMadeFor gives the branches that were made for w and are where they
 // were then, with their commits. The reflog says both: it has one entry, ours.
 func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]string, error) {
-	repo := whole(w.GitDir)
+	repo := git.Whole(w.GitDir)
 	first := "refs/heads/" + m.prefix + "/" + w.Name
 	patterns := []string{first, first + "-*"}
 	if w.Branch != "" {
@@ -175,34 +177,15 @@ func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]
 	for line := range strings.Lines(out) {
 		object, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		branch := strings.TrimPrefix(ref, "refs/heads/")
-		made, err := madeOnly(ctx, repo, w.ID, branch, object)
+		log, err := repo.BranchLog(ctx, branch)
 		if err != nil {
 			return nil, err
 		}
-		if made {
+		if log.Only && log.Note == model.MadeFor(w.ID) && log.Commit == object {
 			branches[branch] = object
 		}
 	}
 	return branches, nil
-}
-
-// madeOnly reports whether a branch was made for the workspace of that id at
-// commit, and nothing happened to it since.
-func madeOnly(ctx context.Context, repo git.Dirs, id, branch, commit string) (bool, error) {
-	log, err := repo.Look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%H %gs", "--max-count=2",
-		"refs/heads/"+branch, "--").Line(ctx)
-	return log == commit+" "+madeFor(id), err
-}
-
-// madeForAnother reports whether a branch was made for a workspace of another
-// id: the oldest entry of its reflog says so.
-func madeForAnother(ctx context.Context, repo git.Dirs, id, branch string) (bool, error) {
-	oldest := ""
-	c := repo.Look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--format=%gs", "refs/heads/"+branch, "--")
-	c.Lines = true
-	c.Each = func(entry string) { oldest = entry }
-	_, err := c.Run(ctx)
-	return strings.HasPrefix(oldest, madeFor("")) && oldest != madeFor(id), err
 }
 
 // undoBranches deletes branches that nobody has checked out by now.
@@ -210,15 +193,15 @@ func undoBranches(ctx context.Context, repo git.Dirs, branches map[string]string
 	if len(branches) == 0 {
 		return nil
 	}
-	trees, err := worktrees(ctx, repo)
+	trees, err := repo.Worktrees(ctx)
 	if err != nil {
 		return err
 	}
 	for _, tree := range trees {
-		delete(branches, strings.TrimPrefix(tree.branch, "refs/heads/"))
+		delete(branches, strings.TrimPrefix(tree.Branch, "refs/heads/"))
 	}
 	for branch, commit := range branches {
-		if _, err := dropBranch(ctx, repo, branch, commit); err != nil {
+		if _, err := repo.DropBranch(ctx, branch, commit); err != nil {
 			return err
 		}
 	}

@@ -4,22 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/look"
+	"middleman/workspace/model"
 )
 
 // WorkerRoot is where a worker of parent with that id is made: under the
 // scope's root, which need not be the repository's top. It need not exist.
 func WorkerRoot(parent Workspace, id string) (string, error) {
-	scope, err := checkedScope(parent)
+	scope, err := basedir.ScopeFor(parent)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(scope, workPlace, id), nil
+	return basedir.InScope(scope, id), nil
+}
+
+// CheckDirectory makes sure that path is a directory within the scope of w's
+// sessions, by the canonical form of its deepest existing ancestor, and
+// returns its canonical form. A link whose target does not exist leads
+// nowhere that can be checked, and is refused. Nothing is made or run.
+func CheckDirectory(w Workspace, path string) (string, error) {
+	scope, err := basedir.ScopeFor(w)
+	if err != nil {
+		return "", err
+	}
+	return basedir.Within(scope, path)
 }
 
 // checkWorker refuses a worker that would leave its parent's scope. It looks
@@ -31,99 +43,43 @@ func checkWorker(r CreateRequest) error {
 	if r.Parent.Mode == ModeDirectory {
 		return fmt.Errorf("workspace %s is a plain directory, which has no branches; a worker can share it: %w", r.Parent.Name, ErrNotRepository)
 	}
-	scope, err := checkedScope(*r.Parent)
+	scope, err := basedir.ScopeFor(*r.Parent)
 	if err != nil {
 		return err
 	}
-	if _, err := within(scope, r.Directory); err != nil {
+	if _, err := basedir.Within(scope, r.Directory); err != nil {
 		return err
 	}
-	return checkPlaceIn(scope)
+	return basedir.CheckIn(scope)
 }
 
 // locate finds the repository of r. A worker's is the one that its parent was
 // made in: a program may have put another into the directory since.
-func locate(ctx context.Context, r CreateRequest) (repository, error) {
+func locate(ctx context.Context, r CreateRequest) (git.Repository, error) {
 	if r.Parent == nil || r.Parent.Mode != ModeWorktree {
-		return discover(ctx, r.Directory)
+		return git.Discover(ctx, r.Directory)
 	}
-	entry, err := findEntry(r.Parent.GitDir, r.Parent.Root)
+	entry, err := git.FindEntry(r.Parent.GitDir, r.Parent.Root)
 	if err != nil {
-		return repository{}, err
+		return git.Repository{}, err
 	}
 	if entry == "" {
-		return repository{}, fmt.Errorf("%s: its repository %s has no worktree there: %w", plaintext.Quoted(r.Parent.Root), r.Parent.GitDir, ErrNotRepository)
+		return git.Repository{}, fmt.Errorf("%s: its repository %s has no worktree there: %w", plaintext.Quoted(r.Parent.Root), r.Parent.GitDir, ErrNotRepository)
 	}
-	if err := checkGitFile(r.Parent.Root, entry); err != nil {
-		return repository{}, err
+	if err := look.CheckGitFile(r.Parent.Root, entry); err != nil {
+		return git.Repository{}, err
 	}
 	here := git.Dirs{GitDir: entry, CommonDir: r.Parent.GitDir, WorkTree: r.Parent.Root}
-	return repository{here: here, main: r.Parent.Repository}, nil
-}
-
-// openHolding opens the base directory that w must be in: the manager's, or
-// the place in a scope.
-func (m *Manager) openHolding(w Workspace) (*os.Root, error) {
-	if err := checkID(w.ID); err != nil {
-		return nil, err
-	}
-	if scope, ok := scopeOf(w.Root); ok {
-		return m.openScoped(scope, w)
-	}
-	base, err := m.openExistingBase()
-	if err != nil {
-		return nil, err
-	}
-	if w.Root != filepath.Join(base.Name(), w.ID) {
-		_ = base.Close()
-		return nil, fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), ErrEscapes)
-	}
-	return base, nil
-}
-
-// openScoped opens the place that holds w in scope. Where that is gone, it is
-// the manager's own base, which has no w: gone is proved where the scope is
-// there, or was in that base, and not where a disk may be missing.
-func (m *Manager) openScoped(scope string, w Workspace) (*os.Root, error) {
-	base, err := openPlace(scope, false)
-	if err == nil && w.Root != filepath.Join(base.Name(), w.ID) {
-		_ = base.Close()
-		return nil, fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), ErrEscapes)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return base, err
-	}
-	own, ownErr := m.openExistingBase()
-	if ownErr != nil {
-		return nil, errors.Join(err, ownErr)
-	}
-	there, lookErr := lstat(scope)
-	if below, relErr := filepath.Rel(own.Name(), scope); lookErr != nil || !there && (relErr != nil || !filepath.IsLocal(below)) {
-		return nil, errors.Join(err, lookErr, own.Close())
-	}
-	return own, nil
-}
-
-// openRestored is openHolding for a restore. What was in a scope that is gone
-// by now comes back in the manager's own base.
-func (r *restoration) openRestored() (err error) {
-	if r.base, err = r.m.openHolding(r.w); err != nil {
-		return err
-	}
-	if before := r.w.Root; filepath.Dir(before) != r.base.Name() {
-		r.w.Root, r.moved = filepath.Join(r.base.Name(), r.w.ID), true
-		r.notes = append(r.notes, fmt.Sprintf("where it was, %s, is gone: it is %s", plaintext.Quoted(before), r.w.Root))
-	}
-	return nil
+	return git.Repository{Here: here, Main: r.Parent.Repository}, nil
 }
 
 // Tip is the commit that the branch of w is at, or "" where there is none.
 func (m *Manager) Tip(ctx context.Context, w Workspace) (_ string, err error) {
-	defer containing(w.Name, &err)
+	defer model.Containing(w.Name, &err)
 	if w.Branch == "" || w.GitDir == "" {
 		return "", nil
 	}
-	tip, err := readRef(ctx, whole(w.GitDir), "refs/heads/"+w.Branch)
+	tip, err := git.Whole(w.GitDir).Ref(ctx, "refs/heads/"+w.Branch)
 	if err != nil {
 		return "", fmt.Errorf("look where branch %s is: %w", plaintext.Quoted(w.Branch), err)
 	}
@@ -142,7 +98,7 @@ func (m *Manager) claimWorkerBranch(ctx context.Context, repo git.Dirs, id, comm
 	var err error
 	for _, branch := range m.workerBranches(id) {
 		var made bool
-		made, err = makeBranch(ctx, repo, id, branch, commit)
+		made, err = repo.MakeBranch(ctx, branch, commit, model.MadeFor(id))
 		if made {
 			return branch, nil
 		}
@@ -167,11 +123,11 @@ func (m *Manager) Uncommitted(ctx context.Context, r CreateRequest) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	config, err := withoutFilters(ctx, repo.here)
+	config, err := repo.Here.WithoutFilters(ctx)
 	if err != nil {
 		return 0, err
 	}
-	c := repo.here.Look("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
+	c := repo.Here.Look("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
 	c.Config = config
 	n := 0
 	c.Each = func(string) { n++ }

@@ -1,79 +1,52 @@
 package workspace
 
-import "time"
+import (
+	"middleman/internal/git"
+	"middleman/workspace/model"
+)
 
-// Mode is what kind of directory a workspace is.
-type Mode string
+// What the rooms of this package share is declared in package model, as the
+// types of package os are in io/fs.
+type (
+	// Mode is what kind of directory a workspace is.
+	Mode = model.Mode
+	// State is where a workspace stands in its life.
+	State = model.State
+	// Workspace is our record of a directory.
+	Workspace = model.Workspace
+	// Stage is one step of a creation, deletion or restore.
+	Stage = model.Stage
+	// Progress is told of each stage, synchronously.
+	Progress = model.Progress
+	// Loss is what a delete would destroy.
+	Loss = model.Loss
+	// WorkError refuses a delete that would destroy work.
+	WorkError = model.WorkError
+	// BranchInWayError says that git cannot have one branch beside another. It
+	// is an ErrBranchTaken.
+	BranchInWayError = git.BranchInWayError
+)
 
 // The modes of a workspace.
 const (
-	ModeWorktree  Mode = "worktree"  // a git worktree on a branch of its own
-	ModeDirectory Mode = "directory" // an empty directory, ours
-	ModeInPlace   Mode = "in-place"  // the user's directory, never deleted by us
+	ModeWorktree  = model.ModeWorktree  // a git worktree on a branch of its own
+	ModeDirectory = model.ModeDirectory // an empty directory, ours
+	ModeInPlace   = model.ModeInPlace   // the user's directory, never deleted by us
 )
-
-// State is where a workspace stands in its life.
-type State string
 
 // The states of a workspace.
 const (
-	StateCreating State = "creating"
-	StateReady    State = "ready"
-	StateFailed   State = "failed"
-	StateDeleting State = "deleting"
-	// StateDeleted: only what a restore brings back is left.
-	StateDeleted   State = "deleted"
-	StateRestoring State = "restoring"
+	StateCreating  = model.StateCreating
+	StateReady     = model.StateReady
+	StateFailed    = model.StateFailed
+	StateDeleting  = model.StateDeleting
+	StateDeleted   = model.StateDeleted // only what a restore brings back is left
+	StateRestoring = model.StateRestoring
 )
-
-// Workspace is our record of a directory.
-type Workspace struct {
-	ID   string
-	Name string
-	Mode Mode
-	// Root is the workspace's directory; Subdir, relative to it, is where the
-	// user stood when it was made and where sessions open.
-	Root   string
-	Subdir string
-	// Repository is the top of the main checkout; GitDir its common git
-	// directory. Both are empty outside of a repository. Branch is the one that
-	// was made for it, or of a directory in place the one it was on then.
-	Repository string
-	GitDir     string
-	Branch     string
-	// Base is what was asked for, BaseCommit what it was at creation.
-	Base       string
-	BaseCommit string
-	State      State
-	Error      string
-	CreatedAt  time.Time
-	// Parent is the workspace whose session ParentSession spawned this one as
-	// a worker; "" is the user's own.
-	Parent        string
-	ParentSession string
-	// Port is the first of Ports consecutive ones that no other workspace has.
-	Port, Ports int
-	// ConfigHash is of the repository's configuration as the user agreed to
-	// it, "" where nothing of it was run.
-	ConfigHash string
-	// Ephemeral workspaces go with their program, unless they hold work. Of
-	// what git ignores in them nothing is kept for a restore.
-	Ephemeral bool
-}
 
 // Skipped begins the detail of a stage that is done, but not all of what it is
 // for; the rest says what is not, and why.
-const Skipped = "skipped: "
-
-// Stage is one step of a creation or deletion, reported when it starts and
-// again when it ends. One that takes long is reported meanwhile, too: it is
-// running, and Detail says how far it is.
-type Stage struct {
-	Name   string // of a creation: validate, resolve, add, checkout, lfs, ready; of a deletion: look, move, keep, forget, remove, branch; of a restore: read, files, branch, entry, place
-	State  string // running, done, failed
-	Detail string
-	Time   time.Time
-}
+const Skipped = model.Skipped
 
 // CreateRequest says what to make.
 type CreateRequest struct {
@@ -98,28 +71,7 @@ type CreateRequest struct {
 	Filters bool
 }
 
-// Loss is what a delete would destroy. Each list is bounded; Truncated says
-// that one of them is cut. Ignored and Abandoned keep nothing from being
-// deleted: they are there to be seen.
-type Loss struct {
-	Changed   []string `json:"changed,omitempty" doc:"Changed, staged or deleted tracked files"`
-	Untracked []string `json:"untracked,omitempty" doc:"Files that git does not know, and repositories and worktrees in the workspace, ignored or not"`
-	Stashed   []string `json:"stashed,omitempty" doc:"Stashes made on this branch"`
-	Commits   []string `json:"commits,omitempty" doc:"Commits that are on no other branch and no remote"`
-	Operation string   `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick or bisect in progress"`
-	Ignored   []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; no reason to refuse"`
-	Abandoned []string `json:"abandoned,omitempty" doc:"Commits that only the worktree's reflog or refs hold; no reason to refuse"`
-	Truncated bool     `json:"truncated,omitempty"`
-	// Kept says what stays though one would expect it to go, a line each.
-	Kept []string `json:"-"`
-	// Restorable says that a delete has left, or would leave, what Restore
-	// brings all of it back from, but for Unkept: ignored files that are too large, and files
-	// without content, a line each.
-	Restorable bool     `json:"-"`
-	Unkept     []string `json:"-"`
-}
-
-// Empty reports whether no work would be lost.
-func (l Loss) Empty() bool {
-	return len(l.Changed) == 0 && len(l.Untracked) == 0 && len(l.Stashed) == 0 && len(l.Commits) == 0 && l.Operation == ""
-}
+// Slug turns what a user typed into the name of a workspace: lower-case ASCII
+// letters, digits, "-", "_" and ".". What no good name can be made of is refused
+// with ErrBadName. A slug is its own slug.
+func Slug(name string) (string, error) { return model.Slug(name) }

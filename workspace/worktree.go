@@ -7,13 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"middleman/internal/fault"
+	"middleman/internal/git"
+	"middleman/workspace/basedir"
+	"middleman/workspace/model"
 )
-
-// undoTime bounds the way back from a creation that failed.
-const undoTime = 30 * time.Second
 
 // createWorktree fills in w. The base is checked before git runs at all; the
 // branch, the directory and git's entry are made in that order, each
@@ -26,22 +25,22 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 	defer base.Close()
 	w.Root = filepath.Join(base.Name(), r.ID)
 	repo, err := m.resolve(ctx, r, w, report)
-	if repo.here.CommonDir != "" && isChange(r.Base) {
-		defer func() { err = errors.Join(err, dropFetched(ctx, whole(repo.here.CommonDir), r.ID)) }()
+	if repo.Here.CommonDir != "" && model.IsChange(r.Base) {
+		defer func() { err = errors.Join(err, dropFetched(ctx, git.Whole(repo.Here.CommonDir), r.ID)) }()
 	}
 	if err != nil {
 		return err
 	}
-	return report.stage("add", func() error {
-		if _, scoped := scopeOf(w.Root); scoped {
-			if err := excludeWork(w.GitDir); err != nil {
+	return report.Stage("add", func() error {
+		if _, scoped := basedir.ScopeOf(w.Root); scoped {
+			if err := basedir.Exclude(w.GitDir); err != nil {
 				return err
 			}
 		}
 		if err := m.add(ctx, base, r, w); err != nil {
 			return err
 		}
-		w.Subdir = subdirOf(repo.here.WorkTree, r.Directory)
+		w.Subdir = repo.Subdir(r.Directory)
 		return nil
 	})
 }
@@ -49,13 +48,13 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 // resolve finds repository and base, which it fetches where it is a pull or
 // merge request.
 func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, report Progress) (repo repository, err error) {
-	ref, err := changeRef(r.Base)
+	ref, err := model.ChangeRef(r.Base)
 	if err != nil {
 		return repo, err
 	}
 	if ref != "" {
-		err := report.advancing("fetch", func(tell func(string)) (string, error) {
-			if repo, err = locate(ctx, r); err != nil {
+		err := report.Advancing("fetch", func(tell func(string)) (string, error) {
+			if repo.Repository, err = locate(ctx, r); err != nil {
 				return "", err
 			}
 			return repo.fetch(ctx, r, ref, tell)
@@ -65,30 +64,30 @@ func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, re
 		}
 		fault.Here("create/fetched")
 	}
-	err = report.stage("resolve", func() error {
+	err = report.Stage("resolve", func() error {
 		if ref != "" {
 			w.Base = r.Base
-			w.BaseCommit, err = repo.here.Commit(ctx, fetchedRef(r.ID))
+			w.BaseCommit, err = repo.Here.Commit(ctx, fetchedRef(r.ID))
 			if err == nil && w.BaseCommit == "" {
 				err = fmt.Errorf("base %s: %s is no commit: %w", r.Base, ref, ErrBadBase)
 			}
-		} else if repo, err = locate(ctx, r); err == nil {
+		} else if repo.Repository, err = locate(ctx, r); err == nil {
 			repo.ours = m.prefix
 			w.Base, w.BaseCommit, err = repo.start(ctx, r.Base)
 		}
 		return err
 	})
-	w.Repository, w.GitDir = repo.main, repo.here.CommonDir
+	w.Repository, w.GitDir = repo.Main, repo.Here.CommonDir
 	return repo, err
 }
 
 // add makes branch, directory and a worktree without files, or nothing.
 func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Workspace) (err error) {
-	repo := whole(w.GitDir)
+	repo := git.Whole(w.GitDir)
 	var undo []func(context.Context) error
 	defer func() {
 		if err != nil {
-			err = unwind(ctx, undo, err)
+			err = model.Unwind(ctx, undo, err)
 		}
 	}()
 	if w.Branch, err = m.claimBranch(ctx, repo, r, w.BaseCommit); err != nil {
@@ -96,15 +95,15 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 	}
 	fault.Here("create/branch")
 	undo = append(undo, func(ctx context.Context) error {
-		_, err := dropBranch(ctx, repo, w.Branch, w.BaseCommit)
+		_, err := repo.DropBranch(ctx, w.Branch, w.BaseCommit)
 		return err
 	})
-	if err := makeDir(base, r.ID); err != nil {
+	if err := basedir.MakeDir(base, r.ID); err != nil {
 		return err
 	}
 	undo = append(undo,
-		func(context.Context) error { return removeEntry(w.GitDir, w.Root) },
-		func(context.Context) error { return removeAll(base, r.ID) },
+		func(context.Context) error { return git.RemoveEntry(w.GitDir, w.Root) },
+		func(context.Context) error { return basedir.RemoveAll(base, r.ID) },
 	)
 	fault.Here("create/directory")
 	made, err := base.Lstat(r.ID)
@@ -120,18 +119,6 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 	return checkPlace(w.Root, made)
 }
 
-// unwind undoes all that can be undone, last first, also where ctx has ended.
-func unwind(ctx context.Context, undo []func(context.Context) error, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
-	defer cancel()
-	for i := len(undo) - 1; i >= 0; i-- {
-		if err := undo[i](ctx); err != nil {
-			cause = fmt.Errorf("%w (and to undo it: %w)", cause, err)
-		}
-	}
-	return cause
-}
-
 // checkPlace makes sure that git filled the very directory that we made: that
 // the base was not replaced while git ran.
 func checkPlace(root string, made fs.FileInfo) error {
@@ -143,19 +130,6 @@ func checkPlace(root string, made fs.FileInfo) error {
 		return fmt.Errorf("%s was replaced while git filled it: %w", root, ErrEscapes)
 	}
 	return nil
-}
-
-// subdirOf is where below top the user stands in dir, "" for top itself.
-func subdirOf(top, dir string) string {
-	canonical, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return ""
-	}
-	subdir, err := filepath.Rel(top, canonical)
-	if err != nil || !filepath.IsLocal(subdir) || subdir == "." {
-		return ""
-	}
-	return subdir
 }
 
 // foundSubdir is the deepest part of subdir that the worktree at root has. A

@@ -68,7 +68,7 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 	if d.unknown != nil && (dryRun || !c.DiscardWork) {
 		return api.Deleted{}, d.unknown
 	}
-	out := api.Deleted{Workspace: s.workspaceView(d.workspace), Lost: d.loss, Stopped: d.running, Warnings: d.loss.Kept}
+	out := api.Deleted{Workspace: s.workspaceView(d.workspace), Lost: d.loss, Stopped: d.running, Warnings: d.loss.Warnings}
 	if c.SkipTeardown {
 		d.config.Teardown = nil
 	}
@@ -93,7 +93,7 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 		s.setWorkspaceState(ctx, before)
 		return api.Deleted{}, err
 	}
-	out.Warnings, out.Restorable, out.Unkept = out.Lost.Kept, out.Lost.Restorable, out.Lost.Unkept
+	out.Warnings, out.Restorable, out.Unkept = out.Lost.Warnings, out.Lost.Restorable, out.Lost.Unkept
 	s.gone(id)
 	return out, nil
 }

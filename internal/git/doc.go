@@ -6,4 +6,8 @@
 // only reads, Dirs.Alter one that writes. A View is for looking at a repository
 // that may be hostile: git sees a directory of ours that leads to its objects
 // and refs, and is confined by bubblewrap where that is installed.
+//
+// A Repository is found by Discover; Worktrees lists its checkouts, FindEntry
+// finds what it says of one, Ref, MakeBranch and DropBranch are about its refs.
+// Nothing here knows what a workspace is.
 package git

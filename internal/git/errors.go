@@ -6,6 +6,18 @@ import (
 	"strings"
 )
 
+// What a caller can branch on. Each error that wraps one of these is one line
+// that names the directory or branch.
+var (
+	ErrNotRepository = errors.New("not a git repository")
+	// ErrForeign: git refuses a repository of another user, whose
+	// configuration it would run.
+	ErrForeign     = errors.New("the repository belongs to another user")
+	ErrBranchTaken = errors.New("the branch exists already")
+	// ErrBadRequest: the repository is in order, and cannot be used like that.
+	ErrBadRequest = errors.New("not a usable request")
+)
+
 // Error is a git command that failed.
 type Error struct {
 	Args   []string

@@ -122,3 +122,9 @@ func (p Dirs) Kinds(ctx context.Context, names []string, each func(object, kind 
 	}
 	return p.Kinds(ctx, tags, each)
 }
+
+// IsObjectID reports whether s is the whole name of an object, by SHA-1 or
+// SHA-256.
+func IsObjectID(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}

@@ -1,0 +1,174 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"middleman/internal/plaintext"
+)
+
+// maxSmall bounds the small files of git's and ours that are read whole: one
+// line, or a few.
+const maxSmall = 64 << 10
+
+// Repository is what the user stands in.
+type Repository struct {
+	Here Dirs   // the checkout that the user stands in
+	Main string // the top of the main checkout; of a bare Repository, itself
+}
+
+// Discover finds the repository of dir, with git's own rules. Where there is
+// none that is an ErrNotRepository, and where git refuses one of another user
+// an ErrForeign.
+func Discover(ctx context.Context, dir string) (Repository, error) {
+	c := Command{Dir: dir, Args: []string{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"}}
+	out, err := c.Line(ctx)
+	if failed, ok := errors.AsType[*Error](err); ok {
+		return discoverBare(ctx, dir, failed)
+	}
+	if err != nil {
+		return Repository{}, err
+	}
+	paths := strings.Split(out, "\n")
+	if len(paths) > 3 {
+		return Repository{}, lineBreak(dir)
+	}
+	if len(paths) < 3 || slices.Contains(paths, "") {
+		return Repository{}, c.Odd(out)
+	}
+	r := Repository{Here: Dirs{GitDir: paths[0], CommonDir: paths[1], WorkTree: paths[2]}, Main: paths[2]}
+	if r.Here.GitDir != r.Here.CommonDir {
+		trees, err := r.Here.Worktrees(ctx)
+		if err != nil {
+			return Repository{}, err
+		}
+		r.Main = trees[0].Path
+	}
+	return r, nil
+}
+
+// Subdir is where below the top of the checkout dir is, "" for the top itself and
+// for what is not below it.
+func (r Repository) Subdir(dir string) string {
+	canonical, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	subdir, err := filepath.Rel(r.Here.WorkTree, canonical)
+	if err != nil || !filepath.IsLocal(subdir) || subdir == "." {
+		return ""
+	}
+	return subdir
+}
+
+// lineBreak refuses a repository whose path git cannot write into the one-line
+// files by which it finds a worktree.
+func lineBreak(dir string) error {
+	return fmt.Errorf("%s: a repository with a line break in its path can have no worktrees; rename the directory: %w", plaintext.Quoted(dir), ErrBadRequest)
+}
+
+// explainDiscovery tells "no repository" from all else that can be wrong.
+func explainDiscovery(dir string, failed *Error) error {
+	switch {
+	case strings.Contains(failed.Stderr, "not a git repository"):
+		return fmt.Errorf("%s: %w", plaintext.Quoted(dir), ErrNotRepository)
+	case strings.Contains(failed.Stderr, "dubious ownership"):
+		_, named, _ := strings.Cut(failed.Stderr, " at '")
+		if named = strings.TrimSuffix(named, "'"); named == "" {
+			named = dir
+		}
+		return fmt.Errorf("%s: %w; if you trust who wrote it: git config --global --add safe.directory '%s'", plaintext.Quoted(dir), ErrForeign, plaintext.Quoted(named))
+	}
+	return failed
+}
+
+// discoverBare finds the bare repository whose top dir is, or whose directory
+// dir/.git leads to, where a search for a checkout ended with failed. Git's own
+// rule about somebody else's repositories holds here too. One whose files are
+// tracked by a repository around it came with that: its configuration would be
+// somebody's who nobody agreed to, so it is refused.
+func discoverBare(ctx context.Context, dir string, failed *Error) (Repository, error) {
+	byName := strings.Contains(failed.Stderr, "cannot use bare repository")
+	if !byName && !strings.Contains(failed.Stderr, "must be run in a work tree") {
+		return Repository{}, explainDiscovery(dir, failed)
+	}
+	c := Command{Dir: dir, Args: []string{"-c", "safe.bareRepository=all", "rev-parse", "--path-format=absolute",
+		"--is-bare-repository", "--git-common-dir"}}
+	out, err := c.Line(ctx)
+	if again, ok := errors.AsType[*Error](err); ok {
+		return Repository{}, explainDiscovery(dir, again)
+	}
+	if err != nil {
+		return Repository{}, err
+	}
+	bare, top, _ := strings.Cut(out, "\n")
+	switch {
+	case strings.Contains(top, "\n"):
+		return Repository{}, lineBreak(dir)
+	case top == "":
+		return Repository{}, c.Odd(out)
+	case bare != "true":
+		return Repository{}, fmt.Errorf("%s: in the git directory of a checkout; stand in the checkout: %w", plaintext.Quoted(dir), ErrNotRepository)
+	case byName && !SameDir(dir, top):
+		return Repository{}, fmt.Errorf("%s: in the bare repository %s; stand at its top: %w", plaintext.Quoted(dir), plaintext.Quoted(top), ErrNotRepository)
+	case byName:
+		if err := checkEmbedded(ctx, top); err != nil {
+			return Repository{}, err
+		}
+	}
+	return Repository{Here: Whole(top), Main: top}, nil
+}
+
+// checkEmbedded refuses a bare repository that a repository around it tracks.
+func checkEmbedded(ctx context.Context, top string) error {
+	around, err := Discover(ctx, filepath.Dir(top))
+	if errors.Is(err, ErrNotRepository) || err == nil && around.Here.WorkTree == "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	tracked := false
+	c := around.Here.Look("ls-files", "-z", "--", ":(top,literal)"+relativeTo(around.Here.WorkTree, top))
+	c.Each = func(string) { tracked = true }
+	if _, err := c.Run(ctx); err != nil {
+		return err
+	}
+	if tracked {
+		return fmt.Errorf("%s: a bare repository that is tracked by %s; clone it to elsewhere first: %w",
+			plaintext.Quoted(top), plaintext.Quoted(around.Main), ErrNotRepository)
+	}
+	return nil
+}
+
+// relativeTo is path as git names it in a checkout at top.
+func relativeTo(top, path string) string {
+	if canonical, err := filepath.EvalSymlinks(path); err == nil {
+		path = canonical
+	}
+	below, err := filepath.Rel(top, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(below)
+}
+
+// Whole is the repository without a checkout: for what belongs to no worktree.
+func Whole(commonDir string) Dirs {
+	return Dirs{GitDir: commonDir, CommonDir: commonDir}
+}
+
+// SameDir reports whether both paths name one directory.
+func SameDir(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	one, err1 := os.Stat(a)
+	two, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(one, two)
+}

@@ -1,0 +1,93 @@
+package basedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Make makes the base directory where it is missing, checks it, and opens it.
+// The name of what it returns is canonical.
+func Make(base string) (*os.Root, error) {
+	canonical, err := Canonical(base)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(canonical, 0o700); err != nil {
+		return nil, fmt.Errorf("make base directory: %w", err)
+	}
+	if err := checkOwned(canonical); err != nil {
+		return nil, err
+	}
+	return openChecked(canonical)
+}
+
+// Open is Make for looking and deleting: a base that is missing (a disk that is
+// not mounted) is an error, not an empty one.
+func Open(base string) (*os.Root, error) {
+	canonical, err := Canonical(base)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkOwned(canonical); err != nil {
+		return nil, err
+	}
+	return openChecked(canonical)
+}
+
+func openChecked(canonical string) (*os.Root, error) {
+	root, err := os.OpenRoot(canonical)
+	if err != nil {
+		return nil, fmt.Errorf("open base directory: %w", err)
+	}
+	checked, err := os.Lstat(canonical)
+	if err == nil {
+		var opened fs.FileInfo
+		if opened, err = root.Stat("."); err == nil && !os.SameFile(checked, opened) {
+			err = fmt.Errorf("base directory %s was replaced while it was opened: %w", canonical, ErrUnsafeBase)
+		}
+	}
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+// Canonical is the canonical form of the base directory, which need not exist
+// yet: its deepest existing ancestor with all links resolved, and the
+// rest. An ancestor may be a link, as /tmp is on some systems; the base itself
+// and what we would make below the ancestor may not.
+func Canonical(base string) (string, error) {
+	if !filepath.IsAbs(base) {
+		return "", fmt.Errorf("base directory %q: not an absolute path: %w", base, ErrUnsafeBase)
+	}
+	ancestor, rest := base, "."
+	for {
+		info, err := os.Lstat(ancestor)
+		if err == nil {
+			if ancestor == base && info.Mode()&fs.ModeSymlink != 0 {
+				return "", fmt.Errorf("base directory %s is a symbolic link: %w", base, ErrUnsafeBase)
+			}
+			break
+		}
+		parent := filepath.Dir(ancestor)
+		if !errors.Is(err, fs.ErrNotExist) || parent == ancestor {
+			return "", fmt.Errorf("look at base directory: %w", err)
+		}
+		ancestor, rest = parent, filepath.Join(filepath.Base(ancestor), rest)
+	}
+	resolved, err := filepath.EvalSymlinks(ancestor)
+	if err != nil {
+		return "", fmt.Errorf("resolve base directory %s: %w", ancestor, err)
+	}
+	canonical := filepath.Join(resolved, rest)
+	for dir := filepath.Dir(canonical); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if err := checkAncestor(dir); err != nil {
+			return "", err
+		}
+	}
+	return canonical, nil
+}

@@ -1,0 +1,257 @@
+package keep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+	"middleman/workspace/model"
+)
+
+// maxManifest bounds a manifest that is read: a blob of a few bytes can unpack
+// to any size. One of a million files has about 200 MiB.
+const maxManifest = 512 << 20
+
+// readSnapshot reads what is kept of w, and the commit that holds it. Where
+// nothing is, that is ErrNoSnapshot. Whoever can write to the repository, or
+// publish one that is mirrored, can have written it.
+func readSnapshot(ctx context.Context, p git.Dirs, w model.Workspace) (s snapshot, commit string, err error) {
+	commit, err = p.Ref(ctx, Ref(w.ID))
+	if err != nil {
+		return s, "", err
+	}
+	if commit == "" {
+		return s, "", fmt.Errorf("%s has no %s: %w", p.CommonDir, Ref(w.ID), ErrNoSnapshot)
+	}
+	manifest := &bounded{most: maxManifest}
+	c := p.Look("cat-file", "blob", commit+":"+manifestName)
+	c.Output, c.Change = manifest, true
+	if _, err := c.Run(ctx); err != nil {
+		return s, "", err
+	}
+	if s, err = decodeManifest(manifest.Bytes(), w.ID); err != nil {
+		return s, "", fmt.Errorf("read %s: %w", Ref(w.ID), err)
+	}
+	return s, commit, nil
+}
+
+// bounded is a buffer that refuses more than most bytes.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.most {
+		return 0, fmt.Errorf("more than %d bytes", b.most)
+	}
+	return b.Buffer.Write(p)
+}
+
+// decodeManifest reads the manifest of the snapshot of the workspace with that
+// id, and refuses one that a delete could not have written.
+func decodeManifest(data []byte, id string) (s snapshot, err error) {
+	if err := json.Unmarshal(data, &s); err != nil {
+		return snapshot{}, fmt.Errorf("%w: %w", ErrBadSnapshot, err)
+	}
+	if s.Version != snapshotVersion || s.ID != id {
+		return snapshot{}, fmt.Errorf("it is version %d of workspace %s, and version %d of %s is wanted: %w",
+			s.Version, plaintext.Quoted(s.ID), snapshotVersion, id, errors.ErrUnsupported)
+	}
+	if err := s.check(); err != nil {
+		return snapshot{}, fmt.Errorf("%w: %w", ErrBadSnapshot, err)
+	}
+	return s, nil
+}
+
+// check holds a manifest against what a delete writes.
+func (s snapshot) check() error {
+	if s.Entry != "" && (!isRefComponent(s.Entry) || !isPlainName(s.Entry)) {
+		return fmt.Errorf("entry %s: %w", plaintext.Quoted(s.Entry), model.ErrEscapes)
+	}
+	if s.Root != "" && (!filepath.IsAbs(s.Root) || filepath.Clean(s.Root) != s.Root || strings.ContainsRune(s.Root, 0)) {
+		return fmt.Errorf("root %s: not an absolute path", plaintext.Quoted(s.Root))
+	}
+	if s.Entry == "" && len(s.State) > 0 {
+		return errors.New("files of git's for a worktree that git had none for")
+	}
+	for _, b := range []*branch{&s.Branch, &s.Head} {
+		if err := b.check(); err != nil {
+			return fmt.Errorf("branch %s: %w", plaintext.Quoted(b.Name), err)
+		}
+	}
+	if err := checkFiles(s.Files); err != nil {
+		return err
+	}
+	return checkFiles(s.State)
+}
+
+// check holds a branch against what git lets one be, and its settings against
+// what belongs to it.
+func (b branch) check() error {
+	if b.Name == "" {
+		if b.Commit != "" || b.Reflog != "" || len(b.Config) > 0 {
+			return errors.New("it has no name")
+		}
+		return nil
+	}
+	if !isBranchName(b.Name) {
+		return errors.New("git has no branch of such a name")
+	}
+	if b.Commit != "" && !git.IsObjectID(b.Commit) {
+		return fmt.Errorf("commit %s: not the name of an object", plaintext.Quoted(b.Commit))
+	}
+	if b.Reflog != "" && !git.IsObjectID(b.Reflog) {
+		return fmt.Errorf("reflog %s: not the name of an object", plaintext.Quoted(b.Reflog))
+	}
+	for _, s := range b.Config {
+		if !strings.HasPrefix(string(s.Key), "branch."+b.Name+".") {
+			return fmt.Errorf("setting %s is not one of it", plaintext.Quoted(string(s.Key)))
+		}
+	}
+	return nil
+}
+
+// checkFiles makes sure that files can be made, each in a directory before it,
+// and none twice or behind a link.
+func checkFiles(files []file) error {
+	seen := make(map[string]fs.FileMode, len(files))
+	for _, f := range files {
+		name := string(f.Path)
+		if err := f.check(); err != nil {
+			return fmt.Errorf("file %s: %w", plaintext.Quoted(name), err)
+		}
+		if _, twice := seen[name]; twice {
+			return fmt.Errorf("file %s: it is there twice", plaintext.Quoted(name))
+		}
+		if slash := strings.LastIndexByte(name, '/'); slash >= 0 {
+			if mode, is := seen[name[:slash]]; !is || !mode.IsDir() {
+				return fmt.Errorf("file %s: not in a directory that comes before it", plaintext.Quoted(name))
+			}
+		}
+		seen[name] = f.Mode
+	}
+	return nil
+}
+
+func (f file) check() error {
+	name := string(f.Path)
+	if name != "." {
+		for part := range strings.SplitSeq(name, "/") {
+			if !isPlainName(part) {
+				return model.ErrEscapes
+			}
+		}
+	}
+	kind := f.Mode.Type()
+	switch {
+	case f.Mode&^(fs.ModeDir|fs.ModeSymlink|specialBits|fs.ModePerm) != 0, kind == fs.ModeDir|fs.ModeSymlink, name == "." && kind != fs.ModeDir:
+		return fmt.Errorf("mode %s: not that of a file, link or directory", f.Mode)
+	case f.Bits&^(f.Mode&specialBits) != 0:
+		return fmt.Errorf("mode %s with bits %s", f.Mode, f.Bits)
+	case (kind == 0) != git.IsObjectID(f.Blob) || kind != 0 && f.Blob != "":
+		return fmt.Errorf("content %s: not the name of an object", plaintext.Quoted(f.Blob))
+	case (kind == fs.ModeSymlink) != (len(f.Target) > 0) || bytes.IndexByte(f.Target, 0) >= 0:
+		return fmt.Errorf("target %s: not that of a link", plaintext.Quoted(string(f.Target)))
+	}
+	return nil
+}
+
+// isPlainName reports whether a file can have that name in a directory on this
+// system, and lies in it then.
+func isPlainName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00"+string(filepath.Separator)) &&
+		filepath.IsLocal(name) && !changesName(name)
+}
+
+// isBranchName reports whether git lets a branch have that name: what
+// git-check-ref-format says of refs/heads/<name>.
+func isBranchName(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if !isRefComponent(part) {
+			return false
+		}
+	}
+	return len(name) <= 1024 && !strings.HasSuffix(name, ".")
+}
+
+func isRefComponent(part string) bool {
+	for _, c := range []byte(part) {
+		if c <= ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return part != "" && part[0] != '.' && !strings.HasSuffix(part, ".lock") && !strings.ContainsAny(part, "~^:?*[\\/") &&
+		!strings.Contains(part, "..") && !strings.Contains(part, "@{")
+}
+
+// own are the settings of b that a restore writes, and, a line each, those of
+// which it says that it does not: git takes the words of some as options, or
+// as a program to reach a remote by.
+func (b branch) own() (list []setting, notes []string) {
+	for _, s := range b.Config {
+		name := string(s.Key)[len("branch."+b.Name+"."):]
+		switch {
+		case strings.Contains(name, "."): // of another branch, b.Name + "." + ...: an older version took it along
+		case !isVariable(name) || !harmlessSetting(name, string(s.Value)):
+			notes = append(notes, "was not brought back: setting "+plaintext.Quoted(string(s.Key))+" = "+plaintext.Quoted(string(s.Value)))
+		default:
+			list = append(list, s)
+		}
+	}
+	return list, notes
+}
+
+// isVariable reports whether git's configuration can have a variable of that
+// name.
+func isVariable(name string) bool {
+	for i, c := range []byte(name) {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// harmlessSetting reports whether nothing runs by a setting of a branch. Git
+// heeds these; of others it knows nothing.
+func harmlessSetting(name, value string) bool {
+	if strings.ContainsRune(value, 0) {
+		return false
+	}
+	switch strings.ToLower(name) {
+	case "description":
+		return true // text, of any number of lines
+	case "remote", "pushremote":
+		return !strings.HasPrefix(value, "-") && !strings.Contains(value, "::") && printableLine(value)
+	case "merge":
+		ref, is := strings.CutPrefix(value, "refs/")
+		return is && isBranchName(ref)
+	case "rebase":
+		return isVariable(value)
+	case "mergeoptions":
+		for word := range strings.FieldsSeq(value) {
+			switch word {
+			case "--ff", "--no-ff", "--ff-only", "--log", "--no-log", "--squash", "--no-squash", "--commit", "--no-commit",
+				"--stat", "--no-stat", "-n", "--signoff", "--no-signoff", "--edit", "--no-edit", "--autostash", "--no-autostash":
+			default:
+				return false
+			}
+		}
+		return true
+	}
+	return printableLine(value)
+}
+
+// printableLine reports whether nothing in s ends a line or steers a terminal.
+func printableLine(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || 0x7f <= r && r < 0xa0 })
+}

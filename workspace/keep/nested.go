@@ -1,0 +1,56 @@
+package keep
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"middleman/internal/git"
+)
+
+// keptReason locks a worktree whose directory is in the snapshot of the
+// workspace that it lay in.
+func keptReason(id string) string {
+	return "middleman keeps it in the snapshot of workspace " + id
+}
+
+// lockNested has git keep what it knows of worktrees whose directories go with
+// workspace id: their commits, index and what they are in the middle of are
+// nowhere else. A lock that somebody else has set does that already.
+func lockNested(entries []string, id string) error {
+	for _, entry := range entries {
+		f, err := os.OpenFile(filepath.Join(entry, "locked"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			_, err = f.WriteString(keptReason(id) + "\n")
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("keep the worktree of %s: %w", entry, err)
+		}
+	}
+	return nil
+}
+
+// UnlockNested takes these locks off again.
+func UnlockNested(commonDir, id string) error {
+	entries, err := os.ReadDir(filepath.Join(commonDir, "worktrees"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("unlock worktrees: %w", err)
+	}
+	for _, entry := range entries {
+		lock := filepath.Join(commonDir, "worktrees", entry.Name(), "locked")
+		reason, err := git.LockReason(lock)
+		if err == nil && reason == keptReason(id) {
+			err = os.Remove(lock)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("unlock a worktree: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,339 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"middleman/internal/contain"
+	"middleman/internal/fault"
+	"middleman/internal/git"
+	"middleman/internal/plainfile"
+	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/model"
+)
+
+// restoredMark is in git's directory for a worktree from the moment that it is
+// in its place until the snapshot was let go of. It holds the branch's name.
+const restoredMark = "middleman-restored"
+
+const maxMark = 64 << 10 // bytes of it
+
+// Restore brings back what a delete of w has kept, in base or in the scope that w
+// is recorded in, and returns w as it is now
+// and, a line each, what is not as it was: a branch whose name is taken by now
+// gets a number, and some files may not have been kept. Where there is
+// something in the workspace's place, that is ErrOccupied; where nothing is
+// kept of it, ErrNoSnapshot. On an error the snapshot is there still and
+// nothing else is, and after a crash another Restore goes on to the end.
+func Restore(ctx context.Context, base string, w model.Workspace, progress model.Progress) (model.Workspace, []string, error) {
+	r := &restoration{own: base, w: w, repo: git.Whole(w.GitDir), report: progress.OrSilent()}
+	if err := contain.Call(func() error { return r.run(ctx) }); err != nil {
+		return model.Workspace{}, nil, fmt.Errorf("restore workspace %s: %w", w.Name, err)
+	}
+	r.w.State, r.w.Error = model.StateReady, ""
+	return r.w, r.notes, nil
+}
+
+// restoration is one run of Restore.
+type restoration struct {
+	own    string // the manager's base
+	w      model.Workspace
+	base   *os.Root
+	repo   git.Dirs
+	report model.Progress
+	snap   snapshot
+	commit string // of the snapshot
+	undo   []func(context.Context) error
+	notes  []string
+	moved  bool // it comes back elsewhere than it was
+	// renamed are the branches that have another name now.
+	renamed map[string]string
+}
+
+func (r *restoration) run(ctx context.Context) (err error) {
+	if r.w.Mode == model.ModeInPlace {
+		return fmt.Errorf("its directory %s was never deleted: %w", plaintext.Quoted(r.w.Root), ErrNoSnapshot)
+	}
+	if err = r.openRestored(); err != nil {
+		return err
+	}
+	defer r.base.Close()
+	if done, err := r.finished(ctx); done || err != nil {
+		return err
+	}
+	if _, err := r.base.Lstat(basedir.KeptName(r.w.ID)); err == nil {
+		return r.report.Stage("place", func() error { return r.base.Rename(basedir.KeptName(r.w.ID), r.w.ID) })
+	}
+	if r.w.Mode == model.ModeDirectory {
+		return ErrNoSnapshot
+	}
+	err = r.report.Stage("read", func() error {
+		if r.snap, r.commit, err = readSnapshot(ctx, r.repo, r.w); err != nil {
+			return err
+		}
+		was, err := r.snap.root(ctx, r.repo)
+		r.moved = r.moved || err == nil && was != r.w.Root
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := contain.Call(func() error { return r.build(ctx) }); err != nil {
+		return model.Unwind(ctx, r.undo, err)
+	}
+	r.notes = append(r.notes, r.unkept()...)
+	return r.letGo(ctx, filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry))
+}
+
+// finished goes on where a restore was cut short after the workspace was
+// whole, and refuses where its place is taken.
+func (r *restoration) finished(ctx context.Context) (bool, error) {
+	dir, err := basedir.Find(r.base, r.w)
+	if errors.Is(err, model.ErrReplaced) {
+		err = fmt.Errorf("%s: %w", r.w.Root, ErrOccupied)
+	}
+	if err != nil || dir == "" {
+		return false, err
+	}
+	taken := fmt.Errorf("%s: %w", dir, ErrOccupied)
+	if dir != r.w.Root || r.w.Mode != model.ModeWorktree {
+		return false, taken
+	}
+	entry, err := git.FindEntry(r.w.GitDir, r.w.Root)
+	if err != nil {
+		return false, errors.Join(taken, err)
+	}
+	mark, err := plainfile.ReadFollowed(filepath.Join(entry, restoredMark), maxMark)
+	if entry == "" || err != nil || len(mark) > 0 && !isBranchName(string(mark)) {
+		return false, taken
+	}
+	r.w.Branch = string(mark)
+	if r.commit, err = r.repo.Ref(ctx, Ref(r.w.ID)); err != nil {
+		return false, err
+	}
+	return true, r.letGo(ctx, entry)
+}
+
+// build makes the workspace. What it made when it fails is in undo.
+func (r *restoration) build(ctx context.Context) error {
+	if err := r.clear(); err != nil {
+		return err
+	}
+	err := r.report.Advancing("files", func(tell func(string)) (string, error) { return "", r.files(ctx, tell) })
+	if err != nil {
+		return err
+	}
+	fault.Here("restore/files")
+	if err := r.report.Stage("branch", func() error { return r.branches(ctx) }); err != nil {
+		return err
+	}
+	fault.Here("restore/branch")
+	if r.snap.Entry == "" {
+		return r.report.Stage("entry", func() error { return r.newEntry(ctx) })
+	}
+	if err := r.report.Stage("entry", func() error { return r.entry(ctx) }); err != nil {
+		return err
+	}
+	fault.Here("restore/entry")
+	err = r.report.Stage("place", func() error { return r.base.Rename(basedir.RestoringName(r.w.ID), r.w.ID) })
+	fault.Here("restore/placed")
+	return err
+}
+
+// clear removes what a restore that was cut short has gathered. Nobody has
+// worked in it: it was nobody's workspace yet.
+func (r *restoration) clear() error {
+	entry, err := git.FindEntry(r.w.GitDir, r.w.Root)
+	if err != nil {
+		return err
+	}
+	if entry != "" {
+		if _, err := os.Lstat(filepath.Join(entry, restoredMark)); err != nil {
+			return fmt.Errorf("git's %s is about that directory: %w", plaintext.Quoted(entry), ErrOccupied)
+		}
+		if err := os.RemoveAll(entry); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(r.gathered()); err != nil {
+		return err
+	}
+	return basedir.RemoveAll(r.base, basedir.RestoringName(r.w.ID))
+}
+
+// gathered is where git's directory for the worktree is put together. It must
+// not be among the others before it is whole: git reads them all.
+func (r *restoration) gathered() string {
+	return filepath.Join(r.w.GitDir, "middleman-"+basedir.RestoringName(r.w.ID)[1:])
+}
+
+// files puts the directory together.
+func (r *restoration) files(ctx context.Context, tell func(string)) error {
+	name := basedir.RestoringName(r.w.ID)
+	if err := basedir.MakeDir(r.base, name); err != nil {
+		return err
+	}
+	r.undo = append(r.undo, func(context.Context) error { return basedir.RemoveAll(r.base, name) })
+	root, err := r.base.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	gitFile := r.snap.Entry != ""
+	for _, f := range r.snap.Files {
+		gitFile = gitFile && string(f.Path) != ".git"
+	}
+	if gitFile {
+		line := "gitdir: " + filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry) + "\n"
+		if err := root.WriteFile(".git", []byte(line), 0o644); err != nil {
+			return err
+		}
+	}
+	return writeFiles(ctx, r.repo, root, r.snap.Files, tell)
+}
+
+// entry puts git's directory for the worktree together, and then among the
+// others.
+func (r *restoration) entry(ctx context.Context) error {
+	gathered := r.gathered()
+	if err := os.Mkdir(gathered, 0o700); err != nil {
+		return err
+	}
+	at := gathered
+	r.undo = append(r.undo, func(context.Context) error { return os.RemoveAll(at) })
+	root, err := os.OpenRoot(gathered)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := writeFiles(ctx, r.repo, root, r.snap.State, silently); err != nil {
+		return err
+	}
+	if err := r.lead(root); err != nil {
+		return err
+	}
+	if err := r.rename(root); err != nil {
+		return err
+	}
+	if err := root.WriteFile(restoredMark, []byte(r.w.Branch), 0o600); err != nil {
+		return err
+	}
+	fault.Here("restore/gathered")
+	place := filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry)
+	if err := os.MkdirAll(filepath.Dir(place), 0o777); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", place, ErrOccupied)
+	}
+	if err := os.Rename(gathered, place); err != nil {
+		return err
+	}
+	at = place
+	return nil
+}
+
+// lead has git's own files lead to the workspace and to the repository, and
+// nowhere else: git takes the configuration, with the programs that it names,
+// from where commondir says.
+func (r *restoration) lead(root *os.Root) error {
+	for name, to := range map[string]string{"gitdir": filepath.Join(r.w.Root, ".git"), "commondir": r.w.GitDir} {
+		// From where it will be, which is as deep in the repository.
+		now, err := git.ReadPath(filepath.Join(root.Name(), name), filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry))
+		if err == nil && (now == to || name == "commondir" && git.SameDir(now, to)) {
+			continue
+		}
+		if err := root.RemoveAll(name); err != nil {
+			return err
+		}
+		if name == "commondir" {
+			to = filepath.Join("..", "..")
+		}
+		if err := root.WriteFile(name, []byte(to+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rename has git's own files say what a branch is called now.
+func (r *restoration) rename(root *os.Root) error {
+	for _, file := range []struct{ name, before string }{
+		{"HEAD", "ref: refs/heads/"}, {"rebase-merge/head-name", "refs/heads/"}, {"rebase-apply/head-name", "refs/heads/"},
+		{"BISECT_START", ""},
+	} {
+		content, err := root.ReadFile(filepath.FromSlash(file.name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		name, is := strings.CutPrefix(strings.TrimSuffix(string(content), "\n"), file.before)
+		if now := r.renamed[name]; is && now != "" {
+			if err := root.WriteFile(filepath.FromSlash(file.name), []byte(file.before+now+"\n"), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// newEntry has git make a worktree where nothing but the branch was left.
+func (r *restoration) newEntry(ctx context.Context) error {
+	if err := r.base.Rename(basedir.RestoringName(r.w.ID), r.w.ID); err != nil {
+		return err
+	}
+	r.undo = append(r.undo,
+		func(context.Context) error { return git.RemoveEntry(r.w.GitDir, r.w.Root) },
+		func(context.Context) error { return basedir.RemoveAll(r.base, r.w.ID) })
+	way, err := git.TransportOf(ctx, r.repo, false)
+	if err != nil {
+		return err
+	}
+	_, err = way.Over(r.repo.Alter("worktree", "add", "--quiet", "--lock", "--reason", "middleman workspace "+r.w.ID,
+		"--", r.w.Root, r.w.Branch)).Run(ctx)
+	return err
+}
+
+// letGo ends a restore: the workspace is whole, and the snapshot can go.
+func (r *restoration) letGo(ctx context.Context, entry string) error {
+	if r.commit != "" {
+		if err := dropTrash(ctx, r.repo, r.w.ID, r.commit); err != nil {
+			return err
+		}
+	}
+	fault.Here("restore/let-go")
+	if err := os.Remove(filepath.Join(entry, restoredMark)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// unkept is what does not come back.
+func (r *restoration) unkept() []string {
+	var lines []string
+	for _, name := range r.snap.Unkept {
+		lines = append(lines, "was not kept: "+plaintext.Quoted(name))
+	}
+	return lines
+}
+
+// openRestored is openHolding for a restore. What was in a scope that is gone
+// by now comes back in the manager's own base.
+func (r *restoration) openRestored() (err error) {
+	if r.base, err = basedir.Holding(r.own, r.w); err != nil {
+		return err
+	}
+	if before := r.w.Root; filepath.Dir(before) != r.base.Name() {
+		r.w.Root, r.moved = filepath.Join(r.base.Name(), r.w.ID), true
+		r.notes = append(r.notes, fmt.Sprintf("where it was, %s, is gone: it is %s", plaintext.Quoted(before), r.w.Root))
+	}
+	return nil
+}

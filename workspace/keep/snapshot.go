@@ -1,0 +1,161 @@
+package keep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"middleman/internal/git"
+)
+
+// snapshotVersion is that of the manifest's form.
+const snapshotVersion = 1
+
+// In the tree of a snapshot's commit. Its parents are the commits that git's
+// own files for the worktree name, so that none is lost to a collection.
+const (
+	manifestName = "manifest.json"
+	objectsName  = "objects" // every blob and tree that is needed, by its hash
+)
+
+// Ref holds the snapshot of a deleted workspace.
+func Ref(id string) string { return "refs/middleman/trash/" + id }
+
+// snapshot is the manifest: all that is needed beside the objects.
+type snapshot struct {
+	Version int       `json:"version"`
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Root    string    `json:"root,omitempty"` // the workspace's directory
+	Made    time.Time `json:"made"`
+	Entry   string    `json:"entry"`  // the name of git's directory for the worktree, "" where it had none
+	Branch  branch    `json:"branch"` // of the workspace
+	Head    branch    `json:"head"`   // what HEAD leads to; no name where it is detached
+	Files   []file    `json:"files"`  // of the directory, each after the one it is in
+	State   []file    `json:"state"`  // of git's directory
+	Unkept  []string  `json:"unkept"` // see Loss
+}
+
+// branch is one as it was.
+type branch struct {
+	Name   string    `json:"name"`
+	Commit string    `json:"commit"` // "" where it has none
+	Config []setting `json:"config"`
+	Reflog string    `json:"reflog"` // a blob
+}
+
+type setting struct{ Key, Value []byte }
+
+// file is a file, a link or a directory. Names and targets are any bytes.
+type file struct {
+	Path   []byte      `json:"path"`
+	Mode   fs.FileMode `json:"mode"`
+	Bits   fs.FileMode `json:"bits,omitempty"` // setuid, setgid and sticky, where they are to come back
+	Time   time.Time   `json:"time"`
+	Blob   string      `json:"blob,omitempty"`
+	Target []byte      `json:"target,omitempty"`
+}
+
+// storeSnapshot makes the commit of s and has the ref lead to it. objects are
+// to be found through it, by their kinds. A snapshot that is there already, of
+// a delete that was cut short, stays reachable through the new one.
+func storeSnapshot(ctx context.Context, p git.Dirs, s snapshot, objects map[string]string) error {
+	manifest, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	blob, err := p.Store(ctx, "blob", bytes.NewReader(manifest))
+	if err != nil {
+		return err
+	}
+	var parents []string
+	var list strings.Builder
+	for object, kind := range objects {
+		switch kind {
+		case "commit":
+			parents = append(parents, object)
+		case "tree":
+			fmt.Fprintf(&list, "040000 tree %s\t%s\n", object, object)
+		default:
+			fmt.Fprintf(&list, "100644 blob %s\t%s\n", object, object)
+		}
+	}
+	held, err := p.MakeTree(ctx, list.String())
+	if err != nil {
+		return err
+	}
+	tree, err := p.MakeTree(ctx, fmt.Sprintf("100644 blob %s\t%s\n040000 tree %s\t%s\n", blob, manifestName, held, objectsName))
+	if err != nil {
+		return err
+	}
+	before, err := p.Ref(ctx, Ref(s.ID))
+	if err != nil {
+		return err
+	}
+	if before != "" {
+		parents = append(parents, before)
+	}
+	commit, err := p.Store(ctx, "commit", strings.NewReader(snapshotCommit(s, tree, parents)))
+	if err != nil {
+		return err
+	}
+	return pointTrash(ctx, p, s.ID, commit, before)
+}
+
+// pointTrash moves the ref of a snapshot, and makes sure that all that can be
+// reached through it, and through no other ref, is there.
+func pointTrash(ctx context.Context, p git.Dirs, id, commit, before string) error {
+	ref := Ref(id)
+	c := p.Alter("update-ref", "--no-deref", ref, commit, before)
+	c.Config = git.Durable
+	if _, err := c.Run(ctx); err != nil {
+		return err
+	}
+	// No HEADs: some may just be made.
+	c = p.Look("rev-list", "--objects", "--quiet", commit, "--not", "--exclude="+ref, "--glob=refs/*")
+	c.Change = true // it may take long
+	_, err := c.Run(ctx)
+	if err == nil {
+		return nil
+	}
+	args := []string{"update-ref", "--no-deref", ref, before, commit}
+	if before == "" {
+		args = []string{"update-ref", "--no-deref", "-d", ref, commit}
+	}
+	if _, back := p.Alter(args...).Run(context.WithoutCancel(ctx)); back != nil {
+		return fmt.Errorf("%w (and to undo it: %w)", err, back)
+	}
+	return err
+}
+
+// snapshotCommit is a commit as git stores it. It has no user's name, so that
+// none has to be configured, and any number of parents.
+func snapshotCommit(s snapshot, tree string, parents []string) string {
+	slices.Sort(parents)
+	var b strings.Builder
+	fmt.Fprintf(&b, "tree %s\n", tree)
+	for _, parent := range slices.Compact(parents) {
+		fmt.Fprintf(&b, "parent %s\n", parent)
+	}
+	by := "middleman <middleman@localhost> " + strconv.FormatInt(s.Made.Unix(), 10) + " +0000"
+	fmt.Fprintf(&b, "author %s\ncommitter %s\n\nWorkspace %s, as it was when it was deleted\n", by, by, s.Name)
+	return b.String()
+}
+
+// dropTrash lets go of a snapshot.
+func dropTrash(ctx context.Context, p git.Dirs, id, commit string) error {
+	if err := UnlockNested(p.CommonDir, id); err != nil {
+		return err
+	}
+	_, err := p.Alter("update-ref", "--no-deref", "-d", Ref(id), commit).Run(ctx)
+	if err != nil {
+		return fmt.Errorf("let go of the snapshot: %w", err)
+	}
+	return nil
+}

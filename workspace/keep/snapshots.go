@@ -1,0 +1,139 @@
+package keep
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/model"
+)
+
+// Kept is a deleted workspace as its snapshot tells of it.
+type Kept struct {
+	model.Workspace           // in StateDeleted
+	DeletedAt       time.Time // when it was kept
+}
+
+// Snapshots are the deleted workspaces of base that a repository keeps,
+// and the ids of those that cannot be read or are of another base, with why.
+func Snapshots(ctx context.Context, base, gitDir, repository string) (list []Kept, others map[string]error, err error) {
+	out, err := git.Whole(gitDir).Look("for-each-ref", "--format=%(refname)", Ref("")).Line(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	others = map[string]error{}
+	for line := range strings.Lines(out) {
+		id := strings.TrimPrefix(strings.TrimSpace(line), Ref(""))
+		kept, err := Snapshot(ctx, base, gitDir, repository, id)
+		if err != nil {
+			others[id] = err
+			continue
+		}
+		list = append(list, kept)
+	}
+	return list, others, nil
+}
+
+// Snapshot reads one. It is an ErrEscapes where it is not of a workspace in
+// base.
+func Snapshot(ctx context.Context, base, gitDir, repository, id string) (_ Kept, err error) {
+	defer model.Containing(id, &err)
+	canonical, err := basedir.Canonical(base)
+	if err != nil {
+		return Kept{}, err
+	}
+	if err := model.CheckID(id); err != nil {
+		return Kept{}, err
+	}
+	w := model.Workspace{
+		ID: id, Mode: model.ModeWorktree, Root: filepath.Join(canonical, id), Repository: repository, GitDir: gitDir, State: model.StateDeleted,
+	}
+	s, _, err := readSnapshot(ctx, git.Whole(gitDir), w)
+	if err != nil {
+		return Kept{}, err
+	}
+	root, err := s.root(ctx, git.Whole(gitDir))
+	if err != nil {
+		return Kept{}, err
+	}
+	if root != w.Root {
+		return Kept{}, fmt.Errorf("%s was kept of %s: %w", Ref(id), plaintext.Quoted(root), model.ErrEscapes)
+	}
+	w.Name, w.Branch, w.CreatedAt = s.Name, s.Branch.Name, s.Made
+	if slug, err := model.Slug(w.Name); err != nil || slug != w.Name {
+		w.Name = id
+	}
+	if s.Branch.Name != "" {
+		log, err := git.Whole(gitDir).BranchLog(ctx, s.Branch.Name)
+		if err == nil && model.MadeID(log.Note) == id {
+			w.BaseCommit = log.Commit
+		}
+	}
+	return Kept{Workspace: w, DeletedAt: s.Made}, nil
+}
+
+// root is the directory that a snapshot was made of. One of an older version
+// says it only in git's own file, if there was one.
+func (s snapshot) root(ctx context.Context, repo git.Dirs) (string, error) {
+	if s.Root != "" {
+		return s.Root, nil
+	}
+	for _, f := range s.State {
+		if string(f.Path) != "gitdir" || f.Blob == "" {
+			continue
+		}
+		var content bytes.Buffer
+		c := repo.Look("cat-file", "blob", f.Blob)
+		c.Output = &content
+		if _, err := c.Run(ctx); err != nil {
+			return "", err
+		}
+		return filepath.Dir(strings.TrimSpace(content.String())), nil
+	}
+	return "", nil
+}
+
+// Forget lets go of what is kept of a deleted workspace, for good. Where it
+// cannot be found out whether anything is kept, that is an error and nothing
+// is changed; nothing kept is none.
+func Forget(ctx context.Context, base string, w model.Workspace) error {
+	root, err := basedir.Holding(base, w)
+	if err != nil {
+		return fmt.Errorf("forget workspace %s: %w", w.Name, err)
+	}
+	defer root.Close()
+	if w.Mode == model.ModeWorktree {
+		commit, err := git.Whole(w.GitDir).Ref(ctx, Ref(w.ID))
+		if err == nil && commit != "" {
+			err = dropTrash(ctx, git.Whole(w.GitDir), w.ID, commit)
+		}
+		if err != nil {
+			return fmt.Errorf("forget workspace %s: %w", w.Name, err)
+		}
+	}
+	return basedir.RemoveAll(root, basedir.KeptName(w.ID))
+}
+
+// IsKept reports whether anything is kept of a deleted workspace that a
+// restore could bring back.
+func IsKept(ctx context.Context, base string, w model.Workspace) (bool, error) {
+	root, err := basedir.Holding(base, w)
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	if there, err := basedir.Exists(filepath.Join(root.Name(), basedir.KeptName(w.ID))); there || err != nil {
+		return there, err
+	}
+	if w.Mode != model.ModeWorktree {
+		return false, nil
+	}
+	commit, err := git.Whole(w.GitDir).Ref(ctx, Ref(w.ID))
+	return commit != "", err
+}

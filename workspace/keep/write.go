@@ -1,0 +1,254 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"middleman/internal/git"
+	"middleman/internal/plainfile"
+	"middleman/workspace/look"
+	"middleman/workspace/model"
+)
+
+// maxScanned bounds a file of git's that is looked through for hashes.
+const maxScanned = 64 << 20
+
+// snapshotWriter makes one snapshot.
+type snapshotWriter struct {
+	w       model.Workspace
+	repo    git.Dirs
+	entry   string // git's directory for the worktree, or ""
+	dir     string // where the directory is now, or ""
+	chosen  choice
+	blind   bool // the look failed, and there is consent to lose whatever it is
+	tell    func(string)
+	snap    snapshot
+	objects map[string]string // what must be reachable through it, by kind
+}
+
+func (k *snapshotWriter) run(ctx context.Context) error {
+	k.snap = snapshot{Version: snapshotVersion, ID: k.w.ID, Name: k.w.Name, Root: k.w.Root, Made: time.Now().UTC(), Unkept: k.chosen.unkept}
+	hashes, err := k.keepBranches(ctx)
+	if err != nil {
+		return err
+	}
+	if k.entry != "" {
+		k.snap.Entry = filepath.Base(k.entry)
+		if err := k.keepState(ctx); err != nil {
+			return err
+		}
+		more, err := k.namedByState()
+		if err != nil {
+			return err
+		}
+		hashes = append(hashes, more...)
+		// An index that git cannot read is kept as it is; what it named that is
+		// nowhere else cannot be told, and that is said.
+		if err := k.keepIndexed(ctx); err != nil && k.blind && git.ExitCode(err) >= 0 {
+			k.snap.Unkept = append(k.snap.Unkept, "what only the index named (git cannot read it)")
+		} else if err != nil {
+			return err
+		}
+	}
+	if k.dir != "" {
+		if err := k.keepFiles(ctx); err != nil {
+			return err
+		}
+	}
+	slices.Sort(hashes)
+	err = k.repo.Kinds(ctx, slices.Compact(hashes), func(object, kind string) { k.objects[object] = kind })
+	if err != nil {
+		return err
+	}
+	return storeSnapshot(ctx, k.repo, k.snap, k.objects)
+}
+
+// keepBranches notes the workspace's branch and the one that HEAD leads to,
+// and returns the hashes that must stay, stashes too.
+func (k *snapshotWriter) keepBranches(ctx context.Context) (hashes []string, err error) {
+	note := func(name string) (branch, error) {
+		b, err := k.keepBranch(ctx, name)
+		hashes = append(hashes, b.Commit)
+		return b, err
+	}
+	if k.snap.Branch, err = note(k.w.Branch); err != nil {
+		return nil, err
+	}
+	if k.entry != "" {
+		at := git.Dirs{GitDir: k.entry, CommonDir: k.w.GitDir}
+		ref, err := at.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+		if err != nil && git.ExitCode(err) != 1 { // 1: detached
+			return nil, err
+		}
+		if name, is := strings.CutPrefix(ref, "refs/heads/"); is {
+			if k.snap.Head, err = note(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	top, err := k.repo.Ref(ctx, "refs/stash")
+	if err != nil || top == "" {
+		return slices.DeleteFunc(hashes, func(s string) bool { return s == "" }), err
+	}
+	c := k.repo.Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H %s", "refs/stash")
+	c.Lines = true
+	c.Each = func(line string) {
+		hash, message, _ := strings.Cut(line, " ")
+		if strings.HasPrefix(message, "WIP on "+k.w.Branch+": ") || strings.HasPrefix(message, "On "+k.w.Branch+": ") {
+			hashes = append(hashes, hash)
+		}
+	}
+	_, err = c.Run(ctx)
+	return slices.DeleteFunc(hashes, func(s string) bool { return s == "" }), err
+}
+
+// keepBranch notes where a branch is, its configuration and its reflog.
+func (k *snapshotWriter) keepBranch(ctx context.Context, name string) (branch, error) {
+	b := branch{Name: name}
+	if name == "" {
+		return b, nil
+	}
+	var err error
+	if b.Commit, err = k.repo.Ref(ctx, "refs/heads/"+name); err != nil {
+		return b, err
+	}
+	if b.Config, err = branchConfig(ctx, k.repo, name); err != nil {
+		return b, err
+	}
+	log, err := plainfile.ReadFollowed(reflogOf(k.repo, name), maxScanned)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err != nil {
+		return b, err
+	}
+	if b.Reflog, err = k.repo.Store(ctx, "blob", strings.NewReader(string(log))); err != nil {
+		return b, err
+	}
+	k.objects[b.Reflog] = "blob"
+	return b, k.repo.Kinds(ctx, hashesIn(string(log)), func(object, kind string) { k.objects[object] = kind })
+}
+
+// reflogOf is the file that git logs a branch in, where it uses files.
+func reflogOf(repo git.Dirs, name string) string {
+	return filepath.Join(repo.CommonDir, "logs", "refs", "heads", filepath.FromSlash(name))
+}
+
+// keepState keeps git's directory for the worktree byte for byte: the index
+// with all that it says of a file, HEAD and its reflog, refs of the worktree,
+// what is in progress, and the repositories of submodules.
+func (k *snapshotWriter) keepState(ctx context.Context) error {
+	files, _, err := listFiles(k.entry, func(name string, _ bool) verdict {
+		if strings.HasSuffix(name, ".lock") && !strings.Contains(name, "/") || name == restoredMark {
+			return verdict{} // of a git that was killed
+		}
+		return verdict{keep: true, descend: true}
+	})
+	if err != nil {
+		return err
+	}
+	k.snap.State = files
+	return k.storeAll(ctx, k.entry, files)
+}
+
+// keepFiles keeps the directory but for what was not chosen.
+func (k *snapshotWriter) keepFiles(ctx context.Context) error {
+	own := look.CheckGitFile(k.dir, k.entry) == nil
+	files, odd, err := listFiles(k.dir, func(name string, dir bool) verdict {
+		if name == ".git" && !dir && own {
+			return verdict{} // a restore writes it
+		}
+		return k.chosen.verdict(name)
+	})
+	if err != nil {
+		return err
+	}
+	k.snap.Files = files
+	k.snap.Unkept = append(k.snap.Unkept, odd...)
+	return k.storeAll(ctx, k.dir, files)
+}
+
+// storeAll stores the regular files of files, which lie in dir.
+func (k *snapshotWriter) storeAll(ctx context.Context, dir string, files []file) error {
+	var regular []*file
+	var paths []string
+	for i := range files {
+		if files[i].Mode.IsRegular() {
+			regular = append(regular, &files[i])
+			paths = append(paths, string(files[i].Path))
+		}
+	}
+	one := countFiles(k.tell, len(regular))
+	return k.repo.StoreFiles(ctx, dir, paths, func(at int, object string) {
+		regular[at].Blob = object
+		k.objects[object] = "blob"
+		one()
+	})
+}
+
+// keepIndexed has what the index names stay. What is missing was missing
+// before; a submodule's commit is in its own repository.
+func (k *snapshotWriter) keepIndexed(ctx context.Context) error {
+	at := git.Dirs{GitDir: k.entry, CommonDir: k.w.GitDir, WorkTree: k.dir}
+	var hashes []string
+	for _, what := range []string{"--stage", "--resolve-undo"} {
+		c := at.Look("ls-files", "-z", what)
+		c.Each = func(record string) { // "100644 <object> 0\t<path>"
+			head, _, _ := strings.Cut(record, "\t")
+			if fields := strings.Fields(head); len(fields) == 3 && fields[0] != "160000" {
+				hashes = append(hashes, fields[1])
+			}
+		}
+		if _, err := c.Run(ctx); err != nil {
+			return err
+		}
+	}
+	slices.Sort(hashes)
+	return k.repo.Kinds(ctx, slices.Compact(hashes), func(object, kind string) { k.objects[object] = kind })
+}
+
+var hashPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
+})
+
+// hashesIn are the words of text that may be hashes, or abbreviated ones.
+func hashesIn(text string) []string {
+	found := hashPattern().FindAllString(text, -1)
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// namedByState is what may be hashes in git's own files: reflogs, refs of the
+// worktree, lists of what is still to be picked, a merge's other side.
+func (k *snapshotWriter) namedByState() ([]string, error) {
+	var hashes []string
+	for _, f := range k.snap.State {
+		name := string(f.Path)
+		if !f.Mode.IsRegular() || strings.HasPrefix(name, "modules/") || name == "index" || strings.HasPrefix(name, "sharedindex.") {
+			continue
+		}
+		path := filepath.Join(k.entry, filepath.FromSlash(name))
+		info, err := os.Lstat(path)
+		if err != nil {
+			return nil, err
+		}
+		if info.Size() > maxScanned {
+			return nil, fmt.Errorf("%s is larger than %d bytes", path, maxScanned)
+		}
+		content, err := plainfile.ReadFollowed(path, maxScanned)
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, hashesIn(string(content))...)
+	}
+	return hashes, nil
+}

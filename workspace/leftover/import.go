@@ -1,0 +1,216 @@
+package leftover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"middleman/internal/fault"
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/keep"
+	"middleman/workspace/model"
+)
+
+// Importable is the record that the directory at path would have as a
+// workspace. One that was ours, and whose record was lost, has its id; a
+// directory that a delete has kept aside is in StateDeleted. Anything else must
+// be in a checkout, by whomever it was made: it is in place, so that nothing
+// of ours ever deletes it, and has no id. Nothing is changed.
+func (f Finder) Importable(ctx context.Context, path string) (model.Workspace, error) {
+	canonical, err := filepath.EvalSymlinks(path)
+	if err == nil && !filepath.IsAbs(canonical) {
+		err = fmt.Errorf("not an absolute path: %w", model.ErrBadRequest)
+	}
+	if err != nil {
+		return model.Workspace{}, fmt.Errorf("import %s: %w", plaintext.Quoted(path), err)
+	}
+	w, err := f.importable(ctx, canonical)
+	if err != nil {
+		return model.Workspace{}, fmt.Errorf("import %s: %w", plaintext.Quoted(path), err)
+	}
+	return w, nil
+}
+
+func (f Finder) importable(ctx context.Context, path string) (model.Workspace, error) {
+	base, err := basedir.Recorded(f.Base, model.Workspace{Root: path})
+	switch {
+	case err == nil:
+		defer base.Close()
+		if filepath.Dir(path) == base.Name() {
+			return f.ownImportable(ctx, base, filepath.Base(path))
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return model.Workspace{}, err
+	}
+	return f.inPlace(ctx, path)
+}
+
+// ownImportable is what is called name in a base.
+func (f Finder) ownImportable(ctx context.Context, base *os.Root, name string) (model.Workspace, error) {
+	kind, id := kindOf(name)
+	switch kind {
+	case KindDirectory, KindDeleting:
+		return f.identify(ctx, base, id)
+	case KindKept:
+		info, err := base.Lstat(name)
+		if err == nil && model.CheckID(id) != nil {
+			err = model.CheckID(id)
+		}
+		if err != nil {
+			return model.Workspace{}, err
+		}
+		return model.Workspace{ID: id, Name: id, Mode: model.ModeDirectory, Root: filepath.Join(base.Name(), id), State: model.StateDeleted, CreatedAt: info.ModTime().UTC()}, nil
+	}
+	return model.Workspace{}, fmt.Errorf("a %s, which is none of a workspace: %w", kind, model.ErrBadRequest)
+}
+
+// Adopt has the directory of a workspace that Importable gave in its place:
+// an interrupted delete may have moved it.
+func (f Finder) Adopt(w model.Workspace) error {
+	if w.Mode == model.ModeInPlace || w.State == model.StateDeleted {
+		return nil
+	}
+	base, err := basedir.Holding(f.Base, w)
+	if err != nil {
+		return fmt.Errorf("import workspace %s: %w", w.Name, err)
+	}
+	defer base.Close()
+	dir, err := basedir.Find(base, w)
+	if err == nil && dir == "" {
+		err = fmt.Errorf("%s: %w", w.Root, model.ErrMissing)
+	}
+	if err == nil && dir != w.Root {
+		err = base.Rename(basedir.DeletingName(w.ID), w.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("import workspace %s: %w", w.Name, err)
+	}
+	fault.Here("import/placed")
+	return nil
+}
+
+// inPlace is the user's directory dir as a workspace: what repository and
+// branch it is of, if it is in a checkout.
+func (f Finder) inPlace(ctx context.Context, dir string) (model.Workspace, error) {
+	repo, err := git.Discover(ctx, dir)
+	if err != nil {
+		return model.Workspace{}, err
+	}
+	if repo.Here.WorkTree == "" {
+		return model.Workspace{}, fmt.Errorf("%s: a bare repository has no checkout to work in: %w", plaintext.Quoted(dir), model.ErrNotRepository)
+	}
+	w := model.Workspace{
+		Mode: model.ModeInPlace, Root: repo.Here.WorkTree, Subdir: repo.Subdir(dir),
+		Repository: repo.Main, GitDir: repo.Here.CommonDir, State: model.StateReady,
+	}
+	head, err := repo.Here.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+	if err != nil && git.ExitCode(err) != 1 { // 1: detached
+		return model.Workspace{}, err
+	}
+	w.Branch = strings.TrimPrefix(head, "refs/heads/")
+	w.Name = "worktree"
+	if name, err := model.Slug(filepath.Base(w.Root)); err == nil {
+		w.Name = name
+	}
+	w.Name = f.nameOf(w.Branch, w.Name)
+	return w, nil
+}
+
+// FillInPlace adds to a workspace in place what repository and branch it is
+// of. A directory in none is a workspace as well, and so is one of which git
+// does not say.
+func (f Finder) FillInPlace(ctx context.Context, w *model.Workspace) {
+	if found, err := f.inPlace(ctx, w.Root); err == nil {
+		w.Repository, w.GitDir, w.Branch = found.Repository, found.GitDir, found.Branch
+	}
+}
+
+// Passed is a worktree that is not imported, and why.
+type Passed struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+// Candidates are the worktrees of the repository of dir that could be
+// workspaces, but for its main checkout, and the deleted workspaces that it
+// keeps. Nothing is changed.
+func (f Finder) Candidates(ctx context.Context, dir string) (list []model.Workspace, kept []keep.Kept, passed []Passed, err error) {
+	fail := func(err error) ([]model.Workspace, []keep.Kept, []Passed, error) {
+		return nil, nil, nil, fmt.Errorf("import the worktrees of %s: %w", plaintext.Quoted(dir), err)
+	}
+	repo, err := git.Discover(ctx, dir)
+	if err != nil {
+		return fail(err)
+	}
+	trees, err := repo.Here.Worktrees(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	for _, tree := range trees[1:] {
+		w, err := f.candidate(ctx, tree)
+		if err != nil {
+			passed = append(passed, Passed{tree.Path, err.Error()})
+			continue
+		}
+		list = append(list, w)
+	}
+	kept, others, err := keep.Snapshots(ctx, f.Base, repo.Here.CommonDir, repo.Main)
+	if err != nil {
+		return fail(err)
+	}
+	for id, why := range others {
+		passed = append(passed, Passed{keep.Ref(id), why.Error()})
+	}
+	slices.SortFunc(passed, func(a, b Passed) int { return strings.Compare(a.Path, b.Path) })
+	return list, kept, passed, nil
+}
+
+// candidate judges a worktree that git has listed.
+func (f Finder) candidate(ctx context.Context, tree git.Worktree) (model.Workspace, error) {
+	if tree.Gone != "" {
+		return model.Workspace{}, errors.New(tree.Gone)
+	}
+	w, err := f.importable(ctx, tree.Path)
+	if err == nil && w.Mode == model.ModeInPlace && strings.HasPrefix(tree.Locked, model.LockReason("")) {
+		err = errors.New("it is a workspace of another data directory; name it to import it nevertheless")
+	}
+	return w, err
+}
+
+// Unrecorded are the workspaces in our base whose records were lost: what is
+// proved to be ours and has none. Nothing is changed.
+func (f Finder) Unrecorded(ctx context.Context, recorded Recorded) ([]model.Workspace, error) {
+	base, err := basedir.Open(f.Base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer base.Close()
+	names, err := namesIn(base) // before the records, see Leftovers
+	if err != nil {
+		return nil, err
+	}
+	r, err := recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []model.Workspace
+	for _, name := range names {
+		if _, known := owner(r.Workspaces, name); known || model.CheckID(name) != nil {
+			continue
+		}
+		if w, err := f.identify(ctx, base, name); err == nil {
+			list = append(list, w)
+		}
+	}
+	return list, ctx.Err()
+}

@@ -1,0 +1,293 @@
+package leftover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/keep"
+	"middleman/workspace/look"
+	"middleman/workspace/model"
+)
+
+// kindOf is what a name in the base is, and of which workspace.
+func kindOf(name string) (Kind, string) {
+	for _, k := range []struct {
+		kind Kind
+		name func(string) string
+	}{
+		{KindTrash, basedir.TrashName}, {KindDeleting, basedir.DeletingName}, {KindRestoring, basedir.RestoringName}, {KindKept, basedir.KeptName},
+	} {
+		if id, is := strings.CutPrefix(name, k.name("")); is {
+			return k.kind, id
+		}
+	}
+	return KindDirectory, name
+}
+
+// directory judges what is called name in a base.
+func (s *survey) directory(ctx context.Context, b *listed, name string) {
+	kind, id := kindOf(name)
+	l := Leftover{Kind: kind, What: filepath.Join(b.root.Name(), name), ID: id, root: filepath.Join(b.root.Name(), id)}
+	if of, _, late := strings.Cut(name, basedir.LateMark); late {
+		l.Kind, l.ID = KindUnknown, ""
+		l.Why = "a program wrote it while workspace " + plaintext.Quoted(of) + " was deleted: look into it, and move it away"
+	} else if model.CheckID(id) != nil {
+		l.Kind, l.ID = KindUnknown, ""
+		l.Why = "middleman did not make it: look into it, and move it away"
+	}
+	if _, recorded := owner(s.Workspaces, id); recorded || !s.wanted(l) {
+		return
+	}
+	_, deleted := owner(s.Deleted, id)
+	switch l.Kind {
+	case KindTrash:
+		l.stays(s.trash(ctx, l.What), "a delete was removing it and has looked at it twice")
+	case KindRestoring:
+		l.stays(s.gathered(ctx, l.What, id), "a restore was putting it together, and the snapshot that it was made from is there")
+	case KindKept:
+		if deleted {
+			return // a restore brings it back
+		}
+		l.Lost, _ = look.Directory(l.What)
+		l.Why, l.Hint = "a delete has kept it because no repository can hold it", importHint(l.What)
+	case KindDirectory, KindDeleting:
+		s.ownDirectory(ctx, b, &l)
+	}
+	l.onlyOwn(b)
+	s.add(l)
+}
+
+// onlyOwn keeps what is in a directory that others use too.
+func (l *Leftover) onlyOwn(b *listed) {
+	if l.Prunable && !b.own() {
+		l.Prunable = false
+		l.Why += "; but whether it was another data directory's is not known"
+	}
+}
+
+func importHint(path string) string { return "middleman import " + plaintext.Quoted(path) }
+
+// stays says why l stays, or where err is nil why it may go.
+func (l *Leftover) stays(err error, why string) {
+	l.Prunable, l.Why = err == nil, why
+	if err != nil {
+		l.Why = err.Error()
+	}
+}
+
+// ownDirectory judges a directory that has no record.
+func (s *survey) ownDirectory(ctx context.Context, b *listed, l *Leftover) {
+	w, err := s.f.identify(ctx, b.root, l.ID)
+	l.Repository = w.Repository
+	if err == nil {
+		l.Hint = importHint(l.What)
+		err = s.idle(l.ID)
+	}
+	if err != nil {
+		l.stays(err, "")
+		return
+	}
+	if l.Lost, err = s.f.Inspect(ctx, w); err != nil || !l.Lost.Empty() {
+		l.stays(err, "no workspace has it, and it holds work: "+l.Lost.Summary())
+		l.Prunable = false
+		return
+	}
+	l.stays(nil, "no workspace has it, and it holds no work")
+}
+
+// idle reports whether no session runs in the workspace of that id.
+func (s *survey) idle(id string) error {
+	if s.Unsure != nil {
+		return fmt.Errorf("whether a session runs in it: %w: %w", model.ErrUnknown, s.Unsure)
+	}
+	if why := s.Busy[id]; why != "" {
+		return errors.New(why)
+	}
+	return nil
+}
+
+// trash makes sure that git answers for the repository of what a delete was
+// removing: where nothing can be asked, nothing is removed.
+func (s *survey) trash(ctx context.Context, dir string) error {
+	entry, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		c := git.Command{Dir: filepath.Dir(dir), Args: []string{"--version"}}
+		version, err := c.Line(ctx)
+		if err == nil && version == "" {
+			err = c.Silent()
+		}
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", model.ErrUnknown, err)
+	}
+	_, err = git.Whole(filepath.Dir(filepath.Dir(entry))).Worktrees(ctx)
+	return err
+}
+
+// gathered makes sure that the snapshot is there that a restore took its files
+// from.
+func (s *survey) gathered(ctx context.Context, dir, id string) error {
+	gitDir := ""
+	if d, is := owner(s.Deleted, id); is {
+		gitDir = d.GitDir
+	} else if entry, err := git.ReadPath(filepath.Join(dir, ".git"), dir); err == nil {
+		gitDir = filepath.Dir(filepath.Dir(entry))
+	}
+	if gitDir == "" {
+		return fmt.Errorf("which repository it is of: %w", model.ErrUnknown)
+	}
+	return s.snapshotIn(ctx, gitDir, id)
+}
+
+func (s *survey) snapshotIn(ctx context.Context, gitDir, id string) error {
+	commit, err := git.Whole(gitDir).Ref(ctx, keep.Ref(id))
+	if err == nil && commit == "" {
+		err = fmt.Errorf("its snapshot is not in %s: %w", gitDir, model.ErrUnknown)
+	}
+	return err
+}
+
+// inRepository judges what was found in a repository.
+func (s *survey) inRepository(ctx context.Context, l Leftover) {
+	if _, recorded := owner(s.Workspaces, l.ID); recorded || !s.wanted(l) {
+		return
+	}
+	switch l.Kind {
+	case KindRestoring:
+		l.stays(s.snapshotIn(ctx, l.gitDir, l.ID), "a restore was putting it together, and the snapshot that it was made from is there")
+	case KindEntry:
+		if !s.entry(ctx, &l) {
+			return
+		}
+	case KindBranch:
+		if !s.branch(ctx, &l) {
+			return
+		}
+	case KindSnapshot:
+		if _, known := owner(s.Deleted, l.ID); known {
+			return
+		}
+		s.snapshot(ctx, &l)
+	}
+	s.add(l)
+}
+
+// entry judges git's entry of a worktree; one whose directory is there, under
+// any name, goes or stays with that.
+func (s *survey) entry(ctx context.Context, l *Leftover) bool {
+	b := s.base(filepath.Dir(l.root))
+	for _, name := range []string{l.ID, basedir.DeletingName(l.ID), basedir.KeptName(l.ID)} {
+		if _, err := b.root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	w, err := s.f.goneWorkspace(ctx, *l)
+	if err == nil {
+		l.Lost, err = s.f.Inspect(ctx, w)
+	}
+	switch {
+	case !l.Lost.Empty():
+		l.Why, l.Hint = "its directory is gone, and git's own files hold work: "+l.Lost.Summary(), "git worktree repair, or git worktree remove"
+	case err != nil && !errors.Is(err, model.ErrMissing):
+		l.Why = err.Error()
+	default:
+		l.stays(nil, "its directory is gone, and nothing is lost with it")
+	}
+	l.onlyOwn(b)
+	return true
+}
+
+// goneWorkspace is what is left of the workspace of an entry.
+func (f Finder) goneWorkspace(ctx context.Context, l Leftover) (model.Workspace, error) {
+	w := model.Workspace{
+		ID: l.ID, Name: l.ID, Mode: model.ModeWorktree, Root: l.root,
+		Repository: l.Repository, GitDir: l.gitDir, State: model.StateReady,
+	}
+	head, err := git.Dirs{GitDir: l.What, CommonDir: l.gitDir}.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+	if err != nil && git.ExitCode(err) != 1 {
+		return w, err
+	}
+	err = f.findBranch(ctx, &w, strings.TrimPrefix(head, "refs/heads/"))
+	w.Name = f.nameOf(w.Branch, w.ID)
+	return w, err
+}
+
+// branch judges one below our prefix. One that was not made for a workspace,
+// or that one has, is none of ours.
+func (s *survey) branch(ctx context.Context, l *Leftover) bool {
+	for _, w := range s.Workspaces {
+		making := w.State == model.StateCreating || w.State == model.StateRestoring
+		if w.Branch == l.What && w.GitDir == l.gitDir || making && (w.GitDir == l.gitDir || w.GitDir == "") {
+			return false
+		}
+	}
+	for _, d := range s.Deleted {
+		if d.Branch == l.What && d.GitDir == l.gitDir {
+			return false
+		}
+	}
+	repo := git.Whole(l.gitDir)
+	log, err := repo.BranchLog(ctx, l.What)
+	if err != nil {
+		l.Why = err.Error()
+		return true
+	}
+	id := model.MadeID(log.Note)
+	last, err := strconv.ParseInt(log.Last, 10, 64)
+	if id == "" || err != nil || time.Since(time.Unix(last, 0)) < settled {
+		return false
+	}
+	if _, recorded := owner(s.Workspaces, id); recorded {
+		return false
+	}
+	return s.unusedBranch(ctx, repo, l, id)
+}
+
+// unusedBranch judges a branch of ours by who has it and what it holds.
+func (s *survey) unusedBranch(ctx context.Context, repo git.Dirs, l *Leftover, id string) bool {
+	l.ID = id
+	trees, err := repo.Worktrees(ctx)
+	if err != nil {
+		l.Why = err.Error()
+		return true
+	}
+	for _, tree := range trees {
+		if tree.Branch == "refs/heads/"+l.What {
+			return false
+		}
+	}
+	l.Lost, err = look.Branch(ctx, repo, l.What, l.object)
+	switch {
+	case err != nil:
+		l.Why = err.Error()
+	case !l.Lost.Empty():
+		l.Why = "its workspace is gone, and it holds work: " + l.Lost.Summary()
+	default:
+		l.stays(nil, "its workspace is gone, no worktree has it, and all its commits are on another branch or a remote")
+	}
+	return true
+}
+
+// snapshot says of whom one is that no record knows.
+func (s *survey) snapshot(ctx context.Context, l *Leftover) {
+	d, err := keep.Snapshot(ctx, s.f.Base, l.gitDir, l.Repository, l.ID)
+	switch {
+	case errors.Is(err, model.ErrEscapes):
+		l.Why = "it is kept of a workspace in another base directory"
+	case err != nil:
+		l.Why = err.Error()
+	default:
+		l.Why = "it is kept of workspace " + d.Name + ", which is not known to be deleted: it is not removed without consent"
+		l.Hint = "middleman import in " + plaintext.Quoted(l.Repository) + ", then middleman restore " + d.Name
+	}
+}

@@ -1,0 +1,84 @@
+package leftover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"middleman/internal/fault"
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/model"
+)
+
+// ErrNotLeft: a leftover is not there any more, or may not go any more.
+var ErrNotLeft = errors.New("it is not left over any more")
+
+// Prune removes one of what Leftovers found, if it may still go by what is
+// there and recorded now, and returns the workspace that was in it and what a
+// delete made of that: where Loss is Restorable, a restore brings it back. A
+// creation or restore in progress is never touched, and what git does not
+// answer for stays.
+func (f Finder) Prune(ctx context.Context, l Leftover, recorded Recorded) (model.Workspace, model.Loss, error) {
+	found, err := f.survey(ctx, recorded, func(now Leftover) bool {
+		return now.Kind == l.Kind && now.What == l.What && now.gitDir == l.gitDir
+	})
+	if err != nil {
+		return model.Workspace{}, model.Loss{}, err
+	}
+	if len(found) != 1 || !found[0].Prunable {
+		err := ErrNotLeft
+		for _, now := range found {
+			err = fmt.Errorf("%s: %w", now.Why, ErrNotLeft)
+		}
+		return model.Workspace{}, model.Loss{}, fmt.Errorf("prune %s: %w", plaintext.Quoted(l.What), err)
+	}
+	fault.Here("prune/judged")
+	w, loss, err := f.prune(ctx, found[0])
+	if err != nil {
+		return model.Workspace{}, model.Loss{}, fmt.Errorf("prune %s: %w", plaintext.Quoted(l.What), err)
+	}
+	fault.Here("prune/removed")
+	return w, loss, nil
+}
+
+// prune removes what was just found to be free to go.
+func (f Finder) prune(ctx context.Context, l Leftover) (w model.Workspace, loss model.Loss, err error) {
+	if l.Kind == KindBranch {
+		gone, err := git.Whole(l.gitDir).DropBranch(ctx, l.What, l.object)
+		if err == nil && !gone {
+			err = fmt.Errorf("the branch moved: %w", ErrNotLeft)
+		}
+		return w, loss, err
+	}
+	if l.Kind == KindRestoring && l.gitDir != "" {
+		return w, loss, os.RemoveAll(l.What)
+	}
+	base, err := basedir.Open(f.Base)
+	if err != nil {
+		return w, loss, err
+	}
+	defer base.Close()
+	switch l.Kind {
+	case KindTrash, KindRestoring:
+		return w, loss, basedir.RemoveAll(base, filepath.Base(l.What))
+	case KindEntry:
+		if w, err = f.goneWorkspace(ctx, l); err == nil {
+			loss, err = f.Vanish(ctx, w)
+		}
+		return w, loss, err
+	case KindDirectory, KindDeleting:
+		w, err = f.identify(ctx, base, l.ID)
+	default:
+		err = fmt.Errorf("a %s: %w", l.Kind, errors.ErrUnsupported)
+	}
+	if err != nil {
+		return w, loss, err
+	}
+	// It looks once more itself, and keeps what it finds of worth.
+	loss, err = f.Delete(ctx, w)
+	return w, loss, err
+}

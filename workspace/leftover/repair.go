@@ -1,0 +1,232 @@
+package leftover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"middleman/internal/fault"
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/keep"
+	"middleman/workspace/look"
+	"middleman/workspace/model"
+)
+
+// ErrMoved: what belongs to a workspace is not where it was, and where it is
+// by now is not known.
+var ErrMoved = errors.New("it is not where it was")
+
+// Repair finds what belongs to w after it was moved, has git's own files say
+// where it is now, and returns w as it is then and what it found, a line each.
+// repository, unless it is "", is a directory in the repository where that is
+// by now. It counts as that of w on proof: it has the entry of w, locked with
+// our reason, and its branch. A worktree that the user has moved with git is
+// theirs from then on. With dryRun nothing is changed.
+func (f Finder) Repair(ctx context.Context, w model.Workspace, repository string, dryRun bool) (model.Workspace, []string, error) {
+	r := &repairing{f: f, w: w, dryRun: dryRun}
+	if err := r.run(ctx, repository); err != nil {
+		return w, nil, fmt.Errorf("repair workspace %s: %w", w.Name, err)
+	}
+	return r.w, r.found, nil
+}
+
+// repairing is one run of Repair.
+type repairing struct {
+	f      Finder
+	w      model.Workspace
+	dryRun bool
+	found  []string
+	git    bool // git's files are to be repaired
+}
+
+func (r *repairing) note(format string, args ...any) {
+	r.found = append(r.found, fmt.Sprintf(format, args...))
+}
+
+func (r *repairing) run(ctx context.Context, repository string) error {
+	x, err := r.f.Where(r.w)
+	if err != nil {
+		return err
+	}
+	if r.w.Mode == model.ModeInPlace {
+		return r.inPlace(ctx, x)
+	}
+	if x.Base != "" {
+		r.w.Root, r.git = x.Base, true
+		r.note("its directory is %s", x.Base)
+	}
+	if r.w.Mode != model.ModeWorktree {
+		return missingAt(x, r.w)
+	}
+	if err := r.findRepository(ctx, x, repository); err != nil {
+		return err
+	}
+	entry, err := r.prove(ctx)
+	if err != nil {
+		return err
+	}
+	if x, err = r.f.Where(r.w); err != nil {
+		return err
+	}
+	if x.Missing && x.Moved != "" {
+		r.note("its worktree was moved to %s: it is in place there, and yours", plaintext.Quoted(x.Moved))
+		r.w.Mode, r.w.Root = model.ModeInPlace, x.Moved
+		return nil
+	}
+	if x.Astray != "" && !r.git {
+		r.git = true
+		r.note("its .git led to %s", plaintext.Quoted(x.Astray))
+	}
+	if err := missingAt(x, r.w); err != nil || !r.git {
+		return err
+	}
+	if err := checkIsFile(filepath.Join(r.w.Root, ".git")); err != nil || r.dryRun {
+		return err
+	}
+	return r.runGit(ctx, entry)
+}
+
+// missingAt is an error where the directory itself is gone.
+func missingAt(x Whereabouts, w model.Workspace) error {
+	if !x.Missing {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", plaintext.Quoted(w.Root), model.ErrMissing)
+}
+
+// inPlace looks again which repository the user's directory is of.
+func (r *repairing) inPlace(ctx context.Context, x Whereabouts) error {
+	if err := missingAt(x, r.w); err != nil {
+		return fmt.Errorf("%w; it is yours: middleman rm %s forgets it, middleman import takes it where it is now", err, r.w.Name)
+	}
+	before := r.w.GitDir
+	r.f.FillInPlace(ctx, &r.w)
+	if r.w.GitDir != before {
+		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
+	}
+	return nil
+}
+
+// findRepository says which repository is that of w by now.
+func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repository string) error {
+	switch {
+	case repository != "":
+	case !x.NoRepository:
+		return nil
+	default: // git may have been told already where it is
+		target, err := git.ReadPath(filepath.Join(r.w.Root, ".git"), r.w.Root)
+		if err != nil {
+			return fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved)
+		}
+		gitDir := filepath.Dir(filepath.Dir(target))
+		if there, err := basedir.Exists(gitDir); !there {
+			return errors.Join(fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved), err)
+		}
+		trees, err := git.Whole(gitDir).Worktrees(ctx)
+		if err != nil {
+			return err
+		}
+		r.w.GitDir, r.w.Repository = gitDir, trees[0].Path
+		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
+		return nil
+	}
+	repo, err := git.Discover(ctx, repository)
+	if err != nil {
+		return err
+	}
+	if repo.Here.CommonDir != r.w.GitDir {
+		old := filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
+		if reason, err := git.LockReason(filepath.Join(old, "locked")); err == nil && reason == model.LockReason(r.w.ID) {
+			return fmt.Errorf("its repository %s is there and has it: %s may be a copy of that: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(repo.Main), model.ErrUnknown)
+		}
+		r.w.GitDir, r.w.Repository, r.git = repo.Here.CommonDir, repo.Main, true
+		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
+	}
+	return nil
+}
+
+// prove makes sure that the repository is the one that w was made in: it has
+// its entry, locked with our reason, and its branch.
+func (r *repairing) prove(ctx context.Context) (entry string, err error) {
+	entry = filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
+	reason, err := git.LockReason(filepath.Join(entry, "locked"))
+	if err != nil {
+		return "", err
+	}
+	if reason != model.LockReason(r.w.ID) {
+		return "", fmt.Errorf("%s has no worktree that is locked as workspace %s: %w", plaintext.Quoted(r.w.Repository), r.w.ID, model.ErrUnknown)
+	}
+	if r.w.Branch == "" {
+		return entry, nil
+	}
+	tip, err := git.Whole(r.w.GitDir).Ref(ctx, "refs/heads/"+r.w.Branch)
+	if err == nil && tip == "" {
+		err = fmt.Errorf("%s has no branch %s: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(r.w.Branch), model.ErrUnknown)
+	}
+	return entry, err
+}
+
+// checkIsFile makes sure that what is called .git in a worktree is a file, as
+// git has put it there, or is gone.
+func checkIsFile(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not what git has put there: %w", path, model.ErrUnknown)
+	}
+	return err
+}
+
+// runGit has entry and worktree lead to each other.
+func (r *repairing) runGit(ctx context.Context, entry string) error {
+	if _, err := git.Whole(r.w.GitDir).Alter("worktree", "repair", r.w.Root).Run(ctx); err != nil {
+		return err
+	}
+	fault.Here("repair/git")
+	found, err := git.FindEntry(r.w.GitDir, r.w.Root)
+	if err == nil && (found == "" || !git.SameDir(found, entry)) {
+		err = fmt.Errorf("git did not repair %s: %w", plaintext.Quoted(entry), model.ErrUnknown)
+	}
+	if err != nil {
+		return err
+	}
+	return look.CheckGitFile(r.w.Root, entry)
+}
+
+// RepairDeleted is Repair for a deleted workspace: what is kept of it is found
+// again in repository, or in our base if that was moved.
+func (f Finder) RepairDeleted(ctx context.Context, w model.Workspace, repository string) (model.Workspace, error) {
+	fail := func(err error) (model.Workspace, error) {
+		return w, fmt.Errorf("repair deleted workspace %s: %w", w.Name, err)
+	}
+	canonical, err := basedir.Canonical(f.Base)
+	if err != nil {
+		return fail(err)
+	}
+	if _, scoped := basedir.ScopeOf(w.Root); !scoped {
+		w.Root = filepath.Join(canonical, w.ID)
+	}
+	if repository == "" || w.Mode != model.ModeWorktree {
+		return w, nil
+	}
+	repo, err := git.Discover(ctx, repository)
+	if err != nil {
+		return fail(err)
+	}
+	commit, err := git.Whole(repo.Here.CommonDir).Ref(ctx, keep.Ref(w.ID))
+	if err == nil && commit == "" {
+		err = fmt.Errorf("%s keeps nothing of it: %w", plaintext.Quoted(repo.Main), keep.ErrNoSnapshot)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	w.GitDir, w.Repository = repo.Here.CommonDir, repo.Main
+	return w, nil
+}

@@ -1,0 +1,143 @@
+package leftover
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/model"
+)
+
+// Whereabouts says where what belongs to a workspace is by now.
+type Whereabouts struct {
+	// Missing: the directory is gone. That is proved where it is ours: the
+	// base directory can be read, and has no such entry.
+	Missing bool
+	// Base is the directory, where it is in our base but is recorded elsewhere:
+	// the base was moved.
+	Base string
+	// Moved is where git has the worktree by now.
+	Moved string
+	// NoRepository: the git directory is gone. Astray is what the worktree's
+	// .git leads to, where that is not its repository.
+	NoRepository bool
+	Astray       string
+}
+
+// Sound reports whether all is where it was.
+func (x Whereabouts) Sound() bool { return x == Whereabouts{} }
+
+// Trouble is what to say of that, and what helps, or "".
+func (x Whereabouts) Trouble(w model.Workspace) string {
+	switch {
+	case x.Base != "":
+		return fmt.Sprintf("its directory was moved to %s: middleman repair %s", x.Base, w.Name)
+	case x.NoRepository:
+		return fmt.Sprintf("its repository %s is gone: middleman repair %s --repository DIR, if it was moved", plaintext.Quoted(w.Repository), w.Name)
+	case x.Moved != "":
+		return fmt.Sprintf("its worktree was moved to %s: middleman repair %s", plaintext.Quoted(x.Moved), w.Name)
+	case x.Missing && w.Mode == model.ModeInPlace:
+		return fmt.Sprintf("its directory %s is gone: middleman rm %s forgets it", plaintext.Quoted(w.Root), w.Name)
+	case x.Missing:
+		return fmt.Sprintf("its directory %s is gone: put it back if it was moved, or middleman rm %s --discard-work forgets it", w.Root, w.Name)
+	case x.Astray != "":
+		return fmt.Sprintf("its .git leads to %s, not to its repository: middleman repair %s", plaintext.Quoted(x.Astray), w.Name)
+	}
+	return ""
+}
+
+// Where looks where the workspace's directory and repository are. It runs no
+// program. An error means that this could not be found out.
+func (f Finder) Where(w model.Workspace) (x Whereabouts, err error) {
+	if w.Mode == model.ModeInPlace {
+		there, err := basedir.Exists(w.Root)
+		return Whereabouts{Missing: !there && err == nil}, err
+	}
+	if err := model.CheckID(w.ID); err != nil {
+		return x, err
+	}
+	if f.plainlyThere(w) {
+		return x, nil
+	}
+	base, err := basedir.Recorded(f.Base, w)
+	_, scoped := basedir.ScopeOf(w.Root)
+	if scoped && errors.Is(err, fs.ErrNotExist) {
+		base, err = basedir.Holding(f.Base, w)
+	}
+	if err != nil {
+		return x, err
+	}
+	defer base.Close()
+	if here := filepath.Join(base.Name(), w.ID); !scoped && w.Root != here {
+		if there, err := basedir.Exists(here); !there {
+			return x, errors.Join(fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), model.ErrEscapes), err)
+		}
+		x.Base = here
+		w.Root = here
+	}
+	dir, err := basedir.Find(base, w)
+	if err != nil {
+		return x, err
+	}
+	if _, err := base.Lstat(basedir.KeptName(w.ID)); dir == "" && !errors.Is(err, fs.ErrNotExist) {
+		return x, errors.Join(fmt.Errorf("%s is there instead of its directory: %w", basedir.KeptName(w.ID), model.ErrUnknown), err)
+	}
+	x.Missing = dir == ""
+	if w.Mode == model.ModeWorktree {
+		err = x.follow(w, dir)
+	}
+	return x, err
+}
+
+// plainlyThere reports whether a worktree and its repository are in their
+// places beyond any question, at the cost of a few looks: lists ask for each of
+// many workspaces. Where it is false nothing is said yet.
+func (f Finder) plainlyThere(w model.Workspace) bool {
+	if w.Mode != model.ModeWorktree || w.Root != filepath.Join(f.Base, w.ID) {
+		return false
+	}
+	target, err := git.ReadPath(filepath.Join(w.Root, ".git"), w.Root)
+	if err != nil || target != filepath.Join(w.GitDir, "worktrees", w.ID) {
+		return false
+	}
+	there, err := basedir.Exists(target)
+	return there && err == nil
+}
+
+// follow looks what the repository and the worktree at dir, if it is there,
+// say of each other.
+func (x *Whereabouts) follow(w model.Workspace, dir string) error {
+	_, err := os.Stat(w.GitDir)
+	if x.NoRepository = errors.Is(err, fs.ErrNotExist); x.NoRepository || err != nil {
+		if x.NoRepository {
+			err = nil
+		}
+		return err
+	}
+	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
+	if dir != "" {
+		target, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
+		if err == nil && filepath.Dir(filepath.Dir(target)) != w.GitDir && !git.SameDir(filepath.Dir(filepath.Dir(target)), w.GitDir) {
+			x.Astray = target
+		}
+		return nil
+	}
+	target, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if at := filepath.Dir(target); at != w.Root {
+		if there, err := basedir.Exists(at); there || err != nil {
+			x.Moved = at
+		}
+	}
+	return nil
+}

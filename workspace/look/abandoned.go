@@ -1,0 +1,47 @@
+package look
+
+import (
+	"context"
+	"slices"
+
+	"middleman/internal/git"
+)
+
+// maxReflog bounds the entries of a worktree's HEAD reflog that are read, the
+// newest first.
+const maxReflog = "--max-count=1000"
+
+// abandoned adds the commits that only the worktree's own HEAD reflog or its
+// refs/worktree hold. Amending and rebasing leave such commits all the time,
+// so they keep nothing from being deleted, and neither does a reflog that
+// cannot be read: that is said in their place.
+func (l *collector) abandoned(ctx context.Context, p git.Dirs) error {
+	err := l.unreferenced(ctx, p)
+	if err != nil && git.ExitCode(err) >= 0 {
+		l.add(&l.loss.Abandoned, "what the reflog holds: "+err.Error())
+		return nil
+	}
+	return err
+}
+
+func (l *collector) unreferenced(ctx context.Context, p git.Dirs) error {
+	var from []string
+	c := p.Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H", maxReflog, "HEAD", "--")
+	c.Lines = true
+	c.Each = func(commit string) { from = append(from, commit) }
+	head, err := headOf(ctx, p)
+	if err != nil {
+		return err
+	}
+	if head != "" {
+		if _, err := c.Run(ctx); err != nil {
+			return err
+		}
+	}
+	slices.Sort(from)
+	// What HEAD and the branch hold is work, and listed as that. --all is
+	// every ref and the HEAD of every worktree.
+	args := append([]string{"--ignore-missing"}, slices.Compact(from)...)
+	args = append(args, "--glob=refs/worktree/*", "--not", "--exclude=refs/worktree/*", "--all")
+	return l.history(ctx, p, &l.loss.Abandoned, args, "%h %s")
+}

@@ -1,0 +1,198 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+	"middleman/workspace/model"
+)
+
+// mergeTime bounds the merge of one pair.
+const mergeTime = 30 * time.Second
+
+// Forecast says what would happen if two workspaces came together.
+type Forecast struct {
+	WorkspaceID string `json:"workspace_id" doc:"The other one"`
+	Workspace   string `json:"workspace" doc:"Its name"`
+	Merge       string `json:"merge" enum:"clean,conflict,unknown" doc:"Of what both have committed; what is not committed is not in it"`
+	// Conflicts are certain, BothChange are not: nobody can tell how what is
+	// not committed yet will be merged.
+	Conflicts  []string  `json:"conflicts,omitempty" doc:"Files that a merge of the commits would leave to be resolved"`
+	BothChange []string  `json:"both_change,omitempty" doc:"Files that both have changed, one of them or both without a commit yet"`
+	Truncated  bool      `json:"truncated,omitempty" doc:"A list is cut"`
+	Unknown    []string  `json:"unknown,omitempty" doc:"What could not be found out, and why"`
+	AsOf       time.Time `json:"as_of"`
+}
+
+// side is one workspace of a pair.
+type side struct {
+	g     *git.View
+	head  string
+	dirty map[string]bool // what is not committed
+}
+
+// Forecast compares w with each of others, which are of the same repository.
+// It merges commits in memory and in a directory of ours; nothing is written
+// to the repository. The error is for w alone: what is unknown of another is
+// said with it.
+func (i *Inspector) Forecast(ctx context.Context, w model.Workspace, others []model.Workspace) (_ []Forecast, err error) {
+	defer model.Containing(w.Name, &err)
+	mine, err := i.side(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	defer mine.g.Close()
+	list := []Forecast{}
+	for _, other := range others {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		f := Forecast{WorkspaceID: other.ID, Workspace: other.Name, Merge: "unknown", AsOf: time.Now().UTC()}
+		if other.GitDir != w.GitDir {
+			return nil, fmt.Errorf("workspaces %s and %s: not of one repository: %w", w.Name, other.Name, model.ErrBadRequest)
+		}
+		if err := i.pair(ctx, mine, other, &f); err != nil {
+			f.Unknown = append(f.Unknown, err.Error())
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+func (i *Inspector) side(ctx context.Context, w model.Workspace) (s side, err error) {
+	g, err := i.boxedView(ctx, w)
+	if err != nil {
+		return side{}, err
+	}
+	s.g = g
+	defer func() {
+		if err != nil {
+			g.Close()
+			err = fmt.Errorf("look at workspace %s: %w", w.Name, err)
+		}
+	}()
+	if s.head, err = s.g.Commit(ctx, "HEAD"); err == nil && s.head == "" {
+		err = fmt.Errorf("HEAD: %w", model.ErrNoCommits)
+	}
+	if err != nil {
+		return side{}, err
+	}
+	s.dirty = map[string]bool{}
+	c := s.g.Look("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+	c.Limit = statusTime
+	c.Each = func(record string) {
+		switch record[0] {
+		case '1':
+			s.dirty[field(record, 8)] = true
+		case 'u':
+			s.dirty[field(record, 10)] = true
+		case '?':
+			s.dirty[record[2:]] = true
+		}
+	}
+	_, err = c.Run(ctx)
+	return s, err
+}
+
+// pair fills in f for mine and the other.
+func (i *Inspector) pair(ctx context.Context, mine side, other model.Workspace, f *Forecast) error {
+	theirs, err := i.side(ctx, other)
+	if err != nil {
+		return err
+	}
+	defer theirs.g.Close()
+	if err := f.merge(ctx, mine, theirs); err != nil {
+		f.Unknown = append(f.Unknown, "merge: "+err.Error())
+	}
+	if err := f.overlap(ctx, mine, theirs); err != nil {
+		return fmt.Errorf("files that both change: %w", err)
+	}
+	return nil
+}
+
+// merge merges both HEADs, into objects of ours.
+func (f *Forecast) merge(ctx context.Context, mine, theirs side) error {
+	c := mine.g.Look("merge-tree", "--write-tree", "--name-only", "--no-messages", "--allow-unrelated-histories", "-z", mine.head, theirs.head)
+	c.Limit = mergeTime
+	var files []string
+	first := true
+	c.Each = func(record string) { // the tree, then what is in conflict
+		if !first && record != "" {
+			files = append(files, record)
+		}
+		first = false
+	}
+	_, err := c.Run(ctx)
+	switch {
+	case err == nil:
+		f.Merge = "clean"
+	case git.ExitCode(err) == 1 && len(files) > 0:
+		f.Merge = "conflict"
+		f.Conflicts = f.names(files)
+	case git.ExitCode(err) == 129:
+		return fmt.Errorf("git is too old to merge without a checkout: it takes version 2.38")
+	default:
+		return err
+	}
+	return nil
+}
+
+// overlap names the files that one has changed without a commit and the other
+// has changed at all.
+func (f *Forecast) overlap(ctx context.Context, mine, theirs side) error {
+	if len(mine.dirty)+len(theirs.dirty) == 0 {
+		return nil
+	}
+	base, err := mine.g.Look("merge-base", mine.head, theirs.head).Line(ctx)
+	if err != nil && git.ExitCode(err) != 1 { // 1: no history in common
+		return err
+	}
+	base, _, _ = strings.Cut(base, "\n")
+	both := map[string]bool{}
+	for _, pair := range [][2]side{{mine, theirs}, {theirs, mine}} {
+		committed, err := changedSince(ctx, mine.g, base, pair[1].head)
+		if err != nil {
+			return err
+		}
+		for path := range pair[0].dirty {
+			if pair[1].dirty[path] || committed[path] {
+				both[path] = true
+			}
+		}
+	}
+	f.BothChange = f.names(slices.Sorted(maps.Keys(both)))
+	return nil
+}
+
+// changedSince are the files that differ between two commits; none where there
+// is no first.
+func changedSince(ctx context.Context, g *git.View, from, to string) (map[string]bool, error) {
+	changed := map[string]bool{}
+	if from == "" || from == to {
+		return changed, nil
+	}
+	c := g.Look("diff-tree", "-r", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", from, to, "--")
+	c.Limit = statusTime
+	c.Each = func(path string) { changed[path] = true }
+	_, err := c.Run(ctx)
+	return changed, err
+}
+
+// names are names fit to be shown, not too many.
+func (f *Forecast) names(paths []string) []string {
+	var out []string
+	for _, path := range paths {
+		if len(out) == model.MaxListed {
+			f.Truncated = true
+			break
+		}
+		out = append(out, plaintext.Quoted(path))
+	}
+	return out
+}

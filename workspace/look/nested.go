@@ -1,0 +1,111 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
+	"middleman/workspace/model"
+)
+
+// maxWalked bounds the entries looked at in what git ignores. Beyond it
+// nothing is known.
+const maxWalked = 5_000_000
+
+// nestedWorktrees adds the other worktrees of the repository that lie in the
+// workspace, whose directory is now at dir. They need not have a .git file any
+// more; their files are there.
+func (l *collector) nestedWorktrees(ctx context.Context, p git.Dirs, root, dir string) error {
+	trees, err := p.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	l.nested = map[string]bool{}
+	for _, tree := range trees {
+		below, err := filepath.Rel(root, filepath.FromSlash(tree.Path))
+		if err != nil || below == "." || !filepath.IsLocal(below) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(dir, below)); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		entry, err := git.FindEntry(p.CommonDir, filepath.FromSlash(tree.Path))
+		if err != nil {
+			return err
+		}
+		if entry != "" {
+			l.nestedEntries = append(l.nestedEntries, entry)
+		}
+		name := filepath.ToSlash(below) + "/"
+		l.nested[name] = true
+		l.repositories = append(l.repositories, strings.TrimSuffix(name, "/"))
+		label := " (a worktree)"
+		if branch, ok := strings.CutPrefix(tree.Branch, "refs/heads/"); ok {
+			label = " (the worktree of branch " + branch + ")"
+		}
+		l.add(&l.loss.Untracked, name+label)
+	}
+	return nil
+}
+
+// repository adds one that lies in the workspace under name, which ends with
+// a slash, unless it is known as a worktree already.
+func (l *collector) repository(name string) {
+	l.repositories = append(l.repositories, strings.TrimSuffix(name, "/"))
+	if !l.nested[name] {
+		l.add(&l.loss.Untracked, name+" (a repository)")
+	}
+}
+
+// ignored adds what git ignores in the checkout at p: path, which ends with a
+// slash where it is a directory, and the repositories in it. These are not
+// git's to ignore: they may hold work that is nowhere else.
+func (l *collector) ignored(ctx context.Context, p git.Dirs, path, name string) error {
+	if basedir.IsEmptyWorkDir(p.WorkTree, path) {
+		return nil // ours, and of no worker any more
+	}
+	l.add(&l.loss.Ignored, name+path)
+	l.ignoredPaths = append(l.ignoredPaths, name+path)
+	if !strings.HasSuffix(path, "/") {
+		return nil
+	}
+	// WalkDir follows no links.
+	err := filepath.WalkDir(filepath.Join(p.WorkTree, filepath.FromSlash(path)), func(at string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if l.walked++; l.walked > maxWalked {
+			return fmt.Errorf("more than %d ignored files", maxWalked)
+		}
+		if !entry.IsDir() || !isRepository(at) {
+			return ctx.Err()
+		}
+		below, err := filepath.Rel(p.WorkTree, at)
+		if err != nil {
+			return err
+		}
+		l.repository(name + filepath.ToSlash(below) + "/")
+		return fs.SkipDir
+	})
+	if err != nil {
+		return fmt.Errorf("look for repositories in %s: %w: %w", plaintext.Quoted(name+path), model.ErrUnknown, err)
+	}
+	return nil
+}
+
+// isRepository reports whether dir is the top of a checkout, or a bare
+// repository.
+func isRepository(dir string) bool {
+	exists := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return exists(".git") || exists("HEAD") && exists("objects") && exists("refs")
+}

@@ -1,0 +1,62 @@
+package look
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+	"middleman/workspace/model"
+)
+
+// Unfinished says what somebody wrote into the worktree at p, which has no index.
+func Unfinished(ctx context.Context, p git.Dirs) (model.Loss, error) {
+	l := &collector{}
+	err := l.unfinished(ctx, p)
+	return l.loss, err
+}
+
+// unfinished adds what somebody wrote into a worktree that has no index: all
+// that is not as HEAD has it. What HEAD has and the worktree has not, or has
+// only the beginning of, is lost with neither.
+func (l *collector) unfinished(ctx context.Context, p git.Dirs) error {
+	dir, err := os.MkdirTemp("", "middleman-index-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	p.Index = filepath.Join(dir, "index")
+	config, err := p.WithoutFilters(ctx)
+	if err != nil {
+		return err
+	}
+	config["core.splitIndex"] = "false" // its parts would be written beside the real one
+	missing, cut, err := p.Unfilled(ctx, func(args ...string) git.Command {
+		c := p.Look(args...)
+		c.Config = config
+		return c
+	})
+	if err != nil {
+		return err
+	}
+	found := &collector{}
+	if err := found.files(ctx, p, ""); err != nil {
+		return err
+	}
+	gits := map[string]bool{}
+	for _, path := range slices.Concat(missing, cut) {
+		gits[plaintext.Quoted(path)] = true
+	}
+	for _, path := range found.loss.Changed {
+		if !gits[path] {
+			l.loss.Changed = append(l.loss.Changed, path)
+		}
+	}
+	l.loss.Untracked = append(l.loss.Untracked, found.loss.Untracked...)
+	l.loss.Ignored = append(l.loss.Ignored, found.loss.Ignored...)
+	l.loss.Truncated = l.loss.Truncated || found.loss.Truncated
+	l.ignoredPaths, l.repositories = found.ignoredPaths, found.repositories
+	return nil
+}

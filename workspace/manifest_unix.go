@@ -1,6 +1,0 @@
-//go:build unix
-
-package workspace
-
-// changesName reports whether the system would make a file of another name.
-func changesName(string) bool { return false }

@@ -1,0 +1,97 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MaxListed bounds each list of a Loss.
+const MaxListed = 100
+
+// Loss is what a delete would destroy. Each list is bounded; Truncated says
+// that one of them is cut. Ignored and Abandoned keep nothing from being
+// deleted: they are there to be seen.
+type Loss struct {
+	Changed   []string `json:"changed,omitempty" doc:"Changed, staged or deleted tracked files"`
+	Untracked []string `json:"untracked,omitempty" doc:"Files that git does not know, and repositories and worktrees in the workspace, ignored or not"`
+	Stashed   []string `json:"stashed,omitempty" doc:"Stashes made on this branch"`
+	Commits   []string `json:"commits,omitempty" doc:"Commits that are on no other branch and no remote"`
+	Operation string   `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick or bisect in progress"`
+	Ignored   []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; no reason to refuse"`
+	Abandoned []string `json:"abandoned,omitempty" doc:"Commits that only the worktree's reflog or refs hold; no reason to refuse"`
+	Truncated bool     `json:"truncated,omitempty"`
+	// Warnings say what stays though one would expect it to go, a line each.
+	Warnings []string `json:"-"`
+	// Restorable says that a delete has left, or would leave, what Restore
+	// brings all of it back from, but for Unkept: ignored files that are too large, and files
+	// without content, a line each.
+	Restorable bool     `json:"-"`
+	Unkept     []string `json:"-"`
+}
+
+// Empty reports whether no work would be lost.
+func (l Loss) Empty() bool {
+	return len(l.Changed) == 0 && len(l.Untracked) == 0 && len(l.Stashed) == 0 && len(l.Commits) == 0 && l.Operation == ""
+}
+
+// Summary is the work that would be lost in a few words: "2 changed files, 1
+// commit". It is "nothing" for an empty loss.
+func (l Loss) Summary() string {
+	var parts []string
+	full := false
+	count := func(list []string, one, many string) {
+		full = full || len(list) == MaxListed
+		switch {
+		case len(list) == 1:
+			parts = append(parts, "1 "+one)
+		case len(list) > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", len(list), many))
+		}
+	}
+	count(l.Changed, "changed file", "changed files")
+	count(l.Untracked, "untracked file", "untracked files")
+	count(l.Commits, "commit that is nowhere else", "commits that are nowhere else")
+	count(l.Stashed, "stash", "stashes")
+	if l.Operation != "" {
+		parts = append(parts, "a "+l.Operation+" in progress")
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	if l.Truncated && full {
+		parts = append(parts, "and more")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Named is l with the name of its workspace before each entry, for a list of
+// several workspaces.
+func (l Loss) Named(name string) Loss {
+	prefixed := func(list []string) []string {
+		out := make([]string, len(list))
+		for i, entry := range list {
+			out[i] = name + ": " + entry
+		}
+		return out
+	}
+	l.Changed, l.Untracked, l.Stashed, l.Commits = prefixed(l.Changed), prefixed(l.Untracked), prefixed(l.Stashed), prefixed(l.Commits)
+	l.Ignored, l.Abandoned = prefixed(l.Ignored), prefixed(l.Abandoned)
+	if l.Operation != "" {
+		l.Operation = name + ": " + l.Operation
+	}
+	return l
+}
+
+// Join is what two workspaces would lose.
+func (l Loss) Join(other Loss) Loss {
+	l.Changed, l.Untracked = slices.Concat(l.Changed, other.Changed), slices.Concat(l.Untracked, other.Untracked)
+	l.Stashed, l.Commits = slices.Concat(l.Stashed, other.Stashed), slices.Concat(l.Commits, other.Commits)
+	l.Ignored, l.Abandoned = slices.Concat(l.Ignored, other.Ignored), slices.Concat(l.Abandoned, other.Abandoned)
+	if l.Operation != "" && other.Operation != "" {
+		l.Operation += ", "
+	}
+	l.Operation += other.Operation
+	l.Truncated = l.Truncated || other.Truncated
+	return l
+}

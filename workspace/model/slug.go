@@ -1,0 +1,97 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxName is in bytes; a branch name is a file name, with a prefix and a
+// suffix still to come.
+const maxName = 100
+
+// Slug turns what a user typed into the name of a workspace: lower-case ASCII
+// letters, digits, "-", "_" and ".". Letters with accents lose them, all else
+// becomes "-". Names that look like a path, an option, git's own files or
+// nothing at all are refused with ErrBadName. A slug is its own slug.
+func Slug(name string) (string, error) {
+	if err := checkTyped(name); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, r := range name {
+		b.WriteString(slugRune(r))
+	}
+	slug := b.String()
+	for strings.Contains(slug, "--") {
+		slug = strings.ReplaceAll(slug, "--", "-")
+	}
+	slug = strings.Trim(slug, "-._")
+	switch {
+	case slug == "":
+		return "", fmt.Errorf("name %q: no ASCII letter or digit in it: %w", name, ErrBadName)
+	case strings.Contains(slug, ".."):
+		return "", fmt.Errorf("name %q: contains %q: %w", name, "..", ErrBadName)
+	case strings.HasSuffix(slug, ".lock"):
+		return "", fmt.Errorf("name %q: ends in .lock, which git keeps for itself: %w", name, ErrBadName)
+	case len(slug) > maxName:
+		return "", fmt.Errorf("name %q...: longer than %d bytes: %w", slug[:20], maxName, ErrBadName)
+	}
+	return slug, nil
+}
+
+// checkTyped refuses what no good slug can be guessed from.
+func checkTyped(name string) error {
+	refuse := func(why string) error { return fmt.Errorf("name %q: %s: %w", name, why, ErrBadName) }
+	if len(name) > maxName {
+		return fmt.Errorf("name of %d bytes: longer than %d: %w", len(name), maxName, ErrBadName)
+	}
+	if name == "" {
+		return refuse("empty")
+	}
+	if !utf8.ValidString(name) {
+		return refuse("not UTF-8")
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co) }) {
+		return refuse("contains a control character")
+	}
+	if strings.ContainsAny(name, `/\`) {
+		return refuse("contains a slash")
+	}
+	if strings.Contains(name, "..") {
+		return refuse(`contains ".."`)
+	}
+	if name[0] == '-' || name[0] == '.' {
+		return refuse("begins with " + name[:1])
+	}
+	return nil
+}
+
+// slugRune is what r becomes.
+func slugRune(r rune) string {
+	r = unicode.ToLower(r)
+	switch {
+	case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '.', r == '_':
+		return string(r)
+	case r < utf8.RuneSelf:
+		return "-"
+	}
+	for _, fold := range folds {
+		if strings.ContainsRune(fold.from, r) {
+			return fold.to
+		}
+	}
+	return "-"
+}
+
+// folds are the accented Latin letters. Letters of other scripts that look
+// like Latin ones are not here: two names that look alike must not be told
+// apart by their script alone.
+var folds = []struct{ from, to string }{
+	{"àáâãåāăą", "a"}, {"ä", "ae"}, {"æ", "ae"}, {"çćĉċč", "c"}, {"ďđð", "d"},
+	{"èéêëēĕėęě", "e"}, {"ĝğġģ", "g"}, {"ĥħ", "h"}, {"ìíîïĩīĭįı", "i"}, {"ĵ", "j"},
+	{"ķ", "k"}, {"ĺļľŀł", "l"}, {"ñńņň", "n"}, {"òóôõøōŏő", "o"}, {"ö", "oe"}, {"œ", "oe"},
+	{"ŕŗř", "r"}, {"śŝşšș", "s"}, {"ß", "ss"}, {"ţťŧț", "t"}, {"þ", "th"},
+	{"ùúûũūŭůűų", "u"}, {"ü", "ue"}, {"ŵ", "w"}, {"ýŷÿ", "y"}, {"źżž", "z"},
+}
