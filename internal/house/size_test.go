@@ -20,7 +20,6 @@ var crowded = map[string]string{
 	"cmd/middleman":   "being split",
 	"internal/server": "being split",
 	"ptyowner":        "being split",
-	"terminal/vt":     "tiny files are to be joined",
 	"workspace":       "being split",
 }
 
