@@ -1,8 +1,8 @@
 package vt
 
-// intern numbers values, so that a cell holds a number. Number 0 is the zero
-// value. Both the count and the bytes are bounded; what no cell uses any more
-// is dropped by a sweep.
+// intern numbers values, so that a cell holds a number instead of a value.
+// Number 0 is the zero value. Both the number of values and their bytes are
+// bounded. A sweep drops the values that no cell uses.
 type intern[K comparable] struct {
 	ids      map[K]uint32
 	items    []K // items[id]; freed ones are zero
@@ -73,15 +73,15 @@ func (t *intern[K]) sweep(used []bool) int {
 	return freed
 }
 
-// A sweep that freed little is followed by the next one only after
-// sweepInterval lines or refusals, so that hostile input cannot make each
-// character cost one.
+// After a sweep that freed fewer than minFreed values, the next one has to
+// wait for sweepInterval lines or refusals. Otherwise hostile input could make
+// each character cost a sweep.
 const (
-	worthSweeping = 500
+	minFreed      = 500
 	sweepInterval = 1000
 )
 
-// extra returns the number of e, 0 if too many are in use.
+// extra returns the number of e, or 0 where the table is full.
 func (t *Terminal) extra(e extra) uint32 {
 	id, ok := t.extras.id(e)
 	if !ok && t.sweep() {
@@ -90,7 +90,7 @@ func (t *Terminal) extra(e extra) uint32 {
 	return id
 }
 
-// cluster returns the number of s. It reports false if too many are in use.
+// cluster returns the number of s. It reports false where the table is full.
 func (t *Terminal) cluster(s string) (uint32, bool) {
 	id, ok := t.clusters.id(s)
 	if !ok && t.sweep() {
@@ -99,8 +99,8 @@ func (t *Terminal) cluster(s string) (uint32, bool) {
 	return id, ok
 }
 
-// sweep drops the extras and clusters that nothing uses. It reports false
-// where it is too early to try.
+// sweep drops the extras and clusters that no cell, pen or scrollback line
+// uses. It reports false where the last sweep was too recent.
 func (t *Terminal) sweep() bool {
 	if t.sweepWait > 0 {
 		t.sweepWait--
@@ -138,7 +138,7 @@ func (t *Terminal) sweep() bool {
 		})
 	}
 	freed := t.extras.sweep(extras) + t.clusters.sweep(clusters)
-	if freed < worthSweeping {
+	if freed < minFreed {
 		t.sweepWait = sweepInterval
 	}
 	return true

@@ -172,11 +172,11 @@ func (t *Terminal) switchScreen(alt bool) {
 	t.alt.tabs.reset(t.cols)
 	if !alt {
 		t.scr = t.main
-		t.main.held = point{}
+		t.main.inactiveCursor = point{}
 		return
 	}
 	t.scr = t.alt
-	t.main.held = point{t.x, t.y}
+	t.main.inactiveCursor = point{t.x, t.y}
 	for _, r := range t.alt.rows {
 		r.reset(t.cols, t.blankCell())
 	}

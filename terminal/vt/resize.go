@@ -5,8 +5,8 @@ import (
 )
 
 // Resize changes the size, within bounds: 2 to 2000 columns, 1 to 1000 rows,
-// and not more than 131072 cells. Wrapped lines of the main screen are
-// wrapped anew, as in xterm.js; those of the alternate screen are cut.
+// and not more than 131072 cells. Wrapped lines of the main screen are rewrapped,
+// as in xterm.js; those of the alternate screen are truncated.
 func (t *Terminal) Resize(cols, rows int) {
 	cols, rows = ClampSize(cols, rows)
 	if cols == t.cols && rows == t.rows {
@@ -19,7 +19,7 @@ func (t *Terminal) Resize(cols, rows int) {
 	cursor := point{t.x, t.y}
 	mainCursor, altCursor := &cursor, &point{}
 	if t.onAlt() {
-		mainCursor, altCursor = &t.main.held, &cursor
+		mainCursor, altCursor = &t.main.inactiveCursor, &cursor
 	}
 	t.resizeMain(oldCols, mainCursor)
 	t.resizeAlt(altCursor)
@@ -34,7 +34,7 @@ func (t *Terminal) Resize(cols, rows int) {
 			s.saved = defaultSaved
 		}
 		for _, r := range s.rows {
-			r.cutTo(cols)
+			r.truncate(cols)
 		}
 	}
 	if !t.onAlt() {
@@ -45,24 +45,24 @@ func (t *Terminal) Resize(cols, rows int) {
 
 type point struct{ x, y int }
 
-// cutTo drops the cells that are past the last column.
-func (r *row) cutTo(cols int) {
+// truncate drops the cells from column cols on.
+func (r *row) truncate(cols int) {
 	if len(r.cells) <= cols {
 		return
 	}
-	r.cut(cols, cell{})
+	r.blankWideAt(cols, cell{})
 	r.cells = r.cells[:cols]
 }
 
-// resizeMain changes the number of rows as xterm.js does: rows come from and
-// go to the scrollback where the cursor is on the last one, else they are
-// added and dropped below. Then it wraps lines anew.
+// resizeMain changes the number of rows as xterm.js does. If the cursor is on
+// the last row, rows move between screen and scrollback; otherwise rows are
+// added and dropped at the bottom. Then lines are rewrapped to the new width.
 func (t *Terminal) resizeMain(oldCols int, c *point) {
 	s := t.main
 	below := len(s.rows) - 1 - c.y
 	for len(s.rows) < t.rows {
 		if below == 0 && t.scrollback.lines > 0 {
-			s.rows = append([]*row{t.pullLine()}, s.rows...)
+			s.rows = append([]*row{t.takeFromScrollback()}, s.rows...)
 			c.y++
 			s.saved.y++
 			continue
@@ -76,7 +76,7 @@ func (t *Terminal) resizeMain(oldCols int, c *point) {
 			below--
 			continue
 		}
-		t.keepLine(s.rows[0])
+		t.addToScrollback(s.rows[0])
 		s.rows = s.rows[1:]
 		c.y--
 		s.saved.y--
@@ -87,7 +87,7 @@ func (t *Terminal) resizeMain(oldCols int, c *point) {
 	}
 }
 
-// resizeAlt drops rows below the cursor, then those at the top.
+// resizeAlt drops rows below the cursor first, then rows at the top.
 func (t *Terminal) resizeAlt(c *point) {
 	s := t.alt
 	for len(s.rows) < t.rows {
@@ -102,8 +102,9 @@ func (t *Terminal) resizeAlt(c *point) {
 	c.x, c.y = min(c.x, t.cols-1), min(c.y, t.rows-1)
 }
 
-// pullLine takes the newest line out of the scrollback.
-func (t *Terminal) pullLine() *row {
+// takeFromScrollback removes the newest line from the scrollback and returns
+// it as a row.
+func (t *Terminal) takeFromScrollback() *row {
 	r := new(row)
 	t.scratch = append(t.scratch, r)
 	t.decodeLine(r, t.scrollback.newest())
@@ -111,24 +112,25 @@ func (t *Terminal) pullLine() *row {
 	return r
 }
 
-// maxPulled bounds the rows that a line which begins in the scrollback and
-// ends on the screen may have, to be wrapped anew as one.
-const maxPulled = 512
+// maxRejoined bounds the rows that are taken back from the scrollback to
+// rewrap a line of which a part is still on the screen.
+const maxRejoined = 512
 
-// flow lays out the cells of one line, however long, in rows of cols columns.
-type flow struct {
+// lineWrapper wraps the cells of one line, however long, into rows of cols
+// columns.
+type lineWrapper struct {
 	cols int
 	row  *row
 	emit func(*row) *row // takes a full row, returns one to go on with
 }
 
-func (f *flow) begin(wrapped bool) {
+func (f *lineWrapper) begin(wrapped bool) {
 	f.row.cells = f.row.cells[:0]
 	f.row.wrapped = wrapped
 }
 
 // add appends the first n cells of r.
-func (f *flow) add(r *row, n int) {
+func (f *lineWrapper) add(r *row, n int) {
 	for x := range n {
 		c := r.at(x)
 		full := len(f.row.cells) >= f.cols
@@ -143,12 +145,12 @@ func (f *flow) add(r *row, n int) {
 	}
 }
 
-func (f *flow) end() { f.row = f.emit(f.row) }
+func (f *lineWrapper) end() { f.row = f.emit(f.row) }
 
-// share is how many cells of r belong to its line: all of them where next
-// continues it, but not the blank that a wide character at the beginning of
-// next did not fit in.
-func share(r, next *row, cols int) int {
+// cellsOfLine is how many cells of r belong to its line. Where next continues
+// the line these are all, without a blank in the last column that a wide
+// character at the beginning of next left there.
+func cellsOfLine(r, next *row, cols int) int {
 	if next == nil {
 		return r.contentLength()
 	}
@@ -158,12 +160,13 @@ func share(r, next *row, cols int) int {
 	return cols
 }
 
-// reflow wraps the lines of the main screen and the scrollback anew. The line
-// that the cursor is in stays as it is: a shell draws it again.
+// reflow rewraps the lines of the main screen and the scrollback to the new
+// width. The line with the cursor stays as it is, because the shell redraws
+// it.
 func (t *Terminal) reflow(oldCols int, c *point) {
 	s := t.main
 	var pulled []*row
-	for len(pulled) < maxPulled && t.scrollback.lines > 0 {
+	for len(pulled) < maxRejoined && t.scrollback.lines > 0 {
 		first := s.rows[0]
 		if len(pulled) > 0 {
 			first = pulled[len(pulled)-1]
@@ -171,7 +174,7 @@ func (t *Terminal) reflow(oldCols int, c *point) {
 		if !first.wrapped {
 			break
 		}
-		pulled = append(pulled, t.pullLine())
+		pulled = append(pulled, t.takeFromScrollback())
 	}
 	slices.Reverse(pulled)
 	t.reflowScrollback(oldCols)
@@ -183,26 +186,27 @@ func (t *Terminal) reflow(oldCols int, c *point) {
 	}
 	l.saved = l.base + s.saved.y
 	if t.cols > oldCols {
-		l.wider(oldCols, t.cols)
+		l.reflowWider(oldCols, t.cols)
 	} else {
-		l.narrower(oldCols, t.cols, t.rows)
+		l.reflowNarrower(oldCols, t.cols, t.rows)
 	}
-	t.adopt(l)
+	t.applyLayout(l)
 	c.y = min(max(l.y, 0), t.rows-1)
 	s.saved.y = l.saved - l.base
 }
 
-// adopt makes the layout the main screen.
-func (t *Terminal) adopt(l *layout) {
+// applyLayout makes l the main screen. Rows above it go to the scrollback, or
+// come back from there.
+func (t *Terminal) applyLayout(l *layout) {
 	rows := l.rows
 	top := l.base - l.above
 	for ; top > 0 && len(rows) > 0; top-- {
-		rows[0].cutTo(t.cols)
-		t.keepLine(rows[0])
+		rows[0].truncate(t.cols)
+		t.addToScrollback(rows[0])
 		rows = rows[1:]
 	}
 	for ; top < 0 && t.scrollback.lines > 0; top++ {
-		rows = append([]*row{t.pullLine()}, rows...)
+		rows = append([]*row{t.takeFromScrollback()}, rows...)
 	}
 	for len(rows) < t.rows {
 		rows = append(rows, new(row))
@@ -210,7 +214,7 @@ func (t *Terminal) adopt(l *layout) {
 	t.main.rows = slices.Clone(rows[:t.rows])
 }
 
-// reflowScrollback wraps the lines of the scrollback anew, one at a time.
+// reflowScrollback rewraps the lines of the scrollback, one at a time.
 func (t *Terminal) reflowScrollback(oldCols int) {
 	old := t.scrollback
 	t.oldScrollback = &old
@@ -218,11 +222,11 @@ func (t *Terminal) reflowScrollback(oldCols int) {
 		t.oldScrollback = nil
 		old.clear()
 	}()
-	t.scrollback.renew()
+	t.scrollback.resetKeepingSpill()
 	narrower := t.cols < oldCols
-	f := flow{cols: t.cols, row: new(row)}
+	f := lineWrapper{cols: t.cols, row: new(row)}
 	f.emit = func(r *row) *row {
-		t.keepLine(r)
+		t.addToScrollback(r)
 		return r
 	}
 	prev, next := new(row), new(row)
@@ -241,14 +245,14 @@ func (t *Terminal) reflowScrollback(oldCols int) {
 			}
 			return
 		}
-		prev.cutTo(t.cols)
-		t.keepLine(prev)
+		prev.truncate(t.cols)
+		t.addToScrollback(prev)
 	}
 	old.each(old.lines, func(line []byte) {
 		t.decodeLine(next, line)
 		if begun && next.wrapped {
 			several = true
-			f.add(prev, share(prev, next, oldCols))
+			f.add(prev, cellsOfLine(prev, next, oldCols))
 		} else {
 			finish()
 			several = false
@@ -260,7 +264,7 @@ func (t *Terminal) reflowScrollback(oldCols int) {
 	finish()
 }
 
-// layout is the lines of the main screen while they are wrapped anew.
+// layout is the lines of the main screen while they are rewrapped.
 type layout struct {
 	rows  []*row // beginning with those that the screen's first line had in the scrollback
 	above int    // rows of the scrollback, before these
@@ -269,23 +273,23 @@ type layout struct {
 	saved int    // the saved cursor's row, counted with those above
 }
 
-// cursorIn tells whether the cursor is in rows from to to.
+// cursorIn reports whether the cursor is in the rows [from, to).
 func (l *layout) cursorIn(from, to int) bool {
 	cursor := l.base + l.y - l.above
 	return cursor >= from && cursor < to
 }
 
-// group returns the end of the line that begins at row i.
-func (l *layout) group(i int) int {
+// lineEnd returns the row after the line that begins at row i.
+func (l *layout) lineEnd(i int) int {
 	for i++; i < len(l.rows) && l.rows[i].wrapped; i++ {
 	}
 	return i
 }
 
-// lay wraps rows anew.
-func lay(rows []*row, oldCols, cols int) []*row {
+// rewrap returns the rows of one line at the new width.
+func rewrap(rows []*row, oldCols, cols int) []*row {
 	var out []*row
-	f := flow{cols: cols, row: new(row)}
+	f := lineWrapper{cols: cols, row: new(row)}
 	f.emit = func(r *row) *row {
 		out = append(out, r)
 		return new(row)
@@ -296,21 +300,22 @@ func lay(rows []*row, oldCols, cols int) []*row {
 		if i+1 < len(rows) {
 			next = rows[i+1]
 		}
-		f.add(r, share(r, next, oldCols))
+		f.add(r, cellsOfLine(r, next, oldCols))
 	}
 	f.end()
 	return out
 }
 
-// wider joins rows. Rows that become free are filled from the scrollback.
-func (l *layout) wider(oldCols, cols int) {
+// reflowWider rewraps to more columns, which leaves fewer rows. Rows from the
+// scrollback take their place.
+func (l *layout) reflowWider(oldCols, cols int) {
 	var out []*row
 	removed := 0
 	for i := 0; i < len(l.rows); {
-		end := l.group(i)
+		end := l.lineEnd(i)
 		rows := l.rows[i:end]
 		if len(rows) > 1 && !l.cursorIn(i, end) {
-			rows = lay(rows, oldCols, cols)
+			rows = rewrap(rows, oldCols, cols)
 			for len(rows) > 1 && rows[len(rows)-1].contentLength() == 0 {
 				rows = rows[:len(rows)-1]
 			}
@@ -330,10 +335,10 @@ func (l *layout) wider(oldCols, cols int) {
 	l.rows = out
 }
 
-// narrower splits rows, from the last line to the first. Where nothing is in
-// the scrollback yet, each row that is added pushes the cursor down and the
-// last of the old rows off the screen; else it pushes rows to the scrollback.
-func (l *layout) narrower(oldCols, cols, screenRows int) {
+// reflowNarrower rewraps to fewer columns, from the last line to the first.
+// While the scrollback is empty, each added row moves the cursor down and
+// drops the screen's last row. After that it moves a row into the scrollback.
+func (l *layout) reflowNarrower(oldCols, cols, screenRows int) {
 	added := make(map[int][]*row) // by the old row that they follow
 	count := 0
 	kept := len(l.rows)
@@ -344,7 +349,7 @@ func (l *layout) narrower(oldCols, cols, screenRows int) {
 		}
 		fits := end-i == 1 && !l.rows[i].wrapped && l.rows[i].contentLength() <= cols
 		if !fits && !l.cursorIn(i, end) {
-			rows := lay(l.rows[i:end], oldCols, cols)
+			rows := rewrap(l.rows[i:end], oldCols, cols)
 			for len(rows) < end-i {
 				rows = append(rows, &row{wrapped: true})
 			}

@@ -191,7 +191,7 @@ func (t *Terminal) execute(b byte) {
 	if run := controlTable[b]; run != nil {
 		run(t)
 	}
-	t.forgetJoin()
+	t.endGrapheme()
 }
 
 func (t *Terminal) dispatchEscape(key uint32) {
@@ -201,7 +201,7 @@ func (t *Terminal) dispatchEscape(key uint32) {
 	if run := escapeTable[key]; run != nil {
 		run(t)
 	}
-	t.forgetJoin()
+	t.endGrapheme()
 }
 
 func (t *Terminal) dispatchCSI(final byte) {
@@ -212,14 +212,14 @@ func (t *Terminal) dispatchCSI(final byte) {
 	} else if run := csiTable[t.parser.collect<<8|uint32(final)]; run != nil {
 		run(t)
 	}
-	t.forgetJoin()
+	t.endGrapheme()
 }
 
 func (t *Terminal) dispatchCSIKey(key uint32) {
 	if run := csiTable[key]; run != nil {
 		run(t)
 	}
-	t.forgetJoin()
+	t.endGrapheme()
 }
 
 func (t *Terminal) dispatchOSC(payload []byte) {

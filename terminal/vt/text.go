@@ -33,7 +33,7 @@ func (t *Terminal) render(o TextOptions, styled bool) []byte {
 	}
 	w.endLine()
 	if !o.KeepBlanks {
-		w.out = w.out[:w.kept]
+		w.out = w.out[:w.contentEnd]
 	}
 	return w.out
 }
@@ -45,13 +45,13 @@ type textWriter struct {
 	o      TextOptions
 	styled bool
 
-	out    []byte
-	style  cell // attr and ext of what was written last
-	open   bool // a line is being written
-	start  int  // where it begins in out
-	column int  // of the row being written, blanks included
-	blanks int  // not written yet
-	kept   int  // the end of the last line that is not empty, in out
+	out        []byte
+	style      cell // attr and ext of what was written last
+	open       bool // a line is being written
+	start      int  // where it begins in out
+	column     int  // of the row being written, blanks included
+	blanks     int  // not written yet
+	contentEnd int  // the end of the last line that is not empty, in out
 }
 
 func (w *textWriter) line(line []byte) {
@@ -140,7 +140,7 @@ func (w *textWriter) endLine() {
 	empty := len(w.out) == w.start
 	w.out = append(w.out, '\n')
 	if !empty {
-		w.kept = len(w.out)
+		w.contentEnd = len(w.out)
 	}
 }
 

@@ -7,13 +7,13 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// A rune's properties are one byte: its grapheme break class and whether it is
-// wide. They are derived from uniseg page by page and kept, so that text costs
-// one look-up a rune.
-type props uint8
+// runeProps are a rune's properties: its grapheme break class and whether it
+// is wide. They are derived from uniseg a page of runes at a time and cached,
+// so that printing costs one lookup a rune.
+type runeProps uint8
 
 const (
-	gbOther props = iota
+	gbOther runeProps = iota
 	gbPrepend
 	gbExtend // Extend, SpacingMark and ZWJ all join what is before
 	gbZWJ
@@ -25,17 +25,17 @@ const (
 	gbLVT
 	gbPictographic
 
-	gbMask props = 15
-	isWide props = 16
+	gbMask runeProps = 15
+	isWide runeProps = 16
 )
 
 const pageBits = 8
 
-type propsPage [1 << pageBits]props
+type propsPage [1 << pageBits]runeProps
 
 var propsPages [(0x10ffff + 1) >> pageBits]atomic.Pointer[propsPage]
 
-func propsOf(r rune) props {
+func propsOf(r rune) runeProps {
 	page := propsPages[r>>pageBits].Load()
 	if page == nil {
 		page = loadProps(r >> pageBits)
@@ -65,14 +65,14 @@ var uniformPages [32]atomic.Pointer[propsPage]
 
 // deriveProps asks uniseg how a rune behaves beside others, because its
 // tables are not exported.
-func deriveProps(r rune) props {
+func deriveProps(r rune) runeProps {
 	if r < 0xa0 {
 		return gbOther
 	}
 	if p, ok := exception(r); ok {
 		return p
 	}
-	var p props
+	var p runeProps
 	if wideRune(r) {
 		p = isWide
 	}
@@ -82,17 +82,17 @@ func deriveProps(r rune) props {
 		return p | gbZWJ
 	case r >= 0x1f1e6 && r <= 0x1f1ff:
 		return gbRegional
-	case joins("a" + s):
+	case isOneGrapheme("a" + s):
 		return p | gbExtend
-	case joins(s + "a"):
+	case isOneGrapheme(s + "a"):
 		return p | gbPrepend
-	case joins("❤\u200d" + s):
+	case isOneGrapheme("❤\u200d" + s):
 		return p | gbPictographic
 	}
 	return p | hangulClass(r)
 }
 
-func exception(r rune) (props, bool) {
+func exception(r rune) (runeProps, bool) {
 	i := sort.Search(len(propsExceptions), func(i int) bool { return propsExceptions[i].last >= r })
 	if i < len(propsExceptions) && propsExceptions[i].first <= r {
 		return propsExceptions[i].props, true
@@ -100,9 +100,9 @@ func exception(r rune) (props, bool) {
 	return 0, false
 }
 
-func joins(s string) bool { return uniseg.GraphemeClusterCount(s) == 1 }
+func isOneGrapheme(s string) bool { return uniseg.GraphemeClusterCount(s) == 1 }
 
-func hangulClass(r rune) props {
+func hangulClass(r rune) runeProps {
 	switch {
 	case r >= 0x1100 && r <= 0x115f, r >= 0xa960 && r <= 0xa97c:
 		return gbL
@@ -123,34 +123,35 @@ func wideRune(r rune) bool {
 	return r == 0xfe0f || uniseg.StringWidth(string(r)) == 2
 }
 
-// join is what the next rune is joined to: the class and the width of the
-// cluster before the cursor. The zero join joins nothing, as after any control
-// function.
-type join struct {
-	class props // of the last rune
+// graphemeState decides whether the next rune continues the grapheme cluster
+// before the cursor: the class of that cluster's last rune, and its width. The
+// zero state, which holds after every control function, continues nothing.
+type graphemeState struct {
+	class runeProps // of the last rune
 	width uint8
 }
 
-var joinNarrow = join{gbOther, 1}
+var afterNarrow = graphemeState{gbOther, 1}
 
-// after returns the join after r and whether r belongs to the cluster before.
-func (j join) after(r rune) (next join, joined bool) {
+// after returns the state after r. joined reports whether r continues the
+// cluster.
+func (j graphemeState) after(r rune) (next graphemeState, joined bool) {
 	p := propsOf(r)
-	next = join{p & gbMask, 1}
+	next = graphemeState{p & gbMask, 1}
 	if p&isWide != 0 {
 		next.width = 2
 	}
-	if j.width == 0 || !joinable(j.class, next.class) {
+	if j.width == 0 || !continuesGrapheme(j.class, next.class) {
 		return next, false
 	}
 	if next.class == gbRegional { // a third one begins a new flag
-		return join{gbOther, 2}, true
+		return graphemeState{gbOther, 2}, true
 	}
 	next.width = max(next.width, j.width)
 	return next, true
 }
 
-func joinable(before, after props) bool {
+func continuesGrapheme(before, after runeProps) bool {
 	switch after {
 	case gbExtend, gbZWJ:
 		return true
@@ -183,7 +184,7 @@ func joinable(before, after props) bool {
 // order.
 var propsExceptions = []struct {
 	first, last rune
-	props       props
+	props       runeProps
 }{
 	{0x890, 0x891, gbOther},
 	{0x898, 0x89f, gbOther},
