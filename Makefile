@@ -22,7 +22,7 @@ FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./wor
 ON_TMUX := MIDDLEMAN_TEST_HOST=tmux
 
 .DEFAULT_GOAL := help
-.PHONY: help build run run-test test test-root race long check systemd-test bench bench-go bench-peers bench-vt probes web clean
+.PHONY: help build run run-test test test-root race long check systemd-test bench bench-go bench-peers bench-vt probes structure web clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ bench-vt: ## the screen beside other Go libraries, in one run
 probes: build ## attack bin/middleman from outside: a table by area, what got through; PROBES='-area host,login' or -list
 	go build -o bin/probes ./scripts/probes
 	bin/probes -middleman $(BINARY) $(PROBES)
+
+structure: ## measure the Go code: lines, files, functions, exported names, equal lines; STRUCTURE='-compare A B', -tests, '-rev COMMIT'
+	@go run ./scripts/structure $(STRUCTURE)
 
 web: ## rebuild the web client that is committed
 	go run ./internal/web/build

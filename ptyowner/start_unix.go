@@ -235,6 +235,25 @@ func (b *Backend) openExecutable() (executable, error) {
 	return executable{path: path}, err
 }
 
+// ownerCommand is the helper that becomes the owner: it reads spec, and reports
+// on report.
+func ownerCommand(run executable, d state.Dir, spec []byte, log, report *os.File) *exec.Cmd {
+	// Never exec.CommandContext: an owner outlives every context.
+	cmd := exec.Command(run.path, "pty-owner", d.Path) // the path is for who reads ps(1)
+	cmd.Args[0] = "middleman"
+	cmd.Dir = "/"
+	// For each processor that it may use, the runtime takes memory at once.
+	cmd.Env = append(fault.Env(), "PATH=/usr/local/bin:/usr/bin:/bin", "GOMAXPROCS=2")
+	cmd.Stdin = bytes.NewReader(spec)
+	cmd.Stderr = log
+	cmd.ExtraFiles = []*os.File{report} // state.ReportFD
+	if run.file != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, run.file) // state.ExecutableFD
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
+}
+
 // runOwner runs the helper and waits for its report. If ctx ends first the
 // helper is ended, and with it whatever it has started.
 func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req state.StartRequest) (report state.StartReport, err error) {
@@ -253,22 +272,7 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req
 		return report, err
 	}
 	defer log.Close()
-	cmd, outside, err := systemd.Start(ctx, systemd.SessionScope(d.ID), func() *exec.Cmd {
-		// Never exec.CommandContext: an owner outlives every context.
-		cmd := exec.Command(run.path, "pty-owner", d.Path) // the path is for who reads ps(1)
-		cmd.Args[0] = "middleman"
-		cmd.Dir = "/"
-		// For each processor that it may use, the runtime takes memory at once.
-		cmd.Env = append(fault.Env(), "PATH=/usr/local/bin:/usr/bin:/bin", "GOMAXPROCS=2")
-		cmd.Stdin = bytes.NewReader(spec)
-		cmd.Stderr = log
-		cmd.ExtraFiles = []*os.File{theirs} // state.ReportFD
-		if run.file != nil {
-			cmd.ExtraFiles = append(cmd.ExtraFiles, run.file) // state.ExecutableFD
-		}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		return cmd
-	})
+	cmd, outside, err := systemd.Start(ctx, systemd.SessionScope(d.ID), func() *exec.Cmd { return ownerCommand(run, d, spec, log, theirs) })
 	if outside != nil {
 		state.Note(log, "the session ends with the server's unit: %v", outside)
 	}

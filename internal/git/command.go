@@ -190,17 +190,7 @@ func (c Command) Once(ctx context.Context) (string, error) {
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	args := []string{"--no-pager"}
-	for _, setting := range pinned {
-		args = append(args, "-c", setting)
-	}
-	argv := append([]string{"git"}, append(args, c.Args...)...)
-	if c.thrifty {
-		argv = withinMemory(argv)
-	}
-	if c.boxed {
-		argv = box(argv, c.writable, c.shown)
-	}
+	argv := c.argv()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = c.Dir
 	cmd.Env = slices.Concat(userEnv(), c.Env, configEnv(c.Config, c.settings))
@@ -244,6 +234,23 @@ func (c Command) Once(ctx context.Context) (string, error) {
 		return "", &Error{Args: c.Args, Dir: c.Dir, Code: codeOf(cmd, err), Stderr: stderr.reason(), Err: err}
 	}
 	return collected.String(), nil
+}
+
+// argv is the command line: git with its pinned settings, within the bounds of
+// memory and the box that c asks for.
+func (c Command) argv() []string {
+	argv := []string{"git", "--no-pager"}
+	for _, setting := range pinned {
+		argv = append(argv, "-c", setting)
+	}
+	argv = append(argv, c.Args...)
+	if c.thrifty {
+		argv = withinMemory(argv)
+	}
+	if c.boxed {
+		argv = box(argv, c.writable, c.shown)
+	}
+	return argv
 }
 
 // codeOf is the exit status, or -1 where err is not about one.

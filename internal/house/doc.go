@@ -1,4 +1,5 @@
 // Package house holds the rules that the repository keeps about itself, as
-// tests: which package may import which, and that what ARCHITECTURE.md names
-// exists.
+// tests: the import map in ARCHITECTURE.md is what the packages import,
+// functions and packages stay small, and what the pages name exists. Each rule
+// is a function of a tree, and a test shows it a small tree that breaks it.
 package house

@@ -39,23 +39,8 @@ func (b *bench) restart() error {
 	if b.server, err = b.startServer(b.server.home); err != nil {
 		return err
 	}
-	for deadline := began.Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		found, err := b.server.client.Sessions(b.ctx)
-		if err != nil {
-			return err
-		}
-		running := 0
-		for _, s := range found {
-			if s.State == terminal.StateRunning && s.Source == "owner" {
-				running++
-			}
-		}
-		if running == sessions {
-			break
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%d of %d sessions found", running, sessions)
-		}
+	if err := b.awaitSessions(sessions, began.Add(time.Minute)); err != nil {
+		return err
 	}
 	took := time.Since(began)
 	b.rows = append(b.rows, row{
@@ -80,6 +65,28 @@ func (b *bench) restart() error {
 		ours: fmt.Sprintf("server %d MiB, an owner %.2f MiB", server.pss>>10, float64(owners)/float64(sessions)/1024), met: true,
 	})
 	return nil
+}
+
+// awaitSessions returns once the server has found that many running sessions.
+func (b *bench) awaitSessions(sessions int, deadline time.Time) error {
+	for ; ; time.Sleep(5 * time.Millisecond) {
+		found, err := b.server.client.Sessions(b.ctx)
+		if err != nil {
+			return err
+		}
+		running := 0
+		for _, s := range found {
+			if s.State == terminal.StateRunning && s.Source == "owner" {
+				running++
+			}
+		}
+		if running == sessions {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d of %d sessions found", running, sessions)
+		}
+	}
 }
 
 // ownBackend reaches the server's sessions beside it.

@@ -58,6 +58,7 @@ func orNone(s string) string {
 	return s
 }
 
+// moreShellProbes is long because it is one table of probes.
 func moreShellProbes() []probe {
 	return []probe{
 		{id: "csp/no-unsafe", title: "no script source beyond our own files", gain: "an inline script or one built from a string, from injected markup",

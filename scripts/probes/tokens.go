@@ -244,6 +244,7 @@ func withTicket(s *server, ticket string, more ...string) []string {
 	return append(more, "Origin: http://"+s.addr, "Sec-WebSocket-Protocol: middleman.v1, ticket."+ticket)
 }
 
+// ticketProbes is long because it is one table of probes.
 func ticketProbes() []probe {
 	const gain = "a terminal, with what a page or a history gave away"
 	opens := func(s *server, session, query string, headers []string) error {

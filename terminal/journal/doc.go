@@ -8,11 +8,12 @@
 // read the same files without locks, since bytes once written never change
 // and old segments are only ever unlinked whole.
 //
-// Beside a segment are its index, `.idx`, which says when its bytes came and
-// which sizes the terminal had ([Marks]), and its keyframe, `.key`, which draws
+// A segment has two more files. Its index, `.idx`, records when its bytes were
+// written and which sizes the terminal had ([Marks]). Its keyframe, `.key`, draws
 // what the terminal showed as of its first byte ([Keyframe]; the bytes are the
-// caller's). Both are help, not truth: one that is missing or damaged costs
-// times or speed. An index is no larger than its segment and some slack.
+// caller's). No output depends on either: without an index times are unknown,
+// without a keyframe reading is slower. An index is no larger than its segment
+// and some slack.
 //
 // The package imports nothing of ours.
 package journal

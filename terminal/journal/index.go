@@ -31,7 +31,7 @@ type MarkKind uint8
 
 // The kinds of mark.
 const (
-	MarkOutput MarkKind = iota + 1 // bytes from Offset on came at Time
+	MarkOutput MarkKind = iota + 1 // bytes from Offset on were written at Time
 	MarkResize                     // the size holds from Offset on
 	MarkSize                       // the size that held when the segment began
 )
@@ -76,10 +76,10 @@ func indexHeader(dst []byte, first uint64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, 0)
 }
 
-// clock tells times that never decrease: the wall clock's at the start and
-// what has passed since by the monotonic clock. A wall clock that is ahead of
-// that by a second is followed, since a machine that was asleep counts none;
-// one that is behind is not.
+// clock returns times that never decrease: the wall clock at the start, plus
+// what the monotonic clock has counted since. It jumps ahead with the wall
+// clock when that is more than a second ahead, because the monotonic clock
+// stands still while a machine sleeps. It never goes back with it.
 type clock struct {
 	start time.Time
 	wall  int64 // nanoseconds of Unix time that start stands for
@@ -96,7 +96,7 @@ func (c *clock) begin(last time.Time) {
 	}
 }
 
-// now is later than every time that it told before.
+// now returns nanoseconds of Unix time, later than each time before.
 func (c *clock) now() int64 {
 	t := time.Now()
 	at := c.wall + int64(t.Sub(c.start))
@@ -108,18 +108,18 @@ func (c *clock) now() int64 {
 	return c.last
 }
 
-// index writes the index of a Writer's last segment. What it cannot write is
-// tried again with the next record, and in the end left out: an index that is
-// not whole says less, and is no reason to lose output.
+// index writes the index of a Writer's last segment. A record that cannot be
+// written is tried again with the next one, and in the end left out: an
+// incomplete index tells less, but costs no output.
 type index struct {
-	clock   clock
-	size    Mark     // the newest size of all, Cols 0 where none is known
-	file    *os.File // nil where there is none
-	first   uint64   // the segment's first offset
-	written int64    // bytes that are on disk
-	marked  int64
-	pending []byte // records that are not on disk
-	buf     [pendingRecords * recordBytes]byte
+	clock      clock
+	size       Mark     // the newest size of all, Cols 0 where none is known
+	file       *os.File // nil where there is none
+	first      uint64   // the segment's first offset
+	written    int64    // bytes that are on disk
+	lastOutput int64
+	pending    []byte // records that are not on disk
+	buf        [pendingRecords * recordBytes]byte
 }
 
 // begin makes the index of a new segment, whose output begins at off.
@@ -129,18 +129,18 @@ func (x *index) begin(dir string, first, off uint64, now int64) {
 	if err != nil {
 		return
 	}
-	x.file, x.first, x.written, x.marked = f, first, 0, now
+	x.file, x.first, x.written, x.lastOutput = f, first, 0, now
 	x.pending = indexHeader(x.buf[:0], first)
 	if x.size.Cols > 0 {
-		x.put(Mark{Kind: MarkSize, Offset: off, Time: time.Unix(0, now), Cols: x.size.Cols, Rows: x.size.Rows})
+		x.add(Mark{Kind: MarkSize, Offset: off, Time: time.Unix(0, now), Cols: x.size.Cols, Rows: x.size.Rows})
 	}
-	x.put(Mark{Kind: MarkOutput, Offset: off, Time: time.Unix(0, now)})
+	x.add(Mark{Kind: MarkOutput, Offset: off, Time: time.Unix(0, now)})
 	x.flush()
 }
 
-// recall learns from the last segment's index, and goes on with it where the
-// segment itself is gone on with.
-func (x *index) recall(dir string, last segment, reopen bool) {
+// restore reads size and time from the index of the last segment. With reopen
+// it also goes on writing that index.
+func (x *index) restore(dir string, last segment, reopen bool) {
 	marks := OpenMarks(dir, last.first)
 	defer marks.Close()
 	var newest time.Time
@@ -155,11 +155,11 @@ func (x *index) recall(dir string, last segment, reopen bool) {
 		newest = m.Time
 	}
 	x.clock.begin(newest)
-	x.marked = x.clock.last
+	x.lastOutput = x.clock.last
 	if !reopen {
 		return
 	}
-	if !marks.found() {
+	if !marks.exists() {
 		x.begin(dir, last.first, last.end(), x.clock.now())
 		return
 	}
@@ -167,28 +167,29 @@ func (x *index) recall(dir string, last segment, reopen bool) {
 	if err != nil {
 		return
 	}
-	x.file, x.first, x.written, x.pending = f, last.first, marks.whole(), x.buf[:0]
+	x.file, x.first, x.written, x.pending = f, last.first, marks.wholeBytes(), x.buf[:0]
 }
 
-// output notes that bytes from off on came now.
+// output records that the bytes from off on were written at now, at most once
+// in markInterval.
 func (x *index) output(off uint64, now int64) {
-	if x.file == nil || now-x.marked < int64(markInterval) || x.bytes() >= x.bound(off, indexSlack) {
+	if x.file == nil || now-x.lastOutput < int64(markInterval) || x.bytes() >= x.bound(off, indexSlack) {
 		return
 	}
-	x.marked = now
+	x.lastOutput = now
 	if len(x.pending) < len(x.buf)/2 { // the rest is for sizes
-		x.put(Mark{Kind: MarkOutput, Offset: off, Time: time.Unix(0, now)})
+		x.add(Mark{Kind: MarkOutput, Offset: off, Time: time.Unix(0, now)})
 	}
 	x.flush()
 }
 
-// resize notes that a size holds from off on.
+// resize records that the terminal has the size of m from m.Offset on.
 func (x *index) resize(m Mark) {
 	x.size = m
 	if x.file == nil || x.bytes() >= x.bound(m.Offset, 4*indexSlack) {
 		return
 	}
-	x.put(m)
+	x.add(m)
 	x.flush()
 }
 
@@ -196,13 +197,14 @@ func (x *index) bytes() int64 { return x.written + int64(len(x.pending)) }
 
 func (x *index) bound(off uint64, slack int64) int64 { return int64(off-x.first) + slack }
 
-func (x *index) put(m Mark) {
+func (x *index) add(m Mark) {
 	if len(x.pending)+recordBytes <= len(x.buf) {
 		x.pending = appendRecord(x.pending, m)
 	}
 }
 
-// flush writes what is pending. A part that a full disk took is written over.
+// flush writes the pending records. What a full disk wrote in part is
+// overwritten the next time.
 func (x *index) flush() {
 	if fault("index") != nil {
 		return

@@ -66,7 +66,7 @@ func parseName(name string) (uint64, bool) {
 }
 
 // scan lists the segments in dir by offset. A missing directory is an empty
-// journal; a file whose name is not a segment's is not ours and is skipped.
+// journal. Files with other names are not ours and are skipped.
 func scan(dir string) ([]segment, error) {
 	entries, err := os.ReadDir(dir) // sorted by name, and so by offset
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,8 +93,8 @@ func scan(dir string) ([]segment, error) {
 	return segments, nil
 }
 
-// locate returns the index of the segment that holds off, or that begins
-// after it.
+// locate returns the index of the segment that holds off, or else of the first
+// one after off.
 func locate(segments []segment, off uint64) (i int, holds bool) {
 	i, found := slices.BinarySearchFunc(segments, off, func(s segment, off uint64) int {
 		switch {

@@ -24,14 +24,14 @@ const (
 type Keyframe struct {
 	Offset     uint64
 	Cols, Rows uint16
-	// Sized is the time of the last mark of a size that it has taken in.
+	// Sized is the time of the newest mark of a size that Data includes.
 	Sized time.Time
 	// Data draws it. The package does not look into it.
 	Data []byte
 }
 
-// PutKeyframe writes k beside the segment that begins at k.Offset. Where that
-// is not kept any more, it does nothing.
+// PutKeyframe stores k with the segment that begins at k.Offset. It does
+// nothing where that segment was trimmed.
 func (w *Writer) PutKeyframe(k Keyframe) error {
 	path := auxPath(w.dir, k.Offset, keySuffix)
 	if err := k.writeTo(path + tempSuffix); err != nil {

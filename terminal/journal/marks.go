@@ -18,8 +18,8 @@ type Marks struct {
 	last   Mark
 }
 
-// OpenMarks opens the index of the segment that begins at first. One that is
-// missing or not an index has no marks.
+// OpenMarks opens the index of the segment that begins at first. An index that
+// is missing or damaged has no marks. The caller closes it.
 func OpenMarks(dir string, first uint64) *Marks {
 	f, err := os.Open(auxPath(dir, first, indexSuffix))
 	if err != nil {
@@ -31,8 +31,8 @@ func OpenMarks(dir string, first uint64) *Marks {
 	return m
 }
 
-// Next returns the next mark, and false at the end. What is damaged is
-// skipped: neither offsets nor times decrease.
+// Next returns the next mark, and false at the end. It skips damaged records,
+// so neither offsets nor times decrease.
 func (m *Marks) Next() (Mark, bool) {
 	for m.header && m.read() {
 		mark, ok := parseRecord(m.record[:])
@@ -44,7 +44,8 @@ func (m *Marks) Next() (Mark, bool) {
 	return Mark{}, false
 }
 
-// read reads the next record; what the end cuts short is none.
+// read reads the next record. A record that is cut short by the end of the
+// file is none.
 func (m *Marks) read() bool {
 	if _, err := io.ReadFull(m.r, m.record[:]); err != nil {
 		return false
@@ -53,11 +54,11 @@ func (m *Marks) read() bool {
 	return true
 }
 
-// found tells whether there is an index.
-func (m *Marks) found() bool { return m.header }
+// exists reports whether there is an index.
+func (m *Marks) exists() bool { return m.header }
 
-// whole is how many bytes whole records have, once all were read.
-func (m *Marks) whole() int64 { return m.count * recordBytes }
+// wholeBytes is the length of the complete records, once all were read.
+func (m *Marks) wholeBytes() int64 { return m.count * recordBytes }
 
 // Close closes the file.
 func (m *Marks) Close() error {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Create opens the journal in dir for appending, making the directory (0700)
-// where it is missing, and continues after the last byte that is there. The
-// caller sees to it that there is one writer.
+// Create opens the journal in dir for appending, after the last byte on disk.
+// It makes the directory (0700) where that is missing. The caller ensures that
+// there is one writer, and closes it.
 func Create(dir string, o Options) (*Writer, error) {
 	w, last, err := open(dir, o)
 	if err != nil {
@@ -25,10 +25,10 @@ func Create(dir string, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// Resume continues a journal where another Writer, which is gone, had its
-// head. Offsets go on from there: what that Writer could not keep at the end
-// is a gap for this one too, which Gap tells and Fill fills. A journal that
-// has bytes from head on is an error.
+// Resume continues a journal at head, the offset that an earlier Writer had
+// reached. Bytes that the earlier Writer could not store at the end are a gap
+// for this one too: see Gap and Fill. A journal with bytes after head is an
+// error.
 func Resume(dir string, o Options, head uint64) (*Writer, error) {
 	w, last, err := open(dir, o)
 	if err != nil {
@@ -38,7 +38,7 @@ func Resume(dir string, o Options, head uint64) (*Writer, error) {
 		return nil, fmt.Errorf("resume journal %s at offset %d: it has bytes up to offset %d", dir, head, last.end())
 	}
 	w.head = head
-	if kept := w.kept(); kept < head {
+	if kept := w.storedEnd(); kept < head {
 		w.gap, w.failure = kept, &GapError{Offset: kept, Next: head}
 	}
 	if err := w.reopen(last); err != nil {
@@ -47,8 +47,8 @@ func Resume(dir string, o Options, head uint64) (*Writer, error) {
 	return w, nil
 }
 
-// open makes a Writer that knows the segments which are there, and returns
-// the last one, the zero segment where there is none.
+// open makes a Writer of the segments in dir. last is the last one, or the
+// zero segment.
 func open(dir string, o Options) (w *Writer, last segment, err error) {
 	if o.SegmentBytes <= 0 {
 		o.SegmentBytes = DefaultSegmentBytes
@@ -66,7 +66,7 @@ func open(dir string, o Options) (w *Writer, last segment, err error) {
 	if err != nil {
 		return nil, last, err
 	}
-	if err := sweep(dir, segments); err != nil {
+	if err := removeLeftovers(dir, segments); err != nil {
 		return nil, last, err
 	}
 	if n := len(segments); n > 0 {
@@ -75,8 +75,8 @@ func open(dir string, o Options) (w *Writer, last segment, err error) {
 	return &Writer{dir: dir, segmentSize: uint64(o.SegmentBytes), keep: uint64(o.KeepBytes), segments: segments}, last, nil
 }
 
-// kept is the end of the last byte that is on disk.
-func (w *Writer) kept() uint64 {
+// storedEnd is the offset after the last byte on disk.
+func (w *Writer) storedEnd() uint64 {
 	for i := len(w.segments) - 1; i >= 0; i-- {
 		if w.segments[i].size > 0 {
 			return w.segments[i].end()
@@ -85,8 +85,8 @@ func (w *Writer) kept() uint64 {
 	return 0
 }
 
-// reopen goes on with the last segment where it ends at the head and has
-// room. Otherwise the next append begins one.
+// reopen appends to the last segment where that ends at the head and has room.
+// Otherwise the next append begins a segment.
 func (w *Writer) reopen(last segment) error {
 	if len(w.segments) == 0 {
 		w.index.clock.begin(time.Time{})
@@ -94,7 +94,7 @@ func (w *Writer) reopen(last segment) error {
 	}
 	w.newest.Store(last.first)
 	if last.end() != w.head || last.size >= w.segmentSize {
-		w.index.recall(w.dir, last, false)
+		w.index.restore(w.dir, last, false)
 		return nil
 	}
 	f, err := os.OpenFile(segmentPath(w.dir, last.first), os.O_WRONLY|os.O_APPEND, 0)
@@ -103,13 +103,13 @@ func (w *Writer) reopen(last segment) error {
 	}
 	w.file, w.first = f, last.first
 	w.segments = w.segments[:len(w.segments)-1]
-	w.index.recall(w.dir, last, true)
+	w.index.restore(w.dir, last, true)
 	return nil
 }
 
-// sweep removes what an earlier writer left when it was killed: half-written
-// keyframes, and the files of a segment that is not there.
-func sweep(dir string, segments []segment) error {
+// removeLeftovers removes what a killed writer left: half-written keyframes,
+// and the index and keyframe of a segment that no longer exists.
+func removeLeftovers(dir string, segments []segment) error {
 	kept := make(map[uint64]bool, len(segments))
 	for _, s := range segments {
 		kept[s.first] = true

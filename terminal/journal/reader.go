@@ -23,7 +23,8 @@ type Reader struct {
 // Open returns a Reader of the journal in dir; it does no I/O.
 func Open(dir string) *Reader { return &Reader{dir: dir} }
 
-// Bounds returns the offsets of the first byte kept and of the next to come.
+// Bounds returns the offset of the first byte that is kept, and the head: the
+// offset after the last byte.
 func (r *Reader) Bounds() (oldest, head uint64, err error) {
 	segments, err := scan(r.dir)
 	if err != nil || len(segments) == 0 {
@@ -38,8 +39,8 @@ type Segment struct {
 	First, End uint64
 }
 
-// Segments lists what is kept, by offset. Between two of them bytes are
-// missing where the End of one is not the First of the next.
+// Segments lists the segments by offset. Where the End of one is not the First
+// of the next, the bytes between are missing.
 func (r *Reader) Segments() ([]Segment, error) {
 	segments, err := scan(r.dir)
 	list := make([]Segment, len(segments))
@@ -67,8 +68,8 @@ func (r *Reader) ReadAt(p []byte, off uint64) (int, error) {
 	return r.seek(p, off)
 }
 
-// seek finds off's segment among all there are and reads from it. Called with
-// mu held, where the open segment has no byte at off.
+// seek finds the segment that holds off, opens it and reads from it. It is
+// called with mu held, where the open segment has no byte at off.
 func (r *Reader) seek(p []byte, off uint64) (int, error) {
 	segments, err := r.find(off)
 	if err != nil {
@@ -100,9 +101,9 @@ func (r *Reader) seek(p []byte, off uint64) (int, error) {
 	return 0, fmt.Errorf("read journal: %w", err)
 }
 
-// find lists the segments there are, or the one that holds off alone: full
-// segments are of one size, so who reads on finds a later one without a look at
-// all of them, which is garbage for each.
+// find returns the segments of the journal, or only the one that holds off.
+// Full segments have one size, so a sequential reader can guess the next one's
+// name instead of listing the directory each time.
 func (r *Reader) find(off uint64) ([]segment, error) {
 	if r.file == nil || off <= r.first {
 		return scan(r.dir)

@@ -39,9 +39,9 @@ type Writer struct {
 	newest atomic.Uint64 // the last segment's first offset
 }
 
-// Append adds p to the journal. It always advances the head by len(p): bytes
-// that could not be written are a gap, which ends at the first append that
-// finds room again. The error says why there is a gap; the session goes on.
+// Append adds p to the journal. The head always advances by len(p). Bytes that
+// cannot be written are a gap, which ends at the first append that succeeds
+// again; the error is the reason for the gap.
 func (w *Writer) Append(p []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,7 +49,7 @@ func (w *Writer) Append(p []byte) error {
 	failing := w.failure != nil // and nothing was kept since
 	w.failure = nil
 	for len(p) > 0 {
-		n := w.writeSome(p, now)
+		n := w.writeToSegment(p, now)
 		w.head += uint64(n)
 		p = p[n:]
 		failing = failing && n == 0
@@ -64,9 +64,9 @@ func (w *Writer) Append(p []byte) error {
 	return nil
 }
 
-// writeSome writes up to the end of the segment and returns how many bytes
-// are in the journal.
-func (w *Writer) writeSome(p []byte, now int64) int {
+// writeToSegment writes at most up to the end of the segment and returns how
+// many bytes it wrote.
+func (w *Writer) writeToSegment(p []byte, now int64) int {
 	if w.file == nil || w.head-w.first >= w.segmentSize {
 		if err := w.roll(now); err != nil {
 			w.failure = err
@@ -90,10 +90,10 @@ func (w *Writer) writeSome(p []byte, now int64) int {
 	return n
 }
 
-// closeSegment ends the last segment after extra bytes more than the head
-// knows of, so that the next append begins a new one past the gap. One without
-// bytes goes: a full disk makes files that it has no room for, and the name is
-// needed again.
+// closeSegment ends the last segment, which has extra bytes after the head:
+// the next append begins a segment after the gap. A segment without bytes is
+// removed, because a full disk still creates empty files and the next segment
+// may need the name.
 func (w *Writer) closeSegment(extra uint64) {
 	last := segment{first: w.first, size: w.head + extra - w.first}
 	w.file.Close()
@@ -135,8 +135,8 @@ func (w *Writer) roll(now int64) error {
 	return nil
 }
 
-// trim unlinks whole segments while the rest alone is as much as is to be
-// kept. Called when a segment begins.
+// trim removes the oldest segments while the others hold at least as many
+// bytes as are to be kept. roll calls it.
 func (w *Writer) trim() {
 	if w.keep == 0 {
 		return
@@ -155,8 +155,8 @@ func (w *Writer) trim() {
 	}
 }
 
-// Skip moves the head on by n bytes that nobody has any more. They are a gap,
-// which ends at the next append.
+// Skip advances the head by n bytes that no longer exist anywhere. They are a
+// gap, which ends at the next append.
 func (w *Writer) Skip(n uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -173,8 +173,9 @@ func (w *Writer) Skip(n uint64) {
 	w.failure = &GapError{Offset: w.gap, Next: w.head}
 }
 
-// MarkSize notes in the index that the terminal has this size from the head
-// on, and returns the mark. An index that cannot be written is no error.
+// MarkSize records in the index that the terminal has this size from the head
+// on, and returns the mark. Where the index cannot be written, that is no
+// error.
 func (w *Writer) MarkSize(cols, rows uint16) Mark {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -183,7 +184,7 @@ func (w *Writer) MarkSize(cols, rows uint16) Mark {
 	return m
 }
 
-// Sized is the newest mark of a size, the zero Mark where there is none.
+// Sized returns the newest mark of a size, the zero Mark where there is none.
 func (w *Writer) Sized() Mark {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -232,24 +233,24 @@ func (w *Writer) Oldest() uint64 {
 	return w.head
 }
 
-// Failure says why the last append was not kept whole, nil when it was.
+// Failure returns the error of the last append, nil where that stored all its
+// bytes.
 func (w *Writer) Failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failure
 }
 
-// Gap returns the first offset that is not kept up to the head, and whether
-// there is one.
+// Gap returns the first offset of the gap before the head; ok is false where
+// there is none.
 func (w *Writer) Gap() (from uint64, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.gap, w.failure != nil
 }
 
-// Fill writes the last bytes before the head, which a failed append left out:
-// p ends at the head and begins at or after the gap. On error nothing has
-// changed.
+// Fill stores bytes that a failed append left out: the last len(p) bytes
+// before the head, all of them within the gap. On error nothing has changed.
 func (w *Writer) Fill(p []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -272,7 +273,7 @@ func (w *Writer) Fill(p []byte) error {
 	return nil
 }
 
-// Sync returns when all that was appended is on disk.
+// Sync blocks until everything appended is on disk.
 func (w *Writer) Sync() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

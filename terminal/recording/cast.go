@@ -60,8 +60,8 @@ func (r *Recording) Cast(h Header) (io.ReadCloser, error) {
 		c.done = true
 		return c, c.header(h, r.o.Size.Cols, r.o.Size.Rows, r.o.Started)
 	}
-	_, key, note := r.start(segments[:1], segments[0].First)
-	c.walk, c.next = newWalk(r.dir, segments, head, key), segments[0].First
+	_, key, note := r.keyframeBefore(segments[:1], segments[0].First)
+	c.steps, c.next = newIterator(r.dir, segments, head, key), segments[0].First
 	if err := c.begin(h, r.o, key, note); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -70,16 +70,16 @@ func (r *Recording) Cast(h Header) (io.ReadCloser, error) {
 
 // cast is an asciicast that is being read.
 type cast struct {
-	walk  *walk // nil where there is no output
-	head  uint64
-	done  bool         // all is in out
-	out   bytes.Buffer // what is to be read next
-	json  *json.Encoder
-	start time.Time
-	last  time.Duration
-	next  uint64 // offset of the output that comes next
-	carry []byte // the beginning of a character
-	text  []byte
+	steps   *iterator // nil where there is no output
+	head    uint64
+	done    bool         // all is in out
+	out     bytes.Buffer // what is to be read next
+	json    *json.Encoder
+	start   time.Time
+	last    time.Duration
+	next    uint64 // offset of the output that comes next
+	partial []byte // the beginning of a character
+	text    []byte
 }
 
 // Read implements io.Reader.
@@ -97,8 +97,8 @@ func (c *cast) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (c *cast) Close() error {
-	if c.walk != nil {
-		c.walk.close()
+	if c.steps != nil {
+		c.steps.close()
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (c *cast) Close() error {
 // begin writes the header, with the size that holds at the first byte, and
 // what the screen showed before it.
 func (c *cast) begin(h Header, o Options, key journal.Keyframe, note string) error {
-	first, err := c.walk.step()
+	first, err := c.steps.nextStep()
 	size := step{cols: cmp.Or(key.Cols, o.Size.Cols), rows: cmp.Or(key.Rows, o.Size.Rows)}
 	if err == nil && first.kind == stepSize {
 		size = first
@@ -125,20 +125,20 @@ func (c *cast) begin(h Header, o Options, key journal.Keyframe, note string) err
 		c.event(start, "m", []byte(note))
 	}
 	c.output(start, key.Data)
-	return c.take(first, err)
+	return c.writeStep(first, err)
 }
 
-// advance writes what comes next.
+// advance writes the next step.
 func (c *cast) advance() error {
-	s, err := c.walk.step()
-	return c.take(s, err)
+	s, err := c.steps.nextStep()
+	return c.writeStep(s, err)
 }
 
-// take writes a step of the walk. Output that was trimmed before it was read
-// is a gap.
-func (c *cast) take(s step, err error) error {
+// writeStep writes a step. Output that was trimmed before it was read is a
+// gap.
+func (c *cast) writeStep(s step, err error) error {
 	if err != nil {
-		if c.walk.skipTrimmed(err) {
+		if c.steps.skipIfTrimmed(err) {
 			return nil
 		}
 		return err
@@ -174,18 +174,18 @@ func (c *cast) header(h Header, cols, rows uint16, start time.Time) error {
 	return c.json.Encode(line)
 }
 
-// output writes an event of output, but for the beginning of a character at
-// its end.
+// output writes an event of output. An incomplete character at its end waits
+// for the next output.
 func (c *cast) output(at time.Time, p []byte) {
-	c.text = append(append(c.text[:0], c.carry...), p...)
+	c.text = append(append(c.text[:0], c.partial...), p...)
 	whole := len(c.text) - unfinished(c.text)
-	c.carry = append(c.carry[:0], c.text[whole:]...)
+	c.partial = append(c.partial[:0], c.text[whole:]...)
 	if whole > 0 {
 		c.event(at, "o", c.text[:whole])
 	}
 }
 
-// unfinished is how many bytes at the end of p begin a character.
+// unfinished is the length of the incomplete character at the end of p.
 func unfinished(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		if tail := p[len(p)-n:]; utf8.RuneStart(tail[0]) {
@@ -198,11 +198,12 @@ func unfinished(p []byte) int {
 	return 0
 }
 
-// flush writes what is left of a character whose end does not come.
+// flush writes what there is of an incomplete character, because the output
+// does not continue.
 func (c *cast) flush() {
-	if len(c.carry) > 0 {
-		c.event(time.Time{}, "o", c.carry)
-		c.carry = c.carry[:0]
+	if len(c.partial) > 0 {
+		c.event(time.Time{}, "o", c.partial)
+		c.partial = c.partial[:0]
 	}
 }
 
@@ -212,21 +213,21 @@ func (c *cast) gap(at time.Time, to uint64) {
 	c.event(at, "m", fmt.Appendf(nil, "output from offset %d to %d is missing", c.next, to))
 }
 
-// redraw shows the screen as of a segment behind a gap, where it is known.
+// redraw shows the screen after a gap, where the segment there has a keyframe.
 func (c *cast) redraw(s step) {
-	key, err := journal.ReadKeyframe(c.walk.dir, s.offset)
+	key, err := journal.ReadKeyframe(c.steps.dir, s.offset)
 	if err != nil {
 		return // the marker says that output is missing
 	}
-	if key.Cols != c.walk.cols || key.Rows != c.walk.rows {
+	if key.Cols != c.steps.cols || key.Rows != c.steps.rows {
 		c.event(s.time, "r", fmt.Appendf(nil, "%dx%d", key.Cols, key.Rows))
 	}
-	c.walk.follow(key)
+	c.steps.applyKeyframe(key)
 	c.event(s.time, "o", append([]byte("\x1bc"), key.Data...))
 }
 
-// event writes a line. Times never decrease; one that is not known is the one
-// before.
+// event writes a line. Times never decrease; an unknown time is that of the
+// line before.
 func (c *cast) event(at time.Time, kind string, text []byte) {
 	if !at.IsZero() {
 		c.last = max(c.last, at.Sub(c.start))

@@ -60,8 +60,9 @@ func (r *Recording) segments() (list []journal.Segment, head uint64, err error) 
 	return list, max(head, r.o.Head), err
 }
 
-// at returns the index of the segment that off is in or behind.
-func at(segments []journal.Segment, off uint64) int {
+// segmentIndex returns the index of the last segment that begins at or before
+// off, or -1.
+func segmentIndex(segments []journal.Segment, off uint64) int {
 	i, found := slices.BinarySearchFunc(segments, off, func(s journal.Segment, off uint64) int {
 		return cmp.Compare(s.First, off)
 	})
@@ -71,9 +72,9 @@ func at(segments []journal.Segment, off uint64) int {
 	return i
 }
 
-// attempts is how often a screen is drawn anew because what it was drawn from
-// was trimmed meanwhile.
-const attempts = 5
+// maxAttempts is how often At begins again because a segment was trimmed while
+// it was read.
+const maxAttempts = 5
 
 // At draws the screen as of an offset. One that is no longer kept is a
 // *terminal.TrimmedError, one that was never kept a *journal.GapError, one
@@ -82,24 +83,24 @@ func (r *Recording) At(offset uint64) (Screen, error) {
 	for n := 1; ; n++ {
 		segments, head, err := r.segments()
 		if err == nil {
-			err = check(segments, head, offset)
+			err = checkOffset(segments, head, offset)
 		}
 		if err != nil {
 			return Screen{}, err
 		}
 		s, err := r.draw(segments, offset)
-		if _, trimmed := errors.AsType[*journal.GapError](err); !trimmed || n == attempts {
+		if _, trimmed := errors.AsType[*journal.GapError](err); !trimmed || n == maxAttempts {
 			return s, err
 		}
 	}
 }
 
-// check refuses an offset whose byte before is not on disk.
-func check(segments []journal.Segment, head, offset uint64) error {
+// checkOffset returns an error where the output before offset is not on disk.
+func checkOffset(segments []journal.Segment, head, offset uint64) error {
 	if offset > head {
 		return fmt.Errorf("there are %d bytes of output, asked for offset %d: %w", head, offset, terminal.ErrRange)
 	}
-	i := at(segments, offset)
+	i := segmentIndex(segments, offset)
 	if i < 0 {
 		if len(segments) == 0 && offset == 0 {
 			return nil
@@ -121,7 +122,7 @@ func check(segments []journal.Segment, head, offset uint64) error {
 
 // draw draws from the newest keyframe at or before offset.
 func (r *Recording) draw(segments []journal.Segment, offset uint64) (Screen, error) {
-	i, key, note := r.start(segments, offset)
+	i, key, note := r.keyframeBefore(segments, offset)
 	t := vt.New(vt.Options{
 		Cols: int(cmp.Or(key.Cols, r.o.Size.Cols)), Rows: int(cmp.Or(key.Rows, r.o.Size.Rows)),
 		ScrollbackBytes: r.o.ScrollbackBytes,
@@ -131,10 +132,10 @@ func (r *Recording) draw(segments []journal.Segment, offset uint64) (Screen, err
 	if len(segments) == 0 {
 		return s, nil
 	}
-	w := newWalk(r.dir, segments[i:], offset, key)
+	w := newIterator(r.dir, segments[i:], offset, key)
 	defer w.close()
 	for {
-		step, err := w.step()
+		step, err := w.nextStep()
 		if err != nil || step.kind == stepEnd {
 			s.Note = cmp.Or(s.Note, w.note)
 			return s, err
@@ -150,10 +151,11 @@ func (r *Recording) draw(segments []journal.Segment, offset uint64) (Screen, err
 	}
 }
 
-// start returns the segment to begin with, its keyframe, and what is to be
-// said where none shows what came before.
-func (r *Recording) start(segments []journal.Segment, offset uint64) (i int, key journal.Keyframe, note string) {
-	for i = at(segments, offset); i > 0 || i == 0 && segments[0].First > 0; i-- {
+// keyframeBefore returns the newest keyframe at or before offset and the index
+// of its segment. Without one it returns 0 and a zero keyframe; note then says
+// what the screen lacks.
+func (r *Recording) keyframeBefore(segments []journal.Segment, offset uint64) (i int, key journal.Keyframe, note string) {
+	for i = segmentIndex(segments, offset); i > 0 || i == 0 && segments[0].First > 0; i-- {
 		key, err := journal.ReadKeyframe(r.dir, segments[i].First)
 		if err == nil {
 			return i, key, ""
@@ -166,7 +168,7 @@ func (r *Recording) start(segments []journal.Segment, offset uint64) (i int, key
 	return i, key, note
 }
 
-// ErrNoTimes says that no index tells when the output came.
+// ErrNoTimes: no index tells when the output was written.
 var ErrNoTimes = fmt.Errorf("when the output came was not recorded: give an offset: %w", errors.ErrUnsupported)
 
 // OffsetAt returns the offset that the output had reached at t, to about 10
@@ -194,7 +196,7 @@ func (r *Recording) OffsetAt(t time.Time) (uint64, error) {
 	case after == 0:
 		return 0, nil
 	}
-	return r.reached(segments[after-1], t), nil
+	return r.offsetInSegment(segments[after-1], t), nil
 }
 
 // firstTime is when the first of the segments with an index began.
@@ -210,8 +212,8 @@ func (r *Recording) firstTime(segments []journal.Segment) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// reached is the offset within a segment at t.
-func (r *Recording) reached(s journal.Segment, t time.Time) uint64 {
+// offsetInSegment is the offset within a segment at time t.
+func (r *Recording) offsetInSegment(s journal.Segment, t time.Time) uint64 {
 	marks := journal.OpenMarks(r.dir, s.First)
 	defer marks.Close()
 	for {

@@ -37,8 +37,8 @@ func (r *row) at(x int) cell {
 // grow makes the first n cells addressable.
 func (r *row) grow(n, cols int) { r.extend(n, n, cols) }
 
-// extend makes the first n cells addressable. Those that are new are blank up
-// to blank; the others are to be overwritten.
+// extend makes the first n cells addressable. New cells before blank are
+// blank; the caller overwrites those from blank on.
 func (r *row) extend(n, blank, cols int) {
 	old := len(r.cells)
 	if n <= old {
@@ -56,32 +56,34 @@ func (r *row) extend(n, blank, cols int) {
 	}
 }
 
-// span makes cells x to x+n addressable, all of which are to be overwritten,
-// and blanks the other half of a wide character that would be cut at either
-// edge.
-func (r *row) span(x, n, cols int, fill cell) []cell {
-	r.cut(x, fill)
-	r.cut(x+n, fill)
+// writableSpan returns cells x to x+n of the row; the caller overwrites all of
+// them. Where an edge would split a wide character, its other half becomes
+// fill.
+func (r *row) writableSpan(x, n, cols int, fill cell) []cell {
+	r.blankWideAt(x, fill)
+	r.blankWideAt(x+n, fill)
 	r.extend(x+n, x, cols)
 	return r.cells[x : x+n]
 }
 
-// cut blanks both halves of a wide character whose right half is at x.
-func (r *row) cut(x int, fill cell) {
+// blankWideAt replaces both halves of a wide character by fill where its right
+// half is at x, so that whoever writes from x on splits none.
+func (r *row) blankWideAt(x int, fill cell) {
 	if x > 0 && x < len(r.cells) && r.cells[x].spacer() {
 		r.cells[x-1] = fill
 		r.cells[x] = fill
 	}
 }
 
-// fill sets cells x0 to x1. Default blanks at the end only shorten the row.
+// fill sets cells x0 to x1, without x1, to c. Where c is the default blank and
+// x1 is past the end, the row is only shortened.
 func (r *row) fill(x0, x1, cols int, c cell) {
 	x1 = min(x1, cols)
 	if x0 >= x1 {
 		return
 	}
-	r.cut(x0, c)
-	r.cut(x1, c)
+	r.blankWideAt(x0, c)
+	r.blankWideAt(x1, c)
 	if c == (cell{}) {
 		if x1 >= len(r.cells) {
 			r.cells = r.cells[:min(x0, len(r.cells))]
@@ -103,9 +105,9 @@ func (r *row) insert(x, n, right int, fill cell) {
 		return
 	}
 	r.grow(right, right)
-	r.cut(x, fill)
-	r.cut(right-n, fill)
-	r.cut(right, fill)
+	r.blankWideAt(x, fill)
+	r.blankWideAt(right-n, fill)
+	r.blankWideAt(right, fill)
 	copy(r.cells[x+n:right], r.cells[x:right-n])
 	for i := x; i < x+n; i++ {
 		r.cells[i] = fill
@@ -120,9 +122,9 @@ func (r *row) remove(x, n, right int, fill cell) {
 		return
 	}
 	r.grow(right, right)
-	r.cut(x, fill)
-	r.cut(x+n, fill)
-	r.cut(right, fill)
+	r.blankWideAt(x, fill)
+	r.blankWideAt(x+n, fill)
+	r.blankWideAt(right, fill)
 	copy(r.cells[x:right-n], r.cells[x+n:right])
 	for i := right - n; i < right; i++ {
 		r.cells[i] = fill

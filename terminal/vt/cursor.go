@@ -13,9 +13,9 @@ type savedCursor struct {
 
 var defaultSaved = savedCursor{charsets: asciiCharsets}
 
-// restrict brings the cursor back onto the screen, and into the scroll region
-// in origin mode. maxX is cols where a pending wrap is kept.
-func (t *Terminal) restrict(maxX int) {
+// clampCursor moves the cursor onto the screen, and in origin mode into the
+// scroll region. maxX is the last column, or cols to keep a pending wrap.
+func (t *Terminal) clampCursor(maxX int) {
 	t.x = min(max(t.x, 0), maxX)
 	top, bottom := 0, t.rows-1
 	if t.modes.has(modeOrigin) {
@@ -24,13 +24,14 @@ func (t *Terminal) restrict(maxX int) {
 	t.y = min(max(t.y, top), bottom)
 }
 
-// settle ends a pending wrap and brings the cursor back onto the screen.
-func (t *Terminal) settle() {
+// endPendingWrap cancels a pending wrap: the cursor is then on the last column
+// that was written.
+func (t *Terminal) endPendingWrap() {
 	if t.wrapAt != 0 {
 		t.wrapAt = 0
 		t.x--
 	}
-	t.restrict(t.cols - 1)
+	t.clampCursor(t.cols - 1)
 }
 
 // moveTo places the cursor, relative to the region in origin mode.
@@ -43,47 +44,47 @@ func (t *Terminal) moveTo(x, y int) {
 		}
 	}
 	t.x, t.y = x, y
-	t.restrict(t.cols - 1)
+	t.clampCursor(t.cols - 1)
 }
 
 func (t *Terminal) cursorUp() {
-	t.settle()
+	t.endPendingWrap()
 	n := t.parser.params.count(0)
 	if t.y >= t.scr.top {
 		n = min(n, t.y-t.scr.top)
 	}
 	t.y -= n
-	t.restrict(t.cols - 1)
+	t.clampCursor(t.cols - 1)
 }
 
 func (t *Terminal) cursorDown() {
-	t.settle()
+	t.endPendingWrap()
 	n := t.parser.params.count(0)
 	if t.y <= t.scr.bottom {
 		n = min(n, t.scr.bottom-t.y)
 	}
 	t.y += n
-	t.restrict(t.cols - 1)
+	t.clampCursor(t.cols - 1)
 }
 
 func (t *Terminal) cursorForward() {
-	t.settle()
+	t.endPendingWrap()
 	n := t.parser.params.count(0)
 	if _, right, _ := t.margins(); t.x <= right {
 		n = min(n, right-t.x)
 	}
 	t.x += n
-	t.restrict(t.cols - 1)
+	t.clampCursor(t.cols - 1)
 }
 
 func (t *Terminal) cursorBackward() {
-	t.settle()
+	t.endPendingWrap()
 	n := t.parser.params.count(0)
 	if left, _, _ := t.margins(); t.x >= left {
 		n = min(n, t.x-left)
 	}
 	t.x -= n
-	t.restrict(t.cols - 1)
+	t.clampCursor(t.cols - 1)
 }
 
 func (t *Terminal) cursorNextLine() {
@@ -100,7 +101,7 @@ func (t *Terminal) cursorColumn() {
 	y := t.y
 	t.moveTo(t.parser.params.count(0)-1, 0)
 	t.y = y
-	t.restrict(t.cols - 1)
+	t.clampCursor(t.cols - 1)
 }
 
 func (t *Terminal) cursorRow() {
@@ -110,9 +111,9 @@ func (t *Terminal) cursorRow() {
 }
 
 func (t *Terminal) cursorRowRelative() {
-	t.settle()
+	t.endPendingWrap()
 	t.y += min(t.parser.params.count(0), t.rows)
-	t.restrict(t.cols - 1)
+	t.clampCursor(t.cols - 1)
 }
 
 func (t *Terminal) cursorPosition() {
@@ -129,19 +130,19 @@ func (t *Terminal) carriageReturn() {
 	t.x = 0
 }
 
-// backspace moves left; in reverse wrap mode from the first column to the end
-// of the line that this one continues.
+// backspace moves the cursor left. In reverse wrap mode it goes from the first
+// column of a wrapped line to the end of the line above.
 func (t *Terminal) backspace() {
 	left, _, _ := t.margins()
 	if !t.modes.has(modeReverseWrap) {
-		t.settle()
+		t.endPendingWrap()
 		if t.x > 0 && t.x != left {
 			t.x--
 		}
 		return
 	}
 	t.wrapAt = 0
-	t.restrict(t.cols)
+	t.clampCursor(t.cols)
 	switch {
 	case t.x > 0:
 		t.x--
@@ -153,7 +154,7 @@ func (t *Terminal) backspace() {
 			t.x--
 		}
 	}
-	t.restrict(t.cols - 1)
+	t.clampCursor(t.cols - 1)
 }
 
 func (t *Terminal) saveCursor() {
@@ -174,7 +175,7 @@ func (t *Terminal) restoreCursor() {
 	t.setExtra(func(e *extra) { e.id, e.uri = link.id, link.uri }) // not saved
 	t.charsets, t.gl = s.charsets, s.gl
 	t.modes.set(modeOrigin, s.origin)
-	t.restrict(t.cols)
+	t.clampCursor(t.cols)
 }
 
 // saveCursorOrMargins is DECSLRM while margins are enabled, else SCOSC.
@@ -197,5 +198,116 @@ func (t *Terminal) saveCursorOrMargins() {
 func (t *Terminal) setCursorShape() {
 	if shape := t.parser.params.get(0); shape <= 6 {
 		t.cursorShape = shape
+	}
+}
+
+const tabWidth = 8
+
+// tabs is the set of columns with a tab stop.
+type tabs []uint64
+
+func (s tabs) has(x int) bool { return x>>6 < len(s) && s[x>>6]>>(x&63)&1 != 0 }
+
+func (s *tabs) set(x int, on bool) {
+	for x>>6 >= len(*s) {
+		if !on {
+			return
+		}
+		*s = append(*s, 0)
+	}
+	if on {
+		(*s)[x>>6] |= 1 << (x & 63)
+	} else {
+		(*s)[x>>6] &^= 1 << (x & 63)
+	}
+}
+
+// reset sets a stop every eight columns.
+func (s *tabs) reset(cols int) {
+	clear(*s)
+	for x := 0; x < cols; x += tabWidth {
+		s.set(x, true)
+	}
+}
+
+// resize adds stops after the last one, up to the new width. Stops past the
+// last column are kept for a wider screen.
+func (s *tabs) resize(cols int) {
+	x := cols - 1
+	for x > 0 && !s.has(x) {
+		x--
+	}
+	for ; x < cols; x += tabWidth {
+		s.set(x, true)
+	}
+}
+
+// next is the column that a tab at x goes to: the last one if there is no
+// stop.
+func (s tabs) next(x, cols int) int {
+	for x++; x < cols; x++ {
+		if s.has(x) {
+			return x
+		}
+	}
+	return cols - 1
+}
+
+func (s tabs) previous(x int) int {
+	for x--; x > 0; x-- {
+		if s.has(x) {
+			return x
+		}
+	}
+	return 0
+}
+
+func (t *Terminal) tab() {
+	if t.x < t.cols {
+		t.tabTo(1)
+	}
+}
+
+// tabTo moves n stops forward, not past the right margin.
+func (t *Terminal) tabTo(n int) {
+	t.wrapAt = 0
+	_, right, _ := t.margins()
+	end := right + 1
+	if t.x > right {
+		end = t.cols
+	}
+	for i := 0; i < n && t.x < end-1; i++ {
+		t.x = t.scr.tabs.next(t.x, end)
+	}
+}
+
+func (t *Terminal) tabForward() {
+	if t.x < t.cols {
+		t.tabTo(t.parser.params.count(0))
+	}
+}
+
+func (t *Terminal) tabBackward() {
+	if t.x >= t.cols {
+		return
+	}
+	t.wrapAt = 0
+	for i := 0; i < t.parser.params.count(0) && t.x > 0; i++ {
+		t.x = t.scr.tabs.previous(t.x)
+	}
+}
+
+func (t *Terminal) setTab() {
+	if t.x < t.cols {
+		t.scr.tabs.set(t.x, true)
+	}
+}
+
+func (t *Terminal) clearTab() {
+	switch t.parser.params.get(0) {
+	case 0:
+		t.scr.tabs.set(t.x, false)
+	case 3:
+		clear(t.scr.tabs)
 	}
 }

@@ -13,7 +13,7 @@ func (t *Terminal) dump() string {
 	fmt.Fprintf(&b, "size %dx%d alt=%v\n", t.cols, t.rows, t.onAlt())
 	fmt.Fprintf(&b, "cursor x=%d y=%d wrapAt=%d shape=%d\n", t.x, t.y, t.wrapAt, t.cursorShape)
 	fmt.Fprintf(&b, "pen %s\n", t.dumpStyle(t.pen.attr, t.pen.ext))
-	fmt.Fprintf(&b, "join class=%d width=%d dropped=%v\n", t.join.class, t.join.width, t.dropped)
+	fmt.Fprintf(&b, "join class=%d width=%d dropped=%v\n", t.grapheme.class, t.grapheme.width, t.graphemeDropped)
 	fmt.Fprintf(&b, "charsets %q gl=%d single=%d\n", t.charsets, t.gl, t.singleShift)
 	fmt.Fprintf(&b, "modes %016b mouse=%d encoding=%d\n", t.modes, t.mouse, t.encoding)
 	fmt.Fprintf(&b, "title %q icon %q stacks %q %q directory %q\n", t.title, t.icon, t.titleStack, t.iconStack, t.directory)
@@ -47,7 +47,7 @@ func (t *Terminal) dumpScreen(b *strings.Builder, s *screen) {
 	v := s.saved
 	fmt.Fprintf(b, "  saved %v x=%d y=%d wrapAt=%d %s charsets %q gl=%d origin=%v\n", v.set, v.x, v.y, v.wrapAt,
 		t.dumpStyle(v.pen.attr, v.pen.ext), v.charsets, v.gl, v.origin)
-	fmt.Fprintf(b, "  held %v\n", s.held)
+	fmt.Fprintf(b, "  held %v\n", s.inactiveCursor)
 	for _, r := range s.rows {
 		b.WriteString(t.dumpLine(t.encodeLine(nil, r)))
 	}

@@ -31,7 +31,7 @@ func (t *Terminal) eraseLine()             { t.eraseInLine(false) }
 func (t *Terminal) eraseLineSelective()    { t.eraseInLine(true) }
 
 func (t *Terminal) eraseInDisplay(selective bool) {
-	t.restrict(t.cols)
+	t.clampCursor(t.cols)
 	rows := t.scr.rows
 	switch t.parser.params.get(0) {
 	case 0:
@@ -63,7 +63,7 @@ func (t *Terminal) eraseInDisplay(selective bool) {
 }
 
 func (t *Terminal) eraseInLine(selective bool) {
-	t.restrict(t.cols)
+	t.clampCursor(t.cols)
 	r := t.line()
 	switch t.parser.params.get(0) {
 	case 0:
@@ -80,7 +80,7 @@ func (t *Terminal) eraseInLine(selective bool) {
 }
 
 func (t *Terminal) eraseChars() {
-	t.settle()
+	t.endPendingWrap()
 	t.eraseCells(t.line(), t.x, t.x+min(t.parser.params.count(0), t.cols), false)
 }
 

@@ -1,8 +1,8 @@
 package vt
 
-// intern numbers values, so that a cell holds a number. Number 0 is the zero
-// value. Both the count and the bytes are bounded; what no cell uses any more
-// is dropped by a sweep.
+// intern numbers values, so that a cell holds a number instead of a value.
+// Number 0 is the zero value. Both the number of values and their bytes are
+// bounded. A sweep drops the values that no cell uses.
 type intern[K comparable] struct {
 	ids      map[K]uint32
 	items    []K // items[id]; freed ones are zero
@@ -71,4 +71,75 @@ func (t *intern[K]) sweep(used []bool) int {
 		freed++
 	}
 	return freed
+}
+
+// After a sweep that freed fewer than minFreed values, the next one has to
+// wait for sweepInterval lines or refusals. Otherwise hostile input could make
+// each character cost a sweep.
+const (
+	minFreed      = 500
+	sweepInterval = 1000
+)
+
+// extra returns the number of e, or 0 where the table is full.
+func (t *Terminal) extra(e extra) uint32 {
+	id, ok := t.extras.id(e)
+	if !ok && t.sweep() {
+		id, _ = t.extras.id(e)
+	}
+	return id
+}
+
+// cluster returns the number of s. It reports false where the table is full.
+func (t *Terminal) cluster(s string) (uint32, bool) {
+	id, ok := t.clusters.id(s)
+	if !ok && t.sweep() {
+		id, ok = t.clusters.id(s)
+	}
+	return id, ok
+}
+
+// sweep drops the extras and clusters that no cell, pen or scrollback line
+// uses. It reports false where the last sweep was too recent.
+func (t *Terminal) sweep() bool {
+	if t.sweepWait > 0 {
+		t.sweepWait--
+		return false
+	}
+	extras := make([]bool, len(t.extras.items)+1)
+	clusters := make([]bool, len(t.clusters.items)+1)
+	mark := func(r *row) {
+		for i := range r.cells {
+			c := &r.cells[i]
+			extras[c.ext] = true
+			if c.ch&chCluster != 0 {
+				clusters[c.ch&chMask] = true
+			}
+		}
+	}
+	for _, s := range []*screen{t.main, t.alt} {
+		for _, r := range s.rows {
+			mark(r)
+		}
+		extras[s.saved.pen.ext] = true
+	}
+	for _, r := range t.scratch {
+		mark(r)
+	}
+	extras[t.pen.ext] = true
+	for _, s := range []*scrollback{&t.scrollback, t.oldScrollback} {
+		if s == nil {
+			continue
+		}
+		s.each(s.lines, func(line []byte) {
+			for l := readLine(line); l.next(); {
+				extras[l.style.ext] = true
+			}
+		})
+	}
+	freed := t.extras.sweep(extras) + t.clusters.sweep(clusters)
+	if freed < minFreed {
+		t.sweepWait = sweepInterval
+	}
+	return true
 }

@@ -31,7 +31,7 @@ const (
 	maxString   = 256 << 10 // bytes of an OSC or DCS payload
 )
 
-// parser is what is known of an unfinished sequence.
+// parser is the state of an unfinished sequence.
 type parser struct {
 	state   state
 	collect uint32 // prefix and intermediates, one a byte
@@ -76,13 +76,13 @@ func (t *Terminal) stepRune(p []byte) int {
 	return n
 }
 
-// ground handles the beginning of p in the ground state and returns how much
-// it took.
+// ground handles the beginning of p in the ground state. It returns how many
+// bytes it consumed.
 func (t *Terminal) ground(p []byte) int {
 	switch b := p[0]; {
 	case b == 0x1b:
 		if len(p) > 2 && p[1] == '[' {
-			if n := t.wholeCSI(p[2:]); n > 0 {
+			if n := t.completeCSI(p[2:]); n > 0 {
 				return 2 + n
 			}
 		}
@@ -130,10 +130,10 @@ func printable(p []byte) int {
 	return n
 }
 
-// wholeCSI is the fast path for a control sequence that is complete in p and
-// has no control character within. It returns 0 where that is not so, and has
-// then done nothing that matters.
-func (t *Terminal) wholeCSI(p []byte) int {
+// completeCSI is the fast path for a control sequence that is complete in p
+// and has no control character in it. It returns the length of the sequence,
+// or 0 where the state machine has to parse it.
+func (t *Terminal) completeCSI(p []byte) int {
 	ps := &t.parser
 	ps.collect = 0
 	ps.params.reset()
@@ -165,8 +165,8 @@ func (t *Terminal) wholeCSI(p []byte) int {
 	return 0
 }
 
-// enter begins a sequence. first are the bytes that bring a parser from the
-// ground state to s.
+// enter begins a sequence in state s. first are the bytes that bring a parser
+// from the ground state to s; a snapshot repeats them.
 func (t *Terminal) enter(s state, first ...byte) {
 	ps := &t.parser
 	ps.state = s
@@ -210,7 +210,7 @@ func (t *Terminal) step(r rune) {
 	case dcsEntry, dcsParam, dcsIntermediate:
 		t.stepDCS(r)
 	case dcsPassthrough, oscString:
-		t.put(r)
+		t.putPayload(r)
 	}
 }
 
@@ -223,7 +223,7 @@ func (t *Terminal) anywhere(r rune) bool {
 	case r == 0x18 || r == 0x1a: // CAN, SUB
 		t.endString(false)
 		t.toGround()
-		t.forgetJoin()
+		t.endGrapheme()
 	case r < 0x80 || r > 0x9f:
 		return false
 	case r == 0x9c: // ST
@@ -256,11 +256,11 @@ func (t *Terminal) stepControl(b byte) {
 		t.endString(true)
 		t.toGround()
 	case s == dcsPassthrough:
-		t.put(rune(b))
+		t.putPayload(rune(b))
 	case s >= dcsEntry:
 		if s == ignoredString && b == 0x07 && t.parser.raw[1] == ']' {
 			t.toGround()
-			t.forgetJoin()
+			t.endGrapheme()
 		}
 	default:
 		t.execute(b)
@@ -271,7 +271,7 @@ func (t *Terminal) stepEscape(r rune) {
 	ps := &t.parser
 	switch {
 	case r >= 0x30 && r < 0x7f && ps.state == escapeIntermediate:
-		t.finish(r, t.dispatchEscape)
+		t.finishSequence(r, t.dispatchEscape)
 	case r >= 0x20 && r <= 0x2f:
 		t.collect(r, escapeIntermediate)
 	case r == '[':
@@ -286,14 +286,14 @@ func (t *Terminal) stepEscape(r rune) {
 	case r == 'X' || r == '^' || r == '_':
 		t.enter(ignoredString, 0x1b, 'X')
 	case r < 0x7f:
-		t.finish(r, t.dispatchEscape)
+		t.finishSequence(r, t.dispatchEscape)
 	default:
 		t.toGround()
 	}
 }
 
-// finish ends a sequence with its final byte.
-func (t *Terminal) finish(r rune, dispatch func(uint32)) {
+// finishSequence ends a sequence with its final byte and runs it.
+func (t *Terminal) finishSequence(r rune, dispatch func(uint32)) {
 	key := t.parser.collect<<8 | uint32(r)
 	t.toGround()
 	dispatch(key)
@@ -308,12 +308,12 @@ func (t *Terminal) collect(r rune, next state) {
 		ps.collect = ps.collect<<8 | uint32(r)
 	}
 	ps.state = next
-	t.keepRaw(byte(r))
+	t.recordRaw(byte(r))
 }
 
-// keepRaw remembers a byte of an unfinished sequence. One that is absurdly
-// long is not used.
-func (t *Terminal) keepRaw(b byte) {
+// recordRaw keeps a byte of an unfinished sequence for a snapshot. A sequence
+// longer than maxSequence is ignored.
+func (t *Terminal) recordRaw(b byte) {
 	ps := &t.parser
 	if len(ps.raw) < maxSequence {
 		ps.raw = append(ps.raw, b)
@@ -344,7 +344,7 @@ func (t *Terminal) parameter(r rune, next state) {
 		p.digit(r - '0')
 	}
 	t.parser.state = next
-	t.keepRaw(byte(r))
+	t.recordRaw(byte(r))
 }
 
 func (t *Terminal) stepCSI(r rune) {
@@ -359,7 +359,7 @@ func (t *Terminal) stepCSI(r rune) {
 			t.toGround()
 			return
 		}
-		t.finish(r, t.dispatchCSIKey)
+		t.finishSequence(r, t.dispatchCSIKey)
 	case s == csiIgnore:
 	case r <= 0x2f:
 		t.collect(r, csiIntermediate)
@@ -395,4 +395,82 @@ func (t *Terminal) stepDCS(r rune) {
 	default:
 		t.ignoreString()
 	}
+}
+
+// The payload of an OSC or DCS is kept until the string ends. The payloads of
+// other strings, and of those that are ignored, are skipped.
+
+// payloadRun consumes the printable ASCII that p begins with as payload. It
+// returns how many bytes these are.
+func (t *Terminal) payloadRun(p []byte) int {
+	n := printable(p)
+	ps := &t.parser
+	if ps.state == ignoredString || n == 0 {
+		return n
+	}
+	if len(ps.payload)+n > maxString {
+		t.ignoreString()
+		return n
+	}
+	ps.payload = append(ps.payload, p[:n]...)
+	t.checkOSC()
+	return n
+}
+
+// putPayload adds a rune to the payload. A payload that is too long makes the
+// rest of the string ignored.
+func (t *Terminal) putPayload(r rune) {
+	ps := &t.parser
+	if len(ps.payload)+utf8.UTFMax > maxString {
+		t.ignoreString()
+		return
+	}
+	ps.payload = utf8.AppendRune(ps.payload, r)
+	t.checkOSC()
+}
+
+// checkOSC skips the rest of an OSC that does not begin with a number.
+func (t *Terminal) checkOSC() {
+	ps := &t.parser
+	if ps.state != oscString {
+		return
+	}
+	for i, b := range ps.payload {
+		if b == ';' && i > 0 {
+			return
+		}
+		if b < '0' || b > '9' || i > 8 {
+			t.ignoreString()
+			return
+		}
+	}
+}
+
+// endString ends an OSC or DCS if the parser is in one. It runs the string if
+// whole, that is, if a terminator and not another control ended it.
+func (t *Terminal) endString(whole bool) {
+	ps := &t.parser
+	if ps.state < dcsPassthrough {
+		return
+	}
+	t.endGrapheme()
+	if !whole {
+		return
+	}
+	switch ps.state {
+	case oscString:
+		t.dispatchOSC(ps.payload)
+	case dcsPassthrough:
+		dcsTable[ps.collect](t, ps.payload)
+	}
+}
+
+// ignoreString skips the rest of a string. It remembers whether the string is
+// an OSC, which BEL ends too.
+func (t *Terminal) ignoreString() {
+	if t.parser.raw[1] == ']' {
+		t.enter(ignoredString, 0x1b, ']', 'x')
+		return
+	}
+	t.enter(ignoredString, 0x1b, 'X')
 }

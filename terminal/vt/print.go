@@ -7,8 +7,8 @@ import (
 
 const maxCluster = 128 // bytes of UTF-8 in one cell
 
-// margins are the columns that the cursor at x moves within, and whether these
-// are margins that are set. The right one is the last column inside.
+// margins are the first and last column that the cursor moves within. set
+// tells whether the program has set them; else they are the screen's edges.
 func (t *Terminal) margins() (left, right int, set bool) {
 	if t.modes.has(modeMargins) {
 		return t.scr.left, t.scr.right, t.scr.left > 0 || t.scr.right < t.cols-1
@@ -16,8 +16,9 @@ func (t *Terminal) margins() (left, right int, set bool) {
 	return 0, t.cols - 1, false
 }
 
-// limit is the column past the last one that text at the cursor may fill.
-func (t *Terminal) limit() int {
+// rightLimit is the column after the last one that text at the cursor may
+// fill.
+func (t *Terminal) rightLimit() int {
 	_, right, set := t.margins()
 	if set && (t.x <= right || t.wrapAt == t.x) {
 		return right + 1
@@ -27,7 +28,7 @@ func (t *Terminal) limit() int {
 
 // printASCII writes a run of printable ASCII.
 func (t *Terminal) printASCII(p []byte) {
-	if t.charset() != 'B' || t.singleShift != 0 || t.modes.has(modeInsert) || t.join.class == gbPrepend {
+	if t.charset() != 'B' || t.singleShift != 0 || t.modes.has(modeInsert) || t.grapheme.class == gbPrepend {
 		for _, b := range p {
 			t.print(rune(b))
 		}
@@ -35,30 +36,31 @@ func (t *Terminal) printASCII(p []byte) {
 	}
 	c := t.penCell()
 	for len(p) > 0 {
-		limit := t.limit()
+		limit := t.rightLimit()
 		if t.x >= limit {
 			if t.modes.has(modeWrap) {
 				t.wrap()
-				limit = t.limit()
+				limit = t.rightLimit()
 			} else {
 				t.x = limit - 1
 			}
 		}
 		n := min(len(p), limit-t.x)
-		cells := t.line().span(t.x, n, t.cols, c)
+		cells := t.line().writableSpan(t.x, n, t.cols, c)
 		for i, b := range p[:len(cells)] {
 			cells[i] = cell{ch: uint32(b), ext: c.ext, attr: c.attr}
 		}
 		p = p[n:]
 		t.x += n
-		t.markFull(limit)
+		t.setPendingWrap(limit)
 	}
-	t.join = joinNarrow
-	t.dropped = false
+	t.grapheme = afterNarrow
+	t.graphemeDropped = false
 }
 
-// markFull notes that the column before a right margin was written.
-func (t *Terminal) markFull(limit int) {
+// setPendingWrap records, after a write, whether the next character has to
+// wrap at the right margin.
+func (t *Terminal) setPendingWrap(limit int) {
 	t.wrapAt = 0
 	if t.x == limit && limit < t.cols {
 		t.wrapAt = limit
@@ -72,7 +74,7 @@ func (t *Terminal) wrap() {
 	t.wrapAt = 0
 	t.x = left
 	if set {
-		t.feed()
+		t.advanceRow()
 		return
 	}
 	t.y++
@@ -85,43 +87,43 @@ func (t *Terminal) wrap() {
 	t.line().wrapped = true
 }
 
-// print writes one rune: into a cell of its own, or joined to the cluster
-// before the cursor.
+// print writes one rune: into a cell of its own, or as part of the grapheme
+// cluster before the cursor.
 func (t *Terminal) print(r rune) {
 	if r == 0xfeff {
 		return // a byte order mark
 	}
 	r = t.translate(r)
-	next, joined := t.join.after(r)
+	next, joined := t.grapheme.after(r)
 	if joined {
-		t.joinRune(r, next)
+		t.extendGrapheme(r, next)
 		return
 	}
-	t.join = next
-	t.dropped = false
+	t.grapheme = next
+	t.graphemeDropped = false
 	width := int(next.width)
-	limit := t.limit()
+	limit := t.rightLimit()
 	if t.x+width > limit {
 		if !t.modes.has(modeWrap) {
 			t.x = limit - 1
 			t.wrapAt = 0
 			if width == 2 {
-				t.dropped = true
+				t.graphemeDropped = true
 				return
 			}
 		} else {
 			t.blankRest(limit)
 			t.wrap()
-			limit = t.limit()
+			limit = t.rightLimit()
 		}
 	}
 	if t.modes.has(modeInsert) {
 		t.line().insert(t.x, width, limit, t.penCell())
 	}
-	cells := t.line().span(t.x, width, t.cols, t.penCell())
+	cells := t.line().writableSpan(t.x, width, t.cols, t.penCell())
 	t.setCell(cells, uint32(r), width)
 	t.x += width
-	t.markFull(limit)
+	t.setPendingWrap(limit)
 }
 
 // setCell writes a character and its right half.
@@ -135,37 +137,37 @@ func (t *Terminal) setCell(cells []cell, ch uint32, width int) {
 	cells[0] = c
 }
 
-// blankRest blanks the columns from the cursor that a wide character does not
-// fit in.
+// blankRest blanks the columns from the cursor to limit, in which a wide
+// character has no room.
 func (t *Terminal) blankRest(limit int) {
 	if t.x < limit {
 		t.line().fill(t.x, limit, t.cols, t.penCell())
 	}
 }
 
-// joinRune adds r to the cluster before the cursor, which may become wide by
-// it.
-func (t *Terminal) joinRune(r rune, next join) {
-	old := int(t.join.width)
-	t.join = next
-	if t.dropped {
+// extendGrapheme adds r to the grapheme cluster before the cursor. The cluster
+// may become two columns wide by that.
+func (t *Terminal) extendGrapheme(r rune, next graphemeState) {
+	old := int(t.grapheme.width)
+	t.grapheme = next
+	if t.graphemeDropped {
 		return
 	}
 	width := int(next.width)
-	limit := t.limit()
+	limit := t.rightLimit()
 	if t.x+width-old > limit {
 		if !t.modes.has(modeWrap) {
 			t.x = limit - 1
 			t.wrapAt = 0
-			t.dropped = true
+			t.graphemeDropped = true
 			return
 		}
 		t.moveCluster(old, limit)
-		limit = t.limit()
+		limit = t.rightLimit()
 	}
 	if t.x == 0 { // the cluster is gone, by a resize
 		t.x = min(width, limit)
-		cells := t.line().span(0, t.x, t.cols, t.penCell())
+		cells := t.line().writableSpan(0, t.x, t.cols, t.penCell())
 		t.setCell(cells, uint32(r), t.x)
 		return
 	}
@@ -178,7 +180,7 @@ func (t *Terminal) joinRune(r rune, next join) {
 	}
 	width = min(width, limit-x)
 	c := t.line().at(x)
-	cells := t.line().span(x, width, t.cols, t.penCell())
+	cells := t.line().writableSpan(x, width, t.cols, t.penCell())
 	if ch, ok := t.appendCluster(c, r); ok {
 		c.ch = ch
 	}
@@ -188,7 +190,7 @@ func (t *Terminal) joinRune(r rune, next join) {
 	}
 	cells[0] = c
 	t.x = x + width
-	t.markFull(limit)
+	t.setPendingWrap(limit)
 }
 
 // moveCluster moves the cluster before the cursor to the next line.
@@ -197,13 +199,14 @@ func (t *Terminal) moveCluster(width, limit int) {
 	c := t.line().at(x)
 	t.line().fill(x, limit, t.cols, t.penCell())
 	t.wrap()
-	cells := t.line().span(t.x, width, t.cols, t.penCell())
+	cells := t.line().writableSpan(t.x, width, t.cols, t.penCell())
 	cells[0] = c
 	t.x += width
 }
 
-// appendCluster returns the content of a cell with r added. It is false where
-// the cluster is too long or too many are in use: the rune is then dropped.
+// appendCluster returns the content of cell c with r added. It reports false,
+// and r is dropped, where the cluster would be too long or the table of
+// clusters is full.
 func (t *Terminal) appendCluster(c cell, r rune) (uint32, bool) {
 	flags := c.ch & chWide
 	if !c.content() {
@@ -235,7 +238,7 @@ const maxRepeat = 1000
 
 // repeat writes the last character again.
 func (t *Terminal) repeat() {
-	width := int(t.join.width)
+	width := int(t.grapheme.width)
 	if width == 0 || t.x < width {
 		return
 	}

@@ -80,11 +80,11 @@ func TestReflowLongLine(t *testing.T) {
 	a.Write([]byte(strings.Repeat("0123456789", 100<<10) + "\r\nend"))
 	before := a.scrollback.lines
 	a.Resize(40, 24)
-	if got := a.scrollback.lines; got < 2*before-maxPulled {
+	if got := a.scrollback.lines; got < 2*before-maxRejoined {
 		t.Errorf("%d lines became %d", before, got)
 	}
 	a.Resize(80, 24)
-	if got := a.scrollback.lines; got < before-maxPulled || got > before+maxPulled {
+	if got := a.scrollback.lines; got < before-maxRejoined || got > before+maxRejoined {
 		t.Errorf("%d lines became %d", before, got)
 	}
 }

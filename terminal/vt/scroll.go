@@ -5,12 +5,13 @@ package vt
 func (t *Terminal) scroll() {
 	s := t.scr
 	if s.top == 0 && !t.onAlt() {
-		t.keepLine(s.rows[0])
+		t.addToScrollback(s.rows[0])
 	}
 	t.shiftUp(s.top, s.bottom, 1, t.blankCell())
 }
 
-// shiftUp moves the rows top to bottom up by n and blanks those that are new.
+// shiftUp moves the rows top to bottom up by n and fills the n rows at the
+// bottom.
 func (t *Terminal) shiftUp(top, bottom, n int, fill cell) {
 	rows := t.scr.rows
 	if n == 1 {
@@ -49,8 +50,8 @@ func reverse(rows []*row) {
 	}
 }
 
-// shift moves the rows top to bottom by n, up if positive: whole rows, or
-// what is within the margins.
+// shift moves the rows top to bottom up by n, or down by -n: only the columns
+// within the margins where margins are set, else whole rows.
 func (t *Terminal) shift(top, bottom, n int, fill cell) {
 	left, right, set := t.margins()
 	switch {
@@ -75,7 +76,7 @@ func (t *Terminal) shiftRect(top, bottom, left, right, n int, fill cell) {
 		dst := t.scr.rows[y]
 		dst.wrapped = false
 		dst.grow(t.cols, t.cols)
-		cells := dst.span(left, right-left+1, t.cols, fill)
+		cells := dst.writableSpan(left, right-left+1, t.cols, fill)
 		from := y + n
 		if from < top || from > bottom {
 			for i := range cells {
@@ -85,12 +86,13 @@ func (t *Terminal) shiftRect(top, bottom, left, right, n int, fill cell) {
 		}
 		src := t.scr.rows[from]
 		src.grow(t.cols, t.cols)
-		copy(cells, src.span(left, right-left+1, t.cols, fill))
+		copy(cells, src.writableSpan(left, right-left+1, t.cols, fill))
 	}
 }
 
-// feed moves the cursor down; at the bottom of the region it scrolls.
-func (t *Terminal) feed() {
+// advanceRow moves the cursor down one row. On the bottom row of the scroll
+// region it scrolls instead.
+func (t *Terminal) advanceRow() {
 	if t.y != t.scr.bottom {
 		t.y = min(t.y+1, t.rows-1)
 		return
@@ -109,11 +111,11 @@ func (t *Terminal) lineFeed() {
 		t.carriageReturn()
 	}
 	if t.wrapAt != 0 {
-		t.settle()
+		t.endPendingWrap()
 	}
 	switch {
 	case t.y == t.scr.bottom:
-		t.feed()
+		t.advanceRow()
 	case t.y < t.rows-1:
 		t.y++
 		t.line().wrapped = false
@@ -122,9 +124,9 @@ func (t *Terminal) lineFeed() {
 }
 
 func (t *Terminal) index() {
-	t.settle()
-	t.feed()
-	t.restrict(t.cols - 1)
+	t.endPendingWrap()
+	t.advanceRow()
+	t.clampCursor(t.cols - 1)
 }
 
 func (t *Terminal) nextLine() {
@@ -133,7 +135,7 @@ func (t *Terminal) nextLine() {
 }
 
 func (t *Terminal) reverseIndex() {
-	t.settle()
+	t.endPendingWrap()
 	if t.y == t.scr.top {
 		if left, right, _ := t.margins(); t.x >= left && t.x <= right {
 			t.shift(t.scr.top, t.scr.bottom, -1, t.blankCell())
@@ -141,7 +143,7 @@ func (t *Terminal) reverseIndex() {
 		return
 	}
 	t.y--
-	t.restrict(t.cols - 1)
+	t.clampCursor(t.cols - 1)
 }
 
 // inRegion tells whether the cursor is within the scroll region and the
@@ -157,7 +159,7 @@ func (t *Terminal) deleteLines() { t.shiftLines(1) }
 
 // shiftLines moves the lines from the cursor to the end of the region.
 func (t *Terminal) shiftLines(direction int) {
-	t.settle()
+	t.endPendingWrap()
 	if !t.inRegion() {
 		return
 	}
@@ -171,20 +173,20 @@ func (t *Terminal) scrollUp() {
 	t.shift(t.scr.top, t.scr.bottom, min(t.parser.params.count(0), t.rows), t.blankCell())
 }
 
-// scrollDown has new lines of the default background, as in xterm.js.
+// scrollDown is SD. The new lines have the default background, as in xterm.js.
 func (t *Terminal) scrollDown() {
 	t.shift(t.scr.top, t.scr.bottom, -min(t.parser.params.count(0), t.rows), cell{})
 }
 
 func (t *Terminal) insertChars() {
-	t.settle()
+	t.endPendingWrap()
 	if left, right, _ := t.margins(); t.x >= left && t.x <= right {
 		t.line().insert(t.x, t.parser.params.count(0), right+1, t.blankCell())
 	}
 }
 
 func (t *Terminal) deleteChars() {
-	t.settle()
+	t.endPendingWrap()
 	if left, right, _ := t.margins(); t.x >= left && t.x <= right {
 		t.line().remove(t.x, t.parser.params.count(0), right+1, t.blankCell())
 	}

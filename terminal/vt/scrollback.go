@@ -16,27 +16,27 @@ const (
 // encoded text. It drops the oldest lines to stay within its budget. With a
 // spill, only the newest chunk is in memory.
 type scrollback struct {
-	budget int
-	used   int
-	lines  int
-	chunks []*chunk
-	spare  *chunk   // to be used again
-	spill  *spilled // nil without one
-	look   *chunk   // room to read a chunk of the spill, nil while it is in use
-	oldest []uint32 // room for the ends of the first chunk
+	budget     int
+	used       int
+	lines      int
+	chunks     []*chunk
+	spareChunk *chunk      // to be used again
+	spill      *spillStore // nil without one
+	readBuffer *chunk      // room to read a chunk of the spill, nil while it is in use
+	endsBuffer []uint32    // room for the ends of the first chunk
 }
 
 // chunk holds lines one after the other; line i ends at ends[i]. The lines
-// before first, with so many bytes, were dropped.
+// before firstKept, of droppedBytes in all, were dropped.
 type chunk struct {
-	buf   []byte
-	ends  []uint32
-	first int
-	gone  int
-	// parked says that the lines are in the spill. Then there is no buf, and
-	// ends while lines of it are dropped.
-	parked *parked
-	place  parked // what parked points to
+	buf          []byte
+	ends         []uint32
+	firstKept    int
+	droppedBytes int
+	// spilled is set where the lines are in the spill. buf is then empty, and
+	// ends is filled only while lines of the chunk are dropped.
+	spilled *spillRecord
+	record  spillRecord // what spilled points to
 }
 
 func (c *chunk) line(i int) []byte {
@@ -52,28 +52,28 @@ func (c *chunk) span(i int) (start, end uint32) {
 	return start, c.ends[i]
 }
 
-// kept are the lines that were not dropped, and their bytes.
+// kept returns the number of lines that were not dropped, and their bytes.
 func (c *chunk) kept() (lines, size int) {
-	if c.parked != nil {
-		return c.parked.lines - c.first, c.parked.size - c.gone
+	if c.spilled != nil {
+		return c.spilled.lines - c.firstKept, c.spilled.size - c.droppedBytes
 	}
-	return len(c.ends) - c.first, len(c.buf) - c.gone
+	return len(c.ends) - c.firstKept, len(c.buf) - c.droppedBytes
 }
 
 func (s *scrollback) clear() {
 	for _, c := range s.chunks {
-		s.spill.drop(c)
+		s.spill.release(c)
 	}
-	s.renew()
+	s.resetKeepingSpill()
 }
 
-// renew is clear of a scrollback of which there is a copy, which keeps what is
-// in the spill.
-func (s *scrollback) renew() {
+// resetKeepingSpill empties s and releases nothing in the spill. It is for a
+// scrollback of which there is a copy that still uses the spill.
+func (s *scrollback) resetKeepingSpill() {
 	*s = scrollback{budget: s.budget, spill: s.spill}
 }
 
-// add keeps a line as the newest. It copies it.
+// add appends a copy of line.
 func (s *scrollback) add(line []byte) {
 	size := len(line) + lineOverhead
 	if size > s.budget {
@@ -82,7 +82,7 @@ func (s *scrollback) add(line []byte) {
 		}
 		return
 	}
-	c := s.room(len(line))
+	c := s.chunkFor(len(line))
 	c.buf = append(c.buf, line...)
 	c.ends = append(c.ends, uint32(len(c.buf)))
 	s.lines++
@@ -92,21 +92,22 @@ func (s *scrollback) add(line []byte) {
 	}
 }
 
-// room returns the newest chunk if n bytes fit in it, else a new one.
-func (s *scrollback) room(n int) *chunk {
+// chunkFor returns the newest chunk if it has room for n bytes, else a new
+// one. A full chunk goes to the spill.
+func (s *scrollback) chunkFor(n int) *chunk {
 	var full *chunk
-	if last := len(s.chunks) - 1; last >= 0 && s.chunks[last].parked == nil {
+	if last := len(s.chunks) - 1; last >= 0 && s.chunks[last].spilled == nil {
 		full = s.chunks[last]
 		if len(full.buf)+n <= cap(full.buf) && len(full.ends) < maxChunkLines {
 			return full
 		}
 	}
-	c := s.spare
-	s.spare = nil
+	c := s.spareChunk
+	s.spareChunk = nil
 	if c == nil {
 		c = new(chunk)
 	}
-	if full != nil && s.spill.put(full) {
+	if full != nil && s.spill.writeChunk(full) {
 		c.buf, c.ends = full.buf[:0], full.ends[:0]
 		full.buf, full.ends = nil, nil
 	}
@@ -119,65 +120,67 @@ func (s *scrollback) room(n int) *chunk {
 
 func (s *scrollback) dropOldest() {
 	c := s.chunks[0]
-	if c.parked != nil && c.ends == nil {
-		ends, ok := s.spill.ends(c.parked, s.oldest[:0])
+	if c.spilled != nil && c.ends == nil {
+		ends, ok := s.spill.readEnds(c.spilled, s.endsBuffer[:0])
 		if !ok {
-			s.forget(c)
+			s.dropThrough(c)
 			return
 		}
-		c.ends, s.oldest = ends, nil
+		c.ends, s.endsBuffer = ends, nil
 	}
-	start, end := c.span(c.first)
-	c.first++
-	c.gone += int(end - start)
+	start, end := c.span(c.firstKept)
+	c.firstKept++
+	c.droppedBytes += int(end - start)
 	s.used -= int(end-start) + lineOverhead
 	s.lines--
-	if c.first < len(c.ends) {
+	if c.firstKept < len(c.ends) {
 		return
 	}
 	copy(s.chunks, s.chunks[1:])
 	s.chunks[len(s.chunks)-1] = nil
 	s.chunks = s.chunks[:len(s.chunks)-1]
-	if c.parked != nil {
-		s.spill.drop(c)
-		s.oldest, c.ends = c.ends, nil
+	if c.spilled != nil {
+		s.spill.release(c)
+		s.endsBuffer, c.ends = c.ends, nil
 	}
-	c.buf, c.ends, c.first, c.gone = c.buf[:0], c.ends[:0], 0, 0
+	c.buf, c.ends, c.firstKept, c.droppedBytes = c.buf[:0], c.ends[:0], 0, 0
 	if cap(c.buf) == maxChunk || s.spill != nil {
-		s.spare = c
+		s.spareChunk = c
 	}
 }
 
-// forget drops the lines of a chunk that cannot be read, and all older ones.
-func (s *scrollback) forget(lost *chunk) {
+// dropThrough drops the lines of a chunk that cannot be read, and all older
+// ones, so that the scrollback has no gap.
+func (s *scrollback) dropThrough(lost *chunk) {
 	i := slices.Index(s.chunks, lost)
 	for _, c := range s.chunks[:i+1] {
 		lines, size := c.kept()
 		s.lines -= lines
 		s.used -= size + lines*lineOverhead
-		s.spill.drop(c)
+		s.spill.release(c)
 	}
 	s.chunks = s.chunks[i+1:]
 }
 
-// newest returns the newest line, which must exist. One that cannot be read
-// any more is blank.
+// newest returns the newest line; there must be one. A line that cannot be
+// read is blank.
 func (s *scrollback) newest() []byte {
 	c := s.chunks[len(s.chunks)-1]
-	if c.parked != nil && !s.bringBack(c) {
+	if c.spilled != nil && !s.unspill(c) {
 		return []byte{0}
 	}
 	return c.line(len(c.ends) - 1)
 }
 
-// bringBack reads a chunk of the spill into memory.
-func (s *scrollback) bringBack(c *chunk) bool {
+// unspill moves a chunk from the spill back into memory. It reports false
+// where the chunk cannot be read; it is dropped then.
+func (s *scrollback) unspill(c *chunk) bool {
 	back := &chunk{}
-	if !s.spill.get(c.parked, back) {
-		s.forget(c)
+	if !s.spill.readChunk(c.spilled, back) {
+		s.dropThrough(c)
 		return false
 	}
-	s.spill.drop(c)
+	s.spill.release(c)
 	c.buf, c.ends = back.buf, back.ends
 	return true
 }
@@ -194,7 +197,7 @@ func (s *scrollback) dropNewest() {
 	s.lines--
 	c.buf = c.buf[:len(c.buf)-len(line)]
 	c.ends = c.ends[:n]
-	if n == c.first {
+	if n == c.firstKept {
 		s.chunks = s.chunks[:len(s.chunks)-1]
 	}
 }
@@ -202,7 +205,7 @@ func (s *scrollback) dropNewest() {
 // each calls f with the newest n lines, oldest first. A line is valid during
 // the call.
 func (s *scrollback) each(n int, f func(line []byte)) {
-	s.verify(n)
+	s.dropUnreadable(n)
 	skip := s.lines - n
 	for _, c := range s.chunks {
 		kept, _ := c.kept()
@@ -210,14 +213,15 @@ func (s *scrollback) each(n int, f func(line []byte)) {
 			skip -= kept
 			continue
 		}
-		s.visit(c, max(skip, 0), f)
+		s.eachInChunk(c, max(skip, 0), f)
 		skip = 0
 	}
 }
 
-// verify forgets what cannot be read any more of the newest n lines, so that
-// each passes no gap on.
-func (s *scrollback) verify(n int) {
+// dropUnreadable checks the chunks of the newest n lines that are in the
+// spill. It drops one that cannot be read, and all older ones, so that each
+// passes on no gap.
+func (s *scrollback) dropUnreadable(n int) {
 	if s.spill == nil {
 		return
 	}
@@ -225,49 +229,50 @@ func (s *scrollback) verify(n int) {
 		c := s.chunks[i]
 		lines, _ := c.kept()
 		n -= lines
-		if c.parked == nil {
+		if c.spilled == nil {
 			continue
 		}
-		if !s.read(c, func(*chunk) {}) {
+		if !s.readSpilled(c, func(*chunk) {}) {
 			return
 		}
 	}
 }
 
-// visit calls f with the lines of a chunk, but for the first that are kept.
-func (s *scrollback) visit(c *chunk, skip int, f func(line []byte)) {
+// eachInChunk calls f with the lines of a chunk, without the first skip lines.
+func (s *scrollback) eachInChunk(c *chunk, skip int, f func(line []byte)) {
 	lines := func(in *chunk) {
-		for i := c.first + skip; i < len(in.ends); i++ {
+		for i := c.firstKept + skip; i < len(in.ends); i++ {
 			f(in.line(i))
 		}
 	}
-	if c.parked == nil {
+	if c.spilled == nil {
 		lines(c)
 		return
 	}
-	s.read(c, lines)
+	s.readSpilled(c, lines)
 }
 
-// read calls f with what a chunk has in the spill, or forgets it and reports
-// false. f may come back here, by way of a sweep.
-func (s *scrollback) read(c *chunk, f func(in *chunk)) bool {
-	in := s.look
-	s.look = nil
+// readSpilled calls f with the content of a chunk in the spill. Where it
+// cannot be read, readSpilled drops the chunk and reports false. f may call
+// readSpilled again, by way of a sweep.
+func (s *scrollback) readSpilled(c *chunk, f func(in *chunk)) bool {
+	in := s.readBuffer
+	s.readBuffer = nil
 	if in == nil {
 		in = new(chunk)
 	}
-	ok := s.spill.get(c.parked, in)
+	ok := s.spill.readChunk(c.spilled, in)
 	if ok {
 		f(in)
 	} else {
-		s.forget(c)
+		s.dropThrough(c)
 	}
-	s.look = in
+	s.readBuffer = in
 	return ok
 }
 
-// keepLine adds a row of the main screen to the scrollback.
-func (t *Terminal) keepLine(r *row) {
+// addToScrollback appends a row of the main screen to the scrollback.
+func (t *Terminal) addToScrollback(r *row) {
 	if t.sweepWait > 0 {
 		t.sweepWait--
 	}

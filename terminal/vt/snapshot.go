@@ -45,7 +45,7 @@ type snapshotWriter struct {
 	style    cell // attr and ext of the pen
 	charsets [4]byte
 	gl       int
-	join     join
+	grapheme graphemeState
 
 	column int    // of the line being drawn, up to which is drawn
 	skip   int    // columns from there that stay as they are
@@ -55,16 +55,16 @@ type snapshotWriter struct {
 // print appends control functions.
 func (w *snapshotWriter) print(s string) {
 	w.out = append(w.out, s...)
-	w.join = join{}
+	w.grapheme = graphemeState{}
 }
 
 func (w *snapshotWriter) printf(format string, args ...any) {
 	w.out = fmt.Appendf(w.out, format, args...)
-	w.join = join{}
+	w.grapheme = graphemeState{}
 }
 
-// private appends a DCS for restoreFromSnapshot.
-func (w *snapshotWriter) private(format string, args ...any) {
+// privateDCS appends a DCS for restoreFromSnapshot.
+func (w *snapshotWriter) privateDCS(format string, args ...any) {
 	w.print("\x1bP=z")
 	w.printf(format, args...)
 	w.print("\x1b\\")
@@ -125,7 +125,7 @@ func (w *snapshotWriter) line(line []byte) {
 	switch {
 	case w.last == nil:
 		if isWrapped(line) {
-			w.private("w")
+			w.privateDCS("w")
 		}
 	case !isWrapped(line):
 		w.newline()
@@ -144,21 +144,21 @@ func (w *snapshotWriter) newline() {
 	w.print("\r\n")
 }
 
-// wrapsByItself tells whether the first character of line, written now, wraps
-// and leaves nothing else behind.
+// wrapsByItself reports whether writing the first character of line wraps the
+// cursor to the next line and changes nothing else.
 func (w *snapshotWriter) wrapsByItself(line []byte) bool {
 	l := readLine(line)
 	return w.column == w.t.cols && w.skip == 0 && l.next() && l.op != opBlank &&
 		l.style.attr&bgMask == 0 && w.t.cols > 2
 }
 
-// wrap goes to the next line as if the last had wrapped, though its last
-// column, or the first of the next, is blank: it wraps with other characters,
-// and then puts back what they replaced.
+// wrap goes to the next line so that it counts as wrapped, although the last
+// column of the line above, or the first of the next line, is blank. It writes
+// other characters to wrap, and then draws what they replaced.
 func (w *snapshotWriter) wrap() {
 	if w.t.rows == 1 {
 		w.newline()
-		w.private("w")
+		w.privateDCS("w")
 		return
 	}
 	w.setStyle(cell{})
@@ -168,8 +168,8 @@ func (w *snapshotWriter) wrap() {
 	w.print("\r\x1b[B\x1b[X")
 }
 
-// redrawEnd draws the last column of the line that the cursor is in, or both
-// columns of a wide character there.
+// redrawEnd draws the last column of the cursor's line again, or both columns
+// of a wide character there.
 func (w *snapshotWriter) redrawEnd(line []byte) {
 	column := 0
 	for l := readLine(line); l.next(); column += l.n * l.width() {
@@ -201,9 +201,9 @@ func (w *snapshotWriter) run(l *lineReader) {
 	case l.cluster():
 		w.cluster(l.text)
 	case l.op == opASCII:
-		w.separate(rune(l.text[0]))
+		w.breakGrapheme(rune(l.text[0]))
 		w.out = append(w.out, l.text...)
-		w.join = joinNarrow
+		w.grapheme = afterNarrow
 	default:
 		for text := l.text; len(text) > 0; {
 			_, n := utf8.DecodeRune(text)
@@ -216,16 +216,17 @@ func (w *snapshotWriter) run(l *lineReader) {
 
 // cluster draws one character.
 func (w *snapshotWriter) cluster(text []byte) {
-	w.separate(firstRune(text))
+	w.breakGrapheme(firstRune(text))
 	w.out = append(w.out, text...)
 	for _, r := range string(text) {
-		w.join, _ = w.join.after(r)
+		w.grapheme, _ = w.grapheme.after(r)
 	}
 }
 
-// separate keeps r from being joined to what was drawn before it.
-func (w *snapshotWriter) separate(r rune) {
-	if _, joined := w.join.after(r); joined {
+// breakGrapheme keeps r from continuing the grapheme cluster that was drawn
+// before it.
+func (w *snapshotWriter) breakGrapheme(r rune) {
+	if _, joined := w.grapheme.after(r); joined {
 		w.print("\x00") // any control function ends a cluster; this one does nothing else
 	}
 }
@@ -252,9 +253,9 @@ func (w *snapshotWriter) blanks(style cell, n int) {
 		w.skip += n
 		return
 	}
-	w.separate(' ')
+	w.breakGrapheme(' ')
 	w.out = fmt.Appendf(w.out, "%*s", n, "")
-	w.private("b%d", n)
+	w.privateDCS("b%d", n)
 	w.column += n
 }
 

@@ -64,7 +64,7 @@ func (w *snapshotWriter) tabs(s *screen) {
 	}
 	for x := w.t.cols; x < len(s.tabs)*64; x++ {
 		if s.tabs.has(x) {
-			w.private("t%d", x)
+			w.privateDCS("t%d", x)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (w *snapshotWriter) savedCursor(s *screen) {
 	if saved.origin {
 		w.print("\x1b[?6h")
 	}
-	w.place(s, saved.x, saved.y, saved.wrapAt, saved.origin)
+	w.placeCursor(s, saved.x, saved.y, saved.wrapAt, saved.origin)
 	w.setPen(saved.pen)
 	w.setCharsets(saved.charsets, saved.gl)
 	w.print("\x1b7")
@@ -94,9 +94,9 @@ func (w *snapshotWriter) savedCursor(s *screen) {
 	w.setCharsets(asciiCharsets, 0)
 }
 
-// place moves the cursor. Where the next character is to wrap, it writes the
-// last one again.
-func (w *snapshotWriter) place(s *screen, x, y, wrapAt int, origin bool) {
+// placeCursor moves the cursor. Where a wrap is pending, it writes the last
+// character again.
+func (w *snapshotWriter) placeCursor(s *screen, x, y, wrapAt int, origin bool) {
 	pending := x == w.t.cols || wrapAt != 0
 	if !pending {
 		w.moveTo(s, x, y, origin)
@@ -110,7 +110,7 @@ func (w *snapshotWriter) place(s *screen, x, y, wrapAt int, origin bool) {
 	}
 	if !c.content() {
 		w.moveTo(s, x, y, origin)
-		w.private("p")
+		w.privateDCS("p")
 		return
 	}
 	w.moveTo(s, x, y, origin)
@@ -118,7 +118,7 @@ func (w *snapshotWriter) place(s *screen, x, y, wrapAt int, origin bool) {
 	w.cluster(w.t.appendText(nil, c))
 }
 
-// moveTo moves the cursor by CUP, if that can say where.
+// moveTo moves the cursor by CUP where CUP can express the position.
 func (w *snapshotWriter) moveTo(s *screen, x, y int, origin bool) {
 	if !origin {
 		w.printf("\x1b[%d;%dH", y+1, x+1)
@@ -128,7 +128,7 @@ func (w *snapshotWriter) moveTo(s *screen, x, y int, origin bool) {
 		w.printf("\x1b[%d;%dH", y-s.top+1, x-s.left+1)
 		return
 	}
-	w.private("c%d;%d", x, y)
+	w.privateDCS("c%d;%d", x, y)
 }
 
 // keys sets the kitty keyboard flags and their stack.
@@ -142,8 +142,8 @@ func (w *snapshotWriter) keys(k keyStack) {
 	}
 }
 
-// alternate draws the alternate screen, or, where that is not in use, sets
-// what is kept of it.
+// alternate draws the alternate screen. Where it is not in use, alternate sets
+// only the state that it keeps.
 func (w *snapshotWriter) alternate() {
 	t := w.t
 	s := t.alt
@@ -152,7 +152,7 @@ func (w *snapshotWriter) alternate() {
 		return
 	}
 	w.setStyle(cell{})
-	w.place(t.main, t.main.held.x, t.main.held.y, 0, false)
+	w.placeCursor(t.main, t.main.inactiveCursor.x, t.main.inactiveCursor.y, 0, false)
 	w.setStyle(cell{}) // it is filled with the pen's background
 	w.print("\x1b[?1047h\x1b[H")
 	if active {
@@ -165,7 +165,7 @@ func (w *snapshotWriter) alternate() {
 	}
 }
 
-// modes sets all modes but those that the cursor is placed by.
+// modes sets all modes but those that affect how the cursor is placed.
 func (w *snapshotWriter) modes() {
 	t := w.t
 	for _, m := range ansiModes {
@@ -203,9 +203,9 @@ func (w *snapshotWriter) privateMode(number int, on bool) {
 	w.printf("\x1b[?%d%c", number, final)
 }
 
-// cursor places the cursor and sets the pen and all that writing depends on.
-// Where the next rune may be joined to the character before the cursor, that
-// character is written last.
+// cursor places the cursor and sets the pen and all else that printing depends
+// on. Where the next rune may continue the character before the cursor, it
+// writes that character last.
 func (w *snapshotWriter) cursor() {
 	t := w.t
 	origin := t.modes.has(modeOrigin)
@@ -214,7 +214,7 @@ func (w *snapshotWriter) cursor() {
 	}
 	text, again := w.lastCluster()
 	if !again {
-		w.place(t.scr, t.x, t.y, t.wrapAt, origin)
+		w.placeCursor(t.scr, t.x, t.y, t.wrapAt, origin)
 	}
 	w.setPen(t.pen)
 	w.setCharsets(t.charsets, t.gl)
@@ -225,11 +225,11 @@ func (w *snapshotWriter) cursor() {
 		w.print("\x1b[4h")
 	}
 	if again {
-		width := int(t.join.width)
+		width := int(t.grapheme.width)
 		w.moveTo(t.scr, t.x-width, t.y, origin)
 		if t.modes.has(modeInsert) {
 			// only the first rune inserts columns
-			first, _ := join{}.after(firstRune(text))
+			first, _ := graphemeState{}.after(firstRune(text))
 			w.printf("\x1b[%dP", first.width)
 		}
 		w.out = append(w.out, text...)
@@ -239,28 +239,28 @@ func (w *snapshotWriter) cursor() {
 		w.print([...]string{2: "\x1bN", 3: "\x1bO"}[t.singleShift])
 	}
 	switch {
-	case t.join.width == 0 && w.join.width != 0:
+	case t.grapheme.width == 0 && w.grapheme.width != 0:
 		w.print("\x00") // ends the cluster, as in separate
-	case t.join.width != 0:
-		w.private("j%d;%d;%d", t.join.class, t.join.width, setOrReset(t.dropped))
+	case t.grapheme.width != 0:
+		w.privateDCS("j%d;%d;%d", t.grapheme.class, t.grapheme.width, setOrReset(t.graphemeDropped))
 	}
 }
 
-// lastCluster returns what to write in order to draw the character before the
-// cursor again and join the next rune to it. It reports false where nothing is
-// joined, or writing it would not lead there.
+// lastCluster returns the text that draws the character before the cursor
+// again, so that the next rune continues it. It reports false where there is
+// nothing to continue, or where writing the text would not have that effect.
 func (w *snapshotWriter) lastCluster() ([]byte, bool) {
 	t := w.t
-	x := t.x - int(t.join.width)
-	if t.join.width == 0 || t.dropped || x < 0 {
+	x := t.x - int(t.grapheme.width)
+	if t.grapheme.width == 0 || t.graphemeDropped || x < 0 {
 		return nil, false
 	}
 	c := t.line().at(x)
-	if !c.content() || c.attr != t.pen.attr || c.ext != t.pen.ext || cellWidthOf(c) != int(t.join.width) {
+	if !c.content() || c.attr != t.pen.attr || c.ext != t.pen.ext || cellWidthOf(c) != int(t.grapheme.width) {
 		return nil, false
 	}
 	var text []byte
-	var j join
+	var j graphemeState
 	for i, r := range string(t.appendText(nil, c)) {
 		next, joined := j.after(r)
 		source := untranslate(t.charset(), r)
@@ -270,7 +270,7 @@ func (w *snapshotWriter) lastCluster() ([]byte, bool) {
 		text = append(text, string(source)...)
 		j = next
 	}
-	return text, j == t.join
+	return text, j == t.grapheme
 }
 
 // unfinished appends the sequence or rune that t has seen the beginning of.
@@ -309,8 +309,8 @@ func (t *Terminal) restoreFromSnapshot(data []byte) {
 		t.x, t.y, t.wrapAt = n[0], min(n[1], t.rows-1), 0
 		t.x = min(t.x, t.cols-1)
 	case 'j':
-		t.join = join{props(n[0]) & gbMask, uint8(min(n[1], 2))}
-		t.dropped = n[2] == modeSet
+		t.grapheme = graphemeState{runeProps(n[0]) & gbMask, uint8(min(n[1], 2))}
+		t.graphemeDropped = n[2] == modeSet
 	case 'p':
 		if _, right, set := t.margins(); set && t.x == right {
 			t.x++

@@ -43,7 +43,7 @@ var sequences = []sequence{
 	{"CSI u", "SCORC: restore cursor", (*Terminal).restoreCursor},
 	{"CSI SP q", "DECSCUSR: cursor shape", (*Terminal).setCursorShape},
 
-	// tabs.go
+	// cursor.go: tabs
 	{"ESC H", "HTS: set tab stop", (*Terminal).setTab},
 	{"CSI g", "TBC: clear tab stops", (*Terminal).clearTab},
 	{"CSI I", "CHT: forward by tabs", (*Terminal).tabForward},
@@ -99,7 +99,7 @@ var sequences = []sequence{
 	{"CSI ! p", "DECSTR: soft reset", (*Terminal).softReset},
 	{"ESC c", "RIS: hard reset", (*Terminal).hardReset},
 
-	// keyboard.go
+	// mode.go: the keyboard
 	{"CSI > u", "push kitty keyboard flags", (*Terminal).pushKeys},
 	{"CSI < u", "pop kitty keyboard flags", (*Terminal).popKeys},
 	{"CSI = u", "set kitty keyboard flags", (*Terminal).setKeys},
@@ -191,7 +191,7 @@ func (t *Terminal) execute(b byte) {
 	if run := controlTable[b]; run != nil {
 		run(t)
 	}
-	t.forgetJoin()
+	t.endGrapheme()
 }
 
 func (t *Terminal) dispatchEscape(key uint32) {
@@ -201,7 +201,7 @@ func (t *Terminal) dispatchEscape(key uint32) {
 	if run := escapeTable[key]; run != nil {
 		run(t)
 	}
-	t.forgetJoin()
+	t.endGrapheme()
 }
 
 func (t *Terminal) dispatchCSI(final byte) {
@@ -212,14 +212,14 @@ func (t *Terminal) dispatchCSI(final byte) {
 	} else if run := csiTable[t.parser.collect<<8|uint32(final)]; run != nil {
 		run(t)
 	}
-	t.forgetJoin()
+	t.endGrapheme()
 }
 
 func (t *Terminal) dispatchCSIKey(key uint32) {
 	if run := csiTable[key]; run != nil {
 		run(t)
 	}
-	t.forgetJoin()
+	t.endGrapheme()
 }
 
 func (t *Terminal) dispatchOSC(payload []byte) {

@@ -41,11 +41,11 @@ type Terminal struct {
 	x, y int
 	// wrapAt is x where the column left of the right margin was written and
 	// the next character will wrap, else 0. It is used with margins only.
-	wrapAt int
-	pen    pen
-	join   join // what the next rune may be joined to
+	wrapAt   int
+	pen      pen
+	grapheme graphemeState // what the next rune may be joined to
 	// dropped says that the rune before did not fit and was not drawn.
-	dropped bool
+	graphemeDropped bool
 
 	charsets    [4]byte // final byte of each designation, 'B' is ASCII
 	gl          int     // which of them is in use
@@ -101,22 +101,22 @@ func New(o Options) *Terminal {
 	}
 	t.scrollback.budget = max(budget, 0)
 	if o.Spill != nil {
-		t.scrollback.spill = &spilled{to: o.Spill}
+		t.scrollback.spill = &spillStore{storage: o.Spill}
 	}
 	t.reset()
 	return t
 }
 
-// ClampSize is the size nearest to what is asked for that a Terminal can have:
-// at least 2 columns, and no more cells than memory is to be spent on.
+// ClampSize returns the size nearest to cols x rows that a Terminal can have.
+// See Terminal.Resize for the bounds.
 func ClampSize(cols, rows int) (int, int) {
 	cols = min(max(cols, minCols), maxCols)
 	rows = min(max(rows, minRows), maxRows)
 	return cols, min(rows, max(maxArea/cols, minRows))
 }
 
-// reset brings all but parser, titles and working directory to the initial
-// state.
+// reset restores the initial state of everything but the parser, the titles
+// and the working directory.
 func (t *Terminal) reset() {
 	t.main = newScreen(t.cols, t.rows)
 	t.alt = newScreen(t.cols, t.rows)
@@ -124,7 +124,7 @@ func (t *Terminal) reset() {
 	t.scrollback.clear()
 	t.x, t.y, t.wrapAt = 0, 0, 0
 	t.pen = pen{}
-	t.forgetJoin()
+	t.endGrapheme()
 	t.resetCharsets()
 	t.modes = defaultModes
 	t.mouse, t.encoding = mouseOff, encodingDefault
@@ -149,13 +149,13 @@ func (t *Terminal) Answering(on bool) { t.silent = !on }
 
 // screen is one of the two grids with what belongs to it alone.
 type screen struct {
-	rows        []*row
-	top, bottom int // scroll region, both ends included
-	left, right int // margins, used in mode 69
-	tabs        tabs
-	saved       savedCursor
-	keys        keyStack
-	held        point // of the main screen: its cursor while the alternate one is in use
+	rows           []*row
+	top, bottom    int // scroll region, both ends included
+	left, right    int // margins, used in mode 69
+	tabs           tabs
+	saved          savedCursor
+	keys           keyStack
+	inactiveCursor point // of the main screen: its cursor while the alternate one is in use
 }
 
 func newScreen(cols, rows int) *screen {
@@ -181,14 +181,15 @@ func (t *Terminal) line() *row { return t.scr.rows[t.y] }
 // blankCell is what erasing leaves.
 func (t *Terminal) blankCell() cell { return cell{attr: t.pen.attr.erased()} }
 
-// penCell is a blank that keeps the whole style. It remains where half of a
-// wide character is overwritten.
+// penCell is a blank in the whole style of the pen. It replaces the other half
+// where half of a wide character is overwritten.
 func (t *Terminal) penCell() cell { return cell{attr: t.pen.attr, ext: t.pen.ext} }
 
 func (t *Terminal) onAlt() bool { return t.scr == t.alt }
 
-// forgetJoin makes the next rune begin a cluster of its own.
-func (t *Terminal) forgetJoin() {
-	t.join = join{}
-	t.dropped = false
+// endGrapheme ends the grapheme cluster before the cursor: the next rune
+// begins one of its own.
+func (t *Terminal) endGrapheme() {
+	t.grapheme = graphemeState{}
+	t.graphemeDropped = false
 }

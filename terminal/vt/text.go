@@ -1,6 +1,8 @@
 package vt
 
-import "bytes"
+import (
+	"bytes"
+)
 
 // TextOptions say what Text and ANSI return.
 type TextOptions struct {
@@ -31,7 +33,7 @@ func (t *Terminal) render(o TextOptions, styled bool) []byte {
 	}
 	w.endLine()
 	if !o.KeepBlanks {
-		w.out = w.out[:w.kept]
+		w.out = w.out[:w.contentEnd]
 	}
 	return w.out
 }
@@ -43,13 +45,13 @@ type textWriter struct {
 	o      TextOptions
 	styled bool
 
-	out    []byte
-	style  cell // attr and ext of what was written last
-	open   bool // a line is being written
-	start  int  // where it begins in out
-	column int  // of the row being written, blanks included
-	blanks int  // not written yet
-	kept   int  // the end of the last line that is not empty, in out
+	out        []byte
+	style      cell // attr and ext of what was written last
+	open       bool // a line is being written
+	start      int  // where it begins in out
+	column     int  // of the row being written, blanks included
+	blanks     int  // not written yet
+	contentEnd int  // the end of the last line that is not empty, in out
 }
 
 func (w *textWriter) line(line []byte) {
@@ -138,7 +140,7 @@ func (w *textWriter) endLine() {
 	empty := len(w.out) == w.start
 	w.out = append(w.out, '\n')
 	if !empty {
-		w.kept = len(w.out)
+		w.contentEnd = len(w.out)
 	}
 }
 
@@ -153,4 +155,44 @@ func appendLink(dst []byte, e extra) []byte {
 	dst = append(dst, ';')
 	dst = append(dst, e.uri...)
 	return append(dst, "\x1b\\"...)
+}
+
+// View returns what a part of the screen shows: rows lines of up to cols
+// columns, from column left and row top of the screen on, counted from 0.
+// Each is as Terminal.ANSI has it, without a newline and without blanks at its
+// end. Half of a wide character at an edge is a blank; beyond the screen lines
+// are empty.
+func (t *Terminal) View(left, top, cols, rows int) []string {
+	lines := make([]string, rows)
+	var part []cell
+	for i := range lines {
+		if top+i < 0 || top+i >= len(t.scr.rows) {
+			continue
+		}
+		part = appendPart(part[:0], t.scr.rows[top+i], left, cols)
+		t.lineBuf = t.encodeLine(t.lineBuf[:0], &row{cells: part})
+		w := textWriter{t: t, styled: true}
+		w.line(t.lineBuf)
+		w.endLine()
+		lines[i] = string(w.out[:len(w.out)-1])
+	}
+	return lines
+}
+
+// appendPart appends up to n cells of r, from x on, without halves of wide
+// characters.
+func appendPart(dst []cell, r *row, x, n int) []cell {
+	from := min(max(x, 0), len(r.cells))
+	to := max(from, min(x+n, len(r.cells)))
+	dst = append(dst, r.cells[from:to]...)
+	if len(dst) == 0 {
+		return dst
+	}
+	if first := &dst[0]; first.spacer() {
+		first.ch = 0
+	}
+	if last := &dst[len(dst)-1]; last.wide() {
+		last.ch = 0
+	}
+	return dst
 }

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// farewellTime bounds last words to a client when the server stops.
-	farewellTime = 2 * time.Second
-	// typeTime bounds how long what was typed before the client left may wait
+	// closeTimeout bounds the last message to a client when the server stops.
+	closeTimeout = 2 * time.Second
+	// drainTimeout bounds how long input of a client that has left may wait
 	// for a program that does not read.
-	typeTime = 5 * time.Second
+	drainTimeout = 5 * time.Second
 )
 
 // bridge joins one WebSocket and one attachment.
@@ -28,8 +28,9 @@ type bridge struct {
 	conn       *websocket.Conn
 	attachment terminal.Attachment
 	prompt     terminal.PromptAttachment // attachment where it can be, else nil
-	// receive is attachment's. Of a writer it is a thread's own wait: the
-	// runtime's poller is also woken each time that the owner has read a key.
+	// receive is the attachment's Receive. For a writer it blocks a thread of
+	// its own where it can: the runtime's poller would also wake each time that
+	// the owner has read a key.
 	receive func() (terminal.Message, error)
 	mode    terminal.Mode
 	silence time.Duration
@@ -37,9 +38,9 @@ type bridge struct {
 	in      *inbox
 
 	// In nanoseconds since 1970, for watchPeer.
-	heard   atomic.Int64 // when the peer last sent something, or we began to listen again
-	writing atomic.Int64 // when the present write began, 0 without one
-	held    atomic.Bool  // upLoop waits for the program, so it hears nothing
+	lastHeard    atomic.Int64 // when the peer last sent something, or we began to listen again
+	writeStarted atomic.Int64 // when the present write began, 0 without one
+	inputBlocked atomic.Bool  // upLoop waits for the program, so it hears nothing
 
 	once   sync.Once
 	ended  chan struct{} // closed once ending is set
@@ -49,10 +50,10 @@ type bridge struct {
 
 // ending says how a connection ends. The first one counts.
 type ending struct {
-	last   any // the last message, or nil
-	status websocket.StatusCode
-	gone   bool // the peer hears nothing any more
-	err    error
+	last     any // the last message, or nil
+	status   websocket.StatusCode
+	peerGone bool // the peer hears nothing any more
+	err      error
 }
 
 func newBridge(conn *websocket.Conn, a terminal.Attachment, o Options) *bridge {
@@ -69,25 +70,25 @@ func newBridge(conn *websocket.Conn, a terminal.Attachment, o Options) *bridge {
 			return m, err
 		}
 	}
-	b.hear()
+	b.markHeard()
 	return b
 }
 
 // run serves the connection to its end.
 func (b *bridge) run(ctx context.Context) error {
-	b.greet()
+	b.sendHello()
 	var input, others sync.WaitGroup
-	input.Go(b.guard(b.inputLoop))
-	others.Go(b.guard(b.upLoop))
-	others.Go(b.guard(b.downLoop))
-	others.Go(b.guard(b.watchPeer))
-	others.Go(b.guard(func() { b.watchServer(ctx) }))
-	b.guard(b.sendLoop)()
-	b.farewell()
+	input.Go(b.endOnPanic(b.inputLoop))
+	others.Go(b.endOnPanic(b.upLoop))
+	others.Go(b.endOnPanic(b.downLoop))
+	others.Go(b.endOnPanic(b.watchPeer))
+	others.Go(b.endOnPanic(func() { b.watchServer(ctx) }))
+	b.endOnPanic(b.sendLoop)()
+	b.sendLast()
 	close(b.closed)
 
 	closeAttachment := sync.OnceFunc(func() { b.attachment.Close() })
-	late := time.AfterFunc(typeTime, closeAttachment)
+	late := time.AfterFunc(drainTimeout, closeAttachment)
 	input.Wait()
 	late.Stop()
 	closeAttachment()
@@ -95,8 +96,9 @@ func (b *bridge) run(ctx context.Context) error {
 	return b.ending.err
 }
 
-// guard makes a panic of f the end of this connection, and of nothing else.
-func (b *bridge) guard(f func()) func() {
+// endOnPanic wraps f so that a panic of f ends this connection and nothing
+// else.
+func (b *bridge) endOnPanic(f func()) func() {
 	return func() {
 		defer func() {
 			if v := recover(); v != nil {
@@ -107,7 +109,7 @@ func (b *bridge) guard(f func()) func() {
 	}
 }
 
-func (b *bridge) greet() {
+func (b *bridge) sendHello() {
 	h := b.attachment.Hello()
 	policy := terminal.ClipboardDeny
 	if b.mode == terminal.ModeAttach {
@@ -125,8 +127,8 @@ func (b *bridge) end(e ending) {
 	b.once.Do(func() {
 		b.ending = e
 		close(b.ended)
-		b.out.close(e.gone)
-		b.in.close(!e.gone)
+		b.out.close(e.peerGone)
+		b.in.close(!e.peerGone)
 	})
 }
 
@@ -136,19 +138,19 @@ func (b *bridge) fail(err error) {
 	b.end(ending{last: message, status: status, err: err})
 }
 
-func (b *bridge) hear() { b.heard.Store(time.Now().UnixNano()) }
+func (b *bridge) markHeard() { b.lastHeard.Store(time.Now().UnixNano()) }
 
 // upLoop: WebSocket -> inbox, until the connection is closed.
 func (b *bridge) upLoop() {
 	for {
 		kind, p, err := b.conn.Read(context.Background()) // closing conn wakes it
 		if err != nil {
-			b.end(ending{gone: true, err: lost(err)})
+			b.end(ending{peerGone: true, err: connectionError(err)})
 			return
 		}
-		b.hear()
+		b.markHeard()
 		if kind == websocket.MessageBinary {
-			err = b.submit(inItem{input: p})
+			err = b.submit(inboxItem{input: p})
 		} else {
 			err = b.onText(p)
 		}
@@ -165,7 +167,7 @@ func (b *bridge) onText(p []byte) error {
 	}
 	switch m.Type {
 	case typeResize:
-		return b.submit(inItem{resize: &m.Size})
+		return b.submit(inboxItem{resize: &m.Size})
 	case typeAck:
 		if err := b.out.ack(m.Offset); err != nil {
 			return fmt.Errorf("%w: %w", errProtocol, err)
@@ -177,20 +179,21 @@ func (b *bridge) onText(p []byte) error {
 	return nil
 }
 
-// submit types keys, and hands over what would have to wait, and what else only
-// the writer may send. It blocks while too much waits for the program; the peer
-// is not listened to then, and not silent.
-func (b *bridge) submit(item inItem) error {
+// submit sends input to the program at once if the attachment can and nothing
+// is queued. All else that only the writer may send goes into the inbox.
+// submit blocks while the inbox is full; the peer is not read then, and does
+// not count as silent.
+func (b *bridge) submit(item inboxItem) error {
 	if b.mode != terminal.ModeAttach {
 		return terminal.ErrNotWriter
 	}
 	if b.prompt != nil && len(item.input) > 0 && b.in.idle() && b.prompt.InputNow(item.input) {
 		return nil
 	}
-	b.held.Store(true)
+	b.inputBlocked.Store(true)
 	b.in.add(item)
-	b.hear()
-	b.held.Store(false)
+	b.markHeard()
+	b.inputBlocked.Store(false)
 	return nil
 }
 
@@ -244,58 +247,59 @@ func (b *bridge) downLoop() {
 	}
 }
 
-// onOutput sends an echo from here where nothing waits to be sent, since waking
-// sendLoop costs more; all else goes into the outbox.
+// onOutput sends a small output directly where nothing is queued, because
+// waking sendLoop would cost more. All else goes into the outbox.
 func (b *bridge) onOutput(offset uint64, p []byte) error {
 	if !b.out.claim(offset, len(p)) {
 		return b.out.addOutput(offset, p)
 	}
 	defer b.out.release()
 	if err := b.write(websocket.MessageBinary, p); err != nil {
-		b.end(ending{gone: true, err: lost(err)})
+		b.end(ending{peerGone: true, err: connectionError(err)})
 	}
 	return nil
 }
 
 // sendLoop: outbox -> WebSocket, until the outbox is closed and empty.
 func (b *bridge) sendLoop() {
-	var item outItem
+	var item outboxItem
 	for {
 		var ok bool
 		if item, ok = b.out.next(item); !ok {
 			return
 		}
 		if err := b.write(item.kind, item.data); err != nil {
-			b.end(ending{gone: true, err: lost(err)})
+			b.end(ending{peerGone: true, err: connectionError(err)})
 			return
 		}
 	}
 }
 
-// write has no deadline of its own, as that would be a timer for each
-// keystroke: watchPeer closes conn when a write takes too long.
+// write has no deadline of its own, because that would be a timer for each
+// keystroke. watchPeer closes conn when a write takes too long.
 func (b *bridge) write(kind websocket.MessageType, p []byte) error {
-	b.writing.Store(time.Now().UnixNano())
-	defer b.writing.Store(0)
+	b.writeStarted.Store(time.Now().UnixNano())
+	defer b.writeStarted.Store(0)
 	return b.conn.Write(context.Background(), kind, p)
 }
 
-// farewell sends the last message and closes conn. The peer may be gone by
-// now, which takes nothing from how the connection ended.
-func (b *bridge) farewell() {
+// sendLast sends the last message and closes conn. A peer that has left
+// meanwhile changes nothing about how the connection ended.
+func (b *bridge) sendLast() {
 	<-b.ended
 	e := b.ending
 	if e.last != nil && b.write(websocket.MessageText, encode(e.last)) != nil {
-		e.gone = true
+		e.peerGone = true
 	}
-	if e.gone {
+	if e.peerGone {
 		b.conn.CloseNow()
 		return
 	}
 	b.conn.Close(e.status, "")
 }
 
-// watchPeer closes the connection of a peer that is silent or takes nothing.
+// watchPeer ends the connection of a peer that sends nothing, or accepts
+// nothing, for the time of silence.
 func (b *bridge) watchPeer() {
 	tick := time.NewTicker(b.silence / 9)
 	defer tick.Stop()
@@ -307,7 +311,7 @@ func (b *bridge) watchPeer() {
 		}
 		idle, stalled := b.idle(time.Now())
 		if max(idle, stalled) >= b.silence {
-			b.end(ending{gone: true, err: fmt.Errorf("peer was silent for %v", b.silence)})
+			b.end(ending{peerGone: true, err: fmt.Errorf("peer was silent for %v", b.silence)})
 			b.conn.CloseNow()
 			return
 		}
@@ -317,45 +321,48 @@ func (b *bridge) watchPeer() {
 	}
 }
 
-// idle is how long the peer has sent nothing while we listened, and how long
-// the present write takes.
+// idle returns how long the peer has sent nothing while we were reading, and
+// how long the present write takes.
 func (b *bridge) idle(now time.Time) (idle, stalled time.Duration) {
-	if !b.held.Load() {
-		idle = now.Sub(time.Unix(0, b.heard.Load()))
+	if !b.inputBlocked.Load() {
+		idle = now.Sub(time.Unix(0, b.lastHeard.Load()))
 	}
-	if since := b.writing.Load(); since != 0 {
+	if since := b.writeStarted.Load(); since != 0 {
 		stalled = now.Sub(time.Unix(0, since))
 	}
 	return idle, stalled
 }
 
-// ping counts the pong as something heard. Without one, the next tick judges.
+// ping sends a ping and waits for the pong, which counts as a message of the
+// peer. Without one, the next tick of watchPeer decides.
 func (b *bridge) ping(wait time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	if b.conn.Ping(ctx) == nil {
-		b.hear()
+		b.markHeard()
 	}
 }
 
-// watchServer says goodbye when the server stops, or the client's login ends.
+// watchServer ends the connection when the server stops or the client's login
+// ends.
 func (b *bridge) watchServer(ctx context.Context) {
 	select {
 	case <-b.closed:
 		return
 	case <-ctx.Done():
 	}
-	message, status := parting(ctx)
+	message, status := stopMessage(ctx)
 	b.end(ending{last: message, status: status})
 	select {
 	case <-b.closed:
-	case <-time.After(farewellTime):
+	case <-time.After(closeTimeout):
 		b.conn.CloseNow() // a client that takes nothing does not hold the server
 	}
 }
 
-// lost is the error of a connection that broke, nil where the peer closed it.
-func lost(err error) error {
+// connectionError is the error of a connection that broke, nil where the peer
+// closed it.
+func connectionError(err error) error {
 	switch websocket.CloseStatus(err) {
 	case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:
 		return nil

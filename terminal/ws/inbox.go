@@ -6,30 +6,30 @@ import (
 	"middleman/terminal"
 )
 
-// maxTyped is how much waits for a program that does not read, in bytes and,
-// with textCost each, in messages. When it is full the WebSocket is not read,
-// so the rest waits in the client.
-const maxTyped = 1 << 20
+// maxQueuedInput bounds the input that waits for a program that does not read:
+// bytes, plus textCost for each message. When the queue is full the WebSocket is
+// not read, so the rest waits in the client.
+const maxQueuedInput = 1 << 20
 
-// inItem is something for the attachment; one of the fields is set.
-type inItem struct {
+// inboxItem is something for the attachment; one of the fields is set.
+type inboxItem struct {
 	input  []byte
 	resize *terminal.Size
 	ack    *uint64
 }
 
-func (i inItem) cost() int { return len(i.input) + textCost }
+func (i inboxItem) cost() int { return len(i.input) + textCost }
 
-// inbox is the queue to the attachment. It lets acks and pings through while
-// typed bytes wait for the program.
+// inbox is the queue to the attachment. Acks overtake input that waits for the
+// program.
 type inbox struct {
-	mu      sync.Mutex // guards all below
-	changed sync.Cond  // on mu; told of every change
-	items   []inItem
-	queued  int     // cost of items
-	ack     *uint64 // the newest one
-	taken   bool    // next's last item may not be typed yet
-	closed  bool
+	mu       sync.Mutex // guards all below
+	changed  sync.Cond  // on mu; told of every change
+	items    []inboxItem
+	queued   int     // cost of items
+	ack      *uint64 // the newest one
+	inFlight bool    // the item that next returned last may not be typed yet
+	closed   bool
 }
 
 func newInbox() *inbox {
@@ -38,11 +38,11 @@ func newInbox() *inbox {
 	return b
 }
 
-// add queues item, whose bytes it keeps, and blocks while the box is full.
-func (b *inbox) add(item inItem) {
+// add queues item and keeps its bytes. It blocks while the inbox is full.
+func (b *inbox) add(item inboxItem) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for !b.closed && b.queued >= maxTyped {
+	for !b.closed && b.queued >= maxQueuedInput {
 		b.changed.Wait()
 	}
 	if b.closed {
@@ -53,11 +53,11 @@ func (b *inbox) add(item inItem) {
 	b.changed.Broadcast()
 }
 
-// idle reports whether all that was added is typed, and more may be.
+// idle reports whether all input was typed and the inbox is open.
 func (b *inbox) idle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.items) == 0 && !b.taken && !b.closed
+	return len(b.items) == 0 && !b.inFlight && !b.closed
 }
 
 // addAck never blocks: the newest ack replaces one that waits.
@@ -68,32 +68,33 @@ func (b *inbox) addAck(offset uint64) {
 	b.changed.Broadcast()
 }
 
-// next blocks for the next item. It is false once the box is closed and empty.
-func (b *inbox) next() (inItem, bool) {
+// next blocks for the next item. It reports false once the inbox is closed and
+// empty.
+func (b *inbox) next() (inboxItem, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.taken = false
+	b.inFlight = false
 	for len(b.items) == 0 && b.ack == nil && !b.closed {
 		b.changed.Wait()
 	}
 	if b.ack != nil {
-		item := inItem{ack: b.ack}
+		item := inboxItem{ack: b.ack}
 		b.ack = nil
 		return item, true
 	}
 	if len(b.items) == 0 {
-		return inItem{}, false
+		return inboxItem{}, false
 	}
-	b.taken = true
+	b.inFlight = true
 	item := b.items[0]
-	b.items[0] = inItem{}
+	b.items[0] = inboxItem{}
 	b.items = b.items[1:]
 	b.queued -= item.cost()
 	b.changed.Broadcast()
 	return item, true
 }
 
-// close lets nothing more in; drop also forgets what waits.
+// close makes the inbox refuse items; with drop it also drops the queued ones.
 func (b *inbox) close(drop bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 )
 
 // Codes of error messages, the same words as the API's problems. All but
-// CodeUnreachable and CodeInternal are answers that trying again does not
-// change.
+// CodeUnreachable and CodeInternal are final: trying again gets the same answer.
 const (
 	CodeWriterBusy     = "writer-busy" // somebody else is attached: take over or watch
 	CodeTooManyViewers = "too-many-viewers"

@@ -18,28 +18,28 @@ const (
 	textCost  = 1 << 10
 )
 
-// outItem is one message to send.
-type outItem struct {
+// outboxItem is one message to send.
+type outboxItem struct {
 	kind   websocket.MessageType
 	data   []byte
 	output bool // more output may join it
 }
 
 // cost is never 0, so that the queue is bounded in items too.
-func (i outItem) cost() int { return len(i.data) + textCost }
+func (i outboxItem) cost() int { return len(i.data) + textCost }
 
 // outbox is the queue to the WebSocket and the window of the client.
 type outbox struct {
 	mu      sync.Mutex // guards all below
 	changed sync.Cond  // on mu; told of every change
-	items   []outItem
+	items   []outboxItem
 	queued  int    // cost of items
 	spare   []byte // an output buffer to use again
 	pong    bool   // a ping is to be answered; several at once get one answer
 	offset  uint64 // everything below was queued
 	acked   uint64 // everything below was drawn
-	resting bool   // next waits: what it gave is sent
-	claimed bool   // who claimed sends, and next waits
+	waiting bool   // next waits, so what it returned before is sent
+	claimed bool   // a caller of claim is sending, and next waits
 	closed  bool
 	dropped bool
 }
@@ -74,15 +74,16 @@ func (b *outbox) addOutput(offset uint64, p []byte) error {
 	return nil
 }
 
-// maxClaim is how much output may be an echo.
+// maxClaim is the largest output that onOutput sends directly.
 const maxClaim = 4 << 10
 
-// claim gives the caller n bytes of output to send itself, from offset on, and
-// then to release, where nothing waits to be sent and the window has room.
+// claim lets the caller send n bytes of output from offset on directly, and
+// then call release. It reports false where something is queued or being sent,
+// or where the window has no room.
 func (b *outbox) claim(offset uint64, n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if n > maxClaim || offset != b.offset || b.closed || b.claimed || !b.resting || len(b.items) > 0 || b.pong ||
+	if n > maxClaim || offset != b.offset || b.closed || b.claimed || !b.waiting || len(b.items) > 0 || b.pong ||
 		b.offset+uint64(n)-b.acked > window {
 		return false
 	}
@@ -91,7 +92,7 @@ func (b *outbox) claim(offset uint64, n int) bool {
 	return true
 }
 
-// release lets next go on after a claim.
+// release ends a claim, so that next goes on.
 func (b *outbox) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +108,7 @@ func (b *outbox) release() {
 func (b *outbox) join(p []byte) int {
 	last := len(b.items) - 1
 	if last < 0 || !b.items[last].output || len(b.items[last].data) == maxOutput {
-		b.items = append(b.items, outItem{kind: websocket.MessageBinary, data: b.spare[:0], output: true})
+		b.items = append(b.items, outboxItem{kind: websocket.MessageBinary, data: b.spare[:0], output: true})
 		b.spare = nil
 		b.queued += textCost
 		last++
@@ -119,31 +120,32 @@ func (b *outbox) join(p []byte) int {
 	return n
 }
 
-// addSnapshot queues a snapshot, which is one binary message however large,
-// so it waits until nothing else does. The window begins anew behind it.
+// addSnapshot queues a snapshot, which is one binary message however large. So
+// it blocks until the queue is empty. The window begins again after it.
 func (b *outbox) addSnapshot(offset uint64, p []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for !b.closed && b.queued > 0 {
 		b.changed.Wait()
 	}
-	b.push(outItem{kind: websocket.MessageText, data: encode(snapshotMessage{"snapshot", offset})})
-	b.push(outItem{kind: websocket.MessageBinary, data: append([]byte(nil), p...)})
+	b.push(outboxItem{kind: websocket.MessageText, data: encode(snapshotMessage{"snapshot", offset})})
+	b.push(outboxItem{kind: websocket.MessageBinary, data: append([]byte(nil), p...)})
 	b.offset, b.acked = offset, offset
 }
 
-// addText queues a JSON message behind the output before it.
+// addText queues a JSON message after the output before it. It blocks while
+// the queue is full.
 func (b *outbox) addText(m any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for !b.closed && b.queued >= maxQueued {
 		b.changed.Wait()
 	}
-	b.push(outItem{kind: websocket.MessageText, data: encode(m)})
+	b.push(outboxItem{kind: websocket.MessageText, data: encode(m)})
 }
 
 // push is called with mu held.
-func (b *outbox) push(item outItem) {
+func (b *outbox) push(item outboxItem) {
 	if b.closed {
 		return
 	}
@@ -152,7 +154,7 @@ func (b *outbox) push(item outItem) {
 	b.changed.Broadcast()
 }
 
-// addPong never blocks.
+// addPong queues the answer to a ping. It never blocks.
 func (b *outbox) addPong() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,7 +162,8 @@ func (b *outbox) addPong() {
 	b.changed.Broadcast()
 }
 
-// ack opens the window. An offset from before a snapshot is late, not wrong.
+// ack moves the window. An offset from before a snapshot is late, and no
+// error.
 func (b *outbox) ack(offset uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,36 +177,36 @@ func (b *outbox) ack(offset uint64) error {
 	return nil
 }
 
-// next blocks for the next message to send. It is false once the box is
-// closed and empty. sent, where not nil, is the data of the message before,
-// given back.
-func (b *outbox) next(sent outItem) (outItem, bool) {
+// next blocks for the next message to send. It reports false once the outbox
+// is closed and empty. sent is the message before, whose buffer is used again.
+func (b *outbox) next(sent outboxItem) (outboxItem, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if sent.output {
 		b.spare = sent.data
 	}
-	b.resting = true
+	b.waiting = true
 	for b.claimed && !b.dropped || len(b.items) == 0 && !b.pong && !b.closed {
 		b.changed.Wait()
 	}
-	b.resting = false
+	b.waiting = false
 	if b.pong && !b.closed {
 		b.pong = false
-		return outItem{kind: websocket.MessageText, data: encode(pongMessage{"pong"})}, true
+		return outboxItem{kind: websocket.MessageText, data: encode(pongMessage{"pong"})}, true
 	}
 	if len(b.items) == 0 {
-		return outItem{}, false
+		return outboxItem{}, false
 	}
 	item := b.items[0]
-	b.items[0] = outItem{}
+	b.items[0] = outboxItem{}
 	b.items = b.items[1:]
 	b.queued -= item.cost()
 	b.changed.Broadcast()
 	return item, true
 }
 
-// close lets nothing more in; drop also forgets what waits.
+// close makes the outbox refuse messages; with drop it also drops the queued
+// ones.
 func (b *outbox) close(drop bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -29,18 +29,18 @@ func ParseQuery(q url.Values) (Options, error) {
 	if a.Mode != terminal.ModeAttach && a.Mode != terminal.ModeWatch {
 		return Options{}, fmt.Errorf("mode is %q: it must be attach or watch", a.Mode)
 	}
-	from, err := number(q, "from", 64)
+	from, err := parseNumber(q, "from", 64)
 	if err != nil {
 		return Options{}, err
 	}
 	if q.Has("from") {
 		a.From = &from
 	}
-	if a.Size, err = size(q); err != nil {
+	if a.Size, err = parseSize(q); err != nil {
 		return Options{}, err
 	}
 	if q.Has("max_lag") {
-		if a.MaxLag, err = number(q, "max_lag", 64); err != nil {
+		if a.MaxLag, err = parseNumber(q, "max_lag", 64); err != nil {
 			return Options{}, err
 		}
 	}
@@ -57,13 +57,13 @@ func ParseQuery(q url.Values) (Options, error) {
 	return Options{Attach: a}, nil
 }
 
-// size is the zero Size where neither cols nor rows are given.
-func size(q url.Values) (terminal.Size, error) {
-	cols, err := number(q, "cols", 16)
+// parseSize returns the zero Size where neither cols nor rows are given.
+func parseSize(q url.Values) (terminal.Size, error) {
+	cols, err := parseNumber(q, "cols", 16)
 	if err != nil {
 		return terminal.Size{}, err
 	}
-	rows, err := number(q, "rows", 16)
+	rows, err := parseNumber(q, "rows", 16)
 	if err != nil {
 		return terminal.Size{}, err
 	}
@@ -73,8 +73,8 @@ func size(q url.Values) (terminal.Size, error) {
 	return terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}, nil
 }
 
-// number is 0 where the key is not given.
-func number(q url.Values, key string, bits int) (uint64, error) {
+// parseNumber returns 0 where the key is not given.
+func parseNumber(q url.Values, key string, bits int) (uint64, error) {
 	if !q.Has(key) {
 		return 0, nil
 	}

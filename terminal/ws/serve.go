@@ -15,7 +15,7 @@ const (
 	// readLimit is the most in one message of the client; more closes the
 	// connection with status 1009. A client sends a large paste in parts.
 	readLimit = 1 << 20
-	// silence is how long a peer may send nothing, not even a pong.
+	// silence is the default of Options.Silence.
 	silence = 45 * time.Second
 )
 
@@ -34,9 +34,9 @@ type Options struct {
 	Silence time.Duration
 }
 
-// Serve attaches conn to s and returns when either is at its end, or ctx is;
-// conn and the attachment are closed then. It owns conn, which must have been
-// accepted without compression.
+// Serve attaches conn to s. It blocks until the connection, the attachment or
+// ctx ends, and closes connection and attachment. It owns conn, which must have
+// been accepted without compression.
 //
 // The error is for a log: nil when the program's exit or a detach was
 // delivered, the peer left, or ctx ended. The client was told its own words:
@@ -47,14 +47,14 @@ func Serve(ctx context.Context, conn *websocket.Conn, s terminal.Session, o Opti
 	conn.SetReadLimit(readLimit)
 	attachment, err := attach(ctx, s, o.Attach)
 	if err != nil && ctx.Err() != nil {
-		message, status := parting(ctx)
-		tell(conn, message, status)
+		message, status := stopMessage(ctx)
+		closeWith(conn, message, status)
 		return nil
 	}
 	if err != nil {
 		err = fmt.Errorf("attach: %w", err)
 		message, status := refusal(err)
-		tell(conn, message, status)
+		closeWith(conn, message, status)
 		return err
 	}
 	if o.Silence == 0 {
@@ -63,8 +63,9 @@ func Serve(ctx context.Context, conn *websocket.Conn, s terminal.Session, o Opti
 	return newBridge(conn, attachment, o).run(ctx)
 }
 
-// attach joins s. A client with an offset beyond the head has it from another
-// life of the session, such as before a restore of its files.
+// attach joins s. An offset beyond the head belongs to an earlier life of the
+// session, such as before its files were restored; the client gets a snapshot
+// then.
 func attach(ctx context.Context, s terminal.Session, o terminal.AttachOptions) (terminal.Attachment, error) {
 	a, err := s.Attach(ctx, o)
 	if o.From != nil && errors.Is(err, terminal.ErrRange) {
@@ -74,19 +75,20 @@ func attach(ctx context.Context, s terminal.Session, o terminal.AttachOptions) (
 	return a, err
 }
 
-// parting is what the client is told when ctx has ended: the session goes on,
-// so it comes back to the next server, unless its own login or token has ended.
-func parting(ctx context.Context) (message any, status websocket.StatusCode) {
+// stopMessage is the last message to a client when ctx has ended. The session
+// goes on, so the client reconnects to the next server, unless its own login
+// or token has ended.
+func stopMessage(ctx context.Context) (message any, status websocket.StatusCode) {
 	if errors.Is(context.Cause(ctx), ErrUnauthorized) {
 		return refusal(ErrUnauthorized)
 	}
 	return detachedMessage{Type: "detached", Reason: terminal.DetachStop}, websocket.StatusGoingAway
 }
 
-// tell is for a connection that was never joined: its only message, and its end.
-// A client that has left meanwhile needs neither.
-func tell(conn *websocket.Conn, message any, status websocket.StatusCode) {
-	ctx, cancel := context.WithTimeout(context.Background(), farewellTime)
+// closeWith sends the only message of a connection that was never joined to a
+// session, and closes it. An error means that the client has left.
+func closeWith(conn *websocket.Conn, message any, status websocket.StatusCode) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if conn.Write(ctx, websocket.MessageText, encode(message)) != nil {
 		conn.CloseNow()
