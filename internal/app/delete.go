@@ -8,6 +8,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/audit"
+	"middleman/internal/proc"
 	"middleman/internal/repoconfig"
 	"middleman/internal/setup"
 	"middleman/internal/store"
@@ -177,7 +178,7 @@ func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
 		}
 	}
 	if s.ours(w) && len(d.running) == 0 {
-		d.inside = inside(w.Root)
+		d.inside = proc.Inside(w.Root)
 	}
 	return d, nil
 }

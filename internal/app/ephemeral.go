@@ -9,6 +9,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/lease"
+	"middleman/internal/proc"
 	"middleman/internal/store"
 	"middleman/workspace"
 )
@@ -97,7 +98,7 @@ func (s *App) judgeEphemeral(ctx context.Context, w workspace.Workspace, l works
 		_, sessions, err = s.sessionsOf(ctx, w)
 	}
 	busy := slices.ContainsFunc(sessions, func(v api.Session) bool { return !v.State.Ended() })
-	switch pids := inside(w.Root); {
+	switch pids := proc.Inside(w.Root); {
 	case err != nil:
 		l.Why = err.Error()
 	case !l.Lost.Empty():

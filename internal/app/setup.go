@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"time"
 
 	"middleman/internal/api"
 	"middleman/internal/repoconfig"
+	"middleman/internal/setup"
 	"middleman/workspace"
 )
 
@@ -81,4 +84,165 @@ func (e *setupError) code() string {
 		return api.CodeTeardown
 	}
 	return api.CodeSetupFailed
+}
+
+// provision gives a workspace whose directory is there what it lacks of its
+// ports, the files that git ignores, and the setup that its repository asks
+// for, as far as the user agreed to that. It is called by a creation, and again
+// by a retry: what is done already is not done twice. On an error the workspace
+// keeps what it has got.
+func (s *App) provision(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
+	c, err := s.configOf(ctx, w)
+	if err != nil {
+		return w, err
+	}
+	if w, err = s.supply(ctx, w, c); err != nil {
+		return w, err
+	}
+	if why := passOver(w, c); why != "" {
+		s.stage(ctx, w.ID, workspace.Stage{Name: "setup", State: "done", Detail: workspace.Skipped + why, Time: time.Now().UTC()})
+		return w, nil
+	}
+	return s.setUp(ctx, w, c)
+}
+
+// supply gives w its ports and files.
+func (s *App) supply(ctx context.Context, w workspace.Workspace, c repoConfig) (_ workspace.Workspace, err error) {
+	ports := s.Ports.Count
+	if c.usable() && c.config.Ports != nil {
+		ports = *c.config.Ports
+	}
+	if needsPorts(w, ports) {
+		if w, err = s.givePorts(ctx, w, ports); err != nil {
+			return w, err
+		}
+	}
+	var patterns []string
+	if c.usable() {
+		patterns = c.config.Copy
+	}
+	return w, s.Workspaces.Copy(ctx, w, patterns, func(stage workspace.Stage) { s.stage(ctx, w.ID, stage) })
+}
+
+// passOver is why nothing of a configuration is used, or "".
+func passOver(w workspace.Workspace, c repoConfig) string {
+	switch {
+	case c.content == nil:
+		return ""
+	case c.wrong != nil:
+		return "nothing of it is used: " + c.wrong.Error()
+	case !c.trusted:
+		return fmt.Sprintf("%s is not trusted, so nothing of it was used: `middleman trust %s --setup` shows it, and runs it if you agree",
+			repoconfig.Name, w.Name)
+	case w.Parent != "": // whose program may have written what the commands run
+		return fmt.Sprintf("a session asked for this workspace, not you: `middleman trust %s --setup` runs its setup", w.Name)
+	}
+	return ""
+}
+
+// setUp runs the setup commands of a configuration that the user agreed to,
+// once. It records what w is made with before that, so that a delete knows of
+// it whatever becomes of this.
+func (s *App) setUp(ctx context.Context, w workspace.Workspace, c repoConfig) (workspace.Workspace, error) {
+	if !c.usable() {
+		return w, nil
+	}
+	last, _, err := s.Store.LastStage(ctx, w.ID, "setup")
+	if err != nil || w.ConfigHash == c.hash && last.State == "done" {
+		return w, err
+	}
+	w.ConfigHash = c.hash
+	if err := s.Store.SetConfigHash(context.WithoutCancel(ctx), w.ID, w.ConfigHash); err != nil {
+		return w, err
+	}
+	if len(c.config.Setup) == 0 {
+		return w, nil
+	}
+	return w, s.runCommands(ctx, w, "setup", c.config.Setup, c.config)
+}
+
+// runCommands runs commands of the configuration as a stage of that name.
+func (s *App) runCommands(ctx context.Context, w workspace.Workspace, stage string, commands []string, c repoconfig.Config) error {
+	s.stage(ctx, w.ID, workspace.Stage{Name: stage, State: "running", Time: time.Now().UTC()})
+	running, leave := s.setups.enter(ctx, w.ID)
+	defer leave()
+	last, err := setup.Run(running, setup.Spec{
+		Commands: commands,
+		Dir:      w.Root,
+		Env:      mergeEnv(baseEnv(s.Environ()), c.Environ(), w.Env()),
+		Mark:     setupMark(w.ID),
+		Log:      s.Dirs.SetupLog(w.ID),
+		Timeout:  s.SetupTimeout,
+	})
+	end := workspace.Stage{Name: stage, State: "done", Detail: last, Time: time.Now().UTC()}
+	if err != nil {
+		err = &setupError{stage: stage, workspace: w.Name, last: last, err: err}
+		end.State, end.Detail = "failed", err.Error()
+	}
+	s.stage(ctx, w.ID, end)
+	return err
+}
+
+// setupMark is in the environment of what setup and teardown start.
+func setupMark(workspaceID string) string { return "MIDDLEMAN_SETUP=" + workspaceID }
+
+// setupError is a setup or teardown that failed.
+type setupError struct {
+	stage, workspace string
+	last             string // what was printed last
+	err              error
+}
+
+func (e *setupError) Error() string {
+	text := fmt.Sprintf("%s of workspace %s: %v", e.stage, e.workspace, e.err)
+	if e.last != "" {
+		text += "; printed last: " + e.last
+	}
+	return text + fmt.Sprintf(" (`middleman logs %s --setup` has all of it)", e.workspace)
+}
+
+func (e *setupError) Unwrap() error { return e.err }
+
+// endSetups ends what the setups and teardowns have left that the server before
+// did not see the end of, and says so in their stages.
+func (s *App) endSetups(ctx context.Context) error {
+	running, err := s.Store.RunningStages(ctx, "setup", "teardown")
+	if err != nil {
+		return err
+	}
+	for id, stage := range running {
+		detail := "the server ended while this ran, and so did what it had started"
+		if err := setup.End(setupMark(id)); err != nil {
+			detail = "the server ended while this ran: " + err.Error()
+		}
+		s.stage(ctx, id, workspace.Stage{Name: stage, State: "failed", Detail: detail, Time: time.Now().UTC()})
+	}
+	return nil
+}
+
+// stages records the stages of what is done to a workspace.
+func (s *App) stages(ctx context.Context, workspaceID string) workspace.Progress {
+	return func(stage workspace.Stage) { s.stage(ctx, workspaceID, stage) }
+}
+
+// stage records a stage, or how far one is, and tells everybody.
+func (s *App) stage(ctx context.Context, workspaceID string, stage workspace.Stage) {
+	stage.Detail = s.redact(stage.Detail)
+	record := s.Store.AddStage
+	if stage.State == "running" && stage.Detail != "" {
+		record = s.Store.TellStage
+	}
+	if err := record(context.WithoutCancel(ctx), workspaceID, stage); err != nil {
+		s.Log.Error("record a stage", "workspace", workspaceID, "stage", stage.Name, "error", err)
+	}
+	view := stageView(stage)
+	s.Events.Publish(workspaceID, api.Event{Type: "stage", ID: workspaceID, Stage: &view})
+}
+
+// setWorkspaceState records w's state and error and tells everybody.
+func (s *App) setWorkspaceState(ctx context.Context, w workspace.Workspace) {
+	if err := s.Store.SetWorkspaceState(context.WithoutCancel(ctx), w.ID, w.State, w.Error); err != nil {
+		s.Log.Error("record a workspace's state", "workspace", w.ID, "state", w.State, "error", err)
+	}
+	s.publishWorkspace(w)
 }

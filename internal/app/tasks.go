@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // ErrStopping refuses what is asked for while the server ends.
@@ -89,4 +90,168 @@ func (t *tasks) stop(ctx context.Context) {
 	})
 	defer release()
 	t.wg.Wait()
+}
+
+// gates block launches in a workspace while it is looked at and deleted. The
+// zero value is ready.
+type gates struct {
+	// mu guards byWorkspace.
+	mu          sync.Mutex
+	byWorkspace map[string]*sync.RWMutex
+}
+
+func (g *gates) of(workspaceID string) *sync.RWMutex {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.byWorkspace == nil {
+		g.byWorkspace = map[string]*sync.RWMutex{}
+	}
+	m := g.byWorkspace[workspaceID]
+	if m == nil {
+		m = &sync.RWMutex{}
+		g.byWorkspace[workspaceID] = m
+	}
+	return m
+}
+
+// launch enters the workspace to start a session, until leave is called; ok
+// is false while it is being deleted.
+func (g *gates) launch(workspaceID string) (leave func(), ok bool) {
+	m := g.of(workspaceID)
+	if !m.TryRLock() {
+		return nil, false
+	}
+	return m.RUnlock, true
+}
+
+// block waits for launches in progress and keeps others out until leave is
+// called.
+func (g *gates) block(workspaceID string) (leave func()) {
+	m := g.of(workspaceID)
+	m.Lock()
+	return m.Unlock
+}
+
+// forget drops the gate of a workspace that is no more.
+func (g *gates) forget(workspaceID string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.byWorkspace, workspaceID)
+}
+
+// busy is a set of workspaces in which something goes on. The zero value is
+// ready.
+type busy struct {
+	// mu guards ids.
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+// enter adds a workspace until leave is called; ok is false where it is among
+// them.
+func (b *busy) enter(id string) (leave func(), ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ids[id] {
+		return nil, false
+	}
+	if b.ids == nil {
+		b.ids = map[string]bool{}
+	}
+	b.ids[id] = true
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.ids, id)
+	}, true
+}
+
+func (b *busy) has(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ids[id]
+}
+
+// running are the setups that run at the moment, each with what ends it. The
+// zero value is ready.
+type running struct {
+	mu   sync.Mutex // guards ends
+	ends map[string]*ending
+}
+
+type ending struct {
+	cancel context.CancelCauseFunc
+	over   chan struct{}
+}
+
+// enter is a context for the setup of a workspace that end cancels; leave says
+// that it is over.
+func (r *running) enter(ctx context.Context, id string) (_ context.Context, leave func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	e := &ending{cancel, make(chan struct{})}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ends == nil {
+		r.ends = map[string]*ending{}
+	}
+	r.ends[id] = e
+	return ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.ends[id] == e {
+			delete(r.ends, id)
+		}
+		cancel(nil)
+		close(e.over)
+	}
+}
+
+// errSetupEnded is why a setup ended that a delete has ended.
+var errSetupEnded = errors.New("it was ended, since the workspace is to be deleted")
+
+// end ends the setup of a workspace, and returns when it is over. It reports
+// false where none runs.
+func (r *running) end(ctx context.Context, id string) bool {
+	r.mu.Lock()
+	e := r.ends[id]
+	r.mu.Unlock()
+	if e == nil {
+		return false
+	}
+	e.cancel(errSetupEnded)
+	select {
+	case <-e.over:
+	case <-ctx.Done():
+	}
+	return true
+}
+
+func (r *running) has(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ends[id] != nil
+}
+
+// endSetupTime bounds the wait for a workspace whose setup was ended.
+const endSetupTime = time.Minute
+
+// endSetup ends a setup that is in the way of a delete, and waits until the
+// workspace is not held for it any more.
+func (s *App) endSetup(ctx context.Context, id string) error {
+	if !s.setups.end(ctx, id) {
+		return nil
+	}
+	if _, err := s.waitCreated(ctx, id, endSetupTime); err != nil {
+		return err
+	}
+	tick := time.NewTicker(10 * time.Millisecond) // who holds it tells nobody
+	defer tick.Stop()
+	for s.settingUp.has(id) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/store"
 	"middleman/terminal"
+	"middleman/workspace"
 )
 
 const (
@@ -149,6 +151,189 @@ func (s *App) waitWorkers(ctx context.Context, sessionID string, limit time.Dura
 			return list, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+	}
+}
+
+// completeTombstone completes the tombstone of a session that has ended, if it is a
+// worker's: how it ended, where its branch is, and what its directory holds.
+// It is called while the directory is there; once it is complete, nothing
+// changes it any more.
+func (s *App) completeTombstone(ctx context.Context, id string) {
+	t, ok := s.workers.open(id)
+	if !ok {
+		return
+	}
+	row, err := s.Store.Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		s.updateTombstone(t.ID, failed("it was never started"))
+		return
+	}
+	if err != nil && ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		s.Log.Error("record the end of a worker", "session", id, "error", err)
+		return
+	}
+	if !row.State.Ended() {
+		return
+	}
+	s.describeEnd(ctx, &t, row)
+	if ctx.Err() != nil {
+		return // the server ends; the next one looks again
+	}
+	s.updateTombstone(t.ID, func(old *store.Tombstone) { *old = t })
+	s.publishSession(ctx, id)
+}
+
+// updateTombstone writes a change of a tombstone. One that cannot be written is open
+// still, and the next start completes it.
+func (s *App) updateTombstone(id string, change func(*store.Tombstone)) {
+	if _, err := s.workers.update(id, change); err != nil {
+		s.Log.Error("write the record of a worker", "session", id, "error", err)
+	}
+}
+
+// describeEnd fills in all that is known once a worker has ended.
+func (s *App) describeEnd(ctx context.Context, t *store.Tombstone, row store.Session) {
+	ended := time.Now().UTC()
+	if row.Exit != nil {
+		ended = row.Exit.Time
+	}
+	t.Name, t.State, t.Exit, t.Error, t.Ended, t.Path = row.Name, row.State, row.Exit, row.Error, &ended, row.Dir
+	w, err := s.Store.Workspace(ctx, row.WorkspaceID)
+	if err != nil {
+		t.Unknown = "its workspace is not recorded any more"
+		return
+	}
+	t.WorkspaceName = w.Name
+	if t.Isolation == store.IsolationShared {
+		return
+	}
+	t.Branch, t.Base = w.Branch, w.BaseCommit
+	if t.Tip, err = s.Workspaces.Tip(ctx, w); err == nil {
+		var left workspace.Loss
+		if left, err = s.Workspaces.Inspect(ctx, w); err == nil {
+			t.Left = &left
+		}
+	}
+	if err != nil {
+		t.Unknown = s.redact(err.Error())
+	}
+}
+
+// recallWorkers reads the tombstones, and completes those of workers that the
+// server before did not come to start. What cannot be read stays where it is.
+func (s *App) recallWorkers(ctx context.Context) {
+	if err := s.workers.load(); err != nil {
+		s.Log.Warn("read the records of workers", "error", err)
+	}
+	for _, id := range s.workers.before {
+		if _, err := s.Store.Session(ctx, id); errors.Is(err, store.ErrNotFound) {
+			s.updateTombstone(id, failed("the server ended before it was started"))
+		}
+	}
+}
+
+// buryEnded completes the tombstones of workers that ended while no server
+// looked. Those that live have a monitor, and those that
+// are being made now are none of the server's before.
+func (s *App) buryEnded(ctx context.Context) {
+	for _, id := range s.workers.before {
+		s.completeTombstone(ctx, id)
+	}
+}
+
+// resumeSpawn takes back a worker's workspace whose creation the server before
+// did not finish: nobody waits for it any more. One whose session was recorded
+// is whole.
+func (s *App) resumeSpawn(ctx context.Context, w workspace.Workspace) {
+	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: 1})
+	if err == nil && len(rows) > 0 {
+		if err := s.Store.EndCreation(ctx, w.ID); err != nil {
+			s.Log.Error("record that a workspace is ready", "workspace", w.ID, "error", err)
+		}
+		return
+	}
+	undoing, cancel := context.WithTimeout(ctx, undoTimeout)
+	defer cancel()
+	if err == nil {
+		err = s.undoSpawn(undoing, w)
+	}
+	if err != nil {
+		s.Log.Warn("undo a spawn", "workspace", w.ID, "error", err)
+		w.State, w.Error = workspace.StateFailed, "the server ended while this worker was made, and it is not undone: "+s.redact(err.Error())
+		s.setWorkspaceState(ctx, w)
+	}
+}
+
+// undoSpawn removes what there is of a worker's workspace that no session ever
+// ran in, and its row. Work in it is a reason not to.
+func (s *App) undoSpawn(ctx context.Context, w workspace.Workspace) error {
+	w, err := s.intended(ctx, w)
+	if err != nil {
+		return err
+	}
+	if err := s.Workspaces.Undo(ctx, w, false); err != nil {
+		return err
+	}
+	s.uncreate(ctx, w)
+	return nil
+}
+
+// intended is w with the root that it has, or was to have as a worker: that is
+// where a creation is undone.
+func (s *App) intended(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
+	if w.Root != "" || w.Parent == "" || w.Mode == workspace.ModeInPlace {
+		return w, nil
+	}
+	parent, err := s.Store.Workspace(ctx, w.Parent)
+	if err == nil {
+		w.Root, err = workspace.WorkerRoot(parent, w.ID)
+	}
+	return w, err
+}
+
+// workerViews are tombstones as clients see them: while a worker lives, its
+// backend's word counts.
+func (s *App) workerViews(ctx context.Context, list []store.Tombstone) ([]api.Worker, error) {
+	present := map[string]bool{}
+	rows, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range rows {
+		present[w.ID] = true
+	}
+	views := make([]api.Worker, len(list))
+	for i, t := range list {
+		v := WorkerView(t)
+		v.Present = present[t.Workspace]
+		if t.Ended == nil {
+			s.fillLive(ctx, &v)
+		}
+		views[i] = v
+	}
+	return views, nil
+}
+
+// fillLive says how a worker is whose end is not recorded.
+func (s *App) fillLive(ctx context.Context, v *api.Worker) {
+	row, err := s.Store.Session(ctx, v.ID)
+	if err != nil {
+		return // it is being made
+	}
+	now := s.sessionView(ctx, row, v.WorkspaceName)
+	v.Name, v.Path, v.Error = row.Name, row.Dir, now.Error
+	// The exit counts once its record is complete.
+	if v.State = now.State; v.State.Ended() {
+		v.State = terminal.StateStopping
+	}
+	if w, err := s.Store.Workspace(ctx, row.WorkspaceID); err == nil {
+		v.WorkspaceName = w.Name
+		if v.Isolation == string(store.IsolationWorktree) {
+			v.Branch, v.Base = w.Branch, w.BaseCommit
 		}
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -189,4 +191,25 @@ func ChildEnded() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err == nil && info.Signo != 0
+}
+
+// Inside returns the processes whose working directory is root or below it.
+// What cannot be looked at is another user's.
+func Inside(root string) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil || root == "" {
+		return nil
+	}
+	var pids []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		dir, err := os.Readlink(filepath.Join("/proc", entry.Name(), "cwd"))
+		if err == nil && (dir == root || strings.HasPrefix(dir, root+"/")) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

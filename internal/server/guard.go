@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"middleman/internal/api"
+	"middleman/internal/listen"
 )
 
 // socketKey marks requests that came over the Unix socket, where the kernel
@@ -47,7 +48,7 @@ func (s *Server) wrongWay(r *http.Request) *Problem {
 // knownHost says whether a Host header may name us.
 func (s *Server) knownHost(hostport string) bool {
 	host, _ := splitHost(hostport)
-	if isLoopback(host) || s.options.Port.Name != "" && strings.EqualFold(host, s.options.Port.Name) {
+	if listen.IsLoopback(host) || s.options.Port.Name != "" && strings.EqualFold(host, s.options.Port.Name) {
 		return true
 	}
 	for _, known := range s.options.Hosts {

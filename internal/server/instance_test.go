@@ -6,7 +6,7 @@ import (
 	"net"
 	"testing"
 
-	"middleman/internal/server"
+	"middleman/internal/listen"
 )
 
 // A port that is taken again and again leads to the same other port.
@@ -20,7 +20,7 @@ func TestAnotherPortStaysTheSame(t *testing.T) {
 	configured := taken.Addr().String()
 	listen := func(address string) (string, string) {
 		t.Helper()
-		l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: address, AnyPort: true})
+		l, err := listen.Open(listen.Options{Dirs: p.dirs, Address: address, AnyPort: true})
 		if err != nil {
 			t.Fatal(err)
 		}

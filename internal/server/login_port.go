@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"middleman/internal/heldport"
+	"middleman/internal/listen"
 )
 
 // beginPort ends what was logged in at a port that another program may have had
 // since, and holds one that logins are left for.
 func (s *Server) beginPort(ctx context.Context) error {
-	s.options.Port.onEnd(func() { s.holdPort(ctx) })
+	s.options.Port.OnEnd(func() { s.holdPort(ctx) })
 	if !s.options.Port.Fresh {
 		s.holdPort(ctx)
 		return nil
@@ -37,7 +38,7 @@ func (s *Server) holdPort(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	until, err := s.lastLogin(ctx)
 	if err == nil {
-		err = s.options.Port.hold(ctx, until)
+		err = s.options.Port.Hold(ctx, until)
 	}
 	if err != nil {
 		s.Log.Error("nobody holds the port while no server runs, so logins end with this one", "error", err)
@@ -73,7 +74,7 @@ func (s *Server) withName(pages http.Handler) http.Handler {
 // origin, which is to lead there.
 func (s *Server) leadsOn(r *http.Request) bool {
 	host, _ := splitHost(r.Host)
-	return s.options.Port.Name != "" && !strings.EqualFold(host, s.options.Port.Name) && (isLoopback(host) || heldport.IsName(host)) &&
+	return s.options.Port.Name != "" && !strings.EqualFold(host, s.options.Port.Name) && (listen.IsLoopback(host) || heldport.IsName(host)) &&
 		!changes(r) && !isAPI(r)
 }
 

@@ -27,6 +27,7 @@ import (
 	"middleman/internal/app"
 	"middleman/internal/config"
 	"middleman/internal/heldport"
+	"middleman/internal/listen"
 	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/internal/testenv"
@@ -192,7 +193,7 @@ type running struct {
 // serve starts a server on p; its end is the test's, or stop's.
 func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 	t.Helper()
-	listeners, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: cmp.Or(p.address, "127.0.0.1:0"), Executable: os.Args[0], Version: "test"})
+	listeners, err := listen.Open(listen.Options{Dirs: p.dirs, Address: cmp.Or(p.address, "127.0.0.1:0"), Executable: os.Args[0], Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

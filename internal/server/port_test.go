@@ -19,7 +19,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/config"
 	"middleman/internal/heldport"
-	"middleman/internal/server"
+	"middleman/internal/listen"
 	"middleman/internal/testenv"
 )
 
@@ -155,7 +155,7 @@ func TestPortOfAnotherAtTheOtherAddress(t *testing.T) {
 	defer other.Close()
 	p := newPlace(t)
 	taken := "127.0.0.1:" + port(other.Addr().String())
-	l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: taken})
+	l, err := listen.Open(listen.Options{Dirs: p.dirs, Address: taken})
 	if err == nil {
 		l.Close()
 		t.Fatalf("listens at %s, while another program has %s", taken, other.Addr())
@@ -163,7 +163,7 @@ func TestPortOfAnotherAtTheOtherAddress(t *testing.T) {
 	if !strings.Contains(err.Error(), "::1") || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("it says %q", err)
 	}
-	l, err = server.Listen(server.ListenOptions{Dirs: p.dirs, Address: taken, AnyPort: true})
+	l, err = listen.Open(listen.Options{Dirs: p.dirs, Address: taken, AnyPort: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestHolderFollowsTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: taken.Addr().String()}); err == nil {
+	if l, err := listen.Open(listen.Options{Dirs: p.dirs, Address: taken.Addr().String()}); err == nil {
 		l.Close()
 		t.Fatal("listens where another program does")
 	}
@@ -220,7 +220,7 @@ func TestHolderFollowsTheServer(t *testing.T) {
 		t.Errorf("its holder was ended while the server ran: another program can listen at %q", at)
 	}
 	// One that nobody has told where to listen goes where the holder is.
-	l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: "127.0.0.1:0", AnyPort: true})
+	l, err := listen.Open(listen.Options{Dirs: p.dirs, Address: "127.0.0.1:0", AnyPort: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestHolderThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, background := range []bool{false, true} {
-		l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: r.at, AnyPort: background})
+		l, err := listen.Open(listen.Options{Dirs: p.dirs, Address: r.at, AnyPort: background})
 		if err == nil {
 			l.Close()
 			t.Errorf("in the background: %v: it listens", background)
@@ -350,7 +350,7 @@ func TestTLSIsRemembered(t *testing.T) {
 		{true, config.TLS{}, config.TLS{Local: true}},
 		{false, config.TLS{}, config.TLS{}},
 	} {
-		l, err := server.Listen(server.ListenOptions{
+		l, err := listen.Open(listen.Options{
 			Dirs: p.dirs, Address: "127.0.0.1:0", AnyPort: x.background, TLS: x.given.Enabled(), Settings: x.given,
 		})
 		if err != nil {
@@ -359,7 +359,7 @@ func TestTLSIsRemembered(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
-		if got := server.LastTLS(p.dirs); got != x.want {
+		if got := listen.LastTLS(p.dirs); got != x.want {
 			t.Errorf("after %+v: %+v", x, got)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"middleman/internal/api"
-	"middleman/internal/server"
+	"middleman/internal/listen"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -113,9 +113,9 @@ func TestRestartSettlesWhatACrashLeft(t *testing.T) {
 func TestOneServerOnOneDirectory(t *testing.T) {
 	p := newPlace(t)
 	r := p.serve(t)
-	options := server.ListenOptions{Dirs: p.dirs, Address: "127.0.0.1:0"}
-	_, err := server.Listen(options)
-	locked, ok := errors.AsType[*server.LockedError](err)
+	options := listen.Options{Dirs: p.dirs, Address: "127.0.0.1:0"}
+	_, err := listen.Open(options)
+	locked, ok := errors.AsType[*listen.LockedError](err)
 	if !ok || locked.PID != os.Getpid() || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
 		t.Errorf("second server: %v", err)
 	}
@@ -130,7 +130,7 @@ func TestOneServerOnOneDirectory(t *testing.T) {
 		t.Errorf("socket: %v, %v", info, err)
 	}
 	taken := newPlace(t)
-	if _, err := server.Listen(server.ListenOptions{Dirs: taken.dirs, Address: r.at}); err == nil || !strings.Contains(err.Error(), "--listen") {
+	if _, err := listen.Open(listen.Options{Dirs: taken.dirs, Address: r.at}); err == nil || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("port taken: %v", err)
 	}
 	r.stop()
@@ -143,7 +143,7 @@ func TestOneServerOnOneDirectory(t *testing.T) {
 func TestListenRefuses(t *testing.T) {
 	p := newPlace(t)
 	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0", "example.com:0", "127.0.0.1", "[::]:0", "127.0.0.2:0"} {
-		l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: address})
+		l, err := listen.Open(listen.Options{Dirs: p.dirs, Address: address})
 		if err == nil {
 			t.Errorf("%s: listens", address)
 			if err := l.Close(); err != nil {
@@ -158,7 +158,7 @@ func TestListenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(p.dirs.Data, 0o700) // for the clean-up
-	_, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: "127.0.0.1:0"})
+	_, err := listen.Open(listen.Options{Dirs: p.dirs, Address: "127.0.0.1:0"})
 	if err == nil || !strings.Contains(err.Error(), p.dirs.Data) {
 		t.Errorf("directory that others can write: %v", err)
 	}

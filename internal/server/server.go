@@ -16,6 +16,7 @@ import (
 
 	"middleman/internal/app"
 	"middleman/internal/audit"
+	"middleman/internal/listen"
 )
 
 // Options are what a server is made of.
@@ -34,7 +35,7 @@ type Options struct {
 	Hosts []string
 	// Port is Listeners.Port; nil is a port that nobody else ever has, whose
 	// address browsers know the server by.
-	Port *Port
+	Port *listen.Port
 	// TLS encrypts what comes over TCP, with this certificate; nil does not.
 	TLS *tls.Config
 	// AllowRemote takes any IP address as Host, for a listener beyond loopback.
@@ -97,7 +98,7 @@ func New(o Options) (*Server, error) {
 		o.LoginIdle = loginIdle
 	}
 	if o.Port == nil {
-		o.Port = &Port{}
+		o.Port = &listen.Port{}
 	}
 	if o.Web == nil {
 		o.Web = http.NotFoundHandler()

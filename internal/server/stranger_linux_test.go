@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"middleman/internal/listen"
 	"middleman/internal/testenv"
 )
 
@@ -15,7 +16,7 @@ import (
 // gets no answer.
 func TestStrangersAreNotAccepted(t *testing.T) {
 	path := filepath.Join(testenv.ShortDir(t), "s")
-	l, err := listenUnix(path)
+	l, err := listen.ListenUnix(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/certs"
+	"middleman/internal/listen"
 	"middleman/internal/server"
 	"middleman/internal/store"
 )
@@ -106,7 +107,7 @@ func TestEncrypted(t *testing.T) {
 func TestBeyondLoopbackNeedsTLS(t *testing.T) {
 	p := newPlace(t)
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
-		l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: address, Version: "test"})
+		l, err := listen.Open(listen.Options{Dirs: p.dirs, Address: address, Version: "test"})
 		if err == nil || !strings.Contains(err.Error(), "--tls local") {
 			t.Errorf("%s without TLS: %v", address, err)
 		}
@@ -114,7 +115,7 @@ func TestBeyondLoopbackNeedsTLS(t *testing.T) {
 			l.Close()
 		}
 	}
-	l, err := server.Listen(server.ListenOptions{Dirs: p.dirs, Address: "127.0.0.1:0", Version: "test", TLS: true})
+	l, err := listen.Open(listen.Options{Dirs: p.dirs, Address: "127.0.0.1:0", Version: "test", TLS: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"middleman/internal/audit"
 	"middleman/internal/client"
 	"middleman/internal/config"
+	"middleman/internal/listen"
 	"middleman/internal/private"
 	"middleman/internal/server"
 	"middleman/internal/store"
@@ -47,7 +48,7 @@ func (c commands) serveCommand() *cobra.Command {
 			}
 			set := c.Config.TLS
 			if o.ready && !set.Enabled() {
-				set = server.LastTLS(c.Dirs)
+				set = listen.LastTLS(c.Dirs)
 			}
 			if err := errors.Join(o.encryption(set), scrub(), private.Harden()); err != nil {
 				return err
@@ -108,7 +109,7 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
-	listeners, err := server.Listen(server.ListenOptions{
+	listeners, err := listen.Open(listen.Options{
 		Dirs:       c.Dirs,
 		Address:    o.listen,
 		AnyPort:    o.ready && !o.fixed, // in the background nobody is there to choose

@@ -1,4 +1,4 @@
-package server
+package listen
 
 import (
 	"crypto/rand"
@@ -32,12 +32,12 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("a server runs already on %s: %s", e.Data, who)
 }
 
-// ListenOptions say where a server listens.
-type ListenOptions struct {
+// Options say where a server listens.
+type Options struct {
 	Dirs config.Dirs
 	// Address is host:port for browsers; port 0 picks one.
 	Address string
-	// TLS says that Options.TLS is set, which an address beyond loopback needs:
+	// TLS says that server.Options.TLS is set, which an address beyond loopback needs:
 	// without it whoever is on the way reads and types along.
 	TLS bool
 	// AnyPort takes another port where that of Address is taken: the one of
@@ -69,10 +69,10 @@ type Listeners struct {
 	file  string
 }
 
-// Listen takes the server's lock, listens, and then writes serve.json. Call
+// Open takes the server's lock, listens, and then writes serve.json. Call
 // it before the store is opened: the lock is what makes this the one server.
 // A second server is a *LockedError. The caller calls Close at the end.
-func Listen(o ListenOptions) (_ *Listeners, err error) {
+func Open(o Options) (_ *Listeners, err error) {
 	if err := checkAddress(o.Address, o.TLS); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func Listen(o ListenOptions) (_ *Listeners, err error) {
 			return nil, err
 		}
 	}
-	l.Unix, err = listenUnix(o.Dirs.ServerSocket())
+	l.Unix, err = ListenUnix(o.Dirs.ServerSocket())
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
@@ -162,9 +162,9 @@ func takeLock(dirs config.Dirs) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// listenUnix binds the socket for this user alone. Whatever is at path is
+// ListenUnix binds the socket for this user alone. Whatever is at path is
 // from a server that is gone: we hold the lock.
-func listenUnix(path string) (net.Listener, error) {
+func ListenUnix(path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove old socket: %w", err)
 	}
@@ -191,7 +191,7 @@ func checkAddress(address string, encrypted bool) error {
 	if ip := net.ParseIP(host); encrypted || strings.EqualFold(host, "localhost") || ip != nil && sibling[ip.String()] != "" {
 		return nil
 	}
-	if isLoopback(host) {
+	if IsLoopback(host) {
 		return fmt.Errorf("listen address %q: names below localhost lead browsers to 127.0.0.1 and [::1] alone, and without "+
 			"TLS anything else may have been another program's before: use one of these, or --tls local", address)
 	}
@@ -199,8 +199,8 @@ func checkAddress(address string, encrypted bool) error {
 		"could read and type; use --tls local or --tls-cert and --tls-key, or listen on 127.0.0.1 and use an SSH tunnel", address)
 }
 
-// isLoopback tells names and addresses that never leave this machine.
-func isLoopback(host string) bool {
+// IsLoopback tells names and addresses that never leave this machine.
+func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}

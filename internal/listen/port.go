@@ -1,4 +1,4 @@
-package server
+package listen
 
 import (
 	"context"
@@ -40,7 +40,7 @@ type Port struct {
 
 // takePort takes the port over from its holder, or listens anew. What is held is
 // given up for another address once we have that.
-func takePort(o ListenOptions, before string) (_ *Port, ls []net.Listener, err error) {
+func takePort(o Options, before string) (_ *Port, ls []net.Listener, err error) {
 	p := &Port{socket: o.Dirs.PortSocket(), executable: o.Executable}
 	holder, held, ls, err := heldport.Find(p.socket)
 	switch {
@@ -84,7 +84,7 @@ func takePort(o ListenOptions, before string) (_ *Port, ls []net.Listener, err e
 
 // wants says whether a server with these options listens at the address that
 // is held. One that may choose stays there.
-func (o ListenOptions) wants(held string) bool {
+func (o Options) wants(held string) bool {
 	return !o.TLS && (o.AnyPort || held == literal(o.Address))
 }
 
@@ -99,7 +99,7 @@ func literal(address string) string {
 // listenTCP listens at o.Address. Where that is taken and o.AnyPort is set,
 // the port of the time before is the next choice and a free one the last; an
 // o.Address that leaves the choice open is no first choice.
-func listenTCP(o ListenOptions, before string) (ls []net.Listener, err error) {
+func listenTCP(o Options, before string) (ls []net.Listener, err error) {
 	host, port, err := net.SplitHostPort(literal(o.Address))
 	if err != nil {
 		return nil, fmt.Errorf("listen address %q: %w", o.Address, err)
@@ -160,9 +160,9 @@ func listenBoth(address string, encrypted bool) ([]net.Listener, error) {
 	}
 }
 
-// hold makes sure that the port stays ours until then, also without a server;
+// Hold makes sure that the port stays ours until then, also without a server;
 // the zero time gives it up with the server.
-func (p *Port) hold(ctx context.Context, until time.Time) error {
+func (p *Port) Hold(ctx context.Context, until time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if until.IsZero() || p.executable == "" || p.Name == "" {
@@ -207,8 +207,8 @@ func (p *Port) watch() {
 	}()
 }
 
-// onEnd sets what is called when a holder has ended by itself.
-func (p *Port) onEnd(again func()) {
+// OnEnd sets what is called when a holder has ended by itself.
+func (p *Port) OnEnd(again func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.again = again
