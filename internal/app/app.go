@@ -86,6 +86,7 @@ type App struct {
 	monitors      monitors
 	statusCache   statusCache
 	workers       workers
+	unrecorded    unrecorded
 	// asking has a place for each session that monitors ask at the moment, so
 	// that a restart does not ask all of them at once.
 	asking chan struct{}
@@ -112,6 +113,7 @@ func New(o Options) (*App, error) {
 		o.SetupTimeout = setupTimeout
 	}
 	s := &App{Options: o, Events: events.New(keptEvents), asking: make(chan struct{}, maxAsked)}
+	s.unrecorded.looked = make(chan struct{})
 	s.work.contain, s.watches.contain = s.contain, s.contain
 	s.workers.files = store.Tombstones{Dir: o.Dirs.Workers()}
 	return s, nil

@@ -42,6 +42,9 @@ func (s *App) deleteWorkspace(ctx context.Context, id string, c Consent, dryRun 
 	if _, err := s.Store.Workspace(ctx, id); err != nil {
 		return api.Deleted{}, err
 	}
+	if err := s.awaitSessions(ctx); err != nil {
+		return api.Deleted{}, err
+	}
 	if c.StopSessions && !dryRun {
 		if err := s.endSetup(ctx, id); err != nil {
 			return api.Deleted{}, err

@@ -5,17 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"middleman/internal/api"
 	"middleman/internal/store"
-	"middleman/terminal"
 	"middleman/workspace"
 )
-
-// adoptTimeout is how long one session without a row is asked who it is.
-const adoptTimeout = 5 * time.Second
 
 // undoTimeout is how long the start waits for one creation to be undone.
 const undoTimeout = 30 * time.Second
@@ -47,18 +42,13 @@ func (s *App) Resume(ctx context.Context, rows []store.Session) {
 			s.keep(ctx, row)
 		}
 	}
-	for _, step := range []struct {
-		what string
-		do   func(context.Context)
-	}{
-		{"complete records of workers", s.buryEnded},
-		{"look for workspaces without a row", s.refind},
-		{"look for sessions without a row", s.adopt},
-		{"end terminals without a session", s.reap},
-		{"look for ephemeral workspaces", s.sweep},
-	} {
-		s.contain(step.what, func() { step.do(ctx) }, nil)
-	}
+	step := func(what string, do func(context.Context)) { s.contain(what, func() { do(ctx) }, nil) }
+	step("complete records of workers", s.buryEnded)
+	step("look for workspaces without a row", s.refind)
+	step("look for sessions without a row", s.adopt)
+	close(s.unrecorded.looked)
+	step("end terminals without a session", s.reap)
+	step("look for ephemeral workspaces", s.sweep)
 }
 
 // reaper is a backend whose terminals may outlive their state directories.
@@ -183,56 +173,4 @@ func (s *App) creation(ctx context.Context, w workspace.Workspace) (creation, er
 		c.first = &p
 	}
 	return c, nil
-}
-
-// adopt looks for sessions that a backend has and the store has not, because
-// the database was lost or put back, and makes rows of those whose workspace
-// is known. Others are left alone.
-func (s *App) adopt(ctx context.Context) {
-	slots := make(chan struct{}, maxAsked)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	for _, b := range s.Backends {
-		ids, err := b.List(ctx)
-		if err != nil {
-			s.Log.Warn("list sessions", "backend", b.Name(), "error", err)
-			continue
-		}
-		for _, id := range ids {
-			// A row is written before its session starts, so what has none
-			// now is not one that is just being started.
-			if _, err := s.Store.Session(ctx, id); !errors.Is(err, store.ErrNotFound) {
-				continue
-			}
-			slots <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-slots }()
-				s.contain("adopt session "+id, func() { s.adoptOne(ctx, b, id) }, nil)
-			})
-		}
-	}
-}
-
-func (s *App) adoptOne(ctx context.Context, b terminal.Backend, id string) {
-	asking, cancel := context.WithTimeout(ctx, adoptTimeout)
-	defer cancel()
-	status, err := b.Session(id).Status(asking)
-	if err != nil || status.Workspace == "" || len(status.Argv) == 0 {
-		s.Log.Info("session without a row is left alone", "session", id, "backend", b.Name(), "error", err)
-		return
-	}
-	row, err := s.addRow(ctx, "", store.Session{
-		ID: id, WorkspaceID: status.Workspace, Backend: b.Name(), Argv: status.Argv, Dir: status.Dir,
-		State: terminal.StateRunning, CreatedAt: status.StartedAt.UTC(),
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		s.Log.Info("session of an unknown workspace is left alone", "session", id, "workspace", status.Workspace)
-		return
-	}
-	if err != nil {
-		s.Log.Warn("adopt session", "session", id, "error", err)
-		return
-	}
-	s.Log.Info("session without a row was adopted", "session", id, "workspace", status.Workspace)
-	s.keep(ctx, row)
 }

@@ -187,6 +187,9 @@ func (s *App) startSession(ctx context.Context, workspaceID string, in api.NewSe
 // endSession stops a session that lives, and removes one that has ended.
 func (s *App) endSession(ctx context.Context, id string, grace time.Duration) (api.Session, error) {
 	row, err := s.Store.Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return s.endUnrecorded(ctx, id, grace)
+	}
 	if err != nil {
 		return api.Session{}, err
 	}

@@ -3,12 +3,16 @@
 package server_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/server"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -53,6 +57,85 @@ func TestTheDatabaseIsLost(t *testing.T) {
 	}
 	get[api.Deleted](r, "DELETE", "/workspaces/"+w.ID+"?stop_sessions=1&discard_work=1", nil)
 	r.expect("")
+}
+
+// heldList is a backend whose sessions are listed once, while workspaces are
+// found again, and then not before release.
+type heldList struct {
+	terminal.Backend
+	calls   *atomic.Int32
+	release chan struct{}
+}
+
+func (b heldList) List(ctx context.Context) ([]string, error) {
+	if b.calls.Add(1) > 1 {
+		<-b.release
+	}
+	return b.Backend.List(ctx)
+}
+
+// Without its database a server finds workspaces before it has found sessions:
+// a delete waits for all of them.
+func TestADeleteWaitsForSessionsWithoutARow(t *testing.T) {
+	p := newPlace(t)
+	r := p.serve(t)
+	w := r.workspace("w", nil)
+	s := r.session(w, "sh", "-c", "cd /; exec cat")
+	r.stop()
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		remove(t, p.dirs.Database()+suffix)
+	}
+	held := heldList{p.backend, new(atomic.Int32), make(chan struct{})}
+	release := sync.OnceFunc(func() { close(held.release) })
+	defer release()
+	r = p.serve(t, func(o *server.Options) { o.Backends = []terminal.Backend{held} })
+	r.until("the workspace has a row", func() bool {
+		_, err := r.store.Workspace(t.Context(), w.ID)
+		return err == nil
+	})
+	deleted := make(chan answer, 1)
+	go func() { deleted <- r.call("DELETE", "/workspaces/"+w.ID, nil) }()
+	select {
+	case a := <-deleted:
+		t.Errorf("a delete did not wait: %d %s", a.status, a.body)
+		release()
+	case <-time.After(time.Second): // long enough for one that does not wait
+		release()
+		if a := <-deleted; a.status != 409 || a.problem(t).Code != api.CodeSessionsRun {
+			t.Errorf("delete: %d %s", a.status, a.body)
+		}
+	}
+	if got := get[api.Session](r, "GET", "/sessions/"+s.ID, nil); got.State != terminal.StateRunning {
+		t.Errorf("session: %+v", got)
+	}
+}
+
+// A session without a row, whose workspace nobody knows, can be stopped by its
+// id and then removed.
+func TestStopWithoutARow(t *testing.T) {
+	eachBackend(t, func(t *testing.T, p *place) {
+		r := p.serve(t)
+		w := r.workspace("w", &api.NewSession{Command: []string{"cat"}})
+		id := w.Sessions[0].ID
+		r.stop()
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			remove(t, p.dirs.Database()+suffix)
+		}
+		if err := os.Rename(filepath.Dir(w.Root), filepath.Dir(w.Root)+".away"); err != nil {
+			t.Fatal(err)
+		}
+		r = p.serve(t)
+		if got := get[api.Session](r, "DELETE", "/sessions/"+id+"?grace=0s", nil); got.ID != id || !got.State.Ended() {
+			t.Errorf("stopped: %+v", got)
+		}
+		get[api.Session](r, "DELETE", "/sessions/"+id, nil)
+		if a := r.call("DELETE", "/sessions/"+id, nil); a.status != 404 {
+			t.Errorf("removed twice: %d %s", a.status, a.body)
+		}
+		if ids, err := p.backend.List(t.Context()); err != nil || len(ids) != 0 {
+			t.Errorf("left: %v, %v", ids, err)
+		}
+	})
 }
 
 func TestImport(t *testing.T) {
