@@ -16,7 +16,7 @@ func End(mark string) error {
 		found, sure, lookErr = marked(mark)
 		return found, lookErr
 	})
-	stop.Quiet, stop.Unsure = 2, func() bool { return !sure }
+	stop.Quiet, stop.Unsure = 4, func() bool { return !sure }
 	if left := stop.Kill(); len(left) > 0 {
 		return fmt.Errorf("processes %v do not end", left)
 	}
