@@ -56,9 +56,9 @@ function Content({ workspace, session }: { workspace: Workspace; session?: Sessi
   )
 }
 
-/** The list has no stages: they are asked for while something is under way. */
+/** The list has no stages: they are asked for while something is under way, but a delete, which may be over by then. */
 function useFullRecord(workspace: Workspace): void {
-  const wanted = workspace.state !== 'ready' && !workspace.stages
+  const wanted = workspace.state !== 'ready' && workspace.state !== 'deleting' && !workspace.stages
   useEffect(() => {
     if (!wanted) return
     const asked = mark()
