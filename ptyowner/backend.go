@@ -19,33 +19,37 @@ import (
 // Name is the backend's name, as it is recorded with each session.
 const Name = "pty-owner"
 
-// Options says where a Backend keeps things.
+// Options tells a Backend which directories, owner binary and host to use.
 type Options struct {
-	// Data is the data directory. What is below it down to a session's state
-	// directory must be this user's and not writable by others.
+	// Data is the data directory. Data, and each directory from there down to
+	// a session's state directory, must belong to this user and must not be
+	// writable by others.
 	Data string
-	// Sessions is the directory of the state directories, below Data.
+	// Sessions is the directory that holds the state directories, below Data.
 	Sessions string
-	// Runtime holds the sockets whose path below Sessions would be too long.
+	// Runtime is the directory for each socket whose path below Sessions would
+	// be longer than the system allows.
 	Runtime string
-	// Executable returns the binary that runs as owner with the argument
-	// "pty-owner"; nil means this very one.
+	// Executable returns the path of the binary that runs as owner, with the
+	// argument "pty-owner". nil means the binary of this process.
 	Executable func() (string, error)
-	// Build names the binary's version in owner.json.
+	// Build is the version of the binary, as written to owner.json.
 	Build string
-	// Host gives the owners their terminals, one of those that Main is told;
-	// nil is a PTY of the owner's own. Sessions of another host are another
-	// Backend's.
+	// Host gives the owners their terminals. It must be one of the hosts that
+	// the owner's Main knows. nil means a PTY that the owner opens itself. A
+	// Backend does not list the sessions of other hosts.
 	Host host.Provider
 }
 
-// Backend starts owners and finds them. It implements terminal.Backend and
-// holds no state of sessions: any number of them, in any number of processes, may use the
-// same directories.
+// Backend starts owners and finds them. It implements terminal.Backend. It
+// keeps no state of sessions in memory: any number of Backends, in any number
+// of processes, may use the same directories.
 type Backend struct {
 	o      Options
-	owners sync.WaitGroup // those that were started here
-	waits  sync.Map       // of these, by session: a channel that is closed when its end is noted
+	owners sync.WaitGroup // the owners that this Backend started
+	// waits maps the session id of each such owner to a channel, which closes
+	// once the owner's end is noted.
+	waits sync.Map
 }
 
 // New returns a Backend. It does no I/O.
@@ -53,16 +57,16 @@ func New(o Options) *Backend {
 	return &Backend{o: o}
 }
 
-// Wait returns when every owner that was started here has ended, which can be
-// never. It is for tests.
+// Wait blocks until every owner that this Backend started has ended, which may
+// never happen. It is for tests.
 func (b *Backend) Wait() { b.owners.Wait() }
 
 var _ terminal.Backend = (*Backend)(nil)
 
-// Name is "pty-owner", or the host's.
+// Name returns the host's name, or "pty-owner" for the PTY.
 func (b *Backend) Name() string { return cmp.Or(b.hostName(), Name) }
 
-// hostName is what is recorded of the host, "" for the PTY.
+// hostName returns the host's name as state records it, "" for the PTY.
 func (b *Backend) hostName() string {
 	if b.o.Host == nil {
 		return ""
@@ -70,8 +74,8 @@ func (b *Backend) hostName() string {
 	return b.o.Host.Name()
 }
 
-// Usable returns nil wherever the system has PTYs and the host can start
-// sessions.
+// Usable returns nil if the system has PTYs and the host can start sessions,
+// and otherwise the reason.
 func (b *Backend) Usable(ctx context.Context) error {
 	if err := usable(); err != nil || b.o.Host == nil {
 		return err
@@ -79,7 +83,7 @@ func (b *Backend) Usable(ctx context.Context) error {
 	return b.o.Host.Usable(ctx)
 }
 
-// Reap has the host end what it runs of sessions that are gone; see
+// Reap lets the host end the processes of sessions that are gone; see
 // host.Provider.
 func (b *Backend) Reap(ctx context.Context, known func(id string) (bool, error)) ([]string, error) {
 	if b.o.Host == nil {
@@ -88,7 +92,8 @@ func (b *Backend) Reap(ctx context.Context, known func(id string) (bool, error))
 	return b.o.Host.Reap(ctx, known)
 }
 
-// Complaint is what the host said of settings that it went on without.
+// Complaint returns the host's message about user settings that it ignored; see
+// host.Provider.
 func (b *Backend) Complaint() string {
 	if b.o.Host == nil {
 		return ""
@@ -96,7 +101,8 @@ func (b *Backend) Complaint() string {
 	return b.o.Host.Complaint()
 }
 
-// List returns the ids of all state directories that are an owner's.
+// List returns the ids of the sessions that have a state directory and were
+// started with this Backend's host, ended sessions too.
 func (b *Backend) List(context.Context) ([]string, error) {
 	entries, err := b.entries()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,8 +128,8 @@ func (b *Backend) List(context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// entries are what is in the directory of the state directories, if that is
-// ours.
+// entries lists the directory that holds the state directories, after it
+// checked that the directory is this user's.
 func (b *Backend) entries() ([]fs.DirEntry, error) {
 	if err := private.Dir(b.o.Sessions); err != nil {
 		return nil, err
@@ -131,7 +137,7 @@ func (b *Backend) entries() ([]fs.DirEntry, error) {
 	return os.ReadDir(b.o.Sessions)
 }
 
-// Session names a session.
+// Session returns the session with that id. It does no I/O.
 func (b *Backend) Session(id string) terminal.Session {
 	return &session{b: b, dir: b.stateDir(id)}
 }
@@ -140,8 +146,8 @@ func (b *Backend) stateDir(id string) state.Dir {
 	return state.Dir{ID: id, Path: filepath.Join(b.o.Sessions, id)}
 }
 
-// socketPath is in the state directory, or in the runtime directory where the
-// path would pass the system's limit.
+// socketPath returns a path in the state directory, or in the runtime directory
+// if the former is longer than the system allows.
 func (b *Backend) socketPath(d state.Dir) (string, error) {
 	if path := d.File(state.SocketFile); len(path) <= private.MaxSocketPath {
 		return path, nil

@@ -22,34 +22,34 @@ import (
 )
 
 const (
-	// dialTime bounds a connection's set-up: an owner answers in microseconds,
-	// one that is stopped (SIGSTOP) not at all.
+	// dialTime bounds the set-up of a connection. An owner answers within
+	// microseconds; a stopped one (SIGSTOP) does not answer at all.
 	dialTime = 5 * time.Second
-	// maxSnapshot bounds what a client puts together from snapshot frames.
+	// maxSnapshot bounds the bytes that a client collects from snapshot frames.
 	maxSnapshot = 64 << 20
 )
 
 // client is an authenticated connection to an owner.
 type client struct {
 	session string
-	build   string // the owner's
+	build   string // of the owner, from owner.json
 	conn    clientConn
 	r       *wire.Reader
 	welcome wire.Welcome
 
-	raw    syscall.RawConn // conn's; nil where it has none
-	sendMu sync.Mutex      // one frame at a time; guards out
+	raw    syscall.RawConn // of conn; nil if conn has none
+	sendMu sync.Mutex      // held to send a frame; guards out
 	out    []byte          // reused for frames
 }
 
-// clientConn is what a client needs of a net.Conn.
+// clientConn is the part of net.Conn that a client uses.
 type clientConn interface {
 	io.ReadWriteCloser
 	SetDeadline(time.Time) error
 }
 
-// dial connects to the owner that r names. Any error that is not the owner's
-// own refusal is terminal.ErrUnreachable.
+// dial connects to the owner that r names. Every error is
+// terminal.ErrUnreachable, except for an Error frame of the owner.
 func dial(ctx context.Context, session string, r state.Record, hello wire.Hello) (*client, error) {
 	if err := understands(session, r); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func dial(ctx context.Context, session string, r state.Record, hello wire.Hello)
 	}
 	c := &client{session: session, build: r.Build, conn: conn, r: wire.NewReader(conn)}
 	if sc, ok := conn.(syscall.Conn); ok {
-		c.raw, _ = sc.SyscallConn() // nil: what would be sent at once waits
+		c.raw, _ = sc.SyscallConn() // if nil, sendInputNow never sends
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
 	err = c.greet(r, hello)
@@ -84,7 +84,7 @@ func dial(ctx context.Context, session string, r state.Record, hello wire.Hello)
 	return c, nil
 }
 
-// greet says Hello and takes the Welcome.
+// greet sends Hello and reads the Welcome.
 func (c *client) greet(r state.Record, hello wire.Hello) error {
 	hello.MinVersion, hello.MaxVersion, hello.Token = wire.MinVersion, wire.MaxVersion, r.Token
 	if err := c.send(wire.AppendControl(nil, wire.TypeHello, hello)); err != nil {
@@ -106,7 +106,7 @@ func (c *client) greet(r state.Record, hello wire.Hello) error {
 	}
 }
 
-// onWelcome takes the Welcome of the session that was asked for.
+// onWelcome decodes the Welcome and checks that it names the right session.
 func (c *client) onWelcome(payload []byte) error {
 	if err := wire.ParseControl(wire.TypeWelcome, payload, &c.welcome); err != nil {
 		return unreachable(c.session, "read owner's welcome", err)
@@ -117,7 +117,7 @@ func (c *client) onWelcome(payload []byte) error {
 	return nil
 }
 
-// refusal turns an Error frame into an error of package terminal.
+// refusal converts an Error frame to an error of package terminal.
 func (c *client) refusal(t wire.Type, payload []byte) error {
 	var e wire.Error
 	if err := wire.ParseControl(t, payload, &e); err != nil {
@@ -126,7 +126,7 @@ func (c *client) refusal(t wire.Type, payload []byte) error {
 	return terminalError(c.session, &e)
 }
 
-// terminalError gives an owner's error the meaning that callers branch on.
+// terminalError converts an owner's error to one that callers can branch on.
 func terminalError(session string, e *wire.Error) error {
 	switch e.Code {
 	case wire.CodeBusy:
@@ -151,8 +151,9 @@ func terminalError(session string, e *wire.Error) error {
 	return fmt.Errorf("session %s: %s", session, e.Text)
 }
 
-// unreachable says that nobody answered, which proves nothing. It is never
-// io.EOF, which stands for an attachment's regular end.
+// unreachable reports that the owner did not answer, which does not prove that
+// it ended. The error is never io.EOF, which marks the regular end of an
+// attachment.
 func unreachable(session, doing string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -160,7 +161,7 @@ func unreachable(session, doing string, err error) error {
 	return fmt.Errorf("session %s: %s: %w: %w", session, doing, terminal.ErrUnreachable, err)
 }
 
-// withCause is err, in one line with why the caller gave up, where it did.
+// withCause returns err, joined on one line with cause unless that is nil.
 func withCause(err, cause error) error {
 	if cause == nil {
 		return err
@@ -182,7 +183,8 @@ func (c *client) write(frame []byte) error {
 	return nil
 }
 
-// sendInput sends p in as many frames as it takes, unbroken by other frames.
+// sendInput sends p in as many frames as needed, with no other frame between
+// them.
 func (c *client) sendInput(p []byte) error {
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
@@ -197,8 +199,9 @@ func (c *client) sendInput(p []byte) error {
 	return nil
 }
 
-// sendInputNow is sendInput for what one frame holds, where that need not wait.
-// The rest of a frame that the socket takes a part of does.
+// sendInputNow sends p as one frame if it need not wait to begin, and reports
+// whether it did. If the socket takes only a part of the frame,
+// sendInputNow waits to send the rest.
 func (c *client) sendInputNow(p []byte) bool {
 	if c.raw == nil || len(p) > poll.PromptBytes || !c.sendMu.TryLock() {
 		return false
@@ -207,13 +210,13 @@ func (c *client) sendInputNow(p []byte) bool {
 	c.out = wire.AppendFrame(c.out[:0], wire.TypeInput, p)
 	n := poll.WriteNow(c.raw, c.out)
 	if n > 0 && n < len(c.out) {
-		_ = c.write(c.out[n:]) // who receives learns why it fails
+		_ = c.write(c.out[n:]) // the goroutine that receives learns why it failed
 	}
 	return n > 0
 }
 
-// request asks the owner for something on a connection of mode control, one
-// request at a time, and decodes the result. It ends with ctx.
+// request sends a request on a connection of mode control and decodes the
+// result. Only one request may run at a time. It ends with ctx.
 func (c *client) request(ctx context.Context, verb wire.Verb, args, result any) (part []byte, err error) {
 	if err := c.can(verb); err != nil {
 		return nil, err
@@ -246,7 +249,7 @@ func (c *client) request(ctx context.Context, verb wire.Verb, args, result any) 
 	}
 }
 
-// readReply skips to the next Reply.
+// readReply reads the next Reply and skips other frames.
 func (c *client) readReply() (reply wire.Reply, err error) {
 	for {
 		t, payload, err := c.r.Read(wire.MaxFrame)
@@ -265,8 +268,8 @@ func (c *client) readReply() (reply wire.Reply, err error) {
 	}
 }
 
-// close ends the connection and wakes whoever blocks on it. Closing it again
-// is no error.
+// close ends the connection and wakes each goroutine that blocks on it. It may
+// be called more than once.
 func (c *client) close() error {
 	if err := c.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrClosed) {
 		return err
@@ -292,7 +295,7 @@ func (a *attachment) Hello() terminal.Hello {
 	}
 }
 
-// Receive reads the next frame that means something to a viewer.
+// Receive reads the next frame that has a meaning for a viewer.
 func (a *attachment) Receive() (m terminal.Message, err error) {
 	if a.last.Load() {
 		return m, io.EOF
@@ -310,8 +313,8 @@ func (a *attachment) Receive() (m terminal.Message, err error) {
 	}
 }
 
-// onFrame turns a frame into a message; done is false where more is to come
-// first, or the frame's type is not known.
+// onFrame converts a frame to a message. done is false if the message needs
+// more frames, or if the type of the frame is unknown.
 func (a *attachment) onFrame(t wire.Type, payload []byte) (done bool, m terminal.Message, err error) {
 	switch t {
 	case wire.TypeOutput:
@@ -335,7 +338,7 @@ func (a *attachment) onFrame(t wire.Type, payload []byte) (done bool, m terminal
 		m.Kind, m.Exit = terminal.MessageExit, terminalExit(e)
 		a.last.Store(true)
 		if err == nil {
-			// The exit is on disk: an owner that is gone needs no thanks.
+			// The exit is on disk, so an owner that has ended needs no Ack.
 			_ = a.Ack(m.Exit.Offset)
 		}
 	case wire.TypeError:
@@ -349,7 +352,7 @@ func (a *attachment) onFrame(t wire.Type, payload []byte) (done bool, m terminal
 	return true, m, err
 }
 
-// onSnapshot collects a snapshot; the frame that is not full ends it.
+// onSnapshot collects a snapshot. A frame of less than MaxData bytes ends it.
 func (a *attachment) onSnapshot(payload []byte) (done bool, m terminal.Message, err error) {
 	offset, data, err := wire.ParseData(payload)
 	if err == nil && len(a.snapshot)+len(data) > maxSnapshot {
@@ -365,7 +368,7 @@ func (a *attachment) onSnapshot(payload []byte) (done bool, m terminal.Message, 
 	return true, terminal.Message{Kind: terminal.MessageSnapshot, Offset: offset, Data: a.snapshot}, nil
 }
 
-// canWrite says why this viewer can neither type nor resize.
+// canWrite returns nil, or the reason why this viewer may not type or resize.
 func (a *attachment) canWrite() error {
 	switch {
 	case a.mode != terminal.ModeAttach:
@@ -407,8 +410,8 @@ func (a *attachment) Ack(offset uint64) error {
 
 func (a *attachment) Close() error { return a.c.close() }
 
-// The wire has shapes of its own, because they are permanent and those of
-// package terminal are not.
+// The wire has its own types, because they are permanent and those of package
+// terminal are not.
 
 func terminalExit(e wire.Exit) terminal.Exit {
 	return terminal.Exit{

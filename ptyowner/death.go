@@ -15,22 +15,22 @@ import (
 	"middleman/ptyowner/state"
 )
 
-// An owner never ends by itself without an exit record. One that did was killed
-// or has failed, and this is who knows of it: the runtime writes last words to
-// its standard error, which is owner.log, and whoever started it, and still
-// runs, sees the signal and notes it there.
+// An owner never ends by itself without an exit record. If it does, a signal
+// killed it or it failed. Two places tell which. The Go runtime writes a panic
+// to its standard error, which is owner.log. And the process that started the
+// owner, if it still runs, sees the signal and notes it in the same log.
 
 const (
-	// lastWordsBytes is how much of a log's end is read, and lastWordsShown how
-	// much of it is told.
+	// lastWordsBytes is how much of the end of a log is read. lastWordsShown
+	// is how many bytes of it a message quotes.
 	lastWordsBytes = 64 << 10
 	lastWordsShown = 300
-	// deathTime is how long the starter's note is waited for where this process
-	// is the starter.
+	// deathTime is how long to wait for the starter's note, if this process is
+	// the starter.
 	deathTime = 5 * time.Second
 )
 
-// death tells how the owner of a lost session came to its end.
+// death describes how the owner of a lost session ended.
 func (s *session) death(r state.Record) string {
 	if noted, ok := s.b.waits.Load(s.dir.ID); ok {
 		select {
@@ -47,8 +47,8 @@ func (s *session) death(r state.Record) string {
 	return "its owner was killed or has failed; how is not known"
 }
 
-// logTail is the end of the owner's log, from a line's beginning; nothing where
-// it cannot be read.
+// logTail returns the last part of the owner's log, from the beginning of a
+// line, or nil if it cannot be read.
 func logTail(d state.Dir) []byte {
 	f, err := private.Open(d.File(state.LogFile))
 	if err != nil {
@@ -70,16 +70,18 @@ func logTail(d state.Dir) []byte {
 	return data
 }
 
-// endNote is what a starter notes of the owner that it waited for: its pid, how
-// it ended, and how many processes beside it were killed for memory meanwhile.
+// endNote is the note of a starter about an owner that it waited for: the
+// owner's pid, how it ended, and how many processes of its cgroup the kernel
+// killed for lack of memory while it ran.
 const endNote = "owner %d ended: %s; killed for memory: %d"
 
 var endNotePattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\S+ owner (\d+) ended: ([^;]*); killed for memory: (\d+)$`)
 })
 
-// lastWords tells from an owner's log how it ended, "" where that says nothing.
-// What was in the log is spelled out where a terminal would not show it.
+// lastWords finds in an owner's log how the owner ended, or returns "" if the
+// log does not tell. Text from the log is escaped, so that all of it shows on a
+// terminal.
 func lastWords(log []byte, pid int) string {
 	panicked, noted := "", ""
 	for line := range bytes.Lines(log) {
@@ -99,7 +101,7 @@ func lastWords(log []byte, pid int) string {
 	return noted
 }
 
-// endText says what the system says of an owner's end.
+// endText describes an owner's end from the fields of endNote.
 func endText(how, killed string) string {
 	if how != "signal: killed" {
 		return "its owner ended by " + shorten(how)
@@ -110,7 +112,7 @@ func endText(how, killed string) string {
 	return "its owner was killed by SIGKILL; by whom is not known"
 }
 
-// shorten is text on one line, of bounded length.
+// shorten returns text as one line of bounded length.
 func shorten(text string) string {
 	if len(text) > lastWordsShown {
 		text = strings.ToValidUTF8(text[:lastWordsShown], "") + "..."

@@ -10,8 +10,8 @@ import (
 	"middleman/terminal/journal"
 )
 
-// replayEnded is an attachment to a session without an owner: what is kept,
-// then the exit.
+// replayEnded returns an attachment to a session without an owner: it delivers
+// the output that is kept, then the exit.
 func (s *session) replayEnded(l look, o terminal.AttachOptions) (terminal.Attachment, error) {
 	r := journal.Open(s.dir.Journal())
 	oldest, _, err := r.Bounds()
@@ -59,8 +59,8 @@ func (a *endedAttachment) Receive() (terminal.Message, error) {
 	case a.offset < a.exit.Offset:
 		n, err := a.r.ReadAt(a.buf, a.offset)
 		if err != nil {
-			// A gap, or a journal that is shorter than the exit says: the last
-			// screen makes up for what is missing.
+			// There is a gap, or the journal is shorter than the exit record
+			// says. The last screen replaces the missing output.
 			return a.snapshot()
 		}
 		m := terminal.Message{Kind: terminal.MessageOutput, Offset: a.offset, Data: a.buf[:n]}

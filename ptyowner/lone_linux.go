@@ -51,8 +51,8 @@ func (a *attachment) ReceiveOr(fds ...int) (m terminal.Message, ready int, err e
 	return m, ready, err
 }
 
-// receiveNow takes what has come of the next frame; done is false where that
-// is no message yet.
+// receiveNow reads the part of the next frame that has arrived. done is false
+// if there is no whole message yet.
 func (a *attachment) receiveNow(file *poll.File) (done bool, m terminal.Message, err error) {
 	file.NoWait = true
 	t, payload, err := a.c.r.Read(wire.MaxFrame)

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openOwn opens this very build, also after the file was replaced. Whoever
-// executes it needs the descriptor: this process is closed to others, and so is
-// what names it in /proc.
+// openOwn opens the binary of this process, even if its file was replaced
+// since. The child needs the descriptor to execute it, because this process is
+// not dumpable (PR_SET_DUMPABLE): the child may not open /proc/PID/exe.
 func openOwn() (executable, error) {
 	file, err := os.Open("/proc/self/exe")
 	return executable{path: fmt.Sprintf("/proc/self/fd/%d", state.ExecutableFD), file: file}, err
 }
 
-// bootTime is when the machine started, about; zero where that is not known.
+// bootTime returns about when the machine started, or zero if that is unknown.
 func bootTime() time.Time {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {

@@ -11,8 +11,9 @@ import (
 	"middleman/terminal/recording"
 )
 
-// recording is what is kept of the session. It needs no owner: the state
-// directory has it all. One that lives is asked for its head.
+// recording opens the output that is kept of the session. It works without an
+// owner, from the state directory. If an owner lives, recording asks it for its
+// head.
 func (s *session) recording(ctx context.Context) (*recording.Recording, look, error) {
 	l, err := s.look()
 	if err != nil {
@@ -54,7 +55,7 @@ func (s *session) OffsetAt(ctx context.Context, t time.Time) (uint64, error) {
 	return offset, nil
 }
 
-// Recording makes an asciicast of the journal.
+// Recording returns the journal as an asciicast.
 func (s *session) Recording(ctx context.Context) (io.ReadCloser, error) {
 	rec, l, err := s.recording(ctx)
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 )
 
 // session implements terminal.Session: through the owner while there is one,
-// from the state directory after.
+// and from the state directory afterwards.
 type session struct {
 	b   *Backend
 	dir state.Dir
 }
 
-// look is what is known without asking the owner.
+// look is what the state directory tells, without asking the owner.
 type look struct {
 	life   state.Life
 	record state.Record
@@ -33,8 +33,9 @@ type look struct {
 	exit   *terminal.Exit
 }
 
-// look reads the state directory. What is there but cannot be trusted or read
-// is terminal.ErrUnreachable while an owner may live, so that nobody cleans.
+// look reads the state directory. A file that exists but cannot be read or
+// trusted is terminal.ErrUnreachable while an owner may live, so that no caller
+// cleans the state.
 func (s *session) look() (l look, err error) {
 	if err := terminal.CheckID(s.dir.ID); err != nil {
 		return l, fmt.Errorf("session %w: %w", terminal.ErrNotFound, err)
@@ -45,8 +46,8 @@ func (s *session) look() (l look, err error) {
 	if err := s.dir.Check(s.b.o.Data); err != nil {
 		return l, unreachable(s.dir.ID, "check state directory", err)
 	}
-	// The exit is looked for last: where the lock is free, the owner that
-	// would have written it is gone.
+	// Read the exit last: if the lock is free, the owner that would have
+	// written the exit is gone.
 	if l.life, err = s.dir.Probe(); err != nil {
 		return l, unreachable(s.dir.ID, "try lock", err)
 	}
@@ -65,12 +66,12 @@ func (s *session) look() (l look, err error) {
 	return l, nil
 }
 
-// findTime is how long a session that is starting or ending is asked again.
+// findTime is how long connect retries while a session starts or ends.
 const findTime = 2 * time.Second
 
-// connect reaches the owner. It returns a nil client and no error where the
-// session has ended: l says how. Between a look and a connect the owner may
-// come or go, so one that is alive and does not listen is looked at again.
+// connect connects to the owner. If the session has ended it returns a nil
+// client and no error, and l holds the exit. The owner may start or end between
+// look and dial, so connect looks again if an owner lives but does not listen.
 func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look, error) {
 	for deadline := time.Now().Add(findTime); ; {
 		l, err := s.look()
@@ -94,9 +95,9 @@ func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look,
 	}
 }
 
-// ask sends one request to the owner. asked is false where the session has
-// ended and l says how. An owner that ends before it replies is looked for
-// once more; only input, which may have been typed, is not asked again.
+// ask sends one request to the owner. asked is false if the session has ended;
+// then l holds the exit. If the owner ends before it replies, ask looks for it
+// once more. It does not repeat input, which the owner may have typed already.
 func (s *session) ask(ctx context.Context, verb wire.Verb, args, result any) (part []byte, l look, asked bool, err error) {
 	for first := true; ; first = false {
 		c, l, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: string(verb)})
@@ -105,7 +106,7 @@ func (s *session) ask(ctx context.Context, verb wire.Verb, args, result any) (pa
 		}
 		part, err := c.request(ctx, verb, args, result)
 		if w, ok := result.(*wire.Status); ok && err == nil && w.Exit != nil {
-			_ = c.send(wire.AppendAck(nil, w.Exit.Offset)) // an owner that is gone needs none
+			_ = c.send(wire.AppendAck(nil, w.Exit.Offset)) // an owner that has ended needs no Ack
 		}
 		c.close()
 		if err == nil || !wentAway(err) || !first {
@@ -120,7 +121,7 @@ func (s *session) ask(ctx context.Context, verb wire.Verb, args, result any) (pa
 	}
 }
 
-// Status asks the owner, or reads what it left.
+// Status asks the owner, or reads the state directory after it.
 func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	var w wire.Status
 	_, l, asked, err := s.ask(ctx, wire.VerbStatus, struct{}{}, &w)
@@ -144,7 +145,7 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	return status, nil
 }
 
-// baseStatus is what the record alone tells.
+// baseStatus returns the part of the status that owner.json tells.
 func (s *session) baseStatus(l look) terminal.Status {
 	return terminal.Status{
 		ID: s.dir.ID, Backend: s.b.Name(), AsOf: time.Now(),
@@ -176,7 +177,7 @@ func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 	return status, nil
 }
 
-// Attach connects to the owner, or replays what it left.
+// Attach connects to the owner, or replays the state directory after it.
 func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (terminal.Attachment, error) {
 	hello := wire.Hello{
 		Mode: wire.Mode(o.Mode), Client: o.Client, From: o.From, MaxLag: o.MaxLag,
@@ -198,7 +199,7 @@ func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (termina
 	return s.replayEnded(l, o)
 }
 
-// Input types p, part after part.
+// Input types p in parts of at most wire.MaxInput bytes.
 func (s *session) Input(ctx context.Context, p []byte) error {
 	for {
 		part := p[:min(len(p), wire.MaxInput)]
@@ -217,8 +218,8 @@ func (s *session) Input(ctx context.Context, p []byte) error {
 	}
 }
 
-// Capture asks the owner, or renders the last screen; one of an earlier offset
-// is drawn from the journal.
+// Capture asks the owner, or renders the last screen. For an earlier offset it
+// renders the screen from the journal.
 func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (terminal.Capture, error) {
 	if o.At != nil {
 		return s.captureAt(ctx, *o.At, o)
@@ -247,16 +248,15 @@ func (s *session) captureFromDisk(ctx context.Context, l look, o terminal.Captur
 	return terminal.Capture{Offset: l.exit.Offset, Size: l.exit.Size, Title: l.exit.Title, Data: data}, err
 }
 
-// lastScreen is the screen that a snapshot draws, for a session without an
-// owner.
+// lastScreen draws a snapshot on a new screen, for a session without an owner.
 func lastScreen(snapshot []byte, size terminal.Size) *vt.Terminal {
 	t := vt.New(vt.Options{Cols: int(size.Cols), Rows: int(size.Rows)})
 	t.Write(snapshot)
 	return t
 }
 
-// captureLost renders the screen as of the last output of a session whose owner
-// has left none.
+// captureLost renders the screen as of the last output in the journal, for a
+// session whose owner wrote no last screen.
 func (s *session) captureLost(ctx context.Context, o terminal.CaptureOptions) (c terminal.Capture, err error) {
 	r := journal.Open(s.dir.Journal())
 	defer r.Close()
@@ -267,8 +267,8 @@ func (s *session) captureLost(ctx context.Context, o terminal.CaptureOptions) (c
 	return s.captureAt(ctx, head, o)
 }
 
-// Output reads the journal. The owner is asked for its head alone: what a full
-// disk keeps out of the journal is a gap, not the end.
+// Output reads the journal. It asks the owner only for its head: output that a
+// full disk kept out of the journal is a gap, not the end.
 func (s *session) Output(ctx context.Context, from uint64) (io.ReadCloser, error) {
 	l, err := s.look()
 	if err != nil {
@@ -289,12 +289,12 @@ func (s *session) Output(ctx context.Context, from uint64) (io.ReadCloser, error
 	return journal.NewStream(r, from, head), nil
 }
 
-// headTime is how long the owner is asked for its head: the journal can be
-// read without.
+// headTime bounds the request for the owner's head. The journal can be read
+// without it.
 const headTime = time.Second
 
-// head is the session's head as far as it is known: by the owner, or by the
-// exit record. 0 says that the journal alone tells, also where the owner hangs.
+// head returns the session's head from the owner or the exit record. 0 means
+// that only the journal tells, as when the owner does not answer.
 func (s *session) head(ctx context.Context, l look) uint64 {
 	if l.exit != nil {
 		return l.exit.Offset
@@ -317,8 +317,8 @@ func (s *session) head(ctx context.Context, l look) uint64 {
 	return 0
 }
 
-// Stop asks the owner to end everything that it started. What an owner that
-// was killed has left behind is ended from here.
+// Stop asks the owner to end everything that it started. If the owner was
+// killed, Stop ends the processes that it left.
 func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 	var args wire.StopArgs
 	if grace != 0 {
@@ -341,12 +341,12 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 	return nil
 }
 
-// removeTime is how long an owner whose session has ended may take to end: its
-// viewers have 2 s to take their last frame.
+// removeTime is how long an owner may take to end after its session has ended.
+// Its viewers have 2 s to receive their last frame.
 const removeTime = 5 * time.Second
 
-// stopStrays ends what an owner that was killed has left behind, while no
-// other can come.
+// stopStrays ends the processes that a killed owner left. It holds the lock
+// meanwhile, so that no other owner can start.
 func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
 	l, release, err := s.dir.Hold()
 	defer release()
@@ -360,18 +360,18 @@ func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
 }
 
 // stopPast ends the program of a session whose owner cannot be reached because
-// its state directory, its owner.json or its socket is gone or damaged: cause
-// says so. The program is known by its environment; its owner, where it lives,
-// records the exit and ends. An owner that does not answer in time, and a
-// program that is not found, leave it at the cause.
+// its state directory, owner.json or socket is missing or damaged; cause is
+// that error. It finds the program by its environment. The owner, if it lives,
+// then records the exit and ends. stopPast returns cause if the owner did not
+// answer in time, or if it finds no process.
 func (s *session) stopPast(ctx context.Context, cause error, grace time.Duration) error {
-	if terminal.CheckID(s.dir.ID) != nil || // "" is in other programs' environments
+	if terminal.CheckID(s.dir.ID) != nil || // other programs' environments may hold an empty id
 		errors.Is(cause, os.ErrDeadlineExceeded) || errors.Is(cause, context.DeadlineExceeded) || ctx.Err() != nil ||
 		!errors.Is(cause, terminal.ErrUnreachable) && !errors.Is(cause, terminal.ErrNotFound) {
 		return cause
 	}
 	if err := s.dir.Check(s.b.o.Data); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return cause // somebody has put another directory there
+		return cause // another directory is in its place
 	}
 	found, err := s.dir.Strays()
 	if err != nil || len(found) == 0 {
@@ -394,12 +394,12 @@ func (s *session) stopPast(ctx context.Context, cause error, grace time.Duration
 }
 
 // Remove deletes the state directory once the lock is proved free. An owner
-// that lingers after the exit is told that it is known.
+// that lingers after the exit is told that the exit is known.
 func (s *session) Remove(ctx context.Context) error {
 	for deadline := time.Now().Add(removeTime); ; {
 		l, err := s.look()
 		if l.life == state.Dead && !errors.Is(err, terminal.ErrNotFound) {
-			break // whatever its files hold
+			break // whatever the other files hold
 		}
 		if err != nil {
 			return err
@@ -416,7 +416,7 @@ func (s *session) Remove(ctx context.Context) error {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	// The host of an ended session is about to end.
+	// The host of an ended session ends soon.
 	s.dir.AwaitHostEnd(removeTime)
 	if l, err := s.dir.ReadRecord(); err == nil && l.Socket != s.dir.File(state.SocketFile) {
 		os.Remove(l.Socket) // usually gone with its owner

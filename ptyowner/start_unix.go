@@ -27,19 +27,21 @@ import (
 
 func usable() error { return nil }
 
-// What happens at a start, in detail:
+// The steps of a start:
 //
-//  1. The state directory is made, and checked from the data directory down.
-//  2. start.lock is taken, so that of concurrent starters one goes on at a time.
-//  3. owner.lock is tried: held means running, and the status is returned. An
-//     exit on disk means ended, whoever holds the lock.
-//  4. This very executable is run as `middleman pty-owner` in a session of its
-//     own, with a minimal environment; the specification goes in over stdin.
-//     Where this process runs in a systemd service, the owner is in a scope of
-//     its own before it begins.
-//  5. The owner reports ready, or the step that did not work, over a pipe.
-//  6. start.lock is released. A goroutine waits for the helper, so that no
-//     zombie is left while this process lives.
+//  1. Start makes the state directory and checks every directory from the data
+//     directory down to it.
+//  2. It takes start.lock, so that concurrent starters go on one at a time.
+//  3. It tries owner.lock. If that is held the session runs: Start returns its
+//     status. If an exit is on disk the session has ended, even if an owner
+//     still holds the lock.
+//  4. It runs this executable as `middleman pty-owner` in a process session of
+//     its own, with a minimal environment, and writes the specification to its
+//     stdin. If this process runs in a systemd service, the owner is moved to a
+//     systemd scope of its own before it begins.
+//  5. The owner reports over a pipe that it is ready, or which step failed.
+//  6. Start releases start.lock. A goroutine waits for the owner process, so
+//     that it leaves no zombie while this process lives.
 
 // Start starts a session; see terminal.Backend.
 func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Status, error) {
@@ -66,7 +68,7 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 	return b.Session(spec.ID).Status(ctx)
 }
 
-// hostConfig is what the host's side in the owner has to know.
+// hostConfig returns what the host's code in the owner must know.
 func (b *Backend) hostConfig(ctx context.Context) (json.RawMessage, error) {
 	if b.o.Host == nil {
 		return nil, nil
@@ -74,7 +76,7 @@ func (b *Backend) hostConfig(ctx context.Context) (json.RawMessage, error) {
 	return b.o.Host.Config(ctx)
 }
 
-// makeStateDir makes the state directory and says whether it was not there.
+// makeStateDir makes the state directory; made is false if it existed.
 func (b *Backend) makeStateDir(d state.Dir) (made bool, err error) {
 	for _, dir := range []string{b.o.Data, b.o.Sessions} {
 		if err := private.MakeDir(dir); err != nil {
@@ -100,8 +102,8 @@ func (b *Backend) makeStateDir(d state.Dir) (made bool, err error) {
 	return made, nil
 }
 
-// startLocked does steps 2 to 6. started says that somebody's owner runs or
-// has run here, so the state directory is not ours to remove.
+// startLocked does steps 2 to 6. started means that an owner runs or has run
+// here, so the caller must not remove the state directory.
 func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartRequest, made bool) (started bool, err error) {
 	fail := func(step string, err error) (bool, error) {
 		var r reportError
@@ -114,7 +116,7 @@ func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartR
 	}
 	defer lock.Close()
 	if ok, err := lock.TryLockContext(ctx, 2*time.Millisecond); !ok {
-		started = true // whoever holds it
+		started = true // by the starter that holds the lock
 		return fail("take "+state.StartLockFile, err)
 	}
 	fault.Here("starter/lock-taken")
@@ -123,9 +125,9 @@ func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartR
 		started = true
 		return fail("try "+state.OwnerLockFile, err)
 	}
-	// After the look for life, for an owner may record the exit and go at any
-	// time; and whatever lives: an owner lingers, and one that takes over a host
-	// finds out that there is nothing to do.
+	// Read this after the probe, because an owner may record the exit and end
+	// at any time. Read it even if an owner lives: one that lingers has an
+	// exit, and so may one that takes over from a killed owner.
 	if _, ended, err := d.ReadExit(); err != nil || ended {
 		started = true
 		return fail("read "+state.ExitFile, errors.Join(err, terminal.ErrEnded))
@@ -159,12 +161,12 @@ func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartR
 	}
 	started, undoErr := undoStart(d)
 	if started && undoErr == nil {
-		return true, nil // by the owner of a starter that was killed
+		return true, nil // the owner of a starter that was killed
 	}
 	return fail(step, errors.Join(err, undoErr))
 }
 
-// reportError is a startReport's error on the starter's side.
+// reportError is the error of a state.StartReport.
 type reportError struct{ report state.StartReport }
 
 func (e reportError) Error() string { return e.report.Error }
@@ -176,9 +178,9 @@ func (e reportError) Unwrap() error {
 	return e.report.Errno
 }
 
-// checkUnused returns an error where a session has run that no owner has any
-// more: its output is not another's to go on with, and what it has left
-// running is a stop's to end.
+// checkUnused returns an error if the session has run and its owner is gone. A
+// new owner must not continue its output, and only a stop may end the processes
+// that it left.
 func checkUnused(d state.Dir) error {
 	r := journal.Open(d.Journal())
 	defer r.Close()
@@ -197,9 +199,9 @@ func checkUnused(d state.Dir) error {
 		terminal.ErrGone, head, len(left), d.Path)
 }
 
-// undoStart ends what an owner that did not get ready has started. alive says
-// that nothing was, because there is another owner, or that it is not gone
-// for certain.
+// undoStart ends the processes that a failed owner started. alive means that
+// the state directory must stay: another owner lives, or err says that this is
+// uncertain or which processes did not end.
 func undoStart(d state.Dir) (alive bool, err error) {
 	l, release, err := d.HoldGone()
 	defer release()
@@ -212,11 +214,11 @@ func undoStart(d state.Dir) (alive bool, err error) {
 	return false, nil
 }
 
-// executable is what to run as owner: a path, and the file that this goes by
-// where it is that of a descriptor.
+// executable is the binary to run as owner: its path and, if the path names a
+// descriptor, the open file behind it.
 type executable struct {
 	path string
-	file *os.File // nil where path is all
+	file *os.File // nil if the path needs no descriptor
 }
 
 // close closes the file.
@@ -226,7 +228,7 @@ func (e executable) close() {
 	}
 }
 
-// openExecutable finds what to run as owner.
+// openExecutable finds the binary to run as owner.
 func (b *Backend) openExecutable() (executable, error) {
 	if b.o.Executable == nil {
 		return openOwn()
@@ -235,14 +237,14 @@ func (b *Backend) openExecutable() (executable, error) {
 	return executable{path: path}, err
 }
 
-// ownerCommand is the helper that becomes the owner: it reads spec, and reports
-// on report.
+// ownerCommand returns the command that runs the owner. The owner reads spec
+// from stdin, logs to log and reports on report.
 func ownerCommand(run executable, d state.Dir, spec []byte, log, report *os.File) *exec.Cmd {
 	// Never exec.CommandContext: an owner outlives every context.
-	cmd := exec.Command(run.path, "pty-owner", d.Path) // the path is for who reads ps(1)
+	cmd := exec.Command(run.path, "pty-owner", d.Path) // the path is there to be seen in ps(1)
 	cmd.Args[0] = "middleman"
 	cmd.Dir = "/"
-	// For each processor that it may use, the runtime takes memory at once.
+	// The Go runtime allocates memory for each processor that it may use.
 	cmd.Env = append(fault.Env(), "PATH=/usr/local/bin:/usr/bin:/bin", "GOMAXPROCS=2")
 	cmd.Stdin = bytes.NewReader(spec)
 	cmd.Stderr = log
@@ -254,8 +256,8 @@ func ownerCommand(run executable, d state.Dir, spec []byte, log, report *os.File
 	return cmd
 }
 
-// runOwner runs the helper and waits for its report. If ctx ends first the
-// helper is ended, and with it whatever it has started.
+// runOwner starts the owner and waits for its report. If ctx ends first,
+// runOwner kills the owner; the caller ends what that has started.
 func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req state.StartRequest) (report state.StartReport, err error) {
 	spec, err := json.Marshal(req)
 	if err != nil {
@@ -302,7 +304,7 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req
 		return report, fmt.Errorf("wait for the owner: %w", ctx.Err())
 	}
 	if report.Error != "" {
-		<-waited // it holds the lock until it has ended
+		<-waited // it holds owner.lock until it has ended
 	}
 	if err != nil {
 		return report, fmt.Errorf("owner ended before it was ready (%v): %s", <-waited, lastLine(d.File(state.LogFile)))
@@ -310,7 +312,7 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req
 	return report, nil
 }
 
-// lastLine is the last line of a log, for an error message.
+// lastLine returns the last line of a log, for an error message.
 func lastLine(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -320,11 +322,11 @@ func lastLine(path string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// noteEnd writes down how an owner ended that this process has started. Where
-// nobody is left to wait for an owner, nobody knows.
+// noteEnd logs how an owner that this process started has ended, unless it
+// ended well. Without a process that waits for the owner, that is not known.
 func noteEnd(d state.Dir, cmd *exec.Cmd, killed int) {
 	if cmd.ProcessState == nil || cmd.ProcessState.Success() {
-		return // it has said itself how the session ended
+		return // the exit record says how the session ended
 	}
 	log, err := os.OpenFile(d.File(state.LogFile), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -334,10 +336,9 @@ func noteEnd(d state.Dir, cmd *exec.Cmd, killed int) {
 	state.Note(log, endNote, cmd.Process.Pid, cmd.ProcessState, killed)
 }
 
-// wentAway reports whether err is what one sees of an owner that has not
-// begun to listen, or has just ended: there is no socket, nobody listens on
-// it, or the connection was closed. It proves nothing; it is worth a second
-// look.
+// wentAway reports whether err is typical of an owner that does not listen yet
+// or has just ended: the socket is missing, refuses, or closed the connection.
+// It proves nothing, but it is worth a second look.
 func wentAway(err error) bool {
 	for _, gone := range []error{
 		fs.ErrNotExist, io.EOF, io.ErrUnexpectedEOF,

@@ -8,18 +8,18 @@ import (
 	"middleman/terminal"
 )
 
-// Upgrade says what became of an owner.
+// Upgrade is the result of an owner's upgrade.
 type Upgrade struct {
-	// From and To are the builds that ran and that runs now.
+	// From and To are the builds of the owner before and after.
 	From, To string
 }
 
-// Upgrade lets a session's owner go on as another executable, which is named by
-// its absolute path: the same process, with the same PTY, program, connections
-// and offsets. The program and those who are attached notice a pause. Where it
-// cannot be done the owner goes on as it was, and the error says why: the
-// session has ended (terminal.ErrEnded), the owner is of a build that cannot
-// (errors.ErrUnsupported), or the executable cannot take over.
+// Upgrade replaces the executable of a session's owner; executable is an
+// absolute path. The owner keeps its process, PTY, program, connections and
+// offsets. The program and the viewers notice a pause. It blocks until the new
+// build answers. On error the owner goes on with the old build. The
+// error tells why: the session has ended (terminal.ErrEnded), the owner's build
+// has no upgrades (errors.ErrUnsupported), or the executable cannot take over.
 func (b *Backend) Upgrade(ctx context.Context, id, executable string) (Upgrade, error) {
 	s := &session{b: b, dir: b.stateDir(id)}
 	c, l, err := s.connect(ctx, wire.Hello{Mode: wire.ModeControl, Client: "upgrade"})
@@ -37,8 +37,8 @@ func (b *Backend) Upgrade(ctx context.Context, id, executable string) (Upgrade, 
 	return Upgrade(result), err
 }
 
-// Runs reports whether a session's owner is the executable already, and which
-// build it is. It is for those who want to leave such an owner alone.
+// Runs reports whether a session's owner runs this executable already, and the
+// owner's build. Callers use it to skip such owners.
 func (b *Backend) Runs(id, executable string) (same bool, build string, err error) {
 	r, err := b.stateDir(id).ReadRecord()
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"middleman/terminal"
 )
 
-// Owners outlive upgrades, so a client meets owners of other builds. Whether
-// they understand each other is decided by the range of protocol versions that
-// each speaks; what an owner can do beyond is told by the features in its
-// Welcome, which are named as the verbs are.
+// Owners outlive upgrades, so a client meets owners of other builds. The two
+// understand each other if their ranges of protocol versions overlap. The
+// features in the owner's Welcome, named like the verbs, tell which verbs it
+// knows.
 
-// versionError says that owner and client have no protocol version in common.
-// That is no answer of the session, so it proves nothing.
+// versionError reports that owner and client have no protocol version in
+// common. It says nothing about the session, so it proves nothing.
 type versionError struct {
 	session, text string
 }
@@ -39,7 +39,7 @@ func understands(session string, r state.Record) error {
 		r.Build, r.MinProtocol, r.MaxProtocol, wire.MinVersion, wire.MaxVersion)}
 }
 
-// can returns an error unless the owner knows a verb. All know status.
+// can returns an error unless the owner knows a verb. Every owner knows status.
 func (c *client) can(verb wire.Verb) error {
 	if verb == wire.VerbStatus || slices.Contains(c.welcome.Features, string(verb)) {
 		return nil

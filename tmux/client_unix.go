@@ -22,25 +22,26 @@ import (
 )
 
 const (
-	// commandTimeout bounds one tmux call: a server that is stopped or stuck
-	// is unreachable, not dead.
+	// commandTimeout bounds one tmux call. A server that takes longer is
+	// stopped or stuck: it is unreachable, not dead.
 	commandTimeout = 10 * time.Second
-	// ownerOption carries our mark on each session of ours, and on its pane.
+	// ownerOption is the tmux option that holds our mark (see Server.mark), on
+	// each of our sessions and on its pane.
 	ownerOption = "@middleman_owner"
 )
 
-// errNoServer: nobody listens at the socket, as the kernel says.
+// errNoServer means that nothing listens at the socket, as the kernel reports.
 var errNoServer = errors.New("no tmux server is running")
 
-// client is how to talk to one tmux server.
+// client runs commands on one tmux server.
 type client struct {
-	tmux   string // the program
+	tmux   string // the path of the tmux program
 	socket string
-	config string // read when the server is started; "" for clients only
+	config string // the configuration for a server that it starts; "" if it must not start one
 }
 
-// environ is the whole environment of the tmux server and its clients. What
-// the server gets shows in `show-environment -g`, so nothing else may be here.
+// environ returns the whole environment of the tmux server and its clients. The
+// server shows it in `show-environment -g`, so it must hold nothing else.
 func environ() []string {
 	env := []string{"LC_ALL=C.UTF-8", "TERM=xterm-256color"}
 	for _, key := range []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH", "TZ"} {
@@ -51,8 +52,8 @@ func environ() []string {
 	return env
 }
 
-// command returns the tmux client with args, which are passed as they are but
-// for a trailing ";" (tmux would take it for a separator).
+// command returns a tmux client command with args. tmux gets them unchanged,
+// except that it takes a ";" at the end of an argument as a separator.
 func (c client) command(ctx context.Context, args ...string) *exec.Cmd {
 	argv := []string{"-u", "-S", c.socket}
 	if c.config != "" {
@@ -60,13 +61,13 @@ func (c client) command(ctx context.Context, args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(ctx, c.tmux, append(argv, args...)...)
 	cmd.Env = environ()
-	cmd.Dir = "/" // a server keeps the directory of the client that starts it
+	cmd.Dir = "/" // a server keeps the working directory of the client that starts it
 	cmd.WaitDelay = time.Second
 	return cmd
 }
 
-// run executes one command sequence and returns what it printed. Errors are
-// errNoServer, or what tmux said.
+// run runs one command sequence and returns its standard output. On failure the
+// error is errNoServer, errHung, that of ctx, or what tmux printed.
 func (c client) run(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
@@ -77,11 +78,11 @@ func (c client) run(ctx context.Context, args ...string) (string, error) {
 	return stdout.String(), c.explain(ctx, args[0], stderr.String(), err)
 }
 
-// runFirst is run for a sequence that may start the server. That one blocks no
-// signal that this process does, or kill-server, which is SIGTERM, would not end
-// it; and it is in a scope of its own where this process runs in a systemd
-// service. A client that finds the server running leaves its scope empty, which
-// is the end of it.
+// runFirst is run for a sequence that may start the server. A server that it
+// starts inherits no blocked signals, because kill-server must be able to end
+// it with SIGTERM. If this process runs in a systemd service, the server gets a
+// scope of its own. If the server runs already, the scope only holds the
+// client, and ends with it.
 func (c client) runFirst(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
@@ -105,23 +106,24 @@ func (c client) runFirst(ctx context.Context, args ...string) (string, error) {
 	return stdout.String(), c.explain(ctx, args[0], stderr.String(), err)
 }
 
-// scopeName is a new one each time, since what an earlier server has left may
-// keep its scope.
+// scopeName returns a new name each time, since processes left by an earlier
+// server may keep its scope.
 func scopeName() string {
 	var unique [8]byte
 	rand.Read(unique[:]) // never fails, see crypto/rand
 	return "middleman-tmux-" + hex.EncodeToString(unique[:]) + ".scope"
 }
 
-// errHung: the server was not done in time. It is a context.DeadlineExceeded.
+// errHung means that the server did not answer in time. errors.Is finds it to
+// be context.DeadlineExceeded.
 type errHung struct{}
 
 func (errHung) Error() string { return "tmux does not answer: its server is stopped, or very busy" }
 
-// Is makes it the error that the context has.
+// Is reports true for the error that an expired context has.
 func (errHung) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// explain turns how a client ended into what run returns.
+// explain converts the way in which a tmux client ended to the error of run.
 func (c client) explain(ctx context.Context, command, said string, err error) error {
 	if err == nil {
 		return nil
@@ -134,7 +136,7 @@ func (c client) explain(ctx context.Context, command, said string, err error) er
 	}
 	said = strings.TrimSpace(said)
 	switch gone := !c.listening(); {
-	case gone && (said == "" || strings.Contains(said, c.socket)): // which says that nobody listens there
+	case gone && (said == "" || strings.Contains(said, c.socket)): // tmux says the same
 		return fmt.Errorf("tmux %s: %w", command, errNoServer)
 	case gone:
 		return fmt.Errorf("tmux %s: %w: %s", command, errNoServer, said)
@@ -144,7 +146,7 @@ func (c client) explain(ctx context.Context, command, said string, err error) er
 	return fmt.Errorf("tmux %s: %w", command, err)
 }
 
-// listening reports false only where the kernel says that nobody listens at
+// listening returns false only if the kernel reports that nothing listens at
 // the socket: it is missing, or refuses the connection.
 func (c client) listening() bool {
 	conn, err := net.DialTimeout("unix", c.socket, time.Second)
@@ -155,8 +157,8 @@ func (c client) listening() bool {
 	return !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// serverEnded reports whether err says that the server went away under the
-// client, which is what one that is just ending looks like.
+// serverEnded reports whether err means that the server ended while the client
+// used it, as happens with a server that is about to end.
 func serverEnded(err error) bool {
 	if errors.Is(err, errNoServer) {
 		return true

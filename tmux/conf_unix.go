@@ -15,8 +15,8 @@ import (
 	"middleman/internal/private"
 )
 
-// configText is the private server's configuration. -q passes over options
-// that a version does not have yet, so one text serves all versions.
+// configText is the private server's configuration. -q makes tmux ignore
+// options that its version does not know, so that one text serves all versions.
 const configText = `# The configuration of middleman's private tmux server. It is written anew
 # when a session starts; put your own settings into %[2]s
 
@@ -65,11 +65,11 @@ set -g update-environment ""
 set -g lock-after-time 0
 `
 
-// alone is what tmux expands to 1 where no session is left but the one that
-// input goes by.
+// alone is a tmux format that expands to 1 if no session is left but
+// inputSession.
 const alone = "#{==:#{S:#{session_name}}," + inputSession + "}"
 
-// config returns the generated configuration. user is the directory of the
+// config returns the generated configuration. user is the directory for the
 // user's own tmux.conf, or "".
 func config(historyLines int, user string) string {
 	own := "the configuration of middleman."
@@ -79,14 +79,16 @@ func config(historyLines int, user string) string {
 	return fmt.Sprintf(configText, historyLines, own, alone)
 }
 
-// confOption is, on the server, which of the user's tmux.conf it has read.
+// confOption is the server option that holds the stamp of the tmux.conf that it
+// read.
 const confOption = "@middleman_conf"
 
-// readUserConf is the command that reads the user's tmux.conf, where the server
-// has not read it as it is now: much of it holds for new windows alone. It is a
-// command rather than a line of the configuration because tmux shows what is
-// wrong with that over the first viewer's screen: so it is printed, and the
-// commands after it go on all the same.
+// readUserConf returns the command that reads the user's tmux.conf, unless the
+// server has read it as it is now. Many settings apply only to new windows, so
+// that it is worth reading a changed file. It is a command and not a line of
+// the configuration, because tmux shows errors of the latter over the first
+// viewer's screen. Errors of the command are printed, and the commands after it
+// run nevertheless.
 func readUserConf(conf userConf) []string {
 	if conf.path == "" {
 		return nil
@@ -97,22 +99,22 @@ func readUserConf(conf userConf) []string {
 	}
 }
 
-// vital is what holds whatever the user's tmux.conf says, as no session could
-// live otherwise. Their hooks stay: a session is made in one call of tmux, and
-// gets its marks in the next, by the id of its pane.
+// vital sets, after the user's tmux.conf, the options that no session can live
+// without. The user's hooks stay, and cannot misdirect our marks: one call of
+// tmux makes a session, and the next marks its pane by the pane's id.
 var vital = []string{
 	"set-option", "-g", "destroy-unattached", "off", ";",
 	"set-option", "-s", "exit-unattached", "off", ";",
 	"set-option", "-sq", "exit-empty", "off", ";",
 }
 
-// userConf is the user's own tmux.conf: its path, "" where there is none, and
-// what changes when the file does.
+// userConf is the user's own tmux.conf: its path, "" if there is none, and a
+// stamp that changes with the file.
 type userConf struct{ path, stamp string }
 
-// userConf looks for the user's own tmux.conf. Anything but a file that is
-// theirs or root's is an error: tmux would run what others wrote, or wait for a
-// pipe for ever.
+// userConf looks for the user's own tmux.conf. It is an error if that is not a
+// regular file, or if another user than this one and root could write it: tmux
+// would run what others wrote, or wait for a pipe for ever.
 func (s *Server) userConf() (userConf, error) {
 	if s.o.Config == "" {
 		return userConf{}, nil
@@ -134,11 +136,11 @@ func (s *Server) userConf() (userConf, error) {
 	return userConf{path, fmt.Sprintf("%d-%d", info.ModTime().UnixNano(), info.Size())}, nil
 }
 
-// saidFile is, in the runtime directory, what tmux said of the user's
-// tmux.conf.
+// saidFile is the file in the runtime directory with what tmux printed about
+// the user's tmux.conf.
 const saidFile = "tmux.conf.said"
 
-// complain tells what tmux said of the user's tmux.conf, and keeps it for
+// complain logs what tmux printed about the user's tmux.conf, and keeps it for
 // Complaint.
 func (s *Server) complain(said string) {
 	said = strings.Join(strings.Split(strings.TrimSpace(said), "\n"), "; ")
@@ -149,8 +151,9 @@ func (s *Server) complain(said string) {
 	}
 }
 
-// Complaint returns why the user's tmux.conf is not read, or what tmux said of
-// it when it last was, "" where that was nothing or the file has changed since.
+// Complaint returns why the user's tmux.conf is not read, or what tmux printed
+// when it last read it. It returns "" if that was nothing or the file has
+// changed since.
 func (s *Server) Complaint() string {
 	user, err := s.userConf()
 	if err != nil {
@@ -172,15 +175,15 @@ func (s *Server) Complaint() string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-// quote makes s one word of tmux's configuration language.
+// quote returns s quoted as one word of tmux's configuration language.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`).Replace(s) + `"`
 }
 
-// shellQuote makes s one word of sh.
+// shellQuote returns s quoted as one word of sh.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// shellWord is s as one word of sh, without quotes where it needs none.
+// shellWord returns s as one word of sh, without quotes if it needs none.
 func shellWord(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool {
 		return !strings.ContainsRune("/._-%+@", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -190,7 +193,7 @@ func shellWord(s string) string {
 	return shellQuote(s)
 }
 
-// formatQuote protects s where tmux expands formats and then strftime(3).
+// formatQuote escapes s where tmux expands formats and then strftime(3).
 func formatQuote(s string) string {
 	return strings.NewReplacer("#", "##", "%", "%%").Replace(s)
 }

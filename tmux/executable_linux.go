@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// executable returns a path that runs this very program, even when the file
-// that it was started from has been replaced. It is good while this process
-// lives, which waits until the helpers have started.
+// executable returns a path that runs this program, even if its file was
+// replaced since. It may be a path in /proc that is valid only while this
+// process lives, so this process waits until the helpers have started.
 func executable() (string, error) {
 	self := fmt.Sprintf("/proc/%d/exe", os.Getpid())
 	running, err := os.Stat(self)

@@ -24,8 +24,8 @@ import (
 	"middleman/terminal/host"
 )
 
-// Host is the host of sessions in panes of the private tmux server, in the
-// owner process. The zero Host is ready.
+// Host is the owner's side of a host: it runs sessions in panes of the private
+// tmux server. The zero Host is ready to use.
 type Host struct{}
 
 var _ host.Host = Host{}
@@ -34,20 +34,21 @@ var _ host.Host = Host{}
 func (Host) Name() string { return Name }
 
 const (
-	// startTimeout bounds a start, meetTime how long a pane's processes may take
-	// to come, which is less.
+	// startTimeout bounds a start. meetTime bounds how long the pane's helpers
+	// may take to connect, and is shorter.
 	startTimeout = 15 * time.Second
 	meetTime     = 10 * time.Second
-	// endingTime is how long a server that is ending may be in the way of a new
-	// session: one that has a client left still listens, and turns all others away.
+	// endingTime is how long create retries while an ending server is in the
+	// way. Such a server, if it has a client left, still listens but rejects
+	// others.
 	endingTime = 3 * time.Second
-	// againAfter is how long after such a try the next one comes, and twice that
-	// after each.
+	// againAfter is how long create waits before its second try. The wait
+	// doubles for each further try.
 	againAfter = 5 * time.Millisecond
 )
 
-// Start implements host.Host: it makes a tmux session, whose pane runs the
-// launcher, and has that start the program.
+// Start implements host.Host: it makes a tmux session whose pane runs the
+// launcher, and lets the launcher start the program.
 func (Host) Start(p host.Program) (host.Terminal, int, string, error) {
 	var c hostConfig
 	if err := json.Unmarshal(p.Config, &c); err != nil {
@@ -60,8 +61,8 @@ func (Host) Start(p host.Program) (host.Terminal, int, string, error) {
 	s := &starter{b: New(c.Options), p: p}
 	t, err := s.start(context.Background())
 	if err == nil {
-		// From here on the session outlives its owner, and so it does before
-		// anybody is told that it has started.
+		// From here on the session outlives its owner. That must hold before
+		// the caller is told that the session has started.
 		s.step = "keep the pane"
 		err = say(t.conn, order{Keep: true})
 	}
@@ -77,8 +78,8 @@ type starter struct {
 	b    *Server
 	p    host.Program
 	c    client
-	pane string // once it is made
-	step string // that is under way
+	pane string // its id, once it is made
+	step string // the step that runs now
 	conn []*net.UnixConn
 }
 
@@ -110,25 +111,25 @@ func (s *starter) start(ctx context.Context) (t *paneTerminal, err error) {
 	return t, t.open()
 }
 
-// undoTime is how long undoing a start may wait for tmux.
+// undoTime bounds how long undo may wait for tmux.
 const undoTime = 2 * time.Second
 
-// undo ends the pane of a start that did not come about, and the server if there
-// is nothing else.
+// undo ends the pane of a failed start, and the server if no other session is
+// left.
 func (s *starter) undo() {
 	for _, c := range s.conn {
-		c.Close() // the launcher ends with it
+		c.Close() // this ends the launcher too
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), undoTime)
 	defer cancel()
 	if s.pane != "" {
 		_, _ = s.c.run(ctx, "kill-pane", "-t", s.pane)
 	}
-	_, _ = s.c.run(ctx, "if-shell", "-F", alone, "kill-server") // or it has ended
+	_, _ = s.c.run(ctx, "if-shell", "-F", alone, "kill-server") // an error may mean that it has ended
 }
 
-// create makes the tmux session, then gives its pane the marks and the pipe, by
-// its id: whatever the user's hooks did in between.
+// create makes the tmux session, then gives its pane the marks and the pipe. It
+// names the pane by its id, whatever the user's hooks did in between.
 func (s *starter) create(ctx context.Context) (err error) {
 	in := s.b.input(s.c)
 	deadline := time.Now().Add(endingTime)
@@ -151,18 +152,19 @@ func (s *starter) create(ctx context.Context) (err error) {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(wait): // the server tells nobody that it has ended
+		case <-time.After(wait): // no event tells that the server has ended
 		}
 	}
 }
 
-// makePane makes the session. The launcher waits in its pane.
+// makePane makes the session. The launcher then waits in its pane for the
+// owner.
 func (s *starter) makePane(ctx context.Context) error {
 	exe, err := s.b.o.Executable()
 	if err != nil {
 		return err
 	}
-	conf, _ := s.b.userConf() // Complaint tells why not
+	conf, _ := s.b.userConf() // Complaint returns the error
 	args := append(slices.Concat(readUserConf(conf), vital),
 		"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", s.p.Spec.ID, "-c", "/",
 		"-x", strconv.Itoa(int(s.p.Size.Cols)), "-y", strconv.Itoa(int(s.p.Size.Rows)),
@@ -170,11 +172,11 @@ func (s *starter) makePane(ctx context.Context) error {
 	out, err := s.c.run(ctx, args...)
 	said, pane := cutPaneID(out)
 	if s.pane = pane; pane == "" {
-		// A server that ends may say nothing.
+		// A server that is about to end may print nothing.
 		return cmp.Or(err, fmt.Errorf("tmux has made no pane: %w: %q", errNoServer, out))
 	}
 	if said == "" && err != nil {
-		said = err.Error() // a setting that tmux refused, without the place
+		said = err.Error() // tmux refused a setting, and does not name the line
 	}
 	if said != "" {
 		s.b.complain(said)
@@ -182,7 +184,7 @@ func (s *starter) makePane(ctx context.Context) error {
 	return nil
 }
 
-// markPane marks the pane as ours and pipes it, and reads the marks back.
+// markPane marks the pane as ours, pipes it, and reads the marks back.
 func (s *starter) markPane(ctx context.Context) error {
 	exe, err := s.b.o.Executable()
 	if err != nil {
@@ -195,8 +197,8 @@ func (s *starter) markPane(ctx context.Context) error {
 		";", "set-option", "-p", "-t", s.pane, paneOption, id,
 		";", "set-option", "-w", "-t", s.pane, "window-size", "manual",
 		";", "set-option", "-p", "-t", s.pane, "remain-on-exit", "off",
-		// A hook, or tmux 3.2 by a client of another session, may have given it
-		// another size.
+		// A hook may have given it another size; so may, in tmux 3.2, a client
+		// of another session.
 		";", "resize-window", "-t", s.pane, "-x", strconv.Itoa(int(s.p.Size.Cols)), "-y", strconv.Itoa(int(s.p.Size.Rows)),
 		";", "select-pane", "-t", s.pane, "-T", "",
 		";", "pipe-pane", "-O", "-t", s.pane, pipeCommand(exe, s.p.Socket),
@@ -209,13 +211,13 @@ func (s *starter) markPane(ctx context.Context) error {
 	return err
 }
 
-// pipeCommand is what a pane is piped to: a process that passes its standard
-// input to who listens at socket.
+// pipeCommand returns the command for pipe-pane: a helper that passes its
+// standard input to the owner that listens at socket.
 func pipeCommand(exe, socket string) string {
 	return formatQuote("exec " + shellQuote(exe) + " " + CommandPipe + " " + shellQuote(socket))
 }
 
-// meet waits for the launcher and the pipe's helper.
+// meet accepts the connections of the launcher and of the pipe's helper.
 func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal, error) {
 	deadline := time.Now().Add(meetTime)
 	ln.SetDeadline(deadline)
@@ -242,14 +244,14 @@ func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal
 		}
 		switch {
 		case g.Role == rolePane && g.Pane != s.pane:
-			conn.Close() // that of a server which has ended
+			conn.Close() // a launcher on a server that has ended
 			file.Close()
 		case g.Role == rolePane && t.conn == nil:
 			t.conn, t.news, t.tty = conn, r, file
 			t.Pane, t.Server, t.Launcher = g.Pane, g.Server, g.PID
 		case g.Role == rolePipe && t.pipe == nil:
 			t.pipe = file
-			conn.Close() // it may end
+			conn.Close() // lets the helper end
 		default:
 			return nil, fmt.Errorf("a second %q of the pane", g.Role)
 		}
@@ -257,7 +259,7 @@ func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal
 	return t, nil
 }
 
-// input is how to reach the control client of a server.
+// input describes how to reach or start the control client of a server.
 func (s *Server) input(c client) inputServer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,10 +270,10 @@ func (s *Server) input(c client) inputServer {
 	return i
 }
 
-// newMark is a private OSC string, which terminals skip.
+// newMark returns a private OSC string, which terminals ignore.
 func newMark() []byte { return []byte("\x1b]7767;" + rand.Text()[:26] + "\a") }
 
-// launch has the launcher start the program.
+// launch lets the launcher start the program.
 func (s *starter) launch(t *paneTerminal) error {
 	l := launch{Spec: s.p.Spec, Umask: s.p.Umask, Core: s.p.CoreLimit, State: t.paneState, Again: s.p.Again, Env: fault.Env()}
 	if err := sendFile(t.conn, l, t.pipe); err != nil {
@@ -291,8 +293,8 @@ func (s *starter) launch(t *paneTerminal) error {
 	return private.Replace(filepath.Join(s.p.Dir, paneFile), fmt.Appendln(nil, t.Server, t.Launcher), private.ThisBoot)
 }
 
-// Adopt implements host.Host: the launcher has started this process, and its
-// descriptors are inherited.
+// Adopt implements host.Host: the launcher has started this process, which
+// inherits its descriptors from adoptFD on.
 func (Host) Adopt() (host.Terminal, int, error) {
 	t := &paneTerminal{}
 	if err := t.take([]uintptr{adoptFD, adoptFD + 1, adoptFD + 2}); err != nil {
@@ -325,7 +327,8 @@ func (Host) Resume(fds []uintptr, state json.RawMessage) (host.Terminal, error) 
 	return t, t.open()
 }
 
-// take opens connection, pipe and terminal once more.
+// take duplicates the descriptors of the connection, the pipe and the terminal,
+// in that order, and uses the duplicates.
 func (t *paneTerminal) take(fds []uintptr) error {
 	var files [3]*os.File
 	for i, fd := range fds {

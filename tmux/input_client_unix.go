@@ -22,42 +22,43 @@ import (
 )
 
 const (
-	// inputSession is the session that the control client is attached to: a
-	// session of its own, which nobody looks at, so that no output and no size
-	// of another one concerns it.
+	// inputSession is the session that the control client is attached to. It
+	// has no other client, so the control client gets no output of other
+	// sessions and affects no sizes.
 	inputSession = "middleman-input"
-	// inputTime is how long the control client may take to be there.
+	// inputTime bounds the start of the control client.
 	inputTime = 10 * time.Second
-	// lockInterval is how often a lock is tried, for which a context cannot wait.
+	// lockInterval is how often to poll what has no event, such as a lock.
 	lockInterval = 5 * time.Millisecond
-	// lineBytes is how many bytes go into one line, of which each takes up to 4:
-	// it must be written at once, since other owners write to the FIFO too.
+	// lineBytes is how many bytes go into one line, which encodes each as up to
+	// 4. A line must fit one atomic write, since other owners write to the FIFO
+	// too.
 	lineBytes = (pipeBuf - 128) / 4
-	// fewKeys is how many bytes are typed as keys: more is quicker by a buffer
-	// of tmux's, of which each has one line.
+	// fewKeys is up to how many bytes are typed as keys. More bytes are faster
+	// through a paste buffer; each pane has its own.
 	fewKeys = 64
 )
 
-// inputServer is how to start the control client of a server.
+// inputServer describes a tmux server, to reach or start its control client.
 type inputServer struct {
 	Tmux    string `json:"tmux"`
 	Socket  string `json:"socket"`
 	Runtime string `json:"runtime"`
 	// Sessions is the directory of the sessions' state directories.
 	Sessions string `json:"sessions"`
-	Paste    string `json:"paste"` // the flags that paste a buffer as it is
+	Paste    string `json:"paste"` // the flags of paste-buffer for a paste that changes no byte
 }
 
-// input writes commands to the one control client of a tmux server. The client
-// has a FIFO for its standard input, which the server reads; a FIFO that nobody
-// reads says that the client has ended, and it is started again.
+// input writes commands to the one control client of a tmux server. The
+// client's standard input is a FIFO. If the FIFO has no reader, the client has
+// ended, and input starts it again.
 type input struct {
 	server   inputServer
-	pid      int // the tmux server's, so that no other one is typed at
-	launcher int // a process that is that one's child
+	pid      int // of the tmux server, so that input never goes to another one
+	launcher int // a child process of that server
 
-	whole  sync.Mutex // held for all that is typed at once
-	typing sync.Mutex // held for a line
+	whole  sync.Mutex // held while all of one write is typed
+	typing sync.Mutex // held to write one line
 
 	mu       sync.Mutex // guards what follows
 	fifo     *os.File
@@ -65,17 +66,19 @@ type input struct {
 	closed   bool
 }
 
-// fifoPattern matches the FIFOs of all servers.
+// fifoPattern matches the FIFOs of all tmux servers.
 const fifoPattern = "tmux.*.fifo"
 
-// fifoPath is of one server alone: ids of panes begin anew with another.
+// fifoPath returns the path of the FIFO of one server process. Each server has
+// its own, because another server uses the same pane ids again.
 func (s inputServer) fifoPath(pid int) string {
 	return filepath.Join(s.Runtime, fmt.Sprintf("tmux.%d.fifo", pid))
 }
 
-// keys types p at a pane, byte by byte as it is, each part once there is room
-// for it. Who looks back in the pane by hand is brought to its end first: the
-// keys would be the copy mode's.
+// keys types p into a pane, unchanged, in parts. It calls room before each
+// part, which waits until the part may be typed. If someone who attached by
+// hand has the pane in copy mode, keys ends that mode first, because it would
+// take the keys.
 func (in *input) keys(pane string, p []byte, room func(n int) error) (n int, err error) {
 	in.whole.Lock()
 	defer in.whole.Unlock()
@@ -98,7 +101,7 @@ func (in *input) keys(pane string, p []byte, room func(n int) error) (n int, err
 	return n, nil
 }
 
-// appendKeys is the line that types p as keys.
+// appendKeys appends the line that types p as keys.
 func appendKeys(line []byte, pane string, p []byte) []byte {
 	line = append(line, "if -F -t "+pane+" '#{pane_in_mode}' 'send -X -t "+pane+" cancel' ; send -H -t "+pane...)
 	for _, b := range p {
@@ -107,8 +110,8 @@ func appendKeys(line []byte, pane string, p []byte) []byte {
 	return append(line, '\n')
 }
 
-// appendPaste is the line that puts p into a buffer, pastes that as it is, and
-// deletes it. No buffer holds a NUL.
+// appendPaste appends the line that puts p into a buffer, pastes it unchanged,
+// and deletes it. p must hold no NUL, as no buffer can.
 func (in *input) appendPaste(line []byte, pane string, p []byte) []byte {
 	buffer := "middleman" + pane[1:]
 	line = append(line, "setb -b "+buffer+` -- "`...)
@@ -120,10 +123,11 @@ func (in *input) appendPaste(line []byte, pane string, p []byte) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// command has the control client run one command.
+// command lets the control client run one command.
 func (in *input) command(line string) error { return in.write([]byte(line + "\n")) }
 
-// write writes a line, to a client that is started where there is none.
+// write writes a line to the control client, and starts the client if none
+// runs.
 func (in *input) write(line []byte) error {
 	in.typing.Lock()
 	defer in.typing.Unlock()
@@ -143,7 +147,7 @@ func (in *input) write(line []byte) error {
 	}
 }
 
-// open opens the FIFO of a client that reads it.
+// open returns the FIFO of a running client, which it starts if necessary.
 func (in *input) open() (*os.File, error) {
 	in.mu.Lock()
 	f, closed := in.fifo, in.closed
@@ -174,25 +178,25 @@ func (in *input) open() (*os.File, error) {
 	return f, f.SetDeadline(in.deadline)
 }
 
-// reviveTime is how long a tmux server may take to make its socket again.
+// reviveTime bounds how long a tmux server may take to create its socket again.
 const reviveTime = 2 * time.Second
 
-// paneFile says, in a session's state directory, which processes its tmux server
-// and its launcher are.
+// paneFile is a file in a session's state directory that holds the process ids
+// of its tmux server and its launcher.
 const paneFile = "pane"
 
-// revive has the tmux server make its socket again where somebody has removed
-// that, as cleaners of temporary directories and logouts do: another server would
-// be started beside it. tmux does so on SIGUSR1 (tmux(1)). The server is known as
-// the parent of a launcher, which holds its session's lock. What does not help
-// shows when the server is asked for something.
+// revive makes the tmux server create its socket again if that was removed, as
+// cleaners of temporary directories and logouts do. Otherwise another server
+// would be started beside it. tmux does so on SIGUSR1 (tmux(1)). revive knows
+// the server as the parent of a launcher that holds its session's lock. It
+// reports no error: if it fails, the next command for the server fails.
 func revive(ctx context.Context, sessions string, c client) {
 	if _, err := os.Lstat(c.socket); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, reviveTime)
 	defer cancel()
-	panes, _ := filepath.Glob(filepath.Join(sessions, "*", paneFile)) // the pattern is right
+	panes, _ := filepath.Glob(filepath.Join(sessions, "*", paneFile)) // Glob fails only for a bad pattern
 	for _, path := range panes {
 		var server, launcher int
 		data, err := private.ReadFile(path)
@@ -211,7 +215,8 @@ func revive(ctx context.Context, sessions string, c client) {
 	}
 }
 
-// awaitSocket waits until somebody listens, which tells nobody.
+// awaitSocket waits until something listens, and polls because there is no
+// event.
 func (c client) awaitSocket(ctx context.Context) bool {
 	tick := time.NewTicker(lockInterval)
 	defer tick.Stop()
@@ -225,18 +230,19 @@ func (c client) awaitSocket(ctx context.Context) bool {
 	return true
 }
 
-// openFIFO opens a FIFO for writing, if somebody reads it (fifo(7)).
+// openFIFO opens a FIFO for writing. It fails with ENXIO if nothing reads the
+// FIFO (fifo(7)).
 func openFIFO(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 }
 
-// setDeadline wakes whoever writes, from t on.
+// setDeadline sets the deadline of writes; it wakes one that blocks already.
 func (in *input) setDeadline(t time.Time) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.deadline = t
 	if in.fifo != nil {
-		_ = in.fifo.SetDeadline(t) // closed, it blocks nobody
+		_ = in.fifo.SetDeadline(t) // fails if it is closed, and then no write blocks
 	}
 }
 
@@ -249,9 +255,9 @@ func (in *input) close() {
 	}
 }
 
-// locked calls do while nobody else starts a control client or makes a session:
-// tmux up to 3.3 at least crashes, with every session, where something happens
-// to a session while a control client says who it is.
+// locked calls do while no other process starts a control client or makes a
+// session. In tmux up to 3.3 at least, the server crashes with all its sessions
+// if something happens to a session while a control client connects.
 func (s inputServer) locked(ctx context.Context, do func() error) error {
 	if err := private.MakeDir(s.Runtime); err != nil {
 		return err
@@ -267,15 +273,15 @@ func (s inputServer) locked(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// restart starts the control client, where it has ended. A server that has ended
-// too is os.ErrClosed.
+// restart starts the control client if it has ended. It returns os.ErrClosed if
+// the server has ended too.
 func (in *input) restart() error {
 	ctx, cancel := context.WithTimeout(context.Background(), inputTime)
 	defer cancel()
 	s := in.server
 	return s.locked(ctx, func() error {
 		if f, err := openFIFO(s.fifoPath(in.pid)); err == nil {
-			return f.Close() // by somebody else
+			return f.Close() // another process has started it
 		}
 		c := client{tmux: s.Tmux, socket: s.Socket}
 		revive(ctx, s.Sessions, c)
@@ -289,20 +295,20 @@ func (in *input) restart() error {
 		if there != fmt.Sprintln(in.pid) {
 			return fmt.Errorf("another tmux server listens at %s", s.Socket)
 		}
-		// What is left of an earlier one has a name that is needed.
+		// An earlier client may have left its session, whose name we need.
 		_, _ = c.run(ctx, "kill-session", "-t", "="+inputSession)
 		return s.startClient(ctx, c, c.run)
 	})
 }
 
-// serverLives reports whether the tmux server does.
+// serverLives reports whether the tmux server still runs.
 func (in *input) serverLives() bool { return in.pid != 0 && proc.Parent(in.launcher) == in.pid }
 
-// startClient starts the control client, and with it the server where none
-// runs, and waits until it is heard. Called locked.
+// startClient starts the control client, and the server if none runs, and waits
+// until the server executes the client's commands. Called by locked.
 func (s inputServer) startClient(ctx context.Context, c client, run func(context.Context, ...string) (string, error)) error {
 	s.removeStale()
-	// It gets the name that others know when the server's process is known.
+	// The FIFO gets its final name once the server's process id is known.
 	fifo := filepath.Join(s.Runtime, "tmux.new.fifo")
 	if err := os.Remove(fifo); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -311,7 +317,7 @@ func (s inputServer) startClient(ctx context.Context, c client, run func(context
 		return fmt.Errorf("make %s: %w", fifo, err)
 	}
 	defer os.Remove(fifo)
-	// Standard error keeps the pane open.
+	// Standard error stays connected to the pane, and so keeps it open.
 	script := fmt.Sprintf("unset TMUX TMUX_PANE; exec %s -u -S %s -C attach-session -t =%s 0<>%s >/dev/null",
 		shellQuote(s.Tmux), shellQuote(s.Socket), inputSession, shellQuote(fifo))
 	out, err := run(ctx, "new-session", "-d", "-P", "-F", "#{pid}", "-s", inputSession, "-x", "80", "-y", "24", "--", "/bin/sh", "-c", script,
@@ -338,20 +344,21 @@ func (s inputServer) startClient(ctx context.Context, c client, run func(context
 	return err
 }
 
-// removeStale removes the FIFOs of servers that have ended. Called with the lock
-// held; a client that has just ended makes its own anew.
+// removeStale removes the FIFOs of servers that have ended. Called by locked.
+// The FIFO of a client that has just ended is made again with its next client.
 func (s inputServer) removeStale() {
-	fifos, _ := filepath.Glob(filepath.Join(s.Runtime, fifoPattern)) // the pattern is right
+	fifos, _ := filepath.Glob(filepath.Join(s.Runtime, fifoPattern)) // Glob fails only for a bad pattern
 	for _, path := range fifos {
 		if f, err := openFIFO(path); err == nil {
 			f.Close()
 		} else if errors.Is(err, unix.ENXIO) {
-			_ = os.Remove(path) // it does no harm
+			_ = os.Remove(path) // a FIFO that stays does no harm
 		}
 	}
 }
 
-// awaitReader waits until somebody has opened the FIFO, which tells nobody.
+// awaitReader opens the FIFO once it has a reader, and polls as there is no
+// event.
 func awaitReader(ctx context.Context, path string) (*os.File, error) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

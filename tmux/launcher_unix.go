@@ -25,26 +25,28 @@ import (
 )
 
 const (
-	// hostLock is held by the launcher for its life: while it is, the session
-	// lives, with an owner or about to have one.
+	// hostLock is a lock that the launcher holds for its life. While it is held
+	// the session lives, with an owner or about to get one.
 	hostLock = host.LockFile
-	// ownerLog is where an owner says why it ended.
+	// ownerLog is the owner's log, where an owner writes why it ended.
 	ownerLog = "owner.log"
 )
 
-// modesOff resets what would outlive the program in its pane. Focus reports
-// above all: a tmux server that closes a pane with them on has crashed.
+// modesOff resets terminal modes that would outlive the program in its pane.
+// Focus reports matter most: tmux servers have crashed when they closed a pane
+// with them on.
 const modesOff = "\x1b[?1004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1049l\x1b>\x1b[?25h"
 
-// paneProcess is the launcher, the pane's process: it starts the program on the pane's terminal
-// and outlives it, and sees to it that there is an owner.
+// paneProcess is the launcher, the pane's process. It starts the program on the
+// pane's terminal, outlives it, and starts a new owner if one is killed. Its
+// steps:
 //
-//  1. dial      the owner that has made the pane, and give it the terminal
+//  1. dial      the owner that made the pane, and pass it the terminal
 //  2. lock      take host.lock
-//  3. start     what the owner says, on the pane's terminal
-//  4. serve     reap and tell; when the owner ends before the exit is on disk,
-//     start another
-//  5. end       when the exit is on disk and no child is left
+//  3. start     the owner's program, on the pane's terminal
+//  4. serve     wait for children and report their ends; if the owner ends
+//     before the exit is on disk, start another
+//  5. end       once the exit is on disk and no child is left
 type paneProcess struct {
 	dir  string
 	tty  *os.File
@@ -54,14 +56,14 @@ type paneProcess struct {
 	mu      sync.Mutex // guards what follows
 	changed *sync.Cond // on mu
 	conn    *net.UnixConn
-	ended   *unix.WaitStatus // the program's
+	ended   *unix.WaitStatus // how the program ended
 	gone    bool             // the terminal has ended
 	kept    bool             // the session goes on without its first owner
 	over    bool             // the exit is on disk
 }
 
-// runPane is the launcher. A pane that somebody runs again by hand has no owner
-// that listens: it ends without a word, which would be in the output.
+// runPane runs the launcher. If a user runs a pane's command again by hand, no
+// owner listens: then runPane returns without a message, which would be output.
 func runPane(dir, socket string) error {
 	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP,
 		unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE)
@@ -82,8 +84,8 @@ func runPane(dir, socket string) error {
 		return say(l.conn, n)
 	}
 	hangup := watchTerminal(l.tty, l.terminalGone)
-	l.tell(news{Started: l.told.State.Program}) // before its end
-	go l.reap()                                 // ends with the process
+	l.tell(news{Started: l.told.State.Program}) // must come before the report of its end
+	go l.reap()                                 // runs until the process ends
 	l.obey(owner)
 	for l.needsOwner() {
 		l.replaceOwner()
@@ -93,7 +95,7 @@ func runPane(dir, socket string) error {
 	return nil
 }
 
-// takeHostLock takes the lock that is held for the launcher's life.
+// takeHostLock takes the lock that the launcher holds for its life.
 func takeHostLock(dir string) (*flock.Flock, error) {
 	path := filepath.Join(dir, hostLock)
 	lock, err := private.Lock(path)
@@ -107,7 +109,8 @@ func takeHostLock(dir string) (*flock.Flock, error) {
 	return lock, err
 }
 
-// meetOwner greets the owner that listens at socket and takes what it says.
+// meetOwner greets the owner that listens at socket and reads its launch
+// message.
 func (l *paneProcess) meetOwner(socket string) (owner *hearer, err error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
@@ -130,14 +133,14 @@ func (l *paneProcess) meetOwner(socket string) (owner *hearer, err error) {
 	}
 	for _, kv := range l.told.Env {
 		key, value, _ := strings.Cut(kv, "=")
-		os.Setenv(key, value) // a later owner's as well
+		os.Setenv(key, value) // for later owners too
 	}
 	l.conn = conn
 	return owner, nil
 }
 
-// startProgram starts the program on the pane's terminal, as on any other: the
-// leader of a session and foreground group of its own.
+// startProgram starts the program on the pane's terminal, in the way that
+// programAttr describes.
 func (l *paneProcess) startProgram() error {
 	proc.BecomeSubreaper()
 	if err := leaveTerminal(); err != nil {
@@ -160,19 +163,20 @@ func (l *paneProcess) startProgram() error {
 		return err
 	}
 	l.told.State.Program = cmd.Process.Pid
-	l.told.Spec.Env = nil // what is in it is the program's alone
+	l.told.Spec.Env = nil // only the program needs it
 	return cmd.Process.Release()
 }
 
-// tell says n to the owner, if there is one; another learns of all that matters
-// when it comes.
+// tell sends n to the owner, if there is one. Otherwise nothing is lost:
+// newOwner tells the next owner what matters.
 func (l *paneProcess) tell(n news) {
 	if l.conn != nil {
 		_ = say(l.conn, n)
 	}
 }
 
-// reap waits for all children until the session is over.
+// reap waits for all children until the session is over, and then ends the
+// process.
 func (l *paneProcess) reap() {
 	for {
 		var status unix.WaitStatus
@@ -184,7 +188,7 @@ func (l *paneProcess) reap() {
 			l.mu.Unlock()
 			unix.Exit(0)
 		case err != nil:
-			l.changed.Wait() // a new owner is a child too
+			l.changed.Wait() // until there is a child again: a new owner is one too
 		default:
 			if pid == l.told.State.Program {
 				l.ended = &status
@@ -196,7 +200,7 @@ func (l *paneProcess) reap() {
 	}
 }
 
-// terminalGone tells that tmux has closed the pane.
+// terminalGone reports to the owner that tmux has closed the pane.
 func (l *paneProcess) terminalGone() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,7 +208,7 @@ func (l *paneProcess) terminalGone() {
 	l.tell(news{Gone: true})
 }
 
-// obey does what the owner says until it ends.
+// obey carries out the owner's orders until the owner ends.
 func (l *paneProcess) obey(owner *hearer) {
 	for {
 		var o order
@@ -217,7 +221,7 @@ func (l *paneProcess) obey(owner *hearer) {
 		l.changed.Broadcast()
 		l.mu.Unlock()
 		if o.Mark {
-			go l.mark() // tmux may not be reading
+			go l.mark() // in a goroutine, because the write blocks while tmux does not read
 		}
 		if o.Pipe {
 			l.takePipe(owner)
@@ -225,7 +229,7 @@ func (l *paneProcess) obey(owner *hearer) {
 	}
 }
 
-// takePipe keeps the pipe that has come for the owner's successor.
+// takePipe keeps a new pipe, for an owner that replaces this one.
 func (l *paneProcess) takePipe(owner *hearer) {
 	pipe, err := owner.file()
 	if err != nil {
@@ -239,12 +243,13 @@ func (l *paneProcess) takePipe(owner *hearer) {
 // mark prints the mark after the program's last output.
 func (l *paneProcess) mark() {
 	unstopTerminal(l.tty)
-	// Where it fails the terminal has ended, and the output with it.
+	// If this fails the terminal has ended, and so has the output.
 	_, _ = l.tty.Write(append(bytes.Clone(l.told.State.Mark), modesOff...))
 }
 
-// needsOwner ends the program of a start that did not come about, and reports
-// whether the session goes on without an owner.
+// needsOwner reports whether the session must get another owner. If the first
+// owner ended before it told the launcher to keep the session, the start has
+// failed: needsOwner then kills the program and ends this process.
 func (l *paneProcess) needsOwner() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -261,7 +266,7 @@ func (l *paneProcess) needsOwner() bool {
 	return !l.over
 }
 
-// awaitOver waits for reap, which ends the process.
+// awaitOver blocks for ever: reap ends the process.
 func (l *paneProcess) awaitOver() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -273,15 +278,16 @@ func (l *paneProcess) awaitOver() {
 }
 
 const (
-	// firstRetry and lastRetry are how long after an owner that ended the next
-	// is started, if that does not live either.
+	// firstRetry and lastRetry are the first and the longest wait before the
+	// next try to replace an owner, if the new owner ends early too.
 	firstRetry = 50 * time.Millisecond
 	lastRetry  = 30 * time.Second
-	// livedTime is how long an owner that did live did.
+	// livedTime is after how long a new owner does not count as ended early.
 	livedTime = 10 * time.Second
 )
 
-// replaceOwner starts another owner and serves it until it ends.
+// replaceOwner starts another owner and serves it until it ends. It retries
+// until one lived for livedTime or none is needed.
 func (l *paneProcess) replaceOwner() {
 	wait := firstRetry
 	for {
@@ -305,7 +311,7 @@ func (l *paneProcess) log(text string) {
 	fmt.Fprintf(f, "%s launcher: %s\n", time.Now().Format(time.RFC3339), text)
 }
 
-// newOwner starts an owner, tells it all, and serves it until it ends.
+// newOwner starts an owner, sends it the state, and serves it until it ends.
 func (l *paneProcess) newOwner() error {
 	l.log("the owner was killed; another goes on")
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
@@ -323,14 +329,14 @@ func (l *paneProcess) newOwner() error {
 	}
 	conn := c.(*net.UnixConn)
 	err = l.runOwner(theirs)
-	theirs.Close() // or its end would not show
+	theirs.Close() // otherwise the connection would not end with the owner
 	if err != nil {
 		conn.Close()
 		return err
 	}
 	l.mu.Lock()
 	l.conn = conn
-	l.changed.Broadcast() // there is a child to wait for
+	l.changed.Broadcast() // reap has a child to wait for
 	l.tell(news{State: &l.told.State})
 	if l.ended != nil {
 		l.tell(news{Ended: l.told.State.Program, Status: *l.ended})
@@ -343,8 +349,8 @@ func (l *paneProcess) newOwner() error {
 	return nil
 }
 
-// runOwner starts the process, which inherits the connection, the pipe and the
-// terminal.
+// runOwner starts the owner process, which inherits the connection, the pipe
+// and the terminal.
 func (l *paneProcess) runOwner(conn *os.File) error {
 	exe, err := executable()
 	if err != nil {
@@ -372,18 +378,18 @@ func (l *paneProcess) runOwner(conn *os.File) error {
 		again.Close()
 		return err
 	}
-	go func() { // ends when the owner has read it, or has ended
+	go func() { // ends when the owner has read everything, or has ended
 		defer again.Close()
 		_, _ = again.Write(l.told.Again)
 	}()
 	return cmd.Process.Release()
 }
 
-// adoptFD is the first of the descriptors that an owner inherits which
-// replaces another: connection, pipe and terminal.
+// adoptFD is the first of three descriptors that an adopting owner inherits:
+// the connection, the pipe and the terminal.
 const adoptFD = 3
 
-// runPipe gives its standard input, which is the pane's pipe, to the owner.
+// runPipe passes its standard input, which is the pane's pipe, to the owner.
 func runPipe(socket string) error {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
@@ -396,6 +402,6 @@ func runPipe(socket string) error {
 	if err := sendFile(conn, greeting{Role: rolePipe}, os.Stdin); err != nil {
 		return err
 	}
-	_, _ = conn.Read(make([]byte, 1)) // the owner has it
+	_, _ = conn.Read(make([]byte, 1)) // returns once the owner has it and closes the connection
 	return nil
 }

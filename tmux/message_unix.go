@@ -17,72 +17,73 @@ import (
 	"middleman/terminal"
 )
 
-// What the owner and the processes in a pane say to each other, one JSON
-// object after the other, over a Unix socket. Descriptors travel with the
-// first bytes of a greeting and of a launch; the other side waits for them.
+// The owner and the processes in a pane talk over a Unix socket, with one JSON
+// object a line. A greeting, a launch and an order with Pipe carry a descriptor
+// with their first bytes. The receiver calls next and then file.
 
-// greeting is what a process in the pane says first.
+// greeting is the first message of a process in the pane.
 type greeting struct {
 	Role   string `json:"role"` // rolePane or rolePipe
 	PID    int    `json:"pid,omitempty"`
-	Pane   string `json:"pane,omitempty"`   // tmux's id of it
-	Server int    `json:"server,omitempty"` // the tmux server's process
+	Pane   string `json:"pane,omitempty"`   // the pane's id in tmux
+	Server int    `json:"server,omitempty"` // the process id of the tmux server
 }
 
 const (
-	rolePane = "pane" // the launcher, with the pane's terminal
-	rolePipe = "pipe" // the pipe's helper, with the pipe
+	rolePane = "pane" // the launcher; passes the pane's terminal
+	rolePipe = "pipe" // the pipe's helper; passes the pipe
 )
 
-// launch is what the owner tells the launcher, with the pipe.
+// launch is the owner's first message to the launcher; it passes the pipe.
 type launch struct {
 	Spec  terminal.Spec `json:"spec"`
 	Umask int           `json:"umask"`
 	Core  uint64        `json:"core_limit"`
-	// State is what a later owner is told. Its mark is what the launcher prints
-	// after the program's last output.
+	// State is for an owner that replaces this one. State.Mark is what the
+	// launcher prints after the program's last output.
 	State paneState `json:"state"`
-	// Again is the standard input of an owner that replaces this one.
+	// Again is the standard input for such an owner.
 	Again []byte `json:"again"`
-	// Env is what tests of faults have told the owner.
+	// Env holds variables for fault injection in tests.
 	Env []string `json:"env,omitempty"`
 }
 
-// order is what the owner says to the launcher from then on, one of them.
+// order is each later message of the owner to the launcher. It sets one field.
 type order struct {
 	Keep bool `json:"keep,omitempty"` // the session goes on without this owner
 	Mark bool `json:"mark,omitempty"` // print the mark
 	Over bool `json:"over,omitempty"` // the exit is on disk
-	Pipe bool `json:"pipe,omitempty"` // a new pipe of the pane comes with this
+	Pipe bool `json:"pipe,omitempty"` // a new pipe of the pane is passed with this
 }
 
-// news is what the launcher says to the owner, one of them.
+// news is a message of the launcher to the owner. It sets one field, and with
+// it the fields that belong to it.
 type news struct {
-	Started int             `json:"started,omitempty"` // the program runs
-	State   *paneState      `json:"state,omitempty"`   // for an owner that comes later, first
+	Started int             `json:"started,omitempty"` // the process id of the program, which runs
+	State   *paneState      `json:"state,omitempty"`   // first message to an owner that replaces another
 	Failed  string          `json:"failed,omitempty"`
-	Errno   syscall.Errno   `json:"errno,omitempty"` // of Failed, where it is the system's
-	Ended   int             `json:"ended,omitempty"` // a process that was waited for
+	Errno   syscall.Errno   `json:"errno,omitempty"` // the cause of Failed, if it is a system error
+	Ended   int             `json:"ended,omitempty"` // the process id of a process that was waited for
 	Status  unix.WaitStatus `json:"status,omitempty"`
 	Gone    bool            `json:"gone,omitempty"` // the pane's terminal has ended
 }
 
 const (
-	// maxFiles is how many descriptors are taken with one read.
+	// maxFiles is how many descriptors one read can receive.
 	maxFiles = 4
-	// maxMessage bounds what is said at once: a launch has an environment.
+	// maxMessage bounds one message; a launch holds an environment.
 	maxMessage = 16 << 20
 )
 
-// hearer reads what the other side of a connection says. Descriptors that come
-// with it are kept.
+// hearer reads the messages on a connection, and keeps the descriptors that
+// come with them.
 type hearer struct {
 	conn   *net.UnixConn
-	unread []byte // received, and not returned: a deadline loses nothing
+	unread []byte // received but not returned yet, so that a deadline loses nothing
 	files  []*os.File
 }
 
-// next decodes what is said next into v.
+// next blocks for the next message and decodes it into v.
 func (r *hearer) next(v any) error {
 	for looked := 0; ; {
 		if n := bytes.IndexByte(r.unread[looked:], '\n'); n >= 0 {
@@ -106,7 +107,7 @@ func (r *hearer) next(v any) error {
 func (r *hearer) read(p []byte) (int, error) {
 	oob := make([]byte, unix.CmsgSpace(maxFiles*4))
 	n, oobn, _, _, err := r.conn.ReadMsgUnix(p, oob)
-	n = max(n, 0) // -1 where it failed
+	n = max(n, 0) // it is -1 on failure
 	if oobn > 0 {
 		err = errors.Join(err, r.take(oob[:oobn]))
 	}
@@ -124,7 +125,7 @@ func (r *hearer) take(oob []byte) error {
 	for _, m := range messages {
 		fds, err := unix.ParseUnixRights(&m)
 		if err != nil {
-			continue // something else
+			continue // another kind of control message
 		}
 		for _, fd := range fds {
 			unix.CloseOnExec(fd)
@@ -134,7 +135,8 @@ func (r *hearer) take(oob []byte) error {
 	return nil
 }
 
-// file is the one descriptor that must have come.
+// file returns the one descriptor that must have been passed. The caller closes
+// it.
 func (r *hearer) file() (*os.File, error) {
 	if len(r.files) != 1 {
 		for _, f := range r.files {
@@ -147,7 +149,7 @@ func (r *hearer) file() (*os.File, error) {
 	return f, nil
 }
 
-// sendFile says v, with a descriptor.
+// sendFile sends v, and passes the descriptor of f, which stays open here.
 func sendFile(conn *net.UnixConn, v any, f *os.File) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -169,7 +171,7 @@ func sendFile(conn *net.UnixConn, v any, f *os.File) error {
 	return err
 }
 
-// say sends v.
+// say sends v as one line of JSON.
 func say(conn *net.UnixConn, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {

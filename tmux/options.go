@@ -6,58 +6,60 @@ import (
 	"slices"
 )
 
-// Name is what is recorded with each session of this host.
+// Name is the name of this host, as recorded with each session.
 const Name = "tmux"
 
-// SocketFile is where the private server listens, in the runtime directory.
+// SocketFile is the name of the private server's socket in the runtime
+// directory.
 const SocketFile = "tmux.sock"
 
-// TryDir is, in the runtime directory, where a tmux is tried out: what is in it
-// comes and goes.
+// TryDir is the directory in the runtime directory in which a tmux is tried
+// out. Its content is temporary.
 const TryDir = "try"
 
-// The hidden helper commands, which [Main] runs: the launcher in a pane, and
-// what the pane's pipe is connected to.
+// The hidden helper commands that [Main] runs: the launcher in a pane, and the
+// helper that receives the pane's pipe.
 const (
 	CommandPane = "tmux-pane"
 	CommandPipe = "tmux-pipe"
 )
 
-// DefaultHistoryLines is how many lines of scrollback tmux keeps of a session.
+// DefaultHistoryLines is how many lines of scrollback tmux keeps for a session.
 const DefaultHistoryLines = 10000
 
-// Options says where a Server keeps things.
+// Options tells a Server which directories, programs and limits to use.
 type Options struct {
-	// Sessions is the directory of the sessions' state directories, the same
-	// as the pty-owner's. It is made (0700) when it is needed.
+	// Sessions is the directory of the sessions' state directories, the same as
+	// ptyowner.Options.Sessions. It is created (0700) when needed.
 	Sessions string
-	// Runtime is where the server's socket and its generated configuration
-	// are. It is made (0700) when it is needed.
+	// Runtime is the directory for the server's socket and its generated
+	// configuration. It is created (0700) when needed.
 	Runtime string
-	// Config is where the user's own tmux.conf may be, or "". It is read by
-	// the private server after the generated configuration.
+	// Config is the directory for the user's own tmux.conf, or "". The private
+	// server reads that file after the generated configuration.
 	Config string
-	// Executable returns the program that runs [Main] when it is called with
-	// one of the helper commands; nil means this program.
+	// Executable returns the path of a program that runs [Main] if it is called
+	// with a helper command; nil means this program.
 	Executable func() (string, error) `json:"-"`
 	// HistoryLines bounds tmux's own scrollback; 0 means DefaultHistoryLines.
 	HistoryLines int
-	// Tmux is the tmux program; "" means the one in PATH.
+	// Tmux is the path or name of the tmux program; "" means tmux in PATH.
 	Tmux string
 
-	// alive is, for a server that is only tried out, a FIFO whose last writer's
-	// end is the server's, and that of the runtime directory.
+	// alive is only for a server that is tried out: the path of a FIFO. When
+	// its last writer has closed it, the server ends and removes the runtime
+	// directory.
 	alive string
 }
 
-// IsHelper reports whether args (os.Args[1:]) call for [Main].
+// IsHelper reports whether args (os.Args[1:]) name a helper command for [Main].
 func IsHelper(args []string) bool {
 	return len(args) > 0 && slices.Contains([]string{CommandPane, CommandPipe}, args[0])
 }
 
-// Main runs a hidden helper command and returns the exit code of the process.
-// args are os.Args[1:]. It must be called before anything else is set up, since
-// the program of a session inherits what the launcher is.
+// Main runs a hidden helper command and returns the exit code for the process.
+// args are os.Args[1:]. Call it before anything else is set up, since a
+// session's program inherits properties of the launcher's process.
 func Main(args []string) int {
 	switch {
 	case len(args) == 3 && args[0] == CommandPane:
@@ -69,7 +71,7 @@ func Main(args []string) int {
 	return 2
 }
 
-// exitCode prints an error and returns the exit code.
+// exitCode prints err, if it is not nil, and returns the exit code.
 func exitCode(command string, err error) int {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "middleman %s: %v\n", command, err)

@@ -9,23 +9,22 @@ import (
 	"strings"
 )
 
-// paneOption is set to the session's id on its pane alone: names of sessions
-// and the place of a pane are the user's to change, and a window may get panes
-// of theirs.
+// paneOption is a pane option that holds the session's id, only on the
+// session's own pane. Users may rename a session, move its pane, and add panes
+// to its window.
 const paneOption = "@middleman_pane"
 
-// markFormat is parsed by its spaces, which no id has; a mark may. The owner
-// mark is last.
+// markFormat lists a pane's id and marks, separated by spaces. An id has no
+// space, but an owner mark may, so it comes last.
 const markFormat = "#{pane_id} #{" + paneOption + "} #{" + ownerOption + "}"
 
-// marked is a pane that carries a session's id, and its owner mark.
+// marked is a pane with the session id and the owner mark that it carries.
 type marked struct{ pane, id, owner string }
 
-// noSessions is what a tmux server that has none says of its panes.
+// noSessions is what a tmux server without sessions prints for list-panes.
 const noSessions = "no current target"
 
-// marks returns the panes that carry a session's id. Without a server there
-// are none.
+// marks returns the panes that carry a session's id; none if no server runs.
 func (c client) marks(ctx context.Context) ([]marked, error) {
 	out, err := c.run(ctx, "list-panes", "-a", "-F", markFormat)
 	if err != nil && (serverEnded(err) || strings.Contains(err.Error(), noSessions)) {
@@ -48,8 +47,8 @@ func parseMarks(out string) []marked {
 	return list
 }
 
-// cutPaneID cuts what tmux printed into what it said before it made a pane, and
-// the pane's id.
+// cutPaneID splits what tmux printed into the messages before it made a pane,
+// and the pane's id, "" if it made none.
 func cutPaneID(out string) (said, id string) {
 	for line := range strings.Lines(out) {
 		id := strings.TrimSuffix(line, "\n")
@@ -61,13 +60,13 @@ func cutPaneID(out string) (said, id string) {
 	return said, ""
 }
 
-// inPane says which pane this process is in, and the tmux server's process, by
-// what tmux puts into the environment: TMUX is its socket, its process and the
-// session, by commas.
+// inPane returns the pane that this process is in and the process id of the
+// tmux server, from the variables that tmux sets. TMUX holds its socket, its
+// process id and the session, separated by commas.
 func inPane() (pane string, server int) {
 	f := strings.Split(os.Getenv("TMUX"), ",")
 	if len(f) >= 3 {
-		server, _ = strconv.Atoi(f[len(f)-2]) // 0 is of no use to revive, and to nobody else
+		server, _ = strconv.Atoi(f[len(f)-2]) // 0 if it is no number; only revive uses it, and ignores 0
 	}
 	return os.Getenv("TMUX_PANE"), server
 }

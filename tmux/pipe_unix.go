@@ -21,19 +21,20 @@ import (
 	"middleman/terminal/host"
 )
 
-// A pane has one pipe. Where somebody gives it another by hand, or takes it
-// away, ours ends; the pane's end ends it too, which the launcher tells. So who
-// finds it ended waits a moment, and takes it back.
+// A pane has one pipe. If a user gives the pane another or removes it, ours
+// ends. It also ends with the pane; then the launcher reports that too. So when
+// the pipe has ended, the reader waits a moment for that report, and otherwise
+// pipes the pane again.
 
 const (
-	// goneTime is how long the launcher may take to tell that the pane is gone.
+	// goneTime is how long to wait for the report that the pane is gone.
 	goneTime = 200 * time.Millisecond
-	// pipeAgain is how long after that the pipe is tried to be had again.
+	// pipeAgain is how long to wait before each further try.
 	pipeAgain = time.Second
 )
 
-// awaitPipe waits until the pane is piped to this process again, which is
-// host.ErrGap, or its terminal has ended, io.EOF.
+// awaitPipe waits until it has piped the pane to this process again, and
+// returns host.ErrGap; or until the terminal has ended, and returns io.EOF.
 func (t *paneTerminal) awaitPipe() error {
 	for wait := goneTime; ; wait = pipeAgain {
 		if err := t.awaitGone(wait); err != nil {
@@ -45,7 +46,8 @@ func (t *paneTerminal) awaitPipe() error {
 	}
 }
 
-// awaitGone returns nil when nothing has happened for a while.
+// awaitGone waits for the terminal's end, and returns nil if it has not come in
+// time.
 func (t *paneTerminal) awaitGone(wait time.Duration) error {
 	until := time.Now().Add(wait)
 	timer := time.AfterFunc(wait, t.stir)
@@ -65,15 +67,15 @@ func (t *paneTerminal) awaitGone(wait time.Duration) error {
 	}
 }
 
-// stir wakes who waits for the end.
+// stir wakes goroutines that wait for t.stirred.
 func (t *paneTerminal) stir() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stirred.Broadcast()
 }
 
-// pipeAnew pipes the pane to this process, and gives the launcher the new pipe
-// for an owner that replaces this one.
+// pipeAnew pipes the pane to this process, and passes the new pipe to the
+// launcher, for an owner that replaces this one.
 func (t *paneTerminal) pipeAnew() error {
 	ctx, cancel := context.WithTimeout(context.Background(), meetTime)
 	defer cancel()
@@ -92,7 +94,7 @@ func (t *paneTerminal) pipeAnew() error {
 	defer ln.Close()
 	c := client{tmux: t.Tmux.Tmux, socket: t.Tmux.Socket}
 	revive(ctx, t.Tmux.Sessions, c)
-	// Another server may be there by now, with a pane of this id.
+	// Another server may run by now, with a pane of the same id.
 	if _, err := c.run(ctx, "if-shell", "-F", "#{==:#{pid},"+strconv.Itoa(t.Server)+"}",
 		"pipe-pane -O -t "+t.Pane+" "+quote(pipeCommand(exe, t.PipeSocket))); err != nil {
 		return err
@@ -102,12 +104,12 @@ func (t *paneTerminal) pipeAnew() error {
 		return err
 	}
 	if err := sendFile(t.conn, order{Pipe: true}, pipe); err != nil {
-		t.lost.Store(true) // its news say so too
+		t.lost.Store(true) // Reap sees the launcher's end too
 	}
 	return t.usePipe(pipe)
 }
 
-// acceptPipe meets the helper of a pipe.
+// acceptPipe accepts the connection of a pipe's helper and returns the pipe.
 func acceptPipe(ctx context.Context, ln *net.UnixListener) (*os.File, error) {
 	deadline, _ := ctx.Deadline()
 	ln.SetDeadline(deadline)
@@ -115,7 +117,7 @@ func acceptPipe(ctx context.Context, ln *net.UnixListener) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() // it may end
+	defer conn.Close() // lets the helper end
 	conn.SetDeadline(deadline)
 	if err := private.CheckPeer(conn); err != nil {
 		return nil, err
@@ -131,8 +133,8 @@ func acceptPipe(ctx context.Context, ln *net.UnixListener) (*os.File, error) {
 	return r.file()
 }
 
-// usePipe reads from pipe from now on, and closes the one of before. The file
-// is opened anew so that it does not block: its Fd may have been asked for.
+// usePipe reads from pipe from now on, and closes the pipe before. It reopens
+// pipe in non-blocking mode, since a call of its Fd may have made it blocking.
 func (t *paneTerminal) usePipe(pipe *os.File) error {
 	fd, err := unix.FcntlInt(pipe.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	pipe.Close()
@@ -157,19 +159,20 @@ func (t *paneTerminal) usePipe(pipe *os.File) error {
 	return pipe.SetDeadline(t.deadline)
 }
 
-// rawPipe is the pipe of now.
+// rawPipe returns the present pipe.
 func (t *paneTerminal) rawPipe() syscall.RawConn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.raw
 }
 
-// lateBytes is more than a pane's pipe holds: so much after the end of the
-// terminal is not the program's, but of what somebody runs there by hand.
+// lateBytes is more than a pane's pipe holds. More bytes after the end of the
+// terminal are not the program's, but come from a program that a user runs
+// there by hand.
 const lateBytes = 256 << 10
 
-// readPipe blocks for output. When the terminal has ended it takes what has
-// come through the pipe by then, which others may hold open.
+// readPipe blocks for output. Once the terminal has ended, it only takes what
+// is in the pipe by then, because other processes may hold the pipe open.
 func (t *paneTerminal) readPipe(p []byte) (n int, err error) {
 	rawErr := t.rawPipe().Read(func(fd uintptr) bool {
 		n, err = readNow(int(fd), p)
@@ -191,7 +194,9 @@ func (t *paneTerminal) readPipe(p []byte) (n int, err error) {
 	return n, err
 }
 
-// readNow reads what there is, up to len(p): with an error there is nothing.
+// readNow reads what there is, up to len(p), without blocking. It returns
+// unix.EAGAIN if that is nothing, and io.EOF at the end of the pipe or on any
+// other error.
 func readNow(fd int, p []byte) (n int, err error) {
 	for n < len(p) {
 		k, err := unix.Read(fd, p[n:])
@@ -210,15 +215,15 @@ func readNow(fd int, p []byte) (n int, err error) {
 	return n, nil
 }
 
-// markScanner finds the mark in a stream that is cut anywhere.
+// markScanner finds the mark in a stream that may be split anywhere.
 type markScanner struct {
 	mark  []byte
 	held  []byte // a tail that may be the mark's beginning
 	found bool
 }
 
-// scan returns the output in p. What may be the mark's beginning is held back
-// until more has come. After the mark nothing is output any more.
+// scan returns the output in p. It holds back a tail that may begin the mark
+// until more comes. It drops everything after the mark.
 func (m *markScanner) scan(p []byte) []byte {
 	if m.found {
 		return nil
@@ -233,14 +238,15 @@ func (m *markScanner) scan(p []byte) []byte {
 	return p[:len(p)-n]
 }
 
-// rest returns what is held back, at the end of the stream.
+// rest returns what is held back. Call it at the end of the stream.
 func (m *markScanner) rest() []byte {
 	held := m.held
 	m.held = nil
 	return held
 }
 
-// partialSuffix is the length of the longest end of p that begins start.
+// partialSuffix returns the length of the longest suffix of p that is a proper
+// prefix of start.
 func partialSuffix(p, start []byte) int {
 	for n := min(len(p), len(start)-1); n > 0; n-- {
 		if bytes.HasPrefix(start, p[len(p)-n:]) {

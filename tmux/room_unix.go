@@ -9,24 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tmux keeps what is typed at a program that does not read, without a bound and
-// without a word. So how much that can be is decided here:
+// tmux buffers input for a program that does not read, without a limit. So the
+// owner limits it:
 //
-//  1. What is typed is counted from when the program had last read all that its
-//     terminal has.
-//  2. Where that would pass aheadBytes, it waits until the program has read all,
-//     and a moment later still: what tmux keeps comes to the terminal as soon as
-//     there is room.
+//  1. It counts what was typed since the program had last read all input of its
+//     terminal.
+//  2. If more would pass aheadBytes, it waits until two looks in a row find that
+//     the program has read all input. One look is not enough: tmux writes what
+//     it buffers to the terminal only when there is room.
 //
-// A terminal that is read line by line tells of whole lines alone. Of a line
-// that does not end the kernel drops what has no room, as on any terminal.
+// In canonical mode (termios(3)) the terminal counts only whole lines. From a
+// line without an end the kernel drops what does not fit its buffer, as on any
+// terminal.
 
 const (
-	// aheadBytes is how much may be typed ahead of a program; a PTY takes about
-	// as much.
+	// aheadBytes is how much may be typed ahead of the program, about as much
+	// as a PTY buffers.
 	aheadBytes = 64 << 10
-	// firstLook and lastLook are how soon and how rarely a program that does not
-	// read is looked at.
+	// firstLook and lastLook are the shortest and the longest interval at which
+	// awaitRead looks at a program that does not read.
 	firstLook = time.Millisecond
 	lastLook  = 100 * time.Millisecond
 )
@@ -46,21 +47,21 @@ func (t *paneTerminal) room(n int) error {
 	return nil
 }
 
-// unread is how much the program has not read of its terminal, 0 where that
-// does not say.
+// unread returns how many bytes of its terminal's input the program has not
+// read. It returns 0 on an error.
 func (t *paneTerminal) unread() (n int) {
 	raw, err := t.tty.SyscallConn()
 	if err != nil {
 		return 0
 	}
 	err = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), inputQueue) })
-	if err != nil { // it is closed
+	if err != nil { // the terminal is closed
 		return 0
 	}
 	return n
 }
 
-// awaitRead waits until the program has read all, at two looks in a row.
+// awaitRead waits until two looks in a row find all input read.
 func (t *paneTerminal) awaitRead() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

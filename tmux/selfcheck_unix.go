@@ -20,30 +20,31 @@ import (
 	"middleman/terminal/host"
 )
 
-// What tmux is relied on for is tried out, once for each program: versions
-// differ, distributions patch, and wrappers are put in its place. It is done
-// with the very code that hosts sessions, on a server of its own: a pane whose
-// program says back what is typed.
+// Each tmux program is tried out once, because versions differ, distributions
+// patch tmux, and users replace it with wrappers. The check uses the same code
+// that hosts sessions, on a tmux server of its own, with a program that echoes
+// its input.
 
 const (
-	// checkedFile is, in the runtime directory, which program has passed.
+	// checkedFile is the file in the runtime directory that names the program
+	// that has passed.
 	checkedFile = "tmux.checked"
-	// checkTime is how long each step may take.
+	// checkTime bounds the program's replies, and the resize.
 	checkTime = 5 * time.Second
-	// failedTime is how long one that has failed is not tried again.
+	// failedTime is after how long a program that has failed is tried again.
 	failedTime = time.Minute
 )
 
-// selfCheck is what is known of a tmux program.
+// selfCheck is the last result of the check.
 type selfCheck struct {
-	mu     sync.Mutex // held while it is tried
-	of     string     // which program
+	mu     sync.Mutex // held during the check
+	of     string     // the identity of the program
 	at     time.Time
 	failed error
 }
 
-// tried returns nil, or what the tmux at path does not do as it must. It tries
-// it out where that is not known.
+// tried returns nil if the tmux at path has passed the check, and otherwise
+// what it does wrong. It runs the check if the result is not known.
 func (s *Server) tried(ctx context.Context, path string) error {
 	which, err := s.identity(path)
 	if err != nil {
@@ -70,13 +71,14 @@ func (s *Server) tried(ctx context.Context, path string) error {
 	if err != nil {
 		err = fmt.Errorf("%s does not do what sessions need: %w", path, err)
 	} else {
-		_ = private.Replace(file, []byte(which), private.ThisBoot) // or it is tried again
+		_ = private.Replace(file, []byte(which), private.ThisBoot) // on failure it is only checked again
 	}
 	s.check.of, s.check.at, s.check.failed = which, time.Now(), err
 	return err
 }
 
-// identity names a tmux program, ours, and the user's tmux.conf, as they are now.
+// identity returns a text that changes with the tmux program, with ours, and
+// with the user's tmux.conf.
 func (s *Server) identity(path string) (string, error) {
 	exe, err := s.o.Executable()
 	if err != nil {
@@ -90,12 +92,12 @@ func (s *Server) identity(path string) (string, error) {
 		}
 		fmt.Fprintf(&b, "%s %d %d\n", p, info.Size(), info.ModTime().UnixNano())
 	}
-	conf, _ := s.userConf() // Complaint tells why not
+	conf, _ := s.userConf() // Complaint returns the error
 	fmt.Fprintf(&b, "%s %s\n", conf.path, conf.stamp)
 	return b.String(), nil
 }
 
-// tryOut starts a session as any on a server of its own, and ends both.
+// tryOut starts a session on a server of its own, checks it, and ends both.
 func (s *Server) tryOut(ctx context.Context, path string) error {
 	exe, err := s.o.Executable()
 	if err != nil {
@@ -125,7 +127,7 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 		st.undo()
 		ctx, cancel := context.WithTimeout(context.Background(), undoTime)
 		defer cancel()
-		_, _ = st.c.run(ctx, "kill-server") // it has ended, or is hung
+		_, _ = st.c.run(ctx, "kill-server") // an error means that it has ended, or hangs
 	}()
 	t, err := st.start(ctx)
 	if err != nil {
@@ -135,10 +137,10 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 	return t.tryOut(ctx, st.c)
 }
 
-// tryDir makes a directory to try a tmux out in: below the runtime directory, or
-// in /tmp where that path would leave no room for sockets. alive is kept open
-// until all is over: when it is closed, also by the end of this process, the
-// server there ends (see Options.alive).
+// tryDir makes a directory to try a tmux out in: in the runtime directory, or
+// in /tmp if that path would be too long for sockets. The caller keeps alive
+// open until all is over. When alive is closed, even by the end of this
+// process, the server ends (see Options.alive).
 func tryDir(runtime string) (dir string, alive *os.File, err error) {
 	parent := filepath.Join(runtime, TryDir)
 	if len(parent) > private.MaxSocketPath-40 {
@@ -146,9 +148,9 @@ func tryDir(runtime string) (dir string, alive *os.File, err error) {
 	} else if err := private.MakeDir(parent); err != nil {
 		return "", nil, err
 	}
-	old, _ := filepath.Glob(filepath.Join(runtime, TryDir, "*")) // the pattern is right
+	old, _ := filepath.Glob(filepath.Join(runtime, TryDir, "*")) // Glob fails only for a bad pattern
 	for _, dir := range old {
-		// Of a process that was killed before it had started a server.
+		// A process that was killed before it started a server has left this.
 		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > 10*time.Minute {
 			os.RemoveAll(dir)
 		}
@@ -158,7 +160,7 @@ func tryDir(runtime string) (dir string, alive *os.File, err error) {
 	}
 	path := filepath.Join(dir, "alive.fifo")
 	if err = unix.Mkfifo(path, 0o600); err == nil {
-		// For reading too, or it would wait for who reads.
+		// Open it for reading too, or the open would wait for a reader.
 		alive, err = os.OpenFile(path, os.O_RDWR, 0)
 	}
 	if err != nil {
@@ -167,8 +169,7 @@ func tryDir(runtime string) (dir string, alive *os.File, err error) {
 	return dir, alive, err
 }
 
-// tryOut tries what is relied on of a pane whose program says back what it
-// reads, and ends it.
+// tryOut checks a pane whose program echoes its input, and ends the program.
 func (t *paneTerminal) tryOut(ctx context.Context, c client) error {
 	if err := t.SetDeadline(time.Now().Add(checkTime)); err != nil {
 		return err
@@ -202,7 +203,8 @@ func (t *paneTerminal) tryOut(ctx context.Context, c client) error {
 	return nil
 }
 
-// comesBack types something, and reads until as much has come back.
+// comesBack types something, and reads until the same number of bytes has come
+// back.
 func (t *paneTerminal) comesBack(typed, want []byte) error {
 	if _, err := t.Write(typed); err != nil {
 		return err
@@ -222,8 +224,8 @@ func (t *paneTerminal) comesBack(typed, want []byte) error {
 	return nil
 }
 
-// tryResize resizes the pane and waits until tmux has done so too, which it
-// tells nobody.
+// tryResize resizes the pane and waits until tmux has done so too. It polls,
+// because there is no event for that.
 func (t *paneTerminal) tryResize(ctx context.Context, c client, size terminal.Size) error {
 	if err := t.SetSize(size); err != nil {
 		return err
@@ -240,7 +242,7 @@ func (t *paneTerminal) tryResize(ctx context.Context, c client, size terminal.Si
 		if err != nil {
 			return err
 		}
-		// A hook of the user's may have split the window.
+		// A hook of the user may have split the window.
 		window, pane, _ := strings.Cut(got, " ")
 		if window == want && pane == fmt.Sprintln(now.Col, now.Row) {
 			return nil

@@ -20,15 +20,15 @@ import (
 	"middleman/terminal/host"
 )
 
-// Server is the private tmux server of an installation, as who starts sessions
-// there sees it. It keeps nothing in memory that is needed to find or drive a
-// session, so any number of Servers, in any number of processes, may use the
-// same directories.
+// Server is the private tmux server of an installation, for the processes that
+// start sessions. It implements host.Provider. It keeps nothing in memory that
+// is needed to find or use a session, so any number of Servers, in any number
+// of processes, may use the same directories.
 type Server struct {
 	o Options
 
 	mu sync.Mutex // guards tmux and version
-	// tmux is the program that version was read of.
+	// tmux is the program whose version this is.
 	tmux    program
 	version version
 
@@ -37,7 +37,7 @@ type Server struct {
 
 var _ host.Provider = (*Server)(nil)
 
-// program is a file as it was when it was looked at: an upgrade changes it.
+// program identifies a file by its path, size and time; an upgrade changes it.
 type program struct {
 	path    string
 	size    int64
@@ -58,9 +58,10 @@ func New(o Options) *Server {
 // Name implements host.Provider.
 func (*Server) Name() string { return Name }
 
-// Usable returns nil, or why no session can be started here: no tmux, one
-// older than 3.0 or that does not do what it must, a runtime directory whose
-// path is too long, or a server that runs and does not answer, or not this tmux.
+// Usable returns nil, or why no session can be started here: there is no tmux;
+// it is older than 3.0 or fails the self-check; the socket's path is too long;
+// or a server runs there that does not answer, or not to this tmux. It may
+// start a tmux server of its own for the self-check.
 func (s *Server) Usable(ctx context.Context) error {
 	path, err := s.program(ctx)
 	if err == nil {
@@ -82,10 +83,11 @@ func (s *Server) Usable(ctx context.Context) error {
 	return fmt.Errorf("the tmux server at %s: %w", c.socket, err)
 }
 
-// probeTimeout is how long a server may take to say that it is there.
+// probeTimeout bounds a short question to a tmux program or server.
 const probeTimeout = 3 * time.Second
 
-// program is Usable without a word to the server; it returns the program.
+// program returns the path of the tmux program, if the socket's path is short
+// enough and the program's version is new enough.
 func (s *Server) program(ctx context.Context) (string, error) {
 	if n := len(s.socket()); n > private.MaxSocketPath {
 		return "", fmt.Errorf("socket path %s has %d bytes, a socket's may have %d: use a shorter runtime directory",
@@ -96,8 +98,8 @@ func (s *Server) program(ctx context.Context) (string, error) {
 
 func (s *Server) socket() string { return filepath.Join(s.o.Runtime, SocketFile) }
 
-// find returns the path of the tmux program. It looks each time, since tmux
-// may come and go, and reads the version once for each program.
+// find returns the path of the tmux program. It searches each time, since tmux
+// may be installed or removed. It asks each program for its version once.
 func (s *Server) find(ctx context.Context) (string, error) {
 	name := s.o.Tmux
 	if name == "" {
@@ -127,7 +129,7 @@ func (s *Server) find(ctx context.Context) (string, error) {
 	return path, nil
 }
 
-// versionOf asks the program; one that cannot tell is broken.
+// versionOf runs tmux -V. A program that fails it is broken.
 func versionOf(ctx context.Context, path string) (version, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -147,8 +149,8 @@ func versionOf(ctx context.Context, path string) (version, error) {
 	return parseVersion(string(out))
 }
 
-// client returns how to start and reach the private server, with its
-// configuration written.
+// client writes the configuration and returns a client that may start the
+// private server.
 func (s *Server) client(ctx context.Context) (client, error) {
 	path, err := s.program(ctx)
 	if err != nil {
@@ -171,22 +173,25 @@ func (s *Server) client(ctx context.Context) (client, error) {
 	return c, nil
 }
 
-// endWith is the configuration of a server that ends when the last writer of the
-// FIFO alive does, or where that is gone already, and then removes dir.
+// endWith returns configuration that makes the server end and remove dir when
+// the last writer of the FIFO alive has closed it, or at once if that has
+// happened already.
 func (c client) endWith(alive, dir string) string {
-	// To open it for reading alone waits for a writer, which may be gone. A
-	// server that starts when all is over has no socket to be reached at: it is
-	// ended by its pid, as long as it hears what is printed here.
+	// To open the FIFO only for reading would wait for a writer, which may be
+	// gone. A server that starts after the end has no socket for kill-server.
+	// Then kill ends it by its process id, if it still takes the output of
+	// echo.
 	script := fmt.Sprintf("trap : TERM; (exec 3<>%[1]s 4<%[1]s 3>&-; read x <&4) 2>/dev/null; if ! %[2]s -S %[3]s kill-server; then (echo) && kill ",
 		shellQuote(alive), shellQuote(c.tmux), shellQuote(c.socket))
-	// A client that comes too late makes a socket while the directory goes, and
-	// another server, which finds no session and ends.
+	// A client that comes too late makes a socket while rm runs, and starts
+	// another server, which finds no session and ends. So rm is repeated.
 	remove := fmt.Sprintf("; fi; for i in 1 2 3 4 5 6 7 8 9; do /bin/rm -rf %[1]s 2>/dev/null; test -e %[1]s || break; sleep 0.3; done", shellQuote(dir))
 	return "run-shell -b " + quote(formatQuote(script)+"#{pid}"+formatQuote(remove)) + "\n"
 }
 
-// ByHand returns the command, for a shell, that attaches to a session's pane by
-// hand; for the id "" to all of them. One that has no pane here is an error.
+// ByHand returns a shell command that attaches to the session's pane by hand,
+// or, for the id "", to the server. It returns terminal.ErrNotFound if the
+// session has no pane here.
 func (s *Server) ByHand(ctx context.Context, id string) (string, error) {
 	path, err := s.find(ctx)
 	if err != nil {
@@ -209,15 +214,15 @@ func (s *Server) ByHand(ctx context.Context, id string) (string, error) {
 	return "", fmt.Errorf("session %s: tmux has no pane of it: %w", id, terminal.ErrNotFound)
 }
 
-// hostConfig is what the Host in an owner knows of its server.
+// hostConfig is what a Server passes to the Host in an owner.
 type hostConfig struct {
 	Options Options `json:"options"`
-	// Env is what the tmux server gets of its starter's environment.
+	// Env is the environment that the tmux server gets from the starter's.
 	Env []string `json:"env"`
 }
 
-// Config implements host.Provider: what the owner of a session is told that is
-// started with these options, or why none can be.
+// Config implements host.Provider. It returns a hostConfig for the owner of a
+// new session, or why no session can be started.
 func (s *Server) Config(ctx context.Context) (json.RawMessage, error) {
 	path, err := s.program(ctx)
 	if err == nil {
@@ -231,14 +236,14 @@ func (s *Server) Config(ctx context.Context) (json.RawMessage, error) {
 	return json.Marshal(hostConfig{Options: o, Env: environ()})
 }
 
-// mark is the owner mark of a session: its state directory, so that two
-// installations that share a socket tell their sessions apart.
+// mark returns the owner mark of a session: the path of its state directory. It
+// tells apart the sessions of two installations that share a socket.
 func (s *Server) mark(id string) string { return filepath.Join(s.o.Sessions, id) }
 
-// Reap ends the panes that carry our mark, whose sessions have no state
-// directory any more and are not known to the caller either, and returns the
-// ids of these. Others are never touched; where tmux or the caller cannot tell,
-// nothing is.
+// Reap ends the panes that carry our mark but whose sessions have no state
+// directory any more and are not known to the caller. It returns the ids of
+// those sessions. It never touches other panes. If tmux or known fails, it
+// leaves the panes concerned.
 func (s *Server) Reap(ctx context.Context, known func(id string) (bool, error)) ([]string, error) {
 	path, err := s.find(ctx)
 	if err != nil {
@@ -271,8 +276,8 @@ func (s *Server) Reap(ctx context.Context, known func(id string) (bool, error)) 
 	return reaped, failed
 }
 
-// suspect names the user's tmux.conf where a start failed: a setting or a hook of
-// theirs may have ended the pane, or its server.
+// suspect adds the path of the user's tmux.conf to the error of a failed start:
+// a setting or hook there may have ended the pane or the server.
 func (s *Server) suspect(err error) error {
 	conf, confErr := s.userConf()
 	if confErr != nil || conf.path == "" {

@@ -21,11 +21,13 @@ import (
 	"middleman/terminal/host"
 )
 
-// quietTime is how long nothing must come after the program's end where the
-// mark does not: the tmux server is stopped then, or was killed.
+// quietTime is how long no output must come after the program's end before it
+// counts as complete, if the mark does not come: the tmux server is stopped or
+// was killed.
 const quietTime = 5 * time.Second
 
-// paneState is what an image that takes over has to know of a pane.
+// paneState is what another owner, or another image of this one, must know of a
+// pane.
 type paneState struct {
 	Pane     string      `json:"pane"`
 	Server   int         `json:"server"`
@@ -33,37 +35,37 @@ type paneState struct {
 	Program  int         `json:"program"`
 	Mark     []byte      `json:"mark"`
 	Tmux     inputServer `json:"tmux"`
-	// PipeSocket is where a new pipe's helper meets the owner.
+	// PipeSocket is where the helper of a new pipe connects to the owner.
 	PipeSocket string `json:"pipe_socket"`
-	Unread     []byte `json:"unread,omitempty"` // of what the launcher said
+	Unread     []byte `json:"unread,omitempty"` // bytes from the launcher that were not decoded yet
 }
 
-// paneTerminal implements host.Terminal: a pane, of which the output comes
-// through its pipe and the input goes through the server's one control client.
+// paneTerminal implements host.Terminal for a pane. Output comes through the
+// pane's pipe. Input goes through the server's one control client.
 type paneTerminal struct {
 	paneState
-	conn  *net.UnixConn // the launcher
-	news  *hearer       // what it says
+	conn  *net.UnixConn // to the launcher
+	news  *hearer       // reads from conn
 	pipe  *os.File
 	raw   syscall.RawConn // of pipe
 	tty   *os.File
 	input *input
-	ahead int // typed since the program was last seen to have read all; guarded by input.whole
+	ahead int // bytes typed since the program had last read all input; guarded by input.whole
 
 	mu       sync.Mutex // guards what follows, and pipe and raw
-	stirred  *sync.Cond // on mu: a deadline, the end of the terminal, LetEnd
+	stirred  *sync.Cond // on mu: a new deadline, the end of the terminal, or LetEnd
 	deadline time.Time
-	window   terminal.Size // what tmux is to be told
-	resizing bool          // somebody tells it
+	window   terminal.Size // the size to tell tmux
+	resizing bool          // resizeWindow runs
 
-	ending atomic.Bool // LetEnd was called: the mark comes
+	ending atomic.Bool // LetEnd was called: the mark will come
 	marks  *markScanner
-	late   int         // bytes that were read after the end of the terminal
+	late   int         // bytes that were read after the terminal's end
 	gone   atomic.Bool // tmux has closed the pane's terminal
 	lost   atomic.Bool // the launcher has ended
 }
 
-// open makes what a terminal has of its descriptors usable.
+// open prepares a terminal whose descriptors are set.
 func (t *paneTerminal) open() error {
 	t.stirred = sync.NewCond(&t.mu)
 	t.marks = &markScanner{mark: t.Mark}
@@ -73,14 +75,14 @@ func (t *paneTerminal) open() error {
 	return t.usePipe(pipe)
 }
 
-// Read implements host.Terminal. Before the program's end the bytes are not
-// looked at; after it the mark is the end.
+// Read implements host.Terminal. Before LetEnd it does not look at the bytes;
+// afterwards the mark is the end. p must be longer than the mark.
 func (t *paneTerminal) Read(p []byte) (n int, err error) {
 	for n == 0 && err == nil {
 		if t.marks.found {
 			return 0, io.EOF
 		}
-		room := p[:len(p)-len(t.Mark)] // for what was held back
+		room := p[:len(p)-len(t.Mark)] // leaves space for bytes that were held back
 		if n, err = t.readPipe(room); t.ending.Load() {
 			n = copy(p, t.marks.scan(p[:n]))
 			if err == io.EOF {
@@ -98,7 +100,7 @@ func (t *paneTerminal) Readable() bool {
 	fds := []unix.PollFd{{Events: unix.POLLIN}}
 	err := t.rawPipe().Control(func(fd uintptr) {
 		fds[0].Fd = int32(fd)
-		unix.Poll(fds, 0) // interrupted, it says nothing
+		unix.Poll(fds, 0) // if a signal interrupts it, Revents stays 0
 	})
 	return err == nil && fds[0].Revents&unix.POLLIN != 0
 }
@@ -111,8 +113,9 @@ func (t *paneTerminal) Write(p []byte) (n int, err error) {
 	return t.input.keys(t.Pane, p, t.room)
 }
 
-// SetSize sets the terminal's size itself, so that it holds from here. tmux sets
-// its window's, which is the same again, when it comes to it.
+// SetSize implements host.Terminal. It sets the terminal's size itself, so that
+// it holds at once. tmux later sets the window's size, and with it the same
+// size again.
 func (t *paneTerminal) SetSize(s terminal.Size) error {
 	if t.gone.Load() {
 		return nil
@@ -122,7 +125,7 @@ func (t *paneTerminal) SetSize(s terminal.Size) error {
 		return err
 	}
 	size := &unix.Winsize{Row: s.Rows, Col: s.Cols}
-	if had.Col > 0 && had.Row > 0 { // cells of as many pixels as tmux says
+	if had.Col > 0 && had.Row > 0 { // pixels in proportion to the cells before
 		size.Xpixel, size.Ypixel = had.Xpixel/had.Col*s.Cols, had.Ypixel/had.Row*s.Rows
 	}
 	if err := unix.IoctlSetWinsize(int(t.tty.Fd()), unix.TIOCSWINSZ, size); err != nil {
@@ -133,13 +136,13 @@ func (t *paneTerminal) SetSize(s terminal.Size) error {
 	t.window = s
 	if !t.resizing {
 		t.resizing = true
-		go t.resizeWindow() // ends when tmux has the last size, or with the terminal
+		go t.resizeWindow() // ends when tmux was told the last size
 	}
 	return nil
 }
 
-// resizeWindow tells tmux the last size. One that cannot be told shows another
-// to who attaches by hand.
+// resizeWindow tells tmux the last size. If that fails, only users who attach
+// by hand see another size.
 func (t *paneTerminal) resizeWindow() {
 	for told := (terminal.Size{}); ; {
 		t.mu.Lock()
@@ -154,15 +157,15 @@ func (t *paneTerminal) resizeWindow() {
 	}
 }
 
-// Foreground implements host.Terminal. The terminal itself tells its own
-// session alone.
+// Foreground implements host.Terminal. It does not ask the terminal, which
+// answers only processes of its own session.
 func (t *paneTerminal) Foreground() int { return proc.Foreground(t.Program) }
 
 // Answers implements host.Terminal.
 func (t *paneTerminal) Answers() bool { return true }
 
-// Root implements host.Terminal. When the exit is on disk the launcher stays
-// for what the program has left.
+// Root implements host.Terminal. After the exit is on disk, the launcher stays
+// while processes that the program left still run.
 func (t *paneTerminal) Root() (root, spare int) {
 	if t.lost.Load() {
 		return 0, t.Server
@@ -170,7 +173,8 @@ func (t *paneTerminal) Root() (root, spare int) {
 	return t.Launcher, t.Server
 }
 
-// Reap implements host.Terminal by what the launcher says.
+// Reap implements host.Terminal: the launcher waits for the processes and
+// reports.
 func (t *paneTerminal) Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus), lost func()) (stop func()) {
 	var loop sync.WaitGroup
 	t.conn.SetReadDeadline(time.Time{})
@@ -205,8 +209,8 @@ func (t *paneTerminal) Reap(mu sync.Locker, ended func(pid int, status unix.Wait
 	}
 }
 
-// stopReading wakes a reader of a pipe on which nothing comes any more, where
-// that has no end.
+// stopReading makes Read take what the pipe holds now and then end, in case the
+// pipe itself does not end. It marks the terminal as gone.
 func (t *paneTerminal) stopReading() {
 	t.gone.Store(true)
 	t.mu.Lock()
@@ -215,8 +219,8 @@ func (t *paneTerminal) stopReading() {
 	t.pipe.SetReadDeadline(time.Unix(1, 0))
 }
 
-// LetEnd implements host.Terminal: the launcher prints the mark. It is looked
-// for from now on, so that no output is held back before.
+// LetEnd implements host.Terminal: it lets the launcher print the mark. Read
+// looks for the mark only from now on, so that it holds no output back before.
 func (t *paneTerminal) LetEnd() {
 	t.ending.Store(true)
 	t.stir()
@@ -230,7 +234,7 @@ func (t *paneTerminal) Quiet() time.Duration { return quietTime }
 
 // Done implements host.Terminal: the launcher ends, and the pane with it.
 func (t *paneTerminal) Done() {
-	_ = say(t.conn, order{Over: true}) // one that is gone needs not be told
+	_ = say(t.conn, order{Over: true}) // on an error the launcher has ended
 }
 
 // SetDeadline implements host.Terminal.

@@ -11,8 +11,7 @@ import (
 
 var errNoTmux = fmt.Errorf("tmux on Windows: %w", errors.ErrUnsupported)
 
-// Server stands for the private tmux server, of which there is none on Windows:
-// Usable says so.
+// Server stands for the private tmux server, which Windows does not have.
 type Server struct{}
 
 var _ host.Provider = (*Server)(nil)
@@ -29,18 +28,18 @@ func (*Server) Usable(context.Context) error { return errNoTmux }
 // Config returns a wrapped errors.ErrUnsupported.
 func (*Server) Config(context.Context) (json.RawMessage, error) { return nil, errNoTmux }
 
-// Reap finds nothing.
+// Reap returns nothing.
 func (*Server) Reap(context.Context, func(id string) (bool, error)) ([]string, error) {
 	return nil, nil
 }
 
-// Complaint returns nothing.
+// Complaint returns "".
 func (*Server) Complaint() string { return "" }
 
 // ByHand returns a wrapped errors.ErrUnsupported.
 func (*Server) ByHand(context.Context, string) (string, error) { return "", errNoTmux }
 
-// Host is no host of anything on Windows.
+// Host starts no sessions on Windows.
 type Host struct{}
 
 var _ host.Host = Host{}

@@ -10,19 +10,22 @@ import (
 const (
 	getTermios = unix.TCGETS
 	setTermios = unix.TCSETS
-	// inputQueue asks how much can be read of a terminal (ioctl_tty(2)).
+	// inputQueue gets the number of bytes to read from a terminal
+	// (ioctl_tty(2)).
 	inputQueue = unix.TIOCINQ
 )
 
-// pipeBuf is what is written to a FIFO at once, PIPE_BUF.
+// pipeBuf is PIPE_BUF: how many bytes one write to a FIFO writes atomically
+// (pipe(7)).
 const pipeBuf = 4096
 
 // leaveTerminal gives up the controlling terminal, so that the program can
 // have it in a session of its own.
 func leaveTerminal() error { return unix.IoctlSetInt(int(os.Stdin.Fd()), unix.TIOCNOTTY, 0) }
 
-// programAttr makes the program the leader of a session and foreground group
-// of its own, as on any terminal: nothing stops it whom nobody would continue.
+// programAttr makes the program the leader of a session and foreground group of
+// its own. Its process group is orphaned then, so that job control does not
+// stop it: no shell would continue it.
 func programAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 }

@@ -11,16 +11,17 @@ import (
 const (
 	getTermios = unix.TIOCGETA
 	setTermios = unix.TIOCSETA
-	// inputQueue asks how much can be read of a terminal (FIONREAD).
+	// inputQueue gets the number of bytes to read from a terminal (FIONREAD).
 	inputQueue = 0x4004667f
 )
 
-// pipeBuf is what is written to a FIFO at once, the least PIPE_BUF that there
-// is.
+// pipeBuf is how many bytes one write to a FIFO writes atomically: the least
+// PIPE_BUF of any system.
 const pipeBuf = 512
 
-// leaveTerminal does nothing: where the end of a session's leader revokes its
-// terminal, the launcher stays the leader, or the end marker would be lost.
+// leaveTerminal does nothing. On these systems the end of a session's leader
+// may revoke its terminal. So the launcher stays the leader, or the mark would
+// be lost.
 func leaveTerminal() error { return nil }
 
 // programAttr keeps the program in the launcher's group, the foreground one.

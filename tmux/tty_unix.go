@@ -9,11 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// termName is the terminal that tmux is: Home, End and a few others differ
-// from xterm's. Where its description is missing, screen's is near enough.
+// termName returns the terminal type of tmux. Home, End and a few other keys
+// differ from xterm's. If its description is missing, screen's is similar
+// enough.
 func termName() string {
 	for _, root := range []string{"/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo", "/usr/local/share/terminfo"} {
-		for _, sub := range []string{"/t/", "/74/"} { // macOS names them by the letter's code
+		for _, sub := range []string{"/t/", "/74/"} { // macOS names the directory by the letter's code
 			if _, err := os.Stat(root + sub + "tmux-256color"); err == nil {
 				return "tmux-256color"
 			}
@@ -22,8 +23,8 @@ func termName() string {
 	return "screen-256color"
 }
 
-// unstopTerminal makes output flow again where the program or the user has
-// stopped it (ctrl-s), and lets the marker pass as it is.
+// unstopTerminal makes output flow again if the program or the user has stopped
+// it (ctrl-s), and lets the mark pass unchanged.
 func unstopTerminal(f *os.File) {
 	t, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
 	if err != nil {
@@ -32,11 +33,11 @@ func unstopTerminal(f *os.File) {
 	t.Iflag &^= unix.IXON
 	t.Oflag &^= unix.OPOST
 	t.Lflag &^= unix.TOSTOP
-	// Where it fails the marker may be late; it is not lost.
+	// If this fails, the mark may be late, but is not lost.
 	unix.IoctlSetTermios(int(f.Fd()), setTermios, t)
 }
 
-// closeTerminal lets go of the pane's terminal.
+// closeTerminal closes the pane's terminal: it replaces descriptors 0 to 2.
 func closeTerminal() {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -48,15 +49,15 @@ func closeTerminal() {
 	null.Close()
 }
 
-// watchTerminal calls gone once when the pane's terminal has lost its other
-// end, and returns how to wait for that to be over.
+// watchTerminal calls gone once when the other end of the pane's terminal is
+// closed. join stops the watch, and returns when gone is not running.
 func watchTerminal(tty *os.File, gone func()) (join func()) {
 	stop, wake, err := os.Pipe()
 	if err != nil {
 		return func() {}
 	}
 	done := make(chan struct{})
-	go func() { // joined by join
+	go func() { // join waits for it
 		defer close(done)
 		if pollHangup(int(tty.Fd()), int(stop.Fd())) {
 			gone()
@@ -69,7 +70,8 @@ func watchTerminal(tty *os.File, gone func()) (join func()) {
 	}
 }
 
-// pollHangup returns true when fd hangs up, false when stop does.
+// pollHangup returns true when fd hangs up, and false when stop does or poll(2)
+// fails.
 func pollHangup(fd, stop int) bool {
 	for {
 		fds := []unix.PollFd{{Fd: int32(fd)}, {Fd: int32(stop), Events: unix.POLLIN}}

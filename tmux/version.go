@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// oldest is the oldest version that can host sessions: resize-window and
-// manual sizes are older, source-file of several files and #{client_readonly}
-// as they are used here are not.
+// oldest is the oldest version that can host sessions: 3.0 was the first with
+// pane options (set-option -p), and with several commands for one hook.
 var oldest = version{3, 0}
 
-// feature is something that not all versions have.
+// feature is something that tmux has only since a certain version.
 type feature int
 
 const (
@@ -20,15 +19,15 @@ const (
 	allowPassthrough                  // window option allow-passthrough
 	remainOnExitFormat                // window option remain-on-exit-format
 	allowSetTitle                     // window option allow-set-title
-	pasteRaw                          // paste-buffer -S; without it control characters are pasted as they are in older versions, made visible in newer ones
+	pasteRaw                          // paste-buffer -S; without it older versions paste control characters unchanged, newer ones make them visible
 )
 
-// features tells since when: what is missing is done without. An option that
-// a version does not have is passed over when the configuration is read.
+// features tells since which version tmux has each feature. All of them are
+// optional. tmux ignores unknown options in the configuration.
 var features = map[feature]struct {
 	since  version
-	option string // "" where it is none
-	goes   string // what goes without it
+	option string // "" if the feature is no option
+	goes   string // what is lost without it
 }{
 	terminalFeatures:   {version{3, 2}, "terminal-features", "hyperlinks and styled underlines"},
 	extendedKeys:       {version{3, 2}, "extended-keys", "keys such as shift-enter"},

@@ -2,10 +2,10 @@ package cgroup
 
 import "syscall"
 
-// Group is a session's cgroup: this system has none.
+// Group is a session's cgroup; this system has none.
 type Group struct{}
 
-// Find returns none.
+// Find returns the empty Group.
 func Find(string) Group { return Group{} }
 
 // Kill does nothing.
@@ -19,5 +19,5 @@ func Fork(_, path string, argv []string, attr *syscall.ProcAttr) (pid int, err e
 	return syscall.ForkExec(path, argv, attr)
 }
 
-// OOMKills returns what counts none: this system does not tell.
+// OOMKills returns a function that always returns 0: this system does not tell.
 func OOMKills(int) func() int { return func() int { return 0 } }

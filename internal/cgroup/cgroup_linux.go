@@ -15,16 +15,16 @@ import (
 	"middleman/internal/systemd"
 )
 
-// programCgroup is the cgroup below the owner's that the program is put into,
-// where the owner may make one.
+// programCgroup is the name of the program's cgroup. It is below the session's,
+// if the owner may create one there.
 const programCgroup = "program"
 
-// Group is a session's cgroup, by its directory. The zero value is none: every
-// method does nothing then.
+// Group is the directory of a session's cgroup. For the zero value, which means
+// no cgroup, every method does nothing.
 type Group string
 
-// Find returns the cgroup of a session that this process runs in, and none where
-// it runs elsewhere.
+// Find returns the session's cgroup if this process runs in it or below it, and
+// the zero Group otherwise.
 func Find(session string) Group {
 	path, ok := scopePath("self", session)
 	if !ok {
@@ -37,8 +37,8 @@ func Find(session string) Group {
 	return Group(cgroupDir(string(mounts), path))
 }
 
-// scopePath is the path in the hierarchy of the session's scope, if the
-// process is in it or below.
+// scopePath returns the session's scope as a path in the cgroup hierarchy, if
+// the process is in the scope or below it.
 func scopePath(pid, session string) (string, bool) {
 	data, err := os.ReadFile("/proc/" + pid + "/cgroup")
 	if err != nil {
@@ -64,8 +64,8 @@ func InScope(pid int, session string) bool {
 	return ok
 }
 
-// cgroupDir is where mounts, which is proc_pid_mountinfo(5), show the cgroup
-// at path; "" where they do not.
+// cgroupDir returns the directory of the cgroup at path, or "" if it is not
+// mounted. mounts is a proc_pid_mountinfo(5) file.
 func cgroupDir(mounts, path string) string {
 	for line := range strings.Lines(mounts) {
 		mount, source, ok := strings.Cut(line, " - ")
@@ -81,15 +81,17 @@ func cgroupDir(mounts, path string) string {
 	return ""
 }
 
-// unescapeMount undoes what the kernel does to blanks and the like.
+// unescapeMount undoes the kernel's octal escapes of blanks, tabs, newlines and
+// backslashes.
 func unescapeMount(path string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
 }
 
-// OOMKills begins to count the processes that the kernel kills for want of memory
-// in the cgroup that a process is in now (memory.events, cgroups(7)). Each call of
-// what it returns tells how many there were since: 0 also where that cannot be
-// read, or went with the cgroup's last process.
+// OOMKills begins to count the processes that the kernel kills for lack of
+// memory (memory.events, cgroups(7)) in the cgroup that process pid is in now.
+// The returned function returns the count so far. It returns 0 if memory.events
+// cannot be read, for example because the cgroup was removed with its last
+// process.
 func OOMKills(pid int) func() int {
 	data, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
@@ -108,7 +110,7 @@ func OOMKills(pid int) func() int {
 	return func() int { return max(0, count()-before) }
 }
 
-// parseOOMKills reads memory.events.
+// parseOOMKills returns the oom_kill count of a memory.events file.
 func parseOOMKills(events string) int {
 	for line := range strings.Lines(events) {
 		if text, ok := strings.CutPrefix(line, "oom_kill "); ok {
@@ -125,7 +127,7 @@ func (c Group) Members() map[int]bool {
 		return nil
 	}
 	pids := make(map[int]bool)
-	// What cannot be read has gone meanwhile, or is not ours.
+	// An unreadable directory was removed meanwhile, or is not ours.
 	_ = filepath.WalkDir(string(c), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return nil
@@ -144,8 +146,8 @@ func (c Group) Members() map[int]bool {
 	return pids
 }
 
-// open makes the program's cgroup and opens it for clone3(2); nil where that
-// is not allowed.
+// open creates the program's cgroup and opens it for clone3(2). It returns nil
+// if that is not allowed.
 func (c Group) open() *os.File {
 	if c == "" {
 		return nil
@@ -161,26 +163,26 @@ func (c Group) open() *os.File {
 	return f
 }
 
-// Kill ends every process in the program's cgroup in one step, also those that
-// fork meanwhile (cgroup.kill, Linux 5.14). It does not wait for their end, and
-// does nothing where the kernel cannot.
+// Kill kills every process in the program's cgroup in one step, even those that
+// fork meanwhile (cgroup.kill, Linux 5.14). It does not wait until they have
+// ended. It does nothing on older kernels.
 func (c Group) Kill() {
 	if c != "" {
-		// Where it is not to be had, they are ended one by one.
+		// If this fails, the caller's stop kills them one by one.
 		_ = os.WriteFile(filepath.Join(string(c), programCgroup, "cgroup.kill"), []byte("1"), 0)
 	}
 }
 
-// Remove removes the program's cgroup. One that is not empty stays.
+// Remove removes the program's cgroup if that is empty.
 func (c Group) Remove() {
 	if c != "" {
-		_ = unix.Rmdir(filepath.Join(string(c), programCgroup)) // it stays with what is in it
+		_ = unix.Rmdir(filepath.Join(string(c), programCgroup)) // fails while a process is in it
 	}
 }
 
-// Fork is syscall.ForkExec for a session's program: it begins in a cgroup of its
-// own below the session's, where this process may make one, and else beside this
-// process. attr.Sys must not be nil.
+// Fork is syscall.ForkExec for a session's program. The program begins in a
+// cgroup of its own below the session's, if this process may create one, and
+// otherwise in this process's cgroup. attr.Sys must not be nil.
 func Fork(session, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
 	dir := Find(session).open()
 	if dir == nil {
@@ -192,8 +194,8 @@ func Fork(session, path string, argv []string, attr *syscall.ProcAttr) (pid int,
 	sys.UseCgroupFD, sys.CgroupFD = true, int(dir.Fd())
 	inside.Sys = &sys
 	if pid, err = syscall.ForkExec(path, argv, &inside); err != nil {
-		// Before Linux 5.7, or not delegated; a program that cannot be started
-		// says so again.
+		// The kernel is older than 5.7, or the cgroup is not delegated to us.
+		// If the program itself cannot be started, this fails again.
 		return syscall.ForkExec(path, argv, attr)
 	}
 	return pid, nil

@@ -1,8 +1,8 @@
-// Package cgroup looks for the control groups (cgroups(7), version 2) that
-// sessions run in: a session's own is that of its systemd scope, see package
-// systemd. Where the system has no control groups, or none that is ours, every
-// function finds nothing, and every method does nothing.
+// Package cgroup finds the control groups (cgroups(7), version 2) that sessions
+// run in. A session's cgroup is that of its systemd scope; see package systemd.
+// If the system has no control groups, or none that is ours, every function
+// finds nothing and every method does nothing.
 //
-// It makes one cgroup, for the program, below a session's own. It starts no
-// goroutine.
+// The package creates one cgroup per session, for the program, below the
+// session's own. It starts no goroutine.
 package cgroup

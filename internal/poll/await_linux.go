@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AwaitOr waits until f can be read, then ready is -1, or one of the descriptors
-// fds, then it is that one's index. It takes the place of Read's own wait.
+// AwaitOr blocks until f or one of the descriptors fds can be read. ready is
+// the index of the descriptor in fds, or -1 for f. It obeys f's read deadline
+// and Close. Use it in place of the wait in Read.
 func (f *File) AwaitOr(fds []int) (ready int, err error) {
 	if !f.Acquire() {
 		return -1, os.ErrClosed
@@ -43,17 +44,18 @@ func (f *File) AwaitOr(fds []int) (ready int, err error) {
 	}
 }
 
-// Of awaitWith: the other file can be read, or something else has happened to it.
+// The errors of AwaitWith: the other file can be read, or must be left to its
+// Read.
 var (
 	ErrOther     = errors.New("there is something to read elsewhere")
 	ErrOtherGone = errors.New("the other file is not to be waited for")
 )
 
-// AwaitWith waits until f can be read, or other, where that is not nil, or a
-// change of either: a Poke, a Close, a deadline. ready says that f can be read,
-// ErrOther that other can, ErrOtherGone that other is closed, has been poked or
-// has a deadline, so that its own Read has to wait for it. The caller has called
-// Acquire for both.
+// AwaitWith blocks until f can be read, or other if that is not nil, or until
+// either file changes by a Poke, a Close or a deadline. ready means that f can
+// be read. ErrOther means that other can be read. ErrOtherGone means that other
+// is closed, was poked or has a deadline, so that only its own Read may wait
+// for it. The caller must have called Acquire on both.
 func (f *File) AwaitWith(other *File) (ready bool, err error) {
 	f.turn()
 	left, err := f.left(toRead, true)

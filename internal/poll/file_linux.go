@@ -15,45 +15,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File is an open descriptor, a terminal's or a socket's, that is waited for by
-// poll(2), in the thread that uses it. The runtime's poller is woken by whatever happens
-// to a descriptor, also each time that the other side has read, and by then the
-// goroutine that waits may have lost its thread: that costs a key's echo more
-// than all else. One goroutine at a time may read, and one may write; all other
-// methods may be called at any time. Errors are those of an *os.File.
+// File is an open descriptor of a terminal or a socket. It waits with poll(2),
+// in the thread that uses it. The runtime's poller wakes up for every event of
+// a descriptor, even when the other side has only read. By then the waiting
+// goroutine may have lost its thread, which costs a key's echo more than all
+// else. One goroutine at a time may read, and one may write; all other methods
+// may be called at any time. Its errors are those of an *os.File.
 type File struct {
 	fd     int
 	socket bool
-	wakes  [2]int // eventfd(2)s that wake who waits to read, to write
+	wakes  [2]int // eventfd(2)s that wake the goroutine that waits to read, to write
 
-	// NoWait makes Read return ErrWait in place of waiting. It is the reader's,
-	// as are the next two fields.
+	// NoWait makes Read return ErrWait instead of waiting. Only the goroutine
+	// that reads may use it and the next two fields.
 	NoWait bool
-	turned time.Time     // when turn last gave way
+	turned time.Time     // when turn last yielded
 	polled []unix.PollFd // reused
-	// expected is until when something is about to come, in nanoseconds since
-	// the epoch, or 0; see expect.
+	// expected is until when ppoll busy-waits, in nanoseconds since the epoch,
+	// or 0; see Expect.
 	expected atomic.Int64
 
 	mu        sync.Mutex   // guards all below
 	deadlines [2]time.Time // to read, to write
 	lefts     [2]unix.Timespec
-	waiting   [2]bool // somebody waits, or is about to
-	users     int     // who use the descriptors now; the last closes them
+	waiting   [2]bool // a goroutine waits, or is about to
+	users     int     // calls of Acquire without their Release; the last Release closes the descriptors
 	closed    bool
 }
 
-// ErrWait is what Read returns where it would wait, and must not.
+// ErrWait is what Read returns if NoWait is set and there is nothing to read.
 var ErrWait = errors.New("nothing to read yet")
 
-// Directions of a File.
+// The directions of a File.
 const (
 	toRead = iota
 	toWrite
 )
 
-// NewFile takes over the descriptor fd, which it puts into non-blocking mode.
-// socket says that it is one. On error fd is closed.
+// NewFile takes over the descriptor fd and puts it into non-blocking mode.
+// socket tells whether it is a socket. On error NewFile closes fd.
 func NewFile(fd int, socket bool) (*File, error) {
 	f := &File{fd: fd, socket: socket}
 	err := unix.SetNonblock(fd, true)
@@ -70,8 +70,8 @@ func NewFile(fd int, socket bool) (*File, error) {
 	return f, nil
 }
 
-// TakeConn makes a File of a connection, which it takes from the runtime's
-// poller: conn is closed, unless there is an error.
+// TakeConn makes a File of a connection, outside of the runtime's poller. It
+// closes conn, except on error.
 func TakeConn(conn *net.UnixConn) (*File, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -90,18 +90,20 @@ func TakeConn(conn *net.UnixConn) (*File, error) {
 	return f, err
 }
 
-// appendPoll appends what to wait for to read: the descriptor and the wakes.
+// appendPoll appends the two descriptors to wait for before a read: the file
+// and its eventfd.
 func (f *File) appendPoll(fds []unix.PollFd) []unix.PollFd {
 	return append(fds, unix.PollFd{Fd: int32(f.fd), Events: unix.POLLIN}, unix.PollFd{Fd: int32(f.wakes[toRead]), Events: unix.POLLIN})
 }
 
-// turnTime is how long a goroutine may run for the scheduler, half of what it
-// counts as too long.
+// turnTime is how long a goroutine runs before turn yields: half of the time
+// after which the scheduler preempts it.
 const turnTime = 5 * time.Millisecond
 
-// turn is called before each wait of a loop that does nothing but system calls.
-// The scheduler counts that as running, and after 10 ms it takes the processor
-// from the goroutine in every wait, until it has given way once.
+// turn must be called before each wait of a loop that only makes system calls.
+// The scheduler counts such a goroutine as running. After 10 ms it takes the
+// processor from the goroutine at every wait, until the goroutine has yielded
+// once.
 func (f *File) turn() {
 	if now := time.Now(); now.Sub(f.turned) > turnTime {
 		f.turned = now
@@ -109,8 +111,8 @@ func (f *File) turn() {
 	}
 }
 
-// Poke makes AwaitWith return, also where it is about to be called:
-// what its caller is to look at may not have been there when it looked last.
+// Poke makes AwaitWith return, now or when it is called next, so that its
+// caller looks again for what to wait for.
 func (f *File) Poke() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,13 +121,13 @@ func (f *File) Poke() {
 	}
 }
 
-// expectTime is how long an echo is looked for without sleeping: a program that
-// takes longer is not worth it, and what a person types costs next to nothing.
+// expectTime is how long ppoll busy-waits for an echo. It does not pay for a
+// slower program, and for typed keys it costs next to nothing.
 const expectTime = 200 * time.Microsecond
 
-// Expect says that something is about to be read, as the echo of a key is. Who
-// waits for it stays awake for a moment: to be woken costs as much as all that
-// the echo passes through. It does not block.
+// Expect announces that something can be read soon, such as the echo of a key.
+// The goroutine that waits for it then busy-waits for a moment, because a
+// wake-up costs as much as the echo's whole way. Expect does not block.
 func (f *File) Expect() {
 	f.expected.Store(time.Now().Add(expectTime).UnixNano())
 	f.mu.Lock()
@@ -135,8 +137,8 @@ func (f *File) Expect() {
 	}
 }
 
-// ppoll is ppoll(2), which stays awake while something is expected, and lets
-// others run meanwhile.
+// ppoll is ppoll(2), but busy-waits while something is expected. It yields the
+// processor between looks.
 func (f *File) ppoll(fds []unix.PollFd, left *unix.Timespec) error {
 	if until := f.expected.Load(); until != 0 {
 		for time.Now().UnixNano() < until {
@@ -151,11 +153,12 @@ func (f *File) ppoll(fds []unix.PollFd, left *unix.Timespec) error {
 	return err
 }
 
-// Descriptor returns the descriptor, which is open until the caller's Release.
+// Descriptor returns the descriptor. It is open from the caller's Acquire to
+// its Release.
 func (f *File) Descriptor() int { return f.fd }
 
-// WriteNow writes what f takes without waiting, and returns how much that is. The
-// caller has called Acquire.
+// WriteNow writes as much of p as f takes without waiting, and returns how
+// much. The caller must have called Acquire.
 func (f *File) WriteNow(p []byte) (int, error) { return writeFD(f.fd, p) }
 
 func (f *File) free() {
@@ -166,8 +169,8 @@ func (f *File) free() {
 	}
 }
 
-// Acquire keeps the descriptor open until Release is called; false says that it is
-// closed already.
+// Acquire keeps the descriptor open until Release is called. It returns false
+// if the file is closed already.
 func (f *File) Acquire() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +181,8 @@ func (f *File) Acquire() bool {
 	return true
 }
 
-// Release ends what Acquire began.
+// Release undoes one Acquire. After Close, the last Release closes the
+// descriptor.
 func (f *File) Release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -187,7 +191,8 @@ func (f *File) Release() {
 	}
 }
 
-// Close closes the file and wakes whoever waits. A second call is os.ErrClosed.
+// Close closes the file and wakes all goroutines that wait. A second call
+// returns os.ErrClosed.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -210,7 +215,7 @@ func (f *File) Close() error {
 	return nil
 }
 
-// CloseWrite ends the stream to the other side of a socket.
+// CloseWrite shuts down the sending side of a socket.
 func (f *File) CloseWrite() error {
 	if !f.Acquire() {
 		return os.ErrClosed
@@ -221,10 +226,11 @@ func (f *File) CloseWrite() error {
 
 var oneWake = binary.NativeEndian.AppendUint64(nil, 1)
 
-// wake makes who waits look again. Called with mu held, or by a user.
+// wake makes the goroutine that waits look again. The caller holds mu or has
+// called Acquire.
 func (f *File) wake(direction int) { unix.Write(f.wakes[direction], oneWake) }
 
-// looked ends what left began; woken says that a wake has come.
+// looked ends the wait that left began; woken tells that the eventfd fired.
 func (f *File) looked(direction int, woken bool) {
 	if woken {
 		var count [8]byte
@@ -248,8 +254,8 @@ func (f *File) setDeadline(direction int, t time.Time) error {
 	return nil
 }
 
-// SetReadDeadline sets until when Read may wait; the zero time is for ever. Who
-// waits already is told.
+// SetReadDeadline sets until when Read may wait; the zero time means for ever.
+// It also applies to a Read that waits already.
 func (f *File) SetReadDeadline(t time.Time) error { return f.setDeadline(toRead, t) }
 
 // SetWriteDeadline is SetReadDeadline for Write.
@@ -261,8 +267,8 @@ func (f *File) SetDeadline(t time.Time) error {
 	return f.setDeadline(toWrite, t)
 }
 
-// left is the time until a direction's deadline, nil for ever. Without an error
-// who waits is woken by changes until it calls looked.
+// left returns the time until a direction's deadline, nil for ever. If waits is
+// set and err is nil, changes wake the caller until it calls looked.
 func (f *File) left(direction int, waits bool) (*unix.Timespec, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -270,7 +276,7 @@ func (f *File) left(direction int, waits bool) (*unix.Timespec, error) {
 		return nil, os.ErrClosed
 	}
 	t := f.deadlines[direction]
-	var wait *unix.Timespec // of the direction's one user
+	var wait *unix.Timespec // points to memory of the one goroutine that uses the direction
 	if !t.IsZero() {
 		d := time.Until(t)
 		if d <= 0 {
@@ -283,8 +289,8 @@ func (f *File) left(direction int, waits bool) (*unix.Timespec, error) {
 	return wait, nil
 }
 
-// wait waits until a direction has come, or its deadline, or the end. Called
-// by a user.
+// wait blocks until the file is ready in that direction, or until its deadline
+// or Close. The caller has called Acquire.
 func (f *File) wait(direction int) error {
 	events := [...]int16{toRead: unix.POLLIN, toWrite: unix.POLLOUT}
 	for {
@@ -307,8 +313,8 @@ func (f *File) wait(direction int) error {
 	}
 }
 
-// Read blocks until there is something to read, the deadline, or Close. io.EOF says
-// that nothing more will come.
+// Read blocks until there is something to read, until the deadline, or until
+// Close. It returns io.EOF at the end of the stream.
 func (f *File) Read(p []byte) (n int, err error) {
 	rawErr := f.use(toRead, func(fd uintptr) bool {
 		n, err = ReadNow(int(fd), p)
@@ -326,7 +332,7 @@ func (f *File) Read(p []byte) (n int, err error) {
 	return n, f.orClosed(err)
 }
 
-// Write blocks until all of p is written. With an error the first n bytes were.
+// Write blocks until all of p is written. On error, the first n bytes were.
 func (f *File) Write(p []byte) (n int, err error) {
 	rawErr := f.use(toWrite, func(fd uintptr) bool {
 		for err = nil; n < len(p) && err == nil; {
@@ -343,8 +349,8 @@ func (f *File) Write(p []byte) (n int, err error) {
 	return n, f.orClosed(err)
 }
 
-// orClosed is err, or what to say instead where Close was faster: it ends the
-// stream under who uses it.
+// orClosed returns os.ErrClosed in place of err if Close has come first and so
+// ended the stream.
 func (f *File) orClosed(err error) error {
 	if err == nil {
 		return nil
@@ -357,8 +363,9 @@ func (f *File) orClosed(err error) error {
 	return err
 }
 
-// use calls done for the descriptor until it returns true, and waits between
-// calls. A deadline that has passed is an error before the first.
+// use calls done with the descriptor until done returns true, and waits for the
+// direction between calls. If the deadline has passed already, use fails before
+// the first call.
 func (f *File) use(direction int, done func(fd uintptr) bool) error {
 	if !f.Acquire() {
 		return os.ErrClosed
@@ -375,7 +382,7 @@ func (f *File) use(direction int, done func(fd uintptr) bool) error {
 	return nil
 }
 
-// SyscallConn returns what implements syscall.RawConn.
+// SyscallConn implements syscall.Conn. It never fails.
 func (f *File) SyscallConn() (syscall.RawConn, error) { return rawFile{f}, nil }
 
 type rawFile struct{ f *File }

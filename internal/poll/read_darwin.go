@@ -6,17 +6,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadNow reads from a descriptor in non-blocking mode; where there is nothing, it
-// returns unix.EAGAIN, and at the end 0.
+// ReadNow reads from a descriptor in non-blocking mode. If there is nothing to
+// read it returns unix.EAGAIN; at the end of the stream it returns 0.
 func ReadNow(fd int, p []byte) (int, error) { return unix.Read(fd, p) }
 
-// WriteNow writes what a connection takes without waiting, and returns how much
-// that is: 0 also for one that is broken, which whoever waits is told.
+// WriteNow writes as much of p as a connection takes without waiting, and
+// returns how much. For a broken connection it returns 0: a later blocking call
+// returns the error.
 func WriteNow(conn syscall.RawConn, p []byte) (n int) {
-	_ = conn.Control(func(fd uintptr) { n, _ = unix.Write(int(fd), p) }) // closed, it takes nothing
+	_ = conn.Control(func(fd uintptr) { n, _ = unix.Write(int(fd), p) }) // a closed connection takes nothing
 	return max(n, 0)
 }
 
-// More reports false: it would wait for a stream's next bytes; the shortest wait that the
-// system has, a millisecond, is too long.
+// More would wait briefly for a stream's next bytes. It returns false, because
+// the shortest wait that this system has, a millisecond, is too long.
 func More(int) bool { return false }

@@ -12,11 +12,11 @@ import (
 	"middleman/ptyowner/state"
 )
 
-// contained runs one side of a connection. A panic there costs this connection
-// and not the session: what it works on is the viewer's alone, and the lock
-// that it shares is released on the way. Where that does not hold, the owner
-// ends, with its last words, rather than to stand still for everybody. A panic
-// elsewhere, in what reads, draws or reaps, is never contained.
+// contained runs one side of a connection. A panic there closes only this
+// connection, not the session: loop works on data of this viewer, and releases
+// the owner's lock as it unwinds. If that lock stays held, the owner itself
+// panics, rather than hang for every client. A panic elsewhere, in the loops
+// that read, draw or reap, is never contained.
 func (v *viewer) contained(what string, loop func()) {
 	defer func() {
 		p := recover()
@@ -35,10 +35,10 @@ func (v *viewer) contained(what string, loop func()) {
 	loop()
 }
 
-// lockTime is more than anybody holds the owner's lock for.
+// lockTime is longer than any goroutine holds the owner's lock.
 const lockTime = 5 * time.Second
 
-// isFree reports whether the owner's lock can be had.
+// isFree reports whether the owner's lock can be taken within that time.
 func (o *owner) isFree(within time.Duration) bool {
 	for deadline := time.Now().Add(within); !o.mu.TryLock(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -49,8 +49,8 @@ func (o *owner) isFree(within time.Duration) bool {
 	return true
 }
 
-// logf notes something in the owner's log, which is its standard error. It is
-// for what nobody can be told.
+// logf writes a line to the owner's log, which is its standard error. It is for
+// errors that no client can be told.
 func logf(format string, args ...any) {
 	state.Note(os.Stderr, format, args...)
 }

@@ -18,14 +18,14 @@ import (
 	"middleman/terminal"
 )
 
-// errPaused says that something was not done, or not to its end, because
-// another image of the owner is taking over, which does it.
+// errPaused means that something was not done, or only in part, because another
+// image of the owner is taking over. The new image does the rest.
 var errPaused = errors.New("another image of the owner is taking over")
 
-// receiveLoop acts on what the client sends, until the connection ends or the
-// owner pauses. A frame of an unknown type is skipped; one that breaks the
-// protocol ends the connection. A pause loses nothing: what was not done is in
-// v.back, what was not read stays with the reader.
+// receiveLoop acts on the client's frames until the connection ends or the
+// owner pauses. It skips a frame of an unknown type. A frame that breaks the
+// protocol ends the connection. A pause loses nothing: frames that were not
+// acted on are in v.back, and bytes that were not read stay with the reader.
 func (v *viewer) receiveLoop() {
 	var requests sync.WaitGroup
 	defer requests.Wait()
@@ -65,12 +65,12 @@ func (v *viewer) receiveLoop() {
 	}
 }
 
-// hangUpPoll is how often a client whose requests are not answered yet is
-// looked after.
+// hangUpPoll is how often takeSlot checks whether the client has hung up.
 const hangUpPoll = time.Second
 
-// takeSlot waits until there are fewer requests to answer, or the client has
-// hung up: what it asked for may take as long as the program runs.
+// takeSlot waits until fewer than 8 requests of this client are unanswered. A
+// request may take as long as the program runs, so it also returns, with an
+// error, when the client has hung up.
 func (v *viewer) takeSlot(slots chan<- struct{}) error {
 	poll := time.NewTicker(hangUpPoll)
 	defer poll.Stop()
@@ -86,8 +86,8 @@ func (v *viewer) takeSlot(slots chan<- struct{}) error {
 	}
 }
 
-// hungUp reports whether the other side has closed a connection, also where
-// what it sent before is not read yet.
+// hungUp reports whether the peer has closed a connection, even if data that it
+// sent before is still unread.
 func hungUp(conn syscall.Conn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -96,20 +96,20 @@ func hungUp(conn syscall.Conn) bool {
 	fds := []unix.PollFd{{}}
 	err = raw.Control(func(fd uintptr) {
 		fds[0].Fd = int32(fd)
-		unix.Poll(fds, 0) // interrupted, it says nothing
+		unix.Poll(fds, 0) // if a signal interrupts it, Revents stays 0
 	})
 	return err != nil || fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
 }
 
-// putBack keeps a frame that a pause kept from being acted on.
+// putBack keeps a frame that was not acted on because of a pause.
 func (v *viewer) putBack(t wire.Type, payload []byte) {
 	v.backMu.Lock()
 	defer v.backMu.Unlock()
 	v.back = wire.AppendFrame(v.back, t, payload)
 }
 
-// unread is all that was received and not acted on. Only of use while the
-// owner is paused.
+// unread returns all bytes that were received and not acted on. Call it only
+// while the owner is paused.
 func (v *viewer) unread() []byte {
 	return append(bytes.Clone(v.back), v.r.Buffered()...)
 }
@@ -121,8 +121,8 @@ func (v *viewer) isWriter() bool {
 	return v.owner.writer == v
 }
 
-// onInput types what the writer typed. A watcher's is dropped, as is that of
-// a writer who was displaced a moment ago.
+// onInput types the writer's input. It drops the input of a watcher, and that
+// of a writer whom another has just displaced.
 func (v *viewer) onInput(p []byte) error {
 	if !v.isWriter() {
 		return nil
@@ -153,8 +153,9 @@ func (v *viewer) onResize(payload []byte) error {
 	return err
 }
 
-// onAck takes the viewer's word that it has drawn up to an offset. Once the
-// program has ended, having drawn it all is having seen the exit.
+// onAck handles the viewer's report that it has drawn everything up to an
+// offset. After the program's end, a viewer that has drawn all output knows of
+// the exit.
 func (v *viewer) onAck(payload []byte) error {
 	offset, err := wire.ParseAck(payload)
 	if err != nil {
@@ -170,7 +171,8 @@ func (v *viewer) onAck(payload []byte) error {
 	return nil
 }
 
-// onRequest answers one request. One that a pause came into is put back.
+// onRequest answers one request. If a pause interrupts it, it puts the request
+// back.
 func (v *viewer) onRequest(q wire.Request) {
 	result, part, err := v.answer(&q)
 	switch {
@@ -183,7 +185,7 @@ func (v *viewer) onRequest(q wire.Request) {
 		v.send(wire.AppendControl(nil, wire.TypeReply, wire.Reply{ID: q.ID, Error: wireError(err)}))
 		return
 	}
-	const partBytes = 32 << 10 // base64 of it fits a frame
+	const partBytes = 32 << 10 // its base64 form fits a frame
 	for len(part) > partBytes {
 		if v.send(wire.AppendControl(nil, wire.TypeReply, wire.Reply{ID: q.ID, Part: part[:partBytes], More: true})) != nil {
 			return
@@ -193,7 +195,7 @@ func (v *viewer) onRequest(q wire.Request) {
 	v.send(wire.AppendControl(nil, wire.TypeReply, wire.Reply{ID: q.ID, Result: mustMarshal(result), Part: part}))
 }
 
-// mustMarshal encodes what always can be: requests and results.
+// mustMarshal encodes requests and results, which always marshal.
 func mustMarshal(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -202,8 +204,9 @@ func mustMarshal(v any) json.RawMessage {
 	return raw
 }
 
-// answer does what a request asks for. part is data beside the result. Where
-// it returns errPaused, q asks for what is left to do.
+// answer does what a request asks for. part is data that goes beside the
+// result. If answer returns errPaused, it has changed q to ask for what is left
+// to do.
 func (v *viewer) answer(q *wire.Request) (result any, part []byte, err error) {
 	o := v.owner
 	switch q.Verb {
@@ -259,7 +262,7 @@ func (v *viewer) answerStop(q *wire.Request) (result wire.StopResult, err error)
 	return result, err
 }
 
-// waitExit waits for the program's end, or the connection's.
+// waitExit waits until the exit is recorded or the connection ends.
 func (v *viewer) waitExit() (wire.Exit, error) {
 	o := v.owner
 	o.mu.Lock()
@@ -283,7 +286,7 @@ func parseArgs(q *wire.Request, v any) error {
 	return nil
 }
 
-// wireError gives an error its code.
+// wireError converts an error to one with a code.
 func wireError(err error) *wire.Error {
 	var e *wire.Error
 	switch {

@@ -1,16 +1,16 @@
-// Package owner is the process that owns a session: it has the session's terminal
-// from a host, starts the program on it, keeps output, screen and viewers, records
-// the exit, and never ends before its program has. [Main] is all of it; package
-// ptyowner starts and reaches owners, and knows of them what packages wire and
-// state say.
+// Package owner is the process that owns a session: it gets the session's
+// terminal from a host, starts the program on it, keeps output, screen and
+// viewers, and records the exit. It never ends before its program has. [Main]
+// is all of its API. Package ptyowner starts and reaches owners through
+// packages wire and state only.
 //
-// No viewer slows the program down, and no exit is told before it is on disk. An
-// owner reaches neither the network nor a database, and is stopped by nobody's
-// context.
+// No viewer slows the program down, and no client is told of an exit before
+// that is on disk. An owner uses neither the network nor a database, and no
+// context ends it.
 //
-// The hot path, in the order in which a byte meets it: output.go (PTY to journal
-// to viewers), viewer.go (one viewer's connection). The rest of an owner's life,
-// in its order: owner.go, lifecycle.go, join.go, control.go, stop.go, exit.go;
-// handover.go where another image takes over, and hosts_unix.go where an owner was
-// killed and its host goes on.
+// The hot path, in the order in which a byte takes it: output.go (PTY to
+// journal to viewers), viewer.go (one viewer's connection). The rest, in the
+// order of an owner's life: owner.go, lifecycle.go, join.go, control.go,
+// stop.go, exit.go. handover.go is for another image that takes over, and
+// hosts_unix.go for a host that goes on after its owner was killed.
 package owner

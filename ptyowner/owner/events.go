@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// keptEvents is how many events a viewer may be behind; older ones it
-	// misses, but for sizes.
+	// keptEvents is how many events a viewer may lag behind. It misses older
+	// events, except sizes.
 	keptEvents = 64
-	// keptSizes is how many older sizes are kept, at different offsets: bytes
-	// cannot be drawn without the size that they were for. A viewer who would
-	// miss one goes on from a snapshot.
+	// keptSizes is how many older sizes are kept, each at another offset. Bytes
+	// can only be drawn at the size that they were written for, so a viewer
+	// that would miss a size goes on from a snapshot.
 	keptSizes = 256
 )
 
-// eventLog keeps the newest events by number, so that viewers need no queue.
+// eventLog keeps the newest events by number, so that no viewer needs a queue.
 type eventLog struct {
 	next  uint64 // the number of the next event
 	ring  [keptEvents]terminal.Event
-	sizes []oldSize // those that have left the ring, by number
-	lost  uint64    // one more than the number of the newest size that is not kept
+	sizes []oldSize // sizes that left the ring, by number
+	lost  uint64    // one more than the number of the newest size that was dropped
 }
 
 // oldSize is an event of kind EventSize.
@@ -42,8 +42,8 @@ func (l *eventLog) add(e terminal.Event) {
 	l.next++
 }
 
-// keep adds a size that leaves the ring. Of several at one offset, the last
-// holds.
+// keep adds a size that leaves the ring. If the newest kept size has the same
+// offset, s replaces it.
 func (l *eventLog) keep(s oldSize) {
 	if n := len(l.sizes); n > 0 && l.sizes[n-1].Offset == s.Offset {
 		l.sizes[n-1] = s
@@ -56,11 +56,11 @@ func (l *eventLog) keep(s oldSize) {
 	l.sizes = append(l.sizes, s)
 }
 
-// misses reports whether a size whose number is n or higher is not kept.
+// misses reports whether a size with number n or higher was dropped.
 func (l *eventLog) misses(n uint64) bool { return n < l.lost }
 
-// from returns the first kept event whose number is n or higher, and its
-// number; ok is false where there is none.
+// from returns the first kept event with number n or higher, and its number. ok
+// is false if there is none.
 func (l *eventLog) from(n uint64) (e terminal.Event, number uint64, ok bool) {
 	if l.next > keptEvents && n < l.next-keptEvents {
 		for _, s := range l.sizes {
@@ -76,9 +76,9 @@ func (l *eventLog) from(n uint64) (e terminal.Event, number uint64, ok bool) {
 	return l.ring[n%keptEvents], n, true
 }
 
-// sizeAt returns the size that holds from an offset, first being the size
-// before all events, and the number of the first event of a later one. ok is
-// false where that is not kept.
+// sizeAt returns the size that holds at an offset, and the number of the first
+// event of a later size. first is the size before all events. ok is false if
+// the size at that offset was dropped.
 func (l *eventLog) sizeAt(offset uint64, first terminal.Size) (size terminal.Size, later uint64, ok bool) {
 	size, ok = first, l.lost == 0
 	for n := uint64(0); ; n++ {
@@ -97,11 +97,11 @@ func (l *eventLog) sizeAt(offset uint64, first terminal.Size) (size terminal.Siz
 	}
 }
 
-// maxEventText is how much of an event's text is passed on: a program may send
-// more than a frame holds, and JSON makes up to six bytes of one.
+// maxEventText bounds an event's text. A program may send more than a frame
+// holds, and JSON may encode one byte as six.
 const maxEventText = 4 << 10
 
-// newest are the events in the ring, oldest first.
+// newest returns the events in the ring, oldest first.
 func (l *eventLog) newest() (events []terminal.Event) {
 	for n := l.next - min(l.next, keptEvents); n < l.next; n++ {
 		events = append(events, l.ring[n%keptEvents])
@@ -109,8 +109,7 @@ func (l *eventLog) newest() (events []terminal.Event) {
 	return events
 }
 
-// restore makes events the newest, of which the last has the number before
-// next.
+// restore makes events the newest events; the last of them gets number next-1.
 func (l *eventLog) restore(events []terminal.Event, next uint64) {
 	l.next = next - uint64(len(events))
 	for _, e := range events {
@@ -118,8 +117,8 @@ func (l *eventLog) restore(events []terminal.Event, next uint64) {
 	}
 }
 
-// addEvent records e as of the present head, or the offset that it has, where
-// that is yet to come. Called with mu held.
+// addEvent records e at the present head, or at e.Offset if that lies beyond
+// the head. Called with mu held.
 func (o *owner) addEvent(e terminal.Event) {
 	if len(e.Text) > maxEventText {
 		e.Text = strings.ToValidUTF8(e.Text[:maxEventText], "")
@@ -129,7 +128,7 @@ func (o *owner) addEvent(e terminal.Event) {
 	o.broadcast()
 }
 
-// wireEvent is an event as the wire has it.
+// wireEvent converts an event to its form on the wire.
 func wireEvent(e terminal.Event) wire.Event {
 	return wire.Event{
 		Kind: string(e.Kind), Offset: e.Offset, Text: e.Text,

@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// drainQuiet is how long a PTY that a grandchild keeps open must be quiet
-	// after the program's end to count as read to its end.
+	// drainQuiet is how long a PTY must be quiet after the program's end to
+	// count as read to its end, if a grandchild keeps it open.
 	drainQuiet = 50 * time.Millisecond
-	// drainQuiets times as long a grandchild that goes on writing is listened
-	// to.
+	// drainQuiets is how many such times drain waits for a grandchild that
+	// keeps writing.
 	drainQuiets = 20
-	// drainBytes is more than a PTY holds: so much after the program's end is
-	// not the program's.
+	// drainBytes is more than a PTY buffers: bytes beyond it, after the
+	// program's end, are not the program's.
 	drainBytes = 256 << 10
-	// lingerTime is how long an owner stays for somebody to learn of the exit.
+	// lingerTime is how long an owner waits for a client to learn of the exit.
 	lingerTime = time.Minute
-	// recordRetry is how often a disk that took no exit record is tried again.
+	// recordRetry is how often linger retries to write the exit record.
 	recordRetry = time.Second
 )
 
-// finish makes the program's end a fact, in this order: the PTY is read to its
-// end, the journal is synced, screen.ans and exit.json are on disk, viewers
-// are told.
+// finish handles the program's end, in this order: it reads the PTY to its end,
+// syncs the journal, writes screen.ans and exit.json, and only then lets
+// viewers know.
 func (o *owner) finish(status waitStatus) {
 	o.refuseUpgrade()
 	fault.Here("exit/reaped")
@@ -48,8 +48,8 @@ func (o *owner) finish(status waitStatus) {
 	exit.Offset, exit.Size, exit.Title = o.recent.head, o.size, o.title
 	o.mu.Unlock()
 
-	// A disk that takes no record cannot undo the exit: it is told to those who
-	// ask, and linger goes on trying.
+	// If the record cannot be written, the exit is a fact nevertheless: clients
+	// that ask are told, and linger keeps trying to write it.
 	err := o.recordExit(exit)
 	fault.Here("exit/recorded")
 	o.mu.Lock()
@@ -63,7 +63,7 @@ func (o *owner) finish(status waitStatus) {
 	}
 }
 
-// recordExit puts all that is left of the session on disk.
+// recordExit writes all that remains of the session to disk.
 func (o *owner) recordExit(exit terminal.Exit) error {
 	err := errors.Join(o.fillJournal(), o.journal.Sync(), o.writeExit(exit))
 	if err != nil {
@@ -72,8 +72,8 @@ func (o *owner) recordExit(exit terminal.Exit) error {
 	return err
 }
 
-// fillJournal writes the output that a full disk has kept out of the journal
-// and that is in memory still.
+// fillJournal writes output that a full disk kept out of the journal, as far as
+// it is still in memory.
 func (o *owner) fillJournal() error {
 	gap, ok := o.journal.Gap()
 	if !ok {
@@ -84,7 +84,7 @@ func (o *owner) fillJournal() error {
 	tail := make([]byte, o.recent.head-from)
 	o.recent.read(tail, from)
 	o.mu.Unlock()
-	if len(tail) == 0 { // nothing has come after what is missing
+	if len(tail) == 0 { // no output came since the gap
 		return nil
 	}
 	err := o.journal.Fill(tail)
@@ -92,9 +92,9 @@ func (o *owner) fillJournal() error {
 	return err
 }
 
-// drain waits until the PTY has been read to its end. A grandchild may keep
-// it open; then it ends when nothing more comes. That nothing moves proves
-// nothing: the reader may wait for the screen, or for a processor.
+// drain waits until the PTY has been read to its end. If a grandchild keeps the
+// PTY open, drain ends once no more output comes. A head that does not move is
+// not enough: the reader may wait for the screen or for a processor.
 func (o *owner) drain() {
 	quiet := o.term.Quiet()
 	wake := time.NewTicker(quiet)
@@ -119,7 +119,7 @@ func (o *owner) drain() {
 			head, idle := o.head(), !o.moving.Load() && !o.term.Readable()
 			late := now.After(deadline) && (idle || head-first > drainBytes)
 			if idle && head == last || late {
-				o.term.Close() // wakes the reader, which ends with drained
+				o.term.Close() // wakes the reader, which sets drained and ends
 				<-done
 				return
 			}
@@ -133,7 +133,7 @@ func (o *owner) head() uint64 {
 	return o.recent.head
 }
 
-// writeExit puts the last screen and the exit on disk.
+// writeExit writes the last screen and the exit record.
 func (o *owner) writeExit(exit terminal.Exit) error {
 	fault.Here("exit/journal-synced")
 	return errors.Join(
@@ -151,8 +151,8 @@ func exitOf(status waitStatus) terminal.Exit {
 	return exit
 }
 
-// wireExit is an exit as the wire has it, whose shapes are permanent, while those
-// of package terminal are not.
+// wireExit converts an exit to its form on the wire. The wire's types are
+// permanent, those of package terminal are not.
 func wireExit(e terminal.Exit) wire.Exit {
 	return wire.Exit{
 		Code: e.Code, Signal: e.Signal, SignalName: e.SignalName,
@@ -160,10 +160,10 @@ func wireExit(e terminal.Exit) wire.Exit {
 	}
 }
 
-// signalName is a signal's name, that of a real-time signal by its distance
-// from the first (signal(7)).
+// signalName returns a signal's name. A real-time signal is named by its
+// distance from the first (signal(7)).
 func signalName(sig unix.Signal) string {
-	const first = 34 // SIGRTMIN, as the C library has it
+	const first = 34 // SIGRTMIN of the C library
 	switch name := unix.SignalName(sig); {
 	case name != "":
 		return name
@@ -175,22 +175,22 @@ func signalName(sig unix.Signal) string {
 	return fmt.Sprintf("SIG%d", sig)
 }
 
-// linger keeps the owner for those who want to know of the exit: until one of
-// them does and all that were connected have left, or a minute has passed;
-// and in any case until the exit is on disk, unless the state directory was
-// removed, and while processes of the session are left that a stop would have
-// to find.
+// linger keeps the owner running for clients that want to know of the exit:
+// until one of them knows and all have disconnected, or until a minute has
+// passed. It also stays, without a limit, until the exit record is on disk,
+// unless the state directory was removed; and while processes of the session
+// are left, so that a stop can find them.
 func (o *owner) linger() {
 	fault.Here("exit/told")
-	for !o.recorded { // finish has ended, and nobody else writes it
+	for !o.recorded { // finish has returned, and nothing else writes recorded
 		if _, err := os.Lstat(o.dir.Path); errors.Is(err, fs.ErrNotExist) {
-			break // nobody will look for it
+			break // no client will look for it
 		}
 		time.Sleep(recordRetry)
 		o.recorded = o.recordExit(*o.exit) == nil
 	}
 	o.term.Done()
-	alone := !o.isReachable() // nobody will come who could acknowledge
+	alone := !o.isReachable() // no client can come to acknowledge
 	expired := false
 	timer := time.AfterFunc(lingerTime, func() {
 		o.mu.Lock()
@@ -204,14 +204,14 @@ func (o *owner) linger() {
 	for !((o.acked || alone) && len(o.viewers) == 0 || expired) || o.hasRemaining() {
 		o.changed.Wait()
 	}
-	// At once: who joins now looks again, and finds the state on disk.
+	// Close at once: a client that comes now finds the state on disk.
 	if err := o.stepLocked(eventOver); err != nil {
 		logf("close: %v", err)
 	}
 }
 
-// isReachable reports whether a client that looks for the owner would find it:
-// one whose record or socket is gone has nobody to wait for.
+// isReachable reports whether a client could still find the owner: its record
+// and its socket are in place.
 func (o *owner) isReachable() bool {
 	r, err := o.dir.ReadRecord()
 	if err != nil || r.Token != string(o.token) {
@@ -221,15 +221,15 @@ func (o *owner) isReachable() bool {
 	return err == nil
 }
 
-// hasRemaining reports whether processes of the session are left. Each such
-// tree hangs from a child of the owner, whose end is a SIGCHLD, so whoever
-// waits is woken.
+// hasRemaining reports whether processes of the session are left. Every such
+// tree of processes hangs from a child of the owner. The end of a child is a
+// SIGCHLD, whose handling wakes linger.
 func (o *owner) hasRemaining() bool {
 	pids, err := o.remaining()
 	return err == nil && len(pids) > 0
 }
 
-// acknowledge notes that a client knows of the exit.
+// acknowledge records that a client knows of the exit.
 func (o *owner) acknowledge() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

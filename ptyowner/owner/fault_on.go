@@ -7,7 +7,7 @@ import (
 	"middleman/terminal/journal"
 )
 
-// The journal, which imports nothing of ours, is told of the plan from here.
+// Package journal imports no package of ours, so its fault hook is set here.
 func init() {
 	journal.Fault = func(op string) error { return fault.Error("journal/" + op) }
 }

@@ -20,32 +20,32 @@ import (
 	"middleman/terminal/host"
 )
 
-// What happens when another image takes over, in detail:
+// How another image takes over; an image is what a process executes:
 //
-//  1. A client asks, and names an executable. It is opened, and run once to
-//     tell its build and which handovers it understands.
-//  2. The owner pauses: nothing is read, typed or sent any more, connections
-//     stay open, and what was half done is noted (errPaused, unsent, back).
-//  3. All it knows goes into a sealed memory file (handoverState), and the
-//     executable is run once more to read that, and to say that it can.
-//  4. execve(2): same process, same children, same open files. Signals are
-//     ignored until the new image catches them.
+//  1. A client asks for an upgrade and names an executable. The owner opens it,
+//     and runs it once to learn its build and which handover formats it reads.
+//  2. The owner pauses: it reads, types and sends nothing any more. Connections
+//     stay open. Half-done work is kept (errPaused, unsent, back).
+//  3. The owner writes all that it knows to a sealed memory file
+//     (handoverState). It runs the executable once more to check that it
+//     understands this state.
+//  4. execve(2): the process, its children and its open files stay the same.
+//     Signals are ignored until the new image catches them.
 //  5. The new image reads the state, goes on, and answers the client.
 //
-// Where one of the steps up to 4 does not work, the owner goes on as it was.
-// Where 5 does not, the new image executes the old one again, which has the
-// same state to go on from.
+// If a step up to 4 fails, the owner goes on as it was. If step 5 fails, the
+// new image executes the old one again, which goes on from the same state.
 
-// upgrade is somebody's wish that another image takes over.
+// upgrade is a client's request that another image takes over.
 type upgrade struct {
 	viewer  *viewer
 	request uint64 // the id to answer
 	image   *image
-	err     error // why it was not even tried
+	err     error // why the handover did not begin or failed
 }
 
-// answerUpgrade starts a handover. Its success is answered by the new image;
-// errPaused says that it is under way.
+// answerUpgrade requests a handover and waits for it to begin. It returns
+// errHandedOver if the handover has begun: its result is answered elsewhere.
 func (v *viewer) answerUpgrade(q *wire.Request) error {
 	var args wire.UpgradeArgs
 	if err := parseArgs(q, &args); err != nil {
@@ -83,10 +83,11 @@ func (v *viewer) answerUpgrade(q *wire.Request) error {
 	return u.err
 }
 
-// errHandedOver says that somebody else answers the request.
+// errHandedOver means that the reply to a request is sent elsewhere.
 var errHandedOver = errors.New("another image answers")
 
-// refuseUpgrade ends a wish that came too late.
+// refuseUpgrade refuses a requested upgrade that the owner's phase forbids by
+// now.
 func (o *owner) refuseUpgrade() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,8 +96,8 @@ func (o *owner) refuseUpgrade() {
 	}
 }
 
-// dropUpgrade tells the one who asked why it did not come about. Called with mu
-// held.
+// dropUpgrade ends the requested upgrade with the error for the client that
+// asked. Called with mu held.
 func (o *owner) dropUpgrade(err error) {
 	o.upgrade.err = err
 	o.upgrade.image.close()
@@ -104,9 +105,9 @@ func (o *owner) dropUpgrade(err error) {
 	o.broadcast()
 }
 
-// handOver lets u's image take over. It returns only where that did not work;
-// then all is as before, and the loops can be started again. join waits for
-// them.
+// handOver lets u's image take over. join waits for the owner's loops. handOver
+// returns only on failure; then all is as before, and the loops can be started
+// again.
 func (o *owner) handOver(u *upgrade, join func()) {
 	if err := o.step(eventPause); err != nil {
 		o.refuseUpgrade()
@@ -129,7 +130,7 @@ func (o *owner) handOver(u *upgrade, join func()) {
 	}
 }
 
-// interrupt sets the deadline of all that the loops block on.
+// interrupt sets a deadline on everything that the loops block on.
 func (o *owner) interrupt(t time.Time) {
 	o.listener.SetDeadline(t)
 	if err := o.term.SetDeadline(t); err != nil {
@@ -142,7 +143,8 @@ func (o *owner) interrupt(t time.Time) {
 	}
 }
 
-// passOn does steps 3 and 4. The owner is at rest.
+// passOn does steps 3 and 4, while the owner is paused and its loops have
+// ended.
 func (o *owner) passOn(u *upgrade) error {
 	if o.end != nil {
 		return errors.New("the program has ended")
@@ -168,9 +170,10 @@ func (o *owner) passOn(u *upgrade) error {
 	return execImage(u.image.file, u.image.path, memory.Fd(), state, "")
 }
 
-// execImage becomes another image, which inherits the state and the
-// descriptors that it names. problem is why, where it is to go back. It returns
-// only with an error, and with all as before.
+// execImage replaces this process's image with another, which inherits the
+// state and the descriptors that it names. problem is "", or tells the old
+// image why the new one could not go on. execImage returns only on failure,
+// with all as before.
 func execImage(file *os.File, path string, memory uintptr, s *handoverState, problem string) error {
 	path, err := execPath(file, path)
 	if err != nil {
@@ -191,13 +194,14 @@ func execImage(file *os.File, path string, memory uintptr, s *handoverState, pro
 	return errors.Join(fmt.Errorf("execute %s: %w", path, err), inheritable(keep, false))
 }
 
-// handoverSignals would end an image that does not catch them yet. SIGCHLD is
-// not among them: ignored, it would reap the children (wait(2)).
+// handoverSignals are ignored during the handover, because they would end an
+// image that does not catch them yet. SIGCHLD is not among them: if it is
+// ignored, the kernel discards the status of children (wait(2)).
 var handoverSignals = []os.Signal{
 	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE, unix.SIGALRM,
 }
 
-// inheritable sets whether descriptors stay open over an execve(2).
+// inheritable sets whether descriptors stay open across execve(2).
 func inheritable(fds []uintptr, yes bool) error {
 	flag := unix.FD_CLOEXEC
 	if yes {
@@ -212,7 +216,7 @@ func inheritable(fds []uintptr, yes bool) error {
 	return errors.Join(errs...)
 }
 
-// descriptor is c's, which stays c's.
+// descriptor returns the descriptor of c, which still belongs to c.
 func descriptor(c syscall.Conn) (fd uintptr, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -222,7 +226,7 @@ func descriptor(c syscall.Conn) (fd uintptr, err error) {
 	return fd, err
 }
 
-// upgradeReply is the answer to a request for an upgrade, as a frame.
+// upgradeReply returns the reply to an upgrade request, as a frame.
 func upgradeReply(id uint64, result wire.UpgradeResult, err error) []byte {
 	reply := wire.Reply{ID: id}
 	if err != nil {
@@ -233,7 +237,7 @@ func upgradeReply(id uint64, result wire.UpgradeResult, err error) []byte {
 	return wire.AppendControl(nil, wire.TypeReply, reply)
 }
 
-// readState reads a handover's state from its descriptor, which stays open.
+// readState reads a handover's state from file, which stays open.
 func readState(file *os.File) (*handoverState, error) {
 	if err := checkSealed(file); err != nil {
 		return nil, err
@@ -251,8 +255,8 @@ func readState(file *os.File) (*handoverState, error) {
 	return &s, nil
 }
 
-// takeOver is step 5: it goes on from the state in descriptor fd. problem says
-// that another image could not, and so this one is back.
+// takeOver is step 5: it goes on from the state in descriptor fd. problem is
+// "", or tells why the image that took over from this one could not go on.
 func takeOver(fd uintptr, build, problem string, hosts []host.Host) (*owner, error) {
 	memory := os.NewFile(fd, "state")
 	s, err := readState(memory)
@@ -273,14 +277,14 @@ func takeOver(fd uintptr, build, problem string, hosts []host.Host) (*owner, err
 	memory.Close()
 	fault.Here("upgrade/taken-over")
 	if err := o.dir.WriteRecord(o.record()); err != nil {
-		logf("upgrade: %v", err) // the old record reaches this owner too
+		logf("upgrade: %v", err) // the old record leads to this owner too
 	}
 	o.answerAsker(s, problem)
 	return o, nil
 }
 
-// goBack executes the image that s is of again, unless that is this one. It
-// returns only where it cannot.
+// goBack executes again the image that wrote s. It returns only on failure, and
+// at once if this already is that image (problem is not "").
 func goBack(memory *os.File, s *handoverState, problem string, err error) error {
 	if problem != "" {
 		return err
@@ -289,10 +293,10 @@ func goBack(memory *os.File, s *handoverState, problem string, err error) error 
 	return errors.Join(err, execImage(os.NewFile(s.Image, s.ImageAt), s.ImageAt, memory.Fd(), s, err.Error()))
 }
 
-// answerAsker tells who asked for the upgrade what came of it.
+// answerAsker sends the result of the upgrade to the client that asked for it.
 func (o *owner) answerAsker(s *handoverState, problem string) {
 	if s.Asker < 0 {
-		return // it did not wait
+		return // that client has left
 	}
 	var err error
 	if problem != "" {

@@ -9,11 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seals make a memory file one that nobody changes any more (fcntl(2),
-// F_ADD_SEALS).
+// seals make a memory file unchangeable (fcntl(2), F_ADD_SEALS).
 const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 
-// sealedFile is a file in memory that holds data and cannot be changed
+// sealedFile returns a new file in memory that holds data and cannot be changed
 // (memfd_create(2)).
 func sealedFile(_ state.Dir, data []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("middleman-owner", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
@@ -32,7 +31,7 @@ func sealedFile(_ state.Dir, data []byte) (*os.File, error) {
 	return file, nil
 }
 
-// checkSealed returns an error unless file is what sealedFile made.
+// checkSealed returns an error unless file is one that sealedFile made.
 func checkSealed(file *os.File) error {
 	got, err := unix.FcntlInt(file.Fd(), unix.F_GET_SEALS, 0)
 	if err != nil {
@@ -44,7 +43,7 @@ func checkSealed(file *os.File) error {
 	return nil
 }
 
-// openSelf opens the running executable, also after it was replaced.
+// openSelf opens the running executable, even if its file was replaced since.
 func openSelf() (file *os.File, path string, err error) {
 	if path, err = os.Readlink("/proc/self/exe"); err != nil {
 		return nil, "", err
@@ -53,7 +52,8 @@ func openSelf() (file *os.File, path string, err error) {
 	return file, path, err
 }
 
-// descriptorPath names an open file, whatever has become of its name.
+// descriptorPath returns a path to an open file, even if the file was renamed
+// or removed.
 func descriptorPath(file *os.File) (string, error) {
 	return fmt.Sprintf("/proc/self/fd/%d", file.Fd()), nil
 }

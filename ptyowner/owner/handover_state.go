@@ -20,14 +20,15 @@ import (
 	"middleman/terminal/journal"
 )
 
-// The versions of handoverState: earlier builds know the first alone, in which
+// The formats of handoverState. Earlier builds read only the first, in which
 // the host is the PTY.
 const (
 	handoverFormat = 1
 	hostedFormat   = 2
 )
 
-// handoverState is all that an owner knows and its state directory does not.
+// handoverState is all that an owner knows beyond what its state directory
+// holds.
 type handoverState struct {
 	Format   int           `json:"format"`
 	Build    string        `json:"build"` // of the image that wrote it
@@ -43,16 +44,16 @@ type handoverState struct {
 	// PTY and TTY are the descriptors of a session whose host is the PTY.
 	PTY uintptr `json:"pty_fd"`
 	TTY uintptr `json:"tty_fd"`
-	// Of another host, with hostedFormat: its name, and what its terminal
+	// For another host, with hostedFormat: its name, and what its terminal
 	// exports.
 	Host      string          `json:"host,omitempty"`
 	HostFDs   []uintptr       `json:"host_fds,omitempty"`
 	HostState json.RawMessage `json:"host_state,omitempty"`
-	Image     uintptr         `json:"image_fd"` // of the executable to go back to
+	Image     uintptr         `json:"image_fd"` // the executable to go back to
 	ImageAt   string          `json:"image_path"`
 
 	Head      uint64           `json:"head"`
-	Recent    []byte           `json:"recent"` // the output before head
+	Recent    []byte           `json:"recent"` // output up to head
 	Drained   bool             `json:"drained"`
 	Size      terminal.Size    `json:"size"`
 	Title     string           `json:"title"`
@@ -64,11 +65,11 @@ type handoverState struct {
 	Answers   [][]byte         `json:"answers"`
 	Viewers   []viewerState    `json:"viewers"`
 
-	Asker   int    `json:"asker"`   // the index of the viewer who asked for the upgrade
-	Request uint64 `json:"request"` // the id of its request
+	Asker   int    `json:"asker"`   // the index of the viewer that asked for the upgrade; -1 if it has left
+	Request uint64 `json:"request"` // the id of that viewer's request
 }
 
-// viewerState is one connection.
+// viewerState is the state of one connection.
 type viewerState struct {
 	Conn       uintptr        `json:"conn_fd"`
 	Client     string         `json:"client"`
@@ -82,12 +83,12 @@ type viewerState struct {
 	FirstEvent uint64         `json:"first_event"`
 	Seated     bool           `json:"seated"`
 	Detached   *wire.Detached `json:"detached,omitempty"`
-	Unsent     []byte         `json:"unsent"` // to be sent before all else
-	Unread     []byte         `json:"unread"` // received, and not acted on
-	Ended      bool           `json:"ended"`  // Unsent ends with the last frame
+	Unsent     []byte         `json:"unsent"` // to be sent before anything else
+	Unread     []byte         `json:"unread"` // received and not acted on
+	Ended      bool           `json:"ended"`  // the last frame is at the end of Unsent, or was sent
 }
 
-// exportState describes a paused owner.
+// exportState returns the state of a paused owner.
 func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 	if o.self == nil {
 		if o.self, o.selfPath, err = openSelf(); err != nil {
@@ -120,7 +121,7 @@ func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 	for v := range o.viewers {
 		fd, err := descriptor(v.conn)
 		if err != nil {
-			continue // it was closed to make room
+			continue // the owner closed it to make room
 		}
 		if v == u.viewer {
 			s.Asker = len(s.Viewers)
@@ -138,9 +139,9 @@ func (v *viewer) export(fd uintptr) viewerState {
 	}
 }
 
-// importState is the owner that a state describes, with all that it needs
-// opened. On error the state's descriptors are open still, for the image that
-// goes back to it.
+// importState makes an owner from a state and opens all that it needs. It does
+// not close the state's descriptors: on error, the image that goes back needs
+// them.
 func importState(s *handoverState, build string, hosts []host.Host) (o *owner, err error) {
 	o = newOwner(s.Spec, s.Dir, s.Socket, build)
 	o.token, o.started, o.pid, o.umask = []byte(s.Token), s.Started, s.PID, s.Umask
@@ -250,8 +251,8 @@ func (o *owner) importViewer(s *viewerState) error {
 	return nil
 }
 
-// inherit opens a descriptor that was passed on once more: the first stays
-// open for the image that would go back.
+// inherit duplicates an inherited descriptor. The original stays open for the
+// image that might go back.
 func inherit(fd uintptr, name string) (*os.File, error) {
 	n, err := duplicate(fd)
 	if err != nil {
@@ -262,7 +263,7 @@ func inherit(fd uintptr, name string) (*os.File, error) {
 
 func duplicate(fd uintptr) (int, error) { return unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 3) }
 
-// descriptors are all that a state names.
+// descriptors returns all descriptors that a state names.
 func (s *handoverState) descriptors() []uintptr {
 	fds := append([]uintptr{s.Lock, s.Listener, s.Image}, s.HostFDs...)
 	if s.Format == handoverFormat {

@@ -27,11 +27,11 @@ import (
 // ptyHost is the host of a session whose owner opens the PTY itself.
 type ptyHost struct{}
 
-// Name is "": nothing is recorded of the PTY.
+// Name returns "": state records no host for the PTY.
 func (ptyHost) Name() string { return "" }
 
-// Start opens a PTY and starts the program in a session and process group of
-// its own, with the PTY as its controlling terminal.
+// Start opens a PTY and starts the program on it, in a session and process
+// group of its own with the PTY as controlling terminal.
 func (ptyHost) Start(p host.Program) (t host.Terminal, pid int, step string, err error) {
 	proc.BecomeSubreaper()
 	master, err := openPTY(p.Size)
@@ -45,12 +45,12 @@ func (ptyHost) Start(p host.Program) (t host.Terminal, pid int, step string, err
 	return master, pid, "", nil
 }
 
-// Adopt: a program on a PTY ends with the owner that holds that.
+// Adopt fails: a program on a PTY ends with the owner that holds the PTY.
 func (ptyHost) Adopt() (host.Terminal, int, error) {
 	return nil, 0, fmt.Errorf("go on with a program on a PTY: %w", errors.ErrUnsupported)
 }
 
-// Resume takes the PTY's two sides.
+// Resume takes over both sides of the PTY.
 func (ptyHost) Resume(fds []uintptr, _ json.RawMessage) (host.Terminal, error) {
 	proc.BecomeSubreaper()
 	tty, err := inherit(fds[1], "tty")
@@ -69,8 +69,9 @@ func (ptyHost) Resume(fds []uintptr, _ json.RawMessage) (host.Terminal, error) {
 	return m, nil
 }
 
-// forkProgram starts the program on tty with nothing of the owner's, and of its
-// starter's only what a login leaves to its user.
+// forkProgram starts the program on tty. The program inherits nothing from the
+// owner, and from the owner's starter only what a login would leave to its
+// user.
 func forkProgram(p host.Program, tty *os.File) (pid int, err error) {
 	stateMask := unix.Umask(p.Umask)
 	defer unix.Umask(stateMask)
@@ -90,23 +91,25 @@ func forkProgram(p host.Program, tty *os.File) (pid int, err error) {
 	return pid, err
 }
 
-// streamBytes is how much at once is a stream, and no echo of a key.
+// streamBytes is from how many bytes a read counts as a stream, not a key's
+// echo.
 const streamBytes = 2 << 10
 
-// ptyMaster is the PTY's controlling side, in non-blocking mode, so that
-// closing it wakes a reader and a writer.
+// ptyMaster is the PTY's controlling side, in non-blocking mode, so that Close
+// wakes a reader and a writer.
 type ptyMaster struct {
 	file device
-	raw  syscall.RawConn // file's
-	// tty is the program's side, which is held open until the program has
-	// ended: one that closes its terminal and opens /dev/tty later would
-	// otherwise meet a PTY that has ended.
+	raw  syscall.RawConn // of file
+	// tty is the program's side. It stays open until the program has ended.
+	// Otherwise a program that closes its terminal and opens /dev/tty later
+	// would find a PTY that has ended.
 	tty *os.File
 
-	mu sync.Mutex // one writer at a time, each write whole
+	mu sync.Mutex // held to write, so that each write is whole
 }
 
-// device is an open terminal, whose Close and deadlines wake who blocks.
+// device is an open terminal. Its Close and deadlines wake goroutines that
+// block.
 type device interface {
 	io.WriteCloser
 	syscall.Conn
@@ -114,8 +117,8 @@ type device interface {
 }
 
 // openPTY opens a PTY of the given size. creack/pty may leave its master in
-// blocking mode, and (*os.File).Fd would put it back there, so that the
-// runtime's poller would not know of it: the descriptor is taken over anew.
+// blocking mode, and (*os.File).Fd would set that mode again, so that the
+// runtime's poller would not know the descriptor. So openPTY uses a duplicate.
 func openPTY(size terminal.Size) (*ptyMaster, error) {
 	ptmx, opened, err := pty.Open()
 	if err != nil {
@@ -143,8 +146,9 @@ func openPTY(size terminal.Size) (*ptyMaster, error) {
 	return m, nil
 }
 
-// quietTTY is tty once more, in blocking mode: nobody reads it here, and the
-// runtime's poller would be woken for each key and each echo.
+// quietTTY returns a duplicate of tty in blocking mode. The owner does not read
+// it, and in non-blocking mode each key and each echo would wake the runtime's
+// poller.
 func quietTTY(tty *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(tty.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -157,8 +161,8 @@ func quietTTY(tty *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "tty"), nil
 }
 
-// newPTYMaster takes over the descriptor of a PTY's controlling side, and
-// tty, which may be nil. On error both are closed.
+// newPTYMaster takes over the descriptor of a PTY's controlling side, and tty,
+// which may be nil. On error it closes both.
 func newPTYMaster(fd int, tty *os.File) (*ptyMaster, error) {
 	file, err := newDevice(fd)
 	if err != nil {
@@ -175,7 +179,7 @@ func newPTYMaster(fd int, tty *os.File) (*ptyMaster, error) {
 	return m, nil
 }
 
-// SetSize is TIOCSWINSZ (tty_ioctl(4)); the kernel signals the program.
+// SetSize uses TIOCSWINSZ (tty_ioctl(4)); the kernel signals the program.
 func (m *ptyMaster) SetSize(s terminal.Size) error {
 	var ioctlErr error
 	err := m.raw.Control(func(fd uintptr) {
@@ -187,10 +191,10 @@ func (m *ptyMaster) SetSize(s terminal.Size) error {
 }
 
 // Read blocks for output and takes as much as there is, up to len(p). The
-// kernel gives at most 4 KiB a call, so it asks until nothing is left, and
-// while output streams a little longer: that all downstream is woken for each
-// 4 KiB costs more than the work itself. io.EOF says that no process holds the
-// terminal any more.
+// kernel returns at most 4 KiB a call, so Read calls it until nothing is left.
+// While output streams it also waits a little for more: waking all readers
+// downstream for each 4 KiB would cost more than the work itself. io.EOF means
+// that no process holds the terminal any more.
 func (m *ptyMaster) Read(p []byte) (n int, err error) {
 	rawErr := m.raw.Read(func(fd uintptr) bool {
 		n, err = readDevice(int(fd), p)
@@ -202,7 +206,7 @@ func (m *ptyMaster) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// readDevice reads what there is, which may be nothing.
+// readDevice reads the output that there is, perhaps none, without blocking.
 func readDevice(fd int, p []byte) (n int, err error) {
 	for n < len(p) {
 		k, readErr := poll.ReadNow(fd, p[n:])
@@ -228,12 +232,12 @@ func (m *ptyMaster) Readable() bool {
 	fds := []unix.PollFd{{Events: unix.POLLIN}}
 	err := m.raw.Control(func(fd uintptr) {
 		fds[0].Fd = int32(fd)
-		unix.Poll(fds, 0) // interrupted, it says nothing
+		unix.Poll(fds, 0) // if a signal interrupts it, Revents stays 0
 	})
 	return err == nil && fds[0].Revents&unix.POLLIN != 0
 }
 
-// Write types all of p, without a break by another writer. With an error only
+// Write types all of p, with no other writer's bytes in between. On error, only
 // the first n bytes were typed.
 func (m *ptyMaster) Write(p []byte) (n int, err error) {
 	m.mu.Lock()
@@ -241,7 +245,7 @@ func (m *ptyMaster) Write(p []byte) (n int, err error) {
 	return m.file.Write(p)
 }
 
-// Foreground is the process group that the terminal's keys signal, 0 where
+// Foreground returns the process group that the terminal's keys signal, or 0 if
 // there is none.
 func (m *ptyMaster) Foreground() int {
 	var pgrp int
@@ -251,7 +255,7 @@ func (m *ptyMaster) Foreground() int {
 	return pgrp
 }
 
-// LetEnd makes the PTY end when no process holds it any more.
+// LetEnd makes the PTY end once no other process holds it.
 func (m *ptyMaster) LetEnd() {
 	if m.tty != nil {
 		m.tty.Close()
@@ -263,17 +267,18 @@ func (m *ptyMaster) Close() error {
 	return m.file.Close()
 }
 
-// Answers: what a program asks goes to whoever is attached, or the screen.
+// Answers returns false: queries of the program go to the attached viewer, or
+// to the screen.
 func (m *ptyMaster) Answers() bool { return false }
 
 func (m *ptyMaster) SetDeadline(t time.Time) error { return m.file.SetDeadline(t) }
 
-// Root is the owner itself, by its being the subreaper.
+// Root returns the owner itself, which is the subreaper.
 func (m *ptyMaster) Root() (root, spare int) { return os.Getpid(), 0 }
 
 func (m *ptyMaster) Quiet() time.Duration { return drainQuiet }
 
-// Done: nothing is left to end.
+// Done does nothing: there is no host process to end.
 func (m *ptyMaster) Done() {}
 
 func (m *ptyMaster) Export() (fds []uintptr, state json.RawMessage, err error) {
@@ -285,8 +290,8 @@ func (m *ptyMaster) Export() (fds []uintptr, state json.RawMessage, err error) {
 	return []uintptr{master, tty}, nil, err
 }
 
-// Reap waits for every child until stopped, so that no zombie is left. With a
-// subreaper the children are also those that lost their parent.
+// Reap waits for every child until stop is called, so that no zombie is left.
+// The owner is the subreaper, so orphaned descendants are its children too.
 func (m *ptyMaster) Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus), _ func()) (stop func()) {
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)

@@ -19,14 +19,15 @@ import (
 	"middleman/terminal/vt"
 )
 
-// What happens where a host outlives owners, and one was killed:
+// How a session goes on after its owner was killed, if its host outlives
+// owners:
 //
-//  1. The host starts another owner, with the start request as its standard
-//     input, and its descriptors.
-//  2. That takes owner.lock, and goes on with the journal at its end. What the
-//     killed one had read and not written is a gap, which viewers are told of
-//     as of any.
-//  3. The screen is drawn from the journal.
+//  1. The host starts another owner, and passes it the start request as
+//     standard input, and the terminal's descriptors.
+//  2. The new owner takes owner.lock and goes on at the end of the journal.
+//     Output that the killed owner had read but not written is a gap, which
+//     viewers see like any other gap.
+//  3. It draws the screen from the journal.
 //  4. It binds the socket, writes owner.json anew, and serves.
 
 // findHost returns the host of that name; "" is the PTY.
@@ -42,10 +43,10 @@ func findHost(name string, hosts []host.Host) (host.Host, error) {
 	return nil, fmt.Errorf("this build has no host %q", name)
 }
 
-// hostName is what is recorded of the host, "" for the PTY.
+// hostName returns the name of the host as state records it, "" for the PTY.
 func (o *owner) hostName() string { return o.host.Name() }
 
-// stateFormat is that of the state that another image would have to read.
+// stateFormat returns the handoverState format that another image must read.
 func (o *owner) stateFormat() int {
 	if o.hostName() == "" {
 		return handoverFormat
@@ -53,16 +54,17 @@ func (o *owner) stateFormat() int {
 	return hostedFormat
 }
 
-// lose notes that nobody tells of the end of processes any more, the program's
-// where that has not ended. Called with mu held.
+// lose records that the host does not report the end of processes any more,
+// which includes the program's end if that has not come yet. Called with mu
+// held.
 func (o *owner) lose() {
 	o.lost = true
 	o.broadcast()
 }
 
-// giveUp ends an owner whose program's end is not told by anybody: without an
-// exit record, so that the session counts as lost, and without leaving
-// anything of it behind.
+// giveUp ends an owner that cannot learn of its program's end. It ends all
+// processes of the session, and writes no exit record, so that the session
+// counts as lost.
 func (o *owner) giveUp(join func()) {
 	logf("what runs the program was killed: its exit is not known; what it has left is ended")
 	if left := o.dir.StopStrays(max(0, o.spec.Grace)); len(left) > 0 {
@@ -79,7 +81,7 @@ func (o *owner) giveUp(join func()) {
 	o.lock.Close()
 }
 
-// endGone ends what runs on a terminal that has ended before it.
+// endGone ends the session's processes if their terminal ended before them.
 func (o *owner) endGone() {
 	logf("the terminal has ended: its programs are ended")
 	if _, err := o.stop(max(0, o.spec.Grace)); err != nil {
@@ -87,7 +89,7 @@ func (o *owner) endGone() {
 	}
 }
 
-// adoptMain is the owner process that a host starts because one was killed.
+// adoptMain is the owner process that a host starts after an owner was killed.
 func adoptMain(build string, hosts []host.Host) int {
 	closeOnExec()
 	o, err := adopt(os.Stdin, build, hosts)
@@ -102,12 +104,12 @@ func adoptMain(build string, hosts []host.Host) int {
 	return 0
 }
 
-// errExitRecorded says that the owner which was killed was done: its session's
-// exit is a fact.
+// errExitRecorded means that the killed owner had recorded the session's exit,
+// so that nothing is left to do.
 var errExitRecorded = errors.New("the exit is on disk")
 
-// adopt is an owner that goes on where another was killed. Where that had
-// recorded the exit there is nothing to go on with.
+// adopt makes an owner that goes on for one that was killed. If that one had
+// recorded the exit, adopt returns errExitRecorded.
 func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) {
 	var req state.StartRequest
 	if err := json.NewDecoder(io.LimitReader(in, maxStartRequest)).Decode(&req); err != nil {
@@ -147,12 +149,12 @@ func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) 
 	return o, o.step(eventStarted)
 }
 
-// lostAtOnce is how long the gap is that a killed owner leaves: what it may
-// have read and not written.
+// lostAtOnce is the size of the gap in bytes that a killed owner leaves: as
+// much as it may have read but not written.
 const lostAtOnce = readBytes
 
-// goOn goes on with the journal behind a gap, and draws the screen as of its
-// end.
+// goOn opens the journal, leaves a gap at its end, and draws the screen as of
+// the offset before the gap.
 func (o *owner) goOn() (err error) {
 	if o.journal, err = journal.Create(o.dir.Journal(), journal.Options{KeepBytes: o.spec.JournalBytes}); err != nil {
 		return err
@@ -176,7 +178,7 @@ func (o *owner) goOn() (err error) {
 	return nil
 }
 
-// loseOutput leaves a gap at the head, where a host lost output.
+// loseOutput leaves a gap at the head, for output that the host lost.
 func (o *owner) loseOutput() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -21,10 +21,10 @@ import (
 	"middleman/internal/private"
 )
 
-// imageTime bounds each run of an image that is asked something.
+// imageTime bounds each run of an image that answers a question.
 const imageTime = 10 * time.Second
 
-// imageInfo is what an executable says of itself (`pty-owner --describe`).
+// imageInfo is how an executable describes itself (`pty-owner --describe`).
 type imageInfo struct {
 	Build    string `json:"build"`
 	Handover []int  `json:"handover"` // the formats of handoverState that it reads
@@ -37,7 +37,7 @@ type image struct {
 	info imageInfo
 }
 
-// openImage opens an executable and asks it what it is.
+// openImage opens an executable and asks it for its imageInfo.
 func openImage(path string) (*image, error) {
 	if !filepath.IsAbs(path) {
 		return nil, fmt.Errorf("executable %q is not an absolute path", path)
@@ -63,7 +63,7 @@ func openImage(path string) (*image, error) {
 
 func (img *image) close() { img.file.Close() }
 
-// checkImage returns an error unless nobody but this user and root could have
+// checkImage returns an error if another user than this one and root could have
 // written the executable.
 func checkImage(file *os.File) error {
 	info, err := file.Stat()
@@ -93,7 +93,7 @@ func (img *image) describe() error {
 	return nil
 }
 
-// reads returns an error unless the image reads states of a format.
+// reads returns an error unless the image reads that format of handoverState.
 func (img *image) reads(format int) error {
 	if slices.Contains(img.info.Handover, format) {
 		return nil
@@ -102,7 +102,7 @@ func (img *image) reads(format int) error {
 		img.path, img.info.Build, format, img.info.Handover)
 }
 
-// check lets the image read a state and say whether it could go on from it.
+// check runs the image to test whether it could go on from a state.
 func (img *image) check(state *os.File) error {
 	out, err := img.run(state, "--check-state")
 	if err == nil && string(out) != stateUnderstood {
@@ -114,8 +114,8 @@ func (img *image) check(state *os.File) error {
 	return nil
 }
 
-// run runs the image as a helper, with a file as descriptor 3, and returns what
-// it printed.
+// run runs the image with one argument, and with file as descriptor 3. It
+// returns the image's standard output.
 func (img *image) run(file *os.File, arg string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), imageTime)
 	defer cancel()
@@ -134,7 +134,7 @@ func (img *image) run(file *os.File, arg string) ([]byte, error) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
 	if errors.Is(err, unix.ECHILD) {
-		err = nil // the owner's reaper was quicker; what it printed decides
+		err = nil // the owner's Reap was faster; the output decides
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.Bytes()))
@@ -142,8 +142,8 @@ func (img *image) run(file *os.File, arg string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// execPath is what to execute for a file that was opened as path: the path, if
-// it still is that file, so that the process has its name.
+// execPath returns the path to execute for a file that was opened as path: path
+// itself if it still names that file, so that the process shows its name.
 func execPath(file *os.File, path string) (string, error) {
 	opened, err := file.Stat()
 	if err != nil {
@@ -155,11 +155,12 @@ func execPath(file *os.File, path string) (string, error) {
 	return descriptorPath(file)
 }
 
-// stateUnderstood is what an image prints that can go on from a state.
+// stateUnderstood is what an image prints if it can go on from a state.
 const stateUnderstood = "ok"
 
-// answerImage is what an image says that is asked by another: its description,
-// or whether it could go on from the state in descriptor 3.
+// answerImage answers a question of another image: it prints this image's
+// imageInfo, or whether this image could go on from the state in descriptor 3.
+// It returns the exit code.
 func answerImage(question, build string) int {
 	switch question {
 	case "--describe":
@@ -177,7 +178,7 @@ func answerImage(question, build string) int {
 	return 2
 }
 
-// checkState returns an error unless this image understands all of a state.
+// checkState returns an error unless this image understands the whole state.
 func checkState(file *os.File) error {
 	s, err := readState(file)
 	if err != nil {

@@ -12,30 +12,30 @@ import (
 // A key's way through the owner, while a writer is attached:
 //
 //  1. readTerminal waits for the PTY and the writer's connection at once, in
-//     one system call of one thread.
+//     one system call of one thread. For that, receiveLoop lends the connection.
 //  2. A key comes: takeFrame reads it and types it.
 //  3. The echo comes: readPTY journals it, sends it and draws it.
 //
-// What would have to wait, and all frames but input and acknowledgements, go
-// back to the writer's receiveLoop. It lends its connection again once it has
-// acted on them.
+// takeFrame handles only input and acknowledgements, and only if it need not
+// wait. It gives the connection and any other frame back to the writer's
+// receiveLoop, which lends the connection again once it has acted on the frame.
 
-// lending is a viewer's side of it. The zero value never lends.
+// lending is a viewer's part of this. A viewer with the zero value never lends.
 type lending struct {
-	file  *poll.File     // the viewer's conn, where it can be lent
-	frame chan backFrame // the connection is back; room for one
+	file  *poll.File     // the viewer's conn, if it can be lent
+	frame chan backFrame // announces that the connection is back; has room for one
 }
 
-// backFrame is a frame that comes back with a connection, where has is set. Its
-// payload is valid until the next is read.
+// backFrame comes back with a connection. If has is set it holds a frame, whose
+// payload is valid until the next frame is read.
 type backFrame struct {
 	has     bool
 	t       wire.Type
 	payload []byte
 }
 
-// makeLendable takes conn, a writer's, from the runtime's poller. Where it
-// cannot be, all works as it is.
+// makeLendable takes conn, a writer's connection, from the runtime's poller. If
+// this fails, the viewer keeps conn and never lends it.
 func (v *viewer) makeLendable(conn *net.UnixConn) {
 	file, err := poll.TakeConn(conn)
 	if err != nil {
@@ -48,7 +48,7 @@ func (v *viewer) makeLendable(conn *net.UnixConn) {
 	v.r = wire.NewReaderFrom(v.r.Buffered(), file)
 }
 
-// nextFrame is the next frame that receiveLoop has to act on.
+// nextFrame returns the next frame for receiveLoop to act on.
 func (v *viewer) nextFrame() (wire.Type, []byte, error) {
 	if v.lend() {
 		if back := <-v.lending.frame; back.has {
@@ -58,7 +58,7 @@ func (v *viewer) nextFrame() (wire.Type, []byte, error) {
 	return v.r.Read(wire.MaxFrame)
 }
 
-// lend gives v's connection to readPTY, and reports whether it will come back.
+// lend lends v's connection to readPTY, and reports whether it did.
 func (v *viewer) lend() bool {
 	o := v.owner
 	o.mu.Lock()
@@ -72,14 +72,14 @@ func (v *viewer) lend() bool {
 	return true
 }
 
-// giveBack ends what lend began. Called by readPTY alone.
+// giveBack ends what lend began. Only readPTY's goroutine calls it.
 func (o *owner) giveBack(back backFrame) {
 	if v := o.lent.Swap(nil); v != nil {
 		v.lending.frame <- back
 	}
 }
 
-// device is the terminal's descriptor, nil where the host has none to wait for.
+// device returns the terminal's file, or nil if the host has none to wait for.
 func (o *owner) device() *poll.File {
 	if m, ok := o.term.(*ptyMaster); ok {
 		f, _ := m.file.(*poll.File)
@@ -88,8 +88,8 @@ func (o *owner) device() *poll.File {
 	return nil
 }
 
-// readTerminal is o.term.Read, which acts on the frames of the connection that
-// is lent meanwhile.
+// readTerminal is o.term.Read, but meanwhile acts on the frames of the
+// connection that is lent.
 func (o *owner) readTerminal(p []byte) (n int, err error) {
 	pty := o.device()
 	if pty == nil {
@@ -108,8 +108,8 @@ func (o *owner) readTerminal(p []byte) (n int, err error) {
 	return n, err
 }
 
-// await waits until there is output to read, acts on a frame where one comes
-// first, and returns as well when there is another connection to wait for.
+// await waits for output to read. It also returns after it acted on a frame,
+// and when the connection to wait for has changed.
 func (o *owner) await(pty *poll.File) (output bool, err error) {
 	v := o.lent.Load()
 	if v == nil {
@@ -126,15 +126,15 @@ func (o *owner) await(pty *poll.File) (output bool, err error) {
 	case errors.Is(err, poll.ErrOther):
 		o.takeFrame(v)
 	case errors.Is(err, poll.ErrOtherGone):
-		o.giveBack(backFrame{}) // who reads it is told why
+		o.giveBack(backFrame{}) // receiveLoop's next Read returns the reason
 	default:
 		return output, err
 	}
 	return output, nil
 }
 
-// takeFrame acts on the next frame of the connection that v lends, if all of it
-// is there and it need not wait.
+// takeFrame acts on the next frame of the connection that v lends, if the whole
+// frame has arrived and it need not wait.
 func (o *owner) takeFrame(v *viewer) {
 	v.lending.file.NoWait = true
 	t, payload, err := v.r.Read(wire.MaxFrame)
@@ -143,7 +143,7 @@ func (o *owner) takeFrame(v *viewer) {
 	case errors.Is(err, poll.ErrWait):
 		return
 	case err != nil:
-		o.giveBack(backFrame{}) // the next Read says the same
+		o.giveBack(backFrame{}) // receiveLoop's next Read returns the same error
 		return
 	case t == wire.TypeInput:
 		if !v.isWriter() {
@@ -158,8 +158,8 @@ func (o *owner) takeFrame(v *viewer) {
 	o.giveBack(backFrame{true, t, payload})
 }
 
-// typeNow types what the program's terminal takes without waiting, and returns
-// how much that is.
+// typeNow types as much of p as the terminal takes without waiting, and returns
+// how much.
 func (o *owner) typeNow(p []byte) int {
 	m, ok := o.term.(*ptyMaster)
 	if !ok || !m.mu.TryLock() {
@@ -167,10 +167,10 @@ func (o *owner) typeNow(p []byte) int {
 	}
 	defer m.mu.Unlock()
 	pty := o.device()
-	n, _ := pty.WriteNow(p) // readTerminal uses it
+	n, _ := pty.WriteNow(p) // readTerminal has called Acquire
 	pty.Expect()
 	return n
 }
 
-// newDevice takes over the descriptor of a terminal. On error it is closed.
+// newDevice takes over the descriptor of a terminal. On error it closes it.
 func newDevice(fd int) (device, error) { return poll.NewFile(fd, false) }

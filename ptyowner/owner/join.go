@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	maxPending  = 16 // connections that have not said Hello
+	maxPending  = 16 // connections that have not sent Hello
 	maxWatchers = 32
 	helloTime   = 2 * time.Second
-	// leaveTime is how long a second writer waits for the first to leave: one
-	// that has closed its connection a moment ago may not be seen to have.
+	// leaveTime is how long a second writer waits for the first to leave. The
+	// owner may not have noticed yet that the first has closed its connection.
 	leaveTime = 250 * time.Millisecond
 )
 
-// pending are the connections that have not proved themselves.
+// pending holds the connections that are not authenticated yet.
 type pending struct {
 	mu    sync.Mutex // guards conns
 	conns []*net.UnixConn
 }
 
-// add takes a connection in; the oldest makes room.
+// add adds a connection. If there are too many it closes the oldest.
 func (p *pending) add(conn *net.UnixConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +61,8 @@ func (p *pending) closeAll() {
 }
 
 // serve accepts connections until the listener is closed or the owner pauses.
-// Those that have not proved themselves are few and short-lived; a pause ends
-// them, and they come again.
+// Connections that are not authenticated are limited in number and time. A
+// pause closes them; their clients connect again.
 func (o *owner) serve() {
 	var greeting pending
 	defer greeting.closeAll()
@@ -72,7 +72,7 @@ func (o *owner) serve() {
 			return
 		}
 		if err != nil {
-			logf("accept: %v", err) // out of descriptors, say
+			logf("accept: %v", err) // for example, no descriptor is free
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
@@ -89,8 +89,8 @@ func (o *owner) serve() {
 	}
 }
 
-// readHello reads the first frame and checks who sent it. A peer that is not
-// ours, or has no token, gets no answer.
+// readHello reads the first frame and authenticates its sender. A peer of
+// another user, or without the token, gets no answer.
 func (o *owner) readHello(conn *net.UnixConn) (hello wire.Hello, r *wire.Reader, err error) {
 	if err := private.CheckPeer(conn); err != nil {
 		return hello, nil, err
@@ -113,7 +113,8 @@ func (o *owner) readHello(conn *net.UnixConn) (hello wire.Hello, r *wire.Reader,
 	return hello, r, conn.SetReadDeadline(time.Time{})
 }
 
-// welcome admits an authenticated connection and serves it, or refuses it.
+// welcome admits an authenticated connection and serves it until it ends, or
+// refuses it.
 func (o *owner) welcome(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) {
 	v := newViewer(o, conn, r, hello.Mode)
 	v.client, v.since = hello.Client, time.Now()
@@ -141,7 +142,8 @@ func (o *owner) welcome(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) {
 	o.converse(v)
 }
 
-// join admits a viewer and says what follows the Welcome, or refuses it.
+// join admits a viewer and returns its Welcome and, if that announces one, the
+// snapshot; or it returns a refusal.
 func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot, refusal *wire.Error) {
 	version := min(hello.MaxVersion, wire.MaxVersion)
 	if version < max(hello.MinVersion, wire.MinVersion) {
@@ -173,9 +175,9 @@ func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot
 	v.offset = offset
 	v.nextEvent = o.events.next
 	s := o.status()
-	if draws { // later sizes are told after it
+	if draws { // sizes after the snapshot follow as events
 		v.nextEvent, s.Size = snap.nextEvent, wire.Size(snap.size)
-	} else if size, later, ok := o.events.sizeAt(offset, o.spec.Size); ok { // as of the first byte
+	} else if size, later, ok := o.events.sizeAt(offset, o.spec.Size); ok { // the size at the first byte
 		v.nextEvent, v.firstEvent, s.Size = later, o.events.next, wire.Size(size)
 	}
 	return wire.Welcome{
@@ -185,8 +187,8 @@ func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot
 	}, snap, nil
 }
 
-// resumeFrom reports whether a viewer that has everything below from can go
-// on with bytes: they are all kept.
+// resumeFrom reports whether a viewer that has all output below from can go on
+// with bytes, because all bytes from there are kept.
 func (o *owner) resumeFrom(from *uint64) (offset uint64, ok bool) {
 	if from == nil {
 		return 0, false
@@ -199,7 +201,7 @@ func (o *owner) resumeFrom(from *uint64) (offset uint64, ok bool) {
 	return *from, *from >= o.journal.Oldest()
 }
 
-// admit makes v the writer or a watcher, or refuses it.
+// admit makes v the writer, a watcher or a control connection, or refuses it.
 func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -209,7 +211,7 @@ func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 	}
 	for hello.From != nil && *hello.From > o.recent.head && *hello.From <= o.coming.Load() {
 		o.early++
-		o.newOutput.Wait() // it has read from the journal what is just being published
+		o.newOutput.Wait() // the viewer has read output from the journal that publish has not added to recent yet
 		o.early--
 	}
 	if o.phase == phaseClosing || o.phase == phasePaused {
@@ -245,12 +247,12 @@ func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 	return nil
 }
 
-// errClosing refuses without a word: the owner is about to end, or another
-// image of it is about to take over. Who looks again finds that, or its state
-// on disk.
+// errClosing makes welcome close the connection without a frame: the owner is
+// about to end, or another image is about to take over. A client that looks
+// again finds the new image, or the state on disk.
 var errClosing = new(wire.Error)
 
-// awaitNoWriter waits until nobody is attached, but no longer than d. Called
+// awaitNoWriter waits until no writer is attached, but no longer than d. Called
 // with mu held.
 func (o *owner) awaitNoWriter(d time.Duration) {
 	expired := false
@@ -266,9 +268,9 @@ func (o *owner) awaitNoWriter(d time.Duration) {
 	}
 }
 
-// dropHungUp takes the place of a writer that has closed its connection, where
-// that is not seen otherwise: its last input waits for a program that does not
-// read. Called with mu held.
+// dropHungUp unseats a writer that has closed its connection. It is needed if
+// receiveLoop cannot notice that, because the writer's last input waits for a
+// program that does not read. Called with mu held.
 func (o *owner) dropHungUp() {
 	if o.writer == nil || !hungUp(o.writer.conn) {
 		return
@@ -276,7 +278,7 @@ func (o *owner) dropHungUp() {
 	o.unseat(o.writer, eventDisplaced, wire.Detached{Reason: string(terminal.DetachPolicy), Text: "the connection was closed"})
 }
 
-// leave ends a viewer's part in the session.
+// leave removes a viewer from the session.
 func (o *owner) leave(v *viewer) {
 	o.rest.active()
 	o.mu.Lock()
@@ -290,7 +292,7 @@ func (o *owner) leave(v *viewer) {
 	o.broadcast()
 }
 
-// vacate undoes what admit gave. Called with mu held.
+// vacate undoes admit. Called with mu held.
 func (o *owner) vacate(v *viewer) {
 	if !v.seated {
 		return
@@ -305,15 +307,15 @@ func (o *owner) vacate(v *viewer) {
 	}
 }
 
-// unseat tells a viewer to go: its place is free at once, however long it
-// takes to read that. Called with mu held.
+// unseat tells a viewer to leave. Its seat is free at once, even if the viewer
+// does not read the message for long. Called with mu held.
 func (o *owner) unseat(v *viewer, e linkEvent, reason wire.Detached) {
 	if !v.onLocked(e) {
 		return
 	}
 	o.vacate(v)
 	v.detached = &reason
-	v.conn.SetWriteDeadline(time.Now().Add(farewellTime)) // it may be stalled in a write
+	v.conn.SetWriteDeadline(time.Now().Add(farewellTime)) // it may be blocked in a write
 	if len(o.parting) == maxParting {
 		o.parting[0].conn.Close()
 		o.parting = o.parting[1:]

@@ -6,7 +6,7 @@ import (
 	"middleman/terminal"
 )
 
-// phase is where an owner stands. Viewers come and go without it.
+// phase is an owner's state. It does not depend on viewers.
 //
 //	starting --started--> running --stop--> stopping
 //	                       |  ^ |              |
@@ -18,37 +18,37 @@ type phase int
 const (
 	phaseStarting phase = iota // the program does not run yet
 	phaseRunning
-	phaseStopping // it runs, and somebody wants it to end
-	phasePaused   // it runs; nothing is read or sent while another image of the owner takes over
-	phaseDraining // it has ended, what it wrote is still being read
-	phaseExited   // its exit is told to whoever asks
+	phaseStopping // the program runs, and a client has asked for its end
+	phasePaused   // the program runs; nothing is read or sent while another image takes over
+	phaseDraining // the program has ended; its last output is still being read
+	phaseExited   // clients may be told of the exit
 	phaseClosing  // the owner is about to end
-	phases        // how many there are
+	phases        // the number of phases
 )
 
 var phaseNames = [phases]string{"starting", "running", "stopping", "paused", "draining", "exited", "closing"}
 
 func (p phase) String() string { return phaseNames[p] }
 
-// lifeEvent is what moves an owner from phase to phase.
+// lifeEvent is an event that may change an owner's phase.
 type lifeEvent int
 
 const (
 	eventStarted lifeEvent = iota // the program runs
-	eventStop                     // somebody asked for its end
+	eventStop                     // a client asked for the program's end
 	eventPause                    // another image of the owner is to take over
-	eventResume                   // it has, or it could not
+	eventResume                   // the other image has taken over, or could not
 	eventEnded                    // the program was reaped
-	eventTold                     // the exit may be told
-	eventOver                     // nobody waits for the exit any more
-	lifeEvents                    // how many there are
+	eventTold                     // clients may be told of the exit
+	eventOver                     // no client waits for the exit any more
+	lifeEvents                    // the number of events
 )
 
 var lifeEventNames = [lifeEvents]string{"start", "stop", "pause", "resume", "end", "exit", "closing"}
 
 func (e lifeEvent) String() string { return lifeEventNames[e] }
 
-// lifecycle has every step that an owner may take; all others are refused.
+// lifecycle has every transition of an owner. All others are refused.
 var lifecycle = [phases]map[lifeEvent]phase{
 	phaseStarting: {eventStarted: phaseRunning},
 	phaseRunning:  {eventStop: phaseStopping, eventPause: phasePaused, eventEnded: phaseDraining},
@@ -59,7 +59,7 @@ var lifecycle = [phases]map[lifeEvent]phase{
 	phaseClosing:  {},
 }
 
-// on returns the phase after e, or a *phaseError where e cannot be.
+// on returns the phase after e, or a *phaseError if e is refused.
 func (p phase) on(e lifeEvent) (phase, error) {
 	next, ok := lifecycle[p][e]
 	if !ok {
@@ -68,8 +68,9 @@ func (p phase) on(e lifeEvent) (phase, error) {
 	return next, nil
 }
 
-// state is what the phase is called outside. An owner that is paused has a
-// running program; one that drains has none, and no exit to tell yet.
+// state returns the phase's name outside of the owner. In a paused owner the
+// program runs. A draining owner has no program any more but no exit to tell
+// either, so its session counts as stopping.
 func (p phase) state() terminal.State {
 	switch p {
 	case phaseStarting:
@@ -82,7 +83,7 @@ func (p phase) state() terminal.State {
 	return terminal.StateExited
 }
 
-// phaseError refuses an event.
+// phaseError reports an event that a phase refuses.
 type phaseError struct {
 	phase phase
 	event lifeEvent
@@ -92,34 +93,35 @@ func (e *phaseError) Error() string {
 	return fmt.Sprintf("its owner is %v: no %v now", e.phase, e.event)
 }
 
-// link is where one viewer's connection stands.
+// link is the state of one viewer's connection. A viewer that is displaced
+// while it is greeting is parting too.
 //
 //	greeting --welcomed--> joined --displaced, stalled, told--> parting --left, stalled--> gone
 //	    '-----left-----------'-----------left------------------------------------------------^
 type link int
 
 const (
-	linkGreeting link = iota // has not been welcomed
+	linkGreeting link = iota // not welcomed yet
 	linkJoined               // sends and receives
-	linkParting              // has no seat any more, and one last frame to get
+	linkParting              // has lost its seat, and still gets one last frame
 	linkGone
-	links // how many there are
+	links // the number of states
 )
 
-// linkEvent is what moves a connection from state to state.
+// linkEvent is an event that may change the state of a connection.
 type linkEvent int
 
 const (
-	eventWelcomed  linkEvent = iota // admitted, and about to be told so
+	eventWelcomed  linkEvent = iota // admitted; the Welcome is sent next
 	eventDisplaced                  // another writer took over
-	eventStalled                    // it has read nothing for too long
-	eventExitTold                   // it has all the output, the exit is next
+	eventStalled                    // the viewer has read nothing for too long
+	eventExitTold                   // the viewer has all the output, the exit is next
 	eventLeft                       // either side closed, or the connection broke
-	linkEvents                      // how many there are
+	linkEvents                      // the number of events
 )
 
-// connection has every step that a connection may take. What is not here
-// changes nothing: one that is parting is not displaced any more.
+// connection has every transition of a connection. Other events change nothing:
+// for example, a parting connection is not displaced.
 var connection = [links]map[linkEvent]link{
 	linkGreeting: {eventWelcomed: linkJoined, eventDisplaced: linkParting, eventLeft: linkGone},
 	linkJoined:   {eventDisplaced: linkParting, eventStalled: linkParting, eventExitTold: linkParting, eventLeft: linkGone},

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resetIgnored gives each signal that is ignored still its default action. The
-// runtime leaves alone signals 32 and 33, which the C library uses, and whoever
-// started us may have ignored them (rt_sigaction(2)).
+// resetIgnored sets the default action for each signal that is still ignored.
+// The runtime does not touch signals 32 and 33, which the C library uses, and
+// the starter may have ignored them (rt_sigaction(2)).
 func resetIgnored() {
 	const sigIgn = 1
 	for sig := uintptr(1); sig <= 64; sig++ {
-		// Enough for struct sigaction of the kernel on every architecture. Its
-		// first word is the handler; all zero is SIG_DFL.
+		// Eight words are enough for the kernel's struct sigaction on every
+		// architecture. The first is the handler; all zero is SIG_DFL.
 		var action, defaultAction [8]uint64
 		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&action)), 8, 0, 0)
 		if errno == 0 && action[0] == sigIgn {
@@ -24,7 +24,7 @@ func resetIgnored() {
 	}
 }
 
-// closeOnExec sees to it that the program inherits nothing but its terminal.
+// closeOnExec makes the program inherit no descriptor but its terminal.
 func closeOnExec() {
 	if unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
@@ -36,7 +36,8 @@ func closeOnExec() {
 	}
 }
 
-// openDescriptors lists those that are open, and one more or less.
+// openDescriptors lists the open descriptors; the one that it reads them with
+// is among them, but closed by then.
 func openDescriptors() []int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -51,9 +52,9 @@ func openDescriptors() []int {
 	return fds
 }
 
-// closeInherited closes the descriptors from first on that a starter has left
-// open to us by mistake: those that are not close-on-exec, as all are that
-// this process has opened itself.
+// closeInherited closes the descriptors from first on that the starter left
+// open by mistake: those that are not close-on-exec. All that this process
+// opened itself are close-on-exec.
 func closeInherited(first int) {
 	for _, fd := range openDescriptors() {
 		if fd < first {
@@ -66,8 +67,8 @@ func closeInherited(first int) {
 	closeOnExec()
 }
 
-// setUTF8 tells the terminal that a character may have several bytes, so that
-// erasing one takes all of them, as every terminal emulator does.
+// setUTF8 tells the terminal driver that a character may have several bytes, so
+// that erasing a character removes all of them, as in every terminal emulator.
 func setUTF8(fd int) error {
 	t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 	if err != nil {

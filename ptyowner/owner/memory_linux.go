@@ -10,20 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuseHugePages keeps the runtime's tables, of which it touches little,
-// from taking 2 MiB each. A child inherits it, so the program is started
-// before.
+// refuseHugePages keeps the runtime's tables, of which it uses little, from
+// taking 2 MiB each. A child inherits the setting, so the program must be
+// started before.
 func refuseHugePages() {
-	_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0) // the owner is larger, and no less right
+	_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0) // on failure the owner only takes more memory
 }
 
-// unmapText takes the executable's text and constants out of this process's
-// memory, and returns how many bytes of memory are its own alone. The text is in
-// private mappings of a file of which no page was written, so what is needed
-// again comes back from the page cache by a minor fault (madvise(2),
-// MADV_DONTNEED). What the dynamic linker has written, before it made it
-// read-only (RELRO), would come back as it is in the file, and the next call
-// through it would end the owner.
+// unmapText drops the executable's text and constants from this process's
+// memory, and returns how many bytes of memory are private to the process. The
+// text is in private file mappings without a written page, so a page that is
+// needed again comes back from the page cache by a minor fault (madvise(2),
+// MADV_DONTNEED). Mappings with written pages must stay: the dynamic linker
+// writes some before it makes them read-only (RELRO). Dropped, they would come
+// back as they are in the file, and the next call through them would crash the
+// owner.
 func unmapText() (own uint64) {
 	maps, err := os.Open("/proc/self/smaps")
 	if err != nil {
@@ -37,16 +38,16 @@ func unmapText() (own uint64) {
 	return own
 }
 
-// mapping is a part of a process's memory.
+// mapping is an address range of a process.
 type mapping struct{ start, size uintptr }
 
-// smapsLine is unwritten's; longer lines end its search.
+// smapsLine is unwritten's buffer for one line. A longer line ends its search.
 var smapsLine [8 << 10]byte
 
-// unwritten reads proc_pid_smaps(5): the private mappings of files that cannot
-// be written and have no page that was, and how many bytes are in pages that
-// were written. It makes next to no garbage, which an owner at rest would only
-// have to collect, and runs once at a time.
+// unwritten reads proc_pid_smaps(5). text holds the private file mappings that
+// are not writable and have no written page; own is how many bytes are in
+// written pages. unwritten allocates next to nothing, because an owner at rest
+// would have to collect that. It must not run concurrently.
 func unwritten(smaps io.Reader) (text []mapping, own uint64) {
 	var now mapping
 	candidate := false
@@ -70,9 +71,10 @@ func unwritten(smaps io.Reader) (text []mapping, own uint64) {
 	return text, own
 }
 
-// parseText parses the head of a mapping's description, such as
-// "00400000-00401000 r-xp 00000000 fe:00 1234  /usr/bin/x". ok says that it is
-// a private mapping of a file that cannot be written.
+// parseText parses the first line of a mapping's description, such as
+// "00400000-00401000 r-xp 00000000 fe:00 1234  /usr/bin/x". head reports
+// whether line is one. ok means that the mapping is private, of a file, and not
+// writable.
 func parseText(line []byte) (m mapping, ok, head bool) {
 	first, rest, isRange := bytes.Cut(line, []byte("-"))
 	if !isRange || len(first) == 0 || bytes.IndexByte(first, ' ') >= 0 {

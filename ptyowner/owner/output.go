@@ -17,31 +17,32 @@ import (
 )
 
 const (
-	// readBytes is how much is taken from the PTY at once.
+	// readBytes is how many bytes one read takes from the PTY at most.
 	readBytes = 32 << 10
-	// recentBytes is how much output is kept in memory for viewers at the head,
-	// and for the screen while the journal takes none.
+	// recentBytes is how much output is kept in memory: for viewers at the
+	// head, and for the screen while the journal cannot be written.
 	recentBytes = 2 * readBytes
-	// leastTail is what a journal keeps at least to be read from: one that keeps
-	// less than four segments may have trimmed what the screen has not read.
+	// leastTail is how far behind the screen may at least read from a journal.
+	// One that keeps less than four segments may have trimmed what the screen
+	// has not read.
 	leastTail = 512 << 10
-	// maxScreenLag is how far the screen may fall behind before the program
-	// is held back.
+	// maxScreenLag is how many bytes the screen may lag behind before publish
+	// holds the program back.
 	maxScreenLag = 4 << 20
-	// maxSizes is how many sizes the screen may not have come to yet; who
-	// resizes waits for it then.
+	// maxSizes is how many sizes may wait for the screen. With more, resize
+	// waits for the screen.
 	maxSizes = 64
 )
 
-// ring holds the newest output: bytes [head-len, head).
+// ring holds the newest output: the bytes [oldest, head).
 type ring struct {
 	buf  []byte
 	head uint64
 	full bool   // buf holds len(buf) bytes
-	from uint64 // nothing before is held: it was lost, or is another owner's
+	from uint64 // bytes before from are not held: they were lost, or another owner read them
 }
 
-// append adds p, dropping the oldest bytes.
+// append adds p and drops the oldest bytes.
 func (r *ring) append(p []byte) {
 	if skip := len(p) - len(r.buf); skip > 0 {
 		r.head += uint64(skip)
@@ -56,7 +57,7 @@ func (r *ring) append(p []byte) {
 	r.full = r.full || r.head >= uint64(len(r.buf))
 }
 
-// oldest is the first offset that the ring holds.
+// oldest returns the first offset that the ring holds.
 func (r *ring) oldest() uint64 {
 	if !r.full {
 		return r.from
@@ -64,24 +65,25 @@ func (r *ring) oldest() uint64 {
 	return max(r.from, r.head-uint64(len(r.buf)))
 }
 
-// skip goes on at head, with nothing of what is before it.
+// skip moves the head and drops everything before it.
 func (r *ring) skip(head uint64) { r.head, r.from, r.full = head, head, head >= uint64(len(r.buf)) }
 
-// all is a copy of what the ring holds.
+// all returns a copy of what the ring holds.
 func (r *ring) all() []byte {
 	p := make([]byte, r.head-r.oldest())
 	r.read(p, r.oldest())
 	return p
 }
 
-// restore makes the ring hold p, which ends at head.
+// restore sets the ring's content to p, which ends at head.
 func (r *ring) restore(p []byte, head uint64) {
 	r.head = head - uint64(len(p))
 	r.append(p)
 	r.full = len(p) >= len(r.buf)
 }
 
-// read copies bytes from off, which lies in [oldest, head).
+// read copies bytes from off on, which must lie in [oldest, head), and returns
+// how many.
 func (r *ring) read(p []byte, off uint64) int {
 	if left := r.head - off; uint64(len(p)) > left {
 		p = p[:left]
@@ -91,9 +93,9 @@ func (r *ring) read(p []byte, off uint64) int {
 	return n + copy(p[n:], r.buf)
 }
 
-// readPTY moves output from the PTY to the journal and then to everybody
-// else, until the PTY ends, is closed or the owner pauses. Nobody downstream
-// can hold it back but the screen.
+// readPTY moves output from the PTY to the journal and then to viewers and
+// screen, until the PTY ends or is closed, or the owner pauses. Of these only
+// the screen can hold it back.
 func (o *owner) readPTY() {
 	buf := make([]byte, readBytes)
 	for {
@@ -114,7 +116,7 @@ func (o *owner) readPTY() {
 		defer o.mu.Unlock()
 		o.reading = false
 		o.giveBack(backFrame{})
-		o.drained = !errors.Is(err, os.ErrDeadlineExceeded) // which pause sets
+		o.drained = !errors.Is(err, os.ErrDeadlineExceeded) // the deadline that a pause sets
 		if o.drained && o.end == nil && !o.lost {
 			o.conns.Go(o.endGone)
 		}
@@ -123,12 +125,13 @@ func (o *owner) readPTY() {
 	}
 }
 
-// publish journals p and hands it to viewers and the screen.
+// publish writes p to the journal and hands it to viewers and screen. It blocks
+// while the screen lags too far behind.
 func (o *owner) publish(p []byte) {
 	o.rest.active()
-	o.coming.Store(o.recent.head + uint64(len(p))) // nobody else moves the head
-	// A failure is a gap in the journal, which readers are told of; the
-	// session goes on.
+	o.coming.Store(o.recent.head + uint64(len(p))) // only this goroutine moves the head
+	// A failure leaves a gap in the journal, which readers see; the session
+	// goes on.
 	failed := o.journal.Append(p) != nil
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -140,18 +143,18 @@ func (o *owner) publish(p []byte) {
 	}
 	lag := uint64(maxScreenLag)
 	if keep := uint64(o.spec.JournalBytes); keep > 0 {
-		lag = min(lag, keep/2) // a trim leaves three quarters
+		lag = min(lag, keep/2) // a trim keeps three quarters
 	}
 	if failed || lag < leastTail {
-		lag = readBytes // the screen reads from memory alone; the next read must not overwrite it
+		lag = readBytes // the screen can only read from memory; the next read must not overwrite that
 	}
 	for o.recent.head-o.screen.offset > lag && !o.screen.done {
 		o.screenMoved.Wait()
 	}
 }
 
-// tellViewers sends p, the output before the head, to the writer if that takes
-// no time, and wakes all who lag. Called with mu held.
+// tellViewers sends p, the newest output, to the writer if that does not block,
+// and wakes all viewers that lag behind. Called with mu held.
 func (o *owner) tellViewers(from uint64, p []byte) {
 	if o.writer != nil && len(p) <= poll.PromptBytes {
 		o.writer.sendNow(from, p)
@@ -163,8 +166,8 @@ func (o *owner) tellViewers(from uint64, p []byte) {
 	}
 }
 
-// readOutput copies output from off into p: from memory where it is recent,
-// else from the journal. off lies below the head. Called without mu.
+// readOutput copies output from off into p: recent output from memory, older
+// from the journal. off must lie below the head. Called without mu.
 func (o *owner) readOutput(r *journal.Reader, p []byte, off uint64) (int, error) {
 	o.mu.Lock()
 	if off >= o.recent.oldest() {
@@ -175,14 +178,15 @@ func (o *owner) readOutput(r *journal.Reader, p []byte, off uint64) (int, error)
 	o.mu.Unlock()
 	n, err := r.ReadAt(p, off)
 	if errors.Is(err, io.EOF) || errors.Is(err, journal.ErrBeyond) {
-		// A gap at the journal's end, which has left memory meanwhile.
+		// The journal ends in a gap, and memory has dropped these bytes
+		// meanwhile.
 		return 0, &journal.GapError{Offset: off, Next: off + 1}
 	}
 	return n, err
 }
 
-// resize changes the terminal's size: the kernel's, the screen's at the
-// present head, and everybody is told.
+// resize changes the size of the terminal at once, and that of the screen at
+// the present head, and records an event for viewers.
 func (o *owner) resize(size terminal.Size) error {
 	size = boundSize(size)
 	o.mu.Lock()
@@ -200,25 +204,24 @@ func (o *owner) resize(size terminal.Size) error {
 		return fmt.Errorf("resize terminal of session %s: %w", o.spec.ID, err)
 	}
 	o.size = size
-	// What was appended already and is published next came before it.
+	// Output that is in the journal but not published yet came before the size.
 	mark := o.journal.MarkSize(size.Cols, size.Rows)
 	o.sizes = append(o.sizes, sizeChange{mark: mark, size: size})
 	o.addEvent(terminal.Event{Kind: terminal.EventSize, Offset: mark.Offset, Size: &size})
 	return nil
 }
 
-// boundSize is the size nearest to what a viewer asks for that program and
-// screen can both have: bytes are only right on the screen that they were
-// drawn for.
+// boundSize returns the size nearest to s that both the program and the screen
+// can have. They must agree, because output is only right on a screen of the
+// size that it was written for.
 func boundSize(s terminal.Size) terminal.Size {
 	cols, rows := vt.ClampSize(int(s.Cols), int(s.Rows))
 	s.Cols, s.Rows = uint16(cols), uint16(rows)
 	return s
 }
 
-// writeInput types p at the program; it blocks while the program does not
-// read, and is woken by the end of the PTY, or by a pause: then errPaused says
-// that only the first n bytes were typed.
+// writeInput types p. It blocks while the program does not read, until the PTY
+// ends or the owner pauses. With errPaused, only the first n bytes were typed.
 func (o *owner) writeInput(p []byte) (n int, err error) {
 	n, err = o.term.Write(p)
 	switch {
@@ -232,12 +235,12 @@ func (o *owner) writeInput(p []byte) (n int, err error) {
 	return n, fmt.Errorf("type at session %s: %w", o.spec.ID, err)
 }
 
-// maxAnswers is how many replies wait to be typed. With more unread the
-// program is not reading them, and the next are dropped.
+// maxAnswers is how many replies may wait to be typed. If there are more, the
+// program does not read them, and further replies are dropped.
 const maxAnswers = 64
 
-// answer queues what the screen replies to a query, unless a terminal is
-// attached that replies itself. It never blocks.
+// answer queues a reply of the screen to a query, unless a terminal is
+// attached, which replies itself. It never blocks.
 func (o *owner) answer(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -248,8 +251,8 @@ func (o *owner) answer(p []byte) {
 	o.broadcast()
 }
 
-// writeAnswers types queued replies, until the owner closes or pauses. What a
-// pause interrupts stays queued.
+// writeAnswers types queued replies until the owner closes or pauses. The rest
+// of a reply that a pause interrupts stays queued.
 func (o *owner) writeAnswers() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -268,7 +271,7 @@ func (o *owner) writeAnswers() {
 			o.answers[0] = p[n:]
 			continue
 		}
-		// The program that asked may have ended; then nobody waits for it.
+		// The reply was typed, or the program that asked may have ended.
 		o.answers = o.answers[1:]
 	}
 }

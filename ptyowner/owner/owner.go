@@ -29,29 +29,29 @@ import (
 	"middleman/terminal/journal"
 )
 
-// What happens in an owner process, in detail:
+// The steps of an owner process:
 //
-//  1. It reads its startRequest from standard input.
-//  2. It takes owner.lock; held means that another owner runs the session.
+//  1. It reads its state.StartRequest from standard input.
+//  2. It takes owner.lock. If that is held, another owner runs the session.
 //  3. It binds the socket and writes owner.json.
 //  4. Its host opens a terminal and starts the program.
-//  5. It reports ready, or the failing step and its error, on
-//     descriptor 3, which is the starter's pipe, and closes it.
-//  6. It serves until the program has ended, and then some (exit.go).
+//  5. It reports to its starter, on the pipe at descriptor 3, that it is ready
+//     or which step failed and why, and closes the pipe.
+//  6. It serves until the program has ended, and lingers for a while (exit.go).
 
-// maxStartRequest bounds what is read from standard input.
+// maxStartRequest bounds the bytes that are read from standard input.
 const maxStartRequest = 8 << 20
 
 // owner is the owner process's state.
 type owner struct {
 	spec    terminal.Spec
 	dir     state.Dir
-	socket  string // its path
+	socket  string // the socket's path
 	build   string // of this image
 	token   []byte
 	started time.Time
 	pid     int    // the program's
-	umask   int    // the program's: that of a login
+	umask   int    // the program's, as after a login
 	core    uint64 // the program's soft limit of core files
 
 	lock     *os.File // owner.lock, held
@@ -60,41 +60,41 @@ type owner struct {
 	term     host.Terminal
 	journal  *journal.Writer
 	conns    sync.WaitGroup
-	paused   atomic.Bool // phase is phasePaused, for those who must not wait for mu
-	moving   atomic.Bool // readPTY has output in hand
-	// coming is the head that publish is about to make: readers of the journal
-	// may have come that far already.
+	paused   atomic.Bool // phase is phasePaused, for code that must not wait for mu
+	moving   atomic.Bool // readPTY is publishing output
+	// coming is the head that publish is about to set. Readers of the journal
+	// may have read up to it already.
 	coming atomic.Uint64
-	lent   atomic.Pointer[viewer] // whose connection readPTY has, if any; set with mu held
+	lent   atomic.Pointer[viewer] // the viewer whose connection readPTY has, or nil; lend sets it with mu held
 
-	// Of a handover: the running executable and its path, once they were asked
-	// for, and the connections taken over, in the state's order.
+	// For a handover: the running executable and its path, once openSelf was
+	// called, and the connections taken over, in the order of the state.
 	self      *os.File
 	selfPath  string
 	inherited []*viewer
 
-	reapCount atomic.Uint64 // children that were waited for
+	reapCount atomic.Uint64 // how many children were waited for
 
 	mu          sync.Mutex // guards all below
-	changed     *sync.Cond // on mu: broadcast when anything below changed, but for the next two
-	newOutput   *sync.Cond // on mu: the same, and when output came that the screen or early wait for
-	early       int        // who waits for output that is in the journal already
-	screenMoved *sync.Cond // on mu: the same, and when the screen took something in
+	changed     *sync.Cond // on mu: broadcast when anything below changes, except by output and by the screen
+	newOutput   *sync.Cond // on mu: broadcast with changed, and for output that the screen or early waits for
+	early       int        // how many clients wait in admit for output that the journal has already
+	screenMoved *sync.Cond // on mu: broadcast with changed, and when the screen has advanced
 	phase       phase
 	recent      ring // the newest output, for viewers at the head
 	size        terminal.Size
 	title       string
 	writer      *viewer
 	watchers    int
-	viewers     map[*viewer]bool // all that are connected, of every mode
-	parting     []*viewer        // those who were told to go and do not read it, oldest first
+	viewers     map[*viewer]bool // all connected viewers, of every mode
+	parting     []*viewer        // viewers that were told to leave and have not read that yet, oldest first
 	events      eventLog
-	sizes       []sizeChange // that the screen has not come to yet
+	sizes       []sizeChange // sizes that the screen has not reached yet
 	answers     [][]byte     // the screen's replies to queries, not yet typed; see answer
 	reading     bool         // readPTY runs
-	drained     bool         // no output comes any more
-	end         *waitStatus  // how the program ended; its pid is not its any more
-	lost        bool         // how it ends nobody will tell
+	drained     bool         // all output was read
+	end         *waitStatus  // how the program ended; its pid may be another process's now
+	lost        bool         // the host will not report the program's end
 	exit        *terminal.Exit
 	acked       bool // a client knows of the exit
 	recorded    bool // the exit is on disk
@@ -104,16 +104,17 @@ type owner struct {
 	rest   *rest
 }
 
-// sizeChange says that size holds from mark.Offset.
+// sizeChange is a size that holds from mark.Offset on.
 type sizeChange struct {
 	mark journal.Mark
 	size terminal.Size
 }
 
-// Main is the owner process: what the hidden command pty-owner runs. args are
-// those after the command's name, build is this binary's version. It returns
-// the process's exit code. Nothing may have been started or opened in the
-// process before. hosts are those that a session may have beside the PTY.
+// Main runs the owner process, for the hidden command pty-owner. args are the
+// arguments after the command's name, build is this binary's version, hosts are
+// the hosts beside the PTY that a session may have. Main blocks until the
+// session is over and returns the process's exit code. Nothing may have been
+// started or opened in the process before.
 func Main(args []string, build string, hosts ...host.Host) int {
 	if len(args) == 1 && strings.HasPrefix(args[0], "--") {
 		return answerImage(args[0], build)
@@ -149,7 +150,7 @@ func Main(args []string, build string, hosts ...host.Host) int {
 	return 0
 }
 
-// takeOverMain goes on as the owner that another image was.
+// takeOverMain goes on as the owner that another image was in this process.
 func takeOverMain(descriptor, build, problem string, hosts []host.Host) int {
 	fd, err := strconv.ParseUint(descriptor, 10, 31)
 	if err != nil {
@@ -165,7 +166,7 @@ func takeOverMain(descriptor, build, problem string, hosts []host.Host) int {
 	return 0
 }
 
-// newOwner is an owner before anything of it is opened.
+// newOwner returns an owner with nothing opened yet.
 func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 	o := &owner{
 		spec: spec, dir: state.Dir{ID: spec.ID, Path: dir}, socket: socket, build: build,
@@ -176,8 +177,8 @@ func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 	return o
 }
 
-// startOwner does steps 1 to 4. On error nothing runs and nothing is left but
-// the state directory, which is the starter's.
+// startOwner does steps 1 to 4. On error nothing runs, and nothing is left
+// except the state directory, which is the starter's to remove.
 func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err error) {
 	var req state.StartRequest
 	if err := json.NewDecoder(io.LimitReader(in, maxStartRequest)).Decode(&req); err != nil {
@@ -225,9 +226,9 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 	return o, "", o.step(eventStarted)
 }
 
-// checkNeverRan returns an error where another owner was faster and has ended
-// since: the starter of this one was killed, and somebody has started, and
-// perhaps stopped, the session anew.
+// checkNeverRan returns an error if another owner has run the session and
+// ended. That may happen if the starter of this owner was killed, and another
+// starter started the session meanwhile.
 func checkNeverRan(d state.Dir) error {
 	if _, ended, err := d.ReadExit(); err != nil || ended {
 		return errors.Join(err, terminal.ErrEnded)
@@ -247,9 +248,10 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// takeOwnerLock takes the lock for the owner's life: flock(2), on a descriptor
-// that a handover can pass on. Whoever asks whether an owner lives holds it
-// shared for a moment, so it is tried for a while.
+// takeOwnerLock takes owner.lock for the owner's life, with flock(2) on a
+// descriptor that a handover can pass on. A process that probes whether an
+// owner lives holds the lock shared for a moment, so takeOwnerLock retries for
+// 2 s.
 func takeOwnerLock(d state.Dir) (*os.File, error) {
 	f, err := os.OpenFile(d.File(state.OwnerLockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -273,8 +275,8 @@ func takeOwnerLock(d state.Dir) (*os.File, error) {
 	}
 }
 
-// bind listens on the socket, 0600; a stale one is in nobody's use, because
-// the lock is ours.
+// bind listens on the socket, with mode 0600. It replaces a stale socket: as
+// this process holds the lock, no other owner uses it.
 func (o *owner) bind() error {
 	path := o.socket
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
@@ -313,18 +315,20 @@ func (o *owner) record() state.Record {
 	}
 }
 
-// harden keeps other processes of this user from looking into the owner. A
-// program must have been started before, since /proc/self is root's then.
+// harden keeps other processes of this user from looking into the owner. The
+// program must have been started before, because root owns /proc/self
+// afterwards.
 func harden() {
 	if err := private.Harden(); err != nil {
-		logf("%v", err) // the owner works as well
+		logf("%v", err) // the owner works nevertheless
 	}
 }
 
-// features are what this build can do beyond its protocol version: its verbs.
+// features names the verbs of this build, except status, which every owner
+// knows.
 var features = []string{"capture", "stop", "input", "wait", "upgrade"}
 
-// step moves the owner to the phase that follows an event, or refuses it.
+// step moves the owner to the phase that follows an event, or returns an error.
 func (o *owner) step(e lifeEvent) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -343,7 +347,7 @@ func (o *owner) stepLocked(e lifeEvent) error {
 	return nil
 }
 
-// run is step 6: it returns when the session is over and everything that it
+// run is step 6. It returns when the session is over and everything that it
 // started has ended.
 func (o *owner) run() {
 	for {
@@ -367,18 +371,18 @@ func (o *owner) run() {
 			o.lock.Close()
 			return
 		}
-		o.handOver(u, join) // it is this image's end, unless it did not work
+		o.handOver(u, join) // returns only on failure
 	}
 }
 
-// startLoops starts all that moves: output, screen, replies, connections and
-// the reaping of children. join waits for their end, which close and pause
-// bring about.
+// startLoops starts the loops of the owner: output, screen, replies,
+// connections and the reaping of children. join waits until they have ended,
+// which only close or a pause makes them do.
 func (o *owner) startLoops() (join func()) {
 	var loops sync.WaitGroup
 	o.mu.Lock()
 	o.reading = !o.drained
-	for v := range o.viewers { // those of before a handover
+	for v := range o.viewers { // viewers from before a handover
 		o.conns.Go(func() { o.converse(v) })
 	}
 	if o.reading {
@@ -398,7 +402,7 @@ func (o *owner) startLoops() (join func()) {
 	}
 }
 
-// broadcast wakes all who wait for a change. Called with mu held.
+// broadcast wakes all goroutines that wait for a change. Called with mu held.
 func (o *owner) broadcast() {
 	o.changed.Broadcast()
 	o.newOutput.Broadcast()
@@ -408,8 +412,8 @@ func (o *owner) broadcast() {
 	}
 }
 
-// awaitChange waits for the program's end, or else for somebody who wants
-// another image to take over. Neither says that the end is lost.
+// awaitChange waits for the program's end or a requested upgrade. It returns
+// two nils if the host cannot report the program's end.
 func (o *owner) awaitChange() (*waitStatus, *upgrade) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -419,7 +423,7 @@ func (o *owner) awaitChange() (*waitStatus, *upgrade) {
 	return o.end, o.upgrade
 }
 
-// close ends all loops and connections; whoever is still here had its time.
+// close closes the listener and all connections, which ends their loops.
 func (o *owner) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -429,7 +433,7 @@ func (o *owner) close() {
 	o.listener.Close()
 }
 
-// status is what the verb status answers. Called with mu held.
+// status returns the reply to the verb status. Called with mu held.
 func (o *owner) status() wire.Status {
 	s := wire.Status{
 		State:     string(o.phase.state()),
@@ -452,13 +456,13 @@ func (o *owner) status() wire.Status {
 	if o.exit != nil {
 		e := wireExit(*o.exit)
 		s.Exit = &e
-		s.Left, _ = o.remaining() // unknown shows as none; a stop asks again
+		s.Left, _ = o.remaining() // an error shows as none; a stop lists them again
 	}
 	return s
 }
 
-// writerInfo names the attached writer, nil where there is none. Called with
-// mu held.
+// writerInfo returns the attached writer, nil if there is none. Called with mu
+// held.
 func (o *owner) writerInfo() *wire.Writer {
 	if o.writer == nil {
 		return nil

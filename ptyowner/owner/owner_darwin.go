@@ -12,8 +12,8 @@ import (
 	"middleman/ptyowner/wire"
 )
 
-// lending is what a viewer lends to readPTY elsewhere. poll(2) knows no
-// terminals here, so that each connection has a reader of its own.
+// lending is empty here: poll(2) does not support terminals on this system, so
+// each connection has a goroutine of its own that reads it.
 type lending struct{}
 
 type backFrame struct{}
@@ -26,7 +26,7 @@ func (*owner) giveBack(backFrame) {}
 
 func (o *owner) readTerminal(p []byte) (int, error) { return o.term.Read(p) }
 
-// newDevice takes over the descriptor of a terminal. On error it is closed.
+// newDevice takes over the descriptor of a terminal. On error it closes it.
 func newDevice(fd int) (device, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		unix.Close(fd)
@@ -35,9 +35,9 @@ func newDevice(fd int) (device, error) {
 	return os.NewFile(uintptr(fd), "pty"), nil
 }
 
-// processes lists the processes of the session, ended ones too: those whose
-// session or process group is the program's, the owner's children, and what
-// descends from them.
+// processes lists the processes of the session, also those that have ended:
+// those whose session or process group is the program's, the owner's children,
+// and all descendants of both.
 func (o *owner) processes() ([]proc.Process, error) {
 	t, err := proc.All()
 	if err != nil {
@@ -52,23 +52,23 @@ func (o *owner) processes() ([]proc.Process, error) {
 	return t.Below(os.Getpid(), members), nil
 }
 
-// resetIgnored: the runtime catches every signal that there is here.
+// resetIgnored does nothing: the runtime catches every signal of this system.
 func resetIgnored() {}
 
-// maxInherited is one past the highest descriptor that a starter may have
-// left open to us by mistake.
+// maxInherited is one past the highest descriptor that a starter may have left
+// open by mistake.
 const maxInherited = 1024
 
-// closeOnExec sees to it that the program inherits nothing but its terminal.
+// closeOnExec makes the program inherit no descriptor but its terminal.
 func closeOnExec() {
 	for fd := 3; fd < maxInherited; fd++ {
 		unix.CloseOnExec(fd)
 	}
 }
 
-// closeInherited closes the descriptors from first on that a starter has left
-// open to us by mistake: those that are not close-on-exec, as all are that
-// this process has opened itself.
+// closeInherited closes the descriptors from first on that the starter left
+// open by mistake: those that are not close-on-exec. All that this process
+// opened itself are close-on-exec.
 func closeInherited(first int) {
 	for fd := first; fd < maxInherited; fd++ {
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
@@ -77,8 +77,8 @@ func closeInherited(first int) {
 	}
 }
 
-// setUTF8 tells the terminal that a character may have several bytes, so that
-// erasing one takes all of them, as every terminal emulator does.
+// setUTF8 tells the terminal driver that a character may have several bytes, so
+// that erasing a character removes all of them, as in every terminal emulator.
 func setUTF8(fd int) error {
 	t, err := unix.IoctlGetTermios(fd, unix.TIOCGETA)
 	if err != nil {
@@ -88,16 +88,16 @@ func setUTF8(fd int) error {
 	return unix.IoctlSetTermios(fd, unix.TIOCSETA, t)
 }
 
-// The system has neither huge pages nor a way to unmap clean text that is
-// worth a call.
+// This system has no huge pages, and no way to drop clean text from memory that
+// is worth a call.
 
 func refuseHugePages() {}
 
-// unmapText knows of no memory.
+// unmapText returns 0: it does not measure memory here.
 func unmapText() (own uint64) { return 0 }
 
-// sealedFile is a file that has no name any more, so that nobody else opens it:
-// this system has no sealed memory files.
+// sealedFile returns a new file that holds data and has no name, so that no
+// other process can open it: this system has no sealed memory files.
 func sealedFile(d state.Dir, data []byte) (*os.File, error) {
 	file, err := os.CreateTemp(d.Path, ".handover-*")
 	if err != nil {
@@ -113,7 +113,7 @@ func sealedFile(d state.Dir, data []byte) (*os.File, error) {
 	return file, nil
 }
 
-// checkSealed: there is nothing to check here.
+// checkSealed does nothing: this system has no seals.
 func checkSealed(*os.File) error { return nil }
 
 // openSelf opens the executable that this process was started from.
@@ -125,7 +125,7 @@ func openSelf() (file *os.File, path string, err error) {
 	return file, path, err
 }
 
-// descriptorPath: this system executes files by name alone.
+// descriptorPath fails: this system executes files only by name.
 func descriptorPath(file *os.File) (string, error) {
 	return "", fmt.Errorf("%s was replaced meanwhile", file.Name())
 }

@@ -8,7 +8,7 @@ import (
 	"middleman/terminal/host"
 )
 
-// Main is the owner process. Windows has none yet: it says so, and returns 1.
+// Main prints that Windows has no owners yet, and returns 1.
 func Main([]string, string, ...host.Host) int {
 	fmt.Fprintln(os.Stderr, fmt.Errorf("host terminals by pty-owner on Windows: %w", errors.ErrUnsupported))
 	return 1

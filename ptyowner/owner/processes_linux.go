@@ -7,10 +7,11 @@ import (
 	"middleman/internal/proc"
 )
 
-// processes lists the processes of the session, ended ones too: all
-// descendants of the host's root, which the subreaper makes complete, and what is in
-// its cgroup, where it has one, but for the owners of other sessions that were started from
-// within this one, and what is theirs.
+// processes lists the processes of the session, also those that have ended: all
+// descendants of the host's root process, which is a subreaper so that none is
+// missed, and the processes in the session's cgroup, if there is one. It leaves
+// out the owners of other sessions that were started within this one, and their
+// processes.
 func (o *owner) processes() ([]proc.Process, error) {
 	t, err := proc.All()
 	if err != nil {

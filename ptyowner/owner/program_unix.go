@@ -18,17 +18,17 @@ import (
 	"middleman/terminal/host"
 )
 
-// stateUmask closes what the owner itself makes to everybody else.
+// stateUmask makes the owner's files accessible only to this user.
 const stateUmask = 0o077
 
-// waitStatus is how the program ended, and when that was seen.
+// waitStatus is how the program ended, and when the owner saw that.
 type waitStatus struct {
 	unix.WaitStatus
 	at time.Time
 }
 
-// startProgram has the host start the program. On error it returns the step
-// that did not work.
+// startProgram lets the host start the program. On error, step is the step that
+// failed.
 func (o *owner) startProgram(req state.StartRequest) (step string, err error) {
 	if err := checkProgram(o.spec); err != nil {
 		return "check program", err
@@ -40,15 +40,16 @@ func (o *owner) startProgram(req state.StartRequest) (step string, err error) {
 	return step, err
 }
 
-// again is the standard input of an owner that goes on where this one was
-// killed. The environment is the program's alone.
+// again returns the standard input for an owner that replaces this one if it is
+// killed: the start request without the environment, which only the program
+// needs.
 func again(r state.StartRequest) []byte {
 	r.Spec.Env, r.HostConfig = nil, nil
 	return mustMarshal(r)
 }
 
 // checkProgram tells a missing directory from a missing program, which
-// execve(2) does not.
+// execve(2) does not distinguish.
 func checkProgram(spec terminal.Spec) error {
 	if len(spec.Argv) == 0 {
 		return errors.New("no program given")
@@ -64,16 +65,16 @@ func checkProgram(spec terminal.Spec) error {
 	return nil
 }
 
-// catchSignals keeps the owner alive when its terminal or its starter goes,
-// and undoes what was ignored before: a signal that is caught is back at its
-// default in the program, an ignored one would stay ignored.
+// catchSignals keeps the owner alive when its terminal or its starter ends. It
+// also undoes ignored signals: a caught signal has its default action in the
+// program, while an ignored one would stay ignored.
 func catchSignals() {
 	caught := make(chan os.Signal, 1)
-	signal.Notify(caught) // all that can be; nobody reads them
+	signal.Notify(caught) // every signal that can be caught; nothing reads the channel
 	resetIgnored()
 }
 
-// reaped notes that a process of the session has ended, maybe the program.
+// reaped records that a process of the session, maybe the program, has ended.
 // Called with mu held.
 func (o *owner) reaped(pid int, status unix.WaitStatus) {
 	if pid == o.pid {

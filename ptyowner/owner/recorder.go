@@ -10,20 +10,21 @@ import (
 )
 
 // keyframeScrollback is how many lines of scrollback a keyframe holds: as many
-// as a screen can grow by, so that a resize finds what it pulls back.
+// as a screen can grow by, since a resize pulls lines back from the scrollback.
 const keyframeScrollback = 1000
 
-// recorder makes the screen of any kept offset something that can be drawn
-// again by reading one segment: the screen's tailer stops at each segment's
-// first offset and leaves a keyframe there. It is the screen's alone.
+// recorder writes keyframes, so that the screen at any kept offset can be drawn
+// again by reading one segment. screen.run stops at each segment's first offset
+// and writes a keyframe there. Only the goroutine that feeds the screen uses
+// it.
 type recorder struct {
-	next  uint64       // no segment that begins before it needs a keyframe
-	sized journal.Mark // the last size that the screen has taken in
+	next  uint64       // segments that begin before it need no keyframe
+	sized journal.Mark // the last size that the screen has applied
 }
 
-// stop returns limit, or the offset before it at which a keyframe is due. The
-// screen has been fed up to offset; one that is due there is written. The
-// first segment needs none: the screen was blank.
+// stop returns limit, or an offset before it at which a keyframe is due. The
+// screen must have been fed up to its offset; if a keyframe is due there, stop
+// writes it. The first segment needs none, as the screen was blank.
 func (r *recorder) stop(s *screen, limit uint64) uint64 {
 	r.next = max(r.next, 1, s.offset)
 	first, ok := s.owner.journal.SegmentFrom(r.next)
@@ -38,8 +39,8 @@ func (r *recorder) stop(s *screen, limit uint64) uint64 {
 	return min(limit, first)
 }
 
-// keyframe writes what the screen shows. One that cannot be written costs
-// time: the one before it is drawn from.
+// keyframe writes a keyframe of the screen. If that fails, drawing the screen
+// later takes longer, because it starts from the keyframe before.
 func (r *recorder) keyframe(s *screen) {
 	k := journal.Keyframe{Offset: s.offset, Sized: r.sized.Time}
 	s.mu.Lock()
@@ -54,15 +55,16 @@ func (r *recorder) keyframe(s *screen) {
 	}
 }
 
-// room is memory to draw a snapshot in. It is not the runtime's, which would
-// have garbage to collect for each, and holds on to what it needs to do that.
+// room is memory to draw a snapshot in. It is not from the Go runtime, which
+// would have to collect it as garbage each time, and keep memory in order to do
+// so.
 type room []byte
 
-// roomBytes is more than most snapshots take; one that is larger grows out of
-// it. What is not touched takes nothing.
+// roomBytes is more than most snapshots take; append copies a larger one to the
+// heap. Pages that are not touched take no memory.
 const roomBytes = 4 << 20
 
-// newRoom is empty where the system has none.
+// newRoom maps new memory, or returns nil if the system has none.
 func newRoom() room {
 	p, err := unix.Mmap(-1, 0, roomBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
@@ -71,9 +73,9 @@ func newRoom() room {
 	return p
 }
 
-// free gives it back. Nothing of it may be used any more.
+// free unmaps the memory, which must not be used any more.
 func (r room) free() {
 	if r != nil {
-		_ = unix.Munmap(r) // what newRoom got, once
+		_ = unix.Munmap(r) // cannot fail: newRoom mapped it, and free is called once
 	}
 }

@@ -10,26 +10,27 @@ import (
 )
 
 const (
-	// restAfter is how long nothing must have happened before an owner gives
-	// memory back.
+	// restAfter is how long nothing must have happened before an owner releases
+	// memory.
 	restAfter = 2 * time.Second
-	// restBytes is how much memory an owner may have without collecting
-	// garbage, which takes about 1 MiB for good by itself, and restMore how much
-	// it must have got since it did.
+	// At rest, an owner collects garbage only if its private memory is at least
+	// restBytes, and has grown by restMore since the last collection. The
+	// collector itself takes about 1 MiB for good.
 	restBytes = 4 << 20
 	restMore  = 1 << 20
 )
 
-// rest makes an owner small that has nothing to do. At rest it has no timer:
-// nothing wakes it but an event.
+// rest makes an idle owner release memory. It has no timer while the owner is
+// at rest: only an event wakes it.
 type rest struct {
 	happened atomic.Bool   // something happened since the last look
-	wake     chan struct{} // one token: the first such thing
+	wake     chan struct{} // holds one token once something happened
 }
 
 func newRest() *rest { return &rest{wake: make(chan struct{}, 1)} }
 
-// active says that something happens. It is cheap enough for every read.
+// active reports that something happens. It is cheap enough to call for every
+// read.
 func (r *rest) active() {
 	if r.happened.Load() || r.happened.Swap(true) {
 		return
@@ -40,8 +41,8 @@ func (r *rest) active() {
 	}
 }
 
-// await returns when something happened and then nothing for a while; false
-// says that quit is closed.
+// await returns true once something has happened and then nothing for
+// restAfter. It returns false when quit is closed.
 func (r *rest) await(quit <-chan struct{}) bool {
 	select {
 	case <-r.wake:
@@ -50,7 +51,7 @@ func (r *rest) await(quit <-chan struct{}) bool {
 	}
 	for r.happened.Swap(false) {
 		select {
-		case <-r.wake: // of what happened meanwhile
+		case <-r.wake: // drop a token from meanwhile
 		default:
 		}
 		select {
@@ -62,15 +63,15 @@ func (r *rest) await(quit <-chan struct{}) bool {
 	return true
 }
 
-// startResting makes the owner give memory back whenever it comes to rest,
-// until stopped.
+// startResting makes the owner release memory whenever it comes to rest, until
+// stop is called.
 func (o *owner) startResting() (stop func()) {
 	refuseHugePages()
 	quit := make(chan struct{})
 	var loop sync.WaitGroup
 	o.rest.active() // the start
 	loop.Go(func() {
-		var collected uint64 // what it had when it last was
+		var collected uint64 // the private memory after the last collection
 		for o.rest.await(quit) {
 			if own := unmapText(); own >= max(restBytes, collected+restMore) {
 				debug.FreeOSMemory()

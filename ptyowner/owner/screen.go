@@ -17,22 +17,22 @@ import (
 	"middleman/terminal/vt"
 )
 
-// screenReadBytes is how much the screen is fed at once.
+// screenReadBytes is how many bytes the screen is fed at once.
 const screenReadBytes = 32 << 10
 
-// screen is the tailer that knows what a viewer would see. Its offset and
-// done are guarded by the owner's mu, its terminal by its own.
+// screen draws the output and so knows what a viewer would see. The owner's mu
+// guards offset, done, idle and lent; the screen's own mu guards its terminal.
 type screen struct {
 	owner  *owner
 	offset uint64 // everything below was fed
 	done   bool   // nothing more will be fed
 	idle   bool   // run waits for something to do
-	lent   bool   // drawNow feeds it, which run waits for
+	lent   bool   // drawNow is feeding the screen; run waits for its end
 	rec    recorder
 
 	mu    sync.Mutex // guards vt and quiet; taken before the owner's mu
 	vt    *vt.Terminal
-	quiet bool // a snapshot is being drawn, which is no event
+	quiet bool // restore draws a snapshot, whose events are not reported
 }
 
 func (s *screen) init(o *owner) {
@@ -47,15 +47,15 @@ func (s *screen) init(o *owner) {
 	})
 }
 
-// export is a snapshot with all the scrollback, as of the head, of a screen
-// that has come to it.
+// export returns a snapshot as of the head with all the scrollback. The screen
+// must have been fed up to the head.
 func (s *screen) export() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.vt.AppendSnapshot(nil, vt.SnapshotOptions{Scrollback: -1})
 }
 
-// restore draws what export returned, of which nobody is told again.
+// restore draws what export returned, and reports no events for it.
 func (s *screen) restore(snapshot []byte, offset uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +65,7 @@ func (s *screen) restore(snapshot []byte, offset uint64) {
 	s.offset = offset
 }
 
-// run feeds the screen until there is no more output and all was fed, for now
-// or for good.
+// run feeds the screen until the owner pauses or all output was fed.
 func (s *screen) run() {
 	o := s.owner
 	r := journal.Open(o.dir.Journal())
@@ -86,8 +85,8 @@ func (s *screen) run() {
 	}
 }
 
-// next waits for something to do: a size that holds from here, or output up
-// to limit. ok is false when all is done.
+// next waits for work: a size that holds from the screen's offset, or output up
+// to limit. ok is false once no work will come, for now (a pause) or for good.
 func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
 	o := s.owner
 	o.mu.Lock()
@@ -121,10 +120,9 @@ func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
 	}
 }
 
-// drawNow feeds the screen p, the output from an offset to the head, where it
-// is idle: to wake run for each key's echo costs more than to draw it. It
-// reports whether it did. Called with the owner's mu held, which it gives up
-// while it draws.
+// drawNow feeds the idle screen p, the output from offset from to the head.
+// This costs less than waking run for each key's echo. It reports whether it
+// did. Called with the owner's mu held, which it releases while it draws.
 func (s *screen) drawNow(from uint64, p []byte) bool {
 	o := s.owner
 	if !s.idle || s.lent || s.offset != from || len(p) > poll.PromptBytes || len(o.sizes) > 0 {
@@ -137,19 +135,19 @@ func (s *screen) drawNow(from uint64, p []byte) bool {
 	s.lent = true
 	func() {
 		o.mu.Unlock()
-		defer o.mu.Lock() // after a panic too: the caller gives it up
+		defer o.mu.Lock() // after a panic too: the caller will unlock it
 		s.draw(p)
 	}()
 	s.lent = false
 	s.offset = from + uint64(len(p))
 	o.screenMoved.Broadcast()
-	if !s.idle { // it was woken meanwhile, for something else
+	if !s.idle { // run was woken meanwhile, for something else
 		o.newOutput.Broadcast()
 	}
 	return true
 }
 
-// resize makes the screen's the first of the sizes to come.
+// resize applies the first of the waiting sizes to the screen.
 func (s *screen) resize(change sizeChange) {
 	o := s.owner
 	s.rec.sized = change.mark
@@ -162,7 +160,7 @@ func (s *screen) resize(change sizeChange) {
 	o.screenMoved.Broadcast()
 }
 
-// feed gives the screen the next output, at most len(buf).
+// feed gives the screen the next output, at most len(buf) bytes.
 func (s *screen) feed(r *journal.Reader, buf []byte) {
 	o := s.owner
 	n, err := o.readOutput(r, buf, s.offset)
@@ -179,7 +177,7 @@ func (s *screen) feed(r *journal.Reader, buf []byte) {
 	o.screenMoved.Broadcast()
 }
 
-// draw gives the screen p. Called with mu held.
+// draw writes p to the screen. Called with mu held.
 func (s *screen) draw(p []byte) {
 	if err := fault.Error("screen/panic"); err != nil {
 		panic(err)
@@ -187,8 +185,8 @@ func (s *screen) draw(p []byte) {
 	s.vt.Write(p)
 }
 
-// unreadable is how much of n bytes to pass over after an error, so that what
-// follows still shows.
+// unreadable returns how much of n unreadable bytes to skip after err, so that
+// the output behind them is still drawn.
 func unreadable(err error, n int) uint64 {
 	var gap *journal.GapError
 	if errors.As(err, &gap) {
@@ -197,8 +195,8 @@ func unreadable(err error, n int) uint64 {
 	return uint64(n)
 }
 
-// event passes on what the program did besides drawing. It is called by the
-// screen's Write.
+// event reports what the program did besides drawing. The screen's Write calls
+// it.
 func (s *screen) event(e vt.Event) {
 	kind, ok := eventKinds[e.Kind]
 	if !ok || s.quiet {
@@ -219,8 +217,8 @@ var eventKinds = map[vt.EventKind]terminal.EventKind{
 	vt.EventDirectory:    terminal.EventDirectory,
 }
 
-// view calls f with the screen as of the present head or later, and returns
-// the offset that it is as of. f must not call back into the owner.
+// view calls f with the screen as of the present head or later, and returns the
+// screen's offset. f must not call back into the owner.
 func (s *screen) view(f func(*vt.Terminal)) uint64 {
 	o := s.owner
 	o.mu.Lock()
@@ -236,12 +234,12 @@ func (s *screen) view(f func(*vt.Terminal)) uint64 {
 	return s.offset
 }
 
-// snapshot is what a viewer goes on from.
+// snapshot is a drawn screen from which a viewer goes on.
 type snapshot struct {
 	data      []byte // draws the screen on a reset terminal
-	offset    uint64 // that it is as of
+	offset    uint64 // the output below it is in data
 	size      terminal.Size
-	nextEvent uint64 // events below happened before it, among them its size
+	nextEvent uint64 // events with lower numbers came before the snapshot, its size among them
 }
 
 // snapshot draws the screen at the session's present size.
@@ -275,16 +273,16 @@ func (s *screen) capture(format terminal.CaptureFormat, scrollback bool) (data [
 	return data, c, err
 }
 
-// spill is where the screen keeps its scrollback instead of in memory: a file
-// in the state directory that has no name, so that it goes with the owner. It
-// is made when it is first written to.
+// spill keeps the screen's scrollback in a file instead of memory. The file is
+// in the state directory but has no name, so that it ends with the owner. The
+// first write creates it.
 type spill struct {
 	dir  state.Dir
 	file *os.File
 }
 
-// WriteAt is an error where the disk is full, or nothing can be made on it; the
-// screen keeps what it has then.
+// WriteAt implements io.WriterAt. On an error, such as a full disk, the screen
+// keeps the data in memory.
 func (s *spill) WriteAt(p []byte, at int64) (int, error) {
 	if err := fault.Error("spill/write"); err != nil {
 		return 0, err

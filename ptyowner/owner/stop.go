@@ -14,19 +14,20 @@ import (
 	"middleman/internal/proc"
 )
 
-// What happens at a stop, in detail:
+// The steps of a stop:
 //
-//  1. The foreground job is asked to end, with SIGHUP, SIGTERM and SIGCONT,
-//     and has half of the grace for it, while its shell still holds the
-//     terminal open. Then everything is asked, SIGHUP going to the program's
-//     group. Without a grace nobody is asked.
-//  2. What is left after the grace is frozen and killed; see proc.Stop. Where
-//     the program has a cgroup of its own, that is killed first, in one step.
-//  3. It is answered when the exit is recorded.
+//  1. The owner asks the foreground job to end, with SIGHUP, SIGTERM and
+//     SIGCONT. The job has half of the grace, while its shell still holds the
+//     terminal open. Then the owner asks all processes, with SIGHUP only for the
+//     program's process group. Without a grace it skips this step.
+//  2. It freezes and kills the processes that are left after the grace; see
+//     proc.Stop. If the program has a cgroup of its own, the owner kills that
+//     first, in one step.
+//  3. It answers once the exit is recorded.
 
-// stop ends every process of the session and returns those that would not
-// end. It returns when the exit is recorded. While another image of the owner
-// takes over it is errPaused.
+// stop ends every process of the session and returns those that did not end. It
+// blocks until the exit is recorded, unless the program is one of them. It
+// returns errPaused while another image takes over.
 func (o *owner) stop(grace time.Duration) (left []int, err error) {
 	fault.Here("stop/asked")
 	o.mu.Lock()
@@ -63,8 +64,8 @@ func (o *owner) stop(grace time.Duration) (left []int, err error) {
 	return left, nil
 }
 
-// askJob asks the foreground job to end, where that is not the program's own
-// group, and waits for it.
+// askJob asks the foreground job to end, unless that is the program's own
+// process group, and waits for it.
 func (o *owner) askJob(s *proc.Stop, deadline time.Time) {
 	job := o.foregroundGroup()
 	if job <= 0 || job == o.pid {
@@ -78,7 +79,7 @@ func (o *owner) askJob(s *proc.Stop, deadline time.Time) {
 	})
 }
 
-// askAll asks everybody to end, and reports whether nothing is left.
+// askAll asks all processes to end, and reports whether none is left.
 func (o *owner) askAll(s *proc.Stop, deadline time.Time) bool {
 	return s.Ask(deadline, func(p proc.Process) []unix.Signal {
 		if p.Group != o.pid {
@@ -88,8 +89,8 @@ func (o *owner) askAll(s *proc.Stop, deadline time.Time) bool {
 	})
 }
 
-// foregroundGroup is the process group that the terminal's keys signal, 0
-// where there is none.
+// foregroundGroup returns the process group that the terminal's keys signal, or
+// 0 if there is none.
 func (o *owner) foregroundGroup() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,11 +100,12 @@ func (o *owner) foregroundGroup() int {
 	return o.term.Foreground()
 }
 
-// stopGroups stops the program's group and the foreground job before there was
-// a look, which takes long where hundreds fork all the time.
+// stopGroups stops the program's process group and the foreground job before
+// the first look at all processes, which takes long if hundreds fork all the
+// time.
 func (o *owner) stopGroups() {
 	front := o.foregroundGroup()
-	o.mu.Lock() // o.pid is the program's
+	o.mu.Lock() // so that o.pid stays the program's
 	defer o.mu.Unlock()
 	if o.end != nil {
 		return
@@ -115,7 +117,7 @@ func (o *owner) stopGroups() {
 	}
 }
 
-// reaper is who waits for orphans in the owner's place, 0 where the owner does.
+// reaper returns the process that waits for orphans instead of the owner, or 0.
 func (o *owner) reaper() int {
 	if root, _ := o.term.Root(); root != os.Getpid() {
 		return root
@@ -123,9 +125,9 @@ func (o *owner) reaper() int {
 	return 0
 }
 
-// orphansSeen counts the children that the owner has waited for, and is
-// another number as long as one is to be waited for. Of another reaper it is a
-// number that changes with each.
+// orphansSeen returns a number that changes whenever an orphan was waited for.
+// It also changes with each call while the owner has an ended child to wait
+// for.
 func (o *owner) orphansSeen() uint64 {
 	if pid := o.reaper(); pid != 0 {
 		return proc.WaitedFor(pid)
@@ -136,7 +138,7 @@ func (o *owner) orphansSeen() uint64 {
 	return o.reapCount.Load()
 }
 
-// remaining lists the processes of the session that live.
+// remaining lists the live processes of the session.
 func (o *owner) remaining() ([]int, error) {
 	found, err := o.processes()
 	return proc.PIDs(found), err

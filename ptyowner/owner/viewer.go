@@ -19,56 +19,56 @@ import (
 )
 
 const (
-	// farewellTime is how long a viewer that has its last frame may take to
-	// close.
+	// farewellTime is how long a viewer that was sent its last frame may take
+	// to close.
 	farewellTime = 2 * time.Second
-	// partingTime is how long the last frame is kept for a viewer that does not
-	// read; it holds no seat meanwhile.
+	// partingTime is how long the last frame waits for a viewer that does not
+	// read. Such a viewer holds no seat.
 	partingTime = 10 * time.Minute
-	// maxParting is how many such viewers there are; the oldest makes room.
+	// maxParting is how many such viewers there may be; one more closes the
+	// oldest.
 	maxParting = 16
 )
 
-// StallTime is how long a viewer may read nothing at all before its place is
-// free for others. A person may have stopped the terminal with ctrl-S. It may be
-// changed before Main is called.
+// StallTime is how long a viewer may read nothing before it loses its seat. A
+// person may have stopped the terminal with ctrl-S. Change it only before Main
+// is called.
 var StallTime = 5 * time.Minute
 
 // viewer is one authenticated connection.
 type viewer struct {
 	owner      *owner
 	conn       socket
-	raw        syscall.RawConn // conn's
+	raw        syscall.RawConn // of conn
 	lending    lending
 	client     string
 	since      time.Time
 	mode       wire.Mode
-	maxLag     uint64 // 0: everything that is kept
+	maxLag     uint64 // 0: no limit but what is kept
 	scrollback int
 	noOutput   bool
 
-	sendMu sync.Mutex // one frame at a time; guards the next three
-	frame  []byte     // sendNow's, reused
-	unsent []byte     // what a pause, a stall or a full socket kept from being written
-	ended  bool       // the last frame was written, or is in unsent
+	sendMu sync.Mutex // held to send a frame; guards the next three
+	frame  []byte     // reused by sendNow
+	unsent []byte     // bytes that a pause, a stall or a full socket kept from being written
+	ended  bool       // the last frame was sent, or is in unsent
 
-	r      *wire.Reader // receiveLoop's
+	r      *wire.Reader // used by receiveLoop
 	backMu sync.Mutex   // guards back
-	back   []byte       // frames that a pause kept from being acted on
+	back   []byte       // frames that were not acted on because of a pause
 
 	// Guarded by the owner's mu.
-	newOutput sync.Cond // on mu: told of changes, and of output that is to be sent
-	idle      bool      // sendLoop waits for newOutput: all there was is on its way
-	cut       bool      // sendNow has left something in unsent
+	newOutput sync.Cond // on mu: signalled for changes, and for output to send
+	idle      bool      // sendLoop waits for newOutput: everything up to offset was sent
+	cut       bool      // sendNow has left the rest of a frame in unsent
 	link      link
 	seated    bool   // counts as the writer or a watcher
-	offset    uint64 // everything below was sent
+	offset    uint64 // all output below it was sent
 	nextEvent uint64
-	// firstEvent is the first that the viewer was there for. Of events before,
-	// it is told sizes alone: the bytes that it is sent again were drawn for
-	// them.
+	// firstEvent is the first event after the viewer joined. Of earlier events
+	// it gets only sizes: they hold for the old output that it is sent.
 	firstEvent uint64
-	detached   *wire.Detached // why it has to go
+	detached   *wire.Detached // if set, the viewer must leave, for this reason
 }
 
 // socket is an open connection.
@@ -81,18 +81,19 @@ type socket interface {
 	SetWriteDeadline(time.Time) error
 }
 
-// newViewer is a connection whose frames r reads. It closes conn.
+// newViewer returns a viewer for conn, whose frames r reads. It takes over
+// conn.
 func newViewer(o *owner, conn *net.UnixConn, r *wire.Reader, mode wire.Mode) *viewer {
 	v := &viewer{owner: o, conn: conn, r: r, mode: mode, newOutput: sync.Cond{L: &o.mu}}
-	v.raw, _ = conn.SyscallConn() // fails for the zero UnixConn alone
+	v.raw, _ = conn.SyscallConn() // fails only for the zero UnixConn
 	if mode == wire.ModeAttach {
 		v.makeLendable(conn)
 	}
 	return v
 }
 
-// onLocked moves the connection on an event and says whether that changed
-// anything. Called with the owner's mu held.
+// onLocked applies an event to the connection, and reports whether it changed
+// the state. Called with the owner's mu held.
 func (v *viewer) onLocked(e linkEvent) bool {
 	next, changed := v.link.on(e)
 	v.link = next
@@ -108,8 +109,8 @@ func (v *viewer) on(e linkEvent) bool {
 	return v.onLocked(e)
 }
 
-// converse moves frames both ways until the connection is over, or the owner
-// pauses: then the viewer stays as it is, for whoever goes on.
+// converse moves frames both ways until the connection is over or the owner
+// pauses. After a pause the viewer stays as it is, for the loops that go on.
 func (o *owner) converse(v *viewer) {
 	var down sync.WaitGroup
 	down.Go(func() {
@@ -131,14 +132,14 @@ func (o *owner) converse(v *viewer) {
 	v.conn.Close()
 }
 
-// isOpen reports whether there is somebody on the connection still.
+// isOpen reports whether the client is still connected.
 func (v *viewer) isOpen() bool {
 	v.owner.mu.Lock()
 	defer v.owner.mu.Unlock()
 	return v.link == linkJoined || v.link == linkParting
 }
 
-// setReadDeadline does not undo what a pause has set.
+// setReadDeadline sets the deadline, but does not undo that of a pause.
 func (v *viewer) setReadDeadline(t time.Time) {
 	v.conn.SetReadDeadline(t)
 	if v.owner.paused.Load() {
@@ -146,13 +147,13 @@ func (v *viewer) setReadDeadline(t time.Time) {
 	}
 }
 
-// longAgo is a deadline that wakes whoever blocks.
+// longAgo is a deadline that wakes every goroutine that blocks.
 var longAgo = time.Unix(1, 0)
 
-// send writes whole frames, one at a time. It blocks while the viewer does
-// not read, which stalls nobody else. Frames that a pause or a stall keeps
-// from being written are in unsent, and that is no error: they are written
-// first by who goes on.
+// send writes whole frames, one at a time. It blocks while this viewer does not
+// read, which stalls no other. If a pause or a stall interrupts it, the rest of
+// the frames is in unsent and send returns nil: that rest is written before any
+// other frame.
 func (v *viewer) send(frames []byte) error {
 	v.sendMu.Lock()
 	defer v.sendMu.Unlock()
@@ -166,9 +167,9 @@ func (v *viewer) send(frames []byte) error {
 	return v.write(frames)
 }
 
-// sendNow sends p, the output from an offset on, without waiting, where all
-// before it was sent; else sendLoop does, which has to be woken. Called with
-// the owner's mu held.
+// sendNow sends p, the output from an offset on, without blocking, if all
+// output before it was sent. Otherwise sendLoop must be woken to send it.
+// Called with the owner's mu held.
 func (v *viewer) sendNow(from uint64, p []byte) {
 	o := v.owner
 	if !v.idle || v.offset != from || v.nextEvent != o.events.next || v.link != linkJoined ||
@@ -203,9 +204,9 @@ func (v *viewer) write(frames []byte) error {
 			return nil
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
-		case n > 0: // slow, not stalled
+		case n > 0: // the viewer is slow, not stalled
 		case v.mode == wire.ModeControl:
-			v.conn.Close() // it asks and does not listen
+			v.conn.Close() // a client that sends requests but does not read the replies
 			return err
 		default:
 			v.unsent = append(v.unsent, frames...)
@@ -215,11 +216,11 @@ func (v *viewer) write(frames []byte) error {
 	}
 }
 
-// writeSome writes for as long as d. Without an error it has written all, or a
-// pause has come.
+// writeSome writes for at most d. Without an error it has written all of p, or
+// a pause has interrupted it.
 func (v *viewer) writeSome(p []byte, d time.Duration) (n int, err error) {
 	v.conn.SetWriteDeadline(time.Now().Add(d))
-	if v.owner.paused.Load() { // it sets the deadline after that, so none is missed
+	if v.owner.paused.Load() { // a pause sets paused before its deadline, so this deadline cannot hide it
 		return 0, nil
 	}
 	n, err = v.conn.Write(p)
@@ -229,7 +230,7 @@ func (v *viewer) writeSome(p []byte, d time.Duration) (n int, err error) {
 	return n, err
 }
 
-// stalled gives up a viewer that reads nothing.
+// stalled unseats a viewer that reads nothing.
 func (v *viewer) stalled() {
 	v.owner.mu.Lock()
 	defer v.owner.mu.Unlock()
@@ -243,8 +244,8 @@ func (v *viewer) isParting() bool {
 	return v.link == linkParting
 }
 
-// part sends the last frame, after what is unsent. It waits long for a viewer
-// that does not read, and costs nobody anything meanwhile.
+// part sends the last frame, after what is unsent. It waits up to partingTime
+// for a viewer that does not read; that holds up no other.
 func (v *viewer) part(frame []byte) {
 	v.sendMu.Lock()
 	defer v.sendMu.Unlock()
@@ -253,7 +254,7 @@ func (v *viewer) part(frame []byte) {
 	v.flush(partingTime)
 }
 
-// flush writes what is unsent; what a pause interrupts stays. Called with
+// flush writes what is unsent, for at most d, and keeps the rest. Called with
 // sendMu held.
 func (v *viewer) flush(d time.Duration) error {
 	n, err := v.writeSome(v.unsent, d)
@@ -261,7 +262,7 @@ func (v *viewer) flush(d time.Duration) error {
 	return err
 }
 
-// sendSnapshot sends a snapshot in frames that are full but for the last.
+// sendSnapshot sends a snapshot in frames that are full except the last.
 func (v *viewer) sendSnapshot(snap snapshot) error {
 	for data := snap.data; ; {
 		part := data[:min(len(data), wire.MaxData)]
@@ -275,7 +276,7 @@ func (v *viewer) sendSnapshot(snap snapshot) error {
 	}
 }
 
-// task is what a viewer's sendLoop does next.
+// task is the next thing for a viewer's sendLoop to do.
 type task int
 
 const (
@@ -288,7 +289,7 @@ const (
 	taskExit
 )
 
-// sendLoop sends output, events and one last frame, until the viewer is gone
+// sendLoop sends output, events and one last frame, until the connection ends
 // or the owner pauses.
 func (v *viewer) sendLoop() {
 	if !v.resume() {
@@ -325,16 +326,16 @@ func (v *viewer) sendLoop() {
 	}
 }
 
-// isGap reports whether the output to be sent next is not kept any more.
+// isGap reports whether err means that the next output is not kept.
 func isGap(err error) bool {
 	if err == nil {
-		return false // before what follows is allocated, for each frame
+		return false // return early: errors.As would allocate for each frame
 	}
 	var gap *journal.GapError
 	return errors.As(err, &gap)
 }
 
-// resume writes what a pause kept from being written, and says whether there
+// resume writes what a pause kept from being written, and reports whether there
 // is more to send.
 func (v *viewer) resume() bool {
 	v.sendMu.Lock()
@@ -349,8 +350,8 @@ func (v *viewer) resume() bool {
 	return v.flush(d) == nil && !v.ended
 }
 
-// next waits for something to send. Output comes up to limit, so that an
-// event is sent between the bytes that it stands between.
+// next waits for something to send. Output is due only up to limit, so that an
+// event is sent between the bytes before and after it.
 func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 	o := v.owner
 	o.mu.Lock()
@@ -364,7 +365,7 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 		case v.cut:
 			v.cut = false
 			return taskRest, 0, event
-		case v.mode == wire.ModeControl: // gets replies alone
+		case v.mode == wire.ModeControl: // gets only replies
 			o.changed.Wait()
 			continue
 		}
@@ -394,7 +395,7 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 	}
 }
 
-// event returns the next event to tell, and its number. Called with the owner's
+// event returns the next event to send, and its number. Called with the owner's
 // mu held.
 func (v *viewer) event() (e terminal.Event, number uint64, ok bool) {
 	for {
@@ -406,9 +407,9 @@ func (v *viewer) event() (e terminal.Event, number uint64, ok bool) {
 	}
 }
 
-// sendOutput sends the next output below limit, one frame of it.
+// sendOutput sends the next output below limit, in one frame.
 func (v *viewer) sendOutput(r *journal.Reader, buf []byte, limit uint64) ([]byte, error) {
-	if buf == nil { // not before: who asks something gets no output
+	if buf == nil { // allocate late: a control connection gets no output
 		buf = make([]byte, 0, wire.HeaderSize+wire.MaxFrame)
 	}
 	data := buf[wire.HeaderSize+wire.OffsetSize : cap(buf)]
@@ -425,8 +426,8 @@ func (v *viewer) sendOutput(r *journal.Reader, buf []byte, limit uint64) ([]byte
 	return buf, nil
 }
 
-// jump goes on from a snapshot. The events before it, of which its size may be
-// one, are told first.
+// jump goes on from a snapshot. It first sends the events before the snapshot,
+// one of which may be the snapshot's size.
 func (v *viewer) jump(snap snapshot) error {
 	for {
 		v.owner.mu.Lock()

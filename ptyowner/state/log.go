@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// maxLog bounds an owner's log: one that is larger begins anew.
+// maxLog bounds an owner's log: Note empties a larger one first.
 const maxLog = 1 << 20
 
-// Note writes a line to an owner's log, with the time before it. A log that has
-// grown past 1 MiB begins anew. What cannot be written is lost.
+// Note appends a line to an owner's log, after the time. If the log is larger
+// than 1 MiB, Note empties it first. A failed write is ignored.
 func Note(log *os.File, format string, args ...any) {
 	if info, err := log.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > maxLog {
-		_ = log.Truncate(0) // where it cannot be, the log is larger
+		_ = log.Truncate(0) // if this fails, the log grows on
 	}
 	fmt.Fprintf(log, time.Now().UTC().Format(time.RFC3339)+" "+format+"\n", args...)
 }

@@ -15,30 +15,31 @@ import (
 	"middleman/terminal/host"
 )
 
-// Life is what a session's locks prove. The zero value is that they prove nothing.
+// Life is what a session's locks prove. The zero value means that they prove
+// nothing.
 type Life int
 
-// What locks prove.
+// The values of Life.
 const (
-	Alive Life = iota + 1 // one is held: an owner runs, or its host starts another
-	Dead                  // free: no owner runs, its state may be cleaned
+	Alive Life = iota + 1 // a lock is held: an owner runs, or its host starts another
+	Dead                  // the locks are free: no owner runs, the state may be cleaned
 )
 
-// lookAgain is how often a lock is tried whose holder is to end.
+// lookAgain is how often to try a lock whose holder is about to end.
 const lookAgain = 5 * time.Millisecond
 
-// Probe tries owner.lock, the only proof of life, and does not wait for it. A
-// missing lock file proves that no owner has got as far as taking it, if start.lock
-// is held by the caller or is free; it is made by owners alone and never removed.
-// An error proves nothing.
+// Probe tries owner.lock, the only proof of life, without blocking. If the file
+// is missing, no owner has come far enough to take the lock: only owners create
+// the file, and nothing removes it. That is a proof only if the caller holds
+// start.lock or start.lock is free. An error proves nothing.
 func (d Dir) Probe() (Life, error) {
 	life, release, err := d.Hold()
 	release()
 	return life, err
 }
 
-// Hold is Probe, and where there is no owner none can come until release is
-// called. release is never nil.
+// Hold is Probe, but keeps owner.lock if the file exists and is free: then no
+// owner can start until release is called. release is never nil.
 func (d Dir) Hold() (l Life, release func(), err error) {
 	path := d.File(OwnerLockFile)
 	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
@@ -59,11 +60,11 @@ func (d Dir) Hold() (l Life, release func(), err error) {
 	return Dead, func() { lock.Close() }, nil
 }
 
-// goneTime is how long a host may take to end after its first owner has failed.
+// goneTime is how long a host may take to end after its first owner failed.
 const goneTime = 5 * time.Second
 
-// HoldGone is Hold for a session whose owner has failed at its start: it gives the
-// session's host 5 s to end.
+// HoldGone is Hold for a session whose owner failed at its start. It waits up
+// to 5 s for the session's host to end.
 func (d Dir) HoldGone() (l Life, release func(), err error) {
 	for deadline := time.Now().Add(goneTime); ; {
 		l, release, err = d.Hold()
@@ -82,9 +83,9 @@ func (d Dir) isOwned() bool {
 	return err == nil && held
 }
 
-// isHosted reports whether the session's host lives, which starts another owner
-// where one was killed. Once the exit is on disk no owner comes, and the host
-// stays for what the program has left.
+// isHosted reports whether the session's host lives and would start another
+// owner if one is killed. Once the exit is on disk the host starts no owner; it
+// stays only for the processes that the program left.
 func (d Dir) isHosted() (bool, error) {
 	if _, err := os.Lstat(d.File(ExitFile)); err == nil {
 		return false, nil
@@ -95,8 +96,8 @@ func (d Dir) isHosted() (bool, error) {
 // hostLives reports whether the session's host has not ended.
 func (d Dir) hostLives() (bool, error) { return private.IsHeld(d.File(host.LockFile)) }
 
-// AwaitHostEnd blocks until the session's host has ended, until that cannot be told,
-// or until time is up.
+// AwaitHostEnd blocks until the session's host has ended, until an error keeps
+// it from telling, or until the time within is over.
 func (d Dir) AwaitHostEnd(within time.Duration) {
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(lookAgain) {
 		if lives, err := d.hostLives(); !lives || err != nil {
@@ -105,9 +106,9 @@ func (d Dir) AwaitHostEnd(within time.Duration) {
 	}
 }
 
-// probeUnlocked decides where there is no owner.lock: before an owner took
-// it there is no owner.json; after, somebody has removed the lock, and
-// nothing proves anything.
+// probeUnlocked decides for a missing owner.lock. An owner writes owner.json
+// after it took the lock. So if owner.json exists, the lock file was removed,
+// and nothing proves whether the owner lives.
 func (d Dir) probeUnlocked() (Life, error) {
 	if _, err := os.Lstat(d.Path); errors.Is(err, fs.ErrNotExist) {
 		return Dead, terminal.ErrNotFound

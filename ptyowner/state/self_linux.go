@@ -9,8 +9,8 @@ import (
 	"middleman/internal/proc"
 )
 
-// processStart is when a process started, in clock ticks since boot, field 22
-// of proc_pid_stat(5); "" where there is no such process.
+// processStart returns when a process started, in clock ticks since boot (field
+// 22 of proc_pid_stat(5)), or "" if there is no such process.
 func processStart(pid int) string {
 	p, ok := proc.Find(pid)
 	if !ok {
@@ -19,7 +19,7 @@ func processStart(pid int) string {
 	return strconv.FormatUint(p.Start, 10)
 }
 
-// runningImage is which file this process executes.
+// runningImage identifies the file that this process executes; see imageOf.
 func runningImage() string {
 	info, err := os.Stat("/proc/self/exe")
 	if err != nil {
@@ -28,8 +28,8 @@ func runningImage() string {
 	return imageOf(info)
 }
 
-// imageOf is the device and inode of a file, which no other has while a process
-// executes it.
+// imageOf returns the device and inode of a file. No other file has them while
+// a process executes that file.
 func imageOf(info os.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -38,7 +38,7 @@ func imageOf(info os.FileInfo) string {
 	return fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
-// statProgram looks at the file that a process executes.
+// statProgram returns the FileInfo of the file that a process executes.
 func statProgram(pid int) (os.FileInfo, error) {
 	return os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
 }

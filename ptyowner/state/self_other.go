@@ -7,13 +7,14 @@ import (
 	"os"
 )
 
-// processStart is not told here.
+// processStart returns "": it is not implemented here.
 func processStart(int) string { return "" }
 
-// runningImage: this system does not say which file a process executes.
+// runningImage returns "": this system does not tell which file a process
+// executes.
 func runningImage() string { return "" }
 
 func imageOf(os.FileInfo) string { return "" }
 
-// statProgram: this system does not say which file a process executes.
+// statProgram fails: this system does not tell which file a process executes.
 func statProgram(int) (os.FileInfo, error) { return nil, errors.ErrUnsupported }

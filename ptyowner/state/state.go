@@ -22,21 +22,22 @@ const (
 	ExitFile      = "exit.json"  // terminal.Exit
 	ScreenFile    = "screen.ans" // the last screen
 	journalDir    = "journal"    // output, by offset
-	LogFile       = "owner.log"  // lines of Note, and the owner's last words
-	HostFile      = "host"       // the host's name, where that is not the PTY
-	SocketFile    = "owner.sock" // where the path is short enough
+	LogFile       = "owner.log"  // lines of Note, and the stack trace of an owner that panicked
+	HostFile      = "host"       // the host's name, if it is not the PTY
+	SocketFile    = "owner.sock" // unless the path would be too long
 
-	// Of a session on tmux that an earlier build started, which had no owner.
+	// Files of a session on tmux that an earlier build started without an
+	// owner.
 	formerFile = "tmux.json"
 	formerLock = "session.lock" // held while it lives
 )
 
 // recordFormat is the version of owner.json that this build writes. It reads
-// that one and all before.
+// this version and all earlier ones.
 const recordFormat = 1
 
-// Record is owner.json: how to reach the owner, and what it runs. Fields are added
-// and never change their meaning.
+// Record is owner.json: how to reach the owner, and what it runs. New builds
+// may add fields but never change the meaning of one.
 type Record struct {
 	Format      int      `json:"format"`
 	MinProtocol int      `json:"min_protocol"`
@@ -44,9 +45,9 @@ type Record struct {
 	Features    []string `json:"features"`
 	Build       string   `json:"build"`
 	OwnerPID    int      `json:"owner_pid"`
-	OwnerStart  string   `json:"owner_start"` // process start time, where the system tells
-	// Image is which file the owner executes, by device and inode; "" where the
-	// system does not say, and of owners of earlier builds.
+	OwnerStart  string   `json:"owner_start"` // process start time, "" if the system does not tell
+	// Image is the device and inode of the file that the owner executes. It is
+	// "" if the system does not tell, and for owners of earlier builds.
 	Image     string        `json:"image,omitempty"`
 	Socket    string        `json:"socket"`
 	Token     string        `json:"token"`
@@ -55,16 +56,17 @@ type Record struct {
 	Argv      []string      `json:"argv"`
 	Dir       string        `json:"dir"`
 	Size      terminal.Size `json:"size"`
-	// JournalBytes is terminal.Spec's; owners of earlier builds did not say.
+	// JournalBytes is from terminal.Spec; nil for owners of earlier builds.
 	JournalBytes *int64 `json:"journal_bytes,omitempty"`
-	// Clipboard is terminal.Spec's; owners of earlier builds had none.
+	// Clipboard is from terminal.Spec; "" for owners of earlier builds.
 	Clipboard terminal.Clipboard `json:"clipboard,omitempty"`
-	// Host is what gives the owner its terminal; "" is the PTY.
+	// Host is the name of the owner's host; "" is the PTY.
 	Host string `json:"host,omitempty"`
 }
 
-// Runs reports whether the owner executes the file at that path. It is false where
-// the system does not tell. An error says that there is no such file.
+// Runs reports whether the owner executes the file at that path. It returns
+// false if the system does not tell. It returns an error if there is no such
+// file.
 func (r Record) Runs(executable string) (bool, error) {
 	wanted, err := os.Stat(executable)
 	if err != nil {
@@ -80,7 +82,7 @@ func (r Record) Runs(executable string) (bool, error) {
 	return err == nil && os.SameFile(wanted, running), nil
 }
 
-// Dir names a session's state directory, which need not be there.
+// Dir names a session's state directory, which need not exist.
 type Dir struct {
 	ID   string // the session's
 	Path string // absolute
@@ -89,8 +91,8 @@ type Dir struct {
 // File returns the path of one of the directory's files.
 func (d Dir) File(name string) string { return filepath.Join(d.Path, name) }
 
-// HostName returns the name of the session's host, "" for the PTY. It is recorded
-// before anything is started.
+// HostName returns the name of the session's host, "" for the PTY. The starter
+// writes it before it starts anything.
 func (d Dir) HostName() string {
 	name, err := os.ReadFile(d.File(HostFile))
 	if err != nil {
@@ -107,12 +109,12 @@ func (d Dir) IsFormer() bool {
 	return former == nil && errors.Is(owned, fs.ErrNotExist) && d.HostName() == ""
 }
 
-// Journal returns the path of the directory of the journal.
+// Journal returns the path of the journal's directory.
 func (d Dir) Journal() string { return d.File(journalDir) }
 
-// ReadRecord reads owner.json. A missing file is fs.ErrNotExist; a record of a
-// format that this build does not know, or that names another session's socket, is
-// an error.
+// ReadRecord reads owner.json. A missing file is fs.ErrNotExist. It is an error
+// if this build does not know the record's format, or if the record's socket
+// belongs to another session.
 func (d Dir) ReadRecord() (Record, error) {
 	data, err := private.ReadFile(d.File(RecordFile))
 	if err != nil {
@@ -137,13 +139,13 @@ func (d Dir) parseRecord(data []byte) (Record, error) {
 	return r, nil
 }
 
-// ReadExit reads exit.json. ok is false where there is none, which is no error.
+// ReadExit reads exit.json. If there is none, ok is false and err is nil.
 func (d Dir) ReadExit() (exit terminal.Exit, ok bool, err error) {
 	err = d.readJSON(ExitFile, &exit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return terminal.Exit{}, false, nil
 	}
-	// What is JSON and no exit must not pass for one with code 0.
+	// JSON that holds no exit must not count as an exit with code 0.
 	if err == nil && (exit.Time.IsZero() || exit.Code < -1 || exit.Signal < 0 || exit.Code == -1 && exit.Signal == 0) {
 		err = fmt.Errorf("read owner state %s: it holds no exit", d.File(ExitFile))
 	}
@@ -162,24 +164,25 @@ func (d Dir) readJSON(name string, v any) error {
 	return nil
 }
 
-// WriteRecord writes owner.json. It sets the record's format, and what it says of
-// the owner's process, which is this one. The file is in place whole, and on disk, or there is an error.
+// WriteRecord writes owner.json. It fills in the format and the fields about
+// the owner's process, which must be this one. Without an error the whole file
+// is in place and on disk.
 func (d Dir) WriteRecord(r Record) error {
 	pid := os.Getpid()
 	r.Format, r.OwnerPID, r.OwnerStart, r.Image = recordFormat, pid, processStart(pid), runningImage()
 	return d.writeJSON(RecordFile, r)
 }
 
-// WriteScreen writes the last screen, which data draws on a reset terminal. The
-// file is in place whole, and on disk, or there is an error.
+// WriteScreen writes the last screen, as bytes that draw it on a reset
+// terminal. Without an error the whole file is in place and on disk.
 func (d Dir) WriteScreen(data []byte) error { return d.writeFile(ScreenFile, data) }
 
-// WriteExit writes exit.json. The file is in place whole, and on disk, or there is
-// an error.
+// WriteExit writes exit.json. Without an error the whole file is in place and
+// on disk.
 func (d Dir) WriteExit(exit terminal.Exit) error { return d.writeJSON(ExitFile, exit) }
 
-// writeFile puts a 0600 file in place whole: temp file, fsync, rename, fsync
-// of the directory.
+// writeFile replaces a file (mode 0600) atomically: temp file, fsync, rename,
+// fsync of the directory.
 func (d Dir) writeFile(name string, data []byte) error {
 	path, temp := d.File(name), d.File("."+name+".new")
 	if err := writeSynced(temp, name, data); err != nil {
@@ -204,7 +207,7 @@ func (d Dir) writeJSON(name string, v any) error {
 	return d.writeFile(name, append(data, '\n'))
 }
 
-// writeSynced writes path, which is to become the file name.
+// writeSynced writes and syncs path, a temporary file for the file name.
 func writeSynced(path, name string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -216,7 +219,7 @@ func writeSynced(path, name string, data []byte) error {
 	return errors.Join(err, fault.Error("sync/"+name), f.Sync(), f.Close())
 }
 
-// Check returns an error unless the state directory is this user's, and nobody else
-// could have written in it. It looks at each component of the path down to root,
-// and from there to d, where none may be a symbolic link.
+// Check returns an error unless the state directory is this user's and no other
+// user could have written in it. It checks each component of the path down to
+// root, and from there to d, where it accepts no symbolic link.
 func (d Dir) Check(root string) error { return private.Below(root, d.Path) }

@@ -10,18 +10,18 @@ import (
 	"middleman/internal/proc"
 )
 
-// StrayProcesses lists the processes of a session without an owner: those that
-// have its id in their environment (proc_pid_environ(5)), which they
-// inherited, or its scope as cgroup, and what descends from them. Those that
-// have ended, the caller, and the owners of other sessions are left out. sure is
-// false where there may be one more, that shows no environment yet.
+// StrayProcesses lists the processes of a session without an owner: those with
+// the session's id in their environment (proc_pid_environ(5)), those in its
+// scope's cgroup, and all descendants of both. It leaves out processes that
+// have ended, the caller, and the owners of other sessions. sure is false if
+// one more process may exist that shows no environment yet.
 func (d Dir) StrayProcesses() (found []proc.Process, sure bool, err error) {
 	t, err := proc.All()
 	if err != nil {
 		return nil, true, err
 	}
 	self := os.Getpid()
-	last, _ := d.ReadRecord() // without one no owner was there
+	last, _ := d.ReadRecord() // without a record there was no owner
 	// The last owner is in the scope until it has ended.
 	spare := func(p proc.Process) bool { return p.Dead || p.PID == self || last.isOf(p) }
 	members, sure := t.WithEnv("MIDDLEMAN_SESSION="+d.ID, spare)
@@ -36,12 +36,14 @@ func (d Dir) StrayProcesses() (found []proc.Process, sure bool, err error) {
 	return t.Without(found, func(p proc.Process) bool { return p.Dead || p.PID == self || d.IsOtherOwner(p) }), sure, nil
 }
 
-// HasScope reports whether the session's processes are in its scope. Another
-// host has them elsewhere, and what its owner has started may be everybody's.
+// HasScope reports whether the session's processes are in its systemd scope.
+// With another host than the PTY they are elsewhere, and the scope may hold
+// processes of other sessions.
 func (d Dir) HasScope() bool { return d.HostName() == "" }
 
-// IsOtherOwner reports whether p owns a session whose state directory is
-// beside d: its arguments name one, and the record there names p.
+// IsOtherOwner reports whether p is the owner of another session in the same
+// directory: an argument of p is that session's state directory, whose record
+// names p.
 func (d Dir) IsOtherOwner(p proc.Process) bool {
 	if p.PID != p.Session || p.Dead {
 		return false // an owner leads a session

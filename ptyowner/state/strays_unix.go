@@ -11,19 +11,20 @@ import (
 	"middleman/internal/proc"
 )
 
-// Strays returns the ids of the processes of a session without an owner, as far as
-// they can be told.
+// Strays returns the ids of the processes of a session without an owner, as far
+// as they can be found.
 func (d Dir) Strays() ([]int, error) {
 	found, _, err := d.StrayProcesses()
 	return proc.PIDs(found), err
 }
 
-// StopStrays ends the processes of a session without an owner, as far as they can
-// be told. It asks them first, where grace is more than 0, and kills those that are
-// there after it. It blocks until none is left, and returns those that would not
-// end.
+// StopStrays ends the processes of a session without an owner, as far as they
+// can be found. If grace is more than 0 it sends them SIGTERM first, and kills
+// those that remain after grace. It blocks until none is left, or until those
+// that remain have not ended within a few seconds of the kill; it returns their
+// ids.
 func (d Dir) StopStrays(grace time.Duration) []int {
-	sure := true // the last look was
+	sure := true // whether the last search was sure
 	s := proc.NewStop(func() (found []proc.Process, err error) {
 		found, sure, err = d.StrayProcesses()
 		return found, err

@@ -29,7 +29,8 @@ type Size struct {
 	YPixels uint16 `json:"ypixels,omitempty"`
 }
 
-// Hello opens a connection.
+// Hello is the first frame of a connection. Its fields after Mode are
+// terminal.AttachOptions; control connections use only Client.
 type Hello struct {
 	MinVersion int      `json:"min"`
 	MaxVersion int      `json:"max"`
@@ -38,23 +39,25 @@ type Hello struct {
 	Mode       Mode     `json:"mode"`
 	Client     string   `json:"client,omitempty"`
 	Size       *Size    `json:"size,omitempty"`
-	// From is the offset that the viewer has; nil asks for a snapshot.
+	// From is the offset up to which the viewer has the output; nil asks for a
+	// snapshot.
 	From       *uint64 `json:"from,omitempty"`
 	MaxLag     uint64  `json:"max_lag,omitempty"`
 	Scrollback int     `json:"scrollback,omitempty"`
 	Takeover   bool    `json:"takeover,omitempty"`
-	// NoOutput is a watcher's that wants events alone. It has From, the head.
+	// NoOutput asks for events without output; mode watch only. The client sets
+	// From to the head, so that it gets no snapshot either.
 	NoOutput bool `json:"no_output,omitempty"`
 }
 
-// Writer is who is attached.
+// Writer describes the attached writer.
 type Writer struct {
 	Client string    `json:"client,omitempty"`
 	Since  time.Time `json:"since"`
 }
 
-// Welcome accepts a Hello. What follows begins at Offset: bytes, or a
-// snapshot.
+// Welcome accepts a Hello. For a viewer, output from Offset follows, or a
+// snapshot as of Offset if Snapshot is set.
 type Welcome struct {
 	Version  int      `json:"version"`
 	Features []string `json:"features,omitempty"`
@@ -67,8 +70,9 @@ type Welcome struct {
 	Offset   uint64   `json:"offset"`
 	Snapshot bool     `json:"snapshot,omitempty"`
 	Writer   *Writer  `json:"writer,omitempty"`
-	// HostAnswers: what the program asks of its terminal is answered by the
-	// host. A viewer's terminal is not asked, or its answers are not sent.
+	// HostAnswers means that the host answers the program's queries to its
+	// terminal. A viewer must not let its terminal answer them, or must not
+	// send the answers.
 	HostAnswers bool `json:"host_answers,omitempty"`
 }
 
@@ -81,29 +85,29 @@ type Event struct {
 	Writer *Writer `json:"writer,omitempty"`
 }
 
-// Verb is what a Request asks for.
+// Verb names what a Request asks for.
 type Verb string
 
 // The verbs.
 const (
 	VerbStatus  Verb = "status"  // no arguments -> Status
-	VerbCapture Verb = "capture" // CaptureArgs -> Capture, data in frames of its own
+	VerbCapture Verb = "capture" // CaptureArgs -> Capture, the data in the replies' Part
 	VerbStop    Verb = "stop"    // StopArgs -> StopResult
 	VerbInput   Verb = "input"   // InputArgs -> nothing
 	VerbWait    Verb = "wait"    // no arguments -> Exit, when the program has ended
 	VerbUpgrade Verb = "upgrade" // UpgradeArgs -> UpgradeResult, from the new image
 )
 
-// Request asks for something; the Reply has its ID.
+// Request asks for something; the Reply carries the same ID.
 type Request struct {
 	ID   uint64          `json:"id"`
 	Verb Verb            `json:"verb"`
 	Args json.RawMessage `json:"args,omitempty"`
 }
 
-// Reply answers a Request with a result or an error. A result that would not
-// fit a frame comes in several replies, all but the last with More set and
-// each with the next part of the result's text in Part.
+// Reply answers a Request with a result or an error. Each reply may carry the
+// next part of the result's data in Part. Data that does not fit one frame
+// comes in several replies; all but the last set More and leave Result empty.
 type Reply struct {
 	ID     uint64          `json:"id"`
 	Result json.RawMessage `json:"result,omitempty"`
@@ -125,56 +129,57 @@ type Status struct {
 	Writer    *Writer   `json:"writer,omitempty"`
 	Watchers  int       `json:"watchers"`
 	Exit      *Exit     `json:"exit,omitempty"`
-	Left      []int     `json:"left,omitempty"` // processes that outlive the program
-	// Journal says why output is not being kept at present, "" when it is.
+	Left      []int     `json:"left,omitempty"` // processes that outlived the program
+	// Journal is the error that keeps output out of the journal now, "" if
+	// there is none.
 	Journal string `json:"journal,omitempty"`
 }
 
-// CaptureArgs says what to capture: format is text, ansi or json.
+// CaptureArgs selects what to capture; Format is text, ansi or json.
 type CaptureArgs struct {
 	Format     string `json:"format"`
 	Scrollback bool   `json:"scrollback,omitempty"`
 }
 
-// Capture is a rendered screen; Data's bytes arrive in the replies' parts.
+// Capture describes a rendered screen; its bytes arrive in the replies' Part.
 type Capture struct {
 	Offset uint64 `json:"offset"`
 	Size   Size   `json:"size"`
 	Title  string `json:"title,omitempty"`
 }
 
-// StopArgs says how long to wait between the polite and the last signal;
-// nil means the session's own grace.
+// StopArgs holds the grace: how long the processes have to end before SIGKILL.
+// 0 or less sends SIGKILL at once; nil means the session's own grace.
 type StopArgs struct {
 	GraceMillis *int64 `json:"grace_ms,omitempty"`
 }
 
-// StopResult names the processes that could not be ended.
+// StopResult lists the processes that did not end.
 type StopResult struct {
 	Left []int `json:"left,omitempty"`
 }
 
-// InputArgs is what to type, at most MaxInput bytes.
+// InputArgs is the input to type, at most MaxInput bytes.
 type InputArgs struct {
 	Data []byte `json:"data"`
 }
 
-// MaxInput is how many bytes one input request carries: base64 and the JSON
-// around it must fit a frame.
+// MaxInput is how many bytes one input request may carry. Their base64 form and
+// the JSON around it must fit a frame.
 const MaxInput = 32 << 10
 
-// UpgradeArgs names the executable that is to take over.
+// UpgradeArgs names the executable that takes over.
 type UpgradeArgs struct {
 	Executable string `json:"executable"` // absolute path
 }
 
-// UpgradeResult says which build ran and which runs now.
+// UpgradeResult names the builds of the owner before and after.
 type UpgradeResult struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// Exit says how the program ended, as exit.json does.
+// Exit describes how the program ended, as exit.json does.
 type Exit struct {
 	Code       int       `json:"code"`
 	Signal     int       `json:"signal,omitempty"`
@@ -185,32 +190,32 @@ type Exit struct {
 	Title      string    `json:"title,omitempty"`
 }
 
-// Detached ends a viewer's connection; the session goes on.
+// Detached is the last frame to a viewer whose session goes on.
 type Detached struct {
 	Reason string  `json:"reason"` // takeover, stop, policy
 	Text   string  `json:"text,omitempty"`
-	Writer *Writer `json:"writer,omitempty"` // who took over
+	Writer *Writer `json:"writer,omitempty"` // the new writer, with reason takeover
 }
 
-// Error refuses something. As a frame it is the last one.
+// Error is a refusal. In an Error frame, it is the connection's last frame.
 type Error struct {
 	Code   string  `json:"code"`
 	Text   string  `json:"text"`
 	Writer *Writer `json:"writer,omitempty"` // with CodeBusy
-	Oldest uint64  `json:"oldest,omitempty"` // with CodeTrimmed
+	Oldest uint64  `json:"oldest,omitempty"` // this build does not set it
 }
 
 func (e *Error) Error() string { return e.Text }
 
-// Codes of Error. Permanent, as the frame types are.
+// The codes of Error. They are permanent, like the frame types.
 const (
 	CodeVersion    = "version"     // no protocol version in common
-	CodeBadRequest = "bad-request" // not understood
+	CodeBadRequest = "bad-request" // the request was not understood
 	CodeBusy       = "busy"        // another writer is attached
 	CodeViewers    = "viewers"     // too many watchers
 	CodeRange      = "range"       // an offset beyond the head
 	CodeEnded      = "ended"       // the program has ended
-	CodeNotWriter  = "not-writer"  // a watcher typed or resized
+	CodeNotWriter  = "not-writer"  // a watcher typed or resized; this build does not send it
 	CodeUpgrade    = "upgrade"     // the owner goes on as it was
 	CodeUnknown    = "unknown-verb"
 	CodeInternal   = "internal"

@@ -1,16 +1,17 @@
-// Package wire is what crosses an owner's socket: frames, and the payloads of
-// control frames.
+// Package wire defines the protocol on an owner's socket: the frames and the
+// payloads of control frames.
 //
 // A frame is a big-endian uint32 length, one byte type, and the payload; the
-// length counts the payload alone. Control payloads are JSON objects, Input,
-// Output and Snapshot are raw. A type number is permanent: retired, never
-// reused, because owners outlive upgrades. Who receives an unknown type skips
-// it; unknown JSON fields are ignored.
+// length counts the payload alone. Control payloads are JSON objects. Input,
+// Output and Snapshot payloads are raw bytes. A type number is permanent: it
+// may be retired but is never reused, because owners outlive upgrades. A
+// receiver skips frames of unknown types and ignores unknown JSON fields.
 //
-// A connection, in order: the client sends Hello; the owner answers Welcome,
-// or Error and closes. Then, for mode attach and watch, Snapshot, Output and
-// Event frames follow until one last frame: Exit, Detached or Error. Mode
-// control carries only Request and Reply.
+// A connection runs in this order. The client sends Hello. The owner answers
+// with Welcome, or with Error and closes. Then, in modes attach and watch, the
+// owner sends Snapshot, Output and Event frames, and one last frame: Exit,
+// Detached or Error. In mode control there are only Request and Reply, and Ack,
+// which tells the owner that the client knows of the exit.
 //
 // The package imports nothing of ours.
 package wire

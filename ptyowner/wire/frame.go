@@ -9,16 +9,16 @@ import (
 	"io"
 )
 
-// Type is a frame's type. Numbers are permanent.
+// Type is a frame's type. Its numbers are permanent.
 type Type byte
 
-// The frame types.
+// The frame types. "in" frames go to the owner, "out" frames come from it.
 const (
 	TypeHello    Type = 1  // in, first: Hello
 	TypeWelcome  Type = 2  // out: Welcome
 	TypeInput    Type = 3  // in: bytes
 	TypeOutput   Type = 4  // out: uint64 offset, bytes
-	TypeSnapshot Type = 5  // out: uint64 offset, bytes that draw the screen on a reset terminal; a full frame (MaxData) is continued by the next
+	TypeSnapshot Type = 5  // out: uint64 offset, bytes that draw the screen on a reset terminal; after a full frame (MaxData) another follows
 	TypeResize   Type = 6  // in: Size
 	TypeEvent    Type = 7  // out: Event
 	TypeAck      Type = 8  // in: uint64 offset
@@ -29,59 +29,61 @@ const (
 	TypeError    Type = 13 // out, last: Error
 )
 
-// Known reports whether this build has frames of type t. Others are skipped.
+// Known reports whether this build knows frames of type t. It skips others.
 func (t Type) Known() bool { return t >= TypeHello && t <= TypeError }
 
 // Limits of the protocol.
 const (
-	// HeaderSize is a frame's length and type.
+	// HeaderSize is the number of bytes of a frame's length and type.
 	HeaderSize = 5
 	// MaxFrame bounds the payload of every frame but Hello.
 	MaxFrame = 64 << 10
 	// MaxHello bounds the payload of Hello.
 	MaxHello = 4 << 10
-	// OffsetSize is the offset that begins an Output, Snapshot or Ack.
+	// OffsetSize is the number of bytes of the offset that begins the payload
+	// of an Output, Snapshot or Ack frame.
 	OffsetSize = 8
-	// MaxData is how many bytes fit an Output or Snapshot frame.
+	// MaxData is how many data bytes fit an Output or Snapshot frame.
 	MaxData = MaxFrame - OffsetSize
 )
 
-// ErrTooLarge is returned for a frame over the limit, before anything is
-// allocated for it.
+// ErrTooLarge means that a frame exceeds the limit. Read returns it before it
+// allocates anything for the frame.
 var ErrTooLarge = errors.New("frame is too large")
 
-// Reader reads frames. An error of the stream loses nothing: the next Read goes
-// on in the middle of the frame that it came in. It is not safe for concurrent
-// use.
+// Reader reads frames. After an error of the stream, the next Read continues
+// within the same frame, so no byte is lost. A Reader is not safe for
+// concurrent use.
 type Reader struct {
 	in     source
 	header [HeaderSize]byte
 	buf    []byte
-	have   int // bytes of the next frame that were read: of header, then of buf
+	have   int // how many bytes of the next frame were read: header first, then buf
 }
 
 // NewReader returns a Reader of r.
 func NewReader(r io.Reader) *Reader { return NewReaderFrom(nil, r) }
 
-// NewReaderFrom returns a Reader of prefix and then r: it goes on where another
-// Reader of the stream stopped, whose Buffered is prefix.
+// NewReaderFrom returns a Reader of prefix and then r, to continue where
+// another Reader of the stream stopped; prefix is what its Buffered returned.
+// It copies prefix.
 func NewReaderFrom(prefix []byte, r io.Reader) *Reader {
 	return &Reader{in: source{prefix: bytes.Clone(prefix), r: r}}
 }
 
-// Buffered returns a copy of the bytes that were taken from the stream and are
-// not part of a frame that Read has returned.
+// Buffered returns a copy of the bytes that were read from the stream and do
+// not belong to a frame that Read has returned.
 func (r *Reader) Buffered() []byte {
 	b := bytes.Clone(r.header[:min(r.have, HeaderSize)])
 	b = append(b, r.buf[:max(r.have-HeaderSize, 0)]...)
 	return append(b, r.in.prefix...)
 }
 
-// Read returns the next frame. The payload is valid until the next call. A
-// payload over limit is ErrTooLarge, also when it is read again; the end of the
-// stream between frames is io.EOF, within one io.ErrUnexpectedEOF. After an
-// error of the stream that is not its end, such as a deadline, Read can be
-// called again.
+// Read blocks for the next frame. The payload is valid until the next call. If
+// the payload exceeds limit, this and every later call returns ErrTooLarge. The
+// stream's end is io.EOF between frames and io.ErrUnexpectedEOF within one.
+// After any other error of the stream, such as a deadline, Read can be called
+// again.
 func (r *Reader) Read(limit int) (Type, []byte, error) {
 	if err := r.fill(r.header[:], 0); err != nil {
 		return 0, nil, err
@@ -101,8 +103,7 @@ func (r *Reader) Read(limit int) (Type, []byte, error) {
 	return Type(r.header[4]), r.buf, nil
 }
 
-// fill reads what is missing of a part of the frame that begins at the frame's
-// byte at.
+// fill reads the missing bytes of part, which begins at the frame's byte at.
 func (r *Reader) fill(part []byte, at int) error {
 	if r.have >= at+len(part) {
 		return nil
@@ -115,7 +116,7 @@ func (r *Reader) fill(part []byte, at int) error {
 	return err
 }
 
-// source is prefix and then r.
+// source reads prefix and then r.
 type source struct {
 	prefix []byte
 	r      io.Reader
@@ -130,26 +131,27 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// AppendHeader appends the header of a frame with size bytes of payload.
+// AppendHeader appends to dst the header of a frame with size bytes of payload.
 func AppendHeader(dst []byte, t Type, size int) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(size))
 	return append(dst, byte(t))
 }
 
-// AppendFrame appends a whole frame.
+// AppendFrame appends a whole frame to dst.
 func AppendFrame(dst []byte, t Type, payload []byte) []byte {
 	return append(AppendHeader(dst, t, len(payload)), payload...)
 }
 
-// AppendData appends an Output or Snapshot frame.
+// AppendData appends an Output or Snapshot frame to dst.
 func AppendData(dst []byte, t Type, offset uint64, data []byte) []byte {
 	dst = AppendHeader(dst, t, OffsetSize+len(data))
 	dst = binary.BigEndian.AppendUint64(dst, offset)
 	return append(dst, data...)
 }
 
-// AppendControl appends a frame with a JSON payload. v is one of this
-// package's payload types, which always marshal.
+// AppendControl appends to dst a frame with v as JSON payload. v must be one of
+// this package's payload types, which always marshal; it panics on any other
+// that does not.
 func AppendControl(dst []byte, t Type, v any) []byte {
 	payload, err := json.Marshal(v)
 	if err != nil {
@@ -167,7 +169,7 @@ func ParseData(payload []byte) (offset uint64, data []byte, err error) {
 	return binary.BigEndian.Uint64(payload), payload[OffsetSize:], nil
 }
 
-// AppendAck appends an Ack frame.
+// AppendAck appends an Ack frame to dst.
 func AppendAck(dst []byte, offset uint64) []byte {
 	return binary.BigEndian.AppendUint64(AppendHeader(dst, TypeAck, OffsetSize), offset)
 }
