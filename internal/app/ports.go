@@ -13,14 +13,14 @@ import (
 	"middleman/workspace"
 )
 
-// needsPorts is whether w is a workspace that gets count ports and has not.
+// needsPorts reports whether w can have ports and has another number than count.
 func needsPorts(w workspace.Workspace, count int) bool {
 	return w.Mode != workspace.ModeInPlace && w.Ports != count
 }
 
-// givePorts gives w count ports as a stage, or takes away what it has where
-// that is 0. A range without free ones is no reason to be without a workspace:
-// it is said.
+// givePorts gives w count ports, and records that as a stage. A count of 0 takes
+// its ports away. If the range has no free ports, w gets none; the stage says
+// so, and that is no error.
 func (s *App) givePorts(ctx context.Context, w workspace.Workspace, count int) (workspace.Workspace, error) {
 	stage := workspace.Stage{Name: "ports", State: "running", Time: time.Now().UTC()}
 	s.stage(ctx, w.ID, stage)
@@ -40,8 +40,8 @@ func (s *App) givePorts(ctx context.Context, w workspace.Workspace, count int) (
 	return w, err
 }
 
-// restorePorts gives a restored workspace the ports that it had, or others
-// where these are somebody's by now; notes say so.
+// restorePorts gives a restored workspace the ports that it had before, or
+// others if these are taken; then notes say so.
 func (s *App) restorePorts(ctx context.Context, w workspace.Workspace) (_ workspace.Workspace, notes []string) {
 	if w.Ports == 0 {
 		return w, nil
@@ -58,8 +58,8 @@ func (s *App) restorePorts(ctx context.Context, w workspace.Workspace) (_ worksp
 	return w, nil
 }
 
-// allocatePorts is w with the ports that the store now says are its own. They
-// are none beside store.ErrNoPorts.
+// allocatePorts allocates count ports in the store and returns w with them. With
+// store.ErrNoPorts w has no ports.
 func (s *App) allocatePorts(ctx context.Context, w workspace.Workspace, count int) (workspace.Workspace, error) {
 	r := s.Ports
 	r.Count = count
@@ -75,16 +75,16 @@ func (s *App) allocatePorts(ctx context.Context, w workspace.Workspace, count in
 	return w, err
 }
 
-// portFree reports whether nobody listens on a port, on any address: a
-// listener on one alone does not keep others from each of these.
+// portFree reports whether no process listens on a port. It tries both loopback
+// addresses and the wildcard, because a listener on one address does not always
+// conflict with the others.
 func portFree(port int) bool {
 	for _, host := range []string{"127.0.0.1", "::1", ""} {
 		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err == nil {
 			err = l.Close()
 		}
-		// Of other errors the first address must be without; a system may have
-		// no IPv6.
+		// Other errors count for 127.0.0.1 only: a system may have no IPv6.
 		if errors.Is(err, syscall.EADDRINUSE) || err != nil && host == "127.0.0.1" {
 			return false
 		}
