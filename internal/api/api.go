@@ -13,7 +13,7 @@ import (
 // prints, as "schema".
 const SchemaVersion = 1
 
-// Workspace is a workspace as clients see it. It never holds a path of
+// Workspace is a workspace in the form for clients. It never contains a path of
 // middleman's own state.
 type Workspace struct {
 	ID            string          `json:"id"`
@@ -35,13 +35,13 @@ type Workspace struct {
 	DeletedAt     *time.Time      `json:"deleted_at,omitempty" doc:"Of a deleted one, which can be restored"`
 	Parent        string          `json:"parent,omitempty" doc:"The workspace whose session spawned it as a worker"`
 	ParentSession string          `json:"parent_session,omitempty" doc:"That session"`
-	// Status is there where it was asked for and there is a repository.
+	// Status is set if the request asked for it and there is a repository.
 	Status   *workspace.Status `json:"status,omitempty" doc:"How it stands, as of a time; only where asked for, and in a repository"`
 	Stages   []Stage           `json:"stages,omitempty"`
 	Sessions []Session         `json:"sessions,omitempty"`
 }
 
-// Stage is one recorded step of a creation or a deletion.
+// Stage is one recorded step of an operation on a workspace, such as its creation.
 type Stage struct {
 	Name       string     `json:"name"`
 	State      string     `json:"state" enum:"running,done,failed"`
@@ -50,7 +50,7 @@ type Stage struct {
 	Detail     string     `json:"detail,omitempty"`
 }
 
-// Session is a session as clients see it.
+// Session is a session in the form for clients.
 type Session struct {
 	ID            string             `json:"id"`
 	Name          string             `json:"name" doc:"Unique within the workspace"`
@@ -88,7 +88,7 @@ type NewWorkspace struct {
 	Ephemeral bool           `json:"ephemeral,omitempty" doc:"Deleted once nobody holds its lease, unless it holds work"`
 	Place     string         `json:"place,omitempty" enum:"data,repository" doc:"Where a worktree is made: in the data directory, or in .middleman/work of the repository; unset means the server's setting"`
 	Filters   bool           `json:"filters,omitempty" doc:"Let programs run that the repository's own configuration names: filters and transport"`
-	// Session, where given, is started once the workspace is ready.
+	// Session, if set, is started once the workspace's setup has run.
 	Session *NewSession `json:"session,omitempty"`
 }
 
@@ -100,9 +100,10 @@ type NewSession struct {
 	Backend string        `json:"backend,omitempty" enum:"auto,tmux,pty-owner"`
 	Size    terminal.Size `json:"size,omitzero"`
 	Env     []string      `json:"env,omitempty" doc:"KEY=value each, added to the allow-listed environment"`
-	// KeepOutput is a pointer because 0 keeps all.
+	// KeepOutput is a pointer because 0 has a meaning of its own: keep all.
 	KeepOutput *int64 `json:"keep_output,omitempty" minimum:"0" doc:"Bytes of output to keep at least, 0 for all; unset means the server's setting"`
-	// Clipboard is the stricter of this and each viewer's.
+	// Clipboard is the session's policy. For each viewer, the stricter of this and
+	// the viewer's own policy applies.
 	Clipboard terminal.Clipboard `json:"clipboard,omitempty" enum:"allow,ask,deny" doc:"Whether the program may set the clipboard of who is attached; unset means the server's setting"`
 }
 
@@ -129,8 +130,8 @@ type Created struct {
 type Shown struct {
 	Workspace Workspace `json:"workspace"`
 	Sessions  []Session `json:"sessions"`
-	AsWorkers []Worker  `json:"as_workers,omitempty"` // what is known of those that are workers themselves
-	Workers   []Worker  `json:"workers,omitempty"`    // that these sessions have started
+	AsWorkers []Worker  `json:"as_workers,omitempty"` // for the sessions that are workers themselves
+	Workers   []Worker  `json:"workers,omitempty"`    // the workers that these sessions started
 }
 
 // Deleted says what a deletion removed, or with a dry run would remove.
@@ -139,7 +140,7 @@ type Deleted struct {
 	Lost      workspace.Loss `json:"lost"`
 	Stopped   []Session      `json:"stopped,omitempty"`
 	Warnings  []string       `json:"warnings,omitempty"`
-	// With a dry run, Restorable and Unkept say what would be.
+	// In a dry run, the fields below say what the deletion would do.
 	Restorable bool      `json:"restorable" doc:"A restore brings back what is lost, but for what is unkept"`
 	Workers    []Deleted `json:"workers,omitempty" doc:"Workspaces of its workers that went before it"`
 	Teardown   []string  `json:"teardown,omitempty" doc:"Commands of the repository's configuration that were run, or would be"`
@@ -152,7 +153,7 @@ type Restored struct {
 	Warnings  []string  `json:"warnings,omitempty" doc:"What is not as it was: another name or branch, what was not kept"`
 }
 
-// Conflicts is a page of what a workspace would conflict with.
+// Conflicts is a page of the forecast of merges with other workspaces.
 type Conflicts struct {
 	Others []workspace.Forecast `json:"others" doc:"The other live workspaces of its repository"`
 	Total  int                  `json:"total" doc:"How many there are"`
@@ -168,7 +169,7 @@ type Serve struct {
 	TLS     bool   `json:"tls,omitempty"`
 }
 
-// URL is where browsers reach the server.
+// URL returns the URL where browsers reach the server.
 func (s Serve) URL() string {
 	if s.TLS {
 		return "https://" + s.Address
@@ -188,12 +189,12 @@ type Event struct {
 	Stage     *Stage     `json:"stage,omitempty"`
 }
 
-// Backends are all that a server knows.
+// Backends has all backends of a server, usable or not.
 type Backends struct {
 	Backends []Backend `json:"backends"`
 }
 
-// Backend is what can host a session, where it is usable.
+// Backend is a backend and whether it can start a session now.
 type Backend struct {
 	Name    string `json:"name"`
 	Usable  bool   `json:"usable"`
@@ -206,13 +207,14 @@ type Health struct {
 	Status string `json:"status" enum:"ok"`
 }
 
-// Version says which build a server is.
+// Version is the version of a server's build.
 type Version struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`
 }
 
-// Waited says what ended a wait: what was waited for, as of an offset.
+// Waited is the answer to a wait: the condition that held, and the offset where
+// it did.
 type Waited struct {
 	For     string  `json:"for" enum:"exit,text,regex,quiet"`
 	Match   string  `json:"match,omitempty" doc:"The text on the screen that matched"`
@@ -281,8 +283,8 @@ const (
 	CodeReplaced         = "directory-replaced"
 )
 
-// Problem is an RFC 9457 problem with our stable code and, for a refused
-// deletion, what would be lost.
+// Problem is an RFC 9457 problem with a stable code and, for a refused deletion,
+// the work that would be lost.
 type Problem struct {
 	Type     string          `json:"type"`
 	Title    string          `json:"title"`
@@ -295,5 +297,5 @@ type Problem struct {
 	Taken    *int64          `json:"taken,omitempty" doc:"How many bytes of an input were typed before it failed; of the 32 KiB after them that is not known"`
 }
 
-// Error is the detail, so that a client can return a Problem as it is.
+// Error returns the detail, so that a client can return a *Problem as an error.
 func (p *Problem) Error() string { return p.Detail }

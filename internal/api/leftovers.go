@@ -22,7 +22,7 @@ type Imported struct {
 	Passed     []workspace.Passed `json:"passed" doc:"What was not imported"`
 }
 
-// Repair asks to find again what was moved.
+// Repair asks the server to find moved workspaces and repositories.
 type Repair struct {
 	Workspace  string `json:"workspace,omitempty" doc:"Id of a workspace; empty means all that are not where they were"`
 	Repository string `json:"repository,omitempty" doc:"A directory in the repository, where that is now"`

@@ -11,29 +11,30 @@ type NewLoginLink struct {
 // LoginLink logs one browser in, once.
 type LoginLink struct {
 	URL string `json:"url"`
-	// File leads a browser to URL, so that the link is in nobody's command
-	// line. It is there until the link is used or expires.
+	// File is the path of a page that leads a browser to URL, so that no command
+	// line contains the link. The file exists until the link is used or expires.
 	File string `json:"file,omitempty"`
 }
 
-// NewLogin trades the secret of a login link for a login. Browsers make the
-// key by WebCrypto, so that not even a script of the page can read it.
+// NewLogin trades the secret of a login link for a login. Browsers make the key
+// pair with WebCrypto, so that no script, not even the page's, can read the
+// private key.
 type NewLogin struct {
 	Token string `json:"token" doc:"The link's secret, what follows #login= in it" maxLength:"256"`
 	Key   []byte `json:"key" doc:"The public key, an uncompressed point of P-256" maxLength:"256"`
 	Name  string `json:"name,omitempty" doc:"What the browser calls itself" maxLength:"256"`
 }
 
-// NewLoginAnswer is what a browser keeps of its login, beside the key.
+// NewLoginAnswer has what a browser keeps of its login, besides its own key.
 type NewLoginAnswer struct {
 	ID       string `json:"id"`
 	Instance string `json:"instance" doc:"Which server it is; in what both sides sign"`
-	// ServerKey is what the server proves with that it is the same one.
+	// ServerKey verifies the server's later signatures.
 	ServerKey []byte    `json:"server_key" doc:"The server's public key, an uncompressed point of P-256"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// LoginChallenge asks the server for proof of who it is, and for a nonce.
+// LoginChallenge asks the server to authenticate itself, and for a nonce.
 type LoginChallenge struct {
 	Login string `json:"login" maxLength:"256"`
 	Nonce string `json:"nonce" doc:"Of the browser, for the server to sign" minLength:"16" maxLength:"256"`
@@ -52,19 +53,20 @@ type LoginProof struct {
 	Signature []byte `json:"signature" doc:"The browser's, of: middleman login v1, instance, origin, login and nonce, each on a line: ECDSA with SHA-256, as r and s of 32 bytes each" maxLength:"256"`
 }
 
-// Access is sent as Authorization: Bearer TOKEN.
+// Access is an access token. Requests have it in the header
+// Authorization: Bearer TOKEN.
 type Access struct {
 	Token     string `json:"token"`
 	ExpiresIn int    `json:"expires_in" doc:"Seconds"`
 }
 
-// NewTicket asks for a ticket, which opens one thing of a session, once.
+// NewTicket asks for a ticket, which is valid for one request for one session.
 type NewTicket struct {
 	For string `json:"for" enum:"attach,watch,output,recording"`
 }
 
-// Ticket is sent as the subprotocol ticket.TICKET of a WebSocket, or as the
-// parameter ticket of a download.
+// Ticket authenticates one request: as the subprotocol ticket.TICKET of a
+// WebSocket, or as the query parameter ticket of a download.
 type Ticket struct {
 	Ticket    string `json:"ticket"`
 	ExpiresIn int    `json:"expires_in" doc:"Seconds"`
@@ -83,7 +85,7 @@ type Login struct {
 	Current    bool      `json:"current" doc:"It is the one that asks"`
 }
 
-// Logins are all browsers that are logged in.
+// Logins has all browsers that are logged in.
 type Logins struct {
 	Logins []Login `json:"logins"`
 }

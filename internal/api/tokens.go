@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Token is what is known of an API token; its secret is not.
+// Token is the record of an API token, without its secret.
 type Token struct {
 	ID         string     `json:"id"`
 	Name       string     `json:"name"`
@@ -21,13 +21,14 @@ type NewToken struct {
 	Life    string `json:"life,omitempty" doc:"How long it is valid, such as 720h; unset: until it is revoked"`
 }
 
-// CreatedToken is a new or rotated token with its secret, which is told once.
+// CreatedToken is a new or rotated token with its secret. No other answer has the
+// secret.
 type CreatedToken struct {
 	Token  Token  `json:"token"`
 	Secret string `json:"secret"`
 }
 
-// Tokens are all tokens.
+// Tokens has all tokens.
 type Tokens struct {
 	Tokens []Token `json:"tokens"`
 }

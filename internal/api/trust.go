@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// RepoConfig is .middleman.toml of a checkout, and whether the user agreed to
-// it. Nothing of it is used without that.
+// RepoConfig is the .middleman.toml of a checkout, and whether the user trusts
+// it. The server uses it only if the user does.
 type RepoConfig struct {
 	Repository string            `json:"repository" doc:"Top of the checkout that it was read from"`
 	File       string            `json:"file"`
@@ -20,25 +20,25 @@ type RepoConfig struct {
 	Profiles   []string          `json:"profiles,omitempty" doc:"Their names"`
 }
 
-// Approve agrees to the configuration of a workspace's checkout.
+// Approve trusts the configuration in a workspace's checkout.
 type Approve struct {
 	Hash  string `json:"hash" doc:"Of the content that the user has seen"`
 	Setup bool   `json:"setup,omitempty" doc:"Give the workspace what the configuration says, and run its setup, before the answer"`
 }
 
-// ApproveIn agrees to the configuration of the checkout that a directory is in.
+// ApproveIn trusts the configuration in the checkout that contains Directory.
 type ApproveIn struct {
 	Directory string `json:"directory"`
 	Hash      string `json:"hash"`
 }
 
-// Approved is the answer to an agreement.
+// Approved is the answer to Approve and ApproveIn.
 type Approved struct {
 	Config    RepoConfig `json:"config"`
 	Workspace *Workspace `json:"workspace,omitempty" doc:"With its stages, where its setup was to be run"`
 }
 
-// Trust is one agreement.
+// Trust is one trusted configuration.
 type Trust struct {
 	GitDir     string    `json:"git_dir" doc:"The repository's common git directory"`
 	Hash       string    `json:"hash"`
@@ -46,17 +46,17 @@ type Trust struct {
 	ApprovedAt time.Time `json:"approved_at"`
 }
 
-// Trusts are all agreements.
+// Trusts has all trusted configurations.
 type Trusts struct {
 	Trusted []Trust `json:"trusted"`
 }
 
-// Revoked says how many agreements were taken back.
+// Revoked has the number of configurations that are no longer trusted.
 type Revoked struct {
 	Revoked int `json:"revoked"`
 }
 
-// SetupLog is what setup or teardown printed, the last of it where it is much.
+// SetupLog is the output of setup or teardown; of a long output, the last part.
 type SetupLog struct {
 	Text string `json:"text"`
 }

@@ -15,7 +15,7 @@ type NewWorker struct {
 	Session   NewSession `json:"session"`
 }
 
-// Worker is a worker as clients see it, during its life and after.
+// Worker is a worker in the form for clients, running or ended.
 type Worker struct {
 	ID              string          `json:"id" doc:"Its session"`
 	Name            string          `json:"name" doc:"Its session's"`
@@ -39,7 +39,7 @@ type Worker struct {
 	Present         bool            `json:"present" doc:"Its workspace is there still"`
 }
 
-// Workers are those of a session, or all, oldest first.
+// Workers has the workers of a session, or all workers, oldest first.
 type Workers struct {
 	Workers []Worker `json:"workers"`
 }

@@ -1,13 +1,13 @@
-// Package app is what the product does, without HTTP: it makes workspaces and
-// deletes them, starts sessions and watches them, spawns workers, finds all of it
+// Package app does the product's work, without HTTP: it makes and deletes
+// workspaces, starts and watches sessions, spawns workers, and finds all of them
 // again after a restart.
 //
-// An App is all of it. operations.go has what changes something, queries.go what
-// only looks; the files behind them have a topic each. Sessions live in their
-// backends and go on when the server ends, however it ends. What a session is
-// doing is always asked of its backend; the store is only what is shown when
-// nobody answers. Errors that a person is to be told are Refusals with a stable
-// code.
+// The type App has all of it. operations.go has the methods that change
+// something, queries.go those that only read; each other file has one topic.
+// Sessions live in their backends and go on when the server ends, however it
+// ends. The state of a running session always comes from its backend; the
+// store's copy is shown only when the backend does not answer. Errors for people
+// are Refusals with a stable code.
 package app
 
 import (
@@ -25,7 +25,8 @@ import (
 	"middleman/workspace"
 )
 
-// Workspaces makes, inspects, deletes and restores directories, and undoes half-made ones; *workspace.Manager does.
+// Workspaces makes, inspects, deletes and restores directories, and undoes
+// half-made ones. *workspace.Manager implements it.
 type Workspaces interface {
 	Begin(ctx context.Context, r workspace.CreateRequest, progress workspace.Progress) (workspace.Workspace, error)
 	Checkout(ctx context.Context, r workspace.CreateRequest, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, error)
@@ -42,63 +43,65 @@ type Workspaces interface {
 	Repairer
 }
 
-// Options are what an App is made of.
+// Options are the parts and the settings of an App.
 type Options struct {
-	// Store is open for writing. The caller closes it once nothing runs any more.
+	// Store is open for writing. The caller closes it after App.Stop.
 	Store      *store.Store
 	Workspaces Workspaces
-	// Backends are what sessions can live in; "auto" takes the first usable.
+	// Backends can start sessions; "auto" takes the first usable one.
 	Backends []terminal.Backend
 	// Backend is the default for a session that names none: "" or "auto", or
 	// the name of one of Backends.
 	Backend string
 	Dirs    config.Dirs
-	// Environ is the environment that sessions' allow-listed variables come
-	// from; nil means os.Environ.
+	// Environ returns the environment that a session's allow-listed variables
+	// come from; nil means os.Environ.
 	Environ func() []string
-	// JournalBytes, Grace and Clipboard go into each session's terminal.Spec.
+	// JournalBytes, Grace and Clipboard are the defaults of a session's
+	// terminal.Spec.
 	JournalBytes int64
 	Grace        time.Duration
 	Clipboard    terminal.Clipboard
-	// Ports are what workspaces get; none where Ports.Count is 0.
+	// Ports is the range that workspaces get ports from. Each gets Ports.Count;
+	// 0 means none.
 	Ports store.PortRange
-	// SetupTimeout is how long setup, or teardown, may take; 0 is 15 minutes.
+	// SetupTimeout bounds one setup or teardown; 0 means 15 minutes.
 	SetupTimeout time.Duration
-	// Log is where what no client is told goes; nil means slog.Default.
+	// Log gets what clients are not told; nil means slog.Default.
 	Log *slog.Logger
 }
 
-// App does what the product does. Make one with New. Any number of goroutines
-// may use it.
+// App does the product's work. Make one with New. It is safe for concurrent use.
 type App struct {
 	Options
 	Events *events.Hub
 	gates  gates
-	// settingUp are ready workspaces whose setup runs.
+	// settingUp are the ready workspaces whose setup runs.
 	settingUp busy
-	// setups are those that run, in workspaces that are ready or being made.
+	// setups are the running setups and teardowns, of all workspaces.
 	setups running
-	// tidying is held while leftovers are looked for and removed.
+	// tidying is held by prune, import, repair and the search at a start, so
+	// that they do not overlap.
 	tidying sync.Mutex
-	// work is what was asked for and must be brought to an end; watches are
-	// viewers and monitors, which may be cut at any moment.
+	// work has the operations that must run to their end; watches has viewers
+	// and monitors, which may be cancelled at any moment.
 	work, watches tasks
 	monitors      monitors
 	statusCache   statusCache
 	workers       workers
 	unrecorded    unrecorded
-	// asking has a place for each session that monitors ask at the moment, so
-	// that a restart does not ask all of them at once.
+	// asking is a semaphore for the sessions that monitors ask at the same time,
+	// so that a restart does not ask all of them at once.
 	asking chan struct{}
 }
 
 const (
 	setupTimeout = 15 * time.Minute
-	// keptEvents is how many events are kept for those who come back.
+	// keptEvents is how many events are kept for clients that reconnect.
 	keptEvents = 4096
 )
 
-// New returns an App that does nothing yet.
+// New returns an App. It starts no goroutine; call Recall and Resume next.
 func New(o Options) (*App, error) {
 	if o.Store == nil || o.Workspaces == nil || len(o.Backends) == 0 {
 		return nil, errors.New("make server: it needs a store, workspaces and a backend")
@@ -119,14 +122,16 @@ func New(o Options) (*App, error) {
 	return s, nil
 }
 
-// Recall reads what the server before left, and returns the sessions that Resume
-// is to find again.
+// Recall reads the state of the previous server and returns all session rows,
+// for Resume. Call it before anything else uses the App.
 func (s *App) Recall(ctx context.Context) ([]store.Session, error) {
 	s.loadStatusCache()
 	return s.recall(ctx)
 }
 
-// Stop waits until ctx ends for what was asked for, and cuts the rest.
+// Stop refuses new work and waits until all work has returned. It cancels the
+// operations when ctx ends, and viewers and monitors as soon as no operation
+// runs. At last it saves the statuses of workspaces.
 func (s *App) Stop(ctx context.Context) {
 	s.work.stop(ctx)
 	done, cancel := context.WithCancel(ctx)

@@ -12,7 +12,8 @@ import (
 
 const fallbackShell = "/bin/sh"
 
-// userShell is the user's shell: $SHELL, else what the password file says.
+// userShell returns the user's shell: $SHELL, else the one in /etc/passwd, else
+// /bin/sh.
 func userShell(environ []string) string {
 	if shell := lookup(environ, "SHELL"); isProgram(shell) {
 		return shell
@@ -25,7 +26,7 @@ func userShell(environ []string) string {
 	return fallbackShell
 }
 
-// passwdShell is the last field of the user's line of passwd(5).
+// passwdShell returns the last field of the user's line in passwd(5), or "".
 func passwdShell(data []byte, uid int) string {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for lines.Scan() {
@@ -37,7 +38,7 @@ func passwdShell(data []byte, uid int) string {
 	return ""
 }
 
-// isProgram reports whether path is absolute and a file that can be executed.
+// isProgram reports whether path is absolute and names an executable file.
 func isProgram(path string) bool {
 	if !strings.HasPrefix(path, "/") {
 		return false

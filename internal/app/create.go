@@ -15,8 +15,8 @@ import (
 	"middleman/workspace"
 )
 
-// answerWithin is how long a creation is waited for before it is answered
-// with 202: long enough that bad input is refused at once.
+// answerWithin is how long a request waits for a creation before its answer is
+// 202: long enough that bad input is refused at once.
 const answerWithin = 5 * time.Second
 
 // creation is a workspace that is being made.
@@ -27,8 +27,8 @@ type creation struct {
 }
 
 // createWorkspace begins a creation and returns its row once the workspace has
-// its place, or after a while: its files are still to come then. Where nothing
-// could be made, the row is gone again and the error says why.
+// its directory, or after answerWithin. Its files may come later. If nothing
+// could be made, the row is deleted again and the error says why.
 func (s *App) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspace.Workspace, error) {
 	request, err := newRequest(in)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *App) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspa
 	return s.begin(ctx, creation{row, request, first})
 }
 
-// begin goes on with a creation whose row is stored.
+// begin starts the rest of a creation whose row is stored, in the background.
 func (s *App) begin(ctx context.Context, c creation) (workspace.Workspace, error) {
 	s.publishWorkspace(c.row)
 	made, left := make(chan error), make(chan struct{})
@@ -72,7 +72,7 @@ func (s *App) begin(ctx context.Context, c creation) (workspace.Workspace, error
 	return s.Store.Workspace(ctx, c.row.ID)
 }
 
-// newRequest checks what needs no look at anything.
+// newRequest makes the request and checks what needs neither disk nor store.
 func newRequest(in api.NewWorkspace) (workspace.CreateRequest, error) {
 	r := workspace.CreateRequest{
 		ID:        terminal.NewID("w"),
@@ -95,8 +95,8 @@ func newRequest(in api.NewWorkspace) (workspace.CreateRequest, error) {
 	return r, err
 }
 
-// addWorkspace stores the row of a creation, under the name that was asked
-// for or one of ours, with all that was asked for.
+// addWorkspace stores the row of a creation, under the requested name or a
+// random one. The whole request is stored beside it, for a retry.
 func (s *App) addWorkspace(ctx context.Context, r workspace.CreateRequest, in api.NewWorkspace) (workspace.Workspace, error) {
 	row := workspace.Workspace{
 		ID:        r.ID,
@@ -109,7 +109,7 @@ func (s *App) addWorkspace(ctx context.Context, r workspace.CreateRequest, in ap
 		CreatedAt: time.Now().UTC(),
 	}
 	if r.Mode == workspace.ModeWorktree {
-		row.Repository = r.Directory // where to undo it, should we be killed; Begin knows its top
+		row.Repository = r.Directory // to undo it after a crash; Begin finds the repository's top
 	}
 	asked, err := json.Marshal(in)
 	if err != nil {
@@ -137,9 +137,9 @@ func (s *App) addWorkspace(ctx context.Context, r workspace.CreateRequest, in ap
 	return row, fmt.Errorf("find a name for a workspace: %w", store.ErrNameTaken)
 }
 
-// create makes the workspace and the first session. made is told when it has
-// its place, or why nothing was made, unless the one who asked has left; then
-// the row says it.
+// create makes the workspace and the first session. It sends on made when the
+// workspace has its directory: nil, or why nothing was made. If left is closed,
+// nobody receives; then the row records the error.
 func (s *App) create(ctx context.Context, c creation, made chan<- error, left <-chan struct{}) {
 	w, err := s.place(ctx, c)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *App) create(ctx context.Context, c creation, made chan<- error, left <-
 	}
 }
 
-// place gives the workspace its place, and its row says where that is.
+// place makes the workspace's directory and records in the row where it is.
 func (s *App) place(ctx context.Context, c creation) (workspace.Workspace, error) {
 	var w workspace.Workspace
 	err := s.Guarded("make workspace "+c.row.ID, func() (err error) {
@@ -178,10 +178,10 @@ func (s *App) place(ctx context.Context, c creation) (workspace.Workspace, error
 	return w, nil
 }
 
-// finishCreation fills a workspace that has its place, and starts the first
-// session. Each step may have been taken before, by a server that was killed or
-// by an attempt that failed. What is asked to end meanwhile goes on with the
-// next start.
+// finishCreation fills a workspace that has its directory, and starts the first
+// session. A killed server or a failed attempt may have done some of the steps
+// before, so each step may be repeated. If ctx ends because the server stops,
+// the next server goes on with it.
 func (s *App) finishCreation(ctx context.Context, c creation) {
 	w, err := s.prepare(ctx, c)
 	if ctx.Err() != nil {
@@ -203,7 +203,8 @@ func (s *App) finishCreation(ctx context.Context, c creation) {
 	s.publishWorkspace(w)
 }
 
-// prepare puts into the workspace all that it is to have before its first session.
+// prepare does all that comes before the first session: the checkout, ports,
+// copied files and setup.
 func (s *App) prepare(ctx context.Context, c creation) (workspace.Workspace, error) {
 	w, err := s.Workspaces.Checkout(ctx, c.request, c.row, s.stages(ctx, c.row.ID))
 	if err != nil {
@@ -216,7 +217,7 @@ func (s *App) prepare(ctx context.Context, c creation) (workspace.Workspace, err
 	return s.provision(ctx, w)
 }
 
-// failCreation says in the row why a creation did not come to its end.
+// failCreation records in the row why a creation failed.
 func (s *App) failCreation(ctx context.Context, row workspace.Workspace, err error) {
 	s.Log.Info("workspace is not whole", "workspace", row.Name, "error", err)
 	row.State, row.Error = workspace.StateFailed, s.Explain(err).Detail
@@ -231,8 +232,9 @@ func (s *App) uncreate(ctx context.Context, row workspace.Workspace) {
 	s.Events.Publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
 }
 
-// firstSession starts the session that was asked for with the workspace, once:
-// also one that did not start is listed, with the reason.
+// firstSession starts the session that was requested with the workspace, unless
+// a row shows that it was tried before. One that did not start stays listed,
+// with the reason.
 func (s *App) firstSession(ctx context.Context, w workspace.Workspace, p plan) {
 	if rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: 1}); err != nil || len(rows) > 0 {
 		return
@@ -247,7 +249,7 @@ func (s *App) firstSession(ctx context.Context, w workspace.Workspace, p plan) {
 	s.stage(ctx, w.ID, end)
 }
 
-// randomName is a name for somebody who does not care.
+// randomName returns a name for a workspace whose user gave none.
 func randomName() string {
 	pick := func(list []string) string { return list[rand.IntN(len(list))] }
 	return pick(adjectives) + "-" + pick(nouns)
@@ -268,8 +270,8 @@ var (
 	}
 )
 
-// retryWorkspace tries a creation that failed again, from where it failed, and
-// returns its row while that goes on.
+// retryWorkspace tries a failed creation again, from the step that failed. It
+// returns the row while that goes on in the background.
 func (s *App) retryWorkspace(ctx context.Context, id string) (workspace.Workspace, error) {
 	leave := s.gates.block(id)
 	defer leave()
@@ -306,7 +308,7 @@ func (s *App) retryWorkspace(ctx context.Context, id string) (workspace.Workspac
 	return s.Store.Workspace(ctx, id)
 }
 
-// failedCreation is what was asked for of w, where its creation has failed.
+// failedCreation returns the request that w was made by, if its creation failed.
 func (s *App) failedCreation(ctx context.Context, w workspace.Workspace) (creation, error) {
 	refuse := func(code, why string) (creation, error) {
 		return creation{}, Refusef(code, "workspace %s %s", w.Name, why)
@@ -325,7 +327,7 @@ func (s *App) failedCreation(ctx context.Context, w workspace.Workspace) (creati
 	return s.creation(ctx, w)
 }
 
-// cutShort ends the stages that the server before did not end.
+// cutShort marks the last stage as failed if the previous server did not end it.
 func (s *App) cutShort(ctx context.Context, workspaceID string) {
 	list, err := s.Store.Stages(ctx, workspaceID)
 	if err != nil || len(list) == 0 {

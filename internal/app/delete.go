@@ -15,29 +15,29 @@ import (
 	"middleman/workspace"
 )
 
-// Consent is what a deletion may destroy; each is given by itself.
+// Consent says what a deletion may destroy. Each field stands for itself.
 type Consent struct {
-	DiscardWork  bool
-	StopSessions bool
-	KeepBranch   bool // the branch stays, so commits on it are not lost; nothing else is consented to
-	SkipTeardown bool // go without the repository's teardown
-	Workers      bool // delete the workspaces of its workers too, by the same consents
+	DiscardWork  bool // delete work that cannot be restored
+	StopSessions bool // stop running sessions and setups
+	KeepBranch   bool // keep the branch, so its commits are not lost; allows nothing else
+	SkipTeardown bool // do not run the repository's teardown
+	Workers      bool // also delete the workspaces of its workers, with the same consents
 }
 
-// deletePlan is what a deletion meets.
+// deletePlan is what a deletion found before it began.
 type deletePlan struct {
 	workspace workspace.Workspace
 	loss      workspace.Loss
-	unknown   error             // why loss could not be found out, nil where it was
-	rows      []store.Session   // all of the workspace's
-	running   []api.Session     // those that have not ended, or may not have
-	inside    []int             // processes that are in its directory and no session's
-	config    repoconfig.Config // whose teardown is to be run
+	unknown   error             // why loss could not be determined, else nil
+	rows      []store.Session   // all sessions of the workspace
+	running   []api.Session     // sessions that run, may run, or left processes
+	inside    []int             // ids of processes in its directory, if no session runs
+	config    repoconfig.Config // has the teardown to run
 }
 
-// deleteWorkspace looks while launches are blocked and the sessions live, and
-// refuses with the whole list, or goes on: it stops the sessions, looks again
-// and deletes. A dry run only looks.
+// deleteWorkspace blocks launches, inspects the workspace while its sessions
+// still run, and either refuses with the whole list of reasons or goes on: it
+// stops the sessions, inspects again and deletes. A dry run only inspects.
 func (s *App) deleteWorkspace(ctx context.Context, id string, c Consent, dryRun bool) (api.Deleted, error) {
 	if _, err := s.Store.Workspace(ctx, id); err != nil {
 		return api.Deleted{}, err
@@ -63,7 +63,8 @@ func (s *App) deleteWorkspace(ctx context.Context, id string, c Consent, dryRun 
 	return s.deleteOne(ctx, id, c, dryRun)
 }
 
-// deleteOne deletes a workspace without workers in which launches are blocked.
+// deleteOne deletes one workspace. Launches in it must be blocked, and no
+// workspace of a worker may be left in it.
 func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) (api.Deleted, error) {
 	d, err := s.inspect(ctx, id)
 	if err != nil {
@@ -102,7 +103,8 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 	return out, nil
 }
 
-// gone forgets a workspace that is deleted, and tells everybody.
+// gone drops all that the App keeps of a deleted workspace, and publishes the
+// deletion.
 func (s *App) gone(id string) {
 	if err := setup.RemoveLog(s.Dirs.SetupLog(id)); err != nil {
 		s.Log.Warn("remove what setup printed", "workspace", id, "error", err)
@@ -112,8 +114,8 @@ func (s *App) gone(id string) {
 	s.Events.Publish(id, api.Event{Type: "workspace-deleted", ID: id})
 }
 
-// resumeDelete ends what became of a delete whose server was killed: before it
-// had decided the workspace is as it was, after that it is gone.
+// resumeDelete settles a delete whose server was killed. If the delete had not
+// yet decided, the workspace is put back as it was; else the delete is finished.
 func (s *App) resumeDelete(ctx context.Context, w workspace.Workspace) {
 	leave := s.gates.block(w.ID)
 	defer leave()
@@ -121,7 +123,7 @@ func (s *App) resumeDelete(ctx context.Context, w workspace.Workspace) {
 	if err == nil && !back {
 		var rows []store.Session
 		if rows, _, err = s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1}); err == nil {
-			// What consent there was is behind it: it was looked at twice.
+			// The killed delete had inspected twice and had all consents.
 			_, err = s.destroy(ctx, deletePlan{workspace: w, rows: rows}, Consent{DiscardWork: true, StopSessions: true})
 		}
 		if err == nil {
@@ -138,8 +140,9 @@ func (s *App) resumeDelete(ctx context.Context, w workspace.Workspace) {
 	s.setWorkspaceState(ctx, w)
 }
 
-// inspect changes nothing. What cannot be found out is no loss of nothing: it
-// is kept in unknown, and is a refusal without consent to lose work.
+// inspect collects what a deletion of the workspace meets; it changes nothing.
+// If the loss cannot be determined, the reason is in unknown; a deletion is then
+// refused without consent to lose work.
 func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
@@ -186,7 +189,8 @@ func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
 	return d, nil
 }
 
-// asUnknown makes an error of a look the refusal that it is.
+// asUnknown wraps an error of an inspection in workspace.ErrUnknown, unless it is
+// an error that a client knows already.
 func asUnknown(err error) error {
 	if errors.Is(err, workspace.ErrUnknown) || errors.Is(err, workspace.ErrEscapes) || errors.Is(err, workspace.ErrUnsafeBase) ||
 		errors.Is(err, context.Canceled) {
@@ -195,8 +199,8 @@ func asUnknown(err error) error {
 	return fmt.Errorf("%w: %w", workspace.ErrUnknown, err)
 }
 
-// left are the processes that outlive an ended session's program. One that does
-// not answer was asked before it was recorded as ended.
+// left returns the processes that outlive an ended session's program, none if
+// the session does not answer: its end was proved before it was recorded.
 func (s *App) left(ctx context.Context, row store.Session) []int {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -212,7 +216,7 @@ func (s *App) ours(w workspace.Workspace) bool {
 	return w.Mode != workspace.ModeInPlace && w.Root != ""
 }
 
-// refusal lists everything that c does not cover.
+// refusal returns a *Refusal with everything that c does not cover, or nil.
 func (d deletePlan) refusal(c Consent) error {
 	work := !c.DiscardWork && !d.loss.Empty()
 	busy := !c.StopSessions && len(d.running) > 0
@@ -241,14 +245,14 @@ func (d deletePlan) refusal(c Consent) error {
 	return p
 }
 
-// destroy tears down, stops, deletes and forgets, in that order. Package workspace looks
-// once more before it deletes, because a program may have written until it
-// was stopped.
+// destroy runs the teardown, stops the sessions, deletes the directory and then
+// the records. Package workspace inspects once more before it deletes, because a
+// program may have written until it was stopped.
 func (s *App) destroy(ctx context.Context, d deletePlan, c Consent) (lost workspace.Loss, err error) {
 	if err := s.tearDown(ctx, d.workspace, d.config); err != nil {
 		return workspace.Loss{}, err
 	}
-	for _, row := range d.rows { // an ended one may have left processes behind
+	for _, row := range d.rows { // ended sessions too: they may have left processes
 		if err := s.stopSession(ctx, row, 0); err != nil && !row.State.Ended() {
 			return workspace.Loss{}, &sessionError{row.Name, err}
 		}
@@ -267,8 +271,8 @@ func (s *App) destroy(ctx context.Context, d deletePlan, c Consent) (lost worksp
 	return lost, s.Store.DeleteWorkspace(ctx, d.workspace.ID)
 }
 
-// destroyDirectory deletes what there is of a workspace, or what a creation
-// that failed has left.
+// destroyDirectory deletes the directory of a workspace, or what a failed
+// creation left of it.
 func (s *App) destroyDirectory(ctx context.Context, w workspace.Workspace, c Consent) (workspace.Loss, error) {
 	report := func(stage workspace.Stage) { s.stage(ctx, w.ID, stage) }
 	switch {
@@ -284,8 +288,8 @@ func (s *App) destroyDirectory(ctx context.Context, w workspace.Workspace, c Con
 	return workspace.Loss{}, s.Workspaces.Undo(ctx, w, c.DiscardWork)
 }
 
-// waitCreated returns the workspace once it is not being made or restored, or
-// when the time is over.
+// waitCreated returns the workspace once it is neither being made nor restored,
+// or after limit.
 func (s *App) waitCreated(ctx context.Context, id string, limit time.Duration) (workspace.Workspace, error) {
 	timeout := time.After(limit)
 	for {

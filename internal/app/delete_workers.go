@@ -11,8 +11,8 @@ import (
 	"middleman/workspace"
 )
 
-// blockWorkers keeps launches out of the workspaces that the workers of one
-// have, and theirs, until leave is called, and returns them, deepest first.
+// blockWorkers blocks launches in the workspaces of a workspace's workers, and
+// of their workers, until leave is called. It returns these, deepest first.
 // Launches in the workspace itself must be blocked, so that none is added.
 func (s *App) blockWorkers(ctx context.Context, id string) (found []workspace.Workspace, leave func(), err error) {
 	var gates []func()
@@ -23,7 +23,7 @@ func (s *App) blockWorkers(ctx context.Context, id string) (found []workspace.Wo
 	}
 	ids := []string{id}
 	for len(ids) > 0 {
-		// Listed anew for each: one may have been added until it was blocked.
+		// List anew for each parent: until it was blocked, it could get workers.
 		all, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 		if err != nil {
 			leave()
@@ -38,14 +38,14 @@ func (s *App) blockWorkers(ctx context.Context, id string) (found []workspace.Wo
 			}
 		}
 	}
-	slices.Reverse(found) // each stood behind its parent
+	slices.Reverse(found) // each came after its parent
 	return found, leave, nil
 }
 
-// deleteWithWorkers deletes a workspace whose workers have some of their own.
-// These lie in it, so without consent it is refused, whatever they hold. With
-// it each is deleted first, by the same procedure and consents; where one would
-// be refused, nothing is begun.
+// deleteWithWorkers deletes a workspace whose workers have workspaces in it.
+// Without c.Workers it refuses, whatever these hold. With it, each of them is
+// deleted first, with the same procedure and consents. If any of them would be
+// refused, nothing is deleted.
 func (s *App) deleteWithWorkers(ctx context.Context, id string, inner []workspace.Workspace, c Consent, dryRun bool) (api.Deleted, error) {
 	if !dryRun && !c.Workers {
 		return api.Deleted{}, s.refuseWorkers(ctx, id, inner)
@@ -71,7 +71,8 @@ func (s *App) deleteWithWorkers(ctx context.Context, id string, inner []workspac
 	return out, err
 }
 
-// refuseWorkers names the workers whose workspaces are in the way.
+// refuseWorkers returns a *Refusal that names the workers whose workspaces lie
+// in workspace id.
 func (s *App) refuseWorkers(ctx context.Context, id string, inner []workspace.Workspace) error {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
@@ -94,8 +95,8 @@ func (s *App) refuseWorkers(ctx context.Context, id string, inner []workspace.Wo
 	return p
 }
 
-// refuseAny looks at a workspace and all in it, and refuses with everything
-// that c does not cover, named by its workspace.
+// refuseAny inspects a workspace and all workspaces in it. It returns a *Refusal
+// with everything that c does not cover, each item named by its workspace.
 func (s *App) refuseAny(ctx context.Context, id string, inner []workspace.Workspace, c Consent) error {
 	var all *Refusal
 	for _, each := range append(slices.Clone(inner), workspace.Workspace{ID: id}) {
@@ -136,7 +137,8 @@ func (s *App) refuseAny(ctx context.Context, id string, inner []workspace.Worksp
 	return all
 }
 
-// withoutWorkers is a loss without the worktrees of workers that go before it.
+// withoutWorkers returns a loss without the worktrees of workers, which are
+// deleted before.
 func withoutWorkers(l workspace.Loss, root string, inner []workspace.Workspace) workspace.Loss {
 	l.Untracked = slices.DeleteFunc(slices.Clone(l.Untracked), func(name string) bool {
 		return slices.ContainsFunc(inner, func(w workspace.Workspace) bool {
@@ -147,8 +149,8 @@ func withoutWorkers(l workspace.Loss, root string, inner []workspace.Workspace) 
 	return l
 }
 
-// besideParent restores a worker while its parent's workspace, in which it
-// lies, is not deleted.
+// besideParent calls restore. If row is a worker's workspace, the parent's
+// workspace, in which it lies, cannot be deleted meanwhile.
 func (s *App) besideParent(row workspace.Workspace, restore func() error) error {
 	if row.Parent == "" {
 		return restore()

@@ -9,22 +9,22 @@ import (
 	"middleman/internal/api"
 )
 
-// inherited are the variables of the server's environment that a session
-// gets. Whatever is not named here stays out: agents, tokens and keys of the
-// shell that happened to start the server are none of a session's business.
+// inherited are the variables of the server's environment that a session gets.
+// It gets no others: the agents, tokens and keys of the shell that started the
+// server must not reach it.
 var inherited = []string{
 	"HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR",
 	"EDITOR", "VISUAL", "PAGER", "BROWSER", "LESS", "LS_COLORS", "MANPATH", "INFOPATH",
 	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_DIRS",
 	"GOPATH", "GOROOT", "GOBIN", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT",
 	"NIX_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "NO_COLOR",
-	"MIDDLEMAN_HOME", // by this, or else by XDG_RUNTIME_DIR, a session's own middleman finds this server
+	"MIDDLEMAN_HOME", // a middleman in the session finds this server by it, or else by XDG_RUNTIME_DIR
 	"SystemRoot", "ComSpec", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "ProgramData", "TEMP", "TMP",
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// baseEnv is what a session inherits.
+// baseEnv returns the variables that a session inherits from environ.
 func baseEnv(environ []string) []string {
 	var out []string
 	home := lookup(environ, "MIDDLEMAN_HOME") != ""
@@ -37,13 +37,14 @@ func baseEnv(environ []string) []string {
 	return out
 }
 
-// checkEnv refuses what a caller may not set.
+// checkEnv refuses entries that are not NAME=value, and names that callers may
+// not set.
 func checkEnv(extra []string) error {
 	for _, kv := range extra {
 		name, value, ok := strings.Cut(kv, "=")
 		switch {
 		case !ok || !envName.MatchString(name) || strings.ContainsRune(value, 0):
-			// The value may be a secret: only the name is repeated.
+			// The value may be a secret, so the error has only the name.
 			return Refusef(api.CodeBadRequest, "environment variable %q: must be NAME=value", name)
 		case strings.HasPrefix(name, "MIDDLEMAN_"):
 			return Refusef(api.CodeBadRequest, "environment variable %s: these are middleman's own", name)
@@ -52,7 +53,7 @@ func checkEnv(extra []string) error {
 	return nil
 }
 
-// mergeEnv joins lists of NAME=value; of one name the last counts.
+// mergeEnv joins lists of NAME=value. The last value of a name counts.
 func mergeEnv(lists ...[]string) []string {
 	last := map[string]string{}
 	var names []string
@@ -70,7 +71,7 @@ func mergeEnv(lists ...[]string) []string {
 	return out
 }
 
-// lookup returns a variable of an environment.
+// lookup returns the value of a variable, the last one if there are several.
 func lookup(environ []string, name string) string {
 	for _, kv := range slices.Backward(environ) {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -80,14 +81,14 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
-// describeCommand is a command as an error shows it.
+// describeCommand returns a command in the form for errors.
 func describeCommand(name string) string { return fmt.Sprintf("command %q", name) }
 
-// needed are the variables that the server itself has a use for, beside those
-// that sessions inherit: to fetch with git and ssh as the user does, to reach
-// the user's systemd, and what the Go runtime takes. All else of the shell that
-// happened to start it, tokens above all, would be in /proc/PID/environ for as
-// long as it runs.
+// needed are the variables that the server itself needs besides those that
+// sessions inherit: to fetch with git and ssh as the user does, to reach the
+// user's systemd, and for the Go runtime. Other variables of the shell that
+// started it, tokens above all, would stay in /proc/PID/environ as long as it
+// runs.
 var needed = []string{
 	"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_EXEC_PID",
 	"SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "GNUPGHOME", "GPG_TTY", "KRB5CCNAME", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
@@ -96,13 +97,13 @@ var needed = []string{
 	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL",
 	"http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 	"TERM", "COLORTERM", "MIDDLEMAN_FAULTS",
-	"MIDDLEMAN_SESSION", "MIDDLEMAN_WORKSPACE", // by these a stop finds a server that runs in a session
+	"MIDDLEMAN_SESSION", "MIDDLEMAN_WORKSPACE", // the stop of a session finds a server that runs in it by these
 	"GODEBUG", "GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GOTRACEBACK", "GOCOVERDIR",
 	"SystemDrive", "windir", "HOMEDRIVE", "HOMEPATH", "USERNAME", "USERDOMAIN", "ProgramFiles", "NUMBER_OF_PROCESSORS",
 }
 
-// Environment is what a server is run with, of what the environment of its
-// starter holds. It keeps the order.
+// Environment returns the entries of environ that a server is started with, in
+// their order. It does not change environ.
 func Environment(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, ok := strings.Cut(kv, "=")

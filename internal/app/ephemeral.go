@@ -14,13 +14,13 @@ import (
 	"middleman/workspace"
 )
 
-// youngest is the age below which an ephemeral workspace is not swept: who
-// asked for it may be about to take its lease.
+// youngest is the least age at which an ephemeral workspace is pruned: the
+// command that made a younger one may be about to take its lease.
 const youngest = time.Minute
 
-// dispose is deleteWorkspace, which an ephemeral workspace is spared while a
-// program uses it. One that is refused because it holds work is an ordinary
-// workspace from then on: nobody but its user deletes it.
+// dispose is deleteWorkspace, but refuses an ephemeral workspace while a program
+// holds its lease. If the delete is refused because of work or workers in it, the
+// workspace becomes an ordinary one: then only its user deletes it.
 func (s *App) dispose(ctx context.Context, id string, c Consent, dryRun bool) (api.Deleted, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *App) adopted(ctx context.Context, id string) {
 	s.publishWorkspace(w)
 }
 
-// ephemeralLeft are the ephemeral workspaces whose middleman was killed before
-// it could delete them: nobody holds the lease.
+// ephemeralLeft returns the ephemeral workspaces whose lease is free, because
+// the middleman that made them was killed before it could delete them.
 func (s *App) ephemeralLeft(ctx context.Context) ([]workspace.Leftover, error) {
 	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *App) ephemeralLeft(ctx context.Context) ([]workspace.Leftover, error) {
 	return left, nil
 }
 
-// judgeEphemeral says whether a workspace may go whose lease nobody holds, or,
-// with err, may.
+// judgeEphemeral judges whether an ephemeral workspace is prunable. err is the
+// error of taking its lease: nil means that no process holds it.
 func (s *App) judgeEphemeral(ctx context.Context, w workspace.Workspace, l workspace.Leftover, err error) workspace.Leftover {
 	var sessions []api.Session
 	if err == nil {
@@ -113,7 +113,8 @@ func (s *App) judgeEphemeral(ctx context.Context, w workspace.Workspace, l works
 	return l
 }
 
-// pruneEphemeral adds those to what a prune found, and removes those that may go.
+// pruneEphemeral adds the ephemeral leftovers to out and, unless it is a dry run,
+// removes those that are prunable.
 func (s *App) pruneEphemeral(ctx context.Context, dryRun bool, out *api.Leftovers) error {
 	left, err := s.ephemeralLeft(ctx)
 	for _, l := range left {
@@ -129,8 +130,8 @@ func (s *App) pruneEphemeral(ctx context.Context, dryRun bool, out *api.Leftover
 	return err
 }
 
-// sweep is pruneEphemeral at a start. Those that hold work are their user's
-// from then on.
+// sweep is pruneEphemeral at the start of a server. Workspaces with work in them
+// become ordinary ones.
 func (s *App) sweep(ctx context.Context) {
 	var out api.Leftovers
 	if err := s.pruneEphemeral(ctx, false, &out); err != nil && ctx.Err() == nil {

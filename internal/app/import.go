@@ -15,7 +15,8 @@ import (
 	"middleman/workspace"
 )
 
-// Importer finds what could be a workspace; *workspace.Manager does.
+// Importer finds directories that could be workspaces. *workspace.Manager
+// implements it.
 type Importer interface {
 	Importable(ctx context.Context, path string) (workspace.Workspace, error)
 	Candidates(ctx context.Context, dir string) ([]workspace.Workspace, []workspace.Kept, []workspace.Passed, error)
@@ -24,8 +25,8 @@ type Importer interface {
 	Snapshots(ctx context.Context, gitDir, repository string) ([]workspace.Kept, map[string]error, error)
 }
 
-// importWorktrees makes workspaces of the directories that in names, or where
-// it names none, of the worktrees of the repository of in.Directory.
+// importWorktrees makes workspaces of the directories in in.Paths or, if there
+// are none, of the worktrees of the repository that contains in.Directory.
 func (s *App) importWorktrees(ctx context.Context, in api.Import, dryRun bool) (api.Imported, error) {
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
@@ -60,7 +61,7 @@ func (s *App) importWorktrees(ctx context.Context, in api.Import, dryRun bool) (
 	return out, nil
 }
 
-// importable finds what is asked for.
+// importable finds the worktrees and snapshots that in asks for.
 func (s *App) importable(ctx context.Context, in api.Import, out *api.Imported) ([]workspace.Workspace, []workspace.Kept, error) {
 	if len(in.Paths) == 0 {
 		found, kept, passed, err := s.Workspaces.Candidates(ctx, in.Directory)
@@ -78,7 +79,7 @@ func (s *App) importable(ctx context.Context, in api.Import, out *api.Imported) 
 	return found, nil, nil
 }
 
-// importOne stores a workspace, or says why it does not.
+// importOne stores a workspace, or returns in why the reason for passing it over.
 func (s *App) importOne(ctx context.Context, w workspace.Workspace, dryRun bool) (row workspace.Workspace, why string, err error) {
 	if w.ID != "" {
 		leave := s.gates.block(w.ID)
@@ -120,8 +121,7 @@ func (s *App) importOne(ctx context.Context, w workspace.Workspace, dryRun bool)
 	return row, "", nil
 }
 
-// addImported stores a workspace under its name, or with a number where that
-// is taken.
+// addImported stores a workspace under its name, with a number if that is taken.
 func (s *App) addImported(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
 	name := w.Name
 	for n := 1; n <= maxSameName; n++ {
@@ -135,8 +135,8 @@ func (s *App) addImported(ctx context.Context, w workspace.Workspace) (workspace
 	return w, fmt.Errorf("find a name for workspace %s: %w", name, store.ErrNameTaken)
 }
 
-// importKept stores a deleted workspace that no row is of, and says whether it
-// did.
+// importKept stores a deleted workspace that has no row. It reports whether it
+// did or, in a dry run, would.
 func (s *App) importKept(ctx context.Context, k workspace.Kept, dryRun bool) (bool, error) {
 	leave := s.gates.block(k.ID)
 	defer leave()
@@ -153,9 +153,9 @@ func (s *App) importKept(ctx context.Context, k workspace.Kept, dryRun bool) (bo
 	return true, s.Store.AddDeleted(ctx, store.Deleted{Workspace: k.Workspace, DeletedAt: k.DeletedAt})
 }
 
-// refind finds again, after the database was lost or put back, the workspaces
-// in the base directory that are proved to be ours, and the deleted ones that
-// their repositories keep.
+// refind finds workspaces that have no row because the database was lost or
+// replaced by an old copy. It adds those in the base directory that are proved
+// to be middleman's, and the deleted ones that have snapshots in repositories.
 func (s *App) refind(ctx context.Context) {
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
@@ -176,7 +176,7 @@ func (s *App) refind(ctx context.Context) {
 	}
 }
 
-// refindDeleted looks into every repository that a row names.
+// refindDeleted looks for snapshots in every repository that a row names.
 func (s *App) refindDeleted(ctx context.Context) error {
 	rows, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 	if err != nil {

@@ -18,24 +18,25 @@ const (
 	// titlePause is the least time between two events about one title: a
 	// program may set it at every frame.
 	titlePause = 250 * time.Millisecond
-	// joinTimeout bounds asking and joining one session.
+	// joinTimeout bounds one status request and attach to one session.
 	joinTimeout = 10 * time.Second
-	// monitorLag: a monitor does not look at output, so it need not have all from
-	// an owner that sends it some.
+	// monitorLag is the number of bytes of output that a monitor may be behind.
+	// A monitor ignores output, but an old owner may send it.
 	monitorLag = 1 << 20
-	// monitorClient is what a monitor calls itself.
+	// monitorClient is the client name of a monitor.
 	monitorClient = "server"
 )
 
-// monitors are the sessions that are watched at the moment. The zero value is
-// ready.
+// monitors has the sessions that have a monitor now. The zero value is ready.
 type monitors struct {
-	// mu guards attached: whether the monitor of a session has joined it.
+	// mu guards attached. It has a key for each monitored session; the value
+	// tells whether the monitor is attached.
 	mu       sync.Mutex
 	attached map[string]bool
 }
 
-// claim makes the caller the session's one monitor.
+// claim makes the caller the session's only monitor, or reports false if it has
+// one already.
 func (k *monitors) claim(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -61,14 +62,16 @@ func (k *monitors) set(id string, attached bool) {
 	k.attached[id] = attached
 }
 
-// watching reports whether our own monitor is one of the session's watchers.
+// watching reports whether the server's own monitor is one of the session's
+// watchers.
 func (k *monitors) watching(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.attached[id]
 }
 
-// keep watches a session until it has ended, in the background.
+// keep monitors a session until it has ended, in the background. It does nothing
+// if the session has a monitor.
 func (s *App) keep(ctx context.Context, row store.Session) {
 	if !s.monitors.claim(row.ID) {
 		return
@@ -82,9 +85,8 @@ func (s *App) keep(ctx context.Context, row store.Session) {
 	}
 }
 
-// monitor sees to it that an exit is recorded and told. A session that does
-// not answer is asked again for as long as the server runs: only proof ends
-// this.
+// monitor records and publishes a session's exit. It asks a session that does
+// not answer again for as long as the server runs: only proof of an end stops it.
 func (s *App) monitor(ctx context.Context, row store.Session) {
 	pause := firstRetry
 	for ctx.Err() == nil {
@@ -110,8 +112,8 @@ func (s *App) monitor(ctx context.Context, row store.Session) {
 	}
 }
 
-// watchOnce looks how the session is and follows it until the connection ends.
-// ended is whether there is nothing more to watch.
+// watchOnce attaches to the session and follows it until the connection ends.
+// ended is true once the session's end is recorded.
 func (s *App) watchOnce(ctx context.Context, row store.Session) (ended bool, err error) {
 	attachment, ended, err := s.join(ctx, row)
 	if attachment == nil {
@@ -122,7 +124,7 @@ func (s *App) watchOnce(ctx context.Context, row store.Session) (ended bool, err
 	s.monitors.set(row.ID, false)
 	switch {
 	case exit == nil && provesEnd(err):
-		return false, nil // the next look settles it, and says it once
+		return false, nil // the next call records the end, once
 	case exit == nil:
 		return false, err
 	}
@@ -130,8 +132,8 @@ func (s *App) watchOnce(ctx context.Context, row store.Session) (ended bool, err
 	return true, nil
 }
 
-// join attaches to a session that lives, and records the end of one that does
-// not. It waits for a place among those that are asked at the moment.
+// join attaches to a session that runs, and records the end of one that does
+// not. It first waits until fewer than maxAsked sessions are being asked.
 func (s *App) join(ctx context.Context, row store.Session) (a terminal.Attachment, ended bool, err error) {
 	select {
 	case s.asking <- struct{}{}:
@@ -161,15 +163,15 @@ func (s *App) join(ctx context.Context, row store.Session) (a terminal.Attachmen
 		Mode: terminal.ModeWatch, Client: monitorClient, From: &status.Head, MaxLag: monitorLag, NoOutput: true,
 	})
 	if errors.Is(err, terminal.ErrEnded) {
-		return nil, false, nil // it ended between the two calls; the next look settles it
+		return nil, false, nil // it ended between the two calls; the next call records that
 	}
 	return a, false, err
 }
 
-// follow reads an attachment to its end and returns the exit where it ended
-// in one. It closes the attachment.
+// follow reads an attachment until it ends. It returns the exit, or nil if the
+// attachment ended without one. It closes the attachment.
 func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachment) (exit *terminal.Exit, err error) {
-	// Only closing wakes Receive; closing twice is what a Close is for.
+	// Only Close wakes Receive. A second Close does no harm.
 	release := context.AfterFunc(ctx, func() { _ = a.Close() })
 	defer release()
 	defer func() { err = errors.Join(err, a.Close()) }()
@@ -177,7 +179,7 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 		s.contain("tell of session "+row.ID, func() { s.publishSession(ctx, row.ID) }, nil)
 	})
 	defer tell.stop()
-	tell.soon() // what changed before we joined came with no event
+	tell.soon() // changes before the attach came with no event
 	for {
 		m, err := a.Receive()
 		if err != nil {
@@ -197,10 +199,10 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 	}
 }
 
-// teller calls a function soon after it was asked to, once for however many
-// times it was asked meanwhile.
+// teller calls a function soon after each call of soon, but at most once in
+// titlePause.
 type teller struct {
-	asked chan struct{} // of one: more would say the same
+	asked chan struct{} // capacity 1: several requests become one call
 	quit  chan struct{}
 	done  sync.WaitGroup
 }
@@ -232,7 +234,7 @@ func (t *teller) soon() {
 	}
 }
 
-// stop returns once the function is not running any more.
+// stop ends the teller, and blocks until the function has returned.
 func (t *teller) stop() {
 	close(t.quit)
 	t.done.Wait()

@@ -8,10 +8,10 @@ import (
 	"middleman/workspace"
 )
 
-// What changes something. Each of these is brought to its end though its caller
-// leaves, and returns ErrStopping once Stop was called.
+// Operations that change something. What finish runs goes on to its end even if
+// the caller's context ends, and is refused with ErrStopping once Stop was called.
 
-// finish runs f to its end, whoever leaves.
+// finish runs f to its end, even if ctx is cancelled meanwhile.
 func finish[T any](ctx context.Context, s *App, f func(context.Context) (T, error)) (out T, err error) {
 	err = s.work.run(ctx, func(ctx context.Context) (err error) {
 		out, err = f(ctx)
@@ -20,9 +20,10 @@ func finish[T any](ctx context.Context, s *App, f func(context.Context) (T, erro
 	return out, err
 }
 
-// CreateWorkspace makes a workspace, and its first session where one is asked
-// for. It returns once bad input would have been refused, or after five seconds;
-// the workspace's stages say how the rest goes.
+// CreateWorkspace makes a workspace and, if in asks for one, its first session.
+// It returns when the workspace has its directory, or after five seconds, so bad
+// input is an error at once. The rest goes on in the background, also when ctx
+// ends; the workspace's stages tell its progress. ErrStopping after Stop.
 func (s *App) CreateWorkspace(ctx context.Context, in api.NewWorkspace) (api.Workspace, error) {
 	w, err := s.createWorkspace(ctx, in)
 	if err != nil {
@@ -31,8 +32,8 @@ func (s *App) CreateWorkspace(ctx context.Context, in api.NewWorkspace) (api.Wor
 	return s.wholeWorkspace(ctx, w)
 }
 
-// RetryWorkspace tries a creation that failed again, from where it failed. It
-// returns while that goes on.
+// RetryWorkspace tries a failed creation again, from the step that failed. It
+// returns at once; the creation goes on in the background.
 func (s *App) RetryWorkspace(ctx context.Context, id string) (api.Workspace, error) {
 	w, err := finish(ctx, s, func(ctx context.Context) (workspace.Workspace, error) { return s.retryWorkspace(ctx, id) })
 	if err != nil {
@@ -41,53 +42,57 @@ func (s *App) RetryWorkspace(ctx context.Context, id string) (api.Workspace, err
 	return s.wholeWorkspace(ctx, w)
 }
 
-// RestoreWorkspace brings a deleted workspace back.
+// RestoreWorkspace brings a deleted workspace back, and returns when that is
+// done. Its warnings name what differs from before.
 func (s *App) RestoreWorkspace(ctx context.Context, id string) (api.Restored, error) {
 	return finish(ctx, s, func(ctx context.Context) (api.Restored, error) { return s.restoreWorkspace(ctx, id) })
 }
 
-// DeleteWorkspace deletes a workspace, or refuses with everything that c does not
-// cover. A dry run only says what would be done.
+// DeleteWorkspace deletes a workspace, or returns a *Refusal that lists
+// everything that c does not cover. A dry run only tells what it would do.
 func (s *App) DeleteWorkspace(ctx context.Context, id string, c Consent, dryRun bool) (api.Deleted, error) {
 	return finish(ctx, s, func(ctx context.Context) (api.Deleted, error) { return s.dispose(ctx, id, c, dryRun) })
 }
 
-// StartSession starts a session in a workspace that is ready. Where that fails
-// nothing is left of it.
+// StartSession starts a session in a workspace that is ready. A program that
+// could not be started leaves no session behind.
 func (s *App) StartSession(ctx context.Context, workspaceID string, in api.NewSession) (api.Session, error) {
 	return finish(ctx, s, func(ctx context.Context) (api.Session, error) { return s.startSession(ctx, workspaceID, in) })
 }
 
-// EndSession stops a session that lives, and removes one that has ended. A grace
-// of 0 is the session's own, a negative one is none.
+// EndSession stops a session that runs, and removes one that has ended. grace is
+// the time between the request to end and the kill: 0 means the session's own
+// grace, a negative value means no grace. It returns when no process is left.
 func (s *App) EndSession(ctx context.Context, id string, grace time.Duration) (api.Session, error) {
 	return finish(ctx, s, func(ctx context.Context) (api.Session, error) { return s.endSession(ctx, id, grace) })
 }
 
-// Spawn starts a worker of a session. Where that fails nothing is left of it but
-// a record.
+// Spawn starts a worker of a session. If that fails, only a record of the
+// attempt is left.
 func (s *App) Spawn(ctx context.Context, parentID string, in api.NewWorker) (api.Spawned, error) {
 	return finish(ctx, s, func(ctx context.Context) (api.Spawned, error) { return s.spawn(ctx, parentID, in) })
 }
 
-// Prune removes what is left over; of snapshots of deleted workspaces those that
-// are older than age, or none where age is 0.
+// Prune removes leftovers. It removes snapshots of deleted workspaces that are
+// older than age; with age 0 it keeps all snapshots. A dry run only lists them.
 func (s *App) Prune(ctx context.Context, age time.Duration, dryRun bool) (api.Leftovers, error) {
 	return finish(ctx, s, func(ctx context.Context) (api.Leftovers, error) { return s.prune(ctx, age, dryRun) })
 }
 
-// Import takes over worktrees that git knows and the store does not.
+// Import makes workspaces of worktrees that git knows and the store does not.
 func (s *App) Import(ctx context.Context, in api.Import, dryRun bool) (api.Imported, error) {
 	return finish(ctx, s, func(ctx context.Context) (api.Imported, error) { return s.importWorktrees(ctx, in, dryRun) })
 }
 
-// Repair finds workspaces again whose repository or directory was moved.
+// Repair finds workspaces whose repository or directory was moved, and records
+// where they are now.
 func (s *App) Repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repaired, error) {
 	return finish(ctx, s, func(ctx context.Context) (api.Repaired, error) { return s.repair(ctx, in, dryRun) })
 }
 
-// Approve agrees to the configuration in a workspace's checkout, if it is what
-// the hash names, and runs its setup where that is asked for.
+// Approve records that the user trusts the configuration in a workspace's
+// checkout, and runs its setup if in.Setup is set. in.Hash must be the hash of
+// that configuration. A setup goes on to its end even if ctx is cancelled.
 func (s *App) Approve(ctx context.Context, workspaceID string, in api.Approve) (api.Approved, error) {
 	w, c, err := s.worktreeConfig(ctx, workspaceID)
 	if err == nil {
@@ -112,7 +117,8 @@ func (s *App) Approve(ctx context.Context, workspaceID string, in api.Approve) (
 	})
 }
 
-// ApproveIn agrees to the configuration in the checkout that a directory is in.
+// ApproveIn records that the user trusts the configuration in the checkout that
+// contains in.Directory. in.Hash must be the hash of that configuration.
 func (s *App) ApproveIn(ctx context.Context, in api.ApproveIn) (api.Approved, error) {
 	top, c, err := s.configIn(ctx, in.Directory)
 	if err != nil {
@@ -123,7 +129,8 @@ func (s *App) ApproveIn(ctx context.Context, in api.ApproveIn) (api.Approved, er
 	return api.Approved{Config: configView(top, c)}, err
 }
 
-// Revoke takes back what the user agreed to in a directory's repository.
+// Revoke withdraws the user's trust in all configurations of the repository that
+// contains dir, and returns their number. A dry run only counts them.
 func (s *App) Revoke(ctx context.Context, dir string, dryRun bool) (api.Revoked, error) {
 	_, gitDir, err := workspace.Checkout(ctx, dir)
 	if err != nil {

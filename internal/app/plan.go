@@ -16,22 +16,22 @@ import (
 	"middleman/workspace"
 )
 
-// plan is a session that was asked for, checked as far as it can be before
-// anything is made.
+// plan is a requested session, checked as far as possible before anything is
+// made.
 type plan struct {
-	// name is "" where the caller leaves it to us.
+	// name is the requested name; "" means that launch chooses one.
 	name    string
 	backend terminal.Backend
-	// next are those that "auto" tries where backend itself fails.
+	// next has the backends that "auto" tries if backend itself fails.
 	next []terminal.Backend
 	argv []string
-	env  []string // what the caller adds
+	env  []string // the variables that the caller adds
 	size terminal.Size
-	keep int64 // bytes of output, 0 for all
+	keep int64 // bytes of output to keep, 0 for all
 	// clipboard is the session's policy.
 	clipboard terminal.Clipboard
-	// Of a worker: its id, its parent's session, and where it starts, "" for
-	// where its workspace says.
+	// Only for a worker: its session id, its parent's session id, and the
+	// directory where it starts, "" for the default of its workspace.
 	id, parent, dir string
 }
 
@@ -40,7 +40,7 @@ const maxCells = 1000
 
 var sessionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// plan checks what was asked for and changes nothing.
+// plan checks the request and changes nothing.
 func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
 	p := plan{name: in.Name, env: in.Env, size: in.Size, keep: s.JournalBytes, clipboard: cmp.Or(in.Clipboard, s.Clipboard, terminal.ClipboardAllow)}
 	if in.KeepOutput != nil {
@@ -76,8 +76,9 @@ func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
 	return p, err
 }
 
-// argv makes the program absolute. A relative path is refused, because it
-// would name a file of the worktree, which is not trusted.
+// argv returns command with an absolute path of its program, or the user's shell
+// for an empty command. It refuses a relative path, because that would name a
+// file in the worktree, which is not trusted.
 func (s *App) argv(command []string) ([]string, error) {
 	env := s.Environ()
 	if len(command) == 0 {
@@ -120,8 +121,8 @@ func findProgram(name, path, extensions string) (string, bool) {
 	return "", false
 }
 
-// chooseBackend returns the backend by name. For "auto", and "" where that is
-// the default, it is the first usable one, and those after it are next.
+// chooseBackend returns the backend with that name; "" means the default. For
+// "auto" it returns the first usable backend, and in next all after that.
 func (s *App) chooseBackend(ctx context.Context, name string) (b terminal.Backend, next []terminal.Backend, err error) {
 	if name == "" {
 		name = s.Backend
@@ -148,7 +149,7 @@ func (s *App) chooseBackend(ctx context.Context, name string) (b terminal.Backen
 		"no session can be started: %s", s.redact(errors.Join(reasons...).Error()))
 }
 
-// backend returns the one that a row was started with.
+// backend returns the backend that a row's session was started with.
 func (s *App) backend(row store.Session) (terminal.Backend, error) {
 	for _, b := range s.Backends {
 		if b.Name() == row.Backend {
@@ -158,7 +159,7 @@ func (s *App) backend(row store.Session) (terminal.Backend, error) {
 	return nil, fmt.Errorf("session %s lives in backend %s, which is not here: %w", row.ID, row.Backend, terminal.ErrUnreachable)
 }
 
-// spec is what the backend is told.
+// spec returns the specification of the session for the backend.
 func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan) (terminal.Spec, error) {
 	dir := cmp.Or(p.dir, w.Path())
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {

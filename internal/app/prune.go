@@ -12,13 +12,13 @@ import (
 	"middleman/workspace"
 )
 
-// surveyor looks through what this server knows.
+// surveyor returns a Surveyor with this server's store, backends and records.
 func (s *App) surveyor(age time.Duration) Surveyor {
 	return Surveyor{Store: s.Store, Workspaces: s.Workspaces, Backends: s.Backends, Workers: s.workers.files, Age: age}
 }
 
-// prune finds leftovers and, unless it is a dry run, removes those that may
-// go. One that cannot be removed keeps no other from it.
+// prune finds leftovers and, unless it is a dry run, removes those that are
+// prunable. An error with one does not keep it from the others.
 func (s *App) prune(ctx context.Context, age time.Duration, dryRun bool) (api.Leftovers, error) {
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
@@ -42,7 +42,7 @@ func (s *App) prune(ctx context.Context, age time.Duration, dryRun bool) (api.Le
 	return out, errors.Join(err, ctx.Err())
 }
 
-// pruneOne removes one, by what is true now.
+// pruneOne removes a leftover, after it has judged it again.
 func (s *App) pruneOne(ctx context.Context, v Surveyor, l workspace.Leftover) error {
 	switch l.Kind {
 	case workspace.LeftoverMissing, workspace.LeftoverFailed:
@@ -63,12 +63,12 @@ func (s *App) pruneOne(ctx context.Context, v Surveyor, l workspace.Leftover) er
 	return s.Store.AddDeleted(ctx, store.Deleted{Workspace: w, DeletedAt: time.Now().UTC()})
 }
 
-// changed is why a leftover is not pruned that is none any more.
+// changed returns the error for a leftover that is no longer prunable.
 func changed(l workspace.Leftover) error {
 	return fmt.Errorf("prune %s: %s: %w", l.What, l.Why, workspace.ErrNotLeft)
 }
 
-// pruneRow deletes a workspace as anybody would, without any consent.
+// pruneRow deletes a recorded workspace in the ordinary way, without any consent.
 func (s *App) pruneRow(ctx context.Context, v Surveyor, l workspace.Leftover) error {
 	r, err := v.recorded(ctx)
 	if err != nil {
@@ -85,8 +85,8 @@ func (s *App) pruneRow(ctx context.Context, v Surveyor, l workspace.Leftover) er
 	return err
 }
 
-// pruneDeleted lets go of a snapshot, and then of its row: the other way round
-// a crash would leave it without one.
+// pruneDeleted removes the snapshot of a deleted workspace, then its row. In the
+// other order, a crash in between would leave a snapshot without a row.
 func (s *App) pruneDeleted(ctx context.Context, v Surveyor, l workspace.Leftover) error {
 	leave := s.gates.block(l.ID)
 	defer leave()
@@ -107,7 +107,7 @@ func (s *App) pruneDeleted(ctx context.Context, v Surveyor, l workspace.Leftover
 	return nil
 }
 
-// pruneSession removes the state of a session that has ended.
+// pruneSession removes the state of an ended session that has no row.
 func (s *App) pruneSession(ctx context.Context, v Surveyor, l workspace.Leftover) error {
 	if _, err := s.Store.Session(ctx, l.What); !errors.Is(err, store.ErrNotFound) {
 		return errors.Join(changed(l), err)
@@ -140,8 +140,8 @@ func (v Surveyor) workers(ctx context.Context, r workspace.Records) []workspace.
 	return found
 }
 
-// endedWorkers are the ids of the workspaces whose workers are proved to have
-// ended. A record that cannot be read proves nothing.
+// endedWorkers returns the ids of workspaces whose workers have ended, by their
+// tombstones. One that cannot be read proves nothing and is ignored.
 func (v Surveyor) endedWorkers() map[string]bool {
 	ended := map[string]bool{}
 	list, _ := v.Workers.Read()
@@ -154,15 +154,15 @@ func (v Surveyor) endedWorkers() map[string]bool {
 	return ended
 }
 
-// worker judges one workspace: it may go where its worker has ended, and all
-// that it holds is on its branch. The branch stays.
+// worker judges one worker's workspace. It is prunable if its worker has ended
+// and all work in it is on its branch. A prune keeps the branch.
 func (v Surveyor) worker(ctx context.Context, r workspace.Records, w workspace.Workspace, ended map[string]bool) (workspace.Leftover, bool) {
 	l := workspace.Leftover{Kind: workspace.LeftoverWorker, What: w.Name, ID: w.ID, Repository: w.Repository}
 	if w.ParentSession == "" || w.State != workspace.StateReady || !ended[w.ID] || r.Busy[w.ID] != "" {
 		return l, false
 	}
 	if where, err := v.Workspaces.Where(w); err != nil || !where.Sound() {
-		return l, false // another kind, which says why
+		return l, false // it is a leftover of another kind; row judges it
 	}
 	i := slices.IndexFunc(r.Workspaces, func(other workspace.Workspace) bool { return other.Parent == w.ID })
 	if i >= 0 {
@@ -183,8 +183,8 @@ func (v Surveyor) worker(ctx context.Context, r workspace.Records, w workspace.W
 	return l, true
 }
 
-// pruneWorker deletes the workspace of a worker, by what is true now, but for
-// its branch.
+// pruneWorker deletes the workspace of a worker but not its branch, after it has
+// judged it again.
 func (s *App) pruneWorker(ctx context.Context, v Surveyor, l workspace.Leftover) error {
 	leave := s.gates.block(l.ID)
 	defer leave()

@@ -16,18 +16,19 @@ import (
 	"middleman/workspace"
 )
 
-// What only looks.
+// Queries: they change nothing.
 
 const (
-	// defaultPairs and maxPairs are how many workspaces one forecast compares.
+	// defaultPairs and maxPairs are the default and the largest number of
+	// workspaces in one page of a forecast.
 	defaultPairs = 20
 	maxPairs     = 100
 )
 
-// StatusQuery asks for how workspaces stand.
+// StatusQuery selects the git status that an answer about workspaces contains.
 type StatusQuery struct {
-	Status bool // what is known at present, looked at again in the background
-	Fresh  bool // with Status: looked at again first
+	Status bool // the cached status; an old one is refreshed in the background
+	Fresh  bool // with Status: refresh it first
 }
 
 // ListWorkspaces returns a page of workspaces, oldest first.
@@ -43,8 +44,8 @@ func (s *App) ListWorkspaces(ctx context.Context, page store.Page, q StatusQuery
 	return out, err
 }
 
-// ListDeleted returns a page of those that can be restored, in the order
-// of their deletion.
+// ListDeleted returns a page of the workspaces that can be restored, in the
+// order of their deletion.
 func (s *App) ListDeleted(ctx context.Context, page store.Page) (api.Workspaces, error) {
 	list, next, err := s.Store.DeletedWorkspaces(ctx, page)
 	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
@@ -56,8 +57,8 @@ func (s *App) ListDeleted(ctx context.Context, page store.Page) (api.Workspaces,
 	return out, err
 }
 
-// Workspace returns a workspace with its stages and sessions. It waits up to
-// limit while the workspace is being made or restored.
+// Workspace returns a workspace with its stages and sessions. While the
+// workspace is being made or restored, it waits for that, at most for limit.
 func (s *App) Workspace(ctx context.Context, id string, limit time.Duration, q StatusQuery) (api.Workspace, error) {
 	w, err := s.waitCreated(ctx, id, limit)
 	if err != nil {
@@ -68,8 +69,8 @@ func (s *App) Workspace(ctx context.Context, id string, limit time.Duration, q S
 	return v, err
 }
 
-// ListSessions returns a page of sessions, oldest first; of one workspace, or of all
-// where workspaceID is "".
+// ListSessions returns a page of the sessions of one workspace, or of all
+// workspaces where workspaceID is "", oldest first.
 func (s *App) ListSessions(ctx context.Context, workspaceID string, page store.Page) (api.Sessions, error) {
 	if workspaceID != "" {
 		if _, err := s.Store.Workspace(ctx, workspaceID); err != nil {
@@ -100,7 +101,8 @@ func (s *App) Session(ctx context.Context, id string) (api.Session, error) {
 	return s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID)), nil
 }
 
-// Terminal returns the session to act on. Its methods go to its backend.
+// Terminal returns the handle of a session. Its methods call the session's
+// backend.
 func (s *App) Terminal(ctx context.Context, id string) (terminal.Session, error) {
 	row, err := s.Store.Session(ctx, id)
 	if err != nil {
@@ -113,8 +115,8 @@ func (s *App) Terminal(ctx context.Context, id string) (terminal.Session, error)
 	return b.Session(id), nil
 }
 
-// ListWorkers returns the workers of a workspace's sessions, or all where
-// workspaceID is "", ended ones too, oldest first.
+// ListWorkers returns the workers of a workspace's sessions, or all workers
+// where workspaceID is "", oldest first. Ended workers are included.
 func (s *App) ListWorkers(ctx context.Context, workspaceID string) ([]api.Worker, error) {
 	return s.workerViews(ctx, s.workers.list(func(t store.Tombstone) bool {
 		return workspaceID == "" || t.ParentWorkspace == workspaceID
@@ -122,7 +124,7 @@ func (s *App) ListWorkers(ctx context.Context, workspaceID string) ([]api.Worker
 }
 
 // SessionWorkers returns the workers of a session once all of them have ended,
-// or after limit. A session that is gone has those that are recorded.
+// or after limit. A removed session still has the workers that are recorded.
 func (s *App) SessionWorkers(ctx context.Context, sessionID string, limit time.Duration) ([]api.Worker, error) {
 	list, err := s.waitWorkers(ctx, sessionID, limit)
 	if err != nil {
@@ -142,13 +144,13 @@ func (s *App) Config(ctx context.Context, workspaceID string) (api.RepoConfig, e
 	return configView(w.Root, c), err
 }
 
-// ConfigIn returns the configuration in the checkout that a directory is in.
+// ConfigIn returns the configuration in the checkout that contains dir.
 func (s *App) ConfigIn(ctx context.Context, dir string) (api.RepoConfig, error) {
 	top, c, err := s.configIn(ctx, dir)
 	return configView(top, c), err
 }
 
-// Trusted returns what the user agreed to.
+// Trusted returns all configurations that the user trusts.
 func (s *App) Trusted(ctx context.Context) (api.Trusts, error) {
 	list, err := s.Store.TrustedConfigs(ctx)
 	out := api.Trusts{Trusted: []api.Trust{}}
@@ -158,7 +160,8 @@ func (s *App) Trusted(ctx context.Context) (api.Trusts, error) {
 	return out, err
 }
 
-// SetupLog returns what setup or teardown of a workspace printed last.
+// SetupLog returns the kept output of the last setup or teardown of a workspace.
+// If none was run, the error is a *Refusal with api.CodeNotFound.
 func (s *App) SetupLog(ctx context.Context, workspaceID string) (api.SetupLog, error) {
 	w, err := s.Store.Workspace(ctx, workspaceID)
 	if err != nil {
@@ -171,13 +174,14 @@ func (s *App) SetupLog(ctx context.Context, workspaceID string) (api.SetupLog, e
 	return api.SetupLog{Text: string(log)}, err
 }
 
-// Viewing runs f, which Stop may cut off at any moment by the end of the context
-// that f gets. It returns ErrStopping after Stop.
+// Viewing calls f and returns its error. Stop may cancel f's context at any
+// moment. After Stop, Viewing returns ErrStopping without calling f.
 func (s *App) Viewing(ctx context.Context, f func(context.Context) error) error {
 	return s.watches.within(ctx, f)
 }
 
-// Compare calls f with what a workspace is compared with. f must not keep it.
+// Compare compares a workspace as r asks, and calls f with the comparison. The
+// comparison is closed when f returns, so f must not keep it.
 func (s *App) Compare(ctx context.Context, w workspace.Workspace, r workspace.DiffRequest, f func(context.Context, *workspace.Comparison) error) error {
 	return s.Viewing(ctx, func(ctx context.Context) error {
 		c, err := s.Workspaces.Compare(ctx, w, r)
@@ -189,8 +193,8 @@ func (s *App) Compare(ctx context.Context, w workspace.Workspace, r workspace.Di
 	})
 }
 
-// Commits returns a page of commits that a workspace has beyond what it is
-// compared with, or lacks.
+// Commits returns a page of the commits that a workspace has beyond its base of
+// comparison, or of those that it lacks, as r asks.
 func (s *App) Commits(ctx context.Context, workspaceID string, r workspace.CommitsRequest) (out workspace.Commits, err error) {
 	w, err := s.Lookable(ctx, workspaceID)
 	if err != nil {
@@ -203,9 +207,9 @@ func (s *App) Commits(ctx context.Context, workspaceID string, r workspace.Commi
 	return out, err
 }
 
-// Conflicts forecasts what merging a workspace with a page of the other live
-// ones of its repository would come to. They are in the order of their ids;
-// cursor is the id to begin at.
+// Conflicts forecasts the merge of a workspace with each of a page of the other
+// ready workspaces of its repository. They are in the order of their ids; cursor
+// is the id to begin at. A limit of 0 means 20; the largest is 100.
 func (s *App) Conflicts(ctx context.Context, workspaceID, cursor string, limit int) (out api.Conflicts, err error) {
 	w, err := s.Lookable(ctx, workspaceID)
 	if err != nil {
@@ -231,7 +235,7 @@ func (s *App) Conflicts(ctx context.Context, workspaceID, cursor string, limit i
 	return out, err
 }
 
-// neighbours are the other live workspaces of w's repository, by their ids.
+// neighbours returns the other ready workspaces of w's repository, ordered by id.
 func (s *App) neighbours(ctx context.Context, w workspace.Workspace) ([]workspace.Workspace, error) {
 	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 	list = slices.DeleteFunc(list, func(other workspace.Workspace) bool {
@@ -241,7 +245,8 @@ func (s *App) neighbours(ctx context.Context, w workspace.Workspace) ([]workspac
 	return list, err
 }
 
-// Lookable returns a workspace whose files can be looked at: one that is ready.
+// Lookable returns a workspace if it is ready, so that its files can be read;
+// otherwise the error is a *Refusal with api.CodeBusy.
 func (s *App) Lookable(ctx context.Context, id string) (workspace.Workspace, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err == nil && w.State != workspace.StateReady {

@@ -15,33 +15,33 @@ import (
 	"middleman/workspace"
 )
 
-// Refusal is an error as a client is told it.
+// Refusal is an error in the form that a client gets.
 type Refusal struct {
 	Code     string          // stable, one of api.Code…
-	Detail   string          // what was tried on what, why it was not done, what to do
-	Lost     *workspace.Loss // for api.CodeWorkWouldLose
-	Sessions []api.Session   // those that run, and stand against it
-	Workers  []api.Worker    // those that stand against it
-	// Conflict says that the request is right and the state of things stands
-	// against it, where the code alone does not say so.
+	Detail   string          // what was tried on what, why it failed, and what to do
+	Lost     *workspace.Loss // the work that would be lost, for api.CodeWorkWouldLose
+	Sessions []api.Session   // the running sessions that are the reason
+	Workers  []api.Worker    // the workers that are the reason
+	// Conflict says that the request is valid but the present state forbids it.
+	// It is set where the code alone does not tell that.
 	Conflict bool
-	// Err is what it was made of, or nil.
+	// Err is the error that the refusal was made from, or nil.
 	Err error
 }
 
-// Error is the detail.
+// Error returns the detail.
 func (r *Refusal) Error() string { return r.Detail }
 
-// Unwrap gives what the refusal was made of.
+// Unwrap returns Err.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Refusef returns a refusal with a detail of its own.
+// Refusef returns a refusal whose detail is format with args (package fmt).
 func Refusef(code, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// known are the errors that callers branch on, with their codes. The first that
-// matches counts.
+// known maps the errors that callers branch on to their codes. The first match
+// counts.
 var known = []struct {
 	is   error
 	code string
@@ -75,7 +75,7 @@ var known = []struct {
 	{workspace.ErrReplaced, api.CodeReplaced},
 	{git.ErrHeldUp, api.CodeHeldUp},
 	{workspace.ErrUnknown, api.CodeUnknownLoss},
-	{workspace.ErrMissing, api.CodeMissing}, // a missing one of which nothing is known is the above
+	{workspace.ErrMissing, api.CodeMissing}, // after ErrUnknown: some errors are both
 	{terminal.ErrNotFound, api.CodeNotFound},
 	{terminal.ErrGone, api.CodeEnded},
 	{terminal.ErrEnded, api.CodeEnded},
@@ -87,10 +87,11 @@ var known = []struct {
 	{context.Canceled, api.CodeStopping},
 }
 
-// logged are the codes of errors that are not the client's fault.
+// logged are the codes of errors that are not the client's fault. Explain logs
+// these.
 var logged = map[string]bool{api.CodeStopping: true, api.CodeFetch: true, api.CodeTooManyView: true, api.CodeUnreachable: true}
 
-// sessionError says which of a workspace's sessions an error is of.
+// sessionError is an error with the name of the session that it concerns.
 type sessionError struct {
 	name string
 	err  error
@@ -99,15 +100,15 @@ type sessionError struct {
 func (e *sessionError) Error() string { return fmt.Sprintf("session %s: %v", e.name, e.err) }
 func (e *sessionError) Unwrap() error { return e.err }
 
-// noAnswer is all that a client learns of a session that does not answer;
-// why is in terms of sockets, which are ours.
+// noAnswer is the text that a client gets about a session that does not answer.
+// The error itself names the server's own sockets, so only the log has it.
 const noAnswer = " does not answer, which proves nothing: it was not touched"
 
-// InternalDetail is what anybody learns of an error that is not known.
+// InternalDetail is the detail that a client gets for an unexpected error.
 const InternalDetail = "internal error; the server's log says more"
 
-// Explain turns an error into what the client is told. An error that it does not
-// know is logged, and the client learns only that it happened.
+// Explain turns an error into the refusal for the client. It logs an error that
+// it does not know, and the client gets InternalDetail.
 func (s *App) Explain(err error) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r
@@ -143,7 +144,7 @@ func (s *App) Explain(err error) *Refusal {
 	return s.explainFault(err, r)
 }
 
-// explainFault is Explain for a fault of ours, or of git's.
+// explainFault is Explain for an unexpected error of the server or of git.
 func (s *App) explainFault(err error, r *Refusal) *Refusal {
 	if e, ok := errors.AsType[*contain.PanicError](err); ok {
 		s.Log.Error("request", "error", err, "stack", string(e.Stack))
@@ -163,7 +164,8 @@ func (s *App) explainFault(err error, r *Refusal) *Refusal {
 	return r
 }
 
-// typedRefusal knows the errors that carry more than their kind.
+// typedRefusal explains the error types that carry data. It returns nil for all
+// other errors.
 func typedRefusal(err error) *Refusal {
 	of := func(code string, said error) *Refusal { return &Refusal{Code: code, Detail: said.Error(), Err: err} }
 	if e, ok := errors.AsType[*workspace.WorkError](err); ok {
@@ -192,8 +194,8 @@ func typedRefusal(err error) *Refusal {
 	return nil
 }
 
-// diskFull tells an error that freeing room on a disk ends. What git met
-// comes only as text.
+// diskFull reports whether err came from a full disk. Of an error in git there
+// is only the text.
 func diskFull(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || store.IsFull(err) {
 		return true
@@ -202,8 +204,8 @@ func diskFull(err error) bool {
 	return ok && strings.Contains(failed.Stderr, "No space left on device")
 }
 
-// redact takes the paths of our own state out of what a client is told, and
-// the inner words of tmux.
+// redact replaces the paths of the server's own state in a text for a client,
+// and makes the text plain (terminal.Plain).
 func (s *App) redact(text string) string {
 	d := s.Dirs
 	return terminal.Plain(strings.NewReplacer(

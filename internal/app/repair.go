@@ -11,14 +11,15 @@ import (
 	"middleman/workspace"
 )
 
-// Repairer finds again what was moved; *workspace.Manager does.
+// Repairer finds moved workspaces and repositories. *workspace.Manager
+// implements it.
 type Repairer interface {
 	Repair(ctx context.Context, w workspace.Workspace, repository string, dryRun bool) (workspace.Workspace, []string, error)
 	RepairDeleted(ctx context.Context, w workspace.Workspace, repository string) (workspace.Workspace, error)
 }
 
-// trouble says what of a workspace is not where it was, or "". What cannot be
-// looked at is told where it is needed.
+// trouble describes what of a ready workspace is missing or moved, or returns
+// "". It ignores an error: an operation that needs the directory will report it.
 func trouble(f Finder, w workspace.Workspace) string {
 	if w.State != workspace.StateReady {
 		return ""
@@ -30,11 +31,13 @@ func trouble(f Finder, w workspace.Workspace) string {
 	return where.Trouble(w)
 }
 
-// Trouble is what to say of a workspace that a server would say.
+// Trouble describes what of a ready workspace is missing or moved, or returns
+// "". It is for use without a server, and gives the text that a server would.
 func Trouble(m *workspace.Manager, w workspace.Workspace) string { return trouble(m, w) }
 
-// repair finds again what was moved: of the workspace that in names and all
-// that share its repository, or of all that are not where they were.
+// repair finds moved workspaces and records where they are. If in names a
+// workspace, it repairs that one and the troubled ones of the same repository;
+// otherwise all troubled ones.
 func (s *App) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repaired, error) {
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
@@ -66,7 +69,8 @@ func (s *App) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repai
 	return out, s.repairDeleted(ctx, in, gitDir, dryRun, &out)
 }
 
-// repairOne repairs one as it is recorded now, and records how it is then.
+// repairOne reads a workspace's row again, repairs the workspace, and records
+// the result.
 func (s *App) repairOne(ctx context.Context, id, repository string, dryRun bool, out *api.Repaired) error {
 	leave := s.gates.block(id)
 	defer leave()
@@ -97,8 +101,8 @@ func (s *App) repairOne(ctx context.Context, id, repository string, dryRun bool,
 	return nil
 }
 
-// repairDeleted has what is kept of deleted workspaces found again: those of
-// the repository that was moved, and those of a base that was.
+// repairDeleted finds the moved snapshots of deleted workspaces: those of the
+// repository at gitDir if in names a workspace, otherwise all.
 func (s *App) repairDeleted(ctx context.Context, in api.Repair, gitDir string, dryRun bool, out *api.Repaired) error {
 	list, _, err := s.Store.DeletedWorkspaces(ctx, store.Page{Limit: -1})
 	if err != nil {
@@ -110,11 +114,11 @@ func (s *App) repairDeleted(ctx context.Context, in api.Repair, gitDir string, d
 		}
 		kept, err := s.Workspaces.IsKept(ctx, d.Workspace)
 		if err == nil && kept {
-			continue // it is where it was
+			continue // it has not moved
 		}
 		w, err := s.Workspaces.RepairDeleted(ctx, d.Workspace, in.Repository)
 		if errors.Is(err, workspace.ErrNoSnapshot) {
-			continue // another repository's
+			continue // its snapshot is in another repository
 		}
 		if err != nil {
 			out.Failed = append(out.Failed, workspace.Passed{Path: d.Name, Why: s.Explain(err).Detail})

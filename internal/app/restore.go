@@ -11,8 +11,8 @@ import (
 	"middleman/workspace"
 )
 
-// restoreWorkspace brings a deleted workspace back, under its name or, where
-// another has that by now, with a number.
+// restoreWorkspace brings a deleted workspace back under its name, with a number
+// if another workspace has that name by now.
 func (s *App) restoreWorkspace(ctx context.Context, id string) (api.Restored, error) {
 	leave := s.gates.block(id)
 	defer leave()
@@ -43,8 +43,8 @@ func (s *App) restoreWorkspace(ctx context.Context, id string) (api.Restored, er
 	return api.Restored{Workspace: s.workspaceView(w), Warnings: notes}, nil
 }
 
-// revive gives a deleted workspace a row, so that a restart knows of it. Of
-// two who ask, one gets it.
+// revive turns the record of a deleted workspace into a row, so that a restart
+// finds it. If two requests revive the same workspace, one of them fails.
 func (s *App) revive(ctx context.Context, d store.Deleted) (workspace.Workspace, error) {
 	for n := 1; n <= maxSameName; n++ {
 		name := d.Name
@@ -67,13 +67,13 @@ func (s *App) revive(ctx context.Context, d store.Deleted) (workspace.Workspace,
 	return workspace.Workspace{}, fmt.Errorf("find a name for workspace %s: %w", d.Name, store.ErrNameTaken)
 }
 
-// finishRestore brings back the directory of a row in StateRestoring. Where
-// that fails, the workspace is a deleted one again, of that name and time.
-// notes say what is not as it was.
+// finishRestore brings back the directory of a row in StateRestoring. If that
+// fails, the workspace becomes a deleted one again, with name and deleted as its
+// name and time. notes tell what differs from before.
 func (s *App) finishRestore(ctx context.Context, row workspace.Workspace, name string, deleted time.Time) (notes []string, err error) {
 	var back workspace.Workspace
 	err = s.besideParent(row, func() error {
-		return s.Guarded("restore workspace "+row.ID, func() error { // what a snapshot says is not ours
+		return s.Guarded("restore workspace "+row.ID, func() error { // the content of a snapshot is not trusted
 			back, notes, err = s.Workspaces.Restore(ctx, row, func(stage workspace.Stage) { s.stage(ctx, row.ID, stage) })
 			return err
 		})
@@ -87,7 +87,7 @@ func (s *App) finishRestore(ctx context.Context, row workspace.Workspace, name s
 		s.Events.Publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
 		return nil, err
 	}
-	back.Ephemeral = false // somebody wants it
+	back.Ephemeral = false // the user wants to keep it
 	if err := s.Store.UpdateWorkspace(after, back); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (s *App) finishRestore(ctx context.Context, row workspace.Workspace, name s
 	return append(notes, note...), nil
 }
 
-// resumeRestore goes on with a restore that the server before did not finish.
+// resumeRestore goes on with a restore that the previous server did not finish.
 func (s *App) resumeRestore(ctx context.Context, row workspace.Workspace) {
 	leave := s.gates.block(row.ID)
 	defer leave()

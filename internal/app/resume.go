@@ -15,9 +15,8 @@ import (
 // undoTimeout is how long the start waits for one creation to be undone.
 const undoTimeout = 30 * time.Second
 
-// recall reads what the server before left, before anything new can be asked
-// for, and says of each half-made workspace what became of it. It returns all
-// rows of sessions.
+// recall reads the state of the previous server and settles each half-made
+// workspace, before the server accepts requests. It returns all session rows.
 func (s *App) recall(ctx context.Context) ([]store.Session, error) {
 	if err := s.Store.Expire(ctx, time.Now()); err != nil {
 		return nil, err
@@ -33,9 +32,10 @@ func (s *App) recall(ctx context.Context) ([]store.Session, error) {
 	return rows, err
 }
 
-// Resume finds every session again: those with a row that had not ended get
-// a monitor, those without one are looked for, and terminals that nothing leads
-// to are ended.
+// Resume finds the sessions and workspaces of earlier servers. A session whose
+// row has no end gets a monitor. Sessions and workspaces without a row are
+// looked for and get one, and terminals without state and row are ended. Resume
+// blocks until that is done; it logs errors.
 func (s *App) Resume(ctx context.Context, rows []store.Session) {
 	for _, row := range rows {
 		if !row.State.Ended() {
@@ -51,14 +51,15 @@ func (s *App) Resume(ctx context.Context, rows []store.Session) {
 	step("look for ephemeral workspaces", s.sweep)
 }
 
-// reaper is a backend whose terminals may outlive their state directories.
-// Reap ends those that are its own beyond doubt and not known, and returns
-// their ids.
+// reaper is a backend whose terminals may outlive their state directories. Reap
+// ends those that are proved to be its own and that known reports as unknown. It
+// returns their ids.
 type reaper interface {
 	Reap(ctx context.Context, known func(id string) (bool, error)) ([]string, error)
 }
 
-// reap ends what has neither state nor row: nobody could ever reach it.
+// reap ends terminals that have neither state nor row: no client could reach
+// them.
 func (s *App) reap(ctx context.Context) {
 	known := func(id string) (bool, error) {
 		_, err := s.Store.Session(ctx, id)
@@ -82,9 +83,9 @@ func (s *App) reap(ctx context.Context) {
 	}
 }
 
-// resumeWorkspaces says of each half-made or half-deleted workspace what
-// became of it. Creation leaves nothing behind when it is cancelled, but a
-// crash gives it no time to clean up.
+// resumeWorkspaces settles each half-made, half-restored or half-deleted
+// workspace. A crash leaves these, because it gives an operation no time to
+// clean up.
 func (s *App) resumeWorkspaces(ctx context.Context) error {
 	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 	if err != nil {
@@ -105,8 +106,8 @@ func (s *App) resumeWorkspaces(ctx context.Context) error {
 	return nil
 }
 
-// resumeCreation goes on with a creation that the server before did not finish,
-// where the workspace has its place; else what there is of it is undone.
+// resumeCreation goes on with a creation that the previous server did not
+// finish, if the workspace has its directory. Otherwise it undoes the creation.
 func (s *App) resumeCreation(ctx context.Context, w workspace.Workspace) {
 	s.cutShort(ctx, w.ID)
 	if last, is, err := s.Store.LastStage(ctx, w.ID, "setup"); err == nil && is && last.State == "failed" {
@@ -128,13 +129,13 @@ func (s *App) resumeCreation(ctx context.Context, w workspace.Workspace) {
 	s.setWorkspaceState(ctx, w)
 }
 
-// placed reports whether a workspace has its place, which its row says once it
-// was made there; where it is to be made may be said before.
+// placed reports whether the row of a workspace says that its directory was
+// made. A row may have only the planned place of a worktree before that.
 func placed(w workspace.Workspace) bool {
 	return w.GitDir != "" || w.Mode != workspace.ModeWorktree && w.Root != ""
 }
 
-// goOn finishes the creation of a workspace that has its place.
+// goOn finishes the creation of a workspace that has its directory.
 func (s *App) goOn(ctx context.Context, w workspace.Workspace) {
 	c, err := s.creation(ctx, w)
 	if err != nil {
@@ -144,9 +145,9 @@ func (s *App) goOn(ctx context.Context, w workspace.Workspace) {
 	s.finishCreation(ctx, c)
 }
 
-// creation is what was asked for of a workspace that is not whole. One that was
-// begun by an older server, which kept no record of that, was whole when it got
-// its place.
+// creation reads the request of a workspace whose creation is not finished. An
+// older server stored no request; a workspace of such a server was finished once
+// it had its directory.
 func (s *App) creation(ctx context.Context, w workspace.Workspace) (creation, error) {
 	asked, err := s.Store.Creation(ctx, w.ID)
 	if errors.Is(err, store.ErrNotFound) && placed(w) {

@@ -16,13 +16,13 @@ import (
 	"middleman/workspace"
 )
 
-// maxSameName bounds the suffixes of a name that is taken.
+// maxSameName bounds the numbers that are tried after a name that is taken.
 const maxSameName = 1000
 
-// launch starts a session in a workspace. Its row is written before the
-// program starts, so that a crash in between leaves no session that nobody
-// knows. A start that failed leaves a row that says so, which is returned
-// beside the error. note says why another backend than the plan's hosts it.
+// launch starts a session in a workspace. It writes the row before the program
+// starts, so that a crash in between leaves no session without a row. A failed
+// start leaves a row in StateFailed, which is returned beside the error. note
+// says why another backend than the plan's hosts the session, if so.
 func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row store.Session, note string, err error) {
 	id := cmp.Or(p.id, terminal.NewID("s"))
 	spec, err := s.spec(ctx, id, w, p)
@@ -48,7 +48,7 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 		s.setState(ctx, row, row.State, row.Error)
 		return row, "", err
 	}
-	// Any other error proves nothing: the monitor finds out what became of it.
+	// Any other error proves nothing; the monitor will find out whether it runs.
 	if err == nil {
 		row.State = terminal.StateRunning
 		s.setState(ctx, row, row.State, "")
@@ -57,10 +57,10 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 	return row, note, err
 }
 
-// host starts a session in the plan's backend, or in the next usable one where
-// it is proved that the backend failed and not the program. It returns the name
-// of the one that was tried last, and why that is not the first. The row of the
-// session says which one it is before that starts anything.
+// host starts a session in the plan's backend. If an error proves that the
+// backend failed and not the program, it tries the next usable backend. It
+// returns the name of the last backend tried and, in note, why that is not the
+// first. It records each backend in the session's row before it tries that.
 func (s *App) host(ctx context.Context, spec terminal.Spec, p plan) (name, note string, err error) {
 	name = p.backend.Name()
 	_, err = p.backend.Start(ctx, spec)
@@ -89,11 +89,11 @@ func (s *App) host(ctx context.Context, spec terminal.Spec, p plan) (name, note 
 	return name, note, err
 }
 
-// oneLine is an error in one line: one that joins others has several.
+// oneLine returns the text of an error on one line; errors.Join makes several.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// addRow stores row under the name that was asked for, or under a free one
-// made of the command's.
+// addRow stores row under the requested name, or under a free one made from the
+// name of the command.
 func (s *App) addRow(ctx context.Context, asked string, row store.Session) (store.Session, error) {
 	if asked != "" {
 		row.Name = asked
@@ -115,7 +115,7 @@ func (s *App) addRow(ctx context.Context, asked string, row store.Session) (stor
 
 var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// commandName is a session's name by its command: "vim" for /usr/bin/vim.
+// commandName makes a session's name from its command: "vim" for /usr/bin/vim.
 func commandName(argv []string) string {
 	base := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
 	base = strings.Trim(notInName.ReplaceAllString(base, "-"), "-._")
@@ -128,9 +128,9 @@ func commandName(argv []string) string {
 	return base
 }
 
-// setState records a state and tells everybody. The store is only what is
-// shown when the backend does not answer, so a failing write is logged and
-// found out again at the next start.
+// setState records and publishes a state. A failed write is only logged: the
+// stored state is shown only when the backend does not answer, and the next
+// server asks the backend again.
 func (s *App) setState(ctx context.Context, row store.Session, state terminal.State, problem string) {
 	if err := s.Store.SetSessionState(context.WithoutCancel(ctx), row.ID, state, problem); err != nil {
 		s.Log.Error("record a session's state", "session", row.ID, "state", state, "error", err)
@@ -141,7 +141,7 @@ func (s *App) setState(ctx context.Context, row store.Session, state terminal.St
 	}
 }
 
-// setExit records how a session ended and tells everybody.
+// setExit records and publishes how a session ended.
 func (s *App) setExit(ctx context.Context, id string, exit terminal.Exit) {
 	if err := s.Store.SetSessionExit(context.WithoutCancel(ctx), id, exit); err != nil {
 		s.Log.Error("record a session's exit", "session", id, "error", err)
@@ -150,8 +150,8 @@ func (s *App) setExit(ctx context.Context, id string, exit terminal.Exit) {
 	s.completeTombstone(ctx, id)
 }
 
-// startSession starts a session on request: it fails while the workspace is
-// not ready or is being deleted, and leaves nothing behind then.
+// startSession starts a session on request. It refuses while the workspace is
+// not ready or is being deleted. A failed start leaves no row.
 func (s *App) startSession(ctx context.Context, workspaceID string, in api.NewSession) (api.Session, error) {
 	p, err := s.plan(ctx, in)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *App) startSession(ctx context.Context, workspaceID string, in api.NewSe
 	return view, nil
 }
 
-// endSession stops a session that lives, and removes one that has ended.
+// endSession stops a session that runs, and removes one that has ended.
 func (s *App) endSession(ctx context.Context, id string, grace time.Duration) (api.Session, error) {
 	row, err := s.Store.Session(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -229,8 +229,8 @@ func provesEnd(err error) bool {
 	return errors.Is(err, terminal.ErrNotFound) || errors.Is(err, terminal.ErrGone) || errors.Is(err, terminal.ErrEnded)
 }
 
-// settle records what the backend says of a session that has ended. An error
-// that proves nothing is returned and changes nothing.
+// settle records the end of a session by what its backend answered: status, or
+// err. If err does not prove an end, settle returns it and records nothing.
 func (s *App) settle(ctx context.Context, row store.Session, status terminal.Status, err error) error {
 	switch {
 	case err == nil && status.Exit != nil:
@@ -247,8 +247,8 @@ func (s *App) settle(ctx context.Context, row store.Session, status terminal.Sta
 	return nil
 }
 
-// setEnded records an end without an exit, and says so once: a session that
-// has ended is not asked again.
+// setEnded records an end without an exit. It logs it once: a session that has
+// ended is not asked again.
 func (s *App) setEnded(ctx context.Context, row store.Session, state terminal.State, why string) {
 	if row.State != state {
 		s.Log.Warn("session ended without an exit", "session", row.ID, "backend", row.Backend, "state", state, "why", why)
@@ -256,7 +256,7 @@ func (s *App) setEnded(ctx context.Context, row store.Session, state terminal.St
 	s.setState(ctx, row, state, why)
 }
 
-// lostText says what became of a session that has left no exit record.
+// lostText describes a session that ended without an exit record.
 func lostText(status terminal.Status) string {
 	text := "what hosted its terminal was killed, so how it ended is not known"
 	if status.Lost != "" {
@@ -268,8 +268,8 @@ func lostText(status terminal.Status) string {
 	return text
 }
 
-// removeSession deletes the state of a session that has ended, then its row:
-// the other way round a crash would make it appear again.
+// removeSession deletes the state of an ended session, then its row. In the
+// other order, the session would appear again after a crash in between.
 func (s *App) removeSession(ctx context.Context, row store.Session) error {
 	b, err := s.backend(row)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"middleman/workspace"
 )
 
-// setUpAgain gives a workspace that is ready what its configuration, to which
-// the user has just agreed, says. Sessions may be started meanwhile; a delete
-// is refused. Whatever becomes of it, the workspace stays ready.
+// setUpAgain applies the configuration that the user has just approved to a
+// ready workspace: ports, copied files and setup. Sessions may be started
+// meanwhile; a delete is refused. Also after an error the workspace stays ready.
 func (s *App) setUpAgain(ctx context.Context, id string) (workspace.Workspace, error) {
 	w, release, err := s.claim(ctx, id)
 	if err != nil {
@@ -38,8 +38,8 @@ func (s *App) setUpAgain(ctx context.Context, id string) (workspace.Workspace, e
 	return w, err
 }
 
-// claim keeps a workspace that is ready from being deleted until release is
-// called. Nobody else has a claim on it.
+// claim keeps a ready workspace from being deleted until release is called. It
+// refuses if another setup of the workspace has a claim.
 func (s *App) claim(ctx context.Context, id string) (w workspace.Workspace, release func(), err error) {
 	leave, ok := s.gates.launch(id)
 	if !ok {
@@ -58,9 +58,9 @@ func (s *App) claim(ctx context.Context, id string) (w workspace.Workspace, rele
 	return w, release, nil
 }
 
-// teardownOf are the commands to be run before w is deleted, none where it was
-// made without the configuration: those of its checkout where the user agreed
-// to them, else those that it was made with.
+// teardownOf returns the configuration whose teardown runs before w is deleted.
+// That is the one in w's checkout if the user approved it, else the one that w
+// was made with. It is empty if w was made without a configuration.
 func (s *App) teardownOf(ctx context.Context, w workspace.Workspace) (repoconfig.Config, error) {
 	if w.ConfigHash == "" || w.Mode != workspace.ModeWorktree {
 		return repoconfig.Config{}, nil
@@ -75,7 +75,7 @@ func (s *App) teardownOf(ctx context.Context, w workspace.Workspace) (repoconfig
 	return c, err
 }
 
-// tearDown runs them. One that fails is a reason not to delete w.
+// tearDown runs the teardown of c. After an error w must not be deleted.
 func (s *App) tearDown(ctx context.Context, w workspace.Workspace, c repoconfig.Config) error {
 	if len(c.Teardown) == 0 {
 		return nil
@@ -83,7 +83,7 @@ func (s *App) tearDown(ctx context.Context, w workspace.Workspace, c repoconfig.
 	return s.runCommands(ctx, w, "teardown", c.Teardown, c)
 }
 
-// code is the problem's that a client is told.
+// code returns the error code for clients.
 func (e *setupError) code() string {
 	if e.stage == "teardown" {
 		return api.CodeTeardown
@@ -91,11 +91,10 @@ func (e *setupError) code() string {
 	return api.CodeSetupFailed
 }
 
-// provision gives a workspace whose directory is there what it lacks of its
-// ports, the files that git ignores, and the setup that its repository asks
-// for, as far as the user agreed to that. It is called by a creation, and again
-// by a retry: what is done already is not done twice. On an error the workspace
-// keeps what it has got.
+// provision gives a workspace that has its directory its ports, the ignored
+// files to copy, and the setup of its repository if the user approved that. A
+// creation calls it, and a retry calls it again: it does not repeat what is done.
+// After an error the workspace keeps what it has.
 func (s *App) provision(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
 	c, err := s.configOf(ctx, w)
 	if err != nil {
@@ -111,7 +110,7 @@ func (s *App) provision(ctx context.Context, w workspace.Workspace) (workspace.W
 	return s.setUp(ctx, w, c)
 }
 
-// supply gives w its ports and files.
+// supply gives w its ports, and copies its files.
 func (s *App) supply(ctx context.Context, w workspace.Workspace, c repoConfig) (_ workspace.Workspace, err error) {
 	ports := s.Ports.Count
 	if c.usable() && c.config.Ports != nil {
@@ -129,7 +128,7 @@ func (s *App) supply(ctx context.Context, w workspace.Workspace, c repoConfig) (
 	return w, s.Workspaces.Copy(ctx, w, patterns, func(stage workspace.Stage) { s.stage(ctx, w.ID, stage) })
 }
 
-// passOver is why nothing of a configuration is used, or "".
+// passOver returns the reason why a configuration is not used, or "".
 func passOver(w workspace.Workspace, c repoConfig) string {
 	switch {
 	case c.content == nil:
@@ -139,15 +138,15 @@ func passOver(w workspace.Workspace, c repoConfig) string {
 	case !c.trusted:
 		return fmt.Sprintf("%s is not trusted, so nothing of it was used: `middleman trust %s --setup` shows it, and runs it if you agree",
 			repoconfig.Name, w.Name)
-	case w.Parent != "": // whose program may have written what the commands run
+	case w.Parent != "": // the parent's program may have written files that the commands run
 		return fmt.Sprintf("a session asked for this workspace, not you: `middleman trust %s --setup` runs its setup", w.Name)
 	}
 	return ""
 }
 
-// setUp runs the setup commands of a configuration that the user agreed to,
-// once. It records what w is made with before that, so that a delete knows of
-// it whatever becomes of this.
+// setUp runs the setup commands of a configuration that the user approved,
+// unless they have succeeded before. First it records the configuration's hash
+// in w, so that a delete finds the teardown even if the setup fails.
 func (s *App) setUp(ctx context.Context, w workspace.Workspace, c repoConfig) (workspace.Workspace, error) {
 	if !c.usable() {
 		return w, nil
@@ -166,7 +165,7 @@ func (s *App) setUp(ctx context.Context, w workspace.Workspace, c repoConfig) (w
 	return w, s.runCommands(ctx, w, "setup", c.config.Setup, c.config)
 }
 
-// runCommands runs commands of the configuration as a stage of that name.
+// runCommands runs commands of the configuration c as the stage of that name.
 func (s *App) runCommands(ctx context.Context, w workspace.Workspace, stage string, commands []string, c repoconfig.Config) error {
 	s.stage(ctx, w.ID, workspace.Stage{Name: stage, State: "running", Time: time.Now().UTC()})
 	running, leave := s.setups.enter(ctx, w.ID)
@@ -188,13 +187,14 @@ func (s *App) runCommands(ctx context.Context, w workspace.Workspace, stage stri
 	return err
 }
 
-// setupMark is in the environment of what setup and teardown start.
+// setupMark returns the variable in the environment of all processes of a setup
+// or teardown. They are found by it.
 func setupMark(workspaceID string) string { return "MIDDLEMAN_SETUP=" + workspaceID }
 
 // setupError is a setup or teardown that failed.
 type setupError struct {
 	stage, workspace string
-	last             string // what was printed last
+	last             string // the last lines that were printed
 	err              error
 }
 
@@ -208,8 +208,8 @@ func (e *setupError) Error() string {
 
 func (e *setupError) Unwrap() error { return e.err }
 
-// endSetups ends what the setups and teardowns have left that the server before
-// did not see the end of, and says so in their stages.
+// endSetups ends the processes of setups and teardowns that ran when the
+// previous server ended, and marks their stages as failed.
 func (s *App) endSetups(ctx context.Context) error {
 	running, err := s.Store.RunningStages(ctx, "setup", "teardown")
 	if err != nil {
@@ -225,12 +225,13 @@ func (s *App) endSetups(ctx context.Context) error {
 	return nil
 }
 
-// stages records the stages of what is done to a workspace.
+// stages returns a function that records the stages of an operation.
 func (s *App) stages(ctx context.Context, workspaceID string) workspace.Progress {
 	return func(stage workspace.Stage) { s.stage(ctx, workspaceID, stage) }
 }
 
-// stage records a stage, or how far one is, and tells everybody.
+// stage records and publishes the start, the progress or the end of a stage. A
+// running stage with a detail is progress.
 func (s *App) stage(ctx context.Context, workspaceID string, stage workspace.Stage) {
 	stage.Detail = s.redact(stage.Detail)
 	record := s.Store.AddStage
@@ -244,7 +245,7 @@ func (s *App) stage(ctx context.Context, workspaceID string, stage workspace.Sta
 	s.Events.Publish(workspaceID, api.Event{Type: "stage", ID: workspaceID, Stage: &view})
 }
 
-// setWorkspaceState records w's state and error and tells everybody.
+// setWorkspaceState records w's state and error, and publishes w.
 func (s *App) setWorkspaceState(ctx context.Context, w workspace.Workspace) {
 	if err := s.Store.SetWorkspaceState(context.WithoutCancel(ctx), w.ID, w.State, w.Error); err != nil {
 		s.Log.Error("record a workspace's state", "workspace", w.ID, "state", w.State, "error", err)
@@ -252,14 +253,14 @@ func (s *App) setWorkspaceState(ctx context.Context, w workspace.Workspace) {
 	s.publishWorkspace(w)
 }
 
-// needsPorts is whether w is a workspace that gets count ports and has not.
+// needsPorts reports whether w can have ports and has another number than count.
 func needsPorts(w workspace.Workspace, count int) bool {
 	return w.Mode != workspace.ModeInPlace && w.Ports != count
 }
 
-// givePorts gives w count ports as a stage, or takes away what it has where
-// that is 0. A range without free ones is no reason to be without a workspace:
-// it is said.
+// givePorts gives w count ports, and records that as a stage. A count of 0 takes
+// its ports away. If the range has no free ports, w gets none; the stage says
+// so, and that is no error.
 func (s *App) givePorts(ctx context.Context, w workspace.Workspace, count int) (workspace.Workspace, error) {
 	stage := workspace.Stage{Name: "ports", State: "running", Time: time.Now().UTC()}
 	s.stage(ctx, w.ID, stage)
@@ -279,8 +280,8 @@ func (s *App) givePorts(ctx context.Context, w workspace.Workspace, count int) (
 	return w, err
 }
 
-// restorePorts gives a restored workspace the ports that it had, or others
-// where these are somebody's by now; notes say so.
+// restorePorts gives a restored workspace the ports that it had before, or
+// others if these are taken; then notes say so.
 func (s *App) restorePorts(ctx context.Context, w workspace.Workspace) (_ workspace.Workspace, notes []string) {
 	if w.Ports == 0 {
 		return w, nil
@@ -297,8 +298,8 @@ func (s *App) restorePorts(ctx context.Context, w workspace.Workspace) (_ worksp
 	return w, nil
 }
 
-// allocatePorts is w with the ports that the store now says are its own. They
-// are none beside store.ErrNoPorts.
+// allocatePorts allocates count ports in the store and returns w with them. With
+// store.ErrNoPorts w has no ports.
 func (s *App) allocatePorts(ctx context.Context, w workspace.Workspace, count int) (workspace.Workspace, error) {
 	r := s.Ports
 	r.Count = count
@@ -314,16 +315,16 @@ func (s *App) allocatePorts(ctx context.Context, w workspace.Workspace, count in
 	return w, err
 }
 
-// portFree reports whether nobody listens on a port, on any address: a
-// listener on one alone does not keep others from each of these.
+// portFree reports whether no process listens on a port. It tries both loopback
+// addresses and the wildcard, because a listener on one address does not always
+// conflict with the others.
 func portFree(port int) bool {
 	for _, host := range []string{"127.0.0.1", "::1", ""} {
 		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err == nil {
 			err = l.Close()
 		}
-		// Of other errors the first address must be without; a system may have
-		// no IPv6.
+		// Other errors count for 127.0.0.1 only: a system may have no IPv6.
 		if errors.Is(err, syscall.EADDRINUSE) || err != nil && host == "127.0.0.1" {
 			return false
 		}

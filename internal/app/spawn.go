@@ -14,8 +14,8 @@ import (
 	"middleman/workspace"
 )
 
-// Workers is what a server needs of workspaces to spawn; *workspace.Manager
-// has it.
+// Workers has the methods on workspaces that spawning needs. *workspace.Manager
+// implements it.
 type Workers interface {
 	Tip(ctx context.Context, w workspace.Workspace) (string, error)
 	Uncommitted(ctx context.Context, r workspace.CreateRequest) (int, error)
@@ -26,23 +26,23 @@ type Workers interface {
 // maxSpawn is how long a spawn waits for its workspace.
 const maxSpawn = 30 * time.Minute
 
-// spawning is one spawn.
+// spawning is one spawn in progress.
 type spawning struct {
 	parent    store.Session
-	workspace workspace.Workspace // the parent's
+	workspace workspace.Workspace // the parent's workspace
 	name      string
 	isolation store.Isolation
 	plan      plan
 }
 
-// spawn starts a worker of a session. It is recorded before anything is made,
-// and where it cannot be made nothing of it is left but that record.
+// spawn starts a worker of a session. It writes a record before it makes
+// anything. If the worker cannot be made, only that record is left.
 func (s *App) spawn(ctx context.Context, parentID string, in api.NewWorker) (api.Spawned, error) {
 	parent, err := s.Store.Session(ctx, parentID)
 	if err != nil {
 		return api.Spawned{}, err
 	}
-	// Neither is the parent's workspace deleted meanwhile, nor restored.
+	// Meanwhile the parent's workspace is neither deleted nor restored.
 	leave, ok := s.gates.launch(parent.WorkspaceID)
 	if !ok {
 		return api.Spawned{}, Refusef(api.CodeBusy, "the parent's workspace is being deleted")
@@ -58,7 +58,7 @@ func (s *App) spawn(ctx context.Context, parentID string, in api.NewWorker) (api
 	return s.spawnWorktree(ctx, x)
 }
 
-// planSpawn checks what was asked for and changes nothing.
+// planSpawn checks the request and changes nothing.
 func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWorker) (spawning, error) {
 	if parent.State.Ended() {
 		return spawning{}, Refusef(api.CodeEnded, "session %s has ended: it has no more workers", parent.ID)
@@ -92,7 +92,7 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 	return x, err
 }
 
-// tombstone is what is recorded of a spawn before anything is made.
+// tombstone returns the record of a spawn, as it is before anything is made.
 func (x spawning) tombstone(workspaceID, workspaceName string) store.Tombstone {
 	return store.Tombstone{
 		ID: x.plan.id, Name: x.plan.name, Isolation: x.isolation,
@@ -102,8 +102,8 @@ func (x spawning) tombstone(workspaceID, workspaceName string) store.Tombstone {
 	}
 }
 
-// spawnShared starts one more session in the parent's workspace, where the
-// parent's was started.
+// spawnShared starts one more session in the parent's workspace, by default in
+// the directory where the parent's session was started.
 func (s *App) spawnShared(ctx context.Context, x spawning) (api.Spawned, error) {
 	if err := s.workers.add(x.tombstone(x.workspace.ID, x.workspace.Name)); err != nil {
 		return api.Spawned{}, err
@@ -131,7 +131,7 @@ func (s *App) spawnShared(ctx context.Context, x spawning) (api.Spawned, error) 
 	return out, nil
 }
 
-// spawned fills in what is known once the worker runs.
+// spawned updates the tombstone once the worker runs.
 func (s *App) spawned(id string, row store.Session, w workspace.Workspace) {
 	s.updateTombstone(id, func(t *store.Tombstone) {
 		t.Name, t.State, t.Path, t.WorkspaceName = row.Name, terminal.StateRunning, row.Dir, w.Name
@@ -151,7 +151,7 @@ func (s *App) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error
 		return api.Spawned{}, err
 	}
 	request.Parent, request.ParentSession = &x.workspace, x.parent.ID
-	x.plan.dir = "" // its own workspace says where it starts
+	x.plan.dir = "" // it starts in its own workspace's directory
 	uncommitted, err := s.Workspaces.Uncommitted(ctx, request)
 	if err != nil {
 		return api.Spawned{}, err
@@ -177,7 +177,7 @@ func (s *App) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error
 	return out, nil
 }
 
-// makeWorker makes the workspace and its session, or leaves neither.
+// makeWorker makes the workspace and its session; on an error it leaves neither.
 func (s *App) makeWorker(ctx context.Context, x spawning, request workspace.CreateRequest, asked api.NewWorkspace) (workspace.Workspace, store.Session, error) {
 	added, err := s.addWorkspace(ctx, request, asked)
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *App) makeWorker(ctx context.Context, x spawning, request workspace.Crea
 	return workspace.Workspace{}, store.Session{}, errors.Join(err, s.undoSpawn(ctx, w))
 }
 
-// counted is a number with its noun.
+// counted returns a number with its noun: one for 1, else many.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

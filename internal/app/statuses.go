@@ -17,37 +17,38 @@ import (
 )
 
 const (
-	// listWait is how long a list waits for workspaces of which nothing is
-	// known, or of which it is known that they have changed.
+	// listWait is how long a list waits for the statuses of workspaces that are
+	// not known or have changed.
 	listWait = 400 * time.Millisecond
-	// freshWait is how long one waits that asked for a look of now.
+	// freshWait is how long a request for fresh statuses waits.
 	freshWait = 30 * time.Second
-	// leastAge is how old a status gets at least before a list has it looked
-	// at again, and ageEach is what each workspace of the list adds: a list
-	// that is asked for all the time costs a part of one processor.
+	// A list refreshes a status that is older than leastAge plus ageEach for
+	// each workspace in the list. So a client that lists all the time uses only
+	// a part of one processor.
 	leastAge = 2 * time.Second
 	ageEach  = 50 * time.Millisecond
-	// keepEvery is how often what is known is put on disk, for a server that is
-	// killed: one that ends puts it there too.
+	// keepEvery is how often the cache is saved, in case the server is killed. A
+	// server that stops saves it too.
 	keepEvery = 10 * time.Second
 )
 
-// Inspector looks at workspaces without touching them; *workspace.Manager does.
+// Inspector reads workspaces and does not change them. *workspace.Manager
+// implements it.
 type Inspector interface {
 	Status(ctx context.Context, w workspace.Workspace) (workspace.Status, error)
-	// Mark stands for what can be seen without git; where it differs, a status
-	// of before is outdated.
+	// Mark returns a fingerprint of what can be seen without git. When it has
+	// changed, an earlier status is outdated.
 	Mark(w workspace.Workspace, upstream string) string
 	Compare(ctx context.Context, w workspace.Workspace, r workspace.DiffRequest) (*workspace.Comparison, error)
 	Commits(ctx context.Context, w workspace.Workspace, r workspace.CommitsRequest) (workspace.Commits, error)
 	Forecast(ctx context.Context, w workspace.Workspace, others []workspace.Workspace) ([]workspace.Forecast, error)
 }
 
-// knownStatus is what is known of one workspace.
+// knownStatus is the cache entry of one workspace.
 type knownStatus struct {
 	Status workspace.Status `json:"status"`
-	Mark   string           `json:"mark"` // as of just before the look
-	// None: it is no repository, which is no status at all.
+	Mark   string           `json:"mark"` // taken just before the status
+	// None means that the directory is no repository, so there is no status.
 	None bool `json:"none,omitempty"`
 }
 
@@ -58,17 +59,17 @@ func (k knownStatus) upstream() string {
 	return k.Status.Upstream.Of
 }
 
-// statusCache are what was found out about how workspaces stand. The zero value
-// is ready.
+// statusCache has the last known status of each workspace. The zero value is
+// ready.
 type statusCache struct {
 	slots sync.Once
-	slot  chan struct{} // as many looks as processors
+	slot  chan struct{} // bounds concurrent looks to the processors, at least 2
 	// mu guards the fields below.
 	mu      sync.Mutex
 	known   map[string]knownStatus
 	looking map[string]chan struct{} // closed when the look ends
-	changed bool                     // since they were kept
-	kept    time.Time
+	changed bool                     // known has changed since it was saved
+	kept    time.Time                // when known was last saved
 }
 
 func (k *statusCache) get(id string) (knownStatus, bool) {
@@ -85,8 +86,8 @@ func (k *statusCache) forget(id string) {
 	k.changed = true
 }
 
-// begin returns the end of the look at a workspace that is in progress, or
-// makes the caller the one who looks.
+// begin returns a channel that is closed when the look at a workspace ends. mine
+// is true if no look was in progress: then the caller must look, and call end.
 func (k *statusCache) begin(id string) (done chan struct{}, mine bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -101,7 +102,7 @@ func (k *statusCache) begin(id string) (done chan struct{}, mine bool) {
 	return done, true
 }
 
-// end takes what a look has found, nil where it came to nothing.
+// end ends a look and stores its result, if found is not nil.
 func (k *statusCache) end(id string, found *knownStatus) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -115,7 +116,7 @@ func (k *statusCache) end(id string, found *knownStatus) {
 	delete(k.looking, id)
 }
 
-// keepNow reports whether it is time to put what is known on disk.
+// keepNow reports whether it is time to save the cache. If so, the caller must.
 func (k *statusCache) keepNow() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -126,7 +127,8 @@ func (k *statusCache) keepNow() bool {
 	return true
 }
 
-// enter waits for a place among those who look.
+// enter waits until one of the concurrent looks is free; ok is false if ctx ends
+// before.
 func (k *statusCache) enter(ctx context.Context) (leave func(), ok bool) {
 	k.slots.Do(func() { k.slot = make(chan struct{}, max(2, runtime.NumCPU())) })
 	select {
@@ -137,10 +139,10 @@ func (k *statusCache) enter(ctx context.Context) (leave func(), ok bool) {
 	}
 }
 
-// statuses are how the workspaces stand as far as that is known, each with its
-// time; nil for those that have no repository, or where it was not asked. It
-// waits, a bounded time, for what is not known or known to have changed. What
-// has only grown old is looked at afterwards, for the next one who asks.
+// statuses returns the known status of each workspace in list; nil for one
+// without a repository, or if q does not ask for it. It waits, a bounded time,
+// for statuses that are unknown or known to have changed. One that is only old
+// is refreshed in the background, for the next request.
 func (s *App) statuses(ctx context.Context, list []workspace.Workspace, q StatusQuery) []*workspace.Status {
 	out := make([]*workspace.Status, len(list))
 	if !q.Status {
@@ -175,8 +177,9 @@ func standsSomehow(w workspace.Workspace) bool {
 	return w.State == workspace.StateReady && w.Mode != workspace.ModeDirectory
 }
 
-// lookAtAll waits until each of list was looked at, or the time is up. A look
-// that had begun before is not a fresh one.
+// lookAtAll waits until each workspace in list was looked at, or until the time
+// is up. If fresh, it does not count a look that had begun before began: the
+// second round looks again.
 func (s *App) lookAtAll(ctx context.Context, list []workspace.Workspace, fresh bool, began time.Time) {
 	limit := listWait
 	if fresh {
@@ -204,8 +207,8 @@ func (s *App) lookAtAll(ctx context.Context, list []workspace.Workspace, fresh b
 	}
 }
 
-// lookAgain has a workspace looked at in the background and returns what is
-// closed when that is over.
+// lookAgain looks at a workspace in the background and returns a channel that is
+// closed when the look ends. It joins a look in progress.
 func (s *App) lookAgain(ctx context.Context, w workspace.Workspace) <-chan struct{} {
 	done, mine := s.statusCache.begin(w.ID)
 	if !mine {
@@ -223,8 +226,8 @@ func (s *App) lookAgain(ctx context.Context, w workspace.Workspace) <-chan struc
 	return done
 }
 
-// lookAt is one look. What comes to nothing because the server ends, or the
-// workspace is not what it was, is nothing to keep.
+// lookAt is one look. It returns nil, so that nothing is cached, if the server
+// stops meanwhile or the workspace is no longer ready.
 func (s *App) lookAt(ctx context.Context, w workspace.Workspace) *knownStatus {
 	leave, ok := s.statusCache.enter(ctx)
 	if !ok {
@@ -246,7 +249,7 @@ func (s *App) lookAt(ctx context.Context, w workspace.Workspace) *knownStatus {
 		found.Status = workspace.Status{AsOf: asOf, Source: "git", Unknown: []string{s.redact(err.Error())}}
 	}
 	if found.upstream() != known.upstream() {
-		found.Mark = "" // of another upstream; the next look has the right one
+		found.Mark = "" // it was taken for another upstream; the next look corrects it
 	}
 	if now, err := s.Store.Workspace(ctx, w.ID); err != nil || now.State != workspace.StateReady {
 		return nil
@@ -254,13 +257,14 @@ func (s *App) lookAt(ctx context.Context, w workspace.Workspace) *knownStatus {
 	return found
 }
 
-// mark is that of a workspace, "" where it panics.
+// mark returns the mark of a workspace, or "" if Mark panics.
 func (s *App) mark(w workspace.Workspace, upstream string) (mark string) {
 	s.contain("mark of workspace "+w.ID, func() { mark = s.Workspaces.Mark(w, upstream) }, nil)
 	return mark
 }
 
-// shownStatus is what is known of w, said as of when.
+// shownStatus returns the cached status of w for a client. A status from before
+// began is marked as coming from memory, and as outdated if the mark differs.
 func (s *App) shownStatus(w workspace.Workspace, began time.Time) *workspace.Status {
 	known, ok := s.statusCache.get(w.ID)
 	if !ok {
@@ -279,8 +283,8 @@ func (s *App) shownStatus(w workspace.Workspace, began time.Time) *workspace.Sta
 	return &status
 }
 
-// ReadStatuses reads how workspaces stood, by id, as the server that ran last
-// has left it. No file is no error.
+// ReadStatuses reads the statuses that the last server saved in the file at
+// path, by workspace id. A missing file is no error.
 func ReadStatuses(path string) (map[string]workspace.Status, error) {
 	known, err := readStatusCache(path)
 	out := map[string]workspace.Status{}
@@ -307,8 +311,8 @@ func readStatusCache(path string) (map[string]knownStatus, error) {
 	return known, nil
 }
 
-// decodeStatusCache reads what saveStatusCache has written. Its ids are for looking
-// up alone.
+// decodeStatusCache decodes what saveStatusCache wrote. The ids in it are not
+// checked: use them as map keys only.
 func decodeStatusCache(raw []byte) (map[string]knownStatus, error) {
 	known := map[string]knownStatus{}
 	if err := json.Unmarshal(raw, &known); err != nil {
@@ -321,8 +325,8 @@ func decodeStatusCache(raw []byte) (map[string]knownStatus, error) {
 	return known, nil
 }
 
-// loadStatusCache takes what the server before has left. It is a cache: one
-// that cannot be read is made anew.
+// loadStatusCache loads the cache that the previous server saved. If it cannot
+// be read, the server begins with an empty one.
 func (s *App) loadStatusCache() {
 	known, err := readStatusCache(s.Dirs.Statuses())
 	if err != nil {
@@ -334,7 +338,7 @@ func (s *App) loadStatusCache() {
 	s.statusCache.known = known
 }
 
-// keepStatusCache leaves what is known for the next server.
+// keepStatusCache saves the cache for the next server. It logs an error.
 func (s *App) keepStatusCache() {
 	if err := s.saveStatusCache(); err != nil {
 		s.Log.Warn("how workspaces stand is not kept", "error", err)

@@ -11,7 +11,8 @@ import (
 	"middleman/workspace"
 )
 
-// Finder finds leftovers on disk and removes one; *workspace.Manager does.
+// Finder finds leftovers on disk and removes them. *workspace.Manager implements
+// it.
 type Finder interface {
 	Leftovers(ctx context.Context, recorded workspace.Recorded) ([]workspace.Leftover, error)
 	Prune(ctx context.Context, l workspace.Leftover, recorded workspace.Recorded) (workspace.Workspace, workspace.Loss, error)
@@ -20,23 +21,25 @@ type Finder interface {
 	Forget(ctx context.Context, w workspace.Workspace) error
 }
 
-// Surveyor looks for leftovers. It changes nothing, and needs no server.
+// Surveyor looks for leftovers. It changes nothing and works without a server.
 type Surveyor struct {
-	Store      *store.Store // may be open for reading only; nil is an empty one
+	Store      *store.Store // may be open for reading only; nil means an empty store
 	Workspaces interface {
 		Finder
 		Inspect(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
 		InspectRetired(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
 	}
 	Backends []terminal.Backend
-	// Workers tell which workers have ended; without them none has.
+	// Workers has the records that tell which workers have ended. For the zero
+	// value, none has.
 	Workers store.Tombstones
-	// Age is how old a snapshot of a deleted workspace must be to be left over,
-	// 0 for never.
+	// Age is the age from which a snapshot of a deleted workspace is a leftover;
+	// 0 means never.
 	Age time.Duration
 }
 
-// Survey returns what is left over, what records lead to first.
+// Survey returns all leftovers: first those that have a record, then sessions
+// without a row, then those that were found on disk.
 func (v Surveyor) Survey(ctx context.Context) ([]workspace.Leftover, error) {
 	r, sessions, err := v.records(ctx)
 	if err != nil {
@@ -69,8 +72,7 @@ type stray struct {
 	status  terminal.Status
 }
 
-// records reads the rows, and asks the sessions that have none which workspace
-// they are of.
+// records reads the rows, and asks each session without a row for its workspace.
 func (v Surveyor) records(ctx context.Context) (r workspace.Records, strays []stray, err error) {
 	known := map[string]bool{}
 	r.Busy = map[string]string{}
@@ -101,8 +103,9 @@ func (v Surveyor) records(ctx context.Context) (r workspace.Records, strays []st
 	return r, strays, nil
 }
 
-// strays are the sessions without a row that answer. One that does not may run
-// in any directory.
+// strays returns the sessions without a row that answer, and adds their
+// workspaces to busy. A session that does not answer may run in any directory:
+// unsure is then not nil.
 func (v Surveyor) strays(ctx context.Context, known map[string]bool, busy map[string]string) (list []stray, unsure error) {
 	for _, b := range v.Backends {
 		ids, err := b.List(ctx)
@@ -132,12 +135,13 @@ func (v Surveyor) strays(ctx context.Context, known map[string]bool, busy map[st
 	return list, unsure
 }
 
-// session judges one that has no row.
+// session judges a session without a row. It returns false if that is no
+// leftover.
 func (v Surveyor) session(r workspace.Records, x stray) (workspace.Leftover, bool) {
 	l := workspace.Leftover{Kind: workspace.LeftoverSession, What: x.id, ID: x.status.Workspace}
 	for _, w := range r.Workspaces {
 		if w.ID == l.ID {
-			return l, false // a start adopts it
+			return l, false // the next server adopts it when it starts
 		}
 	}
 	where, err := v.Workspaces.Where(workspace.Workspace{ID: l.ID, Mode: workspace.ModeDirectory})
@@ -183,8 +187,8 @@ func (v Surveyor) rows(ctx context.Context, r workspace.Records) []workspace.Lef
 	return found
 }
 
-// row judges one that is recorded; one that is being made, restored or deleted
-// is nobody's leftover.
+// row judges one recorded workspace. One that is being made, restored or deleted
+// is no leftover.
 func (v Surveyor) row(ctx context.Context, r workspace.Records, w workspace.Workspace) (l workspace.Leftover, is bool) {
 	l = workspace.Leftover{What: w.Name, ID: w.ID, Repository: w.Repository}
 	if w.State == workspace.StateFailed {
@@ -217,8 +221,8 @@ func (v Surveyor) row(ctx context.Context, r workspace.Records, w workspace.Work
 	return l, true
 }
 
-// inspect keeps l from being pruned where that would lose work, or where that
-// is not known.
+// inspect marks l as not prunable if pruning would lose work, or if that cannot
+// be determined.
 func (v Surveyor) inspect(ctx context.Context, w workspace.Workspace, l *workspace.Leftover) {
 	lost, err := v.Workspaces.Inspect(ctx, w)
 	l.Lost = lost

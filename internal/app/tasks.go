@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// ErrStopping refuses what is asked for while the server ends.
+// ErrStopping is the error of a request that comes after App.Stop was called.
 var ErrStopping = errors.New("the server is stopping")
 
-// tasks are what outlives the request that asked for it. Each is joined by
-// stop. With contain it is ready.
+// tasks runs functions that may outlive the request that started them. stop
+// waits for all of them. A value with contain set is ready.
 type tasks struct {
-	// contain calls a function and survives its panic.
+	// contain calls f and recovers a panic; then it calls ended, if not nil.
 	contain func(what string, f func(), ended func(error))
 	wg      sync.WaitGroup
 	// mu guards the fields below, so that nothing is added once stop waits.
@@ -23,8 +23,8 @@ type tasks struct {
 	cancels map[int]context.CancelFunc
 }
 
-// start runs f in a goroutine with the values of ctx but not its end, and
-// reports whether it did: not after stop was called.
+// start runs f in a goroutine, with the values of ctx but without its
+// cancellation. It reports false, and does nothing, after stop was called.
 func (t *tasks) start(ctx context.Context, f func(context.Context)) bool {
 	ctx, done, ok := t.enter(context.WithoutCancel(ctx))
 	if ok {
@@ -36,13 +36,14 @@ func (t *tasks) start(ctx context.Context, f func(context.Context)) bool {
 	return ok
 }
 
-// run runs f here, without the end of ctx: a client that left does not leave
-// half of it behind.
+// run calls f and waits for it, without the cancellation of ctx: so a client
+// that disconnects does not leave half an operation behind.
 func (t *tasks) run(ctx context.Context, f func(context.Context) error) error {
 	return t.within(context.WithoutCancel(ctx), f)
 }
 
-// within runs f here, until the end of ctx or of the server.
+// within calls f and waits for it. f's context ends with ctx, or when stop
+// cancels it. After stop was called, within returns ErrStopping.
 func (t *tasks) within(ctx context.Context, f func(context.Context) error) error {
 	ctx, done, ok := t.enter(ctx)
 	if !ok {
@@ -75,8 +76,8 @@ func (t *tasks) enter(ctx context.Context) (_ context.Context, done func(), ok b
 	}, true
 }
 
-// stop takes no more tasks, lets the present ones go on until ctx ends,
-// cancels them then, and returns when all have returned.
+// stop refuses new tasks and blocks until all present ones have returned. It
+// cancels these when ctx ends.
 func (t *tasks) stop(ctx context.Context) {
 	t.mu.Lock()
 	t.stopped = true
@@ -92,7 +93,7 @@ func (t *tasks) stop(ctx context.Context) {
 	t.wg.Wait()
 }
 
-// gates block launches in a workspace while it is looked at and deleted. The
+// gates block launches in a workspace while it is inspected and deleted. The
 // zero value is ready.
 type gates struct {
 	// mu guards byWorkspace.
@@ -114,8 +115,8 @@ func (g *gates) of(workspaceID string) *sync.RWMutex {
 	return m
 }
 
-// launch enters the workspace to start a session, until leave is called; ok
-// is false while it is being deleted.
+// launch keeps block out of the workspace until leave is called, so that a
+// session can be started in it. ok is false while block has the gate or waits.
 func (g *gates) launch(workspaceID string) (leave func(), ok bool) {
 	m := g.of(workspaceID)
 	if !m.TryRLock() {
@@ -124,31 +125,29 @@ func (g *gates) launch(workspaceID string) (leave func(), ok bool) {
 	return m.RUnlock, true
 }
 
-// block waits for launches in progress and keeps others out until leave is
-// called.
+// block waits for launches in progress and refuses others until leave is called.
 func (g *gates) block(workspaceID string) (leave func()) {
 	m := g.of(workspaceID)
 	m.Lock()
 	return m.Unlock
 }
 
-// forget drops the gate of a workspace that is no more.
+// forget drops the gate of a deleted workspace.
 func (g *gates) forget(workspaceID string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.byWorkspace, workspaceID)
 }
 
-// busy is a set of workspaces in which something goes on. The zero value is
-// ready.
+// busy is a set of the ids of workspaces in which an operation runs. The zero
+// value is ready.
 type busy struct {
 	// mu guards ids.
 	mu  sync.Mutex
 	ids map[string]bool
 }
 
-// enter adds a workspace until leave is called; ok is false where it is among
-// them.
+// enter adds a workspace until leave is called; ok is false if it is in the set.
 func (b *busy) enter(id string) (leave func(), ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,8 +171,8 @@ func (b *busy) has(id string) bool {
 	return b.ids[id]
 }
 
-// running are the setups that run at the moment, each with what ends it. The
-// zero value is ready.
+// running has the setups and teardowns that run, by workspace id. The zero value
+// is ready.
 type running struct {
 	mu   sync.Mutex // guards ends
 	ends map[string]*ending
@@ -184,8 +183,8 @@ type ending struct {
 	over   chan struct{}
 }
 
-// enter is a context for the setup of a workspace that end cancels; leave says
-// that it is over.
+// enter returns a context for the setup of a workspace; the method end cancels
+// it. The caller calls leave when the setup is over.
 func (r *running) enter(ctx context.Context, id string) (_ context.Context, leave func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	e := &ending{cancel, make(chan struct{})}
@@ -206,11 +205,11 @@ func (r *running) enter(ctx context.Context, id string) (_ context.Context, leav
 	}
 }
 
-// errSetupEnded is why a setup ended that a delete has ended.
+// errSetupEnded is the cause when a delete cancels a setup.
 var errSetupEnded = errors.New("it was ended, since the workspace is to be deleted")
 
-// end ends the setup of a workspace, and returns when it is over. It reports
-// false where none runs.
+// end cancels the setup of a workspace and waits until it is over or ctx ends.
+// It reports false if no setup runs.
 func (r *running) end(ctx context.Context, id string) bool {
 	r.mu.Lock()
 	e := r.ends[id]
@@ -232,11 +231,11 @@ func (r *running) has(id string) bool {
 	return r.ends[id] != nil
 }
 
-// endSetupTime bounds the wait for a workspace whose setup was ended.
+// endSetupTime bounds the wait for a creation whose setup was cancelled.
 const endSetupTime = time.Minute
 
-// endSetup ends a setup that is in the way of a delete, and waits until the
-// workspace is not held for it any more.
+// endSetup cancels a setup that keeps a workspace from being deleted, and waits
+// until that is no longer so.
 func (s *App) endSetup(ctx context.Context, id string) error {
 	if !s.setups.end(ctx, id) {
 		return nil
@@ -244,7 +243,7 @@ func (s *App) endSetup(ctx context.Context, id string) error {
 	if _, err := s.waitCreated(ctx, id, endSetupTime); err != nil {
 		return err
 	}
-	tick := time.NewTicker(10 * time.Millisecond) // who holds it tells nobody
+	tick := time.NewTicker(10 * time.Millisecond) // settingUp signals no change
 	defer tick.Stop()
 	for s.settingUp.has(id) {
 		select {

@@ -14,18 +14,18 @@ import (
 	"middleman/workspace"
 )
 
-// repoConfig is what .middleman.toml of a checkout was at one moment. All that
-// is done with it is done with these bytes.
+// repoConfig is the .middleman.toml of a checkout, read once. Everything uses
+// these bytes; the file is not read again.
 type repoConfig struct {
-	gitDir  string // of the repository, which the user's agreement is to
-	content []byte // nil where there is no file
+	gitDir  string // of the repository; trust is recorded per repository
+	content []byte // nil if there is no file
 	hash    string
 	config  repoconfig.Config
-	wrong   error // why the file cannot be used, whoever agrees to it
+	wrong   error // why the file is invalid, trusted or not
 	trusted bool
 }
 
-// usable reports whether it may be used: the user agreed to it, and it can be.
+// usable reports whether the configuration is trusted and valid.
 func (c repoConfig) usable() bool { return c.trusted && c.wrong == nil }
 
 // readConfig reads the configuration of the checkout at top.
@@ -49,8 +49,8 @@ func (s *App) readConfig(ctx context.Context, gitDir, top string) (repoConfig, e
 	return c, err
 }
 
-// configOf is the configuration of w's own checkout, since that is what would
-// run. A workspace without a repository has none.
+// configOf reads the configuration in w's own checkout, because its commands
+// would run there. A workspace that is no worktree has none.
 func (s *App) configOf(ctx context.Context, w workspace.Workspace) (repoConfig, error) {
 	if w.Mode != workspace.ModeWorktree {
 		return repoConfig{}, nil
@@ -58,8 +58,8 @@ func (s *App) configOf(ctx context.Context, w workspace.Workspace) (repoConfig, 
 	return s.readConfig(ctx, w.GitDir, w.Root)
 }
 
-// agreed is the configuration that was used when w was made, as long as the
-// user's agreement to it stands.
+// agreed returns the configuration that w was made with; ok is false if there
+// is none or the user no longer trusts it.
 func (s *App) agreed(ctx context.Context, w workspace.Workspace) (c repoconfig.Config, ok bool, err error) {
 	if w.ConfigHash == "" {
 		return c, false, nil
@@ -71,14 +71,15 @@ func (s *App) agreed(ctx context.Context, w workspace.Workspace) (c repoconfig.C
 	if err != nil {
 		return c, false, err
 	}
-	if repoconfig.Hash(content) != w.ConfigHash { // somebody has changed the store
+	if repoconfig.Hash(content) != w.ConfigHash { // the row was changed by another program
 		return c, false, nil
 	}
 	c, err = repoconfig.Parse(content)
 	return c, err == nil, err
 }
 
-// repoEnv is what the configuration that w was made with gives its programs.
+// repoEnv returns the environment variables from the configuration that w was
+// made with.
 func (s *App) repoEnv(ctx context.Context, w workspace.Workspace) ([]string, error) {
 	c, ok, err := s.agreed(ctx, w)
 	if err != nil || !ok {
@@ -87,8 +88,8 @@ func (s *App) repoEnv(ctx context.Context, w workspace.Workspace) ([]string, err
 	return c.Environ(), nil
 }
 
-// trust records that the user agrees to c, which must be what the user was
-// shown: it is named by its hash.
+// trust records that the user trusts c. shown is the hash of what the user saw;
+// if c has another, trust refuses.
 func (s *App) trust(ctx context.Context, c repoConfig, shown string) error {
 	audit.Note(ctx, "repository "+c.gitDir+" hash "+shown)
 	switch {
@@ -103,7 +104,7 @@ func (s *App) trust(ctx context.Context, c repoConfig, shown string) error {
 	return s.Store.Trust(ctx, store.TrustedConfig{GitDir: c.gitDir, Hash: c.hash, Content: c.content, ApprovedAt: time.Now().UTC()})
 }
 
-// configView is what clients see of a configuration.
+// configView returns a configuration in the form for clients.
 func configView(repository string, c repoConfig) api.RepoConfig {
 	v := api.RepoConfig{
 		Repository: repository, File: repoconfig.Name, Present: c.content != nil, Hash: c.hash, Content: string(c.content), Trusted: c.trusted,
@@ -118,7 +119,8 @@ func configView(repository string, c repoConfig) api.RepoConfig {
 	return v
 }
 
-// worktreeConfig is the configuration of a workspace that may have one.
+// worktreeConfig reads the configuration of the workspace with that id. It
+// refuses a workspace that is no worktree.
 func (s *App) worktreeConfig(ctx context.Context, id string) (w workspace.Workspace, c repoConfig, err error) {
 	if w, err = s.Store.Workspace(ctx, id); err != nil {
 		return w, c, err
@@ -131,14 +133,15 @@ func (s *App) worktreeConfig(ctx context.Context, id string) (w workspace.Worksp
 	return w, c, err
 }
 
-// configIn is the configuration of the checkout that dir is in.
+// configIn reads the configuration of the checkout that contains dir. top is the
+// checkout's top directory, "" for a bare repository.
 func (s *App) configIn(ctx context.Context, dir string) (top string, c repoConfig, err error) {
 	top, gitDir, err := workspace.Checkout(ctx, dir)
 	if err != nil {
 		return "", c, err
 	}
 	if top == "" {
-		return "", repoConfig{gitDir: gitDir}, nil // bare: no checkout, no file
+		return "", repoConfig{gitDir: gitDir}, nil // a bare repository has no checkout
 	}
 	c, err = s.readConfig(ctx, gitDir, top)
 	return top, c, err

@@ -13,14 +13,15 @@ import (
 )
 
 const (
-	// statusTimeout is how long a list waits for one session.
+	// statusTimeout is how long a view waits for one session's status.
 	statusTimeout = 2 * time.Second
-	// maxAsked is how many sessions are asked at once.
+	// maxAsked is how many sessions are asked at the same time.
 	maxAsked = 32
 )
 
-// sessionView is what clients see: the backend's word while the program may
-// live, the store's once it is known to have ended or nobody answers.
+// sessionView returns a session in the form for clients. The data comes from
+// the backend while the program may run, and from the store once its end is
+// recorded or if the backend does not answer.
 func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName string) api.Session {
 	v := rowView(row, workspaceName)
 	if row.State.Ended() {
@@ -40,7 +41,7 @@ func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName 
 	return v
 }
 
-// rowView is what the store knows.
+// rowView returns a session as the store has it.
 func rowView(row store.Session, workspaceName string) api.Session {
 	v := api.Session{
 		ID:            row.ID,
@@ -76,7 +77,7 @@ func (s *App) status(ctx context.Context, row store.Session) (terminal.Status, e
 	return status, err
 }
 
-// fill copies the backend's word into v.
+// fill copies the backend's status into v.
 func (s *App) fill(v *api.Session, status terminal.Status) {
 	v.State, v.PID, v.Offset, v.Size, v.Title = status.State, status.PID, status.Head, status.Size, status.Title
 	v.Writer, v.Exit, v.Source, v.AsOf = status.Writer, status.Exit, status.Source, status.AsOf
@@ -85,11 +86,12 @@ func (s *App) fill(v *api.Session, status terminal.Status) {
 	}
 	v.Watchers, v.KeepOutput, v.Journal, v.Clipboard = status.Watchers, status.JournalBytes, status.Journal, status.Clipboard
 	if s.monitors.watching(v.ID) {
-		v.Watchers = max(0, v.Watchers-1) // our own monitor is nobody
+		v.Watchers = max(0, v.Watchers-1) // the server's own monitor does not count
 	}
 }
 
-// sessionViews asks all sessions at once, a bounded number at a time.
+// sessionViews returns the views of all rows. It asks up to maxAsked sessions at
+// the same time.
 func (s *App) sessionViews(ctx context.Context, rows []store.Session, names map[string]string) []api.Session {
 	views := make([]api.Session, len(rows))
 	slots := make(chan struct{}, maxAsked)
@@ -109,7 +111,8 @@ func (s *App) sessionViews(ctx context.Context, rows []store.Session, names map[
 	return views
 }
 
-// sessionsOf are all sessions of a workspace as clients see them.
+// sessionsOf returns all sessions of a workspace: the rows, and their views in
+// the same order.
 func (s *App) sessionsOf(ctx context.Context, w workspace.Workspace) ([]store.Session, []api.Session, error) {
 	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1})
 	if err != nil {
@@ -118,7 +121,7 @@ func (s *App) sessionsOf(ctx context.Context, w workspace.Workspace) ([]store.Se
 	return rows, s.sessionViews(ctx, rows, map[string]string{w.ID: w.Name}), nil
 }
 
-// workspaceName is for showing; a workspace that was just deleted has none.
+// workspaceName returns a workspace's name for display, or "" if it was deleted.
 func (s *App) workspaceName(ctx context.Context, id string) string {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
@@ -152,7 +155,7 @@ func (s *App) workspaceView(w workspace.Workspace) api.Workspace {
 	return v
 }
 
-// wholeWorkspace is a workspace with its stages and sessions.
+// wholeWorkspace returns the view of a workspace with its stages and sessions.
 func (s *App) wholeWorkspace(ctx context.Context, w workspace.Workspace) (api.Workspace, error) {
 	v := s.workspaceView(w)
 	stages, err := s.Store.Stages(ctx, w.ID)
@@ -164,8 +167,8 @@ func (s *App) wholeWorkspace(ctx context.Context, w workspace.Workspace) (api.Wo
 	return v, err
 }
 
-// joinStages makes one entry of the start of each stage, what it told meanwhile,
-// and its end.
+// joinStages joins the start of each stage, its progress and its end into one
+// entry.
 func joinStages(list []workspace.Stage) []api.Stage {
 	var out []api.Stage
 	for _, stage := range list {
@@ -189,29 +192,30 @@ func stageView(stage workspace.Stage) api.Stage {
 	return v
 }
 
-// publishSession tells everybody how a session is now.
+// publishSession publishes the present view of a session as an event.
 func (s *App) publishSession(ctx context.Context, id string) {
 	ctx = context.WithoutCancel(ctx)
 	row, err := s.Store.Session(ctx, id)
 	if err != nil {
-		return // removed meanwhile, which was told
+		return // it was removed meanwhile, which had its own event
 	}
 	view := s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
 	if view.State.Ended() && !row.State.Ended() {
-		return // an end is told once, when it is recorded
+		return // an end is published once, when it is recorded
 	}
 	s.Events.Publish(row.WorkspaceID, api.Event{Type: "session", ID: id, Session: &view})
 }
 
-// publishWorkspace tells everybody how a workspace is now.
+// publishWorkspace publishes the present view of a workspace as an event.
 func (s *App) publishWorkspace(w workspace.Workspace) {
 	view := s.workspaceView(w)
 	s.Events.Publish(w.ID, api.Event{Type: "workspace", ID: w.ID, Workspace: &view})
 }
 
-// ListBackends says of each backend whether a session could be started now.
+// ListBackends returns all backends, with the reason for each that cannot start
+// a session now, and marks the default one.
 func (s *App) ListBackends(ctx context.Context) []api.Backend {
-	chosen, _, _ := s.chooseBackend(ctx, "") // where none is usable, each says why
+	chosen, _, _ := s.chooseBackend(ctx, "") // on an error there is no default; each backend gives its reason below
 	views := []api.Backend{}
 	for _, b := range s.Backends {
 		v := api.Backend{Name: b.Name(), Usable: true, Default: chosen == b}

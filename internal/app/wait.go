@@ -14,28 +14,30 @@ import (
 )
 
 const (
-	// lookPause is how long output may come before the screen is looked at: a
-	// program that prints a lot is looked at now and then, not at each byte.
+	// lookPause is the time from the first new output to the next look at the
+	// screen, so that a program that prints a lot does not cause a look per byte.
 	lookPause = 25 * time.Millisecond
 )
 
-// waiter is one wait for something to show on a session.
+// waiter is one wait for a condition on a session.
 type waiter struct {
 	live  terminal.Session
-	match func(screen string) (string, bool) // of text and regex
-	quiet time.Duration                      // of quiet
+	match func(screen string) (string, bool) // for kinds text and regex, else nil
+	quiet time.Duration                      // for kind quiet
 	kind  string
 }
 
-// WaitFor says what to wait for.
+// WaitFor is the condition to wait for.
 type WaitFor struct {
 	Kind  string        // "exit", "text", "regex" or "quiet"
 	Value string        // the text, or the regular expression (RE2; ^ and $ match at each line)
 	Quiet time.Duration // how long there must be no output
 }
 
-// Wait waits up to limit for something to show on a session: its exit, a text or
-// a match of a regular expression on its screen, or quiet.
+// Wait blocks until a condition holds on a session: it has exited, its screen
+// contains a text or matches a regular expression, or it has printed nothing for
+// a while. After limit the error is a *Refusal with api.CodeTimeout. If the
+// session ends and its last screen does not match, it is terminal.ErrEnded.
 func (s *App) Wait(ctx context.Context, session string, what WaitFor, limit time.Duration) (api.Waited, error) {
 	live, err := s.Terminal(ctx, session)
 	if err != nil {
@@ -89,7 +91,7 @@ func newWaiter(live terminal.Session, what WaitFor) (*waiter, error) {
 	return w, nil
 }
 
-// String says what is waited for.
+// String describes the condition, for errors.
 func (w *waiter) String() string {
 	if w.kind == "quiet" {
 		return fmt.Sprintf("%s without output", w.quiet)
@@ -97,8 +99,8 @@ func (w *waiter) String() string {
 	return "its " + map[string]string{"exit": "exit", "text": "text", "regex": "text that matches"}[w.kind]
 }
 
-// wait returns when what is waited for is there. It follows the session as a
-// watcher: the screen is looked at once, and again only after output.
+// wait returns when the condition holds. It follows the session as a watcher. It
+// looks at the screen once, and again only after output.
 func (w *waiter) wait(ctx context.Context) (api.Waited, error) {
 	status, err := w.live.Status(ctx)
 	if err != nil {
@@ -116,7 +118,7 @@ func (w *waiter) wait(ctx context.Context) (api.Waited, error) {
 	}
 	events := watch(a)
 	defer events.stop()
-	// Joined first and looked at second: nothing falls in between.
+	// Attach first and look second, so that no output in between is missed.
 	if found, ok, err := w.look(ctx); ok || err != nil {
 		return found, err
 	}
@@ -137,8 +139,8 @@ func (w *waiter) follow(ctx context.Context, events *attachmentEvents) (api.Wait
 	for {
 		select {
 		case <-events.output:
-			// Quiet begins anew with each output; a look is due a moment after
-			// the first, however much follows.
+			// Each output restarts the time for quiet. For text and regex, only the
+			// first output since the last look starts the timer.
 			if w.kind == "quiet" || (w.match != nil && !pending) {
 				timer.Reset(pause)
 				pending = true
@@ -159,7 +161,7 @@ func (w *waiter) follow(ctx context.Context, events *attachmentEvents) (api.Wait
 	}
 }
 
-// due is what to do when the timer has run out.
+// due checks the condition when the timer has fired. For quiet, that is enough.
 func (w *waiter) due(ctx context.Context) (api.Waited, bool, error) {
 	if w.kind != "quiet" {
 		return w.look(ctx)
@@ -168,7 +170,7 @@ func (w *waiter) due(ctx context.Context) (api.Waited, bool, error) {
 	return api.Waited{Offset: status.Head}, err == nil, err
 }
 
-// look looks at the screen, where something is to be seen on it.
+// look captures the screen and matches it. It does nothing for other kinds.
 func (w *waiter) look(ctx context.Context) (api.Waited, bool, error) {
 	if w.match == nil {
 		return api.Waited{}, false, nil
@@ -181,7 +183,8 @@ func (w *waiter) look(ctx context.Context) (api.Waited, bool, error) {
 	return api.Waited{Match: text, Offset: c.Offset}, ok, nil
 }
 
-// ended is a wait's end at the program's: nothing more will come.
+// ended ends the wait when the program has ended: exit and quiet hold then, and
+// the last screen is matched for text and regex.
 func (w *waiter) ended(ctx context.Context, head uint64) (api.Waited, error) {
 	if w.match == nil {
 		return api.Waited{Offset: head}, nil
@@ -193,11 +196,11 @@ func (w *waiter) ended(ctx context.Context, head uint64) (api.Waited, error) {
 	return found, err
 }
 
-// attachmentEvents are what a wait needs to know of an attachment.
+// attachmentEvents turns an attachment into the two events that a wait needs.
 type attachmentEvents struct {
 	attachment terminal.Attachment
-	output     chan struct{} // of one: "there was output" need not be said twice
-	end        chan end      // of one: there is one end
+	output     chan struct{} // capacity 1: several outputs may be one event
+	end        chan end      // capacity 1: there is only one end
 	done       chan struct{}
 }
 
@@ -207,7 +210,7 @@ type end struct {
 	err    error
 }
 
-// watch reads a to its end, in the background until stop.
+// watch reads a in the background, until a ends or stop is called.
 func watch(a terminal.Attachment) *attachmentEvents {
 	s := &attachmentEvents{attachment: a, output: make(chan struct{}, 1), end: make(chan end, 1), done: make(chan struct{})}
 	go func() {
@@ -244,8 +247,8 @@ func (s *attachmentEvents) read() end {
 	}
 }
 
-// stop closes the attachment and returns when nobody reads it any more.
+// stop closes the attachment and blocks until the reader has returned.
 func (s *attachmentEvents) stop() {
-	_ = s.attachment.Close() // only to wake the reader; the session is not concerned
+	_ = s.attachment.Close() // wakes the reader; an error says nothing about the session
 	<-s.done
 }

@@ -14,23 +14,25 @@ import (
 )
 
 const (
-	// maxWorkers bounds the live workers of one session.
+	// maxWorkers bounds the workers of one session that have not ended.
 	maxWorkers = 64
-	// maxWorkerDepth bounds workers of workers.
+	// maxWorkerDepth bounds the generations of workers of workers.
 	maxWorkerDepth = 4
 )
 
-// workers are the tombstones of all workers, on disk and here.
+// workers has the tombstones of all workers, on disk and in memory. A tombstone
+// is open until the worker's end is recorded in it.
 type workers struct {
 	files store.Tombstones
-	// before are those that the server before left open; load sets it.
+	// before has the ids of workers whose tombstones the previous server left
+	// open; load sets it.
 	before []string
 	// mu guards byID and orders the writes.
 	mu   sync.Mutex
 	byID map[string]store.Tombstone
 }
 
-// load reads what the server before left.
+// load reads the tombstones from disk. On an error it has all that could be read.
 func (k *workers) load() error {
 	list, err := k.files.Read()
 	k.mu.Lock()
@@ -45,8 +47,8 @@ func (k *workers) load() error {
 	return err
 }
 
-// add records a worker before anything of it is made, unless its parent has
-// too many or is too deep. It fills in the depth.
+// add records a worker before anything of it is made, and sets its depth. It
+// refuses if the parent has too many workers or is of the last generation.
 func (k *workers) add(t store.Tombstone) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -56,7 +58,7 @@ func (k *workers) add(t store.Tombstone) error {
 			live++
 		}
 	}
-	t.Depth = k.byID[t.Parent].Depth + 1 // 0 for one that is no worker
+	t.Depth = k.byID[t.Parent].Depth + 1 // the depth of a parent that is no worker is 0
 	switch {
 	case live >= maxWorkers:
 		return Refusef(api.CodeTooManyWorkers,
@@ -72,8 +74,7 @@ func (k *workers) add(t store.Tombstone) error {
 	return nil
 }
 
-// update changes a tombstone that is not complete yet, and says whether there
-// is one.
+// update changes an open tombstone, and reports whether there is one.
 func (k *workers) update(id string, change func(*store.Tombstone)) (bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -89,7 +90,7 @@ func (k *workers) update(id string, change func(*store.Tombstone)) (bool, error)
 	return true, nil
 }
 
-// open returns the tombstone of a worker that is not complete yet.
+// open returns the tombstone of a worker if it is open.
 func (k *workers) open(id string) (store.Tombstone, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -97,7 +98,7 @@ func (k *workers) open(id string) (store.Tombstone, bool) {
 	return t, ok && t.Ended == nil
 }
 
-// list returns those that match, oldest first.
+// list returns the tombstones that match, oldest first.
 func (k *workers) list(match func(store.Tombstone) bool) []store.Tombstone {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -111,7 +112,8 @@ func (k *workers) list(match func(store.Tombstone) bool) []store.Tombstone {
 	return list
 }
 
-// failed completes a tombstone of a worker that did not come to be.
+// failed returns a change that completes the tombstone of a worker that did not
+// start.
 func failed(reason string) func(*store.Tombstone) {
 	return func(t *store.Tombstone) {
 		now := time.Now().UTC()
@@ -119,7 +121,7 @@ func failed(reason string) func(*store.Tombstone) {
 	}
 }
 
-// WorkerView is what clients see of a tombstone.
+// WorkerView returns a tombstone in the form for clients.
 func WorkerView(t store.Tombstone) api.Worker {
 	return api.Worker{
 		ID: t.ID, Name: t.Name, Isolation: string(t.Isolation), Depth: t.Depth,
@@ -132,7 +134,7 @@ func WorkerView(t store.Tombstone) api.Worker {
 }
 
 // waitWorkers returns the workers of a session once all of them have ended, or
-// when the time is over.
+// after limit.
 func (s *App) waitWorkers(ctx context.Context, sessionID string, limit time.Duration) ([]store.Tombstone, error) {
 	timeout := time.After(limit)
 	for {
@@ -155,10 +157,10 @@ func (s *App) waitWorkers(ctx context.Context, sessionID string, limit time.Dura
 	}
 }
 
-// completeTombstone completes the tombstone of a session that has ended, if it is a
-// worker's: how it ended, where its branch is, and what its directory holds.
-// It is called while the directory is there; once it is complete, nothing
-// changes it any more.
+// completeTombstone completes the tombstone of an ended session, if that is a
+// worker's: how it ended, the commit of its branch, and the work in its
+// directory. Call it before the directory is deleted. Nothing changes a complete
+// tombstone.
 func (s *App) completeTombstone(ctx context.Context, id string) {
 	t, ok := s.workers.open(id)
 	if !ok {
@@ -181,21 +183,22 @@ func (s *App) completeTombstone(ctx context.Context, id string) {
 	}
 	s.describeEnd(ctx, &t, row)
 	if ctx.Err() != nil {
-		return // the server ends; the next one looks again
+		return // the server stops; the next one completes it
 	}
 	s.updateTombstone(t.ID, func(old *store.Tombstone) { *old = t })
 	s.publishSession(ctx, id)
 }
 
-// updateTombstone writes a change of a tombstone. One that cannot be written is open
-// still, and the next start completes it.
+// updateTombstone changes an open tombstone. If it cannot be written it stays
+// open, and the next server completes it.
 func (s *App) updateTombstone(id string, change func(*store.Tombstone)) {
 	if _, err := s.workers.update(id, change); err != nil {
 		s.Log.Error("write the record of a worker", "session", id, "error", err)
 	}
 }
 
-// describeEnd fills in all that is known once a worker has ended.
+// describeEnd sets the fields of a tombstone that are known once the worker has
+// ended.
 func (s *App) describeEnd(ctx context.Context, t *store.Tombstone, row store.Session) {
 	ended := time.Now().UTC()
 	if row.Exit != nil {
@@ -224,7 +227,7 @@ func (s *App) describeEnd(ctx context.Context, t *store.Tombstone, row store.Ses
 }
 
 // recallWorkers reads the tombstones, and completes those of workers that the
-// server before did not come to start. What cannot be read stays where it is.
+// previous server never started. Files that cannot be read stay as they are.
 func (s *App) recallWorkers(ctx context.Context) {
 	if err := s.workers.load(); err != nil {
 		s.Log.Warn("read the records of workers", "error", err)
@@ -236,18 +239,18 @@ func (s *App) recallWorkers(ctx context.Context) {
 	}
 }
 
-// buryEnded completes the tombstones of workers that ended while no server
-// looked. Those that live have a monitor, and those that
-// are being made now are none of the server's before.
+// buryEnded completes the tombstones of workers that ended while no server ran.
+// It goes by the list of the previous server's open tombstones, so it does not
+// meet workers that are being made now. Those that run have a monitor.
 func (s *App) buryEnded(ctx context.Context) {
 	for _, id := range s.workers.before {
 		s.completeTombstone(ctx, id)
 	}
 }
 
-// resumeSpawn takes back a worker's workspace whose creation the server before
-// did not finish: nobody waits for it any more. One whose session was recorded
-// is whole.
+// resumeSpawn removes a worker's workspace whose creation the previous server
+// did not finish, because no caller waits for it any more. If its session has a
+// row, the workspace is complete and stays.
 func (s *App) resumeSpawn(ctx context.Context, w workspace.Workspace) {
 	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: 1})
 	if err == nil && len(rows) > 0 {
@@ -268,8 +271,8 @@ func (s *App) resumeSpawn(ctx context.Context, w workspace.Workspace) {
 	}
 }
 
-// undoSpawn removes what there is of a worker's workspace that no session ever
-// ran in, and its row. Work in it is a reason not to.
+// undoSpawn removes a worker's workspace in which no session ever ran, and its
+// row. It refuses if there is work in it.
 func (s *App) undoSpawn(ctx context.Context, w workspace.Workspace) error {
 	w, err := s.intended(ctx, w)
 	if err != nil {
@@ -282,8 +285,8 @@ func (s *App) undoSpawn(ctx context.Context, w workspace.Workspace) error {
 	return nil
 }
 
-// intended is w with the root that it has, or was to have as a worker: that is
-// where a creation is undone.
+// intended returns w with its root set. For a worker whose creation did not get
+// that far, that is the planned root, where the creation is to be undone.
 func (s *App) intended(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
 	if w.Root != "" || w.Parent == "" || w.Mode == workspace.ModeInPlace {
 		return w, nil
@@ -295,8 +298,8 @@ func (s *App) intended(ctx context.Context, w workspace.Workspace) (workspace.Wo
 	return w, err
 }
 
-// workerViews are tombstones as clients see them: while a worker lives, its
-// backend's word counts.
+// workerViews returns tombstones in the form for clients. For a worker that has
+// not ended, the state comes from its backend.
 func (s *App) workerViews(ctx context.Context, list []store.Tombstone) ([]api.Worker, error) {
 	present := map[string]bool{}
 	rows, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
@@ -318,15 +321,15 @@ func (s *App) workerViews(ctx context.Context, list []store.Tombstone) ([]api.Wo
 	return views, nil
 }
 
-// fillLive says how a worker is whose end is not recorded.
+// fillLive sets the state of a worker whose tombstone is open.
 func (s *App) fillLive(ctx context.Context, v *api.Worker) {
 	row, err := s.Store.Session(ctx, v.ID)
 	if err != nil {
-		return // it is being made
+		return // it is still being made
 	}
 	now := s.sessionView(ctx, row, v.WorkspaceName)
 	v.Name, v.Path, v.Error = row.Name, row.Dir, now.Error
-	// The exit counts once its record is complete.
+	// A worker counts as ended once its tombstone is complete.
 	if v.State = now.State; v.State.Ended() {
 		v.State = terminal.StateStopping
 	}

@@ -1,10 +1,11 @@
-// Package audit keeps the record of who came in, who was refused, and what was
-// destroyed by whose consent: one line of JSON each, in the data directory.
+// Package audit writes the audit log in the data directory: which callers were
+// admitted or refused, and what was destroyed with whose consent. Each record is
+// a line of JSON.
 //
-// What happened is in audit.log, what was refused in audit-refused.log, so that
-// nobody who is refused can push out what happened. Each is rotated by size.
-// A secret is never recorded. Every line is ASCII: whatever a stranger chose is
-// bounded and escaped.
+// Records of what happened are in audit.log, refusals in audit-refused.log, so
+// that refused callers cannot push out the other records. Each file is rotated by
+// size. Records never contain a secret. Every line is ASCII: text from strangers
+// is bounded and escaped.
 //
-// A record that cannot be written never stops what it is about.
+// If a record cannot be written, the operation that it describes goes on.
 package audit

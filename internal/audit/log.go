@@ -21,12 +21,12 @@ const (
 	refusals = "audit-refused.log"
 	lockFile = "audit.lock"
 
-	maxBytes = 1 << 20 // of a file
-	maxFiles = 5       // of a kind, the present one included
-	// refusedEvery is how often a refusal of one kind is recorded that goes on;
-	// those between are counted.
+	maxBytes = 1 << 20 // bytes of a file
+	maxFiles = 5       // files of each log, the present one included
+	// refusedEvery is the least time between two records of refusals of the same
+	// kind. Refusals in between are counted.
 	refusedEvery = time.Minute
-	// maxKinds is how many kinds of refusals are told apart at a time.
+	// maxKinds bounds the kinds of refusals that are distinguished at a time.
 	maxKinds = 64
 )
 
@@ -35,28 +35,29 @@ const (
 type Log struct {
 	dir    string
 	failed func(error)
-	max    int64         // bytes of a file
-	every  time.Duration // see refusedEvery
+	max    int64         // maxBytes, except in tests
+	every  time.Duration // refusedEvery, except in tests
 	// mu guards the fields below.
 	mu     sync.Mutex
 	counts map[string]*count
 	broken bool // the last record could not be written
 }
 
-// count is a kind of refusal that goes on.
+// count counts the refusals of one kind.
 type count struct {
 	last  Record
-	more  int // since it was recorded
+	more  int // refusals since the last record
 	timer *time.Timer
 }
 
-// New returns a log in a directory that is ours alone. failed is told when
-// records cannot be written any more, once until they can be again.
+// New returns a log in dir, which no other user must be able to write. It calls
+// failed, unless nil, when a record cannot be written, and not again until one
+// could be written. failed must not call the log's methods.
 func New(dir string, failed func(error)) *Log {
 	return &Log{dir: dir, failed: failed, max: maxBytes, every: refusedEvery, counts: map[string]*count{}}
 }
 
-// Write records what has happened.
+// Write records r in audit.log. It sets r.Time to now if that is zero.
 func (l *Log) Write(r Record) {
 	if l == nil {
 		return
@@ -69,8 +70,9 @@ func (l *Log) Write(r Record) {
 	l.write(happened, r)
 }
 
-// Refuse records that something was refused, unless the like of it was a
-// moment ago: then it is counted, and the count recorded after a minute.
+// Refuse records a refusal in audit-refused.log, with the present time. If there
+// was one of the same event, address and caller within the last minute, Refuse
+// only counts it; the count is recorded at the end of the minute.
 func (l *Log) Refuse(r Record) {
 	if l == nil {
 		return
@@ -94,7 +96,8 @@ func (l *Log) Refuse(r Record) {
 	l.write(refusals, r)
 }
 
-// settle records how often a kind of refusal went on, and begins anew.
+// settle records the count of one kind of refusal, and restarts it. If the count
+// is 0, it forgets the kind.
 func (l *Log) settle(kind string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +115,7 @@ func (l *Log) settle(kind string) {
 	c.timer.Reset(l.every)
 }
 
-// Close records what was only counted so far.
+// Close records the refusals that were only counted so far.
 func (l *Log) Close() {
 	if l == nil {
 		return
@@ -129,7 +132,7 @@ func (l *Log) Close() {
 	}
 }
 
-// write appends to a file. mu is held.
+// write appends r to the file with that name. mu must be held.
 func (l *Log) write(name string, r Record) {
 	err := l.append(name, r)
 	if err != nil && !l.broken && l.failed != nil {
@@ -167,7 +170,7 @@ func (l *Log) append(name string, r Record) (err error) {
 	return err
 }
 
-// torn reports whether a file ends within a line, because the disk was full.
+// torn reports whether a file ends with an incomplete line, as after a full disk.
 func torn(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -178,8 +181,8 @@ func torn(f *os.File) bool {
 	return err == nil && last[0] != '\n'
 }
 
-// rotate makes room for so many bytes: each older file takes the name of the
-// next, and the oldest goes.
+// rotate makes room for so many bytes. If the file has too few left, it gives each
+// file the name of the next older one, and the oldest is deleted.
 func (l *Log) rotate(path string, room int64) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,7 +205,7 @@ func (l *Log) rotate(path string, room int64) error {
 	return nil
 }
 
-// older is the name of the nth older file, of the present one for 0.
+// older returns the path of the nth older file, or of the present one for 0.
 func older(path string, n int) string {
 	if n == 0 {
 		return path
@@ -210,8 +213,8 @@ func older(path string, n int) string {
 	return path + "." + strconv.Itoa(n)
 }
 
-// Read returns the records since a time, oldest first, and how many lines are
-// none.
+// Read returns the records of both logs since a time, oldest first, and the number
+// of lines that are no valid records. Missing files are no error.
 func Read(dir string, since time.Time) (list []Record, damaged int, err error) {
 	for _, name := range []string{happened, refusals} {
 		for n := maxFiles - 1; n >= 0; n-- {
@@ -250,7 +253,7 @@ func readFile(path string, since time.Time) (list []Record, damaged int, err err
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		damaged++ // no line of ours is that long, nor what follows it
+		damaged++ // no record is that long; the rest of the file counts with it
 	case err != nil:
 		return nil, 0, fmt.Errorf("read the audit log %s: %w", path, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// What happens.
+// Values of Record.Event.
 const (
 	ServerStart   = "server-start"
 	ServerStop    = "server-stop"
@@ -22,7 +22,7 @@ const (
 	TokenCreate   = "token-create"
 	TokenRevoke   = "token-revoke"
 	TokenRotate   = "token-rotate"
-	TokenUse      = "token-use" // the first from an address
+	TokenUse      = "token-use" // the first use from an address
 	Takeover      = "takeover"
 	SessionStop   = "session-stop"
 	Delete        = "workspace-delete"
@@ -36,49 +36,52 @@ const (
 	Forbidden     = "forbidden"
 )
 
-// Outcomes.
+// Values of Record.Outcome.
 const (
 	OK      = "ok"
 	Refused = "refused"
 	Failed  = "failed"
 )
 
-// Bounds of a record: nobody makes one long.
+// Bounds of a record, so that no caller can make it long.
 const (
 	maxText = 256      // bytes of one field
-	maxLine = 16 << 10 // of a line that is read back
+	maxLine = 16 << 10 // bytes of a line that Parse accepts
 )
 
-// By is who did it.
+// By identifies the caller.
 type By struct {
-	// Kind is "socket", "login", "token", "server", or "" for a stranger.
+	// Kind is "socket", "login", "token", "server", or "" for a caller that has
+	// not authenticated.
 	Kind string `json:"kind,omitempty"`
-	// ID and Name are a login's or a token's.
+	// ID is that of a login or a token; Name is that of a token.
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
-	// UID and PID are those of a process at the other end of the socket.
+	// UID and PID are those of the process at the other end of the Unix socket,
+	// or PID is the server's own.
 	UID *int `json:"uid,omitempty"`
 	PID int  `json:"pid,omitempty"`
 }
 
-// Record is one thing that happened.
+// Record is one record of the audit log.
 type Record struct {
 	Time  time.Time `json:"time"`
 	Event string    `json:"event"`
 	By    By        `json:"by,omitzero"`
-	// From is the address, "" for this machine's socket.
+	// From is the client's IP address, "" for the Unix socket.
 	From string `json:"from,omitempty"`
-	// What it was done to, and with which consent.
+	// What names the objects of the operation, and the consents given.
 	What    string `json:"what,omitempty"`
 	Outcome string `json:"outcome"`
-	// Detail is why it was refused or failed, or what else is to be known.
+	// Detail is the reason of a refusal or a failure, or other information.
 	Detail string `json:"detail,omitempty"`
-	// Times is how often it happened since the record before it of the same
-	// kind, where that is more than once.
+	// Times is set for refusals that were counted: how many there were since the
+	// last record of the same kind.
 	Times int `json:"times,omitempty"`
 }
 
-// Marshal returns r as one line of ASCII, without its line break.
+// Marshal returns r as one line of ASCII JSON, without a newline. It cuts fields
+// at 256 bytes.
 func (r Record) Marshal() ([]byte, error) {
 	for _, field := range []*string{&r.Event, &r.By.Kind, &r.By.ID, &r.By.Name, &r.From, &r.What, &r.Outcome, &r.Detail} {
 		*field = bounded(*field)
@@ -91,7 +94,7 @@ func (r Record) Marshal() ([]byte, error) {
 	return ascii(line), nil
 }
 
-// bounded cuts text at maxText bytes.
+// bounded makes text valid UTF-8 of at most maxText bytes.
 func bounded(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxText {
@@ -104,8 +107,9 @@ func bounded(text string) string {
 	return text[:end] + "..."
 }
 
-// ascii escapes what a terminal might act on or draw in a misleading order,
-// along with the rest that is not ASCII: outside of strings JSON has none.
+// ascii escapes all characters of a JSON line from DEL on, so that none can
+// control a terminal or be drawn in a misleading order. In JSON, such characters
+// occur only in strings.
 func ascii(line []byte) []byte {
 	var out bytes.Buffer
 	for _, r := range string(line) {
@@ -122,7 +126,7 @@ func ascii(line []byte) []byte {
 	return out.Bytes()
 }
 
-// Parse reads a line that Marshal has written.
+// Parse parses a line that Marshal wrote, and returns an error for other lines.
 func Parse(line []byte) (r Record, err error) {
 	if len(line) > maxLine {
 		return r, errors.New("read an audit record: it is too long")
@@ -144,8 +148,7 @@ func With(ctx context.Context, rec *Record) context.Context {
 	return context.WithValue(ctx, recordKey{}, rec)
 }
 
-// Note adds to the record of the present call, if it has one, what it is done
-// to.
+// Note appends what to Record.What of the record in ctx, if there is one.
 func Note(ctx context.Context, what string) {
 	if rec, ok := ctx.Value(recordKey{}).(*Record); ok {
 		rec.What = strings.TrimSpace(rec.What + " " + what)

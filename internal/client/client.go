@@ -24,17 +24,17 @@ import (
 	"middleman/internal/private"
 )
 
-// ErrNoServer: nobody listens on the server's socket.
+// ErrNoServer: no process listens on the server's socket.
 var ErrNoServer = errors.New("no server is running")
 
-// ErrUnanswered: the server may have begun what was asked, and ended or was
-// left before it answered.
+// ErrUnanswered: the request was sent, but no answer came, because the server
+// ended or the client stopped waiting. The server may have done a part of it.
 var ErrUnanswered = errors.New("the server took the request and did not answer, so it is not known whether anything was started or changed")
 
 const (
 	dialTimeout   = 2 * time.Second
 	healthTimeout = 5 * time.Second
-	maxBody       = 64 << 20 // of an answer; a page of a list is far below
+	maxBody       = 64 << 20 // bytes of an answer; a page of a list is far smaller
 )
 
 // Client calls the API of the server behind one Unix socket. It is safe for
@@ -43,15 +43,17 @@ type Client struct {
 	http *http.Client
 }
 
-// New returns a client of the server at a Unix socket. It does no I/O.
+// New returns a client of the server at the Unix socket with that path. It does
+// no I/O.
 func New(socket string) *Client {
 	return &Client{http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, socket) },
 	}}}
 }
 
-// dial connects to a socket of ours, and to nobody else's: where it is, and
-// who listens, is looked at before anything is sent.
+// dial connects to the server's socket. Before it sends anything, it checks that
+// no other user can have put the socket there, and that a process of this user
+// listens.
 func dial(ctx context.Context, socket string) (net.Conn, error) {
 	if err := private.Dir(filepath.Dir(socket)); err != nil {
 		return nil, err
@@ -67,9 +69,9 @@ func dial(ctx context.Context, socket string) (net.Conn, error) {
 	return conn, nil
 }
 
-// Connect returns a client of the running server, after it has answered.
-// ErrNoServer means that none runs; any other error that one runs, or may,
-// and does not answer.
+// Connect returns a client of the running server, once the server has answered.
+// ErrNoServer means that no server runs. Any other error means that one runs, or
+// may run, but does not answer. The caller closes the client.
 func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
 	serve, err := ReadServe(dirs)
 	if err != nil {
@@ -80,7 +82,7 @@ func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
 	defer cancel()
 	err = c.Health(ctx)
 	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) {
-		err = c.Health(ctx) // it was about to end: now it has, or another runs
+		err = c.Health(ctx) // the server was about to end; by now it has, or another runs
 	}
 	if err != nil {
 		c.Close()
@@ -89,8 +91,8 @@ func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
 	return c, nil
 }
 
-// ReadServe reads how to reach the server that started last. Without its
-// file, or with a corrupt one, it returns ErrNoServer.
+// ReadServe reads the address and socket of the server that started last. If
+// their file is missing or corrupt, the error is ErrNoServer.
 func ReadServe(dirs config.Dirs) (api.Serve, error) {
 	raw, err := readOurs(dirs.Runtime, dirs.ServeFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,20 +103,21 @@ func ReadServe(dirs config.Dirs) (api.Serve, error) {
 	}
 	serve, err := decodeServe(raw, dirs.ServerSocket())
 	if err != nil {
-		// Nobody can be reached by it; whether a server runs, its lock proves.
+		// No server can be reached by it. Only the server's lock tells if one runs.
 		return api.Serve{}, fmt.Errorf("%w that can be found: read %s: %w", ErrNoServer, dirs.ServeFile(), err)
 	}
 	return serve, nil
 }
 
-// decodeServe reads serve.json. The socket is ours, whatever it says.
+// decodeServe decodes serve.json. It ignores the socket in the file, and uses
+// the given one.
 func decodeServe(raw []byte, socket string) (serve api.Serve, err error) {
 	err = json.Unmarshal(raw, &serve)
 	serve.Socket = socket
 	return serve, err
 }
 
-// readOurs reads a file of a directory of ours.
+// readOurs reads a file in dir, after private.Dir has checked dir.
 func readOurs(dir, path string) ([]byte, error) {
 	if err := private.Dir(dir); err != nil {
 		return nil, err
@@ -122,16 +125,16 @@ func readOurs(dir, path string) ([]byte, error) {
 	return private.ReadFile(path)
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Health returns nil when the server answers.
+// Health returns nil if the server answers.
 func (c *Client) Health(ctx context.Context) error {
 	return c.call(ctx, http.MethodGet, "/health", nil, nil)
 }
 
-// call sends in as JSON, unless nil, and reads the answer into out, unless
-// nil. An answer of 400 and up is a *api.Problem.
+// call sends in as JSON, unless it is nil, and decodes the answer into out,
+// unless that is nil. An answer with status 400 or more is an *api.Problem.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {
@@ -151,7 +154,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	if method == http.MethodPost {
 		req.Header.Set("Idempotency-Key", rand.Text())
 	}
-	var sent atomic.Bool // also by an attempt that the transport has made before its last
+	var sent atomic.Bool // by any attempt: the transport may retry
 	if method != http.MethodGet {
 		req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}))
 	}
@@ -176,8 +179,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
-// decode reads an answer of the server's, which is believed to have ids only
-// where they are some.
+// decode decodes an answer of the server, and refuses it if an id is not valid.
 func decode(raw []byte, out any) error {
 	if err := json.Unmarshal(raw, out); err != nil {
 		return err
@@ -185,10 +187,10 @@ func decode(raw []byte, out any) error {
 	return checkIDs(out)
 }
 
-// transportError tells a server that is not there from one that is and did
-// not answer. Of a change that was sent nobody knows whether it was made: a
-// server that starts anew does not remember what it has not answered, so the
-// same request might be carried out twice.
+// transportError returns ErrNoServer if no server listens, and ErrUnanswered if a
+// request that may change something was sent. Such a request must not be
+// repeated: the server may have carried it out, and a server that starts anew
+// does not remember requests without an answer.
 func transportError(method, path string, sent bool, err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

@@ -8,8 +8,8 @@ import (
 	"middleman/terminal"
 )
 
-// checkIDs returns an error where an answer of the server's has an id that is
-// none, anywhere in it: ids become names of files and parts of addresses.
+// checkIDs returns an error if any part of a server's answer has an invalid id:
+// ids become file names and parts of URLs.
 func checkIDs(answer any) error { return checkValue(reflect.ValueOf(answer)) }
 
 func checkValue(v reflect.Value) error {
@@ -45,7 +45,7 @@ func checkValue(v reflect.Value) error {
 	return nil
 }
 
-// idsOf are the ids that a part of an answer names; "" where it has none.
+// idsOf returns the ids in a part of an answer; "" for one that is not set.
 func idsOf(part any) []string {
 	switch x := part.(type) {
 	case api.Workspace:

@@ -9,9 +9,9 @@ import (
 	"middleman/internal/api"
 )
 
-// Prune finds what is left over and, unless it is a dry run, removes what may
-// go. What is kept of workspaces that were deleted longer ago than snapshots
-// goes too, unless that is 0.
+// Prune finds leftovers and, unless it is a dry run, removes those that may be
+// removed. Unless snapshots is 0, these include the snapshots of workspaces that
+// were deleted longer ago than that.
 func (c *Client) Prune(ctx context.Context, snapshots time.Duration, dryRun bool) (api.Leftovers, error) {
 	query := url.Values{}
 	if snapshots > 0 {
@@ -25,8 +25,8 @@ func (c *Client) Prune(ctx context.Context, snapshots time.Duration, dryRun bool
 	return out, err
 }
 
-// Import makes workspaces of worktrees that exist already, unless it is a dry
-// run, which only says of which.
+// Import makes workspaces of worktrees that exist already. A dry run only tells
+// of which.
 func (c *Client) Import(ctx context.Context, in api.Import, dryRun bool) (api.Imported, error) {
 	path := "/import"
 	if dryRun {
@@ -37,8 +37,8 @@ func (c *Client) Import(ctx context.Context, in api.Import, dryRun bool) (api.Im
 	return out, err
 }
 
-// Repair finds again what was moved, unless it is a dry run, which only says
-// what.
+// Repair finds moved workspaces and repositories, and records where they are. A
+// dry run records nothing.
 func (c *Client) Repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repaired, error) {
 	path := "/repair"
 	if dryRun {

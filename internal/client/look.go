@@ -12,12 +12,12 @@ import (
 	"middleman/workspace"
 )
 
-// DiffQuery says what to compare.
+// DiffQuery says what to compare with, and which part of the result to return.
 type DiffQuery struct {
-	Against string // "" is the server's default
-	Tracked bool   // leave untracked files out
-	Paths   []string
-	Max     int64 // bytes of a patch, 0 for all
+	Against string   // "base", "merge-base", "head" or "upstream"; "" is the server's default
+	Tracked bool     // leave untracked files out
+	Paths   []string // only these files and directories; empty means all
+	Max     int64    // bytes of a patch at most, 0 for all
 }
 
 func (q DiffQuery) path(id, format string) string {
@@ -28,14 +28,15 @@ func (q DiffQuery) path(id, format string) string {
 	return "/workspaces/" + url.PathEscape(id) + "/diff?" + values.Encode()
 }
 
-// Diff lists which files differ.
+// Diff returns the list of files that differ.
 func (c *Client) Diff(ctx context.Context, id string, q DiffQuery) (workspace.Diff, error) {
 	var diff workspace.Diff
 	err := c.call(ctx, http.MethodGet, q.path(id, "json"), nil, &diff)
 	return diff, err
 }
 
-// Patch writes patch text to out, and says how many bytes of it were left out.
+// Patch writes patch text to out, and returns how many bytes were left out because
+// of q.Max.
 func (c *Client) Patch(ctx context.Context, id string, q DiffQuery, out io.Writer) (leftOut int64, err error) {
 	path := q.path(id, "patch")
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1"+path, nil)
@@ -64,7 +65,8 @@ func (c *Client) Patch(ctx context.Context, id string, q DiffQuery, out io.Write
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// Commits returns all pages of the commits that one side has alone.
+// Commits returns all commits that the workspace has beyond against or, if
+// behind, that it lacks.
 func (c *Client) Commits(ctx context.Context, id, against string, behind bool) (workspace.Commits, error) {
 	query := url.Values{"limit": {"500"}}
 	if against != "" {
@@ -88,8 +90,8 @@ func (c *Client) Commits(ctx context.Context, id, against string, behind bool) (
 	}
 }
 
-// Conflicts compares a workspace with all others of its repository. progress
-// is told of each page but the last.
+// Conflicts forecasts the merges of a workspace with all others of its
+// repository. It calls progress after each page but the last.
 func (c *Client) Conflicts(ctx context.Context, id string, progress func(done, total int)) (api.Conflicts, error) {
 	var all api.Conflicts
 	for cursor := ""; ; {

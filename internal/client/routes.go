@@ -13,15 +13,15 @@ import (
 	"middleman/workspace"
 )
 
-// longPoll is how long one request waits for a workspace to be ready.
+// longPoll is how long one request waits for a workspace or for workers.
 const longPoll = 20 * time.Second
 
-// progressPoll is how often somebody is told how far a creation is.
+// progressPoll is the interval of progress reports on a creation.
 const progressPoll = time.Second
 
-// CreateWorkspace makes a workspace and, where asked for, its first session,
-// and returns when both are ready. progress, unless nil, is told of each new
-// state of the workspace meanwhile. A creation that fails is an error.
+// CreateWorkspace makes a workspace and, if in asks for it, its first session. It
+// blocks until both are ready. Meanwhile it calls progress, unless nil, with the
+// workspace about once a second. A failed creation is an error.
 func (c *Client) CreateWorkspace(ctx context.Context, in api.NewWorkspace, progress func(api.Workspace)) (api.Created, error) {
 	var created api.Created
 	if err := c.call(ctx, http.MethodPost, "/workspaces", in, &created); err != nil {
@@ -30,8 +30,8 @@ func (c *Client) CreateWorkspace(ctx context.Context, in api.NewWorkspace, progr
 	return c.follow(ctx, created, in.Session != nil, progress)
 }
 
-// RetryWorkspace tries a creation that failed again, and returns as
-// CreateWorkspace does.
+// RetryWorkspace tries a failed creation again, and blocks and returns like
+// CreateWorkspace.
 func (c *Client) RetryWorkspace(ctx context.Context, id string, progress func(api.Workspace)) (api.Created, error) {
 	var created api.Created
 	if err := c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(id)+"/retry", nil, &created); err != nil {
@@ -73,21 +73,21 @@ func (c *Client) Workspaces(ctx context.Context) ([]api.Workspace, error) {
 	return c.workspaces(ctx, url.Values{})
 }
 
-// WorkspacesStatus returns all workspaces with how they stand; fresh looks at
-// each first.
+// WorkspacesStatus returns all workspaces with their cached statuses. If fresh,
+// the server refreshes each status first.
 func (c *Client) WorkspacesStatus(ctx context.Context, fresh bool) ([]api.Workspace, error) {
 	return c.workspaces(ctx, url.Values{"status": {"1"}, "fresh": {strconv.FormatBool(fresh)}})
 }
 
-// WorkspaceStatus returns one workspace with how it stands now.
+// WorkspaceStatus returns one workspace with a fresh status.
 func (c *Client) WorkspaceStatus(ctx context.Context, id string) (api.Workspace, error) {
 	var w api.Workspace
 	err := c.call(ctx, http.MethodGet, "/workspaces/"+url.PathEscape(id)+"?status=1&fresh=1", nil, &w)
 	return w, err
 }
 
-// DeletedWorkspaces returns those that can be restored, in the order of their
-// deletion.
+// DeletedWorkspaces returns the workspaces that can be restored, in the order of
+// their deletion.
 func (c *Client) DeletedWorkspaces(ctx context.Context) ([]api.Workspace, error) {
 	return c.workspaces(ctx, url.Values{"deleted": {"1"}})
 }
@@ -120,7 +120,7 @@ func (c *Client) Workspace(ctx context.Context, id string) (api.Workspace, error
 	return w, err
 }
 
-// Sessions returns all sessions, ended ones too.
+// Sessions returns all sessions, running and ended.
 func (c *Client) Sessions(ctx context.Context) ([]api.Session, error) {
 	var all []api.Session
 	for cursor := ""; ; {
@@ -149,16 +149,16 @@ func (c *Client) StartSession(ctx context.Context, workspaceID string, in api.Ne
 	return s, err
 }
 
-// Consent says what a deletion may destroy.
+// Consent says what a deletion may destroy. Each field stands for itself.
 type Consent struct {
-	DiscardWork  bool // work that is nowhere else
-	StopSessions bool // running sessions
-	SkipTeardown bool
-	Workers      bool // workspaces of its workers, first
+	DiscardWork  bool // delete work that is nowhere else
+	StopSessions bool // stop running sessions
+	SkipTeardown bool // do not run the repository's teardown
+	Workers      bool // first delete the workspaces of its workers
 }
 
-// DeleteWorkspace deletes a workspace. A deletion that is refused is a
-// *api.Problem that lists what would be lost. A dry run only says what a
+// DeleteWorkspace deletes a workspace. If the server refuses, the error is an
+// *api.Problem that lists what would be lost. A dry run only tells what a
 // deletion would do.
 func (c *Client) DeleteWorkspace(ctx context.Context, id string, consent Consent, dryRun bool) (api.Deleted, error) {
 	query := url.Values{}
@@ -189,7 +189,7 @@ func (c *Client) RestoreWorkspace(ctx context.Context, id string) (api.Restored,
 	return restored, err
 }
 
-// Backends returns what can host a session of the server.
+// Backends returns the server's backends.
 func (c *Client) Backends(ctx context.Context) ([]api.Backend, error) {
 	var all api.Backends
 	err := c.call(ctx, http.MethodGet, "/backends", nil, &all)
@@ -210,7 +210,7 @@ func (c *Client) Logins(ctx context.Context) ([]api.Login, error) {
 	return all.Logins, err
 }
 
-// RevokeLogin logs a browser out, and every one where id is "".
+// RevokeLogin logs one browser out, or all browsers if id is "".
 func (c *Client) RevokeLogin(ctx context.Context, id string) error {
 	path := "/logins"
 	if id != "" {
@@ -226,14 +226,14 @@ func (c *Client) Spawn(ctx context.Context, sessionID string, in api.NewWorker) 
 	return spawned, err
 }
 
-// Workers returns all workers, ended ones too.
+// Workers returns all workers, running and ended.
 func (c *Client) Workers(ctx context.Context) ([]api.Worker, error) {
 	var all api.Workers
 	err := c.call(ctx, http.MethodGet, "/workers", nil, &all)
 	return all.Workers, err
 }
 
-// WaitWorkers returns the workers of a session once all of them have ended.
+// WaitWorkers blocks until all workers of a session have ended, and returns them.
 func (c *Client) WaitWorkers(ctx context.Context, sessionID string) ([]api.Worker, error) {
 	path := "/sessions/" + url.PathEscape(sessionID) + "/workers?wait=" + longPoll.String()
 	for {

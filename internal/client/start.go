@@ -17,24 +17,25 @@ import (
 
 const (
 	startTimeout = 20 * time.Second
-	pollInterval = 10 * time.Millisecond // the OS gives no event for a lock or a socket
-	maxLog       = 1 << 20
+	pollInterval = 10 * time.Millisecond // the OS signals no change of a lock or a socket
+	maxLog       = 1 << 20               // bytes
 )
 
-// Ready is what a background server writes to its ready pipe when it serves.
+// Ready is the text that a background server writes to file descriptor 3 when it
+// serves.
 const Ready = "ready"
 
-// Ensure returns a client of the running server. Where none runs it runs
-// launch, a command that starts one in the background and ends (see Launch),
-// and whose standard error says why it could not.
+// Ensure returns a client of the running server. If none runs, it first runs
+// launch, a command that starts a server in the background and ends (see Launch).
+// If launch fails, the error is the last line of its standard error. Inside a
+// session Ensure starts no server.
 func Ensure(ctx context.Context, dirs config.Dirs, launch *exec.Cmd) (*Client, error) {
 	c, err := Connect(ctx, dirs)
 	if !errors.Is(err, ErrNoServer) {
 		return c, err
 	}
 	if os.Getenv("MIDDLEMAN_SESSION") != "" {
-		// A server started here would be a process of the session, and end
-		// with it.
+		// A server started here would be a process of the session and end with it.
 		return nil, fmt.Errorf("%w, and one started inside a session would end with it: run `middleman serve` outside", ErrNoServer)
 	}
 	var stderr strings.Builder
@@ -48,11 +49,12 @@ func Ensure(ctx context.Context, dirs config.Dirs, launch *exec.Cmd) (*Client, e
 	return Connect(ctx, dirs)
 }
 
-// Launch starts server in the background where none runs, and returns when it
-// answers. However many launch at once, one server is started. server must
-// serve, write Ready to file descriptor 3 when it does, and print why it
-// cannot; Launch sets what it inherits. The caller is expected to end soon,
-// so that the server is nobody's child.
+// Launch starts server in the background if none runs, and blocks until it
+// serves, at most 20 seconds. If several processes call Launch at once, one
+// server is started. server is a command that serves. It must write Ready to file
+// descriptor 3 when it does, or else print the reason. Launch sets the command's
+// directory and files. Its caller should end soon: the server stays its child
+// until then.
 func Launch(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 	if err := dirs.Prepare(); err != nil {
 		return err
@@ -130,7 +132,7 @@ func spawn(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 		return server.Process.Release()
 	}
 	if ctx.Err() != nil {
-		server.Process.Kill() // started and never ready: nobody else knows of it
+		server.Process.Kill() // it was never ready, and no other process would end it
 	}
 	server.Wait()
 	if ctx.Err() != nil {
@@ -139,11 +141,11 @@ func spawn(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 	return fmt.Errorf("start the server: %s (log %s)", logTail(log.Name()), log.Name())
 }
 
-// openLog opens the log for appending; a long one begins anew, the one before
-// is kept.
+// openLog opens the log for appending. If it has more than maxLog bytes, it
+// renames it to PATH.1 and begins a new one.
 func openLog(path string) (*os.File, error) {
 	if err := private.CheckFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err // to open a pipe would wait for ever
+		return nil, err // an open of a pipe would block for ever
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
 		if err := os.Rename(path, path+".1"); err != nil {
@@ -153,7 +155,7 @@ func openLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 }
 
-// logTail returns the last line of the log, without our own prefix.
+// logTail returns the last line of the log, without the prefix "middleman: ".
 func logTail(path string) string {
 	raw, err := private.ReadFile(path)
 	if err != nil {

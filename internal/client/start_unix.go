@@ -10,11 +10,12 @@ import (
 	"middleman/internal/private"
 )
 
-// checkPeer returns an error unless a process of this user listens.
+// checkPeer returns an error unless a process of this user listens at the other
+// end.
 func checkPeer(conn net.Conn) error { return private.CheckPeer(conn) }
 
-// detach makes the process that cmd starts the leader of a session of its
-// own, so that no terminal's hang-up or interrupt reaches it.
+// detach makes cmd's process the leader of a new session (setsid(2)), so that no
+// hang-up or interrupt of a terminal reaches it.
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }

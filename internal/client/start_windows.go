@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// checkPeer: the system does not say who listens.
+// checkPeer does nothing: the system does not tell which user listens.
 func checkPeer(net.Conn) error { return nil }
 
 // detach starts cmd without the console of this process.

@@ -8,7 +8,7 @@ import (
 	"middleman/internal/api"
 )
 
-// CreateToken makes a token; the answer has its secret.
+// CreateToken makes a token. Only this answer has its secret.
 func (c *Client) CreateToken(ctx context.Context, in api.NewToken) (api.CreatedToken, error) {
 	var v api.CreatedToken
 	err := c.call(ctx, http.MethodPost, "/tokens", in, &v)
@@ -22,12 +22,13 @@ func (c *Client) Tokens(ctx context.Context) (api.Tokens, error) {
 	return v, err
 }
 
-// RevokeToken ends the token with that id or name, and what it has open.
+// RevokeToken revokes the token with that id or name, and ends its open requests.
 func (c *Client) RevokeToken(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodDelete, "/tokens/"+url.PathEscape(name), nil, nil)
 }
 
-// RotateToken gives a token a new secret, which the answer has.
+// RotateToken gives the token with that id or name a new secret. Only this answer
+// has the secret.
 func (c *Client) RotateToken(ctx context.Context, name string) (api.CreatedToken, error) {
 	var v api.CreatedToken
 	err := c.call(ctx, http.MethodPost, "/tokens/"+url.PathEscape(name)+"/rotate", nil, &v)

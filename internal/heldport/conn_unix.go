@@ -23,7 +23,8 @@ const answerTime = 5 * time.Second
 // conn carries messages, one at a time in each direction.
 type conn struct{ *net.UnixConn }
 
-// newConn takes c over, if its other end is a process of this user.
+// newConn returns a conn of c. If the other end is no process of this user, it
+// closes c and returns an error.
 func newConn(c *net.UnixConn) (conn, error) {
 	if err := private.CheckPeer(c); err != nil {
 		return conn{}, errors.Join(err, c.Close())
@@ -31,7 +32,8 @@ func newConn(c *net.UnixConn) (conn, error) {
 	return conn{c}, nil
 }
 
-// send writes m and passes sockets along, which stay the caller's.
+// send writes m and passes copies of sockets along (SCM_RIGHTS of unix(7)). The
+// caller still owns sockets.
 func (c conn) send(m message, sockets ...int) error {
 	line, err := json.Marshal(m)
 	if err != nil {
@@ -49,8 +51,8 @@ func (c conn) send(m message, sockets ...int) error {
 	return err
 }
 
-// receive reads a message and the sockets that come with it, which are the
-// caller's to close; io.EOF is the end between two messages.
+// receive reads a message and the sockets that come with it. The caller closes
+// these. The error is io.EOF if the connection ends between two messages.
 func (c conn) receive() (m message, sockets []int, err error) {
 	var line []byte
 	buf, oob := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4*maxSockets))
@@ -82,7 +84,8 @@ func (c conn) receive() (m message, sockets []int, err error) {
 	return m, sockets, nil
 }
 
-// openRights returns the descriptors in a control message (unix(7)).
+// openRights returns the file descriptors in control messages (SCM_RIGHTS of
+// unix(7)). The caller closes them, also after an error.
 func openRights(oob []byte) (sockets []int, err error) {
 	controls, err := unix.ParseSocketControlMessage(oob)
 	for _, control := range controls {
@@ -102,7 +105,8 @@ func closeAll(sockets []int) {
 	}
 }
 
-// listeners makes listeners of sockets, which stay the caller's.
+// listeners makes listeners from copies of sockets. The caller still owns
+// sockets.
 func listeners(sockets []int) (ls []net.Listener, err error) {
 	for _, fd := range sockets {
 		l, err := listener(fd)
@@ -124,5 +128,5 @@ func listener(fd int) (net.Listener, error) {
 	}
 	f := os.NewFile(uintptr(own), "listening socket")
 	defer f.Close()
-	return net.FileListener(f) // of one more copy
+	return net.FileListener(f) // makes a copy of its own
 }

@@ -1,16 +1,18 @@
-// Package heldport keeps our port ours while no server of ours listens on it.
+// Package heldport keeps the server's TCP port from other programs while no
+// server runs.
 //
-// A browser trusts an origin: a name and a port. Whoever has the port while our
-// server is away is that origin, and can leave a service worker or a cached
-// script that runs in it when our server is back. So a process of its own, the
-// holder, has the listening sockets too. Nobody else can listen there as long
-// as it lives; what connects meanwhile is closed. The next server gets the
-// sockets from it, and with them the name of the origin (see Port). A server
-// that finds no holder takes a name that nobody ever had.
+// A browser trusts an origin: a scheme, a name and a port. For the browser, a
+// program that has the port while the server is away is that origin. It can leave
+// a service worker or a cached script there, which runs when the server is back.
+// So a separate process, the holder, also has the listening sockets. No other
+// program can listen there while the holder runs; it closes connections that
+// arrive while no server runs. The next server gets the sockets from it, and with
+// them the name of the origin (see Port). A server that finds no holder takes a
+// new name, which no origin ever had.
 //
-// Sockets and requests go over a Unix socket in a private directory, the peer's
-// uid checked by both sides. The holder ends when a server says so, when the
-// time is over until which it was to stay, or when its socket is removed.
+// Sockets and requests go over a Unix socket in a private directory, and both
+// sides check the peer's user id. The holder ends when a server tells it to, when
+// the time that a server set is over, or when its socket is removed.
 package heldport
 
 import (
@@ -19,17 +21,17 @@ import (
 	"strings"
 )
 
-// ErrNone says that there is no holder.
+// ErrNone is the error of Find if there is no holder.
 var ErrNone = errors.New("nobody holds the port")
 
-// Port is what a holder holds.
+// Port is the port that a holder holds.
 type Port struct {
-	// Address is the host:port that was asked for, with the port that it
-	// became; the same port of the other loopback address is held too, where
-	// the machine has it.
+	// Address is the host:port of the first socket, with the actual port. The
+	// same port of the other loopback address is held too, if the machine has
+	// that address.
 	Address string `json:"address"`
-	// Name is the origin's, below localhost. Browsers take it to be this
-	// machine without asking anybody (RFC 6761, section 6.3).
+	// Name is the origin's host name, below localhost. Browsers resolve it to
+	// this machine without a DNS query (RFC 6761, section 6.3).
 	Name string `json:"name"`
 }
 
@@ -41,8 +43,7 @@ const (
 // NewName returns a name that no origin ever had.
 func NewName() string { return prefix + strings.ToLower(rand.Text()[:nameLength]) + suffix }
 
-// IsName says whether host may be a name that NewName has returned, now or
-// before.
+// IsName reports whether host has the form of a name from NewName.
 func IsName(host string) bool {
 	label, ok := strings.CutPrefix(host, prefix)
 	label, below := strings.CutSuffix(label, suffix)

@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// Command is the hidden command that a holder is.
+	// Command is the name of the hidden command that runs a holder.
 	Command = "hold-port"
-	// readyFD is where a holder says that it listens, or why it does not.
+	// readyFD is the file descriptor where a holder writes readyWord once it
+	// listens, or else its error.
 	readyFD   = 3
 	readyWord = "ready"
-	// firstTime is how long a holder waits for something to hold.
+	// firstTime is how long a new holder runs unless a server calls Keep.
 	firstTime = 30 * time.Second
-	// lookTime is how often a holder that is alone looks whether anybody can
-	// still find it.
+	// lookTime is how often a holder checks that its socket is still in place.
 	lookTime = 10 * time.Second
-	// closePause is between two connections that are closed: to close them is
-	// not worth more of the processor.
+	// closePause is the pause after each connection that a holder closes, to
+	// bound its use of the processor.
 	closePause = 5 * time.Millisecond
 )
 
-// holder is the holder's process.
+// holder is the state of the holder's process.
 type holder struct {
 	socket string
 	at     *net.UnixListener
@@ -41,15 +41,15 @@ type holder struct {
 
 	mu      sync.Mutex // guards all below
 	port    Port
-	held    []int          // sockets
-	servers int            // connections that have the port
-	closing []net.Listener // those that close what connects, while there is no server
+	held    []int          // the listening sockets
+	servers int            // connections of servers that have the port
+	closing []net.Listener // copies that close what connects while no server runs
 	until   *time.Timer
 	ended   bool
 }
 
-// Main is the holder's process: what the hidden command runs with the path of
-// its socket. It returns the process's exit code.
+// Main runs a holder until it ends, and returns the exit code. The hidden command
+// calls it; its argument is the path of the holder's socket.
 func Main(args []string) int {
 	ready := os.NewFile(readyFD, "ready")
 	if _, err := ready.Stat(); err != nil || len(args) != 1 {
@@ -58,7 +58,7 @@ func Main(args []string) int {
 	}
 	private.NameProcess()
 	unix.CloseOnExec(readyFD)
-	// It stays through what ends terminals and their programs.
+	// The end of a terminal and Ctrl-C must not end the holder.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGPIPE)
 	h := &holder{socket: args[0], over: make(chan struct{})}
 	err := errors.Join(private.Harden(), h.listen())
@@ -75,8 +75,9 @@ func Main(args []string) int {
 	return 0
 }
 
-// listen takes the socket's path, which is nobody's: its starter is the one
-// server of its directories, and has found nobody there.
+// listen listens at the socket's path, and removes what is there. No other holder
+// uses it: the only server of these directories started this one, after it found
+// none.
 func (h *holder) listen() error {
 	unix.Umask(0o077)
 	if err := os.Remove(h.socket); err != nil && !os.IsNotExist(err) {
@@ -86,7 +87,7 @@ func (h *holder) listen() error {
 	if err != nil {
 		return err
 	}
-	l.SetUnlinkOnClose(false) // it may be another's by then
+	l.SetUnlinkOnClose(false) // another holder may have the path by then
 	var st unix.Stat_t
 	if err := unix.Lstat(h.socket, &st); err != nil {
 		return err
@@ -95,7 +96,7 @@ func (h *holder) listen() error {
 	return nil
 }
 
-// serve answers servers until the end.
+// serve accepts connections from servers until the holder ends.
 func (h *holder) serve() {
 	for {
 		c, err := h.at.AcceptUnix()
@@ -104,13 +105,13 @@ func (h *holder) serve() {
 			return
 		}
 		if checked, err := newConn(c); err == nil {
-			go h.converse(checked) // until the server is gone
+			go h.converse(checked) // ends with the connection
 		}
 	}
 }
 
-// converse answers one server. From its first request on it has the port, until
-// it is gone.
+// converse answers one server's requests. After a give or take, the server has the
+// port until its connection ends.
 func (h *holder) converse(c conn) {
 	defer c.Close()
 	has := false
@@ -151,7 +152,8 @@ func (h *holder) converse(c conn) {
 	}
 }
 
-// take is what a server gives to hold. has is whether it has the port.
+// take stores the sockets that a server gives, and sets *has. It owns sockets, and
+// closes them if it refuses.
 func (h *holder) take(port Port, sockets []int, has *bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,7 +167,8 @@ func (h *holder) take(port Port, sockets []int, has *bool) error {
 	return nil
 }
 
-// hand gives the port to one more server. has is whether it has it.
+// hand returns the port and its sockets for one more server, and sets *has. The
+// holder still owns the sockets.
 func (h *holder) hand(has *bool) (Port, []int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,13 +178,14 @@ func (h *holder) hand(has *bool) (Port, []int, error) {
 	h.servers++
 	*has = true
 	for _, l := range h.closing {
-		l.Close() // a copy; the sockets go on
+		l.Close() // a copy; the held sockets stay open
 	}
 	h.closing = nil
 	return h.port, h.held, nil
 }
 
-// leave is the end of a server; without another what connects is closed.
+// leave records that a server with the port has gone. If no other has the port,
+// the holder closes connections from now on.
 func (h *holder) leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -190,7 +194,7 @@ func (h *holder) leave() {
 	}
 	ls, err := listeners(h.held)
 	if err != nil {
-		return // who connects waits for the next server
+		return // connections then wait for the next server
 	}
 	h.closing = ls
 	for _, l := range ls {
@@ -198,7 +202,7 @@ func (h *holder) leave() {
 	}
 }
 
-// closeConnections closes all that connects, until l is closed.
+// closeConnections closes every connection to l, until l is closed.
 func closeConnections(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -206,14 +210,14 @@ func closeConnections(l net.Listener) {
 			return
 		}
 		if err == nil {
-			c.(*net.TCPConn).SetLinger(0) // a reset: nothing is kept for it
+			c.(*net.TCPConn).SetLinger(0) // a reset, so the kernel keeps no state for it
 			c.Close()
 		}
 		time.Sleep(closePause)
 	}
 }
 
-// stay changes until when the port is held without a word of a server.
+// stay sets the time when the holder ends.
 func (h *holder) stay(until time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -224,7 +228,8 @@ func (h *holder) stay(until time.Time) error {
 	return nil
 }
 
-// watch ends a holder that nobody can find any more.
+// watch ends the holder when its socket was removed or replaced, so that no server
+// can find it.
 func (h *holder) watch() {
 	tick := time.NewTicker(lookTime)
 	defer tick.Stop()
@@ -241,7 +246,7 @@ func (h *holder) watch() {
 	}
 }
 
-// release lets the port go.
+// release closes the held sockets.
 func (h *holder) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -255,7 +260,7 @@ func (h *holder) release() {
 	closeAll(h.held)
 }
 
-// end ends the process.
+// end releases the port, removes the holder's socket, and lets Main return.
 func (h *holder) end() {
 	h.release()
 	h.mu.Lock()

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// The verbs of a request. A server begins with give, at a holder that it has
-// started, or with take.
+// The verbs of a request. A server's first request is give, to a holder that it
+// has started, or take.
 const (
-	verbGive = "give" // hold these sockets
-	verbTake = "take" // hand the sockets over
-	verbKeep = "keep" // stay until then
-	verbEnd  = "end"  // give the port up
+	verbGive = "give" // hold the sockets that come with this
+	verbTake = "take" // answer with the sockets
+	verbKeep = "keep" // run until the time in this
+	verbEnd  = "end"  // release the port and end
 )
 
-// message is a request, or the answer to one: a line of JSON.
+// message is a request, or the answer to one: one line of JSON.
 type message struct {
 	Verb  string    `json:"verb,omitempty"`
 	Port  Port      `json:"port"`
@@ -26,13 +26,13 @@ type message struct {
 }
 
 const (
-	// maxMessage bounds a line.
+	// maxMessage is the largest length of a line, in bytes.
 	maxMessage = 4 << 10
-	// maxSockets is how many sockets are held: one for each loopback address.
+	// maxSockets bounds the held sockets: one for each loopback address.
 	maxSockets = 2
 )
 
-// parseMessage reads a line that somebody else has written.
+// parseMessage decodes a line from the other process, and checks the port in it.
 func parseMessage(line []byte) (message, error) {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {

@@ -21,19 +21,20 @@ import (
 	"middleman/internal/systemd"
 )
 
-// Holder is a server's way to the holder of its port. Its methods may be called
-// by several goroutines.
+// Holder is a server's connection to the holder of its port. Its methods are safe
+// for concurrent use.
 type Holder struct {
 	mu    sync.Mutex // one request at a time
 	conn  conn
-	watch conn          // carries nothing, and ends with the holder
-	gone  chan struct{} // closed then, and by Close
-	done  chan struct{} // closed when the process that was started has been waited for; nil where it was not by us
+	watch conn          // carries no data; it ends with the holder
+	gone  chan struct{} // closed when watch ends, also by Close
+	done  chan struct{} // closed when the holder was waited for; nil unless Start started it
 }
 
-// Find takes the port over from the holder at socket: until the Holder is
-// closed, the caller alone accepts connections. The listeners are the caller's
-// to close. Without a holder the error is ErrNone.
+// Find takes the port over from the holder that listens at socket. The holder
+// accepts no connections until the Holder is closed. The caller closes the Holder
+// and the listeners. If there is no holder, the error is ErrNone; any other error
+// means that there may be one. Each request to it may take up to 5 seconds.
 func Find(socket string) (h *Holder, port Port, ls []net.Listener, err error) {
 	c, err := dial(socket)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ECONNREFUSED) {
@@ -65,7 +66,7 @@ func Find(socket string) (h *Holder, port Port, ls []net.Listener, err error) {
 	return h, m.Port, ls, nil
 }
 
-// watchIt makes Gone tell of the holder's end.
+// watchIt opens the connection by which Gone notices the holder's end.
 func (h *Holder) watchIt(socket string) (err error) {
 	if h.watch, err = dial(socket); err != nil {
 		return err
@@ -73,12 +74,12 @@ func (h *Holder) watchIt(socket string) (err error) {
 	h.gone = make(chan struct{})
 	go func() { // ends with the holder, or by Close
 		defer close(h.gone)
-		_, _ = h.watch.Read(make([]byte, 1)) // it says nothing
+		_, _ = h.watch.Read(make([]byte, 1)) // the holder sends nothing
 	}()
 	return nil
 }
 
-// Gone is closed when the holder has ended, or by Close.
+// Gone returns a channel that is closed when the holder has ended, or by Close.
 func (h *Holder) Gone() <-chan struct{} { return h.gone }
 
 func dial(socket string) (conn, error) {
@@ -89,8 +90,10 @@ func dial(socket string) (conn, error) {
 	return newConn(c.(*net.UnixConn))
 }
 
-// Start starts a holder that listens at socket, and gives it ls to hold, which
-// stay the caller's too. What runs is the executable at path.
+// Start starts a holder process, gives it copies of the sockets of ls, and returns
+// once it has them. The process runs the executable at path with Command, listens
+// at socket, and outlives ctx. It ends after 30 seconds unless Keep is called. The
+// caller still owns ls, and closes the Holder.
 func Start(ctx context.Context, path, socket string, port Port, ls []net.Listener) (*Holder, error) {
 	cmd, err := spawn(ctx, path, socket)
 	if err != nil {
@@ -99,7 +102,7 @@ func Start(ctx context.Context, path, socket string, port Port, ls []net.Listene
 	h := &Holder{done: make(chan struct{})}
 	go func() { // ends with the holder, or with this process
 		defer close(h.done)
-		_ = cmd.Wait() // that it has ended is seen at its socket
+		_ = cmd.Wait() // Gone tells of the end, so its status is not needed
 	}()
 	if h.conn, err = dial(socket); err == nil {
 		err = h.give(port, ls)
@@ -115,7 +118,7 @@ func Start(ctx context.Context, path, socket string, port Port, ls []net.Listene
 	return h, nil
 }
 
-// spawn returns when the holder listens.
+// spawn starts the holder's process and returns when it listens.
 func spawn(ctx context.Context, path, socket string) (*exec.Cmd, error) {
 	ready, theirs, err := os.Pipe()
 	if err != nil {
@@ -124,7 +127,7 @@ func spawn(ctx context.Context, path, socket string) (*exec.Cmd, error) {
 	defer ready.Close()
 	var said bytes.Buffer
 	cmd, _, err := systemd.Start(ctx, "middleman-port-"+fmt.Sprint(os.Getpid())+".scope", func() *exec.Cmd {
-		cmd := exec.Command(path, Command, socket) // it outlives every context
+		cmd := exec.Command(path, Command, socket) // without a context: it outlives this process
 		cmd.Args[0] = "middleman"
 		cmd.Dir = "/"
 		cmd.Env = []string{"GOMAXPROCS=1"}
@@ -154,7 +157,7 @@ func (h *Holder) give(port Port, ls []net.Listener) error {
 		if err != nil {
 			return err
 		}
-		// A copy: l may be closed meanwhile.
+		// Make a copy, because l may be closed meanwhile.
 		var fd int
 		if err := raw.Control(func(n uintptr) { fd, err = unix.FcntlInt(n, unix.F_DUPFD_CLOEXEC, 3) }); err != nil {
 			return err
@@ -169,7 +172,8 @@ func (h *Holder) give(port Port, ls []net.Listener) error {
 	return err
 }
 
-// ask sends a request and waits for its answer.
+// ask sends a request and waits for its answer, at most for answerTime. The caller
+// closes the sockets in the answer.
 func (h *Holder) ask(m message, sockets ...int) (message, []int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -187,7 +191,7 @@ func (h *Holder) ask(m message, sockets ...int) (message, []int, error) {
 	return answer, handed, err
 }
 
-// Keep makes the holder stay until then, also without a server.
+// Keep sets the time when the holder ends, whether a server runs or not.
 func (h *Holder) Keep(until time.Time) error {
 	_, _, err := h.ask(message{Verb: verbKeep, Until: until})
 	if err != nil {
@@ -196,8 +200,8 @@ func (h *Holder) Keep(until time.Time) error {
 	return nil
 }
 
-// End ends the holder and waits until it has let the port go. The caller's own
-// listeners stay as they are.
+// End ends the holder, waits until it has released the port, and closes h. The
+// caller's own listeners stay open.
 func (h *Holder) End() error {
 	_, _, err := h.ask(message{Verb: verbEnd})
 	if err == nil {
@@ -216,8 +220,9 @@ func (h *Holder) End() error {
 	return nil
 }
 
-// Close leaves the port to the holder alone: what connects is closed until
-// another server comes.
+// Close ends this server's connection to the holder, which goes on to hold the
+// port. Unless another server has the port, the holder then closes connections
+// until one takes it.
 func (h *Holder) Close() error {
 	var errs []error
 	for _, c := range []conn{h.conn, h.watch} {

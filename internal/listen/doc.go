@@ -1,5 +1,5 @@
-// Package listen opens what the server is reached by: it takes the lock on the
-// data directory, so that only one server uses it, and opens the Unix socket,
-// whose peers must be the same user, and the TCP port, which stays ours while
-// browsers have a login for it.
+// Package listen opens the server's listeners. It takes the lock on the data
+// directory, so that only one server uses it. It opens the Unix socket, which
+// accepts processes of the same user only, and the TCP port, which no other
+// program can get while browsers have a login for it.
 package listen

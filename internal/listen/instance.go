@@ -8,25 +8,25 @@ import (
 	"middleman/internal/private"
 )
 
-// instance is what a data directory keeps from server to server, so that
-// browsers find the next one and stay logged in.
+// instance is the record that a server leaves in the data directory for the
+// next, so that browsers find that and stay logged in.
 type instance struct {
-	// ID tells this data directory from others: see Options.Instance. It is no
-	// secret.
+	// ID identifies the data directory: see Listeners.Instance. It is no secret.
 	ID string `json:"id"`
-	// Address is where the server listened when it could not where it was
-	// told to.
+	// Address is the last address that the server listened at instead of the one
+	// in Options, or with TLS.
 	Address string `json:"address,omitempty"`
-	// TLS is what the last server that somebody started by hand encrypted with.
+	// TLS has the TLS settings of the last server that was started by hand.
 	TLS config.TLS `json:"tls,omitzero"`
 }
 
-// LastTLS is what the last server that somebody started by hand encrypted with:
-// the next, in the background, does not open in plain what was not.
+// LastTLS returns the TLS settings of the last server that was started by hand.
+// A server that is started in the background uses them, so that it does not
+// listen without TLS where that one used it.
 func LastTLS(dirs config.Dirs) config.TLS { return readInstance(dirs).TLS }
 
-// readInstance returns what the server before has left, and nothing where its
-// file is missing or damaged: all that it costs is a login.
+// readInstance returns the previous server's record. It returns the zero value
+// if the file is missing or damaged; browsers must then log in again.
 func readInstance(dirs config.Dirs) instance {
 	var kept instance
 	if err := readJSON(dirs.InstanceFile(), &kept); err != nil {
@@ -35,7 +35,8 @@ func readInstance(dirs config.Dirs) instance {
 	return kept
 }
 
-// writeJSON replaces the file at path, with mode 0600.
+// writeJSON replaces the file at path, with mode 0600. It does not sync it to
+// disk.
 func writeJSON(path string, v any) error {
 	data, err := json.Marshal(v)
 	if err == nil {

@@ -17,10 +17,10 @@ import (
 	"middleman/internal/private"
 )
 
-// LockedError refuses a second server on one data directory.
+// LockedError is the error of Open if another server uses the data directory.
 type LockedError struct {
-	Data string
-	// PID is the process that holds it, 0 where it could not be read.
+	Data string // the data directory
+	// PID is the id of that server's process, 0 if it could not be read.
 	PID int
 }
 
@@ -32,36 +32,37 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("a server runs already on %s: %s", e.Data, who)
 }
 
-// Options say where a server listens.
+// Options say where and how a server listens.
 type Options struct {
 	Dirs config.Dirs
 	// Address is host:port for browsers; port 0 picks one.
 	Address string
-	// TLS says that server.Options.TLS is set, which an address beyond loopback needs:
-	// without it whoever is on the way reads and types along.
+	// TLS says that server.Options.TLS is set. An address beyond loopback needs
+	// it: without TLS, anyone on the network path could read and type.
 	TLS bool
-	// AnyPort takes another port where that of Address is taken: the one of
-	// the time before, if it can be had.
+	// AnyPort takes another port if that of Address is taken: the previous
+	// server's if that is free.
 	AnyPort bool
-	// Settings are what TLS is by, and are kept for a server that is started in
-	// the background later; see LastTLS.
+	// Settings are the TLS settings. Unless AnyPort is set, they are recorded for
+	// servers that are started in the background later; see LastTLS.
 	Settings config.TLS
-	// Executable is what holds the port while no server does; see heldport.
-	// "" is nobody: then each server begins at a new origin.
+	// Executable is the path of the program that holds the port while no server
+	// runs; see package heldport. With "", each server begins at a new origin.
 	Executable string
 	Version    string
 }
 
-// Listeners are the two ways into a server, and its proof that it is the only
-// one on its data directory.
+// Listeners are the Unix and TCP listeners of a server, and its lock on the data
+// directory.
 type Listeners struct {
-	// Unix is nil where the platform cannot tell who is at the other end.
+	// Unix is nil on a platform that cannot tell which user connects.
 	Unix net.Listener
-	// TCP is where browsers connect: the address of serve.json first.
+	// TCP has the listeners for browsers; the first is at the address in
+	// serve.json.
 	TCP []net.Listener
-	// Port is what is known of that port, for Options.Port.
+	// Port is the TCP port, for server.Options.Port.
 	Port *Port
-	// Instance names the data directory, for Options.Instance.
+	// Instance identifies the data directory, for server.Options.Instance.
 	Instance string
 
 	lock  *flock.Flock
@@ -69,9 +70,10 @@ type Listeners struct {
 	file  string
 }
 
-// Open takes the server's lock, listens, and then writes serve.json. Call
-// it before the store is opened: the lock is what makes this the one server.
-// A second server is a *LockedError. The caller calls Close at the end.
+// Open takes the server's lock, listens, and then writes serve.json. Call it
+// before you open the store: the lock makes this the only server. If another
+// server has the lock, the error is a *LockedError. The caller calls Close at
+// the end.
 func Open(o Options) (_ *Listeners, err error) {
 	if err := checkAddress(o.Address, o.TLS); err != nil {
 		return nil, err
@@ -120,8 +122,8 @@ func Open(o Options) (_ *Listeners, err error) {
 	return l, writeJSON(l.file, l.serve)
 }
 
-// Close ends both listeners, removes serve.json where it is still ours, and
-// releases the lock. What was closed before is no error.
+// Close closes all listeners, removes serve.json if this server wrote it, and
+// releases the lock. Listeners that are closed already are no error.
 func (l *Listeners) Close() error {
 	var errs []error
 	for _, x := range append([]net.Listener{l.Unix}, l.TCP...) {
@@ -155,15 +157,17 @@ func takeLock(dirs config.Dirs) (*flock.Flock, error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	if !ok {
-		// Without serve.json the refusal is as right, only less helpful.
+		// Without serve.json, the error has no PID.
 		holder, _ := readServe(dirs.ServeFile())
 		return nil, errors.Join(&LockedError{Data: dirs.Data, PID: holder.PID}, lock.Close())
 	}
 	return lock, nil
 }
 
-// ListenUnix binds the socket for this user alone. Whatever is at path is
-// from a server that is gone: we hold the lock.
+// ListenUnix listens on a Unix socket at path, with mode 0600, and accepts only
+// processes of this user. It removes what is at path: the caller must hold the
+// server's lock, so that can only be the socket of an ended server. On a platform
+// that cannot tell which user connects, the error is errors.ErrUnsupported.
 func ListenUnix(path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove old socket: %w", err)
@@ -182,7 +186,8 @@ func ListenUnix(path string) (net.Listener, error) {
 	return checked, nil
 }
 
-// checkAddress refuses an address that others than this machine can reach.
+// checkAddress refuses an address that other machines can reach, unless
+// encrypted. Of loopback it accepts, without TLS, localhost, 127.0.0.1 and ::1.
 func checkAddress(address string, encrypted bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -199,7 +204,7 @@ func checkAddress(address string, encrypted bool) error {
 		"could read and type; use --tls local or --tls-cert and --tls-key, or listen on 127.0.0.1 and use an SSH tunnel", address)
 }
 
-// IsLoopback tells names and addresses that never leave this machine.
+// IsLoopback reports whether host is "localhost" or a loopback address.
 func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -215,7 +220,7 @@ func readServe(path string) (serve api.Serve, err error) {
 	return serve, nil
 }
 
-// removeServe leaves a file that another server has written since.
+// removeServe removes serve.json, unless another server has written it since.
 func removeServe(path string, ours api.Serve) error {
 	if found, err := readServe(path); err != nil || found != ours {
 		return nil

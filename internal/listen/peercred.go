@@ -8,13 +8,14 @@ import (
 	"middleman/internal/private"
 )
 
-// checkPeers returns l without those connections whose other end is not a
-// process of this user.
+// checkPeers returns a listener that accepts only connections from processes of
+// this user.
 func checkPeers(l *net.UnixListener) (net.Listener, error) { return &peerListener{l}, nil }
 
 type peerListener struct{ *net.UnixListener }
 
-// Accept returns the next connection of this user; others are closed.
+// Accept returns the next connection from a process of this user. It closes
+// others.
 func (l *peerListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.AcceptUnix()
@@ -24,7 +25,7 @@ func (l *peerListener) Accept() (net.Conn, error) {
 		if private.CheckPeer(conn) == nil {
 			return conn, nil
 		}
-		// It is not ours: nothing is owed to it, not even an answer.
+		// Another user gets no answer, not even an error.
 		_ = conn.Close()
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"net"
 )
 
-// checkPeers cannot tell who is at the other end here.
+// checkPeers returns an error: this system cannot tell which user connects.
 func checkPeers(*net.UnixListener) (net.Listener, error) {
 	return nil, fmt.Errorf("check the peers of a Unix socket: %w", errors.ErrUnsupported)
 }

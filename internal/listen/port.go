@@ -13,19 +13,19 @@ import (
 	"middleman/internal/heldport"
 )
 
-// Port is the server's TCP port, and what browsers may trust of it.
+// Port is the server's TCP port, and the origin that browsers trust there.
 //
-// Whoever had the port before us may have left something in the browser that
-// runs as our pages do. So browsers know the server by a name below localhost
-// that nobody had before, at a port that nobody else can have: on both loopback
-// addresses, since that is where browsers look for the name, and by a holder
-// while no server listens.
+// A program that had the port before may have left a service worker or a cached
+// script in the browser, which would run as part of the server's origin. So
+// browsers use a name below localhost that no server had before, at a port that
+// no other program can get: the server listens on both loopback addresses, where
+// browsers look for the name, and a holder keeps the port while no server runs.
 type Port struct {
-	// Name is the host of the origin that browsers log in at, "" where that is
-	// the address: with TLS, where others cannot answer as us.
+	// Name is the host of the origin where browsers log in. It is "" with TLS:
+	// there the address is the host, because others cannot answer for it.
 	Name string
-	// Fresh says that another program may have had the port since the server
-	// before: what was logged in there is over.
+	// Fresh says that another program may have had the port since the previous
+	// server, so logins from before are not valid.
 	Fresh bool
 
 	held       heldport.Port
@@ -34,19 +34,20 @@ type Port struct {
 	listeners  []net.Listener
 	mu         sync.Mutex       // guards all below
 	holder     *heldport.Holder // nil while there is none
-	replaced   time.Time        // when a holder that had ended was replaced last
-	again      func()           // called when the holder has ended by itself
+	replaced   time.Time        // when an ended holder was last replaced
+	again      func()           // called when the holder has ended unasked
 }
 
-// takePort takes the port over from its holder, or listens anew. What is held is
-// given up for another address once we have that.
+// takePort takes the port over from its holder, or listens anew. If another
+// address is wanted, it ends the holder once it listens there. before is the
+// previous server's address.
 func takePort(o Options, before string) (_ *Port, ls []net.Listener, err error) {
 	p := &Port{socket: o.Dirs.PortSocket(), executable: o.Executable}
 	holder, held, ls, err := heldport.Find(p.socket)
 	switch {
 	case errors.Is(err, heldport.ErrNone):
 	case err != nil:
-		// Whether it is there is not known: nothing that it may hold is given up.
+		// It may still hold the port, so do not take a new one.
 		return nil, nil, fmt.Errorf("%w: where it hangs, end it; the logins end with it", err)
 	case o.wants(held.Address):
 		p.Name, p.held, p.holder, p.listeners = held.Name, held, holder, ls
@@ -56,7 +57,7 @@ func takePort(o Options, before string) (_ *Port, ls []net.Listener, err error) 
 		if err := closeAll(ls); err != nil {
 			return nil, nil, errors.Join(err, holder.Close())
 		}
-		if o.TLS { // perhaps at the same address
+		if o.TLS { // end it first: the new address may be the same
 			err, holder = holder.End(), nil
 		}
 		if err != nil {
@@ -82,13 +83,14 @@ func takePort(o Options, before string) (_ *Port, ls []net.Listener, err error) 
 	return p, ls, nil
 }
 
-// wants says whether a server with these options listens at the address that
-// is held. One that may choose stays there.
+// wants reports whether a server with these options listens at the held address.
+// A server that may choose its port does.
 func (o Options) wants(held string) bool {
 	return !o.TLS && (o.AnyPort || held == literal(o.Address))
 }
 
-// literal is the address that a listener at this one has.
+// literal returns address with 127.0.0.1 in place of localhost, as a listener
+// would return it.
 func literal(address string) string {
 	if host, port, err := net.SplitHostPort(address); err == nil && host == "localhost" {
 		return net.JoinHostPort("127.0.0.1", port)
@@ -96,9 +98,9 @@ func literal(address string) string {
 	return address
 }
 
-// listenTCP listens at o.Address. Where that is taken and o.AnyPort is set,
-// the port of the time before is the next choice and a free one the last; an
-// o.Address that leaves the choice open is no first choice.
+// listenTCP listens at o.Address. If that is taken and o.AnyPort is set, it tries
+// the port of before, the previous server's address, and then any free port. With
+// o.AnyPort and port 0 in o.Address, it tries the port of before first.
 func listenTCP(o Options, before string) (ls []net.Listener, err error) {
 	host, port, err := net.SplitHostPort(literal(o.Address))
 	if err != nil {
@@ -112,7 +114,7 @@ func listenTCP(o Options, before string) (ls []net.Listener, err error) {
 		if _, port, err := net.SplitHostPort(before); err == nil {
 			addresses = append(addresses, net.JoinHostPort(host, port))
 		}
-		if o.TLS { // the origin is the address, and nobody else can be it
+		if o.TLS { // the address is the origin, so prefer the previous one
 			slices.Reverse(addresses)
 		}
 		addresses = append(addresses, net.JoinHostPort(host, "0"))
@@ -126,13 +128,14 @@ func listenTCP(o Options, before string) (ls []net.Listener, err error) {
 	return ls, err
 }
 
-// sibling is the other address that browsers look for names below localhost at.
+// sibling maps each address where browsers look for names below localhost to the
+// other one.
 var sibling = map[string]string{"127.0.0.1": "::1", "::1": "127.0.0.1"}
 
-// listenBoth listens at address, and where others than us could answer for a
-// name below localhost, there too.
+// listenBoth listens at address and, without TLS, also at its sibling, where
+// another program could otherwise answer for a name below localhost.
 func listenBoth(address string, encrypted bool) ([]net.Listener, error) {
-	const tries = 16 // of a port that was free on one of them
+	const tries = 16 // with port 0: ports that may turn out to be taken at the sibling
 	for try := 1; ; try++ {
 		first, err := net.Listen("tcp", address)
 		if err != nil {
@@ -160,8 +163,10 @@ func listenBoth(address string, encrypted bool) ([]net.Listener, error) {
 	}
 }
 
-// Hold makes sure that the port stays ours until then, also without a server;
-// the zero time gives it up with the server.
+// Hold has a holder keep the port until then, also while no server runs. With the
+// zero time it ends the holder, so the port becomes free when the server ends.
+// It blocks until the holder has answered. Where the system cannot hold a port,
+// it does nothing.
 func (p *Port) Hold(ctx context.Context, until time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,7 +177,7 @@ func (p *Port) Hold(ctx context.Context, until time.Time) error {
 		if p.holder.Keep(until) == nil {
 			return nil
 		}
-		_ = p.holder.Close() // it is gone: the next one holds the same
+		_ = p.holder.Close() // it has ended; a new one gets the same sockets
 		p.holder = nil
 	}
 	holder, err := heldport.Start(context.WithoutCancel(ctx), p.executable, p.socket, p.held, p.listeners)
@@ -187,15 +192,15 @@ func (p *Port) Hold(ctx context.Context, until time.Time) error {
 	return holder.Keep(until)
 }
 
-// watch has another holder started when this one has ended by itself: it was
-// killed, or its socket was removed. Called once for each holder, with mu held
-// or before anybody else has p.
+// watch calls again when the holder has ended unasked: because it was killed, or
+// its socket was removed. Call watch once for each holder, with mu held or before
+// other goroutines have p.
 func (p *Port) watch() {
 	holder := p.holder
 	go func() { // ends with the holder, or by letGo and close
 		<-holder.Gone()
 		p.mu.Lock()
-		// Where that goes on, the next use of a login tries again.
+		// At most once a second. After that, the next use of a login tries again.
 		again := p.holder == holder && p.again != nil && time.Since(p.replaced) > time.Second
 		if again {
 			p.replaced = time.Now()
@@ -207,14 +212,15 @@ func (p *Port) watch() {
 	}()
 }
 
-// OnEnd sets what is called when a holder has ended by itself.
+// OnEnd sets the function to call when a holder has ended unasked. It is called
+// in a goroutine of its own, without locks.
 func (p *Port) OnEnd(again func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.again = again
 }
 
-// letGo ends the holder. Called with mu held.
+// letGo ends the holder, if there is one. mu must be held.
 func (p *Port) letGo() error {
 	if p.holder == nil {
 		return nil
@@ -224,7 +230,7 @@ func (p *Port) letGo() error {
 	return holder.End()
 }
 
-// close leaves the port to its holder.
+// close disconnects from the holder, which keeps the port.
 func (p *Port) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package private keeps what middleman keeps of a user to that user: one
-// strict check each for directories, files and the other end of a socket, used
-// by everybody who reads or writes state, and what a process does so that
-// others cannot look into it.
+// Package private protects a user's state from other users. It has one strict
+// check each for directories, for files and for the peer of a Unix socket. All
+// code that reads or writes state uses these. It also hardens the process, so
+// that others cannot read its memory.
 //
-// It promises that nothing is read, run, written or sent where somebody else
-// than this user and root could have put it, or could replace it: every
-// component of a path is looked at from the root down, as OpenSSH does. It
-// never changes what it checks; MakeDir and Tighten alone do, and say so.
+// A path passes a check only if no other user than this one and root could have
+// put the file there, or could replace it. For that, every component of the path
+// is checked, from the root down, as OpenSSH does. The checks change nothing;
+// MakeDir and Tighten do, and say so.
 package private

@@ -9,10 +9,11 @@ import (
 	"path/filepath"
 )
 
-// maxState is more than any file has that is read whole.
+// maxState bounds the size of a file that ReadFile reads; valid files are smaller.
 const maxState = 256 << 20
 
-// ReadFile reads a file of ours whole; see Open.
+// ReadFile returns the content of a file that passes the checks of Open. A file
+// of more than 256 MiB is an error.
 func ReadFile(path string) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -26,17 +27,17 @@ func ReadFile(path string) ([]byte, error) {
 	return data, err
 }
 
-// Keep says how long a file is of use.
+// Keep says how long a file must last.
 type Keep int
 
-// What Replace is told.
+// Values of Keep.
 const (
 	Durable  Keep = iota // for good: it is on disk when Replace returns
-	ThisBoot             // while the machine is up, so it need not be synced
+	ThisBoot             // until the machine restarts: Replace does not sync it
 )
 
-// Replace puts a file (0600) in place whole, by a temporary file and a rename.
-// The umask has no part in it.
+// Replace replaces the file at path atomically, with a temporary file and a
+// rename. The new file has mode 0600, whatever the umask.
 func Replace(path string, data []byte, k Keep) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
 	if err != nil {
@@ -58,7 +59,7 @@ func Replace(path string, data []byte, k Keep) error {
 	return nil
 }
 
-// kind names what a file is that is no regular one.
+// kind names the kind of a file that is not a regular one.
 func kind(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeSymlink != 0:

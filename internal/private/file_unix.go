@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a file of ours for reading: a regular one, no link, this user's,
-// and not writable by others. It does not wait for a writer of a pipe that
-// somebody has put there. A missing file is fs.ErrNotExist.
+// Open opens a file of middleman's state for reading. It must be a regular file
+// and no symbolic link, belong to this user, and not be writable by others;
+// otherwise the error is an *UnsafeError. An open of a pipe does not block. A
+// missing file is fs.ErrNotExist. The caller closes the file.
 func Open(path string) (*os.File, error) {
 	return open(path, unix.O_RDONLY)
 }
@@ -38,7 +39,7 @@ func open(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// judgeFile says what is wrong with a file of ours.
+// judgeFile returns what is wrong with a file of middleman's state, or nil.
 func judgeFile(path string, info fs.FileInfo) *Problem {
 	switch {
 	case !info.Mode().IsRegular():
@@ -51,8 +52,8 @@ func judgeFile(path string, info fs.FileInfo) *Problem {
 	return nil
 }
 
-// CheckFile returns an error unless the file at path, where there is one, is
-// one that Open opens.
+// CheckFile returns an error unless the file at path passes the checks of Open.
+// A missing file is fs.ErrNotExist.
 func CheckFile(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -63,7 +64,7 @@ func CheckFile(path string) error {
 	return unsafe.orNil()
 }
 
-// SyncDir makes a rename in the directory durable.
+// SyncDir syncs a directory, which makes a rename in it durable.
 func SyncDir(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

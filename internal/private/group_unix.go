@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// noGroup is no group's id.
+// noGroup stands for no group.
 const noGroup = -1
 
-// ownGroup is the id of the group that this user alone is in, noGroup where
-// there is none or that cannot be told. Many systems give each user such a
-// group and a umask of 002, so that a home's directories are writable by it.
-// Root has none: other accounts run with its group.
+// ownGroup returns the id of the group whose only member is this user, or noGroup
+// if there is none or that cannot be determined. Many systems give each user such
+// a group and a umask of 002, so that the directories in a home are writable by
+// it. For root it is noGroup, because other accounts run with root's group.
 var ownGroup = sync.OnceValue(func() int {
 	if os.Geteuid() == 0 {
 		return noGroup
@@ -32,12 +32,12 @@ var ownGroup = sync.OnceValue(func() int {
 	return findOwnGroup(users, groups, os.Geteuid())
 })
 
-// findOwnGroup reads passwd(5) and group(5). A group is a user's own where it
-// is their primary group and nobody else's, has their name, and lists nobody
-// else.
+// findOwnGroup finds the own group of the user uid in the content of passwd(5) and
+// group(5). The own group is the primary group of this user alone, has the user's
+// name, and lists no other member.
 func findOwnGroup(users, groups []byte, uid int) int {
 	var name, gid string
-	primaries := map[string]int{} // users of each
+	primaries := map[string]int{} // by group: how many users have it as primary
 	for line := range bytes.Lines(users) {
 		fields := strings.Split(strings.TrimSpace(string(line)), ":")
 		if len(fields) < 4 {

@@ -1,8 +1,8 @@
 package private
 
-// hide has nothing to do: who may look into a process is decided by its
-// signature here.
+// hide does nothing: on this system, the code signature of a process decides who
+// may read its memory.
 func hide() error { return nil }
 
-// Expose has nothing to do.
+// Expose does nothing.
 func Expose(string) (done func()) { return func() {} }

@@ -8,17 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hidden is whether other processes of this user are kept from looking into
-// this one.
+// hidden tells whether this process is hidden from other processes of this user.
 var hidden struct {
 	mu      sync.Mutex // guards all below
 	on      bool
-	exposed int // who needs it seen
+	exposed int // calls of Expose whose done was not called yet
 }
 
-// hide keeps other processes of this user from reading this one's memory,
-// environment and descriptors, and from tracing it, as long as it runs this
-// image: to the kernel they are root's (PR_SET_DUMPABLE of prctl(2)).
+// hide keeps other processes of this user from reading this process's memory,
+// environment and descriptors, and from tracing it, until its next execve(2). For
+// the kernel, these belong to root then (PR_SET_DUMPABLE of prctl(2)).
 func hide() error {
 	hidden.mu.Lock()
 	defer hidden.mu.Unlock()
@@ -37,9 +36,9 @@ func setDumpable(on bool) error {
 	return nil
 }
 
-// Expose lets another process of this user run an executable that is named by
-// way of this process, until done is called. For any other path, and where
-// nothing is hidden, it does nothing.
+// Expose lets other processes of this user run an executable whose path leads
+// through /proc/PID of this process, until done is called. For that, it undoes
+// the hiding of Harden meanwhile. For any other path it does nothing.
 func Expose(executable string) (done func()) {
 	if !strings.HasPrefix(executable, "/proc/") {
 		return func() {}
@@ -49,7 +48,7 @@ func Expose(executable string) (done func()) {
 		defer hidden.mu.Unlock()
 		hidden.exposed += by
 		if hidden.on {
-			_ = setDumpable(hidden.exposed > 0) // both values are valid
+			_ = setDumpable(hidden.exposed > 0) // cannot fail: both values are valid
 		}
 	}
 	change(1)

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startCore is the soft limit of core files that this process was started
-// with; nil says that it has it still.
+// startCore is the soft limit of core files (RLIMIT_CORE) that this process was
+// started with; nil means that Harden has not changed it.
 var startCore atomic.Pointer[uint64]
 
-// Harden keeps what this process knows out of core files and, on Linux, out of
-// the reach of other processes of this user. It holds until the process
-// executes another image. What it starts gets the core limit of 0 too, unless
-// it is given CoreLimit.
+// Harden keeps this process's memory out of core files and, on Linux, from other
+// processes of this user. On Linux that ends when the process executes another
+// image. Child processes inherit the core limit of 0, unless they are given
+// CoreLimit.
 func Harden() error {
 	if err := hide(); err != nil {
 		return err
@@ -29,8 +29,8 @@ func Harden() error {
 	return SetCoreLimit(0)
 }
 
-// CoreLimit is the soft limit of core files that this process was started
-// with, which is what a program of the user's is to get.
+// CoreLimit returns the soft limit of core files that this process was started
+// with. The user's programs should get this limit.
 func CoreLimit() uint64 {
 	if soft := startCore.Load(); soft != nil {
 		return *soft
@@ -42,8 +42,8 @@ func CoreLimit() uint64 {
 	return limit.Cur
 }
 
-// SetCoreLimit sets the soft limit of core files, as far as the hard one
-// allows it.
+// SetCoreLimit sets the soft limit of core files to soft, or to the hard limit if
+// that is lower.
 func SetCoreLimit(soft uint64) error {
 	var limit unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_CORE, &limit)

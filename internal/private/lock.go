@@ -9,9 +9,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Lock returns the lock at path, which is not taken yet. Where something is
-// there already it must be a file that Open opens: to open a pipe would wait
-// for ever. A file that is missing is made (0600) when the lock is taken.
+// Lock returns the lock at path, without taking it. A file that exists must pass
+// CheckFile, because an open of a pipe would block for ever. A missing file is
+// made (0600) when the lock is taken.
 func Lock(path string) (*flock.Flock, error) {
 	if err := CheckFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -19,8 +19,8 @@ func Lock(path string) (*flock.Flock, error) {
 	return flock.New(path, flock.SetPermissions(0o600)), nil
 }
 
-// IsHeld reports whether somebody holds the lock at path. One that is not there
-// is held by nobody, and is not made.
+// IsHeld reports whether a process holds the lock at path. A missing file is not
+// held; IsHeld does not make it.
 func IsHeld(path string) (bool, error) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	defer lock.Close()

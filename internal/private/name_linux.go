@@ -2,10 +2,11 @@ package private
 
 import "os"
 
-// NameProcess gives the process the name that ps(1) and top(1) show, which
-// would be that of the descriptor that it was executed by. It is that of the
-// first thread, whichever calls (proc_pid_comm(5)); every execve(2) undoes it.
-// It must come before Harden, with which the file is root's.
+// NameProcess sets the process name that ps(1) and top(1) show to "middleman".
+// Without that, a process that was executed by a file descriptor has the
+// descriptor's number as its name. It sets the name of the first thread, whichever
+// thread calls (proc_pid_comm(5)). Every execve(2) undoes it. Call it before
+// Harden, which makes the file root's.
 func NameProcess() {
-	_ = os.WriteFile("/proc/self/comm", []byte("middleman"), 0) // of use to people alone
+	_ = os.WriteFile("/proc/self/comm", []byte("middleman"), 0) // the name is only for people, so an error does no harm
 }

@@ -2,5 +2,5 @@
 
 package private
 
-// NameProcess does nothing: processes have their executable's name here.
+// NameProcess does nothing: on this system, a process has its executable's name.
 func NameProcess() {}

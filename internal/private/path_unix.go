@@ -15,27 +15,27 @@ import (
 // maxLinks is how many symbolic links a path may go through.
 const maxLinks = 40
 
-// place is what a component of a path is to us.
+// place says by which rules judge checks a component of a path.
 type place int
 
 const (
-	above   place = iota // of a directory of ours
-	ours                 // a directory of ours alone
-	trusted              // a file or directory that we read and no other user wrote
-	program              // a file that we run and that only we or root wrote
+	above   place = iota // a component above the last
+	ours                 // a directory of middleman's state
+	trusted              // a file or directory to read, that no other user can write
+	program              // a file to run, that only this user and root can write
 )
 
-// Dir returns an error unless path is a directory of this user's, no symbolic
-// link, that nobody else can write, and each component above it is this user's
-// or root's and writable by others only where it is sticky. Above it, a
-// directory of this user's may also be writable by the group that they alone
-// are in. Links above it are followed and checked like the rest. What is wrong
-// is an *UnsafeError, which names all of it; a directory that is missing is
-// fs.ErrNotExist, if all that there is of its path is in order.
+// Dir returns an error unless path is safe as a directory of middleman's state. It
+// must be a directory and no symbolic link, belong to this user, and not be
+// writable by others. Each component above it must belong to this user or root.
+// Only a sticky directory above it may be writable by others; one of this user's
+// may also be writable by the group whose only member is this user. Links above
+// it are followed and checked too. The error is an *UnsafeError, which names all
+// problems, or fs.ErrNotExist if path is missing and the rest of it is safe.
 func Dir(path string) error { return check(path, ours) }
 
-// Below is Dir for root and for each component from there down to path: none
-// of them may be a symbolic link.
+// Below makes the checks of Dir for root, and for each component from there down
+// to path. None of them may be a symbolic link.
 func Below(root, path string) error {
 	if err := Dir(root); err != nil {
 		return err
@@ -56,15 +56,16 @@ func Below(root, path string) error {
 	return unsafe.orNil()
 }
 
-// Trusted returns an error unless path is a file or a directory, this user's
-// or root's and writable by nobody else but a group that they alone are in, and
-// so is all that it is reached through. Links are followed, the last component's
-// too. What is neither, such as a FIFO, holds up whoever opens it.
+// Trusted returns an error unless path is safe to read. It must be a file or a
+// directory (an open of a FIFO would block), and belong to this user or root. It
+// may be writable only by its owner or by the group whose only member is this
+// user; a sticky directory may be writable by others. The same holds for all
+// components above it. Links are followed, also in the last component.
 func Trusted(path string) error { return check(path, trusted) }
 
-// MakeDir makes path (0700) where it is missing, after all above it is found
-// in order, and takes from others what a directory of ours lets them read. It
-// returns an error where Dir would.
+// MakeDir makes the directory path and its missing parents (0700), after it has
+// checked the components that exist. It removes all permissions of group and
+// others from path. If path is not safe, it returns the error of Dir.
 func MakeDir(path string) error {
 	err := Dir(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,9 +81,9 @@ func MakeDir(path string) error {
 	return err
 }
 
-// Tighten takes from others what a file or directory of this user's lets them
-// do, and returns the mode that it had where that was anything. A link and
-// what is not ours are left alone.
+// Tighten removes all permissions of group and others from a file or directory of
+// this user's. It returns the permissions from before if it changed them, else 0.
+// It does not change symbolic links, or files of other users.
 func Tighten(path string) (was fs.FileMode, err error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -98,10 +99,10 @@ func Tighten(path string) (was fs.FileMode, err error) {
 	return info.Mode().Perm(), nil
 }
 
-// Executable returns an error unless the file at path is one that this user
-// may run without fear: theirs or root's, writable by nobody else and by no
-// group, reached through what is Trusted, a regular file, and neither set-uid
-// nor set-gid.
+// Executable returns an error unless the file at path is safe to run. It must be a
+// regular executable file, belong to this user or root, be writable only by its
+// owner, and be neither set-uid nor set-gid. The components above it must be as
+// for Trusted.
 func Executable(path string) error {
 	if err := check(path, program); err != nil {
 		return err
@@ -118,7 +119,8 @@ func Executable(path string) error {
 	return nil
 }
 
-// check looks at path from the root down; its last component is a last.
+// check checks all components of path from the root down: the last by the rules
+// of last, the others by those of above.
 func check(path string, last place) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("check %q: it is not an absolute path", path)
@@ -137,9 +139,10 @@ func check(path string, last place) error {
 	return err
 }
 
-// walk calls visit for each directory and link that a path leads through, from
-// the root down, and for what is at its end; a link there only where it is
-// not followed. It stops at what is missing or cannot be looked at.
+// walk calls visit for each directory and link that a path leads through, from the
+// root down, and with final set for the file at its end. If keepLast is set, it
+// does not follow a link there. It stops with an error at a component that is
+// missing or that it cannot read.
 func walk(path string, keepLast bool, visit func(at string, info fs.FileInfo, final bool)) error {
 	root, err := os.Lstat("/")
 	if err != nil {
@@ -181,7 +184,7 @@ func split(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }
 
-// judge says what is wrong with a component of a path, nil where nothing is.
+// judge returns what is wrong with a component of a path, or nil.
 func judge(path string, info fs.FileInfo, p place) *Problem {
 	owner, mode := uid(info), info.Mode()
 	isLink := mode&fs.ModeSymlink != 0
@@ -190,7 +193,7 @@ func judge(path string, info fs.FileInfo, p place) *Problem {
 		return &Problem{Path: path, What: "is a symbolic link, not a directory"}
 	case p == ours && owner != os.Geteuid(), owner != os.Geteuid() && owner != 0:
 		return &Problem{Path: path, What: fmt.Sprintf("belongs to user %d, and you are user %d", owner, os.Geteuid()), Foreign: true}
-	case isLink: // its mode says nothing
+	case isLink: // the mode of a link has no meaning
 		return nil
 	case (p == above || p == ours) && !mode.IsDir():
 		return &Problem{Path: path, What: "is not a directory"}
@@ -206,7 +209,7 @@ func judge(path string, info fs.FileInfo, p place) *Problem {
 	return &Problem{Path: path, What: fmt.Sprintf("is writable by others (mode %04o)", mode.Perm()), Loose: true}
 }
 
-// gid is the group that a file belongs to; never noGroup.
+// gid returns the id of a file's group, or -2, which is never noGroup.
 func gid(info fs.FileInfo) int {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(stat.Gid)
@@ -214,7 +217,7 @@ func gid(info fs.FileInfo) int {
 	return noGroup - 1
 }
 
-// uid is who a file belongs to, -1 where that cannot be told.
+// uid returns the id of a file's owner, or -1 if that cannot be determined.
 func uid(info fs.FileInfo) int {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(stat.Uid)

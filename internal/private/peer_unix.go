@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// PeerUID is the user of the process at the other end of a Unix socket: who
-// called connect(2), or listen(2).
+// PeerUID returns the user id of the process at the other end of a Unix socket:
+// the one that called connect(2) or listen(2).
 func PeerUID(conn *net.UnixConn) (uid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -25,8 +25,8 @@ func PeerUID(conn *net.UnixConn) (uid int, err error) {
 	return uid, nil
 }
 
-// CheckPeer returns an error unless a process of this user is at the other end
-// of the Unix socket. Both ends call it before they send or read anything.
+// CheckPeer returns an error unless a process of this user is at the other end of
+// the Unix socket. Both ends call it before they send or read.
 func CheckPeer(conn net.Conn) error {
 	socket, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// Dir returns an error unless path is a directory and no link. Mode bits do
-// not exist: the access list of the user's profile keeps others out.
+// Dir returns an error unless path is a directory and no link. Windows has no mode
+// bits; the access control list of the user's profile keeps other users out.
 func Dir(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -21,7 +21,7 @@ func Dir(path string) error {
 	return nil
 }
 
-// Below is Dir for root and path.
+// Below makes the checks of Dir for root and for path.
 func Below(root, path string) error {
 	if err := Dir(root); err != nil {
 		return err
@@ -35,7 +35,7 @@ func Trusted(path string) error {
 	return err
 }
 
-// MakeDir makes path where it is missing.
+// MakeDir makes the directory path and its missing parents.
 func MakeDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("make directory: %w", err)
@@ -43,7 +43,7 @@ func MakeDir(path string) error {
 	return Dir(path)
 }
 
-// Tighten has nothing to do.
+// Tighten does nothing.
 func Tighten(string) (fs.FileMode, error) { return 0, nil }
 
 // Executable returns an error unless there is a file at path.
@@ -61,26 +61,26 @@ func CheckFile(path string) error {
 	return err
 }
 
-// SyncDir has nothing to do: a directory cannot be synced, and a rename is
-// logged by the file system.
+// SyncDir does nothing: a directory cannot be synced, and the file system logs a
+// rename.
 func SyncDir(string) error { return nil }
 
-// PeerUID cannot tell who is at the other end.
+// PeerUID returns errors.ErrUnsupported: Windows does not tell the peer's user.
 func PeerUID(*net.UnixConn) (int, error) {
 	return -1, fmt.Errorf("peer of socket: %w", errors.ErrUnsupported)
 }
 
-// CheckPeer cannot tell who is at the other end.
+// CheckPeer returns errors.ErrUnsupported: Windows does not tell the peer's user.
 func CheckPeer(net.Conn) error {
 	return fmt.Errorf("peer of socket: %w", errors.ErrUnsupported)
 }
 
-// Survey has nothing to look at: mode bits do not exist.
+// Survey returns nothing: Windows has no mode bits.
 func Survey(string, ...string) []Problem { return nil }
 
-// CanMake cannot tell beforehand.
+// CanMake returns nil: Windows does not tell beforehand.
 func CanMake(string) error { return nil }
 
-// Harden has nothing to do: a process of another user cannot be looked into,
-// and no core files are written.
+// Harden does nothing: another user cannot read the memory of this process, and
+// Windows writes no core files.
 func Harden() error { return nil }

@@ -1,5 +1,5 @@
 package private
 
-// MaxSocketPath is how long the path of a Unix socket may be on every system,
-// without its final NUL (unix(7): sun_path).
+// MaxSocketPath is the number of bytes that the path of a Unix socket may have on
+// every system, without the final NUL (sun_path of unix(7)).
 const MaxSocketPath = 103

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Survey names everything below root, and root itself, that is not this user's
-// alone: another owner, a mode that lets others do anything, a symbolic link,
-// and what is not of the kind that its name says. It does not look into the
-// directories in opaque, nor follow a link. What is missing is no problem.
+// Survey checks root and everything below it, and returns the problems: files with
+// another owner, with any permission for others, symbolic links, and files that
+// are not of the kind that their names imply. It does not enter the directories
+// in opaque, and follows no links. Missing files are no problem.
 func Survey(root string, opaque ...string) (found []Problem) {
 	visit := func(path string, entry fs.DirEntry, err error) error {
 		if err == nil {
@@ -23,7 +23,7 @@ func Survey(root string, opaque ...string) (found []Problem) {
 			if info, err = os.Lstat(path); err == nil {
 				found = append(found, judgeState(path, info)...)
 				if uid(info) != os.Geteuid() && info.IsDir() {
-					return fs.SkipDir // all that is in it is as foreign
+					return fs.SkipDir // what is in it is foreign too
 				}
 			}
 		}
@@ -37,11 +37,11 @@ func Survey(root string, opaque ...string) (found []Problem) {
 		}
 		return nil
 	}
-	_ = filepath.WalkDir(root, visit) // visit returns none
+	_ = filepath.WalkDir(root, visit) // visit returns no error
 	return found
 }
 
-// judgeState says what is wrong with something of our state.
+// judgeState returns what is wrong with a file of middleman's state.
 func judgeState(path string, info fs.FileInfo) (found []Problem) {
 	mode := info.Mode()
 	if owner := uid(info); owner != os.Geteuid() {
@@ -62,7 +62,8 @@ func judgeState(path string, info fs.FileInfo) (found []Problem) {
 	return found
 }
 
-// wantedKind names what the file of that name should be, "" where mode is.
+// wantedKind returns the kind that a file with that name should have, or "" if
+// mode has that kind.
 func wantedKind(name string, mode fs.FileMode) string {
 	switch ext := filepath.Ext(name); {
 	case ext == ".sock":
@@ -83,8 +84,7 @@ func wantedKind(name string, mode fs.FileMode) string {
 	return ""
 }
 
-// CanMake returns an error where path is missing and this user could not make
-// it.
+// CanMake returns an error if path is missing and this user could not make it.
 func CanMake(path string) error {
 	for at := path; ; at = filepath.Dir(at) {
 		_, err := os.Lstat(at)

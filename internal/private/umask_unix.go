@@ -9,19 +9,19 @@ import (
 	"strconv"
 )
 
-// loginDefs is where a system says what a login begins with (login.defs(5)).
+// loginDefs is the system's file of settings for logins (login.defs(5)).
 const loginDefs = "/etc/login.defs"
 
-// defaultUmask is a login's where nothing else is said.
+// defaultUmask is the umask of a login if loginDefs has none.
 const defaultUmask = 0o022
 
-// SessionUmask is the umask that a session's program starts with, whatever
-// hosts its terminal: that of a login, and what its starter keeps from others
-// besides. So a user with a umask of 077 loses no privacy, and a server that
-// was started with one of 000 gives nothing away.
+// SessionUmask returns the umask for a session's program, with any host: the bits
+// of a login's umask and those of starter, the umask of the process that starts
+// it. So a user with umask 077 loses no privacy, and a server with umask 000 does
+// not make files writable by others.
 func SessionUmask(starter int) int { return loginUmask() | starter }
 
-// loginUmask is the umask that a login begins with.
+// loginUmask returns the umask of a login.
 func loginUmask() int {
 	data, err := os.ReadFile(loginDefs)
 	if err != nil {
@@ -30,11 +30,11 @@ func loginUmask() int {
 	return parseUmask(data)
 }
 
-// parseUmask finds UMASK in login.defs.
+// parseUmask returns the UMASK in the content of login.defs(5), or defaultUmask.
 func parseUmask(data []byte) int {
 	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
 		if !bytes.HasPrefix(bytes.TrimSpace(lines.Bytes()), []byte("UMASK")) {
-			continue // without garbage for each
+			continue // before bytes.Fields, which allocates
 		}
 		fields := bytes.Fields(lines.Bytes())
 		if len(fields) != 2 || string(fields[0]) != "UMASK" {

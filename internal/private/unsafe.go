@@ -2,7 +2,7 @@ package private
 
 import "strings"
 
-// UnsafeError says why a path is refused. Nothing was read or changed.
+// UnsafeError says why a path is not safe. Nothing was read or changed.
 type UnsafeError struct {
 	Path     string
 	Problems []Problem // at least one, from the root down
@@ -11,15 +11,15 @@ type UnsafeError struct {
 // Problem is one thing that is wrong with a file or a directory.
 type Problem struct {
 	Path string
-	// What is wrong, as the end of a sentence that begins with the path.
+	// What is wrong: the rest of a sentence that begins with the path.
 	What string
 	// Foreign: it belongs to another user.
 	Foreign bool
-	// Loose: chmod go-w is all that it needs.
+	// Loose: chmod is enough to make it safe.
 	Loose bool
 }
 
-// String is a sentence.
+// String returns the problem as a sentence.
 func (p Problem) String() string { return p.Path + " " + p.What }
 
 func (e *UnsafeError) add(p *Problem) {
@@ -35,14 +35,14 @@ func (e *UnsafeError) orNil() error {
 	return e
 }
 
-// Error names everything that is wrong, and the command that puts right what
-// one command can.
+// Error names the problems, and the chmod command that corrects those that are
+// Loose.
 func (e *UnsafeError) Error() string {
 	var said, loose []string
 	foreign := false
 	for _, p := range e.Problems {
 		if p.Foreign && foreign {
-			continue // what is below another's directory is theirs, as a rule
+			continue // what is below another user's directory is usually theirs too
 		}
 		foreign = foreign || p.Foreign
 		said = append(said, p.String())
@@ -57,7 +57,7 @@ func (e *UnsafeError) Error() string {
 	return text
 }
 
-// Foreign reports whether some of it belongs to another user.
+// Foreign reports whether a component of the path belongs to another user.
 func (e *UnsafeError) Foreign() bool {
 	for _, p := range e.Problems {
 		if p.Foreign {
@@ -67,7 +67,7 @@ func (e *UnsafeError) Foreign() bool {
 	return false
 }
 
-// quote makes one word of a path for a shell.
+// quote quotes a path as one word for a shell.
 func quote(path string) string {
 	if strings.Trim(path, "/.-_+,:@%abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" {
 		return path

@@ -2,5 +2,6 @@
 
 package proc
 
-// Inside cannot tell here which processes are in a directory, and returns none.
+// Inside returns nothing: on this system it is not known which processes are in a
+// directory.
 func Inside(string) []int { return nil }

@@ -20,7 +20,7 @@ func processOf(k *unix.KinfoProc) Process {
 	}
 }
 
-// All looks at every process.
+// All returns all processes of the system.
 func All() (Table, error) {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
@@ -39,7 +39,7 @@ func All() (Table, error) {
 	return t, nil
 }
 
-// Find looks at one process.
+// Find returns the process with that pid; ok is false if there is none.
 func Find(pid int) (p Process, ok bool) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
@@ -50,11 +50,11 @@ func Find(pid int) (p Process, ok bool) {
 	return p, err == nil
 }
 
-// HasEnv is always false: this system shows no environments.
+// HasEnv returns false and sure: this system does not show environments.
 func HasEnv(Process, string) (has, sure bool) { return false, true }
 
-// Signal sends sig to p, or returns ESRCH where p has ended, as its start time
-// tells.
+// Signal sends sig to p. If p has ended, which it sees by the start time, the
+// error is ESRCH. The pid may be reused between the check and the signal.
 func Signal(p Process, sig unix.Signal) error {
 	if now, ok := Find(p.PID); !ok || now.ID() != p.ID() {
 		return unix.ESRCH
@@ -62,9 +62,9 @@ func Signal(p Process, sig unix.Signal) error {
 	return unix.Kill(p.PID, sig)
 }
 
-// StopGroup does nothing: this system cannot do it to the group of one very
-// process.
+// StopGroup does nothing: this system cannot signal the process group of a process
+// safely, because the group's id may be reused.
 func StopGroup(Process) {}
 
-// ChildEnded is not told here.
+// ChildEnded returns false: it is not known on this system.
 func ChildEnded() bool { return false }

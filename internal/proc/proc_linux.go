@@ -13,20 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BecomeSubreaper makes every orphan that a descendant leaves a child of this
-// process, so that a stop finds it (prctl(2), PR_SET_CHILD_SUBREAPER).
+// BecomeSubreaper makes this process the parent of orphans among its descendants,
+// so that a stop finds them (PR_SET_CHILD_SUBREAPER of prctl(2)).
 func BecomeSubreaper() {
 	// It cannot fail on a kernel that Go runs on.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
-// Find looks at one process.
+// Find returns the process with that pid; ok is false if there is none.
 func Find(pid int) (Process, bool) { return readStat(pid, make([]byte, statBytes)) }
 
-// statBytes holds any /proc/PID/stat up to the fields that are read.
+// statBytes is enough for any /proc/PID/stat up to the fields that are used.
 const statBytes = 1024
 
-// readStat reads /proc/PID/stat, with buf as room.
+// readStat reads /proc/PID/stat into buf and parses it.
 func readStat(pid int, buf []byte) (Process, bool) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -40,9 +40,9 @@ func readStat(pid int, buf []byte) (Process, bool) {
 	return parseStat(pid, buf[:n])
 }
 
-// parseStat reads the fields of proc_pid_stat(5) that are of use. A process
-// whose first thread has ended and whose others run has a zombie's state, and
-// more than one thread; it lives.
+// parseStat parses the fields of proc_pid_stat(5) that are used. A process whose
+// first thread has ended while others run has the state of a zombie, but more
+// than one thread. It is not dead.
 func parseStat(pid int, stat []byte) (p Process, ok bool) {
 	const state, parent, group, session, foreground, flags, faults, threads, start = 0, 1, 2, 3, 5, 6, 8, 17, 19 // from the third field
 	const kernelThread = 0x200000                                                                                // PF_KTHREAD
@@ -73,8 +73,8 @@ func parseStat(pid int, stat []byte) (p Process, ok bool) {
 	return p, ok && startErr == nil && faultsErr == nil
 }
 
-// All looks at every process. Where one was reparented during the look it looks
-// again.
+// All returns all processes of the system. If one was reparented while it read
+// them, it reads them again, at most three times.
 func All() (t Table, err error) {
 	for range 3 {
 		if t, err = allOnce(); err != nil || !t.torn() {
@@ -108,21 +108,22 @@ func allOnce() (Table, error) {
 	return t, nil
 }
 
-// youth is how old a process may be that a look may have met in the middle of its
-// first execve(2).
+// youth is the age up to which a process that shows no environment may be in the
+// middle of its first execve(2).
 const youth = 2 * time.Second
 
-// HasEnv reports whether a process began with entry, NAME=VALUE, in its
-// environment (proc_pid_environ(5)), which children inherit. That of another
-// user's process cannot be read. In the middle of an execve(2) a process shows
-// none: sure is false for one that is young and shows none.
+// HasEnv reports whether a process has entry, NAME=VALUE, in its initial
+// environment (proc_pid_environ(5)). Children inherit it. The environment of
+// another user's process cannot be read: then has is false. A process in the
+// middle of an execve(2) shows no environment: sure is false for a young process
+// that shows none.
 func HasEnv(p Process, entry string) (has, sure bool) {
 	proc := "/proc/" + strconv.Itoa(p.PID)
 	environ, err := os.ReadFile(proc + "/environ")
 	if p.Headless {
-		// With its first thread it has given up its memory there, and the file
-		// is root's. Its other threads show it.
-		threads, _ := os.ReadDir(proc + "/task") // none where it has gone
+		// /proc/PID/environ is that of the first thread, which has ended, and
+		// belongs to root. The other threads show the environment.
+		threads, _ := os.ReadDir(proc + "/task") // an error means that it has ended
 		for _, thread := range threads {
 			more, _ := os.ReadFile(proc + "/task/" + thread.Name() + "/environ")
 			environ = append(environ, more...)
@@ -138,11 +139,11 @@ func HasEnv(p Process, entry string) (has, sure bool) {
 	return bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+entry+"\x00")), true
 }
 
-// ticks is the unit of start times: USER_HZ, which is 100 on every system that Go
-// runs on (time(7)).
+// ticks is the unit of start times: 1/USER_HZ seconds (time(7)). USER_HZ is 100 on
+// every system that Go runs on.
 const ticks = time.Second / 100
 
-// age is how long ago p started, by the clock that its start time is of.
+// age returns the time since p started, by the clock of start times.
 func (p Process) age() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
@@ -151,16 +152,17 @@ func (p Process) age() time.Duration {
 	return time.Duration(now.Nano()) - time.Duration(p.Start)*ticks
 }
 
-// Signal sends sig to p, or returns ESRCH where p has ended. Whoever has its pid
-// by now is not signalled: the pid is held by a descriptor (pidfd_open(2)) before
-// it is looked whether it is still p's.
+// Signal sends sig to p. If p has ended, the error is ESRCH, also if another
+// process has its pid by now: Signal opens the process by its pid (pidfd_open(2)),
+// then checks that it is p, and signals by the descriptor.
 func Signal(p Process, sig unix.Signal) error {
 	return signalHeld(p, sig, 0)
 }
 
-// StopGroup stops the process group of p in one step, so that none of its
-// processes forks meanwhile. Where the kernel cannot (before Linux 6.9) it
-// does nothing, and the processes are stopped one by one.
+// StopGroup sends SIGSTOP to the process group of p in one step, so that none of
+// its processes can fork meanwhile. On kernels before Linux 6.9, and for this
+// process's own group, it does nothing; the caller must stop the processes one by
+// one in any case.
 func StopGroup(p Process) {
 	if p.Group != unix.Getpgrp() {
 		_ = signalHeld(p, unix.SIGSTOP, unix.PIDFD_SIGNAL_PROCESS_GROUP)
@@ -183,18 +185,19 @@ func signalHeld(p Process, sig unix.Signal, flags int) error {
 	case flags != 0:
 		return openErr
 	}
-	return unix.Kill(p.PID, sig) // no descriptor to be had, or before Linux 5.3
+	return unix.Kill(p.PID, sig) // no free descriptor, or Linux before 5.3
 }
 
-// ChildEnded reports whether a child has ended and was not waited for yet.
+// ChildEnded reports whether a child of this process has ended and was not waited
+// for yet. It does not block.
 func ChildEnded() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err == nil && info.Signo != 0
 }
 
-// Inside returns the processes whose working directory is root or below it.
-// What cannot be looked at is another user's.
+// Inside returns the pids of processes whose working directory is root or below
+// it. It leaves out processes of other users, whose directories it cannot read.
 func Inside(root string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil || root == "" {

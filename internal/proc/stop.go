@@ -12,58 +12,62 @@ import (
 	"middleman/internal/fault"
 )
 
-// What happens at a stop, in detail:
+// How a stop works:
 //
-//  1. Ask sends each process the signals that are for it, and waits.
-//  2. Kill freezes what is left: it is stopped group by group and one by one,
-//     until a look finds nobody new. What is stopped forks no more, so even what
-//     forks faster than it can be found is outrun.
-//  3. All of it is killed, and it is looked again until nothing is left.
+//  1. Ask sends each process its signals, and waits.
+//  2. Kill freezes the processes that are left: it stops them (SIGSTOP) by group
+//     and one by one, until a look finds no new process. A stopped process cannot
+//     fork, so this catches even processes that fork faster than they are found.
+//  3. Kill then kills them all, and looks again, until none is left.
 //
-// Nobody is signalled by pid alone; see Signal.
+// No process is signalled by its pid alone; see Signal.
 
 const (
-	// stopPoll is how often a stop looks at what is left: the end of a process
-	// that is no child of this one sends it no signal. A look that takes long is
-	// not taken that often.
+	// stopPoll is the pause between two looks. A stop must poll, because it gets
+	// no signal at the end of a process that is not its child. After a slow look,
+	// the pause is longer.
 	stopPoll = 5 * time.Millisecond
-	// killTime is how long SIGKILL may take to show.
+	// killTime bounds how long processes may take to end after SIGKILL.
 	killTime = 5 * time.Second
-	// refusedTime is how long those that may not be signalled have to end by
-	// themselves once all others are gone.
+	// refusedTime is how long processes that may not be signalled (EPERM) get to
+	// end by themselves, once all others have ended.
 	refusedTime = 500 * time.Millisecond
 )
 
-// freezeTime is how long a stop may look for those that fork meanwhile before
-// it kills those that it has.
+// freezeTime bounds how long a stop freezes new processes before it kills those
+// that it has found.
 const freezeTime = time.Second
 
-// Stop is one stop. All fields may be left as they are.
+// Stop is one stop of a set of processes. Make it with NewStop. The fields are
+// optional.
 type Stop struct {
-	// Quiet is how many looks in a row must find nothing, 1 where it is 0. Who
-	// looks for environments needs 2: what forks all the time may be missed by
-	// one.
+	// Quiet is how many looks in a row must find nothing; 0 means 1. A look that
+	// finds processes by their environment needs 2: one look may miss processes
+	// that fork all the time.
 	Quiet int
-	// Unsure reports whether the last look may have missed something that it has
-	// seen; see HasEnv. Then that it found nothing does not count.
+	// Unsure reports whether the last look may have missed a process (see
+	// HasEnv). Then a look that found nothing does not count.
 	Unsure func() bool
-	// Orphans changes whenever an orphan was waited for: one that was there for
-	// a part of a look only may have left another behind.
+	// Orphans returns a number that changes whenever an orphan was waited for. An
+	// orphan that existed only during a part of a look may have left another one.
 	Orphans func() uint64
-	// Reaper waits for orphans in this process's place, 0 where it does itself.
+	// Reaper is the pid of the process that waits for orphans, 0 if this process
+	// does.
 	Reaper int
-	// Group stops the group of a process; nil where groups may have members
-	// that are not to be ended.
+	// Group stops the process group of a process, like StopGroup. It is nil if
+	// groups may have members that must not be ended.
 	Group func(Process)
-	// Log is told what went wrong with a look.
+	// Log is called with each error of a look.
 	Log func(error)
 
 	look func() ([]Process, error)
-	// asked, frozen and refused are those that were, and that may not be.
+	// asked, frozen and refused are the processes that were sent the signals of
+	// Ask, that were stopped, and that may not be signalled.
 	asked, frozen, refused map[ID]bool
 }
 
-// NewStop returns a stop of what look lists, ancestors first.
+// NewStop returns a stop of the processes that look returns. look must list
+// ancestors before their descendants.
 func NewStop(look func() ([]Process, error)) *Stop {
 	return &Stop{
 		Unsure: func() bool { return false }, Orphans: func() uint64 { return 0 }, Log: func(error) {},
@@ -71,9 +75,10 @@ func NewStop(look func() ([]Process, error)) *Stop {
 	}
 }
 
-// Ask sends each process the signals for it, once, and blocks until none is left
-// that there are signals for, which it reports, or until deadline. What such a
-// process starts to end in good order is left alone as long as it lives.
+// Ask sends each process the signals that signals returns for it, once. It blocks
+// until no process with signals is left, and returns true, or until deadline, and
+// returns false. After the first look, it sends nothing to a new process whose
+// parent is still there: a program may start helpers to end in good order.
 func (s *Stop) Ask(deadline time.Time, signals func(Process) []unix.Signal) (ended bool) {
 	for first := true; ; first = false {
 		began := time.Now()
@@ -92,7 +97,7 @@ func (s *Stop) Ask(deadline time.Time, signals func(Process) []unix.Signal) (end
 			}
 			for _, sig := range toSend {
 				s.asked[p.ID()] = true
-				_ = Signal(p, sig) // gone, or the kill tells
+				_ = Signal(p, sig) // it has ended, or Kill will meet the error again
 			}
 		}
 		fault.Here("stop/signalled")
@@ -103,8 +108,8 @@ func (s *Stop) Ask(deadline time.Time, signals func(Process) []unix.Signal) (end
 	}
 }
 
-// Kill freezes and kills everything, blocks until nothing is left, and returns
-// the pids of what would not end within a few seconds.
+// Kill freezes and kills all processes, and blocks until none is left. It returns
+// the pids of processes that did not end within a few seconds.
 func (s *Stop) Kill() (left []int) {
 	fault.Here("stop/before-kill")
 	began := time.Now()
@@ -136,8 +141,8 @@ func (s *Stop) Kill() (left []int) {
 	}
 }
 
-// freeze stops every process, until a look finds nobody new, and returns what
-// that look found.
+// freeze stops (SIGSTOP) every process, until a look finds no new one or deadline
+// is over, and returns what the last look found.
 func (s *Stop) freeze(deadline time.Time) (found []Process, err error) {
 	for {
 		orphans := s.Orphans()
@@ -150,13 +155,14 @@ func (s *Stop) freeze(deadline time.Time) (found []Process, err error) {
 	}
 }
 
-// unreaped reports whether one of found is to be waited for by the reaper.
+// unreaped reports whether found has a dead process that Reaper has yet to wait
+// for.
 func (s *Stop) unreaped(found []Process) bool {
 	return s.Reaper != 0 && slices.ContainsFunc(found, func(p Process) bool { return p.Dead && p.Parent == s.Reaper })
 }
 
-// stopNew stops those of found that are not, and reports whether there were
-// any; each may have forked before.
+// stopNew stops the processes of found that are not stopped yet, and reports
+// whether there were any. Each of these may have forked before.
 func (s *Stop) stopNew(found []Process) (any bool) {
 	groups := make(map[int]bool)
 	for _, p := range found {
@@ -173,7 +179,7 @@ func (s *Stop) stopNew(found []Process) (any bool) {
 	return any
 }
 
-// signal signals p and reports false where that is refused.
+// signal sends sig to p, and reports false if that was ever refused (EPERM).
 func (s *Stop) signal(p Process, sig unix.Signal) bool {
 	if errors.Is(Signal(p, sig), unix.EPERM) {
 		s.refused[p.ID()] = true
@@ -181,12 +187,14 @@ func (s *Stop) signal(p Process, sig unix.Signal) bool {
 	return !s.refused[p.ID()]
 }
 
-// onlyRefused reports whether all that live may not be signalled.
+// onlyRefused reports whether all processes of found that are not dead may not be
+// signalled.
 func (s *Stop) onlyRefused(found []Process) bool {
 	return !slices.ContainsFunc(found, func(p Process) bool { return !p.Dead && !s.refused[p.ID()] })
 }
 
-// pause waits for the next look, longer where a look takes long.
+// pause waits before the next look, longer if the last one, which began at began,
+// was slow. It does not wait beyond deadline.
 func (s *Stop) pause(began, deadline time.Time) {
 	took := time.Since(began)
 	wait := min(max(stopPoll, 2*took), 10*stopPoll)

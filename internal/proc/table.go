@@ -1,7 +1,8 @@
 //go:build unix
 
-// Package proc looks at the processes of the machine, and ends them so that none
-// is left: it freezes before it kills, and signals nobody by pid alone.
+// Package proc lists the processes of the machine, and ends sets of processes so
+// that none is left: it freezes them before it kills them, and signals no process
+// by its pid alone.
 package proc
 
 import (
@@ -9,24 +10,24 @@ import (
 	"slices"
 )
 
-// Process is one process as it was at a look. PID and Start together say which
-// it is: a pid is used again, a start time with it is not.
+// Process is the state of a process when it was read. PID and Start together
+// identify it: pids are reused, but not with the same start time.
 type Process struct {
 	PID, Parent, Group, Session int
-	// Foreground is the foreground process group of its terminal, 0 where it has
+	// Foreground is the foreground process group of its terminal, 0 if there is
 	// none.
 	Foreground int
 
-	Start uint64 // in the system's unit, since boot or the epoch
-	Dead  bool   // it has ended, and nobody has waited for it
-	// Headless: its first thread has ended, and others run.
+	Start uint64 // start time, in the system's unit, since boot or the epoch
+	Dead  bool   // it has ended, but was not waited for (a zombie)
+	// Headless means that its first thread has ended while others run.
 	Headless bool
-	kernel   bool // a thread of the system's own
-	// childFaults are the page faults of the children that it has waited for.
+	kernel   bool // it is a kernel thread
+	// childFaults counts the page faults of the children that it has waited for.
 	childFaults uint64
 }
 
-// ID tells a process from all others that had or will have its pid.
+// ID identifies a process among all that ever have its pid.
 type ID struct {
 	pid   int
 	start uint64
@@ -34,39 +35,40 @@ type ID struct {
 
 func (p Process) ID() ID { return ID{p.PID, p.Start} }
 
-// Parent is a process's parent, 0 where that cannot be told.
+// Parent returns the pid of a process's parent, 0 if there is no such process.
 func Parent(pid int) int {
 	p, _ := Find(pid)
 	return p.Parent
 }
 
-// Foreground is the foreground process group of a process's terminal, 0 where it
-// has none.
+// Foreground returns the foreground process group of a process's terminal, 0 if
+// there is none.
 func Foreground(pid int) int {
 	p, _ := Find(pid)
 	return p.Foreground
 }
 
-// WaitedFor is a number that grows with each child that a process has waited
-// for: the page faults that those had, of which each has one at least. It is 0
-// where the system does not tell.
+// WaitedFor returns a number that grows with each child that a process has waited
+// for: the count of these children's page faults, at least one each. It is 0 if
+// there is no such process or the system does not tell.
 func WaitedFor(pid int) uint64 {
 	p, _ := Find(pid)
 	return p.childFaults
 }
 
-// Table is every process of the system by pid.
+// Table has all processes of the system, by pid.
 type Table map[int]Process
 
-// parentOf returns the parent of p. One that is younger than p has the pid of
-// the real parent, which has ended since p was looked at.
+// parentOf returns the parent of p. If the process with the parent's pid is
+// younger than p, it is not the parent: that has ended since p was read, and its
+// pid was reused.
 func (t Table) parentOf(p Process) (Process, bool) {
 	parent, ok := t[p.Parent]
 	return parent, ok && parent.Start <= p.Start && parent.PID != p.PID
 }
 
-// torn reports whether a process was looked at before, and its parent after,
-// the parent's end, so that it hangs from nothing.
+// torn reports whether a process has no parent in the table, because its parent
+// ended while the table was read.
 func (t Table) torn() bool {
 	for _, p := range t {
 		if _, ok := t.parentOf(p); !ok && p.Parent != 0 {
@@ -76,8 +78,9 @@ func (t Table) torn() bool {
 	return false
 }
 
-// Below returns the processes that descend from pid or are members or descend
-// from one, without pid itself, in the order of their start: ancestors first.
+// Below returns the descendants of pid, the members, and the descendants of
+// members, without pid itself. They are ordered by start time, so ancestors come
+// first.
 func (t Table) Below(pid int, members map[int]bool) []Process {
 	var found []Process
 	for _, p := range t {
@@ -101,8 +104,9 @@ func (t Table) hangsFrom(p Process, pid int, members map[int]bool) bool {
 	return false
 }
 
-// WithEnv returns those that have entry in their environment, by pid, but for those
-// that spare picks; see HasEnv. sure is false where there may be more.
+// WithEnv returns the pids of the processes that have entry in their environment,
+// except those for which spare returns true. sure is false if there may be more;
+// see HasEnv.
 func (t Table) WithEnv(entry string, spare func(Process) bool) (pids map[int]bool, sure bool) {
 	pids, sure = make(map[int]bool), true
 	for pid, p := range t {
@@ -118,8 +122,8 @@ func (t Table) WithEnv(entry string, spare func(Process) bool) (pids map[int]boo
 	return pids, sure
 }
 
-// Without returns found less those that spare picks and what descends from
-// them.
+// Without returns found without the processes for which spare returns true, and
+// without their descendants. It may overwrite found.
 func (t Table) Without(found []Process, spare func(Process) bool) []Process {
 	spared := make(map[int]bool)
 	for _, p := range found {
@@ -133,7 +137,7 @@ func (t Table) Without(found []Process, spare func(Process) bool) []Process {
 	return slices.DeleteFunc(found, func(p Process) bool { return t.hangsFrom(p, 0, spared) })
 }
 
-// PIDs are the pids of those that live.
+// PIDs returns the pids of the processes that are not dead.
 func PIDs(found []Process) []int {
 	var pids []int
 	for _, p := range found {

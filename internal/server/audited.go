@@ -16,8 +16,8 @@ import (
 	"middleman/internal/audit"
 )
 
-// audited are the operations of which each call is recorded, with what happens
-// in them. Who is refused before is recorded where that is decided.
+// audited maps the operations whose calls are recorded to their audit events. A
+// request that is refused before its operation is recorded where it is refused.
 var audited = map[string]string{
 	"create-login-link":      audit.LoginLink,
 	"login":                  audit.Login,
@@ -35,11 +35,11 @@ var audited = map[string]string{
 	"revoke-trust":           audit.TrustRevoke,
 }
 
-// consents are the parameters that say what a call may destroy, or where.
+// consents are the parameters that a record contains: what a call may destroy,
+// and where.
 var consents = []string{"discard_work", "stop_sessions", "skip_teardown", "workers", "directory", "grace"}
 
-// withAudit records calls of what is audited. One that only looks is not
-// recorded.
+// withAudit records the calls of audited operations, except dry runs.
 func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
 	event := audited[ctx.Operation().OperationID]
 	if event == "" || s.options.Audit == nil {
@@ -66,13 +66,13 @@ func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
 	}
 	if rec.Outcome != audit.OK && !viaSocket(r) {
 		rec.By, rec.From = actor(ctx.Context()), remoteAddress(ctx.Context())
-		s.options.Audit.Refuse(*rec) // whoever may do nothing pushes nothing out of the log
+		s.options.Audit.Refuse(*rec) // goes to the log of refusals, so it cannot push out what happened
 		return
 	}
 	s.record(ctx.Context(), *rec)
 }
 
-// target is what a call is about, as far as its address says.
+// target returns the objects and the consents in a call's path and query.
 func target(ctx huma.Context, r *http.Request) string {
 	var parts []string
 	for _, name := range []string{"workspace", "session", "login", "token"} {
@@ -88,13 +88,13 @@ func target(ctx huma.Context, r *http.Request) string {
 	return strings.Join(parts, " ")
 }
 
-// record adds who asks, and from where.
+// record writes rec, with the caller and its address.
 func (s *Server) record(ctx context.Context, rec audit.Record) {
 	rec.By, rec.From = actor(ctx), remoteAddress(ctx)
 	s.options.Audit.Write(rec)
 }
 
-// recordRefusal records why r was refused.
+// recordRefusal records the refusal of r, if it is one for the audit log.
 func (s *Server) recordRefusal(r *http.Request, p *Problem) {
 	events := map[string]string{
 		api.CodeBadHost: audit.RefusedHost, api.CodeBadOrigin: audit.RefusedOrigin,
@@ -105,7 +105,7 @@ func (s *Server) recordRefusal(r *http.Request, p *Problem) {
 	}
 }
 
-// actor is who asks, as far as that was proved.
+// actor returns the authenticated caller for a record, else the zero By.
 func actor(ctx context.Context) audit.By {
 	id, ok := caller(ctx)
 	if !ok {
@@ -113,7 +113,7 @@ func actor(ctx context.Context) audit.By {
 	}
 	kind, rest, _ := strings.Cut(id.subject, ":")
 	by := audit.By{Kind: kind, ID: rest, Name: id.name}
-	if kind == "socket" { // whose other end is a process of our user
+	if kind == "socket" { // the peer is a process of the server's user
 		uid := os.Getuid()
 		by.UID = &uid
 		if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
@@ -123,7 +123,7 @@ func actor(ctx context.Context) audit.By {
 	return by
 }
 
-// remoteAddress is where a request comes from, "" for the socket.
+// remoteAddress returns the client's IP address, or "" for the Unix socket.
 func remoteAddress(ctx context.Context) string {
 	conn, ok := ctx.Value(connKey{}).(net.Conn)
 	if !ok {
@@ -136,7 +136,7 @@ func remoteAddress(ctx context.Context) string {
 	return host
 }
 
-// statusOf is the status that was answered on w, 200 where nothing was said.
+// statusOf returns the status that was sent on w, or 200 if none was.
 func statusOf(w http.ResponseWriter) int {
 	for {
 		if p, ok := w.(*patientWriter); ok {
@@ -150,7 +150,8 @@ func statusOf(w http.ResponseWriter) int {
 	}
 }
 
-// recordStart records that the server serves, and returns what records its end.
+// recordStart records the start of the server. The function that it returns
+// records the end and closes the log.
 func (s *Server) recordStart() (stop func()) {
 	by := audit.By{Kind: "server", PID: os.Getpid()}
 	address, _ := s.tcpAddress()
@@ -161,8 +162,8 @@ func (s *Server) recordStart() (stop func()) {
 	}
 }
 
-// maxTokenAddresses is from how many addresses the first use of one token is
-// recorded: its holder may have any number of them.
+// maxTokenAddresses bounds the addresses per token whose first use is recorded,
+// because its holder may have any number of them.
 const maxTokenAddresses = 16
 
 // noteTokenUse records the first use of a token from an address since the

@@ -12,32 +12,34 @@ import (
 	"middleman/internal/store"
 )
 
-// identity is who asks, once that is proved.
+// identity is an authenticated caller.
 type identity struct {
 	scope store.Scope
-	// session is the one that store.ScopeSession may watch.
+	// session is the session that store.ScopeSession may watch.
 	session string
-	// holder is the scope of whoever got the ticket that asks, "" without one.
+	// holder is, for a request with a ticket, the scope of the caller that got
+	// the ticket; else "".
 	holder store.Scope
-	// subject tells callers apart: "socket", "login:ID" or "token:ID". What a
-	// subject has open ends by calls.end.
+	// subject is "socket", "login:ID" or "token:ID". calls.end ends all open
+	// requests of a subject.
 	subject string
-	// name is a token's.
+	// name is the token's name, for a token.
 	name string
-	// expires is when the credential does, zero for never.
+	// expires is when the credential expires; zero means never.
 	expires time.Time
 }
 
 type identityKey struct{}
 
-// caller is who asks, and whether anybody has proved to.
+// caller returns the authenticated caller of a request; ok is false if there is
+// none.
 func caller(ctx context.Context) (identity, bool) {
 	id, ok := ctx.Value(identityKey{}).(identity)
 	return id, ok
 }
 
-// withCaller finds out who asks. Credentials that do not hold are refused
-// here; a request without any goes on, to what needs none.
+// withCaller authenticates API requests. It refuses invalid credentials. A
+// request without credentials goes on, and reaches only routes that need none.
 func (s *Server) withCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isAPI(r) {
@@ -59,8 +61,9 @@ func (s *Server) withCaller(next http.Handler) http.Handler {
 	})
 }
 
-// admit returns the context that r is answered in, which knows who asks and
-// ends with the caller's credential.
+// admit authenticates r. It returns the context for the answer, which has the
+// caller's identity and ends when the caller's credential does. Call done once
+// the request is answered.
 func (s *Server) admit(r *http.Request) (_ context.Context, done func(), err error) {
 	for {
 		mark := s.calls.mark()
@@ -78,7 +81,8 @@ func (s *Server) admit(r *http.Request) (_ context.Context, done func(), err err
 	}
 }
 
-// identify returns nil without an error where nobody claims to be anybody.
+// identify returns the caller's identity, or nil and no error if r has no
+// credential.
 func (s *Server) identify(r *http.Request) (*identity, error) {
 	if viaSocket(r) {
 		return &identity{scope: store.ScopeFull, subject: "socket"}, nil
@@ -110,18 +114,18 @@ func (s *Server) identifyToken(r *http.Request, header string) (*identity, error
 	return &identity{scope: token.Scope, session: token.SessionID, subject: "token:" + token.ID, name: token.Label, expires: token.ExpiresAt}, nil
 }
 
-// access is what a route asks of its caller.
+// access is the permission that a route needs.
 type access int
 
 const (
-	accessFull    access = iota // by default: it changes something
-	accessRead                  // it only looks
-	accessSession               // it looks at the one session in its path
-	accessAnybody               // it tells nothing
+	accessFull    access = iota // the default: it may change something
+	accessRead                  // it only reads
+	accessSession               // it reads only the session in its path
+	accessAnybody               // anyone may use it: it reveals nothing
 )
 
-// permit says why the caller may not use a route, or returns nil. sessionID
-// is the session in the route's path.
+// permit returns nil if the caller may use a route that needs need, else the
+// problem to answer with. sessionID is the session in the route's path.
 func permit(ctx context.Context, need access, sessionID string) *Problem {
 	if need == accessAnybody {
 		return nil

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	maxBody     = 1 << 20  // of a JSON request
-	maxInput    = 16 << 20 // of what is typed at once
+	maxBody     = 1 << 20  // bytes of a JSON request
+	maxInput    = 16 << 20 // bytes of one input to a session
 	bodyTimeout = time.Minute
-	// maxLogin and loginTimeout bound what somebody sends who is not logged in.
+	// maxLogin and loginTimeout bound the body of a caller that is not logged in.
 	maxLogin     = 4 << 10
 	loginTimeout = 10 * time.Second
 )
 
-// holdBody says that nothing of a body is read until somebody wants it, and
-// that a connection with an unread body is of no further use. Without the
-// deadline net/http would read what nobody has read, for as long as it comes.
+// holdBody lets reads of r's body fail until a handler sets another deadline, and
+// closes the connection after the answer. Without the deadline, net/http would
+// read the rest of an unread body itself, for as long as it comes.
 func holdBody(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 {
 		return
@@ -32,21 +32,22 @@ func holdBody(w http.ResponseWriter, r *http.Request) {
 	expireRead(w)
 }
 
-// expireRead ends a read of the body, and each that follows.
+// expireRead makes a blocked read of the body, and all later ones, fail.
 func expireRead(w http.ResponseWriter) {
-	// A test's recorder has no deadlines and nothing that could stall.
+	// The error is that of a test's recorder, which has no deadlines.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 }
 
-// bodyRead says that the whole body was read: the next request may follow.
+// bodyRead undoes holdBody once the whole body was read, so that the next request
+// can use the connection.
 func bodyRead(w http.ResponseWriter) {
 	w.Header().Del("Connection")
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
-// withBody reads the whole of a request's body, within a size and a time, so
-// that no handler waits for a client. Of those who have not proved who they
-// are, nothing is read but a login, and nothing of a GET. What is typed is left
+// withBody reads a request's whole body, within a limit of size and time, so
+// that no handler waits for a client. It reads no body of a GET, and of a caller
+// that has not authenticated only that of a login. It leaves the body of an input
 // to its handler, which reads as fast as the program does.
 func (s *Server) withBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +84,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	if isLogin(r) {
 		limit, within = maxLogin, min(within, loginTimeout)
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within)) // as holdBody says
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within)) // undoes holdBody's
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err == nil {
 		bodyRead(w)
@@ -93,12 +94,14 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	return nil, bodyError(err, limit)
 }
 
-// isInput tells the one route whose body is long and not JSON.
+// isInput reports whether r is an input to a session: the one route whose body is
+// long and not JSON.
 func isInput(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, apiPrefix+"/sessions/") && strings.HasSuffix(r.URL.Path, "/input")
 }
 
-// bodyError is why a body of at most limit bytes was not read to its end.
+// bodyError returns the problem for an error of reading a body of at most limit
+// bytes.
 func bodyError(err error, limit int64) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(limit)

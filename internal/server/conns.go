@@ -10,39 +10,40 @@ import (
 )
 
 const (
-	// maxStrangers is how many TCP connections may wait to prove who they are,
-	// like MaxStartups of sshd.
+	// maxStrangers bounds the TCP connections whose caller has not
+	// authenticated, like MaxStartups of sshd_config(5).
 	maxStrangers = 64
-	// mostConns bounds TCP connections where descriptors do not.
+	// mostConns bounds TCP connections however many descriptors there are.
 	mostConns = 4096
 )
 
-// defaultConns leaves two thirds of the descriptors to what is not TCP: a
-// viewer has a connection to its session's owner beside the one to us, and the
-// Unix socket, the database and git must always find some.
+// defaultConns leaves two thirds of the descriptors to other uses than TCP: a
+// viewer also needs a connection to its session's owner, and the Unix socket,
+// the database and git must always have some.
 func defaultConns() int { return min(mostConns, max(maxStrangers, maxFiles()/3)) }
 
-// conns are the TCP connections to the server. Over a limit the oldest of
-// those that have not proved who they are goes; where all have, a new one does.
+// conns has the open TCP connections to the server. Over a limit, it closes the
+// oldest connection whose caller has not authenticated. That is the new one, if
+// all others have.
 type conns struct {
 	maxStrangers, max int
 	// mu guards the fields below, and tcpConn.place.
 	mu        sync.Mutex
 	open      int
-	strangers list.List // of *tcpConn, oldest first
-	turned    int       // connections closed for a limit, ever
+	strangers list.List // the *tcpConn not authenticated, oldest first
+	turned    int       // how many connections were closed for a limit
 }
 
 // tcpConn is one of conns until it is closed.
 type tcpConn struct {
 	net.Conn
 	conns *conns
-	place *list.Element // among the strangers, nil once proved or gone
+	place *list.Element // in conns.strangers; nil once authenticated or closed
 	once  sync.Once
 }
 
-// admit takes a new connection in. It returns nil where there is no room, and
-// then has closed it.
+// admit adds a new connection. If there is no room for it, admit closes it and
+// returns nil.
 func (c *conns) admit(conn net.Conn) net.Conn {
 	t := &tcpConn{Conn: conn, conns: c}
 	c.mu.Lock()
@@ -55,7 +56,7 @@ func (c *conns) admit(conn net.Conn) net.Conn {
 	}
 	c.mu.Unlock()
 	if out != nil {
-		_ = out.Close() // nobody is owed to learn how that went
+		_ = out.Close() // an error changes nothing
 	}
 	if out == t {
 		return nil
@@ -63,7 +64,7 @@ func (c *conns) admit(conn net.Conn) net.Conn {
 	return t
 }
 
-// prove says that whoever is at the other end has shown a right credential.
+// prove marks the connection as authenticated.
 func (t *tcpConn) prove() {
 	t.conns.mu.Lock()
 	defer t.conns.mu.Unlock()
@@ -73,7 +74,7 @@ func (t *tcpConn) prove() {
 	}
 }
 
-// Close ends the connection and gives its place away.
+// Close closes the connection and no longer counts it. A second call is harmless.
 func (t *tcpConn) Close() error {
 	t.once.Do(func() {
 		t.prove()
@@ -84,11 +85,11 @@ func (t *tcpConn) Close() error {
 	return t.Conn.Close()
 }
 
-// NetConn is what is below, as of a tls.Conn.
+// NetConn returns the wrapped connection, like tls.Conn.NetConn.
 func (t *tcpConn) NetConn() net.Conn { return t.Conn }
 
-// CloseWrite lets net/http see to it that a last answer arrives although the
-// body was not read.
+// CloseWrite shuts down the writing side. net/http uses it so that the last
+// answer arrives although the body was not read.
 func (t *tcpConn) CloseWrite() error {
 	if half, ok := t.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -96,7 +97,7 @@ func (t *tcpConn) CloseWrite() error {
 	return nil
 }
 
-// limited is a listener that admits connections.
+// limited is a listener that passes its connections through conns.admit.
 type limited struct {
 	net.Listener
 	conns *conns
@@ -114,8 +115,8 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 }
 
-// admitted is what browsers connect to: limited before anything is said, then
-// encrypted where that is asked for.
+// admitted wraps the listeners for browsers: it limits their connections, and
+// adds TLS above that if it is configured.
 func (s *Server) admitted(tcp []net.Listener) []net.Listener {
 	all := &conns{maxStrangers: s.options.MaxStrangers, max: s.options.MaxConns}
 	admitted := make([]net.Listener, len(tcp))
@@ -130,12 +131,12 @@ func (s *Server) admitted(tcp []net.Listener) []net.Listener {
 
 type connKey struct{}
 
-// withConn puts the connection of its requests into a context.
+// withConn puts conn into the context of the requests on it.
 func withConn(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, conn)
 }
 
-// proved notes that the caller of r is known, so that its connection is kept.
+// proved marks r's connection as authenticated, so that limits do not close it.
 func proved(r *http.Request) {
 	conn := r.Context().Value(connKey{})
 	if encrypted, ok := conn.(*tls.Conn); ok {

@@ -10,8 +10,8 @@ import (
 	"middleman/internal/listen"
 )
 
-// socketKey marks requests that came over the Unix socket, where the kernel
-// has said that the other end is this user.
+// socketKey marks requests that came over the Unix socket. There the kernel has
+// confirmed that the peer is this user.
 type socketKey struct{}
 
 func viaSocket(r *http.Request) bool {
@@ -19,8 +19,9 @@ func viaSocket(r *http.Request) bool {
 	return yes
 }
 
-// withGuard refuses what a hostile page could make a browser send: a request
-// to a name that was rebound to our address, and one that begins elsewhere.
+// withGuard refuses requests that a hostile page could make a browser send: those
+// to a foreign name that resolves to the server's address (DNS rebinding), and
+// those from a page of another origin.
 func (s *Server) withGuard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !viaSocket(r) {
@@ -34,7 +35,8 @@ func (s *Server) withGuard(next http.Handler) http.Handler {
 	})
 }
 
-// wrongWay says why r did not come from a program or our own page, or nil.
+// wrongWay returns nil if r may come from a program or from the server's own
+// page, else the problem to answer with.
 func (s *Server) wrongWay(r *http.Request) *Problem {
 	if _, port := splitHost(r.Host); !isPort(port) || !s.knownHost(r.Host) && !s.leadsOn(r) {
 		return problemf(api.CodeBadHost, "Host %q is not a name of this server", r.Host)
@@ -45,7 +47,7 @@ func (s *Server) wrongWay(r *http.Request) *Problem {
 	return nil
 }
 
-// knownHost says whether a Host header may name us.
+// knownHost reports whether a Host header names this server.
 func (s *Server) knownHost(hostport string) bool {
 	host, _ := splitHost(hostport)
 	if listen.IsLoopback(host) || s.options.Port.Name != "" && strings.EqualFold(host, s.options.Port.Name) {
@@ -56,11 +58,11 @@ func (s *Server) knownHost(hostport string) bool {
 			return true
 		}
 	}
-	// Rebinding needs a name; an address always is the one that was dialled.
+	// Rebinding needs a name. An address is always the one that was dialled.
 	return s.options.AllowRemote && net.ParseIP(host) != nil
 }
 
-// splitHost takes a Host header apart; without a port that is "".
+// splitHost splits a Host header. port is "" if there is none.
 func splitHost(hostport string) (host, port string) {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -69,17 +71,17 @@ func splitHost(hostport string) (host, port string) {
 	return strings.Trim(strings.TrimSuffix(host, "."), "[]"), port
 }
 
-// isPort says whether a Host header may have this port, "" for none.
+// isPort reports whether port is a valid port of a Host header; "" means none.
 func isPort(port string) bool {
 	n, err := strconv.ParseUint(port, 10, 16)
 	return port == "" || err == nil && n > 0 && strconv.FormatUint(n, 10) == port
 }
 
-// foreign says why r cannot have been made by our own pages or by a program,
-// or "". Browsers send Origin with whatever changes state and with each
-// WebSocket, and Sec-Fetch-Site with everything; a page on another port of
-// this machine is "same-site" and as foreign as any. Each value counts of a
-// header that is there twice.
+// foreign returns why r cannot come from the server's own pages or from a
+// program, or "". Browsers send Origin with each request that may change state
+// and each WebSocket, and Sec-Fetch-Site with every request. A page on another
+// port of this machine is "same-site", and as foreign as any. If a header occurs
+// twice, all its values are checked.
 func (s *Server) foreign(r *http.Request) string {
 	if !changes(r) && !isAPI(r) {
 		return ""
@@ -97,7 +99,7 @@ func (s *Server) foreign(r *http.Request) string {
 	return ""
 }
 
-// scheme is what browsers reach the server by.
+// scheme returns the URL scheme by which browsers reach the server.
 func (s *Server) scheme() string {
 	if s.options.TLS != nil {
 		return "https"
@@ -105,7 +107,7 @@ func (s *Server) scheme() string {
 	return "http"
 }
 
-// changes says whether r may change something, or takes over a connection.
+// changes reports whether r may change something, or takes over its connection.
 func changes(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:

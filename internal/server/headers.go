@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// policy lets the web client run its own script and nothing else. xterm.js
-// sets styles from script, which needs 'unsafe-inline' for styles alone.
+// policy lets the web client run its own script and nothing else. xterm.js sets
+// styles from script, so styles need 'unsafe-inline'.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"font-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'none'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -21,8 +21,8 @@ var headers = map[string]string{
 	"Permissions-Policy":           "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 
-// withHeaders sets what every response has, and bounds how long a write may
-// block on a client that does not read.
+// withHeaders sets the headers of every response, and bounds how long a write
+// may block on a client that does not read.
 func withHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {
@@ -39,17 +39,17 @@ func withHeaders(next http.Handler) http.Handler {
 // writeTimeout is how long one write to a client may block.
 const writeTimeout = 30 * time.Second
 
-// patientWriter gives each write a deadline of its own, so that a stream may
-// go on for days and a client that reads nothing is let go of.
+// patientWriter gives each write its own deadline, so that a stream may last for
+// days, and a client that reads nothing is disconnected.
 type patientWriter struct {
 	http.ResponseWriter
-	begun  bool // something of the answer was written
-	status int  // 0 before that
+	begun  bool // a part of the answer was written
+	status int  // the status sent, 0 before that
 }
 
 func (w *patientWriter) extend() {
 	w.begun = true
-	// Not every connection has deadlines; without one a write just waits.
+	// A connection without deadlines gives an error; then a write may just block.
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
 }
 
@@ -60,20 +60,21 @@ func (w *patientWriter) Write(p []byte) (int, error) {
 }
 
 // WriteHeader extends the deadline too: an answer may have no body, and the
-// connection still has the deadline of the one before.
+// connection still has the deadline of the answer before.
 func (w *patientWriter) WriteHeader(status int) {
 	w.extend()
-	if w.status < http.StatusOK { // else it is said already
+	if w.status < http.StatusOK { // else the final status was sent already
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// FlushError is for http.ResponseController.
+// FlushError implements Flush of http.ResponseController.
 func (w *patientWriter) FlushError() error {
 	w.extend()
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap is for http.ResponseController and for taking the connection over.
+// Unwrap lets http.ResponseController, and code that takes over the connection,
+// find the inner writer.
 func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

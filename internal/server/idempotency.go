@@ -14,15 +14,17 @@ import (
 
 const maxKey = 255 // bytes of an Idempotency-Key
 
-// secretPaths answer with a secret, which is not kept for a repeated request.
+// secretPaths matches routes whose answer has a secret. Such an answer is not
+// stored for a repeated request.
 var secretPaths = regexp.MustCompile(`^` + apiPrefix + `/(login|login/.*|login-links|logout|tokens|tokens/[^/]+/rotate|sessions/[^/]+/tickets)$`)
 
-// repeatable leaves out what answers with a secret: it is not kept.
+// repeatable reports whether the answer to r may be stored: it has no secret.
 func repeatable(r *http.Request) bool {
 	return !secretPaths.MatchString(r.URL.Path)
 }
 
-// isLogin tells the routes that anybody may send a body to: a small one, soon.
+// isLogin reports whether r is for one of the routes that accept a body from a
+// caller that has not authenticated; see maxLogin and loginTimeout.
 func isLogin(r *http.Request) bool {
 	switch strings.TrimPrefix(r.URL.Path, apiPrefix) {
 	case "/login", "/login/challenge", "/login/access":
@@ -31,9 +33,9 @@ func isLogin(r *http.Request) bool {
 	return false
 }
 
-// once answers a request that carries an Idempotency-Key: a second one with
-// the same key gets the first one's answer, and nothing happens again. Only
-// success is kept; what was refused has changed nothing and may be repeated.
+// once answers a request that has an Idempotency-Key. A second request with the
+// same key gets the answer of the first, and changes nothing. Only a success is
+// stored: a refused request has changed nothing and may be repeated.
 func (s *Server) once(w http.ResponseWriter, r *http.Request, request store.Request, next http.Handler) {
 	if len(request.Key) > maxKey {
 		refuse(w, malformed("an Idempotency-Key has at most %d bytes", maxKey))
@@ -50,7 +52,7 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, request store.Requ
 		}
 		w.Header().Set("Idempotency-Replayed", "true")
 		w.WriteHeader(answer.Status)
-		_, _ = w.Write(answer.Body) // a client that has left is nothing to report
+		_, _ = w.Write(answer.Body) // an error means that the client has left
 		return
 	}
 	rec := &recorder{ResponseWriter: w}
@@ -58,7 +60,8 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, request store.Requ
 	next.ServeHTTP(rec, r)
 }
 
-// hashRequest tells requests with one key apart.
+// hashRequest returns a hash that tells different requests with the same key
+// apart.
 func hashRequest(who identity, r *http.Request, body []byte) []byte {
 	sum := sha256.New()
 	for _, part := range []string{who.subject, r.URL.RawQuery, string(body)} {
@@ -68,8 +71,8 @@ func hashRequest(who identity, r *http.Request, body []byte) []byte {
 	return sum.Sum(nil)
 }
 
-// keepAnswer runs also where the handler panicked, so that the key is not
-// left claimed.
+// keepAnswer stores the answer or frees the key. once defers it, so that a
+// handler that panics does not leave the key claimed.
 func (s *Server) keepAnswer(r *http.Request, request store.Request, rec *recorder) {
 	ctx := context.WithoutCancel(r.Context())
 	var err error
@@ -83,7 +86,7 @@ func (s *Server) keepAnswer(r *http.Request, request store.Request, rec *recorde
 	}
 }
 
-// recorder keeps what a handler answers.
+// recorder passes a handler's answer on, and keeps a copy.
 type recorder struct {
 	http.ResponseWriter
 	status int

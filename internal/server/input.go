@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// inputPart is how much of an input is held at a time, and handed over as
-	// a whole: what an owner takes in one request.
+	// inputPart is the number of bytes of an input that are read and handed to
+	// the session at a time: as many as an owner takes in one request.
 	inputPart = 32 << 10
-	// maxInputs is how many inputs may wait for one session. Each holds two
-	// parts; one more is refused.
+	// maxInputs bounds the inputs that wait for one session. Each holds up to
+	// two parts. Further inputs are refused.
 	maxInputs = 16
-	// hangUpEvery is how often it is looked whether a client has left whose
-	// input a program does not read.
+	// hangUpEvery is how often the server checks whether the client of a waiting
+	// input has disconnected.
 	hangUpEvery = time.Second
 )
 
-// errTooManyInputs refuses an input to a session whose program does not read.
+// errTooManyInputs is the error of an input when maxInputs wait for the session.
 var errTooManyInputs = errors.New("too many inputs wait")
 
-// errHungUp ends an input whose client has left.
+// errHungUp is the error of an input whose client has disconnected.
 var errHungUp = errors.New("the client has left")
 
-// inputs let one input at a time into each session, so that each arrives whole
-// and in order. The zero value is ready.
+// inputs lets one input at a time into each session, so that each input arrives
+// whole and in order. The zero value is ready.
 type inputs struct {
 	// mu guards bySession.
 	mu        sync.Mutex
@@ -43,12 +43,13 @@ type inputs struct {
 }
 
 type turns struct {
-	now     chan struct{} // of one: whose turn it is
-	waiting int           // or typing
+	now     chan struct{} // capacity 1: full while an input is being typed
+	waiting int           // inputs that wait or are being typed
 }
 
-// enter waits for the session's turn, until leave is called. It refuses where
-// too many wait.
+// enter waits until no other input is being typed into the session, or until ctx
+// ends. The turn lasts until leave is called. If too many inputs wait, enter
+// refuses.
 func (i *inputs) enter(ctx context.Context, session string) (leave func(), err error) {
 	i.mu.Lock()
 	t := i.bySession[session]
@@ -82,7 +83,8 @@ func (i *inputs) enter(ctx context.Context, session string) (leave func(), err e
 	}
 }
 
-// inputRoute describes a body that is read as the program takes it.
+// inputRoute describes the input route, whose body is read as the program takes
+// it.
 func inputRoute() huma.Operation {
 	op := route(http.MethodPost, "/sessions/{session}/input", "send-input", "Type the body, byte for byte", accessFull)
 	op.Description = "Whole and in order, as fast as the program reads. Where that fails, the problem's taken says how many bytes were typed. " +
@@ -113,8 +115,8 @@ func (s *Server) postInput(ctx context.Context, in *inputIn) (*stream, error) {
 	}), nil
 }
 
-// typeBody types the body of r, and returns how many bytes the session took.
-// Nobody reads the body any more when it returns.
+// typeBody sends the body of r to the session as input, and returns the number
+// of bytes that the session took. It stops its reader before it returns.
 func (s *Server) typeBody(w http.ResponseWriter, r *http.Request, id string, live terminal.Session) (taken int64, err error) {
 	if r.ContentLength > maxInput {
 		return 0, tooLarge(maxInput)
@@ -122,7 +124,7 @@ func (s *Server) typeBody(w http.ResponseWriter, r *http.Request, id string, liv
 	ctx, cancel := context.WithCancelCause(r.Context())
 	parts := make(chan []byte)
 	var reading sync.WaitGroup
-	var failed error // why the body was not read to its end; the reader's until reading is over
+	var failed error // why the body was not read to its end; read it after reading.Wait
 	reading.Go(func() {
 		defer close(parts)
 		failed = s.Guarded("read an input", func() error { return s.readParts(ctx, w, r, parts) })
@@ -137,7 +139,7 @@ func (s *Server) typeBody(w http.ResponseWriter, r *http.Request, id string, liv
 			bodyRead(w)
 			return
 		}
-		expireRead(w) // wakes the reader, unless that is why we end
+		expireRead(w) // wakes the reader if it still reads
 		reading.Wait()
 		holdBody(w, r)
 		if errors.Is(err, context.Canceled) && failed != nil {
@@ -159,12 +161,12 @@ func (s *Server) typeBody(w http.ResponseWriter, r *http.Request, id string, liv
 		return taken, err
 	}
 	if taken == 0 {
-		return 0, live.Input(ctx, nil) // which says whether anything could have been typed
+		return 0, live.Input(ctx, nil) // an error says that the session takes no input
 	}
 	return taken, nil
 }
 
-// firstOf is the first that is an error.
+// firstOf returns cause, or err if cause is nil.
 func firstOf(cause, err error) error {
 	if cause != nil {
 		return cause
@@ -172,8 +174,8 @@ func firstOf(cause, err error) error {
 	return err
 }
 
-// readParts hands the body over in parts. A client that stops sending, or that
-// leaves while nobody takes a part, is an error.
+// readParts sends the body on parts, in parts of up to inputPart bytes. It returns
+// an error if the client stops sending, or disconnects while a part waits.
 func (s *Server) readParts(ctx context.Context, w http.ResponseWriter, r *http.Request, parts chan<- []byte) error {
 	if r.ContentLength == 0 {
 		return nil
@@ -183,10 +185,10 @@ func (s *Server) readParts(ctx context.Context, w http.ResponseWriter, r *http.R
 	tick := time.NewTicker(hangUpEvery)
 	defer tick.Stop()
 	for {
-		_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTimeout)) // as holdBody says
+		_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTimeout)) // undoes holdBody's
 		part, err := readPart(body)
 		if err == io.EOF {
-			_ = control.SetReadDeadline(time.Time{}) // net/http listens for the client's end now
+			_ = control.SetReadDeadline(time.Time{}) // from here on, net/http notices when the client disconnects
 		}
 		for sent := len(part) == 0; !sent; {
 			select {
@@ -198,7 +200,7 @@ func (s *Server) readParts(ctx context.Context, w http.ResponseWriter, r *http.R
 				}
 			case <-ctx.Done():
 				if err == nil {
-					return nil // who asked for the parts knows why
+					return nil // the receiver ended ctx, and has its own error
 				}
 				sent = true
 			}
@@ -212,7 +214,7 @@ func (s *Server) readParts(ctx context.Context, w http.ResponseWriter, r *http.R
 	}
 }
 
-// readPart reads a part, a shorter one with the error that ends the body.
+// readPart reads inputPart bytes, or fewer and the error that ended the body.
 func readPart(body io.Reader) (part []byte, err error) {
 	part = make([]byte, inputPart)
 	n := 0

@@ -8,30 +8,29 @@ import (
 	"middleman/terminal/ws"
 )
 
-// calls are the requests that are being answered, by who made them. What a
-// login or a token has open ends with it: a WebSocket with an error message,
-// an event stream with its connection, a wait with a 401.
+// calls has the requests that are being answered, by subject. When a login or a
+// token ends, its open requests end too: a WebSocket with an error message, an
+// event stream by closing its connection, a wait with status 401.
 type calls struct {
-	// drop forgets what a subject could open more with.
+	// drop forgets the access tokens and tickets of a subject.
 	drop func(subject string)
 	// mu guards the fields below.
 	mu   sync.Mutex
-	ends uint64 // how often end was called
+	ends uint64 // how many times end was called
 	open map[string]map[*context.CancelCauseFunc]struct{}
 }
 
-// mark is taken before a caller's credential is looked at, for track.
+// mark returns a value for track. Take it before the credential is checked.
 func (c *calls) mark() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ends
 }
 
-// track returns a context that ends with ctx, at expires (never where that is
-// zero), or when end is called for subject; its cause is ws.ErrUnauthorized in
-// the last two cases. The caller calls done once its request is answered. track
-// refuses where end was called since mark: the credential may be the one that
-// has ended, so it is looked at again.
+// track returns a context that ends with ctx, at expires unless that is zero, or
+// when end is called for subject. In the last two cases its cause is
+// ws.ErrUnauthorized. Call done once the request is answered. ok is false if end
+// was called since mark: the credential may have just ended, so check it again.
 func (c *calls) track(ctx context.Context, subject string, expires time.Time, mark uint64) (_ context.Context, done func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +65,8 @@ func (c *calls) forget(subject string, call *context.CancelCauseFunc) {
 	}
 }
 
-// end ends all that subject has open. Its credential must have been revoked
-// before, so that nothing new begins.
+// end ends all open requests of subject. Revoke the credential first, so that no
+// new request begins.
 func (c *calls) end(subject string) {
 	c.drop(subject)
 	c.mu.Lock()

@@ -21,23 +21,26 @@ import (
 	"middleman/terminal"
 )
 
-// A browser's login, step by step. There is no cookie: browsers send those to
-// every port of a host, hence to servers of other users.
+// A browser's login, step by step. It uses no cookie, because browsers send a
+// cookie to every port of a host, hence also to servers of other users.
 //
-//  1. `middleman open` gets a link (POST /login-links). Its secret is in the
-//     fragment, which browsers send to nobody.
-//  2. The page trades the secret for a login (POST /login): it makes a key
-//     that cannot be exported, and both sides keep the other's public key.
-//  3. For each stretch of work it gets a nonce, together with the server's
-//     signature (POST /login/challenge), and signs it (POST /login/access) for
-//     an access token. That lives in memory on both sides, for ten minutes.
-//  4. What cannot carry a header, a WebSocket or a download, carries a ticket
-//     for that one thing, got with the access token.
+//  1. `middleman open` gets a link (POST /login-links). The link's secret is in
+//     its fragment, which browsers send to no server.
+//  2. The page trades the secret for a login (POST /login): it makes a key pair
+//     whose private key cannot be exported, and both sides keep the other's
+//     public key.
+//  3. When it needs an access token, the page gets a nonce with the server's
+//     signature (POST /login/challenge), and signs it in turn (POST
+//     /login/access). The token is only in memory, on both sides, and is valid
+//     for ten minutes.
+//  4. A request that cannot have an Authorization header, a WebSocket or a
+//     download, has a ticket for that one request. The page gets it with the
+//     access token.
 //
-// Both signatures bind the server's instance and the page's origin, and a
-// login holds for the port alone that the server had then. So whoever takes
-// that port later can neither pass for us towards a page that is still open,
-// nor pass what the page signs on to us, at another port.
+// Both signatures include the server's instance and the page's origin, and a
+// login is valid only for the port that the server had then. So a program that
+// takes over this port later can neither pose as the server to a page that is
+// still open, nor relay the page's signature to the server at another port.
 const (
 	linkLife   = 10 * time.Minute
 	loginLife  = 30 * 24 * time.Hour
@@ -45,22 +48,22 @@ const (
 	accessLife = 10 * time.Minute
 )
 
-// errLoginOver is what a browser is told whose login is no more. It says
-// nothing of why, since it is for anybody.
+// errLoginOver returns the problem for a browser whose login is not valid. It
+// does not say why, because any caller can get it.
 func errLoginOver() *Problem {
 	return problemf(api.CodeUnauthorized,
 		"this browser's login has ended: get a new link with `middleman open`")
 }
 
-// LoginLink returns a link that logs one browser in, once, within ten
-// minutes. Serve must have been called.
+// LoginLink returns a link that logs one browser in, once, within ten minutes.
+// It returns an error before Serve was called.
 func (s *Server) LoginLink(ctx context.Context) (string, error) {
 	link, _, err := s.newLink(ctx, 0)
 	return link, err
 }
 
-// newLink returns a login link and its secret. forwarded is the port that the
-// browser reaches us by, 0 for our own.
+// newLink returns a login link and its secret. forwarded is the port at which the
+// browser reaches the server, 0 for the server's own.
 func (s *Server) newLink(ctx context.Context, forwarded int) (link, secret string, err error) {
 	origin, err := s.origin()
 	if err != nil {
@@ -85,7 +88,7 @@ func (s *Server) newLink(ctx context.Context, forwarded int) (link, secret strin
 	return origin + "/#login=" + secret, secret, nil
 }
 
-// origin is the one that links lead to.
+// origin returns the origin of login links.
 func (s *Server) origin() (string, error) {
 	address, err := s.tcpAddress()
 	if err != nil {
@@ -104,7 +107,7 @@ func (s *Server) origin() (string, error) {
 	return s.scheme() + "://" + net.JoinHostPort(host, port), nil
 }
 
-// port is where the server listens.
+// port returns the TCP port that the server listens on.
 func (s *Server) port() (int, error) {
 	address, err := s.tcpAddress()
 	if err != nil {
@@ -117,12 +120,13 @@ func (s *Server) port() (int, error) {
 	return strconv.Atoi(port)
 }
 
-// visitor is where a request comes from, for handlers that have no request.
+// visitor has the request's origin, Host, client address and User-Agent, for
+// handlers that do not get the request itself.
 type visitor struct {
 	origin, host, address, userAgent string
 }
 
-// Resolve fills v.
+// Resolve sets v from the request. It implements huma.Resolver.
 func (v *visitor) Resolve(ctx huma.Context) []error {
 	v.host, v.userAgent = ctx.Host(), ctx.Header("User-Agent")
 	v.address = ctx.RemoteAddr()
@@ -133,13 +137,13 @@ func (v *visitor) Resolve(ctx huma.Context) []error {
 	if ctx.TLS() != nil {
 		scheme = "https://"
 	}
-	v.origin = scheme + v.host // withGuard compares the header Origin, where there is one
+	v.origin = scheme + v.host // withGuard has compared an Origin header with it
 	return nil
 }
 
-// mayLogIn refuses origins that are not one server's alone: what answers at
-// localhost is whoever listens on 127.0.0.1 or on [::1], and a plain address was
-// perhaps another's before.
+// mayLogIn refuses origins that other servers may share: localhost is any
+// program that listens on 127.0.0.1 or on [::1], and another program may have had
+// a plain address before.
 func (s *Server) mayLogIn(v visitor) error {
 	switch host, _ := splitHost(v.host); {
 	case strings.HasPrefix(v.origin, "https://"):
@@ -158,8 +162,8 @@ type newLoginIn struct {
 	Body api.NewLogin
 }
 
-// postLogin trades a link's secret for a login. Nothing but the secret is
-// needed, and a wrong one costs nobody anything: it has 130 random bits.
+// postLogin trades a link's secret for a login. It needs no other credential. It
+// does not limit wrong attempts: the secret has 130 random bits.
 func (s *Server) postLogin(ctx context.Context, in *newLoginIn) (*reply[api.NewLoginAnswer], error) {
 	if err := s.mayLogIn(in.visitor); err != nil {
 		return nil, err
@@ -195,16 +199,16 @@ func (s *Server) postLogin(ctx context.Context, in *newLoginIn) (*reply[api.NewL
 	}}, nil
 }
 
-// printable is text that a browser says of itself, as a terminal can show it,
-// and not longer than a line.
+// printable makes text from a browser safe to show in a terminal, on one line of
+// at most 160 characters.
 func printable(text string) string {
 	shown := []rune(plaintext.Line(text))
 	return string(shown[:min(len(shown), 160)])
 }
 
-// useLink spends the secret of a link. Browsers may reach us by another port,
-// which is forwarded. Nobody holds that for us, so it takes a link that was made
-// for it.
+// useLink uses up the secret of a link. A browser may reach the server at a
+// forwarded port. No holder keeps such a port for the server, so a login there
+// needs a link that was made for that port.
 func (s *Server) useLink(ctx context.Context, secret string, v visitor, own int) error {
 	now, command := time.Now(), "`middleman open`"
 	if at := v.port(); s.options.TLS == nil && s.options.Port.Name != "" && at != own {
@@ -218,20 +222,22 @@ func (s *Server) useLink(ctx context.Context, secret string, v visitor, own int)
 	return err
 }
 
-// secretAt is a link's secret for a forwarded port.
+// secretAt returns the form in which the secret of a link for a forwarded port is
+// stored.
 func secretAt(secret string, port int) string { return fmt.Sprintf("%s at %d", secret, port) }
 
-// port is the one that the browser has asked at.
+// port returns the port in the Host header, or 80 if it has none.
 func (v visitor) port() int {
 	_, port := splitHost(v.host)
 	if port == "" {
 		return 80
 	}
-	n, _ := strconv.Atoi(port) // withGuard lets no other pass
+	n, _ := strconv.Atoi(port) // withGuard has checked it
 	return n
 }
 
-// login is the login with that id, as far as it holds at this port and origin.
+// login returns the login with that id, if it is valid at this port and origin;
+// otherwise the error is errLoginOver.
 func (s *Server) login(ctx context.Context, id string, v visitor) (store.Login, error) {
 	login, err := s.Store.Login(ctx, id, time.Now())
 	if errors.Is(err, store.ErrNotFound) {
@@ -250,7 +256,7 @@ func (s *Server) login(ctx context.Context, id string, v visitor) (store.Login, 
 	return login, nil
 }
 
-// revoke ends a login and all that it has open.
+// revoke ends a login and its open requests.
 func (s *Server) revoke(ctx context.Context, id string) error {
 	if err := s.Store.DeleteLogin(ctx, id); err != nil {
 		return err
@@ -260,13 +266,14 @@ func (s *Server) revoke(ctx context.Context, id string) error {
 	return nil
 }
 
-// cut ends what a login has open. The login must not hold any more.
+// cut ends the open requests of a login, which must be deleted or idle by then.
 func (s *Server) cut(id string) { s.calls.end(loginSubject(id)) }
 
-// loginSubject is identity.subject of a login.
+// loginSubject returns identity.subject for a login.
 func loginSubject(id string) string { return "login:" + id }
 
-// postLogout ends the login that asks. Whoever has none is logged out already.
+// postLogout ends the caller's login. For a caller without a login it does
+// nothing.
 func (s *Server) postLogout(ctx context.Context, _ *empty) (*empty, error) {
 	who, _ := caller(ctx)
 	id, ok := strings.CutPrefix(who.subject, "login:")
@@ -303,8 +310,7 @@ func (s *Server) deleteLogin(ctx context.Context, in *loginPath) (*empty, error)
 	return &empty{}, s.revoke(ctx, in.Login)
 }
 
-// deleteLogins logs every browser out, and forgets the links that were made
-// and not used.
+// deleteLogins logs every browser out, and deletes all unused login links.
 func (s *Server) deleteLogins(ctx context.Context, _ *empty) (*empty, error) {
 	ids, err := s.Store.DeleteLogins(ctx)
 	for _, id := range ids {
@@ -317,8 +323,8 @@ func (s *Server) deleteLogins(ctx context.Context, _ *empty) (*empty, error) {
 	return &empty{}, err
 }
 
-// loginRoutes are those of logins. What changes something is a POST or a
-// DELETE: following a link, or looking at it ahead of that, does nothing.
+// loginRoutes adds the routes of logins. Those that change something are POST or
+// DELETE, so following or previewing a link changes nothing.
 func (s *Server) loginRoutes() {
 	add(s, route(http.MethodPost, "/login-links", "create-login-link", "Make a link that logs one browser in, once", accessFull), s.postLoginLink)
 	add(s, route(http.MethodPost, "/login", "login", "Trade the secret of a login link for a login", accessAnybody), s.postLogin)

@@ -16,14 +16,15 @@ import (
 
 const (
 	ticketLife = 30 * time.Second
-	// Of one caller; with more, its oldest is dropped.
+	// maxAccess and maxTickets bound the access tokens and tickets of one caller.
+	// Over that, its oldest is dropped.
 	maxAccess  = 64
 	maxTickets = 64
-	// maxSpent is how many used nonces are kept, for a minute; with more, logins
-	// wait for the oldest to expire.
+	// maxSpent bounds the used nonces that are kept, for a minute each. Over that,
+	// logins are refused until the oldest expires.
 	maxSpent = 4096
-	// wsProtocol is the subprotocol of terminals, wsTicket begins the one that
-	// carries a ticket. Only the first is in the answer.
+	// wsProtocol is the WebSocket subprotocol of terminals. wsTicket is the prefix
+	// of a second one that carries a ticket. The answer has only the first.
 	wsProtocol = "middleman.v1"
 	wsTicket   = "ticket."
 )
@@ -32,25 +33,26 @@ type digest [sha256.Size]byte
 
 func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
 
-// pass lets its holder in until it ends. Its secret is kept as a hash, in
-// memory alone: no server knows those of the server before it.
+// pass is an access token or a ticket. Only the hash of its secret is kept, and
+// only in memory: it ends with the server.
 type pass struct {
 	identity
 	ends time.Time
-	// path is what a ticket opens.
+	// path is the URL path that a ticket is for.
 	path string
 }
 
-// logins are the secrets in memory of those who are logged in.
+// logins has the access tokens, tickets and nonces of logged-in browsers, in
+// memory.
 type logins struct {
-	secret [32]byte // keys nonces
+	secret [32]byte // key of the MAC in nonces
 	// mu guards the fields below.
 	mu      sync.Mutex
-	key     *ecdsa.PrivateKey // the server's, once it was read
+	key     *ecdsa.PrivateKey // the server's key; nil until it is first needed
 	spent   map[string]time.Time
 	access  map[digest]pass
 	tickets map[digest]pass
-	idle    map[string]*time.Timer // by subject, since it was last used here
+	idle    map[string]*time.Timer // by subject; fires when the login is idle
 }
 
 func newLogins() *logins {
@@ -59,8 +61,8 @@ func newLogins() *logins {
 	return l
 }
 
-// grant returns an access token of login, which is idle at that time: cut is
-// called for it then, unless it gets another token before.
+// grant returns a new access token for login. idle is when the login becomes
+// idle: cut is called then, unless the login gets another token before.
 func (l *logins) grant(login store.Login, idle, now time.Time, cut func(id string)) (token string) {
 	token = store.NewSecret()
 	l.mu.Lock()
@@ -74,8 +76,9 @@ func (l *logins) grant(login store.Login, idle, now time.Time, cut func(id strin
 	return token
 }
 
-// keep adds a pass, no longer than its holder's credential lasts, drops those that have ended, and the oldest of the same
-// subject where it has too many.
+// keep adds a pass to passes, ending no later than its holder's credential. It
+// drops the passes that have ended and, if the same subject has most already,
+// the oldest of these.
 func keep(passes map[digest]pass, secret string, p pass, most int, now time.Time) {
 	if !p.expires.IsZero() && p.expires.Before(p.ends) {
 		p.ends = p.expires
@@ -100,7 +103,7 @@ func keep(passes map[digest]pass, secret string, p pass, most int, now time.Time
 	passes[digestOf(secret)] = p
 }
 
-// look returns who an access token is of.
+// look returns the identity of an access token; ok is false if it is not valid.
 func (l *logins) look(token string, now time.Time) (identity, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +111,7 @@ func (l *logins) look(token string, now time.Time) (identity, bool) {
 	return p.identity, ok && now.Before(p.ends)
 }
 
-// drop forgets what a login has, or the tickets of a token.
+// drop forgets all access tokens and tickets of a login or a token.
 func (l *logins) drop(subject string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +128,7 @@ func (l *logins) drop(subject string) {
 	}
 }
 
-// stop ends the timers.
+// stop stops the timers.
 func (l *logins) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,8 +142,8 @@ type ticketIn struct {
 	Body api.NewTicket
 }
 
-// postTicket gives a ticket for one thing of a session. Its holder can do no
-// more than that.
+// postTicket answers with a ticket for one route of a session. Its holder can do
+// nothing else with it.
 func (s *Server) postTicket(ctx context.Context, in *ticketIn) (*reply[api.Ticket], error) {
 	if _, err := s.Store.Session(ctx, in.Session); err != nil {
 		return nil, err
@@ -166,7 +169,7 @@ func (s *Server) postTicket(ctx context.Context, in *ticketIn) (*reply[api.Ticke
 	return &reply[api.Ticket]{api.Ticket{Ticket: secret, ExpiresIn: int(ticketLife.Seconds())}}, nil
 }
 
-// ticketOf returns the ticket that r carries, or "".
+// ticketOf returns the ticket in r, or "".
 func ticketOf(r *http.Request) string {
 	for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
 		for protocol := range strings.SplitSeq(line, ",") {
@@ -181,7 +184,8 @@ func ticketOf(r *http.Request) string {
 	return r.URL.Query().Get("ticket")
 }
 
-// useTicket takes a ticket, which is spent whatever it is used for.
+// useTicket returns the identity of a ticket. The ticket is used up even if it is
+// for another path.
 func (s *Server) useTicket(r *http.Request, ticket string) (*identity, error) {
 	key := digestOf(ticket)
 	s.logins.mu.Lock()
@@ -195,7 +199,8 @@ func (s *Server) useTicket(r *http.Request, ticket string) (*identity, error) {
 	return &p.identity, nil
 }
 
-// identifyAccess returns who an access token is of, nil where it is none.
+// identifyAccess returns the identity of an access token, or nil if it is not
+// valid.
 func (s *Server) identifyAccess(secret string) *identity {
 	if id, ok := s.logins.look(secret, time.Now()); ok {
 		return &id

@@ -12,12 +12,13 @@ import (
 	"time"
 )
 
-// linkFiles are pages of this user's that lead a browser to a login link. A
-// link in a command line is read, and used first, by whoever polls /proc.
+// linkFiles writes pages, readable by this user alone, that lead a browser to a
+// login link. With the link itself in the browser's command line, another user
+// could read it in /proc and use it first.
 //
-// A browser that is confined (a snap, a flatpak) may be kept from reading the
-// runtime directory. It then shows that there is no such file, and the link
-// that `middleman open` has printed is the way.
+// A confined browser (a snap, a flatpak) may not be allowed to read the runtime
+// directory. It then shows that there is no such file, and the user follows the
+// link that `middleman open` has printed.
 type linkFiles struct {
 	dir string
 	// mu guards the fields below.
@@ -32,8 +33,8 @@ func newLinkFiles(dir string) *linkFiles {
 	return &linkFiles{dir: dir, timers: map[string]*time.Timer{}, paths: map[digest]string{}}
 }
 
-// write makes the page of a link and returns its path. It is removed once the
-// link is used or has expired, or the server stops.
+// write makes the page of a link and returns its path. The page is removed when
+// the link is used or expires, or when the server stops.
 func (f *linkFiles) write(link, secret string) (path string, err error) {
 	file, err := os.CreateTemp(f.dir, linkFilePattern) // 0600
 	if err != nil {
@@ -50,7 +51,8 @@ func (f *linkFiles) write(link, secret string) (path string, err error) {
 	return file.Name(), nil
 }
 
-// linkPage goes on to link without leaving itself in the browser's way back.
+// linkPage returns a page that goes on to link and leaves no entry of itself in
+// the browser's history.
 func linkPage(link string) string {
 	return strings.ReplaceAll(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>middleman</title>
@@ -68,11 +70,11 @@ func (f *linkFiles) remove(secret string) {
 		delete(f.paths, digestOf(secret))
 		f.timers[path].Stop()
 		delete(f.timers, path)
-		_ = os.Remove(path) // it is of no use any more, there or not
+		_ = os.Remove(path) // the link in it is used or expired, so an error does no harm
 	}
 }
 
-// sweep removes all pages, also those that a killed server has left.
+// sweep removes all pages, also those that a killed server left behind.
 func (f *linkFiles) sweep() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

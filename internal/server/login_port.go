@@ -12,8 +12,8 @@ import (
 	"middleman/internal/listen"
 )
 
-// beginPort ends what was logged in at a port that another program may have had
-// since, and holds one that logins are left for.
+// beginPort ends all logins if another program may have had the port since the
+// last server. Otherwise it keeps the port held for the logins that are left.
 func (s *Server) beginPort(ctx context.Context) error {
 	s.options.Port.OnEnd(func() { s.holdPort(ctx) })
 	if !s.options.Port.Fresh {
@@ -31,9 +31,9 @@ func (s *Server) beginPort(ctx context.Context) error {
 	return nil
 }
 
-// holdPort makes the port stay ours as long as a login lasts. Where that fails,
-// the logins end with this server, since the next finds no holder. A request
-// that has ended, as a logout ends its own, changes nothing of that.
+// holdPort has the port held until the last login ends. If that fails, the
+// logins end with this server, because the next finds no holder. It ignores the
+// cancellation of ctx, because a logout ends its own request.
 func (s *Server) holdPort(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	until, err := s.lastLogin(ctx)
@@ -45,7 +45,7 @@ func (s *Server) holdPort(ctx context.Context) {
 	}
 }
 
-// lastLogin is when the last login ends, zero where there is none.
+// lastLogin returns when the last login ends, or zero if there is none.
 func (s *Server) lastLogin(ctx context.Context) (until time.Time, err error) {
 	list, err := s.Store.Logins(ctx, time.Now())
 	for _, l := range list {
@@ -56,9 +56,9 @@ func (s *Server) lastLogin(ctx context.Context) (until time.Time, err error) {
 	return until, err
 }
 
-// withName leads browsers from the addresses, and from the names that servers
-// had before, to the name that is ours alone. Programs with tokens may use the
-// addresses.
+// withName redirects browsers from the server's addresses, and from the names of
+// earlier servers, to the name that this server alone has. Programs with tokens
+// may use the addresses.
 func (s *Server) withName(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if viaSocket(r) || !s.leadsOn(r) {
@@ -70,16 +70,16 @@ func (s *Server) withName(pages http.Handler) http.Handler {
 	})
 }
 
-// leadsOn says whether r asks for a page at another host than that of our
-// origin, which is to lead there.
+// leadsOn reports whether r asks for a page at another host than the server's
+// name, so that withName redirects it.
 func (s *Server) leadsOn(r *http.Request) bool {
 	host, _ := splitHost(r.Host)
 	return s.options.Port.Name != "" && !strings.EqualFold(host, s.options.Port.Name) && (listen.IsLoopback(host) || heldport.IsName(host)) &&
 		!changes(r) && !isAPI(r)
 }
 
-// named is host with our name, at the same port: a forwarded one differs from
-// ours.
+// named returns host with the server's name in place of its own. It keeps the
+// port, because a forwarded port differs from the server's.
 func (s *Server) named(host string) string {
 	if _, port, err := net.SplitHostPort(host); err == nil {
 		return net.JoinHostPort(s.options.Port.Name, port)

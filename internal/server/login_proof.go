@@ -21,12 +21,13 @@ import (
 )
 
 const (
-	// nonceLife is how long a browser may take to sign.
+	// nonceLife is how long a browser may take to sign a nonce.
 	nonceLife  = time.Minute
-	scalarSize = 32 // bytes of r and of s in a signature
+	scalarSize = 32 // bytes each of r and s in a signature
 )
 
-// parseLoginKey reads a browser's public key, as WebCrypto exports it raw.
+// parseLoginKey parses a browser's public key in WebCrypto's format "raw": an
+// uncompressed point of P-256.
 func parseLoginKey(raw []byte) (*ecdsa.PublicKey, error) {
 	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), raw)
 	if err != nil {
@@ -35,7 +36,8 @@ func parseLoginKey(raw []byte) (*ecdsa.PublicKey, error) {
 	return key, nil
 }
 
-// verify reports whether signature, as WebCrypto makes it, is key's of text.
+// verify reports whether signature is a signature of text by key. It has
+// WebCrypto's format for ECDSA: r and s, scalarSize bytes each.
 func verify(key *ecdsa.PublicKey, text string, signature []byte) bool {
 	if len(signature) != 2*scalarSize {
 		return false
@@ -45,7 +47,7 @@ func verify(key *ecdsa.PublicKey, text string, signature []byte) bool {
 	return ecdsa.Verify(key, sum[:], r, s)
 }
 
-// sign is what verify takes.
+// sign returns a signature of text for verify.
 func sign(key *ecdsa.PrivateKey, text string) ([]byte, error) {
 	sum := sha256.Sum256([]byte(text))
 	r, s, err := ecdsa.Sign(rand.Reader, key, sum[:])
@@ -58,9 +60,10 @@ func sign(key *ecdsa.PrivateKey, text string) ([]byte, error) {
 	return out, nil
 }
 
-// browserText is what a browser signs, and serverText what the server does.
-// None of the parts can hold a line's end: ids, nonces and the instance are
-// ours or compared with what is, a Host header cannot, and clientNonce is last.
+// browserText returns the text that a browser signs; serverText, the text that
+// the server signs. No part but the last can contain a newline: the server made
+// the ids, nonces and the instance, or has compared them with its own, and the
+// origin comes from a Host header. clientNonce may contain any, so it is last.
 func browserText(instance, origin, login, nonce string) string {
 	return strings.Join([]string{"middleman login v1", instance, origin, login, nonce}, "\n")
 }
@@ -69,7 +72,8 @@ func serverText(instance, origin, login, nonce, clientNonce string) string {
 	return strings.Join([]string{"middleman server v1", instance, origin, login, nonce, clientNonce}, "\n")
 }
 
-// serverKey is the server's own, which it keeps for the servers after it.
+// serverKey returns the server's own key. The first call ever makes it; the
+// store keeps it for later servers.
 func (l *logins) serverKey(ctx context.Context, db *store.Store) (*ecdsa.PrivateKey, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,9 +104,9 @@ func (l *logins) publicKey(ctx context.Context, db *store.Store) ([]byte, error)
 	return key.PublicKey.Bytes()
 }
 
-// newNonce makes a nonce for one login. It is not kept: it carries its time
-// and a code that only this server can make, so that strangers who ask for
-// nonces push nobody else's out. Only used ones are kept, see spend.
+// newNonce makes a nonce for one login. The server does not store it: the nonce
+// contains its expiry and a MAC that only this server can make. So strangers who
+// ask for nonces cannot push out those of others. Used ones are kept; see spend.
 func (l *logins) newNonce(login string, now time.Time) string {
 	nonce := binary.BigEndian.AppendUint64(nil, uint64(now.Add(nonceLife).UnixNano()))
 	random := make([]byte, 16)
@@ -120,19 +124,20 @@ func (l *logins) code(nonce []byte, login string) []byte {
 	return mac.Sum(nil)
 }
 
-// parseNonce returns until when a nonce of newNonce holds, and whether it is
-// one, of that login.
+// parseNonce returns when a nonce expires; ok is false if newNonce did not make
+// it for that login.
 func (l *logins) parseNonce(text, login string) (until time.Time, ok bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	// A decoder passes over line ends, and a nonce with one would be another.
+	// The decoder ignores newlines, and a nonce with one would count as unused.
 	if err != nil || strings.ContainsAny(text, "\r\n") || len(raw) != nonceSize+sha256.Size || !hmac.Equal(raw[nonceSize:], l.code(raw[:nonceSize], login)) {
 		return time.Time{}, false
 	}
 	return time.Unix(0, int64(binary.BigEndian.Uint64(raw))), true
 }
 
-// spend uses a nonce up. The caller has checked the signature: only who has a
-// login can add to the nonces that are kept, for a minute each.
+// spend uses up a nonce, and reports false if it was used before, has expired, or
+// too many are kept. The caller must have checked the signature, so that only
+// holders of logins can add to the nonces that are kept, for a minute each.
 func (l *logins) spend(nonce string, until, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +158,8 @@ type challengeIn struct {
 	Body api.LoginChallenge
 }
 
-// postChallenge proves who the server is and gives a nonce to sign.
+// postChallenge answers with a nonce to sign, and with the server's signature,
+// which proves that the server is the one that made the login.
 func (s *Server) postChallenge(ctx context.Context, in *challengeIn) (*reply[api.LoginNonce], error) {
 	login, err := s.login(ctx, in.Body.Login, in.visitor)
 	if err != nil {
@@ -173,7 +179,7 @@ type proofIn struct {
 	Body api.LoginProof
 }
 
-// postAccess gives an access token for a signed nonce.
+// postAccess answers with an access token for a signed nonce.
 func (s *Server) postAccess(ctx context.Context, in *proofIn) (*reply[api.Access], error) {
 	login, err := s.login(ctx, in.Body.Login, in.visitor)
 	if err != nil {
@@ -200,7 +206,7 @@ func (s *Server) postAccess(ctx context.Context, in *proofIn) (*reply[api.Access
 	}
 	s.holdPort(ctx)
 	token := s.logins.grant(login, idle, now, s.cut)
-	// It may have been revoked meanwhile, before there was a token to drop.
+	// The login may have been revoked meanwhile, before there was a token to drop.
 	if _, err := s.login(ctx, login.ID, in.visitor); err != nil {
 		s.logins.drop(loginSubject(login.ID))
 		return nil, err

@@ -2,5 +2,5 @@ package server
 
 import "math"
 
-// maxFiles is no limit: the system has none for handles that matters here.
+// maxFiles returns no limit: that of the system for handles is far beyond need.
 func maxFiles() int { return math.MaxInt32 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerPID is the process that made a connection over a Unix socket, 0 where
-// that is not known.
+// peerPID returns the id of the process that made a connection to a Unix socket
+// (SO_PEERCRED of unix(7)), or 0 if that is not known.
 func peerPID(conn net.Conn) (pid int) {
 	plain, ok := conn.(syscall.Conn)
 	if !ok {
@@ -19,7 +19,7 @@ func peerPID(conn net.Conn) (pid int) {
 	if err != nil {
 		return 0
 	}
-	_ = raw.Control(func(fd uintptr) { // where it fails, the process is not known
+	_ = raw.Control(func(fd uintptr) { // on an error pid stays 0
 		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
 			pid = int(cred.Pid)
 		}
@@ -27,8 +27,9 @@ func peerPID(conn net.Conn) (pid int) {
 	return pid
 }
 
-// hungUp reports whether the client of r has left although there is more of
-// its request to read, behind which a read would only then find the end.
+// hungUp reports whether the client of r has disconnected. It notices that even
+// while there are unread bytes of the request, after which a read would first
+// find the end.
 func hungUp(r *http.Request) bool {
 	conn, _ := r.Context().Value(connKey{}).(net.Conn)
 	for {

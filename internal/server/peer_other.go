@@ -7,9 +7,9 @@ import (
 	"net/http"
 )
 
-// peerPID is not known here.
+// peerPID returns 0: the peer's process is not known on this system.
 func peerPID(net.Conn) int { return 0 }
 
-// hungUp cannot be told here: who left is found out when the rest of its
-// request is read.
+// hungUp returns false. On this system the server notices that a client has
+// disconnected only when it reads the rest of the request.
 func hungUp(*http.Request) bool { return false }

@@ -17,26 +17,27 @@ import (
 	"middleman/terminal/ws"
 )
 
-// Problem is what every error of the API is answered with.
+// Problem is the JSON body of every error answer of the API (RFC 9457).
 type Problem struct {
 	api.Problem
 }
 
-// GetStatus makes it a huma.StatusError.
+// GetStatus returns the HTTP status. It implements huma.StatusError.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType is that of RFC 9457.
+// ContentType returns the media type of RFC 9457. huma calls it.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// huma makes its own errors (a body that does not fit its schema, say) by
-// these variables; they are the only way to have one shape of error.
+// huma makes its own errors, such as that of a body that does not match its
+// schema, with huma.NewError. Only by replacing it do all errors get one form.
 func init() {
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
 		return newProblem(status, codeOf(status), describe(msg, errs))
 	}
 }
 
-// newProblem is the one constructor; every problem has all members.
+// newProblem returns a problem with all the standard members. It is the only
+// constructor.
 func newProblem(status int, code, detail string) *Problem {
 	return &Problem{api.Problem{
 		Type:   "urn:middleman:problem:" + code,
@@ -47,18 +48,19 @@ func newProblem(status int, code, detail string) *Problem {
 	}}
 }
 
-// problemf is a refusal that is answered without being an error of the core.
+// problemf returns a problem that the server itself found, with the status of
+// code. Package app is not involved.
 func problemf(code, format string, args ...any) *Problem {
 	r := app.Refusef(code, format, args...)
 	return newProblem(refusalStatus(r), code, r.Detail)
 }
 
-// malformed is the problem of a request that cannot be read.
+// malformed returns the problem of a request that cannot be read: status 400.
 func malformed(format string, args ...any) *Problem {
 	return newProblem(http.StatusBadRequest, api.CodeBadRequest, fmt.Sprintf(format, args...))
 }
 
-// codeOf is for problems that only have a status.
+// codeOf returns the code for a problem that has only a status.
 func codeOf(status int) string {
 	switch {
 	case status == http.StatusUnauthorized:
@@ -75,7 +77,7 @@ func codeOf(status int) string {
 	return api.CodeBadRequest
 }
 
-// describe joins what huma found wrong. It leaves out the values, which may
+// describe joins the errors that huma found. It leaves out the values, which may
 // be secrets.
 func describe(msg string, errs []error) string {
 	parts := []string{}
@@ -92,7 +94,7 @@ func describe(msg string, errs []error) string {
 	return msg + ": " + strings.Join(parts, "; ")
 }
 
-// statuses are those of codes.
+// statuses maps codes to HTTP statuses. A code that is not here has 409.
 var statuses = map[string]int{
 	api.CodeUnauthorized: http.StatusUnauthorized,
 	api.CodeForbidden:    http.StatusForbidden,
@@ -127,8 +129,8 @@ var statuses = map[string]int{
 	api.CodeDiskFull:    http.StatusInsufficientStorage,
 }
 
-// refusalStatus is the status of a refusal. A code that is not in statuses says
-// that the state of things stands against the request.
+// refusalStatus returns the status of a refusal. A code that is not in statuses
+// means that the request is valid but the present state forbids it: 409.
 func refusalStatus(r *app.Refusal) int {
 	switch {
 	case r.Code == api.CodeEnded && errors.Is(r.Err, terminal.ErrGone):
@@ -146,8 +148,8 @@ func refusalStatus(r *app.Refusal) int {
 	return http.StatusConflict
 }
 
-// problem turns an error into what the client is told: the one place that
-// chooses statuses.
+// problem turns an error into the problem for the client. Only here are statuses
+// chosen.
 func (s *Server) problem(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -158,8 +160,9 @@ func (s *Server) problem(err error) *Problem {
 	return p
 }
 
-// problemFor is problem for an answer: over the Unix socket, where this user
-// asks, an internal error says which file the log is.
+// problemFor is problem for the answer to a request. If the caller's credential
+// ended meanwhile, the problem is 401. Over the Unix socket, where the caller is
+// this user, an internal error names the log file.
 func (s *Server) problemFor(ctx context.Context, err error) *Problem {
 	if errors.Is(context.Cause(ctx), ws.ErrUnauthorized) {
 		return problemf(api.CodeUnauthorized, "%v", ws.ErrUnauthorized)
@@ -171,8 +174,8 @@ func (s *Server) problemFor(ctx context.Context, err error) *Problem {
 	return p
 }
 
-// refuse answers outside of huma. Whether the client still reads is its own
-// business, so a failing write is nothing to report.
+// refuse answers with p, outside of huma. It ignores an error of the write, which
+// means that the client has left.
 func refuse(w http.ResponseWriter, p *Problem) {
 	body, err := json.Marshal(p)
 	if err != nil {
@@ -184,10 +187,11 @@ func refuse(w http.ResponseWriter, p *Problem) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// withContainment answers a request whose handler panicked.
+// withContainment recovers a panic of a handler, logs it, and answers with an
+// internal error. If the answer has begun, it breaks the connection instead.
 func (s *Server) withContainment(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		out := w.(*patientWriter) // by withHeaders
+		out := w.(*patientWriter) // withHeaders made it
 		defer func() {
 			v := recover()
 			if v == nil {
@@ -198,7 +202,7 @@ func (s *Server) withContainment(next http.Handler) http.Handler {
 			}
 			s.LogPanic(r.Method+" "+r.URL.Path, v)
 			if out.begun {
-				panic(http.ErrAbortHandler) // only a broken answer says that it is not whole
+				panic(http.ErrAbortHandler) // a broken answer is the only way to tell that it is incomplete
 			}
 			refuse(out, problemf(api.CodeInternal, app.InternalDetail))
 		}()

@@ -13,7 +13,7 @@ import (
 
 const apiPrefix = "/api/v1"
 
-// routes builds the handler of everything.
+// routes builds the server's handler, with all checks around the routes.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	config := huma.DefaultConfig("middleman", s.options.Version)
@@ -43,7 +43,7 @@ func (s *Server) routes() http.Handler {
 	return withHeaders(s.withContainment(s.withGuard(s.withCaller(s.withBody(mux)))))
 }
 
-// openAPI answers with the document of all routes.
+// openAPI answers with the OpenAPI document of all routes.
 func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) {
 	if p := permit(r.Context(), accessRead, ""); p != nil {
 		refuse(w, p)
@@ -55,12 +55,12 @@ func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/vnd.oai.openapi+json")
-	_, _ = w.Write(data) // a client that has left is nothing to report
+	_, _ = w.Write(data) // an error means that the client has left
 }
 
 const accessKey = "access"
 
-// route describes an operation.
+// route describes an operation that needs the given access.
 func route(method, path, id, summary string, need access) huma.Operation {
 	return huma.Operation{
 		Method:      method,
@@ -68,13 +68,13 @@ func route(method, path, id, summary string, need access) huma.Operation {
 		OperationID: id,
 		Summary:     summary,
 		Metadata:    map[string]any{accessKey: need},
-		// Bodies are read and bounded before huma sees them.
+		// withBody reads and bounds bodies before huma sees them.
 		BodyReadTimeout: -1,
 		MaxBodyBytes:    -1,
 	}
 }
 
-// add registers a handler whose errors all become problems in one place.
+// add registers a handler. problemFor turns its errors into problems.
 func add[I, O any](s *Server, op huma.Operation, handle func(context.Context, *I) (*O, error)) {
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handle(ctx, in)
@@ -85,12 +85,12 @@ func add[I, O any](s *Server, op huma.Operation, handle func(context.Context, *I
 	})
 }
 
-// stream answers with whatever a function writes.
+// stream is an answer that a function writes.
 type stream struct {
 	Body func(huma.Context)
 }
 
-// raw makes a stream of a function on the plain request.
+// raw makes a stream of a function that handles the plain request.
 func raw(f func(http.ResponseWriter, *http.Request)) *stream {
 	return &stream{Body: func(ctx huma.Context) {
 		r, w := humago.Unwrap(ctx)

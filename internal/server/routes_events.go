@@ -14,14 +14,15 @@ import (
 	"middleman/internal/events"
 )
 
-// heartbeat is how often a quiet stream shows that it is alive.
+// heartbeat is the interval of comments on a stream without events, by which the
+// client sees that the connection is alive.
 const heartbeat = 15 * time.Second
 
-// eventResync tells a client that events are missing between what it saw
-// last and what follows: it loads everything again.
+// eventResync is the type of the event that tells a client that it missed events,
+// and must load everything again.
 const eventResync = "resync"
 
-// EventsHeader says where a stream begins.
+// EventsHeader is the parameter that says after which event a stream begins.
 type EventsHeader struct {
 	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was seen"`
 }
@@ -34,7 +35,7 @@ func eventRoute(path, id, summary string) huma.Operation {
 	return op
 }
 
-// answerOf documents a stream, whose type huma cannot know.
+// answerOf documents the answer of a stream, whose type huma cannot infer.
 func answerOf(contentType, description string) map[string]*huma.Response {
 	return map[string]*huma.Response{"200": {
 		Description: description,
@@ -42,13 +43,13 @@ func answerOf(contentType, description string) map[string]*huma.Response {
 	}}
 }
 
-// eventStream streams what happens after the event with id last, or from now
-// on; of one workspace, or of all where workspaceID is "".
+// eventStream streams the events after the one with id last, or from now on if
+// that is "". It streams those of one workspace, or all if workspaceID is "".
 func (s *Server) eventStream(last, workspaceID string) *stream {
 	return raw(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		e := &eventWriter{hub: s.Events, out: w, control: http.NewResponseController(w), workspace: workspaceID}
-		// The only way for this to end is that nobody reads any more.
+		// It ends only when the client has left or the server stops.
 		_ = e.run(r.Context(), last)
 	})
 }
@@ -64,7 +65,7 @@ type eventWriter struct {
 func (e *eventWriter) run(ctx context.Context, last string) error {
 	seq := e.hub.Now()
 	if last == "" {
-		// An id without data makes the client's reconnect start here.
+		// By an id without data, a client that reconnects continues from here.
 		if _, err := fmt.Fprintf(e.out, "retry: 1000\nid: %s\n\n", e.hub.ID(seq)); err != nil {
 			return err
 		}

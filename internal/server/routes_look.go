@@ -46,7 +46,7 @@ func (s *Server) lookRoutes() {
 	add(s, conflicts, s.getConflicts)
 }
 
-// getDiff streams a comparison.
+// getDiff streams a comparison, as patch text or as JSON.
 func (s *Server) getDiff(ctx context.Context, in *diffIn) (*stream, error) {
 	w, err := s.Lookable(ctx, in.Workspace)
 	if err != nil {
@@ -67,13 +67,13 @@ func (s *Server) getDiff(ctx context.Context, in *diffIn) (*stream, error) {
 			refuse(out, s.problem(err))
 		default:
 			s.Log.Warn("diff was cut off", "workspace", w.Name, "error", err)
-			panic(http.ErrAbortHandler) // only a broken answer says that it is not whole
+			panic(http.ErrAbortHandler) // a broken answer is the only way to tell that it is incomplete
 		}
 	}), nil
 }
 
-// lateAnswer knows whether an answer has begun, so that until then it can
-// still become a refusal.
+// lateAnswer records whether an answer has begun. Until then the handler can
+// still refuse.
 type lateAnswer struct {
 	http.ResponseWriter
 	begun bool

@@ -15,7 +15,7 @@ import (
 // maxGrace bounds how long one stop may take.
 const maxGrace = 5 * time.Minute
 
-// SessionPath is a session in a path.
+// SessionPath is the path parameter of a session.
 type SessionPath struct {
 	Session string `path:"session" doc:"Id of a session"`
 }
@@ -94,7 +94,7 @@ func (s *Server) deleteSession(ctx context.Context, in *stopIn) (*reply[api.Sess
 		return nil, err
 	}
 	if in.Grace != "" && grace == 0 {
-		grace = -1 // none, where the zero value means the session's own
+		grace = -1 // no grace; 0 would mean the session's own
 	}
 	return answer(s.EndSession(ctx, in.Session, grace))
 }
@@ -119,7 +119,8 @@ func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, er
 	return &captureOut{ContentType: contentType, Offset: c.Offset, Cols: c.Size.Cols, Rows: c.Size.Rows, Note: c.Note, Body: c.Data}, nil
 }
 
-// moment reads the parameter at, and looks up the offset of a time.
+// moment parses the parameter at, and returns its offset; for a time, the session
+// looks that up. It returns nil if text is "".
 func moment(ctx context.Context, live terminal.Session, text string) (*uint64, error) {
 	if text == "" {
 		return nil, nil
@@ -134,7 +135,7 @@ func moment(ctx context.Context, live terminal.Session, text string) (*uint64, e
 	return &m.Offset, err
 }
 
-// offset reads a parameter that is an offset.
+// offset parses a parameter that is an offset. It returns nil if text is "".
 func offset(name, text string) (*uint64, error) {
 	if text == "" {
 		return nil, nil
@@ -149,10 +150,10 @@ func offset(name, text string) (*uint64, error) {
 const (
 	waitDefault  = 30 * time.Second
 	waitMax      = time.Hour
-	quietDefault = time.Second // without output
+	quietDefault = time.Second // how long without output is quiet
 )
 
-// waitIn is what a wait is for.
+// waitIn has the parameters of a wait.
 type waitIn struct {
 	SessionPath
 	For     string `query:"for" enum:"exit,text,regex,quiet" default:"exit"`

@@ -12,7 +12,7 @@ import (
 // reply is an answer with a JSON body.
 type reply[T any] struct{ Body T }
 
-// answer is out as an answer.
+// answer returns out as a reply, and err unchanged.
 func answer[T any](out T, err error) (*reply[T], error) { return &reply[T]{out}, err }
 
 // empty is a request without parameters, or an answer without a body.
@@ -58,7 +58,7 @@ type repairIn struct {
 	Body   api.Repair
 }
 
-// maxAge bounds what may be asked for as an age.
+// maxAge bounds an age in a request.
 const maxAge = 100 * 365 * 24 * time.Hour
 
 func (s *Server) leftoverRoutes() {

@@ -28,7 +28,7 @@ type recordingIn struct {
 	Ticket string `query:"ticket" doc:"In place of an Authorization header"`
 }
 
-// terminalIn documents what ws.ParseQuery reads.
+// terminalIn documents the parameters that ws.ParseQuery parses.
 type terminalIn struct {
 	SessionPath
 	Mode       string `query:"mode" enum:"attach,watch" default:"attach"`
@@ -53,7 +53,8 @@ func (s *Server) terminalRoutes() {
 	add(s, recording, s.getRecording)
 }
 
-// getTerminal hands the connection to package ws until either end goes.
+// getTerminal upgrades to a WebSocket, and lets package ws serve it until either
+// end closes.
 func (s *Server) getTerminal(ctx context.Context, in *terminalIn) (*stream, error) {
 	live, err := s.Terminal(ctx, in.Session)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Server) getTerminal(ctx context.Context, in *terminalIn) (*stream, erro
 				Subprotocols: []string{wsProtocol}, CompressionMode: websocket.CompressionDisabled,
 			})
 			if err != nil {
-				return err // Accept has answered
+				return err // Accept has answered the request
 			}
 			return ws.Serve(ctx, conn, live, o)
 		})
@@ -93,7 +94,7 @@ func (s *Server) getTerminal(ctx context.Context, in *terminalIn) (*stream, erro
 	}), nil
 }
 
-// getOutput streams what is kept.
+// getOutput streams the kept output from an offset on.
 func (s *Server) getOutput(ctx context.Context, in *outputIn) (*stream, error) {
 	from, err := offset("from", in.From)
 	if err != nil {
@@ -113,7 +114,7 @@ func (s *Server) getOutput(ctx context.Context, in *outputIn) (*stream, error) {
 	}), nil
 }
 
-// getRecording streams what is kept, with its times.
+// getRecording streams the kept output with its times, as an asciicast.
 func (s *Server) getRecording(ctx context.Context, in *recordingIn) (*stream, error) {
 	live, err := s.Terminal(ctx, in.Session)
 	if err != nil {
@@ -129,7 +130,8 @@ func (s *Server) getRecording(ctx context.Context, in *recordingIn) (*stream, er
 	}), nil
 }
 
-// sendAll answers with all that is to be read until ctx ends, and closes it.
+// sendAll answers with all bytes of from, and closes from. If ctx ends or a read
+// fails before, it breaks the connection.
 func (s *Server) sendAll(ctx context.Context, w http.ResponseWriter, contentType, session string, from io.ReadCloser) {
 	w.Header().Set("Content-Type", contentType)
 	_, err := io.Copy(w, readerFunc(func(p []byte) (int, error) {
@@ -142,7 +144,7 @@ func (s *Server) sendAll(ctx context.Context, w http.ResponseWriter, contentType
 		s.Log.Warn("close output", "session", session, "error", err)
 	}
 	if err != nil {
-		// The status is sent: only a broken answer says that it is not whole.
+		// The status is sent, so only a broken answer tells that it is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 }

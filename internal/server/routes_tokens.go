@@ -13,10 +13,10 @@ import (
 	"middleman/terminal"
 )
 
-// maxTokenLife is about a lifetime.
+// maxTokenLife bounds the life of a token: 100 years.
 const maxTokenLife = 100 * 365 * 24 * time.Hour
 
-// TokenPath is a token in a path.
+// TokenPath is the path parameter of a token.
 type TokenPath struct {
 	Token string `path:"token" doc:"Id or name of a token"`
 }
@@ -60,7 +60,7 @@ func (s *Server) postToken(ctx context.Context, in *newTokenIn) (*reply[api.Crea
 	return &reply[api.CreatedToken]{api.CreatedToken{Token: tokenView(token), Secret: secret}}, nil
 }
 
-// newToken checks what was asked for.
+// newToken checks the request and returns the token to store.
 func (s *Server) newToken(ctx context.Context, in api.NewToken) (store.Token, error) {
 	t := store.Token{ID: terminal.NewID("t"), Label: in.Name, Scope: store.Scope(in.Scope), SessionID: in.Session, CreatedAt: time.Now().UTC()}
 	if (t.Scope == store.ScopeSession) != (in.Session != "") {
@@ -130,7 +130,7 @@ func (s *Server) rotateToken(ctx context.Context, in *TokenPath) (*reply[api.Cre
 	return &reply[api.CreatedToken]{api.CreatedToken{Token: tokenView(t), Secret: secret}}, nil
 }
 
-// token is the one with that id, else the one with that name.
+// token returns the token with that id, else the one with that name.
 func (s *Server) token(ctx context.Context, name string) (store.Token, error) {
 	list, err := s.Store.Tokens(ctx)
 	if err != nil {

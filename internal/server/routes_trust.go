@@ -15,7 +15,7 @@ type approveIn struct {
 
 type workspaceIn struct{ WorkspacePath }
 
-// DirectoryQuery is a directory of the user's.
+// DirectoryQuery is the query parameter of the user's directory.
 type DirectoryQuery struct {
 	Directory string `query:"directory" required:"true" doc:"Absolute: where the user stands"`
 }

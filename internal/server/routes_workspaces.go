@@ -13,15 +13,15 @@ import (
 // maxPoll bounds how long one request waits.
 const maxPoll = time.Minute
 
-// Parameters that several routes have. They are exported because huma only
-// looks into exported fields.
+// Parameters of several routes. They are exported because huma reads only
+// exported fields.
 
-// WorkspacePath is a workspace in a path.
+// WorkspacePath is the path parameter of a workspace.
 type WorkspacePath struct {
 	Workspace string `path:"workspace" doc:"Id of a workspace"`
 }
 
-// PageQuery says which part of a list.
+// PageQuery has the query parameters that select a page of a list.
 type PageQuery struct {
 	Cursor string `query:"cursor" doc:"What the page before gave as next"`
 	Limit  int    `query:"limit" minimum:"0" maximum:"500"`
@@ -29,7 +29,7 @@ type PageQuery struct {
 
 func (p PageQuery) page() store.Page { return store.Page{Cursor: p.Cursor, Limit: p.Limit} }
 
-// StatusParams ask for how workspaces stand.
+// StatusParams has the query parameters that ask for the status of workspaces.
 type StatusParams struct {
 	Status bool `query:"status" doc:"How each stands: what is known at present, with its time, and looked at again in the background"`
 	Fresh  bool `query:"fresh" doc:"With status: look at each first"`
@@ -57,7 +57,7 @@ type createIn struct {
 	Body api.NewWorkspace
 }
 
-// KeyHeader documents a header, which withBody has dealt with.
+// KeyHeader documents the header Idempotency-Key. withBody handles it.
 type KeyHeader struct {
 	Key string `header:"Idempotency-Key" doc:"A second request with the same key gets the first one's answer"`
 }
@@ -143,7 +143,8 @@ func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*r
 	return answer(s.DeleteWorkspace(ctx, in.Workspace, consents, in.DryRun))
 }
 
-// parseDuration reads a parameter such as "30s"; more than limit means limit.
+// parseDuration parses a duration such as "30s". It returns unset if text is "",
+// and limit for a longer duration.
 func parseDuration(name, text string, unset, limit time.Duration) (time.Duration, error) {
 	if text == "" {
 		return unset, nil

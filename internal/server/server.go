@@ -19,38 +19,38 @@ import (
 	"middleman/internal/listen"
 )
 
-// Options are what a server is made of.
+// Options are the parts and the settings of a server.
 type Options struct {
 	// Options.Store may be closed after Serve returned.
 	app.Options
 	// Web serves the web client, at every path that is not the API's.
 	Web     http.Handler
 	Version string
-	// Instance is Listeners.Instance; it is in what browsers sign to log in, so
-	// that it counts for this data directory alone.
+	// Instance is Listeners.Instance. It is part of the text that browsers sign
+	// to log in, so that a signature is valid for this data directory alone.
 	Instance string
-	// LoginIdle is how long a login lasts that nobody uses; 0 is seven days.
+	// LoginIdle is how long an unused login stays valid; 0 means seven days.
 	LoginIdle time.Duration
-	// Hosts are further names that the server may be reached by over TCP.
+	// Hosts are further host names of the server, for requests over TCP.
 	Hosts []string
-	// Port is Listeners.Port; nil is a port that nobody else ever has, whose
-	// address browsers know the server by.
+	// Port is Listeners.Port. nil stands for a port that no other program ever
+	// has; browsers then use the server's address instead of a name.
 	Port *listen.Port
-	// TLS encrypts what comes over TCP, with this certificate; nil does not.
+	// TLS is the configuration for TCP connections; nil means no encryption.
 	TLS *tls.Config
-	// AllowRemote takes any IP address as Host, for a listener beyond loopback.
+	// AllowRemote accepts any IP address as Host, for a listener beyond loopback.
 	AllowRemote bool
-	// MaxStrangers is how many TCP connections may be open whose caller has not
-	// proved who it is, 0 for 64; MaxConns how many at all, 0 for a third of
-	// the descriptors that the process may have.
+	// MaxStrangers bounds the open TCP connections whose caller has not
+	// authenticated; 0 means 64. MaxConns bounds all TCP connections; 0 means a
+	// third of the file descriptors that the process may have.
 	MaxStrangers, MaxConns int
-	// BodyTimeout is how long the body of a request may take to arrive, and
-	// that of a long one to go on; 0 is a minute.
+	// BodyTimeout bounds how long a request's body may take to arrive; for the
+	// long body of an input, how long each part may take. 0 means a minute.
 	BodyTimeout time.Duration
-	// Audit is where it is recorded who came in and who was refused; nil means
-	// nowhere. Serve closes it.
+	// Audit records who was admitted and who was refused; nil records nothing.
+	// Serve closes it.
 	Audit *audit.Log
-	// LogFile is the file that Log writes to, "" where it is none. It is named
+	// LogFile is the path of the file that Log writes to, or "". Errors name it
 	// only over the Unix socket.
 	LogFile string
 }
@@ -63,32 +63,32 @@ type Server struct {
 	handler http.Handler
 	calls   calls
 	logins  *logins
-	// linkFiles are in the runtime directory.
+	// linkFiles has the login pages in the runtime directory.
 	linkFiles *linkFiles
 	inputs    inputs
 	ready     chan struct{}
-	// tokens is held while tokens are looked up and changed, so that names stay
-	// single.
+	// tokens is held while tokens are looked up and changed, so that no two get
+	// the same name.
 	tokens sync.Mutex
 	// mu guards the fields below.
 	mu       sync.Mutex
 	address  string              // "" until Serve was called
-	tokenUse map[string][]string // by token, from where it was used
+	tokenUse map[string][]string // by token: the addresses it was used from
 }
 
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	// maxHeaderBytes lets through all cookies that a browser keeps for a host:
-	// any page on another of its ports can plant them, and they are no reason
-	// not to answer.
+	// maxHeaderBytes is enough for all cookies that a browser keeps for a host.
+	// A page on another port of the host can set that many, and they must not
+	// make the server refuse requests.
 	maxHeaderBytes = 1 << 20
-	// shutdownGrace is how long requests and what they started may take to
-	// end once the server was asked to.
+	// shutdownGrace bounds how long requests, and the operations they started,
+	// may take to end when the server stops.
 	shutdownGrace = 10 * time.Second
 )
 
-// New returns a server that does nothing yet.
+// New returns a server. It does nothing until Serve is called.
 func New(o Options) (*Server, error) {
 	core, err := app.New(o.Options)
 	if err != nil {
@@ -125,13 +125,14 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Ready is closed once Serve has begun to answer.
+// Ready returns a channel that is closed once Serve answers requests.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
 
-// Serve answers on both listeners until ctx ends, and closes them unless it
-// could not begin. unix may be nil on a platform that cannot tell who is at
-// its other end. In the background it finds every session again. It returns nil after ctx ended;
-// sessions go on. It may be called once.
+// Serve answers on unix and on all tcp listeners (at least one) until ctx ends,
+// and returns nil then; sessions go on. It closes the listeners, except when it
+// returns an error before it is ready. unix may be nil on a platform that cannot
+// tell which user connects to it. In the background, Serve finds all sessions
+// again. Call it once.
 func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listener) error {
 	s.setAddress(tcp[0].Addr())
 	defer s.recordStart()()
@@ -170,7 +171,7 @@ func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listen
 	})
 	g.Go(func() error {
 		<-ctx.Done()
-		cancelRequests() // event streams, long polls and viewers end now
+		cancelRequests() // ends event streams, long polls and viewers
 		s.shutdown(servers)
 		return nil
 	})
@@ -217,7 +218,7 @@ func (s *Server) setAddress(a net.Addr) {
 	s.address = a.String()
 }
 
-// tcpAddress is where browsers reach the server.
+// tcpAddress returns the host:port where browsers reach the server.
 func (s *Server) tcpAddress() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

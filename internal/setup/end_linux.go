@@ -7,10 +7,11 @@ import (
 	"middleman/internal/proc"
 )
 
-// End ends every process of ours that has mark in its environment, and what
-// descends from those, and returns when none is left.
+// End kills every process of this user that has mark (NAME=value) in its
+// environment, and all their descendants. It blocks until none is left. After a
+// few seconds it returns an error that names those that are left.
 func End(mark string) error {
-	var sure bool // of the last look, as is the error
+	var sure bool // from the last look, like lookErr
 	var lookErr error
 	stop := proc.NewStop(func() (found []proc.Process, err error) {
 		found, sure, lookErr = marked(mark)
@@ -23,8 +24,9 @@ func End(mark string) error {
 	return lookErr
 }
 
-// marked lists the processes with mark that have not ended, and those below. sure
-// is false where one may have the mark and does not show it yet.
+// marked lists the processes with mark that have not ended, and their
+// descendants, but not this process. sure is false if a process may have the mark
+// but does not show it yet (see proc.HasEnv).
 func marked(mark string) (found []proc.Process, sure bool, err error) {
 	t, err := proc.All()
 	if err != nil {

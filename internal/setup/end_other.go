@@ -2,6 +2,6 @@
 
 package setup
 
-// End does nothing: this system shows no environments, so what has left the
-// group of its command is not found.
+// End does nothing: this system does not show the environments of processes, so
+// those that have left their command's process group are not found.
 func End(string) error { return nil }

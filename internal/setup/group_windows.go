@@ -5,15 +5,16 @@ import (
 	"syscall"
 )
 
-// shell is a command line for the system's interpreter.
+// shell returns a command that runs a command line with cmd.exe.
 func shell(command string) *exec.Cmd { return exec.Command("cmd.exe", "/d", "/c", command) }
 
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// endGroup has nobody to ask: a console process takes no signal.
+// endGroup kills the shell: it could not be asked to end, because a console
+// process takes no signal.
 func endGroup(cmd *exec.Cmd) { killGroup(cmd) }
 
-// killGroup ends the shell.
+// killGroup kills the shell, but not the processes that it started.
 func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() } // it may have ended

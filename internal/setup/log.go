@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	maxLog  = 2 << 20 // bytes of the file, and of the one before
-	maxTail = 4 << 10 // bytes that last looks at
+	maxLog  = 2 << 20 // bytes of the file, and of PATH.1
+	maxTail = 4 << 10 // bytes from which last takes its lines
 	maxLast = 600     // bytes that last returns
-	lines   = 5       // that last returns
+	lines   = 5       // lines that last returns
 )
 
-// logFile keeps the last of what is printed: when it is full it becomes the
-// one before, PATH.1, and that goes.
+// logFile keeps the last part of the output. When the file is full, it is renamed
+// to PATH.1, which replaces an older one.
 type logFile struct {
 	path string
 	// mu guards the fields below.
@@ -63,7 +63,7 @@ func (l *logFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// turn makes the file the one before, and begins another.
+// turn renames the file to PATH.1, and begins a new one.
 func (l *logFile) turn() error {
 	if err := l.file.Close(); err != nil {
 		return err
@@ -80,7 +80,8 @@ func (l *logFile) close() error {
 	return l.file.Close()
 }
 
-// last is the last lines that were printed, on one that can be shown.
+// last returns the last lines of the output, joined to one line that is safe to
+// show in a terminal. It leaves out the lines "$ COMMAND" that Run writes.
 func (l *logFile) last() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +99,8 @@ func (l *logFile) last() string {
 	return text
 }
 
-// shown is r, or nothing where a terminal would act on it.
+// shown maps r for strings.Map: it drops what is not printable, and replaces a
+// tab by a space.
 func shown(r rune) rune {
 	if r == '\t' {
 		return ' '
@@ -109,7 +111,8 @@ func shown(r rune) rune {
 	return r
 }
 
-// ReadLog returns what is kept of the output in a log.
+// ReadLog returns the kept output of the log at path. A missing log is
+// fs.ErrNotExist.
 func ReadLog(path string) ([]byte, error) {
 	before, err := private.ReadFile(path + ".1")
 	if err != nil && !os.IsNotExist(err) {
@@ -122,7 +125,7 @@ func ReadLog(path string) ([]byte, error) {
 	return slices.Concat(before, now), nil
 }
 
-// RemoveLog removes a log; none is no error.
+// RemoveLog removes the log at path. A missing log is no error.
 func RemoveLog(path string) error {
 	for _, file := range []string{path + ".1", path} {
 		if err := os.Remove(file); err != nil && !os.IsNotExist(err) {

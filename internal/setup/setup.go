@@ -1,13 +1,13 @@
-// Package setup runs the commands of a repository's configuration: those that
-// the user agreed to, one after the other, within a time, with what they print
-// in a file.
+// Package setup runs the setup or teardown commands of a repository's
+// configuration, which the user has approved. It runs them one after the other,
+// with a time limit, and writes their output to a file.
 //
-// Nothing that they start outlives them, in whichever way they end: what a
-// workspace needs for longer is a session of it. Processes are found by their
-// group, and on Linux by a mark in their environment, so also where they have
-// left the group, and by a later server where the one that started them was
-// killed. A process that has emptied its environment and left the group is not
-// found.
+// No process that a command starts outlives it, however it ends: what a workspace
+// needs for longer must be a session. Processes are found by their process group
+// and, on Linux, also by a mark in their environment. By the mark, they are found
+// when they have left the group, and by a later server when the one that started
+// them was killed. A process that has emptied its environment and left the group
+// is not found.
 package setup
 
 import (
@@ -28,22 +28,24 @@ const (
 	drain = time.Second     // for output that is still in the pipe
 )
 
-// Spec is what to run.
+// Spec says what to run.
 type Spec struct {
-	Commands []string // for the shell, one after the other; the first that fails is the last
+	Commands []string // shell command lines, run in order until one fails
 	Dir      string
-	Env      []string // all of it but Mark
-	// Mark is NAME=value, with a value that is nobody else's.
+	Env      []string // the whole environment, except for Mark
+	// Mark is a variable NAME=value that no other process has.
 	Mark string
-	// Log is the file that takes the output, made anew with mode 0600.
+	// Log is the path of the file for the output. It is emptied first; a new file
+	// gets mode 0600.
 	Log string
-	// Timeout is for all commands together.
+	// Timeout bounds all commands together.
 	Timeout time.Duration
 }
 
-// Run runs the commands and returns when nothing of them is left. last is what
-// they printed last, on one line, also beside an error, which names the command
-// that failed. Where ctx ends, or the time, they are ended.
+// Run runs the commands, and blocks until none of their processes is left. If ctx
+// ends or the timeout is over, it ends them: first with SIGTERM, after 5 seconds
+// with SIGKILL. last has the last lines of the output, joined to one line, also
+// when there is an error. The error names the command that failed.
 func Run(ctx context.Context, s Spec) (last string, err error) {
 	log, err := createLog(s.Log)
 	if err != nil {
@@ -61,8 +63,8 @@ func Run(ctx context.Context, s Spec) (last string, err error) {
 	return log.last(), nil
 }
 
-// run runs one command. It writes to a pipe of ours, so that whoever else
-// holds that does not keep us.
+// run runs one command. The command writes to a pipe, not to a file of cmd, so
+// that another process that still has the pipe open does not keep run waiting.
 func (s Spec) run(ctx context.Context, command string, log io.Writer) error {
 	out, in, err := os.Pipe()
 	if err != nil {
@@ -74,7 +76,7 @@ func (s Spec) run(ctx context.Context, command string, log io.Writer) error {
 	cmd.Env = append(append([]string{}, s.Env...), s.Mark)
 	ownGroup(cmd)
 	err = cmd.Start()
-	_ = in.Close() // the command has its own
+	_ = in.Close() // the command has its own copy
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (s Spec) run(ctx context.Context, command string, log io.Writer) error {
 			_, err := io.Copy(log, out)
 			return err
 		})
-		_ = out.Close() // or a command that prints on would wait for somebody who reads
+		_ = out.Close() // else a command that goes on printing would block
 		read <- err
 	}()
 	err = await(ctx, cmd)
@@ -97,12 +99,13 @@ func (s Spec) run(ctx context.Context, command string, log io.Writer) error {
 		return errors.Join(err, readErr)
 	case <-time.After(drain):
 	}
-	_ = out.Close() // which ends the copying
+	_ = out.Close() // ends the copying
 	<-read
 	return err
 }
 
-// await waits for the command, and ends it where ctx ends first.
+// await waits for the command. If ctx ends first, it ends the command and returns
+// the cause.
 func await(ctx context.Context, cmd *exec.Cmd) error {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()

@@ -18,9 +18,9 @@ const (
 	ScopeSession Scope = "session" // watch one session, nothing else
 )
 
-// Token is what is known of an API token; its secret is not.
+// Token is the record of an API token. The store has only a hash of its secret.
 type Token struct {
-	ID        string // ours, see terminal.NewID
+	ID        string // made by terminal.NewID
 	Label     string
 	Scope     Scope
 	SessionID string // with ScopeSession, else ""
@@ -31,13 +31,13 @@ type Token struct {
 	LastUsedAt time.Time
 }
 
-// NewSecret returns a random secret of 130 bits, for a token or a login
-// link. Only its hash is ever stored, so the caller shows it once.
+// NewSecret returns a random secret of 130 bits, for a token or a login link. The
+// store keeps only its hash, so it can be shown only once.
 func NewSecret() string { return rand.Text() }
 
-// hash is enough against a stolen database because secrets are random and
-// long, and makes looking one up take the same time however much of it is
-// right.
+// hash returns the form in which a secret is stored. A plain hash protects
+// secrets in a stolen database, because they are random and long. A lookup by
+// hash takes the same time however much of a guess is right.
 func hash(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
@@ -45,7 +45,7 @@ func hash(secret string) []byte {
 
 const tokenColumns = `id, label, scope, session_id, created_at, expires_at, last_used_at`
 
-// CreateToken stores t for that secret.
+// CreateToken stores t with the hash of secret.
 func (s *Store) CreateToken(ctx context.Context, secret string, t Token) error {
 	_, err := s.write.ExecContext(ctx,
 		`INSERT INTO tokens (hash, id, label, scope, session_id, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -56,12 +56,12 @@ func (s *Store) CreateToken(ctx context.Context, secret string, t Token) error {
 	return nil
 }
 
-// tokenUseStep is how exact LastUsedAt is: a token that is used all the time
-// is not written all the time.
+// tokenUseStep is the precision of LastUsedAt. It bounds the writes for a token
+// that is used all the time.
 const tokenUseStep = time.Minute
 
-// UseToken returns the token with that secret and notes its use, to the
-// minute. A token that is unknown or has expired is ErrNotFound.
+// UseToken returns the token with that secret and records its use, to the minute.
+// If the token is unknown or has expired, the error is ErrNotFound.
 func (s *Store) UseToken(ctx context.Context, secret string, now time.Time) (Token, error) {
 	t, err := scanToken(s.read.QueryRowContext(ctx, `SELECT `+tokenColumns+` FROM tokens
 		WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)`, hash(secret), now.UnixNano()))
@@ -105,7 +105,8 @@ func scanToken(row scanner) (Token, error) {
 	return t, err
 }
 
-// CreateLoginLink stores a link that UseLoginLink takes once until expires.
+// CreateLoginLink stores a login link. UseLoginLink accepts its secret once, and
+// only before expires.
 func (s *Store) CreateLoginLink(ctx context.Context, secret string, now, expires time.Time) error {
 	_, err := s.write.ExecContext(ctx, `INSERT INTO login_links (hash, created_at, expires_at) VALUES (?, ?, ?)`,
 		hash(secret), now.UnixNano(), expires.UnixNano())
@@ -115,10 +116,11 @@ func (s *Store) CreateLoginLink(ctx context.Context, secret string, now, expires
 	return nil
 }
 
-// UseLoginLink takes the link: of any number of callers with one secret, one
-// succeeds. A link that is unknown, used or expired is ErrNotFound.
+// UseLoginLink uses up the link with that secret. Of several callers with the
+// same secret, one succeeds. If the link is unknown, used or expired, the error is
+// ErrNotFound.
 func (s *Store) UseLoginLink(ctx context.Context, secret string, now time.Time) error {
-	// Anybody may guess: a wrong guess must not wait for, or hold up, a writer.
+	// Strangers may guess. A wrong guess must not wait for a writer or block one.
 	var there int
 	err := s.read.QueryRowContext(ctx, `SELECT 1 FROM login_links WHERE hash = ? AND expires_at > ?`, hash(secret), now.UnixNano()).Scan(&there)
 	if err != nil {
@@ -131,7 +133,7 @@ func (s *Store) UseLoginLink(ctx context.Context, secret string, now time.Time) 
 	return nil
 }
 
-// optionalNano is nil for the zero time.
+// optionalNano returns t in nanoseconds, or nil for the zero time.
 func optionalNano(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// keepBackups is how many backups stay beside the database.
+// keepBackups is how many backups are kept beside the database.
 const keepBackups = 3
 
-// backup writes a copy of the database beside it, 0600, named by its schema
-// version and the time, and drops the oldest ones over keepBackups.
+// backup writes a copy of the database beside it, with mode 0600 and the time and
+// schema version in its name. It removes the oldest backups over keepBackups.
 func (s *Store) backup(ctx context.Context, version int64, now time.Time) (err error) {
 	name := fmt.Sprintf("%s.backup-%s-v%d", s.path, now.UTC().Format("20060102T150405.000000"), version)
 	temp := name + ".tmp"
@@ -24,7 +24,7 @@ func (s *Store) backup(ctx context.Context, version int64, now time.Time) (err e
 			err = fmt.Errorf("back up database %s before its migration: %w", s.path, errors.Join(err, removeIfThere(temp)))
 		}
 	}()
-	// VACUUM INTO takes an empty file, and this one has our mode.
+	// VACUUM INTO accepts an empty file. This one has the right mode.
 	if err := os.WriteFile(temp, nil, 0o600); err != nil {
 		return err
 	}

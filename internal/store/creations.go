@@ -8,9 +8,8 @@ import (
 	"middleman/workspace"
 )
 
-// BeginCreation adds w together with what was asked for, so that a creation
-// that is cut short can be gone on with. Its name must be free, else
-// ErrNameTaken.
+// BeginCreation adds w together with the request for it, so that an interrupted
+// creation can be continued. If w's name is taken, the error is ErrNameTaken.
 func (s *Store) BeginCreation(ctx context.Context, w workspace.Workspace, request []byte) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx,
@@ -30,8 +29,8 @@ func (s *Store) BeginCreation(ctx context.Context, w workspace.Workspace, reques
 	return nil
 }
 
-// Creation is what was asked for of a workspace that is not all there yet. It
-// returns ErrNotFound where there is no such, or all of it is there.
+// Creation returns the stored request of a workspace whose creation is not
+// finished. If there is none, the error is ErrNotFound.
 func (s *Store) Creation(ctx context.Context, workspaceID string) (request []byte, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT request FROM creations WHERE workspace_id = ?`, workspaceID).Scan(&request)
 	if err != nil {
@@ -40,9 +39,8 @@ func (s *Store) Creation(ctx context.Context, workspaceID string) (request []byt
 	return request, nil
 }
 
-// EndCreation records that all of a workspace is there: it is ready, and what
-// was asked for is forgotten. It returns ErrNotFound where there is no such
-// workspace.
+// EndCreation records that a workspace is ready, and deletes the stored request.
+// If there is no such workspace, the error is ErrNotFound.
 func (s *Store) EndCreation(ctx context.Context, workspaceID string) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM creations WHERE workspace_id = ?`, workspaceID); err != nil {
@@ -57,8 +55,8 @@ func (s *Store) EndCreation(ctx context.Context, workspaceID string) error {
 	return nil
 }
 
-// TellStage changes what the running stage of that name says of how far it is.
-// It returns ErrNotFound where none runs.
+// TellStage replaces the detail, which tells the progress, of the running stage
+// of that name. If none runs, the error is ErrNotFound.
 func (s *Store) TellStage(ctx context.Context, workspaceID string, stage workspace.Stage) error {
 	r, err := s.write.ExecContext(ctx, `UPDATE stages SET detail = ? WHERE state = 'running' AND seq =
 		(SELECT max(seq) FROM stages WHERE workspace_id = ? AND name = ?)`, stage.Detail, workspaceID, stage.Name)

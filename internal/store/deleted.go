@@ -19,9 +19,9 @@ type Deleted struct {
 
 const deletedColumns = `id, name, ` + detailColumns
 
-// KeepDeleted makes a workspace a deleted one of that name, with what is
-// recorded of it otherwise; its own name becomes free, its stages and sessions
-// go. It returns ErrNotFound where there is no such workspace.
+// KeepDeleted turns a workspace into a deleted one, which keeps its record but
+// gets that name. The workspace's name becomes free, and its stages and sessions
+// are deleted. If there is no such workspace, the error is ErrNotFound.
 func (s *Store) KeepDeleted(ctx context.Context, id, name string, at time.Time) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO deleted_workspaces (`+deletedColumns+`, deleted_at)
@@ -38,9 +38,9 @@ func (s *Store) KeepDeleted(ctx context.Context, id, name string, at time.Time) 
 	return nil
 }
 
-// ReviveDeleted makes a deleted workspace one again, under a name that must be
-// free, else ErrNameTaken, and in StateRestoring. It returns ErrNotFound where
-// no workspace of that id is deleted.
+// ReviveDeleted turns a deleted workspace into a workspace with that name, in
+// StateRestoring. The error is ErrNameTaken if the name is taken, and ErrNotFound
+// if no deleted workspace has that id.
 func (s *Store) ReviveDeleted(ctx context.Context, id, name string) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		r, err := tx.ExecContext(ctx, `INSERT INTO workspaces (`+workspaceColumns+`)
@@ -80,8 +80,8 @@ func (s *Store) DeletedWorkspace(ctx context.Context, id string) (Deleted, error
 	return d, nil
 }
 
-// DeletedWorkspaces returns a page of those that can be restored, in the order
-// of their deletion. next is the cursor of the page after it, "" at the end.
+// DeletedWorkspaces returns a page of the deleted workspaces, in the order of
+// their deletion. next is the cursor of the next page, "" at the end.
 func (s *Store) DeletedWorkspaces(ctx context.Context, p Page) (list []Deleted, next string, err error) {
 	at, id, err := p.after()
 	if err != nil {

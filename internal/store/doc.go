@@ -1,9 +1,11 @@
-// Package store keeps what users asked for in one SQLite file: workspaces and
-// their stages, sessions and their backend, who may log in, and the answers
-// to requests that may be repeated.
+// Package store keeps the server's records in one SQLite file: workspaces and
+// their stages, sessions and their backends, tokens and logins, trusted
+// configurations, and the answers to requests that may be repeated. The records
+// of workers (Tombstones) are files of their own.
 //
-// It is a cache of intent. Sessions and worktrees are found again on disk
-// without it, so a damaged or newer file is refused with a way out and never
-// repaired, deleted or migrated silently. Secrets are kept as SHA-256 hashes
-// only. One process, the server, opens it for writing; any number may read.
+// Sessions and worktrees can be found again on disk without the database. So a
+// damaged or newer file is refused, with advice, and never silently repaired,
+// deleted or migrated. Secrets of tokens and login links are stored only as
+// SHA-256 hashes. One process, the server, opens it for writing; any number may
+// read.
 package store

@@ -14,18 +14,18 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrNameTaken: a workspace, or a session of that workspace, has the name.
 	ErrNameTaken = errors.New("name is taken")
-	// ErrBadCursor: a page was asked for with a cursor that we never gave.
+	// ErrBadCursor: the cursor of a page is not one that a page returned.
 	ErrBadCursor = errors.New("cursor is not valid")
-	// ErrKeyReused: an idempotency key came back with another request.
+	// ErrKeyReused: the idempotency key was used for a different request.
 	ErrKeyReused = errors.New("idempotency key was used for another request")
-	// ErrNoPorts: all ports of the range are somebody's.
+	// ErrNoPorts: the range has not enough free ports in a row.
 	ErrNoPorts = errors.New("no ports are free")
 	// ErrKeyBusy: the request with that idempotency key is still being answered.
 	ErrKeyBusy = errors.New("request with this idempotency key is in progress")
 )
 
-// NewerError refuses a database that a newer version has written. Nothing of
-// it was changed.
+// NewerError is the error of opening a database that a newer version of
+// middleman has migrated. The file was not changed.
 type NewerError struct {
 	Path         string
 	Found, Known int64
@@ -36,8 +36,8 @@ func (e *NewerError) Error() string {
 		"use the newer version, or put back a backup from beside it", e.Path, e.Found, e.Known)
 }
 
-// OlderError refuses to read a database that waits for its migration, which
-// the server makes when it starts.
+// OlderError is the error of opening, for reading only, a database that the
+// server has yet to migrate when it starts.
 type OlderError struct {
 	Path         string
 	Found, Known int64
@@ -48,8 +48,8 @@ func (e *OlderError) Error() string {
 		"start the server once, it migrates", e.Path, e.Found, e.Known)
 }
 
-// DamagedError refuses a file that is not a sound database of ours. Nothing
-// of it was changed.
+// DamagedError is the error of opening a file that is no sound database of
+// middleman's. The file was not changed.
 type DamagedError struct {
 	Path string
 	Err  error
@@ -62,7 +62,7 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// resultCode is SQLite's extended result code of err, or 0.
+// resultCode returns SQLite's extended result code in err, or 0.
 func resultCode(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -80,14 +80,14 @@ func isForeignKey(err error) bool {
 	return resultCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
-// IsFull reports whether err says that the disk, or the database, has no room.
+// IsFull reports whether err is SQLite's error for a full disk or database.
 func IsFull(err error) bool {
 	code := resultCode(err)
 	return code&0xff == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_IOERR_SHMSIZE
 }
 
-// isDamage tells the primary result codes (the low byte) of a file that is
-// not a sound database.
+// isDamage reports whether err has a primary result code (the low byte) of a file
+// that is no sound database.
 func isDamage(err error) bool {
 	code := resultCode(err) & 0xff
 	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB

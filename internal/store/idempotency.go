@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// keyLife is how long an answer is kept for a request that comes again.
+// keyLife is how long an answer is kept for a repeated request.
 const keyLife = 24 * time.Hour
 
-// Request is a request that carries an Idempotency-Key.
+// Request is a request that has an Idempotency-Key.
 type Request struct {
 	Key   string
 	Route string // method and path
-	Hash  []byte // of the body
+	Hash  []byte // of the rest of the request, to detect another one with this key
 }
 
-// Answer is what a request was answered with.
+// Answer is the answer to a request.
 type Answer struct {
 	Status int
 	Body   []byte
 }
 
-// BeginRequest claims r. The caller answers it and then calls FinishRequest,
-// or AbandonRequest. Where r was answered before, that answer is returned and
-// nothing is claimed; while another caller answers it, ErrKeyBusy; where its
-// key came with another request, ErrKeyReused.
+// BeginRequest claims r and returns nil, nil: the caller answers r and then calls
+// FinishRequest or AbandonRequest. If r was answered before, BeginRequest returns
+// that answer and claims nothing. While another caller answers r, the error is
+// ErrKeyBusy; if its key was used for another request, it is ErrKeyReused.
 func (s *Store) BeginRequest(ctx context.Context, r Request, now time.Time) (*Answer, error) {
 	answer, err := s.beginRequest(ctx, r, now)
 	if err != nil {
@@ -74,8 +74,8 @@ func (s *Store) beginRequest(ctx context.Context, r Request, now time.Time) (ans
 	return &Answer{Status: *status, Body: body}, nil
 }
 
-// FinishRequest keeps the answer to r for a day, or returns ErrNotFound where
-// r was not claimed.
+// FinishRequest stores the answer to r for a day. If r was not claimed, the error
+// is ErrNotFound.
 func (s *Store) FinishRequest(ctx context.Context, r Request, a Answer) error {
 	result, err := s.write.ExecContext(ctx,
 		`UPDATE idempotency_keys SET status = ?, body = ? WHERE key = ? AND route = ? AND status IS NULL`,
@@ -86,7 +86,7 @@ func (s *Store) FinishRequest(ctx context.Context, r Request, a Answer) error {
 	return nil
 }
 
-// AbandonRequest gives the claim of r up, so that it may be sent again.
+// AbandonRequest drops the claim on r, so that r may be sent again.
 func (s *Store) AbandonRequest(ctx context.Context, r Request) error {
 	_, err := s.write.ExecContext(ctx, `DELETE FROM idempotency_keys WHERE key = ? AND route = ? AND status IS NULL`, r.Key, r.Route)
 	if err != nil {
@@ -95,8 +95,7 @@ func (s *Store) AbandonRequest(ctx context.Context, r Request) error {
 	return nil
 }
 
-// Expire removes what is past its time: tokens, login links, logins and the
-// answers to repeatable requests.
+// Expire removes expired tokens, login links, logins and answers to requests.
 func (s *Store) Expire(ctx context.Context, now time.Time) error {
 	for _, x := range []struct {
 		query  string

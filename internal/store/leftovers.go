@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// AddDeleted stores a workspace that was deleted and can be restored, though
-// it was not known as a workspace. One that is stored already stays as it is.
+// AddDeleted stores a deleted workspace that has no workspace row. If it is
+// stored already, AddDeleted changes nothing.
 func (s *Store) AddDeleted(ctx context.Context, d Deleted) error {
 	values := append([]any{d.ID, d.Name}, details(d.Workspace)...)
 	_, err := s.write.ExecContext(ctx, `INSERT INTO deleted_workspaces (`+deletedColumns+`, deleted_at)
@@ -17,8 +17,8 @@ func (s *Store) AddDeleted(ctx context.Context, d Deleted) error {
 	return nil
 }
 
-// UpdateDeleted replaces what is recorded of a deleted workspace but its id
-// and when it was deleted, or returns ErrNotFound.
+// UpdateDeleted replaces the record of a deleted workspace, except for its id and
+// the time of its deletion, or returns ErrNotFound.
 func (s *Store) UpdateDeleted(ctx context.Context, d Deleted) error {
 	values := append([]any{d.ID, d.Name}, details(d.Workspace)...)
 	r, err := s.write.ExecContext(ctx,
@@ -29,8 +29,8 @@ func (s *Store) UpdateDeleted(ctx context.Context, d Deleted) error {
 	return nil
 }
 
-// ForgetDeleted removes a deleted workspace of which nothing is kept any more,
-// or returns ErrNotFound.
+// ForgetDeleted removes the record of a deleted workspace, or returns
+// ErrNotFound.
 func (s *Store) ForgetDeleted(ctx context.Context, id string) error {
 	r, err := s.write.ExecContext(ctx, `DELETE FROM deleted_workspaces WHERE id = ?`, id)
 	if err = mustChange(r, err); err != nil {

@@ -8,27 +8,28 @@ import (
 	"time"
 )
 
-// Login is a browser that used a login link. It proves who it is with a key
-// that it keeps, so nothing here lets anybody in.
+// Login is the record of a logged-in browser. The browser authenticates with a
+// private key that only it has, so no secret is stored here.
 type Login struct {
-	ID        string // ours, see terminal.NewID
-	Key       []byte // public
+	ID        string // made by terminal.NewID
+	Key       []byte // the browser's public key: an uncompressed point of P-256
 	Name      string
 	UserAgent string
-	// Address is where the browser was when it logged in.
+	// Address is the browser's IP address when it logged in.
 	Address string
-	// Origin is that of the page that logged in.
+	// Origin is the origin of the page that logged in.
 	Origin string
-	// Port is where the server listened.
+	// Port is the server's TCP port at that time.
 	Port       int
 	CreatedAt  time.Time
 	LastUsedAt time.Time
-	// IdleAt is when it expires unless it is used.
-	IdleAt    time.Time
+	// IdleAt is when the login expires if it is not used before.
+	IdleAt time.Time
+	// ExpiresAt is when it expires in any case.
 	ExpiresAt time.Time
 }
 
-// Ends is when the login ends unless it is used.
+// Ends returns when the login ends if it is not used before.
 func (l Login) Ends() time.Time {
 	if l.IdleAt.Before(l.ExpiresAt) {
 		return l.IdleAt
@@ -52,8 +53,8 @@ func (s *Store) CreateLogin(ctx context.Context, l Login) error {
 	return nil
 }
 
-// Login returns the login with that id. One that is unknown or
-// has expired is ErrNotFound.
+// Login returns the login with that id. If it is unknown or has expired, the
+// error is ErrNotFound.
 func (s *Store) Login(ctx context.Context, id string, now time.Time) (Login, error) {
 	l, err := scanLogin(s.read.QueryRowContext(ctx, `SELECT `+loginColumns+` FROM logins WHERE id = ? AND `+loginLives,
 		id, now.UnixNano(), now.UnixNano()))
@@ -63,8 +64,8 @@ func (s *Store) Login(ctx context.Context, id string, now time.Time) (Login, err
 	return l, nil
 }
 
-// UseLogin notes that a login was used, so that it is idle at another time.
-// One that Login would not return is ErrNotFound.
+// UseLogin records that a login was used at now, and sets IdleAt to idle. If the
+// login is unknown or has expired, the error is ErrNotFound.
 func (s *Store) UseLogin(ctx context.Context, id string, now, idle time.Time) error {
 	r, err := s.write.ExecContext(ctx, `UPDATE logins SET last_used_at = ?, idle_at = ? WHERE id = ? AND `+loginLives,
 		now.UnixNano(), idle.UnixNano(), id, now.UnixNano(), now.UnixNano())
@@ -74,7 +75,7 @@ func (s *Store) UseLogin(ctx context.Context, id string, now, idle time.Time) er
 	return nil
 }
 
-// Logins returns the logins that Login would return, oldest first.
+// Logins returns all logins that have not expired, oldest first.
 func (s *Store) Logins(ctx context.Context, now time.Time) ([]Login, error) {
 	list, err := collect(ctx, s.read, scanLogin, `SELECT `+loginColumns+` FROM logins WHERE `+loginLives+` ORDER BY created_at, id`,
 		now.UnixNano(), now.UnixNano())
@@ -84,7 +85,7 @@ func (s *Store) Logins(ctx context.Context, now time.Time) ([]Login, error) {
 	return list, nil
 }
 
-// DeleteLogin logs that browser out, or returns ErrNotFound.
+// DeleteLogin removes the login with that id, or returns ErrNotFound.
 func (s *Store) DeleteLogin(ctx context.Context, id string) error {
 	r, err := s.write.ExecContext(ctx, `DELETE FROM logins WHERE id = ?`, id)
 	if err = mustChange(r, err); err != nil {
@@ -93,8 +94,8 @@ func (s *Store) DeleteLogin(ctx context.Context, id string) error {
 	return nil
 }
 
-// DeleteLogins logs every browser out, forgets the login links that are left,
-// and returns the ids of the logins.
+// DeleteLogins removes all logins and all login links, and returns the ids of the
+// logins.
 func (s *Store) DeleteLogins(ctx context.Context) ([]string, error) {
 	ids, err := s.deleteLogins(ctx)
 	if err != nil {
@@ -112,7 +113,8 @@ func (s *Store) deleteLogins(ctx context.Context) ([]string, error) {
 	}, `DELETE FROM logins RETURNING id`)
 }
 
-// ServerKey returns the server's private key, which the first caller makes.
+// ServerKey returns the server's private key, in the encoding of generate. If
+// none is stored, it calls generate and stores the result.
 func (s *Store) ServerKey(ctx context.Context, generate func() ([]byte, error)) (key []byte, err error) {
 	const look = `SELECT key FROM server_key WHERE one = 1`
 	err = s.read.QueryRowContext(ctx, look).Scan(&key)

@@ -14,17 +14,18 @@ const (
 	MaxLimit     = 500
 )
 
-// Page says which part of a list to return. Lists are ordered by creation,
-// oldest first, so that a cursor stays right while rows come and go.
+// Page selects a part of a list. Lists are in the order of creation (deleted
+// workspaces: of deletion), oldest first, so that a cursor stays valid while rows
+// are added and removed.
 type Page struct {
-	// Cursor is what the page before gave as next, or "" for the first.
+	// Cursor is the next of the previous page, or "" for the first page.
 	Cursor string
-	// Limit is how many at most; 0 means DefaultLimit, more than MaxLimit
-	// means MaxLimit, and a negative one means all.
+	// Limit is the largest number of rows. 0 means DefaultLimit, more than
+	// MaxLimit means MaxLimit, and a negative value means all.
 	Limit int
 }
 
-// limit is negative for none.
+// limit returns the largest number of rows; a negative value means all.
 func (p Page) limit() int {
 	switch {
 	case p.Limit < 0:
@@ -35,8 +36,8 @@ func (p Page) limit() int {
 	return min(p.Limit, MaxLimit)
 }
 
-// sqlLimit asks for one row more than the page has, which tells whether there
-// is a next page. A negative LIMIT means none.
+// sqlLimit returns the LIMIT for SQL: one row more than the page, which tells
+// whether there is a next page. A negative LIMIT means no limit.
 func (p Page) sqlLimit() int {
 	if limit := p.limit(); limit > 0 {
 		return limit + 1
@@ -44,8 +45,8 @@ func (p Page) sqlLimit() int {
 	return -1
 }
 
-// cut takes the row that sqlLimit asked for in addition off, and returns the
-// cursor that leads to it.
+// cut removes the additional row of sqlLimit and returns the cursor of the next
+// page, which is the position of the last row of this one; "" at the end.
 func cut[T any](list []T, p Page, cursor func(T) string) (page []T, next string) {
 	limit := p.limit()
 	if limit < 0 || len(list) <= limit {
@@ -54,7 +55,7 @@ func cut[T any](list []T, p Page, cursor func(T) string) (page []T, next string)
 	return list[:limit], cursor(list[limit-1])
 }
 
-// after is the position that the page begins behind.
+// after decodes the cursor: the page begins after this position.
 func (p Page) after() (createdAt int64, id string, err error) {
 	if p.Cursor == "" {
 		return -1 << 63, "", nil

@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// PortRange says which TCP ports a workspace gets: Count consecutive ones
-// between First and Last.
+// PortRange says which TCP ports a workspace gets: Count consecutive ports
+// between First and Last, both included.
 type PortRange struct{ First, Last, Count int }
 
-// AllocatePorts gives the workspace Count consecutive ports that no other one
-// has and of which free says that nobody uses them, and returns the first. The
-// ones that it has stay its own where they are that many and pass both. It
-// returns ErrNoPorts, and takes away what the workspace had, where there are
-// none, and ErrNotFound where there is no such workspace. free is asked within
-// the transaction: it must be quick.
+// AllocatePorts gives the workspace r.Count consecutive ports, and returns the
+// first. No other workspace has them, and free has returned true for each. The
+// workspace keeps the ports that it has if they are r.Count and meet both
+// conditions. If there are no such ports, it loses those that it has, and the
+// error is ErrNoPorts. If there is no such workspace, it is ErrNotFound. free is
+// called within the transaction, so it must be quick.
 func (s *Store) AllocatePorts(ctx context.Context, id string, r PortRange, free func(port int) bool) (int, error) {
 	var first int
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
@@ -45,7 +45,8 @@ func (s *Store) AllocatePorts(ctx context.Context, id string, r PortRange, free 
 	return first, nil
 }
 
-// portBlock is ports ports from port on.
+// portBlock is a block of consecutive ports: their number is ports, the first is
+// port.
 type portBlock struct{ port, ports int }
 
 func scanBlock(row scanner) (portBlock, error) {
@@ -58,8 +59,8 @@ func (b portBlock) overlaps(other portBlock) bool {
 	return b.port < other.port+other.ports && other.port < b.port+b.ports
 }
 
-// choosePorts is the first port of a block, the workspace's own before any
-// other, or 0 where there is none.
+// choosePorts returns the first port of a free block, or 0 if there is none. It
+// prefers the workspace's own block.
 func choosePorts(r PortRange, own portBlock, taken []portBlock, free func(int) bool) int {
 	if r.Count <= 0 {
 		return 0
@@ -77,8 +78,8 @@ func choosePorts(r PortRange, own portBlock, taken []portBlock, free func(int) b
 	return 0
 }
 
-// blocked is the first port behind what is in the way of b, or 0 where
-// nothing is.
+// blocked returns 0 if b is free, else the first port after what b conflicts
+// with.
 func blocked(b portBlock, taken []portBlock, free func(int) bool) int {
 	for _, other := range taken {
 		if b.overlaps(other) {

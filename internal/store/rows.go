@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// plainID holds for the ids that lists give: those that are a name of their
-// own wherever they become part of a path. Ours all are; a row that somebody
-// else has written may be anything, and stops no list.
+// plainID is the SQL condition for an id that is safe as a component of a path.
+// All ids that middleman makes are. Another program may have written a row with a
+// different id; lists leave it out.
 const plainID = `id <> '' AND id NOT GLOB '*[^0-9A-Za-z_-]*'`
 
-// BadRows names the rows that no list gives, because their ids are none. They
-// are for somebody to look at, and to remove with care.
+// BadRows returns the table and id of each row that lists leave out because its
+// id is not valid. The user must look at them and remove them.
 func (s *Store) BadRows(ctx context.Context) (names []string, err error) {
 	for _, table := range []string{"workspaces", "sessions", "deleted_workspaces"} {
 		ids, err := collect(ctx, s.read, scanID, `SELECT id FROM `+table+` WHERE NOT (`+plainID+`) ORDER BY id`)

@@ -9,26 +9,26 @@ import (
 	"middleman/terminal"
 )
 
-// Session is our record of a session: what was asked for, and what was last
-// known of it. Its backend knows better while it lives.
+// Session is the record of a session: its request and its last known state.
+// While the session runs, its backend has the present state.
 type Session struct {
 	ID          string
 	WorkspaceID string
 	Name        string // unique within the workspace
-	Backend     string // where it was started, never reinterpreted
+	Backend     string // the name of the backend that it was started with
 	Argv        []string
 	Dir         string
 	State       terminal.State
 	Error       string
 	Exit        *terminal.Exit // nil unless State is StateExited
 	CreatedAt   time.Time
-	Parent      string // the session that spawned it, "" for the user
+	Parent      string // id of the session that spawned it, "" if the user did
 }
 
 const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at, parent`
 
-// CreateSession adds x. Its name must be free within its workspace, else
-// ErrNameTaken; without that workspace it is ErrNotFound.
+// CreateSession adds x. The error is ErrNameTaken if another session of the
+// workspace has its name, and ErrNotFound if there is no such workspace.
 func (s *Store) CreateSession(ctx context.Context, x Session) error {
 	argv, exit, err := encodeSession(x)
 	if err == nil {
@@ -47,9 +47,9 @@ func (s *Store) CreateSession(ctx context.Context, x Session) error {
 	return nil
 }
 
-// SetSessionState changes the state, and the error that goes with it, "" for
-// none. An exit is a fact: where one is recorded nothing is changed, without
-// an error. It returns ErrNotFound where there is no such session.
+// SetSessionState sets the state and the error text that goes with it ("" for
+// none). If an exit is recorded, it changes nothing and returns nil. If there is
+// no such session, the error is ErrNotFound.
 func (s *Store) SetSessionState(ctx context.Context, id string, state terminal.State, problem string) error {
 	r, err := s.write.ExecContext(ctx, `UPDATE sessions SET
 			state = CASE WHEN exit IS NULL THEN ? ELSE state END,
@@ -60,8 +60,8 @@ func (s *Store) SetSessionState(ctx context.Context, id string, state terminal.S
 	return nil
 }
 
-// SetSessionBackend records that another backend is about to start it. It
-// returns ErrNotFound where there is no such session.
+// SetSessionBackend records that another backend is about to start the session.
+// If there is no such session, the error is ErrNotFound.
 func (s *Store) SetSessionBackend(ctx context.Context, id, backend string) error {
 	r, err := s.write.ExecContext(ctx, `UPDATE sessions SET backend = ? WHERE id = ?`, backend, id)
 	if err = mustChange(r, err); err != nil {
@@ -70,8 +70,8 @@ func (s *Store) SetSessionBackend(ctx context.Context, id, backend string) error
 	return nil
 }
 
-// SetSessionExit records how the program ended; its state is StateExited from
-// then on. It returns ErrNotFound where there is no such session.
+// SetSessionExit records how the program ended, and sets StateExited. If there is
+// no such session, the error is ErrNotFound.
 func (s *Store) SetSessionExit(ctx context.Context, id string, exit terminal.Exit) error {
 	data, err := json.Marshal(exit)
 	if err != nil {
@@ -103,9 +103,9 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	return x, nil
 }
 
-// Sessions returns a page of the workspace's sessions, or of all where
-// workspaceID is "", oldest first. next is the cursor of the page after it,
-// "" at the end.
+// Sessions returns a page of the workspace's sessions, or of all sessions if
+// workspaceID is "", oldest first. next is the cursor of the next page, "" at the
+// end.
 func (s *Store) Sessions(ctx context.Context, workspaceID string, p Page) (list []Session, next string, err error) {
 	at, id, err := p.after()
 	if err != nil {
@@ -145,7 +145,7 @@ func scanSession(row scanner) (Session, error) {
 		return Session{}, err
 	}
 	x.CreatedAt = fromNano(created)
-	// A row that is damaged says so, and keeps nobody from the others.
+	// A damaged row says so in Error. It must not keep a list from its other rows.
 	if err := json.Unmarshal([]byte(argv), &x.Argv); err != nil {
 		x.Argv, x.Error = nil, fmt.Sprintf("its record is damaged: argv: %v", err)
 	}

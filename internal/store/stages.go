@@ -7,8 +7,8 @@ import (
 	"middleman/workspace"
 )
 
-// LastStage returns what was recorded last of a stage of that name, and false
-// where nothing was.
+// LastStage returns the last record of a stage of that name, and false if there
+// is none.
 func (s *Store) LastStage(ctx context.Context, workspaceID, name string) (workspace.Stage, bool, error) {
 	list, err := collect(ctx, s.read, scanStage,
 		`SELECT name, state, detail, time FROM stages WHERE workspace_id = ? AND name = ? ORDER BY seq DESC LIMIT 1`, workspaceID, name)
@@ -21,8 +21,8 @@ func (s *Store) LastStage(ctx context.Context, workspaceID, name string) (worksp
 	return list[0], true, nil
 }
 
-// RunningStages returns, by workspace, the stages of those names that have
-// begun and not ended.
+// RunningStages returns the stages of those names that have begun and not ended:
+// a map from workspace id to stage name.
 func (s *Store) RunningStages(ctx context.Context, names ...string) (map[string]string, error) {
 	found := map[string]string{}
 	for _, name := range names {

@@ -30,16 +30,16 @@ const (
 // Store is an open database. Its methods are safe for concurrent use.
 type Store struct {
 	path string
-	// write has one connection, so that writers queue here and never meet
-	// SQLITE_BUSY; read has a few, which WAL lets run beside it.
+	// write has one connection, so that writers queue here and never get
+	// SQLITE_BUSY. read has several, which WAL mode lets read meanwhile.
 	write *sql.DB
 	read  *sql.DB
 }
 
-// Open opens the database at path for the one server, makes it (0600, in a
-// 0700 directory) where it is missing, and migrates it, with a backup beside
-// it first. It fails with a *NewerError or a *DamagedError, and changes
-// nothing then. The caller closes it.
+// Open opens the database at path for the server; only one process may. It makes
+// a missing file (0600, in a 0700 directory), and migrates an old one after it
+// has written a backup beside it. If the error is a *NewerError or a
+// *DamagedError, nothing was changed. The caller closes the store.
 func Open(ctx context.Context, path string) (*Store, error) {
 	migrations, err := migrationFS()
 	if err != nil {
@@ -73,10 +73,10 @@ func openWith(ctx context.Context, path string, migrations fs.FS) (*Store, error
 	return s, nil
 }
 
-// OpenReadOnly opens the database at path, which must exist (else
-// fs.ErrNotExist), for looking at it beside a server or without one. It never
-// migrates: an older schema is an *OlderError, a newer one a *NewerError. The
-// caller closes it.
+// OpenReadOnly opens the database at path for reading, whether a server runs or
+// not. It never migrates. The error is fs.ErrNotExist for a missing file, an
+// *OlderError for an older schema, a *NewerError for a newer one, and a
+// *DamagedError for a damaged file. The caller closes the store.
 func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	migrations, err := migrationFS()
 	if err != nil {
@@ -108,10 +108,11 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	return &Store{path: path, write: db, read: db}, nil
 }
 
-// Path is the database file.
+// Path returns the path of the database file.
 func (s *Store) Path() string { return s.path }
 
-// Close closes the database. No other method may run or be called then.
+// Close closes the database. No other method may run meanwhile, or be called
+// afterwards.
 func (s *Store) Close() error {
 	err := s.read.Close()
 	if s.write != s.read {
@@ -123,8 +124,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// checkFiles refuses a database, and what SQLite keeps beside it, that is no
-// regular file of ours.
+// checkFiles refuses a database file, or a file that SQLite keeps beside it, that
+// private.CheckFile refuses. Missing files pass.
 func checkFiles(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := private.CheckFile(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -134,8 +135,8 @@ func checkFiles(path string) error {
 	return nil
 }
 
-// prepareFile makes the directory and the file with their modes, because
-// SQLite would use the umask. An empty file is a valid empty database.
+// prepareFile makes a missing directory and file with the right modes, because
+// SQLite would apply the umask. An empty file is a valid empty database.
 func prepareFile(path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("open database %s: the path must be absolute", path)
@@ -169,7 +170,7 @@ func connect(path string) (*Store, error) {
 	return &Store{path: path, write: write, read: read}, nil
 }
 
-// prepare migrates and drops what the last server left half done.
+// prepare migrates the database, and drops the last server's claims on requests.
 func (s *Store) prepare(ctx context.Context, migrations fs.FS, found, known int64) error {
 	if found > 0 && found < known {
 		if err := s.backup(ctx, found, time.Now()); err != nil {
@@ -181,8 +182,8 @@ func (s *Store) prepare(ctx context.Context, migrations fs.FS, found, known int6
 			return err
 		}
 	}
-	// One server at a time writes: a request that has no answer yet died with
-	// the server before, and its sender may repeat it.
+	// Only one server writes at a time. So a request without an answer ended with
+	// the previous server, and its sender may repeat it.
 	if _, err := s.write.ExecContext(ctx, `DELETE FROM idempotency_keys WHERE status IS NULL`); err != nil {
 		return fmt.Errorf("open database %s: %w", s.path, err)
 	}
@@ -217,7 +218,8 @@ func migrationFS() (fs.FS, error) {
 	return sub, nil
 }
 
-// newest is the version of the last migration, which its file name begins with.
+// newest returns the version of the last migration. File names of migrations
+// begin with it.
 func newest(migrations fs.FS) (int64, error) {
 	names, err := fs.Glob(migrations, "*.sql")
 	if err != nil {
@@ -234,15 +236,15 @@ func newest(migrations fs.FS) (int64, error) {
 	return last, nil
 }
 
-// inspect returns the schema version of the file at path, 0 for an empty one,
-// without changing it. thorough also checks every page.
+// inspect returns the schema version of the file at path, 0 for an empty one. It
+// does not change the file. If thorough, it also checks every page.
 func inspect(ctx context.Context, path string, thorough bool) (version int64, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return 0, fmt.Errorf("open database: %w", err)
 	}
 	if n := info.Size(); n > 0 && n < minPage {
-		// SQLite takes so little for an empty database and would write over it.
+		// SQLite takes so short a file for an empty database and overwrites it.
 		return 0, &DamagedError{Path: path, Err: fmt.Errorf("it has %d bytes", n)}
 	}
 	db, err := openDB(path, readOnly, 1)
@@ -294,7 +296,7 @@ func quickCheck(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// access is how a connection opens the file, as SQLite's URI parameter mode.
+// access is a value of SQLite's URI parameter mode.
 type access string
 
 const (
@@ -302,7 +304,7 @@ const (
 	readWrite access = "rw"
 )
 
-// openDB makes a pool; connections are opened when they are needed.
+// openDB returns a pool of connections. They are opened when they are needed.
 func openDB(path string, a access, connections int) (*sql.DB, error) {
 	q := url.Values{}
 	q.Set("mode", string(a))
@@ -310,15 +312,15 @@ func openDB(path string, a access, connections int) (*sql.DB, error) {
 	q.Add("_pragma", "foreign_keys(1)")
 	if a == readWrite {
 		q.Add("_pragma", "journal_mode(WAL)")
-		// With WAL, NORMAL never damages the file; a power cut may take the
-		// last moments, which are found again on disk. FULL would sync at
-		// each of the dozen small writes of one workspace.
+		// With WAL, NORMAL never damages the file. A power failure may lose the
+		// last writes, but sessions and worktrees are found again on disk. FULL
+		// would sync at each of the dozen small writes for one workspace.
 		q.Add("_pragma", "synchronous(NORMAL)")
 		q.Set("_txlock", "immediate")
 	}
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // C:/... of Windows
+		slashed = "/" + slashed // such as C:/... on Windows
 	}
 	u := url.URL{Scheme: "file", Path: slashed, RawQuery: q.Encode()}
 	db, err := sql.Open("sqlite", u.String())

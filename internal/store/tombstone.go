@@ -17,10 +17,10 @@ import (
 	"middleman/workspace"
 )
 
-// tombstoneVersion is that of the record's form.
+// tombstoneVersion is the version of the record's format.
 const tombstoneVersion = 1
 
-// Isolation is how a worker is kept apart from its parent.
+// Isolation says whether a worker has a directory of its own.
 type Isolation string
 
 // The isolations of a worker.
@@ -31,44 +31,47 @@ const (
 	IsolationWorktree Isolation = "worktree"
 )
 
-// Tombstone says what became of a worker, a session that another session
-// started. It is written before anything of the worker is made, completed when
-// the worker has ended, and outlives session, workspace and directory.
+// Tombstone is the lasting record of a worker, which is a session that another
+// session started. It is written before anything of the worker is made, and
+// completed when the worker has ended. It outlives the worker's session,
+// workspace and directory.
 type Tombstone struct {
 	Version   int       `json:"version"`
 	ID        string    `json:"id"` // the worker's session
 	Name      string    `json:"name,omitempty"`
 	Isolation Isolation `json:"isolation"`
-	// Depth is 1 for a worker of the user's own session, 2 for one of such.
+	// Depth is 1 for a worker of the user's own session, 2 for a worker of such a
+	// worker, and so on.
 	Depth           int       `json:"depth"`
-	Parent          string    `json:"parent"` // session
+	Parent          string    `json:"parent"` // the parent session's id
 	ParentWorkspace string    `json:"parent_workspace"`
-	Workspace       string    `json:"workspace"` // that it works in
+	Workspace       string    `json:"workspace"` // id of the one that it works in
 	WorkspaceName   string    `json:"workspace_name"`
-	Path            string    `json:"path,omitempty"` // where it was started
+	Path            string    `json:"path,omitempty"` // the directory where it was started
 	Branch          string    `json:"branch,omitempty"`
-	Base            string    `json:"base,omitempty"` // commit that the branch began at
-	Tip             string    `json:"tip,omitempty"`  // commit that the branch was at in the end
+	Base            string    `json:"base,omitempty"` // the commit where the branch began
+	Tip             string    `json:"tip,omitempty"`  // the branch's commit when the worker had ended
 	Started         time.Time `json:"started"`
-	// Ended is nil until it is known how the worker ended.
+	// Ended is nil until the worker's end is known. Then the record is complete.
 	Ended *time.Time     `json:"ended,omitempty"`
 	State terminal.State `json:"state"`
 	Exit  *terminal.Exit `json:"exit,omitempty"`
 	Error string         `json:"error,omitempty"`
-	// Left is what was not on a branch, and the commits that only its own
-	// branch had, when it ended; nil with isolation shared, where that is the
-	// parent's too, and where Unknown says why it could not be found out.
+	// Left is the work that was on no branch, and the commits that only the
+	// worker's branch had, when the worker had ended. It is nil with
+	// IsolationShared, because the directory is also the parent's. It is nil, too,
+	// if it could not be determined; Unknown then says why.
 	Left    *workspace.Loss `json:"left,omitempty"`
 	Unknown string          `json:"left_unknown,omitempty"`
 }
 
-// Tombstones is the directory of them, one file each.
+// Tombstones is the directory of the tombstones, with a JSON file for each.
 type Tombstones struct{ Dir string }
 
 func (t Tombstones) file(id string) string { return filepath.Join(t.Dir, id+".json") }
 
-// Write puts x in place whole: temporary file, fsync, rename, fsync of the
-// directory.
+// Write writes x's file atomically and durably: it writes a temporary file, syncs
+// and renames it, and syncs the directory. It sets the version itself.
 func (t Tombstones) Write(x Tombstone) error {
 	if err := terminal.CheckID(x.ID); err != nil {
 		return fmt.Errorf("write record of a worker: %w", err)
@@ -104,8 +107,8 @@ func (t Tombstones) replace(id string, data []byte) error {
 	return private.SyncDir(t.Dir)
 }
 
-// Read returns all of them, oldest first. One that cannot be read is an error
-// beside the others; a directory that is missing holds none.
+// Read returns all tombstones, oldest first. If some cannot be read, it returns
+// the others and an error. A missing directory is no error.
 func (t Tombstones) Read() ([]Tombstone, error) {
 	entries, err := t.entries()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +122,7 @@ func (t Tombstones) Read() ([]Tombstone, error) {
 	for _, entry := range entries {
 		id, is := strings.CutSuffix(entry.Name(), ".json")
 		if !is || terminal.CheckID(id) != nil {
-			continue // of a write that was cut short
+			continue // the temporary file of an interrupted write
 		}
 		x, err := t.read(id)
 		if err != nil {
@@ -156,8 +159,8 @@ func (t Tombstones) read(id string) (Tombstone, error) {
 	return x, nil
 }
 
-// decodeTombstone reads the record of the worker with that id, and refuses one
-// that is not in the form that Write gives it.
+// decodeTombstone decodes the record of the worker with that id. It refuses a
+// record that Write could not have written.
 func decodeTombstone(data []byte, id string) (Tombstone, error) {
 	var x Tombstone
 	if err := json.Unmarshal(data, &x); err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TrustedConfig is repository configuration that the user agreed to run in the
+// TrustedConfig is a repository configuration that the user trusts in the
 // repository whose common git directory is GitDir.
 type TrustedConfig struct {
 	GitDir     string
@@ -15,7 +15,8 @@ type TrustedConfig struct {
 	ApprovedAt time.Time
 }
 
-// Trust records an agreement. One to the same content is not recorded again.
+// Trust stores c. If c's repository and hash are stored already, it changes
+// nothing.
 func (s *Store) Trust(ctx context.Context, c TrustedConfig) error {
 	_, err := s.write.ExecContext(ctx,
 		`INSERT INTO trusted_configs (git_dir, hash, content, approved_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -26,8 +27,8 @@ func (s *Store) Trust(ctx context.Context, c TrustedConfig) error {
 	return nil
 }
 
-// Trusted returns the content of that hash, as the user agreed to it there, or
-// ErrNotFound where there is no agreement.
+// Trusted returns the content of the trusted configuration with that hash in that
+// repository. If there is none, the error is ErrNotFound.
 func (s *Store) Trusted(ctx context.Context, gitDir, hash string) ([]byte, error) {
 	var content []byte
 	err := s.read.QueryRowContext(ctx,
@@ -38,7 +39,8 @@ func (s *Store) Trusted(ctx context.Context, gitDir, hash string) ([]byte, error
 	return content, nil
 }
 
-// TrustedConfigs returns every agreement, by repository, the oldest first.
+// TrustedConfigs returns all trusted configurations, ordered by repository and
+// then by time, oldest first.
 func (s *Store) TrustedConfigs(ctx context.Context) ([]TrustedConfig, error) {
 	list, err := collect(ctx, s.read, scanTrusted,
 		`SELECT git_dir, hash, content, approved_at FROM trusted_configs ORDER BY git_dir, approved_at, hash`)
@@ -56,8 +58,8 @@ func scanTrusted(row scanner) (TrustedConfig, error) {
 	return c, err
 }
 
-// Distrust forgets every agreement for that repository, and says how many
-// there were.
+// Distrust removes all trusted configurations of that repository, and returns
+// their number.
 func (s *Store) Distrust(ctx context.Context, gitDir string) (int, error) {
 	r, err := s.write.ExecContext(ctx, `DELETE FROM trusted_configs WHERE git_dir = ?`, gitDir)
 	if err != nil {
@@ -67,8 +69,8 @@ func (s *Store) Distrust(ctx context.Context, gitDir string) (int, error) {
 	return int(n), err
 }
 
-// SetConfigHash records which configuration the workspace was made with. It
-// returns ErrNotFound where there is no such workspace.
+// SetConfigHash records the hash of the configuration that the workspace was made
+// with. If there is no such workspace, the error is ErrNotFound.
 func (s *Store) SetConfigHash(ctx context.Context, id, hash string) error {
 	r, err := s.write.ExecContext(ctx, `UPDATE workspaces SET config_hash = ? WHERE id = ?`, hash, id)
 	if err = mustChange(r, err); err != nil {

@@ -11,31 +11,31 @@ import (
 	"middleman/workspace"
 )
 
-// detailColumns are those that workspaces and deleted ones have in common,
-// beside id and name.
+// detailColumns are the columns, besides id and name, that the tables of
+// workspaces and of deleted workspaces have in common.
 const detailColumns = `mode, root, subdir, repository, git_dir, branch, base, base_commit, created_at,
 	parent, parent_session, port, ports, config_hash, ephemeral`
 
 const workspaceColumns = `id, name, ` + detailColumns + `, state, error`
 
-// details are w's values for detailColumns.
+// details returns w's values for detailColumns.
 func details(w workspace.Workspace) []any {
 	return []any{string(w.Mode), w.Root, w.Subdir, w.Repository, w.GitDir, w.Branch, w.Base, w.BaseCommit, w.CreatedAt.UnixNano(),
 		w.Parent, w.ParentSession, w.Port, w.Ports, w.ConfigHash, w.Ephemeral}
 }
 
-// scanDetails are where the values of detailColumns go.
+// scanDetails returns the destinations for the values of detailColumns.
 func scanDetails(w *workspace.Workspace, created *int64) []any {
 	return []any{&w.Mode, &w.Root, &w.Subdir, &w.Repository, &w.GitDir, &w.Branch, &w.Base, &w.BaseCommit, created,
 		&w.Parent, &w.ParentSession, &w.Port, &w.Ports, &w.ConfigHash, &w.Ephemeral}
 }
 
-// values are w's for workspaceColumns.
+// values returns w's values for workspaceColumns.
 func values(w workspace.Workspace) []any {
 	return slices.Concat([]any{w.ID, w.Name}, details(w), []any{string(w.State), w.Error})
 }
 
-// CreateWorkspace adds w. Its name must be free, else ErrNameTaken.
+// CreateWorkspace adds w. If its name is taken, the error is ErrNameTaken.
 func (s *Store) CreateWorkspace(ctx context.Context, w workspace.Workspace) error {
 	_, err := s.write.ExecContext(ctx,
 		`INSERT INTO workspaces (`+workspaceColumns+`) VALUES (`+marks(workspaceColumns)+`)`, values(w)...)
@@ -48,7 +48,8 @@ func (s *Store) CreateWorkspace(ctx context.Context, w workspace.Workspace) erro
 	return nil
 }
 
-// UpdateWorkspace replaces all of w but its id, or returns ErrNotFound.
+// UpdateWorkspace replaces the row with w's id. The error is ErrNotFound if there
+// is none, and ErrNameTaken if another workspace has w's name.
 func (s *Store) UpdateWorkspace(ctx context.Context, w workspace.Workspace) error {
 	r, err := s.write.ExecContext(ctx,
 		`UPDATE workspaces SET (`+workspaceColumns+`) = (`+marks(workspaceColumns)+`) WHERE id = ?`, append(values(w), w.ID)...)
@@ -61,8 +62,8 @@ func (s *Store) UpdateWorkspace(ctx context.Context, w workspace.Workspace) erro
 	return nil
 }
 
-// SetWorkspaceState changes the state, and the error that goes with it, "" for
-// none. It returns ErrNotFound where there is no such workspace.
+// SetWorkspaceState sets the state and the error text that goes with it ("" for
+// none). If there is no such workspace, the error is ErrNotFound.
 func (s *Store) SetWorkspaceState(ctx context.Context, id string, state workspace.State, problem string) error {
 	r, err := s.write.ExecContext(ctx, `UPDATE workspaces SET state = ?, error = ? WHERE id = ?`, string(state), problem, id)
 	if err = mustChange(r, err); err != nil {
@@ -100,8 +101,8 @@ func (s *Store) oneWorkspace(ctx context.Context, column, value string) (workspa
 	return w, nil
 }
 
-// Workspaces returns a page of all workspaces, oldest first. next is the
-// cursor of the page after it, "" at the end.
+// Workspaces returns a page of all workspaces, oldest first. next is the cursor of
+// the next page, "" at the end.
 func (s *Store) Workspaces(ctx context.Context, p Page) (list []workspace.Workspace, next string, err error) {
 	at, id, err := p.after()
 	if err != nil {
@@ -124,8 +125,8 @@ func scanWorkspace(row scanner) (workspace.Workspace, error) {
 	return w, err
 }
 
-// AddStage records that a step of the workspace's creation or deletion began
-// or ended. It returns ErrNotFound where there is no such workspace.
+// AddStage records that a stage of an operation on the workspace began or ended.
+// If there is no such workspace, the error is ErrNotFound.
 func (s *Store) AddStage(ctx context.Context, workspaceID string, stage workspace.Stage) error {
 	_, err := s.write.ExecContext(ctx,
 		`INSERT INTO stages (workspace_id, name, state, detail, time) VALUES (?, ?, ?, ?, ?)`,
@@ -139,7 +140,8 @@ func (s *Store) AddStage(ctx context.Context, workspaceID string, stage workspac
 	return nil
 }
 
-// Stages returns what AddStage recorded of the workspace, in that order.
+// Stages returns the workspace's stages, in the order in which AddStage recorded
+// them.
 func (s *Store) Stages(ctx context.Context, workspaceID string) ([]workspace.Stage, error) {
 	list, err := collect(ctx, s.read, scanStage,
 		`SELECT name, state, detail, time FROM stages WHERE workspace_id = ? ORDER BY seq`, workspaceID)
@@ -157,10 +159,10 @@ func scanStage(row scanner) (workspace.Stage, error) {
 	return stage, err
 }
 
-// marks is a parameter for each of some columns.
+// marks returns an SQL parameter for each of columns, separated by commas.
 func marks(columns string) string { return "?" + strings.Repeat(", ?", strings.Count(columns, ",")) }
 
-// querier is the database, or a transaction.
+// querier is a *sql.DB or a *sql.Tx.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
@@ -182,7 +184,7 @@ func collect[T any](ctx context.Context, db querier, scan func(scanner) (T, erro
 	return list, rows.Err()
 }
 
-// mustChange turns a statement that changed no row into ErrNotFound.
+// mustChange returns err, or ErrNotFound if the statement changed no row.
 func mustChange(r sql.Result, err error) error {
 	if err != nil {
 		return err
