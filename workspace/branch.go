@@ -11,13 +11,12 @@ import (
 )
 
 const (
-	maxBranch = 200 // bytes; a part of a branch's name is a file's
+	maxBranch = 200 // bytes; git stores each part of a branch's name as a file name
 )
 
-// claimBranch makes the branch of a new workspace at commit. git arbitrates:
-// it makes a branch for one of any number of racers, and for the others
-// the next name is tried. A branch that was asked for by name is not replaced
-// by another.
+// claimBranch makes the branch of a new workspace at commit, and returns its
+// name. If several processes claim one name git lets one of them succeed, and
+// the others try the next name. A branch that the user named has no substitute.
 func (m *Manager) claimBranch(ctx context.Context, repo git.Dirs, r CreateRequest, commit string) (string, error) {
 	if r.Branch != "" {
 		if err := checkBranch(ctx, repo, r.Branch); err != nil {
@@ -45,8 +44,8 @@ func (m *Manager) claimBranch(ctx context.Context, repo git.Dirs, r CreateReques
 	return "", fmt.Errorf("branch %s and %d more with a number: %w", first, model.MaxSuffix-1, ErrBranchTaken)
 }
 
-// checkBranch refuses what git does not take for a branch's name, and what it
-// takes but reads as something else afterwards.
+// checkBranch refuses a name that git does not accept for a branch, and one
+// that git accepts but later reads as another ref.
 func checkBranch(ctx context.Context, repo git.Dirs, branch string) error {
 	if branch == "@" || branch == "HEAD" || strings.HasPrefix(branch, "refs/") {
 		return fmt.Errorf("branch %s: git reads that as another ref; give a plain name such as fix/login: %w", plaintext.Quoted(branch), ErrBadName)
@@ -54,7 +53,7 @@ func checkBranch(ctx context.Context, repo git.Dirs, branch string) error {
 	if len(branch) > maxBranch || strings.HasPrefix(branch, "-") || strings.ContainsRune(branch, 0) {
 		return fmt.Errorf("branch %s: %w", plaintext.Quoted(branch[:min(len(branch), 100)]), ErrBadName)
 	}
-	// It expands @{-1} and the like, to another name.
+	// git expands @{-1} and the like to another name.
 	if out, err := repo.Look("check-ref-format", "--branch", branch).Line(ctx); err != nil && git.ExitCode(err) < 0 {
 		return err
 	} else if err != nil || out != branch {
@@ -63,8 +62,8 @@ func checkBranch(ctx context.Context, repo git.Dirs, branch string) error {
 	return nil
 }
 
-// ownsBranch reports whether the branch of w is ours to delete: it is below
-// our prefix. A name that the user chose is the user's.
+// ownsBranch reports whether we may delete the branch of w: it is below our
+// prefix. A branch with another name belongs to the user.
 func (m *Manager) ownsBranch(w Workspace) bool {
 	return !m.keepBranches && strings.HasPrefix(w.Branch, m.prefix+"/")
 }

@@ -18,10 +18,10 @@ import (
 	"middleman/workspace/look"
 )
 
-// Checkout fills the directory that Begin has made for r, and returns w as it
-// is then. It does what is still to be done: it can be called again where it
-// failed or was killed, and what somebody wrote into the directory meanwhile
-// stays as it is. On an error all that is there stays.
+// Checkout fills the directory that Begin made for r, and returns the updated
+// w. It does only what is missing, so the caller can repeat it after a failure
+// or a crash. Files that a program or the user wrote meanwhile stay. After an
+// error the directory stays as it is.
 func (m *Manager) Checkout(ctx context.Context, r CreateRequest, w Workspace, progress Progress) (Workspace, error) {
 	if w.Mode != ModeWorktree {
 		return w, nil
@@ -43,14 +43,14 @@ func (m *Manager) Checkout(ctx context.Context, r CreateRequest, w Workspace, pr
 type checkout struct {
 	w       Workspace
 	base    *os.Root
-	filters bool // programs of the repository's configuration may run
+	filters bool // the repository's own configuration may run its filters and programs
 	report  Progress
 	at      git.Dirs
 	held    *os.File // see git.HoldEntry
 	tell    func(string)
 	config  map[string]string
 	way     git.Transport
-	notes   []string // what is not as one might expect
+	notes   []string // surprising results, for the report
 }
 
 func (c *checkout) run(ctx context.Context) error {
@@ -66,7 +66,7 @@ func (c *checkout) run(ctx context.Context) error {
 }
 
 // files fills the directory unless that is done already. git writes the index
-// when all files are there, so an index says that they are.
+// after the last file, so if there is an index all files are there.
 func (c *checkout) files(ctx context.Context) error {
 	made, err := c.base.Lstat(c.w.ID)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *checkout) files(ctx context.Context) error {
 	if c.held, err = git.HoldEntry(ctx, entry); err != nil {
 		return err
 	}
-	defer c.held.Close() // on nil it is an error, and no more
+	defer c.held.Close() // closing nil only returns an error
 	c.at = git.Dirs{GitDir: entry, CommonDir: c.w.GitDir, WorkTree: c.w.Root}
 	if err := c.chooseFilters(ctx); err != nil {
 		return err
@@ -109,10 +109,10 @@ func (c *checkout) files(ctx context.Context) error {
 	return c.submodules(ctx)
 }
 
-// fill has git fill the directory.
+// fill makes git write the files.
 func (c *checkout) fill(ctx context.Context) error {
 	fault.Here("create/checkout")
-	// The lock is ours, so whoever wrote these is gone.
+	// We hold the lock, so the process that wrote these has ended.
 	for _, left := range []string{"index.lock", filledIndex, filledIndex + ".lock"} {
 		if err := os.Remove(filepath.Join(c.at.GitDir, left)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -122,11 +122,10 @@ func (c *checkout) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(entries) > 1 { // .git is one
+	if len(entries) > 1 { // .git is one of them
 		return c.fillUp(ctx)
 	}
-	// Without a merge base and with an index that is empty this refuses to
-	// replace a file, before it writes any.
+	// With an empty index, git refuses to replace a file before it writes any.
 	cmd := c.alter("read-tree", "-m", "-u", "-v", "HEAD")
 	cmd.Errors = &progressReader{tell: c.tell}
 	_, err = cmd.Run(ctx)
@@ -134,8 +133,8 @@ func (c *checkout) fill(ctx context.Context) error {
 	return err
 }
 
-// said is the way to remotes as far as it is worth a word: only the checkout of
-// a partial clone reaches one.
+// said returns the transport whose notes are worth reporting: only the checkout
+// of a partial clone contacts a remote.
 func (c *checkout) said() git.Transport {
 	if c.way.Partial {
 		return c.way
@@ -143,7 +142,7 @@ func (c *checkout) said() git.Transport {
 	return git.Transport{}
 }
 
-// alter is a command that writes the checkout.
+// alter returns a command that writes the checkout.
 func (c *checkout) alter(args ...string) git.Command {
 	cmd := c.at.Alter(args...)
 	cmd.Dir = c.w.Root
@@ -153,9 +152,8 @@ func (c *checkout) alter(args ...string) git.Command {
 	return c.way.Over(cmd)
 }
 
-// chooseFilters turns the filters off that must not run: those that the
-// repository's configuration defines, without consent, and LFS, which has a
-// stage of its own.
+// chooseFilters turns off filters. Those of the repository's own configuration
+// need consent. LFS has a stage of its own.
 func (c *checkout) chooseFilters(ctx context.Context) error {
 	config, err := c.at.WithoutFilters(ctx)
 	if err != nil {
@@ -179,8 +177,8 @@ func (c *checkout) chooseFilters(ctx context.Context) error {
 	return nil
 }
 
-// submodules notes those that the new worktree has without their files: to
-// fetch them is for whoever works there.
+// submodules notes how many submodules are not checked out. We never fetch
+// them.
 func (c *checkout) submodules(ctx context.Context) error {
 	if _, err := os.Lstat(filepath.Join(c.w.Root, ".gitmodules")); err != nil {
 		return nil

@@ -7,6 +7,5 @@ import (
 	"os"
 )
 
-// cloneFile is for Linux alone: elsewhere a clone cannot be made of a file
-// that exists.
+// cloneFile is for Linux only: other systems cannot clone into an open file.
 func cloneFile(*os.File, *os.File) error { return errors.ErrUnsupported }

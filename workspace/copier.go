@@ -16,30 +16,30 @@ import (
 
 const (
 	maxSkippedTold = 10
-	copyPiece      = 64 << 20 // bytes between two looks whether to go on
+	copyPiece      = 64 << 20 // bytes between two checks of the context
 )
 
-// errInWay: the worktree has something else where a directory would have to be.
+// errInWay: the worktree has something else in the place of a directory.
 var errInWay = errors.New("the worktree has no directory there")
 
-// copier copies files from one checkout to another, one after the other. Both
-// are open directories, which no name leaves.
+// copier copies files from one checkout to another, one by one. It reaches both
+// through open directories, which no name can leave.
 type copier struct {
 	from, to  *os.Root
-	temporary string // in to, of a file that is not whole yet
+	temporary string // a name in to, for a file that is still incomplete
 	report    Progress
 	told      time.Time
 
 	names   []string
-	total   int64 // bytes of names
-	files   int   // copied
+	total   int64 // bytes of all names
+	files   int   // copied so far
 	bytes   int64
 	there   int
 	skipped []string
-	more    int // skipped, not told
+	more    int // skipped beyond the first maxSkippedTold
 }
 
-// copy copies one file or link, unless there is something in its place.
+// copy copies one file or link, unless the name is taken.
 func (c *copier) copy(ctx context.Context, name string) error {
 	if _, err := c.to.Lstat(name); err == nil {
 		c.there++
@@ -77,8 +77,8 @@ func (c *copier) copy(ctx context.Context, name string) error {
 	return err
 }
 
-// directories makes those above name that the worktree lacks, with the modes
-// that they have in the other checkout. A link is none, wherever it leads.
+// directories makes the missing directories above name, with the modes that
+// they have in the other checkout. A link does not count as a directory.
 func (c *copier) directories(name string) error {
 	for _, dir := range above(name) {
 		info, err := c.to.Lstat(dir)
@@ -101,7 +101,7 @@ func (c *copier) directories(name string) error {
 	return nil
 }
 
-// link copies a link as it is. Where it leads is not looked at.
+// link copies a symbolic link without looking at its target.
 func (c *copier) link(name string) error {
 	target, err := c.from.Readlink(name)
 	if err != nil {
@@ -110,8 +110,8 @@ func (c *copier) link(name string) error {
 	return c.to.Symlink(target, name)
 }
 
-// file copies a file's content, mode and time to a file of another name, and
-// puts that in its place when it is whole, unless something is there by then.
+// file copies a file's content, mode and time to a temporary file, and gives
+// that its name once it is complete, unless the name is taken by then.
 func (c *copier) file(ctx context.Context, name string) error {
 	source, info, err := plainfile.Open(c.from, name)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *copier) file(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.to.Remove(c.temporary) }() // by now it has its own name as well, or is of no use
+	defer func() { _ = c.to.Remove(c.temporary) }() // after place the file has its own name as well
 	err = c.content(ctx, copied, source, info.Size())
 	if err == nil {
 		err = copied.Chmod(info.Mode().Perm())
@@ -142,8 +142,8 @@ func (c *copier) file(ctx context.Context, name string) error {
 	return nil
 }
 
-// content fills a new file. Both share their blocks where the file system can
-// do that.
+// content fills a new file. The two files share blocks if the file system
+// supports that.
 func (c *copier) content(ctx context.Context, to, from *os.File, size int64) error {
 	if err := fault.Error("copy/content"); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (c *copier) content(ctx context.Context, to, from *os.File, size int64) err
 		n, err := io.CopyN(to, from, min(copyPiece, size-done))
 		done += n
 		if errors.Is(err, io.EOF) {
-			return nil // it has become shorter
+			return nil // the file became shorter
 		}
 		if err != nil {
 			return err
@@ -168,21 +168,21 @@ func (c *copier) content(ctx context.Context, to, from *os.File, size int64) err
 	return nil
 }
 
-// place gives the temporary file its name: by a link, which replaces nothing.
+// place gives the temporary file its name by link(2), which replaces nothing.
 func (c *copier) place(name string) error {
 	err := c.to.Link(c.temporary, name)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// A file system without links: it was looked at a moment ago.
+	// The file system has no links. Check just before the rename.
 	if _, missing := c.to.Lstat(name); !errors.Is(missing, fs.ErrNotExist) {
 		return fs.ErrExist
 	}
 	return c.to.Rename(c.temporary, name)
 }
 
-// tell reports how far a copy is that takes long; more is what has come of a
-// file that is not whole.
+// tell reports the progress of a long copy, at most every copyTold. more is how
+// many bytes of the current file are copied.
 func (c *copier) tell(more int64) {
 	if time.Since(c.told) < copyTold {
 		return

@@ -18,31 +18,31 @@ import (
 	"middleman/workspace/model"
 )
 
-// includeFile names, in the syntax of .gitignore, what Copy copies.
+// includeFile names the files that Copy copies, in the syntax of .gitignore.
 const includeFile = ".worktreeinclude"
 
-// Limits of what is copied to one workspace.
+// Limits for one workspace.
 const (
 	maxInclude   = 256 << 10 // bytes of includeFile
 	maxCopyFiles = 200_000
 	maxCopyBytes = 8 << 30
-	copyTold     = time.Second // between two reports of a copy that takes long
+	copyTold     = time.Second // the shortest time between two progress reports
 )
 
-// Copy gives the worktree of w the files that git ignores in the repository's
-// main checkout and that .worktreeinclude there, or patterns, name: .env and
-// the like. Both are in the syntax of .gitignore and are read by git, and by
-// nothing else.
+// Copy copies files that git ignores, such as .env, from the repository's main
+// checkout to the worktree of w. It copies those that .worktreeinclude in the
+// main checkout or patterns name. Both have the syntax of .gitignore, and only
+// git reads them.
 //
-// It is a stage, copy, where anything is named, and may be done again: what is
-// there already is never replaced. Modes and times are kept, links are copied
-// as links; repositories within the checkout, and what is neither file nor
-// link, are left out and said. Nothing is copied where it is more than a
-// workspace is meant for. What an error leaves are whole files.
+// Copy reports a stage "copy" if there are any patterns. It may be repeated: it
+// never replaces a file. It keeps modes and times, and copies links as links.
+// It skips nested repositories, and everything that is neither file nor link,
+// and names what it skipped. If the limits are exceeded it copies nothing.
+// After an error every copied file is complete.
 //
-// .worktreeinclude needs nobody's consent: it moves files of the user's from
-// one checkout of theirs to another, and is read where the user works, not
-// from the commit that the workspace begins at.
+// .worktreeinclude needs no consent: it copies the user's files from one of the
+// user's checkouts to another. Copy reads it in the main checkout, not in the
+// commit that the workspace begins at.
 func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, progress Progress) (err error) {
 	defer model.Containing(w.Name, &err)
 	if w.Mode != ModeWorktree || git.SameDir(w.Repository, w.GitDir) { // a bare repository has no checkout
@@ -77,7 +77,7 @@ func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, prog
 	})
 }
 
-// copyTo finds out what to copy before it copies anything.
+// copyTo decides what to copy before it copies anything.
 func (m *Manager) copyTo(ctx context.Context, c *copier, w Workspace, patterns []byte) error {
 	main := git.Dirs{GitDir: w.GitDir, CommonDir: w.GitDir, WorkTree: w.Repository}
 	names, err := ignoredBy(ctx, main, patterns)
@@ -91,7 +91,7 @@ func (m *Manager) copyTo(ctx context.Context, c *copier, w Workspace, patterns [
 		return err
 	}
 	defer c.to.Close()
-	// What a copy that was killed has left.
+	// A killed copy may have left this file.
 	if err := c.to.Remove(c.temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -106,8 +106,7 @@ func (m *Manager) copyTo(ctx context.Context, c *copier, w Workspace, patterns [
 	return nil
 }
 
-// openRoot opens the directory of w, which must be where it was made and no
-// link to another.
+// openRoot opens the directory of w. It must be where it was made, and no link.
 func (m *Manager) openRoot(w Workspace) (*os.Root, error) {
 	base, err := basedir.Holding(m.base, w)
 	if err != nil {
@@ -132,8 +131,8 @@ func (m *Manager) openRoot(w Workspace) (*os.Root, error) {
 	return root, nil
 }
 
-// ignoredBy lists the files of a checkout that patterns name and git ignores, by
-// its own rules. Tracked ones are never among them.
+// ignoredBy returns the files of a checkout that match patterns and that git
+// ignores by its own rules. Tracked files are never among them.
 func ignoredBy(ctx context.Context, p git.Dirs, patterns []byte) ([]string, error) {
 	file, err := os.CreateTemp("", "middleman-include-")
 	if err != nil {
@@ -152,16 +151,16 @@ func ignoredBy(ctx context.Context, p git.Dirs, patterns []byte) ([]string, erro
 	}
 	var both []string
 	c = p.Look("check-ignore", "--stdin", "-z")
-	const here = "./" // a name may begin with ":", which would mean something
+	const here = "./" // a name that begins with ":" would be a pathspec
 	c.Stdin = strings.NewReader(here + strings.Join(named, "\x00"+here) + "\x00")
 	c.Each = func(name string) { both = append(both, strings.TrimPrefix(name, here)) }
-	if _, err := c.Run(ctx); err != nil && git.ExitCode(err) != 1 { // 1: none is
+	if _, err := c.Run(ctx); err != nil && git.ExitCode(err) != 1 { // status 1: no name is ignored
 		return nil, err
 	}
 	return both, nil
 }
 
-// measure keeps of names what can be copied, and refuses too much of it.
+// measure selects the names that can be copied, and enforces the limits.
 func (c *copier) measure(names []string) error {
 	for _, name := range names {
 		if strings.HasSuffix(name, "/") {
@@ -192,7 +191,7 @@ func (c *copier) measure(names []string) error {
 	return nil
 }
 
-// summary is what was done, and first what was not.
+// summary says what was skipped, if anything, and what was copied.
 func (c *copier) summary() string {
 	text := fmt.Sprintf("%d files, %s", c.files, size(c.bytes))
 	if c.files == 1 {
@@ -210,7 +209,7 @@ func (c *copier) summary() string {
 	return Skipped + strings.Join(c.skipped, "; ") + "; copied " + text
 }
 
-// skip says that something is not copied, and why.
+// skip records why a file is not copied.
 func (c *copier) skip(name string, why error) {
 	if len(c.skipped) == maxSkippedTold {
 		c.more++
@@ -219,7 +218,7 @@ func (c *copier) skip(name string, why error) {
 	c.skipped = append(c.skipped, fmt.Sprintf("%s (%s)", plaintext.Quoted(name), why))
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes for people.
 func size(n int64) string {
 	unit, units := float64(n), []string{"bytes", "KiB", "MiB", "GiB"}
 	for unit >= 1024 && len(units) > 1 {
@@ -231,7 +230,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f %s", unit, units[0])
 }
 
-// above is the directories above name, from the top down.
+// above returns the directories above name, topmost first.
 func above(name string) []string {
 	var dirs []string
 	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {

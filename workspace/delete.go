@@ -17,18 +17,19 @@ import (
 	"middleman/workspace/look"
 )
 
-// Delete deletes w and returns what was lost with it. It looks first, and
-// unless discard is true it refuses with a *WorkError where work would be
-// lost, and with an error wrapping ErrUnknown where that cannot be found out;
-// nothing is changed then. The directory is moved out of reach and looked at
-// again before anything is deleted. What is lost is kept for Restore first;
-// where that cannot be done nothing is changed, and the error wraps ErrNotKept.
-// A directory that is gone already, or a delete that was interrupted, deletes to
-// the end. An in-place workspace loses nothing: its directory is the user's. No
-// program may run in w any more.
+// Delete deletes w and returns what was lost with it. It inspects w first.
+// Without discard it refuses with a *WorkError if work would be lost, and with
+// an error that wraps ErrUnknown if it cannot find out. Then it moves the
+// directory away and inspects it again before it deletes anything. What would
+// be lost it first keeps for Restore; if that fails the error wraps ErrNotKept.
+// Up to here an error leaves everything unchanged.
 //
-// The branch goes with the workspace if it is below our prefix, checked out
-// nowhere else, and where the look saw it; else it stays.
+// Delete also completes a delete that was interrupted, or whose directory is
+// gone. It changes nothing of an in-place workspace, whose directory is the
+// user's. No program may run in w any more.
+//
+// Delete also removes the branch if it is below our prefix, checked out nowhere
+// else, and still at the commit that was inspected. Otherwise the branch stays.
 func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progress Progress) (Loss, error) {
 	if w.Mode == ModeInPlace {
 		return Loss{}, nil
@@ -36,13 +37,13 @@ func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progres
 	return m.delete(ctx, &deleteRun{w: w, discard: discard, report: progress.OrSilent()})
 }
 
-// deleteVanished is Delete for what nobody has a record of, or was never made
-// whole: that its directory is gone keeps nothing from being deleted.
+// deleteVanished is Delete for a workspace without a record, or one that was
+// never completed. A missing directory does not stop it.
 func (m *Manager) deleteVanished(ctx context.Context, w Workspace, discard bool) (Loss, error) {
 	return m.delete(ctx, &deleteRun{w: w, discard: discard, vanished: true, report: Progress(nil).OrSilent()})
 }
 
-// delete begins and ends a run.
+// delete opens the base for a run, and names the workspace in its error.
 func (m *Manager) delete(ctx context.Context, d *deleteRun) (Loss, error) {
 	base, err := basedir.Holding(m.base, d.w)
 	if err == nil {
@@ -56,24 +57,23 @@ func (m *Manager) delete(ctx context.Context, d *deleteRun) (Loss, error) {
 	return d.seen.Loss, err
 }
 
-// deleteRun is one run of Delete. Its methods stand in the order in which a
-// delete meets them.
+// deleteRun is one run of Delete. Its methods are in the order of their calls.
 type deleteRun struct {
 	w        Workspace
 	base     *os.Root
-	ours     bool // the branch of w is ours to delete
+	ours     bool // we may delete the branch of w
 	discard  bool
-	vanished bool // that the directory is gone keeps nothing from being deleted
+	vanished bool // a missing directory does not stop the delete
 	report   Progress
 
-	dir     string // where the directory is now, or ""
+	dir     string // the directory's current path, or ""
 	seen    look.Findings
-	lookErr error // why not all of it was seen, with consent to lose it
-	aside   bool  // the directory itself is what is kept
+	lookErr error // why the inspection is incomplete; without discard at most ErrMissing
+	aside   bool  // the directory itself was kept, under another name
 }
 
-// run is a delete, from the first look to the branch. Until the directory is
-// trash an error has it put back, and nothing has changed.
+// run does all steps of a delete. After an error before forget the directory is
+// back in its place, and nothing has changed.
 func (d *deleteRun) run(ctx context.Context) error {
 	if err := d.report.Stage("look", func() error { return d.find(ctx) }); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (d *deleteRun) run(ctx context.Context) error {
 	return d.dropBranch(ctx)
 }
 
-// find finds the directory and looks at it for the first time.
+// find finds the directory and inspects it for the first time.
 func (d *deleteRun) find(ctx context.Context) (err error) {
 	if d.dir, err = basedir.Find(d.base, d.w); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (d *deleteRun) find(ctx context.Context) (err error) {
 	return d.look(ctx)
 }
 
-// look decides whether the delete may go on with the directory where it is.
+// look inspects the directory, and returns an error if the delete must stop.
 func (d *deleteRun) look(ctx context.Context) error {
 	seen, err := look.ForDelete(ctx, d.w, d.dir, d.ours)
 	d.seen, d.lookErr = seen, err
@@ -120,7 +120,7 @@ func (d *deleteRun) look(ctx context.Context) error {
 	return err
 }
 
-// decided reports whether an earlier delete has looked at the directory twice.
+// decided reports whether an earlier delete inspected the directory twice.
 func (d *deleteRun) decided() bool {
 	for _, name := range []string{basedir.TrashName(d.w.ID), basedir.KeptName(d.w.ID)} {
 		if _, err := d.base.Lstat(name); err == nil {
@@ -130,8 +130,8 @@ func (d *deleteRun) decided() bool {
 	return false
 }
 
-// move takes the directory out of reach, looks once more at what cannot
-// change by its path now, and puts it back if that is to be kept.
+// move renames the directory, so that no program reaches it by its path, and
+// inspects it again. If the delete must stop it puts the directory back.
 func (d *deleteRun) move(ctx context.Context) error {
 	moved := basedir.DeletingName(d.w.ID)
 	if d.dir == d.w.Root {
@@ -147,7 +147,7 @@ func (d *deleteRun) move(ctx context.Context) error {
 	return nil
 }
 
-// putBack has the directory in its place again, because of err.
+// putBack puts the directory back because of err, and returns err.
 func (d *deleteRun) putBack(err error) error {
 	moved := basedir.DeletingName(d.w.ID)
 	back := d.base.Rename(moved, d.w.ID)
@@ -157,8 +157,8 @@ func (d *deleteRun) putBack(err error) error {
 	return err
 }
 
-// keep has what the delete is about to destroy kept, so that Restore can bring
-// it back, and makes sure that the rest can be done.
+// keep keeps what the delete will destroy, so that Restore can bring it back,
+// and checks that the remaining steps can succeed.
 func (d *deleteRun) keep(ctx context.Context) (err error) {
 	kept := keep.Delete{Workspace: d.w, Base: d.base, Dir: d.dir, Seen: &d.seen, LookErr: d.lookErr, Report: d.report}
 	if d.aside, err = kept.Keep(ctx); err != nil {
@@ -167,15 +167,15 @@ func (d *deleteRun) keep(ctx context.Context) (err error) {
 	return d.canForget()
 }
 
-// canForget finds out, while the directory can still be put back, whether git's
-// entry can be removed: the repository may be on a read-only file system.
+// canForget checks whether git's entry can be removed, while the directory can
+// still be put back: the repository may be on a read-only file system.
 func (d *deleteRun) canForget() error {
 	if d.w.Mode != ModeWorktree || d.aside {
 		return nil
 	}
 	entry, err := git.FindEntry(d.w.GitDir, d.w.Root)
 	if err != nil || entry == "" {
-		return nil // forget says so
+		return nil // forget reports the error
 	}
 	probe, err := os.CreateTemp(entry, "middleman-*")
 	if err != nil {
@@ -184,12 +184,12 @@ func (d *deleteRun) canForget() error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// forget makes the directory trash, in one step, as what an interrupted delete
-// left before that was not looked at a second time, and takes git's entry away.
-// A directory that is kept aside keeps what git may have of it.
+// forget renames the directory to its trash name in one step, and removes git's
+// entry. It first removes the trash of an earlier, interrupted delete. If the
+// directory itself was kept, git's entry stays too.
 func (d *deleteRun) forget() error {
 	if d.dir != "" && !d.aside {
-		// Of an earlier delete, which was interrupted.
+		// An earlier, interrupted delete left this trash.
 		if err := d.removeTrash(); err != nil {
 			return err
 		}
@@ -207,8 +207,8 @@ func (d *deleteRun) forget() error {
 	return nil
 }
 
-// removeEntry removes git's entry. A repository that is gone has none; only with
-// consent does a delete come here then.
+// removeEntry removes git's entry. With discard the repository may be gone, and
+// the entry with it.
 func (d *deleteRun) removeEntry() error {
 	err := git.RemoveEntry(d.w.GitDir, d.w.Root)
 	if d.discard && errors.Is(err, fs.ErrNotExist) {
@@ -217,12 +217,12 @@ func (d *deleteRun) removeEntry() error {
 	return err
 }
 
-// removeTrash removes what was looked at twice. What a program makes in it
-// meanwhile nobody has looked at: it is put where no delete and no prune takes
-// it, and that is said.
+// removeTrash removes the directory that was inspected twice. If a program
+// writes into it meanwhile, it gives the rest a name that no delete and no
+// prune takes, and adds a warning.
 func (d *deleteRun) removeTrash() error {
 	err := basedir.RemoveAll(d.base, basedir.TrashName(d.w.ID))
-	if !errors.Is(err, fs.ErrExist) { // of a directory: it is not empty
+	if !errors.Is(err, fs.ErrExist) { // ErrExist stands for ENOTEMPTY here
 		return err
 	}
 	late, lateErr := basedir.MoveLate(d.base, d.w.ID)
@@ -235,7 +235,8 @@ func (d *deleteRun) removeTrash() error {
 	return lateErr
 }
 
-// dropBranch deletes the branch where the look saw it.
+// dropBranch deletes the branch if it is still at the commit that was
+// inspected.
 func (d *deleteRun) dropBranch(ctx context.Context) error {
 	if d.seen.Tip == "" {
 		return nil
@@ -249,10 +250,10 @@ func (d *deleteRun) dropBranch(ctx context.Context) error {
 	})
 }
 
-// PutBack undoes a delete of w that was killed before it had decided: what was
-// only moved out of reach is in its place again, as it was. It reports false
-// where the delete had looked at it twice and kept what is to be kept: then
-// Delete ends it, and nothing but what is kept is left.
+// PutBack undoes a delete of w that was killed before it was decided: it moves
+// the directory back to its place, unchanged. It returns false if the delete
+// had inspected the directory twice. Then the caller calls Delete to complete
+// it.
 func (m *Manager) PutBack(w Workspace) (back bool, err error) {
 	if w.Mode == ModeInPlace {
 		return true, nil

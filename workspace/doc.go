@@ -1,30 +1,31 @@
-// Package workspace makes, inspects, deletes and restores the directories that sessions
-// run in: git worktrees on branches of their own, empty directories of ours,
-// and directories that the user already has.
+// Package workspace makes, inspects, deletes and restores the directories that
+// sessions run in: git worktrees on branches of their own, empty directories of
+// ours, and directories that the user already has.
 //
-// It promises that no path leaves the base directory, that nothing of a
-// repository runs while it looks, and that no delete loses work that the
-// caller did not name. It keeps no records: the caller stores Workspace.
+// It promises that no path leaves the base directory, that an inspection runs
+// no program of a repository, and that no delete loses work that the caller did
+// not agree to lose. It keeps no records: the caller stores each Workspace.
 //
-// The packages below it are its rooms: look finds out, keep keeps and restores,
-// leftover finds what nobody owns, basedir opens the directories that hold
-// workspaces, model is what all of them share. Their types have names here.
+// Its sub-packages: look inspects, keep keeps and restores, leftover finds what
+// no record owns, basedir opens the directories that hold workspaces, model has
+// the types that all of them share. This package gives those types names here.
 //
-// In the base directory, <id> is a workspace; .deleting-<id> is one that a
-// delete has taken out of reach and is to look at once more; .trash-<id> is
-// free to be removed; <id>.late-<n> is what a program made in it at that
-// moment; .kept-<id> and .restoring-<id> are what a restore begins
-// and works with. A worker, which a session asks for, is made the same way in
-// <scope>/.middleman/work of its parent, the directory tree that the parent's
-// sessions may work in. In the repository a workspace is a branch, <prefix>/<name>
-// or what the user asked for, and a worktree that is locked with a reason that
-// names it. What a delete destroyed is kept below refs/middleman/trash.
+// In the base directory, <id> is a workspace. .deleting-<id> is one that a
+// delete has moved away and will inspect once more. .trash-<id> may be removed.
+// <id>.late-<n> holds what a program wrote during that removal. .kept-<id> is a
+// directory that a delete kept, .restoring-<id> one that a restore fills. A
+// worker, which a session asks for, is made the same way in
+// <scope>/.middleman/work of its parent. The scope is the directory tree that
+// the parent's sessions may work in. In the repository a workspace has a
+// branch, <prefix>/<name> or the one that the user asked for, and a worktree
+// that is locked with a reason that names it. refs/middleman/trash holds what
+// deletes destroyed.
 //
-// Git is the git program, 2.36 or newer, without hooks, fsmonitor, external
-// diffs and submodule recursion. A checkout runs the smudge filters that the
-// user's own configuration defines, as git does (LFS is such); with consent,
-// CreateRequest.Filters, those of the repository's too (git-crypt), and the
-// programs by which that reaches its remotes. A tracked file cannot define one.
-// A look runs only filters of the user's own configuration, as it must compare
-// files as they are stored.
+// This package runs the git program, 2.36 or newer, without hooks, fsmonitor,
+// external diffs and submodule recursion. A checkout runs the smudge filters of
+// the user's own configuration, as git does (LFS is one). With consent,
+// CreateRequest.Filters, it also runs those of the repository (git-crypt), and
+// the programs that the repository names to reach its remotes. A tracked file
+// cannot define a filter. An inspection runs only filters of the user's own
+// configuration, because it has to compare files as they are stored.
 package workspace

@@ -5,15 +5,15 @@ import (
 	"errors"
 )
 
-// Ephemeral makes the workspace that r asks for, hands it to use, and deletes
-// it when use has returned or panicked, also where ctx has ended by then. One
-// that holds work stays, and the error then is, or is joined with, a
-// *WorkError, or wraps ErrUnknown where that could not be found out: what was
-// handed to use is the record to inspect, delete or restore it with. An error
-// of use comes back as it is. What git ignores in it is not work.
+// Ephemeral makes the workspace that r asks for, calls use with it, and deletes
+// it when use returns or panics, even if ctx has ended. A workspace that holds
+// work stays. Then the error is, or is joined with, a *WorkError, or wraps
+// ErrUnknown if that could not be found out. The caller inspects, deletes or
+// restores it with the record that use got. An error of use is returned
+// unchanged. Files that git ignores are not work.
 //
-// No program that use started may run in it when use returns. A process that
-// is killed meanwhile leaves the workspace as it is; Delete ends that too.
+// When use returns, no program that it started may run in the workspace. If
+// this process is killed the workspace stays; Delete removes it later.
 func (m *Manager) Ephemeral(ctx context.Context, r CreateRequest, use func(context.Context, Workspace) error) (err error) {
 	r.Ephemeral = true
 	w, err := m.Create(ctx, r, nil)

@@ -8,15 +8,15 @@ import (
 	"middleman/workspace/model"
 )
 
-// What a caller can branch on. Each error that wraps one of these is one line
-// that names the name, directory, branch or base that was refused.
+// Errors that a caller can branch on. The message of each error that wraps one
+// of them is one line that gives the refused name, directory, branch or base.
 var (
 	ErrBadName       = model.ErrBadName
 	ErrBadRequest    = model.ErrBadRequest
 	ErrNotRepository = model.ErrNotRepository
 	ErrNoCommits     = model.ErrNoCommits
-	// ErrForeign: git refuses a repository of another user, whose
-	// configuration it would run.
+	// ErrForeign: git refuses a repository that another user owns, because git
+	// would run its configuration.
 	ErrForeign = model.ErrForeign
 	ErrBadBase = model.ErrBadBase
 	// ErrFetch: a base could not be fetched from its remote.
@@ -27,28 +27,30 @@ var (
 	// ErrLeavesScope: a path leaves the directory tree that a session may
 	// work in.
 	ErrLeavesScope = basedir.ErrLeavesScope
-	// ErrUnsafeBase: the base directory is a symbolic link, belongs to
-	// somebody else, or can be written by others.
+	// ErrUnsafeBase: the base directory is a symbolic link, belongs to another
+	// user, or can be written by others.
 	ErrUnsafeBase = basedir.ErrUnsafeBase
 	// ErrMissing: the workspace's directory is not where it was made. The Loss
-	// beside it is what git alone knows: branch, stashes, staged files.
+	// that comes with it is what git knows: branch, stashes, staged files.
 	ErrMissing = model.ErrMissing
-	// ErrUnknown: it could not be found out what a delete would destroy.
+	// ErrUnknown: we could not find out what a delete would destroy.
 	ErrUnknown = model.ErrUnknown
-	// ErrReplaced: something else is where the workspace's directory was. It is
-	// an ErrUnknown that no consent helps: a delete touches only what is ours.
+	// ErrReplaced: something else has the place of the workspace's directory.
+	// It wraps ErrUnknown, and consent does not help: a delete touches only
+	// what is ours.
 	ErrReplaced = model.ErrReplaced
-	// ErrNoSnapshot: nothing is kept of the workspace that could be restored.
+	// ErrNoSnapshot: nothing was kept of the workspace.
 	ErrNoSnapshot = keep.ErrNoSnapshot
-	// ErrBadSnapshot: what is kept of the workspace is not as a delete keeps it.
-	// Somebody else wrote it, and nothing of it is brought back.
+	// ErrBadSnapshot: the snapshot is not in the form that a delete writes, so
+	// another program wrote it. Restore brings back nothing of it.
 	ErrBadSnapshot = keep.ErrBadSnapshot
-	// ErrDamagedSnapshot: the repository has lost an object of it. What is kept
-	// stays, so that a restore works once the object is back.
+	// ErrDamagedSnapshot: the repository has lost an object of the snapshot.
+	// The rest stays, so that a restore works once the object is back.
 	ErrDamagedSnapshot = keep.ErrDamagedSnapshot
-	// ErrOccupied: where a restore would put the workspace there is something.
+	// ErrOccupied: something else has the place where a restore would put the
+	// workspace.
 	ErrOccupied = keep.ErrOccupied
-	// ErrNotKept: what a delete would destroy cannot be kept, so it was not
+	// ErrNotKept: what a delete would destroy could not be kept, so nothing was
 	// deleted.
 	ErrNotKept = model.ErrNotKept
 )

@@ -12,17 +12,17 @@ import (
 	"middleman/workspace/model"
 )
 
-// fetchTime bounds a fetch of a base.
+// fetchTime limits the fetch of a base.
 const fetchTime = 10 * time.Minute
 
-// fetchedRef is where a base that was fetched is until its branch is made.
+// fetchedRef is the ref that holds a fetched base until its branch is made.
 func fetchedRef(id string) string { return "refs/middleman/fetch/" + id }
 
-// fetch fetches ref, which base means, from the remote that is for it, into a
-// ref of the workspace with that id, and nothing else: no tags, no other
-// branches, no record of it. It never asks for a filter, which would make a
-// partial clone of the repository. The detail says what of the repository's
-// configuration was not used, which request.Filters would agree to.
+// fetch fetches ref, which request.Base stands for, from the remote for bases,
+// into fetchedRef. It fetches no tags and no other branches, and writes no
+// FETCH_HEAD. It never asks for a filter, which would turn the repository into
+// a partial clone. detail names the settings of the repository that were turned
+// off; request.Filters would allow them.
 func (r repository) fetch(ctx context.Context, request CreateRequest, ref string, tell func(string)) (detail string, err error) {
 	base := request.Base
 	remote, err := r.remoteForBases(ctx)
@@ -35,7 +35,7 @@ func (r repository) fetch(ctx context.Context, request CreateRequest, ref string
 	}
 	fetch := git.Whole(r.Here.CommonDir).Alter("fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 		"--no-prune", "--refmap=", "--progress", "--", remote, "+"+ref+":"+fetchedRef(request.ID))
-	fetch.Dir = r.Main // where a relative path of a remote begins
+	fetch.Dir = r.Main // relative paths of remotes start here
 	fetch.Limit = fetchTime
 	fetch.Errors = &progressReader{tell: tell}
 	if fetch, err = way.FetchOver(fetch, remote); err == nil {
@@ -51,8 +51,8 @@ func (r repository) fetch(ctx context.Context, request CreateRequest, ref string
 	return "", fmt.Errorf("base %s: fetch %s from remote %s: %w: %w", base, ref, plaintext.Quoted(remote), ErrFetch, err)
 }
 
-// remoteForBases is origin, or the only remote, or that of the branch that is
-// checked out.
+// remoteForBases returns origin, else the only remote, else the remote of the
+// current branch's upstream.
 func (r repository) remoteForBases(ctx context.Context) (string, error) {
 	out, err := r.Here.Look("remote").Line(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r repository) remoteForBases(ctx context.Context) (string, error) {
 		return remotes[0], nil
 	}
 	branch, err := r.Here.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
-	if err != nil && git.ExitCode(err) != 1 { // 1: detached
+	if err != nil && git.ExitCode(err) != 1 { // status 1: HEAD is detached
 		return "", err
 	}
 	if branch != "" {
@@ -81,8 +81,7 @@ func (r repository) remoteForBases(ctx context.Context) (string, error) {
 		plaintext.Quoted(strings.Join(remotes, ", ")), ErrBadBase)
 }
 
-// dropFetched lets go of what was fetched for the workspace with that id, also
-// where ctx has ended.
+// dropFetched deletes the fetchedRef of that id, even if ctx has ended.
 func dropFetched(ctx context.Context, repo git.Dirs, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), model.UndoTime)
 	defer cancel()

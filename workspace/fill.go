@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// filledIndex is the index of a checkout that goes on where another was cut
-// short, until that is whole.
+// filledIndex is the name of the index while fillUp completes a checkout. Then
+// it becomes the real index.
 const filledIndex = "middleman-index"
 
-// fillUp goes on with a checkout that was cut short: files that are missing,
-// and those of which only the beginning is there. All else that is not as git
-// has it was written by somebody, and stays.
+// fillUp completes an interrupted checkout. It writes missing files, and those
+// of which only the beginning was written. Other files that differ from git's
+// were changed by a program or the user, and stay.
 func (c *checkout) fillUp(ctx context.Context) error {
 	index := filepath.Join(c.at.GitDir, filledIndex)
 	c.at.Index = index
@@ -31,7 +31,7 @@ func (c *checkout) fillUp(ctx context.Context) error {
 	return os.Rename(index, filepath.Join(c.at.GitDir, "index"))
 }
 
-// write has git write files.
+// write makes git write these files.
 func (c *checkout) write(ctx context.Context, paths []string, flags ...string) error {
 	if len(paths) == 0 {
 		return nil

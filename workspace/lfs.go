@@ -10,9 +10,9 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// lfs fetches the files that the checkout left as pointers, where the
-// repository has such. The workspace is of use without them, so what keeps
-// them from coming is said, and is no error.
+// lfs fetches the LFS files that the checkout left as pointers, if there are
+// any. The workspace is usable without them, so a failure is reported and is no
+// error.
 func (c *checkout) lfs(ctx context.Context) error {
 	count := 0
 	list := c.at.Look("ls-files", "-z", "--", ":(attr:filter=lfs)")
@@ -46,8 +46,8 @@ func (c *checkout) pull(ctx context.Context, count int) error {
 	return nil
 }
 
-// lfsPrograms is a setting of the repository's own configuration that has
-// git-lfs run a program, or "".
+// lfsPrograms returns a setting of the repository's own configuration that
+// makes git-lfs run a program, or "".
 func (c *checkout) lfsPrograms(ctx context.Context) (found string, err error) {
 	scope := ""
 	list := c.at.Look("config", "--null", "--show-scope", "--get-regexp", `^lfs\.(customtransfer|extension|standalonetransferagent)|\.standalonetransferagent$`)
@@ -61,7 +61,7 @@ func (c *checkout) lfsPrograms(ctx context.Context) (found string, err error) {
 		}
 		scope = ""
 	}
-	if _, err := list.Run(ctx); err != nil && git.ExitCode(err) != 1 { // 1: there is none
+	if _, err := list.Run(ctx); err != nil && git.ExitCode(err) != 1 { // status 1: there is no such setting
 		return "", err
 	}
 	return plaintext.Quoted(found), nil

@@ -11,23 +11,25 @@ import (
 	"middleman/workspace/model"
 )
 
-// What a look at a workspace gives is declared in package look.
+// The types of inspections are declared in package look.
 type (
-	// Status is how a workspace stands, as of a moment. What could not be found
-	// out is nil, and Unknown says why; it is never zero.
+	// Status is the state of a workspace at the time AsOf. A part that is not
+	// known is nil, never zero, and Unknown says why.
 	Status = look.Status
-	// Files counts what differs in a checkout, as git status does.
+	// Files counts the differences in a checkout as git status does.
 	Files = look.Files
-	// Distance counts the commits that HEAD has and another does not, and the
-	// other way round.
+	// Distance counts the commits that HEAD has and the other side lacks, and
+	// the reverse.
 	Distance = look.Distance
-	// Against says what a workspace is compared with.
+	// Against says what to compare a workspace with.
 	Against = look.Against
 	// DiffRequest says what to compare.
 	DiffRequest = look.DiffRequest
-	// Comparison is a workspace's checkout beside a commit. The caller closes it.
+	// Comparison compares a workspace's checkout with a commit. The caller
+	// closes it.
 	Comparison = look.Comparison
-	// Diff is what differs between a workspace and what it was compared with.
+	// Diff lists the differences between a workspace and what it is compared
+	// with.
 	Diff = look.Diff
 	// FileChange is one file that differs.
 	FileChange = look.FileChange
@@ -37,26 +39,26 @@ type (
 	Commits = look.Commits
 	// Commit is one commit.
 	Commit = look.Commit
-	// Forecast says what would happen if two workspaces came together.
+	// Forecast says what merging two workspaces would do.
 	Forecast = look.Forecast
 )
 
-// What a workspace can be compared with.
+// The values of Against.
 const (
 	AgainstBase      = look.AgainstBase      // the base as it is now
-	AgainstMergeBase = look.AgainstMergeBase // where the workspace left the base as that is now
-	AgainstHead      = look.AgainstHead      // its own HEAD: what is not committed
+	AgainstMergeBase = look.AgainstMergeBase // where the workspace branched off the current base
+	AgainstHead      = look.AgainstHead      // its own HEAD: shows what is not committed
 	AgainstUpstream  = look.AgainstUpstream  // its branch's upstream, as last fetched
 )
 
 // ErrNothingToCompare: there is no such base, upstream or common history.
 var ErrNothingToCompare = look.ErrNothingToCompare
 
-// Inspect says what deleting w would destroy. Nothing of the repository runs
-// meanwhile and nothing is written. An error means that this could not be
-// found out and must be read as "do not delete"; it wraps ErrMissing where the
-// directory is gone, and Loss is then what git still knows. Restorable and
-// Unkept are what a delete with consent would keep.
+// Inspect returns what deleting w would destroy. It runs no program of the
+// repository and writes nothing. An error means that it could not find out, and
+// that w must not be deleted. It wraps ErrMissing if the directory is gone;
+// then Loss is what git still knows. Restorable and Unkept say what a delete
+// with consent would keep.
 func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) {
 	defer model.Containing(w.Name, &err)
 	if w.Mode == ModeInPlace {
@@ -85,33 +87,34 @@ func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) 
 	return loss, nil
 }
 
-// Status looks at w. Nothing of the repository runs meanwhile and nothing is
-// written. The error is for what has no status: ErrNotRepository, ErrMissing,
-// or a workspace that cannot be looked at at all.
+// Status returns the status of w. It runs no program of the repository and
+// writes nothing. It returns an error only if there is no status at all, such
+// as ErrNotRepository or ErrMissing.
 func (m *Manager) Status(ctx context.Context, w Workspace) (Status, error) {
 	return m.inspector.Status(ctx, w)
 }
 
-// Mark stands for all that a status of w depends on and that can be seen
-// without git: HEAD, index, refs, operation, the top of the checkout. Where
-// two marks differ, something has changed in between; where they do not, files
+// Mark returns a string that depends on everything which influences a status of
+// w and shows without git: HEAD, index, refs, operation, the top of the
+// checkout. If two marks differ something has changed. If they are equal, files
 // may still have changed. upstream is Status.Upstream.Of, or "".
 func (m *Manager) Mark(w Workspace, upstream string) string { return look.Mark(w, upstream) }
 
-// Compare begins to compare w with what r says.
+// Compare prepares a comparison of w with what r asks for.
 func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (*Comparison, error) {
 	return m.inspector.Compare(ctx, w, r)
 }
 
-// Commits lists what HEAD has beyond the base as it is now, or lacks.
+// Commits lists the commits that HEAD has and the current base lacks, or with
+// Behind the reverse.
 func (m *Manager) Commits(ctx context.Context, w Workspace, r CommitsRequest) (Commits, error) {
 	return m.inspector.Commits(ctx, w, r)
 }
 
-// Forecast compares w with each of others, which are of the same repository.
-// It merges commits in memory and in a directory of ours; nothing is written
-// to the repository. The error is for w alone: what is unknown of another is
-// said with it.
+// Forecast compares w with each of others, which must be of the same
+// repository. It merges commits into temporary objects, and writes nothing to
+// the repository. An error concerns w. What is unknown of another workspace is
+// in its Forecast.
 func (m *Manager) Forecast(ctx context.Context, w Workspace, others []Workspace) ([]Forecast, error) {
 	return m.inspector.Forecast(ctx, w, others)
 }

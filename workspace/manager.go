@@ -16,31 +16,31 @@ import (
 	"middleman/workspace/model"
 )
 
-// Options says where workspaces are made and what their branches are called.
+// Options says where workspaces are made and how their branches are named.
 type Options struct {
-	// Base is the absolute directory that holds every worktree and directory
-	// of ours. It is made, 0700, where it is missing.
+	// Base is the absolute path of the directory that holds all worktrees and
+	// directories of ours. It is made with mode 0700 if it is missing.
 	Base string
-	// Prefix comes before the slash in the branches that we make; a branch
-	// below it is ours to delete. "" is "middleman".
+	// Prefix precedes the slash in the names of our branches. We may delete a
+	// branch below it. "" means "middleman".
 	Prefix string
-	// Place is where a request that does not say is placed; "" is PlaceData.
+	// Place is for requests that name none; "" means PlaceData.
 	Place Place
 }
 
-// Manager makes, inspects and deletes workspaces. It holds no state but its
-// options, and what it remembers of what never changes: any number of
-// goroutines and of processes may use one base.
+// Manager makes, inspects and deletes workspaces. It holds only its options and
+// caches of facts that never change. Any number of goroutines and processes may
+// use one base.
 type Manager struct {
 	base   string
 	prefix string
 	place  Place
-	// keepBranches leaves every branch where it is: none is ours to delete.
+	// keepBranches keeps every branch: none is ours to delete.
 	keepBranches bool
 	inspector    *look.Inspector
 }
 
-// New returns a manager; it touches nothing.
+// New returns a manager. It touches nothing.
 func New(o Options) *Manager {
 	if o.Prefix == "" {
 		o.Prefix = "middleman"
@@ -49,11 +49,11 @@ func New(o Options) *Manager {
 	return &Manager{base: base, prefix: o.Prefix, place: o.Place, inspector: look.New(base)}
 }
 
-// Create makes the workspace that r asks for and returns its record, in
-// StateReady: it is Begin and Checkout. It tells progress, which may be nil, of
-// each stage. On an error nothing is left behind, neither directory nor branch
-// nor git's entry, also where ctx was cancelled half-way, unless somebody wrote
-// into the directory meanwhile.
+// Create makes the workspace that r asks for and returns its record in
+// StateReady: it calls Begin and Checkout. It reports each stage to progress,
+// which may be nil. After an error or a cancellation it removes directory,
+// branch and git's entry, unless a program or the user wrote into the directory
+// meanwhile.
 func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress) (Workspace, error) {
 	w, err := m.Begin(ctx, r, progress)
 	if err != nil {
@@ -69,10 +69,10 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest, progress Progress
 	return made, nil
 }
 
-// Begin makes the workspace but for its files, which takes no longer for a
-// large repository, and returns its record, in StateCreating. Its Subdir is
-// where the user stands, which the checkout may not have. On an error nothing
-// is left behind, also where ctx was cancelled.
+// Begin makes the workspace without its files, so it takes no longer for a
+// large repository. It returns the record in StateCreating. Subdir is then the
+// user's current directory, which the checkout may not have. After an error or
+// a cancellation nothing is left behind.
 func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress) (_ Workspace, err error) {
 	defer model.Containing(r.Name, &err)
 	report := progress.OrSilent()
@@ -98,7 +98,7 @@ func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress)
 	return w, nil
 }
 
-// checkRequest refuses what can be refused without touching anything.
+// checkRequest refuses a bad request without touching anything.
 func (m *Manager) checkRequest(r CreateRequest) error {
 	if err := model.CheckID(r.ID); err != nil {
 		return err

@@ -13,16 +13,16 @@ import (
 	"middleman/workspace/basedir"
 )
 
-// Place is where worktrees are made.
+// Place says where worktrees are made.
 type Place string
 
-// The places of worktrees.
+// The values of Place.
 const (
 	PlaceData       Place = "data"       // in the manager's base
-	PlaceRepository Place = "repository" // in .middleman/work of the main checkout, which git is told to pass over
+	PlaceRepository Place = "repository" // in .middleman/work of the main checkout, which git is told to ignore
 )
 
-// check refuses what r cannot have.
+// check refuses a place that r cannot have.
 func (p Place) check(r CreateRequest) error {
 	switch {
 	case p != "" && p != PlaceData && p != PlaceRepository:
@@ -33,7 +33,7 @@ func (p Place) check(r CreateRequest) error {
 	return nil
 }
 
-// openFor opens the base that the workspace of r is made in.
+// openFor opens the directory in which the workspace of r will be made.
 func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error) {
 	place := r.Place
 	if place == "" {
@@ -63,8 +63,8 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error
 	return basedir.OpenIn(top, true)
 }
 
-// mainCheckout is the canonical top of the main checkout, which a bare repository
-// has not.
+// mainCheckout returns the canonical top of the main checkout. A bare
+// repository has none, which is an ErrBadRequest.
 func mainCheckout(r git.Repository) (string, error) {
 	if git.SameDir(r.Main, r.Here.CommonDir) {
 		return "", fmt.Errorf("%s: a bare repository has no checkout to place workspaces in: %w", plaintext.Quoted(r.Main), ErrBadRequest)
@@ -72,8 +72,8 @@ func mainCheckout(r git.Repository) (string, error) {
 	return filepath.EvalSymlinks(r.Main)
 }
 
-// openIntended opens the base that w was to be made in, or was begun in: Root
-// says which, where it is not the manager's own; else what is found in the
+// openIntended opens the directory in which w was to be made, or was begun.
+// w.Root says which if it is in a scope. If w.Root is empty it searches the
 // repository.
 func (m *Manager) openIntended(ctx context.Context, w Workspace) (*os.Root, error) {
 	if scope, ok := basedir.ScopeOf(w.Root); ok {
@@ -84,7 +84,7 @@ func (m *Manager) openIntended(ctx context.Context, w Workspace) (*os.Root, erro
 	}
 	repo, err := git.Discover(ctx, w.Repository)
 	if err != nil {
-		return basedir.Make(m.base) // whoever wants to know of the repository finds out
+		return basedir.Make(m.base) // the caller will see the error when it needs the repository
 	}
 	top, err := mainCheckout(repo)
 	if err != nil {

@@ -2,21 +2,21 @@ package workspace
 
 import "strings"
 
-// maxLine bounds the end of a line of git's that is kept until the rest comes.
+// maxLine is how many bytes of an incomplete line of git's are kept.
 const maxLine = 64 << 10
 
-// progressReader reads what git says of how far it is.
+// progressReader reads git's progress reports.
 type progressReader struct {
 	tell func(string)
 	rest string
 }
 
-// counted are the things that git counts, and what they are called here.
+// counted maps git's titles of progress reports to our words.
 var counted = map[string]string{
 	"Updating files": "files", "Receiving objects": "objects received", "Resolving deltas": "deltas resolved",
 }
 
-// Write takes "Updating files:  12% (360/3000)\r" in any pieces.
+// Write takes lines such as "Updating files:  12% (360/3000)\r" in any pieces.
 func (r *progressReader) Write(p []byte) (int, error) {
 	r.rest += string(p)
 	for {

@@ -10,25 +10,25 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// defaultBase is the base that is the repository's default branch, unless a
-// branch or a tag is called that.
+// defaultBase is the base that means the repository's default branch, unless a
+// branch or tag has that name.
 const defaultBase = "default"
 
-// repository is what the user stands in.
+// repository is the repository that contains the user's current directory.
 type repository struct {
 	git.Repository
-	ours string // what comes before the slash in branches of workspaces; "" is not known
+	ours string // the prefix of our branches; "" if it is not known
 }
 
-// Checkout is the top of the checkout that dir is in, and the common git
-// directory of its repository. Where there is none that is an
+// Checkout returns the top of the checkout that contains dir, and the common
+// git directory of its repository. If there is none it returns an
 // ErrNotRepository.
 func Checkout(ctx context.Context, dir string) (top, gitDir string, err error) {
 	repo, err := git.Discover(ctx, dir)
 	return repo.Here.WorkTree, repo.Here.CommonDir, err
 }
 
-// start finds the commit that a new branch begins at, and what to call it.
+// start finds the commit at which a new branch begins, and its name.
 func (r repository) start(ctx context.Context, base string) (name, commit string, err error) {
 	if base == "" {
 		return r.startAtHead(ctx)
@@ -36,14 +36,14 @@ func (r repository) start(ctx context.Context, base string) (name, commit string
 	if len(base) > 1000 || strings.ContainsFunc(base, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 		return "", "", fmt.Errorf("base %s: %w", plaintext.Quoted(base[:min(len(base), 100)]), ErrBadBase)
 	}
-	// A branch first: git would take a tag of the same name before it.
+	// Branches first: git would prefer a tag with the same name.
 	for _, candidate := range []string{"refs/heads/" + base, base} {
 		commit, err = r.Here.Commit(ctx, candidate)
 		if commit != "" {
 			return base, commit, nil
 		}
 		if err != nil && git.ExitCode(err) < 0 {
-			return "", "", err // git did not get to say
+			return "", "", err // git did not run
 		}
 	}
 	if base == defaultBase {
@@ -56,8 +56,8 @@ func (r repository) start(ctx context.Context, base string) (name, commit string
 	return "", "", fmt.Errorf("base %s in %s: %w", plaintext.Quoted(base), r.Main, ErrBadBase)
 }
 
-// startAtHead is the commit that is checked out where the user stands. On a
-// branch without commits, while others have some, it is the default branch's.
+// startAtHead returns the commit that the user has checked out. If that is a
+// branch without commits it returns the default branch's.
 func (r repository) startAtHead(ctx context.Context) (name, commit string, err error) {
 	commit, err = r.Here.Commit(ctx, "HEAD")
 	if err != nil {
@@ -72,25 +72,25 @@ func (r repository) startAtHead(ctx context.Context) (name, commit string, err e
 	}
 	name, err = r.Here.Look("symbolic-ref", "--quiet", "--short", "HEAD").Line(ctx)
 	if git.ExitCode(err) == 1 {
-		return "HEAD", commit, nil // detached
+		return "HEAD", commit, nil // HEAD is detached
 	}
 	return name, commit, err
 }
 
-// startAtDefault finds the default branch by what is known here: what the
-// remote's HEAD is, which a clone records; else the branch that new
-// repositories of this user begin with; else main or master; else the only
-// branch there is. A remote's branch comes before one of ours of that name, as
-// that may be behind. It gives "" where nothing tells.
+// startAtDefault finds the default branch without contacting the remote. It
+// tries the remote's HEAD, which a clone records; then the user's
+// init.defaultBranch; then main and master; then the only branch there is. A
+// remote's branch comes before a local one of that name, which may be behind.
+// It returns "" if none of these exists.
 func (r repository) startAtDefault(ctx context.Context) (name, commit string, err error) {
 	remote, err := r.remoteForBases(ctx)
 	if err != nil && git.ExitCode(err) >= 0 {
 		return "", "", err
 	}
-	var names []string // of branches, or of the remote's branches with that before them
+	var names []string // of local branches, or of remote branches with the remote's name before them
 	if err == nil {
 		head, err := r.Here.Look("symbolic-ref", "--quiet", "--short", "refs/remotes/"+remote+"/HEAD").Line(ctx)
-		if err != nil && git.ExitCode(err) != 1 { // 1: it is missing
+		if err != nil && git.ExitCode(err) != 1 { // status 1: it is missing
 			return "", "", err
 		}
 		names = append(names, head)
@@ -124,8 +124,8 @@ func (r repository) startAtDefault(ctx context.Context) (name, commit string, er
 	return "", "", nil
 }
 
-// only is the short name of the only ref below pattern but for branches of
-// workspaces, or "".
+// only returns the short name of the only ref below pattern, not counting the
+// branches of workspaces, or "".
 func (r repository) only(ctx context.Context, pattern string) (string, error) {
 	found := map[string]bool{}
 	c := r.Here.Look("for-each-ref", "--format=%(refname:lstrip=2)", pattern)

@@ -17,14 +17,13 @@ import (
 	"middleman/workspace/model"
 )
 
-// Undo removes what a creation left that was killed half-way: the directory,
-// git's entry for it, locked or not, and the branch, if it was made for w and
-// has not moved since. w is what was recorded before the creation: id, name,
-// mode, the branch that was asked for, and as Repository any directory in the
-// repository. A worktree that was made whole may have been worked in: unless
-// discard is true, one that holds work stays, and is a *WorkError. Where the
-// repository is gone that is an ErrUnknown, or with discard only the directory
-// goes. Nothing left is no error.
+// Undo removes what a killed creation left: the directory, git's entry for it,
+// locked or not, and the branch, if it was made for w and has not moved. w is
+// what was recorded before the creation: id, name, mode, the requested branch,
+// and as Repository any directory in the repository. A completed worktree may
+// hold work: without discard it stays then, and the error is a *WorkError. If
+// the repository is gone the error is an ErrUnknown; with discard the directory
+// is removed then. Nothing left is no error.
 func (m *Manager) Undo(ctx context.Context, w Workspace, discard bool) error {
 	if w.Mode == ModeInPlace {
 		return nil
@@ -56,7 +55,7 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	if w.GitDir == "" { // git was not asked for anything yet, or is gone with all that it had
+	if w.GitDir == "" { // git was not called yet, or its repository is gone
 		if err := base.Remove(w.ID); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -75,8 +74,8 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 	return dropFetched(ctx, git.Whole(w.GitDir), w.ID)
 }
 
-// repositoryOf is the common git directory of the repository that w was to be
-// made in, or "" where nobody knows: where neither w nor its directory say so.
+// repositoryOf returns the common git directory of the repository in which w
+// was to be made. It returns "" if neither w nor its directory says which.
 func repositoryOf(ctx context.Context, w Workspace) (string, error) {
 	if w.Repository != "" {
 		repo, err := git.Discover(ctx, w.Repository)
@@ -96,8 +95,8 @@ func repositoryOf(ctx context.Context, w Workspace) (string, error) {
 	return commonDir, nil
 }
 
-// undoWorktree removes directory and entry. What a checkout that was cut short
-// has left is no work; what somebody wrote there is.
+// undoWorktree removes directory and entry. Files of an interrupted checkout
+// are no work; files that a program or the user wrote there are.
 func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, branches map[string]string, discard bool) error {
 	entry, err := git.FindEntry(w.GitDir, w.Root)
 	if err != nil {
@@ -114,22 +113,22 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
 		if !untouched {
-			for made := range branches { // one at most
+			for made := range branches { // at most one
 				w.Branch = made
 			}
 			_, err := m.deleteVanished(ctx, w, discard)
 			return err
 		}
 	}
-	// A git that outlived the server may still be filling it. It gives up when
-	// it has lost its entry and its directory.
+	// A git that outlived the server may still be writing. It fails once its
+	// entry and its directory are gone.
 	if err := base.Rename(w.ID, basedir.TrashName(w.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("move directory away: %w", err)
 	}
 	if err := git.RemoveEntry(w.GitDir, w.Root); err != nil {
 		return err
 	}
-	const most = 10 // whoever still writes there ends soon
+	const most = 10 // tries; a process that still writes there ends soon
 	for range most {
 		if err = basedir.RemoveAll(base, basedir.TrashName(w.ID)); err == nil {
 			return nil
@@ -138,8 +137,8 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 	return err
 }
 
-// untouched reports whether nothing but git wrote into a worktree, and git did
-// not finish: there is no index, or only a part of it.
+// untouched reports whether only git wrote into a worktree, and did not finish:
+// there is no index.
 func (m *Manager) untouched(ctx context.Context, w Workspace, entry string) (bool, error) {
 	if _, err := os.Lstat(filepath.Join(entry, "index")); !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -155,8 +154,8 @@ func (m *Manager) untouched(ctx context.Context, w Workspace, entry string) (boo
 	return err == nil && loss.Empty(), err
 }
 
-// branchesMadeFor gives the branches that were made for w and are where they
-// were then, with their commits. The reflog says both: it has one entry, ours.
+// branchesMadeFor returns the branches that were made for w and have not moved,
+// with their commits. The reflog proves both: it has one entry, which is ours.
 func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]string, error) {
 	repo := git.Whole(w.GitDir)
 	first := "refs/heads/" + m.prefix + "/" + w.Name
@@ -188,7 +187,7 @@ func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]
 	return branches, nil
 }
 
-// undoBranches deletes branches that nobody has checked out by now.
+// undoBranches deletes those branches that are checked out nowhere.
 func undoBranches(ctx context.Context, repo git.Dirs, branches map[string]string) error {
 	if len(branches) == 0 {
 		return nil

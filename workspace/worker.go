@@ -12,8 +12,9 @@ import (
 	"middleman/workspace/model"
 )
 
-// WorkerRoot is where a worker of parent with that id is made: under the
-// scope's root, which need not be the repository's top. It need not exist.
+// WorkerRoot returns the directory for a worker of parent with that id: below
+// the parent's scope, which need not be the repository's top. It need not
+// exist.
 func WorkerRoot(parent Workspace, id string) (string, error) {
 	scope, err := basedir.ScopeFor(parent)
 	if err != nil {
@@ -22,10 +23,10 @@ func WorkerRoot(parent Workspace, id string) (string, error) {
 	return basedir.InScope(scope, id), nil
 }
 
-// CheckDirectory makes sure that path is a directory within the scope of w's
-// sessions, by the canonical form of its deepest existing ancestor, and
-// returns its canonical form. A link whose target does not exist leads
-// nowhere that can be checked, and is refused. Nothing is made or run.
+// CheckDirectory checks that path is a directory within the scope of w's
+// sessions, and returns its canonical form. It resolves links first. It refuses
+// a link whose target does not exist, because that cannot be checked. It makes
+// and runs nothing.
 func CheckDirectory(w Workspace, path string) (string, error) {
 	scope, err := basedir.ScopeFor(w)
 	if err != nil {
@@ -34,8 +35,8 @@ func CheckDirectory(w Workspace, path string) (string, error) {
 	return basedir.Within(scope, path)
 }
 
-// checkWorker refuses a worker that would leave its parent's scope. It looks
-// at files alone: git does not run before it.
+// checkWorker refuses a worker that would leave its parent's scope. It only
+// looks at files and does not run git.
 func checkWorker(r CreateRequest) error {
 	if r.Mode != ModeWorktree {
 		return fmt.Errorf("mode %s: a worker has a worktree of its own, or shares its parent's directory: %w", r.Mode, ErrBadRequest)
@@ -53,8 +54,8 @@ func checkWorker(r CreateRequest) error {
 	return basedir.CheckIn(scope)
 }
 
-// locate finds the repository of r. A worker's is the one that its parent was
-// made in: a program may have put another into the directory since.
+// locate finds the repository of r. For a worker it is the one in which its
+// parent was made: a program may have put another into the directory since.
 func locate(ctx context.Context, r CreateRequest) (git.Repository, error) {
 	if r.Parent == nil || r.Parent.Mode != ModeWorktree {
 		return git.Discover(ctx, r.Directory)
@@ -73,7 +74,7 @@ func locate(ctx context.Context, r CreateRequest) (git.Repository, error) {
 	return git.Repository{Here: here, Main: r.Parent.Repository}, nil
 }
 
-// Tip is the commit that the branch of w is at, or "" where there is none.
+// Tip returns the commit of w's branch, or "" if there is none.
 func (m *Manager) Tip(ctx context.Context, w Workspace) (_ string, err error) {
 	defer model.Containing(w.Name, &err)
 	if w.Branch == "" || w.GitDir == "" {
@@ -86,14 +87,13 @@ func (m *Manager) Tip(ctx context.Context, w Workspace) (_ string, err error) {
 	return tip, nil
 }
 
-// workerBranches are the names that the branch of a worker may have. The
-// second is for a repository with a branch <prefix>/worker, which is in the
-// way of the first.
+// workerBranches are the possible names of a worker's branch. The second is for
+// a repository that has a branch <prefix>/worker, which excludes the first.
 func (m *Manager) workerBranches(id string) []string {
 	return []string{m.prefix + "/worker/" + id, m.prefix + "/worker-" + id}
 }
 
-// claimWorkerBranch is claimBranch for a worker: nobody else has its id.
+// claimWorkerBranch is claimBranch for a worker, whose id is unique.
 func (m *Manager) claimWorkerBranch(ctx context.Context, repo git.Dirs, id, commit string) (string, error) {
 	var err error
 	for _, branch := range m.workerBranches(id) {
@@ -112,9 +112,9 @@ func (m *Manager) claimWorkerBranch(ctx context.Context, repo git.Dirs, id, comm
 	return "", err
 }
 
-// Uncommitted counts what the parent of a worker that r asks for has in its
-// checkout and not in its HEAD: the worker will not have it. Nothing of the
-// repository runs meanwhile.
+// Uncommitted counts the uncommitted files in the checkout of the parent of the
+// worker that r asks for. The worker will not have them. No program of the
+// repository runs.
 func (m *Manager) Uncommitted(ctx context.Context, r CreateRequest) (int, error) {
 	if err := checkWorker(r); err != nil {
 		return 0, err

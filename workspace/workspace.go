@@ -5,25 +5,25 @@ import (
 	"middleman/workspace/model"
 )
 
-// What the rooms of this package share is declared in package model, as the
-// types of package os are in io/fs.
+// The types that this package and its sub-packages share are declared in
+// package model, as the types of package os are in io/fs.
 type (
-	// Mode is what kind of directory a workspace is.
+	// Mode is the kind of directory of a workspace.
 	Mode = model.Mode
-	// State is where a workspace stands in its life.
+	// State is a workspace's state in its life cycle.
 	State = model.State
-	// Workspace is our record of a directory.
+	// Workspace is our record of a workspace.
 	Workspace = model.Workspace
 	// Stage is one step of a creation, deletion or restore.
 	Stage = model.Stage
-	// Progress is told of each stage, synchronously.
+	// Progress is called synchronously for each stage.
 	Progress = model.Progress
 	// Loss is what a delete would destroy.
 	Loss = model.Loss
-	// WorkError refuses a delete that would destroy work.
+	// WorkError is the error of a delete that would destroy work.
 	WorkError = model.WorkError
 	// BranchInWayError says that git cannot have one branch beside another. It
-	// is an ErrBranchTaken.
+	// wraps ErrBranchTaken.
 	BranchInWayError = git.BranchInWayError
 )
 
@@ -40,38 +40,39 @@ const (
 	StateReady     = model.StateReady
 	StateFailed    = model.StateFailed
 	StateDeleting  = model.StateDeleting
-	StateDeleted   = model.StateDeleted // only what a restore brings back is left
+	StateDeleted   = model.StateDeleted // only what a restore needs is left
 	StateRestoring = model.StateRestoring
 )
 
-// Skipped begins the detail of a stage that is done, but not all of what it is
-// for; the rest says what is not, and why.
+// Skipped begins the detail of a stage that is done except for some files. The
+// rest of the detail names them and says why.
 const Skipped = model.Skipped
 
-// CreateRequest says what to make.
+// CreateRequest says which workspace to make.
 type CreateRequest struct {
 	ID        string // from terminal.NewID("w")
 	Name      string // a slug, see Slug
 	Mode      Mode
-	Directory string // absolute: where the user stands
+	Directory string // absolute: the user's current directory
 	Base      string // "" is HEAD of the user's checkout
-	Branch    string // "" is Prefix/Name, with a suffix where that is taken
+	Branch    string // "" is Prefix/Name, with a number if that is taken
 	Ephemeral bool   // see Workspace
-	// Parent, where given, is the workspace whose session ParentSession asks
-	// for a worker. It is made in the parent's scope, from the parent's HEAD,
-	// and Directory must lie in that scope.
+	// Parent, if not nil, is the workspace whose session ParentSession asks for
+	// a worker. The worker is made in the parent's scope, from the parent's
+	// HEAD, and Directory must lie in that scope.
 	Parent        *Workspace
 	ParentSession string
-	// Place is where the worktree is made; "" is Options.Place, or PlaceData for
-	// a bare repository. A worker's is in its parent's scope.
+	// Place says where the worktree is made; "" is Options.Place, or PlaceData
+	// for a bare repository. A worker is always in its parent's scope.
 	Place Place
-	// Filters lets programs run that the repository's own configuration names:
-	// filters, and those that reach a remote (ssh command, uploadpack, credential
-	// helper and such). Those of the user's configuration always run.
+	// Filters allows programs that the repository's own configuration names:
+	// filters, and programs that reach a remote (ssh command, uploadpack,
+	// credential helper and such). Those of the user's configuration always
+	// run.
 	Filters bool
 }
 
-// Slug turns what a user typed into the name of a workspace: lower-case ASCII
-// letters, digits, "-", "_" and ".". What no good name can be made of is refused
-// with ErrBadName. A slug is its own slug.
+// Slug turns a typed name into the name of a workspace: lower-case ASCII
+// letters, digits, "-", "_" and ".". It refuses a name without a good slug with
+// ErrBadName. The slug of a slug is the same slug.
 func Slug(name string) (string, error) { return model.Slug(name) }

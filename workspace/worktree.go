@@ -14,9 +14,9 @@ import (
 	"middleman/workspace/model"
 )
 
-// createWorktree fills in w. The base is checked before git runs at all; the
-// branch, the directory and git's entry are made in that order, each
-// exclusively, so that what is undone on an error is what was made here.
+// createWorktree fills in w. It checks the base directory before it runs git.
+// It makes branch, directory and git's entry in that order, each exclusively,
+// so that after an error it undoes only what it made.
 func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Workspace, report Progress) (err error) {
 	base, err := m.openFor(ctx, r)
 	if err != nil {
@@ -45,8 +45,8 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 	})
 }
 
-// resolve finds repository and base, which it fetches where it is a pull or
-// merge request.
+// resolve finds the repository and the base. It fetches a base that is a pull
+// or merge request.
 func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, report Progress) (repo repository, err error) {
 	ref, err := model.ChangeRef(r.Base)
 	if err != nil {
@@ -119,8 +119,8 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 	return checkPlace(w.Root, made)
 }
 
-// checkPlace makes sure that git filled the very directory that we made: that
-// the base was not replaced while git ran.
+// checkPlace checks that git filled the directory that we made: the base was
+// not replaced while git ran.
 func checkPlace(root string, made fs.FileInfo) error {
 	now, err := os.Lstat(root)
 	if err != nil {
@@ -132,8 +132,8 @@ func checkPlace(root string, made fs.FileInfo) error {
 	return nil
 }
 
-// foundSubdir is the deepest part of subdir that the worktree at root has. A
-// link that leads out of it has none.
+// foundSubdir returns the deepest part of subdir that exists in the worktree at
+// root. A part behind a link out of the worktree does not count.
 func foundSubdir(root, subdir string) string {
 	tree, err := os.OpenRoot(root)
 	if err != nil {

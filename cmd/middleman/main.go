@@ -1,6 +1,6 @@
 // Command middleman manages workspaces whose terminals outlive everything but
-// their own program. This package is wiring: it joins the commands, which are in
-// rooms of their own, to the command line.
+// their own program. This package only connects the commands, which are in
+// packages below internal, to the command line.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"middleman/cmd/middleman/internal/admin"
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
-	_ "middleman/cmd/middleman/internal/helper" // runs the helper processes instead
+	_ "middleman/cmd/middleman/internal/helper" // runs helper processes before main
 	"middleman/cmd/middleman/internal/launch"
 	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/workspaces"
@@ -24,10 +24,10 @@ func main() {
 	os.Exit(c.Run(os.Args[1:], commands(c)...))
 }
 
-// commands are all commands.
+// commands returns all commands.
 func commands(c *cli.CLI) []*cobra.Command {
 	all := slices.Concat(
-		launch.Commands(c),     // what starts something: new, run, spawn, retry
+		launch.Commands(c),     // start something: new, run, spawn, retry
 		sessions.Commands(c),   // on a session: attach, watch, send, capture, logs, search, export, wait, stop, tmux
 		workspaces.Commands(c), // on workspaces: ls, show, diff, rm, restore, prune, import, repair, trust
 		admin.Commands(c),      // on middleman itself: serve, service, open, login, token, audit, doctor, upgrade, version, completion

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// lookEvery is how often it is looked whether files have changed, at most.
+// lookEvery is the shortest time between two checks whether files changed.
 const lookEvery = time.Second
 
-// newConfig shows what get returns. Streams and WebSockets are HTTP/1.1 here.
+// newConfig returns a configuration that serves the certificate of get. It
+// offers HTTP/1.1 only, because our streams and WebSockets use that.
 func newConfig(get func() (*tls.Certificate, error)) *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -20,26 +21,27 @@ func newConfig(get func() (*tls.Certificate, error)) *tls.Config {
 	}
 }
 
-// files are a certificate and its key that somebody else renews.
+// files are a certificate and its key that another program renews.
 type files struct {
 	cert, key string
 	failed    func(error)
 	// mu guards the fields below.
 	mu     sync.Mutex
 	shown  *tls.Certificate
-	seen   [2]stamp // as of shown, or of the last attempt
+	seen   [2]stamp // as of shown, or of the last attempt to load
 	looked time.Time
 }
 
-// stamp tells versions of a file apart.
+// stamp tells two versions of a file apart.
 type stamp struct {
 	changed time.Time
 	size    int64
 }
 
-// Files shows the certificate chain in the PEM file cert with the key in the
-// PEM file key, and reads both again when they change. Where that fails, it
-// goes on with what it has, and tells failed why, once for each change.
+// Files serves the certificate chain in the PEM file cert with the key in the
+// PEM file key. It reads both again when they change, and checks that at most
+// once a second. If reading fails it keeps the old certificate and calls failed
+// once for each change.
 func Files(cert, key string, failed func(error)) (*tls.Config, error) {
 	f := &files{cert: cert, key: key, failed: failed}
 	var err error
@@ -62,7 +64,7 @@ func (f *files) get() (*tls.Certificate, error) {
 	f.looked = time.Now()
 	seen, err := f.stamps()
 	if err != nil || seen == f.seen {
-		return f.shown, nil // it is being replaced, or is as it was
+		return f.shown, nil // it is being replaced, or has not changed
 	}
 	f.seen = seen
 	shown, err := f.load()

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// checkKey refuses a private key that others than this user, root or the
-// group of the file could read, or that others could have written.
+// checkKey refuses a private key that users other than this one, root or the
+// file's group can read, or that the group or others can write.
 func checkKey(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

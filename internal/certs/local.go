@@ -22,19 +22,18 @@ import (
 )
 
 const (
-	authorityFile = "authority.pem"     // to be trusted by browsers
-	keyFile       = "authority-key.pem" // 0600
+	authorityFile = "authority.pem"     // for browsers to trust
+	keyFile       = "authority-key.pem" // mode 0600
 	authorityLife = 10 * 365 * 24 * time.Hour
 	serverLife    = 90 * 24 * time.Hour
-	// renewBefore is how long before its end the server's certificate is
-	// replaced.
+	// renewBefore is how long before it expires a certificate is replaced.
 	renewBefore = 30 * 24 * time.Hour
-	backdate    = time.Hour // for clocks that are a little behind
+	backdate    = time.Hour // for clients whose clocks are a little behind
 )
 
-// Authority is a local certificate authority.
+// Authority is a local certificate authority. Safe for concurrent use.
 type Authority struct {
-	// File is its certificate, which browsers are to trust.
+	// File is the authority's certificate, which browsers have to trust.
 	File string
 
 	cert *x509.Certificate
@@ -45,9 +44,10 @@ type Authority struct {
 	shown *tls.Certificate
 }
 
-// Local returns the authority in dir, a directory that is ours alone. Where
-// there is none, one is made, for the names and addresses that this machine
-// has, and those given.
+// Local returns the authority in dir, a directory that is ours alone. If its
+// certificate or key is missing Local makes a new one, for this machine's names
+// and addresses and the names given. An authority that expires within 30 days
+// is an error.
 func Local(dir string, names []string) (*Authority, error) {
 	a := &Authority{File: filepath.Join(dir, authorityFile), now: time.Now}
 	err := a.load(filepath.Join(dir, keyFile))
@@ -83,7 +83,7 @@ func (a *Authority) load(keyPath string) error {
 	return nil
 }
 
-// make makes an authority that can vouch for this machine alone.
+// make makes an authority that can only vouch for this machine.
 func (a *Authority) make(dir string, names []string) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make a local authority: %w", err)
@@ -91,7 +91,7 @@ func (a *Authority) make(dir string, names []string) (err error) {
 	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return fmt.Errorf("make a local authority: %w", err)
 	}
-	host, _ := os.Hostname() // without one there are the addresses
+	host, _ := os.Hostname() // without a name the addresses remain
 	now := a.now()
 	template := &x509.Certificate{
 		SerialNumber:                serial(),
@@ -120,7 +120,7 @@ func (a *Authority) make(dir string, names []string) (err error) {
 	if err != nil {
 		return err
 	}
-	// The key first: a certificate without it would be found and refused.
+	// Write the key first: load would refuse a certificate without its key.
 	if err := writePEM(filepath.Join(dir, keyFile), "PRIVATE KEY", secret); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func hostNames(host string, names []string) []string {
 	return slices.Compact(all)
 }
 
-// ownRanges are loopback, and each address that this machine has.
+// ownRanges returns the loopback ranges and each address of this machine.
 func ownRanges() ([]*net.IPNet, error) {
 	ranges := []*net.IPNet{
 		{IP: net.IPv4(127, 0, 0, 0).To4(), Mask: net.CIDRMask(8, 32)},
@@ -161,12 +161,12 @@ func ownRanges() ([]*net.IPNet, error) {
 	return ranges, nil
 }
 
-// Covers says why the authority cannot vouch for a host that the server is to
-// listen at, or returns nil.
+// Covers returns why the authority cannot vouch for a host at which the server
+// will listen, or nil.
 func (a *Authority) Covers(host string) error {
 	ip := net.ParseIP(host)
 	if ip == nil || ip.IsUnspecified() {
-		return nil // a name is checked by who connects
+		return nil // the client checks a name
 	}
 	for _, r := range a.cert.PermittedIPRanges {
 		if r.Contains(ip) {
@@ -177,7 +177,8 @@ func (a *Authority) Covers(host string) error {
 		"remove it with its key, and trust the one that is made then", a.File, host)
 }
 
-// Config shows a certificate of the authority, which is renewed in time.
+// Config returns a configuration that serves a certificate of the authority,
+// and renews it 30 days before it expires.
 func (a *Authority) Config() *tls.Config { return newConfig(a.get) }
 
 func (a *Authority) get() (*tls.Certificate, error) {
@@ -194,8 +195,8 @@ func (a *Authority) get() (*tls.Certificate, error) {
 	return shown, nil
 }
 
-// issue makes a certificate for all that the authority may vouch for, with a
-// key that is in memory only.
+// issue makes a certificate for all names and single addresses that the
+// authority may vouch for. Its key stays in memory.
 func (a *Authority) issue() (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -234,9 +235,9 @@ func serial() *big.Int {
 	return n.Add(n, big.NewInt(1))
 }
 
-// writePEM puts a file in its place as a whole, with mode 0600.
+// writePEM writes a file atomically, with mode 0600.
 func writePEM(path, kind string, raw []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -9,8 +9,8 @@ import (
 	"middleman/internal/private"
 )
 
-// Prepare makes the data and runtime directories with mode 0700 where they
-// are not there, and refuses any that is not a directory of ours alone.
+// Prepare makes the data and runtime directories with mode 0700 if they are
+// missing. It refuses one that is not a directory of this user alone.
 func (d Dirs) Prepare() error {
 	for _, dir := range []string{d.Data, d.Runtime} {
 		if err := private.MakeDir(dir); err != nil {
@@ -20,9 +20,10 @@ func (d Dirs) Prepare() error {
 	return nil
 }
 
-// Check returns an error unless what there is of the directories, and of the
-// settings, is this user's and was written by nobody else. It names all that
-// is wrong, and what to do. Nothing of them may be read or run before.
+// Check returns an error if one of the directories or settings files belongs to
+// another user, or if another user could have written it. Missing ones are
+// fine. The error names every problem and says what to do. Nothing in them may
+// be read or run before Check succeeds.
 func (d Dirs) Check() error {
 	all := &private.UnsafeError{}
 	said := map[string]bool{}
@@ -67,8 +68,8 @@ func (d Dirs) Check() error {
 	return all
 }
 
-// whose says what to do where the directories are another user's: which
-// variable leads there.
+// whose says what to do if the directories belong to another user: it names the
+// variable that points there.
 func whose(variable string) string {
 	for _, name := range []string{"MIDDLEMAN_HOME", variable} {
 		if os.Getenv(name) != "" {
@@ -78,8 +79,8 @@ func whose(variable string) string {
 	return "HOME names it: set HOME to your own, as `su -` and `sudo -H` do"
 }
 
-// Tighten takes from others what the data and runtime directories let them
-// read, and returns what it did, a line each.
+// Tighten removes the access that other users have to the data and runtime
+// directories. It returns one line for each directory that it changed.
 func (d Dirs) Tighten() (notes []string, err error) {
 	for _, dir := range []string{d.Data, d.Runtime} {
 		was, err := private.Tighten(dir)

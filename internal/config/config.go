@@ -13,10 +13,10 @@ import (
 	"middleman/internal/plainfile"
 )
 
-// DefaultListen is where the server listens for browsers.
+// DefaultListen is the address at which the server listens for browsers.
 const DefaultListen = "127.0.0.1:8091"
 
-// Config is what the user set in config.toml, the defaults filled in.
+// Config is the content of config.toml, with defaults for what it leaves out.
 type Config struct {
 	// Listen is the TCP address of the server.
 	Listen string `toml:"listen"`
@@ -24,10 +24,10 @@ type Config struct {
 	Backend string `toml:"backend"`
 	// BranchPrefix begins the name of each branch that a workspace gets.
 	BranchPrefix string `toml:"branch_prefix"`
-	// Workspaces is where worktrees are made: "data", in the data directory, or
-	// "repository", in .middleman/work of the repository.
+	// Workspaces says where worktrees are made: "data" is the data directory,
+	// "repository" is .middleman/work in the repository.
 	Workspaces string `toml:"workspaces"`
-	// Hosts are further names that browsers may reach the server by.
+	// Hosts are more names by which browsers may reach the server.
 	Hosts    []string `toml:"hosts"`
 	TLS      TLS      `toml:"tls"`
 	Attach   Attach   `toml:"attach"`
@@ -36,19 +36,20 @@ type Config struct {
 	Setup    Setup    `toml:"setup"`
 }
 
-// TLS is how the server encrypts what comes over TCP; the zero value does not.
+// TLS says how the server encrypts TCP connections. The zero value does not.
 type TLS struct {
-	// Local has a local authority of ours make the certificate.
+	// Local uses a certificate of our own local authority.
 	Local bool `toml:"local"`
-	// Cert and Key are PEM files of a certificate chain and its private key.
+	// Cert and Key are the PEM files of a certificate chain and its private
+	// key.
 	Cert string `toml:"cert"`
 	Key  string `toml:"key"`
 }
 
-// Enabled reports whether anything is encrypted.
+// Enabled reports whether the server encrypts.
 func (t TLS) Enabled() bool { return t.Local || t.Cert != "" || t.Key != "" }
 
-// Check refuses what goes without the other, or not with it.
+// Check refuses Cert without Key, Key without Cert, and either with Local.
 func (t TLS) Check() error {
 	switch {
 	case (t.Cert == "") != (t.Key == ""):
@@ -59,52 +60,54 @@ func (t TLS) Check() error {
 	return nil
 }
 
-// Ports are what workspaces get to listen on: consecutive ones, which no other
-// workspace has.
+// Ports are the TCP ports that workspaces get to listen on: consecutive ones,
+// different for each workspace.
 type Ports struct {
-	// First and Last are the range that they come from.
+	// First and Last are the ends of the range, both included.
 	First int `toml:"first"`
 	Last  int `toml:"last"`
-	// Count is how many each gets whose repository does not say; 0 is none.
+	// Count is how many ports a workspace gets if its repository does not say;
+	// 0 is none.
 	Count int `toml:"count"`
 }
 
-// Setup is how the commands of a repository's configuration are run.
+// Setup says how the commands of a repository's configuration run.
 type Setup struct {
-	// Timeout is how long setup, or teardown, may take as a whole.
+	// Timeout is how long setup or teardown may take in total.
 	Timeout Duration `toml:"timeout"`
 }
 
-// Attach is how a terminal joins a session.
+// Attach says how a terminal joins a session.
 type Attach struct {
 	// Detach is the key that detaches, "ctrl-" and one of a to z or [ \ ] ^ _.
 	Detach string `toml:"detach"`
-	// Scrollback is how many lines of the past are drawn first; negative
-	// draws all that is kept.
+	// Scrollback is how many past lines an attach prints first. A negative
+	// number prints all that are kept.
 	Scrollback int `toml:"scrollback"`
-	// Clipboard is whether the program of a session that is attached may set
-	// the terminal's clipboard, where the session allows it: "allow", "ask" or
-	// "deny".
+	// Clipboard says whether the program of an attached session may set this
+	// terminal's clipboard, if the session allows it: "allow", "ask" or "deny".
 	Clipboard string `toml:"clipboard"`
 }
 
-// Terminal is what new sessions get.
+// Terminal holds the settings of new sessions.
 type Terminal struct {
-	// JournalBytes is how much output is kept at least; 0 keeps all of it.
+	// JournalBytes is the least number of output bytes that are kept; 0 keeps
+	// all.
 	JournalBytes int64 `toml:"journal_bytes"`
-	// HistoryLines is how many lines of scrollback tmux keeps of a session.
+	// HistoryLines is how many lines of scrollback tmux keeps for a session.
 	HistoryLines int `toml:"history_lines"`
-	// Grace is how long a stop waits between SIGTERM and SIGKILL.
+	// Grace is how long a stop waits after SIGTERM before it sends SIGKILL.
 	Grace Duration `toml:"grace"`
-	// Clipboard is whether the program may set the clipboard of anybody who is
-	// attached: "allow", "ask" or "deny".
+	// Clipboard says whether the program may set the clipboard of attached
+	// terminals: "allow", "ask" or "deny".
 	Clipboard string `toml:"clipboard"`
 }
 
 // Duration is a time.Duration written as "5s" or "1m30s".
 type Duration time.Duration
 
-// UnmarshalText reads the form of time.ParseDuration.
+// UnmarshalText parses the format of time.ParseDuration. It refuses negative
+// values.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
@@ -117,7 +120,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Default returns the configuration of a user who set nothing.
+// Default returns the configuration of a user without a config.toml.
 func Default() Config {
 	return Config{
 		Listen:       DefaultListen,
@@ -131,8 +134,8 @@ func Default() Config {
 	}
 }
 
-// Load reads the configuration file at path. No file is no error: it means
-// the defaults. A key that is not known is an error, since it is mostly a
+// Load reads the configuration file at path. A missing file is no error and
+// means the defaults. An unknown key is an error, because it is mostly a
 // misspelt one.
 func Load(path string) (Config, error) {
 	const maxFile = 1 << 20 // bytes
@@ -150,7 +153,7 @@ func Load(path string) (Config, error) {
 	return c, nil
 }
 
-// parse sets what raw says.
+// parse sets what raw says, and checks the result.
 func (c *Config) parse(raw []byte) error {
 	if err := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(c); err != nil {
 		return describe(err)
@@ -158,7 +161,7 @@ func (c *Config) parse(raw []byte) error {
 	return c.check()
 }
 
-// describe puts the place of a TOML error on one line.
+// describe returns a TOML error as one line with its line number.
 func describe(err error) error {
 	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
 		row, _ := e.Errors[0].Position()
@@ -222,7 +225,7 @@ func (p Ports) check() error {
 	return nil
 }
 
-// DetachByte is the byte that a terminal sends for the detach key.
+// DetachByte returns the byte that a terminal sends for the detach key.
 func (a Attach) DetachByte() (byte, error) {
 	key, ok := strings.CutPrefix(strings.ToLower(a.Detach), "ctrl-")
 	if ok && len(key) == 1 {

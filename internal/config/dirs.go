@@ -1,4 +1,4 @@
-// Package config knows where middleman keeps things and what the user set.
+// Package config knows the directories of middleman and the user's settings.
 package config
 
 import (
@@ -9,18 +9,18 @@ import (
 	"github.com/adrg/xdg"
 )
 
-// Dirs are the directories that middleman uses. None is made by looking.
+// Dirs are the directories that middleman uses. FindDirs makes none of them.
 type Dirs struct {
 	// Data holds sessions, workspaces and the database.
 	Data string
-	// Config holds config.toml, the user's.
+	// Config holds config.toml and tmux.conf, which the user writes.
 	Config string
 	// Runtime holds sockets and serve.json.
 	Runtime string
 }
 
-// FindDirs returns the directories under $MIDDLEMAN_HOME where that is set,
-// else those of the XDG Base Directory Specification. $MIDDLEMAN_HOME must be
+// FindDirs returns the directories under $MIDDLEMAN_HOME if that is set, else
+// those of the XDG Base Directory Specification. $MIDDLEMAN_HOME must be
 // absolute.
 func FindDirs() (Dirs, error) {
 	if home := os.Getenv("MIDDLEMAN_HOME"); home != "" {
@@ -48,53 +48,55 @@ func FindDirs() (Dirs, error) {
 	return d, nil
 }
 
-// Sessions is where each session has its state directory.
+// Sessions returns the directory that holds each session's state directory.
 func (d Dirs) Sessions() string { return filepath.Join(d.Data, "sessions") }
 
-// Workspaces is where worktrees and directories of ours are made.
+// Workspaces returns the directory in which worktrees and our other workspace
+// directories are made.
 func (d Dirs) Workspaces() string { return filepath.Join(d.Data, "workspaces") }
 
-// Leases is where each ephemeral workspace has the lock of its program.
+// Leases returns the directory of the lock files of ephemeral workspaces.
 func (d Dirs) Leases() string { return filepath.Join(d.Data, "leases") }
 
-// Workers is where it is recorded what became of each worker.
+// Workers returns the directory of the records of what each worker did.
 func (d Dirs) Workers() string { return filepath.Join(d.Data, "workers") }
 
-// SetupLog is what setup, or teardown, of a workspace has printed.
+// SetupLog returns the file with the output of a workspace's setup or teardown.
 func (d Dirs) SetupLog(workspaceID string) string {
 	return filepath.Join(d.Data, "setup", workspaceID+".log")
 }
 
-// TLS is where the local certificate authority is.
+// TLS returns the directory of the local certificate authority.
 func (d Dirs) TLS() string { return filepath.Join(d.Data, "tls") }
 
-// Database is the SQLite file.
+// Database returns the SQLite file.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "middleman.db") }
 
-// Statuses is where a server leaves how workspaces stood.
+// Statuses returns the file in which a server saves the states of workspaces.
 func (d Dirs) Statuses() string { return filepath.Join(d.Data, "statuses.json") }
 
-// ServeFile says how to reach the running server.
+// ServeFile returns the file that says how to reach the running server.
 func (d Dirs) ServeFile() string { return filepath.Join(d.Runtime, "serve.json") }
 
-// ServerSocket is the server's Unix socket.
+// ServerSocket returns the server's Unix socket.
 func (d Dirs) ServerSocket() string { return filepath.Join(d.Runtime, "middleman.sock") }
 
-// PortSocket is where the holder of the server's port listens.
+// PortSocket returns the Unix socket of the process that holds the server's
+// port.
 func (d Dirs) PortSocket() string { return filepath.Join(d.Runtime, "port.sock") }
 
-// ServerLog is what a server in the background prints.
+// ServerLog returns the file with the output of a server in the background.
 func (d Dirs) ServerLog() string { return filepath.Join(d.Data, "server.log") }
 
-// InstanceFile is what one server leaves for the next: who it is to browsers,
-// where it listened, and what it encrypted with.
+// InstanceFile returns the file that one server leaves for the next: its
+// identity to browsers, its address, and its TLS settings.
 func (d Dirs) InstanceFile() string { return filepath.Join(d.Data, "instance.json") }
 
-// ServerLock is the flock that one server holds for its whole life.
+// ServerLock returns the file that a server locks for its whole life.
 func (d Dirs) ServerLock() string { return filepath.Join(d.Data, "server.lock") }
 
-// File is the user's configuration.
+// File returns the user's configuration file.
 func (d Dirs) File() string { return filepath.Join(d.Config, "config.toml") }
 
-// TmuxFile is what the user has the private tmux server read.
+// TmuxFile returns the user's configuration file for the private tmux server.
 func (d Dirs) TmuxFile() string { return filepath.Join(d.Config, "tmux.conf") }

@@ -2,12 +2,12 @@
 
 package fault
 
-// Here is a place where a test may end this process, or hold it.
+// Here marks a place where a test may end this process or make it wait.
 func Here(string) {}
 
-// Error is a place where a test may let what comes next fail.
+// Error marks a place where a test may make the next operation fail.
 func Error(string) error { return nil }
 
-// Env is what a process is started with beside an environment of its own:
-// nothing, but what the race detector was told.
+// Env returns the variables to add when a process is started with an explicit
+// environment: GORACE in a race build, else none.
 func Env() []string { return raceEnv() }

@@ -17,26 +17,26 @@ import (
 // variable names the plan's directory.
 const variable = "MIDDLEMAN_FAULTS"
 
-// Files of a plan's directory beside those of the places.
+// Files in a plan's directory besides those of the places.
 const (
-	reachedFile   = "reached"  // a line for each place that acted
-	reachedSuffix = ".reached" // a FIFO that a held process reports on
-	releaseSuffix = ".release" // a FIFO that lets it go
+	reachedFile   = "reached"  // one line for each time that a place acted
+	reachedSuffix = ".reached" // a FIFO to which a held process writes its id
+	releaseSuffix = ".release" // a FIFO that releases it
 )
 
 var (
-	mu     sync.Mutex         // guards visits, and what happens how often
-	visits = map[string]int{} // by the path of what a plan says
+	mu     sync.Mutex         // guards visits, and makes due one step
+	visits = map[string]int{} // by the path of the place's file
 )
 
-// Here is a place where a test may end this process, or hold it.
+// Here marks a place where a test may end this process or make it wait.
 func Here(name string) { _ = act(name) }
 
-// Error is a place where a test may let what comes next fail.
+// Error marks a place where a test may make the next operation fail.
 func Error(name string) error { return act(name) }
 
-// Env is what a process that acts on a plan is started with, and what the race
-// detector was told.
+// Env returns the variables to add when a process is started with an explicit
+// environment: the plan's, and GORACE in a race build.
 func Env() []string {
 	if dir := os.Getenv(variable); dir != "" {
 		return append(raceEnv(), variable+"="+dir)
@@ -44,12 +44,12 @@ func Env() []string {
 	return raceEnv()
 }
 
-// fileName is where a plan says what happens at a place.
+// fileName returns the file that says what happens at a place.
 func fileName(dir, name string) string {
 	return filepath.Join(dir, strings.ReplaceAll(name, "/", "+"))
 }
 
-// act does what the plan says of a place.
+// act does what the plan says for a place.
 func act(name string) error {
 	dir := os.Getenv(variable)
 	if dir == "" {
@@ -58,7 +58,7 @@ func act(name string) error {
 	path := fileName(dir, name)
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil // nothing is said of it
+		return nil // the plan says nothing for it
 	}
 	var action string
 	var after, times int
@@ -83,8 +83,8 @@ func act(name string) error {
 	return nil
 }
 
-// due counts a visit, and reports whether something happens this time, which it
-// notes: of those who come at once, no more than times.
+// due counts a visit, and reports whether the place acts this time. If so, it
+// notes that. The lock keeps concurrent visits within times.
 func due(dir, name string, after, times int) bool {
 	mu.Lock()
 	defer mu.Unlock()
@@ -103,7 +103,7 @@ func due(dir, name string, after, times int) bool {
 	return true
 }
 
-// note tells the test that a place was reached.
+// note records, for the test, that a place acted.
 func note(dir, name string) {
 	f, err := os.OpenFile(filepath.Join(dir, reachedFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -115,7 +115,7 @@ func note(dir, name string) {
 	}
 }
 
-// reached returns how often something happened at a place, in any process.
+// reached returns how often a place acted, in any process.
 func reached(dir, name string) (n int, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, reachedFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -138,10 +138,10 @@ func kill() {
 	if err != nil {
 		panic(err)
 	}
-	select {} // it takes a moment
+	select {} // the signal takes a moment
 }
 
-// hold reports on one FIFO and waits for the other.
+// hold reports to one FIFO, and waits until the other is opened for writing.
 func hold(path string) {
 	report, err := os.OpenFile(path+reachedSuffix, os.O_WRONLY, 0)
 	if err != nil {

@@ -9,32 +9,32 @@ import (
 	"os"
 )
 
-// Action is what happens at a place.
+// Action is what a place does.
 type Action string
 
-// The actions. Error returns the last two; Here leaves them out.
+// The actions. Error returns the errors of Full and Broken; Here ignores them.
 const (
 	Kill   Action = "kill"   // the process ends, as by SIGKILL
-	Hold   Action = "hold"   // it reports and waits until it is released
+	Hold   Action = "hold"   // the process reports and waits until it is released
 	Full   Action = "full"   // ENOSPC
 	Broken Action = "broken" // EIO
-	Panic  Action = "panic"  // as a fault of ours would
-	Note   Action = "note"   // it is noted that the place was reached
+	Panic  Action = "panic"  // the place panics, as a bug of ours would
+	Note   Action = "note"   // the visit is counted, nothing else happens
 )
 
-// Plan says what happens at which place, in the processes that run with its
-// Env.
+// Plan says what places do, in the processes that have its Variable in their
+// environment.
 type Plan struct{ dir string }
 
-// NewPlan makes a plan that says nothing yet in an empty directory.
+// NewPlan returns a plan in dir, an empty directory, that says nothing yet.
 func NewPlan(dir string) *Plan { return &Plan{dir: dir} }
 
-// Variable is what a process that acts on the plan has in its
-// environment.
+// Variable returns the environment variable that makes a process follow the
+// plan.
 func (p *Plan) Variable() (name, value string) { return variable, p.dir }
 
-// Set says what happens at a place, after so many visits of each process, and
-// how many times, in all processes together; 0 times is for ever.
+// Set says what a place does. In each process it skips the first after visits.
+// In all processes together it acts the given number of times; 0 means always.
 func (p *Plan) Set(name string, action Action, after, times int) error {
 	path := fileName(p.dir, name)
 	if action == Hold {
@@ -44,14 +44,14 @@ func (p *Plan) Set(name string, action Action, after, times int) error {
 			}
 		}
 	}
-	// A rename: whoever reads it at this moment sees all or nothing.
+	// Rename, so that a concurrent reader sees a complete file.
 	if err := os.WriteFile(path+".new", fmt.Appendf(nil, "%s %d %d\n", action, after, times), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(path+".new", path)
 }
 
-// Heal lets nothing happen at a place any more.
+// Heal removes what the plan says for a place.
 func (p *Plan) Heal(name string) error {
 	if err := os.Remove(fileName(p.dir, name)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -59,7 +59,7 @@ func (p *Plan) Heal(name string) error {
 	return nil
 }
 
-// Await returns when a process is held at a place, and its id.
+// Await waits until a process is held at a place, and returns its id.
 func (p *Plan) Await(name string) (pid int, err error) {
 	data, err := os.ReadFile(fileName(p.dir, name) + reachedSuffix)
 	if err != nil {
@@ -69,8 +69,8 @@ func (p *Plan) Await(name string) (pid int, err error) {
 	return pid, err
 }
 
-// Release lets the process go that Await returned. It waits until that has
-// come to where it is held.
+// Release releases the process that Await returned. It blocks until that
+// process waits for the release.
 func (p *Plan) Release(name string) error {
 	f, err := os.OpenFile(fileName(p.dir, name)+releaseSuffix, os.O_WRONLY, 0)
 	if err != nil {
@@ -79,5 +79,5 @@ func (p *Plan) Release(name string) error {
 	return f.Close()
 }
 
-// Reached returns how often something happened at a place.
+// Reached returns how often a place acted.
 func (p *Plan) Reached(name string) (int, error) { return reached(p.dir, name) }

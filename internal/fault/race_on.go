@@ -4,7 +4,7 @@ package fault
 
 import "os"
 
-// raceEnv is what the race detector was told, such as where to report.
+// raceEnv returns the race detector's options, such as where it reports.
 func raceEnv() []string {
 	if told := os.Getenv("GORACE"); told != "" {
 		return []string{"GORACE=" + told}

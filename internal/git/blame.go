@@ -20,22 +20,23 @@ import (
 )
 
 const (
-	// heldUpAfter is how long git may take before it is looked for what keeps
-	// it waiting. Until then the search costs nothing.
+	// heldUpAfter is how long git may run before we search for a file that
+	// keeps it waiting. Most commands end sooner and cost no search.
 	heldUpAfter = time.Second
-	blameTime   = time.Second // for the search once git has given up
-	oddSize     = 64 << 20    // of a file that is read whole
+	blameTime   = time.Second // limit of the search after git has failed
+	oddSize     = 64 << 20    // bytes; git reads these files whole
 )
 
-// ErrHeldUp says that git waited for a file that is a pipe or a device, or that
-// is too large to read.
+// ErrHeldUp says that git waited for a pipe or a device, or that a file is too
+// large for git to read.
 var ErrHeldUp = errors.New("git waits for it; remove it")
 
-// readAnywhere are the files of a checkout that git reads wherever they lie.
+// readAnywhere are the files that git reads in every directory of a checkout.
 var readAnywhere = []string{".gitignore", ".gitattributes", ".gitmodules", ".mailmap", ".lfsconfig"}
 
-// watched ends, by end, a git that something odd in the files that it reads
-// keeps waiting. stop ends the watch and waits for that.
+// watched starts a goroutine that searches once, after heldUpAfter, for a file
+// that keeps git waiting. If it finds one it cancels git: it calls end with an
+// ErrHeldUp. stop ends the goroutine and waits for it.
 func (c Command) watched(ctx context.Context, end context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wait sync.WaitGroup
@@ -57,7 +58,8 @@ func (c Command) watched(ctx context.Context, end context.CancelCauseFunc) (stop
 	}
 }
 
-// findHeldUp returns an ErrHeldUp where something keeps c waiting.
+// findHeldUp returns an ErrHeldUp that names the file which keeps c waiting, or
+// nil if it finds none.
 func (c Command) findHeldUp(ctx context.Context) error {
 	fault.Here("look/held-up")
 	if what := c.heldUpBy(ctx); what != "" {
@@ -66,7 +68,8 @@ func (c Command) findHeldUp(ctx context.Context) error {
 	return nil
 }
 
-// heldUpBy says what of the files that c reads no git can read, or "".
+// heldUpBy describes a file that c reads and that git cannot read, or returns
+// "".
 func (c Command) heldUpBy(ctx context.Context) string {
 	places := slices.Clone(c.shown)
 	for _, pair := range c.Env {
@@ -93,7 +96,8 @@ func (c Command) heldUpBy(ctx context.Context) string {
 	return ""
 }
 
-// isGitDir reports whether dir is git's own, for a repository or a worktree.
+// isGitDir reports whether dir is a git directory: of a repository or of a
+// worktree.
 func isGitDir(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, "HEAD"))
 	if err != nil {
@@ -103,8 +107,10 @@ func isGitDir(dir string) bool {
 	return err != nil
 }
 
-// Blame adds to err, of a git that was stopped or gave up, a file below dir
-// that may be the cause: git takes a .gitignore of any size into memory.
+// Blame adds to err the name of a file below dir that may be the cause, such as
+// a huge .gitignore, which git reads into memory. It does so if git was stopped
+// at its deadline or exited with 128 or more; other errors it returns
+// unchanged. It searches for at most a second.
 func Blame(err error, dir string) error {
 	if err == nil || !errors.Is(err, context.DeadlineExceeded) && ExitCode(err) < 128 {
 		return err
@@ -118,10 +124,10 @@ func Blame(err error, dir string) error {
 	return fmt.Errorf("%w (%s)", err, odd)
 }
 
-// oddFile is one of the files of a checkout that git reads wherever they lie,
-// and cannot read, with why; or "".
+// oddFile finds a readAnywhere file below dir that git cannot read. It returns
+// the file's name and the reason, or "".
 func oddFile(ctx context.Context, dir string) (found string) {
-	// Only what was found counts; a directory that cannot be read is passed over.
+	// Errors are ignored: a directory that cannot be read is skipped.
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return fs.SkipAll
@@ -136,7 +142,7 @@ func oddFile(ctx context.Context, dir string) (found string) {
 		if err != nil {
 			return err
 		}
-		if info, err := entry.Info(); err == nil && info.Mode()&fs.ModeSymlink == 0 { // git follows none of these
+		if info, err := entry.Info(); err == nil && info.Mode()&fs.ModeSymlink == 0 { // git follows no link at these names
 			found = oddity(below, info)
 		}
 		if found != "" {
@@ -147,8 +153,9 @@ func oddFile(ctx context.Context, dir string) (found string) {
 	return found
 }
 
-// oddGitFile is what in git's own directory no git can read, with why; or "".
-// What the configuration includes belongs to it.
+// oddGitFile finds a file in the git directory dir that git cannot read, or one
+// that the configuration there names. It returns the path and the reason, or
+// "".
 func oddGitFile(ctx context.Context, dir string) (found string) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -175,7 +182,7 @@ func oddGitFile(ctx context.Context, dir string) (found string) {
 	return found
 }
 
-// oddAt is what is at path, or where a link there leads, if no git can read it.
+// oddAt is oddity for the file at path, after following links.
 func oddAt(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -184,7 +191,8 @@ func oddAt(path string) string {
 	return oddity(path, info)
 }
 
-// oddity says what no git can read, or "". It does not open a socket.
+// oddity says why git cannot read the file, or returns "". It allows a socket:
+// git does not open one.
 func oddity(name string, info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode&(fs.ModeNamedPipe|fs.ModeDevice|fs.ModeCharDevice) != 0 && name != os.DevNull:
@@ -195,12 +203,12 @@ func oddity(name string, info fs.FileInfo) string {
 	return ""
 }
 
-// pathSetting is a setting that may name a file which git reads.
+// pathSetting matches a setting that may name a file which git reads.
 var pathSetting = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)^\s*(?:\[[^\]\n]*\]\s*)?(?:path|excludesfile|attributesfile|file)\s*=\s*"?([^"\n#;]+?)"?\s*$`)
 })
 
-// namedBy are the files that a configuration may have git read.
+// namedBy returns the files that a configuration file may tell git to read.
 func namedBy(config string) (paths []string) {
 	text, err := plainfile.ReadFollowed(config, maxConfig)
 	if err != nil {

@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-const boxTime = 10 * time.Second // for a box to prove that it can be made
+const boxTime = 10 * time.Second // for the test whether bwrap works
 
-// boxFlags make a box: no network, nobody else's processes, a file system
-// that cannot be written to, and no sockets of the running system. It stays in
-// our session, which has no terminal (see ownGroup): a box that is cancelled
-// while it is being made is ended with its process group, and by nothing else.
+// boxFlags are the flags of bwrap(1) that make the sandbox: no network, no
+// other processes, a read-only file system, and none of the sockets in /run.
+// The sandbox stays in our session, which has no terminal (see ownGroup): if
+// the command is cancelled while bwrap still sets up, only a signal to the
+// process group ends it.
 func boxFlags() []string {
 	flags := []string{"--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
 	path, err := exec.LookPath("git")
@@ -27,8 +28,8 @@ func boxFlags() []string {
 	return flags
 }
 
-// boxProgram is the program that makes boxes, or why there is none. It is
-// tried: a kernel may keep namespaces from users.
+// boxProgram is the path of bwrap, or the reason why it cannot be used. It runs
+// bwrap once to find out, because a kernel may forbid users to make namespaces.
 var boxProgram = sync.OnceValues(func() (string, error) {
 	path, err := exec.LookPath("bwrap")
 	if err != nil {
@@ -52,9 +53,10 @@ func (c Command) tryBox(ctx context.Context, program string) error {
 	return nil
 }
 
-// box is argv in a box that can write to one directory alone, and sees others
-// though they lie where it is masked (a disk of the user's may be mounted
-// there). It is argv itself where no box can be made.
+// box returns argv wrapped so that it runs in a sandbox. There it can write to
+// one directory alone. It can read the directories in shown even below /run,
+// which the sandbox hides otherwise (a user's disk may be mounted there).
+// Without a usable bwrap box returns argv unchanged.
 func box(argv []string, writable string, shown []string) []string {
 	program, err := boxProgram()
 	if err != nil {
@@ -72,6 +74,7 @@ func box(argv []string, writable string, shown []string) []string {
 	return append(append([]string{program}, append(flags, "--")...), argv...)
 }
 
-// Box returns the program that confines a look at content, or why there is
-// none: then what a Command pins is all that keeps git from harm.
+// Box returns the path of the program that confines git while it reads a
+// repository, or an error that says why there is none. In that case only the
+// settings that a Command pins protect against the repository.
 func Box() (string, error) { return boxProgram() }

@@ -7,11 +7,12 @@ import (
 	"fmt"
 )
 
-// box is argv: there are no boxes here.
+// box returns argv unchanged: this system has no sandbox.
 func box(argv []string, _ string, _ []string) []string { return argv }
 
-// Box returns the program that confines a look at content, or why there is
-// none: then what a Command pins is all that keeps git from harm.
+// Box returns an error that wraps errors.ErrUnsupported: this system has no
+// sandbox, so only the settings that a Command pins protect against a
+// repository.
 func Box() (string, error) {
 	return "", fmt.Errorf("confine git: bubblewrap is for Linux: %w", errors.ErrUnsupported)
 }

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// BranchInWayError says that git cannot have Branch beside By: the name of one
-// is a directory in the name of the other. It is an ErrBranchTaken.
+// BranchInWayError says that git cannot have both Branch and By, because one
+// name would be a directory of the other. It wraps ErrBranchTaken.
 type BranchInWayError struct{ Branch, By string }
 
-// Error names both, and the way out.
+// Error names both branches, and says how to avoid the conflict.
 func (e *BranchInWayError) Error() string {
 	return fmt.Sprintf("branch %s cannot be made: branch %s is in the way; choose another with --branch NAME, or set another branch_prefix", e.Branch, e.By)
 }
 
-// Unwrap is ErrBranchTaken.
+// Unwrap returns ErrBranchTaken.
 func (e *BranchInWayError) Unwrap() error { return ErrBranchTaken }
 
-// Ref is the object that the ref of exactly that name points at, or "".
+// Ref returns the object that the ref with exactly this name points at, or "".
 func (p Dirs) Ref(ctx context.Context, ref string) (string, error) {
 	out, err := p.Look("for-each-ref", "--format=%(objectname) %(refname)", ref).Line(ctx)
 	for line := range strings.Lines(out) {
@@ -29,7 +29,8 @@ func (p Dirs) Ref(ctx context.Context, ref string) (string, error) {
 	return "", err
 }
 
-// BranchTaken is why branch cannot be made where git has it, or one below it.
+// BranchTaken returns the error for a branch that cannot be made because it
+// exists, or because a branch below its name does.
 func (p Dirs) BranchTaken(ctx context.Context, branch string) error {
 	found, err := p.firstRef(ctx, "refs/heads/"+branch)
 	if err != nil {
@@ -41,7 +42,8 @@ func (p Dirs) BranchTaken(ctx context.Context, branch string) error {
 	return fmt.Errorf("branch %s: %w", branch, ErrBranchTaken)
 }
 
-// inWay is the branch whose name is a directory in the name of branch, or "".
+// inWay returns an existing branch whose name is a directory in the name of
+// branch, or "".
 func (p Dirs) inWay(ctx context.Context, branch string) (string, error) {
 	for i, c := range branch {
 		if c != '/' {
@@ -54,21 +56,22 @@ func (p Dirs) inWay(ctx context.Context, branch string) (string, error) {
 	return "", nil
 }
 
-// firstRef is the first ref of that name or below it, or "".
+// firstRef returns the first ref with this name or below it, or "".
 func (p Dirs) firstRef(ctx context.Context, ref string) (string, error) {
 	return p.Look("for-each-ref", "--count=1", "--format=%(refname)", ref).Line(ctx)
 }
 
-// MakeBranch makes branch at commit, with note in its reflog, unless there is
-// one of that name or below it. Where a part of the name is a branch, that is a *BranchInWayError.
+// MakeBranch makes branch at commit and writes note to its reflog. It returns
+// false without an error if a branch with that name or below it exists. If a
+// part of the name is a branch, it returns a *BranchInWayError.
 func (p Dirs) MakeBranch(ctx context.Context, branch, commit, note string) (bool, error) {
-	const tries = 3 // a racer may have held the name and given it up again
+	const tries = 3 // another process may have had the name and deleted it again
 	ref := "refs/heads/" + branch
 	var err error
 	for range tries {
-		// The empty old value says that there must be none. It is over in no
-		// time, and cut short it would leave open whose branch this is: so it
-		// is not cancelled.
+		// The empty old value means: there must be no such ref. The command is
+		// not cancelled, because it is short, and a cancelled one would not
+		// tell whether we made the branch.
 		_, err = p.Alter("update-ref", "--no-deref", "--create-reflog", "-m", note, ref, commit, "").Run(context.WithoutCancel(ctx))
 		if err == nil {
 			return true, nil
@@ -91,7 +94,7 @@ func (p Dirs) MakeBranch(ctx context.Context, branch, commit, note string) (bool
 	return false, err
 }
 
-// DropBranch deletes branch if it is still at tip, and says whether it was.
+// DropBranch deletes branch if it is still at tip, and reports whether it did.
 // A branch that is gone already counts as deleted.
 func (p Dirs) DropBranch(ctx context.Context, branch, tip string) (bool, error) {
 	ref := "refs/heads/" + branch
@@ -102,22 +105,22 @@ func (p Dirs) DropBranch(ctx context.Context, branch, tip string) (bool, error) 
 			return false, err
 		}
 		if now != "" {
-			return false, nil // somebody moved it: it holds what nobody has looked at
+			return false, nil // another process moved it to commits that were not checked
 		}
 	}
-	// The upstream of a branch that is gone would be taken for that of the
-	// next one of its name. Most branches have none, which is an error to git.
+	// A new branch of the same name would inherit this upstream. Most branches
+	// have none, which git reports as an error.
 	_, _ = p.Alter("config", "--local", "--remove-section", "branch."+branch).Run(ctx)
 	return true, nil
 }
 
-// BranchLog is what the reflog of a branch says. A branch without a reflog has
-// the zero value.
+// BranchLog is the result of reading a branch's reflog. A branch without a
+// reflog has the zero value.
 type BranchLog struct {
-	Commit string // what the branch was made at
-	Note   string // what was noted then
-	Last   string // when the newest entry was written, in seconds since 1970
-	Only   bool   // nothing happened to the branch since it was made
+	Commit string // the commit that the branch was made at
+	Note   string // the message of the oldest entry
+	Last   string // time of the newest entry, in seconds since 1970
+	Only   bool   // there is one entry only: nothing happened since the branch was made
 }
 
 // BranchLog reads the reflog of branch.
@@ -125,7 +128,7 @@ func (p Dirs) BranchLog(ctx context.Context, branch string) (b BranchLog, err er
 	c := p.Look("log", "--walk-reflogs", "--no-patch", "--no-decorate", "--no-show-signature", "--date=unix",
 		"--format=%H %gd %gs", "refs/heads/"+branch, "--")
 	c.Lines = true
-	c.Each = func(line string) { // the newest first
+	c.Each = func(line string) { // newest first
 		commit, rest, _ := strings.Cut(line, " ")
 		at, note, _ := strings.Cut(rest, "} ")
 		b.Only = b.Last == ""

@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// Unfilled makes p.Index, of what HEAD has, and returns which of its files are
-// missing, and of which only the beginning is there, as git leaves a file that
-// it was killed at. It runs what at makes of arguments.
+// Unfilled makes p.Index from HEAD and compares the checkout with it. It
+// returns the files that are missing, and those that hold only the beginning of
+// their content, as a killed git leaves them. at makes each git command from
+// its arguments.
 func (p Dirs) Unfilled(ctx context.Context, at func(args ...string) Command) (missing, cut []string, err error) {
 	if _, err := at("read-tree", "-m", "HEAD").Run(ctx); err != nil {
 		return nil, nil, err
 	}
-	if _, err := at("update-index", "-q", "--refresh").Run(ctx); err != nil && ExitCode(err) != 1 { // 1: some differ
+	if _, err := at("update-index", "-q", "--refresh").Run(ctx); err != nil && ExitCode(err) != 1 { // status 1: some files differ
 		return nil, nil, err
 	}
 	tree, err := os.OpenRoot(p.WorkTree)
@@ -28,7 +29,7 @@ func (p Dirs) Unfilled(ctx context.Context, at func(args ...string) Command) (mi
 	var changed []string
 	status := ""
 	list := at("diff-files", "--name-status", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty")
-	list.Each = func(record string) { // a letter and a path, in turn
+	list.Each = func(record string) { // alternates between a status letter and a path
 		switch {
 		case status == "":
 			status = record
@@ -55,8 +56,8 @@ func (p Dirs) Unfilled(ctx context.Context, at func(args ...string) Command) (mi
 	return missing, cut, nil
 }
 
-// onlyBegun reports whether the file at path has nothing but the beginning of
-// what git would write there.
+// onlyBegun reports whether the file at path holds only the beginning of what
+// git would write there. A file that is not regular counts as complete.
 func onlyBegun(ctx context.Context, tree *os.Root, path string, at func(args ...string) Command) (bool, error) {
 	if info, err := tree.Lstat(filepath.FromSlash(path)); err != nil || !info.Mode().IsRegular() {
 		return false, err
@@ -73,10 +74,10 @@ func onlyBegun(ctx context.Context, tree *os.Root, path string, at func(args ...
 	return same.begun(), err
 }
 
-// comparer compares what is written to it with a file.
+// comparer compares the bytes that are written to it with a file.
 type comparer struct {
 	file           io.Reader
-	differs, ended bool // the file ended before what is written did
+	differs, ended bool // ended: the file is shorter than the written bytes
 }
 
 func (c *comparer) Write(p []byte) (int, error) {
@@ -90,14 +91,14 @@ func (c *comparer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begun reports whether the file is a beginning, and not all, of it.
+// begun reports whether the file is a proper prefix of the written bytes.
 func (c *comparer) begun() bool { return c.ended && !c.differs }
 
-// WithoutFilters is configuration that turns off the filters that the
-// repository's configuration defines, which a program in the workspace may
-// have changed. Files that such a filter stores in another form than they have
-// in the checkout count as changed if git has to read them. The filters of the
-// user's own configuration stay.
+// WithoutFilters returns settings that turn off the filters of the repository's
+// own configuration, which a program in the workspace may have changed. If such
+// a filter stores a file in another form than the checkout has, the file counts
+// as changed when git has to read it. The filters of the user's own
+// configuration stay on.
 func (p Dirs) WithoutFilters(ctx context.Context) (map[string]string, error) {
 	config := map[string]string{}
 	scope := ""
@@ -115,7 +116,7 @@ func (p Dirs) WithoutFilters(ctx context.Context) (map[string]string, error) {
 		}
 		scope = ""
 	}
-	if _, err := c.Run(ctx); err != nil && ExitCode(err) != 1 { // 1: there is none
+	if _, err := c.Run(ctx); err != nil && ExitCode(err) != 1 { // status 1: no filter is set
 		return nil, err
 	}
 	return config, nil

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	lookTime   = 2 * time.Minute  // for a git command that only looks
-	ChangeTime = 30 * time.Minute // for one that writes; a checkout may be large
+	lookTime   = 2 * time.Minute  // for a command that only reads
+	ChangeTime = 30 * time.Minute // for a command that writes; a checkout may be large
 	stopTime   = 5 * time.Second  // from SIGTERM to SIGKILL
-	maxOutput  = 1 << 20          // of a command whose output is collected
-	maxRecord  = 64 << 10         // of one record
+	maxOutput  = 1 << 20          // bytes, if the output is collected
+	maxRecord  = 64 << 10         // bytes of one record
 
 	maxTries = 10
-	tryPause = 10 * time.Millisecond // after the first try; longer after each
+	tryPause = 10 * time.Millisecond // pause after the first try; longer after each further one
 )
 
-// pinned is the configuration that every git command runs with, so that
-// nothing of a repository runs with it. What stays possible are the smudge
-// filters that the user's own configuration defines; .gitattributes, which is
-// the repository's, can only name one.
+// pinned is the configuration of every git command. It keeps git from running
+// anything that a repository names. The smudge filters of the user's own
+// configuration can still run: .gitattributes, which belongs to the repository,
+// can only choose one of them.
 var pinned = []string{
 	"core.hooksPath=" + os.DevNull,
 	"core.fsmonitor=false",
 	"core.untrackedCache=false",
-	"core.ignoreStat=false", // or changed files would not be looked at
+	"core.ignoreStat=false", // else git would skip files that changed
 	"core.pager=cat",
 	"core.filesRefLockTimeout=5000", // ms; another git may hold a ref, and the default 100 is short on a busy machine
 	"core.packedRefsTimeout=5000",
@@ -46,20 +46,20 @@ var pinned = []string{
 	"advice.graftFileDeprecated=false",
 }
 
-// kept are the GIT_ variables that reach git; the others would aim it
-// elsewhere than at what we name.
+// kept are the GIT_ variables that we pass on to git. The others could point
+// git at another repository.
 var kept = []string{
 	"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH",
 	"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_SSH", "GIT_SSH_COMMAND",
 }
 
-// Dirs are the directories of a repository, and maybe of a checkout of it. A
-// command that is given them searches for none.
+// Dirs are the directories of a repository, and of one checkout of it if
+// WorkTree is set. A command with Dirs searches for no repository.
 type Dirs struct {
-	GitDir    string // the checkout's own
-	CommonDir string // the repository's; the same but in a linked worktree
+	GitDir    string // the git directory of the checkout
+	CommonDir string // the repository's; differs from GitDir in a linked worktree only
 	WorkTree  string // the top of the checkout; "" for a command that needs none
-	Index     string // a file to use instead of the checkout's own index; or ""
+	Index     string // a file to use instead of the checkout's index; or ""
 }
 
 func (p Dirs) env() []string {
@@ -73,47 +73,49 @@ func (p Dirs) env() []string {
 	return env
 }
 
-// Command is one run of git. It is a value: who has one may change a copy.
+// Command is one run of git. It is a value: copy it and change the copy.
 type Command struct {
 	Dir    string
 	Args   []string
-	Env    []string          // added to the user's environment, of which userEnv keeps what is safe
-	Config map[string]string // added to the settings that every command has, see pinned
-	Stdin  io.Reader         // nil is empty
+	Env    []string          // added to the safe part of the user's environment, see userEnv
+	Config map[string]string // added to the pinned settings
+	Stdin  io.Reader         // nil means empty
 
-	// Each is called with each record of the output, from another goroutine,
-	// before Run returns. A record ends with a NUL, or with Lines at a line feed.
+	// Each is called for each record of the output, in another goroutine,
+	// before Run returns. A record ends with a NUL, or if Lines is set with a
+	// line feed.
 	Each  func(record string)
 	Lines bool
-	// Again is called before git is run again after it failed halfway: records
-	// that Each has had will come once more. Nil: then it is not run again.
+	// Again is called before Run starts git again after it failed halfway. Each
+	// then gets its records once more. If Again is nil and Each had a record,
+	// Run does not retry.
 	Again func()
-	// Output takes the output as it is, where Each is nil. Where both are nil Run
-	// returns the output, which may have 1 MiB.
+	// Output takes the raw output if Each is nil. If both are nil Run returns
+	// the output, at most 1 MiB.
 	Output io.Writer
 	Errors io.Writer // takes a copy of standard error; may be nil
 
-	Change   bool          // it may write: it has ChangeTime instead of two minutes
-	Limit    time.Duration // instead of either; 0 is none of its own
-	Patience time.Duration // how long Output may take once git has ended; 0 is 5 s
-	Holds    *os.File      // stays open in git and in all that git starts, see HoldEntry
+	Change   bool          // it may write: its limit is ChangeTime instead of two minutes
+	Limit    time.Duration // replaces either limit if it is not 0
+	Patience time.Duration // how long Output may take after git has exited; at least 5 s
+	Holds    *os.File      // open in git and in all that git starts, see HoldEntry
 
-	settings []setting // after Config, in their order
-	boxed    bool      // confined where that can be, see box
-	writable string    // the one directory that a boxed command may write to
-	shown    []string  // what a boxed command must see, wherever it lies
-	thrifty  bool      // with bounded memory, see withinMemory
+	settings []setting // applied after Config, in this order
+	boxed    bool      // run in a sandbox if there is one, see box
+	writable string    // the only directory that a sandboxed command can write to
+	shown    []string  // directories that a sandboxed command must be able to read
+	thrifty  bool      // limit its memory, see withinMemory
 }
 
-// Look returns a command that only reads p. It reaches no remote, and sees
+// Look returns a command that only reads p. It contacts no remote, and sees
 // history as it is stored, without replacements and grafts.
 func (p Dirs) Look(args ...string) Command {
 	dir := p.WorkTree
 	if dir == "" {
 		dir = p.GitDir
 	}
-	// No protocol is called "none": a partial clone must not fetch what it lacks.
-	// Replacements and grafts could hide commits of a workspace.
+	// No protocol is called "none", so a partial clone cannot fetch missing
+	// objects. Replacements and grafts could hide commits of a workspace.
 	env := append(p.env(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull)
 	return Command{Dir: dir, Env: env, Args: args}
@@ -130,13 +132,14 @@ func (c Command) Line(ctx context.Context) (string, error) {
 	return strings.TrimSuffix(out, "\n"), err
 }
 
-// Run runs git to its end and returns its output, if neither Each nor Output
-// takes that. An *Error says why git failed; ErrHeldUp that something in the
-// repository kept it waiting. A panic in Each or Errors is an error, too.
+// Run runs git until it exits and returns its output, unless Each or Output
+// takes it. An *Error says why git failed. An error that wraps ErrHeldUp says
+// that a file of the repository kept git waiting. A panic in Each or Errors
+// becomes an error.
 //
-// Git is run again, up to ten times, where it met another git that was making
-// or removing a worktree or a branch: it lists all of them first, and gives up
-// at one that is incomplete or gone.
+// Run tries up to ten times if git failed because another git was making or
+// removing a worktree or a branch: git lists all of them first, and fails at
+// one that is incomplete or gone. See Again for the exception.
 func (c Command) Run(ctx context.Context) (string, error) {
 	taken := false
 	if each := c.Each; each != nil {
@@ -159,8 +162,8 @@ func (c Command) Run(ctx context.Context) (string, error) {
 	}
 }
 
-// metChange reports whether git gave up on the entry of a worktree, or on a ref,
-// that somebody else may be making or removing at the moment.
+// metChange reports whether git failed at a worktree entry or a ref that
+// another process may be making or removing.
 func metChange(err error) bool {
 	failed, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -170,14 +173,14 @@ func metChange(err error) bool {
 	if unread && strings.Contains(failed.Stderr, "/worktrees/") {
 		return true
 	}
-	// What was named by its hash is not going to be there.
+	// A missing object that the caller named by its hash will not appear later.
 	name, bad := strings.CutPrefix(failed.Stderr, "bad object ")
 	return bad && strings.Trim(name, "0123456789abcdef") != ""
 }
 
-// Once is Run without running git again. Git has a process group of its own;
-// where ctx ends first, or the time is up, the whole group is stopped by
-// SIGTERM, on which git removes its lock files.
+// Once is Run without retries. git runs in a process group of its own. When ctx
+// ends or the time limit passes, Once sends SIGTERM to the whole group, on
+// which git removes its lock files.
 func (c Command) Once(ctx context.Context) (string, error) {
 	limit := lookTime
 	if c.Change {
@@ -218,7 +221,7 @@ func (c Command) Once(ctx context.Context) (string, error) {
 	err := cmd.Run()
 	stop()
 	if stderr.failed != nil {
-		err = stderr.failed // git's own end is of no interest then
+		err = stderr.failed // git's exit status is only a consequence of this
 	}
 	if ctx.Err() != nil {
 		killGroup(cmd)
@@ -236,8 +239,8 @@ func (c Command) Once(ctx context.Context) (string, error) {
 	return collected.String(), nil
 }
 
-// argv is the command line: git with its pinned settings, within the bounds of
-// memory and the box that c asks for.
+// argv returns the command line: git with its pinned settings, in the memory
+// limit and the sandbox that c asks for.
 func (c Command) argv() []string {
 	argv := []string{"git", "--no-pager"}
 	for _, setting := range pinned {
@@ -253,7 +256,7 @@ func (c Command) argv() []string {
 	return argv
 }
 
-// codeOf is the exit status, or -1 where err is not about one.
+// codeOf returns the exit status, or -1 if err is no *exec.ExitError.
 func codeOf(cmd *exec.Cmd, err error) int {
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return cmd.ProcessState.ExitCode()
@@ -261,8 +264,8 @@ func codeOf(cmd *exec.Cmd, err error) int {
 	return -1
 }
 
-// userEnv is our environment without what would redirect git, and with
-// messages that can be read by a program.
+// userEnv returns our environment without variables that would redirect git. It
+// sets LC_ALL=C so that we can parse git's messages, and allows no prompts.
 func userEnv() []string {
 	var env []string
 	for _, pair := range os.Environ() {
@@ -274,8 +277,8 @@ func userEnv() []string {
 	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_EDITOR=:")
 }
 
-// configEnv is settings for git. A key can hold anything there, "=" too,
-// which it cannot after -c.
+// configEnv returns environment variables that set git's configuration. A key
+// may contain "=" there, but not in an argument of -c.
 func configEnv(config map[string]string, settings []setting) []string {
 	all := make([]setting, 0, len(config)+len(settings))
 	for key, value := range config {

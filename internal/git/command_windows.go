@@ -5,13 +5,14 @@ import (
 	"syscall"
 )
 
-// ownGroup keeps the console's ctrl-c from cmd; a cancelled context ends it.
+// ownGroup protects cmd from ctrl-c in the console. A cancelled context kills
+// it.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// killGroup has nothing to do: the process was killed when its context ended.
+// killGroup does nothing: os/exec killed the process when its context ended.
 func killGroup(*exec.Cmd) {}
 
-// withinMemory is argv: there is no such bound here.
+// withinMemory returns argv unchanged: there is no such limit here.
 func withinMemory(argv []string) []string { return argv }

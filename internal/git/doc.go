@@ -1,13 +1,14 @@
-// Package git runs the git program safely: with nothing of a repository's
-// configuration that could run something, on directories that are named and
-// never searched for, within bounds of time, memory and output.
+// Package git runs the git program safely. git runs no program that a
+// repository's configuration names. It works on directories that the caller
+// names, and searches for none. Time, memory and output are limited.
 //
-// A Command is one run. Dirs say what it is aimed at; Dirs.Look makes one that
-// only reads, Dirs.Alter one that writes. A View is for looking at a repository
-// that may be hostile: git sees a directory of ours that leads to its objects
-// and refs, and is confined by bubblewrap where that is installed.
+// A Command is one run of git. Dirs name the repository that it works on:
+// Dirs.Look makes a command that only reads, Dirs.Alter one that writes. A View
+// is for reading a repository that may be hostile: git gets a temporary git
+// directory with links to the repository's objects and refs, and runs in a
+// bubblewrap sandbox if that is installed.
 //
-// A Repository is found by Discover; Worktrees lists its checkouts, FindEntry
-// finds what it says of one, Ref, MakeBranch and DropBranch are about its refs.
-// Nothing here knows what a workspace is.
+// Discover finds a Repository. Worktrees lists its checkouts, FindEntry finds
+// git's directory for one of them. Ref, MakeBranch and DropBranch work on refs.
+// This package knows nothing of workspaces.
 package git

@@ -6,37 +6,38 @@ import (
 	"strings"
 )
 
-// What a caller can branch on. Each error that wraps one of these is one line
-// that names the directory or branch.
+// Errors that a caller can branch on. The message of each error that wraps one
+// of them is one line that names the directory or branch.
 var (
 	ErrNotRepository = errors.New("not a git repository")
-	// ErrForeign: git refuses a repository of another user, whose
-	// configuration it would run.
+	// ErrForeign: git refuses a repository that another user owns, because git
+	// would run its configuration.
 	ErrForeign     = errors.New("the repository belongs to another user")
 	ErrBranchTaken = errors.New("the branch exists already")
-	// ErrBadRequest: the repository is in order, and cannot be used like that.
+	// ErrBadRequest: the repository is valid but cannot be used in this way.
 	ErrBadRequest = errors.New("not a usable request")
 )
 
-// Error is a git command that failed.
+// Error describes a git command that failed.
 type Error struct {
 	Args   []string
 	Dir    string
-	Code   int    // exit status, or -1
-	Stderr string // the line that says why
+	Code   int    // exit status, or -1 if there is none
+	Stderr string // the line of standard error that gives the reason
 	Err    error
 }
 
-// errSilent is of a program that ends well and answers nothing: it is not git.
+// errSilent: the program exited with 0 and printed nothing, so it is not git.
 var errSilent = errors.New("git answered nothing; is the git that is found first in PATH one?")
 
-// Silent is the error to return where c ended well and did not answer.
+// Silent returns the error for a command that exited with 0 and printed
+// nothing.
 func (c Command) Silent() error {
 	return &Error{Args: c.Args, Dir: c.Dir, Code: -1, Err: errSilent}
 }
 
-// Odd is the error to return where the answer of c makes no sense. It quotes
-// the first 200 bytes.
+// Odd returns the error for an output that makes no sense. It quotes the first
+// 200 bytes of answer.
 func (c Command) Odd(answer string) error {
 	if answer == "" {
 		return c.Silent()
@@ -48,7 +49,7 @@ func (c Command) Odd(answer string) error {
 	return &Error{Args: c.Args, Dir: c.Dir, Code: -1, Err: fmt.Errorf("git answered %q, which is no answer to that", answer)}
 }
 
-// Error is one line.
+// Error returns one line.
 func (e *Error) Error() string {
 	why := e.Stderr
 	if why == "" || e.Code < 0 {
@@ -57,10 +58,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("git %s in %s: %s", strings.Join(e.Args, " "), e.Dir, why)
 }
 
-// Unwrap gives the cause: an *exec.ExitError or a context's error.
+// Unwrap returns the cause, such as an *exec.ExitError or a context's error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ExitCode is git's exit status where err is an Error, else -1.
+// ExitCode returns git's exit status if err is an *Error, else -1.
 func ExitCode(err error) int {
 	if failed, ok := errors.AsType[*Error](err); ok {
 		return failed.Code

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// maxHeld is how long HoldEntry waits for another git. One that outlived its
-// server ends soon: its next report of progress goes to a closed pipe.
+// maxHeld is how long HoldEntry waits for another git. A git that outlived its
+// server ends soon: its next progress report fails, because the pipe is closed.
 const maxHeld = 20 * time.Second
 
-// HoldEntry locks entry, which is git's directory for one worktree. The git
-// that fills that worktree inherits the lock (see Command.Holds), so nobody is
-// still filling it when HoldEntry returns. It waits up to 20 seconds. The
-// caller closes the file, which is nil where the system has no such locks.
+// HoldEntry locks entry, git's directory for one worktree. The git that fills
+// that worktree inherits the lock (see Command.Holds), so none is still filling
+// it when HoldEntry returns. It waits up to 20 seconds, or until ctx ends. The
+// caller closes the file. The file is nil if the system has no such locks.
 func HoldEntry(ctx context.Context, entry string) (*os.File, error) {
 	deadline := time.Now().Add(maxHeld)
 	for {

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryHold takes the lock of a directory. It is held until the file is closed
-// here and in every process that was started with it.
+// tryHold locks a directory with flock(2). The lock lasts until the file is
+// closed here and in every process that inherited it. The result is false if
+// another process holds it.
 func tryHold(dir string) (*os.File, bool, error) {
 	f, err := os.Open(dir)
 	if err != nil {

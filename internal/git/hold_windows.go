@@ -2,6 +2,6 @@ package git
 
 import "os"
 
-// tryHold does without a lock: a directory cannot be locked, and git there ends
-// with the server, whose job it is in.
+// tryHold takes no lock: Windows cannot lock a directory. git ends together
+// with the server there, because it is in the server's job object.
 func tryHold(string) (*os.File, bool, error) { return nil, true, nil }

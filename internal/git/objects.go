@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// Durable is the configuration with which git writes to the disk what it says
-// it wrote.
+// Durable is the configuration that makes git sync what it writes to the disk.
 var Durable = map[string]string{"core.fsync": "committed,loose-object,reference"}
 
-// Commit returns the commit that revision names, or "" where it names none.
+// Commit returns the commit that revision names, or "" if it names none.
 func (p Dirs) Commit(ctx context.Context, revision string) (string, error) {
 	out, err := p.Look(verifyCommit(revision)...).Line(ctx)
 	if ExitCode(err) == 1 {
@@ -20,7 +19,7 @@ func (p Dirs) Commit(ctx context.Context, revision string) (string, error) {
 	return out, err
 }
 
-// Commit returns the commit that revision names, or "" where it names none.
+// Commit returns the commit that revision names, or "" if it names none.
 func (g *View) Commit(ctx context.Context, revision string) (string, error) {
 	out, err := g.Look(verifyCommit(revision)...).Line(ctx)
 	if code := ExitCode(err); code == 1 || code == 128 && strings.HasPrefix(revision, "@{") {
@@ -33,21 +32,22 @@ func verifyCommit(revision string) []string {
 	return []string{"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}
 }
 
-// EmptyTree returns the tree without files, which git knows without having it.
+// EmptyTree returns the name of the tree without files. git knows this object
+// even if the repository does not store it.
 func (g *View) EmptyTree(ctx context.Context) (string, error) {
 	return g.Look("hash-object", "-t", "tree", "--stdin").Line(ctx)
 }
 
-// Store makes an object of content and returns its name.
+// Store writes content as an object of that kind and returns its name.
 func (p Dirs) Store(ctx context.Context, kind string, content io.Reader) (string, error) {
 	c := p.Alter("hash-object", "-t", kind, "-w", "--no-filters", "--stdin")
 	c.Stdin, c.Config = content, Durable
 	return c.Line(ctx)
 }
 
-// StoreFiles makes blobs of the files at paths, which lie in dir, byte for
-// byte. It calls stored with the place of each in paths and its object, in
-// their order.
+// StoreFiles stores the files at paths, relative to dir, as blobs, byte for
+// byte. For each file, in order, it calls stored with the index in paths and
+// the name of the object.
 func (p Dirs) StoreFiles(ctx context.Context, dir string, paths []string, stored func(at int, object string)) error {
 	if len(paths) == 0 {
 		return nil
@@ -74,7 +74,7 @@ func (p Dirs) StoreFiles(ctx context.Context, dir string, paths []string, stored
 	return nil
 }
 
-// quotedName is a name as git reads it from a list of lines.
+// quotedName quotes a name as git expects it in a list of lines.
 func quotedName(name string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -92,16 +92,17 @@ func quotedName(name string) string {
 	return b.String()
 }
 
-// MakeTree makes a tree of a list as git ls-tree writes it, and returns its
-// name.
+// MakeTree stores a tree from a list in the format of git ls-tree, and returns
+// its name.
 func (p Dirs) MakeTree(ctx context.Context, list string) (string, error) {
 	c := p.Alter("mktree")
 	c.Stdin, c.Config = strings.NewReader(list), Durable
 	return c.Line(ctx)
 }
 
-// Kinds finds out which of names, whole or abbreviated, are objects, and calls
-// each with their whole names and kinds. A tag stands for what it leads to.
+// Kinds checks which of names, complete or abbreviated, are objects. It calls
+// each with the complete name and the kind of each object. A tag is replaced by
+// the object that it points to.
 func (p Dirs) Kinds(ctx context.Context, names []string, each func(object, kind string)) error {
 	if len(names) == 0 {
 		return nil
@@ -123,7 +124,7 @@ func (p Dirs) Kinds(ctx context.Context, names []string, each func(object, kind 
 	return p.Kinds(ctx, tags, each)
 }
 
-// IsObjectID reports whether s is the whole name of an object, by SHA-1 or
+// IsObjectID reports whether s has the form of a complete object name, SHA-1 or
 // SHA-256.
 func IsObjectID(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""

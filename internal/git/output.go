@@ -10,7 +10,7 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// collector keeps the output of a command that prints little.
+// collector keeps the whole output of a command, up to maxOutput bytes.
 type collector struct{ bytes.Buffer }
 
 func (c *collector) Write(p []byte) (int, error) {
@@ -20,7 +20,7 @@ func (c *collector) Write(p []byte) (int, error) {
 	return c.Buffer.Write(p)
 }
 
-// splitter hands on the records that end ends.
+// splitter calls each for every record that ends with the byte end.
 type splitter struct {
 	each func(record string)
 	end  byte
@@ -35,7 +35,8 @@ func (s *splitter) Write(p []byte) (int, error) {
 		}
 		s.rest = append(s.rest, head...)
 		if ended {
-			// This is a goroutine of os/exec's: a panic here would be nobody's.
+			// os/exec calls this in its own goroutine, where no caller could
+			// recover from a panic.
 			if err := contain.Call(func() error { s.each(string(s.rest)); return nil }); err != nil {
 				return 0, err
 			}
@@ -46,16 +47,17 @@ func (s *splitter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the end of what git says on standard error.
+// tail keeps the last 8 KiB of git's standard error.
 type tail struct {
 	kept   []byte
-	also   io.Writer // nil, or takes all of it
-	failed error     // of also
+	also   io.Writer // gets a copy of everything; may be nil
+	failed error     // the error of also, or nil
 }
 
 func (t *tail) Write(p []byte) (int, error) {
 	if t.also != nil {
-		// This is a goroutine of os/exec's: a panic here would be nobody's.
+		// os/exec calls this in its own goroutine, where no caller could
+		// recover from a panic.
 		if t.failed = contain.Call(func() error { _, err := t.also.Write(p); return err }); t.failed != nil {
 			return 0, t.failed
 		}
@@ -68,7 +70,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// reason is the last line that git marked as one, else the last line.
+// reason returns the last line that begins with "fatal: " or "error: ", else
+// the last line.
 func (t *tail) reason() string {
 	var last, marked string
 	for line := range strings.Lines(string(t.kept)) {

@@ -12,19 +12,19 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// maxSmall bounds the small files of git's and ours that are read whole: one
-// line, or a few.
+// maxSmall is the size limit in bytes of the files that hold a line or a few,
+// git's and ours, and that we read whole.
 const maxSmall = 64 << 10
 
-// Repository is what the user stands in.
+// Repository is the repository that contains the user's current directory.
 type Repository struct {
-	Here Dirs   // the checkout that the user stands in
-	Main string // the top of the main checkout; of a bare Repository, itself
+	Here Dirs   // the checkout that contains the current directory
+	Main string // the top of the main checkout; for a bare repository its own directory
 }
 
-// Discover finds the repository of dir, with git's own rules. Where there is
-// none that is an ErrNotRepository, and where git refuses one of another user
-// an ErrForeign.
+// Discover finds the repository that contains dir, by git's own rules. If there
+// is none it returns an ErrNotRepository. If git refuses it because another
+// user owns it, it returns an ErrForeign.
 func Discover(ctx context.Context, dir string) (Repository, error) {
 	c := Command{Dir: dir, Args: []string{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"}}
 	out, err := c.Line(ctx)
@@ -52,8 +52,8 @@ func Discover(ctx context.Context, dir string) (Repository, error) {
 	return r, nil
 }
 
-// Subdir is where below the top of the checkout dir is, "" for the top itself and
-// for what is not below it.
+// Subdir returns the path of dir relative to the top of the checkout. It
+// returns "" for the top itself and for a directory outside the checkout.
 func (r Repository) Subdir(dir string) string {
 	canonical, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -66,13 +66,14 @@ func (r Repository) Subdir(dir string) string {
 	return subdir
 }
 
-// lineBreak refuses a repository whose path git cannot write into the one-line
-// files by which it finds a worktree.
+// lineBreak returns the error for a repository with a line break in its path:
+// git cannot write such a path into the one-line files that locate a worktree.
 func lineBreak(dir string) error {
 	return fmt.Errorf("%s: a repository with a line break in its path can have no worktrees; rename the directory: %w", plaintext.Quoted(dir), ErrBadRequest)
 }
 
-// explainDiscovery tells "no repository" from all else that can be wrong.
+// explainDiscovery turns git's error into ErrNotRepository or ErrForeign, if it
+// means one of these.
 func explainDiscovery(dir string, failed *Error) error {
 	switch {
 	case strings.Contains(failed.Stderr, "not a git repository"):
@@ -87,11 +88,11 @@ func explainDiscovery(dir string, failed *Error) error {
 	return failed
 }
 
-// discoverBare finds the bare repository whose top dir is, or whose directory
-// dir/.git leads to, where a search for a checkout ended with failed. Git's own
-// rule about somebody else's repositories holds here too. One whose files are
-// tracked by a repository around it came with that: its configuration would be
-// somebody's who nobody agreed to, so it is refused.
+// discoverBare finds the bare repository at dir, or the one that dir/.git leads
+// to, after git found no checkout and failed. git's rule about repositories of
+// other users applies here too. discoverBare refuses a bare repository whose
+// files an enclosing repository tracks: it came with a clone, and the user
+// never agreed to its configuration.
 func discoverBare(ctx context.Context, dir string, failed *Error) (Repository, error) {
 	byName := strings.Contains(failed.Stderr, "cannot use bare repository")
 	if !byName && !strings.Contains(failed.Stderr, "must be run in a work tree") {
@@ -124,7 +125,7 @@ func discoverBare(ctx context.Context, dir string, failed *Error) (Repository, e
 	return Repository{Here: Whole(top), Main: top}, nil
 }
 
-// checkEmbedded refuses a bare repository that a repository around it tracks.
+// checkEmbedded refuses a bare repository that an enclosing repository tracks.
 func checkEmbedded(ctx context.Context, top string) error {
 	around, err := Discover(ctx, filepath.Dir(top))
 	if errors.Is(err, ErrNotRepository) || err == nil && around.Here.WorkTree == "" {
@@ -146,7 +147,7 @@ func checkEmbedded(ctx context.Context, top string) error {
 	return nil
 }
 
-// relativeTo is path as git names it in a checkout at top.
+// relativeTo returns path as git names it in a checkout at top.
 func relativeTo(top, path string) string {
 	if canonical, err := filepath.EvalSymlinks(path); err == nil {
 		path = canonical
@@ -158,12 +159,13 @@ func relativeTo(top, path string) string {
 	return filepath.ToSlash(below)
 }
 
-// Whole is the repository without a checkout: for what belongs to no worktree.
+// Whole returns the Dirs of a repository without a checkout, for work that
+// concerns no worktree.
 func Whole(commonDir string) Dirs {
 	return Dirs{GitDir: commonDir, CommonDir: commonDir}
 }
 
-// SameDir reports whether both paths name one directory.
+// SameDir reports whether both paths name the same directory.
 func SameDir(a, b string) bool {
 	if filepath.Clean(a) == filepath.Clean(b) {
 		return true

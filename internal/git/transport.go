@@ -10,32 +10,33 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// transportKeys are the settings that name a program by which git reaches a
-// remote, and those that make a repository a partial clone, which git reaches
-// its remote for whenever it misses a file. core.alternateRefsCommand runs in a
-// fetch into a repository that borrows objects; an alias stands in for a
-// git-remote-NAME that is not installed. receivepack is for a push, and nothing
-// here pushes.
+// transportKeys match the settings that name a program which git runs to reach
+// a remote, and those that mark a partial clone. In a partial clone git
+// contacts the remote whenever an object is missing. git runs
+// core.alternateRefsCommand in a fetch into a repository with alternates. git
+// runs an alias remote-NAME if git-remote-NAME is not installed. receivepack is
+// missing here because we never push.
 const transportKeys = `^(core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|alias\.remote-.*` +
 	`|remote\..*\.(uploadpack|vcs|promisor|partialclonefilter)|extensions\.partialclone)$`
 
-// setting is a setting of git's configuration.
+// setting is one entry of git's configuration.
 type setting struct{ key, value string }
 
 // Transport is how git reaches remotes without the programs that the
-// repository's own configuration names for that. The zero value is with them.
+// repository's own configuration names. The zero value turns none of them off.
 type Transport struct {
-	off      []string // the settings that are not used
+	off      []string // the keys of the settings that are turned off
 	settings []setting
 	env      []string
-	// packs are remotes with an uploadpack of the repository's: git takes the
-	// first that it reads, and what we set comes last.
+	// packs are remotes for which the repository sets uploadpack. Settings
+	// cannot turn it off: git uses the first value that it reads, and ours come
+	// last.
 	packs   []string
 	Partial bool
 }
 
-// TransportOf finds out how commands at p may reach remotes; agreed says that the
-// repository's programs may run.
+// TransportOf returns how commands at p may reach remotes. agreed says that the
+// user allows the repository's programs to run.
 func TransportOf(ctx context.Context, p Dirs, agreed bool) (Transport, error) {
 	t := Transport{}
 	own, users, err := transportSettings(ctx, p)
@@ -56,8 +57,8 @@ func TransportOf(ctx context.Context, p Dirs, agreed bool) (Transport, error) {
 	return t, nil
 }
 
-// transportSettings are those that the repository's own configuration has, with
-// what it includes, and those of the user's.
+// transportSettings returns the matching settings of the repository's own
+// configuration, with its includes, and those of the user's and the system's.
 func transportSettings(ctx context.Context, p Dirs) (own, users []setting, err error) {
 	scope := ""
 	list := p.Look("config", "--null", "--show-scope", "--get-regexp", transportKeys)
@@ -75,7 +76,7 @@ func transportSettings(ctx context.Context, p Dirs) (own, users []setting, err e
 		}
 		scope = ""
 	}
-	if _, err := list.Run(ctx); err != nil && ExitCode(err) != 1 { // 1: there is none
+	if _, err := list.Run(ctx); err != nil && ExitCode(err) != 1 { // status 1: there is no such setting
 		return nil, nil, err
 	}
 	return own, users, nil
@@ -85,7 +86,7 @@ func marksPartial(key string) bool {
 	return key == "extensions.partialclone" || strings.HasSuffix(key, ".promisor") || strings.HasSuffix(key, ".partialclonefilter")
 }
 
-// without turns s off, and what users has instead on.
+// without turns s off, and restores the user's value of the same setting.
 func (t *Transport) without(s setting, users []setting) {
 	var theirs []string
 	for _, user := range users {
@@ -99,7 +100,7 @@ func (t *Transport) without(s setting, users []setting) {
 		return
 	case strings.HasPrefix(s.key, "credential."):
 		if s.value == "" {
-			return // it empties the list, and names none
+			return // an empty value clears the list and names no program
 		}
 		t.settings = append(t.settings, setting{"credential.helper", ""})
 		for _, user := range users {
@@ -109,12 +110,12 @@ func (t *Transport) without(s setting, users []setting) {
 		}
 	case isPack:
 		if len(theirs) > 0 {
-			return // git takes the first
+			return // git uses the first value, which is the user's
 		}
 		t.packs = append(t.packs, strings.TrimPrefix(remote, "remote."))
 	case s.key == "core.gitproxy":
 		if slices.ContainsFunc(theirs, func(value string) bool { return !strings.Contains(value, " for ") }) {
-			return // git takes the first for a host, and that is for all
+			return // git uses the first match for a host; this one matches every host
 		}
 		t.env = append(t.env, "GIT_PROXY_COMMAND=")
 	case len(theirs) > 0:
@@ -125,7 +126,7 @@ func (t *Transport) without(s setting, users []setting) {
 	t.off = append(t.off, plaintext.Quoted(s.key))
 }
 
-// standIn is what stands in for s where the user has nothing else.
+// standIn returns the setting that replaces s if the user has no value for it.
 func standIn(s setting) setting {
 	switch {
 	case strings.HasSuffix(s.key, ".vcs"):
@@ -141,8 +142,9 @@ func standIn(s setting) setting {
 	return setting{s.key, ""} // no askPass; git refuses an empty alias
 }
 
-// FetchOver returns c, a fetch from remote, so that it goes that way. In a partial clone the
-// fetches that git starts itself would run the uploadpack.
+// FetchOver returns c, a fetch from remote, changed to use the transport. It
+// fails in a partial clone if the repository sets uploadpack, because the
+// fetches that git starts itself would run that program.
 func (t Transport) FetchOver(c Command, remote string) (Command, error) {
 	if len(t.packs) > 0 && t.Partial {
 		return c, fmt.Errorf("this is a partial clone: %s", t.Note())
@@ -155,8 +157,8 @@ func (t Transport) FetchOver(c Command, remote string) (Command, error) {
 	return c, nil
 }
 
-// Over returns c, which fetches what it misses, so that it goes that way, or fetches nothing
-// where that would run an uploadpack.
+// Over returns c, which fetches missing objects on demand, changed to use the
+// transport. If the repository sets uploadpack, c fetches nothing.
 func (t Transport) Over(c Command) Command {
 	c.settings = t.settings
 	c.Env = append(c.Env, t.env...)
@@ -166,7 +168,7 @@ func (t Transport) Over(c Command) Command {
 	return c
 }
 
-// Note says what is not used, or "".
+// Note says which settings were turned off, or returns "".
 func (t Transport) Note() string {
 	if len(t.off) == 0 {
 		return ""
@@ -174,8 +176,8 @@ func (t Transport) Note() string {
 	return fmt.Sprintf("programs of the repository's configuration were not used to reach a remote (%s): --filters agrees to them", strings.Join(t.off, ", "))
 }
 
-// Explain adds to err, of a command that may have needed a remote, what was not
-// used.
+// Explain adds Note to err, the error of a command that may have needed a
+// remote.
 func (t Transport) Explain(err error) error {
 	if note := t.Note(); err != nil && note != "" {
 		return fmt.Errorf("%w (%s)", err, note)

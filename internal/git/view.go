@@ -16,30 +16,30 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// maxConfig bounds a repository's configuration that is read.
+// maxConfig is the size limit in bytes of a repository's configuration.
 const maxConfig = 1 << 20
 
-// View is a git directory of ours through which git looks at a repository:
-// its refs and objects, and of its configuration only what says how files are
-// stored. So nothing that the repository's configuration could have git run
-// is known to git at all, whoever changes that at the same moment, and what
+// View is a temporary git directory of ours for reading a repository. It links
+// to the repository's refs and objects, and copies only those settings that say
+// how files are stored. So git never sees a setting that could make it run a
+// program, even if another process changes the configuration meanwhile. What
 // git writes (merged trees, an index with untracked files) goes here.
 type View struct {
 	Dirs
-	Dir        string   // ours, removed by close
+	Dir        string   // the temporary directory; Close removes it
 	Repository string   // the repository's common directory
-	shown      []string // what the links in it lead to, and the checkout
-	// risky: the repository's configuration could run something. Then looks
-	// are boxed where they can be; boxed ones always are.
+	shown      []string // the directories that the links lead to, and the checkout
+	// risky: the repository's configuration could run something, so commands
+	// run in a sandbox if there is one. With Boxed they always do.
 	risky, Boxed bool
 }
 
-// shared are the parts of a repository that a view leads to.
+// shared are the parts of a repository that a view links to.
 var shared = []string{"refs", "packed-refs", "shallow", "info", "logs", "reftable"}
 
-// harmless are the settings that a view takes over from the repository: none
-// of them is a command, or leads to one. Those of a branch and of a remote say
-// what its upstream is called.
+// harmless are the settings that a view copies from the repository. None of
+// them names a command. The settings of branches and remotes that take copies
+// say what an upstream is called.
 var harmless = []string{
 	"core.repositoryformatversion", "core.filemode", "core.ignorecase", "core.precomposeunicode", "core.symlinks",
 	"core.autocrlf", "core.eol", "core.sparsecheckout", "core.sparsecheckoutcone", "core.longpaths", "core.protecthfs",
@@ -47,13 +47,13 @@ var harmless = []string{
 	"extensions.objectformat", "extensions.refstorage", "index.sparse", "i18n.commitencoding",
 }
 
-// Views opens views, and remembers what configurations say. The zero value is
-// ready; any number of goroutines may use it.
+// Views opens views, and caches the parsed configurations. The zero value is
+// ready. Safe for concurrent use.
 type Views struct {
 	known memo.Map[[sha256.Size]byte, settings]
 }
 
-// Open makes a view of the checkout, or repository, at p. The caller closes it.
+// Open makes a view of the checkout or repository at p. The caller closes it.
 func (v *Views) Open(ctx context.Context, p Dirs) (g *View, err error) {
 	settings, err := v.settings(ctx, p)
 	if err != nil {
@@ -72,7 +72,7 @@ func (v *Views) Open(ctx context.Context, p Dirs) (g *View, err error) {
 			g.Close()
 		}
 	}()
-	// Alternates are named relative to objects/, so that no name has to be quoted.
+	// The alternate is relative to objects/, so that no path needs quoting.
 	for _, sub := range []string{"objects/info", "objects/pack"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, err
@@ -100,9 +100,10 @@ func (v *Views) Open(ctx context.Context, p Dirs) (g *View, err error) {
 	return g, ownGitDir(own, p.GitDir)
 }
 
-// ownGitDir makes what stands for a checkout's own git directory. git takes
-// refs from where its commondir says, whatever GIT_COMMON_DIR is, and reads a
-// HEAD of any size: so HEAD is a copy, and commondir ours.
+// ownGitDir makes the directory that replaces the checkout's git directory. git
+// takes refs from where its commondir file points, whatever GIT_COMMON_DIR
+// says, and reads a HEAD of any size. So HEAD is a copy of limited size, and
+// the commondir file is ours.
 func ownGitDir(own, gitDir string) error {
 	head, err := readHead(filepath.Join(gitDir, "HEAD"))
 	if err != nil {
@@ -137,8 +138,8 @@ func ownGitDir(own, gitDir string) error {
 	return nil
 }
 
-// readHead is what is in a HEAD, which may be a link to a ref, as in old
-// repositories.
+// readHead returns the content of a HEAD. In old repositories HEAD may be a
+// symbolic link to a ref.
 func readHead(path string) (string, error) {
 	if target, err := os.Readlink(path); err == nil {
 		if !strings.HasPrefix(target, "refs/") {
@@ -150,13 +151,15 @@ func readHead(path string) (string, error) {
 	return string(content), err
 }
 
-// Close removes the view's directory. The repository stays as it was.
+// Close removes the view's directory and ignores errors. The repository stays
+// as it was.
 func (g *View) Close() {
-	_ = os.RemoveAll(g.Dir) // a leftover in the temporary directory harms nobody
+	_ = os.RemoveAll(g.Dir) // a directory left in the temporary directory does no harm
 }
 
-// Look returns a command through the view. It cannot write into the repository,
-// and sees history as it is stored, without replacements and grafts.
+// Look returns a command that reads through the view. It cannot write into the
+// repository, and sees history as it is stored, without replacements and
+// grafts.
 func (g *View) Look(args ...string) Command {
 	c := g.Dirs.Look(args...)
 	c.Env = append(c.Env, "GIT_OBJECT_DIRECTORY="+filepath.Join(g.Dir, "objects"), "GIT_LITERAL_PATHSPECS=1")
@@ -164,14 +167,14 @@ func (g *View) Look(args ...string) Command {
 	return c
 }
 
-// settings are what a view takes over from a repository.
+// settings are what a view copies from a repository's configuration.
 type settings struct {
-	text  string // in the form of git's configuration
-	risky bool   // there was more than that
+	text  string // in the format of git's configuration
+	risky bool   // the configuration has settings that may run something
 }
 
-// settings reads the configuration of the repository at p, and that of the
-// worktree. git parses it, from our copy, so that it includes nothing.
+// settings reads the configuration of the repository at p and of its worktree.
+// git parses our copy from standard input, so that it follows no include.
 func (v *Views) settings(ctx context.Context, p Dirs) (settings, error) {
 	text, err := plainfile.ReadFollowed(filepath.Join(p.CommonDir, "config"), maxConfig)
 	if err != nil {
@@ -190,7 +193,7 @@ func (v *Views) settings(ctx context.Context, p Dirs) (settings, error) {
 	if err := filter.read(ctx, p.CommonDir, text); err != nil {
 		return settings{}, err
 	}
-	if filter.worktree { // git heeds that file only then; reading it otherwise would invent settings
+	if filter.worktree { // git reads that file only if the extension is set
 		if err := filter.read(ctx, p.CommonDir, own); err != nil {
 			return settings{}, err
 		}
@@ -199,12 +202,12 @@ func (v *Views) settings(ctx context.Context, p Dirs) (settings, error) {
 	return s, nil
 }
 
-// configures reports whether a configuration may say anything about a key.
+// configures reports whether a configuration may contain a key.
 func configures(text []byte, key string) bool {
 	return strings.Contains(strings.ToLower(string(text)), key)
 }
 
-// filterSettings takes over what is harmless.
+// filterSettings copies the harmless settings.
 type filterSettings struct {
 	out      *settings
 	worktree bool
@@ -217,7 +220,7 @@ func (f *filterSettings) read(ctx context.Context, dir string, text []byte) erro
 	return err
 }
 
-// take adds one "key\nvalue"; a key alone means true.
+// take handles one "key\nvalue" record. A key alone means true.
 func (f *filterSettings) take(record string) {
 	key, value, has := strings.Cut(record, "\n")
 	if !has {
@@ -230,10 +233,10 @@ func (f *filterSettings) take(record string) {
 	case section == "branch" && (name == "merge" || name == "remote" || name == "rebase"):
 	case section == "remote" && name == "fetch":
 	case section == "remote" && name == "url":
-		value = "none:" // a remote without any is none; where it is, nobody here has to know
+		value = "none:" // git needs some URL to know the remote; reading never uses the real one
 	case key == "core.bare", key == "core.logallrefupdates", key == "extensions.worktreeconfig", section == "user", section == "remote",
 		section == "branch", section == "submodule", section == "gc", section == "advice", section == "lfs":
-		return // nothing that a look needs, and nothing that runs with it
+		return // reading needs none of these, and none runs anything
 	default:
 		f.out.risky = true
 		return
@@ -241,7 +244,7 @@ func (f *filterSettings) take(record string) {
 	f.out.text += settingLine(key, value)
 }
 
-// settingLine is a setting as a section of its own.
+// settingLine formats a setting with a section header of its own.
 func settingLine(key, value string) string {
 	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
 	head := "[" + key[:first] + "]"
@@ -251,7 +254,7 @@ func settingLine(key, value string) string {
 	return head + "\n\t" + key[last+1:] + " = " + quoteSetting(value) + "\n"
 }
 
-// quoteSetting quotes for git's configuration.
+// quoteSetting quotes a value for git's configuration.
 func quoteSetting(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`).Replace(s) + `"`
 }

@@ -12,12 +12,12 @@ import (
 	"middleman/internal/plainfile"
 )
 
-// Worktree is a checkout that git knows.
+// Worktree is a checkout that git lists.
 type Worktree struct {
 	Path   string
 	Branch string // a full ref name, or ""
-	Locked string // why it is locked, as git shows it; "" also where no reason is given
-	Gone   string // why git would forget it, or ""
+	Locked string // why it is locked, as git shows it; also "" if it is locked without a reason
+	Gone   string // why git would prune it, or ""
 }
 
 // Worktrees lists every checkout of a repository, the main one first.
@@ -53,9 +53,9 @@ func (p Dirs) Worktrees(ctx context.Context) ([]Worktree, error) {
 	return list, nil
 }
 
-// FindEntry is git's own directory for the worktree at root, or "" where the
-// repository has none. It reads files alone: what a worktree's .git says
-// cannot be trusted, what is in the repository can.
+// FindEntry returns git's directory for the worktree at root, or "" if the
+// repository has none. It searches the repository, because a program in the
+// worktree may have changed the .git file there.
 func FindEntry(commonDir, root string) (string, error) {
 	if _, err := os.Stat(commonDir); err != nil {
 		return "", fmt.Errorf("look at repository (if it was moved, `middleman repair` says so to git and to us): %w", err)
@@ -69,7 +69,7 @@ func FindEntry(commonDir, root string) (string, error) {
 		candidate := filepath.Join(dir, entry.Name())
 		target, err := ReadPath(filepath.Join(candidate, "gitdir"), candidate)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // being made, or being removed
+			continue // another process is making or removing it
 		}
 		if err != nil {
 			return "", fmt.Errorf("read worktree entry: %w", err)
@@ -81,17 +81,18 @@ func FindEntry(commonDir, root string) (string, error) {
 	return "", nil
 }
 
-// RemoveEntry makes the repository forget the worktree at root, and only that
-// one. It does what "git worktree remove" does to the Repository, and touches
-// nothing at root, whatever is there by now. No entry is no error.
+// RemoveEntry removes the repository's entry for the worktree at root, and no
+// other. It does what "git worktree remove" does to the repository, and touches
+// nothing at root. No entry is no error.
 func RemoveEntry(commonDir, root string) error {
 	entry, err := FindEntry(commonDir, root)
 	if err != nil {
 		return err
 	}
 	if entry == "" {
-		// A git, or a removal, that was killed may have left one that does not
-		// say any more, or not yet, what it is for. The id is in no other's name.
+		// A killed git, or a killed removal, may leave an entry without its
+		// gitdir file, so FindEntry cannot match it. Its name is the base name
+		// of root, a workspace's id, which no other entry has.
 		entry = filepath.Join(commonDir, "worktrees", filepath.Base(root))
 		if _, err := os.Lstat(filepath.Join(entry, "gitdir")); !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -100,12 +101,13 @@ func RemoveEntry(commonDir, root string) error {
 	if err := os.RemoveAll(entry); err != nil {
 		return fmt.Errorf("remove worktree entry: %w", err)
 	}
-	// The directory of entries stays, empty: another git may be about to make
-	// one in it.
+	// The directory of entries stays, even empty: another git may be about to
+	// make an entry in it.
 	return nil
 }
 
-// LockReason is why an entry is locked, "" where it is not.
+// LockReason returns why an entry is locked, from its file locked, or "" if it
+// is not.
 func LockReason(locked string) (string, error) {
 	content, err := plainfile.ReadFollowed(locked, maxSmall)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,8 +116,8 @@ func LockReason(locked string) (string, error) {
 	return strings.TrimSpace(string(content)), err
 }
 
-// ReadPath reads a one-line file that holds a path, which may be relative to
-// dir.
+// ReadPath reads a small file with one line that holds a path, after "gitdir: "
+// or alone. A relative path is joined to dir.
 func ReadPath(file, dir string) (string, error) {
 	info, err := os.Lstat(file)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package lease is the proof that a program uses an ephemeral workspace: a
-// lock on a file that is named by the workspace's id. Who starts the program
-// takes it and lets the program inherit it, so that it is held until both, and
-// all that the program has started, have ended or let go of it. A lock that can
-// be taken is the proof that they have; a file that is missing proves nothing
-// by itself, so who deletes takes the lock too.
+// Package lease proves whether a program uses an ephemeral workspace. A lease
+// is a lock on a file that is named by the workspace's id. The process that
+// starts the program takes the lock and lets the program inherit it. So it is
+// held until both, and all that the program has started, have ended or closed
+// it. If the lock can be taken, they have. A missing file alone proves nothing,
+// so a deleter takes the lock too.
 package lease
 
 import "errors"
 
-// ErrHeld: somebody holds the lease, so the workspace is in use.
+// ErrHeld: another process holds the lease, so the workspace is in use.
 var ErrHeld = errors.New("it is in use")

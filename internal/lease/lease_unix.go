@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lease is one that was taken.
+// Lease is a lease that this process holds.
 type Lease struct{ file *os.File }
 
-// Take takes the lease of that id in dir, which is made 0700 where it is
-// missing, or returns ErrHeld.
+// Take takes the lease with that id in dir without waiting, or returns ErrHeld.
+// It makes dir with mode 0700 if it is missing.
 func Take(dir, id string) (*Lease, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -34,12 +34,12 @@ func Take(dir, id string) (*Lease, error) {
 	return &Lease{file}, nil
 }
 
-// Inherited is what a child is to inherit, so that it holds the lease too. It
-// stays the lease's.
+// Inherited returns the files for exec.Cmd.ExtraFiles, so that a child holds
+// the lease too. They stay open and owned by l.
 func (l *Lease) Inherited() []*os.File { return []*os.File{l.file} }
 
-// Close lets go. Who inherited the lease holds it still.
+// Close lets go of the lease. Processes that inherited it still hold it.
 func (l *Lease) Close() error { return l.file.Close() }
 
-// Remove removes the file and lets go: the workspace is no more.
+// Remove deletes the file and lets go of the lease, once the workspace is gone.
 func (l *Lease) Remove() error { return errors.Join(os.Remove(l.file.Name()), l.file.Close()) }

@@ -8,11 +8,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Lease is one that was taken.
+// Lease is a lease that this process holds.
 type Lease struct{ lock *flock.Flock }
 
-// Take takes the lease of that id in dir, which is made where it is missing,
-// or returns ErrHeld.
+// Take takes the lease with that id in dir without waiting, or returns ErrHeld.
+// It makes dir if it is missing.
 func Take(dir, id string) (*Lease, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -28,13 +28,13 @@ func Take(dir, id string) (*Lease, error) {
 	return &Lease{lock}, nil
 }
 
-// Inherited is nothing: a lock is its process's own here.
+// Inherited returns nil: on Windows a child cannot inherit the lock.
 func (l *Lease) Inherited() []*os.File { return nil }
 
-// Close lets go.
+// Close lets go of the lease.
 func (l *Lease) Close() error { return l.lock.Close() }
 
-// Remove lets go and removes the file: the workspace is no more.
+// Remove lets go of the lease and deletes the file, once the workspace is gone.
 func (l *Lease) Remove() error {
 	if err := l.lock.Close(); err != nil {
 		return err

@@ -1,20 +1,20 @@
-// Package memo remembers what was found out, as long as there is room for it.
+// Package memo is a cache of limited size for computed results.
 package memo
 
 import "sync"
 
-// maxKnown bounds the entries of a Map. A full one starts over.
+// maxKnown is the number of entries at which a Map is emptied.
 const maxKnown = 4096
 
-// Map keeps what was found out, by a key that says all that it depends on.
-// The zero value is ready; any number of goroutines may use it.
+// Map caches results. The key must contain everything that the result depends
+// on. The zero value is ready. Safe for concurrent use.
 type Map[K comparable, V any] struct {
 	// mu guards known.
 	mu    sync.Mutex
 	known map[K]V
 }
 
-// Get returns what is known of key, and whether anything is.
+// Get returns the cached value of key, and whether there is one.
 func (m *Map[K, V]) Get(key K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -22,7 +22,7 @@ func (m *Map[K, V]) Get(key K) (V, bool) {
 	return v, ok
 }
 
-// Put remembers v of key.
+// Put caches v for key. A full Map is emptied first.
 func (m *Map[K, V]) Put(key K, v V) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

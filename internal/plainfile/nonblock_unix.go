@@ -4,5 +4,5 @@ package plainfile
 
 import "syscall"
 
-// nonBlocking keeps the opening of a FIFO from waiting for its writer.
+// nonBlocking keeps open(2) of a FIFO from waiting for its writer.
 const nonBlocking = syscall.O_NONBLOCK

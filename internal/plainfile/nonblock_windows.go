@@ -1,4 +1,4 @@
 package plainfile
 
-// nonBlocking is nothing: no name in a directory waits for anybody.
+// nonBlocking is 0: opening a file in a directory never waits for a writer.
 const nonBlocking = 0

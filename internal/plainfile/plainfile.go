@@ -1,7 +1,7 @@
-// Package plainfile opens files that somebody else has put there: plain ones,
-// and nothing else. Within a directory it follows no link at the name itself.
-// It waits for nobody at the other end of a FIFO, and reads no more than it was
-// asked for.
+// Package plainfile opens files that another program or user put there. It
+// opens regular files only. Open and Read follow no link at the last part of
+// the name. It never waits for the other end of a FIFO, and reads no more than
+// the caller allows.
 package plainfile
 
 import (
@@ -12,11 +12,11 @@ import (
 	"os"
 )
 
-// ErrRefused is what is no plain file, or one that is too large.
+// ErrRefused says that a file is not regular, or too large.
 var ErrRefused = errors.New("refused")
 
-// Open opens a plain file below root for reading, and no other: what the name
-// stood for before is what is open afterwards. The caller closes it.
+// Open opens a regular file below root for reading. It refuses anything else,
+// and a file that was replaced while it was opened. The caller closes it.
 func Open(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	seen, err := root.Lstat(name)
 	if err != nil {
@@ -40,7 +40,7 @@ func Open(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return f, opened, nil
 }
 
-// Read reads a plain file of at most limit bytes.
+// Read reads a regular file of at most limit bytes.
 func Read(root *os.Root, name string, limit int64) ([]byte, error) {
 	f, _, err := Open(root, name)
 	if err != nil {
@@ -50,8 +50,8 @@ func Read(root *os.Root, name string, limit int64) ([]byte, error) {
 	return readAll(f, limit)
 }
 
-// ReadFollowed reads a plain file of at most limit bytes at path, which may be
-// a link to it: for files that the user puts somewhere and names.
+// ReadFollowed reads a regular file of at most limit bytes at path, which may
+// be a link: for files that the user puts somewhere and names.
 func ReadFollowed(path string, limit int64) ([]byte, error) {
 	seen, err := os.Stat(path)
 	if err == nil && !seen.Mode().IsRegular() {
@@ -83,7 +83,7 @@ func readAll(f *os.File, limit int64) ([]byte, error) {
 	return content, err
 }
 
-// Kind is what a file is, for a sentence.
+// Kind describes the type of a file, for use in a sentence.
 func Kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsRegular():

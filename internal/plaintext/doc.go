@@ -1,8 +1,8 @@
 // Package plaintext shows text that is not ours: names, titles, messages, files
-// and output that programs and repositories made. What would steer a terminal,
-// hide, or change the order of what is read is spelled out.
+// and output of programs and repositories. It spells out characters that would
+// steer a terminal, that are invisible, or that change the reading order.
 //
-// It promises that what it writes holds no control character but the line feed
-// and the tab, no C1 control in either encoding, no bidirectional or other
-// invisible formatting character, and is valid UTF-8. It never drops anything.
+// What it writes is valid UTF-8. It holds no control character but line feed
+// and tab, no C1 control in either encoding, and no bidirectional or other
+// invisible formatting character. It never drops anything.
 package plaintext

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	joiner    = '\u200d' // of emoji
-	variation = '\ufe0f' // has what is before it shown as an emoji
+	joiner    = '\u200d' // zero width joiner, used in emoji
+	variation = '\ufe0f' // shows the character before it as an emoji
 )
 
-// Line is s on one line: line feed and tab are spelled out too.
+// Line returns s on one line: it spells out line feed and tab too.
 func Line(s string) string {
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(Text(s))
 }
 
-// Text is s, of any number of lines, as a terminal can show it.
+// Text returns s, of any number of lines, so that a terminal shows it safely.
 func Text(s string) string {
 	if !strings.ContainsFunc(s, suspicious) {
 		return s
@@ -31,10 +31,10 @@ func Text(s string) string {
 	return b.String()
 }
 
-// suspicious holds for all that may have to be spelled out.
+// suspicious reports whether r may have to be spelled out.
 func suspicious(r rune) bool { return r == utf8.RuneError || r == joiner || !shows(r) }
 
-// shows reports whether r is seen as what it is, wherever it stands.
+// shows reports whether r is visible as itself, whatever stands beside it.
 func shows(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -52,23 +52,25 @@ func emoji(r rune) bool {
 	return r >= 0x2190 && r != utf8.RuneError && unicode.In(r, unicode.So, unicode.Sk) || r == variation
 }
 
-// Writer writes text as a terminal can show it. It holds back what it cannot
-// judge yet; Flush writes that.
+// Writer writes text so that a terminal shows it safely. It holds back bytes
+// that it cannot judge yet; Flush writes them.
 type Writer struct {
 	to    io.Writer
 	spell func(out []byte, r rune) []byte
-	rest  []byte // a character that has not ended, or a joiner
-	last  rune   // before rest
+	rest  []byte // an incomplete character, or a joiner
+	last  rune   // the character before rest
 }
 
-// NewWriter returns a writer of text to w. A character that would not be seen
-// is spelled as in a Go string: \x1b, \u202e; so is a byte that is no UTF-8.
+// NewWriter returns a Writer of text to w. It spells an invisible character as
+// in a Go string: \x1b, \u202e. It spells a byte that is not UTF-8 the same
+// way.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w, spell: spellText} }
 
-// NewJSONWriter returns a writer of JSON to w, which means the same afterwards.
+// NewJSONWriter returns a Writer of JSON to w. The JSON keeps its meaning.
 func NewJSONWriter(w io.Writer) *Writer { return &Writer{to: w, spell: spellJSON} }
 
-// Write writes p, but for the part that it holds back. n is of p.
+// Write writes p, except for the end that it may hold back. n counts bytes of
+// p, held back ones too.
 func (w *Writer) Write(p []byte) (n int, err error) {
 	in := p
 	if len(w.rest) > 0 {
@@ -82,7 +84,7 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 		}
 		r, size := utf8.DecodeRune(in)
 		if r == joiner && !utf8.FullRune(in[size:]) {
-			break // what follows decides
+			break // the next character decides
 		}
 		out = w.add(out, in[:size], r, in[size:])
 		in = in[size:]
@@ -97,7 +99,7 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return len(p), nil
 }
 
-// Flush writes what is held back: nothing follows it.
+// Flush writes what is held back, as if nothing followed.
 func (w *Writer) Flush() error {
 	in := w.rest
 	w.rest = nil
@@ -114,7 +116,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// add adds r, which is written as raw, and what follows it.
+// add appends r, whose encoding is raw, to out. follows are the bytes after r.
 func (w *Writer) add(out, raw []byte, r rune, follows []byte) []byte {
 	next, _ := utf8.DecodeRune(follows)
 	before := w.last
@@ -128,7 +130,7 @@ func (w *Writer) add(out, raw []byte, r rune, follows []byte) []byte {
 	return w.spell(out, r)
 }
 
-// spellText spells r out; one below zero stands for the byte -1-r.
+// spellText spells r out. A negative r stands for the invalid byte -1-r.
 func spellText(out []byte, r rune) []byte {
 	switch {
 	case r < 0:
@@ -141,7 +143,8 @@ func spellText(out []byte, r rune) []byte {
 	return fmt.Appendf(out, `\U%08x`, r)
 }
 
-// spellJSON is spellText for JSON, which knows UTF-16 alone, and no bytes.
+// spellJSON is spellText for JSON, which has only UTF-16 escapes. It replaces
+// an invalid byte by U+FFFD.
 func spellJSON(out []byte, r rune) []byte {
 	switch {
 	case r < 0:

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Quoted is s itself where a terminal shows it as it is, else s quoted as in a
-// Go string: nothing else is shown alike.
+// Quoted returns s unchanged if a terminal shows it as it is, else quoted as in
+// a Go string. No two strings have the same result.
 func Quoted(s string) string {
 	for _, r := range s {
 		if !strconv.IsPrint(r) || r == '\uFFFD' {

@@ -1,9 +1,9 @@
-// Package systemd speaks to systemd where there is one: it tells in which unit
-// a process runs, starts commands in transient scopes of their own, and says
-// when a server is ready.
+// Package systemd talks to systemd if it runs. It finds the unit of a process,
+// starts commands in transient scopes of their own, and tells systemd when a
+// server is ready.
 //
-// What systemd ends with a unit is what is in the unit's cgroup, whoever its
-// parent is. So the cgroup decides here what counts as running in a unit;
-// INVOCATION_ID and its like are inherited by whatever a unit starts, also
-// after that has been moved elsewhere.
+// When systemd ends a unit it ends the processes in the unit's cgroup,
+// whichever their parents are. So the cgroup decides here which unit a process
+// runs in. INVOCATION_ID and similar variables do not tell: a child inherits
+// them even if it is moved to another cgroup.
 package systemd

@@ -6,10 +6,9 @@ import (
 	"os"
 )
 
-// Ready tells the manager that started this process as a unit that it serves
-// (sd_notify(3), Type=notify), and takes NOTIFY_SOCKET out of the environment,
-// so that nothing which is started later speaks for us. Where no manager waits
-// it does nothing.
+// Ready tells the service manager that this process is ready (sd_notify(3),
+// Type=notify). It removes NOTIFY_SOCKET from the environment, so that no child
+// can notify in our name. Without NOTIFY_SOCKET it does nothing.
 func Ready() error {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {
@@ -18,7 +17,7 @@ func Ready() error {
 	if err := os.Unsetenv("NOTIFY_SOCKET"); err != nil {
 		return err
 	}
-	// A name that begins with @ is in the abstract namespace, for net as well.
+	// A name that begins with @ is in the abstract namespace, in net too.
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		return fmt.Errorf("tell systemd that the server is ready: %w", err)

@@ -6,21 +6,22 @@ import (
 	"os/exec"
 )
 
-// scopePrefix is what the names of our scopes begin with.
+// scopePrefix begins the names of our scopes.
 const scopePrefix = "middleman-"
 
-// SessionScope names the scope of a session's owner.
+// SessionScope returns the name of the scope of a session's owner.
 func SessionScope(session string) string { return scopePrefix + session + ".scope" }
 
-// Start starts what command returns: where this process runs in a service, or
-// in a scope of ours, in a transient scope of that name, so that the end of
-// the one is not the other's; anywhere else as it is.
+// Start starts the command that command returns. If this process runs in a
+// service or in a scope of ours, Start puts it into a new transient scope of
+// that name, so that ending one unit does not end the other. Elsewhere it
+// starts it directly.
 //
-// Where the scope cannot be had the command is started without one, and
-// outside says why. In no case does it begin to run before that is settled.
-// command may be called twice; what it returns is started with the standard
-// streams, descriptors and environment that it has. The environment must be
-// set, and must hold no secret: it is in the arguments for a moment.
+// If the scope cannot be made Start starts the command without one, and outside
+// says why. The command does not begin to run before that is decided. command
+// may be called twice. What it returns keeps its standard streams, descriptors
+// and environment. The environment must be set, and must hold no secret: other
+// processes can see it among the arguments for a moment.
 func Start(ctx context.Context, scope string, command func() *exec.Cmd) (cmd *exec.Cmd, outside, err error) {
 	cmd = command()
 	scoped, outside := startScoped(ctx, scope, cmd)

@@ -13,31 +13,31 @@ import (
 	"time"
 )
 
-// What happens when a command is started in a scope, in detail:
+// How a command is started in a scope, in detail:
 //
 //  1. systemd-run asks the manager for the scope, with itself in it, and waits
-//     until that is so. Then it becomes a shell, in the same process, which
+//     until it is made. Then it becomes a shell, in the same process, which
 //     keeps the descriptors.
-//  2. The shell reads what to do from a pipe of ours. The first line makes it
-//     say that it runs.
-//  3. We look whether the kernel has it in that scope.
-//  4. The next line makes the shell become the command. Where it never comes,
-//     because anything before went wrong, the pipe ends, and so does the shell.
+//  2. The shell reads commands from a pipe of ours. The first line makes it
+//     print that it runs.
+//  3. We check in /proc that it runs in that scope.
+//  4. The next line makes the shell exec the command. If that line never comes
+//     because an earlier step failed, the pipe ends, and the shell exits.
 //
-// Nothing of the command is in systemd-run's arguments, since some versions
+// systemd-run's arguments hold nothing of the command, since some versions
 // expand variables there.
 
 const (
-	// scopeTimeout bounds the wait for a manager that does not answer.
+	// scopeTimeout is how long we wait for a manager that does not answer.
 	scopeTimeout = 5 * time.Second
-	// maxSaid bounds what is repeated of an error of systemd-run's.
+	// maxSaid limits how many bytes of systemd-run's errors we quote.
 	maxSaid = 400
 	inScope = "in scope"
 )
 
-// startScoped starts cmd in the scope. False without an error means that this
-// process is where cmd may be; with one, that cmd must be made anew, and nothing
-// of it has run.
+// startScoped starts cmd in the scope. False without an error means that cmd
+// needs no scope. False with an error means that nothing of cmd has run, and
+// that the caller must make a new cmd.
 func startScoped(ctx context.Context, scope string, cmd *exec.Cmd) (scoped bool, err error) {
 	unit, err := UnitOf(os.Getpid())
 	if err != nil || !unit.Service() && !unit.session() {
@@ -51,13 +51,14 @@ func startScoped(ctx context.Context, scope string, cmd *exec.Cmd) (scoped bool,
 	return err == nil, err
 }
 
-// oomPolicySince is the first version in which a scope has an OOMPolicy, and
-// ends as a whole when one of its processes is killed for memory unless that
-// says continue (systemd.scope(5)).
+// oomPolicySince is the first version of systemd in which a scope has an
+// OOMPolicy. From then on the whole scope ends when the kernel kills one of its
+// processes for lack of memory, unless the policy is continue
+// (systemd.scope(5)).
 const oomPolicySince = 253
 
-// oomPolicy is what a scope has to be told so that a process of a session that
-// is killed for memory is the only one.
+// oomPolicy returns the property that keeps the other processes of a session
+// alive when the kernel kills one of them for lack of memory.
 func oomPolicy(ctx context.Context, systemdRun string) []string {
 	ctx, cancel := context.WithTimeout(ctx, scopeTimeout)
 	defer cancel()
@@ -68,8 +69,8 @@ func oomPolicy(ctx context.Context, systemdRun string) []string {
 	return nil
 }
 
-// parseVersion reads what systemd's programs say of themselves, 0 where it is
-// something else: "systemd 252 (252.38-1~deb12u1)".
+// parseVersion reads the output of systemd-run --version, such as "systemd 252
+// (252.38-1~deb12u1)". It returns 0 if that is something else.
 func parseVersion(said string) int {
 	var version int
 	if _, err := fmt.Sscanf(said, "systemd %d", &version); err != nil {
@@ -78,7 +79,7 @@ func parseVersion(said string) int {
 	return version
 }
 
-// startGated does steps 1 to 4. On an error nothing of cmd has run.
+// startGated does steps 1 to 4. After an error nothing of cmd has run.
 func startGated(ctx context.Context, scope string, cmd *exec.Cmd, systemdRun string, m manager) error {
 	g, err := newGate(cmd)
 	if err != nil {
@@ -98,20 +99,20 @@ func startGated(ctx context.Context, scope string, cmd *exec.Cmd, systemdRun str
 	defer cancel()
 	if err := g.pass(ctx, cmd.Process.Pid, scope, line); err != nil {
 		cmd.Process.Kill()
-		cmd.Wait() // how it ended says nothing that err does not
+		cmd.Wait() // its status adds nothing to err
 		return err
 	}
 	return nil
 }
 
-// manager is whom to ask for a scope.
+// manager is the systemd manager that we ask for a scope.
 type manager struct {
 	flag    string
 	runtime string // XDG_RUNTIME_DIR, for a user's manager
 }
 
-// managerOf returns who may give us a scope: the user's own manager, or the
-// system's where root runs in a unit of its.
+// managerOf returns the manager to ask: the user's own, or the system's if root
+// runs in one of its units.
 func managerOf(u Unit) manager {
 	if os.Geteuid() == 0 && !u.User {
 		return manager{flag: "--system"}
@@ -123,7 +124,7 @@ func managerOf(u Unit) manager {
 	return manager{flag: "--user", runtime: runtime}
 }
 
-// sockets are where the manager listens, or its bus.
+// sockets returns where the manager and its bus listen.
 func (m manager) sockets() []string {
 	if m.runtime == "" {
 		return []string{"/run/systemd/private", "/run/dbus/system_bus_socket"}
@@ -131,8 +132,8 @@ func (m manager) sockets() []string {
 	return []string{filepath.Join(m.runtime, "systemd/private"), filepath.Join(m.runtime, "bus")}
 }
 
-// ScopeUsable returns nil, or why a process of this user in that unit could
-// not get a scope. It changes nothing.
+// ScopeUsable returns nil, or why a process of this user in that unit could not
+// get a scope. It changes nothing. It waits up to a second for each socket.
 func ScopeUsable(u Unit) error {
 	if _, err := exec.LookPath("systemd-run"); err != nil {
 		return err
@@ -148,11 +149,11 @@ func ScopeUsable(u Unit) error {
 	return failed
 }
 
-// gate holds a command back until it is in its scope.
+// gate holds a command back until it runs in its scope.
 type gate struct {
-	said, theirSaid *os.File // what systemd-run and the shell say
-	todo, theirTodo *os.File // what the shell is to do
-	first           int      // descriptor of theirSaid over there; theirTodo and standard error follow
+	said, theirSaid *os.File // output of systemd-run and the shell
+	todo, theirTodo *os.File // commands for the shell
+	first           int      // the child's descriptor of theirSaid; theirTodo and standard error follow
 }
 
 func newGate(cmd *exec.Cmd) (g *gate, err error) {
@@ -182,25 +183,25 @@ func (g *gate) close() {
 	g.todo.Close()
 }
 
-// commandLine is the shell's line that becomes cmd. env(1) gives it exactly its
-// environment: systemd-run needs more, and some shells add to it.
+// commandLine returns the shell line that execs cmd. env(1) sets exactly cmd's
+// environment: systemd-run needs more variables, and some shells add their own.
 func (g *gate) commandLine(cmd *exec.Cmd) string {
 	words := append([]string{"env", "-i"}, cmd.Env...)
 	words = append(append(words, cmd.Path), cmd.Args[1:]...)
 	for i, word := range words {
 		words[i] = quote(word)
 	}
-	// Standard error is back at what it was, and nothing of ours is open.
+	// This restores standard error and closes the gate's descriptors.
 	return fmt.Sprintf("exec %s 2>&%d %d>&- %d<&- %d>&-\n", strings.Join(words, " "), g.first+2, g.first, g.first+1, g.first+2)
 }
 
-// wrap makes cmd run the gate. The first shell keeps standard error for the
-// command and gives systemd-run the pipe to say its errors on.
+// wrap makes cmd run the gate. The outer shell saves standard error for the
+// command, and makes systemd-run write its errors to the pipe.
 func (g *gate) wrap(cmd *exec.Cmd, systemdRun, scope string, m manager, properties []string) {
 	run := append([]string{
 		systemdRun, m.flag, "--scope", "--quiet", "--collect", "--no-ask-password",
 		"--unit=" + scope, "--slice=middleman.slice",
-		// Shells ignore SIGTERM; at a shutdown nobody should wait for them.
+		// Shells ignore SIGTERM, and a shutdown should not wait for them.
 		"--property=SendSIGHUP=yes", "--property=TimeoutStopSec=10s",
 	}, properties...)
 	run = append(run, "--", "/bin/sh", fmt.Sprintf("/dev/fd/%d", g.first+1))
@@ -213,8 +214,8 @@ func (g *gate) wrap(cmd *exec.Cmd, systemdRun, scope string, m manager, properti
 	}
 }
 
-// pass waits until the process says that it runs, looks where, and lets it
-// become the command.
+// pass waits until the shell says that it runs, checks its scope, and lets it
+// exec the command.
 func (g *gate) pass(ctx context.Context, pid int, scope, line string) error {
 	stop := context.AfterFunc(ctx, func() {
 		g.said.SetReadDeadline(time.Now())
@@ -235,8 +236,8 @@ func (g *gate) pass(ctx context.Context, pid int, scope, line string) error {
 	return err
 }
 
-// awaitWord reads until the shell has spoken; what came before, or instead,
-// is systemd-run's error.
+// awaitWord reads until the shell reports that it runs. Anything else that it
+// reads is systemd-run's error.
 func awaitWord(ctx context.Context, said *os.File) error {
 	var before []string
 	lines := bufio.NewScanner(said)
@@ -259,5 +260,5 @@ func awaitWord(ctx context.Context, said *os.File) error {
 	return errors.New(text)
 }
 
-// quote makes s one word of sh.
+// quote quotes s as one word for sh.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -10,5 +10,5 @@ import (
 
 func startScoped(context.Context, string, *exec.Cmd) (scoped bool, err error) { return false, nil }
 
-// ScopeUsable says that there are no scopes here.
+// ScopeUsable returns errors.ErrUnsupported: there are no scopes here.
 func ScopeUsable(Unit) error { return errors.ErrUnsupported }

@@ -2,26 +2,26 @@ package systemd
 
 import "strings"
 
-// Unit is where a process runs. The zero Unit is none.
+// Unit is the systemd unit of a process. The zero Unit means none.
 type Unit struct {
-	// Name is the unit's, such as "middleman.service".
+	// Name is the unit's name, such as "middleman.service".
 	Name string
-	// User says that the unit is of a user's manager.
+	// User says that the unit belongs to a user's manager.
 	User bool
 }
 
-// Service reports whether the unit is a service: stopping it, or running out
-// of memory in it, may end every process in it.
+// Service reports whether the unit is a service. Stopping a service, or running
+// out of memory in it, may end every process in it.
 func (u Unit) Service() bool { return strings.HasSuffix(u.Name, ".service") }
 
-// session reports whether the unit is the scope of a session of ours: stopping
-// the session ends what is in it.
+// session reports whether the unit is the scope of one of our sessions.
+// Stopping the session ends every process in it.
 func (u Unit) session() bool {
 	return strings.HasPrefix(u.Name, scopePrefix) && strings.HasSuffix(u.Name, ".scope")
 }
 
-// parseUnit finds the unit in the text of /proc/PID/cgroup (cgroups(7)). Where
-// there is none in the one hierarchy, the older one of systemd's own counts.
+// parseUnit finds the unit in the text of /proc/PID/cgroup (cgroups(7)). It
+// prefers the unified hierarchy, and falls back to systemd's own v1 hierarchy.
 func parseUnit(text string) (u Unit) {
 	for line := range strings.Lines(text) {
 		_, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
@@ -35,7 +35,7 @@ func parseUnit(text string) (u Unit) {
 	return u
 }
 
-// unitAt returns the innermost unit of a cgroup's path that is no slice.
+// unitAt returns the innermost service or scope in a cgroup's path.
 func unitAt(path string) Unit {
 	parts := strings.Split(path, "/")
 	for i := len(parts) - 1; i >= 0; i-- {

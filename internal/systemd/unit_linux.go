@@ -5,7 +5,8 @@ import (
 	"os"
 )
 
-// UnitOf returns the unit that a process runs in; none is no error.
+// UnitOf returns the unit that a process runs in. The zero Unit without an
+// error means none.
 func UnitOf(pid int) (Unit, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {

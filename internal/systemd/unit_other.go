@@ -2,8 +2,8 @@
 
 package systemd
 
-// UnitOf returns no unit: there is no systemd here.
+// UnitOf returns the zero Unit: there is no systemd here.
 func UnitOf(int) (Unit, error) { return Unit{}, nil }
 
-// Booted is false: there is no systemd here.
+// Booted returns false: there is no systemd here.
 func Booted() bool { return false }

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Make makes the base directory where it is missing, checks it, and opens it.
-// The name of what it returns is canonical.
+// Make makes the base directory if it is missing, checks it, and opens it. The
+// Name of the result is its canonical path. The caller closes it.
 func Make(base string) (*os.Root, error) {
 	canonical, err := Canonical(base)
 	if err != nil {
@@ -24,8 +24,8 @@ func Make(base string) (*os.Root, error) {
 	return openChecked(canonical)
 }
 
-// Open is Make for looking and deleting: a base that is missing (a disk that is
-// not mounted) is an error, not an empty one.
+// Open checks and opens the base directory, but does not make it: a missing
+// base (its disk may not be mounted) is an error. The caller closes the result.
 func Open(base string) (*os.Root, error) {
 	canonical, err := Canonical(base)
 	if err != nil {
@@ -56,10 +56,10 @@ func openChecked(canonical string) (*os.Root, error) {
 	return root, nil
 }
 
-// Canonical is the canonical form of the base directory, which need not exist
-// yet: its deepest existing ancestor with all links resolved, and the
-// rest. An ancestor may be a link, as /tmp is on some systems; the base itself
-// and what we would make below the ancestor may not.
+// Canonical returns the canonical path of the base directory, which need not
+// exist yet. It resolves all links in the deepest existing ancestor and appends
+// the rest. An ancestor may be a link, as /tmp is on some systems. The base
+// itself may not.
 func Canonical(base string) (string, error) {
 	if !filepath.IsAbs(base) {
 		return "", fmt.Errorf("base directory %q: not an absolute path: %w", base, ErrUnsafeBase)

@@ -1,9 +1,10 @@
 // Package basedir opens the directories that hold workspaces, and names what is
 // in them. Such a directory is the manager's own base, or .middleman/work of a
-// scope, the directory tree that a session may work in.
+// scope. A scope is the directory tree that a session may work in.
 //
-// It is checked before it is opened: canonical, ours alone to write, behind no
-// link, in nothing that anybody could replace. What opens one returns a handle,
-// which the caller closes; all that is made, renamed or removed goes through it,
-// so that a directory that is swapped after the check changes nothing elsewhere.
+// A directory is checked before it is opened: its path is canonical, only this
+// user can write to it, and no other user can replace it or a directory above
+// it. The functions that open one return a handle, which the caller closes.
+// Everything is made, renamed and removed through that handle, so that
+// replacing the directory after the check changes nothing elsewhere.
 package basedir

@@ -2,12 +2,12 @@ package basedir
 
 import "errors"
 
-// Why a directory is not opened, beside model.ErrEscapes.
+// Errors for a directory that is not opened, besides model.ErrEscapes.
 var (
 	// ErrLeavesScope: a path leaves the directory tree that a session may
 	// work in.
 	ErrLeavesScope = errors.New("outside the session's scope")
-	// ErrUnsafeBase: the base directory is a symbolic link, belongs to
-	// somebody else, or can be written by others.
+	// ErrUnsafeBase: the base directory is a symbolic link, belongs to another
+	// user, or can be written by others.
 	ErrUnsafeBase = errors.New("not a safe base directory")
 )

@@ -13,16 +13,17 @@ import (
 	"middleman/workspace/model"
 )
 
-// workPattern has git pass over every such place, at whatever depth.
+// workPattern makes git ignore such directories at any depth.
 const workPattern = "**/.middleman/work/"
 
-const maxExclude = 64 << 20 // of a file that the user writes, and keeps as it is
+const maxExclude = 64 << 20 // bytes; the file is the user's, we only append to it
 
-// excluding keeps two of us from excluding the same twice.
+// excluding keeps two goroutines from adding the line twice.
 var excluding sync.Mutex
 
-// Exclude has git pass over the directories for workspaces in every checkout of
-// the repository whose common git directory is commonDir.
+// Exclude makes git ignore the directories for workspaces in every checkout of
+// the repository whose common git directory is commonDir. It adds a line to
+// info/exclude unless that is there.
 func Exclude(commonDir string) error {
 	excluding.Lock()
 	defer excluding.Unlock()

@@ -11,8 +11,9 @@ import (
 	"middleman/workspace/model"
 )
 
-// Holding opens the directory that w must be in: base, or the one for
-// workspaces in a scope. A w that is recorded elsewhere is an ErrEscapes.
+// Holding opens the directory that must hold w: base, or the directory for
+// workspaces in w's scope. It returns an ErrEscapes if w.Root lies elsewhere.
+// The caller closes the result.
 func Holding(base string, w model.Workspace) (*os.Root, error) {
 	if err := model.CheckID(w.ID); err != nil {
 		return nil, err
@@ -29,9 +30,9 @@ func Holding(base string, w model.Workspace) (*os.Root, error) {
 	return root, err
 }
 
-// insteadOf opens base where the directory for workspaces in scope is gone, as
-// err says: base has no such workspace. Gone is proved where the scope is there,
-// or was in that base, and not where a disk may be missing.
+// insteadOf opens base if the directory for workspaces in scope does not exist,
+// which is err. It does so only if that is proved: the scope itself exists, or
+// it lay in base. Otherwise a disk may be missing, and it returns err.
 func insteadOf(scope, base string, err error) (*os.Root, error) {
 	own, ownErr := Open(base)
 	if ownErr != nil {
@@ -44,8 +45,8 @@ func insteadOf(scope, base string, err error) (*os.Root, error) {
 	return own, nil
 }
 
-// Recorded opens the directory that w is recorded in: the one for workspaces in a
-// scope, else base.
+// Recorded opens the directory in which w is recorded: the one for workspaces
+// in its scope, else base. The caller closes it.
 func Recorded(base string, w model.Workspace) (*os.Root, error) {
 	if scope, scoped := ScopeOf(w.Root); scoped {
 		return OpenIn(scope, false)
@@ -53,9 +54,9 @@ func Recorded(base string, w model.Workspace) (*os.Root, error) {
 	return Open(base)
 }
 
-// Find is the path of w's directory in base at the moment: its own, or the one
-// that an interrupted delete moved it to, or "" where there is neither. Where
-// something else is in its place, that is a model.ErrReplaced.
+// Find returns the current path of w's directory in base: its own, or the one
+// to which an interrupted delete moved it. It returns "" if neither exists, and
+// a model.ErrReplaced if something else has that name.
 func Find(base *os.Root, w model.Workspace) (string, error) {
 	for _, name := range []string{w.ID, DeletingName(w.ID)} {
 		info, err := base.Lstat(name)
@@ -72,8 +73,9 @@ func Find(base *os.Root, w model.Workspace) (string, error) {
 	return "", nil
 }
 
-// replaced refuses what is at path, where a workspace's directory was, and says
-// how to go on. It is not ours, so nobody's consent reaches it.
+// replaced returns the error for something else at path, where a workspace's
+// directory was, and says how to go on. No consent lets a delete remove it,
+// because it is not ours.
 func replaced(path string, now fs.FileInfo) error {
 	kind := "a file"
 	switch now.Mode().Type() {

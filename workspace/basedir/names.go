@@ -8,22 +8,22 @@ import (
 	"path/filepath"
 )
 
-// DeletingName is a directory that a delete has taken out of reach and is to
-// look at once more. One that was interrupted goes on from there.
+// DeletingName names a directory that a delete has moved away and has to check
+// once more. A later delete continues an interrupted one from there.
 func DeletingName(id string) string { return ".deleting-" + id }
 
-// TrashName is a directory that a delete has looked at twice: it is free to go.
+// TrashName names a directory that a delete has checked twice and may remove.
 func TrashName(id string) string { return ".trash-" + id }
 
-// LateMark is in the name of what a program has made in a directory while that
-// was removed, between the workspace's id and a number.
+// LateMark stands between a workspace's id and a number, in the name of a
+// directory with files that a program wrote while the workspace was removed.
 const LateMark = ".late-"
 
-const maxLate = 100 // such names of one workspace
+const maxLate = 100 // the largest such number for one workspace
 
-// MoveLate gives what is left of TrashName(id), which a program has written
-// meanwhile, a name that no delete and no prune takes, and returns its path. The
-// path is "" where all such names are taken.
+// MoveLate renames what is left of TrashName(id), because a program wrote into
+// it meanwhile, and returns the new path. No delete and no prune takes that
+// name. The path is "" if all such names are taken.
 func MoveLate(base *os.Root, id string) (path string, err error) {
 	for n := 1; n <= maxLate; n++ {
 		late := fmt.Sprintf("%s%s%d", id, LateMark, n)
@@ -35,15 +35,15 @@ func MoveLate(base *os.Root, id string) (path string, err error) {
 	return "", nil
 }
 
-// KeptName is a directory that a delete has kept as it was, because no
+// KeptName names a directory that a delete kept as it was, because no
 // repository can hold it.
 func KeptName(id string) string { return ".kept-" + id }
 
-// RestoringName is a directory that a restore gathers, and puts in its place when
-// it is whole.
+// RestoringName names a directory that a restore fills. It renames the
+// directory to its id once it is complete.
 func RestoringName(id string) string { return ".restoring-" + id }
 
-// MakeDir makes a directory of ours, which must not exist yet.
+// MakeDir makes a directory in base with mode 0700. The name must be free.
 func MakeDir(base *os.Root, id string) error {
 	if err := base.Mkdir(id, 0o700); err != nil {
 		return fmt.Errorf("make directory %s: %w", filepath.Join(base.Name(), id), err)
@@ -51,14 +51,14 @@ func MakeDir(base *os.Root, id string) error {
 	return nil
 }
 
-// RemoveAll deletes what is called name in base, if there is such, read-only
-// directories included (module caches are made of them).
+// RemoveAll deletes name in base, including read-only directories (module
+// caches have them). A missing name is no error.
 func RemoveAll(base *os.Root, name string) error {
 	err := base.RemoveAll(name)
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	// Not base.FS: it refuses names that are not UTF-8.
+	// base.FS would refuse names that are not UTF-8.
 	err = filepath.WalkDir(filepath.Join(base.Name(), name), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
 			return err
@@ -75,8 +75,8 @@ func RemoveAll(base *os.Root, name string) error {
 	return base.RemoveAll(name)
 }
 
-// Exists reports whether a path is there. It is not followed where it is a link;
-// what cannot be looked at is an error.
+// Exists reports whether something has this path, without following a link at
+// its end. Any failure to find out is an error.
 func Exists(path string) (there bool, err error) {
 	_, err = os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// checkOwned refuses a base directory that is not ours alone to write.
+// checkOwned refuses a base directory that other users can write to or own.
 func checkOwned(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -27,14 +27,14 @@ func checkOwned(dir string) error {
 	return nil
 }
 
-// OwnedBy reports whether a file belongs to our user, and to our group.
+// OwnedBy reports whether a file belongs to our user and to our group.
 func OwnedBy(info fs.FileInfo) (user, group bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid(), ok && int(stat.Gid) == os.Getegid()
 }
 
-// checkAncestor refuses a directory above the base in which anybody could
-// replace what is below it. One that is still to be made will be ours.
+// checkAncestor refuses a directory above the base in which any user could
+// replace entries. A missing one is fine: we will make it.
 func checkAncestor(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {

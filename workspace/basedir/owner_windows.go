@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// checkOwned refuses a base that is no directory. Who may write to it is left
-// to the access control list that it inherits from the user's profile.
+// checkOwned refuses a base that is no directory. The access control list that
+// it inherits from the user's profile decides who may write to it.
 func checkOwned(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -18,7 +18,7 @@ func checkOwned(dir string) error {
 	return nil
 }
 
-// OwnedBy: there are no bits that would lend an owner's rights.
+// OwnedBy returns true twice: Windows has no setuid and setgid bits.
 func OwnedBy(os.FileInfo) (user, group bool) { return true, true }
 
 func checkAncestor(string) error { return nil }

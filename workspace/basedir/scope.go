@@ -12,22 +12,23 @@ import (
 	"middleman/workspace/model"
 )
 
-// workDir is where workspaces are made in a directory that is not ours: in
-// a scope, which is the directory tree that a session may work in.
+// workDir is the directory for workspaces, relative to a scope, the directory
+// tree that a session may work in.
 var workDir = filepath.Join(".middleman", "work")
 
-// ScopeOf is the scope that holds a workspace's directory, and whether there
-// is one: most are in the manager's own base.
+// ScopeOf returns the scope that holds a workspace's directory. ok is false for
+// a workspace in the manager's own base.
 func ScopeOf(root string) (scope string, ok bool) {
 	return strings.CutSuffix(filepath.Dir(root), string(filepath.Separator)+workDir)
 }
 
-// InScope is the directory of the workspace id in scope.
+// InScope returns the directory of the workspace with that id in scope.
 func InScope(scope, id string) string { return filepath.Join(scope, workDir, id) }
 
-// ScopeFor is the canonical form of the scope of w's sessions, the tree that
-// they may work in. One of ours is where it was made, or it was replaced;
-// the user's own directory may be reached through links.
+// ScopeFor returns the canonical path of the scope of w's sessions, which is
+// w's directory. If we made that directory, a link in its path means that it
+// was replaced, which is an error. A path to the user's own directory may have
+// links.
 func ScopeFor(w model.Workspace) (string, error) {
 	scope, err := filepath.EvalSymlinks(w.Root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +43,8 @@ func ScopeFor(w model.Workspace) (string, error) {
 	return scope, nil
 }
 
-// Within is the canonical form of path, a directory in scope.
+// Within returns the canonical form of path, which must be a directory in
+// scope.
 func Within(scope, path string) (string, error) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return "", fmt.Errorf("directory %s: not an absolute path: %w", plaintext.Quoted(path), model.ErrBadRequest)
@@ -78,10 +80,10 @@ func Within(scope, path string) (string, error) {
 	return canonical, nil
 }
 
-// OpenIn opens the directory for workspaces in scope, which must be canonical,
-// and with make makes it where it is missing. No component of it may be a
-// link: a program that works in the scope may have put one there. The name of
-// what it returns is canonical.
+// OpenIn opens the directory for workspaces in scope, which must be canonical.
+// If make is true it makes a missing one. No part of it may be a link, because
+// a program that works in the scope may have put one there. The Name of the
+// result is canonical. The caller closes it.
 func OpenIn(scope string, make bool) (*os.Root, error) {
 	top, err := openScope(scope)
 	if err != nil {
@@ -118,8 +120,8 @@ func OpenIn(scope string, make bool) (*os.Root, error) {
 	return base, nil
 }
 
-// openScope opens a scope that is what its name says, and that not everybody
-// could replace.
+// openScope opens a scope. It refuses a path with links, and one in which any
+// user could replace a directory.
 func openScope(scope string) (*os.Root, error) {
 	canonical, err := filepath.EvalSymlinks(scope)
 	if err != nil {
@@ -140,7 +142,7 @@ func openScope(scope string) (*os.Root, error) {
 	return top, nil
 }
 
-// checkPart refuses a part of the directory for workspaces in top that is not a directory of ours.
+// checkPart refuses a part of workDir in top that is not a directory of ours.
 func checkPart(top *os.Root, part string) error {
 	info, err := top.Lstat(part)
 	if err != nil {
@@ -153,8 +155,8 @@ func checkPart(top *os.Root, part string) error {
 	return checkOwned(path)
 }
 
-// CheckIn refuses a scope whose directory for workspaces is not to be used; one
-// that is still to be made is. It makes nothing.
+// CheckIn returns an error if the directory for workspaces in scope cannot be
+// used. A missing one is fine. CheckIn makes nothing.
 func CheckIn(scope string) error {
 	base, err := OpenIn(scope, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,8 +168,8 @@ func CheckIn(scope string) error {
 	return base.Close()
 }
 
-// IsEmptyWorkDir reports whether path in top is a directory for workspaces,
-// and has none.
+// IsEmptyWorkDir reports whether path in top is a directory for workspaces that
+// holds none.
 func IsEmptyWorkDir(top, path string) bool {
 	if !strings.HasSuffix("/"+path, "/"+filepath.ToSlash(workDir)+"/") {
 		return false

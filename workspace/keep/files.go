@@ -12,30 +12,32 @@ import (
 	"middleman/workspace/look"
 )
 
-// What of the ignored files is kept: a file or a whole directory, as git names
-// it, up to these, and all of them together up to a third. So settings and
-// credentials that are nowhere else come back, and what a build has made does
-// not. A repository in them is always kept.
+// Limits for keeping ignored files. git lists an ignored file or a whole
+// ignored directory as one entry. An entry is kept up to maxIgnoredBytes and
+// maxIgnoredFiles, all together up to maxIgnoredTotal. So local settings and
+// credentials come back, and build results do not. A repository among ignored
+// files is always kept.
 const (
 	maxIgnoredBytes = 1 << 20
 	maxIgnoredFiles = 1000
 	maxIgnoredTotal = 32 << 20
 )
 
-// verdict is what becomes of a file: whether it is kept, and of a directory,
-// whether what is in it is looked at.
+// verdict says whether a file is kept, and whether a directory's entries are
+// visited.
 type verdict struct{ keep, descend bool }
 
-// choice is the choice of what git ignores in one workspace.
+// choice says which ignored files of one workspace are kept.
 type choice struct {
-	skip   map[string]bool // not kept
-	repos  []string        // kept nevertheless
-	any    bool            // something is kept
+	skip   map[string]bool // too large to keep
+	repos  []string        // kept even below skip
+	any    bool            // something ignored is kept
 	unkept []string
 }
 
-// chooseIgnored measures what git ignores in dir; what is too large to be kept
-// only until that is known, or exactly.
+// chooseIgnored measures what git ignores in dir and chooses what to keep. With
+// exactly it measures the size of what is too large too; else it stops counting
+// at the limit.
 func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error) {
 	c := choice{skip: map[string]bool{}, repos: seen.Repositories}
 	if dir == "" {
@@ -64,7 +66,7 @@ func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error)
 	return c, nil
 }
 
-// extent says how large what is at path is, in words.
+// extent describes the size of what is at path, for people.
 func extent(path string) (string, error) {
 	var bytes int64
 	files := 0
@@ -87,7 +89,8 @@ func extent(path string) (string, error) {
 	return size + ": too large", err
 }
 
-// measure reports whether all below path has at most limit bytes, and how many.
+// measure reports whether everything at path fits in limit bytes and
+// maxIgnoredFiles entries, and its size if it fits.
 func measure(path string, limit int64) (size int64, fits bool, err error) {
 	files := 0
 	err = filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
@@ -109,7 +112,7 @@ func measure(path string, limit int64) (size int64, fits bool, err error) {
 	return size, files <= maxIgnoredFiles && size <= limit, err
 }
 
-// verdict says what becomes of name.
+// verdict returns the verdict for name.
 func (c choice) verdict(name string) verdict {
 	for _, repo := range c.repos {
 		if name == repo || strings.HasPrefix(name, repo+"/") || strings.HasPrefix(repo, name+"/") {
@@ -129,8 +132,9 @@ func (c choice) verdict(name string) verdict {
 	return verdict{keep: true, descend: true}
 }
 
-// listFiles lists what is in dir, itself first as ".". odd is what is not kept
-// of it, a line each: files without content, and bits of somebody else's.
+// listFiles lists what is in dir, beginning with dir itself as ".". odd names,
+// one per line, what is not kept: sockets and the like, and the setuid and
+// setgid bits of files that belong to another user or group.
 func listFiles(dir string, judge func(name string, dir bool) verdict) (files []file, odd []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -167,12 +171,12 @@ func listFiles(dir string, judge func(name string, dir bool) verdict) (files []f
 	return files, odd, err
 }
 
-// specialBits are those of a mode beside the permissions.
+// specialBits are the mode bits beyond the permissions.
 const specialBits = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// bitsToKeep are the special bits of a file that mean the same on one that we
-// make: that file is ours, whoever's this one is, and would lend our rights.
-// Those of a directory lend none.
+// bitsToKeep returns the special bits that a restored file may have. A restored
+// file belongs to us. A setuid or setgid bit of another user's file would give
+// our rights away, so it is dropped. On directories these bits give no rights.
 func bitsToKeep(info fs.FileInfo) fs.FileMode {
 	bits := info.Mode() & specialBits
 	if bits == 0 || info.IsDir() {

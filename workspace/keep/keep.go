@@ -14,20 +14,20 @@ import (
 	"middleman/workspace/model"
 )
 
-// Delete is a delete, as far as it matters for what it is to keep.
+// Delete describes the delete for which Keep works.
 type Delete struct {
 	Workspace model.Workspace
-	Base      *os.Root       // what the directory is in
-	Dir       string         // where it is now, called basedir.DeletingName, or ""
-	Seen      *look.Findings // of the last look; what is kept of it is noted there
-	LookErr   error          // why not all of it was seen, with consent to lose it
+	Base      *os.Root       // holds the directory
+	Dir       string         // the directory, named basedir.DeletingName by now, or ""
+	Seen      *look.Findings // the last inspection; Keep adds to its Loss
+	LookErr   error          // why the inspection is incomplete; without consent at most ErrMissing
 	Report    model.Progress
 }
 
-// Keep keeps what the delete is about to destroy, so that Restore can bring it
-// back: in the repository as a snapshot, or where no repository can hold it the
-// directory itself, under another name; aside says that. Where nothing would be
-// lost, nothing is kept. An error wraps model.ErrNotKept, or is git's.
+// Keep keeps what the delete will destroy, so that Restore can bring it back.
+// It makes a snapshot in the repository. If no repository can hold it, it keeps
+// the directory itself under another name, and aside is true. If nothing would
+// be lost it keeps nothing. An error wraps model.ErrNotKept, or is git's.
 func (d Delete) Keep(ctx context.Context) (aside bool, err error) {
 	w := d.Workspace
 	if _, err := d.Base.Lstat(basedir.KeptName(w.ID)); err == nil && d.Dir == "" {
@@ -38,7 +38,7 @@ func (d Delete) Keep(ctx context.Context) (aside bool, err error) {
 	if w.Mode == model.ModeWorktree {
 		entry, err = git.FindEntry(w.GitDir, w.Root)
 		if errors.Is(err, fs.ErrNotExist) && d.Dir == "" {
-			return false, nil // nothing is left, neither of it nor of its repository
+			return false, nil // directory and repository are both gone
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, fmt.Errorf("%w: %w", model.ErrNotKept, err)
@@ -53,8 +53,8 @@ func (d Delete) Keep(ctx context.Context) (aside bool, err error) {
 	return false, d.keepInRepository(ctx, entry)
 }
 
-// setAside keeps the directory as it is. git knows nothing of it, so the
-// branch stays as well.
+// setAside keeps the directory as it is. git does not know it, so the branch
+// stays too.
 func (d Delete) setAside() (aside bool, err error) {
 	if d.LookErr == nil && d.Seen.Loss.Empty() {
 		return false, nil
@@ -71,11 +71,11 @@ func (d Delete) setAside() (aside bool, err error) {
 	return aside, err
 }
 
-// keepInRepository makes a snapshot, where there is anything that nobody else
-// has. entry is git's directory for the worktree, or "".
+// keepInRepository makes a snapshot if the workspace holds anything that exists
+// nowhere else. entry is git's directory for the worktree, or "".
 func (d Delete) keepInRepository(ctx context.Context, entry string) error {
 	repo := git.Whole(d.Workspace.GitDir)
-	if d.Dir == "" { // an interrupted delete has kept it while it was there
+	if d.Dir == "" { // an interrupted delete may have made the snapshot
 		before, err := repo.Ref(ctx, Ref(d.Workspace.ID))
 		if err != nil || before != "" {
 			d.Seen.Loss.Restorable = before != ""
@@ -107,13 +107,13 @@ func (d Delete) keepInRepository(ctx context.Context, entry string) error {
 	return nil
 }
 
-// worthKeeping reports whether there is anything that nobody else has.
+// worthKeeping reports whether the workspace holds anything worth a snapshot.
 func worthKeeping(w model.Workspace, seen look.Findings, chosen choice) bool {
 	return !seen.Loss.Empty() || len(seen.Loss.Abandoned) > 0 || chosen.any && !w.Ephemeral
 }
 
-// Forecast is the loss that was seen of w, whose directory is at dir or nowhere,
-// with what a delete would keep of it.
+// Forecast returns seen.Loss of w, whose directory is at dir or missing (""),
+// and adds what a delete would and would not keep.
 func Forecast(w model.Workspace, dir string, seen look.Findings) (model.Loss, error) {
 	loss := seen.Loss
 	chosen, err := chooseIgnored(dir, seen, true)

@@ -15,13 +15,14 @@ import (
 	"middleman/workspace/model"
 )
 
-// maxManifest bounds a manifest that is read: a blob of a few bytes can unpack
-// to any size. One of a million files has about 200 MiB.
+// maxManifest is the size limit in bytes of a manifest: a small blob can unpack
+// to any size. The manifest of a million files has about 200 MiB.
 const maxManifest = 512 << 20
 
-// readSnapshot reads what is kept of w, and the commit that holds it. Where
-// nothing is, that is ErrNoSnapshot. Whoever can write to the repository, or
-// publish one that is mirrored, can have written it.
+// readSnapshot reads the manifest of w's snapshot, and returns it with its
+// commit. If there is none it returns ErrNoSnapshot. It trusts nothing: any
+// program that can write to the repository, or to one that is mirrored here,
+// may have written it.
 func readSnapshot(ctx context.Context, p git.Dirs, w model.Workspace) (s snapshot, commit string, err error) {
 	commit, err = p.Ref(ctx, Ref(w.ID))
 	if err != nil {
@@ -55,8 +56,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// decodeManifest reads the manifest of the snapshot of the workspace with that
-// id, and refuses one that a delete could not have written.
+// decodeManifest parses the manifest of the workspace with that id, and refuses
+// one that a delete could not have written.
 func decodeManifest(data []byte, id string) (s snapshot, err error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return snapshot{}, fmt.Errorf("%w: %w", ErrBadSnapshot, err)
@@ -71,7 +72,7 @@ func decodeManifest(data []byte, id string) (s snapshot, err error) {
 	return s, nil
 }
 
-// check holds a manifest against what a delete writes.
+// check refuses a manifest that a delete could not have written.
 func (s snapshot) check() error {
 	if s.Entry != "" && (!isRefComponent(s.Entry) || !isPlainName(s.Entry)) {
 		return fmt.Errorf("entry %s: %w", plaintext.Quoted(s.Entry), model.ErrEscapes)
@@ -93,8 +94,8 @@ func (s snapshot) check() error {
 	return checkFiles(s.State)
 }
 
-// check holds a branch against what git lets one be, and its settings against
-// what belongs to it.
+// check refuses a branch that git could not have, and settings that do not
+// belong to it.
 func (b branch) check() error {
 	if b.Name == "" {
 		if b.Commit != "" || b.Reflog != "" || len(b.Config) > 0 {
@@ -119,8 +120,8 @@ func (b branch) check() error {
 	return nil
 }
 
-// checkFiles makes sure that files can be made, each in a directory before it,
-// and none twice or behind a link.
+// checkFiles refuses a list with a file before its directory, with a duplicate,
+// or with a file behind a link.
 func checkFiles(files []file) error {
 	seen := make(map[string]fs.FileMode, len(files))
 	for _, f := range files {
@@ -165,14 +166,14 @@ func (f file) check() error {
 }
 
 // isPlainName reports whether a file can have that name in a directory on this
-// system, and lies in it then.
+// system, without leaving the directory.
 func isPlainName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00"+string(filepath.Separator)) &&
 		filepath.IsLocal(name) && !changesName(name)
 }
 
-// isBranchName reports whether git lets a branch have that name: what
-// git-check-ref-format says of refs/heads/<name>.
+// isBranchName reports whether git accepts that name for a branch, by the rules
+// of git-check-ref-format(1) for refs/heads/<name>.
 func isBranchName(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if !isRefComponent(part) {
@@ -192,14 +193,14 @@ func isRefComponent(part string) bool {
 		!strings.Contains(part, "..") && !strings.Contains(part, "@{")
 }
 
-// own are the settings of b that a restore writes, and, a line each, those of
-// which it says that it does not: git takes the words of some as options, or
-// as a program to reach a remote by.
+// own returns the settings of b that a restore writes. notes names the others,
+// one per line: git treats the words of some settings as options, or as a
+// program that reaches a remote.
 func (b branch) own() (list []setting, notes []string) {
 	for _, s := range b.Config {
 		name := string(s.Key)[len("branch."+b.Name+"."):]
 		switch {
-		case strings.Contains(name, "."): // of another branch, b.Name + "." + ...: an older version took it along
+		case strings.Contains(name, "."): // of a branch named b.Name + "." + ..., which an older version stored here too
 		case !isVariable(name) || !harmlessSetting(name, string(s.Value)):
 			notes = append(notes, "was not brought back: setting "+plaintext.Quoted(string(s.Key))+" = "+plaintext.Quoted(string(s.Value)))
 		default:
@@ -209,7 +210,7 @@ func (b branch) own() (list []setting, notes []string) {
 	return list, notes
 }
 
-// isVariable reports whether git's configuration can have a variable of that
+// isVariable reports whether git's configuration can have a variable with that
 // name.
 func isVariable(name string) bool {
 	for i, c := range []byte(name) {
@@ -221,15 +222,15 @@ func isVariable(name string) bool {
 	return name != ""
 }
 
-// harmlessSetting reports whether nothing runs by a setting of a branch. Git
-// heeds these; of others it knows nothing.
+// harmlessSetting reports whether this setting of a branch makes git run
+// nothing. git uses the names in the switch, and ignores other names.
 func harmlessSetting(name, value string) bool {
 	if strings.ContainsRune(value, 0) {
 		return false
 	}
 	switch strings.ToLower(name) {
 	case "description":
-		return true // text, of any number of lines
+		return true // text of any number of lines
 	case "remote", "pushremote":
 		return !strings.HasPrefix(value, "-") && !strings.Contains(value, "::") && printableLine(value)
 	case "merge":
@@ -251,7 +252,7 @@ func harmlessSetting(name, value string) bool {
 	return printableLine(value)
 }
 
-// printableLine reports whether nothing in s ends a line or steers a terminal.
+// printableLine reports whether s has no line break and no control character.
 func printableLine(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || 0x7f <= r && r < 0xa0 })
 }

@@ -2,5 +2,6 @@
 
 package keep
 
-// changesName reports whether the system would make a file of another name.
+// changesName reports whether the system would change this name when it makes a
+// file. It never does here.
 func changesName(string) bool { return false }

@@ -10,15 +10,16 @@ import (
 	"middleman/internal/git"
 )
 
-// keptReason locks a worktree whose directory is in the snapshot of the
-// workspace that it lay in.
+// keptReason is the reason with which we lock a worktree whose directory is in
+// the snapshot of the workspace around it.
 func keptReason(id string) string {
 	return "middleman keeps it in the snapshot of workspace " + id
 }
 
-// lockNested has git keep what it knows of worktrees whose directories go with
-// workspace id: their commits, index and what they are in the middle of are
-// nowhere else. A lock that somebody else has set does that already.
+// lockNested locks the worktrees whose directories are deleted with workspace
+// id, so that git does not prune its entries: only they have the commits, the
+// index and the state of an operation. It leaves a lock of another program as
+// it is.
 func lockNested(entries []string, id string) error {
 	for _, entry := range entries {
 		f, err := os.OpenFile(filepath.Join(entry, "locked"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
@@ -36,7 +37,7 @@ func lockNested(entries []string, id string) error {
 	return nil
 }
 
-// UnlockNested takes these locks off again.
+// UnlockNested removes the locks that lockNested set.
 func UnlockNested(commonDir, id string) error {
 	entries, err := os.ReadDir(filepath.Join(commonDir, "worktrees"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

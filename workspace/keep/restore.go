@@ -18,19 +18,20 @@ import (
 	"middleman/workspace/model"
 )
 
-// restoredMark is in git's directory for a worktree from the moment that it is
-// in its place until the snapshot was let go of. It holds the branch's name.
+// restoredMark is a file in git's directory for a worktree, from the time that
+// the directory is in its place until the snapshot is dropped. It holds the
+// branch's name.
 const restoredMark = "middleman-restored"
 
-const maxMark = 64 << 10 // bytes of it
+const maxMark = 64 << 10 // bytes of restoredMark
 
-// Restore brings back what a delete of w has kept, in base or in the scope that w
-// is recorded in, and returns w as it is now
-// and, a line each, what is not as it was: a branch whose name is taken by now
-// gets a number, and some files may not have been kept. Where there is
-// something in the workspace's place, that is ErrOccupied; where nothing is
-// kept of it, ErrNoSnapshot. On an error the snapshot is there still and
-// nothing else is, and after a crash another Restore goes on to the end.
+// Restore brings back what a delete of w kept, to base or to the scope that w
+// is recorded in. It returns the updated w, and notes, one per line, on what
+// differs from before: a branch whose name is taken gets a number, and some
+// files may not have been kept. It returns ErrOccupied if something else has
+// the workspace's place, and ErrNoSnapshot if nothing was kept. After an error
+// the snapshot is still there, and nothing else of the restore. After a crash
+// another Restore completes it.
 func Restore(ctx context.Context, base string, w model.Workspace, progress model.Progress) (model.Workspace, []string, error) {
 	r := &restoration{own: base, w: w, repo: git.Whole(w.GitDir), report: progress.OrSilent()}
 	if err := contain.Call(func() error { return r.run(ctx) }); err != nil {
@@ -48,11 +49,11 @@ type restoration struct {
 	repo   git.Dirs
 	report model.Progress
 	snap   snapshot
-	commit string // of the snapshot
+	commit string // the snapshot's commit
 	undo   []func(context.Context) error
 	notes  []string
-	moved  bool // it comes back elsewhere than it was
-	// renamed are the branches that have another name now.
+	moved  bool // it comes back at another place
+	// renamed maps the old names of branches to new ones.
 	renamed map[string]string
 }
 
@@ -91,8 +92,8 @@ func (r *restoration) run(ctx context.Context) (err error) {
 	return r.letGo(ctx, filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry))
 }
 
-// finished goes on where a restore was cut short after the workspace was
-// whole, and refuses where its place is taken.
+// finished completes a restore that was interrupted after the workspace was
+// complete. It returns an error if something else has the workspace's place.
 func (r *restoration) finished(ctx context.Context) (bool, error) {
 	dir, err := basedir.Find(r.base, r.w)
 	if errors.Is(err, model.ErrReplaced) {
@@ -120,7 +121,7 @@ func (r *restoration) finished(ctx context.Context) (bool, error) {
 	return true, r.letGo(ctx, entry)
 }
 
-// build makes the workspace. What it made when it fails is in undo.
+// build makes the workspace. The functions in undo remove what it made.
 func (r *restoration) build(ctx context.Context) error {
 	if err := r.clear(); err != nil {
 		return err
@@ -146,8 +147,7 @@ func (r *restoration) build(ctx context.Context) error {
 	return err
 }
 
-// clear removes what a restore that was cut short has gathered. Nobody has
-// worked in it: it was nobody's workspace yet.
+// clear removes what an interrupted restore left. No user has worked there yet.
 func (r *restoration) clear() error {
 	entry, err := git.FindEntry(r.w.GitDir, r.w.Root)
 	if err != nil {
@@ -167,13 +167,14 @@ func (r *restoration) clear() error {
 	return basedir.RemoveAll(r.base, basedir.RestoringName(r.w.ID))
 }
 
-// gathered is where git's directory for the worktree is put together. It must
-// not be among the others before it is whole: git reads them all.
+// gathered is the directory in which git's directory for the worktree is built.
+// It must not lie among git's others before it is complete, because git reads
+// them all.
 func (r *restoration) gathered() string {
 	return filepath.Join(r.w.GitDir, "middleman-"+basedir.RestoringName(r.w.ID)[1:])
 }
 
-// files puts the directory together.
+// files builds the workspace's directory.
 func (r *restoration) files(ctx context.Context, tell func(string)) error {
 	name := basedir.RestoringName(r.w.ID)
 	if err := basedir.MakeDir(r.base, name); err != nil {
@@ -198,7 +199,7 @@ func (r *restoration) files(ctx context.Context, tell func(string)) error {
 	return writeFiles(ctx, r.repo, root, r.snap.Files, tell)
 }
 
-// entry puts git's directory for the worktree together, and then among the
+// entry builds git's directory for the worktree, and then moves it to the
 // others.
 func (r *restoration) entry(ctx context.Context) error {
 	gathered := r.gathered()
@@ -239,12 +240,12 @@ func (r *restoration) entry(ctx context.Context) error {
 	return nil
 }
 
-// lead has git's own files lead to the workspace and to the repository, and
-// nowhere else: git takes the configuration, with the programs that it names,
-// from where commondir says.
+// lead makes the files gitdir and commondir point to the workspace and to the
+// repository. From the directory that commondir names, git reads the
+// configuration, including the programs that it names.
 func (r *restoration) lead(root *os.Root) error {
 	for name, to := range map[string]string{"gitdir": filepath.Join(r.w.Root, ".git"), "commondir": r.w.GitDir} {
-		// From where it will be, which is as deep in the repository.
+		// A relative path starts where the directory will be.
 		now, err := git.ReadPath(filepath.Join(root.Name(), name), filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry))
 		if err == nil && (now == to || name == "commondir" && git.SameDir(now, to)) {
 			continue
@@ -262,7 +263,7 @@ func (r *restoration) lead(root *os.Root) error {
 	return nil
 }
 
-// rename has git's own files say what a branch is called now.
+// rename writes the new names of branches into git's files.
 func (r *restoration) rename(root *os.Root) error {
 	for _, file := range []struct{ name, before string }{
 		{"HEAD", "ref: refs/heads/"}, {"rebase-merge/head-name", "refs/heads/"}, {"rebase-apply/head-name", "refs/heads/"},
@@ -285,7 +286,7 @@ func (r *restoration) rename(root *os.Root) error {
 	return nil
 }
 
-// newEntry has git make a worktree where nothing but the branch was left.
+// newEntry makes git add a worktree, if the snapshot holds only the branch.
 func (r *restoration) newEntry(ctx context.Context) error {
 	if err := r.base.Rename(basedir.RestoringName(r.w.ID), r.w.ID); err != nil {
 		return err
@@ -302,7 +303,7 @@ func (r *restoration) newEntry(ctx context.Context) error {
 	return err
 }
 
-// letGo ends a restore: the workspace is whole, and the snapshot can go.
+// letGo ends a restore: the workspace is complete, and the snapshot is dropped.
 func (r *restoration) letGo(ctx context.Context, entry string) error {
 	if r.commit != "" {
 		if err := dropTrash(ctx, r.repo, r.w.ID, r.commit); err != nil {
@@ -316,7 +317,7 @@ func (r *restoration) letGo(ctx context.Context, entry string) error {
 	return nil
 }
 
-// unkept is what does not come back.
+// unkept returns a line for each file that does not come back.
 func (r *restoration) unkept() []string {
 	var lines []string
 	for _, name := range r.snap.Unkept {
@@ -325,8 +326,8 @@ func (r *restoration) unkept() []string {
 	return lines
 }
 
-// openRestored is openHolding for a restore. What was in a scope that is gone
-// by now comes back in the manager's own base.
+// openRestored opens the directory for the restored workspace. If its scope is
+// gone the workspace comes back in the manager's own base.
 func (r *restoration) openRestored() (err error) {
 	if r.base, err = basedir.Holding(r.own, r.w); err != nil {
 		return err

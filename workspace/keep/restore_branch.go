@@ -15,9 +15,10 @@ import (
 	"middleman/workspace/model"
 )
 
-// branches has the branches of the workspace and of its HEAD where they were.
-// One that is elsewhere by now, or checked out elsewhere, is somebody's: then
-// the next free name with a number is taken.
+// branches restores the branches of the workspace and of its HEAD at their old
+// commits. If a branch is at another commit by now, or checked out elsewhere,
+// it belongs to someone else. Then branches takes the next free name with a
+// number.
 func (r *restoration) branches(ctx context.Context) error {
 	r.renamed = map[string]string{}
 	trees, err := r.repo.Worktrees(ctx)
@@ -33,7 +34,7 @@ func (r *restoration) branches(ctx context.Context) error {
 			continue
 		}
 		if b.Commit == "" && b.Name != r.snap.Head.Name {
-			continue // it was gone before
+			continue // it did not exist before the delete
 		}
 		now, err := r.branch(ctx, b, busy)
 		if err != nil {
@@ -50,7 +51,7 @@ func (r *restoration) branches(ctx context.Context) error {
 	return nil
 }
 
-// branch finds a name under which b is, or can be, where it was.
+// branch restores b under the first name that is free or still at b.Commit.
 func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool) (string, error) {
 	for n := 1; n <= model.MaxSuffix; n++ {
 		name := b.Name
@@ -74,9 +75,9 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 		}
 		switch {
 		case others:
-			continue // it is about to be checked out there
+			continue // another workspace is about to check it out
 		case now == b.Commit:
-			return name, r.finishMade(ctx, b, name) // as it was, also where it had no commit
+			return name, r.finishMade(ctx, b, name) // unchanged, or it never had a commit
 		case now != "" || b.Commit == "":
 			continue
 		}
@@ -96,7 +97,7 @@ func (r *restoration) branch(ctx context.Context, b branch, busy map[string]bool
 	return "", fmt.Errorf("branch %s and %d more with a number: %w", plaintext.Quoted(b.Name), model.MaxSuffix-1, model.ErrBranchTaken)
 }
 
-// finishMade is finishBranch for a branch that a restore made that was cut short.
+// finishMade is finishBranch for a branch that an interrupted restore made.
 func (r *restoration) finishMade(ctx context.Context, b branch, name string) error {
 	if b.Commit == "" {
 		return nil
@@ -108,8 +109,7 @@ func (r *restoration) finishMade(ctx context.Context, b branch, name string) err
 	return r.finishBranch(ctx, b, name)
 }
 
-// finishBranch gives a branch that was made for this workspace the
-// configuration and the reflog that it had.
+// finishBranch gives a branch that we made its old configuration and reflog.
 func (r *restoration) finishBranch(ctx context.Context, b branch, name string) error {
 	has, err := branchConfig(ctx, r.repo, name)
 	if err != nil {
@@ -135,8 +135,9 @@ func (r *restoration) finishBranch(ctx context.Context, b branch, name string) e
 		return err
 	}
 	defer dir.Close()
-	// Never without a file: a git that deletes another branch removes the
-	// directory when it is empty. What ends with .lock is no reflog to git.
+	// The directory must always hold a file: a git that deletes another branch
+	// removes an empty directory. git reads no file that ends with .lock as a
+	// reflog.
 	beside := filepath.Base(log) + ".middleman.lock"
 	if err := dir.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -148,17 +149,18 @@ func (r *restoration) finishBranch(ctx context.Context, b branch, name string) e
 	return dir.Rename(beside, filepath.Base(log))
 }
 
-// branchConfig is what the repository's configuration says of a branch.
+// branchConfig returns the settings of a branch in the repository's
+// configuration.
 func branchConfig(ctx context.Context, p git.Dirs, name string) (list []setting, err error) {
 	c := p.Look("config", "--local", "--null", "--get-regexp", `^branch\.`)
 	c.Each = func(record string) {
 		key, value, _ := strings.Cut(record, "\n")
 		variable, is := strings.CutPrefix(key, "branch."+name+".")
-		if is && isVariable(variable) { // else of a branch whose name goes on with a dot
+		if is && isVariable(variable) { // else the setting belongs to a branch whose name continues with a dot
 			list = append(list, setting{[]byte(key), []byte(value)})
 		}
 	}
-	if _, err := c.Run(ctx); err != nil && git.ExitCode(err) != 1 { // 1: there is none
+	if _, err := c.Run(ctx); err != nil && git.ExitCode(err) != 1 { // status 1: there is no such setting
 		return nil, err
 	}
 	return list, nil

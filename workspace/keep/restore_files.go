@@ -16,9 +16,9 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// writeFiles makes files in root, which must not have them yet. Links are made
-// last and nothing leaves root, so a list cannot lead anywhere else. It tells
-// how many are done.
+// writeFiles makes files in root, which must not have them yet. It makes links
+// last, and nothing leaves root, so no list can write elsewhere. It reports its
+// progress to tell.
 func writeFiles(ctx context.Context, p git.Dirs, root *os.Root, files []file, tell func(string)) error {
 	var regular, links, dirs []file
 	for _, f := range files {
@@ -47,7 +47,7 @@ func writeFiles(ctx context.Context, p git.Dirs, root *os.Root, files []file, te
 			return err
 		}
 	}
-	for _, f := range slices.Backward(dirs) { // what is in one first: it may become read-only
+	for _, f := range slices.Backward(dirs) { // contents first: finish may make a directory read-only
 		if err := f.finish(root); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func writeFiles(ctx context.Context, p git.Dirs, root *os.Root, files []file, te
 
 func (f file) name() string { return filepath.FromSlash(string(f.Path)) }
 
-// finish gives a file or directory the permissions and the time that it had.
+// finish restores the permissions and the time of a file or directory.
 func (f file) finish(root *os.Root) error {
 	if err := root.Chmod(f.name(), f.Mode.Perm()|f.Bits&specialBits); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (f file) finish(root *os.Root) error {
 	return root.Chtimes(f.name(), f.Time, f.Time)
 }
 
-// writeContents makes the regular files of one run of git.
+// writeContents makes the regular files with one run of git cat-file.
 func writeContents(ctx context.Context, p git.Dirs, root *os.Root, files []file, tell func(string)) error {
 	if len(files) == 0 {
 		return nil
@@ -101,15 +101,15 @@ func writeContents(ctx context.Context, p git.Dirs, root *os.Root, files []file,
 	if err != nil {
 		cancel()
 	}
-	from.CloseWithError(err) // or git would wait for somebody who reads
+	from.CloseWithError(err) // else git would block on a pipe without a reader
 	if failed := <-ended; err == nil {
 		err = failed
 	}
 	return err
 }
 
-// write makes f of what git says next: "<object> blob <size>", the content and
-// a line break.
+// write makes f from git's next output: "<object> blob <size>", the content and
+// a line feed.
 func (f file) write(root *os.Root, from *bufio.Reader) (err error) {
 	head, err := from.ReadString('\n')
 	if err != nil {
@@ -134,13 +134,13 @@ func (f file) write(root *os.Root, from *bufio.Reader) (err error) {
 	return f.finish(root)
 }
 
-// countEvery is after how many files it is looked whether to tell.
+// countEvery is the number of files between two progress reports.
 const countEvery = 100
 
-// silently is tell for what nobody waits for.
+// silently is a tell function that reports nothing.
 func silently(string) {}
 
-// countFiles is tell for what goes through files one by one.
+// countFiles returns a function to call after each file. It reports to tell.
 func countFiles(tell func(string), total int) (one func()) {
 	done := 0
 	return func() {

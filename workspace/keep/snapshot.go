@@ -14,57 +14,58 @@ import (
 	"middleman/internal/git"
 )
 
-// snapshotVersion is that of the manifest's form.
+// snapshotVersion is the version of the manifest's format.
 const snapshotVersion = 1
 
-// In the tree of a snapshot's commit. Its parents are the commits that git's
-// own files for the worktree name, so that none is lost to a collection.
+// Names in the tree of a snapshot's commit. The commit's parents are the
+// commits that git's files for the worktree name, so that garbage collection
+// keeps them.
 const (
 	manifestName = "manifest.json"
-	objectsName  = "objects" // every blob and tree that is needed, by its hash
+	objectsName  = "objects" // each needed blob and tree, named by its hash
 )
 
-// Ref holds the snapshot of a deleted workspace.
+// Ref returns the ref of the snapshot of a deleted workspace.
 func Ref(id string) string { return "refs/middleman/trash/" + id }
 
-// snapshot is the manifest: all that is needed beside the objects.
+// snapshot is the manifest: all that a restore needs besides the objects.
 type snapshot struct {
 	Version int       `json:"version"`
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
 	Root    string    `json:"root,omitempty"` // the workspace's directory
 	Made    time.Time `json:"made"`
-	Entry   string    `json:"entry"`  // the name of git's directory for the worktree, "" where it had none
-	Branch  branch    `json:"branch"` // of the workspace
-	Head    branch    `json:"head"`   // what HEAD leads to; no name where it is detached
-	Files   []file    `json:"files"`  // of the directory, each after the one it is in
-	State   []file    `json:"state"`  // of git's directory
-	Unkept  []string  `json:"unkept"` // see Loss
+	Entry   string    `json:"entry"`  // the name of git's directory for the worktree, or ""
+	Branch  branch    `json:"branch"` // the workspace's branch
+	Head    branch    `json:"head"`   // the branch that HEAD names; no Name if HEAD is detached
+	Files   []file    `json:"files"`  // of the workspace's directory; a directory comes before its entries
+	State   []file    `json:"state"`  // of git's directory for the worktree
+	Unkept  []string  `json:"unkept"` // see model.Loss
 }
 
-// branch is one as it was.
+// branch is a branch as it was.
 type branch struct {
 	Name   string    `json:"name"`
-	Commit string    `json:"commit"` // "" where it has none
+	Commit string    `json:"commit"` // "" if it has none
 	Config []setting `json:"config"`
-	Reflog string    `json:"reflog"` // a blob
+	Reflog string    `json:"reflog"` // a blob with the reflog file, or ""
 }
 
 type setting struct{ Key, Value []byte }
 
-// file is a file, a link or a directory. Names and targets are any bytes.
+// file is a file, a link or a directory. Path and Target may be any bytes.
 type file struct {
 	Path   []byte      `json:"path"`
 	Mode   fs.FileMode `json:"mode"`
-	Bits   fs.FileMode `json:"bits,omitempty"` // setuid, setgid and sticky, where they are to come back
+	Bits   fs.FileMode `json:"bits,omitempty"` // the setuid, setgid and sticky bits to restore
 	Time   time.Time   `json:"time"`
 	Blob   string      `json:"blob,omitempty"`
 	Target []byte      `json:"target,omitempty"`
 }
 
-// storeSnapshot makes the commit of s and has the ref lead to it. objects are
-// to be found through it, by their kinds. A snapshot that is there already, of
-// a delete that was cut short, stays reachable through the new one.
+// storeSnapshot makes the commit of s and points the ref at it. The commit
+// makes objects, which maps names to kinds, reachable. If an interrupted delete
+// left a snapshot, that stays reachable through the new one.
 func storeSnapshot(ctx context.Context, p git.Dirs, s snapshot, objects map[string]string) error {
 	manifest, err := json.Marshal(s)
 	if err != nil {
@@ -108,8 +109,8 @@ func storeSnapshot(ctx context.Context, p git.Dirs, s snapshot, objects map[stri
 	return pointTrash(ctx, p, s.ID, commit, before)
 }
 
-// pointTrash moves the ref of a snapshot, and makes sure that all that can be
-// reached through it, and through no other ref, is there.
+// pointTrash moves the ref of a snapshot to commit, and checks that every
+// object reachable only through it exists. If not, it moves the ref back.
 func pointTrash(ctx context.Context, p git.Dirs, id, commit, before string) error {
 	ref := Ref(id)
 	c := p.Alter("update-ref", "--no-deref", ref, commit, before)
@@ -117,9 +118,9 @@ func pointTrash(ctx context.Context, p git.Dirs, id, commit, before string) erro
 	if _, err := c.Run(ctx); err != nil {
 		return err
 	}
-	// No HEADs: some may just be made.
+	// Without the HEADs of worktrees: some may be in the making.
 	c = p.Look("rev-list", "--objects", "--quiet", commit, "--not", "--exclude="+ref, "--glob=refs/*")
-	c.Change = true // it may take long
+	c.Change = true // it may take minutes
 	_, err := c.Run(ctx)
 	if err == nil {
 		return nil
@@ -134,8 +135,8 @@ func pointTrash(ctx context.Context, p git.Dirs, id, commit, before string) erro
 	return err
 }
 
-// snapshotCommit is a commit as git stores it. It has no user's name, so that
-// none has to be configured, and any number of parents.
+// snapshotCommit returns the text of a commit object. It has a fixed author, so
+// that the user need not configure one, and any number of parents.
 func snapshotCommit(s snapshot, tree string, parents []string) string {
 	slices.Sort(parents)
 	var b strings.Builder
@@ -148,7 +149,7 @@ func snapshotCommit(s snapshot, tree string, parents []string) string {
 	return b.String()
 }
 
-// dropTrash lets go of a snapshot.
+// dropTrash deletes the ref of a snapshot, and the locks that belong to it.
 func dropTrash(ctx context.Context, p git.Dirs, id, commit string) error {
 	if err := UnlockNested(p.CommonDir, id); err != nil {
 		return err

@@ -14,14 +14,15 @@ import (
 	"middleman/workspace/model"
 )
 
-// Kept is a deleted workspace as its snapshot tells of it.
+// Kept is a deleted workspace as its snapshot describes it.
 type Kept struct {
-	model.Workspace           // in StateDeleted
-	DeletedAt       time.Time // when it was kept
+	model.Workspace           // its State is StateDeleted
+	DeletedAt       time.Time // when the snapshot was made
 }
 
-// Snapshots are the deleted workspaces of base that a repository keeps,
-// and the ids of those that cannot be read or are of another base, with why.
+// Snapshots returns the deleted workspaces of base that a repository keeps.
+// others maps the ids of the rest to the reason: they cannot be read, or belong
+// to another base.
 func Snapshots(ctx context.Context, base, gitDir, repository string) (list []Kept, others map[string]error, err error) {
 	out, err := git.Whole(gitDir).Look("for-each-ref", "--format=%(refname)", Ref("")).Line(ctx)
 	if err != nil {
@@ -40,8 +41,8 @@ func Snapshots(ctx context.Context, base, gitDir, repository string) (list []Kep
 	return list, others, nil
 }
 
-// Snapshot reads one. It is an ErrEscapes where it is not of a workspace in
-// base.
+// Snapshot reads one snapshot. It returns an ErrEscapes if that is of a
+// workspace outside base.
 func Snapshot(ctx context.Context, base, gitDir, repository, id string) (_ Kept, err error) {
 	defer model.Containing(id, &err)
 	canonical, err := basedir.Canonical(base)
@@ -78,8 +79,9 @@ func Snapshot(ctx context.Context, base, gitDir, repository, id string) (_ Kept,
 	return Kept{Workspace: w, DeletedAt: s.Made}, nil
 }
 
-// root is the directory that a snapshot was made of. One of an older version
-// says it only in git's own file, if there was one.
+// root returns the directory that the snapshot was made of. A snapshot of an
+// older version records it only in git's file gitdir, if there was one. Then
+// the result may be "".
 func (s snapshot) root(ctx context.Context, repo git.Dirs) (string, error) {
 	if s.Root != "" {
 		return s.Root, nil
@@ -99,9 +101,9 @@ func (s snapshot) root(ctx context.Context, repo git.Dirs) (string, error) {
 	return "", nil
 }
 
-// Forget lets go of what is kept of a deleted workspace, for good. Where it
-// cannot be found out whether anything is kept, that is an error and nothing
-// is changed; nothing kept is none.
+// Forget deletes for good what is kept of a deleted workspace. Nothing kept is
+// no error. If it cannot find out whether anything is kept it returns an error
+// and changes nothing.
 func Forget(ctx context.Context, base string, w model.Workspace) error {
 	root, err := basedir.Holding(base, w)
 	if err != nil {
@@ -120,8 +122,7 @@ func Forget(ctx context.Context, base string, w model.Workspace) error {
 	return basedir.RemoveAll(root, basedir.KeptName(w.ID))
 }
 
-// IsKept reports whether anything is kept of a deleted workspace that a
-// restore could bring back.
+// IsKept reports whether a restore could bring back a deleted workspace.
 func IsKept(ctx context.Context, base string, w model.Workspace) (bool, error) {
 	root, err := basedir.Holding(base, w)
 	if err != nil {

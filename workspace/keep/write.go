@@ -19,7 +19,8 @@ import (
 	"middleman/workspace/model"
 )
 
-// maxScanned bounds a file of git's that is looked through for hashes.
+// maxScanned is the size limit in bytes of git's files in which we search
+// hashes.
 const maxScanned = 64 << 20
 
 // snapshotWriter makes one snapshot.
@@ -27,12 +28,12 @@ type snapshotWriter struct {
 	w       model.Workspace
 	repo    git.Dirs
 	entry   string // git's directory for the worktree, or ""
-	dir     string // where the directory is now, or ""
+	dir     string // the directory's current path, or ""
 	chosen  choice
-	blind   bool // the look failed, and there is consent to lose whatever it is
+	blind   bool // the inspection failed, and the user agreed to lose anything
 	tell    func(string)
 	snap    snapshot
-	objects map[string]string // what must be reachable through it, by kind
+	objects map[string]string // objects that the snapshot must make reachable, with their kinds
 }
 
 func (k *snapshotWriter) run(ctx context.Context) error {
@@ -51,8 +52,8 @@ func (k *snapshotWriter) run(ctx context.Context) error {
 			return err
 		}
 		hashes = append(hashes, more...)
-		// An index that git cannot read is kept as it is; what it named that is
-		// nowhere else cannot be told, and that is said.
+		// An index that git cannot read is kept as a file. What only it named
+		// cannot be found, and Unkept says so.
 		if err := k.keepIndexed(ctx); err != nil && k.blind && git.ExitCode(err) >= 0 {
 			k.snap.Unkept = append(k.snap.Unkept, "what only the index named (git cannot read it)")
 		} else if err != nil {
@@ -72,8 +73,8 @@ func (k *snapshotWriter) run(ctx context.Context) error {
 	return storeSnapshot(ctx, k.repo, k.snap, k.objects)
 }
 
-// keepBranches notes the workspace's branch and the one that HEAD leads to,
-// and returns the hashes that must stay, stashes too.
+// keepBranches records the workspace's branch and the one that HEAD names. It
+// returns the hashes that must stay reachable, including stashes.
 func (k *snapshotWriter) keepBranches(ctx context.Context) (hashes []string, err error) {
 	note := func(name string) (branch, error) {
 		b, err := k.keepBranch(ctx, name)
@@ -86,7 +87,7 @@ func (k *snapshotWriter) keepBranches(ctx context.Context) (hashes []string, err
 	if k.entry != "" {
 		at := git.Dirs{GitDir: k.entry, CommonDir: k.w.GitDir}
 		ref, err := at.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
-		if err != nil && git.ExitCode(err) != 1 { // 1: detached
+		if err != nil && git.ExitCode(err) != 1 { // status 1: HEAD is detached
 			return nil, err
 		}
 		if name, is := strings.CutPrefix(ref, "refs/heads/"); is {
@@ -111,7 +112,7 @@ func (k *snapshotWriter) keepBranches(ctx context.Context) (hashes []string, err
 	return slices.DeleteFunc(hashes, func(s string) bool { return s == "" }), err
 }
 
-// keepBranch notes where a branch is, its configuration and its reflog.
+// keepBranch records a branch's commit, configuration and reflog.
 func (k *snapshotWriter) keepBranch(ctx context.Context, name string) (branch, error) {
 	b := branch{Name: name}
 	if name == "" {
@@ -138,18 +139,18 @@ func (k *snapshotWriter) keepBranch(ctx context.Context, name string) (branch, e
 	return b, k.repo.Kinds(ctx, hashesIn(string(log)), func(object, kind string) { k.objects[object] = kind })
 }
 
-// reflogOf is the file that git logs a branch in, where it uses files.
+// reflogOf is the file of a branch's reflog, if git stores refs in files.
 func reflogOf(repo git.Dirs, name string) string {
 	return filepath.Join(repo.CommonDir, "logs", "refs", "heads", filepath.FromSlash(name))
 }
 
-// keepState keeps git's directory for the worktree byte for byte: the index
-// with all that it says of a file, HEAD and its reflog, refs of the worktree,
-// what is in progress, and the repositories of submodules.
+// keepState keeps git's directory for the worktree byte for byte: the index,
+// HEAD and its reflog, refs of the worktree, the state of an operation, and the
+// repositories of submodules.
 func (k *snapshotWriter) keepState(ctx context.Context) error {
 	files, _, err := listFiles(k.entry, func(name string, _ bool) verdict {
 		if strings.HasSuffix(name, ".lock") && !strings.Contains(name, "/") || name == restoredMark {
-			return verdict{} // of a git that was killed
+			return verdict{} // a killed git or restore left it
 		}
 		return verdict{keep: true, descend: true}
 	})
@@ -160,7 +161,7 @@ func (k *snapshotWriter) keepState(ctx context.Context) error {
 	return k.storeAll(ctx, k.entry, files)
 }
 
-// keepFiles keeps the directory but for what was not chosen.
+// keepFiles keeps the workspace's directory except what was not chosen.
 func (k *snapshotWriter) keepFiles(ctx context.Context) error {
 	own := look.CheckGitFile(k.dir, k.entry) == nil
 	files, odd, err := listFiles(k.dir, func(name string, dir bool) verdict {
@@ -177,7 +178,7 @@ func (k *snapshotWriter) keepFiles(ctx context.Context) error {
 	return k.storeAll(ctx, k.dir, files)
 }
 
-// storeAll stores the regular files of files, which lie in dir.
+// storeAll stores the regular files among files, which lie in dir.
 func (k *snapshotWriter) storeAll(ctx context.Context, dir string, files []file) error {
 	var regular []*file
 	var paths []string
@@ -195,8 +196,8 @@ func (k *snapshotWriter) storeAll(ctx context.Context, dir string, files []file)
 	})
 }
 
-// keepIndexed has what the index names stay. What is missing was missing
-// before; a submodule's commit is in its own repository.
+// keepIndexed keeps the objects that the index names. Objects that were missing
+// before stay missing. A submodule's commit is in the submodule's repository.
 func (k *snapshotWriter) keepIndexed(ctx context.Context) error {
 	at := git.Dirs{GitDir: k.entry, CommonDir: k.w.GitDir, WorkTree: k.dir}
 	var hashes []string
@@ -220,15 +221,16 @@ var hashPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
 })
 
-// hashesIn are the words of text that may be hashes, or abbreviated ones.
+// hashesIn returns the words of text that may be hashes, whole or abbreviated.
 func hashesIn(text string) []string {
 	found := hashPattern().FindAllString(text, -1)
 	slices.Sort(found)
 	return slices.Compact(found)
 }
 
-// namedByState is what may be hashes in git's own files: reflogs, refs of the
-// worktree, lists of what is still to be picked, a merge's other side.
+// namedByState returns the words that may be hashes in git's files for the
+// worktree: reflogs, refs of the worktree, commits still to be picked, the
+// other side of a merge.
 func (k *snapshotWriter) namedByState() ([]string, error) {
 	var hashes []string
 	for _, f := range k.snap.State {

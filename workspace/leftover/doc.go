@@ -1,7 +1,7 @@
-// Package leftover finds what no record owns and what is not where it was.
+// Package leftover finds what no record owns, and what is not where it was.
 //
-// Leftovers lists the first, Prune removes one of them on proof alone; where git
-// cannot answer, nothing goes. Identify, Importable and Unrecorded make a record
-// again of what is there. Where says what was moved, Repair has git and the record
-// follow.
+// Leftovers lists what no record owns. Prune removes one of these, only on
+// proof: if git cannot answer, nothing is removed. Identify, Importable and
+// Unrecorded rebuild records from what exists. Where says what was moved.
+// Repair updates git's files and the record.
 package leftover

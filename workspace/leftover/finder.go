@@ -6,14 +6,14 @@ import (
 	"middleman/workspace/model"
 )
 
-// Finder finds what is left over in one base directory, and in the repositories
-// that records and that directory lead to. Several goroutines may use one.
+// Finder searches one base directory, and the repositories that the records and
+// that directory lead to. Safe for concurrent use.
 type Finder struct {
 	Base   string // the manager's base directory
-	Prefix string // what comes before the slash in branches of ours
-	// Inspect says what a delete of a workspace would destroy.
+	Prefix string // what precedes the slash in names of our branches
+	// Inspect returns what a delete of a workspace would destroy.
 	Inspect func(context.Context, model.Workspace) (model.Loss, error)
-	// Delete deletes a workspace that holds no work. Vanish is Delete for one
-	// that was never made whole: that its directory is gone keeps nothing.
+	// Delete deletes a workspace that holds no work. Vanish does the same for a
+	// workspace that was never completed: a missing directory does not stop it.
 	Delete, Vanish func(context.Context, model.Workspace) (model.Loss, error)
 }

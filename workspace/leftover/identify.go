@@ -16,12 +16,12 @@ import (
 	"middleman/workspace/model"
 )
 
-// Identify is the record of the workspace that the directory called id in the
-// base is, or was before a delete moved it, as far as it can be read from there
-// and from its repository: a worktree is ours where the repository has an
-// entry for it that is locked with our reason, a directory without .git where
-// it has an id of ours as its name. What cannot be proved is an ErrUnknown,
-// and no directory an ErrMissing.
+// Identify rebuilds the record of the workspace whose directory in the base is
+// named id, or was before a delete moved it. It reads the directory and its
+// repository. A worktree is ours if the repository has an entry for it that is
+// locked with our reason. A directory without .git is ours if its name is one
+// of our ids. If it cannot be proved Identify returns an ErrUnknown, and
+// without a directory an ErrMissing.
 func (f Finder) Identify(ctx context.Context, id string) (model.Workspace, error) {
 	base, err := basedir.Open(f.Base)
 	if err != nil {
@@ -61,8 +61,8 @@ func (f Finder) identify(ctx context.Context, base *os.Root, id string) (_ model
 	return w, nil
 }
 
-// identifyWorktree believes the repository, and what lies in the worktree only
-// for where that is.
+// identifyWorktree trusts what the repository says. It reads the worktree's own
+// .git file only to find the repository.
 func (f Finder) identifyWorktree(ctx context.Context, w model.Workspace, dir string) (model.Workspace, error) {
 	entry, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
 	if err != nil {
@@ -76,14 +76,14 @@ func (f Finder) identifyWorktree(ctx context.Context, w model.Workspace, dir str
 	if err != nil || found == "" || !git.SameDir(found, entry) {
 		return w, errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", plaintext.Quoted(entry), w.Root, model.ErrUnknown), err)
 	}
-	if there, err := basedir.Exists(filepath.Join(found, "index")); !there { // written last
+	if there, err := basedir.Exists(filepath.Join(found, "index")); !there { // git writes it last
 		return w, errors.Join(fmt.Errorf("its creation was not finished; git worktree remove -f -f %s removes it: %w", w.Root, model.ErrUnknown), err)
 	}
 	return f.describe(ctx, w, found)
 }
 
-// describe fills in what git's entry, and the branch that was made for the
-// workspace, say of it.
+// describe fills in w from git's entry and from the branch that was made for
+// the workspace.
 func (f Finder) describe(ctx context.Context, w model.Workspace, entry string) (model.Workspace, error) {
 	unknown := func(err error) (model.Workspace, error) { return w, fmt.Errorf("%w: %w", model.ErrUnknown, err) }
 	locked := filepath.Join(entry, "locked")
@@ -104,7 +104,7 @@ func (f Finder) describe(ctx context.Context, w model.Workspace, entry string) (
 	}
 	w.Repository = trees[0].Path
 	head, err := at.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
-	if err != nil && git.ExitCode(err) != 1 { // 1: detached
+	if err != nil && git.ExitCode(err) != 1 { // status 1: HEAD is detached
 		return unknown(err)
 	}
 	if err := f.findBranch(ctx, &w, strings.TrimPrefix(head, "refs/heads/")); err != nil {
@@ -114,8 +114,9 @@ func (f Finder) describe(ctx context.Context, w model.Workspace, entry string) (
 	return w, nil
 }
 
-// findBranch fills in the branch that was made for w, and where it began. Where
-// none says so, that is the one that is checked out, head.
+// findBranch fills in the branch that was made for w, and the commit at which
+// it began. If no reflog names w, it takes head, the branch that is checked
+// out.
 func (f Finder) findBranch(ctx context.Context, w *model.Workspace, head string) error {
 	repo := git.Whole(w.GitDir)
 	candidates := []string{}
@@ -143,7 +144,7 @@ func (f Finder) findBranch(ctx context.Context, w *model.Workspace, head string)
 	return nil
 }
 
-// nameOf is a name for the workspace of a branch: its slug, without our prefix.
+// nameOf returns the slug of a branch without our prefix, or otherwise.
 func (f Finder) nameOf(branch, otherwise string) string {
 	plain := strings.ReplaceAll(strings.TrimPrefix(branch, f.Prefix+"/"), "/", "-")
 	if name, err := model.Slug(plain); err == nil {

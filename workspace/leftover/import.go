@@ -18,11 +18,11 @@ import (
 	"middleman/workspace/model"
 )
 
-// Importable is the record that the directory at path would have as a
-// workspace. One that was ours, and whose record was lost, has its id; a
-// directory that a delete has kept aside is in StateDeleted. Anything else must
-// be in a checkout, by whomever it was made: it is in place, so that nothing
-// of ours ever deletes it, and has no id. Nothing is changed.
+// Importable returns the record that the directory at path would have as a
+// workspace. If it was ours and its record was lost, it keeps its id. A
+// directory that a delete kept aside is in StateDeleted. Any other directory
+// must lie in a checkout. It becomes an in-place workspace, which we never
+// delete, and has no id. Nothing is changed.
 func (f Finder) Importable(ctx context.Context, path string) (model.Workspace, error) {
 	canonical, err := filepath.EvalSymlinks(path)
 	if err == nil && !filepath.IsAbs(canonical) {
@@ -52,7 +52,7 @@ func (f Finder) importable(ctx context.Context, path string) (model.Workspace, e
 	return f.inPlace(ctx, path)
 }
 
-// ownImportable is what is called name in a base.
+// ownImportable returns the record for the entry called name in a base.
 func (f Finder) ownImportable(ctx context.Context, base *os.Root, name string) (model.Workspace, error) {
 	kind, id := kindOf(name)
 	switch kind {
@@ -71,8 +71,8 @@ func (f Finder) ownImportable(ctx context.Context, base *os.Root, name string) (
 	return model.Workspace{}, fmt.Errorf("a %s, which is none of a workspace: %w", kind, model.ErrBadRequest)
 }
 
-// Adopt has the directory of a workspace that Importable gave in its place:
-// an interrupted delete may have moved it.
+// Adopt moves the directory of a workspace from Importable back to its place,
+// if an interrupted delete had moved it.
 func (f Finder) Adopt(w model.Workspace) error {
 	if w.Mode == model.ModeInPlace || w.State == model.StateDeleted {
 		return nil
@@ -96,8 +96,8 @@ func (f Finder) Adopt(w model.Workspace) error {
 	return nil
 }
 
-// inPlace is the user's directory dir as a workspace: what repository and
-// branch it is of, if it is in a checkout.
+// inPlace returns an in-place workspace for the user's directory dir, with the
+// repository and branch of its checkout.
 func (f Finder) inPlace(ctx context.Context, dir string) (model.Workspace, error) {
 	repo, err := git.Discover(ctx, dir)
 	if err != nil {
@@ -111,7 +111,7 @@ func (f Finder) inPlace(ctx context.Context, dir string) (model.Workspace, error
 		Repository: repo.Main, GitDir: repo.Here.CommonDir, State: model.StateReady,
 	}
 	head, err := repo.Here.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
-	if err != nil && git.ExitCode(err) != 1 { // 1: detached
+	if err != nil && git.ExitCode(err) != 1 { // status 1: HEAD is detached
 		return model.Workspace{}, err
 	}
 	w.Branch = strings.TrimPrefix(head, "refs/heads/")
@@ -123,24 +123,23 @@ func (f Finder) inPlace(ctx context.Context, dir string) (model.Workspace, error
 	return w, nil
 }
 
-// FillInPlace adds to a workspace in place what repository and branch it is
-// of. A directory in none is a workspace as well, and so is one of which git
-// does not say.
+// FillInPlace adds repository and branch to an in-place workspace. It leaves
+// them empty if the directory is in no repository, or if git fails.
 func (f Finder) FillInPlace(ctx context.Context, w *model.Workspace) {
 	if found, err := f.inPlace(ctx, w.Root); err == nil {
 		w.Repository, w.GitDir, w.Branch = found.Repository, found.GitDir, found.Branch
 	}
 }
 
-// Passed is a worktree that is not imported, and why.
+// Passed is a worktree or snapshot that is not imported, and the reason.
 type Passed struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
 }
 
-// Candidates are the worktrees of the repository of dir that could be
-// workspaces, but for its main checkout, and the deleted workspaces that it
-// keeps. Nothing is changed.
+// Candidates returns the worktrees of dir's repository that could be
+// workspaces, except the main checkout, and the deleted workspaces that the
+// repository keeps. Nothing is changed.
 func (f Finder) Candidates(ctx context.Context, dir string) (list []model.Workspace, kept []keep.Kept, passed []Passed, err error) {
 	fail := func(err error) ([]model.Workspace, []keep.Kept, []Passed, error) {
 		return nil, nil, nil, fmt.Errorf("import the worktrees of %s: %w", plaintext.Quoted(dir), err)
@@ -172,7 +171,7 @@ func (f Finder) Candidates(ctx context.Context, dir string) (list []model.Worksp
 	return list, kept, passed, nil
 }
 
-// candidate judges a worktree that git has listed.
+// candidate returns the record for a worktree that git has listed.
 func (f Finder) candidate(ctx context.Context, tree git.Worktree) (model.Workspace, error) {
 	if tree.Gone != "" {
 		return model.Workspace{}, errors.New(tree.Gone)
@@ -184,8 +183,8 @@ func (f Finder) candidate(ctx context.Context, tree git.Worktree) (model.Workspa
 	return w, err
 }
 
-// Unrecorded are the workspaces in our base whose records were lost: what is
-// proved to be ours and has none. Nothing is changed.
+// Unrecorded returns the workspaces in our base that are provably ours and have
+// no record. Nothing is changed.
 func (f Finder) Unrecorded(ctx context.Context, recorded Recorded) ([]model.Workspace, error) {
 	base, err := basedir.Open(f.Base)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -195,7 +194,7 @@ func (f Finder) Unrecorded(ctx context.Context, recorded Recorded) ([]model.Work
 		return nil, err
 	}
 	defer base.Close()
-	names, err := namesIn(base) // before the records, see Leftovers
+	names, err := namesIn(base) // before the records, see survey
 	if err != nil {
 		return nil, err
 	}

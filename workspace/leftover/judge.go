@@ -18,7 +18,8 @@ import (
 	"middleman/workspace/model"
 )
 
-// kindOf is what a name in the base is, and of which workspace.
+// kindOf returns what kind of entry a name in the base is, and the workspace's
+// id.
 func kindOf(name string) (Kind, string) {
 	for _, k := range []struct {
 		kind Kind
@@ -33,7 +34,7 @@ func kindOf(name string) (Kind, string) {
 	return KindDirectory, name
 }
 
-// directory judges what is called name in a base.
+// directory judges the entry called name in a base.
 func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	kind, id := kindOf(name)
 	l := Leftover{Kind: kind, What: filepath.Join(b.root.Name(), name), ID: id, root: filepath.Join(b.root.Name(), id)}
@@ -66,7 +67,8 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	s.add(l)
 }
 
-// onlyOwn keeps what is in a directory that others use too.
+// onlyOwn makes l not prunable if its directory is in a scope, because other
+// managers may use that too.
 func (l *Leftover) onlyOwn(b *listed) {
 	if l.Prunable && !b.own() {
 		l.Prunable = false
@@ -76,7 +78,8 @@ func (l *Leftover) onlyOwn(b *listed) {
 
 func importHint(path string) string { return "middleman import " + plaintext.Quoted(path) }
 
-// stays says why l stays, or where err is nil why it may go.
+// stays sets whether l may be pruned: with err it stays because of err, else it
+// may go because of why.
 func (l *Leftover) stays(err error, why string) {
 	l.Prunable, l.Why = err == nil, why
 	if err != nil {
@@ -104,7 +107,8 @@ func (s *survey) ownDirectory(ctx context.Context, b *listed, l *Leftover) {
 	l.stays(nil, "no workspace has it, and it holds no work")
 }
 
-// idle reports whether no session runs in the workspace of that id.
+// idle returns nil if no session runs in the workspace with that id, else why
+// it may not be removed.
 func (s *survey) idle(id string) error {
 	if s.Unsure != nil {
 		return fmt.Errorf("whether a session runs in it: %w: %w", model.ErrUnknown, s.Unsure)
@@ -115,8 +119,8 @@ func (s *survey) idle(id string) error {
 	return nil
 }
 
-// trash makes sure that git answers for the repository of what a delete was
-// removing: where nothing can be asked, nothing is removed.
+// trash checks that git works for the repository of a directory that a delete
+// was removing. If git cannot answer, nothing is removed.
 func (s *survey) trash(ctx context.Context, dir string) error {
 	entry, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,8 +138,8 @@ func (s *survey) trash(ctx context.Context, dir string) error {
 	return err
 }
 
-// gathered makes sure that the snapshot is there that a restore took its files
-// from.
+// gathered checks that the snapshot still exists from which a restore took its
+// files.
 func (s *survey) gathered(ctx context.Context, dir, id string) error {
 	gitDir := ""
 	if d, is := owner(s.Deleted, id); is {
@@ -157,7 +161,7 @@ func (s *survey) snapshotIn(ctx context.Context, gitDir, id string) error {
 	return err
 }
 
-// inRepository judges what was found in a repository.
+// inRepository judges a leftover that was found in a repository.
 func (s *survey) inRepository(ctx context.Context, l Leftover) {
 	if _, recorded := owner(s.Workspaces, l.ID); recorded || !s.wanted(l) {
 		return
@@ -182,8 +186,8 @@ func (s *survey) inRepository(ctx context.Context, l Leftover) {
 	s.add(l)
 }
 
-// entry judges git's entry of a worktree; one whose directory is there, under
-// any name, goes or stays with that.
+// entry judges git's entry of a worktree. It returns false if the directory is
+// there under any name: the directory is judged instead.
 func (s *survey) entry(ctx context.Context, l *Leftover) bool {
 	b := s.base(filepath.Dir(l.root))
 	for _, name := range []string{l.ID, basedir.DeletingName(l.ID), basedir.KeptName(l.ID)} {
@@ -207,7 +211,7 @@ func (s *survey) entry(ctx context.Context, l *Leftover) bool {
 	return true
 }
 
-// goneWorkspace is what is left of the workspace of an entry.
+// goneWorkspace rebuilds what is left of the workspace of an entry.
 func (f Finder) goneWorkspace(ctx context.Context, l Leftover) (model.Workspace, error) {
 	w := model.Workspace{
 		ID: l.ID, Name: l.ID, Mode: model.ModeWorktree, Root: l.root,
@@ -222,8 +226,8 @@ func (f Finder) goneWorkspace(ctx context.Context, l Leftover) (model.Workspace,
 	return w, err
 }
 
-// branch judges one below our prefix. One that was not made for a workspace,
-// or that one has, is none of ours.
+// branch judges a branch below our prefix. It returns false if the branch was
+// not made for a workspace, or if a workspace has it.
 func (s *survey) branch(ctx context.Context, l *Leftover) bool {
 	for _, w := range s.Workspaces {
 		making := w.State == model.StateCreating || w.State == model.StateRestoring
@@ -253,7 +257,7 @@ func (s *survey) branch(ctx context.Context, l *Leftover) bool {
 	return s.unusedBranch(ctx, repo, l, id)
 }
 
-// unusedBranch judges a branch of ours by who has it and what it holds.
+// unusedBranch judges a branch of ours by its worktree and its commits.
 func (s *survey) unusedBranch(ctx context.Context, repo git.Dirs, l *Leftover, id string) bool {
 	l.ID = id
 	trees, err := repo.Worktrees(ctx)
@@ -278,7 +282,7 @@ func (s *survey) unusedBranch(ctx context.Context, repo git.Dirs, l *Leftover, i
 	return true
 }
 
-// snapshot says of whom one is that no record knows.
+// snapshot says which workspace an unrecorded snapshot belongs to.
 func (s *survey) snapshot(ctx context.Context, l *Leftover) {
 	d, err := keep.Snapshot(ctx, s.f.Base, l.gitDir, l.Repository, l.ID)
 	switch {

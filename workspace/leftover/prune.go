@@ -14,14 +14,14 @@ import (
 	"middleman/workspace/model"
 )
 
-// ErrNotLeft: a leftover is not there any more, or may not go any more.
+// ErrNotLeft: a leftover is gone, or may not be removed any more.
 var ErrNotLeft = errors.New("it is not left over any more")
 
-// Prune removes one of what Leftovers found, if it may still go by what is
-// there and recorded now, and returns the workspace that was in it and what a
-// delete made of that: where Loss is Restorable, a restore brings it back. A
-// creation or restore in progress is never touched, and what git does not
-// answer for stays.
+// Prune removes one result of Leftovers, if it may still be removed by what
+// exists and is recorded now. It returns the workspace that was in it, and what
+// its deletion lost: if Loss is Restorable a restore brings it back. It never
+// touches a creation or restore in progress. If git cannot answer, nothing is
+// removed.
 func (f Finder) Prune(ctx context.Context, l Leftover, recorded Recorded) (model.Workspace, model.Loss, error) {
 	found, err := f.survey(ctx, recorded, func(now Leftover) bool {
 		return now.Kind == l.Kind && now.What == l.What && now.gitDir == l.gitDir
@@ -45,7 +45,7 @@ func (f Finder) Prune(ctx context.Context, l Leftover, recorded Recorded) (model
 	return w, loss, nil
 }
 
-// prune removes what was just found to be free to go.
+// prune removes a leftover that was just judged prunable.
 func (f Finder) prune(ctx context.Context, l Leftover) (w model.Workspace, loss model.Loss, err error) {
 	if l.Kind == KindBranch {
 		gone, err := git.Whole(l.gitDir).DropBranch(ctx, l.What, l.object)
@@ -78,7 +78,7 @@ func (f Finder) prune(ctx context.Context, l Leftover) (w model.Workspace, loss 
 	if err != nil {
 		return w, loss, err
 	}
-	// It looks once more itself, and keeps what it finds of worth.
+	// Delete inspects once more, and keeps what is worth keeping.
 	loss, err = f.Delete(ctx, w)
 	return w, loss, err
 }

@@ -17,16 +17,16 @@ import (
 	"middleman/workspace/model"
 )
 
-// ErrMoved: what belongs to a workspace is not where it was, and where it is
-// by now is not known.
+// ErrMoved: a part of a workspace is not where it was, and we do not know where
+// it is.
 var ErrMoved = errors.New("it is not where it was")
 
-// Repair finds what belongs to w after it was moved, has git's own files say
-// where it is now, and returns w as it is then and what it found, a line each.
-// repository, unless it is "", is a directory in the repository where that is
-// by now. It counts as that of w on proof: it has the entry of w, locked with
-// our reason, and its branch. A worktree that the user has moved with git is
-// theirs from then on. With dryRun nothing is changed.
+// Repair finds the moved parts of w and updates git's files. It returns the
+// updated w, and what it found, one line each. repository, if not "", is a
+// directory in the repository at its new place. That must prove that it is w's
+// repository: it has w's entry, locked with our reason, and w's branch. A
+// worktree that the user moved with git becomes an in-place workspace. With
+// dryRun nothing is changed.
 func (f Finder) Repair(ctx context.Context, w model.Workspace, repository string, dryRun bool) (model.Workspace, []string, error) {
 	r := &repairing{f: f, w: w, dryRun: dryRun}
 	if err := r.run(ctx, repository); err != nil {
@@ -41,7 +41,7 @@ type repairing struct {
 	w      model.Workspace
 	dryRun bool
 	found  []string
-	git    bool // git's files are to be repaired
+	git    bool // git's files need repair
 }
 
 func (r *repairing) note(format string, args ...any) {
@@ -91,7 +91,7 @@ func (r *repairing) run(ctx context.Context, repository string) error {
 	return r.runGit(ctx, entry)
 }
 
-// missingAt is an error where the directory itself is gone.
+// missingAt returns an error if the directory itself is gone.
 func missingAt(x Whereabouts, w model.Workspace) error {
 	if !x.Missing {
 		return nil
@@ -99,7 +99,7 @@ func missingAt(x Whereabouts, w model.Workspace) error {
 	return fmt.Errorf("%s: %w", plaintext.Quoted(w.Root), model.ErrMissing)
 }
 
-// inPlace looks again which repository the user's directory is of.
+// inPlace finds again the repository of the user's directory.
 func (r *repairing) inPlace(ctx context.Context, x Whereabouts) error {
 	if err := missingAt(x, r.w); err != nil {
 		return fmt.Errorf("%w; it is yours: middleman rm %s forgets it, middleman import takes it where it is now", err, r.w.Name)
@@ -112,13 +112,13 @@ func (r *repairing) inPlace(ctx context.Context, x Whereabouts) error {
 	return nil
 }
 
-// findRepository says which repository is that of w by now.
+// findRepository finds the repository of w, and records it in r.w.
 func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repository string) error {
 	switch {
 	case repository != "":
 	case !x.NoRepository:
 		return nil
-	default: // git may have been told already where it is
+	default: // the user may have repaired the worktree with git
 		target, err := git.ReadPath(filepath.Join(r.w.Root, ".git"), r.w.Root)
 		if err != nil {
 			return fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved)
@@ -150,8 +150,8 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 	return nil
 }
 
-// prove makes sure that the repository is the one that w was made in: it has
-// its entry, locked with our reason, and its branch.
+// prove checks that the repository is the one in which w was made: it has w's
+// entry, locked with our reason, and w's branch.
 func (r *repairing) prove(ctx context.Context) (entry string, err error) {
 	entry = filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
 	reason, err := git.LockReason(filepath.Join(entry, "locked"))
@@ -171,8 +171,8 @@ func (r *repairing) prove(ctx context.Context) (entry string, err error) {
 	return entry, err
 }
 
-// checkIsFile makes sure that what is called .git in a worktree is a file, as
-// git has put it there, or is gone.
+// checkIsFile checks that the .git of a worktree is a file, as git makes it, or
+// is missing.
 func checkIsFile(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -184,7 +184,7 @@ func checkIsFile(path string) error {
 	return err
 }
 
-// runGit has entry and worktree lead to each other.
+// runGit makes entry and worktree point to each other.
 func (r *repairing) runGit(ctx context.Context, entry string) error {
 	if _, err := git.Whole(r.w.GitDir).Alter("worktree", "repair", r.w.Root).Run(ctx); err != nil {
 		return err
@@ -200,8 +200,8 @@ func (r *repairing) runGit(ctx context.Context, entry string) error {
 	return look.CheckGitFile(r.w.Root, entry)
 }
 
-// RepairDeleted is Repair for a deleted workspace: what is kept of it is found
-// again in repository, or in our base if that was moved.
+// RepairDeleted is Repair for a deleted workspace: it finds its snapshot in
+// repository, or its kept directory in our base if that was moved.
 func (f Finder) RepairDeleted(ctx context.Context, w model.Workspace, repository string) (model.Workspace, error) {
 	fail := func(err error) (model.Workspace, error) {
 		return w, fmt.Errorf("repair deleted workspace %s: %w", w.Name, err)

@@ -17,40 +17,40 @@ import (
 	"middleman/workspace/model"
 )
 
-// Kind is what a leftover is.
+// Kind is the kind of a leftover.
 type Kind string
 
-// The kinds of leftovers. Package workspace finds those that no record owns;
-// the first ones and sessions are for whoever has the records to find.
+// The kinds of leftovers. This package finds those from KindDirectory on, which
+// no record owns. The caller, which has the records, finds the others.
 const (
 	KindMissing   Kind = "missing"   // a workspace whose directory is gone
 	KindFailed    Kind = "failed"    // a workspace that could not be made or deleted
 	KindMoved     Kind = "moved"     // a workspace whose repository or directory is not where it was
 	KindWorker    Kind = "worker"    // the workspace of a worker that has ended
-	KindDeleted   Kind = "deleted"   // a deleted workspace that is old, or of which nothing is kept
+	KindDeleted   Kind = "deleted"   // a deleted workspace that is old, or that cannot be restored
 	KindEphemeral Kind = "ephemeral" // an ephemeral workspace whose command has ended
 	KindSession   Kind = "session"   // state of an ended session whose workspace is gone
-	KindDirectory Kind = "directory" // in the base, of no workspace
-	KindTrash     Kind = "trash"     // what a delete was removing
-	KindDeleting  Kind = "deleting"  // what a delete took out of reach and has not looked at twice
-	KindRestoring Kind = "restoring" // what a restore was putting together
-	KindKept      Kind = "kept"      // what a delete kept because no repository can hold it
+	KindDirectory Kind = "directory" // a directory in the base that no workspace has
+	KindTrash     Kind = "trash"     // a directory that a delete was removing
+	KindDeleting  Kind = "deleting"  // a directory that a delete moved away and did not inspect twice
+	KindRestoring Kind = "restoring" // a directory that a restore was filling
+	KindKept      Kind = "kept"      // a directory that a delete kept because no repository can hold it
 	KindEntry     Kind = "entry"     // git's entry for a worktree that is gone
-	KindBranch    Kind = "branch"    // made for a workspace that is gone
-	KindSnapshot  Kind = "snapshot"  // of a deleted workspace that nobody knows
-	KindUnknown   Kind = "unknown"   // what could not be looked at
+	KindBranch    Kind = "branch"    // a branch made for a workspace that is gone
+	KindSnapshot  Kind = "snapshot"  // the snapshot of a deleted workspace without a record
+	KindUnknown   Kind = "unknown"   // could not be inspected
 )
 
-// Leftover is something that is there though no workspace has it, or the other
-// way round.
+// Leftover is something that exists although no workspace has it, or something
+// that a workspace should have and that is missing.
 type Leftover struct {
 	Kind Kind `json:"kind"`
 	// What is a directory, a ref, or the name of a workspace or session.
 	What       string `json:"what" doc:"A directory, a ref, or the name of a workspace or session"`
 	ID         string `json:"workspace_id,omitempty" doc:"Of the workspace that it belongs or belonged to"`
 	Repository string `json:"repository,omitempty"`
-	// Prunable is true on proof alone; Why is that proof, or what is missing
-	// for it. Lost is what would be lost, or keeps it from being pruned.
+	// Prunable is true only on proof. Why is the proof, or what is missing for
+	// it. Lost is what would be lost with it, or the work that keeps it.
 	Prunable bool       `json:"prunable" doc:"It may go, on proof alone"`
 	Why      string     `json:"why" doc:"Why it may go, or why it stays"`
 	Lost     model.Loss `json:"lost,omitzero"`
@@ -59,37 +59,37 @@ type Leftover struct {
 	Pruned   bool       `json:"pruned"`
 	Error    string     `json:"error,omitempty" doc:"Why it was not pruned though it might go"`
 
-	// object is where a ref was seen, gitDir is the repository's, and root the
-	// workspace's directory.
+	// object is the commit at which a ref was seen, gitDir the repository's git
+	// directory, and root the workspace's directory.
 	object, gitDir, root string
 }
 
-// Records are what the caller has stored: what they do not own is left over.
+// Records are what the caller has stored. What they do not own is left over.
 type Records struct {
 	Workspaces, Deleted []model.Workspace
-	// Busy are the workspaces, by their ids, that may have running sessions,
-	// each with what to say of that. Unsure, where not nil, is why that is not
-	// known: then no directory may go.
+	// Busy maps the ids of workspaces that may have running sessions to a
+	// reason for the user. Unsure, if not nil, says why that is not known. Then
+	// no directory may be removed.
 	Busy   map[string]string
 	Unsure error
 }
 
-// Recorded reads the records as they are now. A workspace must be recorded
-// before anything of it is made, and until the last of it is gone.
+// Recorded reads the current records. The caller must record a workspace before
+// anything of it is made, and keep the record until all of it is gone.
 type Recorded func(context.Context) (Records, error)
 
-// settled is how long a branch must have been where it is before it counts as
-// left over: another program may just be making a workspace of it.
+// settled is how long a branch must be unchanged before it counts as left over:
+// another program may be making a workspace with it.
 const settled = 10 * time.Minute
 
 // Leftovers finds what no record owns: in the base directory, and in the
 // repositories that the records and the base lead to. It changes nothing. What
-// it cannot look at is not prunable, and says why.
+// it cannot inspect is not prunable, and its Why says so.
 func (f Finder) Leftovers(ctx context.Context, recorded Recorded) ([]Leftover, error) {
 	return f.survey(ctx, recorded, nil)
 }
 
-// survey is Leftovers; only, unless it is nil, says which to judge.
+// survey is Leftovers limited to what only selects; nil selects everything.
 func (f Finder) survey(ctx context.Context, recorded Recorded, only func(Leftover) bool) (found []Leftover, err error) {
 	s := &survey{f: f, only: only, repositories: map[string]string{}}
 	defer func() {
@@ -97,7 +97,8 @@ func (f Finder) survey(ctx context.Context, recorded Recorded, only func(Leftove
 			_ = b.root.Close()
 		}
 	}()
-	// Before the records: what is there now and has none then is nobody's.
+	// List first, then read the records: a workspace is recorded before it is
+	// made, so what is listed and not recorded belongs to none.
 	own, err := basedir.Open(f.Base)
 	s.list(own, f.Base, err)
 	if s.Records, err = recorded(ctx); err != nil {
@@ -120,33 +121,33 @@ func (f Finder) survey(ctx context.Context, recorded Recorded, only func(Leftove
 	return s.found, ctx.Err()
 }
 
-// survey is one look for leftovers.
+// survey is one search for leftovers.
 type survey struct {
 	Records
 	f     Finder
 	only  func(Leftover) bool
 	bases []*listed
-	// repositories are those to look into, by their git directories, with
-	// their tops where these are known.
+	// repositories maps the git directories to search to the tops of their main
+	// checkouts, or to "" if the top is not known.
 	repositories map[string]string
 	found        []Leftover
 }
 
-// listed is a directory that workspaces are made in, with what is in it.
+// listed is a directory that holds workspaces, and the names in it.
 type listed struct {
 	root  *os.Root
 	names []string
 }
 
-// own reports whether b is the manager's own base. One in a scope may be
-// that of other managers too: what has no record there is not proved ours.
+// own reports whether b is the manager's own base. Other managers may use a
+// directory in a scope too, so an entry without a record there may be theirs.
 func (b *listed) own() bool {
 	_, scoped := basedir.ScopeOf(filepath.Join(b.root.Name(), "x"))
 	return !scoped
 }
 
-// list adds what was opened, or could not be, as err says. What does not exist
-// holds nothing that is known to be there.
+// list adds the names in root, or reports err, the error of opening it. A
+// missing directory holds nothing.
 func (s *survey) list(root *os.Root, path string, err error) {
 	if err == nil {
 		var names []string
@@ -161,7 +162,7 @@ func (s *survey) list(root *os.Root, path string, err error) {
 	}
 }
 
-// findScopes lists the directories for workspaces in scopes that the records lead to.
+// findScopes lists the directories in scopes that the records lead to.
 func (s *survey) findScopes() {
 	seen := map[string]bool{}
 	for _, w := range slices.Concat(s.Workspaces, s.Deleted) {
@@ -173,7 +174,7 @@ func (s *survey) findScopes() {
 	}
 }
 
-// base is the listed directory of that path, or nil.
+// base returns the listed directory with that path, or nil.
 func (s *survey) base(path string) *listed {
 	i := slices.IndexFunc(s.bases, func(b *listed) bool { return b.root.Name() == path })
 	if i < 0 {
@@ -204,7 +205,7 @@ func (s *survey) unknown(what string, err error) {
 // wanted reports whether l is to be judged.
 func (s *survey) wanted(l Leftover) bool { return s.only == nil || s.only(l) }
 
-// owner is the record that has that id.
+// owner returns the record with that id.
 func owner(list []model.Workspace, id string) (model.Workspace, bool) {
 	i := slices.IndexFunc(list, func(w model.Workspace) bool { return w.ID == id })
 	if i < 0 {
@@ -213,7 +214,7 @@ func owner(list []model.Workspace, id string) (model.Workspace, bool) {
 	return list[i], true
 }
 
-// findRepositories gathers what the records and the base lead to.
+// findRepositories collects the repositories that records and bases lead to.
 func (s *survey) findRepositories() {
 	for _, w := range slices.Concat(s.Workspaces, s.Deleted) {
 		if w.GitDir != "" {
@@ -232,13 +233,13 @@ func (s *survey) findRepositories() {
 	}
 }
 
-// listRepositories notes what there is in the repositories that could be left
-// over, before the records are read once more.
+// listRepositories lists what may be left over in the repositories. The records
+// are read again after that.
 func (s *survey) listRepositories(ctx context.Context) []Leftover {
 	var list []Leftover
 	for _, gitDir := range slices.Sorted(maps.Keys(s.repositories)) {
 		if _, err := os.Stat(gitDir); errors.Is(err, fs.ErrNotExist) {
-			continue // each workspace of it says so
+			continue // each of its workspaces reports that
 		}
 		found, err := s.listRepository(ctx, gitDir)
 		if err != nil {
@@ -284,8 +285,8 @@ func (s *survey) listRepository(ctx context.Context, gitDir string) ([]Leftover,
 	return list, nil
 }
 
-// listEntries are git's entries for worktrees that were in our base and are
-// locked as ours, or were being made.
+// listEntries returns git's entries for worktrees that were in a listed
+// directory and that are locked as ours, or were being made.
 func (s *survey) listEntries(gitDir, top string) []Leftover {
 	entries, err := os.ReadDir(filepath.Join(gitDir, "worktrees"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -298,7 +299,7 @@ func (s *survey) listEntries(gitDir, top string) []Leftover {
 		root := filepath.Dir(target)
 		id := filepath.Base(root)
 		if err != nil || s.base(filepath.Dir(root)) == nil || model.CheckID(id) != nil {
-			continue // somebody else's, or it is not known what is there
+			continue // not ours, or unreadable
 		}
 		if reason, err := git.LockReason(filepath.Join(entry, "locked")); err != nil || reason != model.LockReason(id) && reason != "initializing" {
 			continue

@@ -13,26 +13,26 @@ import (
 	"middleman/workspace/model"
 )
 
-// Whereabouts says where what belongs to a workspace is by now.
+// Whereabouts says which parts of a workspace were moved or are gone.
 type Whereabouts struct {
-	// Missing: the directory is gone. That is proved where it is ours: the
-	// base directory can be read, and has no such entry.
+	// Missing: the directory is gone. For a directory of ours that is proved:
+	// the base directory can be read, and has no such entry.
 	Missing bool
-	// Base is the directory, where it is in our base but is recorded elsewhere:
+	// Base is the directory's path in our base, if the record has another path:
 	// the base was moved.
 	Base string
-	// Moved is where git has the worktree by now.
+	// Moved is the path at which git has the worktree by now.
 	Moved string
-	// NoRepository: the git directory is gone. Astray is what the worktree's
-	// .git leads to, where that is not its repository.
+	// NoRepository: the git directory is gone. Astray is the path in the
+	// worktree's .git file, if that is not in its repository.
 	NoRepository bool
 	Astray       string
 }
 
-// Sound reports whether all is where it was.
+// Sound reports whether every part is where it was.
 func (x Whereabouts) Sound() bool { return x == Whereabouts{} }
 
-// Trouble is what to say of that, and what helps, or "".
+// Trouble returns a line for the user with the problem and the remedy, or "".
 func (x Whereabouts) Trouble(w model.Workspace) string {
 	switch {
 	case x.Base != "":
@@ -51,8 +51,8 @@ func (x Whereabouts) Trouble(w model.Workspace) string {
 	return ""
 }
 
-// Where looks where the workspace's directory and repository are. It runs no
-// program. An error means that this could not be found out.
+// Where finds the workspace's directory and repository. It runs no program. An
+// error means that it could not find out.
 func (f Finder) Where(w model.Workspace) (x Whereabouts, err error) {
 	if w.Mode == model.ModeInPlace {
 		there, err := basedir.Exists(w.Root)
@@ -94,9 +94,9 @@ func (f Finder) Where(w model.Workspace) (x Whereabouts, err error) {
 	return x, err
 }
 
-// plainlyThere reports whether a worktree and its repository are in their
-// places beyond any question, at the cost of a few looks: lists ask for each of
-// many workspaces. Where it is false nothing is said yet.
+// plainlyThere reports whether a worktree and its repository are certainly in
+// their places. It reads few files, because lists call it for many workspaces.
+// False means only that Where must look closer.
 func (f Finder) plainlyThere(w model.Workspace) bool {
 	if w.Mode != model.ModeWorktree || w.Root != filepath.Join(f.Base, w.ID) {
 		return false
@@ -109,8 +109,8 @@ func (f Finder) plainlyThere(w model.Workspace) bool {
 	return there && err == nil
 }
 
-// follow looks what the repository and the worktree at dir, if it is there,
-// say of each other.
+// follow checks that the repository and the worktree at dir point to each
+// other. dir is "" if the worktree is missing.
 func (x *Whereabouts) follow(w model.Workspace, dir string) error {
 	_, err := os.Stat(w.GitDir)
 	if x.NoRepository = errors.Is(err, fs.ErrNotExist); x.NoRepository || err != nil {

@@ -7,14 +7,14 @@ import (
 	"middleman/internal/git"
 )
 
-// maxReflog bounds the entries of a worktree's HEAD reflog that are read, the
+// maxReflog limits how many entries of a worktree's HEAD reflog git reads,
 // newest first.
 const maxReflog = "--max-count=1000"
 
 // abandoned adds the commits that only the worktree's own HEAD reflog or its
-// refs/worktree hold. Amending and rebasing leave such commits all the time,
-// so they keep nothing from being deleted, and neither does a reflog that
-// cannot be read: that is said in their place.
+// refs/worktree hold. Amending and rebasing leave such commits all the time, so
+// they do not stop a delete. An unreadable reflog does not stop it either: the
+// list then says so.
 func (l *collector) abandoned(ctx context.Context, p git.Dirs) error {
 	err := l.unreferenced(ctx, p)
 	if err != nil && git.ExitCode(err) >= 0 {
@@ -39,7 +39,7 @@ func (l *collector) unreferenced(ctx context.Context, p git.Dirs) error {
 		}
 	}
 	slices.Sort(from)
-	// What HEAD and the branch hold is work, and listed as that. --all is
+	// Commits of HEAD and the branch are listed as work elsewhere. --all means
 	// every ref and the HEAD of every worktree.
 	args := append([]string{"--ignore-missing"}, slices.Compact(from)...)
 	args = append(args, "--glob=refs/worktree/*", "--not", "--exclude=refs/worktree/*", "--all")

@@ -19,14 +19,14 @@ const (
 
 // CommitsRequest says which commits to list.
 type CommitsRequest struct {
-	Against Against // base or upstream; "" is base, or upstream without one
-	Behind  bool    // those that the other has and HEAD lacks, instead
-	Cursor  string  // Commits.Next of the page before
-	Limit   int     // 0 is 50; at most 500
+	Against Against // AgainstBase or AgainstUpstream; "" is the base, or the upstream if w has no base
+	Behind  bool    // list instead the commits that HEAD lacks
+	Cursor  string  // Commits.Next of the previous page
+	Limit   int     // 0 means 50; at most 500
 }
 
 // Commits is a page of the commits that one side has and the other lacks,
-// newest first. All pages of one list are of the same two ends.
+// newest first. All pages of a list compare the same two commits.
 type Commits struct {
 	Against Against  `json:"against"`
 	Of      string   `json:"of" doc:"What HEAD was compared with"`
@@ -39,8 +39,8 @@ type Commits struct {
 	Next    string   `json:"next,omitempty" doc:"Cursor of the next page"`
 }
 
-// Commit is one commit. A subject or name that no terminal shows as it is, is
-// quoted; a very long one is cut.
+// Commit is one commit. A subject or name that a terminal does not show as it
+// is is quoted. A very long one is cut.
 type Commit struct {
 	Hash    string    `json:"hash"`
 	Subject string    `json:"subject"`
@@ -49,7 +49,8 @@ type Commit struct {
 	Time    time.Time `json:"time" doc:"When it was committed"`
 }
 
-// Commits lists what HEAD has beyond the base as it is now, or lacks.
+// Commits lists the commits that HEAD has and the current base lacks, or with
+// Behind the reverse.
 func (i *Inspector) Commits(ctx context.Context, w model.Workspace, r CommitsRequest) (_ Commits, err error) {
 	defer model.Containing(w.Name, &err)
 	g, err := i.boxedView(ctx, w)
@@ -67,7 +68,7 @@ func (i *Inspector) Commits(ctx context.Context, w model.Workspace, r CommitsReq
 	return out, nil
 }
 
-// ends finds what is compared: as it is now, or as the cursor has it.
+// ends finds the two commits to compare: the current ones, or the cursor's.
 func ends(ctx context.Context, g *git.View, w model.Workspace, r CommitsRequest) (out Commits, skip int, err error) {
 	out = Commits{Against: r.Against, Side: "ahead", Commits: []Commit{}}
 	if r.Behind {
@@ -98,7 +99,7 @@ func ends(ctx context.Context, g *git.View, w model.Workspace, r CommitsRequest)
 	return out, skip, err
 }
 
-// resume takes the ends of a list, and how far it has come, from a cursor.
+// resume reads from a cursor the two commits, and how many commits to skip.
 func (c *Commits) resume(cursor string) (skip int, err error) {
 	parts := strings.Split(cursor, ".")
 	if len(parts) == 3 && git.IsObjectID(parts[0]) && git.IsObjectID(parts[1]) {
@@ -110,8 +111,7 @@ func (c *Commits) resume(cursor string) (skip int, err error) {
 	return 0, fmt.Errorf("cursor %s: not one of ours: %w", plaintext.Quoted(cursor), model.ErrBadRequest)
 }
 
-// fill lists one page. The fields are cut, so that none is longer than a
-// record may be.
+// fill lists one page. git cuts the fields, so that no record is too long.
 func (c *Commits) fill(ctx context.Context, g *git.View, skip, limit int) error {
 	if limit <= 0 {
 		limit = defaultCommits

@@ -16,14 +16,14 @@ import (
 	"middleman/workspace/model"
 )
 
-// Against says what a workspace is compared with.
+// Against says what to compare a workspace with.
 type Against string
 
-// What a workspace can be compared with.
+// The values of Against.
 const (
 	AgainstBase      Against = "base"       // the base as it is now
-	AgainstMergeBase Against = "merge-base" // where the workspace left the base as that is now
-	AgainstHead      Against = "head"       // its own HEAD: what is not committed
+	AgainstMergeBase Against = "merge-base" // where the workspace branched off the current base
+	AgainstHead      Against = "head"       // its own HEAD: shows what is not committed
 	AgainstUpstream  Against = "upstream"   // its branch's upstream, as last fetched
 )
 
@@ -32,12 +32,12 @@ var ErrNothingToCompare = errors.New("nothing to compare with")
 
 const (
 	diffTime = time.Minute
-	// bigFile is the size from which on git takes a file for a binary one.
+	// bigFile is the size from which git treats a file as binary.
 	bigFile = "16m"
-	// maxCompared is the size of a changed file that is not compared at all:
-	// git reads it whole to name its content.
+	// maxCompared is the size in bytes above which a changed file is not
+	// compared: git would read all of it to hash it.
 	maxCompared = 512 << 20
-	// maxUntracked bounds the untracked files of a diff, maxFiles its list.
+	// maxUntracked limits the untracked files of a diff, maxFiles its list.
 	maxUntracked = 10_000
 	maxFiles     = 5_000
 )
@@ -45,29 +45,29 @@ const (
 // DiffRequest says what to compare.
 type DiffRequest struct {
 	Against Against  // "" is AgainstMergeBase, or AgainstHead without a base
-	Tracked bool     // leave untracked files out
-	Paths   []string // relative to the top, not patterns; none is everything
+	Tracked bool     // leave out untracked files
+	Paths   []string // relative to the top, not patterns; none means everything
 }
 
-// Comparison is a workspace's checkout beside a commit. The caller closes it.
-// Nothing of the repository runs, nothing in it is written.
+// Comparison compares a workspace's checkout with a commit. It runs no program
+// of the repository and writes nothing in it. The caller closes it.
 type Comparison struct {
 	Against Against
-	Of      string // the other's name
-	Commit  string // the other's commit, or the empty tree
-	// LeftOut says what of the untracked is not in it, a line each.
+	Of      string // the name of the other side
+	Commit  string // its commit, or the empty tree
+	// LeftOut names files that are not compared, one per line.
 	LeftOut []string
 
 	g         *git.View
 	paths     []string
 	untracked map[string]bool
-	large     []string // tracked files
+	large     []string // tracked files above maxCompared
 }
 
-// Close lets go of what a comparison needed.
+// Close removes the temporary files of a comparison.
 func (c *Comparison) Close() { c.g.Close() }
 
-// Compare begins to compare w with what r says.
+// Compare prepares a comparison of w with what r asks for.
 func (i *Inspector) Compare(ctx context.Context, w model.Workspace, r DiffRequest) (_ *Comparison, err error) {
 	defer model.Containing(w.Name, &err)
 	for _, path := range r.Paths {
@@ -92,8 +92,8 @@ func (i *Inspector) Compare(ctx context.Context, w model.Workspace, r DiffReques
 	return c, git.Blame(c.takeIndex(ctx, r.Tracked), g.WorkTree)
 }
 
-// boxedView is a view for w whose looks are all boxed where that can be:
-// they read what a workspace holds.
+// boxedView opens a view of w whose commands all run in a sandbox if there is
+// one, because they read files of the workspace.
 func (i *Inspector) boxedView(ctx context.Context, w model.Workspace) (*git.View, error) {
 	p, _, err := i.checkout(ctx, w)
 	if err != nil {
@@ -107,7 +107,7 @@ func (i *Inspector) boxedView(ctx context.Context, w model.Workspace) (*git.View
 	return g, nil
 }
 
-// against finds the commit to compare with.
+// against finds the commit to compare with, and its name.
 func against(ctx context.Context, g *git.View, w model.Workspace, asked Against) (Against, string, string, error) {
 	if asked == "" {
 		asked = AgainstMergeBase
@@ -155,7 +155,7 @@ func against(ctx context.Context, g *git.View, w model.Workspace, asked Against)
 }
 
 // takeIndex copies the index and adds the untracked files to the copy, so that
-// one diff has them as additions.
+// one diff shows them as additions.
 func (c *Comparison) takeIndex(ctx context.Context, trackedOnly bool) error {
 	index, err := os.Readlink(filepath.Join(c.g.GitDir, "index"))
 	if err == nil {
@@ -174,7 +174,7 @@ func (c *Comparison) takeIndex(ctx context.Context, trackedOnly bool) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	object, err := c.g.Look("hash-object", "--stdin").Line(ctx) // of nothing: git takes the file itself, as it differs
+	object, err := c.g.Look("hash-object", "--stdin").Line(ctx) // the empty blob: the file differs from it, so git reads the file
 	if err != nil {
 		return err
 	}
@@ -188,8 +188,9 @@ func (c *Comparison) takeIndex(ctx context.Context, trackedOnly bool) error {
 	return err
 }
 
-// unhide has git look at the files that it was told to pass over, where there
-// are such: those of a sparse checkout are not.
+// unhide clears the flags that make git skip files in our copy of the index. It
+// keeps skip-worktree for files that a sparse checkout leaves out. It also
+// collects the files that are too large.
 func (c *Comparison) unhide(ctx context.Context) error {
 	hidden := map[string][]string{}
 	list := c.look("ls-files", "-v", "-z")
@@ -225,8 +226,8 @@ func (c *Comparison) flag(ctx context.Context, flag string, paths []string) erro
 	return err
 }
 
-// passOver leaves out the tracked files that are too large, as git would read
-// all of each: those whose size or time is not as recorded.
+// passOver leaves out too large tracked files if their size or time differs
+// from the index, because git would read all of each.
 func (c *Comparison) passOver(ctx context.Context) error {
 	if len(c.large) == 0 {
 		return nil
@@ -243,8 +244,8 @@ func (c *Comparison) passOver(ctx context.Context) error {
 	return c.flag(ctx, "--assume-unchanged", changed)
 }
 
-// findUntracked lists the untracked files below the paths that were asked for.
-// Repositories are named and left out.
+// findUntracked lists the untracked files below the requested paths. It names
+// repositories in LeftOut.
 func (c *Comparison) findUntracked(ctx context.Context) (found []string, err error) {
 	more := 0
 	list := c.look("ls-files", "--others", "--exclude-standard", "-z", "--")
@@ -271,13 +272,13 @@ func (c *Comparison) findUntracked(ctx context.Context) (found []string, err err
 	return found, nil
 }
 
-// tooLarge reports whether git would read more for a file than is sensible.
+// tooLarge reports whether a file is larger than maxCompared.
 func (c *Comparison) tooLarge(path string) bool {
 	info, err := os.Lstat(filepath.Join(c.g.WorkTree, filepath.FromSlash(path)))
 	return err == nil && info.Size() > maxCompared
 }
 
-// look is a command on our copy of the index.
+// look returns a command on our copy of the index.
 func (c *Comparison) look(args ...string) git.Command {
 	cmd := c.g.Look(args...)
 	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+filepath.Join(c.g.Dir, "index"))
@@ -285,8 +286,8 @@ func (c *Comparison) look(args ...string) git.Command {
 	return cmd
 }
 
-// diff is one git diff of all that was asked for. Nothing of the user's
-// configuration changes its form.
+// diff returns a git diff of everything requested. The user's configuration
+// does not change its format.
 func (c *Comparison) diff(format ...string) git.Command {
 	cmd := c.look(slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--find-renames",
 		"--submodule=short", "--ignore-submodules=dirty", "--src-prefix=a/", "--dst-prefix=b/"}, format, []string{c.Commit, "--"}, c.paths)...)
@@ -295,18 +296,18 @@ func (c *Comparison) diff(format ...string) git.Command {
 	return cmd
 }
 
-// Patch writes git's patch text to out, at most so many bytes of it unless
-// most is 0, cut at a line's end. leftOut is how many bytes were cut off.
-// Names in it are quoted as git does; a binary file is named only.
+// Patch writes git's patch text to out. If most is not 0 it writes at most that
+// many bytes, cut at the end of a line; leftOut is how many bytes it cut off.
+// git quotes names. A binary file is named only.
 func (c *Comparison) Patch(ctx context.Context, out io.Writer, most int64) (leftOut int64, err error) {
 	cut := &cutter{to: out, most: most}
 	cmd := c.diff("--patch")
 	cmd.Output = cut
-	_, err = cmd.Once(ctx) // not again: part of it may be written
+	_, err = cmd.Once(ctx) // no retry: a part may be written
 	return cut.leftOut, git.Blame(err, c.g.WorkTree)
 }
 
-// cutter passes on whole lines while there is room.
+// cutter passes on whole lines until most bytes are written.
 type cutter struct {
 	to      io.Writer
 	most    int64
@@ -333,9 +334,9 @@ func (c *cutter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// copyRegular copies a regular file, with its time.
-// git tells by the time of an index that it was written at the same moment as
-// a file was changed, which the file's own time then does not show.
+// copyRegular copies a regular file with its modification time. git compares an
+// index's time with the times of files, to detect a file that changed just when
+// the index was written.
 func copyRegular(from, to string) error {
 	info, err := os.Lstat(from)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// Diff is what differs between a workspace and what it was compared with.
+// Diff lists the differences between a workspace and what it is compared with.
 type Diff struct {
 	Against Against      `json:"against"`
 	Of      string       `json:"of" doc:"What it was compared with"`
@@ -24,8 +24,8 @@ type Diff struct {
 	AsOf    time.Time    `json:"as_of"`
 }
 
-// FileChange is one file that differs. Names that no terminal shows as they
-// are, are quoted.
+// FileChange is one file that differs. A name that a terminal does not show as
+// it is is quoted.
 type FileChange struct {
 	Path      string `json:"path"`
 	From      string `json:"from,omitempty" doc:"Its name before, where it was renamed"`
@@ -36,7 +36,7 @@ type FileChange struct {
 	Binary    bool   `json:"binary,omitempty" doc:"Or too large to be compared line by line"`
 }
 
-// Files lists what differs.
+// Files lists the files that differ.
 func (c *Comparison) Files(ctx context.Context) (Diff, error) {
 	p := &filesParser{diff: Diff{Against: c.Against, Of: c.Of, Commit: c.Commit, Files: []FileChange{}, LeftOut: c.LeftOut, AsOf: time.Now().UTC()},
 		untracked: c.untracked, conflicts: map[string]bool{}, at: map[string]int{}}
@@ -51,8 +51,8 @@ func (c *Comparison) Files(ctx context.Context) (Diff, error) {
 	return p.diff, p.err
 }
 
-// conflicts takes the files that a merge has left to be resolved: compared
-// with a commit, they are changed ones.
+// conflicts collects the files with unresolved conflicts. A comparison with a
+// commit would show them as changed only.
 func (c *Comparison) conflicts(ctx context.Context, p *filesParser) error {
 	list := c.look("ls-files", "--unmerged", "-z")
 	list.Each = func(record string) {
@@ -63,18 +63,18 @@ func (c *Comparison) conflicts(ctx context.Context, p *filesParser) error {
 	return err
 }
 
-// filesParser reads "git diff --raw --numstat -z": for each file ":<modes>
-// <objects> <change>" and its path, then "<added>\t<deleted>\t<path>"; of what
-// was renamed both paths follow.
+// filesParser reads "git diff --raw --numstat -z". First comes, for each file,
+// ":<modes> <objects> <change>" and its path, then
+// "<added>\t<deleted>\t<path>". A renamed file has both paths after it.
 type filesParser struct {
 	diff      Diff
 	untracked map[string]bool
 	conflicts map[string]bool
-	at        map[string]int // by path; -1 for one beyond the list
+	at        map[string]int // index in diff.Files by path; -1 if it is beyond maxFiles
 	err       error
 
-	wait  int    // paths that are still to come
-	kind  string // the change, "" within numstat
+	wait  int    // how many paths are still to come
+	kind  string // the kind of change; "" in a numstat record
 	lines [2]string
 	from  string
 }
@@ -103,7 +103,7 @@ func (p *filesParser) take(record string) {
 	}
 }
 
-// path takes one of the paths that a record announced; the last is the one.
+// path takes a path that a record announced. The last one is the file's.
 func (p *filesParser) path(path string) {
 	if p.wait--; p.wait > 0 {
 		p.from = path
@@ -123,7 +123,7 @@ var changes = map[byte]string{'A': "added", 'D': "deleted", 'M': "changed", 'R':
 func (p *filesParser) file(path string) {
 	change := changes[p.kind[0]]
 	if _, known := p.at[path]; known {
-		return // of a conflict there may be one record more
+		return // a conflict may have a second record
 	}
 	if p.conflicts[path] {
 		change = "conflict"

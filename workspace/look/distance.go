@@ -11,7 +11,7 @@ import (
 	"middleman/workspace/model"
 )
 
-// distance is how far head is from the base of w as that is now.
+// distance returns how far head is from the current base of w.
 func (i *Inspector) distance(ctx context.Context, g *git.View, head string, w model.Workspace) (Distance, error) {
 	of, commit, err := baseNow(ctx, g, w)
 	if err != nil {
@@ -21,8 +21,8 @@ func (i *Inspector) distance(ctx context.Context, g *git.View, head string, w mo
 	if commit == head {
 		return d, nil
 	}
-	// Which commits two commits have is what they are, but where history was
-	// cut off, which a fetch may move.
+	// The counts depend only on the two commits, unless the history is shallow:
+	// a fetch may move its boundary.
 	key := head + " " + commit + " " + stamp(filepath.Join(g.Repository, "shallow"))
 	counts, known := i.distances.Get(key)
 	if !known {
@@ -35,7 +35,7 @@ func (i *Inspector) distance(ctx context.Context, g *git.View, head string, w mo
 	return d, nil
 }
 
-// countBetween counts the commits that one has and the other lacks, both ways.
+// countBetween counts the commits that only head has, and those only other has.
 func countBetween(ctx context.Context, g *git.View, head, other string) (counts [2]int, err error) {
 	c := g.Look("rev-list", "--left-right", "--count", head+"..."+other, "--")
 	c.Limit = statusTime
@@ -49,9 +49,8 @@ func countBetween(ctx context.Context, g *git.View, head, other string) (counts 
 	return counts, nil
 }
 
-// baseNow is the base of w, as it was asked for and where that is by now. A
-// base that is no branch or tag any more, and never was, is the commit that
-// the workspace began at.
+// baseNow returns the name of w's base and its current commit. If no branch or
+// tag has that name, it returns the commit at which the workspace began.
 func baseNow(ctx context.Context, g *git.View, w model.Workspace) (name, commit string, err error) {
 	name = w.Base
 	if name == "" {
@@ -66,7 +65,7 @@ func baseNow(ctx context.Context, g *git.View, w model.Workspace) (name, commit 
 	c.Lines, c.Limit = true, statusTime
 	c.Each = func(line string) {
 		if fields := strings.Fields(line); len(fields) > 1 {
-			found[fields[0]] = fields[len(fields)-1] // of a tag what it points at
+			found[fields[0]] = fields[len(fields)-1] // for a tag, the commit that it points at
 		}
 	}
 	if _, err := c.Run(ctx); err != nil {

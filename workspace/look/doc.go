@@ -1,8 +1,9 @@
-// Package look finds out how a workspace stands, and changes nothing: what a
-// delete would destroy (ForDelete), its status, what differs between it and its
-// base (Compare, Commits), and what would happen if two came together (Forecast).
+// Package look inspects workspaces and changes nothing. ForDelete says what a
+// delete would destroy. Other functions give a workspace's status, its
+// differences from its base (Compare, Commits), and what merging two workspaces
+// would do (Forecast).
 //
-// The repository may be hostile. Nothing of its configuration runs, and a look
-// that fails is never read as "nothing there": it is an error, and what was asked
-// for before a delete then wraps model.ErrUnknown or another reason to refuse.
+// The repository may be hostile. No program that its configuration names runs.
+// A failed inspection never means "nothing there": it is an error. Before a
+// delete that error wraps model.ErrUnknown or another reason to refuse.
 package look

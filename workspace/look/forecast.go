@@ -13,16 +13,16 @@ import (
 	"middleman/workspace/model"
 )
 
-// mergeTime bounds the merge of one pair.
+// mergeTime limits the merge of one pair.
 const mergeTime = 30 * time.Second
 
-// Forecast says what would happen if two workspaces came together.
+// Forecast says what merging two workspaces would do.
 type Forecast struct {
 	WorkspaceID string `json:"workspace_id" doc:"The other one"`
 	Workspace   string `json:"workspace" doc:"Its name"`
 	Merge       string `json:"merge" enum:"clean,conflict,unknown" doc:"Of what both have committed; what is not committed is not in it"`
-	// Conflicts are certain, BothChange are not: nobody can tell how what is
-	// not committed yet will be merged.
+	// Conflicts are certain. BothChange are not, because what is not committed
+	// yet may still change.
 	Conflicts  []string  `json:"conflicts,omitempty" doc:"Files that a merge of the commits would leave to be resolved"`
 	BothChange []string  `json:"both_change,omitempty" doc:"Files that both have changed, one of them or both without a commit yet"`
 	Truncated  bool      `json:"truncated,omitempty" doc:"A list is cut"`
@@ -34,13 +34,13 @@ type Forecast struct {
 type side struct {
 	g     *git.View
 	head  string
-	dirty map[string]bool // what is not committed
+	dirty map[string]bool // paths with uncommitted changes
 }
 
-// Forecast compares w with each of others, which are of the same repository.
-// It merges commits in memory and in a directory of ours; nothing is written
-// to the repository. The error is for w alone: what is unknown of another is
-// said with it.
+// Forecast compares w with each of others, which must be of the same
+// repository. It merges commits into temporary objects, and writes nothing to
+// the repository. An error concerns w. What is unknown of another workspace is
+// in its Forecast.
 func (i *Inspector) Forecast(ctx context.Context, w model.Workspace, others []model.Workspace) (_ []Forecast, err error) {
 	defer model.Containing(w.Name, &err)
 	mine, err := i.side(ctx, w)
@@ -100,7 +100,7 @@ func (i *Inspector) side(ctx context.Context, w model.Workspace) (s side, err er
 	return s, err
 }
 
-// pair fills in f for mine and the other.
+// pair fills in f for mine and other.
 func (i *Inspector) pair(ctx context.Context, mine side, other model.Workspace, f *Forecast) error {
 	theirs, err := i.side(ctx, other)
 	if err != nil {
@@ -116,13 +116,13 @@ func (i *Inspector) pair(ctx context.Context, mine side, other model.Workspace, 
 	return nil
 }
 
-// merge merges both HEADs, into objects of ours.
+// merge merges both HEADs. The resulting objects go into the view.
 func (f *Forecast) merge(ctx context.Context, mine, theirs side) error {
 	c := mine.g.Look("merge-tree", "--write-tree", "--name-only", "--no-messages", "--allow-unrelated-histories", "-z", mine.head, theirs.head)
 	c.Limit = mergeTime
 	var files []string
 	first := true
-	c.Each = func(record string) { // the tree, then what is in conflict
+	c.Each = func(record string) { // the tree, then the files in conflict
 		if !first && record != "" {
 			files = append(files, record)
 		}
@@ -143,14 +143,14 @@ func (f *Forecast) merge(ctx context.Context, mine, theirs side) error {
 	return nil
 }
 
-// overlap names the files that one has changed without a commit and the other
-// has changed at all.
+// overlap names the files that one side has changed without a commit, and that
+// the other side has changed at all.
 func (f *Forecast) overlap(ctx context.Context, mine, theirs side) error {
 	if len(mine.dirty)+len(theirs.dirty) == 0 {
 		return nil
 	}
 	base, err := mine.g.Look("merge-base", mine.head, theirs.head).Line(ctx)
-	if err != nil && git.ExitCode(err) != 1 { // 1: no history in common
+	if err != nil && git.ExitCode(err) != 1 { // status 1: no common history
 		return err
 	}
 	base, _, _ = strings.Cut(base, "\n")
@@ -170,8 +170,8 @@ func (f *Forecast) overlap(ctx context.Context, mine, theirs side) error {
 	return nil
 }
 
-// changedSince are the files that differ between two commits; none where there
-// is no first.
+// changedSince returns the files that differ between two commits; none if from
+// is "".
 func changedSince(ctx context.Context, g *git.View, from, to string) (map[string]bool, error) {
 	changed := map[string]bool{}
 	if from == "" || from == to {
@@ -184,7 +184,7 @@ func changedSince(ctx context.Context, g *git.View, from, to string) (map[string
 	return changed, err
 }
 
-// names are names fit to be shown, not too many.
+// names quotes paths for display, at most MaxListed.
 func (f *Forecast) names(paths []string) []string {
 	var out []string
 	for _, path := range paths {

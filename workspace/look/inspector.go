@@ -5,15 +5,15 @@ import (
 	"middleman/internal/memo"
 )
 
-// Inspector looks at workspaces: status, comparison, commits, forecast. It
-// remembers what never changes; any number of goroutines may use it.
+// Inspector inspects workspaces: status, comparison, commits, forecast. It
+// caches results that never change. Safe for concurrent use.
 type Inspector struct {
 	base string
-	// views remembers configurations by their content, distances are of histories
-	// by their ends.
+	// views caches configurations by their content, distances the counts
+	// between two commits.
 	views     git.Views
 	distances memo.Map[string, [2]int]
 }
 
-// New returns an inspector of the workspaces in base; it touches nothing.
+// New returns an inspector of the workspaces in base. It touches nothing.
 func New(base string) *Inspector { return &Inspector{base: base} }

@@ -14,24 +14,24 @@ import (
 	"middleman/workspace/model"
 )
 
-// Findings is what a look at a workspace found.
+// Findings are the results of ForDelete.
 type Findings struct {
 	Loss model.Loss
-	// Tip is where our branch was, or "" where a delete leaves the branch: it
-	// is gone, the user's, or checked out elsewhere.
+	// Tip is the commit of our branch. It is "" if a delete leaves the branch,
+	// because it is gone, the user's, or checked out elsewhere.
 	Tip string
-	// Ignored is what git ignores, as it is called in the workspace, with a
-	// slash at the end of a directory; Repositories are those that lie in it.
+	// Ignored are the paths that git ignores; a directory's ends with a slash.
+	// Repositories are the repositories that lie in the workspace.
 	Ignored, Repositories []string
 	// Nested are git's directories for other worktrees of the repository that
-	// lie in it.
+	// lie in the workspace.
 	Nested []string
 }
 
-// ForDelete says what a delete of w would destroy, whose directory is now at
-// dir, or nowhere if dir is "". ours says that the branch of w is ours to delete.
-// Nothing of the repository runs meanwhile and nothing is written. An error means
-// that not all could be found out: what was found is in Findings.
+// ForDelete returns what a delete of w would destroy. The directory of w is now
+// at dir, or missing if dir is "". ours says that we may delete its branch. It
+// runs no program of the repository and writes nothing. After an error Findings
+// is incomplete.
 func ForDelete(ctx context.Context, w model.Workspace, dir string, ours bool) (Findings, error) {
 	switch {
 	case w.Mode == model.ModeDirectory && dir == "":
@@ -53,8 +53,8 @@ func ForDelete(ctx context.Context, w model.Workspace, dir string, ours bool) (F
 	return Findings{Loss: l.loss, Tip: tip, Ignored: l.ignoredPaths, Repositories: l.repositories, Nested: l.nestedEntries}, err
 }
 
-// Branch says what would be lost with branch, which is at tip and checked out
-// nowhere.
+// Branch returns what would be lost with branch, which is at tip and checked
+// out nowhere.
 func Branch(ctx context.Context, repo git.Dirs, branch, tip string) (model.Loss, error) {
 	l := &collector{}
 	err := l.stashes(ctx, repo, branch)
@@ -64,21 +64,22 @@ func Branch(ctx context.Context, repo git.Dirs, branch, tip string) (model.Loss,
 	return l.loss, err
 }
 
-// missing says that a directory is gone that nobody has told git to forget. It
-// may be on a disk that is away, or moved: what is in it is not known.
+// missing returns the error for a directory that is gone while git still has
+// its entry. Its disk may not be mounted, or it was moved, so its content is
+// unknown.
 func missing(w model.Workspace) error {
 	return fmt.Errorf("%s: %w, and what was in it is not known: put it back, or forget it with consent to lose work: %w", w.Root, model.ErrMissing, model.ErrUnknown)
 }
 
-// Directory lists the files of a directory that no git knows.
+// Directory lists the files of a directory that is in no repository.
 func Directory(dir string) (model.Loss, error) {
 	l := &collector{}
 	err := l.walk(dir, "")
 	return l.loss, err
 }
 
-// walk adds every file below dir, whose path in the workspace is name. A
-// repository in it is one entry.
+// walk adds every file below dir, whose path in the workspace is name. A nested
+// repository is one entry.
 func (l *collector) walk(dir, name string) error {
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -105,7 +106,7 @@ func (l *collector) walk(dir, name string) error {
 	return nil
 }
 
-// repositoryOf looks at a worktree in the order: refs, files, history.
+// repositoryOf inspects a worktree in this order: refs, files, history.
 func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir string, ours bool) (tip string, err error) {
 	entry, err := git.FindEntry(w.GitDir, w.Root)
 	if err != nil {
@@ -125,7 +126,7 @@ func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir str
 	case entry == "" && dir != "":
 		return tip, fmt.Errorf("%s: its repository %s has no worktree there: %w", w.Root, w.GitDir, model.ErrUnknown)
 	case entry == "":
-		at.GitDir = w.GitDir // only the branch is left to look at
+		at.GitDir = w.GitDir // only the branch is left to inspect
 		l.loss.Warnings = movedAway(w, tip)
 	case dir == "":
 		err = l.stagedFiles(ctx, at)
@@ -155,7 +156,8 @@ func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir str
 	return tip, l.abandoned(ctx, at)
 }
 
-// ownTip is where the branch is that a delete of w would remove.
+// ownTip returns the commit of the branch that a delete of w would remove, or
+// "".
 func ownTip(ctx context.Context, w model.Workspace, ours bool) (string, error) {
 	repo := git.Whole(w.GitDir)
 	if !ours {
@@ -173,8 +175,8 @@ func ownTip(ctx context.Context, w model.Workspace, ours bool) (string, error) {
 	return repo.Ref(ctx, "refs/heads/"+w.Branch)
 }
 
-// CheckGitFile makes sure that the worktree at dir is still the one that
-// entry is about: a program in it may have made a repository of its own there.
+// CheckGitFile checks that the .git file in dir still points to entry: a
+// program in the worktree may have made a repository of its own there.
 func CheckGitFile(dir, entry string) error {
 	target, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
 	if err != nil {
@@ -186,9 +188,9 @@ func CheckGitFile(dir, entry string) error {
 	return nil
 }
 
-// checkCommonDir makes sure that the worktree's refs are those of its
-// repository: git follows commondir to them, whatever GIT_COMMON_DIR says, and
-// elsewhere could be branches that make work look kept.
+// checkCommonDir checks that the worktree uses the refs of its repository. git
+// finds refs through the file commondir, whatever GIT_COMMON_DIR says. Refs of
+// another repository could make lost work look safe.
 func checkCommonDir(entry, commonDir string) error {
 	target, err := git.ReadPath(filepath.Join(entry, "commondir"), entry)
 	if err != nil {
@@ -200,17 +202,17 @@ func checkCommonDir(entry, commonDir string) error {
 	return nil
 }
 
-// collector gathers a loss.
+// collector collects a Loss.
 type collector struct {
 	loss   model.Loss
-	nested map[string]bool // worktrees that are on the list already, by their paths with a slash
+	nested map[string]bool // paths of nested worktrees, each with a slash at its end
 	known  bool            // git has an entry for the workspace
-	walked int             // entries in what git ignores
+	walked int             // visited entries among what git ignores
 
 	ignoredPaths, repositories, nestedEntries []string // see Findings
 }
 
-// add puts a name of a file, commit or stash on a list.
+// add appends the name of a file, commit or stash to a list, up to MaxListed.
 func (l *collector) add(list *[]string, name string) {
 	if len(*list) == model.MaxListed {
 		l.loss.Truncated = true
@@ -219,8 +221,8 @@ func (l *collector) add(list *[]string, name string) {
 	*list = append(*list, plaintext.Quoted(name))
 }
 
-// checkedOut adds what differs from HEAD in a worktree, which a creation may
-// not have filled yet: git writes the index when all files are there.
+// checkedOut adds what differs from HEAD in a worktree. git writes the index
+// last, so without an index the creation has not filled the worktree.
 func (l *collector) checkedOut(ctx context.Context, p git.Dirs) error {
 	_, err := os.Lstat(filepath.Join(p.GitDir, "index"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -232,16 +234,16 @@ func (l *collector) checkedOut(ctx context.Context, p git.Dirs) error {
 	return l.files(ctx, p, "")
 }
 
-// files adds what differs from HEAD in the checkout at p; name is its path in
-// the workspace, "" for the workspace itself.
+// files adds what differs from HEAD in the checkout at p. name is its path in
+// the workspace with a slash at the end, or "" for the workspace itself.
 func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 	config, err := p.WithoutFilters(ctx)
 	if err != nil {
 		return err
 	}
-	// git would go into submodules with their own configuration, and run what
-	// that says. It reports whether their commit changed; their files are
-	// looked at below, as pinned as these.
+	// git would enter submodules with their own configuration, and run programs
+	// that it names. With "dirty" it only reports whether their commit changed.
+	// We inspect their files below, with the same safe settings.
 	c := p.Look("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "--untracked-files=all",
 		"--ignored=matching", "--no-renames", "--ignore-submodules=dirty")
 	c.Config = config
@@ -252,7 +254,7 @@ func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 		case strings.HasPrefix(record, "# branch.oid "):
 			answered = true
 		case strings.HasPrefix(record, "? ") && strings.HasSuffix(record, "/"):
-			l.repository(name + record[2:]) // all that git does not go into
+			l.repository(name + record[2:]) // git does not enter nested repositories
 		case strings.HasPrefix(record, "! ") && ignoredErr == nil:
 			ignoredErr = l.ignored(ctx, p, record[2:], name)
 		case strings.HasPrefix(record, "? "):
@@ -284,7 +286,7 @@ func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 	return nil
 }
 
-// field is what follows the first n space-separated fields of a record.
+// field returns what follows the first n space-separated fields of a record.
 func field(record string, n int) string {
 	for range n {
 		_, record, _ = strings.Cut(record, " ")
@@ -292,8 +294,8 @@ func field(record string, n int) string {
 	return record
 }
 
-// stagedFiles adds what the index of a worktree without a directory holds
-// beyond HEAD.
+// stagedFiles adds what the index differs in from HEAD, for a worktree without
+// a directory.
 func (l *collector) stagedFiles(ctx context.Context, p git.Dirs) error {
 	head, err := headOf(ctx, p)
 	if err != nil || head == "" {
@@ -305,21 +307,21 @@ func (l *collector) stagedFiles(ctx context.Context, p git.Dirs) error {
 	return err
 }
 
-// operation notes what git is in the middle of.
+// operation records which operation of git is in progress.
 func (l *collector) operation(p git.Dirs) {
 	for _, trace := range []struct{ file, name string }{
 		{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
 		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"sequencer", "cherry-pick or revert"},
 		{"BISECT_LOG", "bisect"},
 	} {
-		// Anything but a clear "no" counts as one in progress.
+		// Any error but "not found" counts as in progress.
 		if _, err := os.Lstat(filepath.Join(p.GitDir, trace.file)); !errors.Is(err, fs.ErrNotExist) && l.loss.Operation == "" {
 			l.loss.Operation = trace.name
 		}
 	}
 }
 
-// headOf is the commit that is checked out, or "" on a branch without one.
+// headOf returns the commit of HEAD, or "" on a branch without one.
 func headOf(ctx context.Context, p git.Dirs) (string, error) {
 	head, err := p.Look("rev-parse", "--verify", "--quiet", "HEAD^{commit}").Line(ctx)
 	if git.ExitCode(err) == 1 {
@@ -331,8 +333,8 @@ func headOf(ctx context.Context, p git.Dirs) (string, error) {
 	return head, err
 }
 
-// commits adds those of our branch and of the checkout's HEAD that are on no
-// other branch and no remote.
+// commits adds the commits of our branch and of the checkout's HEAD that are on
+// no other branch and no remote.
 func (l *collector) commits(ctx context.Context, p git.Dirs, tip string, w model.Workspace, checkout bool) error {
 	var from []string
 	if tip != "" {
@@ -352,15 +354,15 @@ func (l *collector) commits(ctx context.Context, p git.Dirs, tip string, w model
 	}
 	args := append(from, "--not", "--remotes")
 	if model.IsChange(w.Base) && w.BaseCommit != "" {
-		args = append([]string{"--ignore-missing"}, append(args, w.BaseCommit)...) // the forge has it
+		args = append([]string{"--ignore-missing"}, append(args, w.BaseCommit)...) // the forge has these
 	}
 	if tip != "" {
-		args = append(args, "--exclude="+w.Branch) // or it would count as another branch
+		args = append(args, "--exclude="+w.Branch) // else it would count as another branch
 	}
 	return l.history(ctx, p, &l.loss.Commits, append(args, "--branches"), "%h %s")
 }
 
-// stashes adds those that were made on branch. All worktrees share one list.
+// stashes adds the stashes that were made on branch. All worktrees share them.
 func (l *collector) stashes(ctx context.Context, p git.Dirs, branch string) error {
 	top, err := git.Whole(p.CommonDir).Ref(ctx, "refs/stash")
 	if err != nil || top == "" {
@@ -379,7 +381,7 @@ func (l *collector) stashes(ctx context.Context, p git.Dirs, branch string) erro
 	return err
 }
 
-// history adds the commits that rev-list gives for args, a line each.
+// history adds the commits that rev-list returns for args, one line each.
 func (l *collector) history(ctx context.Context, p git.Dirs, list *[]string, args []string, format string) error {
 	c := p.Look(append([]string{"rev-list", "--no-commit-header", "--format=" + format,
 		fmt.Sprintf("--max-count=%d", model.MaxListed+1)}, args...)...)
@@ -389,16 +391,16 @@ func (l *collector) history(ctx context.Context, p git.Dirs, list *[]string, arg
 	return err
 }
 
-// Unkeepable is err, of a look at w, with what would stop a delete with
-// consent as well, if that is known already: it keeps what it destroys, and
-// for that git has to answer.
+// Unkeepable returns err, the error of inspecting w. If git cannot keep what a
+// delete destroys either, it adds that: then a delete would fail even with
+// consent.
 func Unkeepable(ctx context.Context, w model.Workspace, err error) error {
 	if w.Mode != model.ModeWorktree || ctx.Err() != nil {
 		return err
 	}
 	entry, entryErr := git.FindEntry(w.GitDir, w.Root)
 	if entryErr != nil || entry == "" {
-		return err // the directory itself would be kept
+		return err // a delete would keep the directory itself
 	}
 	why := answers(ctx, git.Dirs{GitDir: entry, CommonDir: w.GitDir})
 	if why == nil {
@@ -407,8 +409,8 @@ func Unkeepable(ctx context.Context, w model.Workspace, err error) error {
 	return fmt.Errorf("%w (and %w: %w)", err, model.ErrNotKept, why)
 }
 
-// answers reports why git cannot keep what is at p, as far as it takes no
-// writing to find out.
+// answers returns why git cannot keep what is at p, as far as that shows
+// without writing.
 func answers(ctx context.Context, p git.Dirs) error {
 	c := p.Look("hash-object", "--stdin")
 	object, err := c.Line(ctx)
@@ -418,15 +420,15 @@ func answers(ctx context.Context, p git.Dirs) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx); git.ExitCode(err) != 1 { // 1: detached
+	if _, err := p.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx); git.ExitCode(err) != 1 { // status 1: HEAD is detached
 		return err
 	}
 	return nil
 }
 
-// movedAway says where the worktree of w is by now, if the user took it
-// somewhere else with git: then it is theirs. git's entry keeps its name, which
-// is our id. tip is where the branch is if that is to go nevertheless.
+// movedAway returns warnings if the user moved the worktree of w with git: then
+// it stays, because it is the user's. git's entry keeps our id as its name. tip
+// is the branch's commit if a delete still removes the branch.
 func movedAway(w model.Workspace, tip string) []string {
 	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
 	target, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)

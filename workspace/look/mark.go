@@ -9,9 +9,9 @@ import (
 	"middleman/workspace/model"
 )
 
-// Mark stands for all that a status of w depends on and that can be seen
-// without git: HEAD, index, refs, operation, the top of the checkout. Where
-// two marks differ, something has changed in between; where they do not, files
+// Mark returns a string that depends on everything which influences a status of
+// w and shows without git: HEAD, index, refs, operation, the top of the
+// checkout. If two marks differ something has changed. If they are equal, files
 // may still have changed. upstream is Status.Upstream.Of, or "".
 func Mark(w model.Workspace, upstream string) string {
 	if w.Mode != model.ModeWorktree {
@@ -22,7 +22,7 @@ func Mark(w model.Workspace, upstream string) string {
 	for _, path := range []string{
 		w.Root,
 		filepath.Join(w.Root, ".git"),
-		entry, // every change to HEAD, index and operation puts a file in place here
+		entry, // every change of HEAD, index or operation renames a file into it
 		filepath.Join(entry, "index"),
 		filepath.Join(w.GitDir, "config"),
 		filepath.Join(w.GitDir, "packed-refs"),
@@ -37,7 +37,7 @@ func Mark(w model.Workspace, upstream string) string {
 	return b.String()
 }
 
-// stamp is when a file was changed last, and how long it is; "-" for none.
+// stamp returns a file's modification time and size, or "-" if it is missing.
 func stamp(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {

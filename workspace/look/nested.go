@@ -15,13 +15,13 @@ import (
 	"middleman/workspace/model"
 )
 
-// maxWalked bounds the entries looked at in what git ignores. Beyond it
-// nothing is known.
+// maxWalked limits how many ignored entries are visited. Beyond it the
+// inspection fails.
 const maxWalked = 5_000_000
 
 // nestedWorktrees adds the other worktrees of the repository that lie in the
-// workspace, whose directory is now at dir. They need not have a .git file any
-// more; their files are there.
+// workspace, whose directory is now at dir. Their .git files may be gone; their
+// files count.
 func (l *collector) nestedWorktrees(ctx context.Context, p git.Dirs, root, dir string) error {
 	trees, err := p.Worktrees(ctx)
 	if err != nil {
@@ -55,8 +55,8 @@ func (l *collector) nestedWorktrees(ctx context.Context, p git.Dirs, root, dir s
 	return nil
 }
 
-// repository adds one that lies in the workspace under name, which ends with
-// a slash, unless it is known as a worktree already.
+// repository adds a repository that lies in the workspace. name is its path
+// with a slash at the end. Nested worktrees are on the list already.
 func (l *collector) repository(name string) {
 	l.repositories = append(l.repositories, strings.TrimSuffix(name, "/"))
 	if !l.nested[name] {
@@ -64,12 +64,12 @@ func (l *collector) repository(name string) {
 	}
 }
 
-// ignored adds what git ignores in the checkout at p: path, which ends with a
-// slash where it is a directory, and the repositories in it. These are not
-// git's to ignore: they may hold work that is nowhere else.
+// ignored adds a path that git ignores in the checkout at p, and the
+// repositories in it. A directory's path ends with a slash. Those repositories
+// are listed as untracked, because they may hold work that exists nowhere else.
 func (l *collector) ignored(ctx context.Context, p git.Dirs, path, name string) error {
 	if basedir.IsEmptyWorkDir(p.WorkTree, path) {
-		return nil // ours, and of no worker any more
+		return nil // ours, and no worker uses it
 	}
 	l.add(&l.loss.Ignored, name+path)
 	l.ignoredPaths = append(l.ignoredPaths, name+path)
@@ -100,7 +100,7 @@ func (l *collector) ignored(ctx context.Context, p git.Dirs, path, name string) 
 	return nil
 }
 
-// isRepository reports whether dir is the top of a checkout, or a bare
+// isRepository reports whether dir is the top of a checkout or a bare
 // repository.
 func isRepository(dir string) bool {
 	exists := func(name string) bool {

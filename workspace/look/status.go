@@ -17,12 +17,12 @@ import (
 	"middleman/workspace/model"
 )
 
-// statusTime bounds a look at one workspace's status. What is planted there
-// (a pipe that is called .gitignore) can hold git up for ever.
+// statusTime limits the inspection of one workspace's status. A file planted
+// there, such as a pipe named .gitignore, can block git for ever.
 const statusTime = 10 * time.Second
 
-// Status is how a workspace stands, as of a moment. What could not be found
-// out is nil, and Unknown says why; it is never zero.
+// Status is the state of a workspace at the time AsOf. A part that is not known
+// is nil, never zero, and Unknown says why.
 type Status struct {
 	Branch    string    `json:"branch,omitempty" doc:"The branch that is checked out; empty where HEAD is detached"`
 	Head      string    `json:"head,omitempty" doc:"The commit that is checked out; empty on a branch without one"`
@@ -37,10 +37,10 @@ type Status struct {
 	Outdated  bool      `json:"outdated,omitempty" doc:"Something is known to have changed since"`
 }
 
-// Files counts what differs in a checkout, as git status does: an untracked
-// directory is one, a file that is staged and changed again counts in both,
-// and what the user told git to pass over (assume-unchanged, skip-worktree)
-// counts in none. A diff, and the look before a delete, see that too.
+// Files counts the differences in a checkout as git status does. An untracked
+// directory counts once. A file that is staged and changed again counts as
+// both. Files that the user told git to skip (assume-unchanged, skip-worktree)
+// do not count here, but a diff and the inspection before a delete see them.
 type Files struct {
 	Staged     int `json:"staged"`
 	Changed    int `json:"changed"`
@@ -51,17 +51,17 @@ type Files struct {
 // Clean reports whether nothing differs.
 func (f Files) Clean() bool { return f == Files{} }
 
-// Distance counts the commits that HEAD has and another does not, and the
-// other way round.
+// Distance counts the commits that HEAD has and the other side lacks, and the
+// reverse.
 type Distance struct {
 	Of     string `json:"of" doc:"The other's name"`
 	Ahead  int    `json:"ahead"`
 	Behind int    `json:"behind"`
 }
 
-// Status looks at w. Nothing of the repository runs meanwhile and nothing is
-// written. The error is for what has no status: ErrNotRepository, ErrMissing,
-// or a workspace that cannot be looked at at all.
+// Status returns the status of w. It runs no program of the repository and
+// writes nothing. It returns an error only if there is no status at all, such
+// as ErrNotRepository or ErrMissing.
 func (i *Inspector) Status(ctx context.Context, w model.Workspace) (_ Status, err error) {
 	defer model.Containing(w.Name, &err)
 	s := Status{AsOf: time.Now().UTC(), Source: "git"}
@@ -101,8 +101,8 @@ func (s *Status) unknown(what string, err error) {
 	s.Unknown = append(s.Unknown, what+": "+err.Error())
 }
 
-// checkout is where w is: found by what its repository says, never by what
-// lies in the directory.
+// checkout returns the git directories of w. It trusts the repository, and not
+// the files in the workspace's directory.
 func (i *Inspector) checkout(ctx context.Context, w model.Workspace) (p git.Dirs, warnings []string, err error) {
 	switch w.Mode {
 	case model.ModeDirectory:
@@ -137,7 +137,7 @@ func (i *Inspector) checkout(ctx context.Context, w model.Workspace) (p git.Dirs
 	return p, warnings, nil
 }
 
-// checkoutOf is the checkout that the user's directory dir lies in.
+// checkoutOf returns the checkout that the user's directory dir lies in.
 func checkoutOf(ctx context.Context, dir string) (git.Dirs, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return git.Dirs{}, fmt.Errorf("%s: %w", dir, model.ErrMissing)
@@ -148,7 +148,7 @@ func checkoutOf(ctx context.Context, dir string) (git.Dirs, error) {
 	if err != nil {
 		return git.Dirs{}, err
 	}
-	// A configuration can lead to any directory as the checkout.
+	// core.worktree can name any directory as the checkout.
 	canonical, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return git.Dirs{}, err
@@ -159,8 +159,8 @@ func checkoutOf(ctx context.Context, dir string) (git.Dirs, error) {
 	return repo.Here, nil
 }
 
-// entryOf is git's own directory for the worktree of w. It is called as the
-// worktree's directory was, so most often one file tells.
+// entryOf returns git's directory for the worktree of w. It usually has the
+// worktree's name, so reading one file mostly suffices.
 func entryOf(w model.Workspace) (string, error) {
 	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
 	target, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)
@@ -176,7 +176,7 @@ func entryOf(w model.Workspace) (string, error) {
 	return entry, nil
 }
 
-// files fills in what one git status says: HEAD, branch, upstream, files.
+// files fills in HEAD, branch, upstream and files from one git status.
 func (s *Status) files(ctx context.Context, g *git.View) error {
 	c := g.Look("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
 	c.Limit = statusTime
@@ -195,7 +195,7 @@ func (s *Status) files(ctx context.Context, g *git.View) error {
 // statusParser reads "git status --porcelain=v2 --branch -z".
 type statusParser struct {
 	status   *Status
-	ab       string // how far from the upstream
+	ab       string // the distance from the upstream, such as "+1 -2"
 	answered bool
 }
 
@@ -214,8 +214,8 @@ func (p *statusParser) take(record string) {
 	}
 }
 
-// tracked takes a record that begins with how a file differs in the index, and
-// from it: ".M ...".
+// tracked takes a record that begins with two letters: the state in the index,
+// and in the checkout, such as ".M ...".
 func (f *Files) tracked(rest string) {
 	same, unchanged := strings.HasPrefix(rest, "."), len(rest) > 1 && rest[1] == '.'
 	if !same {
@@ -226,7 +226,7 @@ func (f *Files) tracked(rest string) {
 	}
 }
 
-// header takes one of status' lines on the branch.
+// header takes one header line of git status.
 func (s *Status) header(line string, ab *string) {
 	key, value, _ := strings.Cut(line, " ")
 	switch {
@@ -241,7 +241,7 @@ func (s *Status) header(line string, ab *string) {
 	}
 }
 
-// upstream takes "+1 -2", which git leaves out where the upstream is gone.
+// upstream parses "+1 -2". git omits it if the upstream branch is missing.
 func (s *Status) upstream(ab string) error {
 	if s.Upstream == nil {
 		return nil

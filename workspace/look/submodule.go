@@ -19,9 +19,9 @@ import (
 	"middleman/workspace/model"
 )
 
-// indexed reads the index of the checkout at p. It returns the paths that are
-// submodules, and adds the files that status passes over because the user
-// told git to (assume-unchanged, skip-worktree) and that are not as stored.
+// indexed reads the index of the checkout at p. It returns the paths of
+// submodules. It also adds changed files that git status skips because the user
+// told git to (assume-unchanged, skip-worktree).
 func (l *collector) indexed(ctx context.Context, p git.Dirs, name string) (submodules []string, err error) {
 	tree, err := os.OpenRoot(p.WorkTree)
 	if err != nil {
@@ -46,8 +46,8 @@ func (l *collector) indexed(ctx context.Context, p git.Dirs, name string) (submo
 	return submodules, err
 }
 
-// sameContent reports whether the file at path, where there is one, is byte
-// for byte the blob that object names.
+// sameContent reports whether the file at path is byte for byte the blob
+// object. A missing file counts as the same.
 func sameContent(tree *os.Root, path, object string) bool {
 	info, err := tree.Lstat(path)
 	if err != nil {
@@ -90,7 +90,7 @@ func (l *collector) submodule(ctx context.Context, p git.Dirs, path, name string
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return l.walk(dir, name+path+"/") // not checked out; status passes over what is in it
+		return l.walk(dir, name+path+"/") // not checked out: git status skips its content
 	}
 	if resolved, err := filepath.EvalSymlinks(dir); err != nil || resolved != dir {
 		return fmt.Errorf("submodule %s: behind a link: %w", plaintext.Quoted(name+path), model.ErrUnknown)
@@ -103,8 +103,8 @@ func (l *collector) submodule(ctx context.Context, p git.Dirs, path, name string
 		inside = err == nil && strings.HasPrefix(gitDir, modules)
 	}
 	if !inside {
-		// It is not where git puts those of a worktree, so its commits and its
-		// configuration are nobody knows whose.
+		// It is not where git puts a worktree's submodules, so we trust neither
+		// its commits nor its configuration.
 		l.add(&l.loss.Changed, name+path+" (a repository of its own)")
 		return nil
 	}
@@ -113,9 +113,9 @@ func (l *collector) submodule(ctx context.Context, p git.Dirs, path, name string
 	return l.files(ctx, repo, name+path+"/")
 }
 
-// submodules adds what the repositories of submodules hold that is nowhere
-// else. They are in git's directory for the worktree and go with it, whether
-// checked out at the moment or not.
+// submodules adds what only the repositories of submodules hold. These lie in
+// git's directory for the worktree and are deleted with it, even if they are
+// not checked out.
 func (l *collector) submodules(ctx context.Context, gitDir string) error {
 	modules := filepath.Join(gitDir, "modules")
 	return filepath.WalkDir(modules, func(path string, entry fs.DirEntry, err error) error {

@@ -11,16 +11,17 @@ import (
 	"middleman/workspace/model"
 )
 
-// Unfinished says what somebody wrote into the worktree at p, which has no index.
+// Unfinished returns what a program or the user wrote into the worktree at p,
+// which has no index.
 func Unfinished(ctx context.Context, p git.Dirs) (model.Loss, error) {
 	l := &collector{}
 	err := l.unfinished(ctx, p)
 	return l.loss, err
 }
 
-// unfinished adds what somebody wrote into a worktree that has no index: all
-// that is not as HEAD has it. What HEAD has and the worktree has not, or has
-// only the beginning of, is lost with neither.
+// unfinished adds what a program or the user wrote into a worktree without an
+// index: files that differ from HEAD. Missing files, and files that hold only
+// their beginning, are no loss.
 func (l *collector) unfinished(ctx context.Context, p git.Dirs) error {
 	dir, err := os.MkdirTemp("", "middleman-index-")
 	if err != nil {
@@ -32,7 +33,7 @@ func (l *collector) unfinished(ctx context.Context, p git.Dirs) error {
 	if err != nil {
 		return err
 	}
-	config["core.splitIndex"] = "false" // its parts would be written beside the real one
+	config["core.splitIndex"] = "false" // else git would write a part beside the real index
 	missing, cut, err := p.Unfilled(ctx, func(args ...string) git.Command {
 		c := p.Look(args...)
 		c.Config = config

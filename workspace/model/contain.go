@@ -9,10 +9,11 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// UndoTime bounds the way back from a creation that failed.
+// UndoTime limits the cleanup after a failed creation.
 const UndoTime = 30 * time.Second
 
-// Unwind undoes all that can be undone, last first, also where ctx has ended.
+// Unwind calls all functions of undo, last first, even if ctx has ended. It
+// adds their errors to cause.
 func Unwind(ctx context.Context, undo []func(context.Context) error, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), UndoTime)
 	defer cancel()
@@ -24,8 +25,8 @@ func Unwind(ctx context.Context, undo []func(context.Context) error, cause error
 	return cause
 }
 
-// Containing makes a panic of what it is deferred in an error that names the
-// workspace.
+// Containing turns a panic of the function that defers it into an error that
+// names the workspace.
 func Containing(name string, err *error) {
 	if value := recover(); value != nil {
 		*err = fmt.Errorf("workspace %s: %w", plaintext.Quoted(name), contain.Caught(value))

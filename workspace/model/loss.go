@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// MaxListed bounds each list of a Loss.
+// MaxListed is the maximal length of each list of a Loss.
 const MaxListed = 100
 
-// Loss is what a delete would destroy. Each list is bounded; Truncated says
-// that one of them is cut. Ignored and Abandoned keep nothing from being
-// deleted: they are there to be seen.
+// Loss is what a delete would destroy. Truncated says that a list was cut at
+// MaxListed. Ignored and Abandoned are for information, and do not stop a
+// delete.
 type Loss struct {
 	Changed   []string `json:"changed,omitempty" doc:"Changed, staged or deleted tracked files"`
 	Untracked []string `json:"untracked,omitempty" doc:"Files that git does not know, and repositories and worktrees in the workspace, ignored or not"`
@@ -21,11 +21,11 @@ type Loss struct {
 	Ignored   []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; no reason to refuse"`
 	Abandoned []string `json:"abandoned,omitempty" doc:"Commits that only the worktree's reflog or refs hold; no reason to refuse"`
 	Truncated bool     `json:"truncated,omitempty"`
-	// Warnings say what stays though one would expect it to go, a line each.
+	// Warnings say what stays although one would expect it to go, one per line.
 	Warnings []string `json:"-"`
-	// Restorable says that a delete has left, or would leave, what Restore
-	// brings all of it back from, but for Unkept: ignored files that are too large, and files
-	// without content, a line each.
+	// Restorable says that a delete kept, or would keep, enough for Restore to
+	// bring back everything except Unkept: ignored files that are too large,
+	// and sockets and the like, one per line.
 	Restorable bool     `json:"-"`
 	Unkept     []string `json:"-"`
 }
@@ -35,8 +35,8 @@ func (l Loss) Empty() bool {
 	return len(l.Changed) == 0 && len(l.Untracked) == 0 && len(l.Stashed) == 0 && len(l.Commits) == 0 && l.Operation == ""
 }
 
-// Summary is the work that would be lost in a few words: "2 changed files, 1
-// commit". It is "nothing" for an empty loss.
+// Summary describes the work that would be lost, such as "2 changed files, 1
+// commit that is nowhere else". It returns "nothing" for an empty loss.
 func (l Loss) Summary() string {
 	var parts []string
 	full := false
@@ -65,7 +65,7 @@ func (l Loss) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// Named is l with the name of its workspace before each entry, for a list of
+// Named returns l with the workspace's name before each entry, for a list of
 // several workspaces.
 func (l Loss) Named(name string) Loss {
 	prefixed := func(list []string) []string {
@@ -83,7 +83,7 @@ func (l Loss) Named(name string) Loss {
 	return l
 }
 
-// Join is what two workspaces would lose.
+// Join returns the loss of both.
 func (l Loss) Join(other Loss) Loss {
 	l.Changed, l.Untracked = slices.Concat(l.Changed, other.Changed), slices.Concat(l.Untracked, other.Untracked)
 	l.Stashed, l.Commits = slices.Concat(l.Stashed, other.Stashed), slices.Concat(l.Commits, other.Commits)

@@ -7,11 +7,10 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// MaxSuffix bounds the names that are tried for one branch: fix, fix-2 ...
-// fix-100.
+// MaxSuffix is how many names are tried for one branch: fix, fix-2 ... fix-100.
 const MaxSuffix = 100
 
-// CheckID makes sure that an id is a plain file name.
+// CheckID checks that an id is 1 to 64 lower-case ASCII letters and digits.
 func CheckID(id string) error {
 	plain := len(id) > 0 && len(id) <= 64
 	for _, c := range id {
@@ -23,11 +22,11 @@ func CheckID(id string) error {
 	return nil
 }
 
-// MadeFor is what the reflog of a branch says that was made for a workspace.
+// MadeFor is the first reflog message of a branch that is made for a workspace.
 func MadeFor(id string) string { return "middleman: workspace " + id }
 
-// MadeID is the workspace that a branch was made for, by what the oldest entry
-// of its reflog says, or "".
+// MadeID returns the workspace's id from the first reflog message of its
+// branch, or "".
 func MadeID(note string) string {
 	if id, is := strings.CutPrefix(note, MadeFor("")); is && CheckID(id) == nil {
 		return id
@@ -35,17 +34,17 @@ func MadeID(note string) string {
 	return ""
 }
 
-// LockReason is what git's entry of a worktree of ours is locked with.
+// LockReason is the reason with which our worktrees are locked in git.
 func LockReason(id string) string { return "middleman workspace " + id }
 
-// changeKinds are the bases that a forge keeps in refs of their own, and those.
+// changeKinds are the kinds of bases that a forge keeps in refs of their own.
 var changeKinds = []struct{ prefix, ref string }{
 	{"pr:", "refs/pull/%s/head"},
 	{"mr:", "refs/merge-requests/%s/head"},
 }
 
-// ChangeRef is the remote's ref for a base such as "pr:12" or "mr:7", and ""
-// for every other base: no branch has a colon in its name.
+// ChangeRef returns the remote's ref for a base such as "pr:12" or "mr:7". It
+// returns "" for every other base: no branch has a colon in its name.
 func ChangeRef(base string) (string, error) {
 	for _, kind := range changeKinds {
 		number, ok := strings.CutPrefix(base, kind.prefix)
@@ -60,8 +59,8 @@ func ChangeRef(base string) (string, error) {
 	return "", nil
 }
 
-// IsChange reports whether base is a pull or merge request: its commits are on
-// no branch of the remote, and are not lost with the workspace either.
+// IsChange reports whether base is a pull or merge request. Its commits are on
+// no branch of the remote, but are not lost with the workspace.
 func IsChange(base string) bool {
 	ref, err := ChangeRef(base)
 	return err == nil && ref != ""

@@ -2,14 +2,14 @@ package model
 
 import "time"
 
-// tellEvery is how often at most a stage says how far it is.
+// tellEvery is the shortest time between two progress reports of a stage.
 const tellEvery = 300 * time.Millisecond
 
-// Progress is told of each stage, synchronously. A stage that runs and has a
-// Detail was told before: it is that far.
+// Progress is called synchronously for each stage. A call with State "running"
+// and a Detail reports how far a stage is that was reported before.
 type Progress func(Stage)
 
-// OrSilent is p, or where that is nil one that tells nobody.
+// OrSilent returns p, or if p is nil a Progress that does nothing.
 func (p Progress) OrSilent() Progress {
 	if p == nil {
 		return func(Stage) {}
@@ -17,12 +17,12 @@ func (p Progress) OrSilent() Progress {
 	return p
 }
 
-// Stage runs do as a stage: it reports its start and its end.
+// Stage calls do, and reports its start and its end.
 func (p Progress) Stage(name string, do func() error) error {
 	return p.Detailed(name, func() (string, error) { return "", do() })
 }
 
-// Detailed is Stage for what has something to say when it is done.
+// Detailed is Stage for a function that returns a detail for the final report.
 func (p Progress) Detailed(name string, do func() (detail string, err error)) error {
 	p(Stage{Name: name, State: "running", Time: time.Now().UTC()})
 	detail, err := do()
@@ -34,8 +34,8 @@ func (p Progress) Detailed(name string, do func() (detail string, err error)) er
 	return nil
 }
 
-// Advancing is Detailed for what can say meanwhile how far it is; tell may be
-// called as often as one likes, and passes on a few a second.
+// Advancing is Detailed for a function that reports its progress. It may call
+// tell as often as it likes; a few calls per second are passed on.
 func (p Progress) Advancing(name string, do func(tell func(string)) (detail string, err error)) error {
 	var last time.Time
 	tell := func(how string) {
@@ -47,7 +47,7 @@ func (p Progress) Advancing(name string, do func(tell func(string)) (detail stri
 	return p.Detailed(name, func() (string, error) { return do(tell) })
 }
 
-// Done reports the end of a stage that went well.
+// Done reports the successful end of a stage.
 func (p Progress) Done(name, detail string) {
 	p(Stage{Name: name, State: "done", Detail: detail, Time: time.Now().UTC()})
 }

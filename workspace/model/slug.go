@@ -7,14 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is in bytes; a branch name is a file name, with a prefix and a
-// suffix still to come.
+// maxName is in bytes. A branch's name becomes a file name, and gets a prefix
+// and maybe a suffix.
 const maxName = 100
 
-// Slug turns what a user typed into the name of a workspace: lower-case ASCII
-// letters, digits, "-", "_" and ".". Letters with accents lose them, all else
-// becomes "-". Names that look like a path, an option, git's own files or
-// nothing at all are refused with ErrBadName. A slug is its own slug.
+// Slug turns a typed name into the name of a workspace: lower-case ASCII
+// letters, digits, "-", "_" and ".". Letters lose their accents, other
+// characters become "-". It refuses names that look like a path, an option or a
+// file of git's, and empty ones, with ErrBadName. The slug of a slug is the
+// same slug.
 func Slug(name string) (string, error) {
 	if err := checkTyped(name); err != nil {
 		return "", err
@@ -41,7 +42,7 @@ func Slug(name string) (string, error) {
 	return slug, nil
 }
 
-// checkTyped refuses what no good slug can be guessed from.
+// checkTyped refuses names for which no good slug can be guessed.
 func checkTyped(name string) error {
 	refuse := func(why string) error { return fmt.Errorf("name %q: %s: %w", name, why, ErrBadName) }
 	if len(name) > maxName {
@@ -68,7 +69,7 @@ func checkTyped(name string) error {
 	return nil
 }
 
-// slugRune is what r becomes.
+// slugRune returns the replacement of r.
 func slugRune(r rune) string {
 	r = unicode.ToLower(r)
 	switch {
@@ -85,9 +86,8 @@ func slugRune(r rune) string {
 	return "-"
 }
 
-// folds are the accented Latin letters. Letters of other scripts that look
-// like Latin ones are not here: two names that look alike must not be told
-// apart by their script alone.
+// folds are the accented Latin letters. It has no letters of other scripts that
+// look like Latin ones: names that differ only in script must not both exist.
 var folds = []struct{ from, to string }{
 	{"àáâãåāăą", "a"}, {"ä", "ae"}, {"æ", "ae"}, {"çćĉċč", "c"}, {"ďđð", "d"},
 	{"èéêëēĕėęě", "e"}, {"ĝğġģ", "g"}, {"ĥħ", "h"}, {"ìíîïĩīĭįı", "i"}, {"ĵ", "j"},

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Mode is what kind of directory a workspace is.
+// Mode is the kind of directory of a workspace.
 type Mode string
 
 // The modes of a workspace.
@@ -16,7 +16,7 @@ const (
 	ModeInPlace   Mode = "in-place"  // the user's directory, never deleted by us
 )
 
-// State is where a workspace stands in its life.
+// State is a workspace's state in its life cycle.
 type State string
 
 // The states of a workspace.
@@ -25,65 +25,64 @@ const (
 	StateReady    State = "ready"
 	StateFailed   State = "failed"
 	StateDeleting State = "deleting"
-	// StateDeleted: only what a restore brings back is left.
+	// StateDeleted: only what a restore needs is left.
 	StateDeleted   State = "deleted"
 	StateRestoring State = "restoring"
 )
 
-// Workspace is our record of a directory.
+// Workspace is our record of a workspace.
 type Workspace struct {
 	ID   string
 	Name string
 	Mode Mode
-	// Root is the workspace's directory; Subdir, relative to it, is where the
-	// user stood when it was made and where sessions open.
+	// Root is the workspace's directory. Subdir, relative to it, is where the
+	// user was when it was made, and where sessions start.
 	Root   string
 	Subdir string
-	// Repository is the top of the main checkout; GitDir its common git
-	// directory. Both are empty outside of a repository. Branch is the one that
-	// was made for it, or of a directory in place the one it was on then.
+	// Repository is the top of the main checkout, GitDir its common git
+	// directory. Both are empty outside a repository. Branch was made for the
+	// workspace; for an in-place workspace it was checked out at that time.
 	Repository string
 	GitDir     string
 	Branch     string
-	// Base is what was asked for, BaseCommit what it was at creation.
+	// Base is the requested base, BaseCommit its commit at creation.
 	Base       string
 	BaseCommit string
 	State      State
 	Error      string
 	CreatedAt  time.Time
-	// Parent is the workspace whose session ParentSession spawned this one as
-	// a worker; "" is the user's own.
+	// Parent is the workspace whose session ParentSession asked for this one as
+	// a worker; "" if the user made it.
 	Parent        string
 	ParentSession string
-	// Port is the first of Ports consecutive ones that no other workspace has.
+	// Port is the first of Ports consecutive ports that no other workspace has.
 	Port, Ports int
-	// ConfigHash is of the repository's configuration as the user agreed to
-	// it, "" where nothing of it was run.
+	// ConfigHash is the hash of the repository's configuration that the user
+	// agreed to, or "" if none of it has run.
 	ConfigHash string
-	// Ephemeral workspaces go with their program, unless they hold work. Of
-	// what git ignores in them nothing is kept for a restore.
+	// Ephemeral workspaces are deleted with their program, unless they hold
+	// work. Their ignored files alone are not kept for a restore.
 	Ephemeral bool
 }
 
-// Skipped begins the detail of a stage that is done, but not all of what it is
-// for; the rest says what is not, and why.
+// Skipped begins the detail of a stage that is done except for some files. The
+// rest of the detail names them and says why.
 const Skipped = "skipped: "
 
-// Stage is one step of a creation or deletion, reported when it starts and
-// again when it ends. One that takes long is reported meanwhile, too: it is
-// running, and Detail says how far it is.
+// Stage is one step of a creation, deletion or restore. It is reported when it
+// starts and when it ends. A long one is also reported while it runs, with its
+// progress in Detail.
 type Stage struct {
-	Name   string // of a creation: validate, resolve, add, checkout, lfs, ready; of a deletion: look, move, keep, forget, remove, branch; of a restore: read, files, branch, entry, place
+	Name   string // of a creation: validate, fetch, resolve, add, checkout, lfs, copy, ready; of a deletion: look, move, keep, forget, remove, branch; of a restore: read, files, branch, entry, place
 	State  string // running, done, failed
 	Detail string
 	Time   time.Time
 }
 
-// Path is the directory that programs of w begin in: its sub-directory where
-// it has one.
+// Path returns the directory in which programs of w start: Subdir in Root.
 func (w Workspace) Path() string { return filepath.Join(w.Root, w.Subdir) }
 
-// Env tells a program where it is, as NAME=value.
+// Env returns NAME=value variables that describe w to a program.
 func (w Workspace) Env() []string {
 	env := []string{
 		"MIDDLEMAN_WORKSPACE_PATH=" + w.Path(),

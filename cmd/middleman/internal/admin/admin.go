@@ -1,5 +1,5 @@
-// Package admin has the commands on middleman itself: the server and its
-// service, who may log in, the audit log, doctor, upgrade and version.
+// Package admin has the commands on middleman itself: the server, its service,
+// logins and tokens, the audit log, doctor, upgrade, version and completion.
 package admin
 
 import (
@@ -8,7 +8,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 )
 
-// Commands are the commands of this package, for the run c.
+// Commands returns the commands of this package for the run c.
 func Commands(c *cli.CLI) []*cobra.Command {
 	r := commands{c}
 	return []*cobra.Command{
@@ -25,5 +25,5 @@ func Commands(c *cli.CLI) []*cobra.Command {
 	}
 }
 
-// commands are this package's commands; they share a run of the command line.
+// commands are this package's commands. They share one run of the command line.
 type commands struct{ *cli.CLI }

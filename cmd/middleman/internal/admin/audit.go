@@ -36,7 +36,7 @@ func (c commands) auditCommand() *cobra.Command {
 	return cmd
 }
 
-// printAudit reads the files itself: a server need not run.
+// printAudit reads the log files directly, so it needs no server.
 func (c commands) printAudit(since time.Time) error {
 	list, damaged, err := audit.Read(c.Dirs.Data, since)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c commands) printAudit(since time.Time) error {
 	})
 }
 
-// oneLine makes text of others fit for a line of a terminal.
+// oneLine turns any text into one harmless line for a terminal.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == '\t' {
@@ -71,7 +71,7 @@ func oneLine(text string) string {
 	}, terminal.Plain(text))
 }
 
-// auditLine is a record in words.
+// auditLine formats a record for people.
 func auditLine(r audit.Record) string {
 	words := []string{r.Time.Local().Format(time.DateTime), r.Event, r.Outcome}
 	if r.Times > 1 {
@@ -91,7 +91,7 @@ func auditLine(r audit.Record) string {
 	return line
 }
 
-// byWords is who did it, in words.
+// byWords formats who did it for people.
 func byWords(by audit.By) string {
 	words := []string{}
 	for _, word := range []string{by.Kind, by.ID} {
@@ -114,7 +114,7 @@ func byWords(by audit.By) string {
 	return strings.Join(words, " ")
 }
 
-// parseSpan reads a duration that may begin with days, such as 30d or 1d12h.
+// parseSpan parses a duration that may begin with days, such as 30d or 1d12h.
 func parseSpan(flag, text string) (time.Duration, error) {
 	wrong := cli.Usagef("--%s is %q: it must be a duration such as 12h, 7d or 1d12h", flag, text)
 	var total time.Duration

@@ -14,7 +14,7 @@ import (
 	"middleman/internal/config"
 )
 
-// encryption takes what is set where no flag says anything.
+// encryption applies the TLS flags, or set if no flag is given.
 func (o *serveOptions) encryption(set config.TLS) error {
 	switch o.tlsMode {
 	case "":
@@ -32,7 +32,7 @@ func (o *serveOptions) encryption(set config.TLS) error {
 	return nil
 }
 
-// certificate is what the server encrypts with, nil where it does not.
+// certificate returns the server's TLS configuration, or nil without TLS.
 func (c commands) certificate(o serveOptions) (*tls.Config, error) {
 	if !o.tls.Enabled() {
 		return nil, nil
@@ -59,7 +59,7 @@ func (c commands) certificate(o serveOptions) (*tls.Config, error) {
 	return authority.Config(), nil
 }
 
-// remote reports whether others than this machine can reach the server.
+// remote reports whether other machines can reach the server.
 func (o serveOptions) remote() bool {
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil || strings.EqualFold(host, "localhost") {
@@ -69,7 +69,7 @@ func (o serveOptions) remote() bool {
 	return ip == nil || !ip.IsLoopback()
 }
 
-// hosts are the names that the server may be reached by, beside localhost.
+// hosts returns the names of the server besides localhost.
 func (c commands) hosts(o serveOptions) []string {
 	name, err := os.Hostname()
 	if err != nil || !o.remote() {

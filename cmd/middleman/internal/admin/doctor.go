@@ -30,10 +30,10 @@ import (
 	"middleman/workspace"
 )
 
-// finding is one line of doctor.
+// finding is one line of doctor's output.
 type finding struct {
 	Check string `json:"check"`
-	// State is "ok", "note" (works, but know it) or "problem".
+	// State is "ok", "note" (it works, but the user should know) or "problem".
 	State  string `json:"state"`
 	Detail string `json:"detail"`
 }
@@ -43,7 +43,8 @@ func (c commands) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Look for what is missing, unsafe or left over; changes nothing",
 		Args:  cli.Args(cobra.NoArgs),
-		// Without settings that can be read, this still has to say so.
+		// doctor must report unreadable settings, so it does not load them
+		// here.
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
 			c.Dirs, err = config.FindDirs()
 			return err
@@ -55,7 +56,7 @@ func (c commands) doctorCommand() *cobra.Command {
 func (c commands) doctor(ctx context.Context) error {
 	findings := c.checkPrivate()
 	if err := c.Dirs.Check(); err != nil {
-		// Nothing that another user could have written is read or run.
+		// Another user could have changed these files, so read and run none.
 		findings = append([]finding{{"directories", "problem", err.Error()}}, findings...)
 		return c.conclude(append(findings, finding{"all else", "note", "not looked at: nothing is read from there, nor run"}))
 	}
@@ -76,7 +77,7 @@ func (c commands) doctor(ctx context.Context) error {
 	return c.conclude(append(findings, c.findLeftovers(ctx)...))
 }
 
-// conclude prints what was found; a problem among it is an error.
+// conclude prints the findings. It returns an error if one is a problem.
 func (c commands) conclude(findings []finding) error {
 	problems := 0
 	for _, f := range findings {
@@ -115,15 +116,15 @@ func (c commands) checkConfig() (f finding) {
 	return f
 }
 
-// checkPrivate names each directory, file and socket of ours that is not ours
-// alone.
+// checkPrivate reports each of our directories, files and sockets that other
+// users can read or change.
 func (c commands) checkPrivate() (found []finding) {
 	roots := []string{c.Dirs.Data}
 	if rest, err := filepath.Rel(c.Dirs.Data, c.Dirs.Runtime); err != nil || !filepath.IsLocal(rest) {
 		roots = append(roots, c.Dirs.Runtime)
 	}
 	for _, root := range roots {
-		// What workspaces hold is the user's, who may let others read it.
+		// The user may let others read the files in workspaces.
 		for _, p := range private.Survey(root, c.Dirs.Workspaces(), filepath.Join(c.Dirs.Runtime, tmux.TryDir)) {
 			found = append(found, finding{"private", "problem", p.String()})
 		}
@@ -157,12 +158,12 @@ func checkDirectory(what, path string) finding {
 	return finding{what, "ok", fmt.Sprintf("%s (mode %04o)", path, info.Mode().Perm())}
 }
 
-// probeBytes is more than what a file system has left when it calls itself
-// full, and less than what one session's first output takes.
+// probeBytes is more than a full file system still accepts, and less than the
+// first output of a session needs.
 const probeBytes = 64 << 10
 
-// checkWritable turns f, which found a directory in order, into a problem
-// where nothing can be stored in it. What it writes it takes away again.
+// checkWritable returns f, or a problem if no file can be written in the
+// directory at path. It removes the file that it writes.
 func checkWritable(f finding, path string) finding {
 	if _, err := os.Stat(path); f.State != "ok" || err != nil {
 		return f
@@ -193,8 +194,9 @@ func checkGit(ctx context.Context) finding {
 	return finding{"git", "ok", fmt.Sprintf("%s (%s)", strings.TrimSpace(string(out)), path)}
 }
 
-// checkBox says whether looks at what workspaces hold are confined. Without a
-// box nothing of a repository runs either, as long as git has no hole.
+// checkBox reports whether git runs in a sandbox when it reads workspaces.
+// Without one, git still runs no program of a repository, unless git has a
+// security hole.
 func checkBox() finding {
 	program, err := git.Box()
 	if err != nil {
@@ -205,8 +207,8 @@ func checkBox() finding {
 
 const canStart = "can start sessions"
 
-// checkBackend says whether a backend can start sessions. That one cannot is
-// no problem while another can.
+// checkBackend reports whether a backend can start sessions. One that cannot is
+// a note and no problem, because another backend may.
 func checkBackend(ctx context.Context, b terminal.Backend) finding {
 	if err := b.Usable(ctx); err != nil {
 		return finding{"backend " + b.Name(), "note", "cannot start sessions: " + err.Error()}
@@ -217,12 +219,12 @@ func checkBackend(ctx context.Context, b terminal.Backend) finding {
 	return finding{"backend " + b.Name(), "ok", canStart}
 }
 
-// backendsThere is what the running server says of its backends; none where
-// none runs, or it is older than the question.
+// backendsThere returns what the running server reports about its backends. It
+// returns nil if no server runs or if the server is too old to tell.
 func (c commands) backendsThere(ctx context.Context) []api.Backend {
 	server, err := client.Connect(ctx, c.Dirs)
 	if err != nil {
-		return nil // checkServer tells
+		return nil // checkServer reports this
 	}
 	defer server.Close()
 	all, err := server.Backends(ctx)
@@ -232,8 +234,8 @@ func (c commands) backendsThere(ctx context.Context) []api.Backend {
 	return all
 }
 
-// compareBackend is our own finding of a backend, or where the server's is
-// another: that is where sessions are started.
+// compareBackend returns own, or a note if the server's result for that backend
+// differs, because the server starts the sessions.
 func compareBackend(own finding, name string, there []api.Backend) finding {
 	usable := strings.HasPrefix(own.Detail, canStart)
 	for _, b := range there {
@@ -268,7 +270,7 @@ func (c commands) checkServer(ctx context.Context) finding {
 	return finding{"server", "ok", detail}
 }
 
-// findLeftovers compares what is recorded with what is on disk.
+// findLeftovers compares the records with what is on disk.
 func (c commands) findLeftovers(ctx context.Context) []finding {
 	list, err := catalog.Disk(ctx, c.CLI)
 	if err != nil {
@@ -292,7 +294,7 @@ func (c commands) findLeftovers(ctx context.Context) []finding {
 	return found
 }
 
-// badRows are the rows of the database that every list passes over.
+// badRows reports the rows of the database that every list skips.
 func (c commands) badRows(ctx context.Context, db *store.Store) (found []finding) {
 	bad, err := db.BadRows(ctx)
 	if err != nil {
@@ -304,7 +306,7 @@ func (c commands) badRows(ctx context.Context, db *store.Store) (found []finding
 	return found
 }
 
-// surveyed are the leftovers that prune would find, without a server.
+// surveyed reports the leftovers that prune would find. It needs no server.
 func (c commands) surveyed(ctx context.Context) []finding {
 	found := []finding{}
 	survey := app.Surveyor{Workspaces: c.Manager(), Backends: c.Backends(), Workers: store.Tombstones{Dir: c.Dirs.Workers()}}

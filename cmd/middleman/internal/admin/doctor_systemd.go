@@ -13,8 +13,8 @@ import (
 	"middleman/terminal"
 )
 
-// checkSystemd says whether sessions depend on a unit of systemd's: where the
-// server runs in one, each should be in a scope of its own.
+// checkSystemd reports whether sessions depend on a systemd unit: if the server
+// runs in a service, each session should run in a scope of its own.
 func (c commands) checkSystemd(ctx context.Context) []finding {
 	if !systemd.Booted() {
 		return []finding{{"systemd", "ok", "does not run this system; nothing is needed of it"}}
@@ -28,7 +28,7 @@ func (c commands) checkSystemd(ctx context.Context) []finding {
 	return found
 }
 
-// serverUnit is the unit of the running server, or the zero Unit.
+// serverUnit returns the unit of the running server, or the zero Unit.
 func (c commands) serverUnit(ctx context.Context) systemd.Unit {
 	server, err := client.Connect(ctx, c.Dirs)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c commands) serverUnit(ctx context.Context) systemd.Unit {
 		return systemd.Unit{}
 	}
 	unit, err := systemd.UnitOf(serve.PID)
-	if err != nil { // it has ended since
+	if err != nil { // the server has ended since
 		return systemd.Unit{}
 	}
 	return unit
@@ -53,8 +53,8 @@ func (c commands) checkUnit(unit systemd.Unit) finding {
 	return finding{"systemd", "ok", "runs; the server is in " + unit.Name}
 }
 
-// checkScopes says whether scopes can be had, which matters where the server
-// is in a service.
+// checkScopes reports whether systemd can make scopes for sessions, which
+// matters if the server runs in a service.
 func checkScopes(unit systemd.Unit) finding {
 	err := systemd.ScopeUsable(unit)
 	switch {
@@ -66,11 +66,11 @@ func checkScopes(unit systemd.Unit) finding {
 	return finding{"systemd scopes", "ok", "cannot be had, and are not needed: " + err.Error()}
 }
 
-// checkSessionUnits names the sessions that run inside a service.
+// checkSessionUnits reports the sessions that run inside a service.
 func (c commands) checkSessionUnits(ctx context.Context) []finding {
 	list, err := catalog.Read(ctx, c.CLI)
 	if err != nil {
-		return nil // which the check of what is left over says
+		return nil // findLeftovers reports this error
 	}
 	var found []finding
 	for _, s := range list.Sessions {

@@ -9,8 +9,9 @@ import (
 	"middleman/tmux"
 )
 
-// checkTmux says how to look at the private tmux server by hand, where it is
-// used, and names sessions of an earlier build that no owner runs.
+// checkTmux prints the command that attaches to the private tmux server by
+// hand, if it has sessions, and reports sessions of an earlier build without an
+// owner.
 func (c commands) checkTmux(ctx context.Context) (found []finding) {
 	server := c.TmuxServer()
 	list, err := c.Owners(server).List(ctx)
@@ -19,7 +20,7 @@ func (c commands) checkTmux(ctx context.Context) (found []finding) {
 			found = append(found, finding{"tmux by hand", "ok", command})
 		}
 	}
-	old, _ := filepath.Glob(filepath.Join(c.Dirs.Sessions(), "*", "tmux.json")) // the pattern is right
+	old, _ := filepath.Glob(filepath.Join(c.Dirs.Sessions(), "*", "tmux.json")) // the error is always nil: the pattern is valid
 	for _, path := range old {
 		dir := filepath.Dir(path)
 		if id := filepath.Base(dir); terminal.CheckID(id) == nil {

@@ -57,7 +57,7 @@ func (c commands) listLogins(ctx context.Context, server *client.Client) error {
 	})
 }
 
-// revokeLogins logs these browsers out, or all where there are none.
+// revokeLogins logs out the browsers with these ids, or all if there are none.
 func revokeLogins(ctx context.Context, server *client.Client, ids []string) error {
 	if len(ids) == 0 {
 		return server.RevokeLogin(ctx, "")

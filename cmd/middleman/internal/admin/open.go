@@ -29,8 +29,8 @@ func (c commands) openCommand() *cobra.Command {
 	return cmd
 }
 
-// openForwarded prints a link for a forwarded port, which nobody holds for us
-// while the forward is down.
+// openForwarded prints a login link for a forwarded port. While the forward is
+// down, any other program on the browser's machine can listen at that port.
 func (c commands) openForwarded(ctx context.Context, port uint16) error {
 	if port == 0 {
 		return cli.Usagef("--port is that of the forward, where the browser runs: 1 to 65535")
@@ -45,7 +45,7 @@ func (c commands) openForwarded(ctx context.Context, port uint16) error {
 		return err
 	}
 	if strings.HasPrefix(link.URL, "https://") {
-		return c.printLink(link) // another program cannot show our certificate
+		return c.printLink(link) // TLS: another program cannot show our certificate
 	}
 	fmt.Fprintf(c.Errs, "middleman: whoever else can listen at port %d of the machine with the browser, while the forward is down, "+
 		"can take this login over: where others use that machine, use `serve --tls local`\n", port)
@@ -59,9 +59,9 @@ func (c commands) printLink(link api.LoginLink) error {
 	})
 }
 
-// open gives the browser a file that leads to the link, never the link: other
-// users see the arguments of programs. The server removes the file once the
-// link is used or has expired.
+// open passes the browser a file that redirects to the link, and not the link
+// itself, because other users can see a program's arguments. The server removes
+// the file once the link is used or has expired.
 func (c commands) open(ctx context.Context) error {
 	server, err := c.Server(ctx)
 	if err != nil {

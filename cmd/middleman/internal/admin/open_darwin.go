@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// findOpener returns what shows a file to the user, "" where there is nothing
-// or no screen to show it on.
+// findOpener returns the program that opens a file for the user. It returns ""
+// if there is none, or in an SSH login, which has no screen.
 func findOpener() string {
 	if os.Getenv("SSH_CONNECTION") != "" {
 		return ""

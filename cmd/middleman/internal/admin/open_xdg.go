@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// findOpener returns what shows a file to the user, "" where there is nothing
-// or no screen to show it on.
+// findOpener returns the program that opens a file for the user. It returns ""
+// if there is none, or no display.
 func findOpener() string {
 	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		return ""

@@ -11,10 +11,10 @@ import (
 	"middleman/internal/app"
 )
 
-// scrub becomes this very program anew, in the same process, where the
-// environment holds what a server has no use for: it can be read from outside
-// for as long as a process executes the image that it was started with, and
-// os.Unsetenv changes nothing about that.
+// scrub executes this program again, in the same process, if the environment
+// holds variables that the server does not need. Other processes can read the
+// initial environment until the next execve(2); os.Unsetenv does not change it.
+// On success scrub does not return.
 func scrub() error {
 	wanted := app.Environment(os.Environ())
 	if slices.Equal(wanted, os.Environ()) {

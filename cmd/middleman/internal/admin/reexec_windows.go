@@ -1,5 +1,5 @@
 package admin
 
-// scrub has nothing to do: another process of this user can read the memory of
-// a process all the same.
+// scrub does nothing: on Windows another process of this user can read the
+// memory of this one anyway.
 func scrub() error { return nil }

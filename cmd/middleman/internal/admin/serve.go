@@ -37,7 +37,7 @@ func (c commands) serveCommand() *cobra.Command {
 		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.background {
-				checked := o // where they are wrong, the server in the background can say so to nobody
+				checked := o // report errors here: a server in the background has no terminal to report to
 				if err := checked.encryption(c.Config.TLS); err != nil {
 					return err
 				}
@@ -78,10 +78,10 @@ type serveOptions struct {
 	tls        config.TLS
 	background bool
 	ready      bool
-	fixed      bool // the address was given
+	fixed      bool // --listen was given
 }
 
-// given are the flags that were given, less the one that launch is about.
+// given returns the flags that were given, without --background.
 func given(flags *pflag.FlagSet) (args []string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Name != "background" {
@@ -91,7 +91,7 @@ func given(flags *pflag.FlagSet) (args []string) {
 	return args
 }
 
-// launch is the short-lived parent of a server in the background.
+// launch starts a server in the background and returns when it is ready.
 func (c commands) launch(ctx context.Context, flags []string) error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -102,8 +102,8 @@ func (c commands) launch(ctx context.Context, flags []string) error {
 	return client.Launch(ctx, c.Dirs, serve)
 }
 
-// serve runs the server until ctx ends. The lock that Listen takes comes
-// before the database is opened, so that only one process ever writes it.
+// serve runs the server until ctx ends. listen.Open takes a lock before the
+// database is opened, so that only one process ever writes to it.
 func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	holder, err := os.Executable()
 	if err != nil {
@@ -112,7 +112,7 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	listeners, err := listen.Open(listen.Options{
 		Dirs:       c.Dirs,
 		Address:    o.listen,
-		AnyPort:    o.ready && !o.fixed, // in the background nobody is there to choose
+		AnyPort:    o.ready && !o.fixed, // in the background no user is there to choose a port
 		TLS:        o.tls.Enabled(),
 		Settings:   o.tls,
 		Executable: holder,
@@ -133,7 +133,7 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	log := ""
 	if o.ready {
-		log = c.Dirs.ServerLog() // where client.Launch sends what we print
+		log = c.Dirs.ServerLog() // client.Launch sends our output there
 	}
 	s, err := server.New(server.Options{
 		Options:     c.appOptions(db),
@@ -163,7 +163,7 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	return g.Wait()
 }
 
-// appOptions are those of what the server does, by the settings.
+// appOptions returns the options of package app according to the settings.
 func (c commands) appOptions(db *store.Store) app.Options {
 	return app.Options{
 		Store:        db,
@@ -179,9 +179,9 @@ func (c commands) appOptions(db *store.Store) app.Options {
 	}
 }
 
-// notify tells the manager of our unit that the server is ready. One that
-// cannot be told is no reason not to serve; a server in the background is
-// nobody's unit, whatever it has inherited.
+// notify tells systemd that the server is ready. A failure is only reported. A
+// server in the background is no unit of its own, so it only removes an
+// inherited NOTIFY_SOCKET.
 func (c commands) notify(o serveOptions) error {
 	if o.ready {
 		return os.Unsetenv("NOTIFY_SOCKET")
@@ -192,8 +192,8 @@ func (c commands) notify(o serveOptions) error {
 	return nil
 }
 
-// announce says where the server is: to whoever started it in the background,
-// or on standard output, with a link to log in with.
+// announce reports that the server is ready: to the process that started it in
+// the background, or on standard output, with a login link.
 func (c commands) announce(ctx context.Context, o serveOptions) error {
 	if o.ready {
 		pipe := os.NewFile(3, "ready")
@@ -212,13 +212,13 @@ func (c commands) announce(ctx context.Context, o serveOptions) error {
 		return nil
 	}
 	if unit, err := systemd.UnitOf(os.Getpid()); err != nil || unit.Service() {
-		fmt.Fprintln(c.Out, "log in with what `middleman open` prints") // a journal keeps links for others to read
+		fmt.Fprintln(c.Out, "log in with what `middleman open` prints") // systemd's journal would keep the link for others to read
 		return err
 	}
 	own := client.New(serve.Socket)
 	defer own.Close()
 	link, err := own.LoginLink(ctx, api.NewLoginLink{})
-	if err != nil { // the disk is full, say: the server runs all the same
+	if err != nil { // the disk may be full: the server runs all the same
 		fmt.Fprintf(c.Errs, "middleman: no login link now: %v; `middleman open` makes one later\n", err)
 		return nil
 	}

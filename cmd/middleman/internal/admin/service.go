@@ -61,7 +61,7 @@ func (c commands) serviceCommand() *cobra.Command {
 	return cmd
 }
 
-// serviceText is the service's file for this binary and these directories.
+// serviceText returns the service's file for this binary and these directories.
 func (c commands) serviceText(o serviceOptions) ([]byte, error) {
 	exe, err := stableExecutable()
 	if err != nil {
@@ -74,8 +74,7 @@ func (c commands) serviceText(o serviceOptions) ([]byte, error) {
 		}
 		so.Args = append(so.Args, "--listen", o.listen)
 	}
-	// A manager has a PATH of its own, in which sessions would miss what the
-	// user has installed.
+	// The service manager's PATH may lack programs that the user has installed.
 	for _, name := range []string{"PATH", "MIDDLEMAN_HOME"} {
 		if value := os.Getenv(name); value != "" {
 			so.Env = append(so.Env, name+"="+value)
@@ -84,8 +83,9 @@ func (c commands) serviceText(o serviceOptions) ([]byte, error) {
 	return service.Text(so)
 }
 
-// stableExecutable is the path that this binary was called by, which outlives
-// an upgrade where it is a link, or else the binary's own.
+// stableExecutable returns the path by which this binary was called, because a
+// link there survives an upgrade. If that is not this binary it returns the
+// binary's own path.
 func stableExecutable() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -158,15 +158,15 @@ func (c commands) serviceInstall(ctx context.Context, o serviceOptions) error {
 	return nil
 }
 
-// checkOtherServer refuses to start a service beside a server that runs
-// already: there is one for each user.
+// checkOtherServer returns an error if a server runs outside the service: there
+// is one server per user.
 func (c commands) checkOtherServer(ctx context.Context, status service.Status, o serviceOptions) error {
 	if o.noStart || o.dryRun {
 		return nil
 	}
 	server, err := client.Connect(ctx, c.Dirs)
 	if err != nil {
-		return nil // where one runs and does not answer, the service will say so
+		return nil // if one runs and does not answer, the service will report that
 	}
 	server.Close()
 	serve, err := client.ReadServe(c.Dirs)
@@ -213,7 +213,7 @@ func (c commands) wouldRun(commands [][]string) {
 	}
 }
 
-// runEach runs the commands, says so, and stops at the first that fails.
+// runEach prints and runs the commands, and stops at the first that fails.
 func (c commands) runEach(ctx context.Context, commands [][]string) error {
 	for _, command := range commands {
 		fmt.Fprintf(c.Errs, "run: %s\n", strings.Join(command, " "))
@@ -225,7 +225,7 @@ func (c commands) runEach(ctx context.Context, commands [][]string) error {
 	return nil
 }
 
-// serviceState is what `service status` prints.
+// serviceState is the output of `service status`.
 type serviceState struct {
 	Path      string `json:"path"`
 	Installed bool   `json:"installed"`

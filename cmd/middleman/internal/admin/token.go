@@ -86,7 +86,7 @@ func (c commands) tokenCreateCommand() *cobra.Command {
 	return cmd
 }
 
-// withServer runs f with a client of the server.
+// withServer calls f with a client of the server, which it starts if needed.
 func (c commands) withServer(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
 	server, err := c.Server(cmd.Context())
 	if err != nil {
@@ -111,7 +111,7 @@ func (c commands) createToken(ctx context.Context, server *client.Client, in api
 	return c.printSecret(created)
 }
 
-// printSecret prints the secret alone, and what it is of beside it.
+// printSecret prints only the secret to Out, and what it is for to Errs.
 func (c commands) printSecret(created api.CreatedToken) error {
 	return c.Print(created, func() error {
 		t := created.Token
@@ -121,7 +121,7 @@ func (c commands) printSecret(created api.CreatedToken) error {
 	})
 }
 
-// when is a time, or never.
+// when formats a time; nil is "never".
 func when(t *time.Time) string {
 	if t == nil {
 		return "never"

@@ -17,10 +17,10 @@ import (
 	"middleman/ptyowner"
 )
 
-// upgradeTime bounds one owner's upgrade, which takes milliseconds.
+// upgradeTime limits the upgrade of one owner, which takes milliseconds.
 const upgradeTime = 30 * time.Second
 
-// upgraded is what became of one session's owner.
+// upgraded is the result for one session's owner.
 type upgraded struct {
 	Session string `json:"session"`
 	Name    string `json:"name"` // WORKSPACE/SESSION, or the id
@@ -54,7 +54,7 @@ func (c commands) upgradeCommand() *cobra.Command {
 	return cmd
 }
 
-// owned are the running sessions that targets name, or all.
+// owned returns the running sessions that targets name; without targets all.
 func (c commands) owned(ctx context.Context, targets []string) ([]catalog.Target, error) {
 	list, err := catalog.Read(ctx, c.CLI)
 	if err != nil {
@@ -91,14 +91,13 @@ func (c commands) ownedOf(sessions []api.Session) (owned []catalog.Target, err e
 	return owned, nil
 }
 
-// upgrade upgrades one owner after the other, and says of each what became of
-// it.
+// upgrade upgrades one owner after the other, and reports the result of each.
 func (c commands) upgrade(ctx context.Context, sessions []catalog.Target, force, dry bool) error {
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
-	b := c.Owners(nil) // an owner is found whatever its host
+	b := c.Owners(nil) // finds owners with any host
 	results := []upgraded{}
 	failed := 0
 	for _, t := range sessions {

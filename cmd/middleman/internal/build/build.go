@@ -1,4 +1,4 @@
-// Package build knows which build this is.
+// Package build knows the version of this binary.
 package build
 
 import "runtime/debug"
@@ -7,7 +7,8 @@ import "runtime/debug"
 // -ldflags "-X middleman/cmd/middleman/internal/build.version=v1.2.3".
 var version = ""
 
-// Version is the version, or what the build knows of its source.
+// Version returns the version that the build set, else one made of what Go
+// recorded about the source.
 func Version() string {
 	if version != "" {
 		return version

@@ -1,6 +1,6 @@
-// Package catalog tells which workspaces and sessions there are, and which of
-// them a TARGET of the command line means. It asks the server where one runs,
-// and otherwise reads the database and the state directories; it starts none.
+// Package catalog lists workspaces and sessions, and finds the one that a
+// TARGET of the command line means. It asks a running server, else it reads the
+// database and the state directories. It never starts a server.
 package catalog
 
 import (
@@ -23,23 +23,23 @@ import (
 )
 
 const (
-	probeTimeout = 3 * time.Second // for one session's owner to answer
-	probes       = 16              // at the same time
+	probeTimeout = 3 * time.Second // for one session's answer
+	probes       = 16              // concurrent requests
 )
 
-// List is what there is, from one source at one time.
+// List holds all workspaces and sessions, from one source at one time.
 type List struct {
 	Workspaces []api.Workspace
 	Sessions   []api.Session
 }
 
-// Read lists all workspaces and sessions, and how they are now. It asks the
-// server; without one it is Disk.
+// Read lists all workspaces and sessions with their current states. It asks the
+// server; if none runs or answers it calls Disk.
 func Read(ctx context.Context, c *cli.CLI) (List, error) {
 	return ReadBy(ctx, c, (*client.Client).Workspaces)
 }
 
-// ReadBy is Read that calls list to ask the server for the workspaces.
+// ReadBy is Read, with list to get the workspaces from the server.
 func ReadBy(ctx context.Context, c *cli.CLI, list func(*client.Client, context.Context) ([]api.Workspace, error)) (List, error) {
 	server, err := client.Connect(ctx, c.Dirs)
 	if err == nil {
@@ -69,8 +69,9 @@ func listServerBy(ctx context.Context, server *client.Client, list func(*client.
 	return List{workspaces, sessions}, err
 }
 
-// Disk lists without a server, as Records does, and asks each session's backend
-// how it is now. It waits a few seconds for those that do not answer.
+// Disk lists without a server: it calls Records, and asks each session's
+// backend for its state. It waits up to 3 seconds for a session that does not
+// answer.
 func Disk(ctx context.Context, c *cli.CLI) (List, error) {
 	list, err := Records(ctx, c)
 	if err != nil {
@@ -80,8 +81,8 @@ func Disk(ctx context.Context, c *cli.CLI) (List, error) {
 	return list, nil
 }
 
-// Records lists what the database has, whether a server runs or not, and the
-// sessions that only a backend knows. It asks no session how it is.
+// Records lists what the database has, whether or not a server runs, and the
+// sessions that only a backend knows. It asks no session for its state.
 func Records(ctx context.Context, c *cli.CLI) (List, error) {
 	var list List
 	known := map[string]bool{}
@@ -116,7 +117,7 @@ func Records(ctx context.Context, c *cli.CLI) (List, error) {
 	return list, addUnrecorded(ctx, c, &list, known)
 }
 
-// nameBadRows says which rows of the database are passed over.
+// nameBadRows reports the rows of the database that every list skips.
 func nameBadRows(ctx context.Context, c *cli.CLI, db *store.Store) {
 	bad, err := db.BadRows(ctx)
 	if err != nil {
@@ -127,7 +128,7 @@ func nameBadRows(ctx context.Context, c *cli.CLI, db *store.Store) {
 	}
 }
 
-// names are those of the workspaces, by id.
+// names maps the ids of the workspaces to their names.
 func (l List) names() map[string]string {
 	names := map[string]string{}
 	for _, w := range l.Workspaces {
@@ -136,8 +137,8 @@ func (l List) names() map[string]string {
 	return names
 }
 
-// addUnrecorded appends the sessions that only a backend knows. A backend
-// that cannot say is named and passed over.
+// addUnrecorded appends the sessions that only a backend knows. If a backend
+// fails it reports that and goes on.
 func addUnrecorded(ctx context.Context, c *cli.CLI, list *List, known map[string]bool) error {
 	for _, b := range c.Backends() {
 		ids, err := b.List(ctx)
@@ -158,7 +159,7 @@ func addUnrecorded(ctx context.Context, c *cli.CLI, list *List, known map[string
 	return nil
 }
 
-// refresh asks the backends how each session is, several at a time.
+// refresh asks the backends for the state of each session, several at a time.
 func refresh(ctx context.Context, c *cli.CLI, sessions []api.Session, names map[string]string) {
 	byName := map[string]terminal.Backend{}
 	for _, b := range c.Backends() {
@@ -236,7 +237,7 @@ func (l List) Workspace(target string) (api.Workspace, error) {
 	return api.Workspace{}, fmt.Errorf("there is no workspace %q", target)
 }
 
-// SessionsOf are the sessions of the workspace with that id, in l's order.
+// SessionsOf returns the sessions of the workspace with that id, in l's order.
 func (l List) SessionsOf(workspaceID string) []api.Session {
 	var of []api.Session
 	for _, s := range l.Sessions {
@@ -248,8 +249,8 @@ func (l List) SessionsOf(workspaceID string) []api.Session {
 }
 
 // Session finds the session that a TARGET means: WORKSPACE, WORKSPACE/SESSION
-// or a session id. A workspace with one live session, or with none and one
-// session, stands for it.
+// or a session id. WORKSPACE means its only live session, or if none is live
+// its only session.
 func (l List) Session(target string) (api.Session, error) {
 	for _, s := range l.Sessions {
 		if s.ID == target {
@@ -287,7 +288,7 @@ func (l List) Session(target string) (api.Session, error) {
 	return api.Session{}, fmt.Errorf("workspace %s has several sessions%s", w.Name, naming(w, live))
 }
 
-// naming lists what sessions may be called, to end an error with.
+// naming lists the possible names of sessions, as the end of an error message.
 func naming(w api.Workspace, sessions []api.Session) string {
 	if len(sessions) == 0 {
 		return ""
@@ -299,8 +300,8 @@ func naming(w api.Workspace, sessions []api.Session) string {
 	return ": name one of " + strings.Join(names, ", ")
 }
 
-// Shown is the workspace that arg names with all its sessions, or the session
-// that it names with its workspace.
+// Shown returns the workspace that arg names with all its sessions, or the
+// session that it names with its workspace.
 func (l List) Shown(arg string) (api.Shown, error) {
 	if w, err := l.Workspace(arg); err == nil {
 		sessions := cli.NotNil(l.SessionsOf(w.ID))
@@ -319,7 +320,7 @@ func (l List) Shown(arg string) (api.Shown, error) {
 	return shown, nil
 }
 
-// Deleted lists the workspaces that can be restored.
+// Deleted lists the deleted workspaces that have a record.
 func Deleted(ctx context.Context, c *cli.CLI) ([]api.Workspace, error) {
 	if server, err := client.Connect(ctx, c.Dirs); err == nil {
 		defer server.Close()

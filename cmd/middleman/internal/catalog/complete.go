@@ -6,7 +6,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 )
 
-// Complete completes a command's first argument, a TARGET: it offers the
+// Complete completes a command's first argument, a TARGET. It offers the
 // workspaces, and each session of those that have several.
 func Complete(c *cli.CLI) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -10,19 +10,19 @@ import (
 	"middleman/terminal"
 )
 
-// Target is a session that a command line named: what is known of it, and the
-// way to it past the server.
+// Target is a session that the command line named: its description, and the way
+// to it without the server.
 type Target struct {
 	Shown   api.Session
 	Session terminal.Session
 }
 
-// Label is what a user calls the session: WORKSPACE/SESSION, or its id.
+// Label returns the user's name for the session: WORKSPACE/SESSION, or its id.
 func (t Target) Label() string { return Label(t.Shown) }
 
 // Find finds the session that arg means: WORKSPACE, WORKSPACE/SESSION or a
-// session's id. It needs no server, and the session is driven through its
-// backend from then on.
+// session's id. It needs no server. The result reaches the session through its
+// backend.
 func Find(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
 	list, err := Read(ctx, c)
 	if err != nil {
@@ -35,9 +35,9 @@ func Find(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
 	return Direct(c, s)
 }
 
-// Recorded finds the session that arg means, to read what is kept of it. No
-// session is asked how it is, unless the records alone do not tell which is
-// meant: one whose owner or tmux hangs is read like any other.
+// Recorded finds the session that arg means, to read its kept output. It asks a
+// session for its state only if the records do not tell which session is meant.
+// So it also works for a session whose owner or tmux hangs.
 func Recorded(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
 	list, err := Records(ctx, c)
 	if err == nil {
@@ -49,8 +49,8 @@ func Recorded(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
 	return Find(ctx, c, arg)
 }
 
-// Direct is the way to a session past the server, through the backend that it
-// was recorded with.
+// Direct returns the Target for s, which uses the backend that s was recorded
+// with and not the server.
 func Direct(c *cli.CLI, s api.Session) (Target, error) {
 	b, err := backend(c, s.Backend)
 	if err != nil {
@@ -66,7 +66,7 @@ func joinSub(root, sub string) string {
 	return filepath.Join(root, sub)
 }
 
-// backend returns the backend that a session was recorded with.
+// backend returns the backend with that name.
 func backend(c *cli.CLI, name string) (terminal.Backend, error) {
 	for _, b := range c.Backends() {
 		if b.Name() == name {
@@ -76,7 +76,7 @@ func backend(c *cli.CLI, name string) (terminal.Backend, error) {
 	return nil, fmt.Errorf("this version knows no backend %q", name)
 }
 
-// Label is what a user calls a session: WORKSPACE/SESSION, or its id.
+// Label returns the user's name for a session: WORKSPACE/SESSION, or its id.
 func Label(s api.Session) string {
 	if s.WorkspaceName == "" {
 		return s.ID
@@ -84,7 +84,7 @@ func Label(s api.Session) string {
 	return s.WorkspaceName + "/" + s.Name
 }
 
-// State is a session's state in words, and how it exited.
+// State describes a session's state and its exit status.
 func State(s api.Session) string {
 	switch {
 	case s.Exit == nil:

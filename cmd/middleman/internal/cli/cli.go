@@ -1,7 +1,6 @@
-// Package cli holds what every command of the command line needs: where
-// results and complaints are printed, as text or as JSON; errors and the exit
-// codes that they become; flags; settings and directories; progress; and the
-// ways to the server and to the backends. It knows no command.
+// Package cli holds what all commands share: output as text or JSON, errors and
+// their exit codes, flags, settings and directories, progress, and access to
+// the server and the backends. It knows no command.
 package cli
 
 import (
@@ -21,16 +20,16 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// CLI is one run of the command line. Run fills in JSON, Dirs and Config before
-// it runs the command.
+// CLI is one run of the command line. Run sets JSON, Dirs and Config before it
+// runs the command.
 type CLI struct {
 	In *os.File
-	// Out takes results, Errs all else. Both spell out what would steer the
-	// terminal of who reads it. Who writes to them need not flush: Run does.
+	// Out is for results, Errs for everything else. Both spell out what would
+	// steer the reader's terminal. A writer need not flush them: Run does.
 	Out  *plaintext.Writer
 	Errs *plaintext.Writer
-	// BytesOut and BytesErrs are standard output and error for bytes that are
-	// to be printed as they are.
+	// BytesOut and BytesErrs are standard output and error for bytes that must
+	// not change.
 	BytesOut  *os.File
 	BytesErrs io.Writer
 
@@ -47,13 +46,13 @@ func New(in, out *os.File, errs io.Writer) *CLI {
 	return &CLI{In: in, Out: plaintext.NewWriter(out), Errs: plaintext.NewWriter(errs), BytesOut: out, BytesErrs: errs}
 }
 
-// Run runs the one of commands that args name, without the program's own name,
-// and returns the exit code. It prints the command's error. The first interrupt
+// Run runs one of commands and returns the exit code. args are without the
+// program's name. It prints the command's error. The first interrupt or SIGTERM
 // cancels the command's context, a second one ends the process.
 func (c *CLI) Run(args []string, commands ...*cobra.Command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends at once
+	context.AfterFunc(ctx, stop) // so that a second interrupt ends the process
 	c.uncatch = func() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
 	root := c.root()
 	root.AddCommand(commands...)
@@ -69,8 +68,8 @@ func (c *CLI) Run(args []string, commands ...*cobra.Command) int {
 	return code
 }
 
-// Uncatch gives interrupts their usual effect again: they end the process. A
-// command calls it before it waits for what cannot be cancelled.
+// Uncatch makes interrupts end the process again. A command calls it before it
+// waits for something that cannot be cancelled.
 func (c *CLI) Uncatch() { c.uncatch() }
 
 func (c *CLI) root() *cobra.Command {
@@ -100,8 +99,8 @@ func (c *CLI) root() *cobra.Command {
 	return root
 }
 
-// prepare finds directories and settings; it makes nothing. What another user
-// could have written is refused before any of it is read.
+// prepare finds the directories and loads the settings. It makes nothing. It
+// refuses files that another user could have written before it reads them.
 func (c *CLI) prepare() (err error) {
 	if c.Dirs, err = config.FindDirs(); err != nil {
 		return err
@@ -120,8 +119,8 @@ func (c *CLI) prepare() (err error) {
 	return err
 }
 
-// Confirm asks a question at the terminal and waits for the answer. Anything
-// but y or yes is no.
+// Confirm asks a question at the terminal and waits for the answer. Only y and
+// yes mean yes.
 func (c *CLI) Confirm(question string) bool {
 	fmt.Fprint(c.Errs, question)
 	c.Uncatch()

@@ -11,8 +11,8 @@ import (
 	"middleman/terminal"
 )
 
-// The exit codes of the command line. attach, run and wait --exit return the
-// program's own beside these.
+// The exit codes of the command line. attach, run and wait --exit also return
+// the program's own.
 const (
 	exitOK           = 0
 	exitError        = 1
@@ -29,33 +29,33 @@ type usageError struct{ err error }
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// Usagef makes an error of the command line itself, formatted as by
-// fmt.Errorf. The exit code is 2.
+// Usagef makes an error for a wrong command line, formatted as by fmt.Errorf.
+// Its exit code is 2.
 func Usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// ProgramExit is the error of a command that ends as a program ended. Its exit
-// code is the program's, and nothing is printed for it.
+// ProgramExit makes the command exit like the program did. Its exit code is the
+// program's, and no message is printed.
 type ProgramExit struct{ Exit terminal.Exit }
 
 func (e *ProgramExit) Error() string {
 	return fmt.Sprintf("the program exited with %d", e.Exit.Status())
 }
 
-// NotAttachedError says why a session could not be attached at all. The exit
+// NotAttachedError says why a session could not be attached at all. Its exit
 // code is 255.
 type NotAttachedError struct{ Err error }
 
 func (e *NotAttachedError) Error() string { return e.Err.Error() }
 func (e *NotAttachedError) Unwrap() error { return e.Err }
 
-// ErrTimeout says that what was waited for did not come in time. The exit code
-// is 124.
+// ErrTimeout says that the awaited event did not come in time. Its exit code is
+// 124.
 var ErrTimeout = errors.New("timed out")
 
-// exitCode chooses the exit code for what a command returned; nowhere else is
-// one chosen.
+// exitCode returns the exit code for a command's error. It is the only place
+// that chooses one.
 func exitCode(err error) int {
 	if err == nil {
 		return exitOK
@@ -80,8 +80,7 @@ func exitCode(err error) int {
 	return exitError
 }
 
-// Message is how an error is printed: on one line, with the flags that help
-// where some do.
+// Message returns an error as one line, with a hint to flags that help.
 func Message(err error) string {
 	text := strings.Join(strings.FieldsFunc(terminal.Plain(err.Error()), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 	if errors.Is(err, context.Canceled) {

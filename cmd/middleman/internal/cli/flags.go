@@ -12,8 +12,8 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// plainFlag says of a number that a flag does not take what it takes, instead
-// of what the parser calls it.
+// plainFlag replaces the parser's error for a number or duration by one that
+// says which values the flag accepts.
 func plainFlag(err error) error {
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
@@ -33,7 +33,7 @@ func plainFlag(err error) error {
 	return fmt.Errorf("--%s is %q: it must be %s", invalid.GetFlag().Name, invalid.GetValue(), takes)
 }
 
-// Args wraps a check of the arguments so that what it refuses is a usage error.
+// Args makes the errors of check usage errors.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if err := check(cmd, given); err != nil {
@@ -43,8 +43,8 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// Absolute is the absolute path of dir, to be sent to the server. A name that is
-// not valid UTF-8 is an error: JSON would change it silently.
+// Absolute returns the absolute path of dir for the server. A path that is not
+// valid UTF-8 is an error, because JSON would change it silently.
 func Absolute(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

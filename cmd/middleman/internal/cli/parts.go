@@ -16,8 +16,8 @@ import (
 	"middleman/workspace"
 )
 
-// Server returns a client of the server. Where none runs it starts one in the
-// background and waits until that answers. The caller closes the client.
+// Server returns a client of the server. If none runs it starts one in the
+// background and waits until it answers. The caller closes the client.
 func (c *CLI) Server(ctx context.Context) (*client.Client, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -27,12 +27,12 @@ func (c *CLI) Server(ctx context.Context) (*client.Client, error) {
 	return client.Ensure(ctx, c.Dirs, launch)
 }
 
-// Backends are all backends, in the order in which "auto" tries them.
+// Backends returns all backends, in the order in which "auto" tries them.
 func (c *CLI) Backends() []terminal.Backend {
 	return []terminal.Backend{c.Owners(c.TmuxServer()), c.Owners(nil)}
 }
 
-// TmuxServer is the private tmux server. It need not run.
+// TmuxServer returns the private tmux server. It need not run.
 func (c *CLI) TmuxServer() *tmux.Server {
 	return tmux.New(tmux.Options{
 		Sessions: c.Dirs.Sessions(), Runtime: c.Dirs.Runtime, Config: c.Dirs.Config,
@@ -40,22 +40,22 @@ func (c *CLI) TmuxServer() *tmux.Server {
 	})
 }
 
-// Owners is the backend of the sessions on a host; nil is a PTY that the owner
-// holds itself.
+// Owners returns the backend for sessions on the host h. nil means a PTY that
+// the owner holds itself.
 func (c *CLI) Owners(h host.Provider) *ptyowner.Backend {
 	return ptyowner.New(ptyowner.Options{
 		Data: c.Dirs.Data, Sessions: c.Dirs.Sessions(), Runtime: c.Dirs.Runtime, Build: build.Version(), Host: h,
 	})
 }
 
-// Manager manages the workspaces in our base directory.
+// Manager returns the manager of the workspaces in our base directory.
 func (c *CLI) Manager() *workspace.Manager {
 	return workspace.New(workspace.Options{Base: c.Dirs.Workspaces(), Prefix: c.Config.BranchPrefix, Place: workspace.Place(c.Config.Workspaces)})
 }
 
-// Record writes to the audit log what a command did to a session without the
-// server: one of the events of package audit, what it was done to, and its
-// error, nil where it succeeded.
+// Record writes an event of package audit to the audit log, for a command that
+// acts on a session without the server. what names the session. err is the
+// command's error, or nil.
 func (c *CLI) Record(event, what string, err error) {
 	uid := os.Getuid()
 	r := audit.Record{Event: event, What: what, Outcome: audit.OK, By: audit.By{Kind: "command", UID: &uid, PID: os.Getpid()}}

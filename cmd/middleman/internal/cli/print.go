@@ -13,8 +13,8 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// Print prints a command's result: with --json as PrintJSON does; else it calls
-// text, which prints the result in words to c.Out.
+// Print prints a command's result. With --json it calls PrintJSON; else it
+// calls text, which prints to c.Out.
 func (c *CLI) Print(result any, text func() error) error {
 	if c.JSON {
 		return c.PrintJSON(result)
@@ -22,8 +22,8 @@ func (c *CLI) Print(result any, text func() error) error {
 	return text()
 }
 
-// PrintJSON prints one JSON object to standard output: the version of the
-// schema, then the fields of result, which is a struct or a map.
+// PrintJSON prints one JSON object to standard output: the schema version, then
+// the fields of result, which is a struct or a map.
 func (c *CLI) PrintJSON(result any) error {
 	var fields, object bytes.Buffer
 	enc := json.NewEncoder(&fields)
@@ -45,10 +45,10 @@ func (c *CLI) PrintJSON(result any) error {
 	return errors.Join(err, out.Flush())
 }
 
-// Table prints rows as aligned columns, once it is flushed.
+// Table prints rows with aligned columns when it is flushed.
 type Table struct{ w *tabwriter.Writer }
 
-// Table starts a table on c.Out, with a line of headings where some are given.
+// Table starts a table on c.Out, with a heading line if head is not empty.
 func (c *CLI) Table(head ...string) Table {
 	t := Table{tabwriter.NewWriter(c.Out, 0, 8, 2, ' ', 0)}
 	if len(head) > 0 {
@@ -57,7 +57,7 @@ func (c *CLI) Table(head ...string) Table {
 	return t
 }
 
-// Row adds a row. Line feeds and tabs in a cell are spelled out.
+// Row adds a row. It spells out line feeds and tabs in cells.
 func (t Table) Row(cells ...string) {
 	for i, cell := range cells {
 		cells[i] = plaintext.Line(cell)
@@ -68,7 +68,7 @@ func (t Table) Row(cells ...string) {
 // Flush prints the rows.
 func (t Table) Flush() error { return t.w.Flush() }
 
-// Dash is s, or "-" for an empty cell.
+// Dash returns s, or "-" if s is empty.
 func Dash(s string) string {
 	if s == "" {
 		return "-"
@@ -76,7 +76,8 @@ func Dash(s string) string {
 	return s
 }
 
-// Age is how long ago t was in its largest unit, such as 5m; "-" for no time.
+// Age returns the time since t in its largest unit, such as 5m; "-" for no
+// time.
 func Age(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -93,7 +94,8 @@ func Age(t time.Time) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// NotNil is list, or an empty one for nil, which JSON would print as null.
+// NotNil returns list, or an empty list for nil, which JSON would print as
+// null.
 func NotNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -101,5 +103,5 @@ func NotNil[T any](list []T) []T {
 	return list
 }
 
-// Short is the beginning of a commit's hash.
+// Short returns the first 12 digits of a commit's hash.
 func Short(commit string) string { return commit[:min(len(commit), 12)] }

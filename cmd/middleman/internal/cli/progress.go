@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	progressAfter = time.Second // how long anything may take before its stages are shown
-	progressPoll  = time.Second // how often they are asked for
+	progressAfter = time.Second // an operation shows its stages after this time
+	progressPoll  = time.Second // how often to ask for them
 )
 
-// Progress shows on standard error the stages of what takes long; what is done
-// within a second shows nothing.
+// Progress shows the stages of a long operation on standard error. An operation
+// that takes less than a second shows nothing.
 type Progress struct {
 	w     io.Writer
 	doing string
 	began time.Time
 	after time.Duration
-	live  bool // w is a terminal: one line that changes
+	live  bool // w is a terminal: show one line that changes
 	shown string
 }
 
-// Progress starts to show what is done to a workspace; doing says what, such as
+// Progress starts to show an operation on a workspace. doing names it, such as
 // "making".
 func (c *CLI) Progress(doing string) *Progress { return newProgress(c.BytesErrs, doing) }
 
@@ -38,8 +38,8 @@ func newProgress(w io.Writer, doing string) *Progress {
 	return &Progress{w: w, doing: doing, began: time.Now(), after: progressAfter, live: ok && viewer.IsTerminal(f)}
 }
 
-// During calls do and shows, while it runs, the stages that the workspace of that id goes
-// through. What cannot be asked for is not shown; do says what happened.
+// During calls do. While it runs, During shows the stages of the workspace with
+// that id. It ignores errors when it asks for them, and returns do's error.
 func (p *Progress) During(ctx context.Context, server *client.Client, id string, do func() error) error {
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -67,7 +67,8 @@ func (p *Progress) During(ctx context.Context, server *client.Client, id string,
 	return err
 }
 
-// since are the stages that have begun by then; what has none yet is looked at.
+// since returns the stages that began at or after then. If there are none it
+// returns a stage "look".
 func since(then time.Time, stages []api.Stage) []api.Stage {
 	for i, stage := range stages {
 		if !stage.StartedAt.Before(then) {
@@ -77,7 +78,7 @@ func since(then time.Time, stages []api.Stage) []api.Stage {
 	return []api.Stage{{Name: "look"}}
 }
 
-// Workspace shows the stage that a workspace is in.
+// Workspace shows the current stage of w.
 func (p *Progress) Workspace(w api.Workspace) {
 	if len(w.Stages) == 0 || time.Since(p.began) < p.after {
 		return
@@ -99,7 +100,7 @@ func (p *Progress) Workspace(w api.Workspace) {
 	fmt.Fprintln(p.w, text)
 }
 
-// End takes the line away that shows the stage.
+// End clears the line that shows the stage.
 func (p *Progress) End() {
 	if p.live && p.shown != "" {
 		fmt.Fprint(p.w, "\r\x1b[K")

@@ -1,5 +1,5 @@
-// Package helper runs the hidden helper processes, of which there may be one
-// for each session, before the packages of the server are initialised.
+// Package helper runs the hidden helper processes before the packages of the
+// server are initialised. There may be one such process per session.
 package helper
 
 import (
@@ -12,10 +12,10 @@ import (
 	"middleman/tmux"
 )
 
-// A helper never returns to main. Packages are initialised in the order of
-// their import paths as far as their imports allow, so net/http, the database
-// and all that is built on them come after this one, and what they allocate
-// and touch is not in a helper's memory.
+// A helper process never reaches main. Go initialises packages in the order of
+// their import paths, as far as their imports allow. So net/http, the database
+// and the packages built on them come after this one, and a helper never spends
+// memory on them.
 func init() {
 	if len(os.Args) < 2 {
 		return

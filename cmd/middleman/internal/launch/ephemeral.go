@@ -32,10 +32,11 @@ workspace is deleted, unless it holds work (changed or untracked files, commits
 that are nowhere else) or processes of the command are left: then it stays, and
 standard error says where. What git ignores is not work.`
 
-// disposeTime bounds the deletion of an ephemeral workspace, which may be large.
+// disposeTime limits the deletion of an ephemeral workspace, which may be
+// large.
 const disposeTime = 10 * time.Minute
 
-// ephemeralFlags are those of a command in a workspace that goes with it.
+// ephemeralFlags are the flags of run --ephemeral.
 type ephemeralFlags struct {
 	on              bool
 	dir, base, name string
@@ -48,7 +49,7 @@ func (f *ephemeralFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.name, "name", "", "with --ephemeral: the workspace's name (default: one of ours)")
 }
 
-// refuseAlone refuses the flags that mean nothing without --ephemeral.
+// refuseAlone refuses flags that have no meaning without --ephemeral.
 func (f *ephemeralFlags) refuseAlone(cmd *cobra.Command) error {
 	for _, name := range []string{"directory", "base", "name"} {
 		if cmd.Flags().Changed(name) {
@@ -85,9 +86,9 @@ func (f *ephemeralFlags) request(c commands, cmd *cobra.Command, names, command 
 	return api.NewWorkspace{Name: f.name, Mode: workspace.ModeWorktree, Directory: abs, Base: f.base, Ephemeral: true}, nil
 }
 
-// runEphemeral makes the workspace, runs the command and deletes the
-// workspace. An interrupt before the command runs deletes it too; later ones
-// are the command's.
+// runEphemeral makes the workspace, runs the command and deletes the workspace.
+// An interrupt before the command runs also deletes it. Later interrupts are
+// for the command.
 func (c commands) runEphemeral(cmd *cobra.Command, f ephemeralFlags, names, command []string) error {
 	in, err := f.request(c, cmd, names, command)
 	if err != nil {
@@ -114,8 +115,8 @@ func (c commands) runEphemeral(cmd *cobra.Command, f ephemeralFlags, names, comm
 	return err
 }
 
-// provision makes an ephemeral workspace and takes its lease as soon as it has
-// an id, so that nobody takes it for a leftover.
+// provision makes an ephemeral workspace. It takes the lease as soon as the
+// workspace has an id, so that prune does not remove it.
 func (c commands) provision(ctx context.Context, in api.NewWorkspace) (w api.Workspace, held *lease.Lease, err error) {
 	server, err := c.Server(ctx)
 	if err != nil {
@@ -145,8 +146,8 @@ func (c commands) provision(ctx context.Context, in api.NewWorkspace) (w api.Wor
 	return w, held, err
 }
 
-// foreground runs the command on our own standard input, output and error, and
-// hands on the signals that it does not get by itself.
+// foreground runs the command on our own standard input, output and error. It
+// passes on the signals that the terminal does not send to the command.
 func (c commands) foreground(w api.Workspace, held *lease.Lease, program string, command []string) error {
 	at := workspace.Workspace{Name: w.Name, Root: w.Path, Branch: w.Branch, Base: w.Base, Port: w.Port, Ports: w.Ports}
 	run := &exec.Cmd{
@@ -165,7 +166,7 @@ func (c commands) foreground(w api.Workspace, held *lease.Lease, program string,
 		select {
 		case s := <-signals:
 			if !fromTerminal(s) {
-				_ = run.Process.Signal(s) // it has ended, or gets it
+				_ = run.Process.Signal(s) // an error means that it has ended
 			}
 		case err := <-ended:
 			if run.ProcessState == nil {
@@ -176,7 +177,7 @@ func (c commands) foreground(w api.Workspace, held *lease.Lease, program string,
 	}
 }
 
-// dispose deletes the workspace, or says why it stays and how to get at it.
+// dispose deletes the workspace, or says why it stays and how to reach it.
 func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Lease) error {
 	if err := held.Close(); err != nil {
 		return err

@@ -11,14 +11,14 @@ import (
 	"middleman/terminal"
 )
 
-// handedOn are the signals that a command is to get that we run.
+// handedOn are the signals that we pass on to the command.
 var handedOn = []os.Signal{
 	syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2,
 }
 
-// fromTerminal reports whether the terminal has sent s to the command too: what
-// its keys say goes to the whole foreground group, which the command is in with
-// us.
+// fromTerminal reports whether the terminal has sent s to the command too. The
+// signals of its keys go to the whole foreground process group, and the command
+// is in ours.
 func fromTerminal(s os.Signal) bool {
 	if s != syscall.SIGINT && s != syscall.SIGQUIT {
 		return false
@@ -32,7 +32,7 @@ func fromTerminal(s os.Signal) bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// exitOf is how a command of ours ended.
+// exitOf returns how the command ended.
 func exitOf(state *os.ProcessState) terminal.Exit {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return terminal.Exit{Code: -1, Signal: int(status.Signal()), SignalName: unix.SignalName(status.Signal())}

@@ -6,11 +6,11 @@ import (
 	"middleman/terminal"
 )
 
-// handedOn is what must not end us before the command.
+// handedOn are the signals that must not end us before the command.
 var handedOn = []os.Signal{os.Interrupt}
 
-// fromTerminal is always so: the console tells every process of it.
+// fromTerminal returns true: the console sends signals to all its processes.
 func fromTerminal(os.Signal) bool { return true }
 
-// exitOf is how a command of ours ended.
+// exitOf returns how the command ended.
 func exitOf(state *os.ProcessState) terminal.Exit { return terminal.Exit{Code: state.ExitCode()} }

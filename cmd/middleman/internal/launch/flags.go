@@ -38,7 +38,7 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.Uint16Var(&f.rows, "rows", 0, "rows (default: those of this terminal)")
 }
 
-// request is what to ask the server for.
+// request returns the request for the server.
 func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, error) {
 	if f.sandbox != "" && f.sandbox != "none" {
 		return nil, fmt.Errorf("sandbox level %q is not to be had in this version, which has none only; the session was not started rather than run with less", f.sandbox)
@@ -72,7 +72,8 @@ func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, e
 	return in, nil
 }
 
-// checkAttach refuses, before anything is made, what could not be attached.
+// checkAttach returns an error, before anything is made, if attaching would
+// fail.
 func (f *sessionFlags) checkAttach(c commands) error {
 	if f.detached {
 		return nil
@@ -83,7 +84,7 @@ func (f *sessionFlags) checkAttach(c commands) error {
 	return sessions.CheckTerminal(c.CLI)
 }
 
-// splitCommand cuts what stands after "--" off the arguments.
+// splitCommand separates the arguments before "--" from the command after it.
 func splitCommand(cmd *cobra.Command, given []string) (names, command []string) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		return given[:dash], given[dash:]
@@ -91,7 +92,7 @@ func splitCommand(cmd *cobra.Command, given []string) (names, command []string) 
 	return given, nil
 }
 
-// units are those of a number of bytes, by their name in lower case.
+// units maps the lower-case names of units to numbers of bytes.
 var units = map[string]int64{
 	"": 1, "b": 1,
 	"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
@@ -99,7 +100,7 @@ var units = map[string]int64{
 	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
 }
 
-// parseBytes reads a number of bytes such as 0, 64MB, 16MiB or 4G.
+// parseBytes parses a number of bytes such as 0, 64MB, 16MiB or 4G.
 func parseBytes(text string) (int64, error) {
 	digits := strings.TrimRight(text, "BKMGTibkmgt")
 	unit, ok := units[strings.ToLower(text[len(digits):])]

@@ -1,6 +1,6 @@
 // Package launch has the commands that start something: new, run, spawn and
-// retry. They ask the server for a workspace or a session, and then attach to
-// the session past the server.
+// retry. They ask the server for a workspace or a session. Then they attach to
+// the session without the server.
 package launch
 
 import (
@@ -9,7 +9,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 )
 
-// Commands are the commands of this package, for the run c.
+// Commands returns the commands of this package for the run c.
 func Commands(c *cli.CLI) []*cobra.Command {
 	r := commands{c}
 	return []*cobra.Command{
@@ -20,5 +20,5 @@ func Commands(c *cli.CLI) []*cobra.Command {
 	}
 }
 
-// commands are this package's commands; they share a run of the command line.
+// commands are this package's commands. They share one run of the command line.
 type commands struct{ *cli.CLI }

@@ -76,7 +76,7 @@ func (c commands) newCommand() *cobra.Command {
 	return cmd
 }
 
-// create makes a workspace and prints it or attaches to its session.
+// create makes a workspace, and prints it or attaches to its session.
 func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool) error {
 	server, err := c.Server(ctx)
 	if err != nil {

@@ -52,7 +52,7 @@ func (c commands) retry(ctx context.Context, name string) error {
 	})
 }
 
-// tellNotes says what a checkout has left out, which is no error.
+// tellNotes prints what a checkout left out. That is no error.
 func (c commands) tellNotes(w api.Workspace) {
 	for _, stage := range w.Stages {
 		if (stage.Name == "checkout" && stage.State == "done" || stage.Name == "lfs") && stage.Detail != "" {

@@ -48,7 +48,7 @@ func (c commands) runCommand() *cobra.Command {
 	return cmd
 }
 
-// start starts a session in an existing workspace and prints it or attaches.
+// start starts a session in an existing workspace, and prints it or attaches.
 func (c commands) start(ctx context.Context, name string, in api.NewSession, detached bool) error {
 	server, err := c.Server(ctx)
 	if err != nil {

@@ -63,7 +63,7 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 	return cmd
 }
 
-// spawn starts a worker, and prints its name or what it prints.
+// spawn starts a worker. It prints the worker's name, or its output.
 func (c commands) spawn(ctx context.Context, parent string, in api.NewWorker, detached bool) error {
 	server, err := c.Server(ctx)
 	if err != nil {

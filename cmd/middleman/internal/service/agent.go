@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Label is the launchd agent's.
+// Label is the label of the launchd agent.
 const Label = "dev.middleman.server"
 
 const (
@@ -17,7 +17,7 @@ const (
 	<key>Label</key>
 	<string>` + Label + `</string>
 `
-	// AbandonProcessGroup: the sessions are not the agent's to end.
+	// AbandonProcessGroup: stopping the agent must not end the sessions.
 	agentTail = `	<key>RunAtLoad</key>
 	<true/>
 	<key>KeepAlive</key>

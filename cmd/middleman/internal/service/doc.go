@@ -1,4 +1,4 @@
-// Package service makes the server a service of the user's: a systemd unit, or
-// a launchd agent. It says what to write where and which commands to run;
-// nothing else in middleman depends on there being one.
+// Package service makes the server a service of the user: a systemd unit or a
+// launchd agent. It says which file to write and which commands to run. Nothing
+// else in middleman depends on a service.
 package service

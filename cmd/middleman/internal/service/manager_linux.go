@@ -17,15 +17,15 @@ import (
 	"middleman/internal/systemd"
 )
 
-// Path is where the service's file belongs.
+// Path returns the path of the service's file.
 func Path() (string, error) {
 	return filepath.Join(xdg.ConfigHome, "systemd", "user", UnitName), nil
 }
 
-// Text is the service's file.
+// Text returns the service's file.
 func Text(o Options) ([]byte, error) { return Unit(o) }
 
-// Supported returns nil, or errors.ErrUnsupported with what is missing.
+// Supported returns nil, or an error that wraps errors.ErrUnsupported.
 func Supported() error {
 	if !systemd.Booted() {
 		return fmt.Errorf("systemd does not run this system, so there is nothing to install a service in: %w", errors.ErrUnsupported)
@@ -33,8 +33,9 @@ func Supported() error {
 	return nil
 }
 
-// InstallCommands are to be run when the file is in place. Without start it is
-// not started before the next login. loaded says that the manager has one.
+// InstallCommands returns the commands to run once the file is in place.
+// Without start the service starts at the next login. loaded says that the
+// manager has loaded the service already.
 func InstallCommands(_ string, start, _ bool) [][]string {
 	commands := [][]string{systemctl("daemon-reload"), systemctl("enable", UnitName)}
 	if start {
@@ -43,15 +44,15 @@ func InstallCommands(_ string, start, _ bool) [][]string {
 	return commands
 }
 
-// BeforeRemoval are to be run before the file is removed, AfterRemoval then.
+// BeforeRemoval returns the commands to run before the file is removed.
 func BeforeRemoval(string) [][]string { return [][]string{systemctl("disable", "--now", UnitName)} }
 
-// AfterRemoval lets the manager forget the service.
+// AfterRemoval returns the command that makes the manager forget the service.
 func AfterRemoval() [][]string { return [][]string{systemctl("daemon-reload")} }
 
 func systemctl(args ...string) []string { return append([]string{"systemctl", "--user"}, args...) }
 
-// Ask asks the manager how the service is.
+// Ask asks the manager for the state of the service.
 func Ask(ctx context.Context) (Status, error) {
 	if err := Supported(); err != nil {
 		return Status{}, err
@@ -73,13 +74,13 @@ func Ask(ctx context.Context) (Status, error) {
 		case "ActiveState":
 			s.Active = value
 		case "MainPID":
-			s.PID, _ = strconv.Atoi(value) // 0 where it is nothing else
+			s.PID, _ = strconv.Atoi(value) // 0 if it is no number
 		}
 	}
 	return s, nil
 }
 
-// Hint is what the user should know beside, or "".
+// Hint returns what else the user should know, or "".
 func Hint() string {
 	on, err := lingers()
 	if on || err != nil {
@@ -88,8 +89,8 @@ func Hint() string {
 	return "logging out ends the server and its sessions, since your user does not linger: `loginctl enable-linger` keeps them"
 }
 
-// lingers reports whether the user's manager outlives the last logout, as
-// systemd-logind records it.
+// lingers reports whether the user's service manager keeps running after the
+// last logout. systemd-logind records that as a file.
 func lingers() (bool, error) {
 	u, err := user.Current()
 	if err != nil {

@@ -8,28 +8,28 @@ import (
 	"fmt"
 )
 
-// Path is where the service's file would belong.
+// Path returns an error: there are no services here.
 func Path() (string, error) { return "", Supported() }
 
-// Text is the service's file.
+// Text returns an error: there are no services here.
 func Text(Options) ([]byte, error) { return nil, Supported() }
 
-// Supported says that there are no services here.
+// Supported returns an error: there are no services here.
 func Supported() error {
 	return fmt.Errorf("middleman makes services of systemd and launchd: %w", errors.ErrUnsupported)
 }
 
-// InstallCommands is nothing.
+// InstallCommands returns none.
 func InstallCommands(string, bool, bool) [][]string { return nil }
 
-// BeforeRemoval is nothing.
+// BeforeRemoval returns none.
 func BeforeRemoval(string) [][]string { return nil }
 
-// AfterRemoval is nothing.
+// AfterRemoval returns none.
 func AfterRemoval() [][]string { return nil }
 
-// Ask returns what Supported does.
+// Ask returns the error of Supported.
 func Ask(context.Context) (Status, error) { return Status{}, Supported() }
 
-// Hint is "".
+// Hint returns "".
 func Hint() string { return "" }

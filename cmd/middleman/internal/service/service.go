@@ -10,19 +10,20 @@ import (
 	"strings"
 )
 
-// Options are what the service is to run.
+// Options say what the service runs.
 type Options struct {
 	// Executable is the absolute path of middleman.
 	Executable string
 	// Args are its arguments.
 	Args []string
-	// Env is added to what the service manager gives, as NAME=value.
+	// Env is added to the service manager's environment, as NAME=value.
 	Env []string
-	// Log is where a manager without a log of its own puts what it prints.
+	// Log is the file for the output if the service manager has no log of its
+	// own.
 	Log string
 }
 
-// check refuses what cannot be written into a service's file.
+// check refuses text that a service's file cannot hold.
 func (o Options) check() error {
 	if !filepath.IsAbs(o.Executable) {
 		return fmt.Errorf("executable %q is not an absolute path", o.Executable)
@@ -35,14 +36,14 @@ func (o Options) check() error {
 	return nil
 }
 
-// marker is in each file of ours; one without it is somebody else's.
+// marker is in each file that we wrote. A file without it is not ours.
 const marker = "Written by `middleman service install`"
 
-// ErrForeign: the service's file is there, and middleman has not written it.
+// ErrForeign: the service's file exists and was not written by middleman.
 var ErrForeign = errors.New("was not written by middleman")
 
-// Installed reports whether the service's file is there. One that is not ours
-// is ErrForeign.
+// Installed reports whether the service's file exists. If it is not ours the
+// error wraps ErrForeign.
 func Installed(path string) (bool, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +58,7 @@ func Installed(path string) (bool, error) {
 	return true, nil
 }
 
-// Write puts the service's file in place, whole or not at all.
+// Write writes the service's file atomically.
 func Write(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -77,9 +78,9 @@ func Write(path string, text []byte) error {
 	return nil
 }
 
-// Status is what the service manager knows.
+// Status is what the service manager reports.
 type Status struct {
-	Enabled string // as the manager says it
+	Enabled string // in the manager's words
 	Active  string
-	PID     int // of the server, 0 where it does not run
+	PID     int // of the server; 0 if it does not run
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// UnitName is the systemd unit's.
+// UnitName is the name of the systemd unit.
 const UnitName = "middleman.service"
 
-// unitText is the unit. KillMode=process: stopping it ends the server alone,
-// also where a session could not have a scope of its own.
+// unitText is the format of the unit. KillMode=process: stopping the unit ends
+// the server only, even if a session has no scope of its own.
 const unitText = `# ` + marker + `, which may write it anew; put
 # what you change into ` + "`systemctl --user edit middleman`" + `.
 [Unit]
@@ -32,7 +32,7 @@ func Unit(o Options) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	command := unitQuote(o.Executable) // never expanded, so its $ stays single
+	command := unitQuote(o.Executable) // systemd does not expand the program's path, so its $ stays single
 	for _, arg := range o.Args {
 		command += " " + strings.ReplaceAll(unitQuote(arg), "$", "$$")
 	}
@@ -43,7 +43,7 @@ func Unit(o Options) ([]byte, error) {
 	return fmt.Appendf(nil, unitText, command, env.String()), nil
 }
 
-// unitQuote makes s one word of systemd.syntax(7), without specifiers.
+// unitQuote quotes s as one word (systemd.syntax(7)), without specifiers.
 func unitQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(s) + `"`
 }

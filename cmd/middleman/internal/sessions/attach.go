@@ -73,8 +73,8 @@ func (c commands) attachTo(ctx context.Context, arg string, o viewer.Options) er
 	return c.attach(ctx, t, o)
 }
 
-// CheckTerminal refuses, with a NotAttachedError, what could not attach to a
-// session: a command inside of one, or one whose input or output is no terminal.
+// CheckTerminal returns a NotAttachedError if this command could not attach to
+// a session: it runs inside one, or its input or output is no terminal.
 func CheckTerminal(c *cli.CLI) error {
 	if err := nested(); err != nil {
 		return err
@@ -85,8 +85,8 @@ func CheckTerminal(c *cli.CLI) error {
 	return nil
 }
 
-// attach joins a session with this terminal and returns as the program ended,
-// or nil when the user detached.
+// attach joins a session with this terminal. It returns the program's exit as
+// an error, or nil when the user detached.
 func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options) error {
 	detach, err := c.Config.Attach.DetachByte()
 	if err != nil {
@@ -108,7 +108,7 @@ func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options
 	switch {
 	case errors.Is(err, viewer.ErrNotAttached):
 		return &cli.NotAttachedError{Err: err}
-	case ctx.Err() != nil && end.Exit == nil: // a signal: 130 would be what the program ended with
+	case ctx.Err() != nil && end.Exit == nil: // 130 would look like the program's exit code
 		return fmt.Errorf("%w: ended by a signal; the session goes on", viewer.ErrDisconnected)
 	case err != nil:
 		return err
@@ -118,9 +118,9 @@ func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options
 	return nil
 }
 
-// Attach attaches this terminal to a session that was just started, past the
-// server. It returns as the session's program ended, or nil when the user
-// detached.
+// Attach attaches this terminal to a session that was just started, without the
+// server. It returns the program's exit as a *cli.ProgramExit, or nil when the
+// user detached.
 func Attach(ctx context.Context, c *cli.CLI, s api.Session) error {
 	t, err := catalog.Direct(c, s)
 	if err != nil {
@@ -129,8 +129,8 @@ func Attach(ctx context.Context, c *cli.CLI, s api.Session) error {
 	return commands{c}.attach(ctx, t, viewer.Options{Mode: terminal.ModeAttach})
 }
 
-// nested refuses to attach inside a session: the outer one would take the
-// detach key and every reply of the terminal for itself.
+// nested returns an error inside a session: the outer viewer would take the
+// detach key and the terminal's replies.
 func nested() error {
 	if id := os.Getenv("MIDDLEMAN_SESSION"); id != "" {
 		return &cli.NotAttachedError{Err: fmt.Errorf("this is a terminal of session %s already: attach from outside, or use -d", id)}

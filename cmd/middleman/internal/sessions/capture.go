@@ -58,8 +58,8 @@ Its scrollback goes back some thousand lines.`,
 	return cmd
 }
 
-// capture prints the screen of the session that arg means. A time, if there is
-// one, is that of o.At, whose offset the session has yet to tell.
+// capture prints the screen of the session that arg means. If at is not zero,
+// capture asks the session for the offset of that time, and sets *o.At.
 func (c commands) capture(ctx context.Context, arg string, o terminal.CaptureOptions, at time.Time) error {
 	find := catalog.Find
 	if o.At != nil {
@@ -88,15 +88,15 @@ func (c commands) capture(ctx context.Context, arg string, o terminal.CaptureOpt
 	return c.printShot(shot.Data, o.Format)
 }
 
-// printShot prints p, ended by a newline. The form that draws on a terminal is
-// printed as it is.
+// printShot prints p and a final newline. It does not change the ANSI format,
+// which draws on a terminal.
 func (c commands) printShot(p []byte, format terminal.CaptureFormat) error {
 	var to io.Writer = c.Out
 	switch format {
 	case terminal.FormatANSI:
 		to = c.BytesOut
 	case terminal.FormatJSON:
-		to = plaintext.NewJSONWriter(c.BytesOut) // an object ends with a brace: nothing is held back
+		to = plaintext.NewJSONWriter(c.BytesOut) // a JSON object ends with a brace, so nothing is held back
 	}
 	w := bufio.NewWriter(to)
 	w.Write(p)

@@ -12,19 +12,19 @@ import (
 	"middleman/terminal"
 )
 
-// shownWanted is how many characters a question shows of a text.
+// shownWanted is how many characters of a text a question shows.
 const shownWanted = 60
 
 const yourClipboard = "this terminal's clipboard, where the session allows it"
 
 // ClipboardFlag adds --clipboard. Its help says whose clipboard the program may
-// set, and what holds otherwise.
+// set, and the default.
 func ClipboardFlag(flags *pflag.FlagSet, policy *terminal.Clipboard, whose, otherwise string) {
 	flags.StringVar((*string)(policy), "clipboard", "",
 		"whether the program may set "+whose+", `allow, ask or deny`; it can never read it (default: "+otherwise+")")
 }
 
-// CheckClipboard refuses what --clipboard does not accept.
+// CheckClipboard returns an error for a value that --clipboard does not accept.
 func CheckClipboard(policy terminal.Clipboard) error {
 	if policy == "" || policy.Known() {
 		return nil
@@ -32,8 +32,8 @@ func CheckClipboard(policy terminal.Clipboard) error {
 	return cli.Usagef("--clipboard is %q: it must be allow, ask or deny", policy)
 }
 
-// offer asks, once a session is left, whether its program gets what it wanted
-// the clipboard to be.
+// offer asks, after the session is left, whether to put the program's text into
+// the clipboard.
 func (c commands) offer(label string, w viewer.Wanted, mayAsk bool) {
 	if w.TooLong {
 		fmt.Fprintf(c.Errs, "middleman: %s wanted to put more than 64 KiB into your clipboard: nothing was\n", label)
@@ -60,7 +60,7 @@ func characters(s string) string {
 	return "1 character"
 }
 
-// shorten is the beginning of s, in quotes and on one line.
+// shorten returns the beginning of s, in quotes and on one line.
 func shorten(s string) string {
 	runes := []rune(s)
 	if len(runes) <= shownWanted {

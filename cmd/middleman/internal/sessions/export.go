@@ -58,7 +58,7 @@ func writeRecording(ctx context.Context, w io.Writer, t catalog.Target) error {
 	return errors.Join(err, out.Flush(), r.Close())
 }
 
-// whileWanted reads until nobody wants it any more.
+// whileWanted is a reader that fails once over returns an error.
 type whileWanted struct {
 	over func() error
 	from io.Reader
@@ -71,8 +71,9 @@ func (w whileWanted) Read(p []byte) (int, error) {
 	return w.from.Read(p)
 }
 
-// exportFile puts a recording in place whole, for the user alone to read. The
-// name is taken first, so that no file that is there is replaced unasked.
+// exportFile writes a recording with mode 0600 and puts it in place when it is
+// complete. Without force it first creates the file exclusively, so that it
+// replaces none.
 func exportFile(ctx context.Context, path string, force bool, t catalog.Target) (err error) {
 	if !force {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -84,7 +85,7 @@ func exportFile(ctx context.Context, path string, force bool, t catalog.Target) 
 		}
 		f.Close()
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".export-*") // 0600
+	temp, err := os.CreateTemp(filepath.Dir(path), ".export-*") // mode 0600
 	if err == nil {
 		err = errors.Join(writeRecording(ctx, temp, t), temp.Close())
 		if err == nil {
@@ -95,7 +96,7 @@ func exportFile(ctx context.Context, path string, force bool, t catalog.Target) 
 		}
 	}
 	if err != nil && !force {
-		os.Remove(path) // the name that was taken
+		os.Remove(path) // the empty file from above
 	}
 	return err
 }

@@ -12,19 +12,21 @@ import (
 	"middleman/terminal"
 )
 
-// follower copies a session's output as a watcher receives it, from an offset
-// to the exit: also what is in no journal, because the disk is full.
+// follower copies a session's output from an offset to the exit. It watches the
+// session, so it also gets output that is in no journal because the disk is
+// full.
 type follower struct {
 	w       io.Writer
 	flush   func() error
 	session terminal.Session
 	from    uint64
-	say     func(from, to uint64) // output is missing
+	say     func(from, to uint64) // reports missing output
 }
 
-// run follows until the exit. A watcher that is dropped for reading nothing, as
-// one whose pager waits is, or whose connection broke, joins again where it
-// was, unless it gets no further.
+// run follows until the exit. A watcher is dropped if it reads nothing for
+// long, for example because its pager waits, or if its connection breaks. Then
+// run watches again from the same offset, unless a broken connection brought
+// nothing new.
 func (f *follower) run(ctx context.Context) error {
 	for last := f.from; ; last = f.from {
 		again, err := f.watch(ctx)
@@ -37,11 +39,11 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// watch is one watcher's life. again says that another may go on.
+// watch watches once. again says that run may watch again.
 func (f *follower) watch(ctx context.Context) (again bool, err error) {
 	a, err := f.session.Attach(ctx, terminal.AttachOptions{Mode: terminal.ModeWatch, Client: "logs", From: &f.from})
 	if errors.Is(err, terminal.ErrRange) {
-		return false, nil // all was copied that there will ever be
+		return false, nil // everything was copied already
 	}
 	if err != nil {
 		return false, err
@@ -57,8 +59,8 @@ func (f *follower) watch(ctx context.Context) (again bool, err error) {
 		case terminal.MessageOutput:
 			err = f.write(m.Offset, m.Data)
 		case terminal.MessageSnapshot:
-			// The watcher was too far behind, or at a gap: what is kept comes
-			// from the journal.
+			// The watcher was too far behind, or output is missing. Copy what
+			// the journal has.
 			f.from, err = copyOutput(ctx, f.w, f.session, f.from, f.say)
 		case terminal.MessageDetached:
 			if m.Reason == terminal.DetachPolicy {
@@ -74,7 +76,8 @@ func (f *follower) watch(ctx context.Context) (again bool, err error) {
 	}
 }
 
-// write copies output that begins at offset, but for what was copied before.
+// write copies output that begins at offset, without the part that was copied
+// before.
 func (f *follower) write(offset uint64, p []byte) error {
 	if offset > f.from {
 		f.say(f.from, offset)
@@ -86,7 +89,8 @@ func (f *follower) write(offset uint64, p []byte) error {
 	return errors.Join(err, f.flush())
 }
 
-// Follow prints a session's bytes until its program exits, and ends as that did.
+// Follow prints a session's bytes until its program exits, and returns that
+// exit as a *cli.ProgramExit.
 func Follow(ctx context.Context, c *cli.CLI, s api.Session) error {
 	t, err := catalog.Direct(c, s)
 	if err == nil {

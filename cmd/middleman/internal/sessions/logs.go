@@ -82,8 +82,8 @@ func (c commands) logs(ctx context.Context, t catalog.Target, from uint64, follo
 	return errors.Join(err, flush())
 }
 
-// oldestKept is where the output begins that is kept. The session is not asked
-// how it is, since it may not answer and the journal tells.
+// oldestKept returns the offset where the kept output begins. It reads the
+// journal and does not ask the session, which may not answer.
 func oldestKept(ctx context.Context, s terminal.Session) (uint64, error) {
 	r, err := s.Output(ctx, 0)
 	if trimmed, ok := errors.AsType[*terminal.TrimmedError](err); ok {
@@ -95,9 +95,9 @@ func oldestKept(ctx context.Context, s terminal.Session) (uint64, error) {
 	return 0, r.Close()
 }
 
-// copyOutput copies what there is from an offset on and returns the offset
-// after it. Output that was never kept, since a disk was full, is said and
-// left out.
+// copyOutput copies the kept output from an offset on, and returns the offset
+// after it. Output that was never kept, because a disk was full, is reported to
+// say and left out.
 func copyOutput(ctx context.Context, w io.Writer, s terminal.Session, from uint64, say func(from, to uint64)) (uint64, error) {
 	for {
 		next, err := copyWhole(ctx, w, s, from)
@@ -110,7 +110,7 @@ func copyOutput(ctx context.Context, w io.Writer, s terminal.Session, from uint6
 	}
 }
 
-// copyWhole copies up to the head or to where output is missing.
+// copyWhole copies up to the head, or to where output is missing.
 func copyWhole(ctx context.Context, w io.Writer, s terminal.Session, from uint64) (uint64, error) {
 	r, err := s.Output(ctx, from)
 	if err != nil {
@@ -118,7 +118,8 @@ func copyWhole(ctx context.Context, w io.Writer, s terminal.Session, from uint64
 	}
 	stop := context.AfterFunc(ctx, func() { r.Close() })
 	defer stop()
-	// A bufio.Writer that reads by itself keeps the reader's error as its own.
+	// Hide w's ReadFrom: a bufio.Writer would keep the reader's error as its
+	// own.
 	n, err := io.Copy(struct{ io.Writer }{w}, r)
 	if ctx.Err() != nil {
 		err = ctx.Err()
@@ -126,7 +127,7 @@ func copyWhole(ctx context.Context, w io.Writer, s terminal.Session, from uint64
 	return from + uint64(n), errors.Join(err, r.Close())
 }
 
-// setupLog prints what setup or teardown of a workspace has printed.
+// setupLog prints the output of a workspace's setup or teardown.
 func (c commands) setupLog(ctx context.Context, name string) error {
 	server, err := c.Server(ctx)
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 	"middleman/internal/api"
 )
 
-// maxMatches bounds the lines that are listed of one session: those that it
-// printed last.
+// maxMatches limits the listed lines of one session to those printed last.
 const maxMatches = 1000
 
 type searchFlags struct {
@@ -31,10 +30,10 @@ type found struct {
 	Workspace string `json:"workspace"`
 	Session   string `json:"session"`
 	SessionID string `json:"session_id"`
-	// Offset is where the line begins, the last time that it was printed.
+	// Offset is where the line began when it was last printed.
 	Offset uint64 `json:"offset"`
-	// Times is how often it was printed: a program that draws a screen prints
-	// a line again and again.
+	// Times is how often it was printed: a program that draws a screen prints a
+	// line again and again.
 	Times int    `json:"times"`
 	Line  string `json:"line"`
 }
@@ -71,7 +70,7 @@ OFFSET" goes on from there. It exits with 1 where nothing matches.`,
 	return cmd
 }
 
-// matcher is what a line must match.
+// matcher returns the test for a line.
 func (f searchFlags) matcher(text string) (func([]byte) bool, error) {
 	if text == "" {
 		return nil, cli.Usagef("search needs some TEXT to look for")
@@ -92,8 +91,8 @@ func (f searchFlags) matcher(text string) (func([]byte) bool, error) {
 	return re.Match, nil
 }
 
-// search looks through sessions, one after the other. One that cannot be read
-// is said, and the others are searched all the same.
+// search searches sessions one after the other. If one cannot be read it
+// reports that and goes on.
 func (c commands) search(ctx context.Context, text string, match func([]byte) bool, targets []string) error {
 	sessions, err := c.searched(ctx, targets)
 	if err != nil {
@@ -120,7 +119,7 @@ func (c commands) search(ctx context.Context, text string, match func([]byte) bo
 	return failed
 }
 
-// searched finds them by the records, see catalog.Recorded.
+// searched finds the sessions by the records if it can, see catalog.Recorded.
 func (c commands) searched(ctx context.Context, targets []string) ([]api.Session, error) {
 	list, err := catalog.Records(ctx, c.CLI)
 	if err == nil {
@@ -135,7 +134,7 @@ func (c commands) searched(ctx context.Context, targets []string) ([]api.Session
 	return meant(list, targets)
 }
 
-// meant are the sessions that targets mean, each once; all without any.
+// meant returns the sessions that targets mean, each once; without targets all.
 func meant(l catalog.List, targets []string) ([]api.Session, error) {
 	if len(targets) == 0 {
 		return l.Sessions, nil
@@ -155,8 +154,8 @@ func meant(l catalog.List, targets []string) ([]api.Session, error) {
 	return chosen, nil
 }
 
-// searchSession returns the lines of one session that match, in the order in
-// which they were printed last.
+// searchSession returns the matching lines of one session, in the order in
+// which they were last printed.
 func (c commands) searchSession(ctx context.Context, s api.Session, match func([]byte) bool) ([]found, error) {
 	t, err := catalog.Direct(c.CLI, s)
 	if err != nil {
@@ -190,8 +189,8 @@ func (c commands) searchSession(ctx context.Context, s api.Session, match func([
 	return all[max(0, len(all)-maxMatches):], err
 }
 
-// forgetOldest keeps a map of lines bounded: of twice as many as are listed,
-// those that were printed last stay.
+// forgetOldest limits the size of byLine: at twice maxMatches it keeps the
+// lines that were printed last.
 func forgetOldest(byLine map[string]*found) {
 	if len(byLine) < 2*maxMatches {
 		return

@@ -16,7 +16,7 @@ import (
 	"middleman/terminal"
 )
 
-// sendChunk is how much of standard input is typed at a time.
+// sendChunk is how many bytes of standard input are typed at a time.
 const sendChunk = 64 << 10
 
 func (c commands) sendCommand() *cobra.Command {
@@ -60,8 +60,8 @@ func (c commands) send(ctx context.Context, s terminal.Session, text []string, e
 	return s.Input(ctx, p)
 }
 
-// sendInput types standard input as it comes. Reading it cannot be woken, so
-// an interrupt ends the process as if it were not caught.
+// sendInput types standard input as it arrives. A blocked read cannot be
+// cancelled, so sendInput lets an interrupt end the process.
 func (c commands) sendInput(ctx context.Context, s terminal.Session) error {
 	c.Uncatch()
 	buf := make([]byte, sendChunk)
@@ -92,7 +92,7 @@ func (c commands) stopCommand() *cobra.Command {
 			case grace < 0:
 				return cli.Usagef("--grace %s is negative", grace)
 			case grace == 0 && cmd.Flags().Changed("grace"):
-				grace = -1 // none, where zero means the session's own
+				grace = -1 // no grace; 0 would mean the session's own
 			}
 			t, err := catalog.Find(cmd.Context(), c.CLI, given[0])
 			if err != nil {

@@ -1,7 +1,7 @@
-// Package sessions has the commands on a session that is there: attach and
-// watch, send, capture, logs, search, export, wait, stop and tmux. They reach
-// the session through its backend, without the server; logs --setup and
-// wait --workers alone ask that.
+// Package sessions has the commands on existing sessions: attach and watch,
+// send, capture, logs, search, export, wait, stop and tmux. They reach the
+// session through its backend, without the server. Only logs --setup and wait
+// --workers need the server.
 package sessions
 
 import (
@@ -10,7 +10,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 )
 
-// Commands are the commands of this package, for the run c.
+// Commands returns the commands of this package for the run c.
 func Commands(c *cli.CLI) []*cobra.Command {
 	r := commands{c}
 	return []*cobra.Command{
@@ -27,5 +27,5 @@ func Commands(c *cli.CLI) []*cobra.Command {
 	}
 }
 
-// commands are this package's commands; they share a run of the command line.
+// commands are this package's commands. They share one run of the command line.
 type commands struct{ *cli.CLI }

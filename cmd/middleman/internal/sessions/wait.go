@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// settle is how long output rests before the screen is looked at again.
+	// settle is how long output must pause before the screen is checked again.
 	settle = 50 * time.Millisecond
-	// tailBytes is how much text is kept to match what spans messages.
+	// tailBytes is how much recent text is kept, for matches across messages.
 	tailBytes = 64 << 10
 )
 
@@ -69,7 +69,7 @@ func (c commands) waitCommand() *cobra.Command {
 			if err != nil && errors.Is(context.Cause(ctx), cli.ErrTimeout) {
 				return fmt.Errorf("wait for %s: %w after %s", given[0], cli.ErrTimeout, f.timeout)
 			}
-			if errors.Is(err, terminal.ErrGone) { // how the program ended is not known, so this is no code of its own
+			if errors.Is(err, terminal.ErrGone) { // the exit code is unknown, so this must not look like one
 				return fmt.Errorf("wait for %s: %w: %w", given[0], viewer.ErrDisconnected, err)
 			}
 			if _, own := errors.AsType[*cli.ProgramExit](err); err != nil && !own {
@@ -88,8 +88,8 @@ func (c commands) waitCommand() *cobra.Command {
 	return cmd
 }
 
-// matcher checks the flags and returns what --text or --regex looks for, nil
-// without one.
+// matcher checks the flags. It returns the test of --text or --regex, or nil
+// without these.
 func (f *waitFlags) matcher(cmd *cobra.Command) (func([]byte) bool, error) {
 	given := 0
 	for _, name := range []string{"exit", "text", "regex", "quiet", "workers"} {
@@ -136,17 +136,17 @@ func (f *waitFlags) wait(ctx context.Context, s terminal.Session, match func([]b
 	return waitExit(ctx, news)
 }
 
-// news is what a watcher of a session tells: output, an exit, or that it can
-// watch no longer.
+// news is one event of a watched session: output, an exit, or an error that
+// ends the watching.
 type news struct {
 	output []byte
 	exit   *terminal.Exit
 	err    error
 }
 
-// watch watches s from its present head until ctx ends. The channel holds
-// little: a slow reader makes the watcher lag, never the program. join waits
-// for the watcher's end, after ctx.
+// watch watches s from its present head until ctx ends. The channel has room
+// for 16 events: a slow reader makes the watcher lag, and never blocks the
+// program. After ctx ends, join waits for the watcher.
 func watch(ctx context.Context, s terminal.Session) (_ <-chan news, join func(), err error) {
 	status, err := s.Status(ctx)
 	if err != nil {
@@ -209,7 +209,7 @@ func relay(ctx context.Context, att terminal.Attachment, told chan<- news) {
 	}
 }
 
-// next takes the next news.
+// next waits for the next event, or until alarm fires, which rang reports.
 func next(ctx context.Context, told <-chan news, alarm <-chan time.Time) (n news, rang bool, err error) {
 	select {
 	case n, ok := <-told:
@@ -250,9 +250,8 @@ func waitQuiet(ctx context.Context, told <-chan news, quiet time.Duration) error
 	}
 }
 
-// waitText looks at the screen, then at all text that comes, and again at the
-// screen whenever output rests, since a program may put text together from
-// pieces.
+// waitText checks the screen, then all text that arrives, and the screen again
+// whenever output pauses, because a program may draw a text in pieces.
 func waitText(ctx context.Context, s terminal.Session, told <-chan news, match func([]byte) bool) error {
 	var tail bytes.Buffer
 	text := viewer.PlainText(&tail)
@@ -268,7 +267,7 @@ func waitText(ctx context.Context, s terminal.Session, told <-chan news, match f
 		if exit != nil {
 			return fmt.Errorf("the program exited with %d before it showed", exit.Status())
 		}
-		var alarm <-chan time.Time // none until there is output
+		var alarm <-chan time.Time // nil until there is output
 		for rang := false; !rang && exit == nil; {
 			var n news
 			if n, rang, err = next(ctx, told, alarm); err != nil {
@@ -290,8 +289,8 @@ const (
 	askAgainEvery = 50 * time.Millisecond
 )
 
-// askAgain calls ask until it gives anything but terminal.ErrUnreachable, for
-// a few seconds: an owner may come or go while it is asked, and gives no event
+// askAgain calls ask until it returns anything but terminal.ErrUnreachable, for
+// up to three seconds. An owner may start or end meanwhile, and sends no event
 // for that.
 func askAgain(ctx context.Context, ask func() error) error {
 	deadline := time.NewTimer(askAgainFor)

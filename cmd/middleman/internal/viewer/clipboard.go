@@ -7,25 +7,26 @@ import (
 	"middleman/terminal"
 )
 
-// maxHead bounds how much of an operating system command is held until it is
-// known what it is. Of the harmless ones none is as long.
+// maxHead is how many bytes of an operating system command (OSC) are held until
+// its kind is known. No harmless one is that long before its kind shows.
 const maxHead = 64
 
-// clipboardFilter takes out of live output what a policy does not let reach a
-// terminal: OSC 52, and what iTerm2 and kitty have beside it. It looks for
-// these wherever a terminal may see them begin, within other strings too, since
-// terminals differ in where those end and tmux and screen pass their content
-// on. In its place stands the end of a string; the rest passes byte for byte.
+// clipboardFilter removes from live output the commands that the clipboard
+// policy forbids: OSC 52, and those of iTerm2 and kitty. It searches wherever a
+// terminal may see such a command begin, even within other strings, because
+// terminals differ in where strings end, and tmux and screen pass on their
+// content. It replaces a command by a string terminator. Everything else passes
+// byte for byte.
 type clipboardFilter struct {
-	deny  bool // or ask, which is after the viewing
+	deny  bool // the policy is deny, or ask, which asks after the viewing
 	ask   bool
 	state clipboardState
-	more  int    // continuation bytes of a character that are to come
-	held  []byte // what it is not known of yet what it is
+	more  int    // continuation bytes of the current character that are still to come
+	held  []byte // a command whose kind is not known yet
 	out   []byte
 
-	takes  bool   // of the command that is left out it is kept what it wants
-	taken  []byte // "<selections>;<base64>", as far as it has come
+	takes  bool   // keep what the removed command wants to set
+	taken  []byte // "<selections>;<base64>" so far
 	wanted *Wanted
 }
 
@@ -33,16 +34,16 @@ type clipboardState int
 
 const (
 	clipText    clipboardState = iota
-	clipEscape                 // after ESC: held
-	clipC1                     // after the first byte of a C1 control in UTF-8: held
-	clipHead                   // in an operating system command: held
-	clipDrop                   // in one that is left out
-	clipDropESC                // after ESC in it
-	clipDropC1                 // after the first byte of a C1 control in it
+	clipEscape                 // after ESC, which is held
+	clipC1                     // after the first byte of a C1 control in UTF-8, which is held
+	clipHead                   // in an OSC, which is held
+	clipDrop                   // in an OSC that is removed
+	clipDropESC                // after ESC in a removed OSC
+	clipDropC1                 // after the first byte of a C1 control in a removed OSC
 )
 
 const (
-	c1Lead = 0xc2 // of C1 controls in UTF-8
+	c1Lead = 0xc2 // first byte of C1 controls in UTF-8
 	c1OSC  = 0x9d
 	c1ST   = 0x9c
 )
@@ -51,8 +52,8 @@ func newClipboardFilter(policy terminal.Clipboard) *clipboardFilter {
 	return &clipboardFilter{deny: policy != terminal.ClipboardAllow, ask: policy == terminal.ClipboardAsk}
 }
 
-// filter returns what of p may be drawn, valid until the next call. It holds
-// back at most maxHead bytes.
+// filter returns the part of p that may be drawn, valid until the next call. It
+// holds back at most maxHead bytes.
 func (f *clipboardFilter) filter(p []byte) []byte {
 	f.out = f.out[:0]
 	for _, b := range p {
@@ -80,7 +81,7 @@ func (f *clipboardFilter) step(b byte) {
 		}
 		f.held = f.held[:len(f.held)-1]
 		f.pass()
-		if b&0xc0 == 0x80 { // a character, or another control
+		if b&0xc0 == 0x80 { // a character or another control
 			f.out = append(f.out, b)
 			return
 		}
@@ -113,7 +114,7 @@ func (f *clipboardFilter) text(b byte) {
 	f.out = append(f.out, b)
 }
 
-// continuations is how many bytes follow the first one of a character.
+// continuations returns how many bytes follow the first byte of a character.
 func continuations(b byte) int {
 	switch {
 	case b >= 0xf0 && b < 0xf5:
@@ -130,13 +131,13 @@ func (f *clipboardFilter) hold(b byte, state clipboardState) {
 	f.held, f.state, f.more = append(f.held[:0], b), state, 0
 }
 
-// pass gives away what was held: it is harmless.
+// pass emits the held bytes, which are harmless.
 func (f *clipboardFilter) pass() {
 	f.out = append(f.out, f.held...)
 	f.held, f.state = f.held[:0], clipText
 }
 
-// head takes a byte of a command of which it is not known yet what it is.
+// head takes a byte of a command whose kind is not known yet.
 func (f *clipboardFilter) head(b byte) {
 	ends := b == esc || b == bel || b == can || b == sub || b == c1Lead || b == c1ST || b == c1OSC
 	if !ends {
@@ -147,7 +148,7 @@ func (f *clipboardFilter) head(b byte) {
 	case harmless:
 		f.pass()
 	case refused:
-		f.out = append(f.out, stringEnd...) // or what is before it could go on in what follows
+		f.out = append(f.out, stringEnd...) // else what comes before could continue with what follows
 		f.held, f.state = f.held[:0], clipDrop
 	case undecided:
 		return
@@ -165,8 +166,8 @@ const (
 	refused
 )
 
-// judge says what becomes of the command that held begins, or is. Terminals
-// pass over controls in it.
+// judge decides about the command in f.held, which is complete if whole is
+// true. Terminals ignore controls inside it, and so does judge.
 func (f *clipboardFilter) judge(whole bool) judgement {
 	body := bytes.TrimPrefix(f.held, []byte{esc})[1:]
 	if f.held[0] == c1OSC {
@@ -185,12 +186,12 @@ func (f *clipboardFilter) judge(whole bool) judgement {
 		if strings.Trim(number, "0123456789") != "" {
 			return harmless
 		}
-		return f.unless(refused) // no command has so long a number
+		return f.unless(refused) // no command has such a long number
 	}
 	switch strings.TrimLeft(number, "0") {
 	case "52":
 		return f.clipboard(rest, whole)
-	case "5522": // kitty: it reads too
+	case "5522": // kitty: it can read the clipboard too
 		return refused
 	case "1337": // iTerm2
 		const name = "Copy" // and CopyToClipboard
@@ -204,7 +205,7 @@ func (f *clipboardFilter) judge(whole bool) judgement {
 	return harmless
 }
 
-// clipboard is judge for OSC 52: "<selections>;<base64>", or "?" to be told.
+// clipboard is judge for OSC 52: "<selections>;<base64>", or "?" to read.
 func (f *clipboardFilter) clipboard(rest string, whole bool) judgement {
 	if f.deny {
 		f.takes, f.taken = f.ask, append(f.taken[:0], rest...)
@@ -220,7 +221,7 @@ func (f *clipboardFilter) clipboard(rest string, whole bool) judgement {
 	return f.unless(refused)
 }
 
-// unless is undecided while there is room to wait for more.
+// unless returns undecided while there is room for more bytes, else full.
 func (f *clipboardFilter) unless(full judgement) judgement {
 	if len(f.held) < maxHead {
 		return undecided
@@ -228,8 +229,8 @@ func (f *clipboardFilter) unless(full judgement) judgement {
 	return full
 }
 
-// drop takes a byte of a command that is left out. What ends it goes with it,
-// unless that begins something else.
+// drop takes a byte of a command that is removed. Its terminator is removed
+// too, unless that begins another command.
 func (f *clipboardFilter) drop(b byte) {
 	switch f.state {
 	case clipDropESC:

@@ -5,20 +5,20 @@ import (
 	"strconv"
 )
 
-// maxKey bounds how much of a key's sequence is held back to be looked at.
+// maxKey is how many bytes of a key's sequence are held back at most.
 const maxKey = 32
 
-// keyFinder finds the detach key among what a terminal sends: the control
-// byte itself, or the key as kitty's keyboard protocol (CSI 92;5u) and
-// xterm's modifyOtherKeys (CSI 27;5;92~) write it.
+// keyFinder finds the detach key in the terminal's input: the control byte
+// itself, or the key in the form of kitty's keyboard protocol (CSI 92;5u) or of
+// xterm's modifyOtherKeys (CSI 27;5;92~).
 type keyFinder struct {
 	control byte
 	held    []byte
 }
 
-// find returns what stands before the detach key, and whether it was there.
-// Where input ends within ESC [ and parameters, these are held back until the
-// next call, or flush. The bytes are valid until the next call.
+// find returns the bytes before the detach key, and whether the key was there.
+// If p ends within ESC [ and its parameters, find holds them back until the
+// next call or flush. The bytes are valid until the next call.
 func (f *keyFinder) find(p []byte) (before []byte, found bool) {
 	if len(f.held) > 0 {
 		p = append(f.held, p...)
@@ -43,15 +43,15 @@ func (f *keyFinder) find(p []byte) (before []byte, found bool) {
 	return p, false
 }
 
-// flush returns what was held back: no more of it came in time.
+// flush returns the bytes that were held back, because no more came in time.
 func (f *keyFinder) flush() []byte {
 	held := f.held
 	f.held = nil
 	return held
 }
 
-// csiEnd returns the length of the control sequence that p begins with, or of
-// as much of it as is there.
+// csiEnd returns the length of the control sequence at the start of p, or of
+// the part that is there.
 func csiEnd(p []byte) (n int, complete bool) {
 	for i := 2; i < len(p); i++ {
 		if p[i] >= 0x40 && p[i] <= 0x7e {
@@ -64,7 +64,7 @@ func csiEnd(p []byte) (n int, complete bool) {
 	return len(p), false
 }
 
-// isKey takes what follows ESC [.
+// isKey checks the part of a sequence after ESC [.
 func (f *keyFinder) isKey(p []byte) bool {
 	fields := bytes.Split(p[:len(p)-1], []byte(";"))
 	switch {
@@ -76,7 +76,7 @@ func (f *keyFinder) isKey(p []byte) bool {
 	return false
 }
 
-// isCode compares a key code, which may have ":" and alternate keys behind it.
+// isCode compares a key code, which may be followed by ":" and alternate keys.
 func (f *keyFinder) isCode(field []byte) bool {
 	code, _, _ := bytes.Cut(field, []byte(":"))
 	n, err := strconv.Atoi(string(code))
@@ -90,8 +90,8 @@ func (f *keyFinder) isCode(field []byte) bool {
 	return n == want
 }
 
-// isControl takes kitty's modifiers, 1 + a bit mask, and after ":" the type of
-// event. Caps lock and num lock do not count; a release is no key press.
+// isControl checks kitty's modifiers, 1 + a bit mask, and the event type after
+// ":". It ignores caps lock and num lock. A release is not a key press.
 func isControl(field []byte) bool {
 	const control, locks = 4, 64 | 128
 	modifiers, event, hasEvent := bytes.Cut(field, []byte(":"))

@@ -2,43 +2,43 @@ package viewer
 
 import "bytes"
 
-// maxLine bounds a line of text; a longer one is cut into several.
+// maxLine is the length in bytes at which a long line is cut.
 const maxLine = 64 << 10
 
-// Lines cuts terminal output into the lines of text that it shows, as far as
-// the bytes tell without a screen: a line ends at a line feed, a carriage
-// return, and where the cursor goes to another line. Control sequences are
-// left out; those that move along the line leave a blank.
+// Lines cuts terminal output into lines of text, as far as the bytes tell
+// without a screen. A line ends at a line feed, at a carriage return, and where
+// the cursor moves to another line. Control sequences are removed; one that
+// moves along the line becomes a blank.
 type Lines struct {
 	each  func(offset uint64, line []byte)
 	split splitter
-	pos   uint64 // after what was taken in
-	from  uint64 // where the line begins
+	pos   uint64 // offset after the bytes taken in
+	from  uint64 // offset where the line begins
 	line  []byte
 }
 
-// NewLines returns a writer of a session's output from offset on that gives
-// each line that is not blank to each, with the offset where it begins. The
-// line is valid during the call.
+// NewLines returns a writer for a session's output, which begins at offset. It
+// calls each for every line that is not blank, with the offset where that
+// begins. The line is valid during the call.
 func NewLines(offset uint64, each func(offset uint64, line []byte)) *Lines {
 	l := &Lines{each: each, pos: offset, from: offset}
 	l.split.text, l.split.sequence = l.text, l.sequence
 	return l
 }
 
-// Write never fails.
+// Write takes output. It never fails.
 func (l *Lines) Write(p []byte) (int, error) {
 	l.split.write(p)
 	return len(p), nil
 }
 
-// Skip goes on at a later offset: what is between is missing.
+// Skip continues at a later offset; the output in between is missing.
 func (l *Lines) Skip(to uint64) {
 	l.Flush()
 	l.pos, l.from = to, to
 }
 
-// Flush gives the last line, which nothing has ended.
+// Flush passes on the last line, which has no end yet.
 func (l *Lines) Flush() {
 	l.split.flush()
 	l.end()

@@ -7,30 +7,31 @@ import (
 	"middleman/terminal"
 )
 
-// maxEcho is how much at once the terminal takes without a wait. Before more is
-// drawn the keyboard goes back, so that its keys do not wait for that.
+// maxEcho is how many bytes the terminal takes at once without blocking. Before
+// more is drawn receive gives the keyboard back, so that keys do not wait.
 const maxEcho = 256
 
-// loan is the keyboard's place in receive, which waits for it and the session
-// at once, in one thread: a key and its echo then wake nobody else. What is no
-// plain key, and what would have to wait, goes back to readKeyboard with the
-// keyboard. It lends it again for the next key.
+// loan lends the keyboard to receive. With it receive waits for the keyboard
+// and the session in one thread, so that a key and its echo wake no other
+// thread. If receive finds a key that is not plain, or one that it cannot type
+// at once, it gives the keyboard back to readKeyboard with that key.
+// readKeyboard lends it again for the next key.
 type loan struct {
-	mu    sync.Mutex // guards the next two
+	mu    sync.Mutex // guards out and ended
 	out   bool
 	ended bool
 
-	back chan keysRead // room for one: there is one keyboard
+	back chan keysRead // one slot: there is one keyboard
 }
 
-// keysRead are keys that come back with the keyboard, where has is set.
+// keysRead are keys that come back with the keyboard, if has is set.
 type keysRead struct {
 	has    bool
 	before []byte
 	detach bool
 }
 
-// end takes the keyboard back for good.
+// end gives the keyboard back for good.
 func (l *loan) end() {
 	l.giveBack(keysRead{})
 	l.mu.Lock()
@@ -45,7 +46,7 @@ func (l *loan) isOut() bool {
 	return l.out
 }
 
-// giveBack is called by receive alone.
+// giveBack returns the keyboard to readKeyboard. Only receive calls it.
 func (l *loan) giveBack(k keysRead) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +56,7 @@ func (l *loan) giveBack(k keysRead) {
 	}
 }
 
-// lendKeys reports whether receive has the keyboard now.
+// lendKeys lends the keyboard to receive, and reports whether it could.
 func (v *viewer) lendKeys() bool {
 	if _, ok := v.attachment().(terminal.LoneAttachment); !ok || v.o.Mode != terminal.ModeAttach {
 		return false
@@ -69,7 +70,7 @@ func (v *viewer) lendKeys() bool {
 	return true
 }
 
-// next receives the next message, and types keys until it comes.
+// next returns the next message, and types keys until it comes.
 func (v *viewer) next() (terminal.Message, error) {
 	a, ok := v.attachment().(terminal.LoneAttachment)
 	if !ok {
@@ -89,11 +90,11 @@ func (v *viewer) next() (terminal.Message, error) {
 	}
 }
 
-// takeKeys types what was typed at the keyboard that is lent.
+// takeKeys types the keys from the lent keyboard.
 func (v *viewer) takeKeys() {
 	n := v.keys.readNow(v.keyBuf)
 	if n == 0 {
-		v.loan.giveBack(keysRead{}) // the next read says why
+		v.loan.giveBack(keysRead{}) // the next read returns the error
 		return
 	}
 	before, detach := v.find.find(v.keyBuf[:n])

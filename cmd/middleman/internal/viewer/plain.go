@@ -4,9 +4,9 @@ import (
 	"io"
 )
 
-// PlainText returns a writer that passes to w the text of terminal output:
-// without control sequences, and without control characters but newline and
-// tab. It holds back a sequence that has not ended.
+// PlainText returns a writer that passes the text of terminal output to w. It
+// removes control sequences, and control characters except newline and tab. It
+// holds back an incomplete sequence.
 func PlainText(w io.Writer) io.Writer {
 	p := &plainText{w: w}
 	p.split.text = p.text

@@ -5,18 +5,18 @@ import (
 	"strconv"
 )
 
-// replayFilter takes out of replayed output what a terminal would answer: the
-// program was answered when it asked, and a second answer would be typed at
-// it. The rest passes byte for byte.
+// replayFilter removes from replayed output the queries that a terminal would
+// answer: the program got its answer long ago, and would read a second one as
+// typed input. Everything else passes byte for byte.
 type replayFilter struct {
 	split splitter
 	out   []byte
-	open  bool // the sequence written last has no end of its own
-	tmux  bool // the output is for a terminal of tmux's
+	open  bool // the last written sequence has no terminator
+	tmux  bool // the output is for a terminal of tmux
 }
 
-// newHostFilter is a filter for the output of a program whose host answers what
-// it asks, and that prints for a terminal of tmux's.
+// newHostFilter returns a filter for a program that runs in tmux, which answers
+// its queries.
 func newHostFilter() *replayFilter {
 	f := newReplayFilter()
 	f.tmux = true
@@ -45,7 +45,7 @@ func newReplayFilter() *replayFilter {
 			f.out = append(f.out, p...)
 			f.open = !whole || isOpen(p)
 		case f.open:
-			// The query's ESC would have ended the sequence before it.
+			// The query's ESC would have ended that sequence.
 			f.out = append(f.out, stringEnd...)
 			f.open = false
 		}
@@ -53,16 +53,16 @@ func newReplayFilter() *replayFilter {
 	return f
 }
 
-// filter returns what of p may be drawn, valid until the next call. A
-// sequence that has not ended is held back.
+// filter returns the part of p that may be drawn, valid until the next call. It
+// holds back an incomplete sequence.
 func (f *replayFilter) filter(p []byte) []byte {
 	f.out = f.out[:0]
 	f.split.write(p)
 	return f.out
 }
 
-// rest ends the replay and returns what was held back: a query whose end is
-// still to come has not been answered.
+// rest ends the replay and returns what was held back. If that is a query, the
+// program has no answer yet, so the terminal must see it.
 func (f *replayFilter) rest() []byte {
 	f.out = f.out[:0]
 	f.split.flush()
@@ -72,19 +72,19 @@ func (f *replayFilter) rest() []byte {
 const (
 	enq       = 0x05 // asks for the answerback message
 	stringEnd = "\x1b\\"
-	// tmuxTitle begins a title that ends as an OSC does. Terminals but tmux and
-	// screen print it.
+	// tmuxTitle begins a title that ends as an OSC does. Terminals other than
+	// tmux and screen would print it.
 	tmuxTitle = "\x1bk"
 )
 
-// isOpen reports whether the whole sequence p is a string without its
-// terminator, which the next sequence ends.
+// isOpen reports whether the sequence p is a string without terminator, which
+// the next sequence ends.
 func isOpen(p []byte) bool {
 	return len(p) > 1 && bytes.IndexByte([]byte("P]X^_"), p[1]) >= 0 &&
 		!bytes.HasSuffix(p, []byte(stringEnd)) && p[len(p)-1] != bel
 }
 
-// isQuery reports whether a terminal answers the whole sequence p.
+// isQuery reports whether a terminal answers the complete sequence p.
 func isQuery(p []byte) bool {
 	switch {
 	case len(p) < 2:
@@ -103,14 +103,14 @@ func isQuery(p []byte) bool {
 	return string(p) == "\x1bZ" // DECID
 }
 
-// trimString is a string's content, without introducer and terminator.
+// trimString returns a string's content, without introducer and terminator.
 func trimString(p []byte) []byte {
 	p = bytes.TrimSuffix(p[2:], []byte(stringEnd))
 	return bytes.TrimSuffix(p, []byte{bel})
 }
 
 // csiQueries are the control sequences that are answered whatever their
-// parameters, by private prefix, intermediates and final byte.
+// parameters. The key is private prefix, intermediates and final byte.
 var csiQueries = map[string]bool{
 	"c": true, ">c": true, "=c": true, // DA1, DA2, DA3
 	"n": true, "?n": true, // DSR
@@ -127,7 +127,7 @@ var csiQueries = map[string]bool{
 	"#R": true, "#S": true, // XTREPORTCOLORS, XTTITLEPOS
 }
 
-// isCSIQuery takes what follows ESC [.
+// isCSIQuery checks the part of a sequence after ESC [.
 func isCSIQuery(p []byte) bool {
 	var kind []byte
 	params := p[:0:0]
@@ -147,7 +147,7 @@ func isCSIQuery(p []byte) bool {
 	return csiQueries[string(kind)]
 }
 
-// isOSCQuery takes an operating system command such as "11;?".
+// isOSCQuery checks the content of an OSC, such as "11;?".
 func isOSCQuery(p []byte) bool {
 	number, rest, _ := bytes.Cut(p, []byte(";"))
 	n, err := strconv.Atoi(string(number))

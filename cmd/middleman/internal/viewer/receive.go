@@ -10,7 +10,7 @@ import (
 	"middleman/terminal"
 )
 
-// begin makes the terminal ready for a screen.
+// begin prepares the terminal for a screen.
 func (v *viewer) begin() error {
 	if v.o.From != nil {
 		return nil
@@ -54,7 +54,7 @@ func (v *viewer) receive(ctx context.Context) (End, error) {
 	}
 }
 
-// left is why a viewing ended from this side: nil where the user detached.
+// left returns why the user's side ended the viewing; nil if the user detached.
 func left(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errDetached) {
@@ -63,8 +63,8 @@ func left(ctx context.Context) error {
 	return cause
 }
 
-// reason says why a session ended a viewing that the user did not end here: by
-// a detach-client of tmux, say, or since the viewer read nothing for long.
+// reason explains why the session ended the viewing, for example by tmux's
+// detach-client, or because the viewer did not read for long.
 func reason(o Options, r terminal.DetachReason) string {
 	switch r {
 	case terminal.DetachTakeover:
@@ -75,8 +75,7 @@ func reason(o Options, r terminal.DetachReason) string {
 	return fmt.Sprintf("%s goes on; middleman %s %s comes back", o.Label, o.Mode, o.Label)
 }
 
-// draw writes output that begins at offset. What belongs to the replay is
-// drawn without its queries.
+// draw writes output that begins at offset. It removes queries from the replay.
 func (v *viewer) draw(offset uint64, p []byte) error {
 	v.offset = offset + uint64(len(p))
 	if v.replay != nil && offset < v.head {
@@ -98,12 +97,12 @@ func (v *viewer) draw(offset uint64, p []byte) error {
 	}
 	if v.offset-v.acked >= ackEvery {
 		v.acked = v.offset
-		v.attachment().Ack(v.offset) // receive sees why this fails
+		v.attachment().Ack(v.offset) // receive gets the same error
 	}
 	return nil
 }
 
-// drawSnapshot draws a screen in place of what there is.
+// drawSnapshot replaces what is drawn by a snapshot.
 func (v *viewer) drawSnapshot(offset uint64, p []byte) error {
 	v.offset, v.acked = offset, offset
 	if v.replay = nil; v.attachment().Hello().HostAnswers {
@@ -115,7 +114,7 @@ func (v *viewer) drawSnapshot(offset uint64, p []byte) error {
 	return v.write(p)
 }
 
-// clear makes room for another screen.
+// clear prepares the terminal for another screen.
 func (v *viewer) clear() error {
 	if v.window != nil {
 		return v.window.restart()
@@ -123,8 +122,7 @@ func (v *viewer) clear() error {
 	return v.write([]byte(v.screen.clear()))
 }
 
-// write draws p, as far as the terminal's clipboard allows. What the session
-// sent, and its offsets, are not changed by that.
+// write draws p after the clipboard filter. Offsets count the unfiltered bytes.
 func (v *viewer) write(p []byte) error {
 	if p = v.clipboard.filter(p); len(p) == 0 {
 		return nil
@@ -140,22 +138,22 @@ func (v *viewer) write(p []byte) error {
 	return err
 }
 
-// rejoin attaches again where the connection broke, from the offset that is
-// drawn. A session that does not answer for a while is left.
+// rejoin attaches again after the connection broke, from the offset that is
+// drawn. It gives up after reconnectFor.
 func (v *viewer) rejoin(ctx context.Context) error {
-	v.loan.giveBack(keysRead{}) // or nobody saw the detach key
-	v.attachment().Close()      // broken
+	v.loan.giveBack(keysRead{}) // else no goroutine would see the detach key
+	v.attachment().Close()      // it is broken
 	deadline := time.NewTimer(reconnectFor)
 	defer deadline.Stop()
 	tick := time.NewTicker(reconnectEvery)
 	defer tick.Stop()
 	drawn := v.offset
-	from := &drawn // nil: from a drawn screen
+	from := &drawn // nil asks for a snapshot
 	for {
 		err := v.join(ctx, from)
 		if err == nil {
 			if ctx.Err() != nil {
-				v.attachment().Close() // what ends the loops may have closed the one before
+				v.attachment().Close() // when ctx ended, run may have closed the attachment before this one
 				return left(ctx)
 			}
 			if from == nil {

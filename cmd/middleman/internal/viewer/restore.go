@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// resetModes brings a terminal from any state that a program can leave it in
-// to its usual one, without clearing the screen or moving the cursor. It
-// begins with ST, which ends a string that was cut off.
+// resetModes returns a terminal from any state in which a program can leave it
+// to the usual one. It neither clears the screen nor moves the cursor. It
+// begins with ST, which ends an incomplete string.
 const resetModes = "\x1b\\" +
 	"\x1b7\x1b[r\x1b[?69l\x1b8" + // margins; resetting them moves the cursor
 	"\x1b[4l\x1b[20l\x1b[?7h\x1b[?45l" + // insert, newline, wrap, reverse wrap
@@ -22,19 +22,18 @@ const resetModes = "\x1b\\" +
 	"\x1b[0m\x1b(B\x1b)B\x0f" // rendition and character sets
 
 const (
-	// leaveAlternate goes back to the main screen and the cursor as it was
-	// there.
+	// leaveAlternate returns to the main screen and restores its cursor.
 	leaveAlternate = "\x1b[?1049l"
-	// leaveOrigin makes rows count from the top again. It moves the cursor to
-	// the top too, where nothing may be written.
+	// leaveOrigin makes rows count from the top again. That moves the cursor to
+	// the top, so it is put on the last row.
 	leaveOrigin = "\x1b[?6l\x1b[999;1H"
-	// pushTitle and popTitle keep the title that the terminal had.
+	// pushTitle and popTitle save and restore the terminal's title.
 	pushTitle = "\x1b[22;0t"
 	popTitle  = "\x1b[23;0t"
 )
 
-// restore is what to write when a session is left: the terminal is the
-// user's again, below what the program has drawn.
+// restore returns what to write when a session is left. After it the user's
+// output continues below what the program has drawn.
 func (t *screenTracker) restore() string {
 	text, end := resetModes, "\r\n\x1b[J"
 	if t.origin {
@@ -46,10 +45,11 @@ func (t *screenTracker) restore() string {
 	return text + end
 }
 
-// clear is what to write before a snapshot, which wants a terminal that was
-// just reset.
+// clear returns what to write before a snapshot, which needs a freshly reset
+// terminal.
 func (t *screenTracker) clear() string {
-	// Tab stops every 8 columns; resetModes has saved a cursor.
+	// Tab stops every 8 columns; the final ESC 7 replaces the cursor that
+	// resetModes saved.
 	text := resetModes + "\x1b[?6l\x1b[?5W\x1b[H\x1b[2J\x1b7"
 	if t.alternate {
 		text = leaveAlternate + text
@@ -58,17 +58,17 @@ func (t *screenTracker) clear() string {
 	return text
 }
 
-// scrollAway moves what stands on a screen of that many rows into the
+// scrollAway moves the content of a screen with that many rows into the
 // scrollback, where the user finds it again.
 func scrollAway(rows int) string {
 	return fmt.Sprintf("\x1b[%d;1H%s", rows, strings.Repeat("\n", rows))
 }
 
-// screenTracker follows those modes of a terminal that can only be left once,
-// or not without moving the cursor.
+// screenTracker follows the modes of a terminal that can only be left once, or
+// that move the cursor when they are left.
 type screenTracker struct {
 	split     splitter
-	alternate bool // the alternate screen
+	alternate bool // the alternate screen is on
 	origin    bool // rows count from the top margin
 }
 

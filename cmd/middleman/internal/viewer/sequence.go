@@ -2,8 +2,8 @@ package viewer
 
 import "bytes"
 
-// maxSequence bounds what is kept of one control sequence; what is longer is
-// data such as a picture, and no question.
+// maxSequence is how many bytes of a control sequence are kept. A longer one is
+// data such as a picture, and no query.
 const maxSequence = 4 << 10
 
 const (
@@ -13,20 +13,20 @@ const (
 	bel = 0x07
 )
 
-// splitter cuts terminal output into text and control sequences (ECMA-48, and
-// xterm's strings), however the output is split into calls.
+// splitter separates text from control sequences (ECMA-48, and xterm's
+// strings), however the output is split into calls.
 type splitter struct {
-	// text gets what stands outside sequences, C0 controls included. It is
+	// text gets the bytes outside sequences, including C0 controls. They are
 	// valid during the call.
 	text func(p []byte)
-	// sequence gets one whole sequence from ESC to its last byte, or, where it
-	// is longer than maxSequence, its pieces, with whole false. It is valid
-	// during the call.
+	// sequence gets a complete sequence from ESC to its last byte. A sequence
+	// longer than maxSequence comes in pieces, with whole false. The bytes are
+	// valid during the call.
 	sequence func(p []byte, whole bool)
 
 	state   splitState
 	held    []byte // the sequence so far
-	tooLong bool   // a piece of it was given away
+	tooLong bool   // a piece of it was passed on
 }
 
 type splitState int
@@ -59,8 +59,7 @@ func (s *splitter) write(p []byte) {
 	}
 }
 
-// flush gives away a sequence that has begun and not ended, and goes on as if
-// in text.
+// flush passes on an incomplete sequence. What follows is treated as text.
 func (s *splitter) flush() {
 	if len(s.held) > 0 {
 		s.sequence(s.held, false)
@@ -80,7 +79,7 @@ func (s *splitter) begin() {
 func (s *splitter) step(b byte) {
 	switch {
 	case s.state == inStringESC && b != '\\':
-		// ESC ends a string; what follows is a sequence of its own.
+		// ESC ends a string. What follows is a sequence of its own.
 		s.held = s.held[:len(s.held)-1]
 		s.end()
 		s.begin()
@@ -91,7 +90,7 @@ func (s *splitter) step(b byte) {
 		s.state = inStringESC
 		return
 	case b == esc:
-		s.flush() // cut short by another one
+		s.flush() // another sequence cut this one short
 		s.begin()
 		return
 	case b == can || b == sub:
@@ -100,7 +99,7 @@ func (s *splitter) step(b byte) {
 		return
 	}
 	if b < 0x20 && s.state != inString && s.state != inStringESC {
-		s.text([]byte{b}) // a control within a sequence acts at once
+		s.text([]byte{b}) // a control inside a sequence acts at once
 		return
 	}
 	s.hold(b)

@@ -7,6 +7,6 @@ import "golang.org/x/sys/unix"
 const (
 	getTermios = unix.TIOCGETA
 	setTermios = unix.TIOCSETA
-	// setTermiosDiscard drops what was typed and not read.
+	// setTermiosDiscard drops input that was not read.
 	setTermiosDiscard = unix.TIOCSETAF
 )

@@ -5,6 +5,6 @@ import "golang.org/x/sys/unix"
 const (
 	getTermios = unix.TCGETS
 	setTermios = unix.TCSETS
-	// setTermiosDiscard drops what was typed and not read.
+	// setTermiosDiscard drops input that was not read.
 	setTermiosDiscard = unix.TCSETSF
 )

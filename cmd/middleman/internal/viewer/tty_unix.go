@@ -22,7 +22,8 @@ func IsTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// Size is the size of the first of files that is a terminal, or the zero Size.
+// Size returns the size of the first of files that is a terminal, or the zero
+// Size.
 func Size(files ...*os.File) terminal.Size {
 	for _, f := range files {
 		if w, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && w.Col > 0 && w.Row > 0 {
@@ -32,7 +33,7 @@ func Size(files ...*os.File) terminal.Size {
 	return terminal.Size{}
 }
 
-// DiscardInput drops what was typed at a terminal and was not read yet.
+// DiscardInput drops a terminal's unread input.
 func DiscardInput(f *os.File) error {
 	settings, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
 	if err == nil {
@@ -44,8 +45,7 @@ func DiscardInput(f *os.File) error {
 	return nil
 }
 
-// rawMode makes the terminal pass every byte as it is, and returns what puts
-// it back.
+// rawMode makes the terminal pass every byte unchanged. restore undoes that.
 func rawMode(f *os.File) (restore func() error, err error) {
 	fd := int(f.Fd())
 	before, err := unix.IoctlGetTermios(fd, getTermios)
@@ -70,16 +70,16 @@ func rawMode(f *os.File) (restore func() error, err error) {
 	}, nil
 }
 
-// keyboard reads a terminal without getting stuck in it: wake ends a read.
+// keyboard reads a terminal. wake ends a blocked read.
 type keyboard struct {
 	fd         int
 	wakeR      *os.File
 	wakeW      *os.File
 	wakeFD     int
 	descriptor []unix.PollFd
-	loanR      *os.File // has a byte when the keyboard was lent
+	loanR      *os.File // readable while a loan is announced
 	loanW      *os.File
-	fds        [2]int // loanR's and fd
+	fds        [2]int // of loanR, and fd
 }
 
 func newKeyboard(f *os.File) (*keyboard, error) {
@@ -99,9 +99,9 @@ func newKeyboard(f *os.File) (*keyboard, error) {
 	return k, nil
 }
 
-// read waits for keys, no longer than timeout unless that is negative. It
-// returns 0 and nil at the timeout, and io.EOF when the terminal is gone or
-// wake was called.
+// read waits for keys for at most timeout, or for ever if that is negative. It
+// returns 0 and nil at the timeout. It returns io.EOF when the terminal is gone
+// or wake was called.
 func (k *keyboard) read(p []byte, timeout time.Duration) (int, error) {
 	for {
 		ms := -1
@@ -132,16 +132,17 @@ func (k *keyboard) read(p []byte, timeout time.Duration) (int, error) {
 	}
 }
 
-// lend tells who waits in receive to look again.
+// lend wakes receive, which waits, so that it notices the loan.
 func (k *keyboard) lend() bool {
 	_, err := k.loanW.Write([]byte{0})
 	return err == nil
 }
 
-// lent takes what lend has told.
+// lent consumes the wake-ups of lend.
 func (k *keyboard) lent() { k.loanR.Read(make([]byte, 64)) }
 
-// waitFor is what to wait for: the keys, or that they are lent.
+// waitFor returns the descriptor to wait for: the keys if they are lent, else
+// the announcement of a loan.
 func (k *keyboard) waitFor(lent bool) []int {
 	if lent {
 		return k.fds[1:]
@@ -149,7 +150,7 @@ func (k *keyboard) waitFor(lent bool) []int {
 	return k.fds[:1]
 }
 
-// readNow reads keys that are there, 0 where the terminal is gone.
+// readNow reads keys that are ready. It returns 0 if the terminal is gone.
 func (k *keyboard) readNow(p []byte) int {
 	n, err := unix.Read(k.fd, p)
 	if err != nil {
@@ -158,19 +159,19 @@ func (k *keyboard) readNow(p []byte) int {
 	return n
 }
 
-// wake ends the read that runs and all that follow.
+// wake ends the current read and all later ones with io.EOF.
 func (k *keyboard) wake() { k.wakeW.Close() }
 
-// close frees the keyboard once no read runs.
+// close closes the pipes. No read may run any more.
 func (k *keyboard) close() {
 	k.wakeR.Close()
 	k.loanR.Close()
 	k.loanW.Close()
 }
 
-// notifyResize tells changed of each change of the terminal's size; a signal
-// that finds it full is dropped, since the one before is not taken yet.
+// notifyResize sends to changed when the terminal's size changes. If changed is
+// full the signal is dropped, because an earlier one is still to be handled.
 func notifyResize(changed chan os.Signal) { signal.Notify(changed, unix.SIGWINCH) }
 
-// hangup is what a terminal sends when it goes away.
+// hangup is the signal that a terminal sends when it goes away.
 const hangup = syscall.SIGHUP

@@ -19,7 +19,8 @@ func IsTerminal(f *os.File) bool {
 	return windows.GetConsoleMode(windows.Handle(f.Fd()), &mode) == nil
 }
 
-// Size is the size of the first of files that is a console, or the zero Size.
+// Size returns the size of the first of files that is a console, or the zero
+// Size.
 func Size(files ...*os.File) terminal.Size {
 	for _, f := range files {
 		var info windows.ConsoleScreenBufferInfo
@@ -33,7 +34,7 @@ func Size(files ...*os.File) terminal.Size {
 	return terminal.Size{}
 }
 
-// DiscardInput drops what was typed at a console and was not read yet.
+// DiscardInput drops a console's unread input.
 func DiscardInput(f *os.File) error {
 	if err := windows.FlushConsoleInputBuffer(windows.Handle(f.Fd())); err != nil {
 		return fmt.Errorf("discard what was typed: %w", err)
@@ -45,7 +46,7 @@ func rawMode(*os.File) (restore func() error, err error) {
 	return nil, fmt.Errorf("attach to a session from a console: %w", errors.ErrUnsupported)
 }
 
-// keyboard never reads: rawMode has refused before.
+// keyboard never reads, because rawMode fails before.
 type keyboard struct{}
 
 func newKeyboard(*os.File) (*keyboard, error) { return &keyboard{}, nil }
@@ -58,8 +59,8 @@ func (*keyboard) readNow([]byte) int                      { return 0 }
 func (*keyboard) wake()                                   {}
 func (*keyboard) close()                                  {}
 
-// notifyResize does nothing: a console sends no signal.
+// notifyResize does nothing: a console sends no such signal.
 func notifyResize(chan os.Signal) {}
 
-// hangup is what closing the console arrives as.
+// hangup is the signal for a closed console.
 const hangup = syscall.SIGHUP

@@ -22,69 +22,70 @@ import (
 var (
 	// ErrNotAttached: the session was never joined.
 	ErrNotAttached = errors.New("could not attach")
-	// ErrDisconnected: the session was left by no wish of the user. It may
-	// well go on.
+	// ErrDisconnected: the viewing ended, and not because the user detached.
+	// The session may still run.
 	ErrDisconnected = errors.New("disconnected")
 
 	errDetached = errors.New("detached") // by the user
 )
 
 const (
-	// maxLag is how far behind a person wants to see the bytes, and not the
-	// screen at once.
+	// maxLag is how many bytes behind a viewer still gets the bytes. Beyond it
+	// a snapshot is quicker.
 	maxLag = 1 << 20
-	// reconnectFor is how long a session that does not answer is asked again.
+	// reconnectFor is how long rejoin tries to reach a session that does not
+	// answer.
 	reconnectFor   = 5 * time.Second
 	reconnectEvery = 100 * time.Millisecond
-	// keyWait is how long the rest of a key's sequence may take to come.
+	// keyWait is how long the rest of a key's sequence may take.
 	keyWait = 20 * time.Millisecond
 	// ackEvery is how many bytes are drawn between two acknowledgements.
 	ackEvery = 64 << 10
-	// queued times keyChunk is how much typing waits for a program that does
-	// not read. Beyond it keys are not read from the terminal, nor is the
-	// detach key.
+	// queued is how many reads, of up to keyChunk bytes each, wait for a
+	// program that does not read. When the queue is full no more keys are read,
+	// not even the detach key.
 	queued   = 256
 	keyChunk = 4 << 10
-	// leaveWatch are keys that also leave a session that is only watched.
+	// leaveWatch are keys that also end watching.
 	leaveWatch = "q\x03"
 )
 
-// Options say how to join.
+// Options say how to join a session.
 type Options struct {
 	Mode     terminal.Mode
 	From     *uint64 // as in terminal.AttachOptions
 	Takeover bool
-	// Scrollback is how many lines of the past are drawn first.
+	// Scrollback is how many past lines are drawn first.
 	Scrollback int
-	// Clipboard is whether the program may set the terminal's clipboard, where
-	// the session allows it; "" is terminal.ClipboardDeny.
+	// Clipboard says whether the program may set the terminal's clipboard, if
+	// the session allows it; "" means terminal.ClipboardDeny.
 	Clipboard terminal.Clipboard
-	// Detach is the byte of the key that leaves, DetachName what it is called.
+	// Detach is the byte of the detach key, DetachName its name for the user.
 	Detach     byte
 	DetachName string
-	// Label is what the user calls the session.
+	// Label is the user's name for the session.
 	Label string
 }
 
-// End says how a viewing ended without an error: with the program, or, where
-// Exit is nil, because the user detached.
+// End says how a viewing ended without an error: Exit is the program's, or nil
+// if the user detached.
 type End struct {
 	Exit *terminal.Exit
-	// Wanted is what the clipboard's policy asks a person about, nil for
-	// nothing. It is there beside an error too.
+	// Wanted is a text for the clipboard that the user must agree to, or nil.
+	// It may be set together with an error.
 	Wanted *Wanted
 }
 
-// Run joins s with the terminal in and out and returns when it is left, with
-// the terminal as it was. It tells the user through errs how to leave and how
-// it ended. A ctx that ends disconnects, and its error is returned.
+// Run joins s with the terminal in and out, and returns when the viewing ends,
+// with the terminal restored. It writes to errs how to detach and how the
+// viewing ended. If ctx ends it disconnects and returns ctx's error.
 func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Session, o Options) (End, error) {
 	o.Label = plaintext.Line(o.Label)
 	v := &viewer{in: in, out: out, session: s, o: o, screen: newScreenTracker(), find: keyFinder{control: o.Detach}}
 	v.loan.back, v.keyBuf = make(chan keysRead, 1), make([]byte, keyChunk)
 	ctx, stopSignals := signal.NotifyContext(ctx, hangup)
 	defer stopSignals()
-	resized := make(chan os.Signal, 1) // from before the size is read
+	resized := make(chan os.Signal, 1) // subscribe before the size is read
 	notifyResize(resized)
 	defer signal.Stop(resized)
 	if err := v.join(ctx, o.From); err != nil {
@@ -112,7 +113,7 @@ func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Sessi
 // say tells the user how the viewing ended, and how to come back.
 func (v *viewer) say(errs io.Writer, end End, err error) {
 	switch {
-	case err != nil: // the caller tells
+	case err != nil: // the caller reports it
 	case end.Exit == nil:
 		fmt.Fprintf(errs, "[%s goes on; come back with: middleman attach %s]\n", v.o.Label, v.o.Label)
 	case end.Exit.Signal != 0:
@@ -122,30 +123,30 @@ func (v *viewer) say(errs io.Writer, end End, err error) {
 	}
 }
 
-// viewer is one viewing.
+// viewer is one viewing of a session.
 type viewer struct {
 	in, out *os.File
 	session terminal.Session
 	o       Options
 
-	// The rest but att belongs to the goroutine of Run.
+	// Everything down to acked belongs to Run's goroutine.
 	screen    *screenTracker
-	window    *window // nil where bytes go to out as they are
+	window    *window // nil if bytes go to out unchanged
 	clipboard *clipboardFilter
 	replay    *replayFilter // nil once the replay is drawn
-	head      uint64        // where the replay ends
-	offset    uint64        // of the next byte to draw
+	head      uint64        // offset where the replay ends
+	offset    uint64        // offset of the next byte to draw
 	acked     uint64
 
-	// mu guards att, which another one replaces after a disconnection.
+	// mu guards att, which rejoin replaces.
 	mu  sync.Mutex
 	att terminal.Attachment
 
-	waiting atomic.Int32 // how many keys or pastes typeKeys has not typed
+	waiting atomic.Int32 // queued keys and pastes that typeKeys has not typed yet
 
 	keys   *keyboard
 	loan   loan
-	keyBuf []byte // the next two belong to who reads keys: receive while they are lent to it
+	keyBuf []byte // keyBuf and find belong to the goroutine that reads keys; receive while they are lent
 	find   keyFinder
 }
 
@@ -162,7 +163,7 @@ func (v *viewer) join(ctx context.Context, from *uint64) error {
 		From: from, Scrollback: v.o.Scrollback, Takeover: v.o.Takeover, MaxLag: maxLag,
 	}
 	if v.o.From != nil {
-		o.MaxLag = 0 // who names an offset wants the bytes
+		o.MaxLag = 0 // a user who names an offset wants every byte
 	}
 	att, err := v.session.Attach(ctx, o)
 	if err != nil {
@@ -173,18 +174,18 @@ func (v *viewer) join(ctx context.Context, from *uint64) error {
 	v.acked = v.offset
 	switch {
 	case v.window != nil:
-		v.window.resizeSession(hello.Size) // the next write says why this fails
+		v.window.resizeSession(hello.Size) // the next write returns the error
 	case v.o.Mode == terminal.ModeWatch && v.o.From == nil:
 		v.window = newWindow(v.out, v.screen, o.Size, hello.Size)
 	}
 	switch {
 	case hello.HostAnswers:
-		v.head, v.replay = math.MaxUint64, newHostFilter() // all of it
+		v.head, v.replay = math.MaxUint64, newHostFilter() // filter all output
 	case v.offset < v.head:
 		v.replay = newReplayFilter()
 	}
 	if lone, ok := att.(terminal.LoneAttachment); ok {
-		_ = lone.Alone() // else it is waited for as any other
+		_ = lone.Alone() // if it fails, Receive still works
 	}
 	v.mu.Lock()
 	v.att = att
@@ -228,8 +229,8 @@ func (v *viewer) run(ctx context.Context, resized <-chan os.Signal) (End, error)
 	return end, err
 }
 
-// readKeyboard reads keys until the detach key and types them, or queues for
-// typeKeys what would have to wait.
+// readKeyboard reads keys until the detach key. It types them, or queues for
+// typeKeys those that would have to wait.
 func (v *viewer) readKeyboard(ctx context.Context, typed chan<- []byte) error {
 	defer close(typed)
 	for {
@@ -256,7 +257,7 @@ func (v *viewer) readKeyboard(ctx context.Context, typed chan<- []byte) error {
 	}
 }
 
-// nextKeys waits for keys, and says whether the detach key follows them.
+// nextKeys waits for keys, and reports whether the detach key follows them.
 func (v *viewer) nextKeys() (before []byte, detach bool, err error) {
 	timeout := keyWait
 	if len(v.find.held) == 0 {
@@ -274,22 +275,22 @@ func (v *viewer) nextKeys() (before []byte, detach bool, err error) {
 	return v.find.flush(), false, nil
 }
 
-// typeNow types p if nothing has to be waited for.
+// typeNow types p if that does not block, and reports whether it did.
 func (v *viewer) typeNow(p []byte) bool {
 	a, ok := v.attachment().(terminal.PromptAttachment)
 	return ok && v.waiting.Load() == 0 && a.InputNow(p)
 }
 
-// typeKeys types what was queued. What a broken attachment does not take is
-// dropped: whether it arrived cannot be known, and typing it twice is worse.
+// typeKeys types the queued keys. If the attachment breaks they are dropped:
+// they may have arrived, and typing them twice would be worse.
 func (v *viewer) typeKeys(typed <-chan []byte) {
 	for p := range typed {
-		v.attachment().Input(p) // receive sees why this fails
+		v.attachment().Input(p) // receive gets the same error
 		v.waiting.Add(-1)
 	}
 }
 
-// followSize gives the session the terminal's size whenever it changes.
+// followSize passes on the terminal's size whenever it changes.
 func (v *viewer) followSize(ctx context.Context, resized <-chan os.Signal) {
 	for {
 		select {
@@ -298,9 +299,9 @@ func (v *viewer) followSize(ctx context.Context, resized <-chan os.Signal) {
 		case <-resized:
 			switch size := Size(v.out, v.in); {
 			case v.o.Mode == terminal.ModeAttach:
-				v.attachment().Resize(size) // receive sees why this fails
+				v.attachment().Resize(size) // receive gets the same error
 			case v.window != nil:
-				v.window.resizeTerminal(size) // the next write says why this fails
+				v.window.resizeTerminal(size) // the next write returns the error
 			}
 		}
 	}

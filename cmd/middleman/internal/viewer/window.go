@@ -13,38 +13,40 @@ import (
 	"middleman/terminal/vt"
 )
 
-// drawEvery is the time between two pictures of a window: nobody sees more.
+// drawEvery is the shortest time between two drawings of a window; people see
+// no more.
 const drawEvery = 33 * time.Millisecond
 
-// window shows a session to a watcher, whose terminal has a size of its own.
-// Where that is the session's, bytes pass as they are. Where it is not, the
-// terminal would wrap and scroll them where the program's did not: then the
-// session's screen is kept here, and the part of it around the cursor is drawn.
-// What pictures and colours the program has defined is not shown then.
+// window shows a session to a watcher whose terminal may have another size. If
+// the sizes are equal, bytes pass unchanged. Otherwise the terminal would wrap
+// and scroll differently. Then window keeps the session's screen itself, and
+// draws the part around the cursor, without the pictures and colours that the
+// program has defined.
 type window struct {
 	mu      sync.Mutex // guards the rest
 	out     io.Writer
 	tracker *screenTracker
-	screen  *vt.Terminal // of the session's size
+	screen  *vt.Terminal // has the session's size
 	size    terminal.Size
-	err     error // of a picture that nobody waited for
+	err     error // the first error of writing, for the next caller
 
-	left, top int  // what column and row of the screen is in the terminal's corner
-	panned    bool // by the user: the cursor is not followed
+	left, top int  // the screen's column and row in the terminal's top left corner
+	panned    bool // the user moved the window, so it does not follow the cursor
 
-	// What the terminal shows, where drawn is set.
+	// What the terminal shows, if drawn is set.
 	drawn     bool
 	lines     []string
 	title     string
 	alternate bool
 
 	past  bool   // the lines before the screen were drawn
-	told  []byte // bells and the like, for the next picture
+	told  []byte // bells and the like, for the next drawing
 	last  time.Time
-	timer *time.Timer // nil where no picture is due
+	timer *time.Timer // nil if no drawing is due
 }
 
-// newWindow is a window of a terminal of the size, on a session of the other.
+// newWindow returns a window for a terminal of that size on a session of the
+// other size.
 func newWindow(out io.Writer, tracker *screenTracker, size, session terminal.Size) *window {
 	w := &window{out: out, tracker: tracker, size: size}
 	w.screen = w.blank(int(session.Cols), int(session.Rows))
@@ -55,14 +57,13 @@ func (w *window) blank(cols, rows int) *vt.Terminal {
 	return vt.New(vt.Options{Cols: cols, Rows: rows, Event: w.event})
 }
 
-// fits reports whether bytes pass as they are.
+// fits reports whether bytes can pass unchanged.
 func (w *window) fits() bool {
 	cols, rows := w.screen.Size()
 	return cols == int(w.size.Cols) && rows == int(w.size.Rows)
 }
 
-// write takes what the session printed. It returns when it is drawn, or will
-// be.
+// write takes the session's output. It draws it now or starts a timer for that.
 func (w *window) write(p []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,7 +77,7 @@ func (w *window) write(p []byte) error {
 	return w.err
 }
 
-// pass writes to the terminal.
+// pass writes to the terminal and keeps the first error.
 func (w *window) pass(p []byte) {
 	w.tracker.observe(p)
 	if _, err := w.out.Write(p); err != nil && w.err == nil {
@@ -84,7 +85,7 @@ func (w *window) pass(p []byte) {
 	}
 }
 
-// restart empties the screen before a snapshot.
+// restart clears the screen before a snapshot.
 func (w *window) restart() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,17 +96,18 @@ func (w *window) restart() error {
 	return w.err
 }
 
-// resizeSession gives the screen the size that the session has from here on.
+// resizeSession sets the session's new size.
 func (w *window) resizeSession(size terminal.Size) error {
 	return w.resize(func() { w.screen.Resize(int(size.Cols), int(size.Rows)) })
 }
 
-// resizeTerminal says that the terminal has another size.
+// resizeTerminal sets the terminal's new size.
 func (w *window) resizeTerminal(size terminal.Size) error {
 	return w.resize(func() { w.size = size })
 }
 
-// resize changes a size, and draws all anew unless bytes pass as before.
+// resize changes a size. It redraws everything unless bytes pass before and
+// after.
 func (w *window) resize(change func()) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,8 +125,8 @@ func (w *window) resize(change func()) error {
 	return w.err
 }
 
-// keys takes what a watcher types: arrows show another part of the screen, what
-// is not one follows the cursor again.
+// keys takes a watcher's keys. Arrows move the window, any other key makes it
+// follow the cursor again.
 func (w *window) keys(p []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,7 +149,7 @@ var arrows = []struct {
 	cols, rows int
 }{{"A", 0, -1}, {"B", 0, 1}, {"C", 1, 0}, {"D", -1, 0}}
 
-// finish draws what is still to be drawn, and nothing after that.
+// finish draws what is due. Nothing is drawn after it.
 func (w *window) finish() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,7 +167,7 @@ func (w *window) stopTimer() {
 	}
 }
 
-// drawSoon draws now, or when drawEvery is over.
+// drawSoon draws now, or drawEvery after the last drawing.
 func (w *window) drawSoon() {
 	if w.timer != nil {
 		return
@@ -187,12 +189,12 @@ func (w *window) drawSoon() {
 	w.timer = timer
 }
 
-// draw brings the terminal from what it shows to what it should.
+// draw updates the terminal to what it should show.
 func (w *window) draw() {
 	w.last = time.Now()
 	alternate := w.screen.Alternate()
 	if alternate != w.alternate {
-		w.panned = false // that was of the other screen
+		w.panned = false // the user had moved over the other screen
 	}
 	w.follow()
 	var b bytes.Buffer
@@ -221,9 +223,8 @@ func (w *window) draw() {
 	w.pass(b.Bytes())
 }
 
-// follow moves the window to where the cursor is, as little as is needed, and
-// to the screen's corner where that shows it too. A cursor that is hidden is
-// anywhere.
+// follow moves the window to the cursor, by as little as possible, and to the
+// screen's corner if the cursor shows there too. It ignores a hidden cursor.
 func (w *window) follow() {
 	cols, rows := w.screen.Size()
 	if at := w.screen.Cursor(); at.Visible && !w.panned {
@@ -234,7 +235,8 @@ func (w *window) follow() {
 	w.top = max(0, min(w.top, rows-int(w.size.Rows)))
 }
 
-// around is where a window of n begins that shows at, and began at from.
+// around returns the start of a window of length n that shows at. from is the
+// old start.
 func around(from, at, n int) int {
 	switch {
 	case at < n:
@@ -247,12 +249,12 @@ func around(from, at, n int) int {
 	return from
 }
 
-// drawPast puts what has scrolled away, as far as the session sent it, into the
+// drawPast writes the session's past lines, as far as it sent them, into the
 // terminal's own scrollback.
 func (w *window) drawPast(b *bytes.Buffer) {
 	_, rows := w.screen.Size()
 	lines := strings.Split(w.screen.ANSI(vt.TextOptions{Scrollback: true, KeepBlanks: true}), "\n")
-	if len(lines) <= rows+1 { // a newline ends the last one
+	if len(lines) <= rows+1 { // a newline ends the last line
 		return
 	}
 	for _, line := range lines[:len(lines)-rows-1] {
@@ -265,7 +267,7 @@ func (w *window) drawLines(b *bytes.Buffer) {
 	lines := w.screen.View(w.left, w.top, int(w.size.Cols), int(w.size.Rows))
 	whole := len(w.lines) != len(lines)
 	if whole {
-		b.WriteString("\x1b[0m\x1b[2J\x1b[?7l") // a line that is too wide here stays one line
+		b.WriteString("\x1b[0m\x1b[2J\x1b[?7l") // no wrapping: a line that is too wide here stays one line
 	}
 	for i, line := range lines {
 		if whole || line != w.lines[i] {
@@ -275,8 +277,9 @@ func (w *window) drawLines(b *bytes.Buffer) {
 	w.lines = lines
 }
 
-// drawCursor puts the cursor where it is, or, where that is not to be seen, near
-// it: there the terminal goes on when the session is left.
+// drawCursor puts the cursor in its place. If that is outside the window it
+// hides it near there: the terminal's output continues there when the session
+// is left.
 func (w *window) drawCursor(b *bytes.Buffer) {
 	at := w.screen.Cursor()
 	col, row := at.Col-w.left, at.Row-w.top
@@ -289,7 +292,8 @@ func (w *window) drawCursor(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\x1b[?25h\x1b[%d q", cursorShape(at))
 }
 
-// cursorShape is the parameter of DECSCUSR. A block is the terminal's own cursor.
+// cursorShape returns the parameter of DECSCUSR. A block is the terminal's
+// default cursor.
 func cursorShape(c vt.Cursor) int {
 	shape := map[string]int{"underline": 4, "bar": 6}[c.Shape]
 	if shape > 0 && c.Blink {
@@ -298,11 +302,11 @@ func cursorShape(c vt.Cursor) int {
 	return shape
 }
 
-// event keeps what does not show on the screen for the next picture. It is
-// called from within the screen's Write.
+// event keeps what does not show on the screen, such as a bell, for the next
+// drawing. The screen's Write calls it.
 func (w *window) event(e vt.Event) {
 	if w.fits() {
-		return // passed as it is
+		return // it passed unchanged
 	}
 	text := plaintext.Line(e.Text)
 	switch e.Kind {
@@ -319,7 +323,7 @@ func (w *window) event(e vt.Event) {
 	}
 }
 
-// maxTold bounds what waits for a picture. More than it holds nobody can follow.
+// maxTold is how many bytes of events wait for a drawing; more are dropped.
 const maxTold = 1 << 20
 
 func (w *window) tell(text string) {

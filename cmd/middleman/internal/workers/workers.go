@@ -1,6 +1,5 @@
 // Package workers shows and awaits the sessions that other sessions have
-// started. It reads them from the server where one runs, and otherwise from
-// their records.
+// started. It asks a running server, else it reads their records.
 package workers
 
 import (
@@ -21,19 +20,19 @@ import (
 	"middleman/terminal"
 )
 
-// How a worker is kept apart from the session that started it.
+// How a worker is isolated from the session that started it.
 const (
 	Worktree = "worktree" // it has a worktree and a branch of its own
 	Shared   = "shared"   // it works in the session's directory
 )
 
-// errWorkers says that a worker that was waited for did not exit with 0.
+// errWorkers says that an awaited worker did not exit with 0.
 var errWorkers = errors.New("not every worker exited with 0")
 
-// List prints the workers of the session, or of the sessions of the workspace,
-// that target names. Without a target they are those of this process's session,
-// and outside of a session all. all adds those that have ended and whose
-// workspace is gone.
+// List prints the workers of the session or workspace that target names.
+// Without a target it prints those of this process's session, or outside a
+// session all. With all it adds those that have ended and whose workspace is
+// gone.
 func List(ctx context.Context, c *cli.CLI, target string, all bool) error {
 	match, err := chosen(ctx, c, target)
 	if err != nil {
@@ -52,7 +51,7 @@ func List(ctx context.Context, c *cli.CLI, target string, all bool) error {
 	return show(c, shown)
 }
 
-// chosen tells which workers are meant.
+// chosen returns the test for the workers that target means.
 func chosen(ctx context.Context, c *cli.CLI, target string) (func(api.Worker) bool, error) {
 	own := os.Getenv("MIDDLEMAN_SESSION")
 	if target == "" && own == "" {
@@ -72,7 +71,7 @@ func chosen(ctx context.Context, c *cli.CLI, target string) (func(api.Worker) bo
 	return func(k api.Worker) bool { return k.ParentSession == s.ID }, err
 }
 
-// read asks the server, and without one reads the records.
+// read asks the server; if none answers it reads the records.
 func read(ctx context.Context, c *cli.CLI) ([]api.Worker, error) {
 	if server, err := client.Connect(ctx, c.Dirs); err == nil {
 		defer server.Close()
@@ -113,7 +112,7 @@ func table(c *cli.CLI, list []api.Worker) error {
 	return t.Flush()
 }
 
-// label is what a worker is called on a command line.
+// label returns a worker's name for the command line.
 func label(w api.Worker) string {
 	if w.Isolation == Worktree && w.WorkspaceName != "" {
 		return w.WorkspaceName
@@ -121,7 +120,7 @@ func label(w api.Worker) string {
 	return catalog.Label(api.Session{ID: w.ID, Name: w.Name, WorkspaceName: w.WorkspaceName})
 }
 
-// left is what an ended worker has left.
+// left describes the work that an ended worker has left.
 func left(w api.Worker) string {
 	switch {
 	case w.LeftUnknown != "":
@@ -133,8 +132,8 @@ func left(w api.Worker) string {
 }
 
 // Wait waits until all workers of the session that target names have ended, and
-// prints them. Without a target it is this process's session. It is an error if
-// one did not exit with 0.
+// prints them. Without a target it is this process's session. It returns an
+// error if a worker did not exit with 0.
 func Wait(ctx context.Context, c *cli.CLI, target string) error {
 	session, err := parent(ctx, c, target)
 	if err != nil {
@@ -164,7 +163,7 @@ func Wait(ctx context.Context, c *cli.CLI, target string) error {
 	return nil
 }
 
-// parent is the id of the session whose workers are meant.
+// parent returns the id of the session whose workers are meant.
 func parent(ctx context.Context, c *cli.CLI, target string) (string, error) {
 	if target == "" {
 		return OwnSession()
@@ -177,8 +176,8 @@ func parent(ctx context.Context, c *cli.CLI, target string) (string, error) {
 	return s.ID, err
 }
 
-// AddFamily adds to shown which of its sessions are workers, and the workers of
-// its sessions.
+// AddFamily adds two lists to shown: which of its sessions are workers, and the
+// workers of its sessions.
 func AddFamily(ctx context.Context, c *cli.CLI, shown *api.Shown) error {
 	all, err := read(ctx, c)
 	for _, w := range all {
@@ -193,7 +192,7 @@ func AddFamily(ctx context.Context, c *cli.CLI, shown *api.Shown) error {
 	return err
 }
 
-// FamilyTable prints what AddFamily added; list names the sessions that started
+// FamilyTable prints what AddFamily added. list names the sessions that started
 // the workers.
 func FamilyTable(c *cli.CLI, shown api.Shown, list catalog.List) error {
 	if len(shown.AsWorkers) > 0 {
@@ -217,7 +216,7 @@ func FamilyTable(c *cli.CLI, shown api.Shown, list catalog.List) error {
 	return table(c, shown.Workers)
 }
 
-// Explain names the workers that keep a workspace from being deleted.
+// Explain lists the workers because of which a workspace cannot be deleted.
 func Explain(c *cli.CLI, list []api.Worker) {
 	for _, w := range list {
 		fmt.Fprintf(c.Errs, "has a workspace in it: worker %s (%s)\n", plaintext.Line(label(w)), catalog.State(api.Session{State: w.State, Exit: w.Exit}))
@@ -225,8 +224,8 @@ func Explain(c *cli.CLI, list []api.Worker) {
 	fmt.Fprintln(c.Errs, "--workers deletes those first, by the same consents")
 }
 
-// OwnSession is the id of the session that this process runs in. Outside of one
-// it is an error of the command line.
+// OwnSession returns the id of the session that this process runs in. Outside a
+// session it returns a usage error.
 func OwnSession() (string, error) {
 	id := os.Getenv("MIDDLEMAN_SESSION")
 	if id == "" || os.Getenv("MIDDLEMAN_WORKSPACE") == "" {

@@ -18,7 +18,7 @@ import (
 	"middleman/workspace"
 )
 
-// maxPatch is how much of a patch is printed where nobody says otherwise.
+// maxPatch is how many bytes of a patch are printed by default.
 const maxPatch = 8 << 20
 
 type diffOptions struct {
@@ -59,7 +59,7 @@ no pager.`,
 	return cmd
 }
 
-// diffArgs tells the workspace from the paths, which come after "--".
+// diffArgs separates the workspace from the paths, which come after "--".
 func diffArgs(given []string, dash int) (name string, paths []string, err error) {
 	if dash < 0 {
 		dash = len(given)
@@ -101,8 +101,8 @@ func (c commands) diff(ctx context.Context, name string, o diffOptions) error {
 	return c.diffPatch(ctx, server, w, o)
 }
 
-// standingIn is the workspace of that name, or where there is none the one
-// that the user stands in.
+// standingIn returns the workspace with that name. If name is "" it returns the
+// one that contains the current directory.
 func standingIn(all []api.Workspace, name string) (api.Workspace, error) {
 	if name != "" {
 		return catalog.List{Workspaces: all}.Workspace(name)
@@ -131,8 +131,8 @@ func canonicalDir() (string, error) {
 	return here, err
 }
 
-// within are paths from the workspace's top: given so, or, by who stands in
-// the workspace, from there.
+// within returns paths relative to the workspace's top. A relative path starts
+// at the current directory if that is in the workspace, else at the top.
 func within(root string, paths []string) ([]string, error) {
 	here, err := canonicalDir()
 	if err != nil {
@@ -159,7 +159,7 @@ func within(root string, paths []string) ([]string, error) {
 	return out, nil
 }
 
-// diffPatch prints git's patch text: byte for byte, or for a terminal.
+// diffPatch prints git's patch text: byte for byte, or safely for a terminal.
 func (c commands) diffPatch(ctx context.Context, server *client.Client, w api.Workspace, o diffOptions) error {
 	var out io.Writer = c.BytesOut
 	var screen *patchScreen
@@ -263,7 +263,7 @@ func (c commands) diffConflicts(ctx context.Context, server *client.Client, w ap
 			if f.Truncated {
 				files = append(files, "and more")
 			}
-			if len(f.BothChange) > 0 && f.Merge == "clean" { // that is of what is committed
+			if len(f.BothChange) > 0 && f.Merge == "clean" { // Merge is about committed changes only
 				f.Merge = "possible"
 			}
 			t.Row(f.Workspace, f.Merge, cli.Dash(strings.Join(files, "; ")))

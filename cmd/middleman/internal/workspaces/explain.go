@@ -12,10 +12,9 @@ import (
 	"middleman/workspace"
 )
 
-// ExplainSkipped prints on standard error what a workspace that was made does
-// not have, and why.
+// ExplainSkipped prints to standard error what a new workspace lacks, and why.
 func ExplainSkipped(c *cli.CLI, w api.Workspace) {
-	last := map[string]api.Stage{} // a stage may have been done again
+	last := map[string]api.Stage{} // a stage may have been repeated
 	for _, stage := range w.Stages {
 		last[stage.Name] = stage
 	}
@@ -29,7 +28,7 @@ func ExplainSkipped(c *cli.CLI, w api.Workspace) {
 	}
 }
 
-// ExplainHost prints on standard error why a session is on another backend than
+// ExplainHost prints to standard error why a session is not on the backend that
 // was tried first: its note, if it has one.
 func ExplainHost(c *cli.CLI, label, note string) {
 	if note != "" {
@@ -37,8 +36,8 @@ func ExplainHost(c *cli.CLI, label, note string) {
 	}
 }
 
-// LossLines lists what a loss names, a line for each thing, harmless to a
-// terminal.
+// LossLines lists what is lost, one line for each thing. The lines are safe for
+// a terminal.
 func LossLines(l workspace.Loss) []string {
 	var lines []string
 	for _, kind := range []struct {
@@ -59,8 +58,8 @@ func LossLines(l workspace.Loss) []string {
 	return lines
 }
 
-// ExplainLeftover says why a leftover may go or stays, what goes with it, and
-// what helps.
+// ExplainLeftover says why a leftover may be removed or stays, what is lost
+// with it, and what helps.
 func ExplainLeftover(l workspace.Leftover) string {
 	why := plaintext.Line(l.Why)
 	if l.Final != "" {

@@ -73,7 +73,7 @@ func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 	})
 }
 
-// live is l without what has ended or failed.
+// live returns l without ended sessions and failed workspaces.
 func live(l catalog.List) catalog.List {
 	var kept catalog.List
 	for _, w := range l.Workspaces {
@@ -109,7 +109,7 @@ func (c commands) sessionTable(sessions []api.Session) error {
 	return t.Flush()
 }
 
-// summary says how many of a workspace's sessions are in which state.
+// summary counts a workspace's sessions by state.
 func summary(sessions []api.Session) string {
 	counts := map[terminal.State]int{}
 	for _, s := range sessions {
@@ -185,7 +185,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 	})
 }
 
-// portRange is "20000-20009", or "" for none.
+// portRange returns a range such as "20000-20009", or "" for none.
 func portRange(w api.Workspace) string {
 	if w.Ports == 0 {
 		return ""

@@ -8,16 +8,16 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// patchScreen shows a patch on a terminal: in colour, and with what would
-// drive the terminal replaced, because a file can hold that.
+// patchScreen shows a patch on a terminal, in colour. It spells out control
+// characters, because a file can hold some.
 type patchScreen struct {
 	to     io.Writer
 	colour bool
-	rest   []byte // of a line that has not ended
+	rest   []byte // an incomplete line
 	hunk   bool   // after the first "@@" of a file
 }
 
-// maxLine is where a line is broken that does not end.
+// maxLine is the length in bytes at which a long line is broken.
 const maxLine = 64 << 10
 
 func (s *patchScreen) Write(p []byte) (int, error) {
@@ -41,7 +41,7 @@ func (s *patchScreen) Write(p []byte) (int, error) {
 	}
 }
 
-// end shows what came after the last line's end.
+// end shows the last line if that has no line feed.
 func (s *patchScreen) end() {
 	if len(s.rest) > 0 {
 		_ = s.line(string(s.rest))
@@ -57,7 +57,7 @@ func (s *patchScreen) line(line string) error {
 	return err
 }
 
-// colourOf is what a line is shown in: as git does.
+// colourOf returns the colour that git would use for a line.
 func (s *patchScreen) colourOf(line string) string {
 	switch {
 	case strings.HasPrefix(line, "diff --"):

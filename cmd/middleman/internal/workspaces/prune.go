@@ -37,7 +37,7 @@ func (c commands) pruneCommand() *cobra.Command {
 	return cmd
 }
 
-// parseAge reads a duration that may be in days. "" is 0.
+// parseAge parses a duration that may be in days. "" is 0.
 func parseAge(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

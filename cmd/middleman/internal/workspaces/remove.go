@@ -52,7 +52,7 @@ func (c commands) remove(ctx context.Context, name string, consent client.Consen
 	if err != nil {
 		return err
 	}
-	if err := os.Chdir("/"); err != nil { // or we would be in the way ourselves
+	if err := os.Chdir("/"); err != nil { // else our own directory would keep the workspace in use
 		return err
 	}
 	doing := "deleting"
@@ -65,7 +65,7 @@ func (c commands) remove(ctx context.Context, name string, consent client.Consen
 		return err
 	})
 	if p, ok := errors.AsType[*api.Problem](err); ok {
-		if p.Code == api.CodeNotFound { // it was there a moment ago
+		if p.Code == api.CodeNotFound { // it existed a moment ago
 			return fmt.Errorf("workspace %s was deleted meanwhile", w.Name)
 		}
 		if c.JSON && (p.Lost != nil || len(p.Sessions) > 0 || len(p.Workers) > 0) {
@@ -97,8 +97,8 @@ func (c commands) printWarnings(d api.Deleted) {
 	}
 }
 
-// printDeleted says what went with a workspace, or would go, its workers'
-// first.
+// printDeleted prints what was or would be deleted with a workspace, its
+// workers first.
 func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 	for _, inner := range d.Workers {
 		if dryRun {
@@ -133,7 +133,7 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 	}
 }
 
-// forecastLines say what a deletion would keep of what it would take.
+// forecastLines says what a deletion would keep.
 func forecastLines(d api.Deleted) []string {
 	var lines []string
 	for _, line := range d.Unkept {

@@ -64,7 +64,7 @@ func (c commands) restore(ctx context.Context, name string) error {
 	})
 }
 
-// named are the workspaces of that name or id.
+// named returns the workspaces with that name or id.
 func named(list []api.Workspace, name string) []api.Workspace {
 	var found []api.Workspace
 	for _, w := range list {
@@ -75,8 +75,8 @@ func named(list []api.Workspace, name string) []api.Workspace {
 	return found
 }
 
-// oneDeleted is the workspace that is meant. Where several of that name were
-// deleted, the error says by which ids to tell them apart.
+// oneDeleted returns the deleted workspace with that name. If several have it,
+// the error lists their ids.
 func oneDeleted(list []api.Workspace, name string) (api.Workspace, error) {
 	found := named(list, name)
 	switch len(found) {
@@ -95,7 +95,7 @@ func oneDeleted(list []api.Workspace, name string) (api.Workspace, error) {
 	return api.Workspace{}, fmt.Errorf("several workspaces %s were deleted: name one of %s", name, strings.Join(ids, ", "))
 }
 
-// completeDeleted offers the workspaces that can be restored.
+// completeDeleted offers the deleted workspaces.
 func (c commands) completeDeleted(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -16,16 +16,17 @@ import (
 	"middleman/workspace"
 )
 
-// oldStatus is from when on a list says how old a status is.
+// oldStatus is the age from which a list shows a status's age.
 const oldStatus = 15 * time.Second
 
-// readStatusCatalog is the catalog with how each workspace stands: as the server
-// knows it, which looks in the background, or as the last one has left it.
+// readStatusCatalog reads the catalog with the status of each workspace. A
+// server inspects them in the background. Without one it takes the statuses
+// that the last server saved.
 func (c commands) readStatusCatalog(ctx context.Context, sessions, fresh bool) (catalog.List, error) {
 	if sessions {
 		return catalog.Read(ctx, c.CLI)
 	}
-	if fresh { // only a server looks
+	if fresh { // only a server inspects workspaces
 		server, err := c.Server(ctx)
 		if err != nil {
 			return catalog.List{}, err
@@ -41,7 +42,7 @@ func (c commands) readStatusCatalog(ctx context.Context, sessions, fresh bool) (
 	return list, err
 }
 
-// addKept fills in what is on disk for those whose status nobody has told.
+// addKept adds saved statuses to workspaces that have none.
 func (c commands) addKept(list []api.Workspace) {
 	known, err := app.ReadStatuses(c.Dirs.Statuses())
 	if err != nil {
@@ -54,7 +55,8 @@ func (c commands) addKept(list []api.Workspace) {
 	}
 }
 
-// addStatus fills in how a workspace stands: now, where a server answers.
+// addStatus adds a workspace's status: the current one if a server answers,
+// else the saved one.
 func (c commands) addStatus(ctx context.Context, w *api.Workspace) {
 	if w.State != workspace.StateReady {
 		return
@@ -76,7 +78,7 @@ func (c commands) addStatus(ctx context.Context, w *api.Workspace) {
 	w.Status = one[0].Status
 }
 
-// workOf is a workspace's status in one cell.
+// workOf formats a workspace's status for one cell.
 func workOf(w api.Workspace) string {
 	s := w.Status
 	switch {
@@ -103,7 +105,7 @@ func workOf(w api.Workspace) string {
 	return text + ageOf(s)
 }
 
-// ageOf says how old a status is where that is worth saying.
+// ageOf returns the age of a status if it is worth showing.
 func ageOf(s *workspace.Status) string {
 	switch {
 	case s.Outdated:
@@ -138,7 +140,7 @@ func distanceOf(d workspace.Distance) []string {
 	return parts
 }
 
-// statusLines are what show says of a status.
+// statusLines formats a status for show.
 func statusLines(s *workspace.Status) [][2]string {
 	if s == nil {
 		return nil

@@ -20,10 +20,10 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// trustFlags are what trust may do.
+// trustFlags are the flags of trust.
 type trustFlags struct {
 	dir          string
-	yes          string // the hash that the user has seen
+	yes          string // hash of the content that the user agrees to
 	setup        bool
 	dryRun       bool
 	revoke, list bool
@@ -95,8 +95,8 @@ func (c commands) trust(ctx context.Context, given []string, f trustFlags) error
 	return c.agree(ctx, server, where, shown, f)
 }
 
-// trustPlace is where the configuration is that is meant: in a workspace, or
-// where the user stands.
+// trustPlace is where the repository's configuration is: in a workspace or in a
+// directory.
 type trustPlace struct {
 	workspace *api.Workspace
 	directory string
@@ -122,7 +122,7 @@ func (p trustPlace) config(ctx context.Context, server *client.Client) (api.Repo
 	return server.Config(ctx, p.directory)
 }
 
-// showConfig prints the file as it is, and what would run of it.
+// showConfig prints the file unchanged, and what it would run.
 func (c commands) showConfig(v api.RepoConfig) {
 	fmt.Fprintf(c.Errs, "%s, SHA-256 %s:\n", plaintext.Line(filepath.Join(v.Repository, v.File)), v.Hash)
 	for line := range strings.Lines(v.Content) {
@@ -146,7 +146,7 @@ func (c commands) showConfig(v api.RepoConfig) {
 	fmt.Fprintln(c.Errs, "Commands run as you, outside of any sandbox, with the files of the checkout that they name.")
 }
 
-// agree asks, unless the hash was given, and agrees.
+// agree asks, unless the hash was given, and then agrees.
 func (c commands) agree(ctx context.Context, server *client.Client, where trustPlace, shown api.RepoConfig, f trustFlags) error {
 	switch {
 	case shown.Problem != "":
@@ -159,7 +159,7 @@ func (c commands) agree(ctx context.Context, server *client.Client, where trustP
 		}
 		f.yes = shown.Hash
 	case f.yes == "":
-		f.yes = shown.Hash // agreed to before
+		f.yes = shown.Hash // the user agreed before
 	}
 	if f.yes == "" {
 		return nil
@@ -188,11 +188,11 @@ func (p trustPlace) approve(ctx context.Context, server *client.Client, f trustF
 	return server.Trust(ctx, api.ApproveIn{Directory: p.directory, Hash: f.yes})
 }
 
-// errNotAgreed is the answer no.
+// errNotAgreed says that the user answered no.
 var errNotAgreed = errors.New("not agreed: nothing of it is used")
 
-// ask asks at the terminal. Nobody agrees by a pipe, which may not have seen
-// what it agrees to.
+// ask asks at the terminal. It refuses to read a pipe, because then the user
+// may not have seen the content.
 func (c commands) ask(shown api.RepoConfig, f trustFlags) error {
 	if !viewer.IsTerminal(c.In) {
 		return fmt.Errorf("there is no terminal to ask at: `middleman trust ... --yes %s` agrees to this content", shown.Hash)

@@ -1,6 +1,6 @@
-// Package workspaces has the commands on workspaces that are there: ls and show,
+// Package workspaces has the commands on existing workspaces: ls and show,
 // diff, rm and restore, prune, import, repair and trust. Most ask the server,
-// and start one where none runs.
+// and start one if none runs.
 package workspaces
 
 import (
@@ -9,7 +9,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 )
 
-// Commands are the commands of this package, for the run c.
+// Commands returns the commands of this package for the run c.
 func Commands(c *cli.CLI) []*cobra.Command {
 	r := commands{c}
 	return []*cobra.Command{
@@ -25,5 +25,5 @@ func Commands(c *cli.CLI) []*cobra.Command {
 	}
 }
 
-// commands are this package's commands; they share a run of the command line.
+// commands are this package's commands. They share one run of the command line.
 type commands struct{ *cli.CLI }
