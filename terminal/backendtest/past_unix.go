@@ -234,15 +234,15 @@ func (p *past) plays(st terminal.Status) {
 func testPastLive(f *fixture) {
 	s := f.sh(`echo one; read x; printf '\033[2J'; echo two; read x`)
 	f.printed(s, "one")
-	st, err := s.Status(f.ctx)
-	f.ok(err)
 	<-time.After(20 * time.Millisecond) // an index tells times to 10 ms
+	// Output is on disk, where it is read here, before a status has its end.
+	head := uint64(len(f.output(s, 0)))
 	then := time.Now()
 	f.ok(s.Input(f.ctx, []byte("\r")))
 	f.printed(s, "two")
 	at, err := s.OffsetAt(f.ctx, then)
-	if err != nil || at != st.Head {
-		f.Errorf("offset %d by time (%v), want %d", at, err, st.Head)
+	if err != nil || at != head {
+		f.Errorf("offset %d by time (%v), want %d", at, err, head)
 	}
 	c, err := s.Capture(f.ctx, terminal.CaptureOptions{Format: terminal.FormatText, At: &at})
 	if err != nil || !strings.Contains(string(c.Data), "one") || strings.Contains(string(c.Data), "two") {
