@@ -58,29 +58,34 @@ func (s *App) adopt(ctx context.Context) {
 	}
 }
 
+// adoptOne asks a session which workspace it is of, and makes its row. The
+// session counts as silent unless that ends well, or proves that it runs in no
+// workspace.
 func (s *App) adoptOne(ctx context.Context, b terminal.Backend, id string) {
+	s.unrecorded.note(id, b, true)
 	asking, cancel := context.WithTimeout(ctx, adoptTimeout)
 	defer cancel()
 	status, err := b.Session(id).Status(asking)
-	s.unrecorded.note(id, b, err != nil && !provesEnd(err) || err == nil && status.Workspace == "" && !status.State.Ended())
 	if err != nil || status.Workspace == "" || len(status.Argv) == 0 {
 		s.Log.Info("session without a row is left alone", "session", id, "backend", b.Name(), "error", err)
+		s.unrecorded.note(id, b, err == nil && !status.State.Ended() || err != nil && !provesEnd(err))
 		return
 	}
 	row, err := s.addRow(ctx, "", store.Session{
 		ID: id, WorkspaceID: status.Workspace, Backend: b.Name(), Argv: status.Argv, Dir: status.Dir,
 		State: terminal.StateRunning, CreatedAt: status.StartedAt.UTC(),
 	})
-	if errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		s.Log.Info("session of an unknown workspace is left alone", "session", id, "workspace", status.Workspace)
-		return
-	}
-	if err != nil {
+	case err != nil:
 		s.Log.Warn("adopt session", "session", id, "error", err)
 		return
+	default:
+		s.Log.Info("session without a row was adopted", "session", id, "workspace", status.Workspace)
+		s.keep(ctx, row)
 	}
-	s.Log.Info("session without a row was adopted", "session", id, "workspace", status.Workspace)
-	s.keep(ctx, row)
+	s.unrecorded.note(id, b, false)
 }
 
 // note records whether a session is silent.
@@ -121,11 +126,12 @@ func (s *App) awaitSessions(ctx context.Context) error {
 	if s.unrecorded.failed != nil {
 		return s.unrecorded.failed
 	}
-	for id, b := range s.unrecorded.list() {
-		s.adoptOne(ctx, b, id)
-	}
-	if ids := slices.Sorted(maps.Keys(s.unrecorded.list())); len(ids) > 0 {
-		return Refusef(api.CodeUnreachable, "session %s has no record and does not say which workspace it runs in, so nothing is deleted: `middleman stop %s` ends it", ids[0], ids[0])
+	silent := s.unrecorded.list()
+	for _, id := range slices.Sorted(maps.Keys(silent)) {
+		s.adoptOne(ctx, silent[id], id)
+		if _, still := s.unrecorded.list()[id]; still {
+			return Refusef(api.CodeUnreachable, "session %s has no record and does not say which workspace it runs in, so nothing is deleted: `middleman stop %s` ends it", id, id)
+		}
 	}
 	return nil
 }
@@ -150,11 +156,12 @@ func (s *App) endUnrecorded(ctx context.Context, id string, grace time.Duration)
 		if err == nil && status.State.Ended() {
 			return view, live.Remove(ctx)
 		}
-		if err := live.Stop(ctx, grace); err != nil {
+		status, err = endLive(ctx, live, id, grace)
+		if err != nil && !provesEnd(err) {
 			return api.Session{}, err
 		}
 		s.unrecorded.note(id, b, false)
-		if status, err = live.Status(ctx); err == nil {
+		if err == nil {
 			s.fill(&view, status)
 		}
 		return view, nil

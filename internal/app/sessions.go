@@ -213,15 +213,21 @@ func (s *App) stopSession(ctx context.Context, row store.Session, grace time.Dur
 	if err != nil {
 		return err
 	}
-	live := b.Session(row.ID)
+	status, err := endLive(ctx, b.Session(row.ID), row.ID, grace)
+	return s.settle(ctx, row, status, err)
+}
+
+// endLive stops a session and returns its status afterwards. An error proves its
+// end, see provesEnd, or that it may run still.
+func endLive(ctx context.Context, live terminal.Session, id string, grace time.Duration) (terminal.Status, error) {
 	if err := live.Stop(ctx, grace); err != nil && !provesEnd(err) {
-		return err
+		return terminal.Status{}, err
 	}
 	status, err := live.Status(ctx)
 	if err == nil && !status.State.Ended() {
-		return fmt.Errorf("stop session %s: it is %s afterwards: %w", row.ID, status.State, terminal.ErrUnreachable)
+		err = fmt.Errorf("stop session %s: it is %s afterwards: %w", id, status.State, terminal.ErrUnreachable)
 	}
-	return s.settle(ctx, row, status, err)
+	return status, err
 }
 
 // provesEnd reports whether an error says that the program is gone.
