@@ -23,14 +23,7 @@ func TestHasEnv(t *testing.T) {
 		{"old and empty", []string{}, youth, false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cmd := exec.Command("sleep", "1000")
-			cmd.Env = tt.env
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer cmd.Wait()
-			defer cmd.Process.Kill()
-			p, ok := Find(cmd.Process.Pid)
+			p, ok := Find(startCat(t, tt.env))
 			if !ok {
 				t.Fatal("it is not found")
 			}
@@ -40,6 +33,37 @@ func TestHasEnv(t *testing.T) {
 			}
 		})
 	}
+}
+
+// startCat starts a program with the environment env and returns its pid once
+// the program answers. Right after Start the program may still be in the middle
+// of execve(2), when it shows no environment yet.
+func startCat(t *testing.T, env []string) int {
+	t.Helper()
+	cmd := exec.Command("cat")
+	cmd.Env = env
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	if _, err := in.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
 }
 
 // The system's own threads have none, and are never young.
