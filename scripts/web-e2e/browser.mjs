@@ -40,7 +40,9 @@ const expected = /status of (401|409|422)|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_
 export function watch(page) {
   page.on('pageerror', (error) => complaints.push(`${error.stack ?? error}`))
   page.on('console', (message) => {
-    if (message.type() === 'error' && !expected.test(message.text())) complaints.push(message.text())
+    if (message.type() === 'error' && !expected.test(message.text())) {
+      complaints.push(`${page.url()}: ${message.text()} (${message.location().url})`)
+    }
   })
   return page
 }
