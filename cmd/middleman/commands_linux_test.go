@@ -353,7 +353,7 @@ func cmdRemoveRace(ts *testscript.TestScript, _ bool, args []string) {
 		case "0 ":
 			won++
 		case fmt.Sprintf("1 middleman: workspace %s was deleted meanwhile\n", args[1]):
-		case fmt.Sprintf("1 middleman: there is no workspace %q\n", args[1]):
+		case fmt.Sprintf("1 middleman: there is no workspace %q; `middleman ls --all` lists them\n", args[1]):
 		default:
 			ts.Fatalf("rm said: %s", s)
 		}

@@ -264,7 +264,7 @@ func (s *App) setEnded(ctx context.Context, row store.Session, state terminal.St
 
 // lostText describes a session that ended without an exit record.
 func lostText(status terminal.Status) string {
-	text := "what hosted its terminal was killed, so how it ended is not known"
+	text := "what hosted its terminal was killed, so it is not known how it ended"
 	if status.Lost != "" {
 		text = status.Lost
 	}

@@ -51,7 +51,7 @@ func TestFaultProvisionKilled(t *testing.T) {
 				t.Fatalf("%d workspaces", len(list))
 			}
 			w := get[api.Workspace](r, "GET", "/workspaces/"+list[0].ID+"?wait=30s", nil)
-			if at == "setup/started" { // how it ended is not known, and nothing is run twice unasked
+			if at == "setup/started" { // it is not known how it ended, and nothing is run twice unasked
 				if w.State != workspace.StateFailed {
 					t.Fatalf("it is %s", w.State)
 				}

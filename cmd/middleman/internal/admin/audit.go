@@ -109,7 +109,7 @@ func byWords(by audit.By) string {
 		words = append(words, "pid", strconv.Itoa(by.PID))
 	}
 	if len(words) == 0 {
-		return "nobody known"
+		return "unknown"
 	}
 	return strings.Join(words, " ")
 }

@@ -21,7 +21,7 @@ func (o *serveOptions) encryption(set config.TLS) error {
 	case "local":
 		o.tls.Local = true
 	default:
-		return cli.Usagef(`--tls is %q: it must be local; a certificate of your own goes with --tls-cert and --tls-key`, o.tlsMode)
+		return cli.Usagef(`--tls is %q: the only value is local; for a certificate of your own use --tls-cert and --tls-key`, o.tlsMode)
 	}
 	if !o.tls.Enabled() {
 		o.tls = set
@@ -54,7 +54,7 @@ func (c commands) certificate(o serveOptions) (*tls.Config, error) {
 	fmt.Fprintf(c.Errs, "Browsers must trust the local authority before they log in: import %s as one that may identify websites\n"+
 		"(Chrome: Settings, Privacy and security, Security, Manage certificates; Firefox: Settings, Privacy & Security, View Certificates, Authorities;\n"+
 		"macOS: Keychain Access). It vouches for this machine alone; its key is in %s and stays there.\n"+
-		"To click through the browser's warning instead is no way: then anybody on the way can do the same.\n",
+		"Do not click through the browser's warning instead: then anybody on the way can pretend to be this server.\n",
 		authority.File, filepath.Dir(authority.File))
 	return authority.Config(), nil
 }

@@ -41,8 +41,13 @@ type finding struct {
 func (c commands) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is missing, unsafe or left over; changes nothing",
-		Args:  cli.Args(cobra.NoArgs),
+		Short: "Look for what is missing, unsafe or left over; repair and remove nothing",
+		Long: `Look for what is missing, unsafe or left over. doctor repairs and removes nothing.
+
+It tries what sessions need. It writes a file in the data directory and removes
+it. It runs a trial session on a tmux server of its own, and notes in the runtime
+directory that this tmux has passed.`,
+		Args: cli.Args(cobra.NoArgs),
 		// doctor must report unreadable settings, so it does not load them
 		// here.
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
@@ -58,7 +63,7 @@ func (c commands) doctor(ctx context.Context) error {
 	if err := c.Dirs.Check(); err != nil {
 		// Another user could have changed these files, so read and run none.
 		findings = append([]finding{{"directories", "problem", err.Error()}}, findings...)
-		return c.conclude(append(findings, finding{"all else", "note", "not looked at: nothing is read from there, nor run"}))
+		return c.conclude(append(findings, finding{"all else", "note", "not checked: middleman reads and runs nothing from unsafe directories"}))
 	}
 	findings = append(findings,
 		c.checkConfig(),
@@ -111,7 +116,7 @@ func (c commands) checkConfig() (f finding) {
 		return finding{"settings", "problem", err.Error()}
 	}
 	if _, err := os.Stat(c.Dirs.File()); errors.Is(err, fs.ErrNotExist) {
-		f.Detail += " (none: defaults)"
+		f.Detail += " (no such file: all settings have their defaults)"
 	}
 	return f
 }
@@ -185,7 +190,7 @@ func checkWritable(f finding, path string) finding {
 func checkGit(ctx context.Context) finding {
 	path, err := exec.LookPath("git")
 	if err != nil {
-		return finding{"git", "problem", "not found in PATH: no worktree can be made"}
+		return finding{"git", "problem", "not found in PATH: worktrees need it, so install it"}
 	}
 	out, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
@@ -200,9 +205,9 @@ func checkGit(ctx context.Context) finding {
 func checkBox() finding {
 	program, err := git.Box()
 	if err != nil {
-		return finding{"confined looks", "note", fmt.Sprintf("git looks at workspaces without a box: %v; install bubblewrap for one", err)}
+		return finding{"git sandbox", "note", fmt.Sprintf("git inspects workspaces without a sandbox: %v; install bubblewrap", err)}
 	}
-	return finding{"confined looks", "ok", "git looks at what workspaces hold in a box of " + program}
+	return finding{"git sandbox", "ok", "git inspects workspaces in a sandbox made by " + program}
 }
 
 const canStart = "can start sessions"
@@ -214,7 +219,7 @@ func checkBackend(ctx context.Context, b terminal.Backend) finding {
 		return finding{"backend " + b.Name(), "note", "cannot start sessions: " + err.Error()}
 	}
 	if c, ok := b.(interface{ Complaint() string }); ok && c.Complaint() != "" {
-		return finding{"backend " + b.Name(), "note", canStart + ", without parts of the user's settings: " + c.Complaint()}
+		return finding{"backend " + b.Name(), "note", canStart + ", but without parts of your tmux settings: " + c.Complaint()}
 	}
 	return finding{"backend " + b.Name(), "ok", canStart}
 }
@@ -242,9 +247,9 @@ func compareBackend(own finding, name string, there []api.Backend) finding {
 		switch {
 		case b.Name != name || b.Usable == usable:
 		case usable:
-			return finding{own.Check, "note", fmt.Sprintf("%s here, but not in the server (%s): it was started with another PATH, or another environment", canStart, b.Reason)}
+			return finding{own.Check, "note", fmt.Sprintf("%s here, but the server cannot (%s): it was started with another PATH or environment", canStart, b.Reason)}
 		default:
-			return finding{own.Check, "note", own.Detail + "; in the server it can, which was started with another PATH, or another environment"}
+			return finding{own.Check, "note", own.Detail + "; the server can, because it was started with another PATH or environment"}
 		}
 	}
 	return own
@@ -265,7 +270,7 @@ func (c commands) checkServer(ctx context.Context) finding {
 	}
 	detail := fmt.Sprintf("process %d on %s, version %s", serve.PID, serve.URL(), serve.Version)
 	if serve.Version != build.Version() {
-		return finding{"server", "note", detail + ", and this is " + build.Version() + "; sessions go on when it is restarted"}
+		return finding{"server", "note", detail + ", but this command is version " + build.Version() + ": restart the server, sessions go on"}
 	}
 	return finding{"server", "ok", detail}
 }
@@ -283,7 +288,7 @@ func (c commands) findLeftovers(ctx context.Context) []finding {
 	for _, s := range list.Sessions {
 		switch s.State {
 		case terminal.StateLost:
-			add("session "+catalog.Label(s), "lost: %s", cmp.Or(s.Error, "how it ended is not known"))
+			add("session "+catalog.Label(s), "lost: %s", cmp.Or(s.Error, "it is not known how it ended"))
 		case terminal.StateUnreachable:
 			add("session "+catalog.Label(s), "does not answer: %s", s.Error)
 		}
@@ -301,7 +306,7 @@ func (c commands) badRows(ctx context.Context, db *store.Store) (found []finding
 		return []finding{{"records", "problem", err.Error()}}
 	}
 	for _, row := range bad {
-		found = append(found, finding{"records", "problem", fmt.Sprintf("a row of %s has an id that is none: %s", c.Dirs.Database(), row)})
+		found = append(found, finding{"records", "problem", fmt.Sprintf("database %s has a row with an invalid id: %s", c.Dirs.Database(), row)})
 	}
 	return found
 }

@@ -17,7 +17,7 @@ import (
 // runs in a service, each session should run in a scope of its own.
 func (c commands) checkSystemd(ctx context.Context) []finding {
 	if !systemd.Booted() {
-		return []finding{{"systemd", "ok", "does not run this system; nothing is needed of it"}}
+		return []finding{{"systemd", "ok", "does not manage this system, and middleman does not need it"}}
 	}
 	unit := c.serverUnit(ctx)
 	found := []finding{c.checkUnit(unit), checkScopes(unit)}
@@ -48,9 +48,9 @@ func (c commands) serverUnit(ctx context.Context) systemd.Unit {
 
 func (c commands) checkUnit(unit systemd.Unit) finding {
 	if !unit.Service() {
-		return finding{"systemd", "ok", "runs; the server is in no service of it (`middleman service install` makes it one)"}
+		return finding{"systemd", "ok", "running; the server is not in a service (`middleman service install` makes one)"}
 	}
-	return finding{"systemd", "ok", "runs; the server is in " + unit.Name}
+	return finding{"systemd", "ok", "running; the server is in " + unit.Name}
 }
 
 // checkScopes reports whether systemd can make scopes for sessions, which
@@ -59,11 +59,11 @@ func checkScopes(unit systemd.Unit) finding {
 	err := systemd.ScopeUsable(unit)
 	switch {
 	case err == nil:
-		return finding{"systemd scopes", "ok", "can be had"}
+		return finding{"systemd scopes", "ok", "available"}
 	case unit.Service():
-		return finding{"systemd scopes", "note", "cannot be had, so sessions may end with " + unit.Name + ": " + err.Error()}
+		return finding{"systemd scopes", "note", "not available, so sessions may end with " + unit.Name + ": " + err.Error()}
 	}
-	return finding{"systemd scopes", "ok", "cannot be had, and are not needed: " + err.Error()}
+	return finding{"systemd scopes", "ok", "not available, and not needed: " + err.Error()}
 }
 
 // checkSessionUnits reports the sessions that run inside a service.
@@ -81,9 +81,9 @@ func (c commands) checkSessionUnits(ctx context.Context) []finding {
 		if err != nil || !unit.Service() {
 			continue
 		}
-		detail := fmt.Sprintf("runs inside %s: stopping that ends it, unless the unit has KillMode=process", unit.Name)
+		detail := fmt.Sprintf("runs inside %s: it ends when that unit is stopped, unless the unit sets KillMode=process", unit.Name)
 		if log := filepath.Join(c.Dirs.Sessions(), s.ID, "owner.log"); hasText(log) {
-			detail += "; why is in " + log
+			detail += "; the reason is in " + log
 		}
 		found = append(found, finding{"session " + catalog.Label(s), "note", detail})
 	}

@@ -16,7 +16,7 @@ func TestDoctorComparesBackendsWithTheServers(t *testing.T) {
 		}
 		return []api.Backend{{Name: "pty-owner", Usable: true}, b}
 	}
-	const because = "was started with another PATH, or another environment"
+	const because = "was started with another PATH or environment"
 	for _, tt := range []struct {
 		name  string
 		own   finding
@@ -27,9 +27,9 @@ func TestDoctorComparesBackendsWithTheServers(t *testing.T) {
 		{"both can", can, there(true), can},
 		{"neither can", cannot, there(false), cannot},
 		{"the server cannot", can, there(false),
-			finding{"backend tmux", "note", "can start sessions here, but not in the server (find tmux): it " + because}},
+			finding{"backend tmux", "note", "can start sessions here, but the server cannot (find tmux): it " + because}},
 		{"the server can", cannot, there(true),
-			finding{"backend tmux", "note", "cannot start sessions: find tmux; in the server it can, which " + because}},
+			finding{"backend tmux", "note", "cannot start sessions: find tmux; the server can, because it " + because}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := compareBackend(tt.own, "tmux", tt.there); got != tt.want {

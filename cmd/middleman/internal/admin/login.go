@@ -17,23 +17,23 @@ func (c commands) loginCommand() *cobra.Command {
 		Short: "List the browsers that are logged in, and log them out",
 		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usagef("say which: %s (a browser logs in by `middleman open`)", cmd.Use)
+			return cli.Usagef("login needs list or revoke: %s (`middleman open` logs a browser in)", cmd.Use)
 		},
 	}
 	all := false
 	revoke := &cobra.Command{
 		Use:   "revoke ID... | --all",
-		Short: "Log browsers out, and end what they have open",
+		Short: "Log out browsers, and close their connections",
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if all == (len(ids) > 0) {
-				return cli.Usagef("say which: revoke ID, as `middleman login list` shows them, or revoke --all")
+				return cli.Usagef("name the logins to revoke, by the IDs that `middleman login list` shows, or give --all")
 			}
 			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
 				return revokeLogins(ctx, server, ids)
 			})
 		},
 	}
-	revoke.Flags().BoolVar(&all, "all", false, "log every browser out, and forget login links that nobody has used")
+	revoke.Flags().BoolVar(&all, "all", false, "log out every browser, and cancel unused login links")
 	cmd.AddCommand(&cobra.Command{
 		Use:   "list",
 		Short: "List the browsers that are logged in",

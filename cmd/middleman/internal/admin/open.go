@@ -16,7 +16,7 @@ func (c commands) openCommand() *cobra.Command {
 	var port uint16
 	cmd := &cobra.Command{
 		Use:   "open [--port N]",
-		Short: "Print a link that logs a browser in, once, and open it",
+		Short: "Print a link that logs in one browser, once, and open it",
 		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("port") {
@@ -25,7 +25,7 @@ func (c commands) openCommand() *cobra.Command {
 			return c.open(cmd.Context())
 		},
 	}
-	cmd.Flags().Uint16Var(&port, "port", 0, "for a browser elsewhere, which reaches the server by this forwarded port; print the link alone")
+	cmd.Flags().Uint16Var(&port, "port", 0, "only print the link, for a browser on another machine that reaches the server through this forwarded port")
 	return cmd
 }
 
@@ -33,7 +33,7 @@ func (c commands) openCommand() *cobra.Command {
 // down, any other program on the browser's machine can listen at that port.
 func (c commands) openForwarded(ctx context.Context, port uint16) error {
 	if port == 0 {
-		return cli.Usagef("--port is that of the forward, where the browser runs: 1 to 65535")
+		return cli.Usagef("--port is the forwarded port on the browser's machine: it must be 1 to 65535")
 	}
 	server, err := c.Server(ctx)
 	if err != nil {
@@ -47,8 +47,8 @@ func (c commands) openForwarded(ctx context.Context, port uint16) error {
 	if strings.HasPrefix(link.URL, "https://") {
 		return c.printLink(link) // TLS: another program cannot show our certificate
 	}
-	fmt.Fprintf(c.Errs, "middleman: whoever else can listen at port %d of the machine with the browser, while the forward is down, "+
-		"can take this login over: where others use that machine, use `serve --tls local`\n", port)
+	fmt.Fprintf(c.Errs, "middleman: while the forward is down, other users of the browser's machine can listen on port %d there "+
+		"and take over this login; if others use that machine, use `serve --tls local`\n", port)
 	return c.printLink(link)
 }
 

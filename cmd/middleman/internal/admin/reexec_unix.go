@@ -24,5 +24,5 @@ func scrub() error {
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
-	return fmt.Errorf("run the server without the rest of the environment: %s: %w", exe, syscall.Exec(exe, os.Args, wanted))
+	return fmt.Errorf("start the server again with a reduced environment: %s: %w", exe, syscall.Exec(exe, os.Args, wanted))
 }

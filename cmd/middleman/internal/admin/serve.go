@@ -59,7 +59,7 @@ func (c commands) serveCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.listen, "listen", "", `address for browsers (default "127.0.0.1:8091"); port 0 picks one`)
-	flags.StringVar(&o.tlsMode, "tls", "", `"local": encrypt, with a certificate of a local authority that your browser is to trust`)
+	flags.StringVar(&o.tlsMode, "tls", "", `"local": encrypt, with a certificate of a local authority that your browser must trust`)
 	flags.StringVar(&o.tls.Cert, "tls-cert", "", "encrypt, with the certificate chain in the PEM `FILE`")
 	flags.StringVar(&o.tls.Key, "tls-key", "", "the certificate's private key, in the PEM `FILE`")
 	flags.BoolVar(&o.background, "background", false, "start a server in the background and return when it answers")
@@ -198,7 +198,7 @@ func (c commands) announce(ctx context.Context, o serveOptions) error {
 	if o.ready {
 		pipe := os.NewFile(3, "ready")
 		if pipe == nil {
-			return cli.Usagef("--report-ready is for a server that is started in the background")
+			return cli.Usagef("--report-ready needs a pipe on file descriptor 3: use --background, which sets it up")
 		}
 		_, err := pipe.WriteString(client.Ready)
 		return errors.Join(err, pipe.Close())
@@ -212,7 +212,7 @@ func (c commands) announce(ctx context.Context, o serveOptions) error {
 		return nil
 	}
 	if unit, err := systemd.UnitOf(os.Getpid()); err != nil || unit.Service() {
-		fmt.Fprintln(c.Out, "log in with what `middleman open` prints") // systemd's journal would keep the link for others to read
+		fmt.Fprintln(c.Out, "log in with the link that `middleman open` prints") // systemd's journal would keep the link for others to read
 		return err
 	}
 	own := client.New(serve.Socket)

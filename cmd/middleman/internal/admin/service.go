@@ -28,7 +28,7 @@ type serviceOptions struct {
 func (c commands) serviceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "service",
-		Short: "Run the server as a service of yours, from login on",
+		Short: "Run the server as a service of your user, from login on",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 {
@@ -48,14 +48,14 @@ func (c commands) serviceCommand() *cobra.Command {
 	}
 	install := add("install [--listen ADDR] [--no-start] [--force] [-n]", "Write the service, enable and start it", c.serviceInstall)
 	uninstall := add("uninstall [--force] [-n]", "Stop the service and remove it; sessions go on", c.serviceUninstall)
-	add("status", "Say whether it is installed and runs", func(ctx context.Context, _ serviceOptions) error { return c.serviceStatus(ctx) })
+	add("status", "Show whether the service is installed and running", func(ctx context.Context, _ serviceOptions) error { return c.serviceStatus(ctx) })
 	show := add("print [--listen ADDR]", "Print the service as install would write it", c.servicePrint)
 	for _, sub := range []*cobra.Command{install, show} {
-		sub.Flags().StringVar(&o.listen, "listen", "", "as of serve")
+		sub.Flags().StringVar(&o.listen, "listen", "", "address for browsers, as for serve")
 	}
 	install.Flags().BoolVar(&o.noStart, "no-start", false, "start it at the next login, not now")
 	for _, sub := range []*cobra.Command{install, uninstall} {
-		sub.Flags().BoolVar(&o.force, "force", false, "also where the service there was not written by middleman")
+		sub.Flags().BoolVar(&o.force, "force", false, "even if middleman did not write the installed service")
 		sub.Flags().BoolVarP(&o.dryRun, "dry-run", "n", false, "only say what would be done")
 	}
 	return cmd
@@ -127,7 +127,7 @@ func (c commands) serviceInstall(ctx context.Context, o serviceOptions) error {
 		return err
 	}
 	if _, err := service.Installed(path); err != nil && !(o.force && errors.Is(err, service.ErrForeign)) {
-		return fmt.Errorf("%w: nothing is changed; --force replaces it", err)
+		return fmt.Errorf("%w: nothing was changed; --force replaces it", err)
 	}
 	if err := service.Supported(); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (c commands) serviceUninstall(ctx context.Context, o serviceOptions) error 
 	}
 	there, err := service.Installed(path)
 	if err != nil && !(o.force && errors.Is(err, service.ErrForeign)) {
-		return fmt.Errorf("%w: nothing is changed; --force removes it", err)
+		return fmt.Errorf("%w: nothing was changed; --force removes it", err)
 	}
 	if !there {
 		return fmt.Errorf("no service is installed: there is no %s", path)
@@ -277,7 +277,7 @@ func installedWord(s serviceState) string {
 	case s.Ours:
 		return "yes"
 	case s.Installed:
-		return "a service that was not written by middleman"
+		return "yes, but middleman did not write it"
 	}
 	return "no"
 }

@@ -27,7 +27,7 @@ func (c commands) tokenCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.withServer(cmd, c.listTokens) },
 	}
 	revoke := &cobra.Command{
-		Use: "revoke ID|NAME", Short: "End a token, and what it has open", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "revoke ID|NAME", Short: "Revoke a token, and close its connections", Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
 				return server.RevokeToken(ctx, given[0])
@@ -35,7 +35,7 @@ func (c commands) tokenCommand() *cobra.Command {
 		},
 	}
 	rotate := &cobra.Command{
-		Use: "rotate ID|NAME", Short: "Give a token a new secret, and end what it has open by the old one", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "rotate ID|NAME", Short: "Give a token a new secret, and close the connections opened with the old one", Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
 				created, err := server.RotateToken(ctx, given[0])
@@ -57,8 +57,8 @@ func (c commands) tokenCreateCommand() *cobra.Command {
 		Use:   "create NAME [--scope full|read|session] [--session TARGET] [--expires DUR]",
 		Short: "Make a token and print its secret, once",
 		Long: "Make a token and print its secret, once.\n\n" +
-			"Scopes: read sees everything and changes nothing; session watches the one session of --session;\n" +
-			"full does whatever you can do. It is sent as `Authorization: Bearer SECRET`.",
+			"Scopes: read shows everything and changes nothing; session only watches the session of --session;\n" +
+			"full allows everything but making login links. Send the secret as `Authorization: Bearer SECRET`.",
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			in.Name = given[0]
@@ -81,7 +81,7 @@ func (c commands) tokenCreateCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&in.Scope, "scope", "read", "what it may do: full, read or session")
-	cmd.Flags().StringVar(&session, "session", "", "with the scope session: the one that it may watch")
+	cmd.Flags().StringVar(&session, "session", "", "with --scope session: the session that it may watch")
 	cmd.Flags().StringVar(&expires, "expires", "", "how long it is valid, such as 12h or 30d (default: until it is revoked)")
 	return cmd
 }

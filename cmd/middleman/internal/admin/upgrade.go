@@ -34,11 +34,11 @@ func (c commands) upgradeCommand() *cobra.Command {
 	var force, dry bool
 	cmd := &cobra.Command{
 		Use:   "upgrade [TARGET...] [--force] [-n]",
-		Short: "Let the owners of running sessions go on as this build",
-		Long: "Let the processes that hold running sessions' terminals go on as this executable, in place: same\n" +
-			"process, program, terminal and viewers, who notice a pause of some milliseconds. Nothing else in\n" +
-			"middleman needs it: owners of earlier builds work with later servers. One that cannot go on as this\n" +
-			"build goes on as it was. Without TARGET: every running session.",
+		Short: "Let the owners of running sessions switch to this build",
+		Long: "Let the owners of running sessions execute this build in place. An owner is the process that holds a\n" +
+			"session's terminal. The process, program, terminal and viewers stay; viewers notice a pause of some\n" +
+			"milliseconds. Nothing else in middleman needs it: owners of earlier builds work with later servers.\n" +
+			"An owner that cannot switch goes on with its own build. Without TARGET: every running session.",
 		Args: cli.Args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			sessions, err := c.owned(cmd.Context(), given)
@@ -49,7 +49,7 @@ func (c commands) upgradeCommand() *cobra.Command {
 		},
 	}
 	cmd.ValidArgsFunction = catalog.Complete(c.CLI)
-	cmd.Flags().BoolVar(&force, "force", false, "also owners that run this very executable")
+	cmd.Flags().BoolVar(&force, "force", false, "also switch owners that run this very executable already")
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only say what would be done")
 	return cmd
 }
@@ -114,7 +114,7 @@ func (c commands) upgrade(ctx context.Context, sessions []catalog.Target, force,
 		}
 		if u.Result == "failed" {
 			failed++
-			fmt.Fprintf(c.Errs, "middleman: %s goes on as build %s: %s\n", u.Name, u.From, u.Error)
+			fmt.Fprintf(c.Errs, "middleman: %s was not upgraded and goes on with build %s: %s\n", u.Name, u.From, u.Error)
 		} else if !c.JSON {
 			fmt.Fprintf(c.Out, "%s\t%s\t%s -> %s\n", u.Name, u.Result, u.From, u.To)
 		}

@@ -50,7 +50,7 @@ func ReadBy(ctx context.Context, c *cli.CLI, list func(*client.Client, context.C
 		return List{}, ctx.Err()
 	}
 	if !errors.Is(err, client.ErrNoServer) {
-		fmt.Fprintf(c.Errs, "middleman: %v; looking at the disk instead\n", err)
+		fmt.Fprintf(c.Errs, "middleman: %v; reading the disk instead\n", err)
 	}
 	return Disk(ctx, c)
 }
@@ -124,7 +124,7 @@ func nameBadRows(ctx context.Context, c *cli.CLI, db *store.Store) {
 		fmt.Fprintf(c.Errs, "middleman: %v\n", err)
 	}
 	for _, row := range bad {
-		fmt.Fprintf(c.Errs, "middleman: a row of %s is passed over, its id is none: %s\n", c.Dirs.Database(), row)
+		fmt.Fprintf(c.Errs, "middleman: skipped a row of database %s with an invalid id: %s\n", c.Dirs.Database(), row)
 	}
 }
 
@@ -234,7 +234,7 @@ func (l List) Workspace(target string) (api.Workspace, error) {
 			return w, nil
 		}
 	}
-	return api.Workspace{}, fmt.Errorf("there is no workspace %q", target)
+	return api.Workspace{}, fmt.Errorf("there is no workspace %q; `middleman ls --all` lists them", target)
 }
 
 // SessionsOf returns the sessions of the workspace with that id, in l's order.
@@ -261,7 +261,7 @@ func (l List) Session(target string) (api.Session, error) {
 	w, err := l.Workspace(name)
 	if err != nil {
 		if terminal.CheckID(target) == nil {
-			return api.Session{}, fmt.Errorf("there is no session %s", target)
+			return api.Session{}, fmt.Errorf("there is no session %s; `middleman ls --all --sessions` lists them", target)
 		}
 		return api.Session{}, err
 	}

@@ -73,7 +73,7 @@ func backend(c *cli.CLI, name string) (terminal.Backend, error) {
 			return b, nil
 		}
 	}
-	return nil, fmt.Errorf("this version knows no backend %q", name)
+	return nil, fmt.Errorf("this version of middleman has no backend %q", name)
 }
 
 // Label returns the user's name for a session: WORKSPACE/SESSION, or its id.

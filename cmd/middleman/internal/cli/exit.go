@@ -91,7 +91,7 @@ func Message(err error) string {
 		case api.CodeNotRepository:
 			return text + " (use --mode directory for an empty directory, or --mode in-place for this one)"
 		case api.CodeTeardown:
-			return text + "; it was not deleted: rm --skip-teardown goes without"
+			return text + "; the workspace was not deleted: rm --skip-teardown deletes it without the teardown"
 		case api.CodeWriterBusy:
 			return text + " (attach --takeover, or watch)"
 		}

@@ -51,7 +51,7 @@ func Absolute(dir string) (string, error) {
 		return "", fmt.Errorf("find directory %s: %w", plaintext.Line(dir), err)
 	}
 	if !utf8.ValidString(abs) {
-		return "", fmt.Errorf("%q is not valid UTF-8: middleman cannot name it to its server; rename the directory", abs)
+		return "", fmt.Errorf("the path %q is not valid UTF-8, so it cannot be sent to the server; rename the directory", abs)
 	}
 	return abs, nil
 }

@@ -22,7 +22,7 @@ import (
 	"middleman/workspace"
 )
 
-const ephemeralHelp = `run TARGET starts one more session in a workspace, and attaches.
+const ephemeralHelp = `run TARGET starts another session in a workspace, and attaches.
 
 run --ephemeral -- COMMAND makes a worktree on a branch of its own, runs COMMAND
 in it with this standard input, output and error, and returns its exit code. The
@@ -30,7 +30,7 @@ command finds MIDDLEMAN_WORKSPACE_PATH, _NAME, _BRANCH, _BASE and _PORT in its
 environment, and gets the signals that this process gets. When it has ended, the
 workspace is deleted, unless it holds work (changed or untracked files, commits
 that are nowhere else) or processes of the command are left: then it stays, and
-standard error says where. What git ignores is not work.`
+standard error says where. Files that git ignores are not work.`
 
 // disposeTime limits the deletion of an ephemeral workspace, which may be
 // large.
@@ -44,16 +44,16 @@ type ephemeralFlags struct {
 
 func (f *ephemeralFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.on, "ephemeral", false, "run COMMAND in a new worktree, which is deleted at the end unless it holds work")
-	flags.StringVarP(&f.dir, "directory", "C", ".", "with --ephemeral: stand in `DIR` instead of here")
-	flags.StringVar(&f.base, "base", "", "with --ephemeral: branch, tag or commit to begin at (default: HEAD here)")
-	flags.StringVar(&f.name, "name", "", "with --ephemeral: the workspace's name (default: one of ours)")
+	flags.StringVarP(&f.dir, "directory", "C", ".", "with --ephemeral: use `DIR` instead of the current directory")
+	flags.StringVar(&f.base, "base", "", "with --ephemeral: start at this branch, tag or commit (default: the current HEAD)")
+	flags.StringVar(&f.name, "name", "", "with --ephemeral: the workspace's name (default: a generated one)")
 }
 
 // refuseAlone refuses flags that have no meaning without --ephemeral.
 func (f *ephemeralFlags) refuseAlone(cmd *cobra.Command) error {
 	for _, name := range []string{"directory", "base", "name"} {
 		if cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s goes with --ephemeral", name)
+			return cli.Usagef("--%s needs --ephemeral", name)
 		}
 	}
 	return nil
@@ -62,7 +62,7 @@ func (f *ephemeralFlags) refuseAlone(cmd *cobra.Command) error {
 // request checks the command line of run --ephemeral.
 func (f *ephemeralFlags) request(c commands, cmd *cobra.Command, names, command []string) (api.NewWorkspace, error) {
 	if len(names) > 0 || len(command) == 0 {
-		return api.NewWorkspace{}, cli.Usagef("run --ephemeral takes no workspace, and a command after --; --name names the workspace")
+		return api.NewWorkspace{}, cli.Usagef("run --ephemeral takes no workspace: put a command after --, and name the new workspace with --name")
 	}
 	var session sessionFlags
 	others := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -75,9 +75,9 @@ func (f *ephemeralFlags) request(c commands, cmd *cobra.Command, names, command 
 	})
 	switch {
 	case wrong != "":
-		return api.NewWorkspace{}, cli.Usagef("--%s is for a session; run --ephemeral runs the command on this terminal", wrong)
+		return api.NewWorkspace{}, cli.Usagef("--%s is for sessions, and run --ephemeral starts none: it runs the command on this terminal; leave the flag out", wrong)
 	case c.JSON:
-		return api.NewWorkspace{}, cli.Usagef("--json and --ephemeral exclude each other: standard output is the command's")
+		return api.NewWorkspace{}, cli.Usagef("--json cannot be used with --ephemeral: standard output belongs to the command")
 	}
 	abs, err := cli.Absolute(f.dir)
 	if err != nil {
@@ -186,7 +186,7 @@ func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Leas
 	defer cancel()
 	server, err := c.Server(ctx)
 	if err != nil {
-		return fmt.Errorf("workspace %s at %s stays for now: %w", w.Name, w.Path, err)
+		return fmt.Errorf("workspace %s at %s was not deleted: %w", w.Name, w.Path, err)
 	}
 	defer server.Close()
 	_, err = server.DeleteWorkspace(ctx, w.ID, client.Consent{}, false)
@@ -195,11 +195,11 @@ func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Leas
 	case err == nil || refused && p.Code == api.CodeNotFound:
 		return nil
 	case !refused || p.Lost == nil:
-		return fmt.Errorf("workspace %s stays, at %s: %w", w.Name, w.Path, err)
+		return fmt.Errorf("workspace %s at %s was not deleted: %w", w.Name, w.Path, err)
 	}
 	for _, line := range workspaces.LossLines(*p.Lost) {
 		fmt.Fprintln(c.Errs, "kept:", line)
 	}
-	return fmt.Errorf("workspace %s holds work and stays, at %s, on branch %s; `middleman run %s` opens it, `middleman rm %s` deletes it",
+	return fmt.Errorf("workspace %s holds work, so it stays at %s on branch %s; `middleman run %s` opens it, `middleman rm %s` deletes it",
 		w.Name, w.Path, w.Branch, w.Name, w.Name)
 }

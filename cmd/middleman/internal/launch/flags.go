@@ -28,12 +28,12 @@ type sessionFlags struct {
 }
 
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
-	flags.BoolVarP(&f.detached, "detach", "d", false, "do not attach; print the name alone")
-	flags.StringVarP(&f.profile, "profile", "p", "", `how to launch (default "shell")`)
+	flags.BoolVarP(&f.detached, "detach", "d", false, "do not attach; print only the name")
+	flags.StringVarP(&f.profile, "profile", "p", "", `the profile to start (default "shell")`)
 	flags.StringVar(&f.backend, "backend", "", "what hosts the terminal: auto, tmux or pty-owner")
 	flags.StringVar(&f.sandbox, "sandbox", "", `what the session may touch (default "none")`)
 	flags.StringVar(&f.keep, "keep-output", "", "how much output to keep at least, such as `64MB` or 0 for all (default: terminal.journal_bytes of config.toml)")
-	sessions.ClipboardFlag(flags, &f.clipboard, "the clipboard of who is attached", "terminal.clipboard of config.toml")
+	sessions.ClipboardFlag(flags, &f.clipboard, "the attached viewer's clipboard", "terminal.clipboard of config.toml")
 	flags.Uint16Var(&f.cols, "cols", 0, "columns (default: those of this terminal)")
 	flags.Uint16Var(&f.rows, "rows", 0, "rows (default: those of this terminal)")
 }
@@ -41,7 +41,7 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 // request returns the request for the server.
 func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, error) {
 	if f.sandbox != "" && f.sandbox != "none" {
-		return nil, fmt.Errorf("sandbox level %q is not to be had in this version, which has none only; the session was not started rather than run with less", f.sandbox)
+		return nil, fmt.Errorf("sandbox level %q: this build has no sandbox, so the session was not started; use --sandbox none", f.sandbox)
 	}
 	switch f.backend {
 	case "", "auto", "tmux", "pty-owner":
@@ -59,7 +59,7 @@ func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, e
 		size.Rows = f.rows
 	}
 	if (size.Cols == 0) != (size.Rows == 0) {
-		return nil, cli.Usagef("--cols and --rows go together where there is no terminal")
+		return nil, cli.Usagef("give both --cols and --rows, or neither: this command has no terminal to take the other from")
 	}
 	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Size: size, Clipboard: f.clipboard}
 	if f.keep != "" {
@@ -79,7 +79,7 @@ func (f *sessionFlags) checkAttach(c commands) error {
 		return nil
 	}
 	if c.JSON {
-		return cli.Usagef("--json needs -d: an attached session has standard output for itself")
+		return cli.Usagef("--json needs -d: an attached session uses standard output itself")
 	}
 	return sessions.CheckTerminal(c.CLI)
 }
@@ -106,10 +106,10 @@ func parseBytes(text string) (int64, error) {
 	unit, ok := units[strings.ToLower(text[len(digits):])]
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || !ok {
-		return 0, fmt.Errorf("%q is not a number of bytes such as 0, 64MB (millions) or 64MiB (of 1024 each way)", text)
+		return 0, fmt.Errorf("%q is not a number of bytes such as 0, 64MB (64,000,000) or 64MiB (64 times 1,048,576)", text)
 	}
 	if int64(n) > math.MaxInt64/unit {
-		return 0, fmt.Errorf("%q is more than can be counted", text)
+		return 0, fmt.Errorf("%q is too large: it must be less than 8 EiB", text)
 	}
 	return int64(n) * unit, nil
 }

@@ -25,11 +25,11 @@ func (c commands) newCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "new [NAME] [-d] [-C DIR] [--mode worktree|directory|in-place] [-- COMMAND...]",
-		Short: "Make a workspace of the repository you stand in, and attach",
+		Short: "Make a workspace from the current directory's repository, and attach",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			names, command := splitCommand(cmd, given)
 			if len(names) > 1 {
-				return cli.Usagef("new takes one NAME; a command goes after --")
+				return cli.Usagef("new takes one NAME; put a command after --")
 			}
 			switch workspace.Mode(mode) {
 			case workspace.ModeWorktree, workspace.ModeDirectory, workspace.ModeInPlace:
@@ -38,7 +38,7 @@ func (c commands) newCommand() *cobra.Command {
 			}
 			if withoutASession {
 				if len(command) > 0 {
-					return cli.Usagef("--no-session and a command exclude each other")
+					return cli.Usagef("--no-session starts nothing, so it takes no command")
 				}
 				session.detached = true
 			}
@@ -66,13 +66,13 @@ func (c commands) newCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	session.add(flags)
-	flags.StringVarP(&dir, "directory", "C", ".", "stand in `DIR` instead of here")
-	flags.StringVar(&mode, "mode", string(workspace.ModeWorktree), "worktree, directory (empty, ours) or in-place (this one)")
-	flags.StringVar(&base, "base", "", "branch, tag, commit, pr:N, mr:N or default (the default branch) to begin at (default: HEAD here)")
-	flags.StringVar(&branch, "branch", "", "name of the new branch (default: made of the workspace's)")
+	flags.StringVarP(&dir, "directory", "C", ".", "use `DIR` instead of the current directory")
+	flags.StringVar(&mode, "mode", string(workspace.ModeWorktree), "worktree (of the repository), directory (a new, empty one) or in-place (the current directory)")
+	flags.StringVar(&base, "base", "", "start at this branch, tag, commit, pr:N or mr:N, or at default, the default branch (default: the current HEAD)")
+	flags.StringVar(&branch, "branch", "", "name of the new branch (default: made from the workspace's name)")
 	flags.BoolVar(&inside, "in-repository", false, "make the worktree in .middleman/work of the repository")
-	flags.BoolVar(&filters, "filters", false, "let programs run that the repository's own configuration names: filters and transport")
-	flags.BoolVar(&withoutASession, "no-session", false, "start nothing in it")
+	flags.BoolVar(&filters, "filters", false, "run the programs that the repository's own git configuration names: filters and transport")
+	flags.BoolVar(&withoutASession, "no-session", false, "start no session in it")
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 	workspaces.ExplainSkipped(c.CLI, created.Workspace)
 	var failed error
 	if s := created.Session; s != nil && s.State == terminal.StateFailed {
-		failed = fmt.Errorf("workspace %s is made, its session did not start: %s", created.Workspace.Name, s.Error)
+		failed = fmt.Errorf("workspace %s was made, but its session did not start: %s", created.Workspace.Name, s.Error)
 	}
 	c.tellNotes(created.Workspace)
 	created.Workspace.Sessions, created.Workspace.Stages = nil, nil

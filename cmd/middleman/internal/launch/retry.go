@@ -15,7 +15,7 @@ import (
 func (c commands) retryCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "retry WORKSPACE",
-		Short:             "Try a creation that failed again, from where it failed",
+		Short:             "Retry a failed creation, from the step that failed",
 		Args:              cli.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: catalog.Complete(c.CLI),
 		RunE: func(cmd *cobra.Command, given []string) error {

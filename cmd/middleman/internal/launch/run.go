@@ -20,7 +20,7 @@ func (c commands) runCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "run TARGET [-d] [-- COMMAND...] | run --ephemeral [-C DIR] [--base REF] [--name NAME] -- COMMAND...",
-		Short: "Start one more session in a workspace, and attach; or run a command in a workspace that goes with it",
+		Short: "Start another session in a workspace, and attach; or run a command in a temporary workspace",
 		Long:  ephemeralHelp,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			names, command := splitCommand(cmd, given)
@@ -31,7 +31,7 @@ func (c commands) runCommand() *cobra.Command {
 				return err
 			}
 			if len(names) != 1 {
-				return cli.Usagef("run takes one workspace; a command goes after --")
+				return cli.Usagef("run takes one workspace; put a command after --")
 			}
 			if err := session.checkAttach(c); err != nil {
 				return err

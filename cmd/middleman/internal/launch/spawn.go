@@ -25,20 +25,20 @@ func (c commands) spawnCommand() *cobra.Command {
 		Long: `Start a worker of the session that this is run in.
 
 With isolation worktree the worker has a worktree of its own, within the scope
-of the session, on a branch that begins at the session's HEAD; what is not
-committed is not in it. With isolation shared it works in the same directory.
+of the session, on a branch that begins at the session's HEAD. Uncommitted
+changes are not in it. With isolation shared it works in the same directory.
 Without -d its output is printed as it comes, and its exit code is returned.`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			names, command := splitCommand(cmd, given)
 			switch {
 			case len(names) > 1:
-				return cli.Usagef("spawn takes one NAME; a command goes after --")
+				return cli.Usagef("spawn takes one NAME; put the command after --")
 			case len(command) == 0:
 				return cli.Usagef("spawn needs a command, after --")
 			case isolation != workers.Worktree && isolation != workers.Shared:
 				return cli.Usagef("isolation %q is not worktree or shared", isolation)
 			case c.JSON && !session.detached:
-				return cli.Usagef("--json needs -d: the worker's output has standard output for itself")
+				return cli.Usagef("--json needs -d: otherwise standard output carries the worker's output")
 			}
 			parent, err := workers.OwnSession()
 			if err != nil {
@@ -57,8 +57,8 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 	}
 	flags := cmd.Flags()
 	session.add(flags)
-	flags.Lookup("detach").Usage = "do not wait for it; print its name alone"
-	flags.StringVarP(&dir, "directory", "C", "", "start in `DIR` of the scope (default: where the session was started)")
+	flags.Lookup("detach").Usage = "do not wait for the worker; print only its name"
+	flags.StringVarP(&dir, "directory", "C", "", "start in `DIR`, within the session's scope (default: where the session was started)")
 	flags.StringVar(&isolation, "isolation", workers.Worktree, "worktree (a branch of its own) or shared (the session's directory)")
 	return cmd
 }

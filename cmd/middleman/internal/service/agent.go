@@ -11,7 +11,7 @@ const Label = "dev.middleman.server"
 const (
 	agentHead = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<!-- ` + marker + `, which may write it anew. -->
+<!-- ` + marker + `, which may overwrite it. -->
 <plist version="1.0">
 <dict>
 	<key>Label</key>

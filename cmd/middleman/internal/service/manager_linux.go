@@ -28,7 +28,7 @@ func Text(o Options) ([]byte, error) { return Unit(o) }
 // Supported returns nil, or an error that wraps errors.ErrUnsupported.
 func Supported() error {
 	if !systemd.Booted() {
-		return fmt.Errorf("systemd does not run this system, so there is nothing to install a service in: %w", errors.ErrUnsupported)
+		return fmt.Errorf("systemd does not manage this system, so no service can be installed: %w", errors.ErrUnsupported)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func Hint() string {
 	if on || err != nil {
 		return ""
 	}
-	return "logging out ends the server and its sessions, since your user does not linger: `loginctl enable-linger` keeps them"
+	return "logging out ends the server and its sessions, because lingering is off for your user: `loginctl enable-linger` turns it on"
 }
 
 // lingers reports whether the user's service manager keeps running after the

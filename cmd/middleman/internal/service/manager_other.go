@@ -16,7 +16,7 @@ func Text(Options) ([]byte, error) { return nil, Supported() }
 
 // Supported returns an error: there are no services here.
 func Supported() error {
-	return fmt.Errorf("middleman makes services of systemd and launchd: %w", errors.ErrUnsupported)
+	return fmt.Errorf("middleman installs services only under systemd and launchd: %w", errors.ErrUnsupported)
 }
 
 // InstallCommands returns none.

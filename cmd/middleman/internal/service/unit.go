@@ -10,8 +10,8 @@ const UnitName = "middleman.service"
 
 // unitText is the format of the unit. KillMode=process: stopping the unit ends
 // the server only, even if a session has no scope of its own.
-const unitText = `# ` + marker + `, which may write it anew; put
-# what you change into ` + "`systemctl --user edit middleman`" + `.
+const unitText = `# ` + marker + `, which may overwrite it; put
+# your changes into ` + "`systemctl --user edit middleman`" + `.
 [Unit]
 Description=middleman, workspaces with terminals that outlive it
 

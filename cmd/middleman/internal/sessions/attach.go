@@ -23,7 +23,7 @@ func (c commands) attachCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "attach TARGET [--takeover] [--from OFFSET]",
-		Short: "Come back to a session; ctrl-\\ leaves it running",
+		Short: "Attach to a session; ctrl-\\ detaches and leaves it running",
 		Args:  cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Mode = terminal.ModeAttach
@@ -37,7 +37,7 @@ func (c commands) attachCommand() *cobra.Command {
 		},
 	}
 	ClipboardFlag(cmd.Flags(), &o.Clipboard, yourClipboard, "config.toml's attach.clipboard, else allow")
-	cmd.Flags().BoolVar(&o.Takeover, "takeover", false, "take the terminal from who is attached")
+	cmd.Flags().BoolVar(&o.Takeover, "takeover", false, "take over from the attached viewer")
 	cmd.Flags().Uint64Var(&from, "from", 0, "continue after the first `OFFSET` bytes instead of drawing the screen")
 	return cmd
 }
@@ -46,10 +46,10 @@ func (c commands) watchCommand() *cobra.Command {
 	o := viewer.Options{Mode: terminal.ModeWatch}
 	cmd := &cobra.Command{
 		Use:   "watch TARGET",
-		Short: "Look at a session without typing",
-		Long: `Look at a session without typing, and without changing its size: in a terminal
-of another one you see the part around the cursor. Arrows show the rest, any other
-key follows the cursor again; q, ctrl-c and the detach key leave.`,
+		Short: "Watch a session without typing",
+		Long: `Watch a session without typing, and without changing its size. If your terminal
+has another size you see the part around the cursor. The arrow keys show the rest;
+any other key follows the cursor again. q, ctrl-c and the detach key leave.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := CheckClipboard(o.Clipboard); err != nil {
@@ -133,7 +133,7 @@ func Attach(ctx context.Context, c *cli.CLI, s api.Session) error {
 // detach key and the terminal's replies.
 func nested() error {
 	if id := os.Getenv("MIDDLEMAN_SESSION"); id != "" {
-		return &cli.NotAttachedError{Err: fmt.Errorf("this is a terminal of session %s already: attach from outside, or use -d", id)}
+		return &cli.NotAttachedError{Err: fmt.Errorf("this terminal already shows session %s: attach from a terminal outside of it, or use -d", id)}
 	}
 	return nil
 }

@@ -27,8 +27,8 @@ func (c commands) captureCommand() *cobra.Command {
 		Long: `Print a session's screen, as it is or with --at as it was.
 
 --at takes ` + recording.MomentForms + `.
-An earlier screen is drawn from the output that is kept, with the sizes that it
-had then; where something of that is missing, standard error says so.
+An earlier screen is drawn from the kept output, with the sizes that the terminal
+had then. If some of that output is missing, standard error says so.
 Its scrollback goes back some thousand lines.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -53,8 +53,8 @@ Its scrollback goes back some thousand lines.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", string(terminal.FormatText), "text, ansi or json")
-	cmd.Flags().BoolVar(&o.Scrollback, "scrollback", false, "what has scrolled away too")
-	cmd.Flags().StringVar(&at, "at", "", "as of an `OFFSET` or a time, such as 5m (ago) or 14:05")
+	cmd.Flags().BoolVar(&o.Scrollback, "scrollback", false, "print the lines that have scrolled away too")
+	cmd.Flags().StringVar(&at, "at", "", "the screen as of an `OFFSET` or a time, such as 5m (ago) or 14:05")
 	return cmd
 }
 
@@ -83,7 +83,7 @@ func (c commands) capture(ctx context.Context, arg string, o terminal.CaptureOpt
 		fmt.Fprintf(c.Errs, "middleman: capture of %s at offset %d: %s\n", t.Label(), shot.Offset, shot.Note)
 	}
 	if at.Before(t.Shown.CreatedAt) && !at.IsZero() {
-		fmt.Fprintf(c.Errs, "middleman: capture of %s: it began only at %s\n", t.Label(), t.Shown.CreatedAt.Format(time.RFC3339))
+		fmt.Fprintf(c.Errs, "middleman: capture of %s: the session began only at %s\n", t.Label(), t.Shown.CreatedAt.Format(time.RFC3339))
 	}
 	return c.printShot(shot.Data, o.Format)
 }

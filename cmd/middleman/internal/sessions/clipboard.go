@@ -36,12 +36,12 @@ func CheckClipboard(policy terminal.Clipboard) error {
 // the clipboard.
 func (c commands) offer(label string, w viewer.Wanted, mayAsk bool) {
 	if w.TooLong {
-		fmt.Fprintf(c.Errs, "middleman: %s wanted to put more than 64 KiB into your clipboard: nothing was\n", label)
+		fmt.Fprintf(c.Errs, "middleman: %s wanted to put more than 64 KiB into your clipboard, which is too much: your clipboard is unchanged\n", label)
 		return
 	}
 	wanted := fmt.Sprintf("%s wanted to put %s into your clipboard: %s", label, characters(w.Text), shorten(w.Text))
 	if !mayAsk || !viewer.IsTerminal(c.In) {
-		fmt.Fprintf(c.Errs, "middleman: %s: nobody could be asked, so nothing was\n", wanted)
+		fmt.Fprintf(c.Errs, "middleman: %s: you could not be asked, so your clipboard is unchanged\n", wanted)
 		return
 	}
 	err := viewer.DiscardInput(c.In) // it was meant for the program, or made by it

@@ -24,7 +24,7 @@ func (c commands) exportCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "export TARGET [-o FILE] [--force]",
-		Short: "Write what is kept of a session as an asciicast v2, for a player",
+		Short: "Write a session's kept output as an asciicast v2, for a player",
 		Args:  cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			t, err := catalog.Recorded(cmd.Context(), c.CLI, given[0])
@@ -44,7 +44,7 @@ func (c commands) exportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE` instead of standard output")
-	cmd.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	cmd.Flags().BoolVar(&force, "force", false, "replace an existing file")
 	return cmd
 }
 
@@ -78,7 +78,7 @@ func exportFile(ctx context.Context, path string, force bool, t catalog.Target) 
 	if !force {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%s is there already: --force replaces it", path)
+			return fmt.Errorf("%s exists already: --force replaces it", path)
 		}
 		if err != nil {
 			return err

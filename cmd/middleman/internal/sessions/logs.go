@@ -25,14 +25,14 @@ func (c commands) logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs TARGET [--from OFFSET] [--follow] [--raw]",
 		Short: "Print a session's output",
-		Long: `Print a session's output: its text, at a terminal and in a pipe alike. Control
-sequences are left out, and what would hide or steer a terminal is spelled out
-(\u202e). --raw gives the bytes as the program wrote them, to a terminal too.`,
+		Long: `Print a session's output as text. Control sequences are left out. Characters
+that hide text or control a terminal are shown as escapes (\u202e), also in a
+pipe. --raw prints the bytes as the program wrote them, also to a terminal.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if setup {
 				if follow || raw || cmd.Flags().Changed("from") {
-					return cli.Usagef("--setup goes alone")
+					return cli.Usagef("--setup cannot be combined with --from, --follow or --raw")
 				}
 				return c.setupLog(cmd.Context(), given[0])
 			}
@@ -55,10 +55,10 @@ sequences are left out, and what would hide or steer a terminal is spelled out
 		},
 	}
 	flags := cmd.Flags()
-	flags.Uint64Var(&from, "from", 0, "begin after the first `OFFSET` bytes (default: the oldest kept)")
+	flags.Uint64Var(&from, "from", 0, "begin after the first `OFFSET` bytes (default: at the oldest kept)")
 	flags.BoolVar(&follow, "follow", false, "go on until the program exits")
-	flags.BoolVar(&raw, "raw", false, "the session's bytes and nothing else")
-	flags.BoolVar(&setup, "setup", false, "what setup or teardown of a workspace printed, instead")
+	flags.BoolVar(&raw, "raw", false, "print the session's bytes unchanged")
+	flags.BoolVar(&setup, "setup", false, "print the output of the workspace's setup or teardown instead")
 	return cmd
 }
 

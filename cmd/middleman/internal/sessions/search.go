@@ -42,13 +42,13 @@ func (c commands) searchCommand() *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
 		Use:   "search TEXT [TARGET...] [-i] [--regex]",
-		Short: "Find text in what sessions have printed, ended ones too",
-		Long: `Find text in what is kept of the output of all sessions, or of those named: a
-WORKSPACE (all of its sessions), WORKSPACE/SESSION or a session's id.
+		Short: "Find text in the output of sessions, also of ended ones",
+		Long: `Find text in the kept output of all sessions, or of those named: a WORKSPACE (all
+of its sessions), WORKSPACE/SESSION or a session's id.
 
-Each line that matches is listed once, with the offset where it was printed
-last: "capture TARGET --at OFFSET" shows the screen of then, "logs TARGET --from
-OFFSET" goes on from there. It exits with 1 where nothing matches.`,
+Each line that matches is listed once, with the offset where it was printed last.
+"capture TARGET --at OFFSET" shows the screen at that moment, "logs TARGET --from
+OFFSET" prints the output from there. The exit code is 1 if nothing matches.`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			match, err := f.matcher(given[0])
@@ -65,7 +65,7 @@ OFFSET" goes on from there. It exits with 1 where nothing matches.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&f.ignoreCase, "ignore-case", "i", false, "upper and lower case are the same")
+	flags.BoolVarP(&f.ignoreCase, "ignore-case", "i", false, "ignore case")
 	flags.BoolVar(&f.regex, "regex", false, "TEXT is a regular expression (RE2)")
 	return cmd
 }
@@ -114,7 +114,7 @@ func (c commands) search(ctx context.Context, text string, match func([]byte) bo
 		return err
 	}
 	if failed == nil && len(all) == 0 {
-		return fmt.Errorf("%q is in nothing that is kept of %d session(s)", text, len(sessions))
+		return fmt.Errorf("%q was not found in the kept output of %d session(s)", text, len(sessions))
 	}
 	return failed
 }

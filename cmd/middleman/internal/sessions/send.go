@@ -23,7 +23,7 @@ func (c commands) sendCommand() *cobra.Command {
 	var enter bool
 	cmd := &cobra.Command{
 		Use:   "send TARGET [--enter] TEXT... | -",
-		Short: `Type at a session; "-" types standard input, byte for byte`,
+		Short: `Type into a session; "-" types standard input, byte for byte`,
 		Args:  cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 1 && !enter {
@@ -85,12 +85,12 @@ func (c commands) stopCommand() *cobra.Command {
 	var grace time.Duration
 	cmd := &cobra.Command{
 		Use:   "stop TARGET [--grace DUR]",
-		Short: "End a session's program and all that it started",
+		Short: "End a session's program and everything that it started",
 		Args:  cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case grace < 0:
-				return cli.Usagef("--grace %s is negative", grace)
+				return cli.Usagef("--grace is %s: it must be 0 or more", grace)
 			case grace == 0 && cmd.Flags().Changed("grace"):
 				grace = -1 // no grace; 0 would mean the session's own
 			}

@@ -15,8 +15,9 @@ func (c commands) tmuxCommand() *cobra.Command {
 		Use:   "tmux [TARGET]",
 		Short: "Print the command that attaches to a session's tmux pane by hand",
 		Long: `Print the command that attaches to a session's tmux pane by hand, with tmux's own
-keys, copy mode and mouse. Who types there types beside whoever is attached.
-Without TARGET, the command for the server of all of them.
+keys, copy mode and mouse. The program gets what you type there as well as what
+an attached viewer types. Without TARGET the command attaches to the tmux server
+of all sessions.
 
     eval "$(middleman tmux TARGET)"`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
@@ -28,7 +29,7 @@ Without TARGET, the command for the server of all of them.
 					return err
 				}
 				if t.Shown.Backend != tmux.Name {
-					return fmt.Errorf("session %s has no tmux pane: it is on a terminal of its own; `middleman attach %s` attaches", t.Label(), given[0])
+					return fmt.Errorf("session %s has no tmux pane, because tmux does not host it; `middleman attach %s` attaches to it", t.Label(), given[0])
 				}
 				id = t.Shown.ID
 			}

@@ -43,7 +43,7 @@ func (c commands) waitCommand() *cobra.Command {
 		Args:  cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 && !f.workers {
-				return cli.Usagef("wait needs a TARGET, or --workers for those of this session")
+				return cli.Usagef("wait needs a TARGET, or --workers for the workers of this session")
 			}
 			match, err := f.matcher(cmd)
 			if err != nil {
@@ -82,9 +82,9 @@ func (c commands) waitCommand() *cobra.Command {
 	flags.BoolVar(&f.exit, "exit", false, "until the program exits; its exit code is returned")
 	flags.StringVar(&f.text, "text", "", "until this text shows")
 	flags.StringVar(&f.pattern, "regex", "", "until this regular expression matches")
-	flags.DurationVar(&f.quiet, "quiet", 0, "until there was no output for so long")
-	flags.BoolVar(&f.workers, "workers", false, "until all workers of the session have ended (default: of this one); exit code 0 if all theirs are")
-	flags.DurationVar(&f.timeout, "timeout", 0, "give up after so long, with exit code 124 (default: never)")
+	flags.DurationVar(&f.quiet, "quiet", 0, "until there was no output for this long")
+	flags.BoolVar(&f.workers, "workers", false, "until all workers of TARGET have ended (default: of this session); the exit code is 0 if theirs all are")
+	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this long, with exit code 124 (default: never)")
 	return cmd
 }
 
@@ -99,14 +99,14 @@ func (f *waitFlags) matcher(cmd *cobra.Command) (func([]byte) bool, error) {
 	}
 	switch {
 	case given > 1:
-		return nil, cli.Usagef("give one of --exit, --text, --regex, --quiet and --workers")
+		return nil, cli.Usagef("give only one of --exit, --text, --regex, --quiet and --workers")
 	case f.timeout < 0 || f.quiet < 0:
-		return nil, cli.Usagef("a duration is not negative")
+		return nil, cli.Usagef("--quiet and --timeout must not be negative")
 	case cmd.Flags().Changed("quiet") && f.quiet == 0:
 		return nil, cli.Usagef("--quiet needs a duration above zero")
 	case cmd.Flags().Changed("text"):
 		if f.text == "" {
-			return nil, cli.Usagef("--text needs a text")
+			return nil, cli.Usagef("--text is empty: give the text to wait for")
 		}
 		return func(p []byte) bool { return bytes.Contains(p, []byte(f.text)) }, nil
 	case cmd.Flags().Changed("regex"):
@@ -194,7 +194,7 @@ func relay(ctx context.Context, att terminal.Attachment, told chan<- news) {
 		case m.Kind == terminal.MessageExit:
 			n.exit = &m.Exit
 		case m.Kind == terminal.MessageDetached:
-			n.err = fmt.Errorf("%w: watching was ended (%s)", terminal.ErrUnreachable, m.Reason)
+			n.err = fmt.Errorf("%w: the session stopped this viewer (%s)", terminal.ErrUnreachable, m.Reason)
 		default:
 			continue
 		}
@@ -265,7 +265,7 @@ func waitText(ctx context.Context, s terminal.Session, told <-chan news, match f
 			return nil
 		}
 		if exit != nil {
-			return fmt.Errorf("the program exited with %d before it showed", exit.Status())
+			return fmt.Errorf("the program exited with %d before its screen matched", exit.Status())
 		}
 		var alarm <-chan time.Time // nil until there is output
 		for rang := false; !rang && exit == nil; {

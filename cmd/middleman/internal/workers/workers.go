@@ -219,9 +219,9 @@ func FamilyTable(c *cli.CLI, shown api.Shown, list catalog.List) error {
 // Explain lists the workers because of which a workspace cannot be deleted.
 func Explain(c *cli.CLI, list []api.Worker) {
 	for _, w := range list {
-		fmt.Fprintf(c.Errs, "has a workspace in it: worker %s (%s)\n", plaintext.Line(label(w)), catalog.State(api.Session{State: w.State, Exit: w.Exit}))
+		fmt.Fprintf(c.Errs, "has a workspace inside this one: worker %s (%s)\n", plaintext.Line(label(w)), catalog.State(api.Session{State: w.State, Exit: w.Exit}))
 	}
-	fmt.Fprintln(c.Errs, "--workers deletes those first, by the same consents")
+	fmt.Fprintln(c.Errs, "--workers deletes those first, with the same flags")
 }
 
 // OwnSession returns the id of the session that this process runs in. Outside a
@@ -229,7 +229,7 @@ func Explain(c *cli.CLI, list []api.Worker) {
 func OwnSession() (string, error) {
 	id := os.Getenv("MIDDLEMAN_SESSION")
 	if id == "" || os.Getenv("MIDDLEMAN_WORKSPACE") == "" {
-		return "", cli.Usagef("this is no terminal of a session: a worker is started from inside one (MIDDLEMAN_SESSION and MIDDLEMAN_WORKSPACE are set there); outside, `middleman new` makes a workspace")
+		return "", cli.Usagef("this is not the terminal of a session (MIDDLEMAN_SESSION and MIDDLEMAN_WORKSPACE are not set): only a session can start a worker; outside, `middleman new` makes a workspace")
 	}
 	if err := terminal.CheckID(id); err != nil {
 		return "", cli.Usagef("MIDDLEMAN_SESSION: %w", err)

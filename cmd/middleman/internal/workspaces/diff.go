@@ -31,11 +31,11 @@ func (c commands) diffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [WORKSPACE] [--against base|merge-base|head|upstream] [--stat | --name-only | --commits | --conflicts] [-- PATH...]",
 		Short: "Show what a workspace changes, its commits, or what it would conflict with",
-		Long: `Show what a workspace changes: its checkout, untracked files included, beside
-the commit where it left its base (--against merge-base), beside the base as it
-is now (base), its own HEAD (head), or its upstream. Without WORKSPACE it is the
-one you stand in. Nothing of the repository runs: no filter, no external diff,
-no pager.`,
+		Long: `Show what a workspace changes. Its files, untracked ones included, are compared
+with the commit where it left its base (--against merge-base), with its base as it
+is now (base), with its own HEAD (head), or with its upstream (upstream). Without
+WORKSPACE the command takes the one that contains the current directory. It runs
+no program that the repository names: no filter, no external diff, no pager.`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			name, paths, err := diffArgs(given, cmd.ArgsLenAtDash())
 			if err != nil {
@@ -47,12 +47,12 @@ no pager.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Against, "against", "", "compare with `WHAT`: merge-base (the default), base, head or upstream")
-	flags.BoolVar(&o.stat, "stat", false, "only how many lines of which files")
+	flags.BoolVar(&o.stat, "stat", false, "only the number of changed lines of each file")
 	flags.BoolVar(&o.names, "name-only", false, "only the names of files")
 	flags.BoolVar(&o.commits, "commits", false, "the commits that the workspace has beyond its base, or upstream")
-	flags.BoolVar(&o.behind, "behind", false, "with --commits: those that it lacks")
+	flags.BoolVar(&o.behind, "behind", false, "with --commits: the commits that the workspace lacks")
 	flags.BoolVar(&o.conflicts, "conflicts", false, "which other live workspaces it would conflict with")
-	flags.BoolVar(&o.Tracked, "tracked", false, "leave untracked files out")
+	flags.BoolVar(&o.Tracked, "tracked", false, "leave out untracked files")
 	flags.Int64Var(&o.Max, "max", maxPatch, "print at most `BYTES` of a patch, 0 for all")
 	cmd.MarkFlagsMutuallyExclusive("stat", "name-only", "commits", "conflicts")
 	cmd.ValidArgsFunction = catalog.Complete(c.CLI)
@@ -65,7 +65,7 @@ func diffArgs(given []string, dash int) (name string, paths []string, err error)
 		dash = len(given)
 	}
 	if dash > 1 {
-		return "", nil, cli.Usagef("one WORKSPACE, then paths after --")
+		return "", nil, cli.Usagef("diff takes one WORKSPACE; put paths after --")
 	}
 	if dash == 1 {
 		name = given[0]
@@ -118,7 +118,7 @@ func standingIn(all []api.Workspace, name string) (api.Workspace, error) {
 		}
 	}
 	if found.ID == "" {
-		return found, cli.Usagef("%s is in no workspace: name one", here)
+		return found, cli.Usagef("%s is in no workspace: name one that `middleman ls` lists", here)
 	}
 	return found, nil
 }
@@ -146,13 +146,13 @@ func within(root string, paths []string) ([]string, error) {
 	for _, path := range paths {
 		if filepath.IsAbs(path) {
 			if path, err = filepath.Rel(root, path); err != nil {
-				return nil, cli.Usagef("%s is not in %s", path, root)
+				return nil, cli.Usagef("path %s is not in the workspace at %s", path, root)
 			}
 		} else {
 			path = filepath.Join(below, path)
 		}
 		if !filepath.IsLocal(path) {
-			return nil, cli.Usagef("%s is not in %s", path, root)
+			return nil, cli.Usagef("path %s is not in the workspace at %s", path, root)
 		}
 		out = append(out, filepath.ToSlash(path))
 	}

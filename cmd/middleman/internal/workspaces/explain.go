@@ -63,7 +63,7 @@ func LossLines(l workspace.Loss) []string {
 func ExplainLeftover(l workspace.Leftover) string {
 	why := plaintext.Line(l.Why)
 	if l.Final != "" {
-		why += "; for good: " + l.Final
+		why += "; lost for good: " + l.Final
 	}
 	if l.Hint != "" && !l.Prunable {
 		why += "; " + plaintext.Line(l.Hint)

@@ -15,7 +15,7 @@ func (c commands) importCommand() *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "import [PATH...] [-n]",
-		Short: "Make workspaces of worktrees that exist already; without PATH, of all of this repository",
+		Short: "Make workspaces from existing worktrees; without PATH, from all of this repository",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.importWorktrees(cmd.Context(), given, dryRun)
 		},

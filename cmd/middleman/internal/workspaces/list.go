@@ -26,19 +26,19 @@ func (c commands) lsCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case ofWorkers && (sessions || fresh):
-				return cli.Usagef("--workers goes with --all alone")
+				return cli.Usagef("--workers cannot be combined with --sessions or --fresh")
 			case ofWorkers:
 				return workers.List(cmd.Context(), c.CLI, strings.Join(given, ""), all)
 			case len(given) > 0:
-				return cli.Usagef("ls takes a TARGET with --workers only; `middleman show %s` shows one", given[0])
+				return cli.Usagef("ls takes a TARGET only with --workers; `middleman show %s` shows one", given[0])
 			}
 			return c.list(cmd.Context(), all, sessions, fresh)
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "ended sessions, and failed and deleted workspaces too")
+	cmd.Flags().BoolVar(&all, "all", false, "list ended sessions, and failed and deleted workspaces too")
 	cmd.Flags().BoolVar(&sessions, "sessions", false, "list sessions")
-	cmd.Flags().BoolVar(&ofWorkers, "workers", false, "list workers: of this session, of TARGET, or outside of a session all; with --all those too that are gone")
-	cmd.Flags().BoolVar(&fresh, "fresh", false, "look at each workspace first, however long that takes")
+	cmd.Flags().BoolVar(&ofWorkers, "workers", false, "list the workers of TARGET (default: of this session; outside a session, all of them); with --all also those that are gone")
+	cmd.Flags().BoolVar(&fresh, "fresh", false, "inspect each workspace first, however long that takes")
 	return cmd
 }
 

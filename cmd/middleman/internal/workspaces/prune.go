@@ -22,7 +22,7 @@ func (c commands) pruneCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "prune [-n] [--snapshots AGE]",
-		Short: "Remove what is left over and holds nothing; say what stays, and why",
+		Short: "Remove leftovers that hold no work; list what stays, and why",
 		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			age, err := parseAge(snapshots)
@@ -33,7 +33,7 @@ func (c commands) pruneCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be removed")
-	cmd.Flags().StringVar(&snapshots, "snapshots", "", "also let go, for good, of workspaces that were deleted longer ago than AGE, such as 30d")
+	cmd.Flags().StringVar(&snapshots, "snapshots", "", "also remove, for good, the snapshots of workspaces that were deleted longer ago than AGE, such as 30d")
 	return cmd
 }
 
@@ -42,7 +42,7 @@ func parseAge(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	bad := errors.New("want an age such as 30d or 12h")
+	bad := errors.New("it must be an age such as 30d or 12h")
 	if days, is := strings.CutSuffix(text, "d"); is {
 		n, err := strconv.ParseUint(days, 10, 15)
 		if err != nil || n == 0 {

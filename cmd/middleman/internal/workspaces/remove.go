@@ -23,17 +23,17 @@ func (c commands) rmCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "rm WORKSPACE [--discard-work] [--stop-sessions] [--skip-teardown] [--workers] [-n]",
-		Short: "Delete a workspace; refused where that would lose something",
+		Short: "Delete a workspace; refused if that would lose work or stop sessions",
 		Args:  cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.remove(cmd.Context(), given[0], consent, dryRun)
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&consent.DiscardWork, "discard-work", false, "also where work would be lost")
-	flags.BoolVar(&consent.StopSessions, "stop-sessions", false, "also where sessions run")
+	flags.BoolVar(&consent.DiscardWork, "discard-work", false, "delete even if work would be lost")
+	flags.BoolVar(&consent.StopSessions, "stop-sessions", false, "delete even if sessions run: stop them")
 	flags.BoolVar(&consent.SkipTeardown, "skip-teardown", false, "do not run the repository's teardown")
-	flags.BoolVar(&consent.Workers, "workers", false, "first delete the workspaces that its workers have in it, by the same consents")
+	flags.BoolVar(&consent.Workers, "workers", false, "first delete the workspaces that its workers have inside this one, with the same flags")
 	flags.BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be lost")
 	return cmd
 }
@@ -57,7 +57,7 @@ func (c commands) remove(ctx context.Context, name string, consent client.Consen
 	}
 	doing := "deleting"
 	if dryRun {
-		doing = "looking at"
+		doing = "inspecting"
 	}
 	var deleted api.Deleted
 	err = c.Progress(doing).During(ctx, server, w.ID, func() (err error) {
@@ -73,7 +73,7 @@ func (c commands) remove(ctx context.Context, name string, consent client.Consen
 		}
 		c.explainRefusal(p)
 		if p.Code == api.CodeUnknownLoss && (dryRun || !consent.DiscardWork) {
-			return fmt.Errorf("%w (rm --discard-work deletes it all the same, unless it cannot be kept either)", err)
+			return fmt.Errorf("%w (rm --discard-work deletes it nevertheless, unless no snapshot can be kept of it either)", err)
 		}
 	}
 	if err != nil {

@@ -19,7 +19,7 @@ func (c commands) repairCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "repair [WORKSPACE] [--repository DIR] [-n]",
-		Short: "Find again what was moved: a repository, a worktree, our own directory",
+		Short: "Find a repository, a worktree or a data directory that was moved",
 		Args:  cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			name := ""

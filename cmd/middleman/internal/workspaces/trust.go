@@ -39,9 +39,9 @@ func (c commands) trustCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case f.list && (f.revoke || f.yes != "" || f.setup || len(given) > 0):
-				return cli.Usagef("--list goes alone")
+				return cli.Usagef("--list cannot be combined with a WORKSPACE or with --setup, --yes or --revoke")
 			case f.revoke && (f.yes != "" || f.setup):
-				return cli.Usagef("--revoke takes back, --yes and --setup agree")
+				return cli.Usagef("--revoke cannot be combined with --yes or --setup: these agree, it takes the agreement back")
 			case f.setup && len(given) == 0:
 				return cli.Usagef("--setup needs the WORKSPACE to set up")
 			case len(given) > 0 && cmd.Flags().Changed("directory"):
@@ -51,12 +51,12 @@ func (c commands) trustCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.dir, "directory", "C", ".", "the configuration of the checkout at `DIR` instead of here")
-	flags.BoolVar(&f.setup, "setup", false, "then give the workspace what it says, and run its setup")
+	flags.StringVarP(&f.dir, "directory", "C", ".", "use the checkout at `DIR` instead of the one here")
+	flags.BoolVar(&f.setup, "setup", false, "then apply the configuration to the workspace, and run its setup")
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "only show it")
 	flags.StringVar(&f.yes, "yes", "", "agree to the content with this `HASH` without being asked")
-	flags.BoolVar(&f.revoke, "revoke", false, "take back all that was agreed to in the repository")
-	flags.BoolVar(&f.list, "list", false, "list all that was agreed to")
+	flags.BoolVar(&f.revoke, "revoke", false, "take back every agreement in the repository")
+	flags.BoolVar(&f.list, "list", false, "list every agreement")
 	return cmd
 }
 
@@ -150,7 +150,7 @@ func (c commands) showConfig(v api.RepoConfig) {
 func (c commands) agree(ctx context.Context, server *client.Client, where trustPlace, shown api.RepoConfig, f trustFlags) error {
 	switch {
 	case shown.Problem != "":
-		return fmt.Errorf("it cannot be used: %s", shown.Problem)
+		return fmt.Errorf("%s of %s cannot be used: %s", shown.File, shown.Repository, shown.Problem)
 	case shown.Trusted && !f.setup:
 		fmt.Fprintln(c.Errs, "You have agreed to this already.")
 	case f.yes == "" && !shown.Trusted:
@@ -189,7 +189,7 @@ func (p trustPlace) approve(ctx context.Context, server *client.Client, f trustF
 }
 
 // errNotAgreed says that the user answered no.
-var errNotAgreed = errors.New("not agreed: nothing of it is used")
+var errNotAgreed = errors.New("not agreed: the configuration is not used")
 
 // ask asks at the terminal. It refuses to read a pipe, because then the user
 // may not have seen the content.
