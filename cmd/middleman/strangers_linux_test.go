@@ -176,7 +176,7 @@ func TestStrangersTakeNothing(t *testing.T) {
 				return errors.Join(os.MkdirAll(share, 0o700), os.Rename(filepath.Join(p.home, "data"), filepath.Join(share, "middleman")), p.give(p.home))
 			},
 			env:  func(p *trap, _ string) []string { return []string{"HOME=" + p.home} },
-			want: []string{" belongs to user 61234, and you are user 0", "HOME names it"}},
+			want: []string{" belongs to user 61234, and you are user 0", "HOME points there"}},
 		{name: "a home that anybody can write", spoil: func(p *trap) error { return os.Chmod(p.home, 0o777) },
 			want: []string{" is writable by others (mode 0777)", "run: chmod go-w "}},
 		{name: "data of a group", spoil: func(p *trap) error { return os.Chmod(filepath.Join(p.home, "data"), 0o720) },

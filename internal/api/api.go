@@ -25,18 +25,18 @@ type Workspace struct {
 	Branch        string          `json:"branch,omitempty"`
 	Base          string          `json:"base,omitempty" doc:"The base that was asked for"`
 	BaseCommit    string          `json:"base_commit,omitempty"`
-	Port          int             `json:"port,omitempty" doc:"The first of the TCP ports that are this workspace's alone"`
-	Ports         int             `json:"ports,omitempty" doc:"How many they are, one after the other"`
+	Port          int             `json:"port,omitempty" doc:"The first of the TCP ports that are reserved for this workspace"`
+	Ports         int             `json:"ports,omitempty" doc:"How many consecutive TCP ports are reserved"`
 	State         workspace.State `json:"state"`
 	Error         string          `json:"error,omitempty"`
-	Problem       string          `json:"problem,omitempty" doc:"What is not where it was: directory, repository; and what helps"`
-	Ephemeral     bool            `json:"ephemeral,omitempty" doc:"It goes with its program, unless it holds work"`
+	Problem       string          `json:"problem,omitempty" doc:"Which directory or repository is missing or was moved, and what to do"`
+	Ephemeral     bool            `json:"ephemeral,omitempty" doc:"Whether it is deleted when its program has ended, unless it holds work"`
 	CreatedAt     time.Time       `json:"created_at"`
-	DeletedAt     *time.Time      `json:"deleted_at,omitempty" doc:"Of a deleted one, which can be restored"`
+	DeletedAt     *time.Time      `json:"deleted_at,omitempty" doc:"When it was deleted; only set for a deleted workspace that can be restored"`
 	Parent        string          `json:"parent,omitempty" doc:"The workspace whose session spawned it as a worker"`
-	ParentSession string          `json:"parent_session,omitempty" doc:"That session"`
+	ParentSession string          `json:"parent_session,omitempty" doc:"The session that spawned it"`
 	// Status is set if the request asked for it and there is a repository.
-	Status   *workspace.Status `json:"status,omitempty" doc:"How it stands, as of a time; only where asked for, and in a repository"`
+	Status   *workspace.Status `json:"status,omitempty" doc:"Its status as of a time; only if asked for, and only for a workspace in a repository"`
 	Stages   []Stage           `json:"stages,omitempty"`
 	Sessions []Session         `json:"sessions,omitempty"`
 }
@@ -59,21 +59,21 @@ type Session struct {
 	Backend       string             `json:"backend"`
 	State         terminal.State     `json:"state"`
 	PID           int                `json:"pid"`
-	Offset        uint64             `json:"offset" doc:"Head: output bytes so far"`
+	Offset        uint64             `json:"offset" doc:"The head: how many bytes of output there are so far"`
 	Argv          []string           `json:"argv,omitempty"`
 	Size          terminal.Size      `json:"size"`
 	Title         string             `json:"title,omitempty"`
 	Writer        *terminal.Writer   `json:"writer,omitempty"`
 	Watchers      int                `json:"watchers"`
-	KeepOutput    *int64             `json:"keep_output,omitempty" doc:"Bytes of output that are kept at least, 0 for all; unset where it is not known"`
-	Clipboard     terminal.Clipboard `json:"clipboard,omitempty" doc:"Whether the program may set the clipboard of who is attached: allow, ask or deny; unset where it is not known, which is allow"`
-	Journal       string             `json:"journal,omitempty" doc:"Why output is not being kept at present; empty where it is"`
+	KeepOutput    *int64             `json:"keep_output,omitempty" doc:"The least number of output bytes that are kept, 0 for all; unset if that is not known"`
+	Clipboard     terminal.Clipboard `json:"clipboard,omitempty" doc:"Whether the program may set the attached viewer's clipboard: allow, ask or deny; unset if that is not known, which means allow"`
+	Journal       string             `json:"journal,omitempty" doc:"Why output is not being kept at present; empty if it is being kept"`
 	Exit          *terminal.Exit     `json:"exit,omitempty"`
 	Left          []int              `json:"left,omitempty" doc:"Processes that outlive an ended program"`
 	Error         string             `json:"error,omitempty"`
-	Note          string             `json:"note,omitempty" doc:"Of one that was just started: why it is not in the backend that was tried first"`
+	Note          string             `json:"note,omitempty" doc:"Why a session that was just started is not in the backend that was tried first"`
 	CreatedAt     time.Time          `json:"created_at"`
-	Parent        string             `json:"parent,omitempty" doc:"The session whose worker it is"`
+	Parent        string             `json:"parent,omitempty" doc:"The session that started it as a worker"`
 	Source        string             `json:"source" doc:"Where the state comes from: owner, disk or store"`
 	AsOf          time.Time          `json:"as_of"`
 }
@@ -82,12 +82,12 @@ type Session struct {
 type NewWorkspace struct {
 	Name      string         `json:"name,omitempty" doc:"Empty lets the server choose one"`
 	Mode      workspace.Mode `json:"mode,omitempty"`
-	Directory string         `json:"directory,omitempty" doc:"Where the user stands: in the repository (worktree), the directory itself (in-place)"`
+	Directory string         `json:"directory,omitempty" doc:"The user's directory: in the repository (mode worktree), or the directory to work in (mode in-place)"`
 	Base      string         `json:"base,omitempty"`
 	Branch    string         `json:"branch,omitempty"`
 	Ephemeral bool           `json:"ephemeral,omitempty" doc:"Deleted once nobody holds its lease, unless it holds work"`
 	Place     string         `json:"place,omitempty" enum:"data,repository" doc:"Where a worktree is made: in the data directory, or in .middleman/work of the repository; unset means the server's setting"`
-	Filters   bool           `json:"filters,omitempty" doc:"Let programs run that the repository's own configuration names: filters and transport"`
+	Filters   bool           `json:"filters,omitempty" doc:"Run the programs that the repository's own git configuration names: filters and transport"`
 	// Session, if set, is started once the workspace's setup has run.
 	Session *NewSession `json:"session,omitempty"`
 }
@@ -101,10 +101,10 @@ type NewSession struct {
 	Size    terminal.Size `json:"size,omitzero"`
 	Env     []string      `json:"env,omitempty" doc:"KEY=value each, added to the allow-listed environment"`
 	// KeepOutput is a pointer because 0 has a meaning of its own: keep all.
-	KeepOutput *int64 `json:"keep_output,omitempty" minimum:"0" doc:"Bytes of output to keep at least, 0 for all; unset means the server's setting"`
+	KeepOutput *int64 `json:"keep_output,omitempty" minimum:"0" doc:"The least number of output bytes to keep, 0 for all; unset means the server's setting"`
 	// Clipboard is the session's policy. For each viewer, the stricter of this and
 	// the viewer's own policy applies.
-	Clipboard terminal.Clipboard `json:"clipboard,omitempty" enum:"allow,ask,deny" doc:"Whether the program may set the clipboard of who is attached; unset means the server's setting"`
+	Clipboard terminal.Clipboard `json:"clipboard,omitempty" enum:"allow,ask,deny" doc:"Whether the program may set the attached viewer's clipboard; unset means the server's setting"`
 }
 
 // Workspaces is a page of workspaces.
@@ -141,16 +141,16 @@ type Deleted struct {
 	Stopped   []Session      `json:"stopped,omitempty"`
 	Warnings  []string       `json:"warnings,omitempty"`
 	// In a dry run, the fields below say what the deletion would do.
-	Restorable bool      `json:"restorable" doc:"A restore brings back what is lost, but for what is unkept"`
-	Workers    []Deleted `json:"workers,omitempty" doc:"Workspaces of its workers that went before it"`
+	Restorable bool      `json:"restorable" doc:"Whether a restore brings back what is lost, except for what unkept lists"`
+	Workers    []Deleted `json:"workers,omitempty" doc:"The workspaces of its workers, which are deleted before it"`
 	Teardown   []string  `json:"teardown,omitempty" doc:"Commands of the repository's configuration that were run, or would be"`
-	Unkept     []string  `json:"unkept,omitempty" doc:"Ignored files that are too large to be kept, and what is no file"`
+	Unkept     []string  `json:"unkept,omitempty" doc:"Ignored files that are too large to be kept, and entries that are neither file, link nor directory"`
 }
 
 // Restored is the answer to a restore.
 type Restored struct {
 	Workspace Workspace `json:"workspace"`
-	Warnings  []string  `json:"warnings,omitempty" doc:"What is not as it was: another name or branch, what was not kept"`
+	Warnings  []string  `json:"warnings,omitempty" doc:"What differs from before: another name or branch, and what was not kept"`
 }
 
 // Conflicts is a page of the forecast of merges with other workspaces.
@@ -198,8 +198,8 @@ type Backends struct {
 type Backend struct {
 	Name    string `json:"name"`
 	Usable  bool   `json:"usable"`
-	Reason  string `json:"reason,omitempty" doc:"Why no session can be started in it"`
-	Default bool   `json:"default" doc:"A session that names none is started in it"`
+	Reason  string `json:"reason,omitempty" doc:"Why no session can be started with it"`
+	Default bool   `json:"default" doc:"Whether it is used for a session that names no backend"`
 }
 
 // Health says that the server answers.
@@ -293,8 +293,8 @@ type Problem struct {
 	Code     string          `json:"code"`
 	Lost     *workspace.Loss `json:"lost,omitempty"`
 	Sessions []Session       `json:"sessions,omitempty"`
-	Workers  []Worker        `json:"workers,omitempty" doc:"Why a workspace is not deleted: these work in it"`
-	Taken    *int64          `json:"taken,omitempty" doc:"How many bytes of an input were typed before it failed; of the 32 KiB after them that is not known"`
+	Workers  []Worker        `json:"workers,omitempty" doc:"The workers because of which a workspace was not deleted"`
+	Taken    *int64          `json:"taken,omitempty" doc:"How many bytes of an input were typed before it failed; of the next 32 KiB it is not known how many were typed"`
 }
 
 // Error returns the detail, so that a client can return a *Problem as an error.

@@ -10,7 +10,7 @@ type Leftovers struct {
 
 // Import asks for worktrees that exist already to become workspaces.
 type Import struct {
-	Directory string   `json:"directory,omitempty" doc:"In the repository whose worktrees are imported, where no paths are given"`
+	Directory string   `json:"directory,omitempty" doc:"A directory in the repository whose worktrees are imported if no paths are given"`
 	Paths     []string `json:"paths,omitempty" maxItems:"1000" doc:"Directories, each in a worktree or kept by an interrupted deletion"`
 }
 
@@ -24,14 +24,14 @@ type Imported struct {
 
 // Repair asks the server to find moved workspaces and repositories.
 type Repair struct {
-	Workspace  string `json:"workspace,omitempty" doc:"Id of a workspace; empty means all that are not where they were"`
-	Repository string `json:"repository,omitempty" doc:"A directory in the repository, where that is now"`
+	Workspace  string `json:"workspace,omitempty" doc:"Id of a workspace; empty means all workspaces that were moved or whose repository was moved"`
+	Repository string `json:"repository,omitempty" doc:"A directory in the repository, at the path where the repository is now"`
 }
 
 // Repaired is the answer to a repair.
 type Repaired struct {
 	DryRun     bool               `json:"dry_run"`
-	Workspaces []Workspace        `json:"workspaces" doc:"Those that were found, as they are now"`
-	Found      []string           `json:"found" doc:"What was found where, a line each"`
+	Workspaces []Workspace        `json:"workspaces" doc:"The workspaces that were found, as they are now"`
+	Found      []string           `json:"found" doc:"One line for each thing that was found, with its path"`
 	Failed     []workspace.Passed `json:"failed" doc:"Workspaces that were not repaired, by their names"`
 }

@@ -4,8 +4,8 @@ import "time"
 
 // NewLoginLink asks for a login link.
 type NewLoginLink struct {
-	File bool `json:"file,omitempty" doc:"Also make a file that leads a browser to it; over the Unix socket alone"`
-	Port int  `json:"port,omitempty" minimum:"1" maximum:"65535" doc:"The port that the browser reaches the server by, where that is forwarded"`
+	File bool `json:"file,omitempty" doc:"Also write a page that sends a browser to the link; only over the Unix socket"`
+	Port int  `json:"port,omitempty" minimum:"1" maximum:"65535" doc:"The forwarded port through which the browser reaches the server, if it uses one"`
 }
 
 // LoginLink logs one browser in, once.
@@ -20,7 +20,7 @@ type LoginLink struct {
 // pair with WebCrypto, so that no script, not even the page's, can read the
 // private key.
 type NewLogin struct {
-	Token string `json:"token" doc:"The link's secret, what follows #login= in it" maxLength:"256"`
+	Token string `json:"token" doc:"The link's secret: the part after #login=" maxLength:"256"`
 	Key   []byte `json:"key" doc:"The public key, an uncompressed point of P-256" maxLength:"256"`
 	Name  string `json:"name,omitempty" doc:"What the browser calls itself" maxLength:"256"`
 }
@@ -28,7 +28,7 @@ type NewLogin struct {
 // NewLoginAnswer has what a browser keeps of its login, besides its own key.
 type NewLoginAnswer struct {
 	ID       string `json:"id"`
-	Instance string `json:"instance" doc:"Which server it is; in what both sides sign"`
+	Instance string `json:"instance" doc:"Identifies the server; both sides sign it"`
 	// ServerKey verifies the server's later signatures.
 	ServerKey []byte    `json:"server_key" doc:"The server's public key, an uncompressed point of P-256"`
 	ExpiresAt time.Time `json:"expires_at"`
@@ -37,20 +37,20 @@ type NewLoginAnswer struct {
 // LoginChallenge asks the server to authenticate itself, and for a nonce.
 type LoginChallenge struct {
 	Login string `json:"login" maxLength:"256"`
-	Nonce string `json:"nonce" doc:"Of the browser, for the server to sign" minLength:"16" maxLength:"256"`
+	Nonce string `json:"nonce" doc:"The browser's nonce, which the server signs" minLength:"16" maxLength:"256"`
 }
 
 // LoginNonce is the answer to a LoginChallenge.
 type LoginNonce struct {
-	Nonce     string `json:"nonce" doc:"For the browser to sign, within a minute, once"`
-	Signature []byte `json:"signature" doc:"The server's, of: middleman server v1, instance, origin, login, the browser's nonce and this one, each on a line"`
+	Nonce     string `json:"nonce" doc:"The nonce that the browser must sign, once and within a minute"`
+	Signature []byte `json:"signature" doc:"The server's signature of these, each on a line: middleman server v1, instance, origin, login, the browser's nonce and this one"`
 }
 
 // LoginProof is the answer to a LoginNonce.
 type LoginProof struct {
 	Login     string `json:"login" maxLength:"256"`
 	Nonce     string `json:"nonce" maxLength:"256"`
-	Signature []byte `json:"signature" doc:"The browser's, of: middleman login v1, instance, origin, login and nonce, each on a line: ECDSA with SHA-256, as r and s of 32 bytes each" maxLength:"256"`
+	Signature []byte `json:"signature" doc:"The browser's signature of these, each on a line: middleman login v1, instance, origin, login and nonce. It is ECDSA with SHA-256, as r and s of 32 bytes each" maxLength:"256"`
 }
 
 // Access is an access token. Requests have it in the header
@@ -77,12 +77,12 @@ type Login struct {
 	ID         string    `json:"id"`
 	Name       string    `json:"name"`
 	UserAgent  string    `json:"user_agent"`
-	Address    string    `json:"address" doc:"Where it was when it logged in"`
+	Address    string    `json:"address" doc:"The browser's address when it logged in"`
 	Origin     string    `json:"origin"`
 	CreatedAt  time.Time `json:"created_at"`
 	LastUsedAt time.Time `json:"last_used_at"`
-	ExpiresAt  time.Time `json:"expires_at" doc:"Or earlier, when it is not used"`
-	Current    bool      `json:"current" doc:"It is the one that asks"`
+	ExpiresAt  time.Time `json:"expires_at" doc:"When the login ends at the latest; one that is not used ends earlier"`
+	Current    bool      `json:"current" doc:"Whether it is the login of this request"`
 }
 
 // Logins has all browsers that are logged in.

@@ -6,8 +6,8 @@ import "time"
 type Token struct {
 	ID         string     `json:"id"`
 	Name       string     `json:"name"`
-	Scope      string     `json:"scope" enum:"full,read,session" doc:"full: everything; read: whatever changes nothing; session: watch one session"`
-	Session    string     `json:"session,omitempty" doc:"Id of the one session"`
+	Scope      string     `json:"scope" enum:"full,read,session" doc:"full: everything; read: everything that changes nothing; session: watch one session"`
+	Session    string     `json:"session,omitempty" doc:"With the scope session: the id of the session"`
 	CreatedAt  time.Time  `json:"created_at"`
 	ExpiresAt  *time.Time `json:"expires_at,omitempty" doc:"Unset: never"`
 	LastUsedAt *time.Time `json:"last_used_at,omitempty" doc:"To the minute; unset: never"`
@@ -17,7 +17,7 @@ type Token struct {
 type NewToken struct {
 	Name    string `json:"name" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" patternDescription:"1 to 64 letters, digits, dots, dashes or underscores"`
 	Scope   string `json:"scope" enum:"full,read,session"`
-	Session string `json:"session,omitempty" doc:"With the scope session: the id of the one session"`
+	Session string `json:"session,omitempty" doc:"With the scope session: the id of the session"`
 	Life    string `json:"life,omitempty" doc:"How long it is valid, such as 720h; unset: until it is revoked"`
 }
 

@@ -17,13 +17,13 @@ type RepoConfig struct {
 	Copy       []string          `json:"copy,omitempty" doc:"Patterns of files that git ignores, to be copied from the main checkout"`
 	Ports      *int              `json:"ports,omitempty"`
 	Env        map[string]string `json:"env,omitempty"`
-	Profiles   []string          `json:"profiles,omitempty" doc:"Their names"`
+	Profiles   []string          `json:"profiles,omitempty" doc:"The names of its profiles"`
 }
 
 // Approve trusts the configuration in a workspace's checkout.
 type Approve struct {
-	Hash  string `json:"hash" doc:"Of the content that the user has seen"`
-	Setup bool   `json:"setup,omitempty" doc:"Give the workspace what the configuration says, and run its setup, before the answer"`
+	Hash  string `json:"hash" doc:"The hash of the content that the user has seen"`
+	Setup bool   `json:"setup,omitempty" doc:"Apply the configuration to the workspace and run its setup before answering"`
 }
 
 // ApproveIn trusts the configuration in the checkout that contains Directory.
@@ -35,7 +35,7 @@ type ApproveIn struct {
 // Approved is the answer to Approve and ApproveIn.
 type Approved struct {
 	Config    RepoConfig `json:"config"`
-	Workspace *Workspace `json:"workspace,omitempty" doc:"With its stages, where its setup was to be run"`
+	Workspace *Workspace `json:"workspace,omitempty" doc:"The workspace with its stages, if its setup was to be run"`
 }
 
 // Trust is one trusted configuration.

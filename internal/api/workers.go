@@ -9,24 +9,24 @@ import (
 
 // NewWorker asks for a worker: a session that another session starts.
 type NewWorker struct {
-	Name      string     `json:"name,omitempty" doc:"Of the new workspace, or with isolation shared of the session; empty lets the server choose one"`
+	Name      string     `json:"name,omitempty" doc:"The name of the new workspace, or with isolation shared of the session; empty lets the server choose one"`
 	Isolation string     `json:"isolation,omitempty" enum:"worktree,shared" doc:"A worktree on a branch of its own from the parent's HEAD (default), or the parent's directory"`
-	Directory string     `json:"directory,omitempty" doc:"Where it starts, within the parent's scope; relative to where the parent's session was started, which is the default"`
+	Directory string     `json:"directory,omitempty" doc:"The directory to start in, within the parent's scope. A relative path begins at the directory where the parent's session was started, which is the default"`
 	Session   NewSession `json:"session"`
 }
 
 // Worker is a worker in the form for clients, running or ended.
 type Worker struct {
-	ID              string          `json:"id" doc:"Its session"`
-	Name            string          `json:"name" doc:"Its session's"`
+	ID              string          `json:"id" doc:"The id of its session"`
+	Name            string          `json:"name" doc:"The name of its session"`
 	Isolation       string          `json:"isolation" enum:"worktree,shared"`
-	Depth           int             `json:"depth" doc:"1 for a worker of the user's own session, 2 for a worker of such a one"`
+	Depth           int             `json:"depth" doc:"1 for a worker of the user's own session, 2 for a worker of such a worker"`
 	ParentSession   string          `json:"parent_session"`
 	ParentWorkspace string          `json:"parent_workspace"`
 	WorkspaceID     string          `json:"workspace_id" doc:"The workspace that it works in; with isolation shared its parent's"`
 	WorkspaceName   string          `json:"workspace_name"`
-	Path            string          `json:"path,omitempty" doc:"Where it was started"`
-	Branch          string          `json:"branch,omitempty" doc:"In its parent's repository"`
+	Path            string          `json:"path,omitempty" doc:"The directory where it was started"`
+	Branch          string          `json:"branch,omitempty" doc:"Its branch, in its parent's repository"`
 	Base            string          `json:"base,omitempty" doc:"The commit that its branch began at"`
 	Tip             string          `json:"tip,omitempty" doc:"The commit that its branch was at when it ended"`
 	State           terminal.State  `json:"state"`
@@ -34,9 +34,9 @@ type Worker struct {
 	Error           string          `json:"error,omitempty"`
 	StartedAt       time.Time       `json:"started_at"`
 	EndedAt         *time.Time      `json:"ended_at,omitempty"`
-	Left            *workspace.Loss `json:"left,omitempty" doc:"What its directory held when it ended that no branch had, and the commits that only its branch had"`
-	LeftUnknown     string          `json:"left_unknown,omitempty" doc:"Why that could not be found out"`
-	Present         bool            `json:"present" doc:"Its workspace is there still"`
+	Left            *workspace.Loss `json:"left,omitempty" doc:"The work in its directory that was on no branch when it ended, and the commits that were only on its branch"`
+	LeftUnknown     string          `json:"left_unknown,omitempty" doc:"Why left is not known"`
+	Present         bool            `json:"present" doc:"Whether its workspace still exists"`
 }
 
 // Workers has the workers of a session, or all workers, oldest first.
@@ -49,5 +49,5 @@ type Spawned struct {
 	Workspace Workspace `json:"workspace"`
 	Session   Session   `json:"session"`
 	Isolation string    `json:"isolation"`
-	Warnings  []string  `json:"warnings,omitempty" doc:"What one may not expect, such as uncommitted work of the parent that the worker has not"`
+	Warnings  []string  `json:"warnings,omitempty" doc:"Warnings for the user, such as uncommitted work of the parent that the worker does not have"`
 }

@@ -113,7 +113,7 @@ func (s *App) addWorkspace(ctx context.Context, r workspace.CreateRequest, in ap
 	}
 	asked, err := json.Marshal(in)
 	if err != nil {
-		return row, fmt.Errorf("store what was asked for: %w", err)
+		return row, fmt.Errorf("store the request for a workspace: %w", err)
 	}
 	if r.Parent != nil {
 		row.Parent, row.ParentSession = r.Parent.ID, r.ParentSession
@@ -124,7 +124,7 @@ func (s *App) addWorkspace(ctx context.Context, r workspace.CreateRequest, in ap
 	if r.Name != "" {
 		err := s.Store.BeginCreation(ctx, row, asked)
 		if errors.Is(err, store.ErrNameTaken) {
-			err = Refusef(api.CodeNameTaken, "there is a workspace %s already", r.Name)
+			err = Refusef(api.CodeNameTaken, "there is a workspace %s already: choose another name", r.Name)
 		}
 		return row, err
 	}
@@ -319,10 +319,10 @@ func (s *App) failedCreation(ctx context.Context, w workspace.Workspace) (creati
 	case w.State != workspace.StateFailed:
 		return refuse(api.CodeNotFailed, "is "+string(w.State)+": there is nothing to try again")
 	case w.Parent != "":
-		return refuse(api.CodeNotFailed, "is a worker's: its session can spawn another, `middleman rm` removes this one")
+		return refuse(api.CodeNotFailed, "belongs to a worker and cannot be tried again: the session that spawned it can spawn another, and `middleman rm` removes this one")
 	}
 	if _, err := s.Store.Creation(ctx, w.ID); errors.Is(err, store.ErrNotFound) {
-		return refuse(api.CodeNotFailed, "was made, what failed came later: "+s.redact(w.Error))
+		return refuse(api.CodeNotFailed, "was made, and a later step failed: "+s.redact(w.Error))
 	}
 	return s.creation(ctx, w)
 }

@@ -127,15 +127,15 @@ func (s *App) resumeDelete(ctx context.Context, w workspace.Workspace) {
 			_, err = s.destroy(ctx, deletePlan{workspace: w, rows: rows}, Consent{DiscardWork: true, StopSessions: true})
 		}
 		if err == nil {
-			s.Log.Info("a delete was brought to its end", "workspace", w.Name)
+			s.Log.Info("completed an interrupted delete", "workspace", w.Name)
 			s.gone(w.ID)
 			return
 		}
 	}
 	w.State, w.Error = workspace.StateReady, ""
 	if err != nil {
-		s.Log.Warn("end a delete", "workspace", w.ID, "error", err)
-		w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was deleted, and that cannot be undone or ended: "+s.redact(err.Error())
+		s.Log.Warn("complete an interrupted delete", "workspace", w.ID, "error", err)
+		w.State, w.Error = workspace.StateFailed, "the server ended while it deleted this workspace, and the deletion can be neither undone nor completed: "+s.redact(err.Error())
 	}
 	s.setWorkspaceState(ctx, w)
 }
@@ -224,7 +224,7 @@ func (d deletePlan) refusal(c Consent) error {
 	switch {
 	case !work && !busy && !c.StopSessions && len(d.inside) > 0:
 		return Refusef(api.CodeBusy,
-			"processes %v are in the directory of workspace %s: end them first, or --stop-sessions deletes it under them", d.inside, d.workspace.Name)
+			"processes %v are in the directory of workspace %s: end them first, or use --stop-sessions, which deletes the workspace although they run in it", d.inside, d.workspace.Name)
 	case work && busy:
 		p = Refusef(api.CodeWorkWouldLose, "workspace %s has running sessions and work that would be lost: %s",
 			d.workspace.Name, d.loss.Summary())

@@ -47,7 +47,7 @@ func checkEnv(extra []string) error {
 			// The value may be a secret, so the error has only the name.
 			return Refusef(api.CodeBadRequest, "environment variable %q: must be NAME=value", name)
 		case strings.HasPrefix(name, "MIDDLEMAN_"):
-			return Refusef(api.CodeBadRequest, "environment variable %s: these are middleman's own", name)
+			return Refusef(api.CodeBadRequest, "environment variable %s: names that begin with MIDDLEMAN_ are reserved", name)
 		}
 	}
 	return nil

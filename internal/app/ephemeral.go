@@ -32,7 +32,7 @@ func (s *App) dispose(ctx context.Context, id string, c Consent, dryRun bool) (a
 	held, err := lease.Take(s.Dirs.Leases(), id)
 	if errors.Is(err, lease.ErrHeld) {
 		return api.Deleted{}, Refusef(api.CodeBusy,
-			"workspace %s is in use by the command that it was made for, or by what that has started: end it first", w.Name)
+			"workspace %s is in use by its command, or by a process that its command has started: end that first", w.Name)
 	}
 	if err != nil {
 		return api.Deleted{}, err

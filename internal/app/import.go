@@ -96,7 +96,7 @@ func (s *App) importOne(ctx context.Context, w workspace.Workspace, dryRun bool)
 	}
 	if w.State == workspace.StateDeleted {
 		if _, err := s.Store.DeletedWorkspace(ctx, w.ID); err == nil {
-			return w, "it is known: middleman restore " + w.ID, nil
+			return w, "it is a deleted workspace that is known already: middleman restore " + w.ID, nil
 		}
 		if !dryRun {
 			err = s.Store.AddDeleted(ctx, store.Deleted{Workspace: w, DeletedAt: w.CreatedAt})

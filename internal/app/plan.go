@@ -55,12 +55,12 @@ func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
 	case !p.clipboard.Known():
 		return plan{}, Refusef(api.CodeBadRequest, "clipboard is %q: it must be allow, ask or deny", p.clipboard)
 	case in.Profile != "" && in.Profile != "shell":
-		return plan{}, Refusef(api.CodeUnsupported, "there is no profile %q: only shell", in.Profile)
+		return plan{}, Refusef(api.CodeUnsupported, "there is no profile %q: the only one is shell", in.Profile)
 	case in.Profile == "shell" && len(in.Command) > 0:
 		return plan{}, Refusef(api.CodeBadRequest, "give a profile or a command, not both")
 	case p.name != "" && (!sessionName.MatchString(p.name) || terminal.CheckID(p.name) == nil):
 		return plan{}, Refusef(api.CodeBadName,
-			"session name %q: letters, digits, dots, dashes and underscores, at most 64, and not the form of an id", p.name)
+			"session name %q: it must be at most 64 letters, digits, dots, dashes and underscores, and not look like an id", p.name)
 	case p.size.Cols == 0 || p.size.Rows == 0 || p.size.Cols > maxCells || p.size.Rows > maxCells:
 		return plan{}, Refusef(api.CodeBadRequest,
 			"size %dx%d: columns and rows must be 1 to %d", p.size.Cols, p.size.Rows, maxCells)
@@ -93,7 +93,7 @@ func (s *App) argv(command []string) ([]string, error) {
 	if !filepath.IsAbs(name) {
 		if name == "" || strings.ContainsRune(name, filepath.Separator) || strings.ContainsRune(name, '/') {
 			return nil, Refusef(api.CodeStartFailed,
-				"%s: a relative path is refused: give an absolute one, or a name that is in PATH", describeCommand(name))
+				"%s: a relative path is not allowed: give an absolute path, or a name that is in PATH", describeCommand(name))
 		}
 		found, ok := findProgram(name, lookup(env, "PATH"), lookup(env, "PATHEXT"))
 		if !ok {
@@ -101,7 +101,7 @@ func (s *App) argv(command []string) ([]string, error) {
 		}
 		name = found
 	} else if !isProgram(name) {
-		return nil, Refusef(api.CodeStartFailed, "%s: not a file that can be executed", describeCommand(name))
+		return nil, Refusef(api.CodeStartFailed, "%s: not an executable file", describeCommand(name))
 	}
 	return append([]string{name}, command[1:]...), nil
 }
@@ -156,7 +156,7 @@ func (s *App) backend(row store.Session) (terminal.Backend, error) {
 			return b, nil
 		}
 	}
-	return nil, fmt.Errorf("session %s lives in backend %s, which is not here: %w", row.ID, row.Backend, terminal.ErrUnreachable)
+	return nil, fmt.Errorf("session %s uses backend %s, which this server does not have: %w", row.ID, row.Backend, terminal.ErrUnreachable)
 }
 
 // spec returns the specification of the session for the backend.

@@ -166,7 +166,7 @@ func (v Surveyor) worker(ctx context.Context, r workspace.Records, w workspace.W
 	}
 	i := slices.IndexFunc(r.Workspaces, func(other workspace.Workspace) bool { return other.Parent == w.ID })
 	if i >= 0 {
-		l.Why = fmt.Sprintf("its worker has ended, and worker %s has its workspace in it", r.Workspaces[i].Name)
+		l.Why = fmt.Sprintf("its worker has ended, but the workspace of worker %s is inside it", r.Workspaces[i].Name)
 		return l, true
 	}
 	lost, err := v.Workspaces.InspectRetired(ctx, w)
@@ -175,10 +175,10 @@ func (v Surveyor) worker(ctx context.Context, r workspace.Records, w workspace.W
 	case err != nil:
 		l.Why = "its worker has ended; " + err.Error()
 	case !lost.Empty():
-		l.Why, l.Hint = "its worker has ended, and it holds what is on no branch: "+lost.Summary(), "middleman rm "+w.Name
+		l.Why, l.Hint = "its worker has ended, but it holds work that is on no branch: "+lost.Summary(), "middleman rm "+w.Name
 	default:
 		l.Prunable = true
-		l.Why = fmt.Sprintf("its worker has ended, and what it did is on branch %s, which stays", w.Branch)
+		l.Why = fmt.Sprintf("its worker has ended, and the work is on branch %s, which stays", w.Branch)
 	}
 	return l, true
 }

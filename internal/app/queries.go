@@ -216,7 +216,7 @@ func (s *App) Conflicts(ctx context.Context, workspaceID, cursor string, limit i
 		return out, err
 	}
 	if w.Mode != workspace.ModeWorktree {
-		return out, Refusef(api.CodeBadRequest, "workspace %s is no worktree: only those of one repository are compared", w.Name)
+		return out, Refusef(api.CodeBadRequest, "workspace %s is not a worktree: only worktrees of one repository can be compared", w.Name)
 	}
 	others, err := s.neighbours(ctx, w)
 	if err != nil {
@@ -250,7 +250,7 @@ func (s *App) neighbours(ctx context.Context, w workspace.Workspace) ([]workspac
 func (s *App) Lookable(ctx context.Context, id string) (workspace.Workspace, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err == nil && w.State != workspace.StateReady {
-		err = Refusef(api.CodeBusy, "workspace %s is %s", w.Name, w.State)
+		err = Refusef(api.CodeBusy, "workspace %s is %s: only a ready one can be inspected", w.Name, w.State)
 	}
 	return w, err
 }

@@ -102,7 +102,7 @@ func (e *sessionError) Unwrap() error { return e.err }
 
 // noAnswer is the text that a client gets about a session that does not answer.
 // The error itself names the server's own sockets, so only the log has it.
-const noAnswer = " does not answer, which proves nothing: it was not touched"
+const noAnswer = " does not answer: it may still be running, so nothing was changed"
 
 // InternalDetail is the detail that a client gets for an unexpected error.
 const InternalDetail = "internal error; the server's log says more"

@@ -79,7 +79,7 @@ func (s *App) repairOne(ctx context.Context, id, repository string, dryRun bool,
 		return err
 	}
 	if before.State != workspace.StateReady && before.State != workspace.StateFailed {
-		return fmt.Errorf("repair workspace %s: it is %s: %w", before.Name, before.State, workspace.ErrBadRequest)
+		return fmt.Errorf("repair workspace %s: it is %s, and only a ready or failed one can be repaired: %w", before.Name, before.State, workspace.ErrBadRequest)
 	}
 	w, found, err := s.Workspaces.Repair(ctx, before, repository, dryRun)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *App) repairDeleted(ctx context.Context, in api.Repair, gitDir string, d
 		if w == d.Workspace {
 			continue
 		}
-		out.Found = append(out.Found, d.Name+": what is kept of it is in "+w.Repository)
+		out.Found = append(out.Found, d.Name+": its snapshot is in "+w.Repository)
 		d.Workspace = w
 		if !dryRun {
 			if err := s.Store.UpdateDeleted(ctx, d); err != nil {

@@ -34,7 +34,7 @@ func (s *App) restoreWorkspace(ctx context.Context, id string) (api.Restored, er
 		return api.Restored{}, err
 	}
 	if row.Name != d.Name {
-		notes = append([]string{fmt.Sprintf("there is another workspace %s by now: this one is %s", d.Name, row.Name)}, notes...)
+		notes = append([]string{fmt.Sprintf("another workspace has the name %s now: this one is called %s", d.Name, row.Name)}, notes...)
 	}
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {

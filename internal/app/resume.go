@@ -111,7 +111,7 @@ func (s *App) resumeWorkspaces(ctx context.Context) error {
 func (s *App) resumeCreation(ctx context.Context, w workspace.Workspace) {
 	s.cutShort(ctx, w.ID)
 	if last, is, err := s.Store.LastStage(ctx, w.ID, "setup"); err == nil && is && last.State == "failed" {
-		w.State, w.Error = workspace.StateFailed, "the server ended while the setup ran, so how that ended is not known: `middleman retry "+w.Name+"` runs it again"
+		w.State, w.Error = workspace.StateFailed, "the server ended while the setup ran, so it is not known whether the setup succeeded: `middleman retry "+w.Name+"` runs it again"
 		s.setWorkspaceState(ctx, w)
 		return
 	}
@@ -121,10 +121,10 @@ func (s *App) resumeCreation(ctx context.Context, w workspace.Workspace) {
 	}
 	undoing, cancel := context.WithTimeout(ctx, undoTimeout)
 	defer cancel()
-	w.State, w.Error = workspace.StateFailed, "the server ended while this workspace was made, nothing of it is left; `middleman retry` makes it"
+	w.State, w.Error = workspace.StateFailed, "the server ended while it made this workspace, and nothing of it is left; `middleman retry` makes it"
 	if err := s.Workspaces.Undo(undoing, w, false); err != nil {
 		s.Log.Warn("undo a creation", "workspace", w.ID, "error", err)
-		w.Error = "the server ended while this workspace was made, and it is not undone: " + s.redact(err.Error())
+		w.Error = "the server ended while it made this workspace, and could not undo that: " + s.redact(err.Error())
 	}
 	s.setWorkspaceState(ctx, w)
 }

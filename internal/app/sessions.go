@@ -248,7 +248,7 @@ func (s *App) settle(ctx context.Context, row store.Session, status terminal.Sta
 	case err != nil && row.State == terminal.StateStarting:
 		s.setState(ctx, row, terminal.StateFailed, "the server ended while it was started")
 	case err != nil:
-		s.setEnded(ctx, row, terminal.StateLost, "its backend has nothing of it any more")
+		s.setEnded(ctx, row, terminal.StateLost, "its backend does not know it any more")
 	}
 	return nil
 }
@@ -264,7 +264,7 @@ func (s *App) setEnded(ctx context.Context, row store.Session, state terminal.St
 
 // lostText describes a session that ended without an exit record.
 func lostText(status terminal.Status) string {
-	text := "what hosted its terminal was killed, so it is not known how it ended"
+	text := "the process that hosted its terminal was killed, so it is not known how it ended"
 	if status.Lost != "" {
 		text = status.Lost
 	}

@@ -134,9 +134,9 @@ func passOver(w workspace.Workspace, c repoConfig) string {
 	case c.content == nil:
 		return ""
 	case c.wrong != nil:
-		return "nothing of it is used: " + c.wrong.Error()
+		return repoconfig.Name + " is not used: " + c.wrong.Error()
 	case !c.trusted:
-		return fmt.Sprintf("%s is not trusted, so nothing of it was used: `middleman trust %s --setup` shows it, and runs it if you agree",
+		return fmt.Sprintf("%s is not trusted, so it was not used: `middleman trust %s --setup` shows it, and runs it if you agree",
 			repoconfig.Name, w.Name)
 	case w.Parent != "": // the parent's program may have written files that the commands run
 		return fmt.Sprintf("a session asked for this workspace, not you: `middleman trust %s --setup` runs its setup", w.Name)
@@ -216,7 +216,7 @@ func (s *App) endSetups(ctx context.Context) error {
 		return err
 	}
 	for id, stage := range running {
-		detail := "the server ended while this ran, and so did what it had started"
+		detail := "the server ended while this ran, and the processes that this had started were ended"
 		if err := setup.End(setupMark(id)); err != nil {
 			detail = "the server ended while this ran: " + err.Error()
 		}
@@ -291,9 +291,9 @@ func (s *App) restorePorts(ctx context.Context, w workspace.Workspace) (_ worksp
 	switch {
 	case err != nil:
 		s.Log.Warn("give a restored workspace its ports", "workspace", w.Name, "error", err)
-		return w, []string{"its ports are somebody else's by now, and it has none: " + s.Explain(err).Detail}
+		return w, []string{"other workspaces have its ports now, so it has none: " + s.Explain(err).Detail}
 	case w.Port != had:
-		return w, []string{fmt.Sprintf("its ports are somebody else's by now: it has %d-%d", w.Port, w.Port+w.Ports-1)}
+		return w, []string{fmt.Sprintf("other workspaces have its ports now, so it has %d-%d instead", w.Port, w.Port+w.Ports-1)}
 	}
 	return w, nil
 }

@@ -75,7 +75,7 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 		x.isolation = store.IsolationWorktree
 	}
 	if in.Session.Name != "" {
-		return spawning{}, Refusef(api.CodeBadRequest, "the worker's name goes beside its session, not into it")
+		return spawning{}, Refusef(api.CodeBadRequest, "give the worker's name in name, not in session.name")
 	}
 	if x.isolation == store.IsolationShared {
 		in.Session.Name = in.Name
@@ -168,10 +168,10 @@ func (s *App) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error
 	s.spawned(x.plan.id, row, w)
 	out := api.Spawned{Workspace: s.workspaceView(w), Session: s.sessionView(ctx, row, w.Name), Isolation: string(x.isolation)}
 	if host := x.plan.backend.Name(); row.Backend != host {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s could not start it, the server's log says why: %s hosts it", host, row.Backend))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s could not start it (the server's log says why), so %s hosts it", host, row.Backend))
 	}
 	if uncommitted > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s of the parent not committed: the worker begins at commit %.12s without that",
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s of the parent not committed: the worker begins at commit %.12s without these changes",
 			counted(uncommitted, "changed or new file is", "changed or new files are"), w.BaseCommit))
 	}
 	return out, nil

@@ -268,7 +268,7 @@ func (s *App) mark(w workspace.Workspace, upstream string) (mark string) {
 func (s *App) shownStatus(w workspace.Workspace, began time.Time) *workspace.Status {
 	known, ok := s.statusCache.get(w.ID)
 	if !ok {
-		return &workspace.Status{Source: "memory", Unknown: []string{"everything: it is being looked at"}}
+		return &workspace.Status{Source: "memory", Unknown: []string{"everything: it is being inspected"}}
 	}
 	if known.None {
 		return nil
@@ -306,7 +306,7 @@ func readStatusCache(path string) (map[string]knownStatus, error) {
 		known, err = decodeStatusCache(raw)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read how workspaces stood: %s: %w", path, err)
+		return nil, fmt.Errorf("read the saved statuses of workspaces: %s: %w", path, err)
 	}
 	return known, nil
 }
@@ -330,7 +330,7 @@ func decodeStatusCache(raw []byte) (map[string]knownStatus, error) {
 func (s *App) loadStatusCache() {
 	known, err := readStatusCache(s.Dirs.Statuses())
 	if err != nil {
-		s.Log.Warn("statuses are looked up again", "error", err)
+		s.Log.Warn("the saved statuses cannot be used, so all are read again", "error", err)
 		return
 	}
 	s.statusCache.mu.Lock()
@@ -341,7 +341,7 @@ func (s *App) loadStatusCache() {
 // keepStatusCache saves the cache for the next server. It logs an error.
 func (s *App) keepStatusCache() {
 	if err := s.saveStatusCache(); err != nil {
-		s.Log.Warn("how workspaces stand is not kept", "error", err)
+		s.Log.Warn("the statuses of workspaces cannot be saved", "error", err)
 	}
 }
 

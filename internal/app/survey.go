@@ -123,7 +123,7 @@ func (v Surveyor) strays(ctx context.Context, known map[string]bool, busy map[st
 			switch {
 			case provesEnd(err):
 			case err != nil || status.Workspace == "" && !status.State.Ended():
-				unsure = errors.Join(unsure, fmt.Errorf("session %s does not say what it is of", id))
+				unsure = errors.Join(unsure, fmt.Errorf("session %s does not say which workspace it belongs to", id))
 			default:
 				list = append(list, stray{b, id, status})
 				if !status.State.Ended() || len(status.Left) > 0 {
@@ -147,9 +147,9 @@ func (v Surveyor) session(r workspace.Records, x stray) (workspace.Leftover, boo
 	where, err := v.Workspaces.Where(workspace.Workspace{ID: l.ID, Mode: workspace.ModeDirectory})
 	switch {
 	case l.ID == "":
-		l.Why = "it does not say what workspace it is of"
+		l.Why = "it does not say which workspace it belongs to"
 	case err == nil && where.Base != "":
-		l.Why, l.Hint = "the directory of its workspace is there, without a record", "middleman import "+where.Base
+		l.Why, l.Hint = "the directory of its workspace exists, but has no record", "middleman import "+where.Base
 	case !x.status.State.Ended() || len(x.status.Left) > 0:
 		l.Why, l.Hint = "it runs, and its workspace is not known", "middleman stop "+x.id
 	case err != nil && !errors.Is(err, workspace.ErrEscapes):
@@ -181,7 +181,7 @@ func (v Surveyor) rows(ctx context.Context, r workspace.Records) []workspace.Lef
 	for i := range found {
 		if found[i].Kind == workspace.LeftoverMissing && found[i].Prunable {
 			found[i].Prunable = false
-			found[i].Why = "the directories of all workspaces are gone: is the disk there that the base directory is on?"
+			found[i].Why = "the directories of all workspaces are gone: is the disk of the base directory mounted?"
 		}
 	}
 	return found
@@ -231,7 +231,7 @@ func (v Surveyor) inspect(ctx context.Context, w workspace.Workspace, l *workspa
 		l.Why += ", and it holds work: " + lost.Summary()
 	} else if errors.Is(err, workspace.ErrMissing) && errors.Is(err, workspace.ErrUnknown) {
 		l.Prunable, l.Hint = false, "middleman rm "+w.Name+" --discard-work"
-		l.Why += ", and what was in it is not known: it may be on a disk that is away, or moved"
+		l.Why += ", and it is not known what was in it: it may have been moved, or be on a disk that is not mounted"
 	} else if err != nil && !errors.Is(err, workspace.ErrMissing) {
 		l.Prunable = false
 		l.Why += "; " + err.Error()
@@ -259,12 +259,12 @@ func (v Surveyor) deletedOne(ctx context.Context, d store.Deleted) (workspace.Le
 	age := time.Since(d.DeletedAt)
 	switch {
 	case err != nil:
-		l.Why = "whether it can be restored is not known: " + err.Error()
+		l.Why = "it is not known whether it can be restored: " + err.Error()
 	case !kept:
-		l.Prunable, l.Why = true, "it is deleted, and nothing is kept of it any more"
+		l.Prunable, l.Why = true, "it is deleted, and its snapshot is gone"
 	case v.Age > 0 && age > v.Age:
 		l.Prunable, l.Why = true, "it was deleted "+d.DeletedAt.Local().Format(time.DateTime)
-		l.Final = "all that is kept of it: it cannot be restored any more"
+		l.Final = "its snapshot: it cannot be restored any more"
 	default:
 		return l, false
 	}

@@ -206,7 +206,7 @@ func (r *running) enter(ctx context.Context, id string) (_ context.Context, leav
 }
 
 // errSetupEnded is the cause when a delete cancels a setup.
-var errSetupEnded = errors.New("it was ended, since the workspace is to be deleted")
+var errSetupEnded = errors.New("it was ended, because the workspace is being deleted")
 
 // end cancels the setup of a workspace and waits until it is over or ctx ends.
 // It reports false if no setup runs.

@@ -94,12 +94,12 @@ func (s *App) trust(ctx context.Context, c repoConfig, shown string) error {
 	audit.Note(ctx, "repository "+c.gitDir+" hash "+shown)
 	switch {
 	case c.content == nil:
-		return Refusef(api.CodeNotFound, "there is no %s", repoconfig.Name)
+		return Refusef(api.CodeNotFound, "the checkout has no %s", repoconfig.Name)
 	case c.wrong != nil:
-		return Refusef(api.CodeBadConfig, "it cannot be used: %s", c.wrong)
+		return Refusef(api.CodeBadConfig, "%s cannot be used: %s", repoconfig.Name, c.wrong)
 	case c.hash != shown:
 		return Refusef(api.CodeConfigChanged,
-			"%s is not what hash %q names, so it was not agreed to: look at it again", repoconfig.Name, shown)
+			"%s does not have the hash %q, so it was not agreed to: read it again, and agree to its present hash", repoconfig.Name, shown)
 	}
 	return s.Store.Trust(ctx, store.TrustedConfig{GitDir: c.gitDir, Hash: c.hash, Content: c.content, ApprovedAt: time.Now().UTC()})
 }
@@ -127,7 +127,7 @@ func (s *App) worktreeConfig(ctx context.Context, id string) (w workspace.Worksp
 	}
 	if w.Mode != workspace.ModeWorktree || w.GitDir == "" {
 		return w, c, &Refusal{Code: api.CodeNotRepository, Conflict: true,
-			Detail: fmt.Sprintf("workspace %s is no worktree: it has no configuration", w.Name)}
+			Detail: fmt.Sprintf("workspace %s is not a worktree, so it has no configuration", w.Name)}
 	}
 	c, err = s.configOf(ctx, w)
 	return w, c, err

@@ -62,10 +62,10 @@ func (k *workers) add(t store.Tombstone) error {
 	switch {
 	case live >= maxWorkers:
 		return Refusef(api.CodeTooManyWorkers,
-			"session %s has %d workers that have not ended, and may have no more at a time: wait for some", t.Parent, live)
+			"session %s has %d running workers, and may have no more at a time: wait until one has ended", t.Parent, live)
 	case t.Depth > maxWorkerDepth:
 		return Refusef(api.CodeTooManyWorkers,
-			"session %s is a worker of the %dth generation, and those have none of their own", t.Parent, maxWorkerDepth)
+			"session %s is a worker of the %dth generation, and that generation may have no workers of its own", t.Parent, maxWorkerDepth)
 	}
 	if err := k.files.Write(t); err != nil {
 		return err
@@ -266,7 +266,7 @@ func (s *App) resumeSpawn(ctx context.Context, w workspace.Workspace) {
 	}
 	if err != nil {
 		s.Log.Warn("undo a spawn", "workspace", w.ID, "error", err)
-		w.State, w.Error = workspace.StateFailed, "the server ended while this worker was made, and it is not undone: "+s.redact(err.Error())
+		w.State, w.Error = workspace.StateFailed, "the server ended while it made this worker, and could not undo that: "+s.redact(err.Error())
 		s.setWorkspaceState(ctx, w)
 	}
 }

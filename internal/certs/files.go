@@ -69,7 +69,7 @@ func (f *files) get() (*tls.Certificate, error) {
 	f.seen = seen
 	shown, err := f.load()
 	if err != nil {
-		f.failed(fmt.Errorf("the certificate has changed and cannot be used, so the one before is: %w", err))
+		f.failed(fmt.Errorf("the changed certificate cannot be used, so the one before is still in use: %w", err))
 		return f.shown, nil
 	}
 	f.shown = shown

@@ -58,7 +58,7 @@ func Local(dir string, names []string) (*Authority, error) {
 		return nil, err
 	}
 	if a.now().After(a.cert.NotAfter.Add(-renewBefore)) {
-		return nil, fmt.Errorf("the local authority in %s ends at %s: remove it, and trust the one that is made then",
+		return nil, fmt.Errorf("the local authority in %s expires at %s: remove it, start the server again, and trust the new one that it makes",
 			dir, a.cert.NotAfter.Format(time.DateOnly))
 	}
 	return a, nil
@@ -77,7 +77,7 @@ func (a *Authority) load(keyPath string) error {
 	}
 	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok || !pair.Leaf.IsCA {
-		return fmt.Errorf("%s is no authority of ours: remove it", a.File)
+		return fmt.Errorf("%s is not a local authority that middleman made: remove it", a.File)
 	}
 	a.cert, a.key = pair.Leaf, key
 	return nil
@@ -174,7 +174,7 @@ func (a *Authority) Covers(host string) error {
 		}
 	}
 	return fmt.Errorf("the local authority %s was made when this machine did not have the address %s, so it cannot vouch for that: "+
-		"remove it with its key, and trust the one that is made then", a.File, host)
+		"remove it with its key, start the server again, and trust the new one that it makes", a.File, host)
 }
 
 // Config returns a configuration that serves a certificate of the authority,

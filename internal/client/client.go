@@ -64,7 +64,7 @@ func dial(ctx context.Context, socket string) (net.Conn, error) {
 		return nil, err
 	}
 	if err := checkPeer(conn); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s is not our server's: %w", socket, err), conn.Close())
+		return nil, errors.Join(fmt.Errorf("socket %s does not belong to this user's server: %w", socket, err), conn.Close())
 	}
 	return conn, nil
 }

@@ -164,7 +164,7 @@ func logTail(path string) string {
 	if line := lastLine(string(raw)); line != "" {
 		return strings.TrimPrefix(line, "middleman: ")
 	}
-	return "it ended at once and said nothing"
+	return "it ended at once without a message"
 }
 
 func lastLine(text string) string {

@@ -73,10 +73,10 @@ func (d Dirs) Check() error {
 func whose(variable string) string {
 	for _, name := range []string{"MIDDLEMAN_HOME", variable} {
 		if os.Getenv(name) != "" {
-			return fmt.Sprintf("%s names it, as `su` without `-` leaves it: unset %s, or log in with `su -`", name, name)
+			return fmt.Sprintf("%s points there, as it does after `su` without `-`: unset %s, or log in with `su -`", name, name)
 		}
 	}
-	return "HOME names it: set HOME to your own, as `su -` and `sudo -H` do"
+	return "HOME points there: set HOME to your own directory, as `su -` and `sudo -H` do"
 }
 
 // Tighten removes the access that other users have to the data and runtime
@@ -88,7 +88,7 @@ func (d Dirs) Tighten() (notes []string, err error) {
 			return notes, err
 		}
 		if was != 0 {
-			notes = append(notes, fmt.Sprintf("%s could be read by others (mode %04o) and is closed to them now", dir, was))
+			notes = append(notes, fmt.Sprintf("other users could read %s (mode %04o): their permissions were removed", dir, was))
 		}
 	}
 	return notes, nil

@@ -35,7 +35,7 @@ func FindDirs() (Dirs, error) {
 		}, nil
 	}
 	if _, err := os.UserHomeDir(); err != nil && (os.Getenv("XDG_DATA_HOME") == "" || os.Getenv("XDG_CONFIG_HOME") == "") {
-		return Dirs{}, fmt.Errorf("find a place for data: %w: set it, or MIDDLEMAN_HOME to a directory", err)
+		return Dirs{}, fmt.Errorf("find a directory for data: %w: set it, or set MIDDLEMAN_HOME to a directory", err)
 	}
 	d := Dirs{
 		Data:   filepath.Join(xdg.DataHome, "middleman"),

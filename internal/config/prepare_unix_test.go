@@ -119,7 +119,7 @@ func TestTighten(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes, err := d.Tighten()
-	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], d.Data+" could be read by others (mode 0750)") {
+	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], d.Data+" (mode 0750): their permissions were removed") {
 		t.Errorf("notes %q, %v", notes, err)
 	}
 	if info, err := os.Stat(d.Data); err != nil || info.Mode().Perm() != 0o700 {

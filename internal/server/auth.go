@@ -148,7 +148,7 @@ func permit(ctx context.Context, need access, sessionID string) *Problem {
 		}
 	}
 	if id.holder == store.ScopeFull {
-		return problemf(api.CodeForbidden, "the ticket was not given for this: get one that is")
+		return problemf(api.CodeForbidden, "the ticket was given for another request: get one for this request")
 	}
 	return problemf(api.CodeForbidden, "the token's scope is %s, which does not cover this", cmp.Or(id.holder, id.scope))
 }

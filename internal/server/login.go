@@ -150,9 +150,9 @@ func (s *Server) mayLogIn(v visitor) error {
 		return nil
 	case s.options.Port.Name != "" && listen.IsLoopback(host):
 		return problemf(api.CodeBadOrigin,
-			"%s is not this server's alone: log in at http://%s", v.host, s.named(v.host))
+			"another program may have used %s before: log in at http://%s", v.host, s.named(v.host))
 	case strings.EqualFold(host, "localhost"):
-		return problemf(api.CodeBadOrigin, "%s is not one program's alone: log in at the server's address", v.host)
+		return problemf(api.CodeBadOrigin, "several programs can listen at %s: log in at the server's address", v.host)
 	}
 	return nil
 }
@@ -327,15 +327,15 @@ func (s *Server) deleteLogins(ctx context.Context, _ *empty) (*empty, error) {
 // DELETE, so following or previewing a link changes nothing.
 func (s *Server) loginRoutes() {
 	add(s, route(http.MethodPost, "/login-links", "create-login-link", "Make a link that logs one browser in, once", accessFull), s.postLoginLink)
-	add(s, route(http.MethodPost, "/login", "login", "Trade the secret of a login link for a login", accessAnybody), s.postLogin)
+	add(s, route(http.MethodPost, "/login", "login", "Exchange the secret of a login link for a login", accessAnybody), s.postLogin)
 	add(s, route(http.MethodPost, "/login/challenge", "login-challenge", "Have the server prove who it is, and get a nonce", accessAnybody), s.postChallenge)
 	add(s, route(http.MethodPost, "/login/access", "login-access", "Get an access token for a signed nonce", accessAnybody), s.postAccess)
-	add(s, route(http.MethodPost, "/logout", "logout", "End the login that asks, and what it has open", accessFull), s.postLogout)
+	add(s, route(http.MethodPost, "/logout", "logout", "End the login of this request, and close its connections", accessFull), s.postLogout)
 	add(s, route(http.MethodGet, "/logins", "list-logins", "Browsers that are logged in", accessFull), s.getLogins)
-	add(s, route(http.MethodDelete, "/logins/{login}", "delete-login", "Log a browser out, and end what it has open", accessFull), s.deleteLogin)
+	add(s, route(http.MethodDelete, "/logins/{login}", "delete-login", "Log a browser out, and close its connections", accessFull), s.deleteLogin)
 	add(s, route(http.MethodDelete, "/logins", "delete-logins", "Log every browser out, and forget unused login links", accessFull), s.deleteLogins)
 	add(s, route(http.MethodPost, "/sessions/{session}/tickets", "create-ticket",
-		"Get a ticket for one thing of a session, where no Authorization header can be sent", accessSession), s.postTicket)
+		"Get a ticket for one use of a session, for a request that cannot carry an Authorization header", accessSession), s.postTicket)
 }
 
 type loginLinkIn struct {
@@ -346,7 +346,7 @@ func (s *Server) postLoginLink(ctx context.Context, in *loginLinkIn) (*reply[api
 	socket, _ := ctx.Value(socketKey{}).(bool)
 	if !socket {
 		return nil, problemf(api.CodeForbidden,
-			"login links are made over the server's socket alone, by `middleman open`: a link would outlive the token that asks")
+			"login links are made only over the server's socket, by `middleman open`: a link would outlive the token of this request")
 	}
 	link, secret, err := s.newLink(ctx, in.Body.Port)
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *Server) beginPort(ctx context.Context) error {
 		return fmt.Errorf("end the logins of the server before: %w", err)
 	}
 	if len(ended) > 0 {
-		s.Log.Warn("logins have ended: another program may have had our port meanwhile, as after a restart of the machine; "+
+		s.Log.Warn("all logins were ended, because another program may have used this server's port meanwhile, as after a restart of the machine; "+
 			"`middleman open` logs in again", "logins", len(ended))
 	}
 	return nil
@@ -41,7 +41,7 @@ func (s *Server) holdPort(ctx context.Context) {
 		err = s.options.Port.Hold(ctx, until)
 	}
 	if err != nil {
-		s.Log.Error("nobody holds the port while no server runs, so logins end with this one", "error", err)
+		s.Log.Error("nothing holds the port while no server runs, so all logins end when this server ends", "error", err)
 	}
 }
 

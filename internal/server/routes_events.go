@@ -30,7 +30,7 @@ type EventsHeader struct {
 func eventRoute(path, id, summary string) huma.Operation {
 	op := route(http.MethodGet, path, id, summary, accessRead)
 	op.Description = "Server-sent events. The data of each is an Event, its SSE event name is the Event's type. " +
-		`"resync" means that events are missing: load everything again.`
+		`"resync" means that events are missing: read everything again.`
 	op.Responses = answerOf("text/event-stream", "A stream that does not end")
 	return op
 }

@@ -26,7 +26,7 @@ type commitsIn struct {
 	WorkspacePath
 	PageQuery
 	Against string `query:"against" enum:"base,upstream" doc:"Base as it is now (the default), or upstream"`
-	Side    string `query:"side" enum:"ahead,behind" default:"ahead" doc:"Those that the workspace has beyond it, or those that it lacks"`
+	Side    string `query:"side" enum:"ahead,behind" default:"ahead" doc:"ahead lists the commits that the workspace has beyond it, behind those that it lacks"`
 }
 
 type conflictsIn struct {
@@ -35,14 +35,14 @@ type conflictsIn struct {
 }
 
 func (s *Server) lookRoutes() {
-	diff := route(http.MethodGet, "/workspaces/{workspace}/diff", "diff-workspace", "What differs, in the checkout, from what it is compared with", accessRead)
+	diff := route(http.MethodGet, "/workspaces/{workspace}/diff", "diff-workspace", "Differences between the checkout and what it is compared with", accessRead)
 	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[workspace.Diff](), true, "Diff")
 	diff.Responses = answerOf("text/x-diff", "With format=patch git's patch text, else the files")
 	diff.Responses["200"].Content["application/json"] = &huma.MediaType{Schema: schema}
 	add(s, diff, s.getDiff)
 	add(s, route(http.MethodGet, "/workspaces/{workspace}/commits", "list-commits", "Commits ahead or behind, newest first", accessRead), s.getCommits)
 	conflicts := route(http.MethodGet, "/workspaces/{workspace}/conflicts", "forecast-conflicts", "Which live workspaces of the repository it would conflict with", accessRead)
-	conflicts.Description = "Commits are merged without touching anything. Files that are not committed are named where both change them; what becomes of those nobody can tell."
+	conflicts.Description = "Commits are merged without changing anything. Uncommitted files that both workspaces change are named, but whether those would conflict is not known."
 	add(s, conflicts, s.getConflicts)
 }
 

@@ -45,16 +45,16 @@ type inputIn struct {
 type captureIn struct {
 	SessionPath
 	Format     string `query:"format" enum:"text,ansi,json" default:"text"`
-	Scrollback bool   `query:"scrollback" doc:"The lines above the screen too"`
+	Scrollback bool   `query:"scrollback" doc:"Include the lines above the screen"`
 	At         string `query:"at" doc:"The screen as it was: an offset, how long ago (5m), a time today by the server's clock (14:05), or a date and time (RFC 3339); unset means now"`
 }
 
 type captureOut struct {
 	ContentType string `header:"Content-Type"`
-	Offset      uint64 `header:"Middleman-Offset" doc:"The offset that the screen is of"`
+	Offset      uint64 `header:"Middleman-Offset" doc:"The offset as of which the screen is shown"`
 	Cols        uint16 `header:"Middleman-Cols"`
 	Rows        uint16 `header:"Middleman-Rows"`
-	Note        string `header:"Middleman-Note" doc:"Why an earlier screen may differ from what was shown then; unset where it does not"`
+	Note        string `header:"Middleman-Note" doc:"Why an earlier screen may differ from what was shown then; unset if it does not"`
 	Body        []byte
 }
 
@@ -72,7 +72,7 @@ func (s *Server) sessionRoutes() {
 		})
 	add(s, route(http.MethodGet, "/sessions/{session}", "get-session", "A session", accessSession), s.getSession)
 	stop := route(http.MethodDelete, "/sessions/{session}", "end-session", "Stop a session, or remove one that has ended", accessFull)
-	stop.Description = "A session that lives is stopped, with everything that it started, and stays listed as exited. One that has ended is removed with its output."
+	stop.Description = "A running session is stopped with everything that it started, and stays listed as exited. An ended session is removed with its output."
 	add(s, stop, s.deleteSession)
 	add(s, inputRoute(), s.postInput)
 	capture := route(http.MethodGet, "/sessions/{session}/capture", "capture", "The screen as text, text with colours, or JSON", accessSession)
@@ -193,7 +193,7 @@ type workersIn struct {
 func (s *Server) workerRoutes() {
 	spawn := route(http.MethodPost, "/sessions/{session}/workers", "spawn-worker", "Start a worker of a session", accessFull)
 	spawn.DefaultStatus = http.StatusCreated
-	spawn.Description = "A worker works in the parent's directory, or in a worktree on a branch of its own within the parent's scope. The answer comes when it runs; where it cannot be made, nothing of it is left but a record."
+	spawn.Description = "A worker works in the parent's directory, or in a worktree on a branch of its own within the parent's scope. The answer comes when the worker runs. If it cannot be made, only a record of it is left."
 	add(s, spawn, s.postWorker)
 	add(s, route(http.MethodGet, "/sessions/{session}/workers", "list-session-workers", "Workers of a session, ended ones too, oldest first", accessRead), s.getSessionWorkers)
 	add(s, route(http.MethodGet, "/workers", "list-workers", "All workers, ended ones too, oldest first", accessRead), s.getWorkers)

@@ -43,7 +43,7 @@ func (s *Server) backendRoutes() {
 type pruneIn struct {
 	KeyHeader
 	DryRun    bool   `query:"dry_run" doc:"Only say what would be done"`
-	Snapshots string `query:"snapshots" doc:"Also let go, for good, of what is kept of workspaces that were deleted longer ago than this, such as 720h"`
+	Snapshots string `query:"snapshots" doc:"Also remove, for good, the snapshots of workspaces that were deleted longer ago than this, such as 720h"`
 }
 
 type importIn struct {
@@ -62,14 +62,14 @@ type repairIn struct {
 const maxAge = 100 * 365 * 24 * time.Hour
 
 func (s *Server) leftoverRoutes() {
-	prune := route(http.MethodPost, "/prune", "prune", "Find what is left over, and remove what may go", accessFull)
-	prune.Description = "Removes on proof alone: what holds work, what runs and what cannot be looked at stays, and says why."
+	prune := route(http.MethodPost, "/prune", "prune", "Find leftovers, and remove those that may be removed", accessFull)
+	prune.Description = "A leftover is removed only on proof that nothing is lost. One that holds work, that runs or that cannot be inspected stays, with the reason."
 	add(s, prune, s.postPrune)
-	imports := route(http.MethodPost, "/import", "import", "Make workspaces of worktrees that exist already", accessFull)
-	imports.Description = "A worktree that is the user's becomes an in-place workspace: deleting it only forgets it. One of ours whose row was lost comes back as it was."
+	imports := route(http.MethodPost, "/import", "import", "Make workspaces from existing worktrees", accessFull)
+	imports.Description = "A worktree that the user made becomes an in-place workspace: deleting that only removes the record. A worktree that middleman made, and whose record was lost, becomes the workspace that it was."
 	add(s, imports, s.postImport)
-	repair := route(http.MethodPost, "/repair", "repair", "Find again what was moved", accessFull)
-	repair.Description = "A repository counts as that of a workspace on proof: it has its locked worktree and its branch."
+	repair := route(http.MethodPost, "/repair", "repair", "Find workspaces and repositories that were moved", accessFull)
+	repair.Description = "A repository is taken for that of a workspace only on proof: it must have the locked worktree and the branch of the workspace."
 	add(s, repair, s.postRepair)
 }
 

@@ -35,9 +35,9 @@ type terminalIn struct {
 	From       string `query:"from" doc:"The offset that the viewer has; unset asks for a snapshot"`
 	Cols       string `query:"cols"`
 	Rows       string `query:"rows"`
-	Takeover   string `query:"takeover" doc:"1 takes the place of the attached writer"`
+	Takeover   string `query:"takeover" doc:"1 takes over from the attached writer"`
 	Scrollback string `query:"scrollback" doc:"Lines that a snapshot draws first; negative is all"`
-	MaxLag     string `query:"max_lag" doc:"Bytes behind that are still useful; 0 is all that is kept"`
+	MaxLag     string `query:"max_lag" doc:"How many bytes behind the viewer may be before it gets a snapshot; 0 means everything that is kept"`
 }
 
 func (s *Server) terminalRoutes() {
@@ -48,8 +48,8 @@ func (s *Server) terminalRoutes() {
 	output := route(http.MethodGet, "/sessions/{session}/output", "output", "The session's raw bytes up to now", accessSession)
 	output.Responses = answerOf("application/octet-stream", "Bytes, the first of them at the offset that the header Middleman-Offset gives")
 	add(s, output, s.getOutput)
-	recording := route(http.MethodGet, "/sessions/{session}/recording", "recording", "What is kept of the session, for a player", accessSession)
-	recording.Responses = answerOf("application/x-asciicast", "An asciicast v2 of what is kept up to now, with times and sizes")
+	recording := route(http.MethodGet, "/sessions/{session}/recording", "recording", "The session's kept output as a recording, for a player", accessSession)
+	recording.Responses = answerOf("application/x-asciicast", "An asciicast v2 of the output that is kept up to now, with times and sizes")
 	add(s, recording, s.getRecording)
 }
 

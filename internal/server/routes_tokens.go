@@ -28,12 +28,12 @@ type newTokenIn struct {
 func (s *Server) tokenRoutes() {
 	create := route(http.MethodPost, "/tokens", "create-token", "Make a token; its secret is told once", accessFull)
 	create.DefaultStatus = http.StatusCreated
-	create.Description = "A token that expires makes none that is valid for longer than itself."
+	create.Description = "A token that expires cannot make one that is valid for longer than itself."
 	add(s, create, s.postToken)
 	add(s, route(http.MethodGet, "/tokens", "list-tokens", "All tokens, oldest first", accessFull), s.getTokens)
-	add(s, route(http.MethodDelete, "/tokens/{token}", "revoke-token", "Revoke a token, and end what it has open", accessFull), s.deleteToken)
+	add(s, route(http.MethodDelete, "/tokens/{token}", "revoke-token", "Revoke a token, and close its connections", accessFull), s.deleteToken)
 	add(s, route(http.MethodPost, "/tokens/{token}/rotate", "rotate-token",
-		"Give a token a new secret, told once, and end what it has open by the old one", accessFull), s.rotateToken)
+		"Give a token a new secret, told once, and close the connections opened with the old one", accessFull), s.rotateToken)
 }
 
 func (s *Server) postToken(ctx context.Context, in *newTokenIn) (*reply[api.CreatedToken], error) {
@@ -64,7 +64,7 @@ func (s *Server) postToken(ctx context.Context, in *newTokenIn) (*reply[api.Crea
 func (s *Server) newToken(ctx context.Context, in api.NewToken) (store.Token, error) {
 	t := store.Token{ID: terminal.NewID("t"), Label: in.Name, Scope: store.Scope(in.Scope), SessionID: in.Session, CreatedAt: time.Now().UTC()}
 	if (t.Scope == store.ScopeSession) != (in.Session != "") {
-		return t, problemf(api.CodeBadRequest, "session: it goes with the scope session, and only with that")
+		return t, problemf(api.CodeBadRequest, "session: give it with the scope session, and only with that")
 	}
 	if in.Session != "" {
 		if _, err := s.Store.Session(ctx, in.Session); err != nil {
@@ -77,14 +77,14 @@ func (s *Server) newToken(ctx context.Context, in api.NewToken) (store.Token, er
 			return t, err
 		}
 		if life <= 0 {
-			return t, problemf(api.CodeBadRequest, "life: a token that is never valid is of no use")
+			return t, problemf(api.CodeBadRequest, "life: it must be more than 0")
 		}
 		t.ExpiresAt = t.CreatedAt.Add(life)
 	}
 	id, _ := caller(ctx)
 	if strings.HasPrefix(id.subject, "token:") && !id.expires.IsZero() && (t.ExpiresAt.IsZero() || t.ExpiresAt.After(id.expires)) {
 		return t, problemf(api.CodeForbidden,
-			"the token that asks expires at %s, and makes none that is valid for longer", id.expires.UTC().Format(time.RFC3339))
+			"the token of this request expires at %s, and cannot make one that is valid for longer", id.expires.UTC().Format(time.RFC3339))
 	}
 	return t, nil
 }

@@ -37,7 +37,7 @@ func (s *Server) trustRoutes() {
 	show.Description = what
 	add(s, show, s.getConfig)
 	approve := route(http.MethodPost, "/workspaces/{workspace}/trust", "trust-workspace-config", "Agree to the configuration in a workspace's checkout", accessFull)
-	approve.Description = what + " Refused with 409 where it is not what the hash names."
+	approve.Description = what + " Refused with 409 if the content does not have that hash."
 	add(s, approve, s.postTrust)
 	add(s, route(http.MethodGet, "/workspaces/{workspace}/setup-log", "get-setup-log", "What setup or teardown printed last", accessFull), s.getSetupLog)
 	add(s, route(http.MethodGet, "/config", "get-config", "The configuration in the checkout that a directory is in", accessFull), s.getConfigIn)

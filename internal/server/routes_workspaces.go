@@ -23,7 +23,7 @@ type WorkspacePath struct {
 
 // PageQuery has the query parameters that select a page of a list.
 type PageQuery struct {
-	Cursor string `query:"cursor" doc:"What the page before gave as next"`
+	Cursor string `query:"cursor" doc:"The value of next in the page before"`
 	Limit  int    `query:"limit" minimum:"0" maximum:"500"`
 }
 
@@ -31,8 +31,8 @@ func (p PageQuery) page() store.Page { return store.Page{Cursor: p.Cursor, Limit
 
 // StatusParams has the query parameters that ask for the status of workspaces.
 type StatusParams struct {
-	Status bool `query:"status" doc:"How each stands: what is known at present, with its time, and looked at again in the background"`
-	Fresh  bool `query:"fresh" doc:"With status: look at each first"`
+	Status bool `query:"status" doc:"Include each workspace's status: the one that is known, with its time. It is read again in the background"`
+	Fresh  bool `query:"fresh" doc:"With status: inspect each workspace first"`
 }
 
 func (p StatusParams) query() app.StatusQuery {
@@ -44,7 +44,7 @@ type listIn struct{ PageQuery }
 type listWorkspacesIn struct {
 	PageQuery
 	StatusParams
-	Deleted bool `query:"deleted" doc:"Those that were deleted and can be restored, instead, in the order of their deletion"`
+	Deleted bool `query:"deleted" doc:"List the deleted workspaces that can be restored instead, in the order of their deletion"`
 }
 
 type restoreIn struct {
@@ -74,7 +74,7 @@ type deleteWorkspaceIn struct {
 	DiscardWork  bool `query:"discard_work" doc:"Delete work that is nowhere else"`
 	StopSessions bool `query:"stop_sessions" doc:"Stop running sessions"`
 	SkipTeardown bool `query:"skip_teardown" doc:"Skip the teardown commands, where the workspace has any"`
-	Workers      bool `query:"workers" doc:"Delete the workspaces of its workers first, deepest first, each by the same consents"`
+	Workers      bool `query:"workers" doc:"Delete the workspaces of its workers first, deepest first, each with the same consents"`
 	DryRun       bool `query:"dry_run" doc:"Only say what would be done"`
 }
 
@@ -86,7 +86,7 @@ type workspaceEventsIn struct {
 func (s *Server) workspaceRoutes() {
 	create := route(http.MethodPost, "/workspaces", "create-workspace", "Make a workspace", accessFull)
 	create.DefaultStatus = http.StatusAccepted
-	create.Description = "Bad input is refused at once; what takes longer is followed by the workspace's stages."
+	create.Description = "Bad input is refused at once. The rest takes longer: follow the workspace's stages."
 	add(s, create, s.postWorkspace)
 	add(s, route(http.MethodGet, "/workspaces", "list-workspaces", "Workspaces, oldest first", accessRead), s.getWorkspaces)
 	add(s, route(http.MethodGet, "/workspaces/{workspace}", "get-workspace", "A workspace with its stages and sessions", accessRead), s.getWorkspace)
@@ -95,10 +95,10 @@ func (s *Server) workspaceRoutes() {
 	add(s, remove, s.removeWorkspace)
 	retry := route(http.MethodPost, "/workspaces/{workspace}/retry", "retry-workspace", "Try a failed creation again", accessFull)
 	retry.DefaultStatus = http.StatusAccepted
-	retry.Description = "It goes on at the stage that failed: what is there already stays. Its stages tell how it goes."
+	retry.Description = "It goes on at the stage that failed, and keeps what exists already. Follow the workspace's stages."
 	add(s, retry, s.postRetry)
 	restore := route(http.MethodPost, "/workspaces/{workspace}/restore", "restore-workspace", "Restore a deleted workspace", accessFull)
-	restore.Description = "Brings back directory, branch, index and what git was in the middle of. It gets another name or branch where its own is taken."
+	restore.Description = "Brings back the directory, the branch, the index, and an operation of git that was in progress. The workspace gets another name or branch if its own is taken."
 	add(s, restore, s.postRestore)
 	add(s, eventRoute("/workspaces/{workspace}/events", "workspace-events", "What happens to one workspace"),
 		func(ctx context.Context, in *workspaceEventsIn) (*stream, error) {

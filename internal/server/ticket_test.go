@@ -46,8 +46,8 @@ func TestRefusedWriter(t *testing.T) {
 	w := r.workspace("refused", &api.NewSession{Command: []string{"cat"}})
 	id := w.Sessions[0].ID
 	for _, x := range []struct{ name, authorization, want string }{
-		{"login", r.login(), "the ticket was not given for this: get one that is"},
-		{"full", "Bearer " + r.token(store.ScopeFull, "", time.Hour), "the ticket was not given for this: get one that is"},
+		{"login", r.login(), "the ticket was given for another request: get one for this request"},
+		{"full", "Bearer " + r.token(store.ScopeFull, "", time.Hour), "the ticket was given for another request: get one for this request"},
 		{"read", "Bearer " + r.token(store.ScopeRead, "", time.Hour), "the token's scope is read, which does not cover this"},
 		{"session", "Bearer " + r.token(store.ScopeSession, id, time.Hour), "the token's scope is session, which does not cover this"},
 	} {

@@ -153,7 +153,7 @@ func TestTrustRefuses(t *testing.T) {
 		git(t, p.repository, "add", "-A")
 		git(t, p.repository, "commit", "-q", "-m", name)
 		w := r.makes(name)
-		if w.State != workspace.StateReady || !strings.Contains(stageDetail(w, "setup"), "nothing of it is used: ") {
+		if w.State != workspace.StateReady || !strings.Contains(stageDetail(w, "setup"), " is not used: ") {
 			t.Errorf("%s: %s %s", name, w.State, stageDetail(w, "setup"))
 		}
 		shown := get[api.RepoConfig](r, "GET", "/workspaces/"+w.ID+"/trust", nil)
