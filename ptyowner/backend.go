@@ -154,7 +154,7 @@ func (b *Backend) socketPath(d state.Dir) (string, error) {
 	}
 	path := filepath.Join(b.o.Runtime, d.ID+".sock")
 	if len(path) > private.MaxSocketPath {
-		return "", fmt.Errorf("socket path %s has %d bytes, the system takes %d: set XDG_RUNTIME_DIR or MIDDLEMAN_HOME to a shorter path",
+		return "", fmt.Errorf("socket path %s has %d bytes, but the system allows only %d: set XDG_RUNTIME_DIR or MIDDLEMAN_HOME to a shorter path",
 			path, len(path), private.MaxSocketPath)
 	}
 	return path, private.MakeDir(b.o.Runtime)

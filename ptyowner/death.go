@@ -44,7 +44,7 @@ func (s *session) death(r state.Record) string {
 	if boot := bootTime(); !r.Created.IsZero() && boot.After(r.Created) {
 		return "the machine was restarted, and its owner ended with it"
 	}
-	return "its owner was killed or has failed; how is not known"
+	return "its owner was killed or has failed; the reason is not known"
 }
 
 // logTail returns the last part of the owner's log, from the beginning of a
@@ -109,7 +109,7 @@ func endText(how, killed string) string {
 	if n, _ := strconv.Atoi(killed); n > 0 {
 		return fmt.Sprintf("its owner was killed by SIGKILL, probably for memory: the kernel killed %d processes of its control group for that", n)
 	}
-	return "its owner was killed by SIGKILL; by whom is not known"
+	return "its owner was killed by SIGKILL; it is not known by whom"
 }
 
 // shorten returns text as one line of bounded length.

@@ -20,7 +20,7 @@ func TestLostTellsWhy(t *testing.T) {
 	s := spec("echo READY; exec cat")
 	start(t, b, s, nil)
 	loseOwner(t, data, s.ID)
-	const killed = "its owner was killed by SIGKILL; by whom is not known"
+	const killed = "its owner was killed by SIGKILL; it is not known by whom"
 	check := func(when, want string, b terminal.Backend) {
 		t.Helper()
 		session := b.Session(s.ID)
@@ -45,7 +45,7 @@ func TestLostTellsWhy(t *testing.T) {
 	if err := os.Remove(filepath.Join(data, "sessions", s.ID, "owner.log")); err != nil {
 		t.Fatal(err)
 	}
-	check("without a log", "its owner was killed or has failed; how is not known", newBackend())
+	check("without a log", "its owner was killed or has failed; the reason is not known", newBackend())
 }
 
 // A log that is no file of ours, or a huge one, is no harm.
@@ -68,7 +68,7 @@ func TestLostWithHostileLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		status, err := b.Session(s.ID).Status(context.Background())
-		want := "its owner was killed or has failed; how is not known"
+		want := "its owner was killed or has failed; the reason is not known"
 		if name == "large" {
 			want = `its owner panicked: \x1b[31m (owner.log)`
 		}

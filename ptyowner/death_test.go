@@ -15,7 +15,7 @@ func TestLastWords(t *testing.T) {
 		{"panic", stamp + "x\npanic: index out of range [3]\n\ngoroutine 7 [running]:\nmain.f()\n" + stamp + "owner 42 ended: exit status 2; killed for memory: 0\n",
 			"its owner panicked: index out of range [3] (owner.log)"},
 		{"fatal error", "fatal error: out of memory\n", "its owner ended by a fatal error: out of memory (owner.log)"},
-		{"killed", stamp + "owner 42 ended: signal: killed; killed for memory: 0\n", "its owner was killed by SIGKILL; by whom is not known"},
+		{"killed", stamp + "owner 42 ended: signal: killed; killed for memory: 0\n", "its owner was killed by SIGKILL; it is not known by whom"},
 		{"for memory", stamp + "owner 42 ended: signal: killed; killed for memory: 3\n",
 			"its owner was killed by SIGKILL, probably for memory: the kernel killed 3 processes of its control group for that"},
 		{"other signal", stamp + "owner 42 ended: signal: segmentation fault; killed for memory: 0\n", "its owner ended by signal: segmentation fault"},

@@ -19,7 +19,7 @@ func (s *session) replayEnded(l look, o terminal.AttachOptions) (terminal.Attach
 		return nil, err
 	}
 	if o.From != nil && *o.From > l.exit.Offset {
-		return nil, fmt.Errorf("session %s has %d bytes of output, asked for those from %d: %w",
+		return nil, fmt.Errorf("session %s has %d bytes of output, but output from offset %d was asked for: %w",
 			s.dir.ID, l.exit.Offset, *o.From, terminal.ErrRange)
 	}
 	a := &endedAttachment{r: r, exit: *l.exit, screen: s.dir.File(state.ScreenFile), buf: make([]byte, 64<<10)}

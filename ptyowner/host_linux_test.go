@@ -67,7 +67,7 @@ func TestKilledOwnerIsReplaced(t *testing.T) {
 		return err == nil && now.State == terminal.StateRunning && now.PID == status.PID && ownerPID(t, data, id) != owner
 	})
 	if err := waitText(s, "READY"); err != nil {
-		t.Errorf("the screen of before: %v", err)
+		t.Errorf("the earlier screen: %v", err)
 	}
 	if err := s.Input(ctx, []byte("\n")); err != nil {
 		t.Fatal(err)

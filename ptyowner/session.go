@@ -282,7 +282,7 @@ func (s *session) Output(ctx context.Context, from uint64) (io.ReadCloser, error
 	case err != nil:
 		return nil, err
 	case from > head:
-		return nil, fmt.Errorf("session %s has %d bytes of output, asked for those from %d: %w", s.dir.ID, head, from, terminal.ErrRange)
+		return nil, fmt.Errorf("session %s has %d bytes of output, but output from offset %d was asked for: %w", s.dir.ID, head, from, terminal.ErrRange)
 	case from < oldest:
 		return nil, fmt.Errorf("session %s: %w", s.dir.ID, &terminal.TrimmedError{Offset: from, Oldest: oldest})
 	}

@@ -22,7 +22,7 @@ type versionError struct {
 }
 
 func (e *versionError) Error() string {
-	return fmt.Sprintf("session %s: %s; it goes on, and a build that speaks its protocol reaches it", e.session, e.text)
+	return fmt.Sprintf("session %s: %s; the session goes on, and a build that speaks its protocol can reach it", e.session, e.text)
 }
 
 func (e *versionError) Unwrap() []error {
@@ -44,6 +44,6 @@ func (c *client) can(verb wire.Verb) error {
 	if verb == wire.VerbStatus || slices.Contains(c.welcome.Features, string(verb)) {
 		return nil
 	}
-	return fmt.Errorf("session %s: its owner (build %s) is without the feature %q; it goes on as it is, and a session that is started now has it: %w",
+	return fmt.Errorf("session %s: its owner (build %s) does not have the feature %q; the session goes on, and sessions that are started now have it: %w",
 		c.session, c.build, verb, errors.ErrUnsupported)
 }

@@ -55,7 +55,7 @@ func (e *BusyError) Error() string {
 	if e.Writer.Client != "" {
 		who += " (" + e.Writer.Client + ")"
 	}
-	return fmt.Sprintf("session %s is attached by %s since %s; take it over or watch",
+	return fmt.Sprintf("session %s is attached by %s since %s; take over, or watch it",
 		e.Session, who, e.Writer.Since.Local().Format(time.DateTime))
 }
 
@@ -92,5 +92,5 @@ func (e *LeftoverError) Error() string {
 	for i, pid := range e.PIDs {
 		ids[i] = fmt.Sprint(pid)
 	}
-	return fmt.Sprintf("stop session %s: still there after SIGKILL: process %s", e.Session, strings.Join(ids, ", "))
+	return fmt.Sprintf("stop session %s: still running after SIGKILL: process %s", e.Session, strings.Join(ids, ", "))
 }

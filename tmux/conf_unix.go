@@ -20,9 +20,9 @@ import (
 const configText = `# The configuration of middleman's private tmux server. It is written anew
 # when a session starts; put your own settings into %[2]s
 
-# Keys, prefix, copy mode and the mouse are as tmux has them: who attaches by
-# hand ("middleman tmux" says how) is at home. What middleman types goes to the
-# program past all of them.
+# Keys, prefix, copy mode and the mouse are those of tmux, for users who attach by
+# hand ("middleman tmux" prints the command). What middleman types goes to the
+# program directly.
 set -g mouse on
 set -s escape-time 10
 
@@ -34,14 +34,14 @@ set -g aggressive-resize off
 set -g default-terminal "tmux-256color"
 set -g history-limit %[1]d
 
-# What the program asks of its terminal reaches the terminal of who attaches by
-# hand.
+# Requests of the program to its terminal reach the terminal of a user who
+# attaches by hand.
 set -g set-titles on
 set -g set-titles-string "#{pane_title}"
 set -g allow-rename off
 set -g automatic-rename off
 set -gq allow-set-title on
-# But not into a buffer of tmux's, which any program here could ask for.
+# A clipboard text enters no buffer of tmux, which any program here could read.
 set -s set-clipboard external
 set -s focus-events on
 set -gq allow-passthrough on
@@ -52,15 +52,15 @@ set -g monitor-bell on
 set -ga terminal-overrides ",*:Tc"
 set -saq terminal-features ",*:RGB:clipboard:title:focus:extkeys:hyperlinks:usstyle:sync:strikethrough:overline:bpaste:mouse"
 
-# The server ends when no session is left but the one that input goes by, rather
-# than of itself. No pane stays when its program has ended: one that had asked
-# for focus events has crashed the server.
+# A hook ends the server when only the session for input is left; tmux itself does
+# not end it. No pane stays when its program has ended: a pane that had asked for
+# focus events has crashed the server.
 set -sq exit-empty off
 set-hook -g 'session-closed[7767]' 'if-shell -F "%[3]s" kill-server'
 set -g remain-on-exit off
 set -g detach-on-destroy on
 
-# Nothing of the environment of who attaches by hand enters a session.
+# Nothing in the environment of a user who attaches by hand enters a session.
 set -g update-environment ""
 set -g lock-after-time 0
 `

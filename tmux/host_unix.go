@@ -100,7 +100,7 @@ func (s *starter) start(ctx context.Context) (t *paneTerminal, err error) {
 	if err := s.create(ctx); err != nil {
 		return nil, &host.Fault{Err: s.b.suspect(err)}
 	}
-	s.step = "meet the pane"
+	s.step = "connect to the pane"
 	if t, err = s.meet(ctx, ln); err != nil {
 		return nil, &host.Fault{Err: s.b.suspect(err)}
 	}

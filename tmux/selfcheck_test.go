@@ -39,7 +39,7 @@ shift $n; exec "$tmux" "$@"`, word, args)
 		{"none", `exec "$tmux" "$@"`, ""},
 		{"new-session", `case " $* " in *" new-session "*) echo no sessions today >&2; exit 1 ;; esac; exec "$tmux" "$@"`, "make the tmux session: "},
 		{"a mark", without("@middleman_pane", 2), "make the tmux session: "},
-		{"the pipe", without("pipe-pane", 5), "meet the pane: "},
+		{"the pipe", without("pipe-pane", 5), "connect to the pane: "},
 		{"keys", client(`s/ 61\b/ 62/`), "keys did not arrive as they were typed"},
 		{"paste", client(`s/pasteb -d[rS]*/pasteb -d/`), "a paste did not arrive as it was"},
 		{"resize", client(`s/^resize-window.*/refresh-client/`), "a resize did not hold"},

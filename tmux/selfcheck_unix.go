@@ -198,7 +198,7 @@ func (t *paneTerminal) tryOut(ctx context.Context, c client) error {
 	}
 	t.LetEnd()
 	if n, err := t.Read(make([]byte, 4<<10)); n > 0 || !t.marks.found {
-		return fmt.Errorf("the end of the output was not told: %d bytes more, %w", n, err)
+		return fmt.Errorf("the end of the output was not reported: %d bytes more, %w", n, err)
 	}
 	return nil
 }

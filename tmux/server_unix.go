@@ -211,7 +211,7 @@ func (s *Server) ByHand(ctx context.Context, id string) (string, error) {
 			return command + " -t " + shellWord(m.pane), nil
 		}
 	}
-	return "", fmt.Errorf("session %s: tmux has no pane of it: %w", id, terminal.ErrNotFound)
+	return "", fmt.Errorf("session %s: tmux has no pane for it: %w", id, terminal.ErrNotFound)
 }
 
 // hostConfig is what a Server passes to the Host in an owner.

@@ -170,7 +170,7 @@ func (c *checkout) chooseFilters(ctx context.Context) error {
 		config, off = map[string]string{}, nil
 	}
 	if len(off) > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("filters of the repository's configuration did not run (%s): --filters agrees to them", strings.Join(off, ", ")))
+		c.notes = append(c.notes, fmt.Sprintf("filters of the repository's configuration did not run (%s): --filters allows them", strings.Join(off, ", ")))
 	}
 	config["filter.lfs.smudge"], config["filter.lfs.process"], config["filter.lfs.required"] = "", "", "false"
 	c.config = config

@@ -42,7 +42,7 @@ func TestCreateFetchesLFS(t *testing.T) {
 	m, _ := newManager(t)
 	t.Run("not installed", func(t *testing.T) {
 		w, said := details(t, m, request(repo, "w1"))
-		if s := said["lfs"]; s.State != "failed" || s.Detail != "1 files of Git LFS stay pointers: git-lfs is not installed" {
+		if s := said["lfs"]; s.State != "failed" || s.Detail != "1 files of Git LFS are still pointers: git-lfs is not installed" {
 			t.Errorf("stage %+v", s)
 		}
 		if text, err := os.ReadFile(w.Root + "/sub/x.bin"); err != nil || string(text) != "pointer\n" {

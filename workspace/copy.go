@@ -185,7 +185,7 @@ func (c *copier) measure(names []string) error {
 		c.total += info.Size()
 	}
 	if len(c.names) > maxCopyFiles || c.total > maxCopyBytes {
-		return fmt.Errorf("%d files of %s are named: at most %d of %s are copied; name fewer in %s or in copy, and retry",
+		return fmt.Errorf("the patterns name %d files of %s, but at most %d of %s are copied; name fewer in %s or in copy, and retry",
 			len(c.names), size(c.total), maxCopyFiles, size(maxCopyBytes), includeFile)
 	}
 	return nil
@@ -198,7 +198,7 @@ func (c *copier) summary() string {
 		text = "1 file, " + size(c.bytes)
 	}
 	if c.there > 0 {
-		text += fmt.Sprintf("; %d were there", c.there)
+		text += fmt.Sprintf("; %d existed already", c.there)
 	}
 	if len(c.skipped) == 0 {
 		return text

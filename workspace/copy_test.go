@@ -260,7 +260,7 @@ func TestCopyTooMuch(t *testing.T) {
 	m, _ := newManager(t)
 	w := create(t, m, request(repo, "w1"))
 	stage, err := copyStage(t, m, w, "big", "small")
-	if err == nil || stage.State != "failed" || !strings.Contains(err.Error(), "2 files of 9.0 GiB are named: at most 200000 of 8.0 GiB are copied") {
+	if err == nil || stage.State != "failed" || !strings.Contains(err.Error(), "the patterns name 2 files of 9.0 GiB, but at most 200000 of 8.0 GiB are copied") {
 		t.Errorf("%+v, %v", stage, err)
 	}
 	same(t, copied(t, w.Root), map[string]string{})

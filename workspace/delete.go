@@ -230,7 +230,7 @@ func (d *deleteRun) removeTrash() error {
 		return err
 	}
 	if lateErr == nil {
-		d.seen.Loss.Warnings = append(d.seen.Loss.Warnings, "a program wrote into it while it was deleted: what it wrote is in "+plaintext.Quoted(late))
+		d.seen.Loss.Warnings = append(d.seen.Loss.Warnings, "a program wrote into the workspace while it was deleted: what it wrote is in "+plaintext.Quoted(late))
 	}
 	return lateErr
 }

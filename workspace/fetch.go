@@ -77,7 +77,7 @@ func (r repository) remoteForBases(ctx context.Context) (string, error) {
 			return upstream, err
 		}
 	}
-	return "", fmt.Errorf("none of the remotes %s is called origin, and the branch here has no upstream to tell which is meant: %w",
+	return "", fmt.Errorf("none of the remotes %s is called origin, and the current branch has no upstream, so it is not known which remote is meant: %w",
 		plaintext.Quoted(strings.Join(remotes, ", ")), ErrBadBase)
 }
 

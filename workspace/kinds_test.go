@@ -81,9 +81,9 @@ var kinds = []kind{
 		cloned("--bare")(t, dir+"/lib.git")
 		runGit(t, dir, "add", "-A")
 		return dir + "/lib.git"
-	}, refused: workspace.ErrNotRepository, says: "clone it to elsewhere"},
+	}, refused: workspace.ErrNotRepository, says: "clone it to another directory"},
 	{name: "git directory", make: func(t *testing.T, dir string) string { return cloned()(t, dir) + "/.git" },
-		refused: workspace.ErrNotRepository, says: "stand in the checkout"},
+		refused: workspace.ErrNotRepository, says: "change to the checkout"},
 	{name: "worktree of a bare one", make: func(t *testing.T, dir string) string {
 		cloned("--bare")(t, dir+".git")
 		runGit(t, dir+".git", "worktree", "add", "-q", dir)

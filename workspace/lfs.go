@@ -28,7 +28,7 @@ func (c *checkout) lfs(ctx context.Context) error {
 }
 
 func (c *checkout) pull(ctx context.Context, count int) error {
-	left := fmt.Sprintf("%d files of Git LFS stay pointers", count)
+	left := fmt.Sprintf("%d files of Git LFS are still pointers", count)
 	if _, err := exec.LookPath("git-lfs"); err != nil {
 		return fmt.Errorf("%s: git-lfs is not installed", left)
 	}
@@ -36,7 +36,7 @@ func (c *checkout) pull(ctx context.Context, count int) error {
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("%s: the repository's configuration names a program for them (%s); --filters agrees to it", left, own)
+		return fmt.Errorf("%s: the repository's configuration names a program for them (%s); --filters allows it", left, own)
 	}
 	cmd := c.way.Over(c.at.Alter("lfs", "pull"))
 	cmd.Dir = c.w.Root

@@ -118,7 +118,7 @@ func (m *Manager) checkRequest(r CreateRequest) error {
 			return fmt.Errorf("mode %s has no branch and no base: %w", r.Mode, ErrBadRequest)
 		}
 	default:
-		return fmt.Errorf("mode %q: want worktree, directory or in-place: %w", r.Mode, ErrBadRequest)
+		return fmt.Errorf("mode %q: it must be worktree, directory or in-place: %w", r.Mode, ErrBadRequest)
 	}
 	if r.Parent != nil {
 		return checkWorker(r)

@@ -26,9 +26,9 @@ const (
 func (p Place) check(r CreateRequest) error {
 	switch {
 	case p != "" && p != PlaceData && p != PlaceRepository:
-		return fmt.Errorf("place %q: want data or repository: %w", string(p), ErrBadRequest)
+		return fmt.Errorf("place %q: it must be data or repository: %w", string(p), ErrBadRequest)
 	case p == PlaceRepository && r.Mode != ModeWorktree:
-		return fmt.Errorf("mode %s is not placed in a repository: %w", r.Mode, ErrBadRequest)
+		return fmt.Errorf("a workspace of mode %s cannot be in a repository: %w", r.Mode, ErrBadRequest)
 	}
 	return nil
 }

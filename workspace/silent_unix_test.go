@@ -34,7 +34,7 @@ func silentGit(t *testing.T, to string) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-const silence = "git answered nothing"
+const silence = "git printed nothing"
 
 // Silence is no answer: neither "clean" nor "nothing would be lost".
 func TestSilentGit(t *testing.T) {

@@ -51,7 +51,7 @@ func (r repository) start(ctx context.Context, base string) (name, commit string
 		if err != nil || commit != "" {
 			return name, commit, err
 		}
-		return "", "", fmt.Errorf("which branch of %s is the default one cannot be told; `git remote set-head origin --auto` asks the remote: %w", plaintext.Quoted(r.Main), ErrBadBase)
+		return "", "", fmt.Errorf("the default branch of %s is not known; `git remote set-head origin --auto` asks the remote: %w", plaintext.Quoted(r.Main), ErrBadBase)
 	}
 	return "", "", fmt.Errorf("base %s in %s: %w", plaintext.Quoted(base), r.Main, ErrBadBase)
 }

@@ -139,7 +139,7 @@ func TestTransportOfTheRepository(t *testing.T) {
 				if got := traces.ran(t); strings.ReplaceAll(got, tc.instead, "") != "" || tc.instead != "" && got == "" {
 					t.Errorf("without consent ran %q", got)
 				}
-				if !strings.Contains(said, "not used to reach a remote") || !strings.Contains(said, tc.key) {
+				if !strings.Contains(said, "names to reach a remote did not run") || !strings.Contains(said, tc.key) {
 					t.Errorf("said %s", said)
 				}
 				r.ID, r.Filters = "w2", true

@@ -196,7 +196,7 @@ func oddAt(path string) string {
 func oddity(name string, info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode&(fs.ModeNamedPipe|fs.ModeDevice|fs.ModeCharDevice) != 0 && name != os.DevNull:
-		return plaintext.Quoted(name) + " is " + plainfile.Kind(mode) + ", no file"
+		return plaintext.Quoted(name) + " is " + plainfile.Kind(mode) + ", not a file"
 	case mode.IsRegular() && info.Size() > oddSize && slices.Contains(readAnywhere, filepath.Base(name)):
 		return fmt.Sprintf("%s has %d MiB", plaintext.Quoted(name), info.Size()>>20)
 	}

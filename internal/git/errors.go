@@ -28,7 +28,7 @@ type Error struct {
 }
 
 // errSilent: the program exited with 0 and printed nothing, so it is not git.
-var errSilent = errors.New("git answered nothing; is the git that is found first in PATH one?")
+var errSilent = errors.New("git printed nothing: is the first git in PATH really git?")
 
 // Silent returns the error for a command that exited with 0 and printed
 // nothing.
@@ -46,7 +46,7 @@ func (c Command) Odd(answer string) error {
 	if len(answer) > most {
 		answer = answer[:most]
 	}
-	return &Error{Args: c.Args, Dir: c.Dir, Code: -1, Err: fmt.Errorf("git answered %q, which is no answer to that", answer)}
+	return &Error{Args: c.Args, Dir: c.Dir, Code: -1, Err: fmt.Errorf("git printed %q, which middleman does not understand", answer)}
 }
 
 // Error returns one line.

@@ -69,7 +69,7 @@ func (r Repository) Subdir(dir string) string {
 // lineBreak returns the error for a repository with a line break in its path:
 // git cannot write such a path into the one-line files that locate a worktree.
 func lineBreak(dir string) error {
-	return fmt.Errorf("%s: a repository with a line break in its path can have no worktrees; rename the directory: %w", plaintext.Quoted(dir), ErrBadRequest)
+	return fmt.Errorf("%s: a repository with a line break in its path cannot have worktrees; rename the directory: %w", plaintext.Quoted(dir), ErrBadRequest)
 }
 
 // explainDiscovery turns git's error into ErrNotRepository or ErrForeign, if it
@@ -114,9 +114,9 @@ func discoverBare(ctx context.Context, dir string, failed *Error) (Repository, e
 	case top == "":
 		return Repository{}, c.Odd(out)
 	case bare != "true":
-		return Repository{}, fmt.Errorf("%s: in the git directory of a checkout; stand in the checkout: %w", plaintext.Quoted(dir), ErrNotRepository)
+		return Repository{}, fmt.Errorf("%s: inside the git directory of a checkout; change to the checkout: %w", plaintext.Quoted(dir), ErrNotRepository)
 	case byName && !SameDir(dir, top):
-		return Repository{}, fmt.Errorf("%s: in the bare repository %s; stand at its top: %w", plaintext.Quoted(dir), plaintext.Quoted(top), ErrNotRepository)
+		return Repository{}, fmt.Errorf("%s: inside the bare repository %s; change to its top directory: %w", plaintext.Quoted(dir), plaintext.Quoted(top), ErrNotRepository)
 	case byName:
 		if err := checkEmbedded(ctx, top); err != nil {
 			return Repository{}, err
@@ -141,7 +141,7 @@ func checkEmbedded(ctx context.Context, top string) error {
 		return err
 	}
 	if tracked {
-		return fmt.Errorf("%s: a bare repository that is tracked by %s; clone it to elsewhere first: %w",
+		return fmt.Errorf("%s: a bare repository whose files %s tracks; clone it to another directory first: %w",
 			plaintext.Quoted(top), plaintext.Quoted(around.Main), ErrNotRepository)
 	}
 	return nil

@@ -173,7 +173,7 @@ func (t Transport) Note() string {
 	if len(t.off) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("programs of the repository's configuration were not used to reach a remote (%s): --filters agrees to them", strings.Join(t.off, ", "))
+	return fmt.Sprintf("programs that the repository's configuration names to reach a remote did not run (%s): --filters allows them", strings.Join(t.off, ", "))
 }
 
 // Explain adds Note to err, the error of a command that may have needed a

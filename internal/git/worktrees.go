@@ -58,7 +58,7 @@ func (p Dirs) Worktrees(ctx context.Context) ([]Worktree, error) {
 // worktree may have changed the .git file there.
 func FindEntry(commonDir, root string) (string, error) {
 	if _, err := os.Stat(commonDir); err != nil {
-		return "", fmt.Errorf("look at repository (if it was moved, `middleman repair` says so to git and to us): %w", err)
+		return "", fmt.Errorf("look at the repository (if it was moved, run `middleman repair`): %w", err)
 	}
 	dir := filepath.Join(commonDir, "worktrees")
 	entries, err := os.ReadDir(dir)

@@ -47,7 +47,7 @@ func Find(socket string) (h *Holder, port Port, ls []net.Listener, err error) {
 	m, sockets, err := h.ask(message{Verb: verbTake})
 	if err == nil && (len(sockets) == 0 || m.Port == Port{}) {
 		closeAll(sockets)
-		sockets, err = nil, errors.New("it has handed over nothing")
+		sockets, err = nil, errors.New("it handed over no socket")
 	}
 	if err == nil {
 		ls, err = listeners(sockets)
@@ -208,7 +208,7 @@ func (h *Holder) End() error {
 		select {
 		case <-h.gone:
 		case <-time.After(answerTime):
-			err = errors.New("it says that it ends, and does not")
+			err = errors.New("it reported that it ends, but it still runs")
 		}
 	}
 	if h.done != nil && err == nil {

@@ -197,10 +197,10 @@ func checkAddress(address string, encrypted bool) error {
 		return nil
 	}
 	if IsLoopback(host) {
-		return fmt.Errorf("listen address %q: names below localhost lead browsers to 127.0.0.1 and [::1] alone, and without "+
-			"TLS anything else may have been another program's before: use one of these, or --tls local", address)
+		return fmt.Errorf("listen address %q: names below localhost lead browsers only to 127.0.0.1 and [::1], and without "+
+			"TLS another program may have used any other address before: use one of these two, or --tls local", address)
 	}
-	return fmt.Errorf("listen address %q is reachable from outside, without TLS: whoever is on the way "+
+	return fmt.Errorf("listen address %q can be reached from other machines, and without TLS anybody on the way "+
 		"could read and type; use --tls local or --tls-cert and --tls-key, or listen on 127.0.0.1 and use an SSH tunnel", address)
 }
 

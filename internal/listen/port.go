@@ -48,7 +48,7 @@ func takePort(o Options, before string) (_ *Port, ls []net.Listener, err error) 
 	case errors.Is(err, heldport.ErrNone):
 	case err != nil:
 		// It may still hold the port, so do not take a new one.
-		return nil, nil, fmt.Errorf("%w: where it hangs, end it; the logins end with it", err)
+		return nil, nil, fmt.Errorf("%w: if that process hangs, end it; all logins end with it", err)
 	case o.wants(held.Address):
 		p.Name, p.held, p.holder, p.listeners = held.Name, held, holder, ls
 		p.watch()

@@ -94,7 +94,7 @@ func Tighten(path string) (was fs.FileMode, err error) {
 	}
 	const bits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	if err := os.Chmod(path, info.Mode()&bits&^0o077); err != nil {
-		return 0, fmt.Errorf("take %s from others: %w", path, err)
+		return 0, fmt.Errorf("remove other users' permissions from %s: %w", path, err)
 	}
 	return info.Mode().Perm(), nil
 }

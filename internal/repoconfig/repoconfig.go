@@ -115,7 +115,7 @@ func (c Config) check() error {
 	}
 	for name, value := range c.Env {
 		if !envName().MatchString(name) || strings.HasPrefix(name, "MIDDLEMAN_") || strings.ContainsRune(value, 0) {
-			return fmt.Errorf("env: %q cannot be set: letters, digits and underscores, not MIDDLEMAN_, and no NUL in the value", name)
+			return fmt.Errorf("env: %q cannot be set: a name consists of letters, digits and underscores and does not begin with MIDDLEMAN_, and a value has no NUL", name)
 		}
 	}
 	for name, p := range c.Profiles {
@@ -152,7 +152,7 @@ func checkPattern(pattern string) error {
 
 func (p Profile) check(name string) error {
 	if !profileName().MatchString(name) {
-		return fmt.Errorf("profiles: %q is no name for one: lower-case letters, digits, dots, dashes and underscores", name)
+		return fmt.Errorf("profiles: %q is not a valid name: it must consist of lower-case letters, digits, dots, dashes and underscores", name)
 	}
 	refuse := func(err error) error { return fmt.Errorf("profiles.%s: %w", name, err) }
 	if len(p.Command) == 0 {
@@ -165,7 +165,7 @@ func (p Profile) check(name string) error {
 	}
 	for _, variable := range p.Env {
 		if !envName().MatchString(variable) {
-			return refuse(fmt.Errorf("env: %q is no name of a variable", variable))
+			return refuse(fmt.Errorf("env: %q is not a valid name of a variable", variable))
 		}
 	}
 	switch p.Sandbox {

@@ -63,8 +63,8 @@ func TestRestoreRefusals(t *testing.T) {
 	}{
 		{"wnone", api.CodeNotFound, 404, ""},
 		{live.ID, api.CodeNotDeleted, 409, "workspace live is not deleted"},
-		{gone.ID, "no-snapshot", 409, "nothing is kept of it"},
-		{taken.ID, "place-taken", 409, "there is something in its place"},
+		{gone.ID, "no-snapshot", 409, "there is no snapshot of it"},
+		{taken.ID, "place-taken", 409, "something else is in its place"},
 	} {
 		a := r.call("POST", "/workspaces/"+x.id+"/restore", nil)
 		if p := a.problem(t); a.status != x.status || p.Code != x.code || !strings.Contains(p.Detail, x.detail) || strings.Contains(p.Detail, "\n") {

@@ -265,7 +265,7 @@ func inspect(ctx context.Context, path string, thorough bool) (version int64, er
 	return version, nil
 }
 
-var errForeign = errors.New("it holds no schema of ours")
+var errForeign = errors.New("it does not have the schema of middleman")
 
 func readVersion(ctx context.Context, db *sql.DB) (int64, error) {
 	var tables, ours int

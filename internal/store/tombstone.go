@@ -167,7 +167,7 @@ func decodeTombstone(data []byte, id string) (Tombstone, error) {
 		return Tombstone{}, err
 	}
 	if x.Version != tombstoneVersion || x.ID != id {
-		return Tombstone{}, fmt.Errorf("it is version %d of %q, and version %d is wanted", x.Version, x.ID, tombstoneVersion)
+		return Tombstone{}, fmt.Errorf("it is version %d of %q, but version %d is needed", x.Version, x.ID, tombstoneVersion)
 	}
 	switch x.State {
 	case "", terminal.StateStarting, terminal.StateRunning, terminal.StateStopping, terminal.StateExited, terminal.StateFailed, terminal.StateLost:

@@ -66,7 +66,7 @@ func (o *owner) lose() {
 // processes of the session, and writes no exit record, so that the session
 // counts as lost.
 func (o *owner) giveUp(join func()) {
-	logf("what runs the program was killed: its exit is not known; what it has left is ended")
+	logf("the process that runs the program was killed, so its exit is not known; processes that it left are ended")
 	if left := o.dir.StopStrays(max(0, o.spec.Grace)); len(left) > 0 {
 		logf("these processes do not end: %v", left)
 	}
@@ -164,7 +164,7 @@ func (o *owner) goOn() (err error) {
 	o.recent.skip(o.journal.Head())
 	screen, err := recording.Open(o.dir.Journal(), recording.Options{Size: o.spec.Size, ScrollbackBytes: o.spec.ScrollbackBytes}).At(end)
 	if err != nil {
-		logf("draw the screen of before: %v", err)
+		logf("draw the earlier screen: %v", err)
 		screen.Terminal = vt.New(vt.Options{Cols: int(o.size.Cols), Rows: int(o.size.Rows)})
 	}
 	cols, rows := screen.Terminal.Size()

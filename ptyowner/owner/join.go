@@ -148,7 +148,7 @@ func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot
 	version := min(hello.MaxVersion, wire.MaxVersion)
 	if version < max(hello.MinVersion, wire.MinVersion) {
 		return w, snap, &wire.Error{Code: wire.CodeVersion, Text: fmt.Sprintf(
-			"owner of session %s speaks protocol %d to %d, asked for %d to %d",
+			"owner of session %s speaks protocol %d to %d, but %d to %d was asked for",
 			o.spec.ID, wire.MinVersion, wire.MaxVersion, hello.MinVersion, hello.MaxVersion)}
 	}
 	if refusal := o.admit(v, hello); refusal != nil {
@@ -219,7 +219,7 @@ func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 	}
 	if hello.From != nil && *hello.From > o.recent.head {
 		return &wire.Error{Code: wire.CodeRange, Text: fmt.Sprintf(
-			"session %s has %d bytes of output, asked for those from %d", o.spec.ID, o.recent.head, *hello.From)}
+			"session %s has %d bytes of output, but output from offset %d was asked for", o.spec.ID, o.recent.head, *hello.From)}
 	}
 	switch v.mode {
 	case wire.ModeControl:

@@ -117,7 +117,7 @@ func (d Dir) probeUnlocked() (Life, error) {
 		return 0, fmt.Errorf("%w: %s was removed, so nothing proves whether its owner lives", terminal.ErrUnreachable, d.File(OwnerLockFile))
 	}
 	if held, err := private.IsHeld(d.File(formerLock)); err != nil || held {
-		return 0, cmp.Or(err, fmt.Errorf("%w: it runs on tmux since before sessions there had owners: `middleman doctor` tells how to end it", terminal.ErrUnreachable))
+		return 0, cmp.Or(err, fmt.Errorf("%w: an earlier build started it on tmux, without an owner: `middleman doctor` tells how to end it", terminal.ErrUnreachable))
 	}
 	return Dead, nil
 }

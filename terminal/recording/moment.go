@@ -27,7 +27,7 @@ func ParseMoment(text string, now time.Time) (Moment, error) {
 	case !ok:
 		return Moment{}, fmt.Errorf("%q is not %s", text, MomentForms)
 	case t.After(now):
-		return Moment{}, fmt.Errorf("%q is %s, which is yet to come", text, t.Format(time.RFC3339))
+		return Moment{}, fmt.Errorf("%q is %s, which is in the future", text, t.Format(time.RFC3339))
 	}
 	return Moment{Time: t}, nil
 }

@@ -98,7 +98,7 @@ func (r *Recording) At(offset uint64) (Screen, error) {
 // checkOffset returns an error where the output before offset is not on disk.
 func checkOffset(segments []journal.Segment, head, offset uint64) error {
 	if offset > head {
-		return fmt.Errorf("there are %d bytes of output, asked for offset %d: %w", head, offset, terminal.ErrRange)
+		return fmt.Errorf("there are %d bytes of output, but offset %d was asked for: %w", head, offset, terminal.ErrRange)
 	}
 	i := segmentIndex(segments, offset)
 	if i < 0 {
@@ -163,13 +163,13 @@ func (r *Recording) keyframeBefore(segments []journal.Segment, offset uint64) (i
 	}
 	i = 0
 	if len(segments) > 0 && segments[0].First > 0 {
-		note = fmt.Sprintf("drawn from offset %d on, without what came before: no older output is kept", segments[0].First)
+		note = fmt.Sprintf("drawn from offset %d on: no older output is kept", segments[0].First)
 	}
 	return i, key, note
 }
 
 // ErrNoTimes: no index tells when the output was written.
-var ErrNoTimes = fmt.Errorf("when the output came was not recorded: give an offset: %w", errors.ErrUnsupported)
+var ErrNoTimes = fmt.Errorf("the times of the output were not recorded: give an offset instead: %w", errors.ErrUnsupported)
 
 // OffsetAt returns the offset that the output had reached at t, to about 10
 // ms. Before the first byte of a session it is 0; before the oldest kept one

@@ -168,7 +168,7 @@ func (b *outbox) ack(offset uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if offset > b.offset {
-		return fmt.Errorf("ack of offset %d, sent are %d", offset, b.offset)
+		return fmt.Errorf("ack of offset %d, but only the output up to offset %d was sent", offset, b.offset)
 	}
 	if offset > b.acked {
 		b.acked = offset

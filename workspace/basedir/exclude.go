@@ -29,7 +29,7 @@ func Exclude(commonDir string) error {
 	defer excluding.Unlock()
 	path := filepath.Join(commonDir, "info", "exclude")
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file; have git exclude %s by hand: %w", path, workPattern, model.ErrBadRequest)
+		return fmt.Errorf("%s is not a regular file; have git ignore %s yourself: %w", path, workPattern, model.ErrBadRequest)
 	}
 	before, err := plainfile.ReadFollowed(path, maxExclude)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -85,6 +85,6 @@ func replaced(path string, now fs.FileInfo) error {
 	default:
 		kind = "something else"
 	}
-	return fmt.Errorf("%s is %s now, no directory any more; move that away, and put the directory back or delete the workspace without it: %w",
+	return fmt.Errorf("%s is %s now, not a directory; move that away, then put the directory back, or delete the workspace without it: %w",
 		path, kind, model.ErrReplaced)
 }

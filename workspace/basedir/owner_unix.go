@@ -18,11 +18,11 @@ func checkOwned(dir string) error {
 	}
 	switch stat, ok := info.Sys().(*syscall.Stat_t); {
 	case !info.IsDir():
-		return fmt.Errorf("base directory %s is no directory: %w", dir, ErrUnsafeBase)
+		return fmt.Errorf("base directory %s is not a directory: %w", dir, ErrUnsafeBase)
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("base directory %s can be written by others (mode %04o): %w", dir, info.Mode().Perm(), ErrUnsafeBase)
 	case !ok || int(stat.Uid) != os.Geteuid():
-		return fmt.Errorf("base directory %s belongs to somebody else: %w", dir, ErrUnsafeBase)
+		return fmt.Errorf("base directory %s belongs to another user: %w", dir, ErrUnsafeBase)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ func checkOwned(dir string) error {
 		return fmt.Errorf("look at base directory: %w", err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("base directory %s is no directory: %w", dir, ErrUnsafeBase)
+		return fmt.Errorf("base directory %s is not a directory: %w", dir, ErrUnsafeBase)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func ScopeFor(w model.Workspace) (string, error) {
 		return "", fmt.Errorf("resolve %s: %w", plaintext.Quoted(w.Root), err)
 	}
 	if w.Mode != model.ModeInPlace && scope != w.Root {
-		return "", fmt.Errorf("%s leads to %s by now: %w", plaintext.Quoted(w.Root), plaintext.Quoted(scope), ErrLeavesScope)
+		return "", fmt.Errorf("%s leads to %s now: %w", plaintext.Quoted(w.Root), plaintext.Quoted(scope), ErrLeavesScope)
 	}
 	return scope, nil
 }
@@ -128,7 +128,7 @@ func openScope(scope string) (*os.Root, error) {
 		return nil, fmt.Errorf("resolve %s: %w", plaintext.Quoted(scope), err)
 	}
 	if canonical != scope {
-		return nil, fmt.Errorf("%s leads to %s by now: %w", plaintext.Quoted(scope), plaintext.Quoted(canonical), ErrLeavesScope)
+		return nil, fmt.Errorf("%s leads to %s now: %w", plaintext.Quoted(scope), plaintext.Quoted(canonical), ErrLeavesScope)
 	}
 	for dir := scope; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if err := checkAncestor(dir); err != nil {

@@ -5,7 +5,7 @@ import "errors"
 // Errors of a restore, besides those of package model.
 var (
 	// ErrNoSnapshot: nothing was kept of the workspace.
-	ErrNoSnapshot = errors.New("nothing is kept of it")
+	ErrNoSnapshot = errors.New("there is no snapshot of it")
 	// ErrBadSnapshot: the snapshot is not in the form that a delete writes, so
 	// another program wrote it. Restore brings back nothing of it.
 	ErrBadSnapshot = errors.New("the manifest of the snapshot is not one that middleman wrote")
@@ -14,5 +14,5 @@ var (
 	ErrDamagedSnapshot = errors.New("the repository has lost a part of the snapshot: bring the object back from a copy of the repository, and restore again")
 	// ErrOccupied: something else has the place where a restore would put the
 	// workspace.
-	ErrOccupied = errors.New("there is something in its place")
+	ErrOccupied = errors.New("something else is in its place")
 )

@@ -114,7 +114,7 @@ func (b branch) check() error {
 	}
 	for _, s := range b.Config {
 		if !strings.HasPrefix(string(s.Key), "branch."+b.Name+".") {
-			return fmt.Errorf("setting %s is not one of it", plaintext.Quoted(string(s.Key)))
+			return fmt.Errorf("setting %s is not one that a worktree has", plaintext.Quoted(string(s.Key)))
 		}
 	}
 	return nil

@@ -59,7 +59,7 @@ type restoration struct {
 
 func (r *restoration) run(ctx context.Context) (err error) {
 	if r.w.Mode == model.ModeInPlace {
-		return fmt.Errorf("its directory %s was never deleted: %w", plaintext.Quoted(r.w.Root), ErrNoSnapshot)
+		return fmt.Errorf("it is an in-place workspace, so its directory %s was never deleted: %w", plaintext.Quoted(r.w.Root), ErrNoSnapshot)
 	}
 	if err = r.openRestored(); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (r *restoration) clear() error {
 	}
 	if entry != "" {
 		if _, err := os.Lstat(filepath.Join(entry, restoredMark)); err != nil {
-			return fmt.Errorf("git's %s is about that directory: %w", plaintext.Quoted(entry), ErrOccupied)
+			return fmt.Errorf("git's entry %s belongs to that directory: %w", plaintext.Quoted(entry), ErrOccupied)
 		}
 		if err := os.RemoveAll(entry); err != nil {
 			return err
@@ -334,7 +334,7 @@ func (r *restoration) openRestored() (err error) {
 	}
 	if before := r.w.Root; filepath.Dir(before) != r.base.Name() {
 		r.w.Root, r.moved = filepath.Join(r.base.Name(), r.w.ID), true
-		r.notes = append(r.notes, fmt.Sprintf("where it was, %s, is gone: it is %s", plaintext.Quoted(before), r.w.Root))
+		r.notes = append(r.notes, fmt.Sprintf("its directory cannot be made at %s again, so it is %s now", plaintext.Quoted(before), r.w.Root))
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (r *restoration) branches(ctx context.Context) error {
 		}
 		if now != b.Name {
 			r.renamed[b.Name] = now
-			r.notes = append(r.notes, fmt.Sprintf("branch %s is somebody else's by now: it is branch %s", plaintext.Quoted(b.Name), plaintext.Quoted(now)))
+			r.notes = append(r.notes, fmt.Sprintf("the branch %s belongs to something else now, so the workspace is on branch %s", plaintext.Quoted(b.Name), plaintext.Quoted(now)))
 		}
 	}
 	if now := r.renamed[r.w.Branch]; now != "" {

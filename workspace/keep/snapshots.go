@@ -64,7 +64,7 @@ func Snapshot(ctx context.Context, base, gitDir, repository, id string) (_ Kept,
 		return Kept{}, err
 	}
 	if root != w.Root {
-		return Kept{}, fmt.Errorf("%s was kept of %s: %w", Ref(id), plaintext.Quoted(root), model.ErrEscapes)
+		return Kept{}, fmt.Errorf("%s is the snapshot of %s: %w", Ref(id), plaintext.Quoted(root), model.ErrEscapes)
 	}
 	w.Name, w.Branch, w.CreatedAt = s.Name, s.Branch.Name, s.Made
 	if slug, err := model.Slug(w.Name); err != nil || slug != w.Name {

@@ -68,7 +68,7 @@ func (f Finder) ownImportable(ctx context.Context, base *os.Root, name string) (
 		}
 		return model.Workspace{ID: id, Name: id, Mode: model.ModeDirectory, Root: filepath.Join(base.Name(), id), State: model.StateDeleted, CreatedAt: info.ModTime().UTC()}, nil
 	}
-	return model.Workspace{}, fmt.Errorf("a %s, which is none of a workspace: %w", kind, model.ErrBadRequest)
+	return model.Workspace{}, fmt.Errorf("a %s, which does not belong to a workspace: %w", kind, model.ErrBadRequest)
 }
 
 // Adopt moves the directory of a workspace from Importable back to its place,

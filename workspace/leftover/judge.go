@@ -51,15 +51,15 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	_, deleted := owner(s.Deleted, id)
 	switch l.Kind {
 	case KindTrash:
-		l.stays(s.trash(ctx, l.What), "a delete was removing it and has looked at it twice")
+		l.stays(s.trash(ctx, l.What), "an interrupted delete was removing it, and had inspected it twice")
 	case KindRestoring:
-		l.stays(s.gathered(ctx, l.What, id), "a restore was putting it together, and the snapshot that it was made from is there")
+		l.stays(s.gathered(ctx, l.What, id), "an interrupted restore was making it from a snapshot, which still exists")
 	case KindKept:
 		if deleted {
 			return // a restore brings it back
 		}
 		l.Lost, _ = look.Directory(l.What)
-		l.Why, l.Hint = "a delete has kept it because no repository can hold it", importHint(l.What)
+		l.Why, l.Hint = "a delete kept it, because no repository can hold it", importHint(l.What)
 	case KindDirectory, KindDeleting:
 		s.ownDirectory(ctx, b, &l)
 	}
@@ -72,7 +72,7 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 func (l *Leftover) onlyOwn(b *listed) {
 	if l.Prunable && !b.own() {
 		l.Prunable = false
-		l.Why += "; but whether it was another data directory's is not known"
+		l.Why += "; but it is not known whether it belonged to another data directory"
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *survey) ownDirectory(ctx context.Context, b *listed, l *Leftover) {
 // it may not be removed.
 func (s *survey) idle(id string) error {
 	if s.Unsure != nil {
-		return fmt.Errorf("whether a session runs in it: %w: %w", model.ErrUnknown, s.Unsure)
+		return fmt.Errorf("find out whether a session runs in it: %w: %w", model.ErrUnknown, s.Unsure)
 	}
 	if why := s.Busy[id]; why != "" {
 		return errors.New(why)
@@ -148,7 +148,7 @@ func (s *survey) gathered(ctx context.Context, dir, id string) error {
 		gitDir = filepath.Dir(filepath.Dir(entry))
 	}
 	if gitDir == "" {
-		return fmt.Errorf("which repository it is of: %w", model.ErrUnknown)
+		return fmt.Errorf("find out which repository it belongs to: %w", model.ErrUnknown)
 	}
 	return s.snapshotIn(ctx, gitDir, id)
 }
@@ -168,7 +168,7 @@ func (s *survey) inRepository(ctx context.Context, l Leftover) {
 	}
 	switch l.Kind {
 	case KindRestoring:
-		l.stays(s.snapshotIn(ctx, l.gitDir, l.ID), "a restore was putting it together, and the snapshot that it was made from is there")
+		l.stays(s.snapshotIn(ctx, l.gitDir, l.ID), "an interrupted restore was making it from a snapshot, which still exists")
 	case KindEntry:
 		if !s.entry(ctx, &l) {
 			return
@@ -287,11 +287,11 @@ func (s *survey) snapshot(ctx context.Context, l *Leftover) {
 	d, err := keep.Snapshot(ctx, s.f.Base, l.gitDir, l.Repository, l.ID)
 	switch {
 	case errors.Is(err, model.ErrEscapes):
-		l.Why = "it is kept of a workspace in another base directory"
+		l.Why = "it is the snapshot of a workspace in another base directory"
 	case err != nil:
 		l.Why = err.Error()
 	default:
-		l.Why = "it is kept of workspace " + d.Name + ", which is not known to be deleted: it is not removed without consent"
+		l.Why = "it is the snapshot of workspace " + d.Name + ", which is not known to be deleted, so it is not removed without consent"
 		l.Hint = "middleman import in " + plaintext.Quoted(l.Repository) + ", then middleman restore " + d.Name
 	}
 }

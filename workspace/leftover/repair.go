@@ -74,7 +74,7 @@ func (r *repairing) run(ctx context.Context, repository string) error {
 		return err
 	}
 	if x.Missing && x.Moved != "" {
-		r.note("its worktree was moved to %s: it is in place there, and yours", plaintext.Quoted(x.Moved))
+		r.note("its worktree was moved to %s: it is an in-place workspace there now, and yours", plaintext.Quoted(x.Moved))
 		r.w.Mode, r.w.Root = model.ModeInPlace, x.Moved
 		return nil
 	}
@@ -142,7 +142,7 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 	if repo.Here.CommonDir != r.w.GitDir {
 		old := filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
 		if reason, err := git.LockReason(filepath.Join(old, "locked")); err == nil && reason == model.LockReason(r.w.ID) {
-			return fmt.Errorf("its repository %s is there and has it: %s may be a copy of that: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(repo.Main), model.ErrUnknown)
+			return fmt.Errorf("its repository %s still exists and has it, so %s may be a copy: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(repo.Main), model.ErrUnknown)
 		}
 		r.w.GitDir, r.w.Repository, r.git = repo.Here.CommonDir, repo.Main, true
 		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
@@ -179,7 +179,7 @@ func checkIsFile(path string) error {
 		return nil
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not what git has put there: %w", path, model.ErrUnknown)
+		err = fmt.Errorf("%s is not the file that git made there: %w", path, model.ErrUnknown)
 	}
 	return err
 }

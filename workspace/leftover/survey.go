@@ -47,17 +47,17 @@ type Leftover struct {
 	Kind Kind `json:"kind"`
 	// What is a directory, a ref, or the name of a workspace or session.
 	What       string `json:"what" doc:"A directory, a ref, or the name of a workspace or session"`
-	ID         string `json:"workspace_id,omitempty" doc:"Of the workspace that it belongs or belonged to"`
+	ID         string `json:"workspace_id,omitempty" doc:"The id of the workspace that it belongs or belonged to"`
 	Repository string `json:"repository,omitempty"`
 	// Prunable is true only on proof. Why is the proof, or what is missing for
 	// it. Lost is what would be lost with it, or the work that keeps it.
-	Prunable bool       `json:"prunable" doc:"It may go, on proof alone"`
-	Why      string     `json:"why" doc:"Why it may go, or why it stays"`
+	Prunable bool       `json:"prunable" doc:"Whether it may be removed, which needs proof"`
+	Why      string     `json:"why" doc:"Why it may be removed, or why it stays"`
 	Lost     model.Loss `json:"lost,omitzero"`
-	Final    string     `json:"final,omitempty" doc:"What is gone for good with it"`
-	Hint     string     `json:"hint,omitempty" doc:"What helps where it stays"`
+	Final    string     `json:"final,omitempty" doc:"What is lost for good with it"`
+	Hint     string     `json:"hint,omitempty" doc:"What to do if it stays"`
 	Pruned   bool       `json:"pruned"`
-	Error    string     `json:"error,omitempty" doc:"Why it was not pruned though it might go"`
+	Error    string     `json:"error,omitempty" doc:"Why it was not removed although it may be"`
 
 	// object is the commit at which a ref was seen, gitDir the repository's git
 	// directory, and root the workspace's directory.

@@ -31,7 +31,7 @@ type Commits struct {
 	Against Against  `json:"against"`
 	Of      string   `json:"of" doc:"What HEAD was compared with"`
 	Head    string   `json:"head"`
-	Commit  string   `json:"commit" doc:"The other end"`
+	Commit  string   `json:"commit" doc:"The commit of that"`
 	Ahead   int      `json:"ahead"`
 	Behind  int      `json:"behind"`
 	Side    string   `json:"side" enum:"ahead,behind" doc:"Which of them are listed"`
@@ -80,7 +80,7 @@ func ends(ctx context.Context, g *git.View, w model.Workspace, r CommitsRequest)
 		}
 	}
 	if out.Against != AgainstBase && out.Against != AgainstUpstream {
-		return out, 0, fmt.Errorf("against %q: want base or upstream: %w", out.Against, model.ErrBadRequest)
+		return out, 0, fmt.Errorf("against %q: it must be base or upstream: %w", out.Against, model.ErrBadRequest)
 	}
 	if _, out.Of, out.Commit, err = against(ctx, g, w, out.Against); err != nil {
 		return out, 0, err
@@ -146,11 +146,11 @@ func (c *Commits) fill(ctx context.Context, g *git.View, skip, limit int) error 
 func parseCommit(record string) (Commit, error) {
 	fields := strings.SplitN(record, "\n", 5)
 	if len(fields) != 5 {
-		return Commit{}, fmt.Errorf("git log said %s", plaintext.Quoted(record))
+		return Commit{}, fmt.Errorf("git log printed %s, which middleman does not understand", plaintext.Quoted(record))
 	}
 	seconds, err := strconv.ParseInt(fields[1], 10, 64)
 	if err != nil {
-		return Commit{}, fmt.Errorf("git log said %s", plaintext.Quoted(fields[1]))
+		return Commit{}, fmt.Errorf("git log printed %s, which middleman does not understand", plaintext.Quoted(fields[1]))
 	}
 	text := func(i int) string { return plaintext.Quoted(strings.TrimRight(fields[i], " ")) }
 	return Commit{Hash: fields[0], Time: time.Unix(seconds, 0).UTC(), Author: text(2), Email: text(3), Subject: text(4)}, nil

@@ -134,11 +134,11 @@ func against(ctx context.Context, g *git.View, w model.Workspace, asked Against)
 		return asked, name, commit, err
 	case AgainstBase, AgainstMergeBase:
 		if w.Base == "" {
-			return asked, "", "", fmt.Errorf("it has no base; say --against head or upstream: %w", ErrNothingToCompare)
+			return asked, "", "", fmt.Errorf("it has no base; use --against head or upstream: %w", ErrNothingToCompare)
 		}
 		name, commit, err = baseNow(ctx, g, w)
 	default:
-		return asked, "", "", fmt.Errorf("against %q: want base, merge-base, head or upstream: %w", asked, model.ErrBadRequest)
+		return asked, "", "", fmt.Errorf("against %q: it must be base, merge-base, head or upstream: %w", asked, model.ErrBadRequest)
 	}
 	if err != nil || asked == AgainstBase {
 		return asked, plaintext.Quoted(name), commit, err

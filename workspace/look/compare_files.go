@@ -28,12 +28,12 @@ type Diff struct {
 // it is is quoted.
 type FileChange struct {
 	Path      string `json:"path"`
-	From      string `json:"from,omitempty" doc:"Its name before, where it was renamed"`
+	From      string `json:"from,omitempty" doc:"Its earlier name, if it was renamed"`
 	Change    string `json:"change" enum:"added,deleted,changed,renamed,type,conflict"`
 	Untracked bool   `json:"untracked,omitempty"`
 	Added     int    `json:"added" doc:"Lines; 0 for a binary file"`
 	Deleted   int    `json:"deleted"`
-	Binary    bool   `json:"binary,omitempty" doc:"Or too large to be compared line by line"`
+	Binary    bool   `json:"binary,omitempty" doc:"Whether it is binary, or too large to be compared line by line"`
 }
 
 // Files lists the files that differ.
@@ -91,7 +91,7 @@ func (p *filesParser) take(record string) {
 	default:
 		fields := strings.SplitN(record, "\t", 3)
 		if len(fields) != 3 {
-			p.err = fmt.Errorf("git diff --numstat said %s", plaintext.Quoted(record))
+			p.err = fmt.Errorf("git diff --numstat printed %s, which middleman does not understand", plaintext.Quoted(record))
 			return
 		}
 		p.kind, p.lines, p.wait = "", [2]string{fields[0], fields[1]}, 1
@@ -149,7 +149,7 @@ func (p *filesParser) count(f *FileChange) {
 	added, err1 := strconv.Atoi(p.lines[0])
 	deleted, err2 := strconv.Atoi(p.lines[1])
 	if err1 != nil || err2 != nil {
-		p.err = fmt.Errorf("git diff --numstat said %s and %s lines", plaintext.Quoted(p.lines[0]), plaintext.Quoted(p.lines[1]))
+		p.err = fmt.Errorf("git diff --numstat printed %s and %s lines, which middleman does not understand", plaintext.Quoted(p.lines[0]), plaintext.Quoted(p.lines[1]))
 		return
 	}
 	f.Added, f.Deleted = added, deleted

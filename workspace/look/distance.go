@@ -44,7 +44,7 @@ func countBetween(ctx context.Context, g *git.View, head, other string) (counts 
 		return counts, err
 	}
 	if n, err := fmt.Sscanf(out, "%d\t%d", &counts[0], &counts[1]); err != nil || n != 2 {
-		return counts, fmt.Errorf("git rev-list --count said %s", plaintext.Quoted(out))
+		return counts, fmt.Errorf("git rev-list --count printed %s, which middleman does not understand", plaintext.Quoted(out))
 	}
 	return counts, nil
 }

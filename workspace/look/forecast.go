@@ -18,14 +18,14 @@ const mergeTime = 30 * time.Second
 
 // Forecast says what merging two workspaces would do.
 type Forecast struct {
-	WorkspaceID string `json:"workspace_id" doc:"The other one"`
-	Workspace   string `json:"workspace" doc:"Its name"`
-	Merge       string `json:"merge" enum:"clean,conflict,unknown" doc:"Of what both have committed; what is not committed is not in it"`
+	WorkspaceID string `json:"workspace_id" doc:"The id of the other workspace"`
+	Workspace   string `json:"workspace" doc:"The name of the other workspace"`
+	Merge       string `json:"merge" enum:"clean,conflict,unknown" doc:"What a merge of the commits of both would be; uncommitted changes are not in it"`
 	// Conflicts are certain. BothChange are not, because what is not committed
 	// yet may still change.
 	Conflicts  []string  `json:"conflicts,omitempty" doc:"Files that a merge of the commits would leave to be resolved"`
-	BothChange []string  `json:"both_change,omitempty" doc:"Files that both have changed, one of them or both without a commit yet"`
-	Truncated  bool      `json:"truncated,omitempty" doc:"A list is cut"`
+	BothChange []string  `json:"both_change,omitempty" doc:"Files that both have changed, at least one of them without a commit yet"`
+	Truncated  bool      `json:"truncated,omitempty" doc:"Whether a list was cut"`
 	Unknown    []string  `json:"unknown,omitempty" doc:"What could not be found out, and why"`
 	AsOf       time.Time `json:"as_of"`
 }

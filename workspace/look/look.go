@@ -68,7 +68,7 @@ func Branch(ctx context.Context, repo git.Dirs, branch, tip string) (model.Loss,
 // its entry. Its disk may not be mounted, or it was moved, so its content is
 // unknown.
 func missing(w model.Workspace) error {
-	return fmt.Errorf("%s: %w, and what was in it is not known: put it back, or forget it with consent to lose work: %w", w.Root, model.ErrMissing, model.ErrUnknown)
+	return fmt.Errorf("%s: %w, and it is not known what was in it: put it back, or delete the workspace with consent to lose work: %w", w.Root, model.ErrMissing, model.ErrUnknown)
 }
 
 // Directory lists the files of a directory that is in no repository.

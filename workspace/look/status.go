@@ -27,13 +27,13 @@ type Status struct {
 	Branch    string    `json:"branch,omitempty" doc:"The branch that is checked out; empty where HEAD is detached"`
 	Head      string    `json:"head,omitempty" doc:"The commit that is checked out; empty on a branch without one"`
 	Operation string    `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick, revert or bisect in progress"`
-	Files     *Files    `json:"files,omitempty" doc:"Unset where it is not known"`
-	Upstream  *Distance `json:"upstream,omitempty" doc:"From the branch's upstream; unset where it has none, or that is not known"`
-	Base      *Distance `json:"base,omitempty" doc:"From the base as it is now; unset where that is not known"`
+	Files     *Files    `json:"files,omitempty" doc:"How many files are changed; unset if that is not known"`
+	Upstream  *Distance `json:"upstream,omitempty" doc:"The distance from the branch's upstream; unset if it has none, or if that is not known"`
+	Base      *Distance `json:"base,omitempty" doc:"The distance from the base as it is now; unset if that is not known"`
 	Unknown   []string  `json:"unknown,omitempty" doc:"What could not be found out, and why"`
-	Warnings  []string  `json:"warnings,omitempty" doc:"What is not as it was made"`
-	AsOf      time.Time `json:"as_of,omitzero" doc:"When it was looked at; unset says not yet"`
-	Source    string    `json:"source" enum:"git,memory,disk" doc:"Looked at for this answer, by the server earlier, or by the server before"`
+	Warnings  []string  `json:"warnings,omitempty" doc:"What differs from the workspace as it was made"`
+	AsOf      time.Time `json:"as_of,omitzero" doc:"When it was read; unset if it was not read yet"`
+	Source    string    `json:"source" enum:"git,memory,disk" doc:"git: read for this answer; memory: read earlier by this server; disk: read by the server before"`
 	Outdated  bool      `json:"outdated,omitempty" doc:"Something is known to have changed since"`
 }
 
@@ -54,7 +54,7 @@ func (f Files) Clean() bool { return f == Files{} }
 // Distance counts the commits that HEAD has and the other side lacks, and the
 // reverse.
 type Distance struct {
-	Of     string `json:"of" doc:"The other's name"`
+	Of     string `json:"of" doc:"The name of what it was compared with"`
 	Ahead  int    `json:"ahead"`
 	Behind int    `json:"behind"`
 }

@@ -18,8 +18,8 @@ type Loss struct {
 	Stashed   []string `json:"stashed,omitempty" doc:"Stashes made on this branch"`
 	Commits   []string `json:"commits,omitempty" doc:"Commits that are on no other branch and no remote"`
 	Operation string   `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick or bisect in progress"`
-	Ignored   []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; no reason to refuse"`
-	Abandoned []string `json:"abandoned,omitempty" doc:"Commits that only the worktree's reflog or refs hold; no reason to refuse"`
+	Ignored   []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; they are no reason to refuse a delete"`
+	Abandoned []string `json:"abandoned,omitempty" doc:"Commits that only the worktree's reflog or refs hold; they are no reason to refuse a delete"`
 	Truncated bool     `json:"truncated,omitempty"`
 	// Warnings say what stays although one would expect it to go, one per line.
 	Warnings []string `json:"-"`

@@ -52,7 +52,7 @@ func ChangeRef(base string) (string, error) {
 			continue
 		}
 		if number == "" || len(number) > 10 || strings.Trim(number, "0123456789") != "" || number[0] == '0' {
-			return "", fmt.Errorf("base %s: want a number, such as %s12: %w", plaintext.Quoted(base[:min(len(base), 100)]), kind.prefix, ErrBadBase)
+			return "", fmt.Errorf("base %s: it must be a number, such as %s12: %w", plaintext.Quoted(base[:min(len(base), 100)]), kind.prefix, ErrBadBase)
 		}
 		return fmt.Sprintf(kind.ref, number), nil
 	}
