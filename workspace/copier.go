@@ -122,7 +122,7 @@ func (c *copier) file(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.to.Remove(c.temporary) }() // after place the file has its own name as well
+	defer func() { _ = c.to.Remove(c.temporary) }() // after publish the file has its own name as well
 	err = c.content(ctx, copied, source, info.Size())
 	if err == nil {
 		err = copied.Chmod(info.Mode().Perm())
@@ -134,7 +134,7 @@ func (c *copier) file(ctx context.Context, name string) error {
 		return err
 	}
 	fault.Here("copy/written")
-	if err := c.place(name); err != nil {
+	if err := c.publish(name); err != nil {
 		return err
 	}
 	fault.Here("copy/placed")
@@ -168,8 +168,8 @@ func (c *copier) content(ctx context.Context, to, from *os.File, size int64) err
 	return nil
 }
 
-// place gives the temporary file its name by link(2), which replaces nothing.
-func (c *copier) place(name string) error {
+// publish gives the temporary file its name by link(2), which replaces nothing.
+func (c *copier) publish(name string) error {
 	err := c.to.Link(c.temporary, name)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err

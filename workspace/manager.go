@@ -24,17 +24,17 @@ type Options struct {
 	// Prefix precedes the slash in the names of our branches. We may delete a
 	// branch below it. "" means "middleman".
 	Prefix string
-	// Place is for requests that name none; "" means PlaceData.
-	Place Place
+	// Location is for requests that name none; "" means LocationData.
+	Location Location
 }
 
 // Manager makes, inspects and deletes workspaces. It holds only its options and
 // caches of facts that never change. Any number of goroutines and processes may
 // use one base.
 type Manager struct {
-	base   string
-	prefix string
-	place  Place
+	base     string
+	prefix   string
+	location Location
 	// keepBranches keeps every branch: none is ours to delete.
 	keepBranches bool
 	inspector    *look.Inspector
@@ -46,7 +46,7 @@ func New(o Options) *Manager {
 		o.Prefix = "middleman"
 	}
 	base := filepath.Clean(o.Base)
-	return &Manager{base: base, prefix: o.Prefix, place: o.Place, inspector: look.New(base)}
+	return &Manager{base: base, prefix: o.Prefix, location: o.Location, inspector: look.New(base)}
 }
 
 // Create makes the workspace that r asks for and returns its record in
@@ -108,7 +108,7 @@ func (m *Manager) checkRequest(r CreateRequest) error {
 	} else if slug != r.Name {
 		return fmt.Errorf("name %q: must be %q: %w", r.Name, slug, ErrBadName)
 	}
-	if err := r.Place.check(r); err != nil {
+	if err := r.Location.check(r); err != nil {
 		return err
 	}
 	switch r.Mode {

@@ -62,9 +62,10 @@ type CreateRequest struct {
 	// HEAD, and Directory must lie in that scope.
 	Parent        *Workspace
 	ParentSession string
-	// Place says where the worktree is made; "" is Options.Place, or PlaceData
-	// for a bare repository. A worker is always in its parent's scope.
-	Place Place
+	// Location says where the worktree is made; "" is Options.Location, or
+	// LocationData for a bare repository. A worker is always in its parent's
+	// scope.
+	Location Location
 	// Filters allows programs that the repository's own configuration names:
 	// filters, and programs that reach a remote (ssh command, uploadpack,
 	// credential helper and such). Those of the user's configuration always

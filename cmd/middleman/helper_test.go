@@ -16,7 +16,8 @@ func TestHelpersInitialiseNoServer(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "init middleman/ptyowner @") {
 		t.Fatalf("pty-owner without a specification: %v\n%s", err, out)
 	}
-	for _, name := range []string{"net/http", "github.com/danielgtaylor/huma/v2", "modernc.org/sqlite", "middleman/internal/server"} {
+	for _, name := range []string{"net/http", "github.com/danielgtaylor/huma/v2", "modernc.org/sqlite",
+		"middleman/internal/server", "middleman/internal/app", "middleman/internal/listen"} {
 		if strings.Contains(string(out), "init "+name+" @") {
 			t.Errorf("an owner initialises %s", name)
 		}

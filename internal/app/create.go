@@ -80,7 +80,7 @@ func newRequest(in api.NewWorkspace) (workspace.CreateRequest, error) {
 		Directory: in.Directory,
 		Base:      in.Base,
 		Branch:    in.Branch,
-		Place:     workspace.Place(in.Place),
+		Location:  workspace.Location(in.Place),
 		Filters:   in.Filters,
 		Ephemeral: in.Ephemeral,
 	}

@@ -116,7 +116,7 @@ func TestGuardsCanFail(t *testing.T) {
 
 func TestOverBudget(t *testing.T) {
 	small := tree{packages: map[string]*goFolder{"a": {lines: 5}, "b": {lines: 6}}}
-	if got, want := overBudget(small, 5), []string{"b has 6 lines, 1 over the budget of a room"}; !slices.Equal(got, want) {
+	if got, want := overBudget(small, 5), []string{"b has 6 lines, 1 over the budget of a package"}; !slices.Equal(got, want) {
 		t.Errorf("over budget: %q, want %q", got, want)
 	}
 }

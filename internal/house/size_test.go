@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	maxFunction = 60   // lines between the braces of a body
-	maxFiles    = 30   // of a package, tests aside
-	roomBudget  = 5000 // lines of a package, tests aside: more is told, and no error
+	maxFunction   = 60   // lines between the braces of a body
+	maxFiles      = 30   // of a package, tests aside
+	packageBudget = 5000 // lines of a package, tests aside: more is told, and no error
 )
 
 // crowded are the packages that have too many files at present, and why.
@@ -125,10 +125,10 @@ func checkFiles(t tree, limit int, except map[string]string) (problems []string)
 	return append(problems, needless(except, found)...)
 }
 
-// TestRoomBudget tells which packages are over the budget of lines. That is a
+// TestPackageBudget tells which packages are over the budget of lines. That is a
 // number to look at, and no error.
-func TestRoomBudget(t *testing.T) {
-	for _, line := range overBudget(ourTree(t), roomBudget) {
+func TestPackageBudget(t *testing.T) {
+	for _, line := range overBudget(ourTree(t), packageBudget) {
 		t.Log(line)
 	}
 }
@@ -136,7 +136,7 @@ func TestRoomBudget(t *testing.T) {
 func overBudget(t tree, budget int) (lines []string) {
 	for _, dir := range slices.Sorted(maps.Keys(t.packages)) {
 		if n := t.packages[dir].lines; n > budget {
-			lines = append(lines, fmt.Sprintf("%s has %d lines, %d over the budget of a room", dir, n, n-budget))
+			lines = append(lines, fmt.Sprintf("%s has %d lines, %d over the budget of a package", dir, n, n-budget))
 		}
 	}
 	return lines

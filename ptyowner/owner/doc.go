@@ -8,9 +8,10 @@
 // that is on disk. An owner uses neither the network nor a database, and no
 // context ends it.
 //
-// The hot path, in the order in which a byte takes it: output.go (PTY to
-// journal to viewers), viewer.go (one viewer's connection). The rest, in the
-// order of an owner's life: owner.go, lifecycle.go, join.go, control.go,
-// stop.go, exit.go. handover.go is for another image that takes over, and
-// hosts_unix.go for a host that goes on after its owner was killed.
+// The hot path, in the order in which a byte takes it: inlet_linux.go (a key to
+// the PTY), output.go (PTY to journal to viewers), viewer.go (one viewer's
+// connection). The rest, in the order of an owner's life: owner.go,
+// program_unix.go, lifecycle.go, join.go, control.go, stop.go, exit.go.
+// handover.go is for another image that takes over, and hosts_unix.go for a
+// host that goes on after its owner was killed.
 package owner

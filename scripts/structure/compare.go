@@ -58,7 +58,7 @@ func comparedSums(nameA, nameB string, sa, sb sums) [][]any {
 
 func comparedPackages(a, b *tree) [][]any {
 	rows := [][]any{{"package", "files", "", "lines", "", "test lines", "", "exported", ""}}
-	none := &room{}
+	none := &pkg{}
 	ra, rb := byPath(a), byPath(b)
 	both := maps.Clone(ra)
 	maps.Copy(both, rb)
@@ -69,12 +69,12 @@ func comparedPackages(a, b *tree) [][]any {
 	return rows
 }
 
-func byPath(t *tree) map[string]*room {
-	rooms := map[string]*room{}
+func byPath(t *tree) map[string]*pkg {
+	packages := map[string]*pkg{}
 	for _, r := range t.packages {
-		rooms[r.path] = r
+		packages[r.path] = r
 	}
-	return rooms
+	return packages
 }
 
 // differ lists the tests that a has and b has not, as "package test". A name

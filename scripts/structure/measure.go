@@ -15,13 +15,13 @@ import (
 
 // tree is what was measured of one revision.
 type tree struct {
-	packages  []*room // by path
+	packages  []*pkg // by path
 	functions []function
 	pairs     []pair
 }
 
-// room is one package.
-type room struct {
+// pkg is one package.
+type pkg struct {
 	path      string
 	kind      kind
 	files     int // without tests
@@ -77,7 +77,7 @@ type source struct {
 // measure measures the tree in files.
 func measure(files fs.FS) (*tree, error) {
 	sources := map[string][]source{} // by package
-	rooms := map[string]*room{}
+	packages := map[string]*pkg{}
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func measure(files fs.FS) (*tree, error) {
 			return nil
 		}
 		if isScriptTest(name) {
-			r := roomOf(rooms, testedBy(name))
+			r := packageOf(packages, testedBy(name))
 			r.tests = append(r.tests, path.Base(name))
 			return nil
 		}
@@ -109,7 +109,7 @@ func measure(files fs.FS) (*tree, error) {
 	t := &tree{}
 	var texts []text
 	for dir, of := range sources {
-		r := roomOf(rooms, dir)
+		r := packageOf(packages, dir)
 		r.kind = kindOf(dir, of)
 		r.count(of)
 		if r.kind != product {
@@ -122,11 +122,11 @@ func measure(files fs.FS) (*tree, error) {
 			}
 		}
 	}
-	for _, r := range rooms {
+	for _, r := range packages {
 		slices.Sort(r.tests)
 		t.packages = append(t.packages, r)
 	}
-	slices.SortFunc(t.packages, func(a, b *room) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(t.packages, func(a, b *pkg) int { return strings.Compare(a.path, b.path) })
 	slices.SortFunc(texts, func(a, b text) int { return strings.Compare(a.name, b.name) })
 	t.pairs = pairs(texts)
 	return t, nil
@@ -148,11 +148,11 @@ func testedBy(name string) string {
 	return dir
 }
 
-func roomOf(rooms map[string]*room, dir string) *room {
-	if rooms[dir] == nil {
-		rooms[dir] = &room{path: dir, kind: kindOf(dir, nil)}
+func packageOf(packages map[string]*pkg, dir string) *pkg {
+	if packages[dir] == nil {
+		packages[dir] = &pkg{path: dir, kind: kindOf(dir, nil)}
 	}
-	return rooms[dir]
+	return packages[dir]
 }
 
 func parse(files fs.FS, name string) (source, error) {
@@ -185,7 +185,7 @@ func kindOf(dir string, sources []source) kind {
 }
 
 // count counts the files, lines, exported names and tests of a package.
-func (r *room) count(sources []source) {
+func (r *pkg) count(sources []source) {
 	for _, s := range sources {
 		lines := bytes.Count(s.content, []byte("\n"))
 		if isTest(s.name) || r.kind == helper {

@@ -42,7 +42,7 @@ func TestPackages(t *testing.T) {
 		".git/x.go":              "broken",
 		"README.md":              "",
 	})
-	want := []room{
+	want := []pkg{
 		{path: "a", kind: product, files: 1, lines: 4, code: 2, testLines: 5, exported: names{funcs: 1}, tests: []string{"ExampleF", "TestF", "run.txtar"}},
 		{path: "scripts/e2e", kind: script, tests: []string{"x.test.mjs"}},
 		{path: "scripts/s", kind: script, files: 1, lines: 1, code: 1},

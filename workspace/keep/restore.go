@@ -226,17 +226,17 @@ func (r *restoration) entry(ctx context.Context) error {
 		return err
 	}
 	fault.Here("restore/gathered")
-	place := filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry)
-	if err := os.MkdirAll(filepath.Dir(place), 0o777); err != nil {
+	target := filepath.Join(r.w.GitDir, "worktrees", r.snap.Entry)
+	if err := os.MkdirAll(filepath.Dir(target), 0o777); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", place, ErrOccupied)
+	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", target, ErrOccupied)
 	}
-	if err := os.Rename(gathered, place); err != nil {
+	if err := os.Rename(gathered, target); err != nil {
 		return err
 	}
-	at = place
+	at = target
 	return nil
 }
 

@@ -51,7 +51,7 @@ func (c commands) newCommand() *cobra.Command {
 			}
 			in := api.NewWorkspace{Mode: workspace.Mode(mode), Directory: abs, Base: base, Branch: branch, Filters: filters}
 			if inside {
-				in.Place = string(workspace.PlaceRepository)
+				in.Place = string(workspace.LocationRepository)
 			}
 			if len(names) == 1 {
 				in.Name = names[0]

@@ -13,21 +13,21 @@ import (
 	"middleman/workspace/basedir"
 )
 
-// Place says where worktrees are made.
-type Place string
+// Location says where worktrees are made.
+type Location string
 
-// The values of Place.
+// The values of Location.
 const (
-	PlaceData       Place = "data"       // in the manager's base
-	PlaceRepository Place = "repository" // in .middleman/work of the main checkout, which git is told to ignore
+	LocationData       Location = "data"       // in the manager's base
+	LocationRepository Location = "repository" // in .middleman/work of the main checkout, which git is told to ignore
 )
 
-// check refuses a place that r cannot have.
-func (p Place) check(r CreateRequest) error {
+// check refuses a location that r cannot have.
+func (l Location) check(r CreateRequest) error {
 	switch {
-	case p != "" && p != PlaceData && p != PlaceRepository:
-		return fmt.Errorf("place %q: it must be data or repository: %w", string(p), ErrBadRequest)
-	case p == PlaceRepository && r.Mode != ModeWorktree:
+	case l != "" && l != LocationData && l != LocationRepository:
+		return fmt.Errorf("place %q: it must be data or repository: %w", string(l), ErrBadRequest)
+	case l == LocationRepository && r.Mode != ModeWorktree:
 		return fmt.Errorf("a workspace of mode %s cannot be in a repository: %w", r.Mode, ErrBadRequest)
 	}
 	return nil
@@ -35,9 +35,9 @@ func (p Place) check(r CreateRequest) error {
 
 // openFor opens the directory in which the workspace of r will be made.
 func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error) {
-	place := r.Place
-	if place == "" {
-		place = m.place
+	location := r.Location
+	if location == "" {
+		location = m.location
 	}
 	switch {
 	case r.Parent != nil:
@@ -46,7 +46,7 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error
 			return nil, err
 		}
 		return basedir.OpenIn(scope, true)
-	case place != PlaceRepository:
+	case location != LocationRepository:
 		return basedir.Make(m.base)
 	}
 	repo, err := git.Discover(ctx, r.Directory)
@@ -54,7 +54,7 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error
 		return nil, err
 	}
 	top, err := mainCheckout(repo)
-	if errors.Is(err, ErrBadRequest) && r.Place == "" {
+	if errors.Is(err, ErrBadRequest) && r.Location == "" {
 		return basedir.Make(m.base)
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error
 // repository has none, which is an ErrBadRequest.
 func mainCheckout(r git.Repository) (string, error) {
 	if git.SameDir(r.Main, r.Here.CommonDir) {
-		return "", fmt.Errorf("%s: a bare repository has no checkout to place workspaces in: %w", plaintext.Quoted(r.Main), ErrBadRequest)
+		return "", fmt.Errorf("%s: a bare repository has no checkout that workspaces could be in: %w", plaintext.Quoted(r.Main), ErrBadRequest)
 	}
 	return filepath.EvalSymlinks(r.Main)
 }

@@ -15,7 +15,7 @@ import (
 // inside asks for a workspace in the repository.
 func inside(repo, id string) workspace.CreateRequest {
 	r := request(repo, id)
-	r.Place = workspace.PlaceRepository
+	r.Location = workspace.LocationRepository
 	return r
 }
 
@@ -78,12 +78,12 @@ func TestPlaceByOption(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t)
 	base := filepath.Join(t.TempDir(), "work")
-	m := workspace.New(workspace.Options{Base: base, Place: workspace.PlaceRepository})
+	m := workspace.New(workspace.Options{Base: base, Location: workspace.LocationRepository})
 	if w := create(t, m, request(repo, "w1")); w.Root != repo+"/.middleman/work/w1" {
 		t.Errorf("root %s", w.Root)
 	}
 	r := request(repo, "w2")
-	r.Place = workspace.PlaceData
+	r.Location = workspace.LocationData
 	if w := create(t, m, r); filepath.Base(filepath.Dir(w.Root)) != "work" || strings.HasPrefix(w.Root, repo) {
 		t.Errorf("root %s", w.Root)
 	}
@@ -137,7 +137,7 @@ func TestPlaceRefuses(t *testing.T) {
 			repo, elsewhere := newRepo(t), t.TempDir()
 			r := inside(repo, "w1")
 			if tc.plant == nil {
-				r.Place = "elsewhere"
+				r.Location = "elsewhere"
 			} else {
 				tc.plant(t, repo, elsewhere)
 			}
