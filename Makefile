@@ -33,7 +33,7 @@ build: ## build bin/middleman
 run: build ## start the server, open a workspace of REPO=path (default: this clone), print a login link
 	@scripts/run.sh $(BINARY) '$(REPO)'
 
-test: build ## install or name what the tests need, run all of them
+test: build ## install or name the tools that the tests need, run all tests
 	@scripts/tools.sh
 	@go build -o $(TEST) ./scripts/gotest
 	$(TEST) $(AT_ONCE) $(VETTED) -timeout 12m ./...
@@ -41,13 +41,13 @@ test: build ## install or name what the tests need, run all of them
 	$(ON_TMUX) $(TEST) $(VETTED) -short -timeout 12m ./ptyowner ./ptyowner/owner ./ptyowner/state
 	$(ON_TMUX) $(TEST) $(VETTED) -tags faults -run Fault -timeout 5m ./ptyowner
 
-run-test: build ## make run twice with an empty home, and nothing left
+run-test: build ## make run twice with an empty home, and check that nothing is left
 	@scripts/run-test.sh
 
-test-root: build ## of the tests those that an ordinary user skips
+test-root: build ## run the tests that an ordinary user skips
 	@scripts/root-tests.sh
 
-race: build ## the same under the race detector; SHORT=-short for the packages that start goroutines, quickly
+race: build ## all tests under the race detector; SHORT=-short for the packages that start goroutines, quickly
 	@scripts/tools.sh
 	CGO_ENABLED=1 scripts/race.sh go test $(AT_ONCE) $(VETTED) -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
 	$(ON_TMUX) CGO_ENABLED=1 scripts/race.sh go test $(VETTED) -race -timeout 20m -short -run 'TestContract|TestModel|TestStop|TestExitBytes|TestUpgrade|TestReplaced|TestKilled' ./ptyowner
@@ -60,32 +60,32 @@ long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers t
 check: ## gofmt, vet, staticcheck, import directions, cross-builds
 	@scripts/check.sh
 
-systemd-test: build ## boot a real systemd in namespaces and end units under sessions (root; says where it cannot)
+systemd-test: build ## boot a real systemd in namespaces and end units while sessions run (root; says if it cannot)
 	@scripts/systemd-test.sh $(BINARY)
 
-bench: build ## the budgets, beside what is installed of tmux, dtach, screen, ttyd; SHORT=1 in under 40 s
+bench: build ## measure the budgets, and compare with tmux, dtach, screen and ttyd if installed; SHORT=1 in under 40 s
 	go build -o bin/bench ./scripts/bench
 	bin/bench -middleman $(BINARY) $(if $(SHORT),-short) $(BENCH)
 
 bench-go: ## Go benchmarks of the screen, the wire, the way to the browser
 	go test -run '^$$' -bench . -benchmem ./terminal/... ./ptyowner/...
 
-bench-peers: ## install what make bench compares with
+bench-peers: ## install the programs that make bench compares with
 	@scripts/tools.sh --bench
 
-bench-vt: ## the screen beside other Go libraries, in one run
+bench-vt: ## compare the screen with other Go libraries, in one run
 	cd terminal/vt/bench && go test -run '^$$' -bench . -benchmem
 
-probes: build ## attack bin/middleman from outside: a table by area, what got through; PROBES='-area host,login' or -list
+probes: build ## attack bin/middleman from outside: a table by area, and the attacks that succeeded; PROBES='-area host,login' or -list
 	go build -o bin/probes ./scripts/probes
 	bin/probes -middleman $(BINARY) $(PROBES)
 
 structure: ## measure the Go code: lines, files, functions, exported names, equal lines; STRUCTURE='-compare A B', -tests, '-rev COMMIT'
 	@go run ./scripts/structure $(STRUCTURE)
 
-web: ## rebuild the web client that is committed
+web: ## rebuild the committed web client
 	go run ./internal/web/build
 
-clean: ## remove what was built
+clean: ## remove all build results
 	rm -rf bin
 	rm -rf scripts/*/node_modules internal/web/node_modules
