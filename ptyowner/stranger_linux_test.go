@@ -87,8 +87,8 @@ func TestRecordLeadsNowhereElse(t *testing.T) {
 	b := newBackend(t, ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
 	for socket, want := range map[string]string{
 		filepath.Join(open, "ID.sock"):      open + " is writable by others (mode 0777)",
-		filepath.Join(data, "run/any.sock"): "is no socket of this session",
-		"owner.sock":                        "is no socket of this session",
+		filepath.Join(data, "run/any.sock"): "is not a socket of this session",
+		"owner.sock":                        "is not a socket of this session",
 		filepath.Join(open, "owner.sock"):   open + " is writable by others (mode 0777)",
 	} {
 		id := plant(t, data, socket)

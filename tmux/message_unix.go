@@ -142,7 +142,7 @@ func (r *hearer) file() (*os.File, error) {
 		for _, f := range r.files {
 			f.Close()
 		}
-		return nil, fmt.Errorf("%d descriptors came, where 1 has to", len(r.files))
+		return nil, fmt.Errorf("got %d descriptors, want 1", len(r.files))
 	}
 	f := r.files[0]
 	r.files = nil

@@ -128,7 +128,7 @@ func acceptPipe(ctx context.Context, ln *net.UnixListener) (*os.File, error) {
 		return nil, err
 	}
 	if g.Role != rolePipe {
-		return nil, fmt.Errorf("a %q, where the pipe has to come", g.Role)
+		return nil, fmt.Errorf("got %q instead of the pipe", g.Role)
 	}
 	return r.file()
 }

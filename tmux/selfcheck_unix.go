@@ -219,7 +219,7 @@ func (t *paneTerminal) comesBack(typed, want []byte) error {
 		}
 	}
 	if !bytes.Equal(got, want) {
-		return fmt.Errorf("%.60q came, where %.60q had to", got, want)
+		return fmt.Errorf("got %.60q instead of %.60q", got, want)
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func (t *paneTerminal) tryResize(ctx context.Context, c client, size terminal.Si
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("tmux has %q, the terminal %dx%d, where it was told %s", got, now.Col, now.Row, want)
+			return fmt.Errorf("tmux has %q and the terminal %dx%d, but the size was set to %s", got, now.Col, now.Row, want)
 		case <-time.After(lockInterval):
 		}
 	}

@@ -151,7 +151,7 @@ func TestCopyKeeps(t *testing.T) {
 	m, _ := newManager(t)
 	w := create(t, m, request(repo, "w1"))
 	write(t, filepath.Join(w.Root, "bin/there"), "mine\n")
-	for _, detail := range []string{"4 files, 10 bytes; 1 were there", "0 files, 0 bytes; 5 were there"} {
+	for _, detail := range []string{"4 files, 10 bytes; 1 existed already", "0 files, 0 bytes; 5 existed already"} {
 		stage, err := copyStage(t, m, w, "bin/")
 		if err != nil || stage.Detail != detail {
 			t.Errorf("%+v, %v, want %q", stage, err, detail)

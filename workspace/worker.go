@@ -82,7 +82,7 @@ func (m *Manager) Tip(ctx context.Context, w Workspace) (_ string, err error) {
 	}
 	tip, err := git.Whole(w.GitDir).Ref(ctx, "refs/heads/"+w.Branch)
 	if err != nil {
-		return "", fmt.Errorf("look where branch %s is: %w", plaintext.Quoted(w.Branch), err)
+		return "", fmt.Errorf("find the commit of branch %s: %w", plaintext.Quoted(w.Branch), err)
 	}
 	return tip, nil
 }

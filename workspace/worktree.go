@@ -69,7 +69,7 @@ func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, re
 			w.Base = r.Base
 			w.BaseCommit, err = repo.Here.Commit(ctx, fetchedRef(r.ID))
 			if err == nil && w.BaseCommit == "" {
-				err = fmt.Errorf("base %s: %s is no commit: %w", r.Base, ref, ErrBadBase)
+				err = fmt.Errorf("base %s: %s is not a commit: %w", r.Base, ref, ErrBadBase)
 			}
 		} else if repo.Repository, err = locate(ctx, r); err == nil {
 			repo.ours = m.prefix

@@ -56,7 +56,7 @@ name'`, lost: `untracked "odd\\nname"`, json: `"untracked": \[\s+"new",\s+"\\"od
 	{name: "processes of an ended session", session: `sh -c 'trap "" HUP; sleep 1000 >/dev/null 2>&1 & echo $!'`, after: "exec middleman wait w/sh --exit",
 		lost: `session w/sh \(exited \(0\)\)`, json: `"left": \[\s+[0-9]+\s+\]`, consent: "--stop-sessions"},
 	{name: "unknown", do: `echo garbage > $(git rev-parse --git-dir)/index`, fails: `cannot tell what would be lost: .*index`, consent: "--discard-work",
-		forgone: `what only the index named \(git cannot read it\)`},
+		forgone: `contents that only the index named \(git cannot read them\)`},
 	{name: "ignored", before: `echo '*.log' > .git/info/exclude`, do: `echo x > x.log`, lost: `ignored x\.log`, json: `"ignored": \[\s+"x\.log"\s+\]`},
 	{name: "ignored and large", before: `printf '*.log\n/build/\n' > .git/info/exclude`, do: `echo x > x.log; mkdir build; truncate -s 3M build/out; touch build/two`,
 		lost: `ignored build/`, json: `"ignored": \[\s+"build/",\s+"x\.log"\s+\]`, forgone: `ignored build/ \(2 files, 3\.0 MiB: too large\)`},

@@ -85,7 +85,7 @@ type NewWorkspace struct {
 	Directory string         `json:"directory,omitempty" doc:"The user's directory: in the repository (mode worktree), or the directory to work in (mode in-place)"`
 	Base      string         `json:"base,omitempty"`
 	Branch    string         `json:"branch,omitempty"`
-	Ephemeral bool           `json:"ephemeral,omitempty" doc:"Deleted once nobody holds its lease, unless it holds work"`
+	Ephemeral bool           `json:"ephemeral,omitempty" doc:"Whether it is deleted when no process holds its lease any more, unless it holds work"`
 	Place     string         `json:"place,omitempty" enum:"data,repository" doc:"Where a worktree is made: in the data directory, or in .middleman/work of the repository; unset means the server's setting"`
 	Filters   bool           `json:"filters,omitempty" doc:"Run the programs that the repository's own git configuration names: filters and transport"`
 	// Session, if set, is started once the workspace's setup has run.

@@ -107,7 +107,7 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 // deletion.
 func (s *App) gone(id string) {
 	if err := setup.RemoveLog(s.Dirs.SetupLog(id)); err != nil {
-		s.Log.Warn("remove what setup printed", "workspace", id, "error", err)
+		s.Log.Warn("remove the output of setup", "workspace", id, "error", err)
 	}
 	s.gates.forget(id)
 	s.statusCache.forget(id)

@@ -158,7 +158,7 @@ func (s *App) creation(ctx context.Context, w workspace.Workspace) (creation, er
 	}
 	var in api.NewWorkspace
 	if err := json.Unmarshal(asked, &in); err != nil {
-		return creation{}, fmt.Errorf("read what was asked for of workspace %s: %w", w.Name, err)
+		return creation{}, fmt.Errorf("read the request for workspace %s: %w", w.Name, err)
 	}
 	request, err := newRequest(in)
 	if err != nil {

@@ -61,7 +61,7 @@ func (s *App) spawn(ctx context.Context, parentID string, in api.NewWorker) (api
 // planSpawn checks the request and changes nothing.
 func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWorker) (spawning, error) {
 	if parent.State.Ended() {
-		return spawning{}, Refusef(api.CodeEnded, "session %s has ended: it has no more workers", parent.ID)
+		return spawning{}, Refusef(api.CodeEnded, "session %s has ended: it can start no more workers", parent.ID)
 	}
 	w, err := s.Store.Workspace(ctx, parent.WorkspaceID)
 	if err != nil {

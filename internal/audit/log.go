@@ -192,7 +192,7 @@ func (l *Log) rotate(path string, room int64) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file", path)
+		return fmt.Errorf("%s is not a regular file", path)
 	}
 	if info.Size()+room <= l.max {
 		return nil

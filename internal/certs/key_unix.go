@@ -18,7 +18,7 @@ func checkKey(path string) error {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	switch mode := info.Mode(); {
 	case !mode.IsRegular():
-		return fmt.Errorf("private key %s is no regular file", path)
+		return fmt.Errorf("private key %s is not a regular file", path)
 	case !ok || int(owner.Uid) != os.Getuid() && owner.Uid != 0:
 		return fmt.Errorf("private key %s belongs to another user", path)
 	case mode.Perm()&0o027 != 0:

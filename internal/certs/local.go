@@ -145,7 +145,7 @@ func ownRanges() ([]*net.IPNet, error) {
 	}
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
-		return nil, fmt.Errorf("look which addresses this machine has: %w", err)
+		return nil, fmt.Errorf("find the addresses of this machine: %w", err)
 	}
 	for _, address := range addresses {
 		own, ok := address.(*net.IPNet)

@@ -28,7 +28,7 @@ func TestLaunchReady(t *testing.T) {
 func TestLaunchFails(t *testing.T) {
 	tests := []struct{ name, script, want string }{
 		{"says why", "echo starting; echo 'middleman: port taken' >&2; exit 1", "start the server: port taken (log "},
-		{"says nothing", "exit 1", "said nothing"},
+		{"says nothing", "exit 1", "ended at once without a message"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -43,11 +43,11 @@ func parseMessage(line []byte) (message, error) {
 	}
 	host, port, err := net.SplitHostPort(m.Port.Address)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() || port == "" {
-		return message{}, fmt.Errorf("%q is no address of this machine alone", m.Port.Address)
+		return message{}, fmt.Errorf("%q is not a loopback address", m.Port.Address)
 	}
 	label, ok := strings.CutSuffix(m.Port.Name, ".localhost")
 	if !ok || label == "" || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-		return message{}, fmt.Errorf("%q is no name below localhost", m.Port.Name)
+		return message{}, fmt.Errorf("%q is not a name below localhost", m.Port.Name)
 	}
 	return m, nil
 }

@@ -30,7 +30,7 @@ func PeerUID(conn *net.UnixConn) (uid int, err error) {
 func CheckPeer(conn net.Conn) error {
 	socket, ok := conn.(*net.UnixConn)
 	if !ok {
-		return fmt.Errorf("peer of socket: %T is no Unix socket", conn)
+		return fmt.Errorf("peer of socket: %T is not a Unix socket", conn)
 	}
 	uid, err := PeerUID(socket)
 	if err == nil && uid != os.Geteuid() {

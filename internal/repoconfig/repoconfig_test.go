@@ -53,10 +53,10 @@ grace = "10s"
 		{name: "our variable", in: "[env]\nMIDDLEMAN_TOKEN = \"x\"", wantErr: `"MIDDLEMAN_TOKEN" cannot be set`},
 		{name: "no variable", in: "[env]\n\"A=B\" = \"x\"", wantErr: `"A=B" cannot be set`},
 		{name: "a profile without a command", in: "[profiles.a]\nsandbox = \"none\"", wantErr: "profiles.a: command is missing"},
-		{name: "a profile's name", in: "[profiles.\"a b\"]\ncommand = [\"a\"]", wantErr: `"a b" is no name`},
+		{name: "a profile's name", in: "[profiles.\"a b\"]\ncommand = [\"a\"]", wantErr: `"a b" is not a valid name`},
 		{name: "a profile's sandbox", in: "[profiles.a]\ncommand = [\"a\"]\nsandbox = \"off\"", wantErr: `sandbox is "off"`},
 		{name: "a profile's grace", in: "[profiles.a]\ncommand = [\"a\"]\ngrace = \"soon\"", wantErr: `grace is "soon"`},
-		{name: "a profile's variables", in: "[profiles.a]\ncommand = [\"a\"]\nenv = [\"A B\"]", wantErr: `"A B" is no name`},
+		{name: "a profile's variables", in: "[profiles.a]\ncommand = [\"a\"]\nenv = [\"A B\"]", wantErr: `"A B" is not a valid name`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Parse([]byte(tt.in))

@@ -59,7 +59,7 @@ func (i *inputs) enter(ctx context.Context, session string) (leave func(), err e
 	if t.waiting >= maxInputs {
 		i.mu.Unlock()
 		return nil, &app.Refusal{Code: api.CodeBusy, Err: errTooManyInputs,
-			Detail: fmt.Sprintf("%d inputs wait for the session already, whose program does not read", maxInputs)}
+			Detail: fmt.Sprintf("%d inputs wait for the session already, because its program does not read", maxInputs)}
 	}
 	if i.bySession == nil {
 		i.bySession = map[string]*turns{}
@@ -87,7 +87,7 @@ func (i *inputs) enter(ctx context.Context, session string) (leave func(), err e
 // it.
 func inputRoute() huma.Operation {
 	op := route(http.MethodPost, "/sessions/{session}/input", "send-input", "Type the body, byte for byte", accessFull)
-	op.Description = "Whole and in order, as fast as the program reads. Where that fails, the problem's taken says how many bytes were typed. " +
+	op.Description = "All bytes are typed, in order, as fast as the program reads. If that fails, taken in the problem says how many bytes were typed. " +
 		"With an Idempotency-Key the body has at most 1 MiB, else 16."
 	op.DefaultStatus = http.StatusNoContent
 	op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{

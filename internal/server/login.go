@@ -328,7 +328,7 @@ func (s *Server) deleteLogins(ctx context.Context, _ *empty) (*empty, error) {
 func (s *Server) loginRoutes() {
 	add(s, route(http.MethodPost, "/login-links", "create-login-link", "Make a link that logs one browser in, once", accessFull), s.postLoginLink)
 	add(s, route(http.MethodPost, "/login", "login", "Exchange the secret of a login link for a login", accessAnybody), s.postLogin)
-	add(s, route(http.MethodPost, "/login/challenge", "login-challenge", "Have the server prove who it is, and get a nonce", accessAnybody), s.postChallenge)
+	add(s, route(http.MethodPost, "/login/challenge", "login-challenge", "Make the server prove its identity, and get a nonce", accessAnybody), s.postChallenge)
 	add(s, route(http.MethodPost, "/login/access", "login-access", "Get an access token for a signed nonce", accessAnybody), s.postAccess)
 	add(s, route(http.MethodPost, "/logout", "logout", "End the login of this request, and close its connections", accessFull), s.postLogout)
 	add(s, route(http.MethodGet, "/logins", "list-logins", "Browsers that are logged in", accessFull), s.getLogins)

@@ -22,7 +22,7 @@ func (s *Server) beginPort(ctx context.Context) error {
 	}
 	ended, err := s.Store.DeleteLogins(ctx)
 	if err != nil {
-		return fmt.Errorf("end the logins of the server before: %w", err)
+		return fmt.Errorf("end the logins of the previous server: %w", err)
 	}
 	if len(ended) > 0 {
 		s.Log.Warn("all logins were ended, because another program may have used this server's port meanwhile, as after a restart of the machine; "+

@@ -31,7 +31,7 @@ func eventRoute(path, id, summary string) huma.Operation {
 	op := route(http.MethodGet, path, id, summary, accessRead)
 	op.Description = "Server-sent events. The data of each is an Event, its SSE event name is the Event's type. " +
 		`"resync" means that events are missing: read everything again.`
-	op.Responses = answerOf("text/event-stream", "A stream that does not end")
+	op.Responses = answerOf("text/event-stream", "An endless stream of events")
 	return op
 }
 

@@ -27,14 +27,14 @@ func (s *Server) systemRoutes() {
 		func(context.Context, *empty) (*reply[api.Version], error) {
 			return &reply[api.Version]{api.Version{Version: s.options.Version, Go: runtime.Version()}}, nil
 		})
-	add(s, eventRoute("/events", "events", "Everything that happens"),
+	add(s, eventRoute("/events", "events", "All events"),
 		func(_ context.Context, in *EventsHeader) (*stream, error) {
 			return s.eventStream(in.LastEventID, ""), nil
 		})
 }
 
 func (s *Server) backendRoutes() {
-	add(s, route(http.MethodGet, "/backends", "list-backends", "What can host a session here, in the order that auto tries them", accessRead),
+	add(s, route(http.MethodGet, "/backends", "list-backends", "The backends of this server, in the order that auto tries them", accessRead),
 		func(ctx context.Context, _ *empty) (*reply[api.Backends], error) {
 			return &reply[api.Backends]{api.Backends{Backends: s.ListBackends(ctx)}}, nil
 		})

@@ -39,11 +39,11 @@ func (s *Server) trustRoutes() {
 	approve := route(http.MethodPost, "/workspaces/{workspace}/trust", "trust-workspace-config", "Agree to the configuration in a workspace's checkout", accessFull)
 	approve.Description = what + " Refused with 409 if the content does not have that hash."
 	add(s, approve, s.postTrust)
-	add(s, route(http.MethodGet, "/workspaces/{workspace}/setup-log", "get-setup-log", "What setup or teardown printed last", accessFull), s.getSetupLog)
+	add(s, route(http.MethodGet, "/workspaces/{workspace}/setup-log", "get-setup-log", "The last output of setup or teardown", accessFull), s.getSetupLog)
 	add(s, route(http.MethodGet, "/config", "get-config", "The configuration in the checkout that a directory is in", accessFull), s.getConfigIn)
-	add(s, route(http.MethodGet, "/trust", "list-trust", "What the user agreed to", accessFull), s.getTrust)
+	add(s, route(http.MethodGet, "/trust", "list-trust", "The user's agreements", accessFull), s.getTrust)
 	add(s, route(http.MethodPost, "/trust", "trust-config", "Agree to the configuration in the checkout that a directory is in", accessFull), s.postTrustIn)
-	add(s, route(http.MethodDelete, "/trust", "revoke-trust", "Take back what the user agreed to in a directory's repository", accessFull), s.deleteTrust)
+	add(s, route(http.MethodDelete, "/trust", "revoke-trust", "Revoke the user's agreements for a directory's repository", accessFull), s.deleteTrust)
 }
 
 func (s *Server) getConfig(ctx context.Context, in *workspaceIn) (*reply[api.RepoConfig], error) {

@@ -73,7 +73,7 @@ type deleteWorkspaceIn struct {
 	KeyHeader
 	DiscardWork  bool `query:"discard_work" doc:"Delete work that is nowhere else"`
 	StopSessions bool `query:"stop_sessions" doc:"Stop running sessions"`
-	SkipTeardown bool `query:"skip_teardown" doc:"Skip the teardown commands, where the workspace has any"`
+	SkipTeardown bool `query:"skip_teardown" doc:"Skip the teardown commands, if the workspace has any"`
 	Workers      bool `query:"workers" doc:"Delete the workspaces of its workers first, deepest first, each with the same consents"`
 	DryRun       bool `query:"dry_run" doc:"Only say what would be done"`
 }
@@ -100,7 +100,7 @@ func (s *Server) workspaceRoutes() {
 	restore := route(http.MethodPost, "/workspaces/{workspace}/restore", "restore-workspace", "Restore a deleted workspace", accessFull)
 	restore.Description = "Brings back the directory, the branch, the index, and an operation of git that was in progress. The workspace gets another name or branch if its own is taken."
 	add(s, restore, s.postRestore)
-	add(s, eventRoute("/workspaces/{workspace}/events", "workspace-events", "What happens to one workspace"),
+	add(s, eventRoute("/workspaces/{workspace}/events", "workspace-events", "Events of one workspace"),
 		func(ctx context.Context, in *workspaceEventsIn) (*stream, error) {
 			if _, err := s.Store.Workspace(ctx, in.Workspace); err != nil {
 				return nil, err

@@ -140,11 +140,11 @@ func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listen
 		return err
 	}
 	if err := s.linkFiles.sweep(); err != nil {
-		return fmt.Errorf("remove login links that the server before left: %w", err)
+		return fmt.Errorf("remove login links that the previous server left: %w", err)
 	}
 	rows, err := s.Recall(ctx)
 	if err != nil {
-		return fmt.Errorf("read what the server before left: %w", err)
+		return fmt.Errorf("read the state that the previous server left: %w", err)
 	}
 	requests, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelRequests()

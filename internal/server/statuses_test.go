@@ -63,17 +63,17 @@ func (r *running) listed(query string) *workspace.Status {
 
 func TestStatusInLists(t *testing.T) {
 	p := newPlace(t)
-	r, looker := p.serveWatched(t, nil)
+	r, inspector := p.serveWatched(t, nil)
 	w := r.workspace("w", nil)
-	if s := r.listed(""); s != nil || looker.looks.Load() != 0 {
-		t.Errorf("not asked for: %+v, %d looks", s, looker.looks.Load())
+	if s := r.listed(""); s != nil || inspector.looks.Load() != 0 {
+		t.Errorf("not asked for: %+v, %d looks", s, inspector.looks.Load())
 	}
 	first := r.listed("status=1")
 	if first == nil || first.Files == nil || !first.Files.Clean() || first.Base == nil || first.Source != "git" || first.AsOf.IsZero() {
 		t.Fatalf("first: %+v", first)
 	}
-	if s := r.listed("status=1"); s.Source != "memory" || !s.AsOf.Equal(first.AsOf) || looker.looks.Load() != 1 {
-		t.Errorf("second: %+v, %d looks", s, looker.looks.Load())
+	if s := r.listed("status=1"); s.Source != "memory" || !s.AsOf.Equal(first.AsOf) || inspector.looks.Load() != 1 {
+		t.Errorf("second: %+v, %d looks", s, inspector.looks.Load())
 	}
 	// What a mark shows is looked at before the answer.
 	write(t, filepath.Join(w.Root, "new"), "1")
@@ -89,7 +89,7 @@ func TestStatusInLists(t *testing.T) {
 		t.Errorf("one: %+v", s)
 	}
 	// What cannot be found out is not zero.
-	looker.fail.Store(true)
+	inspector.fail.Store(true)
 	if s := r.listed("status=1&fresh=1"); s.Files != nil || len(s.Unknown) != 1 || s.Unknown[0] != "the disk is on fire" {
 		t.Errorf("failing: %+v", s)
 	}
@@ -108,13 +108,13 @@ func TestStatusIsNotWaitedFor(t *testing.T) {
 	close(hold)
 	known := r.listed("status=1&fresh=1")
 	r.stop()
-	r, looker := p.serveWatched(t, make(chan struct{})) // nobody gets to look
+	r, inspector := p.serveWatched(t, make(chan struct{})) // nobody gets to look
 	if s := r.listed("status=1"); s == nil || s.Files == nil || s.Source != "disk" || !s.AsOf.Equal(known.AsOf) || s.Outdated {
 		t.Errorf("after a restart: %+v, want %+v", s, known)
 	}
 	write(t, filepath.Join(p.dirs.Workspaces(), r.only().ID, "new"), "1")
-	if s := r.listed("status=1"); s == nil || s.Files == nil || !s.Outdated || looker.looks.Load() != 1 {
-		t.Errorf("changed since: %+v, %d looks", s, looker.looks.Load())
+	if s := r.listed("status=1"); s == nil || s.Files == nil || !s.Outdated || inspector.looks.Load() != 1 {
+		t.Errorf("changed since: %+v, %d looks", s, inspector.looks.Load())
 	}
 	r.stop()
 	// A damaged file is nothing but a cache that is gone.

@@ -32,7 +32,7 @@ type logFile struct {
 
 func createLog(path string) (*logFile, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make directory for what setup prints: %w", err)
+		return nil, fmt.Errorf("make directory for the output of setup: %w", err)
 	}
 	l := &logFile{path: path}
 	return l, l.open()
@@ -40,7 +40,7 @@ func createLog(path string) (*logFile, error) {
 
 func (l *logFile) open() (err error) {
 	if l.file, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
-		return fmt.Errorf("keep what setup prints: %w", err)
+		return fmt.Errorf("keep the output of setup: %w", err)
 	}
 	l.size = 0
 	return nil

@@ -34,7 +34,7 @@ func (s *Store) BeginCreation(ctx context.Context, w workspace.Workspace, reques
 func (s *Store) Creation(ctx context.Context, workspaceID string) (request []byte, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT request FROM creations WHERE workspace_id = ?`, workspaceID).Scan(&request)
 	if err != nil {
-		return nil, fmt.Errorf("read what was asked for of workspace %s: %w", workspaceID, notFound(err))
+		return nil, fmt.Errorf("read the request for workspace %s: %w", workspaceID, notFound(err))
 	}
 	return request, nil
 }

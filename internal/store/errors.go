@@ -33,7 +33,7 @@ type NewerError struct {
 
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("database %s has schema %d, this version of middleman knows up to %d: "+
-		"use the newer version, or put back a backup from beside it", e.Path, e.Found, e.Known)
+		"use the newer version, or restore a backup from the same directory", e.Path, e.Found, e.Known)
 }
 
 // OlderError is the error of opening, for reading only, a database that the
@@ -57,7 +57,7 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string {
 	return fmt.Sprintf("database %s is damaged or not middleman's (%v): move it away, with its -wal and -shm, "+
-		"or put back a backup from beside it; sessions and worktrees on disk are not touched", e.Path, e.Err)
+		"or restore a backup from the same directory; sessions and worktrees on disk are not touched", e.Path, e.Err)
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }

@@ -255,7 +255,7 @@ func awaitWord(ctx context.Context, said *os.File) error {
 		text = text[:maxSaid]
 	}
 	if text == "" {
-		return errors.New("systemd-run ended and said nothing")
+		return errors.New("systemd-run ended without a message")
 	}
 	return errors.New(text)
 }

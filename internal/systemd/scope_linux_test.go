@@ -25,7 +25,7 @@ func touch(mark string) *exec.Cmd {
 func TestNothingRunsWithoutItsScope(t *testing.T) {
 	tests := []struct{ name, systemdRun, want string }{
 		{"refused", "echo Failed to start: Access denied >&2; exit 1", "Failed to start: Access denied"},
-		{"silent", "exit 1", "said nothing"},
+		{"silent", "exit 1", "without a message"},
 		// What comes after -- becomes the process, in no scope.
 		{"a liar", `while [ "$1" != -- ]; do shift; done; shift; exec "$@"`, "left process"},
 		{"stuck", "exec sleep 1000", "wait for systemd-run"},

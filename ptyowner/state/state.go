@@ -134,7 +134,7 @@ func (d Dir) parseRecord(data []byte) (Record, error) {
 			d.File(RecordFile), r.Format, recordFormat)
 	}
 	if name := filepath.Base(r.Socket); !filepath.IsAbs(r.Socket) || name != SocketFile && name != d.ID+".sock" {
-		return Record{}, fmt.Errorf("read owner state %s: %q is no socket of this session", d.File(RecordFile), r.Socket)
+		return Record{}, fmt.Errorf("read owner state %s: %q is not a socket of this session", d.File(RecordFile), r.Socket)
 	}
 	return r, nil
 }

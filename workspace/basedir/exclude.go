@@ -33,7 +33,7 @@ func Exclude(commonDir string) error {
 	}
 	before, err := plainfile.ReadFollowed(path, maxExclude)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read what git is to exclude: %w", err)
+		return fmt.Errorf("read git's list of excluded files: %w", err)
 	}
 	line := workPattern + "\n"
 	for known := range strings.Lines(string(before)) {

@@ -72,7 +72,7 @@ func Within(scope, path string) (string, error) {
 		return "", fmt.Errorf("directory %s: it is not below %s: %w", plaintext.Quoted(path), plaintext.Quoted(scope), ErrLeavesScope)
 	}
 	if ancestor != filepath.Clean(path) {
-		return "", fmt.Errorf("directory %s: there is none: %w", plaintext.Quoted(path), model.ErrBadRequest)
+		return "", fmt.Errorf("directory %s does not exist: %w", plaintext.Quoted(path), model.ErrBadRequest)
 	}
 	if info, err := os.Stat(canonical); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("%s: not a directory: %w", plaintext.Quoted(path), model.ErrBadRequest)

@@ -160,7 +160,7 @@ func listFiles(dir string, judge func(name string, dir bool) verdict) (files []f
 					odd = append(odd, "setuid or setgid of "+plaintext.Quoted(name)+" (it belongs to another user or group)")
 				}
 			default:
-				odd = append(odd, plaintext.Quoted(name)+" (it is no file, link or directory)")
+				odd = append(odd, plaintext.Quoted(name)+" (it is not a file, link or directory)")
 			}
 		}
 		if entry.IsDir() && !v.descend {

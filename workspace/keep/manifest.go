@@ -81,7 +81,7 @@ func (s snapshot) check() error {
 		return fmt.Errorf("root %s: not an absolute path", plaintext.Quoted(s.Root))
 	}
 	if s.Entry == "" && len(s.State) > 0 {
-		return errors.New("files of git's for a worktree that git had none for")
+		return errors.New("git's files for a worktree, but no entry of git")
 	}
 	for _, b := range []*branch{&s.Branch, &s.Head} {
 		if err := b.check(); err != nil {
@@ -104,7 +104,7 @@ func (b branch) check() error {
 		return nil
 	}
 	if !isBranchName(b.Name) {
-		return errors.New("git has no branch of such a name")
+		return errors.New("git does not allow a branch of such a name")
 	}
 	if b.Commit != "" && !git.IsObjectID(b.Commit) {
 		return fmt.Errorf("commit %s: not the name of an object", plaintext.Quoted(b.Commit))

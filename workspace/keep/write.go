@@ -55,7 +55,7 @@ func (k *snapshotWriter) run(ctx context.Context) error {
 		// An index that git cannot read is kept as a file. What only it named
 		// cannot be found, and Unkept says so.
 		if err := k.keepIndexed(ctx); err != nil && k.blind && git.ExitCode(err) >= 0 {
-			k.snap.Unkept = append(k.snap.Unkept, "what only the index named (git cannot read it)")
+			k.snap.Unkept = append(k.snap.Unkept, "contents that only the index named (git cannot read them)")
 		} else if err != nil {
 			return err
 		}

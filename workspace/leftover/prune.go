@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNotLeft: a leftover is gone, or may not be removed any more.
-var ErrNotLeft = errors.New("it is not left over any more")
+var ErrNotLeft = errors.New("it is not a leftover any more")
 
 // Prune removes one result of Leftovers, if it may still be removed by what
 // exists and is recorded now. It returns the workspace that was in it, and what

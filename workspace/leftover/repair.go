@@ -19,7 +19,7 @@ import (
 
 // ErrMoved: a part of a workspace is not where it was, and we do not know where
 // it is.
-var ErrMoved = errors.New("it is not where it was")
+var ErrMoved = errors.New("it is no longer there")
 
 // Repair finds the moved parts of w and updates git's files. It returns the
 // updated w, and what it found, one line each. repository, if not "", is a
@@ -121,11 +121,11 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 	default: // the user may have repaired the worktree with git
 		target, err := git.ReadPath(filepath.Join(r.w.Root, ".git"), r.w.Root)
 		if err != nil {
-			return fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved)
+			return fmt.Errorf("its repository %s: %w; give its new path with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved)
 		}
 		gitDir := filepath.Dir(filepath.Dir(target))
 		if there, err := basedir.Exists(gitDir); !there {
-			return errors.Join(fmt.Errorf("its repository %s: %w; say where it is with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved), err)
+			return errors.Join(fmt.Errorf("its repository %s: %w; give its new path with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved), err)
 		}
 		trees, err := git.Whole(gitDir).Worktrees(ctx)
 		if err != nil {

@@ -136,7 +136,7 @@ func (f *Forecast) merge(ctx context.Context, mine, theirs side) error {
 		f.Merge = "conflict"
 		f.Conflicts = f.names(files)
 	case git.ExitCode(err) == 129:
-		return fmt.Errorf("git is too old to merge without a checkout: it takes version 2.38")
+		return fmt.Errorf("git is too old to merge without a checkout: version 2.38 is needed")
 	default:
 		return err
 	}

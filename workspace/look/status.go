@@ -33,7 +33,7 @@ type Status struct {
 	Unknown   []string  `json:"unknown,omitempty" doc:"What could not be found out, and why"`
 	Warnings  []string  `json:"warnings,omitempty" doc:"What differs from the workspace as it was made"`
 	AsOf      time.Time `json:"as_of,omitzero" doc:"When it was read; unset if it was not read yet"`
-	Source    string    `json:"source" enum:"git,memory,disk" doc:"git: read for this answer; memory: read earlier by this server; disk: read by the server before"`
+	Source    string    `json:"source" enum:"git,memory,disk" doc:"git: read for this answer; memory: read earlier by this server; disk: read by the previous server"`
 	Outdated  bool      `json:"outdated,omitempty" doc:"Something is known to have changed since"`
 }
 
