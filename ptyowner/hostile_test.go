@@ -393,9 +393,7 @@ func TestAnotherUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(program, exe, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, program, string(exe))
 	hello := wire.AppendControl(nil, wire.TypeHello, wire.Hello{MinVersion: 1, MaxVersion: 1, Token: r["token"].(string), Mode: wire.ModeControl})
 	for uid, want := range map[uint32]string{0: "type 2, <nil>", 65534: "type 0, EOF"} {
 		cmd := exec.Command(program, knockProgram, socket)

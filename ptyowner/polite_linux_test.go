@@ -43,7 +43,7 @@ func TestStopIsPolite(t *testing.T) {
 		last         bool
 	}{
 		{"program", polite, 20 * time.Second, 7, 0, true},
-		{"foreground job", `set -m; sh -c "$JOB"; exit 8`, 20 * time.Second, 8, 0, true},
+		{"foreground job", `trap : HUP TERM; set -m; sh -c "$JOB"; exit 8`, 20 * time.Second, 8, 0, true},
 		{"stopped", `trap 'echo IN GOOD ORDER; exit 7' TERM; trap '' HUP; echo READY; kill -STOP $$; while :; do sleep 0.02; done`, 20 * time.Second, 7, 0, true},
 		{"at once", polite, -1, -1, 9, false},
 		{"too late", polite, 50 * time.Millisecond, -1, 9, false},
@@ -54,7 +54,7 @@ func TestStopIsPolite(t *testing.T) {
 			session := m.run(b, "JOB='"+strings.ReplaceAll(polite, "'", `'\''`)+"'; "+tt.script)
 			status, _ := m.stop(session, tt.grace)
 			exited(t, data, status)
-			if e := status.Exit; e.Signal != tt.signal || tt.name != "foreground job" && e.Code != tt.code {
+			if e := status.Exit; e.Signal != tt.signal || e.Code != tt.code {
 				t.Errorf("exit %+v, want code %d, signal %d", e, tt.code, tt.signal)
 			}
 			if text := output(t, session); strings.Contains(text, "IN GOOD ORDER") != tt.last {

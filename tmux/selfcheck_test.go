@@ -49,9 +49,7 @@ shift $n; exec "$tmux" "$@"`, word, args)
 			dir := testenv.ShortDir(t)
 			wrapper := filepath.Join(dir, "wrapped")
 			script := "#!/bin/sh\ntmux=" + real + "\nif [ \"$1\" = -V ]; then exec $tmux -V; fi\n" + tt.script + "\n"
-			if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteProgram(t, wrapper, script)
 			s := tmux.New(tmux.Options{Sessions: dir, Runtime: filepath.Join(dir, "run"), Tmux: wrapper})
 			err := s.Usable(context.Background())
 			if tt.want == "" && err == nil {
@@ -77,9 +75,7 @@ func TestSelfCheckIsDoneOnce(t *testing.T) {
 	write := func(comment string) {
 		t.Helper()
 		script := "#!/bin/sh\n# " + comment + "\necho \"$*\" >>" + log + "\nexec " + real + " \"$@\"\n"
-		if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, wrapper, script)
 	}
 	sessions := func() int {
 		t.Helper()

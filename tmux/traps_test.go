@@ -26,9 +26,7 @@ import (
 func script(t testing.TB, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(testenv.ShortDir(t), "tmux")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, path, "#!/bin/sh\n"+text+"\n")
 	return path
 }
 
@@ -362,9 +360,7 @@ func TestAnUpgradedTmuxIsLookedAtAgain(t *testing.T) {
 		prints string
 		usable bool
 	}{{"tmux 2.9a", false}, {"tmux 3.3a and newer", true}, {"tmux 1.8", false}} {
-		if err := os.WriteFile(program, []byte("#!/bin/sh\nif [ $1 = -V ]; then echo "+x.prints+"; else exec "+real+" \"$@\"; fi\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, program, "#!/bin/sh\nif [ $1 = -V ]; then echo "+x.prints+"; else exec "+real+" \"$@\"; fi\n")
 		if err := s.Usable(testContext(t)); (err == nil) != x.usable {
 			t.Errorf("%s: %v", x.prints, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"middleman/internal/testenv"
 	"middleman/workspace"
 )
 
@@ -33,9 +34,7 @@ func TestCreateFetchesLFS(t *testing.T) {
 	install := func(script string) {
 		t.Helper()
 		body := fmt.Sprintf("#!/bin/sh\necho \"$*\" >> '%s'\n%s\n", trace, script)
-		if err := os.WriteFile(filepath.Join(dir, "git-lfs"), []byte(body), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, filepath.Join(dir, "git-lfs"), body)
 	}
 	runGit(t, repo, "config", "filter.lfs.process", "git-lfs filter-process")
 	runGit(t, repo, "config", "filter.lfs.required", "true")

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"middleman/internal/testenv"
 	"middleman/workspace"
 )
 
@@ -434,9 +435,7 @@ func TestDeleteBesideWhatVanishes(t *testing.T) {
 			dir := t.TempDir()
 			script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *%s*) if ! test -e %[2]s/met; then\n"+
 				">%[2]s/met; echo \"fatal: %[3]s\" >&2; exit 128\nfi ;; esac\nexec %[4]s \"$@\"\n", strings.ReplaceAll(tt.of, " ", "\\ "), dir, tt.says, real)
-			if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteProgram(t, filepath.Join(dir, "git"), script)
 			t.Setenv("PATH", dir+":"+path)
 			if _, err := m.Delete(context.Background(), w, false, nil); err != nil {
 				t.Error(err)

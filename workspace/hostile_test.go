@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"middleman/internal/testenv"
 )
 
 // canary is a command that leaves a trace when it runs.
@@ -18,9 +20,7 @@ func canary(t *testing.T) (command string, traces func() string) {
 	script := filepath.Join(dir, "run")
 	trace := filepath.Join(dir, "trace")
 	body := fmt.Sprintf("#!/bin/sh\necho \"$0 $*\" >> '%s'\n[ -t 0 ] || cat\n", trace)
-	if err := os.WriteFile(script, []byte(body), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, script, body)
 	return script, func() string {
 		content, err := os.ReadFile(trace)
 		if err != nil && !os.IsNotExist(err) {

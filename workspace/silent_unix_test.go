@@ -28,9 +28,7 @@ func silentGit(t *testing.T, to string) {
 	if to == "" {
 		script = "#!/bin/sh\nexit 0\n"
 	}
-	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, filepath.Join(dir, "git"), script)
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 

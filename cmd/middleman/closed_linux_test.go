@@ -42,9 +42,7 @@ func ordinary(t *testing.T) *other {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(o.binary, self, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, o.binary, string(self))
 	if o.uid == 0 {
 		o.uid = testenv.Stranger
 		for _, path := range []string{dir, o.home, filepath.Dir(o.binary), o.binary} {

@@ -3,6 +3,7 @@ package setup
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"middleman/internal/proc"
 )
@@ -15,13 +16,29 @@ func End(mark string) error {
 	var lookErr error
 	stop := proc.NewStop(func() (found []proc.Process, err error) {
 		found, sure, lookErr = marked(mark)
+		if len(found) == 0 && lookErr == nil {
+			found = newborn(mark)
+		}
 		return found, lookErr
 	})
-	stop.Quiet, stop.Unsure = 4, func() bool { return !sure }
+	stop.Quiet, stop.Unsure = 2, func() bool { return !sure }
 	if left := stop.Kill(); len(left) > 0 {
 		return fmt.Errorf("processes %v do not end", left)
 	}
 	return lookErr
+}
+
+// huntTime is how long a look that found nothing watches what starts. A process
+// of a chain takes about a millisecond to start the next one.
+const huntTime = 10 * time.Millisecond
+
+// newborn returns a process with mark that has just started, or none.
+func newborn(mark string) []proc.Process {
+	p, ok := proc.Hunt(mark, huntTime)
+	if !ok || p.PID == os.Getpid() {
+		return nil
+	}
+	return []proc.Process{p}
 }
 
 // marked lists the processes with mark that have not ended, and their

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"middleman/internal/testenv"
 )
 
 // A scope itself takes a systemd: scripts/systemd-test.sh boots one. Here is
@@ -34,9 +36,7 @@ func TestNothingRunsWithoutItsScope(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			run, mark := filepath.Join(dir, "systemd-run"), filepath.Join(dir, "mark")
-			if err := os.WriteFile(run, []byte("#!/bin/sh\n"+tt.systemdRun+"\n"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteProgram(t, run, "#!/bin/sh\n"+tt.systemdRun+"\n")
 			ctx, cancel := context.WithCancel(t.Context())
 			if tt.name == "stuck" {
 				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -72,9 +72,7 @@ func TestScopeOutlivesAProcessKilledForMemory(t *testing.T) {
 		dir := t.TempDir()
 		run := filepath.Join(dir, "systemd-run")
 		script := "#!/bin/sh\nif [ $1 = --version ]; then echo '" + tt.said + "'; else echo $* >" + dir + "/asked; fi\n"
-		if err := os.WriteFile(run, []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, run, script)
 		if err := startGated(t.Context(), "middleman-none.scope", touch("/none"), run, manager{flag: "--user", runtime: dir}); err == nil {
 			t.Fatal("started without a scope")
 		}
@@ -94,9 +92,7 @@ func TestCommandBehindTheGate(t *testing.T) {
 	}
 	run := filepath.Join(t.TempDir(), "systemd-run")
 	script := "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n"
-	if err := os.WriteFile(run, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, run, script)
 	plain := whatItHas(t, (*exec.Cmd).Start)
 	gated := whatItHas(t, func(cmd *exec.Cmd) error {
 		return startGated(t.Context(), unit.Name, cmd, run, manager{flag: "--user", runtime: "/nowhere"})

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -29,6 +30,18 @@ func NeedRoot(t testing.TB, why string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can " + why)
+	}
+}
+
+// WriteProgram writes a program that can be run at once. No other goroutine of
+// this process forks meanwhile: until its execve(2), the child would hold the
+// file open for writing, and execve(2) would refuse the program with ETXTBSY.
+func WriteProgram(t testing.TB, path, content string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"middleman/internal/testenv"
 )
 
 // An executable that another could have written does not take over, and is not
@@ -18,9 +20,7 @@ func TestUnsafeImageIsNotRun(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	path, ran := filepath.Join(dir, "middleman"), filepath.Join(dir, "ran")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n>"+ran+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, path, "#!/bin/sh\n>"+ran+"\n")
 	for _, tt := range []struct {
 		name     string
 		file     os.FileMode
