@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"middleman/internal/api"
 	"middleman/internal/store"
@@ -38,7 +39,7 @@ type plan struct {
 // maxCells bounds a terminal's size each way.
 const maxCells = 1000
 
-var sessionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // plan checks the request and changes nothing.
 func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
@@ -58,7 +59,7 @@ func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
 		return plan{}, Refusef(api.CodeUnsupported, "there is no profile %q: the only one is shell", in.Profile)
 	case in.Profile == "shell" && len(in.Command) > 0:
 		return plan{}, Refusef(api.CodeBadRequest, "give a profile or a command, not both")
-	case p.name != "" && (!sessionName.MatchString(p.name) || terminal.CheckID(p.name) == nil):
+	case p.name != "" && (!sessionName().MatchString(p.name) || terminal.CheckID(p.name) == nil):
 		return plan{}, Refusef(api.CodeBadName,
 			"session name %q: it must be at most 64 letters, digits, dots, dashes and underscores, and not look like an id", p.name)
 	case p.size.Cols == 0 || p.size.Rows == 0 || p.size.Cols > maxCells || p.size.Rows > maxCells:

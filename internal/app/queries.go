@@ -69,9 +69,14 @@ func (s *App) Workspace(ctx context.Context, id string, limit time.Duration, q S
 	return v, err
 }
 
+// SessionQuery selects what an answer about sessions contains.
+type SessionQuery struct {
+	Recorded bool // only what is recorded; no session is asked
+}
+
 // ListSessions returns a page of the sessions of one workspace, or of all
 // workspaces where workspaceID is "", oldest first.
-func (s *App) ListSessions(ctx context.Context, workspaceID string, page store.Page) (api.Sessions, error) {
+func (s *App) ListSessions(ctx context.Context, workspaceID string, page store.Page, q SessionQuery) (api.Sessions, error) {
 	if workspaceID != "" {
 		if _, err := s.Store.Workspace(ctx, workspaceID); err != nil {
 			return api.Sessions{}, err
@@ -89,7 +94,14 @@ func (s *App) ListSessions(ctx context.Context, workspaceID string, page store.P
 	for _, w := range workspaces {
 		names[w.ID] = w.Name
 	}
-	return api.Sessions{Sessions: s.sessionViews(ctx, rows, names), Next: next}, nil
+	if !q.Recorded {
+		return api.Sessions{Sessions: s.sessionViews(ctx, rows, names), Next: next}, nil
+	}
+	views := make([]api.Session, len(rows))
+	for i, row := range rows {
+		views[i] = rowView(row, names[row.WorkspaceID])
+	}
+	return api.Sessions{Sessions: views, Next: next}, nil
 }
 
 // Session returns a session as it is now.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"middleman/internal/api"
@@ -113,12 +114,12 @@ func (s *App) addRow(ctx context.Context, asked string, row store.Session) (stor
 	return row, fmt.Errorf("find a name for session %s: %w", base, store.ErrNameTaken)
 }
 
-var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._-]+`) })
 
 // commandName makes a session's name from its command: "vim" for /usr/bin/vim.
 func commandName(argv []string) string {
 	base := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
-	base = strings.Trim(notInName.ReplaceAllString(base, "-"), "-._")
+	base = strings.Trim(notInName().ReplaceAllString(base, "-"), "-._")
 	if len(base) > 48 {
 		base = base[:48]
 	}

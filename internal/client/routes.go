@@ -94,22 +94,16 @@ func (c *Client) DeletedWorkspaces(ctx context.Context) ([]api.Workspace, error)
 
 func (c *Client) workspaces(ctx context.Context, query url.Values) ([]api.Workspace, error) {
 	var all []api.Workspace
-	for cursor := ""; ; {
-		if cursor != "" {
-			query.Set("cursor", cursor)
-		}
-		path := "/workspaces"
-		if len(query) > 0 {
-			path += "?" + query.Encode()
-		}
+	for {
 		var page api.Workspaces
-		if err := c.call(ctx, http.MethodGet, path, nil, &page); err != nil {
+		if err := c.call(ctx, http.MethodGet, "/workspaces?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Workspaces...)
-		if cursor = page.Next; cursor == "" {
+		if page.Next == "" {
 			return all, nil
 		}
+		query.Set("cursor", page.Next)
 	}
 }
 
@@ -122,16 +116,27 @@ func (c *Client) Workspace(ctx context.Context, id string) (api.Workspace, error
 
 // Sessions returns all sessions, running and ended.
 func (c *Client) Sessions(ctx context.Context) ([]api.Session, error) {
+	return c.sessions(ctx, url.Values{})
+}
+
+// RecordedSessions returns what is recorded of all sessions. The server asks no
+// session for its state.
+func (c *Client) RecordedSessions(ctx context.Context) ([]api.Session, error) {
+	return c.sessions(ctx, url.Values{"recorded": {"1"}})
+}
+
+func (c *Client) sessions(ctx context.Context, query url.Values) ([]api.Session, error) {
 	var all []api.Session
-	for cursor := ""; ; {
+	for {
 		var page api.Sessions
-		if err := c.call(ctx, http.MethodGet, "/sessions"+after(cursor), nil, &page); err != nil {
+		if err := c.call(ctx, http.MethodGet, "/sessions?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Sessions...)
-		if cursor = page.Next; cursor == "" {
+		if page.Next == "" {
 			return all, nil
 		}
+		query.Set("cursor", page.Next)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"middleman/internal/store"
@@ -16,11 +17,13 @@ const maxKey = 255 // bytes of an Idempotency-Key
 
 // secretPaths matches routes whose answer has a secret. Such an answer is not
 // stored for a repeated request.
-var secretPaths = regexp.MustCompile(`^` + apiPrefix + `/(login|login/.*|login-links|logout|tokens|tokens/[^/]+/rotate|sessions/[^/]+/tickets)$`)
+var secretPaths = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^` + apiPrefix + `/(login|login/.*|login-links|logout|tokens|tokens/[^/]+/rotate|sessions/[^/]+/tickets)$`)
+})
 
 // repeatable reports whether the answer to r may be stored: it has no secret.
 func repeatable(r *http.Request) bool {
-	return !secretPaths.MatchString(r.URL.Path)
+	return !secretPaths().MatchString(r.URL.Path)
 }
 
 // isLogin reports whether r is for one of the routes that accept a body from a

@@ -26,9 +26,17 @@ type startIn struct {
 	Body api.NewSession
 }
 
+// SessionsQuery is part of requests for a list of sessions.
+type SessionsQuery struct {
+	PageQuery
+	Recorded bool `query:"recorded" doc:"Only what is recorded: no session is asked for its state"`
+}
+
+func (q SessionsQuery) query() app.SessionQuery { return app.SessionQuery{Recorded: q.Recorded} }
+
 type sessionsIn struct {
 	WorkspacePath
-	PageQuery
+	SessionsQuery
 }
 
 type stopIn struct {
@@ -64,11 +72,11 @@ func (s *Server) sessionRoutes() {
 	add(s, start, s.postSession)
 	add(s, route(http.MethodGet, "/workspaces/{workspace}/sessions", "list-workspace-sessions", "Sessions of a workspace, oldest first", accessRead),
 		func(ctx context.Context, in *sessionsIn) (*reply[api.Sessions], error) {
-			return answer(s.ListSessions(ctx, in.Workspace, in.page()))
+			return answer(s.ListSessions(ctx, in.Workspace, in.page(), in.query()))
 		})
 	add(s, route(http.MethodGet, "/sessions", "list-sessions", "All sessions, oldest first", accessRead),
-		func(ctx context.Context, in *listIn) (*reply[api.Sessions], error) {
-			return answer(s.ListSessions(ctx, "", in.page()))
+		func(ctx context.Context, in *SessionsQuery) (*reply[api.Sessions], error) {
+			return answer(s.ListSessions(ctx, "", in.page(), in.query()))
 		})
 	add(s, route(http.MethodGet, "/sessions/{session}", "get-session", "A session", accessSession), s.getSession)
 	stop := route(http.MethodDelete, "/sessions/{session}", "end-session", "Stop a session, or remove one that has ended", accessFull)

@@ -39,8 +39,6 @@ func (p StatusParams) query() app.StatusQuery {
 	return app.StatusQuery{Status: p.Status, Fresh: p.Fresh}
 }
 
-type listIn struct{ PageQuery }
-
 type listWorkspacesIn struct {
 	PageQuery
 	StatusParams

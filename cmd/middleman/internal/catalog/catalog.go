@@ -41,32 +41,53 @@ func Read(ctx context.Context, c *cli.CLI) (List, error) {
 
 // ReadBy is Read, with list to get the workspaces from the server.
 func ReadBy(ctx context.Context, c *cli.CLI, list func(*client.Client, context.Context) ([]api.Workspace, error)) (List, error) {
+	server, err := connect(ctx, c)
+	if err != nil {
+		return List{}, err
+	}
+	if server == nil {
+		return Disk(ctx, c)
+	}
+	defer server.Close()
+	return readServer(ctx, server, list, (*client.Client).Sessions)
+}
+
+// connect returns the running server, or nil if none answers. It reports a
+// server that should answer and does not. The error is that of ctx.
+func connect(ctx context.Context, c *cli.CLI) (*client.Client, error) {
 	server, err := client.Connect(ctx, c.Dirs)
-	if err == nil {
-		defer server.Close()
-		return listServerBy(ctx, server, list)
-	}
-	if ctx.Err() != nil {
-		return List{}, ctx.Err()
-	}
-	if !errors.Is(err, client.ErrNoServer) {
+	switch {
+	case err == nil:
+		return server, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case !errors.Is(err, client.ErrNoServer):
 		fmt.Fprintf(c.Errs, "middleman: %v; reading the disk instead\n", err)
 	}
-	return Disk(ctx, c)
+	return nil, nil
 }
 
 // OfServer lists what the server knows.
 func OfServer(ctx context.Context, server *client.Client) (List, error) {
-	return listServerBy(ctx, server, (*client.Client).Workspaces)
+	return readServer(ctx, server, (*client.Client).Workspaces, (*client.Client).Sessions)
 }
 
-func listServerBy(ctx context.Context, server *client.Client, list func(*client.Client, context.Context) ([]api.Workspace, error)) (List, error) {
-	workspaces, err := list(server, ctx)
-	if err != nil {
+// recordsOfServer lists what the server has recorded. No session is asked for
+// its state.
+func recordsOfServer(ctx context.Context, server *client.Client) (List, error) {
+	return readServer(ctx, server, (*client.Client).Workspaces, (*client.Client).RecordedSessions)
+}
+
+// readServer lists what the server answers to the two requests.
+func readServer(ctx context.Context, server *client.Client,
+	workspaces func(*client.Client, context.Context) ([]api.Workspace, error),
+	sessions func(*client.Client, context.Context) ([]api.Session, error),
+) (list List, err error) {
+	if list.Workspaces, err = workspaces(server, ctx); err != nil {
 		return List{}, err
 	}
-	sessions, err := server.Sessions(ctx)
-	return List{workspaces, sessions}, err
+	list.Sessions, err = sessions(server, ctx)
+	return list, err
 }
 
 // Disk lists without a server: it calls Records, and asks each session's

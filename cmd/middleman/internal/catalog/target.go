@@ -22,31 +22,41 @@ func (t Target) Label() string { return Label(t.Shown) }
 
 // Find finds the session that arg means: WORKSPACE, WORKSPACE/SESSION or a
 // session's id. It needs no server. The result reaches the session through its
-// backend.
+// backend. Find asks sessions for their states only if the records do not tell
+// which session is meant, so the state that it returns may be old.
 func Find(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
-	list, err := Read(ctx, c)
+	server, err := connect(ctx, c)
 	if err != nil {
 		return Target{}, err
 	}
-	s, err := list.Session(arg)
-	if err != nil {
-		return Target{}, err
+	if server == nil {
+		return search(c, arg, func() (List, error) { return Records(ctx, c) }, func() (List, error) { return Disk(ctx, c) })
 	}
-	return Direct(c, s)
+	defer server.Close()
+	return search(c, arg, func() (List, error) { return recordsOfServer(ctx, server) }, func() (List, error) { return OfServer(ctx, server) })
 }
 
-// Recorded finds the session that arg means, to read its kept output. It asks a
-// session for its state only if the records do not tell which session is meant.
-// So it also works for a session whose owner or tmux hangs.
+// Recorded is Find, to read a session's kept output. It reads the database
+// before it asks the server, so it also works while the server hangs.
 func Recorded(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
-	list, err := Records(ctx, c)
-	if err == nil {
-		var s api.Session
-		if s, err = list.Session(arg); err == nil {
-			return Direct(c, s)
+	return search(c, arg, func() (List, error) { return Records(ctx, c) }, func() (List, error) { return Read(ctx, c) })
+}
+
+// search returns the session that arg means in the first of the lists in which
+// it means one. The error is that of the last list.
+func search(c *cli.CLI, arg string, lists ...func() (List, error)) (Target, error) {
+	var last error
+	for _, read := range lists {
+		list, err := read()
+		if err == nil {
+			var s api.Session
+			if s, err = list.Session(arg); err == nil {
+				return Direct(c, s)
+			}
 		}
+		last = err
 	}
-	return Find(ctx, c, arg)
+	return Target{}, last
 }
 
 // Direct returns the Target for s, which uses the backend that s was recorded
