@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/gofrs/flock"
-
+	"middleman/internal/private"
 	"middleman/terminal"
 )
 
@@ -38,9 +37,9 @@ func TestFormerSession(t *testing.T) {
 		t.Errorf("listed: %q, %v, want %s alone", ids, err, owned.ID)
 	}
 	s := b.Session(id)
-	lock := flock.New(filepath.Join(dir, "session.lock"))
-	if ok, err := lock.TryLock(); err != nil || !ok {
-		t.Fatalf("lock: %v, %v", ok, err)
+	lock, err := private.TryLock(filepath.Join(dir, "session.lock"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
 		"status": second(s.Status(context.Background())),
@@ -51,7 +50,7 @@ func TestFormerSession(t *testing.T) {
 			t.Errorf("%s of one that lives: %v, want it to be unreachable", what, err)
 		}
 	}
-	if err := lock.Unlock(); err != nil {
+	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.Status(context.Background()); err != nil || got.State != terminal.StateExited || got.Exit.Code != 3 {

@@ -17,8 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"middleman/internal/private"
 	"middleman/internal/testenv"
 	"middleman/ptyowner"
 	"middleman/ptyowner/wire"
@@ -70,9 +69,9 @@ func newOlderOwner(t *testing.T, protocols string, onHello func(*olderConn, wire
 	if err := os.WriteFile(filepath.Join(o.dir, "owner.json"), record, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	lock := flock.New(filepath.Join(o.dir, "owner.lock"), flock.SetPermissions(0o600))
-	if ok, err := lock.TryLock(); !ok {
-		t.Fatalf("take the owner's lock: %v", err)
+	lock, err := private.TryLock(filepath.Join(o.dir, "owner.lock"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	l, err := net.Listen("unix", socket)
 	if err != nil {

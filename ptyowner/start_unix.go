@@ -110,15 +110,12 @@ func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartR
 		faulty := !started && errors.As(err, &r) && r.report.Host
 		return started, &terminal.StartError{Session: req.Spec.ID, Step: step, Err: err, Host: faulty}
 	}
-	lock, err := private.Lock(d.File(state.StartLockFile))
+	lock, err := private.AwaitLock(ctx, d.File(state.StartLockFile))
 	if err != nil {
+		started = errors.Is(err, private.ErrHeld) // by the starter that holds the lock
 		return fail("take "+state.StartLockFile, err)
 	}
 	defer lock.Close()
-	if ok, err := lock.TryLockContext(ctx, 2*time.Millisecond); !ok {
-		started = true // by the starter that holds the lock
-		return fail("take "+state.StartLockFile, err)
-	}
 	fault.Here("starter/lock-taken")
 	life, err := d.Probe()
 	if err != nil {
@@ -268,7 +265,7 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req
 		return report, err
 	}
 	defer ready.Close()
-	log, err := os.OpenFile(d.File(state.LogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := private.Append(d.File(state.LogFile))
 	if err != nil {
 		theirs.Close()
 		return report, err

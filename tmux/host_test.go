@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -181,6 +182,40 @@ func TestResumeRefuses(t *testing.T) {
 	} {
 		if err := do(); err == nil {
 			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
+// What fails leaves no descriptor open: a launcher tries again until it has an
+// owner.
+func TestFailuresLeaveNoDescriptorOpen(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close files that nothing holds
+	open := func() int {
+		list, err := os.ReadDir("/dev/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	pane, _, _ := newTerminal(t)
+	fds, _, err := pane.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := &paneProcess{dir: filepath.Join(t.TempDir(), "none")}
+	for name, try := range map[string]func() error{
+		"no connection": func() error { return new(paneTerminal).take([]uintptr{fds[1], fds[1], fds[2]}) },
+		"no terminal":   func() error { return new(paneTerminal).take([]uintptr{fds[0], fds[1], 1 << 20}) },
+		"no directory":  func() error { return gone.runOwner(nil) },
+	} {
+		before := open()
+		for range 10 {
+			if try() == nil {
+				t.Errorf("%s: no error", name)
+			}
+		}
+		if after := open(); after != before {
+			t.Errorf("%s: %d descriptors are open, %d were", name, after, before)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (s *starter) start(ctx context.Context) (t *paneTerminal, err error) {
 		return nil, &host.Fault{Err: err}
 	}
 	s.step = "listen for the pane"
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.p.Socket, Net: "unix"})
+	ln, err := private.Listen(s.p.Socket)
 	if err != nil {
 		return nil, err
 	}
@@ -218,10 +218,16 @@ func pipeCommand(exe, socket string) string {
 }
 
 // meet accepts the connections of the launcher and of the pipe's helper.
-func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal, error) {
+func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (t *paneTerminal, err error) {
 	deadline := time.Now().Add(meetTime)
 	ln.SetDeadline(deadline)
-	t := &paneTerminal{paneState: paneState{Tmux: s.b.input(s.c), Mark: newMark(), PipeSocket: s.p.Socket}}
+	t = &paneTerminal{paneState: paneState{Tmux: s.b.input(s.c), Mark: newMark(), PipeSocket: s.p.Socket}}
+	var files []*os.File // that were passed
+	defer func() {
+		if err != nil {
+			closeAll(files)
+		}
+	}()
 	for t.conn == nil || t.pipe == nil {
 		conn, err := ln.AcceptUnix()
 		if err != nil {
@@ -236,12 +242,14 @@ func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (*paneTerminal
 		r := &hearer{conn: conn}
 		var g greeting
 		if err := r.next(&g); err != nil {
+			r.drop()
 			return nil, err
 		}
 		file, err := r.file()
 		if err != nil {
 			return nil, err
 		}
+		files = append(files, file)
 		switch {
 		case g.Role == rolePane && g.Pane != s.pane:
 			conn.Close() // a launcher on a server that has ended
@@ -329,23 +337,28 @@ func (Host) Resume(fds []uintptr, state json.RawMessage) (host.Terminal, error) 
 
 // take duplicates the descriptors of the connection, the pipe and the terminal,
 // in that order, and uses the duplicates.
-func (t *paneTerminal) take(fds []uintptr) error {
-	var files [3]*os.File
-	for i, fd := range fds {
+func (t *paneTerminal) take(fds []uintptr) (err error) {
+	var files []*os.File
+	defer func() {
+		if err != nil {
+			closeAll(files)
+		}
+	}()
+	for _, fd := range fds {
 		n, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, adoptFD)
 		if err != nil {
 			return err
 		}
-		files[i] = os.NewFile(uintptr(n), "pane")
+		files = append(files, os.NewFile(uintptr(n), "pane"))
 	}
-	defer files[0].Close()
-	conn, err := net.FileConn(files[0])
+	conn, err := net.FileConn(files[0]) // of a copy
 	if err != nil {
 		return err
 	}
+	files[0].Close()
 	c, ok := conn.(*net.UnixConn)
 	if !ok {
-		return fmt.Errorf("the launcher's connection is a %T", conn)
+		return errors.Join(fmt.Errorf("the launcher's connection is a %T", conn), conn.Close())
 	}
 	t.conn, t.pipe, t.tty = c, files[1], files[2]
 	t.news = &hearer{conn: c, unread: t.Unread}

@@ -28,8 +28,8 @@ const (
 	inputSession = "middleman-input"
 	// inputTime bounds the start of the control client.
 	inputTime = 10 * time.Second
-	// lockInterval is how often to poll what has no event, such as a lock.
-	lockInterval = 5 * time.Millisecond
+	// pollInterval is how often to look for what has no event.
+	pollInterval = 5 * time.Millisecond
 	// lineBytes is how many bytes go into one line, which encodes each as up to
 	// 4. A line must fit one atomic write, since other owners write to the FIFO
 	// too.
@@ -218,7 +218,7 @@ func revive(ctx context.Context, sessions string, c client) {
 // awaitSocket waits until something listens, and polls because there is no
 // event.
 func (c client) awaitSocket(ctx context.Context) bool {
-	tick := time.NewTicker(lockInterval)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for !c.listening() {
 		select {
@@ -262,14 +262,11 @@ func (s inputServer) locked(ctx context.Context, do func() error) error {
 	if err := private.MakeDir(s.Runtime); err != nil {
 		return err
 	}
-	lock, err := private.Lock(filepath.Join(s.Runtime, "tmux.in.lock"))
+	lock, err := private.AwaitLock(ctx, filepath.Join(s.Runtime, "tmux.in.lock"))
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if ok, err := lock.TryLockContext(ctx, lockInterval); !ok {
-		return fmt.Errorf("take %s: %w", lock.Path(), err)
-	}
 	return do()
 }
 

@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/private"
@@ -73,7 +72,7 @@ func runPane(dir, socket string) error {
 	if err != nil {
 		return nil
 	}
-	lock, err := takeHostLock(dir)
+	lock, err := private.TryLock(filepath.Join(dir, hostLock))
 	if err != nil {
 		return errors.Join(err, say(l.conn, news{Failed: err.Error()}))
 	}
@@ -93,20 +92,6 @@ func runPane(dir, socket string) error {
 	hangup()
 	l.awaitOver()
 	return nil
-}
-
-// takeHostLock takes the lock that the launcher holds for its life.
-func takeHostLock(dir string) (*flock.Flock, error) {
-	path := filepath.Join(dir, hostLock)
-	lock, err := private.Lock(path)
-	if err != nil {
-		return nil, err
-	}
-	got, err := lock.TryLock()
-	if err == nil && !got {
-		err = fmt.Errorf("%s is held: the session runs", path)
-	}
-	return lock, err
 }
 
 // meetOwner greets the owner that listens at socket and reads its launch
@@ -303,7 +288,7 @@ func (l *paneProcess) replaceOwner() {
 }
 
 func (l *paneProcess) log(text string) {
-	f, err := os.OpenFile(filepath.Join(l.dir, ownerLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	f, err := private.Append(filepath.Join(l.dir, ownerLog))
 	if err != nil {
 		return
 	}
@@ -356,15 +341,15 @@ func (l *paneProcess) runOwner(conn *os.File) error {
 	if err != nil {
 		return err
 	}
-	input, again, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	log, err := os.OpenFile(filepath.Join(l.dir, ownerLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := private.Append(filepath.Join(l.dir, ownerLog))
 	if err != nil {
 		return err
 	}
 	defer log.Close()
+	input, again, err := os.Pipe()
+	if err != nil {
+		return err
+	}
 	cmd := exec.Command(exe, "pty-owner", host.AdoptArg, l.dir)
 	cmd.Args[0] = "middleman"
 	cmd.Dir = "/"

@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/terminal"
 )
 
@@ -69,8 +69,8 @@ type news struct {
 }
 
 const (
-	// maxFiles is how many descriptors one read can receive.
-	maxFiles = 4
+	// maxFiles is how many descriptors a message can have.
+	maxFiles = 1
 	// maxMessage bounds one message; a launch holds an environment.
 	maxMessage = 16 << 20
 )
@@ -96,57 +96,39 @@ func (r *hearer) next(v any) error {
 		}
 		p := make([]byte, 4<<10)
 		looked = len(r.unread)
-		n, err := r.read(p)
-		r.unread = append(r.unread, p[:n]...)
+		n, fds, err := private.ReceiveFiles(r.conn, p, maxFiles)
 		if err != nil {
 			return err
 		}
-	}
-}
-
-func (r *hearer) read(p []byte) (int, error) {
-	oob := make([]byte, unix.CmsgSpace(maxFiles*4))
-	n, oobn, _, _, err := r.conn.ReadMsgUnix(p, oob)
-	n = max(n, 0) // it is -1 on failure
-	if oobn > 0 {
-		err = errors.Join(err, r.take(oob[:oobn]))
-	}
-	if err == nil && n == 0 {
-		err = io.EOF
-	}
-	return n, err
-}
-
-func (r *hearer) take(oob []byte) error {
-	messages, err := unix.ParseSocketControlMessage(oob)
-	if err != nil {
-		return fmt.Errorf("take descriptors over: %w", err)
-	}
-	for _, m := range messages {
-		fds, err := unix.ParseUnixRights(&m)
-		if err != nil {
-			continue // another kind of control message
-		}
+		r.unread = append(r.unread, p[:n]...)
 		for _, fd := range fds {
-			unix.CloseOnExec(fd)
 			r.files = append(r.files, os.NewFile(uintptr(fd), "passed"))
 		}
 	}
-	return nil
 }
 
 // file returns the one descriptor that must have been passed. The caller closes
 // it.
 func (r *hearer) file() (*os.File, error) {
-	if len(r.files) != 1 {
-		for _, f := range r.files {
-			f.Close()
-		}
-		return nil, fmt.Errorf("got %d descriptors, want 1", len(r.files))
+	if n := len(r.files); n != 1 {
+		r.drop()
+		return nil, fmt.Errorf("got %d descriptors, want 1", n)
 	}
 	f := r.files[0]
 	r.files = nil
 	return f, nil
+}
+
+// drop closes the descriptors that file has not returned.
+func (r *hearer) drop() {
+	closeAll(r.files)
+	r.files = nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
 }
 
 // sendFile sends v, and passes the descriptor of f, which stays open here.
@@ -155,20 +137,12 @@ func sendFile(conn *net.UnixConn, v any, f *os.File) error {
 	if err != nil {
 		return err
 	}
-	data = append(data, '\n')
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return err
 	}
-	n := 0
-	controlErr := raw.Control(func(fd uintptr) {
-		n, _, err = conn.WriteMsgUnix(data, unix.UnixRights(int(fd)), nil)
-	})
-	if err = errors.Join(controlErr, err); err != nil {
-		return err
-	}
-	_, err = io.Copy(conn, bytes.NewReader(data[n:]))
-	return err
+	controlErr := raw.Control(func(fd uintptr) { err = private.SendFiles(conn, append(data, '\n'), int(fd)) })
+	return errors.Join(controlErr, err)
 }
 
 // say sends v as one line of JSON.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"strconv"
@@ -84,10 +83,7 @@ func (t *paneTerminal) pipeAnew() error {
 		return err
 	}
 	defer private.Expose(exe)()
-	if err := os.Remove(t.PipeSocket); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: t.PipeSocket, Net: "unix"})
+	ln, err := private.Listen(t.PipeSocket)
 	if err != nil {
 		return err
 	}
@@ -123,6 +119,7 @@ func acceptPipe(ctx context.Context, ln *net.UnixListener) (*os.File, error) {
 		return nil, err
 	}
 	r := &hearer{conn: conn}
+	defer r.drop()
 	var g greeting
 	if err := r.next(&g); err != nil {
 		return nil, err

@@ -250,7 +250,7 @@ func (t *paneTerminal) tryResize(ctx context.Context, c client, size terminal.Si
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("tmux has %q and the terminal %dx%d, but the size was set to %s", got, now.Col, now.Row, want)
-		case <-time.After(lockInterval):
+		case <-time.After(pollInterval):
 		}
 	}
 }

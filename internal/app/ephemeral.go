@@ -9,6 +9,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/lease"
+	"middleman/internal/private"
 	"middleman/internal/proc"
 	"middleman/internal/store"
 	"middleman/workspace"
@@ -30,7 +31,7 @@ func (s *App) dispose(ctx context.Context, id string, c Consent, dryRun bool) (a
 		return s.deleteWorkspace(ctx, id, c, dryRun)
 	}
 	held, err := lease.Take(s.Dirs.Leases(), id)
-	if errors.Is(err, lease.ErrHeld) {
+	if errors.Is(err, private.ErrHeld) {
 		return api.Deleted{}, Refusef(api.CodeBusy,
 			"workspace %s is in use by its command, or by a process that its command has started: end that first", w.Name)
 	}
@@ -75,7 +76,7 @@ func (s *App) ephemeralLeft(ctx context.Context) ([]workspace.Leftover, error) {
 			continue
 		}
 		held, err := lease.Take(s.Dirs.Leases(), w.ID)
-		if errors.Is(err, lease.ErrHeld) {
+		if errors.Is(err, private.ErrHeld) {
 			continue
 		}
 		l := workspace.Leftover{Kind: workspace.LeftoverEphemeral, What: w.Name, ID: w.ID, Repository: w.Repository}

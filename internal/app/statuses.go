@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -354,17 +352,5 @@ func (s *App) saveStatusCache() error {
 	if err != nil || !changed {
 		return err
 	}
-	path := s.Dirs.Statuses()
-	temp, err := os.CreateTemp(filepath.Dir(path), ".statuses-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(raw)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(temp.Name()))
-	}
-	return err
+	return private.Replace(s.Dirs.Statuses(), raw, private.ThisBoot)
 }

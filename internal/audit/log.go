@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -146,11 +147,8 @@ func (l *Log) append(name string, r Record) (err error) {
 	if err != nil {
 		return err
 	}
-	lock, err := private.Lock(filepath.Join(l.dir, lockFile))
+	lock, err := private.AwaitLock(context.Background(), filepath.Join(l.dir, lockFile))
 	if err != nil {
-		return err
-	}
-	if err := lock.Lock(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
@@ -158,7 +156,7 @@ func (l *Log) append(name string, r Record) (err error) {
 	if err := l.rotate(path, int64(len(line))+2); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	f, err := private.Append(path)
 	if err != nil {
 		return err
 	}
@@ -191,10 +189,7 @@ func (l *Log) rotate(path string, room int64) error {
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", path)
-	}
-	if info.Size()+room <= l.max {
+	if !info.Mode().IsRegular() || info.Size()+room <= l.max {
 		return nil
 	}
 	for n := maxFiles - 1; n > 0; n-- {

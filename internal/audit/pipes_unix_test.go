@@ -3,7 +3,10 @@
 package audit
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -27,5 +30,27 @@ func TestPipesHoldNobodyUp(t *testing.T) {
 				t.Errorf("read: %v", err)
 			}
 		})
+	}
+}
+
+// A log that others can write, or that is elsewhere, is told of and gets no record.
+func TestUnsafeLogGetsNoRecord(t *testing.T) {
+	for want, spoil := range map[string]func(path string) error{
+		"is writable by others": func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o620)) },
+		"is a symbolic link":    func(path string) error { return os.Symlink(path+".1", path) },
+	} {
+		var told []error
+		l := New(t.TempDir(), func(err error) { told = append(told, err) })
+		path := filepath.Join(l.dir, happened)
+		if err := spoil(path); err != nil {
+			t.Fatal(err)
+		}
+		l.Write(Record{Event: Login, Outcome: OK})
+		if len(told) != 1 || !strings.Contains(told[0].Error(), path+" "+want) {
+			t.Errorf("told of %v, want %q", told, want)
+		}
+		if text, err := os.ReadFile(path); err == nil && len(text) > 0 {
+			t.Errorf("wrote %q", text)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,14 +60,11 @@ func Launch(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	start, err := private.Lock(filepath.Join(dirs.Data, "server-start.lock"))
+	start, err := private.AwaitLock(ctx, filepath.Join(dirs.Data, "server-start.lock"))
 	if err != nil {
-		return err
-	}
-	if _, err := start.TryLockContext(ctx, pollInterval); err != nil {
 		return fmt.Errorf("wait for another start of the server: %w", err)
 	}
-	defer start.Unlock()
+	defer start.Close()
 	if running, err := awaitLockHolder(ctx, dirs); running || err != nil {
 		return err
 	}
@@ -78,10 +74,6 @@ func Launch(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 // awaitLockHolder waits until the server that holds the server lock answers,
 // or the lock is free. It reports whether a server runs.
 func awaitLockHolder(ctx context.Context, dirs config.Dirs) (running bool, err error) {
-	lock, err := private.Lock(dirs.ServerLock())
-	if err != nil {
-		return false, err
-	}
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
@@ -90,12 +82,12 @@ func awaitLockHolder(ctx context.Context, dirs config.Dirs) (running bool, err e
 			c.Close()
 			return true, nil
 		}
-		free, lockErr := lock.TryLock()
-		if lockErr != nil {
-			return false, fmt.Errorf("try the server's lock: %w", lockErr)
+		lock, lockErr := private.TryLock(dirs.ServerLock())
+		if lockErr == nil {
+			return false, lock.Close()
 		}
-		if free {
-			return false, lock.Unlock()
+		if !errors.Is(lockErr, private.ErrHeld) {
+			return false, lockErr
 		}
 		select {
 		case <-tick.C:
@@ -144,15 +136,12 @@ func spawn(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 // openLog opens the log for appending. If it has more than maxLog bytes, it
 // renames it to PATH.1 and begins a new one.
 func openLog(path string) (*os.File, error) {
-	if err := private.CheckFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err // an open of a pipe would block for ever
-	}
-	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() > maxLog {
 		if err := os.Rename(path, path+".1"); err != nil {
 			return nil, err
 		}
 	}
-	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return private.Append(path)
 }
 
 // logTail returns the last line of the log, without the prefix "middleman: ".

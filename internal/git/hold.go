@@ -2,9 +2,12 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
+
+	"middleman/internal/private"
 )
 
 // maxHeld is how long HoldEntry waits for another git. A git that outlived its
@@ -14,16 +17,17 @@ const maxHeld = 20 * time.Second
 // HoldEntry locks entry, git's directory for one worktree. The git that fills
 // that worktree inherits the lock (see Command.Holds), so none is still filling
 // it when HoldEntry returns. It waits up to 20 seconds, or until ctx ends. The
-// caller closes the file. The file is nil if the system has no such locks.
+// caller closes the file. The file is nil on Windows, which has no such locks;
+// git ends together with the server there, because it is in the server's job
+// object.
 func HoldEntry(ctx context.Context, entry string) (*os.File, error) {
-	deadline := time.Now().Add(maxHeld)
+	ctx, cancel := context.WithTimeoutCause(ctx, maxHeld,
+		fmt.Errorf("another git is still filling the worktree of %s: try again later", entry))
+	defer cancel()
 	for {
-		f, ok, err := tryHold(entry)
-		if ok || err != nil {
+		f, err := private.TryLockDir(entry)
+		if !errors.Is(err, private.ErrHeld) {
 			return f, err
-		}
-		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("another git is still filling the worktree of %s: try again later", entry)
 		}
 		select {
 		case <-time.After(tryPause):

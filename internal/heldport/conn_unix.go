@@ -32,77 +32,42 @@ func newConn(c *net.UnixConn) (conn, error) {
 	return conn{c}, nil
 }
 
-// send writes m and passes copies of sockets along (SCM_RIGHTS of unix(7)). The
-// caller still owns sockets.
+// send writes m and passes copies of sockets along. The caller still owns sockets.
 func (c conn) send(m message, sockets ...int) error {
 	line, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	var rights []byte
-	if len(sockets) > 0 {
-		rights = unix.UnixRights(sockets...)
-	}
-	line = append(line, '\n')
-	n, _, err := c.WriteMsgUnix(line, rights, nil)
-	if err == nil && n < len(line) {
-		_, err = c.Write(line[n:])
-	}
-	return err
+	return private.SendFiles(c.UnixConn, append(line, '\n'), sockets...)
 }
 
 // receive reads a message and the sockets that come with it. The caller closes
 // these. The error is io.EOF if the connection ends between two messages.
 func (c conn) receive() (m message, sockets []int, err error) {
 	var line []byte
-	buf, oob := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4*maxSockets))
-	for !bytes.HasSuffix(line, []byte{'\n'}) {
-		n, oobn, flags, _, err := c.ReadMsgUnix(buf, oob)
-		n, oobn = max(n, 0), max(oobn, 0) // they are -1 with an error
-		more, rightsErr := openRights(oob[:oobn])
-		sockets = append(sockets, more...)
-		line = append(line, buf[:n]...)
+	buf := make([]byte, maxMessage)
+	for err == nil && !bytes.HasSuffix(line, []byte{'\n'}) {
+		var n int
+		var more []int
+		n, more, err = private.ReceiveFiles(c.UnixConn, buf, maxSockets)
+		line, sockets = append(line, buf[:n]...), append(sockets, more...)
 		switch {
-		case err != nil && len(line) > 0 && errors.Is(err, io.EOF):
+		case errors.Is(err, io.EOF) && len(line) > 0:
 			err = io.ErrUnexpectedEOF
-		case err == nil && n == 0:
-			err = io.EOF
-		case err == nil && (rightsErr != nil || flags&unix.MSG_CTRUNC != 0 || len(sockets) > maxSockets):
-			err = errors.Join(errors.New("more was passed along than the sockets of a port"), rightsErr)
+		case err == nil && len(sockets) > maxSockets:
+			err = errors.New("more was passed along than the sockets of a port")
 		case err == nil && len(line) > maxMessage:
 			err = fmt.Errorf("a message of over %d bytes", maxMessage)
 		}
-		if err != nil {
-			closeAll(sockets)
-			return message{}, nil, err
-		}
 	}
-	if m, err = parseMessage(line); err != nil {
-		closeAll(sockets)
+	if err == nil {
+		m, err = parseMessage(line)
+	}
+	if err != nil {
+		private.CloseFiles(sockets)
 		return message{}, nil, err
 	}
 	return m, sockets, nil
-}
-
-// openRights returns the file descriptors in control messages (SCM_RIGHTS of
-// unix(7)). The caller closes them, also after an error.
-func openRights(oob []byte) (sockets []int, err error) {
-	controls, err := unix.ParseSocketControlMessage(oob)
-	for _, control := range controls {
-		fds, rightsErr := unix.ParseUnixRights(&control)
-		err = errors.Join(err, rightsErr)
-		for _, fd := range fds {
-			unix.CloseOnExec(fd)
-			sockets = append(sockets, fd)
-		}
-	}
-	return sockets, err
-}
-
-func closeAll(sockets []int) {
-	for _, fd := range sockets {
-		unix.Close(fd)
-	}
 }
 
 // listeners makes listeners from copies of sockets. The caller still owns

@@ -80,10 +80,7 @@ func Main(args []string) int {
 // none.
 func (h *holder) listen() error {
 	unix.Umask(0o077)
-	if err := os.Remove(h.socket); err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: h.socket, Net: "unix"})
+	l, err := private.Listen(h.socket)
 	if err != nil {
 		return err
 	}
@@ -135,7 +132,7 @@ func (h *holder) converse(c conn) {
 			err = fmt.Errorf("unknown request %q", m.Verb)
 		}
 		if m.Verb != verbGive {
-			closeAll(sockets)
+			private.CloseFiles(sockets)
 		}
 		if err != nil {
 			answer.Error = err.Error()
@@ -158,7 +155,7 @@ func (h *holder) take(port Port, sockets []int, has *bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.held != nil || len(sockets) == 0 || port == (Port{}) {
-		closeAll(sockets)
+		private.CloseFiles(sockets)
 		return errors.New("nothing to hold, or something is held already")
 	}
 	h.port, h.held = port, sockets
@@ -257,7 +254,7 @@ func (h *holder) release() {
 	for _, l := range h.closing {
 		l.Close()
 	}
-	closeAll(h.held)
+	private.CloseFiles(h.held)
 }
 
 // end releases the port, removes the holder's socket, and lets Main return.

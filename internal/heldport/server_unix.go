@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/internal/systemd"
 )
 
@@ -46,12 +47,12 @@ func Find(socket string) (h *Holder, port Port, ls []net.Listener, err error) {
 	h = &Holder{conn: c}
 	m, sockets, err := h.ask(message{Verb: verbTake})
 	if err == nil && (len(sockets) == 0 || m.Port == Port{}) {
-		closeAll(sockets)
+		private.CloseFiles(sockets)
 		sockets, err = nil, errors.New("it handed over no socket")
 	}
 	if err == nil {
 		ls, err = listeners(sockets)
-		closeAll(sockets)
+		private.CloseFiles(sockets)
 	}
 	if err == nil {
 		if err = h.watchIt(socket); err != nil {
@@ -185,7 +186,7 @@ func (h *Holder) ask(m message, sockets ...int) (message, []int, error) {
 	}
 	answer, handed, err := h.conn.receive()
 	if err == nil && answer.Error != "" {
-		closeAll(handed)
+		private.CloseFiles(handed)
 		return message{}, nil, errors.New(answer.Error)
 	}
 	return answer, handed, err

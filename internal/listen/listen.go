@@ -4,13 +4,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"strconv"
 	"strings"
-
-	"github.com/gofrs/flock"
 
 	"middleman/internal/api"
 	"middleman/internal/config"
@@ -65,7 +62,7 @@ type Listeners struct {
 	// Instance identifies the data directory, for server.Options.Instance.
 	Instance string
 
-	lock  *flock.Flock
+	lock  *private.Lock
 	serve api.Serve
 	file  string
 }
@@ -142,26 +139,19 @@ func (l *Listeners) Close() error {
 	}
 	if l.lock != nil {
 		errs = append(errs, l.lock.Close())
+		l.lock = nil
 	}
 	return errors.Join(errs...)
 }
 
-func takeLock(dirs config.Dirs) (*flock.Flock, error) {
-	path := dirs.ServerLock()
-	lock, err := private.Lock(path)
-	if err != nil {
-		return nil, err
-	}
-	ok, err := lock.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	if !ok {
+func takeLock(dirs config.Dirs) (*private.Lock, error) {
+	lock, err := private.TryLock(dirs.ServerLock())
+	if errors.Is(err, private.ErrHeld) {
 		// Without serve.json, the error has no PID.
 		holder, _ := readServe(dirs.ServeFile())
-		return nil, errors.Join(&LockedError{Data: dirs.Data, PID: holder.PID}, lock.Close())
+		return nil, &LockedError{Data: dirs.Data, PID: holder.PID}
 	}
-	return lock, nil
+	return lock, err
 }
 
 // ListenUnix listens on a Unix socket at path, with mode 0600, and accepts only
@@ -169,15 +159,9 @@ func takeLock(dirs config.Dirs) (*flock.Flock, error) {
 // server's lock, so that can only be the socket of an ended server. On a platform
 // that cannot tell which user connects, the error is errors.ErrUnsupported.
 func ListenUnix(path string) (net.Listener, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("remove old socket: %w", err)
-	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	l, err := private.Listen(path)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", path, err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("protect socket: %w", err), l.Close())
+		return nil, err
 	}
 	checked, err := checkPeers(l)
 	if err != nil {

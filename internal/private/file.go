@@ -36,16 +36,29 @@ const (
 	ThisBoot             // until the machine restarts: Replace does not sync it
 )
 
-// Replace replaces the file at path atomically, with a temporary file and a
-// rename. The new file has mode 0600, whatever the umask.
+// Replace replaces the file at path, or makes it, with mode 0600 whatever the
+// umask. At any time, even after a crash, path is the whole old file or the whole
+// new one. A symbolic link at path is replaced, not followed. The directory must be
+// there. If only the last step of Durable fails, which syncs the directory, the new
+// file is in place after an error.
 func Replace(path string, data []byte, k Keep) error {
+	return ReplaceWith(path, k, func(f *os.File) error {
+		_, err := f.Write(data)
+		return err
+	})
+}
+
+// ReplaceWith is Replace with what write writes to f, which is a new file beside
+// path. write may change the file's mode. It must not close f. If it fails, path
+// stays as it is.
+func ReplaceWith(path string, k Keep, write func(f *os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if k == Durable {
-		err = errors.Join(err, f.Sync())
+	err = write(f)
+	if err == nil && k == Durable {
+		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
@@ -54,9 +67,28 @@ func Replace(path string, data []byte, k Keep) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	if k == Durable {
-		return SyncDir(filepath.Dir(path))
+		return syncDir(filepath.Dir(path))
 	}
 	return nil
+}
+
+// Append opens a file of middleman's state to append to and to read, and makes it
+// with mode 0600 if it is missing. A file that exists must pass the checks of Open.
+// The caller closes the file.
+func Append(path string) (*os.File, error) { return open(path, os.O_RDWR|os.O_CREATE|os.O_APPEND) }
+
+// Create opens a file of middleman's state to write to, and makes it with mode 0600
+// if it is missing. It empties a file that exists, once that has passed the checks
+// of Open. The caller closes the file.
+func Create(path string) (*os.File, error) {
+	f, err := open(path, os.O_WRONLY|os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Truncate(0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // kind names the kind of a file that is not a regular one.

@@ -3,6 +3,7 @@
 package private
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,8 +19,10 @@ func Open(path string) (*os.File, error) {
 	return open(path, unix.O_RDONLY)
 }
 
+// open opens a file that passes the checks of Open, or makes it with mode 0600 if
+// flags have os.O_CREATE.
 func open(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		if info, lookErr := os.Lstat(path); lookErr == nil && !info.Mode().IsRegular() {
 			return nil, &UnsafeError{path, []Problem{{Path: path, What: "is " + kind(info.Mode()) + " and no file"}}}
@@ -64,12 +67,11 @@ func CheckFile(path string) error {
 	return unsafe.orNil()
 }
 
-// SyncDir syncs a directory, which makes a rename in it durable.
-func SyncDir(path string) error {
+// syncDir syncs a directory, which makes a rename in it durable.
+func syncDir(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return f.Sync()
+	return errors.Join(f.Sync(), f.Close())
 }

@@ -56,6 +56,18 @@ func Below(root, path string) error {
 	return unsafe.orNil()
 }
 
+// LastDir makes the checks of Dir for the last component of path only: for a
+// directory of ours in a place that may be shared with others.
+func LastDir(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("check directory: %w", err)
+	}
+	unsafe := &UnsafeError{Path: path}
+	unsafe.add(judge(path, info, ours))
+	return unsafe.orNil()
+}
+
 // Trusted returns an error unless path is safe to read. It must be a file or a
 // directory (an open of a FIFO would block), and belong to this user or root. It
 // may be writable only by its owner or by the group whose only member is this

@@ -1,6 +1,6 @@
 //go:build unix
 
-package private
+package private_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/internal/testenv"
 )
 
@@ -102,7 +103,7 @@ func TestDir(t *testing.T) {
 			}
 			base, deep := tree(t)
 			tt.set(t, base)
-			err := Dir(deep)
+			err := private.Dir(deep)
 			if len(tt.want) == 0 && err != nil || len(tt.want) > 0 && err == nil {
 				t.Fatalf("Dir: %v, want %q", err, tt.want)
 			}
@@ -116,7 +117,7 @@ func TestDir(t *testing.T) {
 }
 
 func TestRelativePathIsRefused(t *testing.T) {
-	if err := Dir("a"); err == nil {
+	if err := private.Dir("a"); err == nil {
 		t.Error("a relative path passed")
 	}
 }
@@ -125,15 +126,15 @@ func TestRelativePathIsRefused(t *testing.T) {
 func TestMakeDir(t *testing.T) {
 	base, deep := tree(t)
 	fresh := filepath.Join(deep, "x", "y")
-	must(t, MakeDir(fresh))
+	must(t, private.MakeDir(fresh))
 	must(t, os.Chmod(fresh, 0o755))
-	must(t, MakeDir(fresh))
+	must(t, private.MakeDir(fresh))
 	if info, err := os.Stat(fresh); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("mode %v, %v: want 0700", info.Mode(), err)
 	}
 	must(t, os.Chmod(base+"/a", 0o777))
 	late := filepath.Join(deep, "late")
-	if err := MakeDir(late); err == nil {
+	if err := private.MakeDir(late); err == nil {
 		t.Error("made a directory below one that anybody can write")
 	}
 	if _, err := os.Lstat(late); !errors.Is(err, fs.ErrNotExist) {
@@ -143,16 +144,16 @@ func TestMakeDir(t *testing.T) {
 
 func TestBelow(t *testing.T) {
 	base, deep := tree(t)
-	must(t, Below(base, deep))
-	if err := Below(deep, base); err == nil {
+	must(t, private.Below(base, deep))
+	if err := private.Below(deep, base); err == nil {
 		t.Error("a directory above passed as one below")
 	}
 	must(t, os.Rename(base+"/a/b", base+"/a/d"))
 	must(t, os.Symlink("d", base+"/a/b"))
-	if err := Below(base, deep); err == nil || !strings.Contains(err.Error(), "/a/b is a symbolic link") {
+	if err := private.Below(base, deep); err == nil || !strings.Contains(err.Error(), "/a/b is a symbolic link") {
 		t.Errorf("a link between: %v", err)
 	}
-	must(t, Dir(deep)) // above a directory it may be one
+	must(t, private.Dir(deep)) // above a directory it may be one
 }
 
 func TestExecutable(t *testing.T) {
@@ -177,7 +178,7 @@ func TestExecutable(t *testing.T) {
 		must(t, os.Chmod(file, tt.mode))
 		must(t, os.Chmod(base+"/a", tt.dir))
 		for _, name := range []string{"program", "link"} {
-			if err := Executable(filepath.Join(deep, name)); (err == nil) != tt.ok {
+			if err := private.Executable(filepath.Join(deep, name)); (err == nil) != tt.ok {
 				t.Errorf("%s, %s: %v", tt.name, name, err)
 			}
 		}
@@ -194,20 +195,20 @@ func TestReadFile(t *testing.T) {
 	must(t, unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, "loose"), nil, 0o600))
 	must(t, os.Chmod(filepath.Join(dir, "loose"), 0o620))
-	if text, err := ReadFile(file); err != nil || string(text) != "text" {
+	if text, err := private.ReadFile(file); err != nil || string(text) != "text" {
 		t.Errorf("ReadFile: %q, %v", text, err)
 	}
-	if _, err := ReadFile(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := private.ReadFile(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
 	for name, want := range map[string]string{
 		"link": "symbolic link", "dir": "a directory", "pipe": "a pipe", "loose": "writable by others (mode 0620); run: chmod go-w ",
 	} {
 		path := filepath.Join(dir, name)
-		if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := private.ReadFile(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
-		if err := CheckFile(path); err == nil || !strings.Contains(err.Error(), want) {
+		if err := private.CheckFile(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("check %s: %v, want %q", name, err, want)
 		}
 	}
@@ -219,7 +220,7 @@ func TestReadFileOfAnother(t *testing.T) {
 	file := filepath.Join(dir, "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	must(t, os.Chown(file, stranger, -1))
-	if _, err := ReadFile(file); err == nil || !strings.Contains(err.Error(), "belongs to user 61234") {
+	if _, err := private.ReadFile(file); err == nil || !strings.Contains(err.Error(), "belongs to user 61234") {
 		t.Errorf("ReadFile: %v", err)
 	}
 }
@@ -229,14 +230,14 @@ func TestReplace(t *testing.T) {
 	old := unix.Umask(0)
 	defer unix.Umask(old)
 	path := filepath.Join(dir, "state")
-	for _, keep := range []Keep{Durable, ThisBoot} {
-		must(t, Replace(path, []byte("new"), keep))
+	for _, keep := range []private.Keep{private.Durable, private.ThisBoot} {
+		must(t, private.Replace(path, []byte("new"), keep))
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("mode %v, %v", info.Mode(), err)
 		}
 	}
-	if err := Replace(filepath.Join(dir, "missing", "state"), nil, Durable); err == nil {
+	if err := private.Replace(filepath.Join(dir, "missing", "state"), nil, private.Durable); err == nil {
 		t.Error("replaced a file in a directory that is missing")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
@@ -252,46 +253,15 @@ func TestCheckPeer(t *testing.T) {
 	conn, err := net.Dial("unix", l.Addr().String())
 	must(t, err)
 	defer conn.Close()
-	must(t, CheckPeer(conn))
+	must(t, private.CheckPeer(conn))
 	other, err := l.Accept()
 	must(t, err)
 	defer other.Close()
-	must(t, CheckPeer(other))
+	must(t, private.CheckPeer(other))
 	a, b := net.Pipe()
 	defer a.Close()
 	defer b.Close()
-	if err := CheckPeer(a); err == nil {
+	if err := private.CheckPeer(a); err == nil {
 		t.Error("what is no socket passed")
 	}
-}
-
-func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{"/a/b-c_1.d": "/a/b-c_1.d", "/a b": "'/a b'", "/it's": `'/it'\''s'`} {
-		if got := quote(in); got != want {
-			t.Errorf("quote(%q) = %s, want %s", in, got, want)
-		}
-	}
-}
-
-// A pipe in a lock's place is refused at once, and nothing is made before the
-// lock is taken.
-func TestLock(t *testing.T) {
-	dir := testenv.ShortDir(t)
-	must(t, unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
-	if _, err := Lock(filepath.Join(dir, "pipe")); err == nil || !strings.Contains(err.Error(), "is a pipe") {
-		t.Errorf("a pipe: %v", err)
-	}
-	path := filepath.Join(dir, "lock")
-	first, err := Lock(path)
-	must(t, err)
-	if ok, err := first.TryLock(); !ok || err != nil {
-		t.Fatalf("first: %t, %v", ok, err)
-	}
-	defer first.Close()
-	second, err := Lock(path)
-	must(t, err)
-	if ok, err := second.TryLock(); ok || err != nil {
-		t.Errorf("second: %t, %v", ok, err)
-	}
-	must(t, second.Close())
 }

@@ -2,12 +2,12 @@ package private
 
 import "golang.org/x/sys/unix"
 
-// peerUID returns the user id of the peer of a Unix socket (LOCAL_PEERCRED of
-// unix(4)).
-func peerUID(fd int) (int, error) {
+// peerOf returns the user id of the peer of a Unix socket (LOCAL_PEERCRED of
+// unix(4)), and 0 for its process id, which these credentials do not have.
+func peerOf(fd int) (uid, pid int, err error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
-		return -1, err
+		return -1, 0, err
 	}
-	return int(cred.Uid), nil
+	return int(cred.Uid), 0, nil
 }

@@ -1,4 +1,4 @@
-package private
+package private_test
 
 import (
 	"net"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"middleman/internal/private"
 	"middleman/internal/testenv"
 )
 
@@ -16,7 +17,7 @@ func TestPeerOfAnother(t *testing.T) {
 	conn, err := net.Dial("unix", path)
 	must(t, err)
 	defer conn.Close()
-	if err := CheckPeer(conn); err == nil || !strings.Contains(err.Error(), "is of user 61234, and you are user 0") {
+	if err := private.CheckPeer(conn); err == nil || !strings.Contains(err.Error(), "is of user 61234, and you are user 0") {
 		t.Errorf("who listens: %v", err)
 	}
 
@@ -30,7 +31,7 @@ func TestPeerOfAnother(t *testing.T) {
 	accepted, err := l.Accept()
 	must(t, err)
 	defer accepted.Close()
-	if err := CheckPeer(accepted); err == nil || !strings.Contains(err.Error(), "is of user 61234, and you are user 0") {
+	if err := private.CheckPeer(accepted); err == nil || !strings.Contains(err.Error(), "is of user 61234, and you are user 0") {
 		t.Errorf("who connects: %v", err)
 	}
 }

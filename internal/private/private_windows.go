@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"net"
 	"os"
+
+	"golang.org/x/sys/windows"
 )
 
 // Dir returns an error unless path is a directory and no link. Windows has no mode
@@ -16,10 +18,13 @@ func Dir(path string) error {
 		return fmt.Errorf("check directory: %w", err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is not a directory", path)
+		return &UnsafeError{path, []Problem{{Path: path, What: "is not a directory"}}}
 	}
 	return nil
 }
+
+// LastDir is Dir.
+func LastDir(path string) error { return Dir(path) }
 
 // Below makes the checks of Dir for root and for path.
 func Below(root, path string) error {
@@ -49,8 +54,36 @@ func Tighten(string) (fs.FileMode, error) { return 0, nil }
 // Executable returns an error unless there is a file at path.
 func Executable(path string) error { return Trusted(path) }
 
-// Open opens a file for reading.
-func Open(path string) (*os.File, error) { return os.Open(path) }
+// Open opens a regular file for reading.
+func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY) }
+
+func open(path string, flags int) (*os.File, error) {
+	if err := CheckFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return os.OpenFile(path, flags, 0o600)
+}
+
+// TryLockDir returns nil: Windows cannot lock a directory.
+func TryLockDir(string) (*os.File, error) { return nil, nil }
+
+// lock locks the first byte of f, which need not exist, without waiting, or returns
+// ErrHeld.
+func lock(f *os.File, alone bool) error {
+	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
+	if alone {
+		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
+	}
+	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{})
+	if err == windows.ERROR_LOCK_VIOLATION {
+		return ErrHeld
+	}
+	return err
+}
+
+func unlock(f *os.File) error {
+	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{})
+}
 
 // CheckFile returns an error unless there is a regular file at path.
 func CheckFile(path string) error {
@@ -61,19 +94,17 @@ func CheckFile(path string) error {
 	return err
 }
 
-// SyncDir does nothing: a directory cannot be synced, and the file system logs a
+// syncDir does nothing: a directory cannot be synced, and the file system logs a
 // rename.
-func SyncDir(string) error { return nil }
-
-// PeerUID returns errors.ErrUnsupported: Windows does not tell the peer's user.
-func PeerUID(*net.UnixConn) (int, error) {
-	return -1, fmt.Errorf("peer of socket: %w", errors.ErrUnsupported)
-}
+func syncDir(string) error { return nil }
 
 // CheckPeer returns errors.ErrUnsupported: Windows does not tell the peer's user.
 func CheckPeer(net.Conn) error {
 	return fmt.Errorf("peer of socket: %w", errors.ErrUnsupported)
 }
+
+// PeerPID returns 0: Windows does not tell the peer's process.
+func PeerPID(net.Conn) int { return 0 }
 
 // Survey returns nothing: Windows has no mode bits.
 func Survey(string, ...string) []Problem { return nil }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package private
+package private_test
 
 import (
 	"net"
@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/internal/testenv"
 )
 
@@ -25,10 +26,10 @@ func TestSurvey(t *testing.T) {
 	must(t, err)
 	defer l.Close()
 	must(t, os.Chmod(at("tmux.sock"), 0o660))
-	if found := Survey(root, at("workspaces")); len(found) > 0 {
+	if found := private.Survey(root, at("workspaces")); len(found) > 0 {
 		t.Fatalf("all is in order: %v", found)
 	}
-	if found := Survey(at("missing")); len(found) > 0 {
+	if found := private.Survey(at("missing")); len(found) > 0 {
 		t.Errorf("nothing is there: %v", found)
 	}
 
@@ -58,7 +59,7 @@ func TestSurvey(t *testing.T) {
 		must(t, os.Chown(at("foreign.json"), stranger, -1))
 		want = append(want, at("foreign.json")+" belongs to user 61234, and you are user 0")
 	}
-	found := Survey(root, at("workspaces"))
+	found := private.Survey(root, at("workspaces"))
 	var said strings.Builder
 	for _, p := range found {
 		said.WriteString(p.String() + "\n")
@@ -75,13 +76,13 @@ func TestSurvey(t *testing.T) {
 
 func TestCanMake(t *testing.T) {
 	_, dir := tree(t)
-	must(t, CanMake(dir))
-	must(t, CanMake(filepath.Join(dir, "x", "y")))
+	must(t, private.CanMake(dir))
+	must(t, private.CanMake(filepath.Join(dir, "x", "y")))
 	if os.Geteuid() == 0 {
 		t.Skip("root may write everywhere")
 	}
 	must(t, os.Chmod(dir, 0o500))
-	if err := CanMake(filepath.Join(dir, "x", "y")); err == nil || !strings.Contains(err.Error(), "write in "+dir) {
+	if err := private.CanMake(filepath.Join(dir, "x", "y")); err == nil || !strings.Contains(err.Error(), "write in "+dir) {
 		t.Errorf("CanMake: %v", err)
 	}
 }

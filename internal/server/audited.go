@@ -14,6 +14,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/audit"
+	"middleman/internal/private"
 )
 
 // audited maps the operations whose calls are recorded to their audit events. A
@@ -114,10 +115,10 @@ func actor(ctx context.Context) audit.By {
 	kind, rest, _ := strings.Cut(id.subject, ":")
 	by := audit.By{Kind: kind, ID: rest, Name: id.name}
 	if kind == "socket" { // the peer is a process of the server's user
-		uid := os.Getuid()
+		uid := os.Geteuid()
 		by.UID = &uid
 		if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
-			by.PID = peerPID(conn)
+			by.PID = private.PeerPID(conn)
 		}
 	}
 	return by

@@ -8,25 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerPID returns the id of the process that made a connection to a Unix socket
-// (SO_PEERCRED of unix(7)), or 0 if that is not known.
-func peerPID(conn net.Conn) (pid int) {
-	plain, ok := conn.(syscall.Conn)
-	if !ok {
-		return 0
-	}
-	raw, err := plain.SyscallConn()
-	if err != nil {
-		return 0
-	}
-	_ = raw.Control(func(fd uintptr) { // on an error pid stays 0
-		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			pid = int(cred.Pid)
-		}
-	})
-	return pid
-}
-
 // hungUp reports whether the client of r has disconnected. It notices that even
 // while there are unread bytes of the request, after which a read would first
 // find the end.

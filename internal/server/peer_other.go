@@ -2,13 +2,7 @@
 
 package server
 
-import (
-	"net"
-	"net/http"
-)
-
-// peerPID returns 0: the peer's process is not known on this system.
-func peerPID(net.Conn) int { return 0 }
+import "net/http"
 
 // hungUp returns false. On this system the server notices that a client has
 // disconnected only when it reads the rest of the request.

@@ -4,8 +4,8 @@ package server_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,11 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gofrs/flock"
-
 	"middleman/internal/api"
 	"middleman/internal/config"
 	"middleman/internal/fault"
+	"middleman/internal/private"
 	"middleman/internal/store"
 	"middleman/ptyowner"
 	"middleman/terminal"
@@ -73,8 +72,11 @@ func killable(t *testing.T, dirs config.Dirs, plan *fault.Plan) (dead func()) {
 		in.Close()
 		_ = cmd.Wait() // it was killed, or is now told to end
 		// What it was just about to execute may have the lock for a moment.
-		lock := flock.New(dirs.ServerLock())
-		if err := errors.Join(lock.Lock(), lock.Close()); err != nil {
+		lock, err := private.AwaitLock(context.Background(), dirs.ServerLock())
+		if err == nil {
+			err = lock.Close()
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

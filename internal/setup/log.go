@@ -31,15 +31,15 @@ type logFile struct {
 }
 
 func createLog(path string) (*logFile, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make directory for the output of setup: %w", err)
+	if err := private.MakeDir(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("keep the output of setup: %w", err)
 	}
 	l := &logFile{path: path}
 	return l, l.open()
 }
 
 func (l *logFile) open() (err error) {
-	if l.file, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+	if l.file, err = private.Create(l.path); err != nil {
 		return fmt.Errorf("keep the output of setup: %w", err)
 	}
 	l.size = 0

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"middleman/internal/private"
 )
 
 // keepBackups is how many backups are kept beside the database.
@@ -16,28 +18,19 @@ const keepBackups = 3
 
 // backup writes a copy of the database beside it, with mode 0600 and the time and
 // schema version in its name. It removes the oldest backups over keepBackups.
-func (s *Store) backup(ctx context.Context, version int64, now time.Time) (err error) {
+func (s *Store) backup(ctx context.Context, version int64, now time.Time) error {
 	name := fmt.Sprintf("%s.backup-%s-v%d", s.path, now.UTC().Format("20060102T150405.000000"), version)
-	temp := name + ".tmp"
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("back up database %s before its migration: %w", s.path, errors.Join(err, removeIfThere(temp)))
-		}
-	}()
-	// VACUUM INTO accepts an empty file. This one has the right mode.
-	if err := os.WriteFile(temp, nil, 0o600); err != nil {
+	err := private.ReplaceWith(name, private.Durable, func(f *os.File) error {
+		_, err := s.write.ExecContext(ctx, `VACUUM INTO ?`, f.Name()) // it accepts an empty file
 		return err
+	})
+	if err == nil {
+		err = s.dropOldBackups()
 	}
-	if _, err := s.write.ExecContext(ctx, `VACUUM INTO ?`, temp); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("back up database %s before its migration: %w", s.path, err)
 	}
-	if err := syncFile(temp); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, name); err != nil {
-		return err
-	}
-	return s.dropOldBackups()
+	return nil
 }
 
 func (s *Store) dropOldBackups() error {
@@ -66,12 +59,4 @@ func removeIfThere(path string) error {
 		return err
 	}
 	return nil
-}
-
-func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -145,14 +145,14 @@ func prepareFile(path string) error {
 	if err := private.MakeDir(dir); err != nil {
 		return fmt.Errorf("open database %s: %w", path, err)
 	}
-	if err := checkFiles(path); err != nil {
-		return fmt.Errorf("open database %s: %w", path, err)
+	err := checkFiles(path)
+	if err == nil {
+		var f *os.File
+		if f, err = private.Append(path); err == nil {
+			err = f.Close()
+		}
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("open database: %w", err)
-	}
-	if err := f.Close(); err != nil {
 		return fmt.Errorf("open database %s: %w", path, err)
 	}
 	return nil

@@ -70,8 +70,7 @@ type Tombstones struct{ Dir string }
 
 func (t Tombstones) file(id string) string { return filepath.Join(t.Dir, id+".json") }
 
-// Write writes x's file atomically and durably: it writes a temporary file, syncs
-// and renames it, and syncs the directory. It sets the version itself.
+// Write replaces x's file durably. It sets the version itself.
 func (t Tombstones) Write(x Tombstone) error {
 	if err := terminal.CheckID(x.ID); err != nil {
 		return fmt.Errorf("write record of a worker: %w", err)
@@ -82,29 +81,21 @@ func (t Tombstones) Write(x Tombstone) error {
 		err = private.MakeDir(t.Dir)
 	}
 	if err == nil {
-		err = t.replace(x.ID, append(data, '\n'))
+		err = private.ReplaceWith(t.file(x.ID), private.Durable, func(f *os.File) error {
+			if _, err := f.Write(append(data, '\n')); err != nil {
+				return err
+			}
+			if err := fault.Error("tombstone/sync"); err != nil {
+				return err
+			}
+			fault.Here("tombstone/written")
+			return nil
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("write record of worker %s: %w", x.ID, err)
 	}
 	return nil
-}
-
-func (t Tombstones) replace(id string, data []byte) error {
-	temp := filepath.Join(t.Dir, "."+id+".new")
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, fault.Error("tombstone/sync"), f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	fault.Here("tombstone/written")
-	if err := os.Rename(temp, t.file(id)); err != nil {
-		return err
-	}
-	return private.SyncDir(t.Dir)
 }
 
 // Read returns all tombstones, oldest first. If some cannot be read, it returns

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/private"
 	"middleman/ptyowner/state"
 	"middleman/terminal"
 	"middleman/terminal/host"
@@ -140,7 +141,7 @@ func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) 
 	if err := o.goOn(); err != nil {
 		return nil, err
 	}
-	if err := o.bind(); err != nil {
+	if o.listener, err = private.Listen(o.socket); err != nil {
 		return nil, err
 	}
 	if err := o.dir.WriteRecord(o.record()); err != nil {

@@ -3,6 +3,7 @@
 package owner
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -207,7 +208,8 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 	}
 	o.journal.MarkSize(o.size.Cols, o.size.Rows)
 	fault.Here("start/journal-created")
-	if err := o.bind(); err != nil {
+	// A socket that is there is stale: this process holds the lock.
+	if o.listener, err = private.Listen(o.socket); err != nil {
 		return nil, "bind socket", err
 	}
 	fault.Here("start/socket-bound")
@@ -248,51 +250,20 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// takeOwnerLock takes owner.lock for the owner's life, with flock(2) on a
-// descriptor that a handover can pass on. A process that probes whether an
-// owner lives holds the lock shared for a moment, so takeOwnerLock retries for
-// 2 s.
+// takeOwnerLock takes owner.lock for the owner's life, and returns a file that a
+// handover can pass on. A process that probes whether an owner lives holds the
+// lock shared for a moment, so takeOwnerLock waits up to 2 s.
 func takeOwnerLock(d state.Dir) (*os.File, error) {
-	f, err := os.OpenFile(d.File(state.OwnerLockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	lock, err := private.AwaitLock(ctx, d.File(state.OwnerLockFile))
+	if errors.Is(err, private.ErrHeld) {
+		return nil, fmt.Errorf("%s is held: another owner runs this session", d.File(state.OwnerLockFile))
+	}
 	if err != nil {
 		return nil, err
 	}
-	for deadline := time.Now().Add(2 * time.Second); ; {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return f, nil
-		}
-		switch {
-		case err == unix.EINTR:
-		case err != unix.EWOULDBLOCK:
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
-		case time.Now().After(deadline):
-			f.Close()
-			return nil, fmt.Errorf("%s is held: another owner runs this session", f.Name())
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// bind listens on the socket, with mode 0600. It replaces a stale socket: as
-// this process holds the lock, no other owner uses it.
-func (o *owner) bind() error {
-	path := o.socket
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		return err
-	}
-	l.SetUnlinkOnClose(true)
-	if err := os.Chmod(path, 0o600); err != nil {
-		l.Close()
-		return err
-	}
-	o.listener = l
-	return nil
+	return lock.File, nil
 }
 
 func (o *owner) record() state.Record {

@@ -8,8 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"middleman/internal/private"
 	"middleman/terminal"
 	"middleman/terminal/host"
@@ -41,23 +39,21 @@ func (d Dir) Probe() (Life, error) {
 // Hold is Probe, but keeps owner.lock if the file exists and is free: then no
 // owner can start until release is called. release is never nil.
 func (d Dir) Hold() (l Life, release func(), err error) {
-	path := d.File(OwnerLockFile)
-	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
-	ok, err := lock.TryRLock()
-	if errors.Is(err, fs.ErrNotExist) {
+	lock, err := private.TryShare(d.File(OwnerLockFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		l, err = d.probeUnlocked()
 		return l, func() {}, err
+	case errors.Is(err, private.ErrHeld):
+		return Alive, func() {}, nil
+	case err != nil:
+		return 0, func() {}, err
 	}
-	if err != nil {
-		return 0, func() {}, fmt.Errorf("try %s: %w", path, err)
+	release = func() { lock.Close() }
+	if ok, err := d.isHosted(); err != nil || ok {
+		return Alive, release, err
 	}
-	if !ok {
-		return Alive, func() { lock.Close() }, nil
-	}
-	if ok, err = d.isHosted(); err != nil || ok {
-		return Alive, func() { lock.Close() }, err
-	}
-	return Dead, func() { lock.Close() }, nil
+	return Dead, release, nil
 }
 
 // goneTime is how long a host may take to end after its first owner failed.

@@ -181,20 +181,27 @@ func (d Dir) WriteScreen(data []byte) error { return d.writeFile(ScreenFile, dat
 // on disk.
 func (d Dir) WriteExit(exit terminal.Exit) error { return d.writeJSON(ExitFile, exit) }
 
-// writeFile replaces a file (mode 0600) atomically: temp file, fsync, rename,
-// fsync of the directory.
+// writeFile replaces a file durably.
 func (d Dir) writeFile(name string, data []byte) error {
-	path, temp := d.File(name), d.File("."+name+".new")
-	if err := writeSynced(temp, name, data); err != nil {
-		return fmt.Errorf("write owner state %s: %w", path, err)
+	err := private.ReplaceWith(d.File(name), private.Durable, func(f *os.File) error {
+		if err := fault.Error("write/" + name); err != nil {
+			return err
+		}
+		if _, err := f.Write(data); err != nil {
+			return err
+		}
+		if err := fault.Error("sync/" + name); err != nil {
+			return err
+		}
+		fault.Here("file/" + name + "/written")
+		return nil
+	})
+	if err == nil {
+		fault.Here("file/" + name + "/renamed")
+		err = fault.Error("sync-dir/" + name)
 	}
-	fault.Here("file/" + name + "/written")
-	if err := os.Rename(temp, path); err != nil {
-		return fmt.Errorf("write owner state: %w", err)
-	}
-	fault.Here("file/" + name + "/renamed")
-	if err := errors.Join(fault.Error("sync-dir/"+name), private.SyncDir(d.Path)); err != nil {
-		return fmt.Errorf("write owner state %s: %w", path, err)
+	if err != nil {
+		return fmt.Errorf("write owner state %s: %w", d.File(name), err)
 	}
 	return nil
 }
@@ -205,18 +212,6 @@ func (d Dir) writeJSON(name string, v any) error {
 		return fmt.Errorf("write owner state %s: %w", d.File(name), err)
 	}
 	return d.writeFile(name, append(data, '\n'))
-}
-
-// writeSynced writes and syncs path, a temporary file for the file name.
-func writeSynced(path, name string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if err = fault.Error("write/" + name); err == nil {
-		_, err = f.Write(data)
-	}
-	return errors.Join(err, fault.Error("sync/"+name), f.Sync(), f.Close())
 }
 
 // Check returns an error unless the state directory is this user's and no other

@@ -57,7 +57,7 @@ func (c *CLI) Manager() *workspace.Manager {
 // acts on a session without the server. what names the session. err is the
 // command's error, or nil.
 func (c *CLI) Record(event, what string, err error) {
-	uid := os.Getuid()
+	uid := os.Geteuid()
 	r := audit.Record{Event: event, What: what, Outcome: audit.OK, By: audit.By{Kind: "command", UID: &uid, PID: os.Getpid()}}
 	if err != nil {
 		r.Outcome, r.Detail = audit.Failed, err.Error()

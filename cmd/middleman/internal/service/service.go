@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/private"
 )
 
 // Options say what the service runs.
@@ -58,21 +60,16 @@ func Installed(path string) (bool, error) {
 	return true, nil
 }
 
-// Write writes the service's file atomically.
+// Write replaces the service's file durably.
 func Write(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".middleman-*")
+	err := private.ReplaceWith(path, private.Durable, func(f *os.File) error {
+		_, err := f.Write(text)
+		return errors.Join(err, f.Chmod(0o644))
+	})
 	if err != nil {
-		return err
-	}
-	_, err = temp.Write(text)
-	if err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temp.Name())
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

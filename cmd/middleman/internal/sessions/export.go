@@ -8,13 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/plaintext"
+	"middleman/internal/private"
 )
 
 func (c commands) exportCommand() *cobra.Command {
@@ -85,16 +85,7 @@ func exportFile(ctx context.Context, path string, force bool, t catalog.Target) 
 		}
 		f.Close()
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".export-*") // mode 0600
-	if err == nil {
-		err = errors.Join(writeRecording(ctx, temp, t), temp.Close())
-		if err == nil {
-			err = os.Rename(temp.Name(), path)
-		}
-		if err != nil {
-			os.Remove(temp.Name())
-		}
-	}
+	err = private.ReplaceWith(path, private.ThisBoot, func(f *os.File) error { return writeRecording(ctx, f, t) })
 	if err != nil && !force {
 		os.Remove(path) // the empty file from above
 	}
