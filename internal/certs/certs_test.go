@@ -166,6 +166,33 @@ func TestKeysThatAreRefused(t *testing.T) {
 	}
 }
 
+// A certificate that browsers may trust is not replaced when its key is gone. An
+// interrupted start has left a key without a certificate, which is no authority.
+func TestAuthorityWithoutItsKey(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tls")
+	a := local(t, dir)
+	key := filepath.Join(dir, keyFile)
+	if err := os.Rename(key, key+".away"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Local(dir, nil)
+	if err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "remove "+a.File) {
+		t.Errorf("without the key: %v", err)
+	}
+	if err := os.Rename(key+".away", key); err != nil {
+		t.Fatal(err)
+	}
+	if again := local(t, dir); !again.cert.Equal(a.cert) {
+		t.Error("the authority was replaced")
+	}
+	if err := os.Remove(a.File); err != nil {
+		t.Fatal(err)
+	}
+	if other := local(t, dir); other.cert.Equal(a.cert) || other.key.Equal(a.key) {
+		t.Error("a key without a certificate was used")
+	}
+}
+
 // A handshake with the oldest version that is allowed, and with one before.
 func TestVersions(t *testing.T) {
 	a := local(t, t.TempDir())

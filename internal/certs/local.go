@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"middleman/internal/private"
 )
 
 const (
@@ -44,15 +46,21 @@ type Authority struct {
 	shown *tls.Certificate
 }
 
-// Local returns the authority in dir, a directory that is ours alone. If its
-// certificate or key is missing Local makes a new one, for this machine's names
-// and addresses and the names given. An authority that expires within 30 days
-// is an error.
+// Local returns the authority in dir, and makes dir as private.MakeDir does. If
+// dir has no certificate of an authority Local makes a new one, for this
+// machine's names and addresses and the names given. A certificate without its
+// key is an error: browsers may trust it, and would not trust a new one. An
+// authority that expires within 30 days is an error.
 func Local(dir string, names []string) (*Authority, error) {
+	if err := private.MakeDir(dir); err != nil {
+		return nil, err
+	}
 	a := &Authority{File: filepath.Join(dir, authorityFile), now: time.Now}
-	err := a.load(filepath.Join(dir, keyFile))
+	raw, err := private.ReadFile(a.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = a.make(dir, names)
+	} else if err == nil {
+		err = a.load(raw, filepath.Join(dir, keyFile))
 	}
 	if err != nil {
 		return nil, err
@@ -64,14 +72,20 @@ func Local(dir string, names []string) (*Authority, error) {
 	return a, nil
 }
 
-func (a *Authority) load(keyPath string) error {
-	if _, err := os.Lstat(a.File); err != nil {
+// load reads the authority with the certificate raw, in PEM.
+func (a *Authority) load(raw []byte, keyPath string) error {
+	secret, err := private.ReadFile(keyPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the local authority %s has lost its key %s: bring the key back, or remove %s and let browsers trust the authority that is made then",
+			a.File, keyPath, a.File)
+	}
+	if err == nil {
+		err = checkKey(keyPath)
+	}
+	if err != nil {
 		return err
 	}
-	if err := checkKey(keyPath); err != nil {
-		return err
-	}
-	pair, err := tls.LoadX509KeyPair(a.File, keyPath)
+	pair, err := tls.X509KeyPair(raw, secret)
 	if err != nil {
 		return fmt.Errorf("read the local authority %s: %w", a.File, err)
 	}
@@ -85,9 +99,6 @@ func (a *Authority) load(keyPath string) error {
 
 // make makes an authority that can only vouch for this machine.
 func (a *Authority) make(dir string, names []string) (err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make a local authority: %w", err)
-	}
 	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return fmt.Errorf("make a local authority: %w", err)
 	}
@@ -120,7 +131,7 @@ func (a *Authority) make(dir string, names []string) (err error) {
 	if err != nil {
 		return err
 	}
-	// Write the key first: load would refuse a certificate without its key.
+	// Write the key first, because load refuses a certificate without its key.
 	if err := writePEM(filepath.Join(dir, keyFile), "PRIVATE KEY", secret); err != nil {
 		return err
 	}
@@ -235,18 +246,11 @@ func serial() *big.Int {
 	return n.Add(n, big.NewInt(1))
 }
 
-// writePEM writes a file atomically, with mode 0600.
+// writePEM replaces a file durably.
 func writePEM(path, kind string, raw []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
+	err := private.Replace(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), private.Durable)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
-	}
-	err = pem.Encode(temp, &pem.Block{Type: kind, Bytes: raw})
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(temp.Name())))
 	}
 	return nil
 }
