@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"middleman/internal/testenv"
 	"middleman/workspace"
 )
 
@@ -54,7 +55,7 @@ func TestCreateRefusesUnsafeBase(t *testing.T) {
 		{"a file", func(dir string) (string, string) {
 			os.WriteFile(dir+"/file", nil, 0o600)
 			return dir + "/file", dir + "/file"
-		}, syscall.ENOTDIR},
+		}, workspace.ErrUnsafeBase},
 		{"relative", func(string) (string, string) { return "base", "base" }, workspace.ErrUnsafeBase},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -75,6 +76,28 @@ func TestCreateRefusesUnsafeBase(t *testing.T) {
 				t.Errorf("changed:\n%s\nbefore:\n%s", after, before)
 			}
 		})
+	}
+}
+
+// A base that another user could replace is refused, whichever directory above it
+// they can write to.
+func TestCreateRefusesForeignBase(t *testing.T) {
+	testenv.NeedRoot(t, "give a directory to another user")
+	repo := newRepo(t)
+	for name, spoil := range map[string]func(dir string) error{
+		"belongs to user 61234": func(dir string) error { return os.Chown(dir, 61234, -1) },
+		"is writable by others": func(dir string) error { return os.Chmod(dir, 0o770) },
+	} {
+		for _, below := range []string{"", "/base"} {
+			dir := filepath.Join(t.TempDir(), "dir")
+			if err := errors.Join(os.Mkdir(dir, 0o700), spoil(dir)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := workspace.New(workspace.Options{Base: dir + below}).Create(context.Background(), request(repo, "w1"), nil)
+			if !errors.Is(err, workspace.ErrUnsafeBase) || !strings.Contains(err.Error(), dir+" "+name) {
+				t.Errorf("%s%s: %v", name, below, err)
+			}
+		}
 	}
 }
 

@@ -6,20 +6,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"middleman/internal/private"
 )
 
-// Make makes the base directory if it is missing, checks it, and opens it. The
-// Name of the result is its canonical path. The caller closes it.
+// Make makes and checks the base directory as private.MakeDir does, and opens
+// it. The Name of the result is its canonical path. The caller closes it.
 func Make(base string) (*os.Root, error) {
 	canonical, err := Canonical(base)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(canonical, 0o700); err != nil {
-		return nil, fmt.Errorf("make base directory: %w", err)
-	}
-	if err := checkOwned(canonical); err != nil {
-		return nil, err
+	if err := private.MakeDir(canonical); err != nil {
+		return nil, unsafe(err)
 	}
 	return openChecked(canonical)
 }
@@ -29,9 +28,6 @@ func Make(base string) (*os.Root, error) {
 func Open(base string) (*os.Root, error) {
 	canonical, err := Canonical(base)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkOwned(canonical); err != nil {
 		return nil, err
 	}
 	return openChecked(canonical)
@@ -59,7 +55,8 @@ func openChecked(canonical string) (*os.Root, error) {
 // Canonical returns the canonical path of the base directory, which need not
 // exist yet. It resolves all links in the deepest existing ancestor and appends
 // the rest. An ancestor may be a link, as /tmp is on some systems. The base
-// itself may not.
+// itself may not. The result passes private.Dir, unless it is missing; then what
+// is above it passes.
 func Canonical(base string) (string, error) {
 	if !filepath.IsAbs(base) {
 		return "", fmt.Errorf("base directory %q: not an absolute path: %w", base, ErrUnsafeBase)
@@ -84,10 +81,16 @@ func Canonical(base string) (string, error) {
 		return "", fmt.Errorf("resolve base directory %s: %w", ancestor, err)
 	}
 	canonical := filepath.Join(resolved, rest)
-	for dir := filepath.Dir(canonical); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if err := checkAncestor(dir); err != nil {
-			return "", err
-		}
+	if err := private.Dir(canonical); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", unsafe(err)
 	}
 	return canonical, nil
+}
+
+// unsafe adds ErrUnsafeBase to an error of package private that says so.
+func unsafe(err error) error {
+	if _, is := errors.AsType[*private.UnsafeError](err); is {
+		return fmt.Errorf("%w: %w", err, ErrUnsafeBase)
+	}
+	return err
 }

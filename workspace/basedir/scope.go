@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"middleman/internal/plaintext"
+	"middleman/internal/private"
 	"middleman/workspace/model"
 )
 
@@ -131,7 +132,7 @@ func openScope(scope string) (*os.Root, error) {
 		return nil, fmt.Errorf("%s leads to %s now: %w", plaintext.Quoted(scope), plaintext.Quoted(canonical), ErrLeavesScope)
 	}
 	for dir := scope; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if err := checkAncestor(dir); err != nil {
+		if err := checkShared(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +153,7 @@ func checkPart(top *os.Root, part string) error {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("%s is a symbolic link: %w", plaintext.Quoted(path), ErrLeavesScope)
 	}
-	return checkOwned(path)
+	return unsafe(private.LastDir(path))
 }
 
 // CheckIn returns an error if the directory for workspaces in scope cannot be
