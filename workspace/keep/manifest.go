@@ -2,6 +2,7 @@ package keep
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,26 +35,29 @@ func readSnapshot(ctx context.Context, p git.Dirs, w model.Workspace) (s snapsho
 	manifest := &bounded{most: maxManifest}
 	c := p.Look("cat-file", "blob", commit+":"+manifestName)
 	c.Output, c.Change = manifest, true
-	if _, err := c.Run(ctx); err != nil {
-		return s, "", err
+	if _, err := c.Run(ctx); err != nil || manifest.over != nil {
+		return s, "", fmt.Errorf("read %s: %w", Ref(w.ID), cmp.Or(manifest.over, err))
 	}
-	if s, err = decodeManifest(manifest.Bytes(), w.ID); err != nil {
+	if s, err = decodeManifest(manifest.buffer.Bytes(), w.ID); err != nil {
 		return s, "", fmt.Errorf("read %s: %w", Ref(w.ID), err)
 	}
 	return s, commit, nil
 }
 
-// bounded is a buffer that refuses more than most bytes.
+// bounded is a buffer that refuses more than most bytes. It does not embed the
+// buffer: io.Copy would then call ReadFrom, which knows no limit.
 type bounded struct {
-	bytes.Buffer
-	most int
+	buffer bytes.Buffer
+	most   int
+	over   error // of Write, which ends git with an error that tells less
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.most {
-		return 0, fmt.Errorf("more than %d bytes", b.most)
+	if b.buffer.Len()+len(p) > b.most {
+		b.over = fmt.Errorf("it has more than %d bytes", b.most)
+		return 0, b.over
 	}
-	return b.Buffer.Write(p)
+	return b.buffer.Write(p)
 }
 
 // decodeManifest parses the manifest of the workspace with that id, and refuses

@@ -1,7 +1,7 @@
 package keep
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -79,6 +79,9 @@ func Snapshot(ctx context.Context, base, gitDir, repository, id string) (_ Kept,
 	return Kept{Workspace: w, DeletedAt: s.Made}, nil
 }
 
+// maxRoot is the size limit in bytes of git's file gitdir, which has a path.
+const maxRoot = 64 << 10
+
 // root returns the directory that the snapshot was made of. A snapshot of an
 // older version records it only in git's file gitdir, if there was one. Then
 // the result may be "".
@@ -90,13 +93,13 @@ func (s snapshot) root(ctx context.Context, repo git.Dirs) (string, error) {
 		if string(f.Path) != "gitdir" || f.Blob == "" {
 			continue
 		}
-		var content bytes.Buffer
+		content := &bounded{most: maxRoot}
 		c := repo.Look("cat-file", "blob", f.Blob)
-		c.Output = &content
-		if _, err := c.Run(ctx); err != nil {
-			return "", err
+		c.Output = content
+		if _, err := c.Run(ctx); err != nil || content.over != nil {
+			return "", fmt.Errorf("read git's file gitdir in %s: %w", Ref(s.ID), cmp.Or(content.over, err))
 		}
-		return filepath.Dir(strings.TrimSpace(content.String())), nil
+		return filepath.Dir(strings.TrimSpace(content.buffer.String())), nil
 	}
 	return "", nil
 }
