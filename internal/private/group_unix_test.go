@@ -81,7 +81,7 @@ func TestOwnGroupMayWriteAbove(t *testing.T) {
 	if err := Trusted(settings); err != nil {
 		t.Errorf("settings: %v", err)
 	}
-	if err := Executable(settings); err == nil {
+	if _, err := OpenExecutable(settings); err == nil {
 		t.Error("a program that a group can write is run")
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxLinks is how many symbolic links a path may go through.
@@ -111,24 +113,40 @@ func Tighten(path string) (was fs.FileMode, err error) {
 	return info.Mode().Perm(), nil
 }
 
-// Executable returns an error unless the file at path is safe to run. It must be a
-// regular executable file, belong to this user or root, be writable only by its
-// owner, and be neither set-uid nor set-gid. The components above it must be as
-// for Trusted.
-func Executable(path string) error {
+// OpenExecutable opens a file that is safe to run. It must be a regular executable
+// file, belong to this user or root, be writable only by its owner, and be neither
+// set-uid nor set-gid. The components above it must be as for Trusted. The checks
+// are those of the file that was opened, whatever has its name by now. The caller
+// closes it.
+func OpenExecutable(path string) (*os.File, error) {
 	if err := check(path, program); err != nil {
-		return err
+		return nil, err
 	}
-	info, err := os.Stat(path)
+	f, err := os.OpenFile(path, unix.O_RDONLY|unix.O_NONBLOCK, 0) // an open of a pipe would block
+	if err != nil {
+		return nil, fmt.Errorf("open executable: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = judgeExecutable(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func judgeExecutable(path string, info fs.FileInfo) error {
 	switch {
-	case err != nil:
-		return fmt.Errorf("look at executable: %w", err)
 	case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
 		return fmt.Errorf("%s is not an executable file", path)
 	case info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0:
 		return fmt.Errorf("executable %s is set-uid or set-gid: run chmod ug-s on it, or use another", path)
 	}
-	return nil
+	unsafe := &UnsafeError{Path: path}
+	unsafe.add(judge(path, info, program))
+	return unsafe.orNil()
 }
 
 // check checks all components of path from the root down: the last by the rules

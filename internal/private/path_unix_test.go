@@ -178,10 +178,17 @@ func TestExecutable(t *testing.T) {
 		must(t, os.Chmod(file, tt.mode))
 		must(t, os.Chmod(base+"/a", tt.dir))
 		for _, name := range []string{"program", "link"} {
-			if err := private.Executable(filepath.Join(deep, name)); (err == nil) != tt.ok {
+			f, err := private.OpenExecutable(filepath.Join(deep, name))
+			if (err == nil) != tt.ok {
 				t.Errorf("%s, %s: %v", tt.name, name, err)
 			}
+			f.Close() // also of nil
 		}
+	}
+	must(t, unix.Mkfifo(filepath.Join(deep, "pipe"), 0o700))
+	must(t, os.Chmod(base+"/a", 0o755))
+	if _, err := private.OpenExecutable(filepath.Join(deep, "pipe")); err == nil || !strings.Contains(err.Error(), "pipe is not an executable file") {
+		t.Errorf("a pipe: %v", err)
 	}
 }
 

@@ -51,9 +51,6 @@ func MakeDir(path string) error {
 // Tighten does nothing.
 func Tighten(string) (fs.FileMode, error) { return 0, nil }
 
-// Executable returns an error unless there is a file at path.
-func Executable(path string) error { return Trusted(path) }
-
 // Open opens a regular file for reading.
 func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY) }
 

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -42,19 +41,12 @@ func openImage(path string) (*image, error) {
 	if !filepath.IsAbs(path) {
 		return nil, fmt.Errorf("executable %q is not an absolute path", path)
 	}
-	if err := private.Executable(path); err != nil {
+	file, err := private.OpenExecutable(path)
+	if err != nil {
 		return nil, fmt.Errorf("check the new executable: %w", err)
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open the new executable: %w", err)
-	}
 	img := &image{path: path, file: file}
-	err = checkImage(file)
-	if err == nil {
-		err = img.describe()
-	}
-	if err != nil {
+	if err := img.describe(); err != nil {
 		img.close()
 		return nil, err
 	}
@@ -62,25 +54,6 @@ func openImage(path string) (*image, error) {
 }
 
 func (img *image) close() { img.file.Close() }
-
-// checkImage returns an error if another user than this one and root could have
-// written the executable.
-func checkImage(file *os.File) error {
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
-		return fmt.Errorf("%s is not an executable file", file.Name())
-	case !ok || int(stat.Uid) != os.Geteuid() && stat.Uid != 0:
-		return fmt.Errorf("executable %s belongs to another user", file.Name())
-	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("executable %s is writable by others (mode %04o)", file.Name(), info.Mode().Perm())
-	}
-	return nil
-}
 
 func (img *image) describe() error {
 	out, err := img.run(nil, "--describe")
