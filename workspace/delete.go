@@ -37,6 +37,16 @@ func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progres
 	return m.delete(ctx, &deleteRun{w: w, discard: discard, report: progress.OrSilent()})
 }
 
+// DeleteInspected is Delete for a caller that has just called Inspect and has
+// consent for what that found. It inspects w only after it has moved the
+// directory away. If it then refuses, the directory was away for that long.
+func (m *Manager) DeleteInspected(ctx context.Context, w Workspace, discard bool, progress Progress) (Loss, error) {
+	if w.Mode == ModeInPlace {
+		return Loss{}, nil
+	}
+	return m.delete(ctx, &deleteRun{w: w, discard: discard, inspected: true, report: progress.OrSilent()})
+}
+
 // deleteVanished is Delete for a workspace without a record, or one that was
 // never completed. A missing directory does not stop it.
 func (m *Manager) deleteVanished(ctx context.Context, w Workspace, discard bool) (Loss, error) {
@@ -59,12 +69,13 @@ func (m *Manager) delete(ctx context.Context, d *deleteRun) (Loss, error) {
 
 // deleteRun is one run of Delete. Its methods are in the order of their calls.
 type deleteRun struct {
-	w        Workspace
-	base     *os.Root
-	ours     bool // we may delete the branch of w
-	discard  bool
-	vanished bool // a missing directory does not stop the delete
-	report   Progress
+	w         Workspace
+	base      *os.Root
+	ours      bool // we may delete the branch of w
+	discard   bool
+	vanished  bool // a missing directory does not stop the delete
+	inspected bool // by the caller, just now
+	report    Progress
 
 	dir     string // the directory's current path, or ""
 	seen    look.Findings
@@ -95,9 +106,11 @@ func (d *deleteRun) run(ctx context.Context) error {
 	return d.dropBranch(ctx)
 }
 
-// find finds the directory and inspects it for the first time.
+// find finds the directory and inspects it for the first time, unless the caller
+// has. It always inspects what is left if the directory is gone.
 func (d *deleteRun) find(ctx context.Context) (err error) {
-	if d.dir, err = basedir.Find(d.base, d.w); err != nil {
+	d.dir, err = basedir.Find(d.base, d.w)
+	if err != nil || d.inspected && d.dir != "" {
 		return err
 	}
 	return d.look(ctx)

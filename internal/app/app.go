@@ -31,7 +31,7 @@ type Workspaces interface {
 	Begin(ctx context.Context, r workspace.CreateRequest, progress workspace.Progress) (workspace.Workspace, error)
 	Checkout(ctx context.Context, r workspace.CreateRequest, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, error)
 	Inspect(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
-	Delete(ctx context.Context, w workspace.Workspace, discard bool, progress workspace.Progress) (workspace.Loss, error)
+	DeleteInspected(ctx context.Context, w workspace.Workspace, discard bool, progress workspace.Progress) (workspace.Loss, error)
 	Restore(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, []string, error)
 	PutBack(w workspace.Workspace) (bool, error)
 	Undo(ctx context.Context, w workspace.Workspace, discard bool) error

@@ -279,7 +279,7 @@ func (s *App) destroyDirectory(ctx context.Context, w workspace.Workspace, c Con
 	case s.ours(w) && c.KeepBranch:
 		return s.Workspaces.Retire(ctx, w, report)
 	case s.ours(w):
-		return s.Workspaces.Delete(ctx, w, c.DiscardWork, report)
+		return s.Workspaces.DeleteInspected(ctx, w, c.DiscardWork, report)
 	}
 	w, err := s.intended(ctx, w)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"middleman/internal/git"
@@ -59,7 +60,7 @@ func Branch(ctx context.Context, repo git.Dirs, branch, tip string) (model.Loss,
 	l := &collector{}
 	err := l.stashes(ctx, repo, branch)
 	if err == nil {
-		err = l.commits(ctx, repo, tip, model.Workspace{Branch: branch}, false)
+		err = l.commits(ctx, repo, model.Workspace{Branch: branch}, tip, "")
 	}
 	return l.loss, err
 }
@@ -112,8 +113,16 @@ func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir str
 	if err != nil {
 		return "", err
 	}
-	if tip, err = ownTip(ctx, w, ours); err != nil {
-		return "", err
+	var trees []git.Worktree
+	if ours || entry != "" && dir != "" {
+		if trees, err = git.Whole(w.GitDir).Worktrees(ctx); err != nil {
+			return "", err
+		}
+	}
+	if ours {
+		if tip, err = ownTip(ctx, w, trees); err != nil {
+			return "", err
+		}
 	}
 	at := git.Dirs{GitDir: entry, CommonDir: w.GitDir, WorkTree: dir}
 	l.known = entry != ""
@@ -132,7 +141,7 @@ func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir str
 		err = l.stagedFiles(ctx, at)
 	default:
 		if err = CheckGitFile(dir, entry); err == nil {
-			err = l.nestedWorktrees(ctx, at, w.Root, dir)
+			err = l.nestedWorktrees(at, trees, w.Root, dir)
 		}
 		if err == nil {
 			err = l.checkedOut(ctx, at)
@@ -141,38 +150,34 @@ func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir str
 	if err != nil {
 		return tip, err
 	}
+	head := ""
 	if entry != "" {
 		l.operation(at)
 		if err := l.submodules(ctx, entry); err != nil {
+			return tip, err
+		}
+		if head, err = headOf(ctx, at); err != nil {
 			return tip, err
 		}
 	}
 	if err := l.stashes(ctx, at, w.Branch); err != nil {
 		return tip, err
 	}
-	if err := l.commits(ctx, at, tip, w, entry != ""); err != nil || entry == "" {
+	if err := l.commits(ctx, at, w, tip, head); err != nil || entry == "" {
 		return tip, err
 	}
-	return tip, l.abandoned(ctx, at)
+	return tip, l.abandoned(ctx, at, head)
 }
 
-// ownTip returns the commit of the branch that a delete of w would remove, or
-// "".
-func ownTip(ctx context.Context, w model.Workspace, ours bool) (string, error) {
-	repo := git.Whole(w.GitDir)
-	if !ours {
-		return "", nil
-	}
-	trees, err := repo.Worktrees(ctx)
-	if err != nil {
-		return "", err
-	}
+// ownTip returns the commit of the branch that a delete of w would remove, or ""
+// if another one of the repository's worktrees has it checked out.
+func ownTip(ctx context.Context, w model.Workspace, trees []git.Worktree) (string, error) {
 	for _, tree := range trees {
 		if tree.Branch == "refs/heads/"+w.Branch && tree.Path != w.Root {
 			return "", nil
 		}
 	}
-	return repo.Ref(ctx, "refs/heads/"+w.Branch)
+	return git.Whole(w.GitDir).Ref(ctx, "refs/heads/"+w.Branch)
 }
 
 // CheckGitFile checks that the .git file in dir still points to entry: a
@@ -333,22 +338,10 @@ func headOf(ctx context.Context, p git.Dirs) (string, error) {
 	return head, err
 }
 
-// commits adds the commits of our branch and of the checkout's HEAD that are on
-// no other branch and no remote.
-func (l *collector) commits(ctx context.Context, p git.Dirs, tip string, w model.Workspace, checkout bool) error {
-	var from []string
-	if tip != "" {
-		from = append(from, tip)
-	}
-	if checkout {
-		head, err := headOf(ctx, p)
-		if err != nil {
-			return err
-		}
-		if head != "" {
-			from = append(from, head)
-		}
-	}
+// commits adds the commits of tip, of our branch, and of head, the checkout's,
+// that are on no other branch and no remote. Each may be "".
+func (l *collector) commits(ctx context.Context, p git.Dirs, w model.Workspace, tip, head string) error {
+	from := slices.DeleteFunc([]string{tip, head}, func(commit string) bool { return commit == "" })
 	if len(from) == 0 {
 		return nil
 	}

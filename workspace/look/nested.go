@@ -19,14 +19,10 @@ import (
 // inspection fails.
 const maxWalked = 5_000_000
 
-// nestedWorktrees adds the other worktrees of the repository that lie in the
-// workspace, whose directory is now at dir. Their .git files may be gone; their
-// files count.
-func (l *collector) nestedWorktrees(ctx context.Context, p git.Dirs, root, dir string) error {
-	trees, err := p.Worktrees(ctx)
-	if err != nil {
-		return err
-	}
+// nestedWorktrees adds those of trees, the worktrees of the repository, that lie
+// in the workspace, whose directory is now at dir. Their .git files may be gone;
+// their files count.
+func (l *collector) nestedWorktrees(p git.Dirs, trees []git.Worktree, root, dir string) error {
 	l.nested = map[string]bool{}
 	for _, tree := range trees {
 		below, err := filepath.Rel(root, filepath.FromSlash(tree.Path))
