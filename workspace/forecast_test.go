@@ -56,8 +56,8 @@ func TestForecast(t *testing.T) {
 	for i, want := range []workspace.Forecast{
 		{Merge: "clean"},
 		{Merge: "conflict", Conflicts: []string{"a.txt", `"odd\nname"`}},
-		{Merge: "clean", BothChange: []string{"a.txt", "c.txt", "new"}},
-		{Merge: "clean", BothChange: []string{"c.txt"}},
+		{Merge: "possible", BothChange: []string{"a.txt", "c.txt", "new"}},
+		{Merge: "possible", BothChange: []string{"c.txt"}},
 		{Merge: "unknown", Unknown: []string{"the directory is gone"}},
 	} {
 		got := list[i]

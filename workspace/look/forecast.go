@@ -20,9 +20,10 @@ const mergeTime = 30 * time.Second
 type Forecast struct {
 	WorkspaceID string `json:"workspace_id" doc:"The id of the other workspace"`
 	Workspace   string `json:"workspace" doc:"The name of the other workspace"`
-	Merge       string `json:"merge" enum:"clean,conflict,unknown" doc:"What a merge of the commits of both would be; uncommitted changes are not in it"`
-	// Conflicts are certain. BothChange are not, because what is not committed
-	// yet may still change.
+	// Merge is clean only if that is known of all that both have changed,
+	// committed or not. Conflicts are certain. BothChange are possible, because
+	// what is not committed yet may still change.
+	Merge      string    `json:"merge" enum:"clean,possible,conflict,unknown" doc:"Whether both can be merged; possible means that uncommitted changes may conflict"`
 	Conflicts  []string  `json:"conflicts,omitempty" doc:"Files that a merge of the commits would leave to be resolved"`
 	BothChange []string  `json:"both_change,omitempty" doc:"Files that both have changed, at least one of them without a commit yet"`
 	Truncated  bool      `json:"truncated,omitempty" doc:"Whether a list was cut"`
@@ -110,7 +111,15 @@ func (i *Inspector) pair(ctx context.Context, mine side, other model.Workspace, 
 	if err := f.merge(ctx, mine, theirs); err != nil {
 		f.Unknown = append(f.Unknown, "merge: "+err.Error())
 	}
-	if err := f.overlap(ctx, mine, theirs); err != nil {
+	err = f.overlap(ctx, mine, theirs)
+	switch {
+	case f.Merge != "clean":
+	case err != nil:
+		f.Merge = "unknown"
+	case len(f.BothChange) > 0:
+		f.Merge = "possible"
+	}
+	if err != nil {
 		return fmt.Errorf("files that both change: %w", err)
 	}
 	return nil

@@ -143,16 +143,13 @@ func within(root string, paths []string) ([]string, error) {
 		below = "."
 	}
 	var out []string
-	for _, path := range paths {
-		if filepath.IsAbs(path) {
-			if path, err = filepath.Rel(root, path); err != nil {
-				return nil, cli.Usagef("path %s is not in the workspace at %s", path, root)
-			}
-		} else {
-			path = filepath.Join(below, path)
+	for _, given := range paths {
+		path := filepath.Join(below, given)
+		if filepath.IsAbs(given) {
+			path, err = filepath.Rel(root, given)
 		}
-		if !filepath.IsLocal(path) {
-			return nil, cli.Usagef("path %s is not in the workspace at %s", path, root)
+		if err != nil || given == "" || !filepath.IsLocal(path) {
+			return nil, cli.Usagef("path %q is not in the workspace at %s", given, root)
 		}
 		out = append(out, filepath.ToSlash(path))
 	}
@@ -262,9 +259,6 @@ func (c commands) diffConflicts(ctx context.Context, server *client.Client, w ap
 			files = append(files, f.Unknown...)
 			if f.Truncated {
 				files = append(files, "and more")
-			}
-			if len(f.BothChange) > 0 && f.Merge == "clean" { // Merge is about committed changes only
-				f.Merge = "possible"
 			}
 			t.Row(f.Workspace, f.Merge, cli.Dash(strings.Join(files, "; ")))
 		}
