@@ -84,15 +84,28 @@ func (c commands) trust(ctx context.Context, given []string, f trustFlags) error
 		return fmt.Errorf("%s has no %s: there is nothing to agree to", shown.Repository, shown.File)
 	}
 	if c.JSON && (f.dryRun || f.yes == "") {
-		return c.PrintJSON(map[string]any{"config": shown})
-	}
-	if f.yes == "" {
+		if err := c.PrintJSON(map[string]any{"config": shown}); err != nil || !f.dryRun {
+			return err
+		}
+	} else if f.yes == "" {
 		c.showConfig(shown)
 	}
 	if f.dryRun {
-		return nil
+		return unfit(shown, f.yes)
 	}
 	return c.agree(ctx, server, where, shown, f)
+}
+
+// unfit returns the error with which agreeing to shown would be refused, or nil.
+// hash is that of the content that the user names, or "".
+func unfit(shown api.RepoConfig, hash string) error {
+	switch {
+	case shown.Problem != "":
+		return fmt.Errorf("%s of %s cannot be used: %s", shown.File, shown.Repository, shown.Problem)
+	case hash != "" && hash != shown.Hash:
+		return fmt.Errorf("%s of %s does not have the hash %q: look at it again", shown.File, shown.Repository, hash)
+	}
+	return nil
 }
 
 // trustPlace is where the repository's configuration is: in a workspace or in a
@@ -148,9 +161,10 @@ func (c commands) showConfig(v api.RepoConfig) {
 
 // agree asks, unless the hash was given, and then agrees.
 func (c commands) agree(ctx context.Context, server *client.Client, where trustPlace, shown api.RepoConfig, f trustFlags) error {
+	if err := unfit(shown, f.yes); err != nil {
+		return err
+	}
 	switch {
-	case shown.Problem != "":
-		return fmt.Errorf("%s of %s cannot be used: %s", shown.File, shown.Repository, shown.Problem)
 	case shown.Trusted && !f.setup:
 		fmt.Fprintln(c.Errs, "You have agreed to this already.")
 	case f.yes == "" && !shown.Trusted:
