@@ -97,7 +97,7 @@ func (f *files) load() (*tls.Certificate, error) {
 	}
 	if now := time.Now(); now.After(c.Leaf.NotAfter) || now.Before(c.Leaf.NotBefore) {
 		return nil, fmt.Errorf("certificate %s is valid from %s to %s, which is not now", f.cert,
-			c.Leaf.NotBefore.Format(time.DateOnly), c.Leaf.NotAfter.Format(time.DateOnly))
+			c.Leaf.NotBefore.Local().Format(time.DateTime), c.Leaf.NotAfter.Local().Format(time.DateTime))
 	}
 	return &c, nil
 }

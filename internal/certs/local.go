@@ -67,7 +67,7 @@ func Local(dir string, names []string) (*Authority, error) {
 	}
 	if a.now().After(a.cert.NotAfter.Add(-renewBefore)) {
 		return nil, fmt.Errorf("the local authority in %s expires at %s: remove it, start the server again, and trust the new one that it makes",
-			dir, a.cert.NotAfter.Format(time.DateOnly))
+			dir, a.cert.NotAfter.Local().Format(time.DateTime))
 	}
 	return a, nil
 }

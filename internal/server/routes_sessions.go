@@ -54,7 +54,7 @@ type captureIn struct {
 	SessionPath
 	Format     string `query:"format" enum:"text,ansi,json" default:"text"`
 	Scrollback bool   `query:"scrollback" doc:"Include the lines above the screen"`
-	At         string `query:"at" doc:"The screen as it was: an offset, how long ago (5m), a time today by the server's clock (14:05), or a date and time (RFC 3339); unset means now"`
+	At         string `query:"at" doc:"The screen as it was: an offset, how long ago (5m), a time of day by the server's clock (14:05; yesterday if that is in the future), or a date and time (RFC 3339, or 2026-01-31 14:05:30 by the server's clock); unset means now"`
 }
 
 type captureOut struct {

@@ -84,7 +84,7 @@ func (s *Server) newToken(ctx context.Context, in api.NewToken) (store.Token, er
 	id, _ := caller(ctx)
 	if strings.HasPrefix(id.subject, "token:") && !id.expires.IsZero() && (t.ExpiresAt.IsZero() || t.ExpiresAt.After(id.expires)) {
 		return t, problemf(api.CodeForbidden,
-			"the token of this request expires at %s, and cannot make one that is valid for longer", id.expires.UTC().Format(time.RFC3339))
+			"the token of this request expires at %s, and cannot make one that is valid for longer", id.expires.Local().Format(time.RFC3339))
 	}
 	return t, nil
 }

@@ -192,7 +192,7 @@ func (r *Recording) OffsetAt(t time.Time) (uint64, error) {
 	case len(segments) == 0:
 		return head, nil
 	case after == 0 && segments[0].First > 0:
-		return 0, fmt.Errorf("at %s: %w", t.Format(time.RFC3339), &terminal.TrimmedError{Offset: 0, Oldest: segments[0].First})
+		return 0, fmt.Errorf("at %s: %w", t.Local().Format(time.DateTime), &terminal.TrimmedError{Offset: 0, Oldest: segments[0].First})
 	case after == 0:
 		return 0, nil
 	}

@@ -83,7 +83,7 @@ func (c commands) capture(ctx context.Context, arg string, o terminal.CaptureOpt
 		fmt.Fprintf(c.Errs, "middleman: capture of %s at offset %d: %s\n", t.Label(), shot.Offset, shot.Note)
 	}
 	if at.Before(t.Shown.CreatedAt) && !at.IsZero() {
-		fmt.Fprintf(c.Errs, "middleman: capture of %s: the session began only at %s\n", t.Label(), t.Shown.CreatedAt.Format(time.RFC3339))
+		fmt.Fprintf(c.Errs, "middleman: capture of %s: the session began only at %s\n", t.Label(), t.Shown.CreatedAt.Local().Format(time.DateTime))
 	}
 	return c.printShot(shot.Data, o.Format)
 }
