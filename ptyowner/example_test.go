@@ -19,7 +19,7 @@ import (
 
 // A session outlives whoever started it: only its program ends it, or a stop.
 func ExampleBackend() {
-	data, err := os.MkdirTemp("", "example")
+	data, err := os.MkdirTemp("/tmp", "example") // short, for the sockets in it
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func Example() {
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))
 	}
-	home, err := os.MkdirTemp("", "example")
+	home, err := os.MkdirTemp("/tmp", "example") // short, for the sockets in it
 	if err != nil {
 		fmt.Println(err)
 		return

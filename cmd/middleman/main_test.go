@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"middleman/internal/systemd"
+	"middleman/internal/testenv"
 )
 
 // TestMain makes this test binary the real middleman, and the programs that
@@ -93,7 +94,7 @@ func scripts(dir string) testscript.Params {
 // setup gives each script a home of its own, whose path is short enough for
 // sockets, and ends at its end what runs there.
 func setup(env *testscript.Env) error {
-	home, err := os.MkdirTemp("", "mm")
+	home, err := os.MkdirTemp(testenv.ShortParent(), "mm")
 	if err != nil {
 		return err
 	}

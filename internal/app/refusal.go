@@ -213,6 +213,7 @@ func (s *App) redact(text string) string {
 		d.Database(), "(database)",
 		d.ServerLock(), "(lock)",
 		d.Runtime, "(runtime)",
+		d.Sockets(), "(sockets)",
 		d.Config, "(config)",
 	).Replace(text))
 }

@@ -17,6 +17,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/config"
+	"middleman/internal/testenv"
 	"middleman/workspace"
 )
 
@@ -25,11 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // serve answers on a Unix socket with handler, and returns a client of it.
 func serve(t *testing.T, handler http.HandlerFunc) *Client {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "mmc") // a short path, for the socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	socket := filepath.Join(dir, "s")
+	socket := filepath.Join(testenv.ShortDir(t), "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +39,6 @@ func serve(t *testing.T, handler http.HandlerFunc) *Client {
 		c.Close()
 		server.Close()
 		<-done
-		os.RemoveAll(dir)
 	})
 	return c
 }
@@ -122,11 +118,7 @@ func TestListsFollowCursors(t *testing.T) {
 
 // No server, and one that does not answer, are different things.
 func TestConnect(t *testing.T) {
-	home, err := os.MkdirTemp("", "mmc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(home)
+	home := testenv.ShortDir(t)
 	dirs := config.Dirs{Data: filepath.Join(home, "d"), Runtime: filepath.Join(home, "r")}
 	if err := dirs.Prepare(); err != nil {
 		t.Fatal(err)

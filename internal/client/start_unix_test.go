@@ -10,10 +10,11 @@ import (
 	"testing"
 
 	"middleman/internal/config"
+	"middleman/internal/testenv"
 )
 
 func testDirs(t *testing.T) config.Dirs {
-	home := t.TempDir()
+	home := testenv.ShortDir(t)
 	return config.Dirs{Data: filepath.Join(home, "d"), Runtime: filepath.Join(home, "r")}
 }
 

@@ -6,23 +6,18 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"middleman/internal/api"
+	"middleman/internal/testenv"
 )
 
 // A server that ends in the middle of a change: the connection was used before,
 // so that the transport sends the request again, and finds nobody.
 func TestAChangeThatWasSentAndNotAnswered(t *testing.T) {
-	dir, err := os.MkdirTemp("", "mmc") // a short path, for the socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	l, err := net.Listen("unix", filepath.Join(testenv.ShortDir(t), "s"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,20 @@ import (
 	"middleman/internal/private"
 )
 
-// Prepare makes the data and runtime directories with mode 0700 if they are
-// missing. It refuses one that is not a directory of this user alone.
+// ours returns the directories that are this user's alone.
+func (d Dirs) ours() []string {
+	list := []string{d.Data, d.Runtime}
+	if sockets := d.Sockets(); sockets != d.Runtime {
+		list = append(list, sockets)
+	}
+	return list
+}
+
+// Prepare makes the data and runtime directories, and that of the sockets, with
+// mode 0700 if they are missing. It refuses one that is not a directory of this
+// user alone.
 func (d Dirs) Prepare() error {
-	for _, dir := range []string{d.Data, d.Runtime} {
+	for _, dir := range d.ours() {
 		if err := private.MakeDir(dir); err != nil {
 			return err
 		}
@@ -35,6 +45,7 @@ func (d Dirs) Check() error {
 	}{
 		{private.Dir, d.Data, "XDG_DATA_HOME"},
 		{private.Dir, d.Runtime, "XDG_RUNTIME_DIR"},
+		{private.Dir, d.Sockets(), "XDG_RUNTIME_DIR"},
 		{private.Trusted, d.Config, "XDG_CONFIG_HOME"},
 		{private.Trusted, d.File(), "XDG_CONFIG_HOME"},
 		{private.Trusted, d.TmuxFile(), "XDG_CONFIG_HOME"},
@@ -79,10 +90,10 @@ func whose(variable string) string {
 	return "HOME points there: set HOME to your own directory, as `su -` and `sudo -H` do"
 }
 
-// Tighten removes the access that other users have to the data and runtime
-// directories. It returns one line for each directory that it changed.
+// Tighten removes the access that other users have to the directories that
+// Prepare makes. It returns one line for each directory that it changed.
 func (d Dirs) Tighten() (notes []string, err error) {
-	for _, dir := range []string{d.Data, d.Runtime} {
+	for _, dir := range d.ours() {
 		was, err := private.Tighten(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return notes, err

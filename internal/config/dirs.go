@@ -2,11 +2,14 @@
 package config
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/adrg/xdg"
+
+	"middleman/internal/private"
 )
 
 // Dirs are the directories that middleman uses. FindDirs makes none of them.
@@ -15,7 +18,7 @@ type Dirs struct {
 	Data string
 	// Config holds config.toml and tmux.conf, which the user writes.
 	Config string
-	// Runtime holds sockets and serve.json.
+	// Runtime holds serve.json, and the sockets (see Sockets).
 	Runtime string
 }
 
@@ -46,6 +49,21 @@ func FindDirs() (Dirs, error) {
 		d.Runtime = filepath.Join(xdg.RuntimeDir, "middleman")
 	}
 	return d, nil
+}
+
+// longestSocket is the longest name of a socket in Sockets: that of a session.
+const longestSocket = "s0123456789abcdef.sock"
+
+// Sockets returns the directory for Unix sockets, whose paths the system bounds:
+// the runtime directory or, where its path is too long, a directory of this user
+// alone in a short place. It is the same for each process that has these directories,
+// whatever else its environment is.
+func (d Dirs) Sockets() string {
+	if len(filepath.Join(d.Runtime, longestSocket)) <= private.MaxSocketPath {
+		return d.Runtime
+	}
+	of := sha256.Sum256([]byte(d.Runtime))
+	return filepath.Join(shortBase(), fmt.Sprintf("middleman-%d-%x", os.Getuid(), of[:8]))
 }
 
 // Sessions returns the directory that holds each session's state directory.
@@ -79,11 +97,11 @@ func (d Dirs) Statuses() string { return filepath.Join(d.Data, "statuses.json") 
 func (d Dirs) ServeFile() string { return filepath.Join(d.Runtime, "serve.json") }
 
 // ServerSocket returns the server's Unix socket.
-func (d Dirs) ServerSocket() string { return filepath.Join(d.Runtime, "middleman.sock") }
+func (d Dirs) ServerSocket() string { return filepath.Join(d.Sockets(), "middleman.sock") }
 
 // PortSocket returns the Unix socket of the process that holds the server's
 // port.
-func (d Dirs) PortSocket() string { return filepath.Join(d.Runtime, "port.sock") }
+func (d Dirs) PortSocket() string { return filepath.Join(d.Sockets(), "port.sock") }
 
 // ServerLog returns the file with the output of a server in the background.
 func (d Dirs) ServerLog() string { return filepath.Join(d.Data, "server.log") }

@@ -13,14 +13,11 @@ import (
 	"testing"
 
 	"middleman/internal/plainfile"
+	"middleman/internal/testenv"
 )
 
 func TestReadFollowed(t *testing.T) {
-	dir, err := os.MkdirTemp("", "plain") // short enough for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := testenv.ShortDir(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	listener, err := net.Listen("unix", at("socket"))
 	if err != nil {

@@ -90,7 +90,7 @@ func eachBackend(t *testing.T, test func(*testing.T, *place)) {
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	home := shortDir(t)
+	home := testenv.ShortDir(t)
 	p := &place{dirs: config.Dirs{
 		Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config"), Runtime: filepath.Join(home, "run"),
 	}}
@@ -141,24 +141,6 @@ func (p *place) endHolder(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-}
-
-// shortDir is a temporary directory whose path leaves room for a socket.
-func shortDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "mm-server-")
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
 }
 
 func git(t *testing.T, dir string, args ...string) {

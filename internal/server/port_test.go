@@ -375,7 +375,7 @@ func TestHolderThatIsNone(t *testing.T) {
 		"an endless line":  strings.Repeat("x", 1<<20),
 	} {
 		t.Run(name, func(t *testing.T) {
-			socket := shortDir(t) + "/s"
+			socket := testenv.ShortDir(t) + "/s"
 			l, err := net.Listen("unix", socket)
 			if err != nil {
 				t.Fatal(err)

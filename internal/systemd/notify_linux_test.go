@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"middleman/internal/testenv"
 )
 
 func TestReady(t *testing.T) {
 	for name, path := range map[string]string{
-		"a path":                 filepath.Join(t.TempDir(), "notify"),
+		"a path":                 filepath.Join(testenv.ShortDir(t), "notify"),
 		"the abstract namespace": fmt.Sprintf("@middleman-test-%d", os.Getpid()),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,12 +76,26 @@ func Receive[T any](t testing.TB, timeout time.Duration, what string, c <-chan T
 	panic("not reached")
 }
 
+// maxTempDir is how long the path of the system's directory for temporary files
+// may be for sockets in directories below it.
+const maxTempDir = 40
+
+// ShortParent returns the directory for temporary files, or /tmp if $TMPDIR is
+// long.
+func ShortParent() string {
+	parent := os.TempDir()
+	if _, err := os.Stat("/tmp"); err == nil && len(parent) > maxTempDir {
+		return "/tmp"
+	}
+	return parent
+}
+
 // ShortDir returns an empty directory (0700) whose path is short enough for
-// Unix sockets below it, which that of t.TempDir may not be. It is canonical:
-// without symbolic links.
+// Unix sockets below it, which that of t.TempDir may not be. It is in
+// ShortParent, and canonical: without symbolic links.
 func ShortDir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "mm-")
+	dir, err := os.MkdirTemp(ShortParent(), "mm-")
 	if err == nil {
 		t.Cleanup(func() {
 			if err := os.RemoveAll(dir); err != nil {

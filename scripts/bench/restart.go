@@ -93,7 +93,7 @@ func (b *bench) awaitSessions(sessions int, deadline time.Time) error {
 func (s *server) ownBackend(b *bench) terminal.Backend {
 	dirs := s.dirs()
 	return ptyowner.New(ptyowner.Options{
-		Data: dirs.Data, Sessions: filepath.Join(dirs.Data, "sessions"), Runtime: dirs.Runtime,
+		Data: dirs.Data, Sessions: filepath.Join(dirs.Data, "sessions"), Runtime: dirs.Sockets(),
 		Executable: func() (string, error) { return b.binary, nil },
 	})
 }

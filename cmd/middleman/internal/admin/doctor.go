@@ -69,9 +69,11 @@ func (c commands) doctor(ctx context.Context) error {
 		c.checkConfig(),
 		checkWritable(checkDirectory("data directory", c.Dirs.Data), c.Dirs.Data),
 		checkDirectory("runtime directory", c.Dirs.Runtime),
-		checkGit(ctx),
-		checkBox(),
 	)
+	if sockets := c.Dirs.Sockets(); sockets != c.Dirs.Runtime {
+		findings = append(findings, checkDirectory("sockets", sockets))
+	}
+	findings = append(findings, checkGit(ctx), checkBox())
 	there := c.backendsThere(ctx)
 	for _, b := range c.Backends() {
 		findings = append(findings, compareBackend(checkBackend(ctx, b), b.Name(), there))
@@ -128,9 +130,12 @@ func (c commands) checkPrivate() (found []finding) {
 	if rest, err := filepath.Rel(c.Dirs.Data, c.Dirs.Runtime); err != nil || !filepath.IsLocal(rest) {
 		roots = append(roots, c.Dirs.Runtime)
 	}
+	if sockets := c.Dirs.Sockets(); sockets != c.Dirs.Runtime {
+		roots = append(roots, sockets)
+	}
 	for _, root := range roots {
 		// The user may let others read the files in workspaces.
-		for _, p := range private.Survey(root, c.Dirs.Workspaces(), filepath.Join(c.Dirs.Runtime, tmux.TryDir)) {
+		for _, p := range private.Survey(root, c.Dirs.Workspaces(), filepath.Join(c.Dirs.Sockets(), tmux.TryDir)) {
 			found = append(found, finding{"private", "problem", p.String()})
 		}
 	}

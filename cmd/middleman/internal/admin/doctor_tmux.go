@@ -26,7 +26,7 @@ func (c commands) checkTmux(ctx context.Context) (found []finding) {
 		if id := filepath.Base(dir); terminal.CheckID(id) == nil {
 			found = append(found, finding{"session " + id, "note", fmt.Sprintf(
 				"was started by an earlier build and cannot be used by this one: end it with `tmux -S %s kill-session -t =%s`, then remove %s",
-				filepath.Join(c.Dirs.Runtime, tmux.SocketFile), id, dir)})
+				filepath.Join(c.Dirs.Sockets(), tmux.SocketFile), id, dir)})
 		}
 	}
 	return found

@@ -35,7 +35,7 @@ func (c *CLI) Backends() []terminal.Backend {
 // TmuxServer returns the private tmux server. It need not run.
 func (c *CLI) TmuxServer() *tmux.Server {
 	return tmux.New(tmux.Options{
-		Sessions: c.Dirs.Sessions(), Runtime: c.Dirs.Runtime, Config: c.Dirs.Config,
+		Sessions: c.Dirs.Sessions(), Runtime: c.Dirs.Sockets(), Config: c.Dirs.Config,
 		HistoryLines: c.Config.Terminal.HistoryLines,
 	})
 }
@@ -44,7 +44,7 @@ func (c *CLI) TmuxServer() *tmux.Server {
 // the owner holds itself.
 func (c *CLI) Owners(h host.Provider) *ptyowner.Backend {
 	return ptyowner.New(ptyowner.Options{
-		Data: c.Dirs.Data, Sessions: c.Dirs.Sessions(), Runtime: c.Dirs.Runtime, Build: build.Version(), Host: h,
+		Data: c.Dirs.Data, Sessions: c.Dirs.Sessions(), Runtime: c.Dirs.Sockets(), Build: build.Version(), Host: h,
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/client"
+	"middleman/internal/testenv"
 )
 
 // What runs is shown as it is now, not as it was made, and what is quick not
@@ -58,11 +58,8 @@ func TestProgressDuring(t *testing.T) {
 // answering is a client of a server that only knows w.
 func answering(t *testing.T, w api.Workspace) *client.Client {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "mmp") // a short path, for the socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	socket := filepath.Join(testenv.ShortDir(t), "s")
+	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +70,11 @@ func answering(t *testing.T, w api.Workspace) *client.Client {
 	})}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
-	c := client.New(filepath.Join(dir, "s"))
+	c := client.New(socket)
 	t.Cleanup(func() {
 		c.Close()
 		server.Close()
 		<-ended
-		os.RemoveAll(dir)
 	})
 	return c
 }

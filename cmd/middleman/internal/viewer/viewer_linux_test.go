@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/testenv"
 	"middleman/ptyowner"
 	"middleman/ptyowner/owner"
 	"middleman/terminal"
@@ -66,10 +67,7 @@ func startSession(t *testing.T, script string) terminal.Session {
 
 func startSized(t *testing.T, size terminal.Size, script string) terminal.Session {
 	t.Helper()
-	home, err := os.MkdirTemp("", "mmv") // a short path, for the socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := testenv.ShortDir(t)
 	backend := ptyowner.New(ptyowner.Options{Data: home, Sessions: home + "/sessions", Runtime: home + "/run"})
 	spec := terminal.Spec{
 		ID: terminal.NewID("s"), Argv: []string{"/bin/sh", "-c", script}, Env: os.Environ(),
@@ -84,7 +82,6 @@ func startSized(t *testing.T, size terminal.Size, script string) terminal.Sessio
 			t.Error(err)
 		}
 		backend.Wait()
-		os.RemoveAll(home)
 	})
 	return s
 }
