@@ -106,12 +106,12 @@ func (o *owner) dropUpgrade(err error) {
 }
 
 // handOver lets u's image take over. join waits for the owner's loops. handOver
-// returns only on failure; then all is as before, and the loops can be started
-// again.
-func (o *owner) handOver(u *upgrade, join func()) {
+// returns only on failure; then all is as before. It reports whether it has ended
+// the loops, which must then be started again: not if a stop came first.
+func (o *owner) handOver(u *upgrade, join func()) (joined bool) {
 	if err := o.step(eventPause); err != nil {
 		o.refuseUpgrade()
-		return
+		return false
 	}
 	o.interrupt(longAgo)
 	join()
@@ -128,6 +128,7 @@ func (o *owner) handOver(u *upgrade, join func()) {
 	if err := o.stepLocked(eventResume); err != nil {
 		logf("resume: %v", err)
 	}
+	return true
 }
 
 // interrupt sets a deadline on everything that the loops block on.

@@ -321,8 +321,8 @@ func (o *owner) stepLocked(e lifeEvent) error {
 // run is step 6. It returns when the session is over and everything that it
 // started has ended.
 func (o *owner) run() {
+	join := o.startLoops()
 	for {
-		join := o.startLoops()
 		end, u := o.awaitChange()
 		if end == nil && u == nil {
 			o.giveUp(join)
@@ -342,7 +342,9 @@ func (o *owner) run() {
 			o.lock.Close()
 			return
 		}
-		o.handOver(u, join) // returns only on failure
+		if o.handOver(u, join) { // returns only on failure
+			join = o.startLoops()
+		}
 	}
 }
 
