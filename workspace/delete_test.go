@@ -291,6 +291,28 @@ func TestDeleteRepositoryGone(t *testing.T) {
 	}
 }
 
+// A delete of what an earlier one kept aside keeps the branch too: git's entry is
+// gone, so no snapshot has it.
+func TestDeleteAgainKeepsTheBranch(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	w := create(t, m, request(newRepo(t), "w1"))
+	commit(t, w.Root, "committed", "x")
+	tip := runGit(t, w.Repository, "rev-parse", w.Branch)
+	if err := os.RemoveAll(filepath.Join(w.GitDir, "worktrees", w.ID)); err != nil {
+		t.Fatal(err)
+	}
+	for _, when := range []string{"first", "second"} {
+		loss, err := m.Delete(t.Context(), w, true, nil)
+		if err != nil || !loss.Restorable {
+			t.Fatalf("%s delete: %+v, %v", when, loss, err)
+		}
+		if got := runGit(t, w.Repository, "for-each-ref", "--format=%(objectname)", "refs/heads/"+w.Branch); got != tip {
+			t.Errorf("%s delete: the branch is at %q, want %s", when, got, tip)
+		}
+	}
+}
+
 func TestDeleteCancelled(t *testing.T) {
 	t.Parallel()
 	m, _ := newManager(t)

@@ -31,6 +31,7 @@ type Delete struct {
 func (d Delete) Keep(ctx context.Context) (aside bool, err error) {
 	w := d.Workspace
 	if _, err := d.Base.Lstat(basedir.KeptName(w.ID)); err == nil && d.Dir == "" {
+		d.Seen.Tip = "" // as in setAside: an earlier delete did the rest of that
 		d.Seen.Loss.Restorable = true
 		return true, nil
 	}
