@@ -94,20 +94,20 @@ func (s *App) Repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repai
 // checkout, and runs its setup if in.Setup is set. in.Hash must be the hash of
 // that configuration. A setup goes on to its end even if ctx is cancelled.
 func (s *App) Approve(ctx context.Context, workspaceID string, in api.Approve) (api.Approved, error) {
-	w, c, err := s.worktreeConfig(ctx, workspaceID)
-	if err == nil {
-		err = s.trust(ctx, c, in.Hash)
-	}
-	if err != nil {
-		return api.Approved{}, err
-	}
-	c.trusted = true
-	out := api.Approved{Config: configView(w.Root, c)}
-	if !in.Setup {
-		return out, nil
-	}
 	return finish(ctx, s, func(ctx context.Context) (api.Approved, error) {
-		w, err := s.setUpAgain(ctx, workspaceID)
+		w, c, err := s.worktreeConfig(ctx, workspaceID)
+		if err == nil {
+			err = s.trust(ctx, c, in.Hash)
+		}
+		if err != nil {
+			return api.Approved{}, err
+		}
+		c.trusted = true
+		out := api.Approved{Config: configView(w.Root, c)}
+		if !in.Setup {
+			return out, nil
+		}
+		w, err = s.setUpAgain(ctx, workspaceID)
 		if err != nil {
 			return out, err
 		}
@@ -120,32 +120,35 @@ func (s *App) Approve(ctx context.Context, workspaceID string, in api.Approve) (
 // ApproveIn records that the user trusts the configuration in the checkout that
 // contains in.Directory. in.Hash must be the hash of that configuration.
 func (s *App) ApproveIn(ctx context.Context, in api.ApproveIn) (api.Approved, error) {
-	top, c, err := s.configIn(ctx, in.Directory)
-	if err != nil {
-		return api.Approved{}, err
-	}
-	err = s.trust(ctx, c, in.Hash)
-	c.trusted = err == nil
-	return api.Approved{Config: configView(top, c)}, err
+	return finish(ctx, s, func(ctx context.Context) (api.Approved, error) {
+		top, c, err := s.configIn(ctx, in.Directory)
+		if err != nil {
+			return api.Approved{}, err
+		}
+		err = s.trust(ctx, c, in.Hash)
+		c.trusted = err == nil
+		return api.Approved{Config: configView(top, c)}, err
+	})
 }
 
 // Revoke withdraws the user's trust in all configurations of the repository that
 // contains dir, and returns their number. A dry run only counts them.
 func (s *App) Revoke(ctx context.Context, dir string, dryRun bool) (api.Revoked, error) {
-	_, gitDir, err := workspace.Checkout(ctx, dir)
-	if err != nil {
-		return api.Revoked{}, err
-	}
-	if !dryRun {
-		n, err := s.Store.Distrust(ctx, gitDir)
-		return api.Revoked{Revoked: n}, err
-	}
-	list, err := s.Store.TrustedConfigs(ctx)
-	var out api.Revoked
-	for _, c := range list {
-		if c.GitDir == gitDir {
-			out.Revoked++
+	return finish(ctx, s, func(ctx context.Context) (out api.Revoked, err error) {
+		_, gitDir, err := workspace.Checkout(ctx, dir)
+		if err != nil {
+			return out, err
 		}
-	}
-	return out, err
+		if !dryRun {
+			out.Revoked, err = s.Store.Distrust(ctx, gitDir)
+			return out, err
+		}
+		list, err := s.Store.TrustedConfigs(ctx)
+		for _, c := range list {
+			if c.GitDir == gitDir {
+				out.Revoked++
+			}
+		}
+		return out, err
+	})
 }

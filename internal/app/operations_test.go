@@ -1,0 +1,68 @@
+//go:build linux || darwin
+
+package app
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"middleman/internal/api"
+	"middleman/internal/config"
+	"middleman/internal/store"
+	"middleman/internal/testenv"
+	"middleman/ptyowner"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// An App that was stopped refuses whatever changes something.
+func TestStoppedAppRefuses(t *testing.T) {
+	home := testenv.ShortDir(t)
+	dirs := config.Dirs{Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config"), Runtime: filepath.Join(home, "run")}
+	if err := dirs.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), dirs.Database())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s, err := New(Options{
+		Store: db, Dirs: dirs, Workspaces: workspace.New(workspace.Options{Base: dirs.Workspaces()}),
+		Backends: []terminal.Backend{ptyowner.New(ptyowner.Options{Data: dirs.Data, Sessions: dirs.Sessions(), Runtime: dirs.Sockets()})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Stop(t.Context())
+	for name, do := range map[string]func(context.Context) error{
+		"CreateWorkspace": func(ctx context.Context) error {
+			_, err := s.CreateWorkspace(ctx, api.NewWorkspace{Mode: workspace.ModeDirectory})
+			return err
+		},
+		"RetryWorkspace":   func(ctx context.Context) error { _, err := s.RetryWorkspace(ctx, "w1"); return err },
+		"RestoreWorkspace": func(ctx context.Context) error { _, err := s.RestoreWorkspace(ctx, "w1"); return err },
+		"DeleteWorkspace": func(ctx context.Context) error {
+			_, err := s.DeleteWorkspace(ctx, "w1", Consent{}, false)
+			return err
+		},
+		"StartSession": func(ctx context.Context) error { _, err := s.StartSession(ctx, "w1", api.NewSession{}); return err },
+		"EndSession":   func(ctx context.Context) error { _, err := s.EndSession(ctx, "s1", 0); return err },
+		"Spawn":        func(ctx context.Context) error { _, err := s.Spawn(ctx, "s1", api.NewWorker{}); return err },
+		"Prune":        func(ctx context.Context) error { _, err := s.Prune(ctx, 0, false); return err },
+		"Import":       func(ctx context.Context) error { _, err := s.Import(ctx, api.Import{}, false); return err },
+		"Repair":       func(ctx context.Context) error { _, err := s.Repair(ctx, api.Repair{}, false); return err },
+		"Approve":      func(ctx context.Context) error { _, err := s.Approve(ctx, "w1", api.Approve{}); return err },
+		"ApproveIn": func(ctx context.Context) error {
+			_, err := s.ApproveIn(ctx, api.ApproveIn{Directory: home})
+			return err
+		},
+		"Revoke": func(ctx context.Context) error { _, err := s.Revoke(ctx, home, false); return err },
+	} {
+		if err := do(t.Context()); !errors.Is(err, ErrStopping) {
+			t.Errorf("%s: %v, want ErrStopping", name, err)
+		}
+	}
+}
