@@ -36,6 +36,7 @@ const (
 	LeftoverWorker    = leftover.KindWorker    // the workspace of a worker that has ended
 	LeftoverDeleted   = leftover.KindDeleted   // a deleted workspace that is old, or that cannot be restored
 	LeftoverEphemeral = leftover.KindEphemeral // an ephemeral workspace whose command has ended
+	LeftoverRecord    = leftover.KindRecord    // the record of a worker that has ended and whose parent is gone
 	LeftoverSession   = leftover.KindSession   // state of an ended session whose workspace is gone
 	LeftoverDirectory = leftover.KindDirectory // a directory in the base that no workspace has
 	LeftoverTrash     = leftover.KindTrash     // a directory that a delete was removing

@@ -1,6 +1,10 @@
 package api
 
-import "middleman/workspace"
+import (
+	"time"
+
+	"middleman/workspace"
+)
 
 // Leftovers is the answer to a prune, and what prune --json prints.
 type Leftovers struct {
@@ -20,6 +24,17 @@ type Imported struct {
 	Workspaces []Workspace        `json:"workspaces"`
 	Deleted    []Workspace        `json:"deleted" doc:"Deleted workspaces that can be restored again"`
 	Passed     []workspace.Passed `json:"passed" doc:"What was not imported"`
+}
+
+// PruneQuery says what a prune may remove beside leftovers that hold nothing.
+type PruneQuery struct {
+	// Snapshots is the age from which what is kept of a deleted workspace goes;
+	// 0 means never.
+	Snapshots time.Duration
+	// Workers lets go of the record of each worker that has ended and whose parent
+	// is gone, however old it is.
+	Workers bool
+	DryRun  bool // only say what would be removed
 }
 
 // Repair asks the server to find moved workspaces and repositories.

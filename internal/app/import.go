@@ -159,7 +159,7 @@ func (s *App) importKept(ctx context.Context, k workspace.Kept, dryRun bool) (bo
 func (s *App) refind(ctx context.Context) {
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
-	found, err := s.Workspaces.Unrecorded(ctx, s.surveyor(0).recorded)
+	found, err := s.Workspaces.Unrecorded(ctx, s.surveyor(api.PruneQuery{}).recorded)
 	if err != nil && ctx.Err() == nil {
 		s.Log.Warn("look for workspaces without a row", "error", err)
 	}

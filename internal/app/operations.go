@@ -73,10 +73,9 @@ func (s *App) Spawn(ctx context.Context, parentID string, in api.NewWorker) (api
 	return finish(ctx, s, func(ctx context.Context) (api.Spawned, error) { return s.spawn(ctx, parentID, in) })
 }
 
-// Prune removes leftovers. It removes snapshots of deleted workspaces that are
-// older than age; with age 0 it keeps all snapshots. A dry run only lists them.
-func (s *App) Prune(ctx context.Context, age time.Duration, dryRun bool) (api.Leftovers, error) {
-	return finish(ctx, s, func(ctx context.Context) (api.Leftovers, error) { return s.prune(ctx, age, dryRun) })
+// Prune removes leftovers, and what else q names. A dry run only lists them.
+func (s *App) Prune(ctx context.Context, q api.PruneQuery) (api.Leftovers, error) {
+	return finish(ctx, s, func(ctx context.Context) (api.Leftovers, error) { return s.prune(ctx, q) })
 }
 
 // Import makes workspaces of worktrees that git knows and the store does not.

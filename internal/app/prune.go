@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,23 +15,44 @@ import (
 )
 
 // surveyor returns a Surveyor with this server's store, backends and records.
-func (s *App) surveyor(age time.Duration) Surveyor {
-	return Surveyor{Store: s.Store, Workspaces: s.Workspaces, Backends: s.Backends, Workers: s.workers.files, Age: age}
+func (s *App) surveyor(q api.PruneQuery) Surveyor {
+	return Surveyor{
+		Store: s.Store, Workspaces: s.Workspaces, Backends: s.Backends, Workers: s.workers.files,
+		Age: q.Snapshots, AllRecords: q.Workers,
+	}
 }
 
 // prune finds leftovers and, unless it is a dry run, removes those that are
 // prunable. An error with one does not keep it from the others.
-func (s *App) prune(ctx context.Context, age time.Duration, dryRun bool) (api.Leftovers, error) {
+func (s *App) prune(ctx context.Context, q api.PruneQuery) (api.Leftovers, error) {
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
-	v := s.surveyor(age)
+	v := s.surveyor(q)
+	out := api.Leftovers{DryRun: q.DryRun, Leftovers: []workspace.Leftover{}}
 	found, err := v.Survey(ctx)
 	if err != nil {
-		return api.Leftovers{}, err
+		return out, err
 	}
-	out := api.Leftovers{DryRun: dryRun, Leftovers: []workspace.Leftover{}}
+	s.pruneAll(ctx, v, found, &out)
+	// A worker that is gone by now may have left a branch that holds nothing.
+	if workers := prunedWorkers(out.Leftovers); len(workers) > 0 {
+		found, err = v.Survey(ctx)
+		if err != nil {
+			return out, err
+		}
+		s.pruneAll(ctx, v, slices.DeleteFunc(found, func(l workspace.Leftover) bool {
+			return l.Kind != workspace.LeftoverBranch || !l.Prunable || !workers[l.ID]
+		}), &out)
+	}
+	err = s.pruneEphemeral(ctx, q.DryRun, &out)
+	return out, errors.Join(err, ctx.Err())
+}
+
+// pruneAll adds the leftovers to out, after it has removed those that are
+// prunable, unless out is that of a dry run.
+func (s *App) pruneAll(ctx context.Context, v Surveyor, found []workspace.Leftover, out *api.Leftovers) {
 	for _, l := range found {
-		if l.Prunable && !dryRun {
+		if l.Prunable && !out.DryRun {
 			err := s.pruneOne(ctx, v, l)
 			if l.Pruned = err == nil; err != nil {
 				l.Error = s.Explain(err).Detail
@@ -38,8 +61,17 @@ func (s *App) prune(ctx context.Context, age time.Duration, dryRun bool) (api.Le
 		l.Why = s.redact(l.Why)
 		out.Leftovers = append(out.Leftovers, l)
 	}
-	err = s.pruneEphemeral(ctx, dryRun, &out)
-	return out, errors.Join(err, ctx.Err())
+}
+
+// prunedWorkers returns the ids of the workspaces of workers that were pruned.
+func prunedWorkers(list []workspace.Leftover) map[string]bool {
+	ids := map[string]bool{}
+	for _, l := range list {
+		if l.Kind == workspace.LeftoverWorker && l.Pruned {
+			ids[l.ID] = true
+		}
+	}
+	return ids
 }
 
 // pruneOne removes a leftover, after it has judged it again.
@@ -53,6 +85,8 @@ func (s *App) pruneOne(ctx context.Context, v Surveyor, l workspace.Leftover) er
 		return s.pruneWorker(ctx, v, l)
 	case workspace.LeftoverSession:
 		return s.pruneSession(ctx, v, l)
+	case workspace.LeftoverRecord:
+		return s.pruneRecord(ctx, v, l)
 	}
 	leave := s.gates.block(l.ID)
 	defer leave()
@@ -131,34 +165,36 @@ func (s *App) pruneSession(ctx context.Context, v Surveyor, l workspace.Leftover
 // workers judges the workspaces of workers that have ended.
 func (v Surveyor) workers(ctx context.Context, r workspace.Records) []workspace.Leftover {
 	var found []workspace.Leftover
-	ended := v.endedWorkers()
 	for _, w := range r.Workspaces {
-		if l, is := v.worker(ctx, r, w, ended); is {
+		if l, is := v.worker(ctx, r, w); is {
 			found = append(found, l)
 		}
 	}
 	return found
 }
 
-// endedWorkers returns the ids of workspaces whose workers have ended, by their
-// tombstones. One that cannot be read proves nothing and is ignored.
-func (v Surveyor) endedWorkers() map[string]bool {
-	ended := map[string]bool{}
+// retired returns the workspaces whose workers have ended, by their tombstones:
+// the git directories of their repositories by their ids, "" for one that is not
+// recorded. A tombstone that cannot be read proves nothing and is ignored.
+func (v Surveyor) retired() map[string]string {
+	gitDirs, live := map[string]string{}, map[string]bool{}
 	list, _ := v.Workers.Read()
 	for _, t := range list {
 		if t.Isolation == store.IsolationWorktree {
-			before, seen := ended[t.Workspace]
-			ended[t.Workspace] = t.Ended != nil && (before || !seen)
+			gitDirs[t.Workspace] = cmp.Or(t.GitDir, gitDirs[t.Workspace])
+			live[t.Workspace] = live[t.Workspace] || t.Ended == nil
 		}
 	}
-	return ended
+	maps.DeleteFunc(gitDirs, func(id, _ string) bool { return live[id] })
+	return gitDirs
 }
 
 // worker judges one worker's workspace. It is prunable if its worker has ended
 // and all work in it is on its branch. A prune keeps the branch.
-func (v Surveyor) worker(ctx context.Context, r workspace.Records, w workspace.Workspace, ended map[string]bool) (workspace.Leftover, bool) {
+func (v Surveyor) worker(ctx context.Context, r workspace.Records, w workspace.Workspace) (workspace.Leftover, bool) {
 	l := workspace.Leftover{Kind: workspace.LeftoverWorker, What: w.Name, ID: w.ID, Repository: w.Repository}
-	if w.ParentSession == "" || w.State != workspace.StateReady || !ended[w.ID] || r.Busy[w.ID] != "" {
+	_, ended := r.Retired[w.ID]
+	if w.ParentSession == "" || w.State != workspace.StateReady || !ended || r.Busy[w.ID] != "" {
 		return l, false
 	}
 	if where, err := v.Workspaces.Where(w); err != nil || !where.Sound() {
@@ -196,7 +232,7 @@ func (s *App) pruneWorker(ctx context.Context, v Surveyor, l workspace.Leftover)
 	if err != nil {
 		return err
 	}
-	if now, is := v.worker(ctx, r, d.workspace, v.endedWorkers()); !is || !now.Prunable || len(d.running) > 0 {
+	if now, is := v.worker(ctx, r, d.workspace); !is || !now.Prunable || len(d.running) > 0 {
 		return changed(now)
 	}
 	before := d.workspace
@@ -206,7 +242,69 @@ func (s *App) pruneWorker(ctx context.Context, v Surveyor, l workspace.Leftover)
 		s.setWorkspaceState(ctx, before)
 		return err
 	}
-	s.gates.forget(l.ID)
-	s.Events.Publish(l.ID, api.Event{Type: "workspace-deleted", ID: l.ID})
+	s.gone(l.ID)
 	return nil
+}
+
+// recordAge is how long the record of a worker stays after its end, once its
+// parent is gone. The help of prune names it.
+const recordAge = 30 * 24 * time.Hour
+
+// workerRecords judges the records of workers.
+func (v Surveyor) workerRecords(ctx context.Context, r workspace.Records) []workspace.Leftover {
+	var found []workspace.Leftover
+	list, _ := v.Workers.Read() // doctor reports what cannot be read
+	for _, t := range list {
+		if l, is := v.workerRecord(ctx, r, t); is {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+// workerRecord judges the record of one worker. It may go if the worker has
+// ended, neither it nor its parent has a session any more, and no restore can
+// bring one of them back.
+func (v Surveyor) workerRecord(ctx context.Context, r workspace.Records, t store.Tombstone) (workspace.Leftover, bool) {
+	l := workspace.Leftover{Kind: workspace.LeftoverRecord, What: t.ID, ID: t.Workspace}
+	if t.Ended == nil || v.Store == nil || !v.AllRecords && time.Since(*t.Ended) < recordAge {
+		return l, false
+	}
+	for _, d := range r.Deleted {
+		if d.ID == t.Workspace || d.ID == t.ParentWorkspace {
+			return l, false
+		}
+	}
+	for _, w := range r.Workspaces {
+		if w.ID == t.Workspace && t.Isolation == store.IsolationWorktree {
+			return l, false
+		}
+	}
+	for _, id := range []string{t.ID, t.Parent} {
+		if _, err := v.Store.Session(ctx, id); !errors.Is(err, store.ErrNotFound) {
+			return l, false
+		}
+	}
+	l.Prunable = true
+	name := cmp.Or(t.Name, t.ID)
+	if t.Isolation == store.IsolationWorktree {
+		name = cmp.Or(t.WorkspaceName, name)
+	}
+	l.Why = fmt.Sprintf("worker %s ended %s, and its parent is gone", name, t.Ended.Local().Format(time.DateTime))
+	l.Final = "the record of how it ended"
+	return l, true
+}
+
+// pruneRecord removes the record of a worker, after it has judged it again.
+func (s *App) pruneRecord(ctx context.Context, v Surveyor, l workspace.Leftover) error {
+	r, err := v.recorded(ctx)
+	if err != nil {
+		return err
+	}
+	for _, now := range v.workerRecords(ctx, r) {
+		if now.What == l.What {
+			return s.workers.remove(l.What)
+		}
+	}
+	return changed(l)
 }

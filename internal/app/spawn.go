@@ -136,7 +136,7 @@ func (s *App) spawned(id string, row store.Session, w workspace.Workspace) {
 	s.updateTombstone(id, func(t *store.Tombstone) {
 		t.Name, t.State, t.Path, t.WorkspaceName = row.Name, terminal.StateRunning, row.Dir, w.Name
 		if t.Isolation == store.IsolationWorktree {
-			t.Branch, t.Base = w.Branch, w.BaseCommit
+			t.Branch, t.Base, t.GitDir = w.Branch, w.BaseCommit, w.GitDir
 		}
 	})
 	fault.Here("spawn/done")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"middleman/internal/store"
@@ -36,6 +37,9 @@ type Surveyor struct {
 	// Age is the age from which a snapshot of a deleted workspace is a leftover;
 	// 0 means never.
 	Age time.Duration
+	// AllRecords counts the record of each worker that has ended and whose parent
+	// is gone as a leftover, however old it is.
+	AllRecords bool
 }
 
 // Survey returns all leftovers: first those that have a record, then sessions
@@ -45,7 +49,7 @@ func (v Surveyor) Survey(ctx context.Context) ([]workspace.Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := append(v.rows(ctx, r), v.workers(ctx, r)...)
+	found := slices.Concat(v.rows(ctx, r), v.workers(ctx, r), v.workerRecords(ctx, r))
 	deleted, err := v.deleted(ctx)
 	if err != nil {
 		return nil, err
@@ -75,7 +79,7 @@ type stray struct {
 // records reads the rows, and asks each session without a row for its workspace.
 func (v Surveyor) records(ctx context.Context) (r workspace.Records, strays []stray, err error) {
 	known := map[string]bool{}
-	r.Busy = map[string]string{}
+	r.Busy, r.Retired = map[string]string{}, v.retired()
 	if v.Store != nil {
 		all := store.Page{Limit: -1}
 		if r.Workspaces, _, err = v.Store.Workspaces(ctx, all); err != nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -88,6 +89,20 @@ func (k *workers) update(id string, change func(*store.Tombstone)) (bool, error)
 	}
 	k.byID[id] = t
 	return true, nil
+}
+
+// remove removes a complete tombstone.
+func (k *workers) remove(id string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if t, ok := k.byID[id]; ok && t.Ended == nil {
+		return fmt.Errorf("remove record of worker %s: it has not ended", id)
+	}
+	if err := k.files.Remove(id); err != nil {
+		return err
+	}
+	delete(k.byID, id)
+	return nil
 }
 
 // open returns the tombstone of a worker if it is open.
@@ -214,7 +229,7 @@ func (s *App) describeEnd(ctx context.Context, t *store.Tombstone, row store.Ses
 	if t.Isolation == store.IsolationShared {
 		return
 	}
-	t.Branch, t.Base = w.Branch, w.BaseCommit
+	t.Branch, t.Base, t.GitDir = w.Branch, w.BaseCommit, w.GitDir
 	if t.Tip, err = s.Workspaces.Tip(ctx, w); err == nil {
 		var left workspace.Loss
 		if left, err = s.Workspaces.Inspect(ctx, w); err == nil {

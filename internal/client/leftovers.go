@@ -4,20 +4,21 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"time"
 
 	"middleman/internal/api"
 )
 
 // Prune finds leftovers and, unless it is a dry run, removes those that may be
-// removed. Unless snapshots is 0, these include the snapshots of workspaces that
-// were deleted longer ago than that.
-func (c *Client) Prune(ctx context.Context, snapshots time.Duration, dryRun bool) (api.Leftovers, error) {
+// removed.
+func (c *Client) Prune(ctx context.Context, q api.PruneQuery) (api.Leftovers, error) {
 	query := url.Values{}
-	if snapshots > 0 {
-		query.Set("snapshots", snapshots.String())
+	if q.Snapshots > 0 {
+		query.Set("snapshots", q.Snapshots.String())
 	}
-	if dryRun {
+	if q.Workers {
+		query.Set("workers", "1")
+	}
+	if q.DryRun {
 		query.Set("dry_run", "1")
 	}
 	var out api.Leftovers

@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/store"
 )
 
 // Of workers that have ended, prune takes the directories that hold nothing
@@ -53,8 +55,21 @@ func TestPruneWorkers(t *testing.T) {
 	}
 
 	r.expect("?dry_run=1", "would worker done", "stays worker dirty", "stays worker detached", "stays worker outer", "would worker inner")
-	r.expect("", "gone worker done", "stays worker dirty", "stays worker detached", "stays worker outer", "gone worker inner")
-	r.expect("?dry_run=1", "stays worker dirty", "stays worker detached", "would worker outer")
+	// What setup printed goes with it, and so does a branch that holds nothing.
+	log := p.dirs.SetupLog(done.Workspace.ID)
+	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, log, "what setup printed")
+	branch := func(x api.Spawned) string { return filepath.Base(x.Workspace.Branch) }
+	r.expect("", "gone worker done", "stays worker dirty", "stays worker detached", "stays worker outer", "gone worker inner", "gone branch "+branch(inner))
+	r.expect("?dry_run=1", "stays worker dirty", "stays worker detached", "would worker outer", "stays branch "+branch(done))
+	if has(log) {
+		t.Errorf("%s is there still", log)
+	}
+	if got := gitOutput(t, w.Root, "for-each-ref", "refs/heads/"+inner.Workspace.Branch); got != "" {
+		t.Errorf("the branch of inner: %s", got)
+	}
 	if _, err := os.Stat(done.Workspace.Root); !os.IsNotExist(err) {
 		t.Errorf("directory: %v", err)
 	}
@@ -96,4 +111,44 @@ func TestWorkerIsMissing(t *testing.T) {
 	if got := gitOutput(t, restored.Workspace.Root, "log", "-1", "--format=%s"); got != "two" {
 		t.Errorf("restored to %s at %q", restored.Workspace.Root, got)
 	}
+}
+
+// The branch of a worker goes when its commits are elsewhere, also when no row
+// names the repository any more. The record goes last: when parent and worker are
+// gone and it is old, or by consent.
+func TestPruneWorkerRecords(t *testing.T) {
+	p := newPlace(t)
+	r := p.serve(t)
+	w := r.workspace("parent", &api.NewSession{Command: []string{"cat"}})
+	parent := w.Sessions[0]
+	one := r.spawn(parent, api.NewWorker{Name: "one"}, committing("one")...)
+	r.workersOf(parent)
+	branch, record := "branch "+filepath.Base(one.Workspace.Branch), "record "+one.Session.ID
+	r.expect("?workers=1", "gone worker one")
+	r.expect("?workers=1", "stays "+branch) // and the parent lives
+
+	get[api.Session](r, "DELETE", "/sessions/"+parent.ID, nil)
+	get[api.Deleted](r, "DELETE", "/workspaces/"+w.ID, nil)
+	r.expect("?dry_run=1", "stays "+branch)
+	r.expect("?dry_run=1&workers=1", "stays "+branch, "would "+record)
+	git(t, p.repository, "merge", "-q", one.Workspace.Branch)
+	r.expect("?dry_run=1", "would "+branch)
+	r.expect("", "gone "+branch)
+	if got := gitOutput(t, p.repository, "for-each-ref", "refs/heads/middleman"); got != "" {
+		t.Errorf("left: %s", got)
+	}
+	r.expect("")
+
+	k := p.tombstone(t, one.Session.ID)
+	ended := k.Ended.Add(-31 * 24 * time.Hour)
+	k.Ended = &ended
+	if err := (store.Tombstones{Dir: p.dirs.Workers()}).Write(k); err != nil {
+		t.Fatal(err)
+	}
+	r.expect("?dry_run=1", "would "+record)
+	r.expect("", "gone "+record)
+	if has(filepath.Join(p.dirs.Workers(), one.Session.ID+".json")) || len(get[api.Workers](r, "GET", "/workers", nil).Workers) != 0 {
+		t.Error("the record is there still")
+	}
+	r.expect("?workers=1")
 }

@@ -44,6 +44,7 @@ type pruneIn struct {
 	KeyHeader
 	DryRun    bool   `query:"dry_run" doc:"Only say what would be done"`
 	Snapshots string `query:"snapshots" doc:"Also remove, for good, the snapshots of workspaces that were deleted longer ago than this, such as 720h"`
+	Workers   bool   `query:"workers" doc:"Also remove the records of ended workers whose parent is gone, whatever their age; by default only those of workers that ended more than 30 days ago"`
 }
 
 type importIn struct {
@@ -78,7 +79,7 @@ func (s *Server) postPrune(ctx context.Context, in *pruneIn) (*reply[api.Leftove
 	if err != nil {
 		return nil, err
 	}
-	return answer(s.Prune(ctx, age, in.DryRun))
+	return answer(s.Prune(ctx, api.PruneQuery{Snapshots: age, Workers: in.Workers, DryRun: in.DryRun}))
 }
 
 func (s *Server) postImport(ctx context.Context, in *importIn) (*reply[api.Imported], error) {

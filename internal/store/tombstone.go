@@ -49,8 +49,9 @@ type Tombstone struct {
 	WorkspaceName   string    `json:"workspace_name"`
 	Path            string    `json:"path,omitempty"` // the directory where it was started
 	Branch          string    `json:"branch,omitempty"`
-	Base            string    `json:"base,omitempty"` // the commit where the branch began
-	Tip             string    `json:"tip,omitempty"`  // the branch's commit when the worker had ended
+	GitDir          string    `json:"git_dir,omitempty"` // of the repository that has the branch
+	Base            string    `json:"base,omitempty"`    // the commit where the branch began
+	Tip             string    `json:"tip,omitempty"`     // the branch's commit when the worker had ended
 	Started         time.Time `json:"started"`
 	// Ended is nil until the worker's end is known. Then the record is complete.
 	Ended *time.Time     `json:"ended,omitempty"`
@@ -94,6 +95,22 @@ func (t Tombstones) Write(x Tombstone) error {
 	}
 	if err != nil {
 		return fmt.Errorf("write record of worker %s: %w", x.ID, err)
+	}
+	return nil
+}
+
+// Remove removes the file of the worker with that id. A missing file is no error.
+// After a crash the file may be there again.
+func (t Tombstones) Remove(id string) error {
+	err := terminal.CheckID(id)
+	if err == nil {
+		err = private.Dir(t.Dir)
+	}
+	if err == nil {
+		err = os.Remove(t.file(id))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove record of worker %s: %w", id, err)
 	}
 	return nil
 }

@@ -248,7 +248,8 @@ func (s *survey) branch(ctx context.Context, l *Leftover) bool {
 	}
 	id := model.MadeID(log.Note)
 	last, err := strconv.ParseInt(log.Last, 10, 64)
-	if id == "" || err != nil || time.Since(time.Unix(last, 0)) < settled {
+	_, retired := s.Retired[id]
+	if id == "" || err != nil || !retired && time.Since(time.Unix(last, 0)) < settled {
 		return false
 	}
 	if _, recorded := owner(s.Workspaces, id); recorded {

@@ -29,6 +29,7 @@ const (
 	KindWorker    Kind = "worker"    // the workspace of a worker that has ended
 	KindDeleted   Kind = "deleted"   // a deleted workspace that is old, or that cannot be restored
 	KindEphemeral Kind = "ephemeral" // an ephemeral workspace whose command has ended
+	KindRecord    Kind = "record"    // the record of a worker that has ended and whose parent is gone
 	KindSession   Kind = "session"   // state of an ended session whose workspace is gone
 	KindDirectory Kind = "directory" // a directory in the base that no workspace has
 	KindTrash     Kind = "trash"     // a directory that a delete was removing
@@ -72,6 +73,10 @@ type Records struct {
 	// no directory may be removed.
 	Busy   map[string]string
 	Unsure error
+	// Retired maps the ids of workspaces whose workers have ended to the git
+	// directories of their repositories, "" where that is not known. Nobody is
+	// making them any more.
+	Retired map[string]string
 }
 
 // Recorded reads the current records. The caller must record a workspace before
@@ -219,6 +224,11 @@ func (s *survey) findRepositories() {
 	for _, w := range slices.Concat(s.Workspaces, s.Deleted) {
 		if w.GitDir != "" {
 			s.repositories[w.GitDir] = w.Repository
+		}
+	}
+	for _, gitDir := range s.Retired {
+		if gitDir != "" && s.repositories[gitDir] == "" {
+			s.repositories[gitDir] = ""
 		}
 	}
 	for _, b := range s.bases {

@@ -17,22 +17,28 @@ import (
 
 func (c commands) pruneCommand() *cobra.Command {
 	var (
-		dryRun    bool
+		q         api.PruneQuery
 		snapshots string
 	)
 	cmd := &cobra.Command{
-		Use:   "prune [-n] [--snapshots AGE]",
+		Use:   "prune [-n] [--snapshots AGE] [--workers]",
 		Short: "Remove leftovers that hold no work; list what stays, and why",
-		Args:  cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			age, err := parseAge(snapshots)
-			if err != nil {
+		Long: `Remove leftovers that hold no work; list what stays, and why.
+
+An ended worker leaves its directory, its branch and a record of how it ended. The
+directory is removed if all of its work is on the branch, and the branch if all of
+its commits are also on another branch. The record is removed 30 days after the
+worker's end if its parent is gone, or earlier with --workers.`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if q.Snapshots, err = parseAge(snapshots); err != nil {
 				return cli.Usagef("--snapshots is %q: %w", snapshots, err)
 			}
-			return c.prune(cmd.Context(), age, dryRun)
+			return c.prune(cmd.Context(), q)
 		},
 	}
-	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be removed")
+	cmd.Flags().BoolVarP(&q.DryRun, "dry-run", "n", false, "only say what would be removed")
+	cmd.Flags().BoolVar(&q.Workers, "workers", false, "also remove the records of ended workers whose parent is gone, whatever their age")
 	cmd.Flags().StringVar(&snapshots, "snapshots", "", "also remove, for good, the snapshots of workspaces that were deleted longer ago than AGE, such as 30d")
 	return cmd
 }
@@ -57,13 +63,13 @@ func parseAge(text string) (time.Duration, error) {
 	return age, nil
 }
 
-func (c commands) prune(ctx context.Context, age time.Duration, dryRun bool) error {
+func (c commands) prune(ctx context.Context, q api.PruneQuery) error {
 	server, err := c.Server(ctx)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	out, err := server.Prune(ctx, age, dryRun)
+	out, err := server.Prune(ctx, q)
 	if err != nil {
 		return err
 	}
