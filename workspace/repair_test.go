@@ -166,6 +166,54 @@ func TestRepairOtherModes(t *testing.T) {
 	}
 }
 
+// A worktree of the user's whose repository was moved is mended only for the
+// repository that has it.
+func TestRepairImported(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	repo, other := newRepo(t), newRepo(t)
+	tree := repo + ".tree"
+	runGit(t, repo, "worktree", "add", "-q", "-b", "mine", tree)
+	runGit(t, other, "worktree", "add", "-q", "-b", "mine", other+".tree")
+	w, err := m.Importable(t.Context(), tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, err := m.Where(w); err != nil || !x.Sound() {
+		t.Errorf("before: %+v, %v", x, err)
+	}
+	mark := m.Mark(w, "")
+	moved := repo + " moved"
+	rename(t, repo, moved)
+	if x, err := m.Where(w); err != nil || x != (workspace.Whereabouts{NoRepository: true}) || x.Trouble(w) == "" {
+		t.Errorf("moved: %+v, %v", x, err)
+	}
+	if m.Mark(w, "") == mark {
+		t.Error("the mark of a status is the same though the repository is gone")
+	}
+	for _, tc := range []struct {
+		told string
+		want error
+	}{{"", workspace.ErrMoved}, {other, workspace.ErrUnknown}, {other + ".tree", workspace.ErrUnknown}, {t.TempDir(), workspace.ErrNotRepository}} {
+		if got, found, err := m.Repair(t.Context(), w, tc.told, false); !errors.Is(err, tc.want) || got != w || len(found) != 0 {
+			t.Errorf("told %q: %+v, %q, %v", tc.told, got, found, err)
+		}
+	}
+	want := w
+	movedRepository(&want, moved, "")
+	for _, dryRun := range []bool{true, false} {
+		if got, found, err := m.Repair(t.Context(), w, moved, dryRun); err != nil || got != want || len(found) != 1 {
+			t.Errorf("dry run %v: %+v, %q, %v", dryRun, got, found, err)
+		}
+		if x, err := m.Where(w); err != nil || !x.NoRepository {
+			t.Errorf("dry run %v: the record before is at %+v, %v", dryRun, x, err)
+		}
+	}
+	if got := runGit(t, tree, "status", "--porcelain", "--branch"); got != "## mine" {
+		t.Errorf("status %q", got)
+	}
+}
+
 // What is kept of a deleted workspace is found again, and comes back, where
 // base and repository are by then.
 func TestRestoreAfterAMove(t *testing.T) {

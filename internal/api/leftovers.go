@@ -41,6 +41,7 @@ type PruneQuery struct {
 type Repair struct {
 	Workspace  string `json:"workspace,omitempty" doc:"Id of a workspace; empty means all workspaces that were moved or whose repository was moved"`
 	Repository string `json:"repository,omitempty" doc:"A directory in the repository, at the path where the repository is now"`
+	Directory  string `json:"directory,omitempty" doc:"The user's current directory: if it is in a repository, that is tried for workspaces whose own is gone"`
 }
 
 // Repaired is the answer to a repair.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -176,7 +178,8 @@ func (s *App) refind(ctx context.Context) {
 	}
 }
 
-// refindDeleted looks for snapshots in every repository that a row names.
+// refindDeleted looks for snapshots in every repository that a row names and that
+// is there. Each of the workspaces of one that is gone reports that.
 func (s *App) refindDeleted(ctx context.Context) error {
 	rows, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 	if err != nil {
@@ -188,6 +191,9 @@ func (s *App) refindDeleted(ctx context.Context) error {
 			continue
 		}
 		seen = append(seen, w.GitDir)
+		if _, err := os.Stat(w.GitDir); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		kept, _, err := s.Workspaces.Snapshots(ctx, w.GitDir, w.Repository)
 		if err != nil {
 			s.Log.Info("look for deleted workspaces", "repository", w.Repository, "error", err)

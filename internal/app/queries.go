@@ -258,11 +258,17 @@ func (s *App) neighbours(ctx context.Context, w workspace.Workspace) ([]workspac
 }
 
 // Lookable returns a workspace if it is ready, so that its files can be read;
-// otherwise the error is a *Refusal with api.CodeBusy.
+// otherwise the error is a *Refusal with api.CodeBusy. If its repository is gone
+// the code is api.CodeMoved.
 func (s *App) Lookable(ctx context.Context, id string) (workspace.Workspace, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err == nil && w.State != workspace.StateReady {
 		err = Refusef(api.CodeBusy, "workspace %s is %s: only a ready one can be inspected", w.Name, w.State)
+	}
+	if err == nil {
+		if where, unknown := s.Workspaces.Where(w); unknown == nil && where.NoRepository {
+			err = Refusef(api.CodeMoved, "workspace %s: %s", w.Name, where.Trouble(w))
+		}
 	}
 	return w, err
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,8 @@ func Trouble(m *workspace.Manager, w workspace.Workspace) string { return troubl
 
 // repair finds moved workspaces and records where they are. If in names a
 // workspace, it repairs that one and the troubled ones of the same repository;
-// otherwise all troubled ones.
+// otherwise all troubled ones. For a workspace whose repository is gone it tries
+// the one that the user stands in, which must prove that it is the one.
 func (s *App) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repaired, error) {
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
@@ -45,6 +47,12 @@ func (s *App) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repai
 	rows, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
 	if err != nil {
 		return out, err
+	}
+	here := ""
+	if in.Repository == "" && in.Directory != "" {
+		if _, _, err := workspace.Checkout(ctx, in.Directory); err == nil {
+			here = in.Directory
+		}
 	}
 	gitDir := ""
 	if in.Workspace != "" {
@@ -59,13 +67,18 @@ func (s *App) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repai
 		if !named && (trouble(s.Workspaces, w) == "" || in.Workspace != "" && (w.GitDir == "" || w.GitDir != gitDir)) {
 			continue
 		}
-		if err := s.repairOne(ctx, w.ID, in.Repository, dryRun, &out); err != nil {
+		err := s.repairOne(ctx, w.ID, in.Repository, dryRun, &out)
+		if errors.Is(err, workspace.ErrMoved) && here != "" && s.repairOne(ctx, w.ID, here, dryRun, &out) == nil {
+			err = nil
+		}
+		if err != nil {
 			if named {
 				return out, err
 			}
 			out.Failed = append(out.Failed, workspace.Passed{Path: w.Name, Why: s.Explain(err).Detail})
 		}
 	}
+	in.Repository = cmp.Or(in.Repository, here)
 	return out, s.repairDeleted(ctx, in, gitDir, dryRun, &out)
 }
 
@@ -117,8 +130,8 @@ func (s *App) repairDeleted(ctx context.Context, in api.Repair, gitDir string, d
 			continue // it has not moved
 		}
 		w, err := s.Workspaces.RepairDeleted(ctx, d.Workspace, in.Repository)
-		if errors.Is(err, workspace.ErrNoSnapshot) {
-			continue // its snapshot is in another repository
+		if errors.Is(err, workspace.ErrNoSnapshot) { // its snapshot is in another repository
+			w, err = s.Workspaces.RepairDeleted(ctx, d.Workspace, "")
 		}
 		if err != nil {
 			out.Failed = append(out.Failed, workspace.Passed{Path: d.Name, Why: s.Explain(err).Detail})

@@ -1,12 +1,14 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -243,8 +245,13 @@ func (s *App) lookAt(ctx context.Context, w workspace.Workspace) *knownStatus {
 		return nil
 	}
 	if err != nil {
-		found.None = errors.Is(err, workspace.ErrNotRepository)
-		found.Status = workspace.Status{AsOf: asOf, Source: "git", Unknown: []string{s.redact(err.Error())}}
+		// A directory that was in a repository has a status, which is unknown.
+		found.None = errors.Is(err, workspace.ErrNotRepository) && w.GitDir == ""
+		why := cmp.Or(trouble(s.Workspaces, w), s.redact(err.Error()))
+		found.Status = workspace.Status{AsOf: asOf, Source: "git", Unknown: []string{why}}
+		if !found.None && !slices.Equal(known.Status.Unknown, found.Status.Unknown) {
+			s.Log.Warn("status of workspace", "workspace", w.Name, "unknown", why)
+		}
 	}
 	if found.upstream() != known.upstream() {
 		found.Mark = "" // it was taken for another upstream; the next look corrects it

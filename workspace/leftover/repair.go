@@ -54,7 +54,7 @@ func (r *repairing) run(ctx context.Context, repository string) error {
 		return err
 	}
 	if r.w.Mode == model.ModeInPlace {
-		return r.inPlace(ctx, x)
+		return r.inPlace(ctx, x, repository)
 	}
 	if x.Base != "" {
 		r.w.Root, r.git = x.Base, true
@@ -99,8 +99,9 @@ func missingAt(x Whereabouts, w model.Workspace) error {
 	return fmt.Errorf("%s: %w", plaintext.Quoted(w.Root), model.ErrMissing)
 }
 
-// inPlace finds again the repository of the user's directory.
-func (r *repairing) inPlace(ctx context.Context, x Whereabouts) error {
+// inPlace finds again the repository of the user's directory: the one that its
+// .git leads to, or the given one.
+func (r *repairing) inPlace(ctx context.Context, x Whereabouts, repository string) error {
 	if err := missingAt(x, r.w); err != nil {
 		return fmt.Errorf("%w; it is yours: middleman rm %s forgets it, middleman import takes it where it is now", err, r.w.Name)
 	}
@@ -108,8 +109,46 @@ func (r *repairing) inPlace(ctx context.Context, x Whereabouts) error {
 	r.f.FillInPlace(ctx, &r.w)
 	if r.w.GitDir != before {
 		r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
+		return nil
 	}
-	return nil
+	switch {
+	case !x.NoRepository:
+		return nil
+	case repository == "":
+		return r.moved()
+	}
+	return r.relink(ctx, repository)
+}
+
+// moved returns the error for a repository that is gone.
+func (r *repairing) moved() error {
+	return fmt.Errorf("its repository %s: %w; give its new path with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved)
+}
+
+// relink makes the user's worktree point to its repository at its new place.
+// The repository must prove that it is the one: it has the entry that the
+// worktree's .git names, and that entry names the worktree.
+func (r *repairing) relink(ctx context.Context, repository string) error {
+	repo, err := git.Discover(ctx, repository)
+	if err != nil {
+		return err
+	}
+	link := filepath.Join(r.w.Root, ".git")
+	old, err := git.ReadPath(link, r.w.Root)
+	if err != nil {
+		return err
+	}
+	entry := filepath.Join(repo.Here.CommonDir, "worktrees", filepath.Base(old))
+	back, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)
+	if filepath.Dir(filepath.Dir(old)) != r.w.GitDir || err != nil || back != link {
+		return fmt.Errorf("%s has no worktree %s: %w", plaintext.Quoted(repo.Main), plaintext.Quoted(r.w.Root), model.ErrUnknown)
+	}
+	r.w.GitDir, r.w.Repository = repo.Here.CommonDir, repo.Main
+	r.note("its repository is %s", plaintext.Quoted(r.w.Repository))
+	if r.dryRun {
+		return nil
+	}
+	return r.runGit(ctx, entry)
 }
 
 // findRepository finds the repository of w, and records it in r.w.
@@ -121,11 +160,11 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 	default: // the user may have repaired the worktree with git
 		target, err := git.ReadPath(filepath.Join(r.w.Root, ".git"), r.w.Root)
 		if err != nil {
-			return fmt.Errorf("its repository %s: %w; give its new path with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved)
+			return r.moved()
 		}
 		gitDir := filepath.Dir(filepath.Dir(target))
 		if there, err := basedir.Exists(gitDir); !there {
-			return errors.Join(fmt.Errorf("its repository %s: %w; give its new path with --repository DIR", plaintext.Quoted(r.w.Repository), ErrMoved), err)
+			return errors.Join(r.moved(), err)
 		}
 		trees, err := git.Whole(gitDir).Worktrees(ctx)
 		if err != nil {

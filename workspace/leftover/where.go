@@ -38,7 +38,7 @@ func (x Whereabouts) Trouble(w model.Workspace) string {
 	case x.Base != "":
 		return fmt.Sprintf("its directory was moved to %s: middleman repair %s", x.Base, w.Name)
 	case x.NoRepository:
-		return fmt.Sprintf("its repository %s is gone: middleman repair %s --repository DIR, if it was moved", plaintext.Quoted(w.Repository), w.Name)
+		return fmt.Sprintf("its repository %s is gone: middleman repair %s in its new place, or with --repository DIR", plaintext.Quoted(w.Repository), w.Name)
 	case x.Moved != "":
 		return fmt.Sprintf("its worktree was moved to %s: middleman repair %s", plaintext.Quoted(x.Moved), w.Name)
 	case x.Missing && w.Mode == model.ModeInPlace:
@@ -56,7 +56,12 @@ func (x Whereabouts) Trouble(w model.Workspace) string {
 func (f Finder) Where(w model.Workspace) (x Whereabouts, err error) {
 	if w.Mode == model.ModeInPlace {
 		there, err := basedir.Exists(w.Root)
-		return Whereabouts{Missing: !there && err == nil}, err
+		x.Missing = !there && err == nil
+		if there && w.GitDir != "" {
+			there, err = basedir.Exists(w.GitDir)
+			x.NoRepository = !there && err == nil
+		}
+		return x, err
 	}
 	if err := model.CheckID(w.ID); err != nil {
 		return x, err

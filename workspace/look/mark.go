@@ -15,7 +15,8 @@ import (
 // may still have changed. upstream is Status.Upstream.Of, or "".
 func Mark(w model.Workspace, upstream string) string {
 	if w.Mode != model.ModeWorktree {
-		return stamp(w.Root) + stamp(filepath.Join(w.Root, ".git")) + stamp(filepath.Join(w.Root, ".git", "index"))
+		_, err := os.Lstat(w.GitDir)
+		return fmt.Sprint(err == nil) + stamp(w.Root) + stamp(filepath.Join(w.Root, ".git")) + stamp(filepath.Join(w.Root, ".git", "index"))
 	}
 	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
 	var b strings.Builder

@@ -20,7 +20,12 @@ func (c commands) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair [WORKSPACE] [--repository DIR] [-n]",
 		Short: "Find a repository, a worktree or a data directory that was moved",
-		Args:  cli.Args(cobra.MaximumNArgs(1)),
+		Long: `Find a repository, a worktree or a data directory that was moved.
+
+A moved repository is looked for in the current directory, or in DIR. It is accepted
+only if it has the worktree of the workspace. Then git's links and our records are
+changed.`,
+		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			name := ""
 			if len(given) > 0 {
@@ -30,7 +35,7 @@ func (c commands) repairCommand() *cobra.Command {
 		},
 		ValidArgsFunction: catalog.Complete(c.CLI),
 	}
-	cmd.Flags().StringVar(&repository, "repository", "", "where the repository is now")
+	cmd.Flags().StringVar(&repository, "repository", "", "the repository is now at `DIR`")
 	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be done")
 	return cmd
 }
@@ -41,6 +46,8 @@ func (c commands) repair(ctx context.Context, name, repository string, dryRun bo
 		if in.Repository, err = cli.Absolute(repository); err != nil {
 			return err
 		}
+	} else if here, err := cli.Absolute("."); err == nil {
+		in.Directory = here
 	}
 	server, err := c.Server(ctx)
 	if err != nil {
