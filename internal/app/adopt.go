@@ -109,14 +109,23 @@ func (u *unrecorded) list() map[string]terminal.Backend {
 	return maps.Clone(u.silent)
 }
 
+// awaitLook returns once the search of the start has looked for every session and
+// workspace. That search needs s.tidying: who holds it must have waited before.
+func (s *App) awaitLook(ctx context.Context) error {
+	select {
+	case <-s.unrecorded.looked:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // awaitSessions returns once every session has been found again, so that each
 // that runs in a workspace has a row. It refuses while one does not say which
 // workspace it is of: nobody can tell then what a delete would end.
 func (s *App) awaitSessions(ctx context.Context) error {
-	select {
-	case <-s.unrecorded.looked:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := s.awaitLook(ctx); err != nil {
+		return err
 	}
 	s.unrecorded.again.Lock()
 	defer s.unrecorded.again.Unlock()

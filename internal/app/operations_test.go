@@ -5,8 +5,10 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"middleman/internal/api"
 	"middleman/internal/config"
@@ -17,9 +19,11 @@ import (
 	"middleman/workspace"
 )
 
-// An App that was stopped refuses whatever changes something.
-func TestStoppedAppRefuses(t *testing.T) {
-	home := testenv.ShortDir(t)
+// newApp returns an App on directories of its own, below home. Nothing was
+// recalled or resumed.
+func newApp(t *testing.T) (s *App, home string) {
+	t.Helper()
+	home = testenv.ShortDir(t)
 	dirs := config.Dirs{Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config"), Runtime: filepath.Join(home, "run")}
 	if err := dirs.Prepare(); err != nil {
 		t.Fatal(err)
@@ -28,14 +32,49 @@ func TestStoppedAppRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	s, err := New(Options{
+	t.Cleanup(func() { db.Close() })
+	s, err = New(Options{
 		Store: db, Dirs: dirs, Workspaces: workspace.New(workspace.Options{Base: dirs.Workspaces()}),
 		Backends: []terminal.Backend{ptyowner.New(ptyowner.Options{Data: dirs.Data, Sessions: dirs.Sessions(), Runtime: dirs.Sockets()})},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, home
+}
+
+// A prune that begins before the search of the start does not keep that from its
+// end, for which the prune's own deletes wait.
+func TestPruneBesideTheStart(t *testing.T) {
+	s, _ := newApp(t)
+	failed := workspace.Workspace{
+		ID: terminal.NewID("w"), Name: "failed", Mode: workspace.ModeDirectory, State: workspace.StateFailed, CreatedAt: time.Now(),
+	}
+	if err := s.Store.CreateWorkspace(t.Context(), failed); err != nil {
+		t.Fatal(err)
+	}
+	pruned := make(chan error, 1)
+	go func() {
+		out, err := s.Prune(t.Context(), api.PruneQuery{})
+		if err == nil && (len(out.Leftovers) != 1 || !out.Leftovers[0].Pruned) {
+			err = fmt.Errorf("pruned %+v", out.Leftovers)
+		}
+		pruned <- err
+	}()
+	// It must not take the lock that the search needs: give it time to.
+	for began := time.Now(); time.Since(began) < 200*time.Millisecond && s.tidying.TryLock(); {
+		s.tidying.Unlock()
+	}
+	s.Resume(t.Context(), nil)
+	if err := <-pruned; err != nil {
+		t.Error(err)
+	}
+	s.Stop(t.Context())
+}
+
+// An App that was stopped refuses whatever changes something.
+func TestStoppedAppRefuses(t *testing.T) {
+	s, home := newApp(t)
 	s.Stop(t.Context())
 	for name, do := range map[string]func(context.Context) error{
 		"CreateWorkspace": func(ctx context.Context) error {

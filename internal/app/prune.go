@@ -25,6 +25,10 @@ func (s *App) surveyor(q api.PruneQuery) Surveyor {
 // prune finds leftovers and, unless it is a dry run, removes those that are
 // prunable. An error with one does not keep it from the others.
 func (s *App) prune(ctx context.Context, q api.PruneQuery) (api.Leftovers, error) {
+	// A delete waits for the search of the start, which needs s.tidying too.
+	if err := s.awaitLook(ctx); err != nil {
+		return api.Leftovers{}, err
+	}
 	s.tidying.Lock()
 	defer s.tidying.Unlock()
 	v := s.surveyor(q)
