@@ -186,9 +186,9 @@ func TestImportable(t *testing.T) {
 		{"through a link, in a sub-directory", link + "/sub/deep", " in-place " + repo + " sub/deep ready", nil},
 		{"no repository", t.TempDir(), "", workspace.ErrNotRepository},
 		{"a bare repository", bare, "", workspace.ErrNotRepository},
-		{"trash", base + "/.trash-x", "", os.ErrNotExist},
-		{"not there", repo + "/none", "", os.ErrNotExist},
-		{"relative", "repo", "", os.ErrNotExist},
+		{"trash", base + "/.trash-x", "", workspace.ErrBadRequest},
+		{"not there", repo + "/none", "", workspace.ErrBadRequest},
+		{"relative", "repo", "", workspace.ErrBadRequest},
 	} {
 		got, err := m.Importable(t.Context(), tc.path)
 		line := strings.Join([]string{got.ID, string(got.Mode), got.Root, got.Subdir, string(got.State)}, " ")

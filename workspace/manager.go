@@ -2,15 +2,11 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"middleman/internal/plaintext"
+	"middleman/internal/git"
 	"middleman/workspace/basedir"
 	"middleman/workspace/look"
 	"middleman/workspace/model"
@@ -126,17 +122,7 @@ func (m *Manager) checkRequest(r CreateRequest) error {
 	if r.Mode == ModeDirectory {
 		return nil
 	}
-	if !filepath.IsAbs(r.Directory) || strings.ContainsRune(r.Directory, 0) {
-		return fmt.Errorf("directory %q: not an absolute path: %w", r.Directory, ErrBadRequest)
-	}
-	if info, err := os.Stat(r.Directory); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: there is no such directory: %w", plaintext.Quoted(r.Directory), ErrBadRequest)
-	} else if err != nil {
-		return err
-	} else if !info.IsDir() {
-		return fmt.Errorf("%s: not a directory: %w", r.Directory, ErrBadRequest)
-	}
-	return nil
+	return git.CheckDirectory(r.Directory)
 }
 
 func (m *Manager) createDirectory(id string, report Progress) (string, error) {

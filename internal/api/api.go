@@ -281,6 +281,7 @@ const (
 	CodeMoved            = "moved"
 	CodeNothingToCompare = "nothing-to-compare"
 	CodeReplaced         = "directory-replaced"
+	CodeUnreadable       = "unreadable"
 )
 
 // Problem is an RFC 9457 problem with a stable code and, for a refused deletion,

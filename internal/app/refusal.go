@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -156,12 +159,40 @@ func (s *App) explainFault(err error, r *Refusal) *Refusal {
 		r.Code, r.Detail = api.CodeGitFailed, s.redact(err.Error())
 		return r
 	}
+	if s.isOfUser(err) {
+		s.Log.Warn("request", "error", err)
+		r.Code, r.Detail = api.CodeUnreadable, s.redact(err.Error())
+		return r
+	}
 	if e, ok := errors.AsType[*panicError](err); ok {
 		s.logPanic("request", e)
 	} else {
 		s.Log.Error("request", "error", err)
 	}
 	return r
+}
+
+// isOfUser reports whether err is the system's error for a file or directory
+// that is not part of our own state: the user named it, or has it in a workspace
+// or a repository.
+func (s *App) isOfUser(err error) bool {
+	var paths []string
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		paths = []string{e.Path}
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		paths = []string{e.Old, e.New}
+	}
+	d := s.Dirs
+	for _, path := range paths {
+		for _, ours := range []string{d.Data, d.Config, d.Runtime, d.Sockets()} {
+			below, err := filepath.Rel(ours, path)
+			workspaces, _ := filepath.Rel(d.Workspaces(), path) // "" is local to nothing
+			if err == nil && filepath.IsLocal(below) && !filepath.IsLocal(workspaces) {
+				return false
+			}
+		}
+	}
+	return len(paths) > 0
 }
 
 // typedRefusal explains the error types that carry data. It returns nil for all

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,13 +23,38 @@ type Repository struct {
 	Main string // the top of the main checkout; for a bare repository its own directory
 }
 
+// CheckDirectory returns an ErrBadRequest unless dir is the absolute path of a
+// directory that can be found. The error says what is wrong with it.
+func CheckDirectory(dir string) error {
+	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
+		return fmt.Errorf("directory %q: not an absolute path: %w", dir, ErrBadRequest)
+	}
+	info, err := os.Stat(dir)
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: there is no such directory: %w", plaintext.Quoted(dir), ErrBadRequest)
+	case err != nil:
+		return fmt.Errorf("%s: look at the directory: %w: %w", plaintext.Quoted(dir), err, ErrBadRequest)
+	case !info.IsDir():
+		return fmt.Errorf("%s: not a directory: %w", plaintext.Quoted(dir), ErrBadRequest)
+	}
+	return nil
+}
+
 // Discover finds the repository that contains dir, by git's own rules. If there
 // is none it returns an ErrNotRepository. If git refuses it because another
-// user owns it, it returns an ErrForeign.
+// user owns it, it returns an ErrForeign. For a dir that git cannot be run in
+// it returns the error of CheckDirectory.
 func Discover(ctx context.Context, dir string) (Repository, error) {
 	c := Command{Dir: dir, Args: []string{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"}}
 	out, err := c.Line(ctx)
 	if failed, ok := errors.AsType[*Error](err); ok {
+		if err := CheckDirectory(dir); err != nil {
+			return Repository{}, err
+		}
 		return discoverBare(ctx, dir, failed)
 	}
 	if err != nil {

@@ -115,6 +115,7 @@ var statuses = map[string]int{
 	api.CodeUnsupported:      http.StatusUnprocessableEntity,
 	api.CodeStartFailed:      http.StatusUnprocessableEntity,
 	api.CodeBadConfig:        http.StatusUnprocessableEntity,
+	api.CodeUnreadable:       http.StatusUnprocessableEntity,
 	api.CodeTooLarge:         http.StatusRequestEntityTooLarge,
 	api.CodeRange:            http.StatusRequestedRangeNotSatisfiable,
 	api.CodeTrimmed:          http.StatusGone,

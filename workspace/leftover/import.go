@@ -24,16 +24,19 @@ import (
 // must lie in a checkout. It becomes an in-place workspace, which we never
 // delete, and has no id. Nothing is changed.
 func (f Finder) Importable(ctx context.Context, path string) (model.Workspace, error) {
-	canonical, err := filepath.EvalSymlinks(path)
-	if err == nil && !filepath.IsAbs(canonical) {
-		err = fmt.Errorf("not an absolute path: %w", model.ErrBadRequest)
-	}
-	if err != nil {
+	fail := func(err error) (model.Workspace, error) {
 		return model.Workspace{}, fmt.Errorf("import %s: %w", plaintext.Quoted(path), err)
+	}
+	if err := git.CheckDirectory(path); err != nil {
+		return fail(err)
+	}
+	canonical, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fail(err)
 	}
 	w, err := f.importable(ctx, canonical)
 	if err != nil {
-		return model.Workspace{}, fmt.Errorf("import %s: %w", plaintext.Quoted(path), err)
+		return fail(err)
 	}
 	return w, nil
 }

@@ -80,9 +80,18 @@ func exitCode(err error) int {
 	return exitError
 }
 
-// Message returns an error as one line, with a hint to flags that help.
+// maxMessage bounds a message in bytes: it may quote what was typed, of any
+// length.
+const maxMessage = 4 << 10
+
+// Message returns an error as one line, with a hint to flags that help. It leaves
+// out the middle of what is too long.
 func Message(err error) string {
 	text := strings.Join(strings.FieldsFunc(terminal.Plain(err.Error()), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	if len(text) > maxMessage {
+		head, tail := text[:maxMessage/2], text[len(text)-maxMessage/2:]
+		text = strings.ToValidUTF8(head, "") + " [...] " + strings.ToValidUTF8(tail, "")
+	}
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}

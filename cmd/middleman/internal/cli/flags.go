@@ -12,7 +12,7 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// plainFlag replaces the parser's error for a number or duration by one that
+// plainFlag replaces the parser's error for a number, truth value or duration by one that
 // says which values the flag accepts.
 func plainFlag(err error) error {
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
@@ -25,6 +25,10 @@ func plainFlag(err error) error {
 		takes = "a whole number, 0 or more"
 	case "uint16":
 		takes = "a whole number from 0 to 65535"
+	case "int64", "int":
+		takes = "a whole number"
+	case "bool":
+		takes = "true or false"
 	case "duration":
 		takes = "a duration such as 30s or 5m"
 	default:
