@@ -51,8 +51,8 @@ export function watch(page) {
 export const shot = async (page, name) => artifacts && page.screenshot({ path: join(artifacts, `${name}.png`) })
 
 /** Waits until the shown terminal stands so: attached, watching, busy, ... */
-export const standing = (page, is, timeout = 15_000) =>
-  page.locator(`.screen[data-standing=${is}]`).waitFor({ state: 'attached', timeout })
+export const phase = (page, is, timeout = 15_000) =>
+  page.locator(`.screen[data-phase=${is}]`).waitFor({ state: 'attached', timeout })
 
 /** All lines of the shown terminal, scrollback included, wrapped ones joined. */
 export function lines(page) {

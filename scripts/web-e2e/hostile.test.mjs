@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { createServer, request } from 'node:http'
 import { after, before, beforeEach, test } from 'node:test'
-import { launch, run, seen, shot, standing } from './browser.mjs'
+import { launch, run, seen, shot, phase } from './browser.mjs'
 import { Server } from './server.mjs'
 
 const server = new Server()
@@ -29,7 +29,7 @@ before(async () => {
   await page.getByRole('combobox', { name: 'Repository' }).fill(server.repository)
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('target')
   await page.getByRole('button', { name: 'Create workspace' }).click()
-  await standing(page, 'attached', 60_000)
+  await phase(page, 'attached', 60_000)
   context.on('response', (response) => {
     if (!response.ok() || !response.url().startsWith(url('/api/'))) return
     const visit = response.request().isNavigationRequest() // which has no frame yet
@@ -154,12 +154,12 @@ async function nothing(outcome) {
 /** Checks that the client is logged in and types. */
 async function works() {
   await page.bringToFront()
-  await standing(page, 'attached', 30_000)
+  await phase(page, 'attached', 30_000)
   const word = `works-${Math.random().toString(36).slice(2)}`
   await run(page, `echo ${word.slice(0, 3)}""${word.slice(3)}`)
   await seen(page, new RegExp(`^${word}$`), 30_000)
   await page.reload()
-  await standing(page, 'attached', 30_000)
+  await phase(page, 'attached', 30_000)
 }
 
 const session = () => JSON.parse(server.middleman('ls', '--sessions', '--json')).sessions[0].id
@@ -274,7 +274,7 @@ test('nobody gets our port while our server is away', async () => {
     await assert.rejects(new Hostile().listen(Number(server.listens.split(':')[1]), host), { code: /^(EADDRINUSE|EADDRNOTAVAIL|EAFNOSUPPORT)$/ }, host)
   }
   await server.start()
-  await standing(page, 'attached', 30_000)
+  await phase(page, 'attached', 30_000)
   await nothing({})
   assert.deepEqual(logins().map((login) => login.id), before)
 })
@@ -384,7 +384,7 @@ test('a server on our port after ours and its holder have ended', async () => {
   await page.goto(server.loginLink)
   await page.getByRole('main').getByRole('button', { name: 'New workspace' }).waitFor()
   await page.goto(url(where))
-  await standing(page, 'attached', 30_000)
+  await phase(page, 'attached', 30_000)
   await nothing({})
   assert.equal(logins().length, 1)
 })

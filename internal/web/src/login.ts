@@ -30,7 +30,7 @@ async function useLink(secret: string): Promise<void> {
 /** Logs in by a link that was pasted, or by the code at its end. */
 export async function paste(text: string): Promise<void> {
   const secret = auth.parseSecret(text)
-  if (!secret) throw new Error('That is no login link: it ends in #login= and 26 letters and digits.')
+  if (!secret) throw new Error('That is not a login link: one ends in #login= and 26 letters and digits.')
   await auth.logIn(secret)
   setLink('connecting')
   follow()

@@ -16,7 +16,7 @@ export function stateWords(s: Session): string {
     case 'lost':
       return 'Lost: its owner died without an exit record'
     case 'unreachable':
-      return 'Does not answer; it may well be running'
+      return 'Does not answer; it may still be running'
     case 'starting':
       return 'Starting'
     case 'stopping':

@@ -9,7 +9,7 @@ import { doubt, used } from '../auth'
 import type { Exit, Size, Writer } from '../api'
 
 /** How this viewer stands to its session. None of these but "exited" says anything of the program. */
-export type Standing =
+export type Phase =
   | { is: 'detached' }
   | { is: 'connecting' }
   | { is: 'attached' }
@@ -57,7 +57,7 @@ export interface LinkOwner {
   /** A drawing of the screen as of offset; skipped says that bytes before it were not handed over. */
   onSnapshot(bytes: Uint8Array, offset: number, skipped: boolean): void
   onEvent(event: TerminalEvent): void
-  onStanding(standing: Standing): void
+  onPhase(phase: Phase): void
 }
 
 const chunkBytes = 64 * 1024 // of a paste, per message
@@ -72,7 +72,7 @@ const backoffMost = 8_000
 const passing = new Set(['unreachable', 'internal'])
 
 export class Link {
-  standing: Standing = { is: 'detached' }
+  phase: Phase = { is: 'detached' }
   /** The offset after the last byte that the owner has, or undefined before the first. */
   private handed?: number
   /** The offset of the next byte to arrive, as the hello announced it. */
@@ -97,7 +97,7 @@ export class Link {
   connect(how: { watch?: boolean; takeover?: boolean } = {}): void {
     this.drop()
     if (how.watch !== undefined) this.watch = how.watch
-    if (this.standing.is !== 'disconnected') this.setStanding({ is: 'connecting' })
+    if (this.phase.is !== 'disconnected') this.setPhase({ is: 'connecting' })
     const attempt = ++this.attempt
     newTicket(this.session, this.watch ? 'watch' : 'attach').then(
       (ticket) => attempt === this.attempt && this.open(this.address(how.takeover ?? false), ticket),
@@ -118,7 +118,7 @@ export class Link {
 
   private onNoTicket(error: unknown): void {
     if (error instanceof Problem && error.status === 404) {
-      return this.setStanding({ is: 'refused', code: error.code, message: error.message })
+      return this.setPhase({ is: 'refused', code: error.code, message: error.message })
     }
     this.scheduleRetry() // without a login too: a link may be used any moment
   }
@@ -131,17 +131,17 @@ export class Link {
   /** Leaves; the session does not notice. */
   detach(): void {
     this.drop()
-    if (this.standing.is !== 'exited') this.setStanding({ is: 'detached' })
+    if (this.phase.is !== 'exited') this.setPhase({ is: 'detached' })
   }
 
   /** Tries now what would be tried later. */
   retryNow(): void {
-    if (this.standing.is === 'disconnected') this.connect()
+    if (this.phase.is === 'disconnected') this.connect()
   }
 
   /** key -> WebSocket. What is typed while nobody is attached is dropped, never kept for later. */
   sendInput(bytes: Uint8Array): void {
-    if (this.standing.is !== 'attached') return
+    if (this.phase.is !== 'attached') return
     used()
     for (let at = 0; at < bytes.length; at += chunkBytes) {
       this.outgoing.push(bytes.subarray(at, at + chunkBytes))
@@ -150,7 +150,7 @@ export class Link {
   }
 
   sendResize(size: Size): void {
-    if (this.standing.is === 'attached') this.send({ type: 'resize', cols: size.cols, rows: size.rows })
+    if (this.phase.is === 'attached') this.send({ type: 'resize', cols: size.cols, rows: size.rows })
   }
 
   /** Reports what is drawn: at once when much is, else soon. */
@@ -218,15 +218,15 @@ export class Link {
         this.awaitsSnapshot = m.offset
         return
       case 'event':
-        if (m.kind === 'writer' && this.standing.is === 'watching') this.setStanding({ is: 'watching', writer: m.writer })
+        if (m.kind === 'writer' && this.phase.is === 'watching') this.setPhase({ is: 'watching', writer: m.writer })
         return this.owner.onEvent(m)
       case 'exit':
         this.drop()
-        return this.setStanding({ is: 'exited', exit: m })
+        return this.setPhase({ is: 'exited', exit: m })
       case 'detached':
         this.drop()
         if (m.reason === 'stop') return this.scheduleRetry() // the server stops, not the session
-        return this.setStanding({ is: 'displaced', writer: m.writer, reason: m.reason })
+        return this.setPhase({ is: 'displaced', writer: m.writer, reason: m.reason })
       case 'error':
         return this.onError(m.code, m.message, m.writer)
     }
@@ -237,15 +237,15 @@ export class Link {
     this.next = this.acked = this.drawn = hello.offset
     this.failures = 0
     this.owner.onHello(hello, resumed)
-    this.setStanding(this.watch ? { is: 'watching', writer: hello.writer } : { is: 'attached' })
+    this.setPhase(this.watch ? { is: 'watching', writer: hello.writer } : { is: 'attached' })
   }
 
   private onError(code: string, message: string, writer?: Writer): void {
     this.drop()
     if (passing.has(code)) return this.scheduleRetry(true)
     if (code === 'unauthorized') return this.scheduleRetry()
-    if (code === 'writer-busy') return this.setStanding({ is: 'busy', writer })
-    this.setStanding({ is: 'refused', code, message })
+    if (code === 'writer-busy') return this.setPhase({ is: 'busy', writer })
+    this.setPhase({ is: 'refused', code, message })
   }
 
   private onClose(): void {
@@ -257,7 +257,7 @@ export class Link {
   /** Exponential backoff with jitter; nothing else of the page waits for it. */
   private scheduleRetry(unanswered = false): void {
     const delay = Math.min(backoffFirst * 2 ** this.failures++, backoffMost) * (0.5 + Math.random() / 2)
-    this.setStanding({ is: 'disconnected', unanswered })
+    this.setPhase({ is: 'disconnected', unanswered })
     this.retryTimer = window.setTimeout(() => this.connect(), delay)
   }
 
@@ -281,8 +281,8 @@ export class Link {
     this.socket = undefined
   }
 
-  private setStanding(standing: Standing): void {
-    this.standing = standing
-    this.owner.onStanding(standing)
+  private setPhase(phase: Phase): void {
+    this.phase = phase
+    this.owner.onPhase(phase)
   }
 }

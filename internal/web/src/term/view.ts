@@ -14,7 +14,7 @@ import type { Size } from '../api'
 import { isDark, onPrefs, prefs } from '../prefs'
 import { toast } from '../store'
 import { Link } from './link'
-import type { Hello, LinkOwner, Standing, TerminalEvent } from './link'
+import type { Hello, LinkOwner, Phase, TerminalEvent } from './link'
 import { ScreenTitles } from './titles'
 import { ReplayGuard } from './replay'
 import { dark, light } from './theme'
@@ -30,7 +30,7 @@ export class TerminalView implements LinkOwner {
   readonly terminal: Terminal
   readonly search = new SearchAddon()
   readonly link: Link
-  /** Told of each change of standing, title, progress or of what was skipped. */
+  /** Told of each change of phase, title, progress or of what was skipped. */
   onChange: () => void = () => {}
   /** Told of the title that the program chose. */
   onTitle: (title: string) => void = () => {}
@@ -94,7 +94,7 @@ export class TerminalView implements LinkOwner {
     this.observer.observe(this.element)
     this.fitNow()
     this.terminal.refresh(0, this.terminal.rows - 1)
-    if (this.link.standing.is !== 'exited') this.link.connect()
+    if (this.link.phase.is !== 'exited') this.link.connect()
   }
 
   /** Leaves the page and the session; screen and offset stay. */
@@ -171,13 +171,13 @@ export class TerminalView implements LinkOwner {
     }
   }
 
-  onStanding(standing: Standing): void {
-    this.terminal.options.disableStdin = standing.is !== 'attached'
-    this.terminal.options.cursorBlink = standing.is === 'attached'
-    this.terminal.options.cursorInactiveStyle = standing.is === 'exited' ? 'none' : 'outline'
-    if (standing.is === 'exited') this.terminal.blur()
-    if (standing.is === 'watching') this.wanted = undefined
-    if (standing.is === 'attached') {
+  onPhase(phase: Phase): void {
+    this.terminal.options.disableStdin = phase.is !== 'attached'
+    this.terminal.options.cursorBlink = phase.is === 'attached'
+    this.terminal.options.cursorInactiveStyle = phase.is === 'exited' ? 'none' : 'outline'
+    if (phase.is === 'exited') this.terminal.blur()
+    if (phase.is === 'watching') this.wanted = undefined
+    if (phase.is === 'attached') {
       this.fitNow()
       this.link.sendResize(this.size())
     }
@@ -259,7 +259,7 @@ export class TerminalView implements LinkOwner {
 
   /** OSC 52: a program may set the clipboard of whoever types at it, as far as the session's policy allows, and never read it. */
   private async writeClipboard(text: string): Promise<void> {
-    if (this.link.standing.is !== 'attached' || this.guard.active) return
+    if (this.link.phase.is !== 'attached' || this.guard.active) return
     if (this.clipboard === 'ask') return this.ask(text)
     const typing = this.shown && document.hasFocus() && this.element.contains(document.activeElement)
     if (typing && this.clipboard === 'allow') await copy(text)
@@ -277,7 +277,7 @@ export class TerminalView implements LinkOwner {
     this.wanted = undefined
     this.focus()
     this.onChange()
-    if (text !== undefined && !(await copy(text))) toast('error', 'The browser did not let the clipboard be set.')
+    if (text !== undefined && !(await copy(text))) toast('error', 'The browser did not allow this page to set the clipboard.')
   }
 
   private refuseClipboardReading(): void {

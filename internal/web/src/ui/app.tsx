@@ -53,7 +53,7 @@ function NotThere({ name }: { name: string }) {
   return (
     <div class="empty">
       <h2>No workspace {name}</h2>
-      <p>It was deleted, or never was.</p>
+      <p>It was deleted, or it never existed.</p>
       <button class="quiet outlined" onClick={() => go({})}>All workspaces</button>
     </div>
   )
@@ -64,8 +64,8 @@ function Welcome() {
     <div class="empty">
       <Logo />
       <h2>Terminals that outlive everything but their own program</h2>
-      <p>A workspace is a directory of its own, such as a git worktree, with sessions in it. Close this page, restart the
-        server: what runs there does not notice.</p>
+      <p>A workspace is a directory of its own, such as a git worktree, with sessions in it. Close this page, or restart
+        the server: the programs in it do not notice.</p>
       <button class="primary" onClick={() => show({ is: 'new-workspace' })}><Plus />New workspace</button>
       <p class="hint">or, in any git repository: <code>middleman new NAME</code></p>
     </div>

@@ -20,7 +20,7 @@ const kinds: Kind[] = [
 /** These go too, and are no reason to refuse. */
 const lesser: Kind[] = [
   { key: 'ignored', one: 'ignored file', many: 'ignored files' },
-  { key: 'abandoned', one: 'commit of the reflog', many: 'commits of the reflog' },
+  { key: 'abandoned', one: 'commit that only the reflog has', many: 'commits that only the reflog has' },
 ]
 
 export function isEmpty(lost: Loss): boolean {
@@ -81,19 +81,19 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
             <h3>Would be lost</h3>
             <LossLists lost={lost} of={kinds} />
             {lost.operation && <p>A {lost.operation} is in progress.</p>}
-            {lost.truncated && <p class="hint">The lists are cut: there is more.</p>}
+            {lost.truncated && <p class="hint">The lists are shortened: there is more.</p>}
             <label class="consent">
               <input type="checkbox" name="discard-work" checked={discardWork} onChange={(e) => setDiscardWork(e.currentTarget.checked)} />
               Discard this work
             </label>
-            <p class="hint">It is kept: <code>middleman restore {workspace.name}</code> brings it back.</p>
+            <p class="hint">A snapshot is kept: <code>middleman restore {workspace.name}</code> brings it back.</p>
           </section>
         )}
         {lost !== undefined && lesser.some(({ key }) => lost[key]?.length) && (
           <section>
-            <h3>Goes too</h3>
+            <h3>Also deleted</h3>
             <LossLists lost={lost} of={lesser} />
-            <p class="hint">What is small of it is kept as well; the rest is named when it is gone.</p>
+            <p class="hint">Small files are kept too. The others are listed after the delete.</p>
           </section>
         )}
         {running.length > 0 && (
@@ -127,9 +127,9 @@ async function look(id: string): Promise<{ lost?: Loss; sessions?: Session[]; er
 }
 
 function whatGoes(w: Workspace): string {
-  if (w.mode === 'in-place') return 'The directory stays as it is; only middleman’s record of it goes.'
-  if (w.mode === 'directory') return 'The directory and everything in it goes.'
-  return `The worktree goes, and the branch ${w.branch ?? ''} with it where it is ours.`
+  if (w.mode === 'in-place') return 'The directory stays as it is; only middleman’s record of it is deleted.'
+  if (w.mode === 'directory') return 'The directory and everything in it is deleted.'
+  return `The worktree is deleted, and also the branch ${w.branch ?? ''} if middleman made it.`
 }
 
 function LossLists({ lost, of }: { lost: Loss; of: Kind[] }) {

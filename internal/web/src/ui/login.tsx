@@ -13,8 +13,8 @@ export function Login() {
     <div class="empty whole">
       <Logo />
       <h2>Log in with a link</h2>
-      <p>This browser has no login for <b>{location.host}</b>. On the machine that runs the server, this opens a page
-        that is logged in:</p>
+      <p>This browser has no login for <b>{location.host}</b>. On the machine that runs the server, this command opens
+        a page that is logged in:</p>
       <pre class="command">middleman open</pre>
       <Code />
       <p class="hint">Each link works once, for ten minutes. A forwarded port is another address, which needs a login of
@@ -59,7 +59,7 @@ function Unencrypted() {
     <div class="empty whole">
       <Logo />
       <h2>This address is not encrypted</h2>
-      <p>Browsers keep no key for <b>{location.origin}</b>, and whoever is on the way could read and type along. Use
+      <p>Browsers keep no key for <b>{location.origin}</b>, and anybody on the way could read and type. Use
         the server’s https address, or a tunnel to 127.0.0.1.</p>
     </div>
   )
@@ -71,10 +71,10 @@ export function Impostor() {
     <div class="empty whole" role="alert">
       <Logo />
       <h2>Another program answers here</h2>
-      <p>What answers at <b>{location.host}</b> cannot prove that it is the server that this browser has logged in to.
-        Nothing was sent to it. Close this page rather than load it again, and log in with what this prints:</p>
+      <p>The program that answers at <b>{location.host}</b> cannot prove that it is the server that this browser logged in to.
+        Nothing was sent to it. Close this page, do not reload it, and log in with the link that this command prints:</p>
       <pre class="command">middleman open</pre>
-      <p class="hint">Sessions keep running. If the server comes back to this address, this page goes on.</p>
+      <p class="hint">Sessions keep running. If the server comes back to this address, this page continues.</p>
     </div>
   )
 }

@@ -16,7 +16,7 @@ export function Logins({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Logins" onClose={onClose}>
       <form method="dialog">
-        <p class="lead">Browsers that are logged in. Logging one out also ends what it has open.</p>
+        <p class="lead">Browsers that are logged in. Logging one out also closes its open connections.</p>
         <ul class="logins">
           {logins?.map((login) => (
             <li key={login.id}>

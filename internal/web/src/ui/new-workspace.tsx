@@ -9,7 +9,7 @@ import { Dialog, Field } from './dialog'
 
 const modes: { mode: Mode; title: string; text: string }[] = [
   { mode: 'worktree', title: 'Worktree', text: 'A git worktree on a branch of its own' },
-  { mode: 'directory', title: 'Directory', text: 'An empty directory, made for it' },
+  { mode: 'directory', title: 'Directory', text: 'A new, empty directory' },
   { mode: 'in-place', title: 'In place', text: 'Your directory as it is, never deleted' },
 ]
 

@@ -88,8 +88,8 @@ export function StopSession({ session, onClose }: { session: Session; onClose: (
   return (
     <Dialog title={`Stop ${session.name}?`} onClose={onClose}>
       <form onSubmit={submit}>
-        <p class="lead">Its program and everything that it started are ended. The last screen and the exit stay.</p>
-        <p class="hint">Closing this page instead leaves it running.</p>
+        <p class="lead">This ends its program and everything that the program started. The last screen and the exit are kept.</p>
+        <p class="hint">If you only close this page, it keeps running.</p>
         {error && <p class="problem" role="alert">{error}</p>}
         <footer>
           <button type="button" class="quiet" onClick={onClose}>Keep running</button>

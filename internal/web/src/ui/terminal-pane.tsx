@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact
 import type { Session } from '../api'
 import { whenLive } from '../events'
 import { isLive } from '../store'
-import type { Standing } from '../term/link'
+import type { Phase } from '../term/link'
 import type { TerminalView } from '../term/view'
 import { viewOf } from '../term/views'
 import { exitWords, sinceWords, stateWords, visible, writerWords } from '../words'
@@ -44,44 +44,44 @@ export function TerminalPane({ session }: { session: Session }) {
     return () => window.removeEventListener('keydown', onKey)
   }, [])
 
-  const standing = view.link.standing
+  const phase = view.link.phase
   return (
     <section class="pane" role="tabpanel" aria-label={`Terminal of ${session.name}`}>
-      <div class={`screen ${view.link.watching ? 'watching' : ''}`} ref={host} data-standing={standing.is} />
+      <div class={`screen ${view.link.watching ? 'watching' : ''}`} ref={host} data-phase={phase.is} />
       {searching && <SearchBar view={view} onClose={() => { setSearching(false); view.focus() }} />}
       {view.wanted !== undefined && <Wanted session={session} view={view} text={view.wanted} />}
-      <Notice session={session} view={view} standing={standing} />
+      <Notice session={session} view={view} phase={phase} />
       <KeyRow view={view} />
     </section>
   )
 }
 
-function Notice({ session, view, standing }: { session: Session; view: TerminalView; standing: Standing }) {
-  switch (standing.is) {
+function Notice({ session, view, phase }: { session: Session; view: TerminalView; phase: Phase }) {
+  switch (phase.is) {
     case 'disconnected':
-      return <Banner tone="unknown" spin>{standing.unanswered
-        ? 'The session does not answer, which says nothing of its program. Trying again…'
-        : 'Disconnected from the server; sessions run on without it. Reconnecting…'}
+      return <Banner tone="unknown" spin>{phase.unanswered
+        ? 'The session does not answer; its program may still be running. Trying again…'
+        : 'Disconnected from the server; sessions keep running without it. Reconnecting…'}
         <button class="quiet outlined" onClick={() => view.link.retryNow()}>Now</button></Banner>
     case 'watching':
-      return <Banner tone="busy">Watching{standing.writer ? `; ${writerWords(standing.writer)} types here` : ''}
+      return <Banner tone="busy">Watching{phase.writer ? `; ${writerWords(phase.writer)} types here` : ''}
         <button class="quiet outlined" onClick={() => takeOver(view)}>Take over</button></Banner>
     case 'refused':
-      return <Banner tone="bad">{isLive(session) ? standing.message : stateWords(session)}
+      return <Banner tone="bad">{isLive(session) ? phase.message : stateWords(session)}
         <button class="quiet outlined" onClick={() => view.link.connect()}>Try again</button></Banner>
     case 'exited':
-      return <Banner tone={standing.exit.code === 0 ? 'done' : 'bad'}><span class="exit">{exitWords(standing.exit)}</span>
+      return <Banner tone={phase.exit.code === 0 ? 'done' : 'bad'}><span class="exit">{exitWords(phase.exit)}</span>
         <button class="quiet outlined" onClick={() => closeSession(session)}>Remove</button></Banner>
     case 'busy':
       return <Choice view={view} title="Somebody else is typing here"
-        text={`${capital(writerWords(standing.writer))} is attached${sinceWords(standing.writer)}.`} take="Take over" />
+        text={`${capital(writerWords(phase.writer))} is attached${sinceWords(phase.writer)}.`} take="Take over" />
     case 'displaced':
-      return <Choice view={view} title={standing.reason === 'takeover' ? 'Taken over' : 'Detached'}
-        text={standing.reason === 'takeover'
-          ? `${capital(writerWords(standing.writer ?? session.writer))} types here now. The program did not notice.`
-          : 'The server ended this connection by its policy. The program did not notice.'} take="Take it back" />
+      return <Choice view={view} title={phase.reason === 'takeover' ? 'Taken over' : 'Detached'}
+        text={phase.reason === 'takeover'
+          ? `${capital(writerWords(phase.writer ?? session.writer))} types here now. The program did not notice.`
+          : 'The server closed this connection. The program did not notice.'} take="Take it back" />
   }
-  if (view.lagging) return <Banner tone="unknown">Lagging: there was too much output to follow, so this skips to the present screen.</Banner>
+  if (view.lagging) return <Banner tone="unknown">Lagging: there was too much output to show, so this view skips to the present screen.</Banner>
   if (view.progress !== undefined) return <div class="progress" role="progressbar" aria-valuenow={view.progress}><i style={{ width: `${view.progress}%` }} /></div>
   return null
 }
