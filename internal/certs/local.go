@@ -76,7 +76,7 @@ func Local(dir string, names []string) (*Authority, error) {
 func (a *Authority) load(raw []byte, keyPath string) error {
 	secret, err := private.ReadFile(keyPath)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the local authority %s has lost its key %s: bring the key back, or remove %s and let browsers trust the authority that is made then",
+		return fmt.Errorf("the local authority %s has lost its key %s: bring the key back, or remove %s, start the server again, and let browsers trust the new authority that it makes",
 			a.File, keyPath, a.File)
 	}
 	if err == nil {

@@ -55,7 +55,7 @@ func (c conn) receive() (m message, sockets []int, err error) {
 		case errors.Is(err, io.EOF) && len(line) > 0:
 			err = io.ErrUnexpectedEOF
 		case err == nil && len(sockets) > maxSockets:
-			err = errors.New("more was passed along than the sockets of a port")
+			err = errors.New("more descriptors were passed than the sockets of a port")
 		case err == nil && len(line) > maxMessage:
 			err = fmt.Errorf("a message of over %d bytes", maxMessage)
 		}

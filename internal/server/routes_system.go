@@ -42,20 +42,20 @@ func (s *Server) backendRoutes() {
 
 type pruneIn struct {
 	KeyHeader
-	DryRun    bool   `query:"dry_run" doc:"Only say what would be done"`
+	DryRun    bool   `query:"dry_run" doc:"Only report what would be done"`
 	Snapshots string `query:"snapshots" doc:"Also remove, for good, the snapshots of workspaces that were deleted longer ago than this, such as 720h"`
 	Workers   bool   `query:"workers" doc:"Also remove the records of ended workers whose parent is gone, whatever their age; by default only those of workers that ended more than 30 days ago"`
 }
 
 type importIn struct {
 	KeyHeader
-	DryRun bool `query:"dry_run" doc:"Only say what would be imported"`
+	DryRun bool `query:"dry_run" doc:"Only report what would be imported"`
 	Body   api.Import
 }
 
 type repairIn struct {
 	KeyHeader
-	DryRun bool `query:"dry_run" doc:"Only say what would be done"`
+	DryRun bool `query:"dry_run" doc:"Only report what would be done"`
 	Body   api.Repair
 }
 

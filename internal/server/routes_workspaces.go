@@ -73,7 +73,7 @@ type deleteWorkspaceIn struct {
 	StopSessions bool `query:"stop_sessions" doc:"Stop running sessions"`
 	SkipTeardown bool `query:"skip_teardown" doc:"Skip the teardown commands, if the workspace has any"`
 	Workers      bool `query:"workers" doc:"Delete the workspaces of its workers first, deepest first, each with the same consents"`
-	DryRun       bool `query:"dry_run" doc:"Only say what would be done"`
+	DryRun       bool `query:"dry_run" doc:"Only report what would be done"`
 }
 
 type workspaceEventsIn struct {

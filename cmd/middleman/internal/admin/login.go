@@ -14,7 +14,7 @@ import (
 func (c commands) loginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login list | revoke ID | revoke --all",
-		Short: "List the browsers that are logged in, and log them out",
+		Short: "List the browsers that are logged in, or log them out",
 		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.Usagef("login needs list or revoke: %s (`middleman open` logs a browser in)", cmd.Use)

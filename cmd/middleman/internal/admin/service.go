@@ -56,7 +56,7 @@ func (c commands) serviceCommand() *cobra.Command {
 	install.Flags().BoolVar(&o.noStart, "no-start", false, "start it at the next login, not now")
 	for _, sub := range []*cobra.Command{install, uninstall} {
 		sub.Flags().BoolVar(&o.force, "force", false, "even if middleman did not write the installed service")
-		sub.Flags().BoolVarP(&o.dryRun, "dry-run", "n", false, "only say what would be done")
+		sub.Flags().BoolVarP(&o.dryRun, "dry-run", "n", false, "only print what would be done")
 	}
 	return cmd
 }

@@ -16,7 +16,7 @@ import (
 func (c commands) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token create|list|revoke|rotate",
-		Short: "Tokens that let programs use the API",
+		Short: "Manage the tokens with which programs use the API",
 		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.Usagef("token needs create, list, revoke or rotate")

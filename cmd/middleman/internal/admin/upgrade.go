@@ -50,7 +50,7 @@ func (c commands) upgradeCommand() *cobra.Command {
 	}
 	cmd.ValidArgsFunction = catalog.Complete(c.CLI)
 	cmd.Flags().BoolVar(&force, "force", false, "also switch owners that run this very executable already")
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only say what would be done")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only print what would be done")
 	return cmd
 }
 

@@ -22,7 +22,7 @@ func (c commands) spawnCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "spawn [NAME] [-d] [-C DIR] [--isolation worktree|shared] -- COMMAND...",
 		Short: "Start a worker from inside a session",
-		Long: `Start a worker of the session that this is run in.
+		Long: `Start a worker of the session that this command runs in.
 
 With isolation worktree the worker has a worktree of its own, within the scope
 of the session, on a branch that begins at the session's HEAD. Uncommitted

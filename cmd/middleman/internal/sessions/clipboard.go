@@ -15,13 +15,13 @@ import (
 // shownWanted is how many characters of a text a question shows.
 const shownWanted = 60
 
-const yourClipboard = "this terminal's clipboard, where the session allows it"
+const yourClipboard = "this terminal's clipboard, if the session allows it"
 
 // ClipboardFlag adds --clipboard. Its help says whose clipboard the program may
 // set, and the default.
 func ClipboardFlag(flags *pflag.FlagSet, policy *terminal.Clipboard, whose, otherwise string) {
 	flags.StringVar((*string)(policy), "clipboard", "",
-		"whether the program may set "+whose+", `allow, ask or deny`; it can never read it (default: "+otherwise+")")
+		"whether the program may set "+whose+": `RULE` is allow, ask or deny; it can never read it (default: "+otherwise+")")
 }
 
 // CheckClipboard returns an error for a value that --clipboard does not accept.

@@ -20,7 +20,7 @@ func (c commands) importCommand() *cobra.Command {
 			return c.importWorktrees(cmd.Context(), given, dryRun)
 		},
 	}
-	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be imported")
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only print what would be imported")
 	return cmd
 }
 

@@ -37,7 +37,7 @@ worker's end if its parent is gone, or earlier with --workers.`,
 			return c.prune(cmd.Context(), q)
 		},
 	}
-	cmd.Flags().BoolVarP(&q.DryRun, "dry-run", "n", false, "only say what would be removed")
+	cmd.Flags().BoolVarP(&q.DryRun, "dry-run", "n", false, "only print what would be removed")
 	cmd.Flags().BoolVar(&q.Workers, "workers", false, "also remove the records of ended workers whose parent is gone, whatever their age")
 	cmd.Flags().StringVar(&snapshots, "snapshots", "", "also remove, for good, the snapshots of workspaces that were deleted longer ago than AGE, such as 30d")
 	return cmd

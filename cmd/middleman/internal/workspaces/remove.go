@@ -31,10 +31,10 @@ func (c commands) rmCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&consent.DiscardWork, "discard-work", false, "delete even if work would be lost")
-	flags.BoolVar(&consent.StopSessions, "stop-sessions", false, "delete even if sessions run: stop them")
+	flags.BoolVar(&consent.StopSessions, "stop-sessions", false, "stop running sessions, then delete")
 	flags.BoolVar(&consent.SkipTeardown, "skip-teardown", false, "do not run the repository's teardown")
 	flags.BoolVar(&consent.Workers, "workers", false, "first delete the workspaces that its workers have inside this one, with the same flags")
-	flags.BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be lost")
+	flags.BoolVarP(&dryRun, "dry-run", "n", false, "only print what would be lost")
 	return cmd
 }
 

@@ -19,8 +19,8 @@ func (c commands) repairCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "repair [WORKSPACE] [--repository DIR] [-n]",
-		Short: "Find a repository, a worktree or a data directory that was moved",
-		Long: `Find a repository, a worktree or a data directory that was moved.
+		Short: "Find a moved repository, worktree or data directory, and update the records",
+		Long: `Find a moved repository, worktree or data directory, and update the records.
 
 A moved repository is looked for in the current directory, or in DIR. It is accepted
 only if it has the worktree of the workspace. Then git's links and our records are
@@ -36,7 +36,7 @@ changed.`,
 		ValidArgsFunction: catalog.Complete(c.CLI),
 	}
 	cmd.Flags().StringVar(&repository, "repository", "", "the repository is now at `DIR`")
-	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only say what would be done")
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only print what would be done")
 	return cmd
 }
 
