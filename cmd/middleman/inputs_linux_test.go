@@ -226,7 +226,7 @@ func TestMistakes(t *testing.T) {
 	in := newInputs(t)
 	long := strings.Repeat("x", 100_000)
 	for _, tt := range []struct {
-		args string // at blanks; LONG, SESSION stand for themselves
+		args string // at blanks; LONG, SESSION and EMPTY are replaced
 		code int
 		want string
 	}{
@@ -267,10 +267,14 @@ func TestMistakes(t *testing.T) {
 		{"wait w --regex [", 2, "["},
 		{"token create t --session nothing --scope session", 1, "nothing"},
 		{"token revoke nothing", 1, "nothing"},
+		{"token revoke ..", 1, `there is no token ".."`},
+		{"token rotate EMPTY", 1, `there is no token ""`},
+		{"login revoke .", 1, `there is no login "."`},
+		{"login revoke EMPTY", 1, `there is no login ""`},
 		{"logs w --from 99999999999999999999", 2, "--from"},
 		{"send nothing x", 1, "nothing"},
 	} {
-		replace := strings.NewReplacer("LONG", long, "SESSION", in.session)
+		replace := strings.NewReplacer("LONG", long, "SESSION", in.session, "EMPTY", "")
 		args := strings.Fields(tt.args)
 		for i := range args {
 			args[i] = replace.Replace(args[i])

@@ -151,3 +151,19 @@ func TestConnect(t *testing.T) {
 		t.Errorf("with a server that does not answer: %v, want another error", err)
 	}
 }
+
+// What cannot be a name is not found: the server is not asked, as the path would
+// mean all logins, or lead elsewhere.
+func TestNamesThatAreNoSegment(t *testing.T) {
+	c := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked %s %s", r.Method, r.URL) })
+	for _, name := range []string{"", ".", ".."} {
+		_, rotate := c.RotateToken(t.Context(), name)
+		for what, err := range map[string]error{
+			"revoke login": c.RevokeLogin(t.Context(), name), "revoke token": c.RevokeToken(t.Context(), name), "rotate token": rotate,
+		} {
+			if p, ok := errors.AsType[*api.Problem](err); !ok || p.Code != api.CodeNotFound {
+				t.Errorf("%s %q: %v", what, name, err)
+			}
+		}
+	}
+}

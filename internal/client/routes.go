@@ -215,13 +215,18 @@ func (c *Client) Logins(ctx context.Context) ([]api.Login, error) {
 	return all.Logins, err
 }
 
-// RevokeLogin logs one browser out, or all browsers if id is "".
+// RevokeLogin logs one browser out.
 func (c *Client) RevokeLogin(ctx context.Context, id string) error {
-	path := "/logins"
-	if id != "" {
-		path += "/" + url.PathEscape(id)
+	segment, err := segment("login", id)
+	if err != nil {
+		return err
 	}
-	return c.call(ctx, http.MethodDelete, path, nil, nil)
+	return c.call(ctx, http.MethodDelete, "/logins/"+segment, nil, nil)
+}
+
+// RevokeLogins logs all browsers out.
+func (c *Client) RevokeLogins(ctx context.Context) error {
+	return c.call(ctx, http.MethodDelete, "/logins", nil, nil)
 }
 
 // Spawn starts a worker of a session.

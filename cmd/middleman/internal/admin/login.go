@@ -60,7 +60,7 @@ func (c commands) listLogins(ctx context.Context, server *client.Client) error {
 // revokeLogins logs out the browsers with these ids, or all if there are none.
 func revokeLogins(ctx context.Context, server *client.Client, ids []string) error {
 	if len(ids) == 0 {
-		return server.RevokeLogin(ctx, "")
+		return server.RevokeLogins(ctx)
 	}
 	for _, id := range ids {
 		if err := server.RevokeLogin(ctx, id); err != nil {
