@@ -311,7 +311,7 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req
 
 // lastLine returns the last line of a log, for an error message.
 func lastLine(path string) string {
-	data, err := os.ReadFile(path)
+	data, err := private.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}

@@ -104,9 +104,9 @@ func TestOtherThingsThanFiles(t *testing.T) {
 	data := testenv.ShortDir(t)
 	b := newBackend(t, ptyowner.Options{Data: data, Sessions: filepath.Join(data, "sessions"), Runtime: filepath.Join(data, "run")})
 	for want, put := range map[string]func(path string) error{
-		"is a pipe and no file":          func(path string) error { return unix.Mkfifo(path, 0o600) },
-		"is a symbolic link and no file": func(path string) error { return os.Symlink("start.lock", path) },
-		"is a directory and no file":     func(path string) error { return os.Mkdir(path, 0o700) },
+		"is a FIFO, not a file":          func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"is a symbolic link, not a file": func(path string) error { return os.Symlink("start.lock", path) },
+		"is a directory, not a file":     func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
 		for _, name := range []string{"owner.json", "exit.json"} {
 			id := plant(t, data, filepath.Join(data, "sessions", "ID", "owner.sock"))

@@ -119,16 +119,14 @@ func LockReason(locked string) (string, error) {
 // ReadPath reads a small file with one line that holds a path, after "gitdir: "
 // or alone. A relative path is joined to dir.
 func ReadPath(file, dir string) (string, error) {
-	info, err := os.Lstat(file)
+	root, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
 		return "", err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxSmall {
-		return "", fmt.Errorf("%s: not a small regular file", file)
-	}
-	content, err := os.ReadFile(file)
+	defer root.Close()
+	content, err := plainfile.Read(root, filepath.Base(file), maxSmall)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("read %s: %w", file, err)
 	}
 	path := strings.TrimPrefix(strings.TrimRight(string(content), "\r\n"), "gitdir: ")
 	if !filepath.IsAbs(path) {

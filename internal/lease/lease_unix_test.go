@@ -44,7 +44,7 @@ func TestTakeRefusesUnsafePlaces(t *testing.T) {
 	for name, spoil := range map[string]func(dir string) error{
 		"is writable by others":             func(dir string) error { return errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o770)) },
 		"is a symbolic link, not a":         func(dir string) error { return os.Symlink(filepath.Dir(dir), dir) },
-		"w1 is a symbolic link and no file": func(dir string) error { return errors.Join(os.Mkdir(dir, 0o700), os.Symlink("x", dir+"/w1")) },
+		"w1 is a symbolic link, not a file": func(dir string) error { return errors.Join(os.Mkdir(dir, 0o700), os.Symlink("x", dir+"/w1")) },
 	} {
 		dir := filepath.Join(t.TempDir(), "leases")
 		if err := spoil(dir); err != nil {

@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"middleman/internal/plainfile"
 )
 
 // Open opens a file of middleman's state for reading. It must be a regular file
@@ -25,7 +27,7 @@ func open(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		if info, lookErr := os.Lstat(path); lookErr == nil && !info.Mode().IsRegular() {
-			return nil, &UnsafeError{path, []Problem{{Path: path, What: "is " + kind(info.Mode()) + " and no file"}}}
+			return nil, &UnsafeError{path, []Problem{{Path: path, What: "is " + plainfile.Kind(info.Mode()) + ", not a file"}}}
 		}
 		return nil, err
 	}
@@ -46,7 +48,7 @@ func open(path string, flags int) (*os.File, error) {
 func judgeFile(path string, info fs.FileInfo) *Problem {
 	switch {
 	case !info.Mode().IsRegular():
-		return &Problem{Path: path, What: "is " + kind(info.Mode()) + " and no file"}
+		return &Problem{Path: path, What: "is " + plainfile.Kind(info.Mode()) + ", not a file"}
 	case uid(info) != os.Geteuid():
 		return &Problem{Path: path, What: fmt.Sprintf("belongs to user %d, and you are user %d", uid(info), os.Geteuid()), Foreign: true}
 	case info.Mode().Perm()&0o022 != 0:

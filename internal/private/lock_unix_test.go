@@ -157,7 +157,7 @@ var unsafeFiles = []struct {
 		path := filepath.Join(testenv.ShortDir(t), "x")
 		must(t, unix.Mkfifo(path, 0o600))
 		return path
-	}, "is a pipe"},
+	}, "is a FIFO"},
 	{"a link", func(t *testing.T) string {
 		path := filepath.Join(testenv.ShortDir(t), "x")
 		must(t, os.WriteFile(path+".real", nil, 0o600))

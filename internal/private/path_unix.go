@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"middleman/internal/plainfile"
 )
 
 // maxLinks is how many symbolic links a path may go through.
@@ -228,7 +230,7 @@ func judge(path string, info fs.FileInfo, p place) *Problem {
 	case (p == above || p == ours) && !mode.IsDir():
 		return &Problem{Path: path, What: "is not a directory"}
 	case p == trusted && !mode.IsDir() && !mode.IsRegular():
-		return &Problem{Path: path, What: "is " + kind(mode) + " and no file"}
+		return &Problem{Path: path, What: "is " + plainfile.Kind(mode) + ", not a file"}
 	case mode.Perm()&0o022 == 0:
 		return nil
 	case p != ours && mode.IsDir() && mode&fs.ModeSticky != 0:

@@ -209,7 +209,7 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("missing: %v", err)
 	}
 	for name, want := range map[string]string{
-		"link": "symbolic link", "dir": "a directory", "pipe": "a pipe", "loose": "writable by others (mode 0620); run: chmod go-w ",
+		"link": "symbolic link", "dir": "a directory", "pipe": "a FIFO", "loose": "writable by others (mode 0620); run: chmod go-w ",
 	} {
 		path := filepath.Join(dir, name)
 		if _, err := private.ReadFile(path); err == nil || !strings.Contains(err.Error(), want) {

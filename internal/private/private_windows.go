@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
+
+	"middleman/internal/plainfile"
 )
 
 // Dir returns an error unless path is a directory and no link. Windows has no mode
@@ -86,7 +88,7 @@ func unlock(f *os.File) error {
 func CheckFile(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is %s and no file", path, kind(info.Mode()))
+		err = fmt.Errorf("%s is %s, not a file", path, plainfile.Kind(info.Mode()))
 	}
 	return err
 }

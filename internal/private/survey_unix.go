@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"middleman/internal/plainfile"
 )
 
 // Survey checks root and everything below it, and returns the problems: files with
@@ -49,7 +51,7 @@ func judgeState(path string, info fs.FileInfo) (found []Problem) {
 			What: fmt.Sprintf("belongs to user %d, and you are user %d; find out why, then remove it or give it back with chown", owner, os.Geteuid())})
 	}
 	if wanted := wantedKind(filepath.Base(path), mode); wanted != "" {
-		return append(found, Problem{Path: path, What: "is " + kind(mode) + " and should be " + wanted + "; find out who put it there, and remove it"})
+		return append(found, Problem{Path: path, What: "is " + plainfile.Kind(mode) + " and should be " + wanted + "; find out who put it there, and remove it"})
 	}
 	others := fs.FileMode(0o077)
 	if filepath.Base(path) == "tmux.sock" {
@@ -72,7 +74,7 @@ func wantedKind(name string, mode fs.FileMode) string {
 		}
 	case ext == ".fifo":
 		if mode&fs.ModeNamedPipe == 0 {
-			return "a pipe"
+			return "a FIFO"
 		}
 	case strings.Contains(" .json .lock .log .ans .conf .toml .db .db-wal .db-shm ", " "+ext+" "):
 		if !mode.IsRegular() {

@@ -38,7 +38,7 @@ func TestSurvey(t *testing.T) {
 		root + " is open to others (mode 0750); run: chmod go-rwx " + root,
 		at("sessions") + " is open to others (mode 0755)",
 		at("sessions/s1/exit.json") + " is open to others (mode 0640)",
-		at("sessions/s1/owner.json") + " is a pipe and should be a file",
+		at("sessions/s1/owner.json") + " is a FIFO and should be a file",
 		at("sessions/s1/tmux.json") + " is a symbolic link and should be a file",
 		at("middleman.db") + " is a directory and should be a file",
 		at("middleman.sock") + " is a symbolic link and should be a socket",

@@ -16,7 +16,7 @@ func TestLogRefusesUnsafePlaces(t *testing.T) {
 		"/setup is writable by others": func(path string) error { return os.Chmod(filepath.Dir(path), 0o720) },
 		"w1.log is a symbolic link":    func(path string) error { return os.Symlink("theirs", path) },
 		"w1.log is writable by others": func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o602)) },
-		"w1.log is a directory and no": func(path string) error { return os.Mkdir(path, 0o700) },
+		"w1.log is a directory, not a": func(path string) error { return os.Mkdir(path, 0o700) },
 		"/setup is a symbolic link, not ": func(path string) error {
 			return errors.Join(os.RemoveAll(filepath.Dir(path)), os.Symlink(".", filepath.Dir(path)))
 		},

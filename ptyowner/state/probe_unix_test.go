@@ -55,7 +55,7 @@ func TestProbeOfAnUnsafeLock(t *testing.T) {
 		"is a symbolic link": func(path string) error {
 			return errors.Join(os.WriteFile(path+".other", nil, 0o600), os.Symlink(path+".other", path))
 		},
-		"is a pipe":             func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"is a FIFO":             func(path string) error { return unix.Mkfifo(path, 0o600) },
 		"is writable by others": func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o660)) },
 	} {
 		d := Dir{ID: "s1", Path: t.TempDir()}
@@ -64,6 +64,26 @@ func TestProbeOfAnUnsafeLock(t *testing.T) {
 		}
 		if life, err := d.Probe(); life != 0 || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, %v, want %q", life, err, want)
+		}
+	}
+}
+
+// A host's name is read from a file of ours only, and no FIFO is waited for.
+func TestHostName(t *testing.T) {
+	d := Dir{ID: "s1", Path: t.TempDir()}
+	path := d.File(HostFile)
+	for want, put := range map[string]func() error{
+		"tmux": func() error { return os.WriteFile(path, []byte("tmux"), 0o600) },
+		"":     func() error { return unix.Mkfifo(path, 0o600) },
+	} {
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+		if name := d.HostName(); name != want {
+			t.Errorf("%q, want %q", name, want)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

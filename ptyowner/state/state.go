@@ -94,7 +94,7 @@ func (d Dir) File(name string) string { return filepath.Join(d.Path, name) }
 // HostName returns the name of the session's host, "" for the PTY. The starter
 // writes it before it starts anything.
 func (d Dir) HostName() string {
-	name, err := os.ReadFile(d.File(HostFile))
+	name, err := private.ReadFile(d.File(HostFile))
 	if err != nil {
 		return ""
 	}

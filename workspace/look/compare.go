@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"middleman/internal/git"
+	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/workspace/model"
 )
@@ -338,16 +339,14 @@ func (c *cutter) Write(p []byte) (int, error) {
 // index's time with the times of files, to detect a file that changed just when
 // the index was written.
 func copyRegular(from, to string) error {
-	info, err := os.Lstat(from)
+	root, err := os.OpenRoot(filepath.Dir(from))
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a regular file", from)
-	}
-	in, err := os.Open(from)
+	defer root.Close()
+	in, info, err := plainfile.Open(root, filepath.Base(from))
 	if err != nil {
-		return err
+		return fmt.Errorf("copy %s: %w", from, err)
 	}
 	defer in.Close()
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
