@@ -85,7 +85,10 @@ func (s *Server) sessionRoutes() {
 	add(s, inputRoute(), s.postInput)
 	capture := route(http.MethodGet, "/sessions/{session}/capture", "capture", "The screen as text, text with colours, or JSON", accessSession)
 	add(s, capture, s.getCapture)
-	add(s, route(http.MethodGet, "/sessions/{session}/wait", "wait", "Wait for the exit, for text on the screen, or for quiet", accessSession), s.getWait)
+	wait := route(http.MethodGet, "/sessions/{session}/wait", "wait", "Wait for the exit, for text, or for quiet", accessSession)
+	wait.Description = "Text is looked for on the present screen, and then in all that is printed. In a regular expression ^ and $ match at each line. " +
+		"If the session ends first, the text is looked for once more, and then the problem is ended. The command line's wait means the same."
+	add(s, wait, s.getWait)
 }
 
 func (s *Server) postSession(ctx context.Context, in *startIn) (*reply[api.Session], error) {
@@ -164,9 +167,10 @@ const (
 // waitIn has the parameters of a wait.
 type waitIn struct {
 	SessionPath
-	For     string `query:"for" enum:"exit,text,regex,quiet" default:"exit"`
-	Value   string `query:"value" doc:"The text, the regular expression (RE2), or how long it must be quiet, such as 2s"`
-	Timeout string `query:"timeout" doc:"Such as 30s, which is the default; at most an hour"`
+	For        string `query:"for" enum:"exit,text,regex,quiet" default:"exit"`
+	Value      string `query:"value" doc:"The text, the regular expression (RE2), or how long it must be quiet, such as 2s"`
+	Scrollback bool   `query:"scrollback" doc:"With text or regex: in the lines above the screen too"`
+	Timeout    string `query:"timeout" doc:"Such as 30s, which is the default; at most an hour"`
 }
 
 func (s *Server) getWait(ctx context.Context, in *waitIn) (*reply[api.Waited], error) {
@@ -174,7 +178,7 @@ func (s *Server) getWait(ctx context.Context, in *waitIn) (*reply[api.Waited], e
 	if err != nil {
 		return nil, err
 	}
-	what := app.WaitFor{Kind: in.For, Value: in.Value}
+	what := app.WaitFor{Kind: in.For, Value: in.Value, Scrollback: in.Scrollback}
 	if what.Kind == "quiet" {
 		if what.Quiet, err = parseDuration("value", in.Value, quietDefault, waitMax); err != nil {
 			return nil, err

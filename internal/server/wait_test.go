@@ -22,12 +22,15 @@ func TestWait(t *testing.T) {
 	}{
 		{"for=text&value=ready-&timeout=20s", 200, "ready-"},
 		{"for=regex&value=ready-%5B0-9%5D%2B&timeout=20s", 200, "ready-7"},
+		{"for=regex&value=%5Eready-7%24&timeout=20s", 200, "ready-7"},
+		{"for=text&value=ready-&scrollback=1&timeout=20s", 200, "ready-"},
 		{"for=quiet&value=50ms&timeout=20s", 200, ""},
 		{"for=text&value=nowhere&timeout=50ms", 504, ""},
 		{"for=exit&timeout=50ms", 504, ""},
 		{"for=regex&value=%5B", 422, ""},
 		{"for=text", 422, ""},
 		{"for=miracle", 422, ""},
+		{"for=exit&scrollback=1", 422, ""},
 		{"for=exit&timeout=soon", 422, ""},
 	} {
 		a := wait(x.query)

@@ -68,6 +68,8 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"output at once before the exit", testOutputTail},
 		{"output by offset", testOutputOffsets},
 		{"capture", testCapture},
+		{"wait", testWait},
+		{"follow", testFollow},
 		{"past", testPast},
 		{"past of a session that runs", testPastLive},
 		{"stop", testStop},

@@ -23,7 +23,7 @@ func (c commands) auditCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			from := time.Time{}
 			if since != "" {
-				age, err := parseSpan("since", since)
+				age, err := cli.Span("since", since)
 				if err != nil {
 					return err
 				}
@@ -112,29 +112,4 @@ func byWords(by audit.By) string {
 		return "unknown"
 	}
 	return strings.Join(words, " ")
-}
-
-// parseSpan parses a duration that may begin with days, such as 30d or 1d12h.
-func parseSpan(flag, text string) (time.Duration, error) {
-	wrong := cli.Usagef("--%s is %q: it must be a duration such as 12h, 7d or 1d12h", flag, text)
-	var total time.Duration
-	rest := text
-	if days, after, ok := strings.Cut(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		if err != nil || n > 36500 {
-			return 0, wrong
-		}
-		total, rest = time.Duration(n)*24*time.Hour, after
-	}
-	if rest != "" {
-		d, err := time.ParseDuration(rest)
-		if err != nil || d < 0 {
-			return 0, wrong
-		}
-		total += d
-	}
-	if total <= 0 {
-		return 0, wrong
-	}
-	return total, nil
 }

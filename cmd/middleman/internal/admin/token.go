@@ -69,7 +69,7 @@ func (c commands) tokenCreateCommand() *cobra.Command {
 				return cli.Usagef("--scope session and --session TARGET go together")
 			}
 			if expires != "" {
-				life, err := parseSpan("expires", expires)
+				life, err := cli.Span("expires", expires)
 				if err != nil {
 					return err
 				}

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -58,4 +61,30 @@ func Absolute(dir string) (string, error) {
 		return "", fmt.Errorf("the path %q is not valid UTF-8, so it cannot be sent to the server; rename the directory", abs)
 	}
 	return abs, nil
+}
+
+// Span parses a flag's duration above zero that may begin with days, such as 30d
+// or 1d12h.
+func Span(flag, text string) (time.Duration, error) {
+	wrong := Usagef("--%s is %q: it must be a duration such as 12h, 7d or 1d12h", flag, text)
+	var total time.Duration
+	rest := text
+	if days, after, ok := strings.Cut(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil || n > 36500 {
+			return 0, wrong
+		}
+		total, rest = time.Duration(n)*24*time.Hour, after
+	}
+	if rest != "" {
+		d, err := time.ParseDuration(rest)
+		if err != nil || d < 0 {
+			return 0, wrong
+		}
+		total += d
+	}
+	if total <= 0 {
+		return 0, wrong
+	}
+	return total, nil
 }

@@ -11,9 +11,10 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
-	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
+	"middleman/terminal/await"
+	"middleman/terminal/escape"
 )
 
 func (c commands) logsCommand() *cobra.Command {
@@ -48,7 +49,7 @@ pipe. --raw prints the bytes as the program wrote them, also to a terminal.`,
 					fmt.Fprintf(c.Errs, "middleman: logs of %s begin at offset %d: older output is no longer kept\n", t.Label(), from)
 				}
 			}
-			if err := c.logs(cmd.Context(), t, from, follow, raw); err != nil {
+			if _, err := c.logs(cmd.Context(), t, from, follow, raw); err != nil {
 				return fmt.Errorf("logs of %s: %w", t.Label(), err)
 			}
 			return nil
@@ -62,24 +63,37 @@ pipe. --raw prints the bytes as the program wrote them, also to a terminal.`,
 	return cmd
 }
 
-func (c commands) logs(ctx context.Context, t catalog.Target, from uint64, follow, raw bool) error {
+// logs prints output from an offset on. With follow it goes on until the
+// program exits, and returns the exit.
+func (c commands) logs(ctx context.Context, t catalog.Target, from uint64, follow, raw bool) (exit *terminal.Exit, err error) {
 	out := bufio.NewWriterSize(c.BytesOut, 64<<10)
 	var w io.Writer = out
 	flush := out.Flush
 	if !raw {
 		plain := plaintext.NewWriter(out)
-		w = viewer.PlainText(plain)
+		w = escape.PlainText(plain)
 		flush = func() error { return errors.Join(plain.Flush(), out.Flush()) }
 	}
-	say := func(from, to uint64) {
+	live := false // what is printed now is shown at once
+	s := await.Stream{Session: t.Session, Client: "logs", From: from}
+	s.Write = func(p []byte) error {
+		_, err := w.Write(p)
+		if live {
+			err = errors.Join(err, out.Flush())
+		}
+		return err
+	}
+	s.Missing = func(from, to uint64) {
 		fmt.Fprintf(c.Errs, "middleman: logs of %s: output from offset %d to %d is missing\n", t.Label(), from, to)
 	}
-	from, err := copyOutput(ctx, w, t.Session, from, say)
-	if err == nil && follow {
-		f := follower{w: w, flush: out.Flush, session: t.Session, from: from, say: say}
-		err = f.run(ctx)
+	if err = s.Copy(ctx); err == nil && follow {
+		live = true
+		err = out.Flush()
 	}
-	return errors.Join(err, flush())
+	if err == nil && follow {
+		exit, err = s.Follow(ctx)
+	}
+	return exit, errors.Join(err, flush())
 }
 
 // oldestKept returns the offset where the kept output begins. It reads the
@@ -93,38 +107,6 @@ func oldestKept(ctx context.Context, s terminal.Session) (uint64, error) {
 		return 0, err
 	}
 	return 0, r.Close()
-}
-
-// copyOutput copies the kept output from an offset on, and returns the offset
-// after it. Output that was never kept, because a disk was full, is reported to
-// say and left out.
-func copyOutput(ctx context.Context, w io.Writer, s terminal.Session, from uint64, say func(from, to uint64)) (uint64, error) {
-	for {
-		next, err := copyWhole(ctx, w, s, from)
-		missing, to, gap := terminal.Gap(err)
-		if !gap || ctx.Err() != nil || to <= next {
-			return next, err
-		}
-		say(missing, to)
-		from = to
-	}
-}
-
-// copyWhole copies up to the head, or to where output is missing.
-func copyWhole(ctx context.Context, w io.Writer, s terminal.Session, from uint64) (uint64, error) {
-	r, err := s.Output(ctx, from)
-	if err != nil {
-		return from, err
-	}
-	stop := context.AfterFunc(ctx, func() { r.Close() })
-	defer stop()
-	// Hide w's ReadFrom: a bufio.Writer would keep the reader's error as its
-	// own.
-	n, err := io.Copy(struct{ io.Writer }{w}, r)
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	return from + uint64(n), errors.Join(err, r.Close())
 }
 
 // setupLog prints the output of a workspace's setup or teardown.
@@ -147,7 +129,7 @@ func (c commands) setupLog(ctx context.Context, name string) error {
 		return err
 	}
 	return c.Print(log, func() error {
-		_, err = io.WriteString(viewer.PlainText(c.Out), log.Text)
+		_, err = io.WriteString(escape.PlainText(c.Out), log.Text)
 		return err
 	})
 }

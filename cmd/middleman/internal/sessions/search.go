@@ -16,6 +16,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
+	"middleman/terminal/await"
 )
 
 // maxMatches limits the listed lines of one session to those printed last.
@@ -179,7 +180,11 @@ func (c commands) searchSession(ctx context.Context, s api.Session, match func([
 		hit.Offset = offset
 		hit.Times++
 	})
-	_, err = copyOutput(ctx, lines, t.Session, from, func(_, to uint64) { lines.Skip(to) })
+	err = (&await.Stream{
+		Session: t.Session, From: from,
+		Write:   func(p []byte) error { _, err := lines.Write(p); return err },
+		Missing: func(_, to uint64) { lines.Skip(to) },
+	}).Copy(ctx)
 	lines.Flush()
 	var all []found
 	for _, hit := range byLine {

@@ -6,6 +6,5 @@
 // draws it. Keys: the keyboard loop looks for the detach key and queues the
 // rest, the typing loop passes it to the attachment. A watcher in a terminal of
 // another size sees a window of the session's screen instead of its bytes. The
-// package also removes control sequences for callers that want text only (see
-// PlainText and Lines).
+// package also cuts output into lines of text (see Lines).
 package viewer

@@ -1,6 +1,10 @@
 package viewer
 
-import "bytes"
+import (
+	"bytes"
+
+	"middleman/terminal/escape"
+)
 
 // maxLine is the length in bytes at which a long line is cut.
 const maxLine = 64 << 10
@@ -11,7 +15,7 @@ const maxLine = 64 << 10
 // moves along the line becomes a blank.
 type Lines struct {
 	each  func(offset uint64, line []byte)
-	split splitter
+	split escape.Splitter
 	pos   uint64 // offset after the bytes taken in
 	from  uint64 // offset where the line begins
 	line  []byte
@@ -22,13 +26,13 @@ type Lines struct {
 // begins. The line is valid during the call.
 func NewLines(offset uint64, each func(offset uint64, line []byte)) *Lines {
 	l := &Lines{each: each, pos: offset, from: offset}
-	l.split.text, l.split.sequence = l.text, l.sequence
+	l.split.Text, l.split.Sequence = l.text, l.sequence
 	return l
 }
 
 // Write takes output. It never fails.
 func (l *Lines) Write(p []byte) (int, error) {
-	l.split.write(p)
+	l.split.Write(p)
 	return len(p), nil
 }
 
@@ -40,7 +44,7 @@ func (l *Lines) Skip(to uint64) {
 
 // Flush passes on the last line, which has no end yet.
 func (l *Lines) Flush() {
-	l.split.flush()
+	l.split.Flush()
 	l.end()
 }
 

@@ -3,13 +3,15 @@ package viewer
 import (
 	"bytes"
 	"strconv"
+
+	"middleman/terminal/escape"
 )
 
 // replayFilter removes from replayed output the queries that a terminal would
 // answer: the program got its answer long ago, and would read a second one as
 // typed input. Everything else passes byte for byte.
 type replayFilter struct {
-	split splitter
+	split escape.Splitter
 	out   []byte
 	open  bool // the last written sequence has no terminator
 	tmux  bool // the output is for a terminal of tmux
@@ -25,7 +27,7 @@ func newHostFilter() *replayFilter {
 
 func newReplayFilter() *replayFilter {
 	f := &replayFilter{}
-	f.split.text = func(p []byte) {
+	f.split.Text = func(p []byte) {
 		for {
 			at := bytes.IndexByte(p, enq)
 			if at < 0 {
@@ -36,7 +38,7 @@ func newReplayFilter() *replayFilter {
 		}
 		f.out = append(f.out, p...)
 	}
-	f.split.sequence = func(p []byte, whole bool) {
+	f.split.Sequence = func(p []byte, whole bool) {
 		switch {
 		case f.tmux && string(p) == tmuxTitle:
 			f.out = append(f.out, "\x1b]2;"...)
@@ -57,7 +59,7 @@ func newReplayFilter() *replayFilter {
 // holds back an incomplete sequence.
 func (f *replayFilter) filter(p []byte) []byte {
 	f.out = f.out[:0]
-	f.split.write(p)
+	f.split.Write(p)
 	return f.out
 }
 
@@ -65,9 +67,17 @@ func (f *replayFilter) filter(p []byte) []byte {
 // program has no answer yet, so the terminal must see it.
 func (f *replayFilter) rest() []byte {
 	f.out = f.out[:0]
-	f.split.flush()
+	f.split.Flush()
 	return f.out
 }
+
+// Control characters.
+const (
+	bel = 0x07
+	can = 0x18
+	sub = 0x1a
+	esc = 0x1b
+)
 
 const (
 	enq       = 0x05 // asks for the answerback message

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"middleman/terminal/escape"
 )
 
 // resetModes returns a terminal from any state in which a program can leave it
@@ -67,19 +69,19 @@ func scrollAway(rows int) string {
 // screenTracker follows the modes of a terminal that can only be left once, or
 // that move the cursor when they are left.
 type screenTracker struct {
-	split     splitter
+	split     escape.Splitter
 	alternate bool // the alternate screen is on
 	origin    bool // rows count from the top margin
 }
 
 func newScreenTracker() *screenTracker {
 	t := &screenTracker{}
-	t.split.text = func([]byte) {}
-	t.split.sequence = t.sequence
+	t.split.Text = func([]byte) {}
+	t.split.Sequence = t.sequence
 	return t
 }
 
-func (t *screenTracker) observe(p []byte) { t.split.write(p) }
+func (t *screenTracker) observe(p []byte) { t.split.Write(p) }
 
 func (t *screenTracker) sequence(p []byte, whole bool) {
 	switch {

@@ -2,11 +2,7 @@ package workspaces
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,8 +27,10 @@ its commits are also on another branch. The record is removed 30 days after the
 worker's end if its parent is gone, or earlier with --workers.`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if q.Snapshots, err = parseAge(snapshots); err != nil {
-				return cli.Usagef("--snapshots is %q: %w", snapshots, err)
+			if snapshots != "" {
+				if q.Snapshots, err = cli.Span("snapshots", snapshots); err != nil {
+					return err
+				}
 			}
 			return c.prune(cmd.Context(), q)
 		},
@@ -41,26 +39,6 @@ worker's end if its parent is gone, or earlier with --workers.`,
 	cmd.Flags().BoolVar(&q.Workers, "workers", false, "also remove the records of ended workers whose parent is gone, whatever their age")
 	cmd.Flags().StringVar(&snapshots, "snapshots", "", "also remove, for good, the snapshots of workspaces that were deleted longer ago than AGE, such as 30d")
 	return cmd
-}
-
-// parseAge parses a duration that may be in days. "" is 0.
-func parseAge(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	bad := errors.New("it must be an age such as 30d or 12h")
-	if days, is := strings.CutSuffix(text, "d"); is {
-		n, err := strconv.ParseUint(days, 10, 15)
-		if err != nil || n == 0 {
-			return 0, bad
-		}
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	age, err := time.ParseDuration(text)
-	if err != nil || age <= 0 {
-		return 0, bad
-	}
-	return age, nil
 }
 
 func (c commands) prune(ctx context.Context, q api.PruneQuery) error {

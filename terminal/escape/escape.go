@@ -1,10 +1,10 @@
-package viewer
+package escape
 
 import "bytes"
 
-// maxSequence is how many bytes of a control sequence are kept. A longer one is
-// data such as a picture, and no query.
-const maxSequence = 4 << 10
+// MaxSequence is how many bytes of a control sequence are passed on at once. A
+// longer one is data such as a picture, and no query.
+const MaxSequence = 4 << 10
 
 const (
 	esc = 0x1b
@@ -13,16 +13,17 @@ const (
 	bel = 0x07
 )
 
-// splitter separates text from control sequences (ECMA-48, and xterm's
-// strings), however the output is split into calls.
-type splitter struct {
-	// text gets the bytes outside sequences, including C0 controls. They are
+// Splitter separates text from control sequences (ECMA-48, and xterm's
+// strings), however the output is split into calls. Set both functions before
+// the first Write.
+type Splitter struct {
+	// Text gets the bytes outside sequences, including C0 controls. They are
 	// valid during the call.
-	text func(p []byte)
-	// sequence gets a complete sequence from ESC to its last byte. A sequence
-	// longer than maxSequence comes in pieces, with whole false. The bytes are
-	// valid during the call.
-	sequence func(p []byte, whole bool)
+	Text func(p []byte)
+	// Sequence gets a complete sequence from ESC to its last byte. A sequence
+	// longer than MaxSequence comes in pieces, with whole false. The bytes are valid
+	// during the call.
+	Sequence func(p []byte, whole bool)
 
 	state   splitState
 	held    []byte // the sequence so far
@@ -39,16 +40,17 @@ const (
 	inStringESC            // after ESC in a string
 )
 
-func (s *splitter) write(p []byte) {
+// Write takes output.
+func (s *Splitter) Write(p []byte) {
 	for len(p) > 0 {
 		if s.state == inText {
 			at := bytes.IndexByte(p, esc)
 			if at < 0 {
-				s.text(p)
+				s.Text(p)
 				return
 			}
 			if at > 0 {
-				s.text(p[:at])
+				s.Text(p[:at])
 			}
 			p = p[at:]
 			s.begin()
@@ -59,24 +61,24 @@ func (s *splitter) write(p []byte) {
 	}
 }
 
-// flush passes on an incomplete sequence. What follows is treated as text.
-func (s *splitter) flush() {
+// Flush passes on an incomplete sequence. What follows is treated as text.
+func (s *Splitter) Flush() {
 	if len(s.held) > 0 {
-		s.sequence(s.held, false)
+		s.Sequence(s.held, false)
 	}
 	s.reset()
 }
 
-func (s *splitter) reset() {
+func (s *Splitter) reset() {
 	s.state, s.held, s.tooLong = inText, s.held[:0], false
 }
 
-func (s *splitter) begin() {
+func (s *Splitter) begin() {
 	s.state, s.held, s.tooLong = inEscape, append(s.held[:0], esc), false
 }
 
 // step takes one byte of a sequence.
-func (s *splitter) step(b byte) {
+func (s *Splitter) step(b byte) {
 	switch {
 	case s.state == inStringESC && b != '\\':
 		// ESC ends a string. What follows is a sequence of its own.
@@ -90,16 +92,16 @@ func (s *splitter) step(b byte) {
 		s.state = inStringESC
 		return
 	case b == esc:
-		s.flush() // another sequence cut this one short
+		s.Flush() // another sequence cut this one short
 		s.begin()
 		return
 	case b == can || b == sub:
 		s.hold(b)
-		s.flush()
+		s.Flush()
 		return
 	}
 	if b < 0x20 && s.state != inString && s.state != inStringESC {
-		s.text([]byte{b}) // a control inside a sequence acts at once
+		s.Text([]byte{b}) // a control inside a sequence acts at once
 		return
 	}
 	s.hold(b)
@@ -119,7 +121,7 @@ func (s *splitter) step(b byte) {
 	}
 }
 
-func (s *splitter) stepEscape(b byte) {
+func (s *Splitter) stepEscape(b byte) {
 	switch {
 	case len(s.held) == 2 && b == '[':
 		s.state = inCSI
@@ -130,15 +132,15 @@ func (s *splitter) stepEscape(b byte) {
 	}
 }
 
-func (s *splitter) hold(b byte) {
-	if len(s.held) == maxSequence {
-		s.sequence(s.held, false)
+func (s *Splitter) hold(b byte) {
+	if len(s.held) == MaxSequence {
+		s.Sequence(s.held, false)
 		s.held, s.tooLong = s.held[:0], true
 	}
 	s.held = append(s.held, b)
 }
 
-func (s *splitter) end() {
-	s.sequence(s.held, !s.tooLong)
+func (s *Splitter) end() {
+	s.Sequence(s.held, !s.tooLong)
 	s.reset()
 }

@@ -1,28 +1,26 @@
-package viewer
+package escape
 
-import (
-	"io"
-)
+import "io"
 
 // PlainText returns a writer that passes the text of terminal output to w. It
 // removes control sequences, and control characters except newline and tab. It
 // holds back an incomplete sequence.
 func PlainText(w io.Writer) io.Writer {
 	p := &plainText{w: w}
-	p.split.text = p.text
-	p.split.sequence = func([]byte, bool) {}
+	p.split.Text = p.text
+	p.split.Sequence = func([]byte, bool) {}
 	return p
 }
 
 type plainText struct {
 	w     io.Writer
-	split splitter
+	split Splitter
 	out   []byte
 }
 
 func (p *plainText) Write(b []byte) (int, error) {
 	p.out = p.out[:0]
-	p.split.write(b)
+	p.split.Write(b)
 	if len(p.out) == 0 {
 		return len(b), nil
 	}
