@@ -141,6 +141,10 @@ func terminalError(session string, e *wire.Error) error {
 		return fmt.Errorf("%w: %s", terminal.ErrRange, e.Text)
 	case wire.CodeEnded:
 		return fmt.Errorf("session %s: %w", session, terminal.ErrEnded)
+	case wire.CodeChanged:
+		return fmt.Errorf("session %s: %w", session, &said{e.Text, terminal.ErrChanged})
+	case wire.CodeNotRead:
+		return &terminal.NotReadError{Session: session, Typed: e.Typed}
 	case wire.CodeNotWriter:
 		return fmt.Errorf("session %s: %w", session, terminal.ErrNotWriter)
 	case wire.CodeVersion:
@@ -150,6 +154,15 @@ func terminalError(session string, e *wire.Error) error {
 	}
 	return fmt.Errorf("session %s: %s", session, e.Text)
 }
+
+// said is an error of ours in the owner's words.
+type said struct {
+	text string
+	err  error
+}
+
+func (e *said) Error() string { return e.text }
+func (e *said) Unwrap() error { return e.err }
 
 // unreachable reports that the owner did not answer, which does not prove that
 // it ended. The error is never io.EOF, which marks the regular end of an
@@ -218,7 +231,7 @@ func (c *client) sendInputNow(p []byte) bool {
 // request sends a request on a connection of mode control and decodes the
 // result. Only one request may run at a time. It ends with ctx.
 func (c *client) request(ctx context.Context, verb wire.Verb, args, result any) (part []byte, err error) {
-	if err := c.can(verb); err != nil {
+	if err := c.can(verb, args); err != nil {
 		return nil, err
 	}
 	raw, err := json.Marshal(args)

@@ -171,6 +171,9 @@ func TestOlderOwnerAnswers(t *testing.T) {
 	if err := o.session.Input(ctx, []byte("x")); err != nil {
 		t.Errorf("input: %v", err)
 	}
+	if at, err := o.session.Type(ctx, []byte("x"), terminal.Expect{}); err != nil || at != 21 {
+		t.Errorf("typed at %d, %v, want the head of before", at, err)
+	}
 	if err := o.session.Stop(ctx, time.Second); err != nil {
 		t.Errorf("stop: %v", err)
 	}
@@ -374,6 +377,28 @@ func tree(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return string(out)
+}
+
+// TestOlderOwnerExpectsNothing: an owner that would type in any case is not
+// asked to type on a condition, nor to hash rows that it would not choose.
+func TestOlderOwnerExpectsNothing(t *testing.T) {
+	ctx := context.Background()
+	o := newOlderOwner(t, "", func(c *olderConn, hello wire.Hello) {
+		c.send(recorded(t, "welcome")[0])
+		if typ, payload, err := c.r.Read(wire.MaxFrame); err == nil {
+			t.Errorf("it was sent type %d %q", typ, payload)
+		}
+	})
+	_, rowsErr := o.session.Capture(ctx, terminal.CaptureOptions{Rows: terminal.Rows{First: 1, Last: 2}})
+	errs := map[string]error{"rows": rowsErr}
+	for what, e := range map[string]terminal.Expect{"offset": {Offset: new(uint64)}, "hash": {Hash: "x"}, "idle": {Idle: 1}} {
+		_, errs[what] = o.session.Type(ctx, []byte("x"), e)
+	}
+	for what, err := range errs {
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), `"expect"`) || !strings.Contains(err.Error(), "v0.1.0") {
+			t.Errorf("%s: %v, want unsupported, by name", what, err)
+		}
+	}
 }
 
 // TestOlderOwnerWithoutAFeature: what it cannot do is said by name, before it

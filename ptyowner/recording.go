@@ -38,7 +38,8 @@ func (s *session) captureAt(ctx context.Context, at uint64, o terminal.CaptureOp
 		Offset: at, Size: terminal.Size{Cols: uint16(cols), Rows: uint16(rows)},
 		Title: screen.Terminal.Title(), Note: screen.Note,
 	}
-	c.Data, err = recording.Render(screen.Terminal, o.Format, o.Scrollback)
+	c.Hash = recording.Hash(screen.Terminal, o.Rows)
+	c.Data, err = recording.Render(screen.Terminal, o)
 	return c, err
 }
 

@@ -1,7 +1,9 @@
 package ptyowner
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -105,6 +107,9 @@ func (s *session) ask(ctx context.Context, verb wire.Verb, args, result any) (pa
 			return nil, l, false, err
 		}
 		part, err := c.request(ctx, verb, args, result)
+		if w, ok := result.(*wire.InputResult); ok && w.Offset == nil {
+			w.Offset = &c.welcome.Head // of an owner that does not tell: the head before the typing
+		}
 		if w, ok := result.(*wire.Status); ok && err == nil && w.Exit != nil {
 			_ = c.send(wire.AppendAck(nil, w.Exit.Offset)) // an owner that has ended needs no Ack
 		}
@@ -199,33 +204,80 @@ func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (termina
 	return s.replayEnded(l, o)
 }
 
-// Input types p in parts of at most wire.MaxInput bytes.
+// Input types p.
 func (s *session) Input(ctx context.Context, p []byte) error {
-	for {
+	_, err := s.Type(ctx, p, terminal.Expect{})
+	return err
+}
+
+// Type types p in parts of at most wire.MaxInput bytes, or at once where
+// something is expected.
+func (s *session) Type(ctx context.Context, p []byte, e terminal.Expect) (offset uint64, err error) {
+	expect := wireExpect(e)
+	if expect != nil && len(p) > terminal.MaxExpected {
+		return 0, fmt.Errorf("type %d bytes at session %s: %w: at most %d bytes", len(p), s.dir.ID, terminal.ErrTooLong, terminal.MaxExpected)
+	}
+	for first := true; ; first = false {
 		part := p[:min(len(p), wire.MaxInput)]
 		p = p[len(part):]
-		_, l, asked, err := s.ask(ctx, wire.VerbInput, wire.InputArgs{Data: part}, &struct{}{})
+		var result wire.InputResult
+		_, l, asked, err := s.ask(ctx, wire.VerbInput, wire.InputArgs{Data: part, Expect: expect}, &result)
 		switch {
 		case err != nil:
-			return err
+			return 0, err
 		case !asked && l.exit == nil:
-			return fmt.Errorf("session %s: %w: its owner ended without an exit record", s.dir.ID, terminal.ErrGone)
+			return 0, fmt.Errorf("session %s: %w: its owner ended without an exit record", s.dir.ID, terminal.ErrGone)
 		case !asked:
-			return fmt.Errorf("session %s: %w", s.dir.ID, terminal.ErrEnded)
-		case len(p) == 0:
-			return nil
+			return 0, fmt.Errorf("session %s: %w", s.dir.ID, terminal.ErrEnded)
+		case first:
+			offset = *result.Offset
+		}
+		if len(p) == 0 {
+			return offset, nil
 		}
 	}
+}
+
+// wireExpect converts what is expected to its form on the wire, nil for nothing.
+func wireExpect(e terminal.Expect) *wire.Expect {
+	if e == (terminal.Expect{}) {
+		return nil
+	}
+	// Rounded up: less than a millisecond is not nothing.
+	idle := (e.Idle + time.Millisecond - 1) / time.Millisecond
+	return &wire.Expect{Offset: e.Offset, Hash: e.Hash, Rows: wireRows(e.Rows), IdleMillis: int64(idle)}
+}
+
+func wireRows(r terminal.Rows) *wire.Rows {
+	if r == (terminal.Rows{}) {
+		return nil
+	}
+	w := wire.Rows(r)
+	return &w
 }
 
 // Capture asks the owner, or renders the last screen. For an earlier offset it
 // renders the screen from the journal.
 func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (terminal.Capture, error) {
+	c, err := s.capture(ctx, o)
+	if err != nil || o.Format != terminal.FormatJSON {
+		return c, err
+	}
+	object, ok := bytes.CutPrefix(c.Data, []byte("{"))
+	if !ok || !json.Valid(c.Data) {
+		return c, unreachable(s.dir.ID, "read owner's capture", errors.New("it is no JSON object"))
+	}
+	hash, err := json.Marshal(c.Hash)
+	c.Data = fmt.Appendf(nil, `{"offset":%d,"hash":%s,%s`, c.Offset, hash, object)
+	return c, err
+}
+
+func (s *session) capture(ctx context.Context, o terminal.CaptureOptions) (terminal.Capture, error) {
 	if o.At != nil {
 		return s.captureAt(ctx, *o.At, o)
 	}
 	var w wire.Capture
-	args := wire.CaptureArgs{Format: string(o.Format), Scrollback: o.Scrollback}
+	args := wire.CaptureArgs{Format: string(o.Format), Scrollback: o.Scrollback, Rows: wireRows(o.Rows)}
 	data, l, asked, err := s.ask(ctx, wire.VerbCapture, args, &w)
 	if err != nil {
 		return terminal.Capture{}, err
@@ -233,7 +285,7 @@ func (s *session) Capture(ctx context.Context, o terminal.CaptureOptions) (termi
 	if !asked {
 		return s.captureFromDisk(ctx, l, o)
 	}
-	return terminal.Capture{Offset: w.Offset, Size: terminal.Size(w.Size), Title: w.Title, Data: data}, nil
+	return terminal.Capture{Offset: w.Offset, Size: terminal.Size(w.Size), Title: w.Title, Data: data, Hash: w.Hash}, nil
 }
 
 func (s *session) captureFromDisk(ctx context.Context, l look, o terminal.CaptureOptions) (c terminal.Capture, err error) {
@@ -244,8 +296,11 @@ func (s *session) captureFromDisk(ctx context.Context, l look, o terminal.Captur
 	if err != nil {
 		return c, fmt.Errorf("read last screen of session %s: %w", s.dir.ID, err)
 	}
-	data, err := recording.Render(lastScreen(snapshot, l.exit.Size), o.Format, o.Scrollback)
-	return terminal.Capture{Offset: l.exit.Offset, Size: l.exit.Size, Title: l.exit.Title, Data: data}, err
+	screen := lastScreen(snapshot, l.exit.Size)
+	data, err := recording.Render(screen, o)
+	return terminal.Capture{
+		Offset: l.exit.Offset, Size: l.exit.Size, Title: l.exit.Title, Data: data, Hash: recording.Hash(screen, o.Rows),
+	}, err
 }
 
 // lastScreen draws a snapshot on a new screen, for a session without an owner.

@@ -13,7 +13,7 @@ import (
 // Owners outlive upgrades, so a client meets owners of other builds. The two
 // understand each other if their ranges of protocol versions overlap. The
 // features in the owner's Welcome, named like the verbs, tell which verbs it
-// knows.
+// knows; wire.FeatureExpect tells which arguments.
 
 // versionError reports that owner and client have no protocol version in
 // common. It says nothing about the session, so it proves nothing.
@@ -39,11 +39,23 @@ func understands(session string, r state.Record) error {
 		r.Build, r.MinProtocol, r.MaxProtocol, wire.MinVersion, wire.MaxVersion)}
 }
 
-// can returns an error unless the owner knows a verb. Every owner knows status.
-func (c *client) can(verb wire.Verb) error {
-	if verb == wire.VerbStatus || slices.Contains(c.welcome.Features, string(verb)) {
+// can returns an error unless the owner knows a verb with these arguments. Every
+// owner knows status.
+func (c *client) can(verb wire.Verb, args any) error {
+	feature := string(verb)
+	switch a := args.(type) {
+	case wire.InputArgs:
+		if a.Expect != nil {
+			feature = wire.FeatureExpect
+		}
+	case wire.CaptureArgs:
+		if a.Rows != nil {
+			feature = wire.FeatureExpect
+		}
+	}
+	if verb == wire.VerbStatus || slices.Contains(c.welcome.Features, feature) {
 		return nil
 	}
 	return fmt.Errorf("session %s: its owner (build %s) does not have the feature %q; the session goes on, and sessions that are started now have it: %w",
-		c.session, c.build, verb, errors.ErrUnsupported)
+		c.session, c.build, feature, errors.ErrUnsupported)
 }

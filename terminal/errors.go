@@ -23,6 +23,11 @@ var (
 	ErrNotWriter = errors.New("not the attached writer")
 	// ErrRange: an offset beyond the session's head.
 	ErrRange = errors.New("offset is beyond the output")
+	// ErrChanged: input was refused, because what it was meant for is not on the
+	// screen any more, or output came too recently. Nothing was typed.
+	ErrChanged = errors.New("not typed: the screen is not the expected one")
+	// ErrTooLong: more input than can be typed where something is expected.
+	ErrTooLong = errors.New("too long to be typed at once")
 	// ErrTooManyViewers: the session has as many watchers as it takes.
 	ErrTooManyViewers = errors.New("too many viewers")
 )
@@ -79,6 +84,17 @@ func Gap(err error) (from, to uint64, ok bool) {
 		from, to = gap.Gap()
 	}
 	return from, to, ok
+}
+
+// NotReadError says that the program does not read what is typed, so that only
+// the first bytes of it were typed, or none.
+type NotReadError struct {
+	Session string
+	Typed   int // bytes
+}
+
+func (e *NotReadError) Error() string {
+	return fmt.Sprintf("session %s: the program does not read its input: %d bytes were typed, and no more", e.Session, e.Typed)
 }
 
 // LeftoverError names the processes that a stop could not end.

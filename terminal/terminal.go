@@ -2,7 +2,11 @@ package terminal
 
 import (
 	"context"
+	"encoding/hex"
+	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -178,6 +182,13 @@ type Session interface {
 	// Input types p, whole and in order, without attaching. ErrEnded where
 	// the program is gone.
 	Input(ctx context.Context, p []byte) error
+	// Type is Input if what e expects holds, else ErrChanged: the owner compares
+	// and types with no output in between. With anything expected, p has at most
+	// MaxExpected bytes, or the error is ErrTooLong; a program that does not read
+	// gets what its terminal takes at once, and the error is a *NotReadError.
+	// Type returns the head at the typing: what the program prints in answer
+	// comes from there on.
+	Type(ctx context.Context, p []byte, e Expect) (offset uint64, err error)
 	// Capture renders the screen, of an ended session the last one, or the one
 	// as of an offset; errors for offsets are Output's.
 	Capture(ctx context.Context, o CaptureOptions) (Capture, error)
@@ -367,15 +378,76 @@ type CaptureOptions struct {
 	// At is the offset that the screen is to be of; nil means the head. The
 	// scrollback of an earlier one goes back some thousand lines.
 	At *uint64
+	// Rows are rendered; they go without Scrollback.
+	Rows Rows
 }
+
+// Rows are rows of a screen, counted from 1, both included. The zero value is
+// all of them. Rows that a screen does not have are left out.
+type Rows struct {
+	First int `json:"first"`
+	Last  int `json:"last"`
+}
+
+// ParseRows parses "A-B", or "A" for one row.
+func ParseRows(text string) (r Rows, err error) {
+	first, last, both := strings.Cut(text, "-")
+	r.First, err = strconv.Atoi(first)
+	r.Last = r.First
+	if both && err == nil {
+		r.Last, err = strconv.Atoi(last)
+	}
+	if err != nil || r.First < 1 || r.Last < r.First {
+		return Rows{}, fmt.Errorf("%q must be rows such as 20-24, counted from 1", text)
+	}
+	return r, nil
+}
+
+// MaxExpected is how many bytes may be typed at once where something is
+// expected.
+const MaxExpected = 32 << 10
+
+// Expect is what must hold for input to be typed. The zero value is nothing.
+type Expect struct {
+	// Offset: nothing was printed from this offset on.
+	Offset *uint64
+	// Hash: the text of Rows has this hash, as Capture has it.
+	Hash string
+	Rows Rows
+	// Idle: nothing was printed for so long.
+	Idle time.Duration
+}
+
+// ParseExpect parses what Capture tells: an offset, or a hash.
+func ParseExpect(text string) (e Expect, err error) {
+	if raw, err := hex.DecodeString(text); err == nil && len(raw) == HashBytes && text == strings.ToLower(text) {
+		e.Hash = text
+		return e, nil
+	}
+	offset, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return e, fmt.Errorf("%q must be an offset or a hash, as capture --json has them", text)
+	}
+	e.Offset = &offset
+	return e, nil
+}
+
+// HashBytes is how many bytes of the SHA-256 of a screen's text are its hash, so
+// that no hash is an offset.
+const HashBytes = 16
 
 // Capture is a rendered screen as of an offset.
 type Capture struct {
 	Offset uint64
 	Size   Size
 	Title  string
-	// Data is text, text with SGR sequences, or one JSON object.
+	// Data is text, text with SGR sequences, or one JSON object, which has the
+	// offset and the hash too.
 	Data []byte
+	// Hash tells whether the rows show the same text: the first half of the
+	// SHA-256 of what FormatText has of them, in hexadecimal. It is "" of an
+	// owner that does not know it.
+	Hash string
 	// Note says why the screen of an earlier offset may differ from what was
 	// shown then, such as output that is missing before it; "" where it does not.
 	Note string

@@ -75,3 +75,36 @@ func TestStateEnded(t *testing.T) {
 		}
 	}
 }
+
+func TestParseRows(t *testing.T) {
+	for in, want := range map[string]Rows{"1-24": {1, 24}, "7-7": {7, 7}, "3": {3, 3}} {
+		if got, err := ParseRows(in); got != want || err != nil {
+			t.Errorf("%q: %+v, %v", in, got, err)
+		}
+	}
+	for _, in := range []string{"", "-", "0-3", "3-2", "a-b", "-1-3", "1-", "-3", "1-2-3", "1:2", "99999999999999999999"} {
+		if got, err := ParseRows(in); err == nil {
+			t.Errorf("%q is %+v", in, got)
+		}
+	}
+}
+
+// An offset and a hash are told apart by their form, also a hash of digits
+// alone.
+func TestParseExpect(t *testing.T) {
+	for _, in := range []string{"0123456789abcdef0123456789abcdef", "00000000000000000000000000000000", "12345678901234567890123456789012"} {
+		if got, err := ParseExpect(in); got.Hash != in || got.Offset != nil || err != nil {
+			t.Errorf("%q: %+v, %v", in, got, err)
+		}
+	}
+	for in, want := range map[string]uint64{"0": 0, "42": 42, "18446744073709551615": 1<<64 - 1} {
+		if got, err := ParseExpect(in); got.Hash != "" || got.Offset == nil || *got.Offset != want || err != nil {
+			t.Errorf("%q: %+v, %v", in, got, err)
+		}
+	}
+	for _, in := range []string{"", "-1", "now", "0123456789ABCDEF0123456789ABCDEF", "0123456789abcdef", "18446744073709551616", "0x10"} {
+		if got, err := ParseExpect(in); err == nil {
+			t.Errorf("%q is %+v", in, got)
+		}
+	}
+}

@@ -159,7 +159,7 @@ func TestExportAndResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := make([]byte, 100)
-	if n, err := resumed.Read(p); string(p[:n]) != "out" || err != nil {
+	if n, err := next.Read(p); string(p[:n]) != "out" || err != nil {
 		t.Errorf("read %q, %v", p[:n], err)
 	}
 	if err := next.conn.Close(); err != nil {

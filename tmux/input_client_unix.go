@@ -82,6 +82,11 @@ func (s inputServer) fifoPath(pid int) string {
 func (in *input) keys(pane string, p []byte, room func(n int) error) (n int, err error) {
 	in.whole.Lock()
 	defer in.whole.Unlock()
+	return in.keysLocked(pane, p, room)
+}
+
+// keysLocked is keys with whole held.
+func (in *input) keysLocked(pane string, p []byte, room func(n int) error) (n int, err error) {
 	line := make([]byte, 0, 4096)
 	for n < len(p) {
 		part := p[n:min(n+lineBytes, len(p))]
@@ -176,6 +181,14 @@ func (in *input) open() (*os.File, error) {
 	}
 	in.fifo = f
 	return f, f.SetDeadline(in.deadline)
+}
+
+// ready starts the client if none runs.
+func (in *input) ready() error {
+	in.typing.Lock()
+	defer in.typing.Unlock()
+	_, err := in.open()
+	return err
 }
 
 // reviveTime bounds how long a tmux server may take to create its socket again.

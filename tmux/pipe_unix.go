@@ -168,25 +168,22 @@ func (t *paneTerminal) rawPipe() syscall.RawConn {
 // there by hand.
 const lateBytes = 256 << 10
 
-// readPipe blocks for output. Once the terminal has ended, it only takes what
-// is in the pipe by then, because other processes may hold the pipe open.
+// readPipe takes the output that there is. Once the terminal has ended, it only
+// takes what is in the pipe by then, because other processes may hold the pipe
+// open.
 func (t *paneTerminal) readPipe(p []byte) (n int, err error) {
-	rawErr := t.rawPipe().Read(func(fd uintptr) bool {
-		n, err = readNow(int(fd), p)
-		return err != unix.EAGAIN || t.gone.Load()
-	})
 	late := t.gone.Load()
-	if late && errors.Is(rawErr, os.ErrDeadlineExceeded) {
-		rawErr = t.rawPipe().Control(func(fd uintptr) { n, err = readNow(int(fd), p) })
-	}
-	if rawErr != nil {
+	if rawErr := t.rawPipe().Control(func(fd uintptr) { n, err = readNow(int(fd), p) }); rawErr != nil {
 		return 0, rawErr
 	}
 	if late {
 		t.late += n
 	}
-	if err == unix.EAGAIN || t.late > lateBytes {
+	switch {
+	case late && (err == unix.EAGAIN || t.late > lateBytes):
 		return 0, io.EOF
+	case err == unix.EAGAIN:
+		return 0, nil
 	}
 	return n, err
 }

@@ -34,17 +34,27 @@ const (
 
 // room waits until n more bytes may be typed. Called with input.whole held.
 func (t *paneTerminal) room(n int) error {
+	if t.fits(n) {
+		return nil
+	}
+	if err := t.awaitRead(); err != nil {
+		return err
+	}
+	t.ahead = n
+	return nil
+}
+
+// fits reports whether n more bytes may be typed now, and counts them. Called
+// with input.whole held.
+func (t *paneTerminal) fits(n int) bool {
 	if t.unread() == 0 {
 		t.ahead = 0
 	}
 	if t.ahead+n > aheadBytes {
-		if err := t.awaitRead(); err != nil {
-			return err
-		}
-		t.ahead = 0
+		return false
 	}
 	t.ahead += n
-	return nil
+	return true
 }
 
 // unread returns how many bytes of its terminal's input the program has not

@@ -59,6 +59,8 @@ type paneTerminal struct {
 	resizing bool          // resizeWindow runs
 
 	ending atomic.Bool // LetEnd was called: the mark will come
+	cut    atomic.Bool // the pipe has ended before the program
+	over   atomic.Bool // the mark was read
 	marks  *markScanner
 	late   int         // bytes that were read after the terminal's end
 	gone   atomic.Bool // tmux has closed the pane's terminal
@@ -75,21 +77,54 @@ func (t *paneTerminal) open() error {
 	return t.usePipe(pipe)
 }
 
-// Read implements host.Terminal. Before LetEnd it does not look at the bytes;
+// Await implements host.Terminal. A pipe that has ended before the program is
+// replaced.
+func (t *paneTerminal) Await() error {
+	if t.over.Load() {
+		return nil // ReadNow tells the end
+	}
+	if t.cut.Load() {
+		err := t.awaitPipe()
+		if errors.Is(err, host.ErrGap) || errors.Is(err, io.EOF) {
+			t.cut.Store(false)
+		}
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+		return nil // ReadNow tells the end
+	}
+	err := t.rawPipe().Read(func(fd uintptr) bool { return t.gone.Load() || isReady(fd, ^int16(0)) })
+	if t.gone.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// ReadNow implements host.Terminal. Before LetEnd it does not look at the bytes;
 // afterwards the mark is the end. p must be longer than the mark.
+func (t *paneTerminal) ReadNow(p []byte) (n int, err error) {
+	if t.over.Load() {
+		return 0, io.EOF
+	}
+	room := p[:len(p)-len(t.Mark)] // leaves space for bytes that were held back
+	if n, err = t.readPipe(room); t.ending.Load() {
+		n = copy(p, t.marks.scan(p[:n]))
+		t.over.Store(t.marks.found)
+		if err == io.EOF {
+			n += copy(p[n:], t.marks.rest())
+		}
+	} else if err == io.EOF && n == 0 && !t.gone.Load() {
+		t.cut.Store(true)
+		err = nil
+	}
+	return n, err
+}
+
+// Read blocks for output, and takes as much as there is.
 func (t *paneTerminal) Read(p []byte) (n int, err error) {
 	for n == 0 && err == nil {
-		if t.marks.found {
-			return 0, io.EOF
-		}
-		room := p[:len(p)-len(t.Mark)] // leaves space for bytes that were held back
-		if n, err = t.readPipe(room); t.ending.Load() {
-			n = copy(p, t.marks.scan(p[:n]))
-			if err == io.EOF {
-				n += copy(p[n:], t.marks.rest())
-			}
-		} else if err == io.EOF && n == 0 {
-			err = t.awaitPipe()
+		if err = t.Await(); err == nil {
+			n, err = t.ReadNow(p)
 		}
 	}
 	return n, err
@@ -97,12 +132,17 @@ func (t *paneTerminal) Read(p []byte) (n int, err error) {
 
 // Readable implements host.Terminal.
 func (t *paneTerminal) Readable() bool {
-	fds := []unix.PollFd{{Events: unix.POLLIN}}
-	err := t.rawPipe().Control(func(fd uintptr) {
-		fds[0].Fd = int32(fd)
-		unix.Poll(fds, 0) // if a signal interrupts it, Revents stays 0
-	})
-	return err == nil && fds[0].Revents&unix.POLLIN != 0
+	readable := false
+	err := t.rawPipe().Control(func(fd uintptr) { readable = isReady(fd, unix.POLLIN) })
+	return err == nil && readable
+}
+
+// isReady reports whether poll(2) tells one of these events of a descriptor that
+// is read.
+func isReady(fd uintptr, events int16) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	unix.Poll(fds, 0) // if a signal interrupts it, Revents stays 0
+	return fds[0].Revents&events != 0
 }
 
 // Write implements host.Terminal.
@@ -112,6 +152,38 @@ func (t *paneTerminal) Write(p []byte) (n int, err error) {
 	}
 	return t.input.keys(t.Pane, p, t.room)
 }
+
+// WriteIf implements host.Terminal. It does not wait for the program, but for
+// the tmux server.
+func (t *paneTerminal) WriteIf(p []byte, may func() error) (n int, err error) {
+	if t.gone.Load() || t.lost.Load() {
+		return 0, os.ErrClosed
+	}
+	if err := t.input.ready(); err != nil { // not after the decision: a start takes long
+		return 0, err
+	}
+	t.input.whole.Lock()
+	defer t.input.whole.Unlock()
+	if err := may(); err != nil {
+		return 0, err
+	}
+	if t.gone.Load() || t.lost.Load() {
+		return 0, os.ErrClosed
+	}
+	n, err = t.input.keysLocked(t.Pane, p, func(n int) error {
+		if !t.fits(n) {
+			return errFull
+		}
+		return nil
+	})
+	if errors.Is(err, errFull) {
+		err = nil
+	}
+	return n, err
+}
+
+// errFull means that no more can be typed until the program has read.
+var errFull = errors.New("as much is typed as the program may be behind")
 
 // SetSize implements host.Terminal. It sets the terminal's size itself, so that
 // it holds at once. tmux later sets the window's size, and with it the same

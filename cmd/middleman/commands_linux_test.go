@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -279,6 +280,20 @@ func cmdNewer(ts *testscript.TestScript, _ bool, _ []string) {
 //	var VARIABLE FILE
 func cmdVar(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// cmdField sets a variable to a field of what a command prints as JSON:
+//
+//	field VARIABLE FIELD ARGUMENT...
+func cmdField(ts *testscript.TestScript, _ bool, args []string) {
+	out, err := command(ts, slices.Concat([]string{"middleman"}, args[2:], []string{"--json"})...).Output()
+	ts.Check(err)
+	var fields map[string]json.RawMessage
+	ts.Check(json.Unmarshal(out, &fields))
+	if fields[args[1]] == nil {
+		ts.Fatalf("no %s in %s", args[1], out)
+	}
+	ts.Setenv(args[0], strings.Trim(string(fields[args[1]]), `"`))
 }
 
 // cmdWorktree sets a variable to a workspace's directory:

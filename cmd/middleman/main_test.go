@@ -80,6 +80,7 @@ func scripts(dir string) testscript.Params {
 
 			"hostile-argument": cmdHostileArgument,
 			"var":              cmdVar,
+			"field":            cmdField,
 			"worktree":         cmdWorktree,
 			"servers":          cmdServers,
 			"listen":           cmdListen,

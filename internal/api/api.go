@@ -282,6 +282,8 @@ const (
 	CodeNothingToCompare = "nothing-to-compare"
 	CodeReplaced         = "directory-replaced"
 	CodeUnreadable       = "unreadable"
+	CodeChanged          = "screen-changed"
+	CodeNotRead          = "input-not-read"
 )
 
 // Problem is an RFC 9457 problem with a stable code and, for a refused deletion,

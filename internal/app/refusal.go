@@ -84,6 +84,8 @@ var known = []struct {
 	{terminal.ErrEnded, api.CodeEnded},
 	{terminal.ErrRunning, api.CodeSessionsRun},
 	{terminal.ErrRange, api.CodeRange},
+	{terminal.ErrChanged, api.CodeChanged},
+	{terminal.ErrTooLong, api.CodeTooLarge},
 	{terminal.ErrTooManyViewers, api.CodeTooManyView},
 	{errors.ErrUnsupported, api.CodeUnsupported},
 	{context.DeadlineExceeded, api.CodeUnreachable},
@@ -218,6 +220,9 @@ func typedRefusal(err error) *Refusal {
 	}
 	if _, _, ok := terminal.Gap(err); ok {
 		return of(api.CodeTrimmed, err)
+	}
+	if e, ok := errors.AsType[*terminal.NotReadError](err); ok {
+		return of(api.CodeNotRead, e)
 	}
 	if e, ok := errors.AsType[*terminal.LeftoverError](err); ok {
 		return of(api.CodeInternal, e)

@@ -16,6 +16,7 @@ type WaitFor struct {
 	Kind       string        // "exit", "text", "regex" or "quiet"
 	Value      string        // the text, or the regular expression (RE2; ^ and $ match at each line)
 	Scrollback bool          // look for it in the scrollback too
+	From       *uint64       // look for it only in what is printed from there on; await.Now is the present head
 	Quiet      time.Duration // how long there must be no output
 }
 
@@ -68,13 +69,17 @@ func (w WaitFor) condition() (c await.Condition, err error) {
 	case "quiet":
 		c.Quiet = w.Quiet
 	}
-	if err == nil && w.Scrollback && c.Match == nil {
-		err = errors.New("scrollback goes with text or regex")
+	switch {
+	case err != nil:
+	case (w.Scrollback || w.From != nil) && c.Match == nil:
+		err = errors.New("scrollback and from go with text or regex")
+	case w.Scrollback && w.From != nil:
+		err = errors.New("scrollback and from do not go together")
 	}
 	if err != nil {
 		return c, Refusef(api.CodeBadRequest, "wait for %s: %v", w.Kind, err)
 	}
-	c.Scrollback = w.Scrollback
+	c.Scrollback, c.From = w.Scrollback, w.From
 	return c, nil
 }
 

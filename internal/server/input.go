@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -88,8 +90,17 @@ func (i *inputs) enter(ctx context.Context, session string) (leave func(), err e
 func inputRoute() huma.Operation {
 	op := route(http.MethodPost, "/sessions/{session}/input", "send-input", "Type the body, byte for byte", accessFull)
 	op.Description = "All bytes are typed, in order, as fast as the program reads. If that fails, taken in the problem says how many bytes were typed. " +
-		"With an Idempotency-Key the body has at most 1 MiB, else 16."
+		"With an Idempotency-Key the body has at most 1 MiB, else 16. " +
+		"With expect or if_idle it has at most 32 KiB and is typed at once or not at all: if the screen has changed, the problem is screen-changed. " +
+		"The session's owner decides, and draws no output between that and the typing."
 	op.DefaultStatus = http.StatusNoContent
+	op.Responses = map[string]*huma.Response{"204": {
+		Description: "Typed",
+		Headers: map[string]*huma.Param{offsetHeader: {
+			Description: "The offset at the typing: what the program prints in answer comes from there on. Unset in a repeated answer",
+			Schema:      &huma.Schema{Type: huma.TypeInteger},
+		}},
+	}}
 	op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{
 		"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
 	}}
@@ -101,9 +112,14 @@ func (s *Server) postInput(ctx context.Context, in *inputIn) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
+	expect, err := in.expect()
+	if err != nil {
+		return nil, err
+	}
 	return raw(func(w http.ResponseWriter, r *http.Request) {
-		taken, err := s.typeBody(w, r, in.Session, live)
+		offset, taken, err := s.typeBody(w, r, in.Session, typist{live, expect})
 		if err == nil {
+			w.Header().Set(offsetHeader, strconv.FormatUint(offset, 10))
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
@@ -115,11 +131,77 @@ func (s *Server) postInput(ctx context.Context, in *inputIn) (*stream, error) {
 	}), nil
 }
 
-// typeBody sends the body of r to the session as input, and returns the number
-// of bytes that the session took. It stops its reader before it returns.
-func (s *Server) typeBody(w http.ResponseWriter, r *http.Request, id string, live terminal.Session) (taken int64, err error) {
+// offsetHeader tells an offset with an answer.
+const offsetHeader = "Middleman-Offset"
+
+// expect parses what an input expects.
+func (in *inputIn) expect() (e terminal.Expect, err error) {
+	if in.Expect != "" {
+		if e, err = terminal.ParseExpect(in.Expect); err != nil {
+			return e, problemf(api.CodeBadRequest, "expect: %v", err)
+		}
+	}
+	if e.Rows, err = rows("expect_rows", in.ExpectRows); err != nil {
+		return e, err
+	}
+	if in.ExpectRows != "" && e.Hash == "" {
+		return e, problemf(api.CodeBadRequest, "expect_rows goes with a hash in expect")
+	}
+	e.Idle, err = parseDuration("if_idle", in.IfIdle, 0, math.MaxInt64)
+	return e, err
+}
+
+// typist types a body that comes in parts at a session.
+type typist struct {
+	live   terminal.Session
+	expect terminal.Expect
+}
+
+// types types all parts, and returns the offset at the first and the number of
+// bytes that the session took. Where something is expected, it types them at
+// once.
+func (t typist) types(ctx context.Context, parts <-chan []byte) (offset uint64, taken int64, err error) {
+	if t.expect != (terminal.Expect{}) {
+		var whole []byte
+		for part := range parts {
+			if whole = append(whole, part...); len(whole) > terminal.MaxExpected {
+				return 0, 0, tooLarge(terminal.MaxExpected)
+			}
+		}
+		if err := context.Cause(ctx); err != nil {
+			return 0, 0, err
+		}
+		offset, err = t.live.Type(ctx, whole, t.expect)
+		if e, ok := errors.AsType[*terminal.NotReadError](err); ok {
+			taken = int64(e.Typed)
+		}
+		return offset, taken, err
+	}
+	for part := range parts {
+		at, err := t.live.Type(ctx, part, t.expect)
+		if err != nil {
+			return offset, taken, firstOf(context.Cause(ctx), err)
+		}
+		if taken == 0 {
+			offset = at
+		}
+		taken += int64(len(part))
+	}
+	if err := context.Cause(ctx); err != nil {
+		return offset, taken, err
+	}
+	if taken == 0 {
+		offset, err = t.live.Type(ctx, nil, t.expect) // an error says that the session takes no input
+	}
+	return offset, taken, err
+}
+
+// typeBody sends the body of r to the session as input, and returns the offset
+// at the typing and the number of bytes that the session took. It stops its
+// reader before it returns.
+func (s *Server) typeBody(w http.ResponseWriter, r *http.Request, id string, by typist) (offset uint64, taken int64, err error) {
 	if r.ContentLength > maxInput {
-		return 0, tooLarge(maxInput)
+		return 0, 0, tooLarge(maxInput)
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	parts := make(chan []byte)
@@ -148,22 +230,10 @@ func (s *Server) typeBody(w http.ResponseWriter, r *http.Request, id string, liv
 	}()
 	leave, err := s.inputs.enter(ctx, id)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer leave()
-	for part := range parts {
-		if err := live.Input(ctx, part); err != nil {
-			return taken, firstOf(context.Cause(ctx), err)
-		}
-		taken += int64(len(part))
-	}
-	if err := context.Cause(ctx); err != nil {
-		return taken, err
-	}
-	if taken == 0 {
-		return 0, live.Input(ctx, nil) // an error says that the session takes no input
-	}
-	return taken, nil
+	return by.types(ctx, parts)
 }
 
 // firstOf returns cause, or err if cause is nil.

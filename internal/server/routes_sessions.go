@@ -9,6 +9,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/app"
 	"middleman/terminal"
+	"middleman/terminal/await"
 	"middleman/terminal/recording"
 )
 
@@ -48,12 +49,16 @@ type stopIn struct {
 type inputIn struct {
 	SessionPath
 	KeyHeader
+	Expect     string `query:"expect" doc:"Type only if nothing was printed since this offset, or if the screen's text has this hash; both as capture tells them"`
+	ExpectRows string `query:"expect_rows" doc:"The rows that a hash is of, such as 20-24; unset means the whole screen"`
+	IfIdle     string `query:"if_idle" doc:"Type only if nothing was printed for so long, such as 2s"`
 }
 
 type captureIn struct {
 	SessionPath
 	Format     string `query:"format" enum:"text,ansi,json" default:"text"`
 	Scrollback bool   `query:"scrollback" doc:"Include the lines above the screen"`
+	Rows       string `query:"rows" doc:"Only these rows of the screen, such as 20-24, counted from 1"`
 	At         string `query:"at" doc:"The screen as it was: an offset, how long ago (5m), a time of day by the server's clock (14:05; yesterday if that is in the future), or a date and time (RFC 3339, or 2026-01-31 14:05:30 by the server's clock); unset means now"`
 }
 
@@ -62,6 +67,7 @@ type captureOut struct {
 	Offset      uint64 `header:"Middleman-Offset" doc:"The offset as of which the screen is shown"`
 	Cols        uint16 `header:"Middleman-Cols"`
 	Rows        uint16 `header:"Middleman-Rows"`
+	Hash        string `header:"Middleman-Hash" doc:"The hash of the text of the screen, or of the rows; unset for a session of an earlier build"`
 	Note        string `header:"Middleman-Note" doc:"Why an earlier screen may differ from what was shown then; unset if it does not"`
 	Body        []byte
 }
@@ -86,7 +92,7 @@ func (s *Server) sessionRoutes() {
 	capture := route(http.MethodGet, "/sessions/{session}/capture", "capture", "The screen as text, text with colours, or JSON", accessSession)
 	add(s, capture, s.getCapture)
 	wait := route(http.MethodGet, "/sessions/{session}/wait", "wait", "Wait for the exit, for text, or for quiet", accessSession)
-	wait.Description = "Text is looked for on the present screen, and then in all that is printed. In a regular expression ^ and $ match at each line. " +
+	wait.Description = "Text is looked for on the present screen, and then in all that is printed, control sequences removed. In a regular expression ^ and $ match at each line. " +
 		"If the session ends first, the text is looked for once more, and then the problem is ended. The command line's wait means the same."
 	add(s, wait, s.getWait)
 }
@@ -119,6 +125,12 @@ func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, er
 	if o.At, err = moment(ctx, live, in.At); err != nil {
 		return nil, err
 	}
+	if o.Rows, err = rows("rows", in.Rows); err != nil {
+		return nil, err
+	}
+	if o.Scrollback && in.Rows != "" {
+		return nil, problemf(api.CodeBadRequest, "rows and scrollback do not go together")
+	}
 	c, err := live.Capture(ctx, o)
 	if err != nil {
 		return nil, err
@@ -127,7 +139,7 @@ func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, er
 	if in.Format == string(terminal.FormatJSON) {
 		contentType = "application/json"
 	}
-	return &captureOut{ContentType: contentType, Offset: c.Offset, Cols: c.Size.Cols, Rows: c.Size.Rows, Note: c.Note, Body: c.Data}, nil
+	return &captureOut{ContentType: contentType, Offset: c.Offset, Cols: c.Size.Cols, Rows: c.Size.Rows, Hash: c.Hash, Note: c.Note, Body: c.Data}, nil
 }
 
 // moment parses the parameter at, and returns its offset; for a time, the session
@@ -144,6 +156,19 @@ func moment(ctx context.Context, live terminal.Session, text string) (*uint64, e
 		m.Offset, err = live.OffsetAt(ctx, m.Time)
 	}
 	return &m.Offset, err
+}
+
+// rows parses a parameter that is rows of a screen. It returns the zero value if
+// text is "".
+func rows(name, text string) (terminal.Rows, error) {
+	if text == "" {
+		return terminal.Rows{}, nil
+	}
+	r, err := terminal.ParseRows(text)
+	if err != nil {
+		return r, problemf(api.CodeBadRequest, "%s: %v", name, err)
+	}
+	return r, nil
 }
 
 // offset parses a parameter that is an offset. It returns nil if text is "".
@@ -170,6 +195,7 @@ type waitIn struct {
 	For        string `query:"for" enum:"exit,text,regex,quiet" default:"exit"`
 	Value      string `query:"value" doc:"The text, the regular expression (RE2), or how long it must be quiet, such as 2s"`
 	Scrollback bool   `query:"scrollback" doc:"With text or regex: in the lines above the screen too"`
+	From       string `query:"from" doc:"With text or regex: only in what is printed from this offset on, a number of bytes or now; the screen does not count then"`
 	Timeout    string `query:"timeout" doc:"Such as 30s, which is the default; at most an hour"`
 }
 
@@ -179,6 +205,11 @@ func (s *Server) getWait(ctx context.Context, in *waitIn) (*reply[api.Waited], e
 		return nil, err
 	}
 	what := app.WaitFor{Kind: in.For, Value: in.Value, Scrollback: in.Scrollback}
+	if in.From != "" {
+		if what.From, err = await.ParseFrom(in.From); err != nil {
+			return nil, problemf(api.CodeBadRequest, "from: %v", err)
+		}
+	}
 	if what.Kind == "quiet" {
 		if what.Quiet, err = parseDuration("value", in.Value, quietDefault, waitMax); err != nil {
 			return nil, err

@@ -3,10 +3,13 @@
 package server_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"middleman/internal/api"
+	"middleman/terminal"
 )
 
 func TestWait(t *testing.T) {
@@ -55,6 +58,69 @@ func TestWait(t *testing.T) {
 	got := get[api.Waited](r, "GET", path+"/wait?for=exit", nil)
 	if got.Session.Exit == nil || got.Session.Exit.Code != 3 {
 		t.Errorf("exit: %+v", got)
+	}
+}
+
+// Text counts from an offset on, and is typed only at the screen that was seen.
+func TestInputThatExpects(t *testing.T) {
+	r := newPlace(t).serve(t)
+	s := r.session(r.workspace("careful", nil), "sh", "-c", `stty -echo; echo ready; read line; echo "got $line"; read line`)
+	path := "/sessions/" + s.ID
+	get[api.Waited](r, "GET", path+"/wait?for=text&value=ready&timeout=20s", nil)
+	a := r.call("GET", path+"/capture?rows=1-2", nil)
+	hash, offset := a.header.Get("Middleman-Hash"), a.header.Get("Middleman-Offset")
+	if a.status != 200 || string(a.body) != "ready\n" || len(hash) != 2*terminal.HashBytes || offset != "7" {
+		t.Fatalf("capture: %d %s %v", a.status, a.body, a.header)
+	}
+	var shot struct {
+		Offset uint64
+		Hash   string
+	}
+	if a := r.call("GET", path+"/capture?format=json", nil); json.Unmarshal(a.body, &shot) != nil || shot.Offset != 7 || shot.Hash != hash {
+		t.Errorf("capture as JSON: %s", a.body)
+	}
+	for _, x := range []struct {
+		query  string
+		status int
+		code   string
+	}{
+		{"expect=" + strings.Repeat("0", 32), 409, api.CodeChanged},
+		{"expect=6", 409, api.CodeChanged},
+		{"expect=" + hash + "&expect_rows=2-3", 409, api.CodeChanged},
+		{"if_idle=2h", 409, api.CodeChanged},
+		{"expect=soon", 422, api.CodeBadRequest},
+		{"expect_rows=1-2", 422, api.CodeBadRequest},
+		{"expect=" + hash + "&expect_rows=2-1", 422, api.CodeBadRequest},
+		{"expect=7&expect_rows=1-2", 422, api.CodeBadRequest},
+		{"if_idle=-1s", 422, api.CodeBadRequest},
+	} {
+		if a := r.call("POST", path+"/input?"+x.query, []byte("refused\n")); a.status != x.status || a.problem(t).Code != x.code {
+			t.Errorf("%s: %d %s, want %d %s", x.query, a.status, a.body, x.status, x.code)
+		}
+	}
+	if a := r.call("POST", path+"/input?expect=7", bytes.Repeat([]byte("x"), terminal.MaxExpected+1)); a.status != 413 {
+		t.Errorf("too much: %d %s", a.status, a.body)
+	}
+	for _, query := range []string{"rows=0-1", "rows=1-2&scrollback=1"} {
+		if a := r.call("GET", path+"/capture?"+query, nil); a.status != 422 {
+			t.Errorf("capture of %s: %d %s", query, a.status, a.body)
+		}
+	}
+	a = r.call("POST", path+"/input?expect="+hash+"&expect_rows=1-2&if_idle=1ms", []byte("it\n"))
+	if a.status != 204 || a.header.Get("Middleman-Offset") != "7" {
+		t.Fatalf("input: %d %s %v", a.status, a.body, a.header)
+	}
+	if got := get[api.Waited](r, "GET", path+"/wait?for=regex&value=%5Egot+it%24&from=7&timeout=20s", nil); got.Match != "got it" {
+		t.Errorf("wait from the offset: %+v", got)
+	}
+	for query, status := range map[string]int{
+		"for=text&value=ready&from=7&timeout=50ms": 504, "for=text&value=got&from=now&timeout=50ms": 504,
+		"for=text&value=got&from=99999": 416, "for=text&value=got&from=soon": 422,
+		"for=exit&from=7": 422, "for=text&value=got&from=7&scrollback=1": 422,
+	} {
+		if a := r.call("GET", path+"/wait?"+query, nil); a.status != status {
+			t.Errorf("wait with %s: %d %s, want %d", query, a.status, a.body, status)
+		}
 	}
 }
 

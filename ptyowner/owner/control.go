@@ -219,10 +219,12 @@ func (v *viewer) answer(q *wire.Request) (result any, part []byte, err error) {
 		if err := parseArgs(q, &args); err != nil {
 			return nil, nil, err
 		}
-		data, c, err := o.screen.capture(terminal.CaptureFormat(args.Format), args.Scrollback)
-		return wire.Capture{Offset: c.Offset, Size: wire.Size(c.Size), Title: c.Title}, data, err
+		c, err := o.screen.capture(terminal.CaptureOptions{
+			Format: terminal.CaptureFormat(args.Format), Scrollback: args.Scrollback, Rows: terminalRows(args.Rows)})
+		return wire.Capture{Offset: c.Offset, Size: wire.Size(c.Size), Title: c.Title, Hash: c.Hash}, c.Data, err
 	case wire.VerbInput:
-		return struct{}{}, nil, v.answerInput(q)
+		result, err := v.answerInput(q)
+		return result, nil, err
 	case wire.VerbStop:
 		result, err := v.answerStop(q)
 		return result, nil, err
@@ -235,16 +237,24 @@ func (v *viewer) answer(q *wire.Request) (result any, part []byte, err error) {
 	return nil, nil, &wire.Error{Code: wire.CodeUnknown, Text: fmt.Sprintf("this owner does not know %q", q.Verb)}
 }
 
-func (v *viewer) answerInput(q *wire.Request) error {
+func (v *viewer) answerInput(q *wire.Request) (wire.InputResult, error) {
 	var args wire.InputArgs
 	if err := parseArgs(q, &args); err != nil {
-		return err
+		return wire.InputResult{}, err
+	}
+	if args.Expect != nil {
+		head, err := v.typeExpecting(args.Data, *args.Expect)
+		return wire.InputResult{Offset: &head}, err
+	}
+	if args.Began == nil {
+		head := v.owner.head()
+		args.Began = &head
 	}
 	n, err := v.owner.writeInput(args.Data)
 	if errors.Is(err, errPaused) {
-		q.Args = mustMarshal(wire.InputArgs{Data: args.Data[n:]})
+		q.Args = mustMarshal(wire.InputArgs{Data: args.Data[n:], Began: args.Began})
 	}
-	return err
+	return wire.InputResult{Offset: args.Began}, err
 }
 
 func (v *viewer) answerStop(q *wire.Request) (result wire.StopResult, err error) {
@@ -294,6 +304,11 @@ func wireError(err error) *wire.Error {
 		return e
 	case errors.Is(err, terminal.ErrEnded):
 		return &wire.Error{Code: wire.CodeEnded, Text: err.Error()}
+	case errors.Is(err, terminal.ErrChanged):
+		return &wire.Error{Code: wire.CodeChanged, Text: err.Error()}
+	}
+	if e, ok := errors.AsType[*terminal.NotReadError](err); ok {
+		return &wire.Error{Code: wire.CodeNotRead, Text: err.Error(), Typed: e.Typed}
 	}
 	return &wire.Error{Code: wire.CodeInternal, Text: err.Error()}
 }

@@ -190,16 +190,19 @@ func (m *ptyMaster) SetSize(s terminal.Size) error {
 	return errors.Join(err, ioctlErr)
 }
 
-// Read blocks for output and takes as much as there is, up to len(p). The
-// kernel returns at most 4 KiB a call, so Read calls it until nothing is left.
-// While output streams it also waits a little for more: waking all readers
-// downstream for each 4 KiB would cost more than the work itself. io.EOF means
-// that no process holds the terminal any more.
-func (m *ptyMaster) Read(p []byte) (n int, err error) {
-	rawErr := m.raw.Read(func(fd uintptr) bool {
-		n, err = readDevice(int(fd), p)
-		return n > 0 || err != nil
-	})
+// Await blocks until there is output, or until no process holds the terminal any
+// more.
+func (m *ptyMaster) Await() error {
+	return m.raw.Read(func(fd uintptr) bool { return isReady(fd, ^int16(0)) })
+}
+
+// ReadNow takes as much output as there is, up to len(p). The kernel returns at
+// most 4 KiB a call, so ReadNow calls it until nothing is left. While output
+// streams it also waits a little for more: waking all readers downstream for each
+// 4 KiB would cost more than the work itself. io.EOF means that no process holds
+// the terminal any more.
+func (m *ptyMaster) ReadNow(p []byte) (n int, err error) {
+	rawErr := m.raw.Control(func(fd uintptr) { n, err = readDevice(int(fd), p) })
 	if rawErr != nil {
 		return n, rawErr
 	}
@@ -229,12 +232,17 @@ func readDevice(fd int, p []byte) (n int, err error) {
 
 // Readable reports whether there is output to read.
 func (m *ptyMaster) Readable() bool {
-	fds := []unix.PollFd{{Events: unix.POLLIN}}
-	err := m.raw.Control(func(fd uintptr) {
-		fds[0].Fd = int32(fd)
-		unix.Poll(fds, 0) // if a signal interrupts it, Revents stays 0
-	})
-	return err == nil && fds[0].Revents&unix.POLLIN != 0
+	readable := false
+	err := m.raw.Control(func(fd uintptr) { readable = isReady(fd, unix.POLLIN) })
+	return err == nil && readable
+}
+
+// isReady reports whether poll(2) tells one of these events of a descriptor that
+// is read.
+func isReady(fd uintptr, events int16) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	unix.Poll(fds, 0) // if a signal interrupts it, Revents stays 0
+	return fds[0].Revents&events != 0
 }
 
 // Write types all of p, with no other writer's bytes in between. On error, only
@@ -243,6 +251,31 @@ func (m *ptyMaster) Write(p []byte) (n int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.file.Write(p)
+}
+
+// WriteIf implements host.Terminal.
+func (m *ptyMaster) WriteIf(p []byte, may func() error) (n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := may(); err != nil {
+		return 0, err
+	}
+	rawErr := m.raw.Control(func(fd uintptr) {
+		for n < len(p) {
+			k, writeErr := unix.Write(int(fd), p[n:])
+			switch {
+			case writeErr == unix.EINTR:
+				continue
+			case writeErr == unix.EAGAIN:
+				return
+			case writeErr != nil || k == 0:
+				err = os.NewSyscallError("write", writeErr)
+				return
+			}
+			n += k
+		}
+	})
+	return n, errors.Join(rawErr, err)
 }
 
 // Foreground returns the process group that the terminal's keys signal, or 0 if

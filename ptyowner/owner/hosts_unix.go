@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -181,8 +182,11 @@ func (o *owner) goOn() (err error) {
 
 // loseOutput leaves a gap at the head, for output that the host lost.
 func (o *owner) loseOutput() {
+	o.taking.Lock()
+	defer o.taking.Unlock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.printed = time.Now()
 	o.coming.Store(o.recent.head + lostAtOnce)
 	o.journal.Skip(lostAtOnce)
 	o.recent.skip(o.recent.head + lostAtOnce)

@@ -11,7 +11,7 @@ import (
 
 // A key's way through the owner, while a writer is attached:
 //
-//  1. readTerminal waits for the PTY and the writer's connection at once, in
+//  1. awaitOutput waits for the PTY and the writer's connection at once, in
 //     one system call of one thread. For that, receiveLoop lends the connection.
 //  2. A key comes: takeFrame reads it and types it.
 //  3. The echo comes: readPTY journals it, sends it and draws it.
@@ -88,24 +88,22 @@ func (o *owner) device() *poll.File {
 	return nil
 }
 
-// readTerminal is o.term.Read, but meanwhile acts on the frames of the
+// awaitOutput is o.term.Await, but meanwhile acts on the frames of the
 // connection that is lent.
-func (o *owner) readTerminal(p []byte) (n int, err error) {
+func (o *owner) awaitOutput() error {
 	pty := o.device()
 	if pty == nil {
-		return o.term.Read(p)
+		return o.term.Await()
 	}
 	if !pty.Acquire() {
-		return 0, os.ErrClosed
+		return os.ErrClosed
 	}
 	defer pty.Release()
-	for n == 0 && err == nil {
-		var output bool
-		if output, err = o.await(pty); output {
-			n, err = readDevice(pty.Descriptor(), p)
+	for {
+		if output, err := o.await(pty); output || err != nil {
+			return err
 		}
 	}
-	return n, err
 }
 
 // await waits for output to read. It also returns after it acted on a frame,
@@ -167,7 +165,7 @@ func (o *owner) typeNow(p []byte) int {
 	}
 	defer m.mu.Unlock()
 	pty := o.device()
-	n, _ := pty.WriteNow(p) // readTerminal has called Acquire
+	n, _ := pty.WriteNow(p) // awaitOutput has called Acquire
 	pty.Expect()
 	return n
 }

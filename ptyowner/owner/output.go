@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"middleman/internal/poll"
 	"middleman/terminal"
@@ -99,11 +100,9 @@ func (r *ring) read(p []byte, off uint64) int {
 func (o *owner) readPTY() {
 	buf := make([]byte, readBytes)
 	for {
-		n, err := o.readTerminal(buf)
-		if n > 0 {
-			o.moving.Store(true)
-			o.publish(buf[:n])
-			o.moving.Store(false)
+		err := o.awaitOutput()
+		if err == nil {
+			_, err = o.takeOutput(buf)
 		}
 		if errors.Is(err, host.ErrGap) {
 			o.loseOutput()
@@ -125,17 +124,36 @@ func (o *owner) readPTY() {
 	}
 }
 
+// takeOutput reads the output that there is, at most len(buf) bytes, and
+// publishes it.
+func (o *owner) takeOutput(buf []byte) (n int, err error) {
+	o.taking.Lock()
+	defer o.taking.Unlock()
+	return o.takeLocked(buf)
+}
+
+// takeLocked is takeOutput with taking held.
+func (o *owner) takeLocked(buf []byte) (n int, err error) {
+	if n, err = o.term.ReadNow(buf); n > 0 {
+		o.moving.Store(true)
+		defer o.moving.Store(false)
+		o.publish(buf[:n])
+	}
+	return n, err
+}
+
 // publish writes p to the journal and hands it to viewers and screen. It blocks
-// while the screen lags too far behind.
+// while the screen lags too far behind. Called with taking held.
 func (o *owner) publish(p []byte) {
 	o.rest.active()
-	o.coming.Store(o.recent.head + uint64(len(p))) // only this goroutine moves the head
+	o.coming.Store(o.recent.head + uint64(len(p))) // only who holds taking moves the head
 	// A failure leaves a gap in the journal, which readers see; the session
 	// goes on.
 	failed := o.journal.Append(p) != nil
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	from := o.recent.head
+	o.printed = time.Now()
 	o.recent.append(p)
 	o.tellViewers(from, p)
 	if !o.screen.drawNow(from, p) || o.early > 0 {

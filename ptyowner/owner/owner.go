@@ -76,6 +76,10 @@ type owner struct {
 
 	reapCount atomic.Uint64 // how many children were waited for
 
+	// taking is held to read output of the terminal and publish it; taken before
+	// mu. While it is held by another, no output is drawn.
+	taking sync.Mutex
+
 	mu          sync.Mutex // guards all below
 	changed     *sync.Cond // on mu: broadcast when anything below changes, except by output and by the screen
 	newOutput   *sync.Cond // on mu: broadcast with changed, and for output that the screen or early waits for
@@ -93,6 +97,8 @@ type owner struct {
 	sizes       []sizeChange // sizes that the screen has not reached yet
 	answers     [][]byte     // the screen's replies to queries, not yet typed; see answer
 	reading     bool         // readPTY runs
+	deciding    int          // how many calls of typeExpecting may publish output
+	printed     time.Time    // when output came last
 	drained     bool         // all output was read
 	end         *waitStatus  // how the program ended; its pid may be another process's now
 	lost        bool         // the host will not report the program's end
@@ -171,7 +177,7 @@ func takeOverMain(descriptor, build, problem string, hosts []host.Host) int {
 func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 	o := &owner{
 		spec: spec, dir: state.Dir{ID: spec.ID, Path: dir}, socket: socket, build: build,
-		viewers: make(map[*viewer]bool), size: boundSize(spec.Size), rest: newRest(),
+		viewers: make(map[*viewer]bool), size: boundSize(spec.Size), rest: newRest(), printed: time.Now(),
 	}
 	o.changed, o.newOutput, o.screenMoved = sync.NewCond(&o.mu), sync.NewCond(&o.mu), sync.NewCond(&o.mu)
 	o.recent.buf = make([]byte, recentBytes)
@@ -296,8 +302,8 @@ func harden() {
 }
 
 // features names the verbs of this build, except status, which every owner
-// knows.
-var features = []string{"capture", "stop", "input", "wait", "upgrade"}
+// knows, and wire.FeatureExpect.
+var features = []string{"capture", "stop", "input", "wait", "upgrade", wire.FeatureExpect}
 
 // step moves the owner to the phase that follows an event, or returns an error.
 func (o *owner) step(e lifeEvent) error {

@@ -24,7 +24,7 @@ func (v *viewer) nextFrame() (wire.Type, []byte, error) { return v.r.Read(wire.M
 
 func (*owner) giveBack(backFrame) {}
 
-func (o *owner) readTerminal(p []byte) (int, error) { return o.term.Read(p) }
+func (o *owner) awaitOutput() error { return o.term.Await() }
 
 // newDevice takes over the descriptor of a terminal. On error it closes it.
 func newDevice(fd int) (device, error) {

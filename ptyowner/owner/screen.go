@@ -111,7 +111,7 @@ func (s *screen) next() (change *sizeChange, limit uint64, ok bool) {
 			o.broadcast()
 			return nil, 0, false
 		}
-		if o.phase == phasePaused && !o.reading {
+		if o.phase == phasePaused && !o.reading && o.deciding == 0 {
 			return nil, 0, false
 		}
 		s.idle = true
@@ -263,14 +263,15 @@ func (s *screen) snapshot(scrollback int) (snap snapshot) {
 }
 
 // capture renders the screen as text, ansi or json.
-func (s *screen) capture(format terminal.CaptureFormat, scrollback bool) (data []byte, c terminal.Capture, err error) {
+func (s *screen) capture(options terminal.CaptureOptions) (c terminal.Capture, err error) {
 	c.Offset = s.view(func(t *vt.Terminal) {
 		cols, rows := t.Size()
 		c.Size = terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}
 		c.Title = t.Title()
-		data, err = recording.Render(t, format, scrollback)
+		c.Hash = recording.Hash(t, options.Rows)
+		c.Data, err = recording.Render(t, options)
 	})
-	return data, c, err
+	return c, err
 }
 
 // spill keeps the screen's scrollback in a file instead of memory. The file is

@@ -93,7 +93,7 @@ const (
 	VerbStatus  Verb = "status"  // no arguments -> Status
 	VerbCapture Verb = "capture" // CaptureArgs -> Capture, the data in the replies' Part
 	VerbStop    Verb = "stop"    // StopArgs -> StopResult
-	VerbInput   Verb = "input"   // InputArgs -> nothing
+	VerbInput   Verb = "input"   // InputArgs -> InputResult
 	VerbWait    Verb = "wait"    // no arguments -> Exit, when the program has ended
 	VerbUpgrade Verb = "upgrade" // UpgradeArgs -> UpgradeResult, from the new image
 )
@@ -135,10 +135,18 @@ type Status struct {
 	Journal string `json:"journal,omitempty"`
 }
 
-// CaptureArgs selects what to capture; Format is text, ansi or json.
+// CaptureArgs selects what to capture; Format is text, ansi or json. Rows needs
+// FeatureExpect.
 type CaptureArgs struct {
 	Format     string `json:"format"`
 	Scrollback bool   `json:"scrollback,omitempty"`
+	Rows       *Rows  `json:"rows,omitempty"`
+}
+
+// Rows are rows of a screen, counted from 1, both included.
+type Rows struct {
+	First int `json:"first"`
+	Last  int `json:"last"`
 }
 
 // Capture describes a rendered screen; its bytes arrive in the replies' Part.
@@ -146,6 +154,8 @@ type Capture struct {
 	Offset uint64 `json:"offset"`
 	Size   Size   `json:"size"`
 	Title  string `json:"title,omitempty"`
+	// Hash is that of the rows' text, with FeatureExpect.
+	Hash string `json:"hash,omitempty"`
 }
 
 // StopArgs holds the grace: how long the processes have to end before SIGKILL.
@@ -159,9 +169,36 @@ type StopResult struct {
 	Left []int `json:"left,omitempty"`
 }
 
+// FeatureExpect is the feature of an owner that knows InputArgs.Expect,
+// CaptureArgs.Rows and hashes. An owner without it would type in any case, so a
+// client does not ask it.
+const FeatureExpect = "expect"
+
 // InputArgs is the input to type, at most MaxInput bytes.
 type InputArgs struct {
 	Data []byte `json:"data"`
+	// Expect is what must hold; nil is nothing.
+	Expect *Expect `json:"expect,omitempty"`
+	// Began is set by an owner in a request that another image of it goes on
+	// with: the head when the typing began.
+	Began *uint64 `json:"began,omitempty"`
+}
+
+// Expect says on what conditions input is typed; each that is set must hold.
+type Expect struct {
+	// Offset is the head.
+	Offset *uint64 `json:"offset,omitempty"`
+	// Hash is that of the text of Rows; nil is the whole screen.
+	Hash string `json:"hash,omitempty"`
+	Rows *Rows  `json:"rows,omitempty"`
+	// IdleMillis is for how long nothing was printed.
+	IdleMillis int64 `json:"idle_ms,omitempty"`
+}
+
+// InputResult says where the answer to the input begins: the head when the
+// typing began. Owners without FeatureExpect leave it out.
+type InputResult struct {
+	Offset *uint64 `json:"offset,omitempty"`
 }
 
 // MaxInput is how many bytes one input request may carry. Their base64 form and
@@ -203,6 +240,7 @@ type Error struct {
 	Text   string  `json:"text"`
 	Writer *Writer `json:"writer,omitempty"` // with CodeBusy
 	Oldest uint64  `json:"oldest,omitempty"` // this build does not set it
+	Typed  int     `json:"typed,omitempty"`  // bytes, with CodeNotRead
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -217,6 +255,8 @@ const (
 	CodeEnded      = "ended"       // the program has ended
 	CodeNotWriter  = "not-writer"  // a watcher typed or resized; this build does not send it
 	CodeUpgrade    = "upgrade"     // the owner goes on as it was
+	CodeChanged    = "changed"     // what the input expects does not hold
+	CodeNotRead    = "not-read"    // the program does not read its input
 	CodeUnknown    = "unknown-verb"
 	CodeInternal   = "internal"
 )

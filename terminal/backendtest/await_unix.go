@@ -132,6 +132,41 @@ func (f *fixture) later(s terminal.Session, c await.Condition) func(want string)
 	}
 }
 
+// testWaitFrom: with an offset only what is printed from there on counts.
+func testWaitFrom(f *fixture) {
+	s := f.sh(`stty -echo; echo BEFORE; read x; printf 'AF\033[31mTER\033[0m\r\n'; read x; exit 3`)
+	f.waits(s, f.text("BEFORE"))
+	from := func(c await.Condition, offset uint64) await.Condition {
+		c.From = &offset
+		return c
+	}
+	head := uint64(len(f.output(s, 0)))
+	f.isNotShown("what is on the screen", s, from(f.text("BEFORE"), await.Now))
+	f.isNotShown("what was printed before", s, from(f.text("BEFORE"), 1))
+	if r := f.waits(s, from(f.regex("^BEFORE$"), 0)); r.Match != "BEFORE" || r.Offset != head {
+		f.Errorf("from the beginning: %+v, want offset %d", r, head)
+	}
+	later := f.later(s, from(f.regex("^AFTER$"), await.Now)) // $ holds at the end of what was printed too
+	at, err := s.Type(f.ctx, []byte("\r"), terminal.Expect{})
+	if err != nil || at != head {
+		f.Errorf("typed at %d, %v, want %d", at, err, head)
+	}
+	later("AFTER")
+	if r := f.waits(s, from(f.text("AFTER"), at)); r.Match != "AFTER" {
+		f.Errorf("from where it was typed: %+v", r)
+	}
+	_, err = await.Wait(f.ctx, s, from(f.text("x"), 1<<40))
+	f.is("from beyond the head", err, terminal.ErrRange)
+	_, err = s.Type(f.ctx, []byte("\r"), terminal.Expect{})
+	f.ok(err)
+	f.ended(s)
+	if r := f.waits(s, from(f.text("AFTER"), at)); r.Match != "AFTER" {
+		f.Errorf("of one that has ended: %+v", r)
+	}
+	_, err = await.Wait(f.ctx, s, from(f.text("BEFORE"), at))
+	f.is("what was printed before, of one that has ended", err, terminal.ErrEnded)
+}
+
 // testFollow: a stream has each byte once, through the exit, and that of a
 // session that has ended has the same.
 func testFollow(f *fixture) {

@@ -33,6 +33,8 @@ func Main() int {
 		err = paintProgram(os.Stdin, os.Stdout, arg)
 	case "size":
 		err = sizeProgram(os.Stdout)
+	case "dialog":
+		err = dialogProgram(os.Stdin, os.Stdout, arg[0])
 	default:
 		err = fmt.Errorf("no program %q", os.Args[2])
 	}

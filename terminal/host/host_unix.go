@@ -48,14 +48,22 @@ type Program struct {
 // Terminal is a program's terminal, as its owner has it. Its methods are safe
 // for concurrent use. Close wakes whoever blocks in one.
 type Terminal interface {
-	// Read blocks for output and takes as much as there is, up to len(p).
-	// io.EOF says that no more will come, ErrGap that some was lost here.
-	Read(p []byte) (n int, err error)
+	// Await blocks until ReadNow may have something. io.EOF says that no more
+	// will come, ErrGap that some was lost here. One goroutine calls it.
+	Await() error
+	// ReadNow takes the output that there is, up to len(p) and perhaps none,
+	// without waiting for it. io.EOF says that no more will come. It is called
+	// by one goroutine at a time.
+	ReadNow(p []byte) (n int, err error)
 	// Readable reports whether there is output to read.
 	Readable() bool
 	// Write types all of p, without a break by another writer. With an error
 	// only the first n bytes were typed.
 	Write(p []byte) (n int, err error)
+	// WriteIf waits until nobody else types, and calls may. If that returns nil
+	// it types as much of p as the terminal takes without waiting for the
+	// program. It returns may's error, and no error where it typed a part.
+	WriteIf(p []byte, may func() error) (n int, err error)
 	// SetSize changes the terminal's size; the program is signalled.
 	SetSize(s terminal.Size) error
 	// Foreground is the process group that the terminal's keys signal, 0 where
@@ -74,16 +82,16 @@ type Terminal interface {
 	// is called, with mu held too, where no more will be told, be it of the
 	// program or of what that has left.
 	Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus), lost func()) (stop func())
-	// LetEnd says that the program has ended: Read comes to the end of its
+	// LetEnd says that the program has ended: reading comes to the end of its
 	// output.
 	LetEnd()
 	// Quiet is how long nothing must come after LetEnd for all to have come,
-	// where Read does not say so.
+	// where reading does not say so.
 	Quiet() time.Duration
 	// Done says that the exit is on disk: the owner may end.
 	Done()
 
-	// SetDeadline makes Read and Write return os.ErrDeadlineExceeded from t on;
+	// SetDeadline makes Await and Write return os.ErrDeadlineExceeded from t on;
 	// the zero time makes them block again.
 	SetDeadline(t time.Time) error
 	// Export is what Resume goes on from. The descriptors stay the terminal's.

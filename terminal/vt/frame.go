@@ -11,7 +11,7 @@ type Frame struct {
 	Directory string   `json:"directory,omitempty"`
 	Alternate bool     `json:"alternate"`
 	Modes     []string `json:"modes"` // names of the modes that are on
-	Lines     []Line   `json:"lines"` // one for each row
+	Lines     []Line   `json:"lines"` // one for each row, unless rows were left out
 }
 
 // Cursor is where the cursor is, counted from 0, and how it looks.

@@ -13,6 +13,9 @@ type TextOptions struct {
 	KeepBlanks bool
 	// JoinWraps makes one line of those that were wrapped.
 	JoinWraps bool
+	// Top and Bottom, unless 0, are the first and the last row of the screen to
+	// return, counted from 1. Rows that the screen does not have are left out.
+	Top, Bottom int
 }
 
 // Text returns what the screen shows, a newline after each line.
@@ -27,7 +30,7 @@ func (t *Terminal) render(o TextOptions, styled bool) []byte {
 	if o.Scrollback && !t.onAlt() {
 		t.scrollback.each(t.scrollback.lines, w.line)
 	}
-	for _, r := range t.scr.rows {
+	for _, r := range t.rowsBetween(o.Top, o.Bottom) {
 		t.lineBuf = t.encodeLine(t.lineBuf[:0], r)
 		w.line(t.lineBuf)
 	}
@@ -36,6 +39,15 @@ func (t *Terminal) render(o TextOptions, styled bool) []byte {
 		w.out = w.out[:w.contentEnd]
 	}
 	return w.out
+}
+
+// rowsBetween returns the rows from top to bottom, as TextOptions has them.
+func (t *Terminal) rowsBetween(top, bottom int) []*row {
+	rows := t.scr.rows
+	if bottom > 0 {
+		rows = rows[:min(bottom, len(rows))]
+	}
+	return rows[min(max(top-1, 0), len(rows)):]
 }
 
 // textWriter writes lines. Blanks that may turn out to be at the end of a line

@@ -17,7 +17,13 @@ func TestText(t *testing.T) {
 		{"scrollback", TextOptions{Scrollback: true}, "1\n2\n0123456789\nab\n\n012345678\n一 x\n"},
 		{"joined", TextOptions{JoinWraps: true}, "0123456789ab\n\n012345678一 x\n"},
 		{"blanks", TextOptions{KeepBlanks: true}, "0123456789\nab        \n          \n012345678 \n一 x      \n"},
-		{"all", TextOptions{true, true, true}, "1         \n2         \n0123456789ab        \n          \n012345678一 x      \n"},
+		{"all", TextOptions{Scrollback: true, KeepBlanks: true, JoinWraps: true}, "1         \n2         \n0123456789ab        \n          \n012345678一 x      \n"},
+		{"rows", TextOptions{Top: 2, Bottom: 4}, "ab\n\n012345678\n"},
+		{"rows that end blank", TextOptions{Top: 1, Bottom: 3}, "0123456789\nab\n"},
+		{"rows from the top", TextOptions{Bottom: 1}, "0123456789\n"},
+		{"rows to the bottom", TextOptions{Top: 5}, "一 x\n"},
+		{"rows beyond the screen", TextOptions{Top: 5, Bottom: 99}, "一 x\n"},
+		{"no rows", TextOptions{Top: 6, Bottom: 99}, ""},
 	} {
 		if got := fed(10, 5, in).Text(c.o); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)

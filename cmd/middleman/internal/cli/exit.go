@@ -17,6 +17,7 @@ const (
 	exitOK           = 0
 	exitError        = 1
 	exitUsage        = 2
+	exitChanged      = 3
 	exitTimeout      = 124
 	exitInterrupted  = 130
 	exitDisconnected = 254
@@ -70,6 +71,8 @@ func exitCode(err error) int {
 		return exitNotAttached
 	}
 	switch {
+	case errors.Is(err, terminal.ErrChanged):
+		return exitChanged
 	case errors.Is(err, ErrTimeout):
 		return exitTimeout
 	case errors.Is(err, context.Canceled):

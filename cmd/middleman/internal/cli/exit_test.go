@@ -21,6 +21,7 @@ func TestExitCode(t *testing.T) {
 		{"error", errors.New("x"), 1},
 		{"problem", &api.Problem{Detail: "x"}, 1},
 		{"usage", Usagef("x"), 2},
+		{"another screen", fmt.Errorf("type: %w", terminal.ErrChanged), 3},
 		{"time-out", fmt.Errorf("wait: %w", ErrTimeout), 124},
 		{"interrupted", fmt.Errorf("ask: %w", context.Canceled), 130},
 		{"program's zero", &ProgramExit{terminal.Exit{}}, 0},

@@ -18,18 +18,21 @@ import (
 
 func (c commands) captureCommand() *cobra.Command {
 	var (
-		format, at string
-		o          terminal.CaptureOptions
+		format, at, rows string
+		o                terminal.CaptureOptions
 	)
 	cmd := &cobra.Command{
-		Use:   "capture TARGET [--format text|ansi|json] [--scrollback] [--at OFFSET|TIME]",
+		Use:   "capture TARGET [--format text|ansi|json] [--scrollback | --rows A-B] [--at OFFSET|TIME]",
 		Short: "Print a session's screen, as it is or as it was",
 		Long: `Print a session's screen, as it is or with --at as it was.
 
 --at takes ` + recording.MomentForms + `.
 An earlier screen is drawn from the kept output, with the sizes that the terminal
 had then. If some of that output is missing, standard error says so.
-Its scrollback goes back some thousand lines.`,
+Its scrollback goes back some thousand lines.
+
+--json also prints the offset of the screen and the hash of its text, for send
+--expect. With --rows the hash is that of these rows.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if c.JSON && !cmd.Flags().Changed("format") {
@@ -49,11 +52,21 @@ Its scrollback goes back some thousand lines.`,
 				}
 				o.At = &moment.Offset
 			}
+			if cmd.Flags().Changed("rows") {
+				var err error
+				if o.Rows, err = terminal.ParseRows(rows); err != nil {
+					return cli.Usagef("--rows: %w", err)
+				}
+				if o.Scrollback {
+					return cli.Usagef("give --rows or --scrollback")
+				}
+			}
 			return c.capture(cmd.Context(), given[0], o, moment.Time)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", string(terminal.FormatText), "text, ansi or json")
 	cmd.Flags().BoolVar(&o.Scrollback, "scrollback", false, "print the lines that have scrolled away too")
+	cmd.Flags().StringVar(&rows, "rows", "", "print only rows `A-B` of the screen, counted from 1")
 	cmd.Flags().StringVar(&at, "at", "", "the screen as of an `OFFSET` or a time, such as 5m (ago) or 14:05")
 	return cmd
 }

@@ -1,10 +1,13 @@
 package sessions
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,69 +17,233 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/audit"
 	"middleman/terminal"
+	"middleman/terminal/await"
 )
 
 // sendChunk is how many bytes of standard input are typed at a time.
 const sendChunk = 64 << 10
 
+type sendFlags struct {
+	enter    bool
+	keys     bool
+	key      []string
+	expect   string
+	rows     string
+	idle     time.Duration
+	waitText string
+	timeout  time.Duration
+}
+
 func (c commands) sendCommand() *cobra.Command {
-	var enter bool
+	var f sendFlags
 	cmd := &cobra.Command{
-		Use:   "send TARGET [--enter] TEXT... | -",
+		Use:   "send TARGET [--enter] [--key NAME]... TEXT... | --keys NAME... | -",
 		Short: `Type into a session; "-" types standard input, byte for byte`,
-		Args:  cli.Args(cobra.MinimumNArgs(1)),
+		Long: `Type into a session; "-" types standard input, byte for byte.
+
+--key presses a key after the text. With --keys all arguments are names of keys,
+as in tmux: Enter, Escape, Tab, BSpace, Up, F1, C-c, M-x, or one character.
+
+--expect types only if the screen is still the one that you saw: either nothing
+was printed since OFFSET, or the screen's text has HASH. capture --json prints
+both. With --expect-rows the hash is that of these rows, so that a clock in
+another row does not matter. --if-idle types only if nothing was printed for this
+long. Otherwise nothing is typed, and the exit code is 3.
+
+The session's owner decides. It reads all output that has arrived, compares, and
+types at most 32 KiB, and draws no output in between. It cannot know output that
+is still on its way from the program, through the system or tmux.
+
+--wait-text waits until the text is printed after the typing. Typed text counts
+too if the terminal echoes it. --json prints the offset at the typing, for wait
+--from.`,
+		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if len(given) == 1 && !enter {
-				return cli.Usagef("send needs something to type: TEXT, - or --enter")
-			}
-			t, err := catalog.Find(cmd.Context(), c.CLI, given[0])
-			if err != nil {
+			if err := f.check(cmd, given); err != nil {
 				return err
 			}
-			if err := c.send(cmd.Context(), t.Session, given[1:], enter); err != nil {
-				return fmt.Errorf("type at %s: %w", t.Label(), err)
-			}
-			return nil
+			return c.sendTo(cmd.Context(), given[0], given[1:], &f)
 		},
 	}
-	cmd.Flags().BoolVar(&enter, "enter", false, "press Enter at the end")
+	flags := cmd.Flags()
+	flags.BoolVar(&f.enter, "enter", false, "press Enter at the end")
+	flags.BoolVar(&f.keys, "keys", false, "the arguments are names of keys")
+	flags.StringArrayVar(&f.key, "key", nil, "press this key after the text; repeatable")
+	flags.StringVar(&f.expect, "expect", "", "type only if this `OFFSET|HASH` is that of the screen")
+	flags.StringVar(&f.rows, "expect-rows", "", "the hash is that of rows `A-B`, counted from 1")
+	flags.DurationVar(&f.idle, "if-idle", 0, "type only if nothing was printed for so long")
+	flags.StringVar(&f.waitText, "wait-text", "", "then wait until this text is printed")
+	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait-text: give up after so long, with exit code 124 (default: never)")
 	return cmd
 }
 
-func (c commands) send(ctx context.Context, s terminal.Session, text []string, enter bool) error {
-	if len(text) == 1 && text[0] == "-" {
-		if err := c.sendInput(ctx, s); err != nil {
-			return err
+// sendTo types at the session that target means, waits if that was asked for,
+// and prints the offset with --json.
+func (c commands) sendTo(ctx context.Context, target string, args []string, f *sendFlags) error {
+	expect, err := f.expected()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := withTimeout(ctx, f.timeout)
+	defer cancel()
+	t, err := catalog.Find(ctx, c.CLI, target)
+	if err != nil {
+		return timedOut(ctx, f.timeout, target, err)
+	}
+	var result sent
+	if result.Offset, err = c.send(ctx, t.Session, args, f, expect); err != nil {
+		return timedOut(ctx, f.timeout, t.Label(), fmt.Errorf("type at %s: %w", t.Label(), err))
+	}
+	if f.waitText != "" {
+		if result.Waited, err = waitPrinted(ctx, t.Session, f.waitText, result.Offset); err != nil {
+			return timedOut(ctx, f.timeout, t.Label(), fmt.Errorf("typed at %s; wait for %q: %w", t.Label(), f.waitText, err))
 		}
-		text = nil
 	}
-	p := []byte(strings.Join(text, " "))
-	if enter {
-		p = append(p, '\r')
+	if c.JSON {
+		return c.PrintJSON(result)
 	}
-	if len(p) == 0 {
-		return nil
-	}
-	return s.Input(ctx, p)
+	return nil
 }
 
-// sendInput types standard input as it arrives. A blocked read cannot be
-// cancelled, so sendInput lets an interrupt end the process.
-func (c commands) sendInput(ctx context.Context, s terminal.Session) error {
+// check refuses flags and arguments that do not go together.
+func (f *sendFlags) check(cmd *cobra.Command, given []string) error {
+	changed := cmd.Flags().Changed
+	switch {
+	case len(given) == 1 && !f.enter && len(f.key) == 0:
+		return cli.Usagef("send needs something to type: TEXT, - or --enter")
+	case f.idle < 0 || f.timeout < 0:
+		return cli.Usagef("a duration is not negative")
+	case changed("if-idle") && f.idle == 0:
+		return cli.Usagef("--if-idle needs a duration above zero")
+	case changed("expect-rows") && !changed("expect"):
+		return cli.Usagef("--expect-rows goes with --expect HASH")
+	case changed("wait-text") && f.waitText == "":
+		return cli.Usagef("--wait-text needs a text")
+	case changed("timeout") && f.waitText == "":
+		return cli.Usagef("--timeout goes with --wait-text")
+	}
+	keys := f.key
+	if f.keys {
+		keys = slices.Concat(given[1:], keys)
+	}
+	for _, name := range keys {
+		if _, err := keyBytes(name, false); err != nil {
+			return cli.Usagef("%w", err)
+		}
+	}
+	return nil
+}
+
+// expected returns what must hold for the input to be typed.
+func (f *sendFlags) expected() (e terminal.Expect, err error) {
+	if f.expect != "" {
+		if e, err = terminal.ParseExpect(f.expect); err != nil {
+			return e, cli.Usagef("--expect: %w", err)
+		}
+	}
+	if f.rows != "" {
+		if e.Rows, err = terminal.ParseRows(f.rows); err != nil {
+			return e, cli.Usagef("--expect-rows: %w", err)
+		}
+		if e.Hash == "" {
+			return e, cli.Usagef("--expect-rows goes with --expect HASH")
+		}
+	}
+	e.Idle = f.idle
+	return e, nil
+}
+
+// sent is what send prints with --json.
+type sent struct {
+	Offset uint64  `json:"offset"` // the head at the typing
+	Waited *waited `json:"waited,omitempty"`
+}
+
+// send types what the arguments and flags say, and returns the offset at the
+// typing. Where something is expected, all of it is typed at once.
+func (c commands) send(ctx context.Context, s terminal.Session, args []string, f *sendFlags, expect terminal.Expect) (offset uint64, err error) {
+	names := f.key
+	if f.keys {
+		args, names = nil, append(args, names...)
+	}
+	if f.enter {
+		names = append(names, "Enter")
+	}
+	keys, err := keysBytes(ctx, s, names)
+	if err != nil {
+		return 0, err
+	}
+	p := []byte(strings.Join(args, " "))
+	if len(args) == 1 && args[0] == "-" {
+		if expect == (terminal.Expect{}) {
+			return c.sendInput(ctx, s, keys)
+		}
+		c.Uncatch()
+		if p, err = io.ReadAll(io.LimitReader(c.In, terminal.MaxExpected+1)); err != nil {
+			return 0, fmt.Errorf("read standard input: %w", err)
+		}
+	}
+	return s.Type(ctx, append(p, keys...), expect)
+}
+
+// keysBytes returns what the keys type. If that depends on the program's mode,
+// it asks the session for that.
+func keysBytes(ctx context.Context, s terminal.Session, names []string) (p []byte, err error) {
+	application := false
+	if slices.ContainsFunc(names, isCursorKey) {
+		shot, err := s.Capture(ctx, terminal.CaptureOptions{Format: terminal.FormatJSON})
+		if err != nil {
+			return nil, err
+		}
+		var screen struct{ Modes []string }
+		if err := json.Unmarshal(shot.Data, &screen); err != nil {
+			return nil, fmt.Errorf("read the modes of the screen: %w", err)
+		}
+		application = slices.Contains(screen.Modes, "application-cursor-keys")
+	}
+	for _, name := range names {
+		key, err := keyBytes(name, application)
+		if err != nil {
+			return nil, err
+		}
+		p = append(p, key...)
+	}
+	return p, nil
+}
+
+// waitPrinted waits until text is printed from an offset on.
+func waitPrinted(ctx context.Context, s terminal.Session, text string, from uint64) (*waited, error) {
+	match, err := await.Text(text)
+	if err != nil {
+		return nil, err
+	}
+	found, err := await.Wait(ctx, s, await.Condition{Match: match, From: &from})
+	return &waited{found.Match, found.Offset, found.Exit}, err
+}
+
+// sendInput types standard input as it arrives, and then keys. It returns the
+// offset at the first typing. A blocked read cannot be cancelled, so sendInput
+// lets an interrupt end the process.
+func (c commands) sendInput(ctx context.Context, s terminal.Session, keys []byte) (offset uint64, err error) {
 	c.Uncatch()
+	in := io.MultiReader(c.In, bytes.NewReader(keys))
 	buf := make([]byte, sendChunk)
-	for {
-		n, err := c.In.Read(buf)
-		if n > 0 {
-			if err := s.Input(ctx, buf[:n]); err != nil {
-				return err
+	for first := true; ; first = false {
+		n, err := in.Read(buf)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return offset, fmt.Errorf("read standard input: %w", err)
+		}
+		if n > 0 || first {
+			at, typeErr := s.Type(ctx, buf[:n], terminal.Expect{})
+			if typeErr != nil {
+				return offset, typeErr
+			}
+			if first {
+				offset = at
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
 		if err != nil {
-			return fmt.Errorf("read standard input: %w", err)
+			return offset, nil
 		}
 	}
 }

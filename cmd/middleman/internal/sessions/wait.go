@@ -22,6 +22,7 @@ type waitFlags struct {
 	text       string
 	pattern    string
 	scrollback bool
+	from       string
 	quiet      time.Duration
 	timeout    time.Duration
 	workers    bool
@@ -30,7 +31,7 @@ type waitFlags struct {
 func (c commands) waitCommand() *cobra.Command {
 	var f waitFlags
 	cmd := &cobra.Command{
-		Use:   "wait TARGET [--exit | --text S | --regex R | --quiet DUR] [--scrollback] [--timeout DUR] | wait --workers [TARGET]",
+		Use:   "wait TARGET [--exit | --text S | --regex R | --quiet DUR] [--from OFFSET|now | --scrollback] [--timeout DUR] | wait --workers [TARGET]",
 		Short: "Wait for a session to exit (default), show something, or be quiet; or for its workers",
 		Long: `Wait for a session to exit, to show a text, or to be quiet; or for its workers.
 
@@ -38,6 +39,10 @@ A text is looked for on the present screen, with --scrollback also in what has
 scrolled away, and then in all that is printed. In a regular expression (RE2)
 ^ and $ match at each line. If the program exits first, the text is looked for
 once more, and then wait fails. The API's wait means the same.
+
+With --from only what is printed from that offset on counts, as text without
+control sequences; the screen does not count then. send --json, capture --json
+and ls --sessions --json print offsets; "now" is the present end of the output.
 
 wait --exit returns the program's exit code. A time-out is exit code 124.`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
@@ -62,6 +67,7 @@ wait --exit returns the program's exit code. A time-out is exit code 124.`,
 	flags.StringVar(&f.text, "text", "", "until this text shows")
 	flags.StringVar(&f.pattern, "regex", "", "until this regular expression matches")
 	flags.BoolVar(&f.scrollback, "scrollback", false, "with --text or --regex: in what has scrolled away too")
+	flags.StringVar(&f.from, "from", "", "with --text or --regex: only in output from this `OFFSET` on, or from now on")
 	flags.DurationVar(&f.quiet, "quiet", 0, "until there was no output for this long")
 	flags.BoolVar(&f.workers, "workers", false, "until all workers of TARGET have ended (default: of this session); the exit code is 0 if theirs all are")
 	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this long, with exit code 124 (default: never)")
@@ -108,8 +114,16 @@ func (f *waitFlags) condition(cmd *cobra.Command) (c await.Condition, err error)
 		if c.Match, err = await.Regex(f.pattern); err != nil {
 			return c, cli.Usagef("--regex: %w", err)
 		}
-	case f.scrollback:
-		return c, cli.Usagef("--scrollback goes with --text or --regex")
+	case f.scrollback || cmd.Flags().Changed("from"):
+		return c, cli.Usagef("--scrollback and --from go with --text or --regex")
+	}
+	if cmd.Flags().Changed("from") {
+		if c.From, err = await.ParseFrom(f.from); err != nil {
+			return c, cli.Usagef("--from: %w", err)
+		}
+		if f.scrollback {
+			return c, cli.Usagef("give --from or --scrollback")
+		}
 	}
 	c.Scrollback, c.Quiet = f.scrollback, f.quiet
 	return c, nil
@@ -127,8 +141,22 @@ func (c commands) wait(ctx context.Context, target string, condition await.Condi
 		return fmt.Errorf("wait for %s: %w: %w", target, viewer.ErrDisconnected, err)
 	case err != nil:
 		return fmt.Errorf("wait for %s: %w", target, err)
-	case condition.Match == nil && condition.Quiet == 0:
+	}
+	if c.JSON {
+		if err := c.PrintJSON(waited{found.Match, found.Offset, found.Exit}); err != nil {
+			return err
+		}
+	}
+	if condition.Match == nil && condition.Quiet == 0 {
 		return &cli.ProgramExit{Exit: *found.Exit}
 	}
 	return nil
+}
+
+// waited is what wait prints with --json: how the condition came to hold, and
+// the offset as of which it did.
+type waited struct {
+	Match  string         `json:"match,omitempty"`
+	Offset uint64         `json:"offset"`
+	Exit   *terminal.Exit `json:"exit,omitempty"`
 }
