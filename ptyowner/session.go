@@ -39,14 +39,8 @@ type look struct {
 // trusted is terminal.ErrUnreachable while an owner may live, so that no caller
 // cleans the state.
 func (s *session) look() (l look, err error) {
-	if err := terminal.CheckID(s.dir.ID); err != nil {
-		return l, fmt.Errorf("session %w: %w", terminal.ErrNotFound, err)
-	}
-	if _, err := os.Lstat(s.dir.Path); errors.Is(err, fs.ErrNotExist) {
-		return l, fmt.Errorf("session %s: %w", s.dir.ID, terminal.ErrNotFound)
-	}
-	if err := s.dir.Check(s.b.o.Data); err != nil {
-		return l, unreachable(s.dir.ID, "check state directory", err)
+	if err := s.checkThere(); err != nil {
+		return l, err
 	}
 	// Read the exit last: if the lock is free, the owner that would have
 	// written the exit is gone.
@@ -476,6 +470,7 @@ func (s *session) Remove(ctx context.Context) error {
 	if l, err := s.dir.ReadRecord(); err == nil && l.Socket != s.dir.File(state.SocketFile) {
 		os.Remove(l.Socket) // usually gone with its owner
 	}
+	s.b.unlinkAgent(s.dir)
 	if err := os.RemoveAll(s.dir.Path); err != nil {
 		return fmt.Errorf("remove session %s: %w", s.dir.ID, err)
 	}

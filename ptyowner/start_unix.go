@@ -61,6 +61,7 @@ func (b *Backend) Start(ctx context.Context, spec terminal.Spec) (terminal.Statu
 	started, err := b.startLocked(ctx, d, state.StartRequest{Spec: spec, Dir: d.Path, Build: b.o.Build, Host: b.hostName(), HostConfig: config}, made)
 	if err != nil {
 		if made && !started {
+			b.unlinkAgent(d)
 			os.RemoveAll(d.Path)
 		}
 		return terminal.Status{}, err
@@ -141,18 +142,10 @@ func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartR
 	if req.Socket, err = b.socketPath(d); err != nil {
 		return fail("choose socket", err)
 	}
-	run, err := b.openExecutable()
-	if err != nil {
-		return fail("find own executable", err)
+	if req.Spec.Env, err = b.prepareEnvironment(d, req.Spec); err != nil {
+		return fail("record the environment", err)
 	}
-	defer run.close()
-	core := private.CoreLimit()
-	req.Core = &core
-	report, err := b.runOwner(ctx, run, d, req)
-	step := "run owner"
-	if err == nil && report.Error != "" {
-		step, err = report.Step, reportError{report}
-	}
+	step, err := b.tryOwner(ctx, d, req)
 	if err == nil {
 		return true, nil
 	}
@@ -161,6 +154,23 @@ func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartR
 		return true, nil // the owner of a starter that was killed
 	}
 	return fail(step, errors.Join(err, undoErr))
+}
+
+// tryOwner runs an owner until it reports that the program runs. On error, step
+// is the step that failed.
+func (b *Backend) tryOwner(ctx context.Context, d state.Dir, req state.StartRequest) (step string, err error) {
+	run, err := b.openExecutable()
+	if err != nil {
+		return "find own executable", err
+	}
+	defer run.close()
+	core := private.CoreLimit()
+	req.Core = &core
+	report, err := b.runOwner(ctx, run, d, req)
+	if err == nil && report.Error != "" {
+		return report.Step, reportError{report}
+	}
+	return "run owner", err
 }
 
 // reportError is the error of a state.StartReport.

@@ -57,10 +57,17 @@ type Spec struct {
 	Workspace string `json:"workspace,omitempty"`
 	// Argv is the program and its arguments. Argv[0] is an absolute path.
 	Argv []string `json:"argv"`
-	// Env is the program's whole environment, "KEY=value" each. Nothing is
-	// added to it but TERM, COLORTERM, MIDDLEMAN_SESSION and
-	// MIDDLEMAN_WORKSPACE.
-	Env []string `json:"env"`
+	// Env is the program's whole environment. Nothing is added to it but TERM,
+	// COLORTERM, MIDDLEMAN_SESSION and MIDDLEMAN_WORKSPACE. Its values are not
+	// stored anywhere: only the owner gets them, over its standard input.
+	Env Environ `json:"env"`
+	// Sources says for each variable's name where its value came from. It is
+	// stored for Session.Environment.
+	Sources map[string]string `json:"-"`
+	// AgentLink replaces the value of SSH_AUTH_SOCK by the path of a link of ours
+	// to that socket, which Session.LinkAgent moves. A value that is not the
+	// absolute path of a socket of this user stays as it is.
+	AgentLink bool `json:"-"`
 	// Dir is the absolute working directory. It must exist.
 	Dir string `json:"dir"`
 	// Size is the first size of the terminal.
@@ -204,6 +211,15 @@ type Session interface {
 	// Recording returns all that is kept, up to the present head, with its
 	// times as an asciicast v2. The caller closes it.
 	Recording(ctx context.Context) (io.ReadCloser, error)
+	// Environment returns the names of the program's variables, sorted, and
+	// where their values came from, also after the program has ended. It is
+	// empty for a session of a build that did not record them.
+	Environment(ctx context.Context) ([]Variable, error)
+	// LinkAgent points the session's SSH_AUTH_SOCK at another agent's socket,
+	// for a session that was started with Spec.AgentLink and has that link; for
+	// others it does nothing. The socket must be the absolute path of a socket
+	// of this user.
+	LinkAgent(ctx context.Context, socket string) error
 	// Stop ends the program and everything that it started and returns when
 	// nothing is left, or a *LeftoverError. Zero grace means the session's
 	// own; negative means none. Stopping an ended session is no error.

@@ -114,3 +114,14 @@ func CanMake(string) error { return nil }
 // Harden does nothing: another user cannot read the memory of this process, and
 // Windows writes no core files.
 func Harden() error { return nil }
+
+// CheckSocket returns errors.ErrUnsupported: SSH agents have no Unix sockets on
+// Windows.
+func CheckSocket(path string) error {
+	return fmt.Errorf("socket %s: %w", path, errors.ErrUnsupported)
+}
+
+// ReplaceLink returns errors.ErrUnsupported.
+func ReplaceLink(_, path string) error {
+	return fmt.Errorf("make link %s: %w", path, errors.ErrUnsupported)
+}

@@ -50,6 +50,9 @@ func judgeState(path string, info fs.FileInfo) (found []Problem) {
 		found = append(found, Problem{Path: path, Foreign: true,
 			What: fmt.Sprintf("belongs to user %d, and you are user %d; find out why, then remove it or give it back with chown", owner, os.Geteuid())})
 	}
+	if mode&fs.ModeSymlink != 0 && isLinkName(filepath.Base(path)) {
+		return found // the mode of a link has no meaning
+	}
 	if wanted := wantedKind(filepath.Base(path), mode); wanted != "" {
 		return append(found, Problem{Path: path, What: "is " + plainfile.Kind(mode) + " and should be " + wanted + "; find out who put it there, and remove it"})
 	}
@@ -62,6 +65,12 @@ func judgeState(path string, info fs.FileInfo) (found []Problem) {
 			What: fmt.Sprintf("is open to others (mode %04o); run: chmod go-rwx %s", mode.Perm(), quote(path))})
 	}
 	return found
+}
+
+// isLinkName reports whether a file of that name is a link that ReplaceLink made:
+// to a session's SSH agent.
+func isLinkName(name string) bool {
+	return name == "ssh-agent" || filepath.Ext(name) == ".ssh-agent"
 }
 
 // wantedKind returns the kind that a file with that name should have, or "" if

@@ -37,6 +37,7 @@ func (o *owner) startProgram(req state.StartRequest) (step string, err error) {
 		Spec: o.spec, Size: o.size, Umask: o.umask, CoreLimit: o.core,
 		Dir: o.dir.Path, Socket: strings.TrimSuffix(o.socket, ".sock") + ".host", Config: req.HostConfig, Again: again(req),
 	})
+	o.spec.Env = nil // only the program needs it
 	return step, err
 }
 

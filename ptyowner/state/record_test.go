@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/json"
 	"path/filepath"
+	"reflect"
 	"testing"
 )
 
@@ -33,6 +34,28 @@ func FuzzRecord(f *testing.F) {
 		}
 		if second, err := json.Marshal(again); err != nil || string(first) != string(second) {
 			t.Fatalf("%s became %s, %v", first, second, err)
+		}
+	})
+}
+
+// FuzzEnvironment: what is taken for names of variables is the same when it was
+// written and read again.
+func FuzzEnvironment(f *testing.F) {
+	f.Add([]byte(`{"format":1,"variables":[{"name":"PATH","source":"caller"}]}`))
+	f.Add([]byte(`{"format":2,"variables":[]}`))
+	f.Add([]byte(`{"format":1,"variables":{}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		first, err := parseEnvironment(data)
+		if err != nil {
+			return
+		}
+		written, err := json.Marshal(environRecord{environFormat, first})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := parseEnvironment(written)
+		if err != nil || len(first) != len(second) || len(first) > 0 && !reflect.DeepEqual(first, second) {
+			t.Fatalf("%v became %v, %v", first, second, err)
 		}
 	})
 }

@@ -42,6 +42,8 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"start", testStart},
 		{"start in the exact directory", testDirectory},
 		{"start with the exact environment", testEnvironment},
+		{"names of the environment", testEnvironmentNames},
+		{"link to the SSH agent", testAgentLink},
 		{"start one id ten times at once", testStartTenTimes},
 		{"start fifty at once", testFiftyAtOnce},
 		{"start a program that does not exist", testNoProgram},
