@@ -30,7 +30,7 @@ import (
 // environ is the script's environment.
 func environ(ts *testscript.TestScript) []string {
 	names := []string{
-		"PATH", "MIDDLEMAN_HOME", "HOME", "LC_ALL", "LC_MIDDLEMAN_TEST", "TERM", "SHELL", "MIDDLEMAN_SESSION",
+		"PATH", "MIDDLEMAN_HOME", "HOME", "LC_ALL", "LC_MIDDLEMAN_TEST", "TERM", "SHELL", "MIDDLEMAN_SESSION", "SSH_AUTH_SOCK",
 		"GIT_CONFIG_NOSYSTEM", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL",
 	}
 	var env []string

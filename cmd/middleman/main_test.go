@@ -123,7 +123,7 @@ func setup(env *testscript.Env) error {
 		"MIDDLEMAN_HOME":      home,
 		"HOME":                filepath.Join(env.WorkDir, "user"),
 		"LC_ALL":              "C.UTF-8",
-		"LC_MIDDLEMAN_TEST":   home, // LC_* reaches sessions, so that these are found
+		"LC_MIDDLEMAN_TEST":   home, // LC_* reaches sessions and workers, so that these are found
 		"TERM":                "xterm-256color",
 		"SHELL":               "/bin/sh",
 		"CI":                  os.Getenv("CI"),
@@ -148,13 +148,18 @@ func setup(env *testscript.Env) error {
 	return makeRepository(env)
 }
 
-// makeRepository makes $WORK/repo with one commit, and $WORK/user.
+// makeRepository makes $WORK/repo with one commit, and $WORK/user with a .profile.
 func makeRepository(env *testscript.Env) error {
 	repo := filepath.Join(env.WorkDir, "repo")
 	for _, dir := range []string{repo, filepath.Join(env.WorkDir, "user")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
+	}
+	// What the server starts by itself finds the programs of scripts by the login.
+	profile := filepath.Join(env.WorkDir, "user", ".profile")
+	if err := os.WriteFile(profile, fmt.Appendf(nil, "export PATH='%s' LC_MIDDLEMAN_TEST='%s'\n", env.Getenv("PATH"), env.Getenv("LC_MIDDLEMAN_TEST")), 0o600); err != nil {
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(repo, "a.txt"), []byte("a\n"), 0o600); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strconv"
 
@@ -16,6 +17,7 @@ import (
 //	program stream SEED BYTES GATE   printable bytes; waits for input after GATE
 //	program burst BYTES CODE         so many bytes, and exits at once
 //	program query                    asks the terminal where its cursor is, and says what came
+//	program socket PATH              makes a Unix socket and leaves it behind
 func program() {
 	if err := runProgram(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "program:", err)
@@ -24,6 +26,9 @@ func program() {
 }
 
 func runProgram(args []string) error {
+	if len(args) == 2 && args[0] == "socket" {
+		return leaveSocket(args[1])
+	}
 	if err := rawOutput(); err != nil {
 		return err
 	}
@@ -51,6 +56,16 @@ func runProgram(args []string) error {
 		return query()
 	}
 	return fmt.Errorf("no such program: %q", args)
+}
+
+// leaveSocket makes a socket, as that of an SSH agent is one. Nobody listens.
+func leaveSocket(path string) error {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return err
+	}
+	l.SetUnlinkOnClose(false)
+	return l.Close()
 }
 
 // stream writes total bytes. After gate of them it waits for one byte typed.

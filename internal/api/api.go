@@ -75,7 +75,9 @@ type Session struct {
 	CreatedAt     time.Time          `json:"created_at"`
 	Parent        string             `json:"parent,omitempty" doc:"The session that started it as a worker"`
 	Source        string             `json:"source" doc:"Where the state comes from: owner, disk or store"`
-	AsOf          time.Time          `json:"as_of"`
+	// Environment is set if one session was asked for.
+	Environment []terminal.Variable `json:"environment,omitempty" doc:"Its variables and where the value of each came from, never a value; only where one session is asked for, and not for a token of that session alone"`
+	AsOf        time.Time           `json:"as_of"`
 }
 
 // NewWorkspace asks for a workspace.
@@ -99,12 +101,23 @@ type NewSession struct {
 	Profile string        `json:"profile,omitempty"`
 	Backend string        `json:"backend,omitempty" enum:"auto,tmux,pty-owner"`
 	Size    terminal.Size `json:"size,omitzero"`
-	Env     []string      `json:"env,omitempty" doc:"KEY=value each, added to the allow-listed environment"`
+	// The fields below say what the session's environment is made of. It is the
+	// user's login environment unless CallerEnv is set.
+	Env       []string `json:"env,omitempty" doc:"NAME=value each; these win over the rest of the environment"`
+	CleanEnv  bool     `json:"clean_env,omitempty" doc:"Only what is on the allow-list, and env"`
+	CallerEnv [][]byte `json:"caller_env,omitzero" doc:"The environment of the shell that asks, NAME=value each in base64; over the Unix socket only. Unset means the user's login environment"`
+	AgentLink bool     `json:"agent_link,omitempty" doc:"With caller_env: SSH_AUTH_SOCK leads to the SSH agent of whoever attached last"`
 	// KeepOutput is a pointer because 0 has a meaning of its own: keep all.
 	KeepOutput *int64 `json:"keep_output,omitempty" minimum:"0" doc:"The least number of output bytes to keep, 0 for all; unset means the server's setting"`
 	// Clipboard is the session's policy. For each viewer, the stricter of this and
 	// the viewer's own policy applies.
 	Clipboard terminal.Clipboard `json:"clipboard,omitempty" enum:"allow,ask,deny" doc:"Whether the program may set the attached viewer's clipboard; unset means the server's setting"`
+}
+
+// Retry asks for another attempt at a creation. Without caller_env a first
+// session has the user's login environment.
+type Retry struct {
+	CallerEnv [][]byte `json:"caller_env,omitzero" doc:"For a first session that was asked for with one, see there; that is not kept"`
 }
 
 // Workspaces is a page of workspaces.

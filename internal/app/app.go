@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"middleman/internal/config"
+	"middleman/internal/environ"
 	"middleman/internal/events"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -43,6 +44,15 @@ type Workspaces interface {
 	Repairer
 }
 
+// Login tells what the user's environment is after a login. *environ.Login
+// implements it.
+type Login interface {
+	// Get returns that environment, or less and why.
+	Get(ctx context.Context) (environ []string, why error)
+	// Minimum returns HOME, USER, LOGNAME, SHELL and PATH.
+	Minimum() []string
+}
+
 // Options are the parts and the settings of an App.
 type Options struct {
 	// Store is open for writing. The caller closes it after App.Stop.
@@ -54,9 +64,17 @@ type Options struct {
 	// the name of one of Backends.
 	Backend string
 	Dirs    config.Dirs
-	// Environ returns the environment that a session's allow-listed variables
-	// come from; nil means os.Environ.
+	// Environ returns the server's own environment; nil means os.Environ. No
+	// session gets anything of it but how to find this server.
 	Environ func() []string
+	// Login is the environment of sessions that no shell has asked for; nil
+	// means the one of the user who runs this process.
+	Login Login
+	// EnvRules say what of Login may reach a session.
+	EnvRules environ.Rules
+	// LoginShell starts the shell of a session without a command as a login
+	// shell.
+	LoginShell bool
 	// JournalBytes, Grace and Clipboard are the defaults of a session's
 	// terminal.Spec.
 	JournalBytes int64
@@ -108,6 +126,12 @@ func New(o Options) (*App, error) {
 	}
 	if o.Environ == nil {
 		o.Environ = os.Environ
+	}
+	if o.Login == nil {
+		o.Login = environ.NewLogin(o.Environ())
+	}
+	if o.EnvRules.Forward == nil {
+		o.EnvRules.Forward = []string{"*"}
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

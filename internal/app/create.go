@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"middleman/internal/api"
@@ -95,8 +97,54 @@ func newRequest(in api.NewWorkspace) (workspace.CreateRequest, error) {
 	return r, err
 }
 
+// storedRequest is what is stored of a request for a workspace: all but the
+// values of its first session's environment.
+type storedRequest struct {
+	api.NewWorkspace
+	FromCaller bool     `json:"from_caller,omitempty"` // it had a caller's environment
+	Named      []string `json:"named,omitempty"`       // the names in its env
+}
+
+// storable returns in without values of environment variables.
+func storable(in api.NewWorkspace) storedRequest {
+	stored := storedRequest{NewWorkspace: in}
+	if in.Session == nil {
+		return stored
+	}
+	session := *in.Session
+	stored.FromCaller = session.CallerEnv != nil
+	for _, entry := range session.Env {
+		name, _, _ := strings.Cut(entry, "=")
+		stored.Named = append(stored.Named, name)
+	}
+	session.Env, session.CallerEnv = nil, nil
+	stored.Session = &session
+	return stored
+}
+
+// plan plans the first session again, with the environment of who asks for that,
+// nil if a start of the server does. The plan's note names what was not kept.
+func (r storedRequest) plan(ctx context.Context, s *App, callerEnv [][]byte) (plan, error) {
+	session := *r.Session
+	if r.FromCaller {
+		session.CallerEnv = callerEnv
+	}
+	p, err := s.plan(ctx, session)
+	if err != nil {
+		return p, err
+	}
+	if r.FromCaller && callerEnv == nil {
+		p.note = joinNotes(p.note, "its caller's environment was not kept: it has that of a login")
+	}
+	missing := slices.DeleteFunc(slices.Clone(r.Named), func(name string) bool { return p.env.Sources()[name] != "" })
+	if len(missing) > 0 {
+		p.note = joinNotes(p.note, "values given with --env were not kept, so it has no "+strings.Join(missing, ", "))
+	}
+	return p, nil
+}
+
 // addWorkspace stores the row of a creation, under the requested name or a
-// random one. The whole request is stored beside it, for a retry.
+// random one. The request is stored beside it, for a retry.
 func (s *App) addWorkspace(ctx context.Context, r workspace.CreateRequest, in api.NewWorkspace) (workspace.Workspace, error) {
 	row := workspace.Workspace{
 		ID:        r.ID,
@@ -111,7 +159,7 @@ func (s *App) addWorkspace(ctx context.Context, r workspace.CreateRequest, in ap
 	if r.Mode == workspace.ModeWorktree {
 		row.Repository = r.Directory // to undo it after a crash; Begin finds the repository's top
 	}
-	asked, err := json.Marshal(in)
+	asked, err := json.Marshal(storable(in))
 	if err != nil {
 		return row, fmt.Errorf("store the request for a workspace: %w", err)
 	}
@@ -272,14 +320,14 @@ var (
 
 // retryWorkspace tries a failed creation again, from the step that failed. It
 // returns the row while that goes on in the background.
-func (s *App) retryWorkspace(ctx context.Context, id string) (workspace.Workspace, error) {
+func (s *App) retryWorkspace(ctx context.Context, id string, in api.Retry) (workspace.Workspace, error) {
 	leave := s.gates.block(id)
 	defer leave()
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
 		return w, err
 	}
-	c, err := s.failedCreation(ctx, w)
+	c, err := s.failedCreation(ctx, w, in.CallerEnv)
 	if err != nil {
 		return w, err
 	}
@@ -309,7 +357,8 @@ func (s *App) retryWorkspace(ctx context.Context, id string) (workspace.Workspac
 }
 
 // failedCreation returns the request that w was made by, if its creation failed.
-func (s *App) failedCreation(ctx context.Context, w workspace.Workspace) (creation, error) {
+// callerEnv is for storedRequest.plan.
+func (s *App) failedCreation(ctx context.Context, w workspace.Workspace, callerEnv [][]byte) (creation, error) {
 	refuse := func(code, why string) (creation, error) {
 		return creation{}, Refusef(code, "workspace %s %s", w.Name, why)
 	}
@@ -324,7 +373,7 @@ func (s *App) failedCreation(ctx context.Context, w workspace.Workspace) (creati
 	if _, err := s.Store.Creation(ctx, w.ID); errors.Is(err, store.ErrNotFound) {
 		return refuse(api.CodeNotFailed, "was made, and a later step failed: "+s.redact(w.Error))
 	}
-	return s.creation(ctx, w)
+	return s.creation(ctx, w, callerEnv)
 }
 
 // cutShort marks the last stage as failed if the previous server did not end it.

@@ -1,40 +1,107 @@
 package app
 
 import (
+	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"middleman/internal/api"
+	"middleman/internal/environ"
+	"middleman/workspace"
 )
 
-// inherited are the variables of the server's environment that a session gets.
-// It gets no others: the agents, tokens and keys of the shell that started the
-// server must not reach it.
-var inherited = []string{
-	"HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR",
-	"EDITOR", "VISUAL", "PAGER", "BROWSER", "LESS", "LS_COLORS", "MANPATH", "INFOPATH",
-	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_DIRS",
-	"GOPATH", "GOROOT", "GOBIN", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT",
-	"NIX_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "NO_COLOR",
-	"MIDDLEMAN_HOME", // a middleman in the session finds this server by it, or else by XDG_RUNTIME_DIR
-	"SystemRoot", "ComSpec", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "ProgramData", "TEMP", "TMP",
+// sessionEnv returns the environment of a requested session, before the
+// repository and the workspace add to it. note says what is missing, if
+// something is.
+func (s *App) sessionEnv(ctx context.Context, in api.NewSession) (e environ.Environment, note string, err error) {
+	if in.CallerEnv == nil {
+		if e, note, err = s.loginEnv(ctx, in.CleanEnv); err == nil {
+			e.Set(environ.Own, s.finders()...)
+		}
+	} else if e, err = callerEnv(in); err == nil {
+		e.SetMissing(environ.Own, s.finders()...)
+		e.SetMissing(environ.LoginShell, s.Login.Minimum()...)
+	}
+	if err != nil {
+		return e, "", err
+	}
+	e.Set(environ.Named, in.Env...)
+	if err := environ.Check(e.Entries()); err != nil {
+		return e, "", Refusef(api.CodeBadRequest, "%s", err)
+	}
+	return e, note, nil
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+// callerEnv returns what a session gets of its caller's environment.
+func callerEnv(in api.NewSession) (e environ.Environment, err error) {
+	given := make([]string, len(in.CallerEnv))
+	for i, entry := range in.CallerEnv {
+		given[i] = string(entry)
+	}
+	if err := environ.Check(given); err != nil {
+		return e, Refusef(api.CodeBadRequest, "caller_env: %s", err)
+	}
+	if in.CleanEnv {
+		e.Set(environ.Listed, environ.Allowed(given)...)
+	} else {
+		e.Set(environ.Caller, environ.Strip(given)...)
+	}
+	return e, nil
+}
 
-// baseEnv returns the variables that a session inherits from environ.
-func baseEnv(environ []string) []string {
-	var out []string
-	home := lookup(environ, "MIDDLEMAN_HOME") != ""
-	for _, kv := range environ {
-		name, _, ok := strings.Cut(kv, "=")
-		if ok && (!home && name == "XDG_RUNTIME_DIR" || slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_")) {
-			out = append(out, kv)
+// loginEnv returns the user's login environment, or what the allow-list has of
+// it. note says why it is only the minimum, if so.
+func (s *App) loginEnv(ctx context.Context, clean bool) (e environ.Environment, note string, err error) {
+	list, why := s.Login.Get(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return e, "", err
+	}
+	if why != nil {
+		note = "its environment may lack what a login sets: " + s.redact(why.Error())
+	}
+	passed, _ := s.EnvRules.Pass(list)
+	source := environ.LoginShell
+	if clean {
+		passed, source = environ.Allowed(passed), environ.Listed
+	}
+	e.Set(source, passed...)
+	e.SetMissing(environ.LoginShell, s.Login.Minimum()...)
+	return e, note, nil
+}
+
+// finders returns the variables by which a middleman in a session finds this
+// server's directories.
+func (s *App) finders() []string {
+	given := s.Environ()
+	if home := environ.Lookup(given, "MIDDLEMAN_HOME"); home != "" {
+		return []string{"MIDDLEMAN_HOME=" + home}
+	}
+	var all []string
+	for _, name := range []string{"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"} {
+		if value := environ.Lookup(given, name); value != "" {
+			all = append(all, name+"="+value)
 		}
 	}
-	return out
+	return all
+}
+
+// setupEnv returns the environment of a repository's setup and teardown, before
+// the repository and the workspace add to it: the allow-list of a login.
+func (s *App) setupEnv(ctx context.Context) (environ.Environment, error) {
+	e, note, err := s.loginEnv(ctx, true)
+	if note != "" {
+		s.Log.Warn("environment of a setup", "problem", note)
+	}
+	e.Set(environ.Own, s.finders()...)
+	return e, err
+}
+
+// addWorkspaceEnv adds the variables of the repository's configuration and of the
+// workspace.
+func addWorkspaceEnv(e *environ.Environment, repository []string, w workspace.Workspace) {
+	e.Set(environ.Repository, repository...)
+	e.Set(environ.Own, w.Env()...)
 }
 
 // checkEnv refuses entries that are not NAME=value, and names that callers may
@@ -43,53 +110,27 @@ func checkEnv(extra []string) error {
 	for _, kv := range extra {
 		name, value, ok := strings.Cut(kv, "=")
 		switch {
-		case !ok || !envName.MatchString(name) || strings.ContainsRune(value, 0):
+		case !ok || !environ.IsName(name) || strings.ContainsRune(value, 0):
 			// The value may be a secret, so the error has only the name.
 			return Refusef(api.CodeBadRequest, "environment variable %q: must be NAME=value", name)
 		case strings.HasPrefix(name, "MIDDLEMAN_"):
 			return Refusef(api.CodeBadRequest, "environment variable %s: names that begin with MIDDLEMAN_ are reserved", name)
+		case name == "TERM" || name == "COLORTERM":
+			return Refusef(api.CodeBadRequest, "environment variable %s: it describes the session's terminal, and middleman sets it", name)
 		}
 	}
 	return nil
 }
 
-// mergeEnv joins lists of NAME=value. The last value of a name counts.
-func mergeEnv(lists ...[]string) []string {
-	last := map[string]string{}
-	var names []string
-	for _, kv := range slices.Concat(lists...) {
-		name, _, _ := strings.Cut(kv, "=")
-		if _, seen := last[name]; !seen {
-			names = append(names, name)
-		}
-		last[name] = kv
-	}
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = last[name]
-	}
-	return out
-}
-
-// lookup returns the value of a variable, the last one if there are several.
-func lookup(environ []string, name string) string {
-	for _, kv := range slices.Backward(environ) {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
 // describeCommand returns a command in the form for errors.
 func describeCommand(name string) string { return fmt.Sprintf("command %q", name) }
 
-// needed are the variables that the server itself needs besides those that
-// sessions inherit: to fetch with git and ssh as the user does, to reach the
-// user's systemd, and for the Go runtime. Other variables of the shell that
-// started it, tokens above all, would stay in /proc/PID/environ as long as it
-// runs.
+// needed are the variables that the server itself needs besides those of the
+// allow-list: to fetch with git and ssh as the user does, to reach the user's
+// systemd, and for the Go runtime. Other variables of the shell that started it,
+// tokens above all, would stay in /proc/PID/environ as long as it runs.
 var needed = []string{
+	"MIDDLEMAN_HOME",
 	"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_EXEC_PID",
 	"SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "GNUPGHOME", "GPG_TTY", "KRB5CCNAME", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
 	"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES",
@@ -104,9 +145,9 @@ var needed = []string{
 
 // Environment returns the entries of environ that a server is started with, in
 // their order. It does not change environ.
-func Environment(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+func Environment(environment []string) []string {
+	return slices.DeleteFunc(slices.Clone(environment), func(kv string) bool {
 		name, _, ok := strings.Cut(kv, "=")
-		return !ok || !slices.Contains(inherited, name) && !slices.Contains(needed, name) && !strings.HasPrefix(name, "LC_")
+		return !ok || !environ.IsAllowed(name) && !slices.Contains(needed, name)
 	})
 }

@@ -34,8 +34,8 @@ func (s *App) CreateWorkspace(ctx context.Context, in api.NewWorkspace) (api.Wor
 
 // RetryWorkspace tries a failed creation again, from the step that failed. It
 // returns at once; the creation goes on in the background.
-func (s *App) RetryWorkspace(ctx context.Context, id string) (api.Workspace, error) {
-	w, err := finish(ctx, s, func(ctx context.Context) (workspace.Workspace, error) { return s.retryWorkspace(ctx, id) })
+func (s *App) RetryWorkspace(ctx context.Context, id string, in api.Retry) (api.Workspace, error) {
+	w, err := finish(ctx, s, func(ctx context.Context) (workspace.Workspace, error) { return s.retryWorkspace(ctx, id, in) })
 	if err != nil {
 		return api.Workspace{}, err
 	}

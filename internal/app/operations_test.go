@@ -81,7 +81,7 @@ func TestStoppedAppRefuses(t *testing.T) {
 			_, err := s.CreateWorkspace(ctx, api.NewWorkspace{Mode: workspace.ModeDirectory})
 			return err
 		},
-		"RetryWorkspace":   func(ctx context.Context) error { _, err := s.RetryWorkspace(ctx, "w1"); return err },
+		"RetryWorkspace":   func(ctx context.Context) error { _, err := s.RetryWorkspace(ctx, "w1", api.Retry{}); return err },
 		"RestoreWorkspace": func(ctx context.Context) error { _, err := s.RestoreWorkspace(ctx, "w1"); return err },
 		"DeleteWorkspace": func(ctx context.Context) error {
 			_, err := s.DeleteWorkspace(ctx, "w1", Consent{}, false)

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"middleman/internal/api"
+	"middleman/internal/environ"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -26,7 +27,14 @@ type plan struct {
 	// next has the backends that "auto" tries if backend itself fails.
 	next []terminal.Backend
 	argv []string
-	env  []string // the variables that the caller adds
+	// env is the session's environment without what its workspace adds, and named
+	// has the variables that were named for it, which win over those.
+	env   environ.Environment
+	named []string
+	// agentLink asks for terminal.Spec.AgentLink.
+	agentLink bool
+	// note says what of the request could not be had, "" for nothing.
+	note string
 	size terminal.Size
 	keep int64 // bytes of output to keep, 0 for all
 	// clipboard is the session's policy.
@@ -43,7 +51,7 @@ var sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 
 // plan checks the request and changes nothing.
 func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
-	p := plan{name: in.Name, env: in.Env, size: in.Size, keep: s.JournalBytes, clipboard: cmp.Or(in.Clipboard, s.Clipboard, terminal.ClipboardAllow)}
+	p := plan{name: in.Name, named: in.Env, size: in.Size, keep: s.JournalBytes, clipboard: cmp.Or(in.Clipboard, s.Clipboard, terminal.ClipboardAllow)}
 	if in.KeepOutput != nil {
 		p.keep = *in.KeepOutput
 	}
@@ -70,20 +78,30 @@ func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
 		return plan{}, err
 	}
 	var err error
-	if p.argv, err = s.argv(in.Command); err != nil {
+	if p.env, p.note, err = s.sessionEnv(ctx, in); err != nil {
+		return plan{}, err
+	}
+	p.agentLink = in.AgentLink && p.env.Sources()[terminal.AgentVariable] == environ.Caller
+	if p.argv, err = s.argv(in.Command, p.env); err != nil {
 		return plan{}, err
 	}
 	p.backend, p.next, err = s.chooseBackend(ctx, in.Backend)
 	return p, err
 }
 
-// argv returns command with an absolute path of its program, or the user's shell
-// for an empty command. It refuses a relative path, because that would name a
-// file in the worktree, which is not trusted.
-func (s *App) argv(command []string) ([]string, error) {
-	env := s.Environ()
+// argv returns command with an absolute path of its program, or the session's
+// $SHELL for an empty command. It refuses a relative path, because that would
+// name a file in the worktree, which is not trusted.
+func (s *App) argv(command []string, env environ.Environment) ([]string, error) {
 	if len(command) == 0 {
-		return []string{userShell(env)}, nil
+		shell := env.Lookup("SHELL")
+		if !environ.IsProgram(shell) {
+			shell = environ.Lookup(s.Login.Minimum(), "SHELL")
+		}
+		if s.LoginShell {
+			return []string{shell, "-l"}, nil
+		}
+		return []string{shell}, nil
 	}
 	name := command[0]
 	for _, arg := range command {
@@ -96,12 +114,12 @@ func (s *App) argv(command []string) ([]string, error) {
 			return nil, Refusef(api.CodeStartFailed,
 				"%s: a relative path is not allowed: give an absolute path, or a name that is in PATH", describeCommand(name))
 		}
-		found, ok := findProgram(name, lookup(env, "PATH"), lookup(env, "PATHEXT"))
+		found, ok := findProgram(name, env.Lookup("PATH"), env.Lookup("PATHEXT"))
 		if !ok {
 			return nil, Refusef(api.CodeStartFailed, "%s: not found in PATH", describeCommand(name))
 		}
 		name = found
-	} else if !isProgram(name) {
+	} else if !environ.IsProgram(name) {
 		return nil, Refusef(api.CodeStartFailed, "%s: not an executable file", describeCommand(name))
 	}
 	return append([]string{name}, command[1:]...), nil
@@ -114,7 +132,7 @@ func findProgram(name, path, extensions string) (string, bool) {
 			continue
 		}
 		for _, ext := range append([]string{""}, filepath.SplitList(extensions)...) {
-			if file := filepath.Join(dir, name+ext); isProgram(file) {
+			if file := filepath.Join(dir, name+ext); environ.IsProgram(file) {
 				return file, true
 			}
 		}
@@ -170,11 +188,16 @@ func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan
 	if err != nil {
 		return terminal.Spec{}, err
 	}
+	env := p.env.Clone()
+	addWorkspaceEnv(&env, repoEnv, w)
+	env.Set(environ.Named, p.named...)
 	return terminal.Spec{
 		ID:           id,
 		Workspace:    w.ID,
 		Argv:         p.argv,
-		Env:          mergeEnv(baseEnv(s.Environ()), repoEnv, w.Env(), p.env),
+		Env:          env.Entries(),
+		Sources:      env.Sources(),
+		AgentLink:    p.agentLink,
 		Dir:          dir,
 		Size:         p.size,
 		Grace:        s.Grace,

@@ -104,13 +104,19 @@ func (s *App) ListSessions(ctx context.Context, workspaceID string, page store.P
 	return api.Sessions{Sessions: views, Next: next}, nil
 }
 
-// Session returns a session as it is now.
+// Session returns a session as it is now, with the names of its variables.
 func (s *App) Session(ctx context.Context, id string) (api.Session, error) {
 	row, err := s.Store.Session(ctx, id)
 	if err != nil {
 		return api.Session{}, err
 	}
-	return s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID)), nil
+	v := s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
+	if b, err := s.backend(row); err == nil {
+		if v.Environment, err = b.Session(id).Environment(ctx); err != nil && !errors.Is(err, terminal.ErrNotFound) {
+			s.Log.Warn("names of a session's variables", "session", id, "error", err)
+		}
+	}
+	return v, nil
 }
 
 // Terminal returns the handle of a session. Its methods call the session's

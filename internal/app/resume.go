@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"middleman/internal/api"
 	"middleman/internal/store"
 	"middleman/workspace"
 )
@@ -137,7 +136,7 @@ func placed(w workspace.Workspace) bool {
 
 // goOn finishes the creation of a workspace that has its directory.
 func (s *App) goOn(ctx context.Context, w workspace.Workspace) {
-	c, err := s.creation(ctx, w)
+	c, err := s.creation(ctx, w, nil)
 	if err != nil {
 		s.failCreation(ctx, w, err)
 		return
@@ -147,8 +146,8 @@ func (s *App) goOn(ctx context.Context, w workspace.Workspace) {
 
 // creation reads the request of a workspace whose creation is not finished. An
 // older server stored no request; a workspace of such a server was finished once
-// it had its directory.
-func (s *App) creation(ctx context.Context, w workspace.Workspace) (creation, error) {
+// it had its directory. callerEnv is for storedRequest.plan.
+func (s *App) creation(ctx context.Context, w workspace.Workspace, callerEnv [][]byte) (creation, error) {
 	asked, err := s.Store.Creation(ctx, w.ID)
 	if errors.Is(err, store.ErrNotFound) && placed(w) {
 		return creation{row: w}, nil
@@ -156,18 +155,18 @@ func (s *App) creation(ctx context.Context, w workspace.Workspace) (creation, er
 	if err != nil {
 		return creation{}, err
 	}
-	var in api.NewWorkspace
+	var in storedRequest
 	if err := json.Unmarshal(asked, &in); err != nil {
 		return creation{}, fmt.Errorf("read the request for workspace %s: %w", w.Name, err)
 	}
-	request, err := newRequest(in)
+	request, err := newRequest(in.NewWorkspace)
 	if err != nil {
 		return creation{}, err
 	}
 	request.ID, request.Name = w.ID, w.Name
 	c := creation{row: w, request: request}
 	if in.Session != nil {
-		p, err := s.plan(ctx, *in.Session)
+		p, err := in.plan(ctx, s, callerEnv)
 		if err != nil {
 			return creation{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +24,8 @@ const maxSameName = 1000
 // launch starts a session in a workspace. It writes the row before the program
 // starts, so that a crash in between leaves no session without a row. A failed
 // start leaves a row in StateFailed, which is returned beside the error. note
-// says why another backend than the plan's hosts the session, if so.
+// says what is not as it was asked for: another backend than the plan's hosts
+// the session, or its environment lacks something.
 func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row store.Session, note string, err error) {
 	id := cmp.Or(p.id, terminal.NewID("s"))
 	spec, err := s.spec(ctx, id, w, p)
@@ -44,6 +46,7 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 		return store.Session{}, "", err
 	}
 	row.Backend, note, err = s.host(ctx, spec, p)
+	note = joinNotes(p.note, note)
 	if failed, ok := errors.AsType[*terminal.StartError](err); ok {
 		row.State, row.Error = terminal.StateFailed, s.redact(failed.Error())
 		s.setState(ctx, row, row.State, row.Error)
@@ -56,6 +59,11 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 	}
 	s.keep(ctx, row)
 	return row, note, err
+}
+
+// joinNotes joins the notes that are not empty.
+func joinNotes(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
 // host starts a session in the plan's backend. If an error proves that the

@@ -167,13 +167,18 @@ func (s *App) setUp(ctx context.Context, w workspace.Workspace, c repoConfig) (w
 
 // runCommands runs commands of the configuration c as the stage of that name.
 func (s *App) runCommands(ctx context.Context, w workspace.Workspace, stage string, commands []string, c repoconfig.Config) error {
+	env, err := s.setupEnv(ctx)
+	if err != nil {
+		return err
+	}
+	addWorkspaceEnv(&env, c.Environ(), w)
 	s.stage(ctx, w.ID, workspace.Stage{Name: stage, State: "running", Time: time.Now().UTC()})
 	running, leave := s.setups.enter(ctx, w.ID)
 	defer leave()
 	last, err := setup.Run(running, setup.Spec{
 		Commands: commands,
 		Dir:      w.Root,
-		Env:      mergeEnv(baseEnv(s.Environ()), c.Environ(), w.Env()),
+		Env:      env.Entries(),
 		Mark:     setupMark(w.ID),
 		Log:      s.Dirs.SetupLog(w.ID),
 		Timeout:  s.SetupTimeout,

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"middleman/internal/api"
@@ -80,6 +82,10 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 	if x.isolation == store.IsolationShared {
 		in.Session.Name = in.Name
 	}
+	in.Session.CleanEnv = true
+	if x.isolation == store.IsolationWorktree {
+		in.Session.CallerEnv = withoutTree(in.Session.CallerEnv, w.Root)
+	}
 	if x.plan, err = s.plan(ctx, in.Session); err != nil {
 		return spawning{}, err
 	}
@@ -90,6 +96,27 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 	x.plan.id, x.plan.parent = terminal.NewID("s"), parent.ID
 	x.plan.dir, err = workspace.CheckDirectory(w, dir)
 	return x, err
+}
+
+// withoutTree returns an environment without the directories of PATH that are in
+// the tree at root: a worker with a tree of its own must not run what the
+// parent's holds.
+func withoutTree(environment [][]byte, root string) [][]byte {
+	inTree := func(dir string) bool {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		rest, err := filepath.Rel(root, dir)
+		return err == nil && filepath.IsLocal(rest)
+	}
+	out := slices.Clone(environment)
+	for i, entry := range out {
+		if list, ok := strings.CutPrefix(string(entry), "PATH="); ok {
+			kept := slices.DeleteFunc(filepath.SplitList(list), inTree)
+			out[i] = []byte("PATH=" + strings.Join(kept, string(filepath.ListSeparator)))
+		}
+	}
+	return out
 }
 
 // tombstone returns the record of a spawn, as it is before anything is made.

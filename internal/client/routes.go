@@ -32,9 +32,9 @@ func (c *Client) CreateWorkspace(ctx context.Context, in api.NewWorkspace, progr
 
 // RetryWorkspace tries a failed creation again, and blocks and returns like
 // CreateWorkspace.
-func (c *Client) RetryWorkspace(ctx context.Context, id string, progress func(api.Workspace)) (api.Created, error) {
+func (c *Client) RetryWorkspace(ctx context.Context, id string, in api.Retry, progress func(api.Workspace)) (api.Created, error) {
 	var created api.Created
-	if err := c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(id)+"/retry", nil, &created); err != nil {
+	if err := c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(id)+"/retry", in, &created); err != nil {
 		return api.Created{}, err
 	}
 	return c.follow(ctx, created, true, progress)

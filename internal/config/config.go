@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 	"time"
 
@@ -34,6 +35,26 @@ type Config struct {
 	Terminal Terminal `toml:"terminal"`
 	Ports    Ports    `toml:"ports"`
 	Setup    Setup    `toml:"setup"`
+	Env      Env      `toml:"env"`
+	Shell    Shell    `toml:"shell"`
+}
+
+// Env says which variables of a caller's shell, and of the user's login, reach
+// sessions. Its lists are patterns of names, in the form of path.Match.
+type Env struct {
+	// Forward are the variables that pass; the others do not.
+	Forward []string `toml:"forward"`
+	// Deny are those that never pass, whatever Forward says.
+	Deny []string `toml:"deny"`
+	// SSHAgentLink lets SSH_AUTH_SOCK of a session lead to the agent of whoever
+	// attached last.
+	SSHAgentLink bool `toml:"ssh_agent_link"`
+}
+
+// Shell says how a session's shell is started, if it has no other command.
+type Shell struct {
+	// Login starts it as a login shell.
+	Login bool `toml:"login"`
 }
 
 // TLS says how the server encrypts TCP connections. The zero value does not.
@@ -131,24 +152,25 @@ func Default() Config {
 		Terminal:     Terminal{JournalBytes: 16 << 20, HistoryLines: 10000, Grace: Duration(5 * time.Second), Clipboard: "allow"},
 		Ports:        Ports{First: 20000, Last: 29999, Count: 10},
 		Setup:        Setup{Timeout: Duration(15 * time.Minute)},
+		Env:          Env{Forward: []string{"*"}, SSHAgentLink: true},
 	}
 }
 
-// Load reads the configuration file at path. A missing file is no error and
+// Load reads a configuration file. A missing file is no error and
 // means the defaults. An unknown key is an error, because it is mostly a
 // misspelt one.
-func Load(path string) (Config, error) {
+func Load(file string) (Config, error) {
 	const maxFile = 1 << 20 // bytes
 	c := Default()
-	raw, err := plainfile.ReadFollowed(path, maxFile)
+	raw, err := plainfile.ReadFollowed(file, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
 	if err != nil {
-		return c, fmt.Errorf("read configuration %s: %w", path, err)
+		return c, fmt.Errorf("read configuration %s: %w", file, err)
 	}
 	if err := c.parse(raw); err != nil {
-		return c, fmt.Errorf("read configuration %s: %w", path, err)
+		return c, fmt.Errorf("read configuration %s: %w", file, err)
 	}
 	return c, nil
 }
@@ -204,7 +226,24 @@ func (c Config) check() error {
 	if err := c.TLS.Check(); err != nil {
 		return err
 	}
+	if err := c.Env.check(); err != nil {
+		return err
+	}
 	return c.Ports.check()
+}
+
+func (e Env) check() error {
+	for _, list := range []struct {
+		setting  string
+		patterns []string
+	}{{"env.forward", e.Forward}, {"env.deny", e.Deny}} {
+		for _, pattern := range list.patterns {
+			if _, err := path.Match(pattern, ""); err != nil || pattern == "" || strings.ContainsAny(pattern, "=\x00") {
+				return fmt.Errorf(`%s has %q: it must be the name of a variable, or a pattern such as "AWS_*"`, list.setting, pattern)
+			}
+		}
+	}
+	return nil
 }
 
 func checkClipboard(setting, policy string) error {

@@ -42,6 +42,15 @@ func TestLoad(t *testing.T) {
 		{name: "encrypted", in: "hosts = [\"box\"]\n[tls]\nlocal = true", want: func(c *Config) { c.Hosts, c.TLS.Local = []string{"box"}, true }},
 		{name: "certificate without a key", in: "[tls]\ncert = \"c.pem\"", wantErr: "go together"},
 		{name: "two certificates", in: "[tls]\nlocal = true\ncert = \"c.pem\"\nkey = \"k.pem\"", wantErr: "either"},
+		{name: "environment", in: "[env]\nforward = [\"PATH\", \"LC_*\"]\ndeny = [\"LC_X?\", \"[A-C]_KEY\"]\nssh_agent_link = false\n[shell]\nlogin = true",
+			want: func(c *Config) {
+				c.Env = Env{Forward: []string{"PATH", "LC_*"}, Deny: []string{"LC_X?", "[A-C]_KEY"}}
+				c.Shell.Login = true
+			}},
+		{name: "bad pattern", in: "[env]\ndeny = [\"A\", \"[a-\"]", wantErr: `env.deny has "[a-": it must be the name of a variable, or a pattern such as "AWS_*"`},
+		{name: "empty pattern", in: "[env]\nforward = [\"\"]", wantErr: `env.forward has ""`},
+		{name: "variable with a value", in: "[env]\ndeny = [\"A=b\"]", wantErr: `env.deny has "A=b"`},
+		{name: "no list", in: "[env]\ndeny = \"A\"", wantErr: "line 2"},
 		{name: "negative", in: "[terminal]\njournal_bytes = -1", wantErr: "journal_bytes is -1"},
 		{name: "negative grace", in: "[terminal]\ngrace = \"-1s\"", wantErr: "negative"},
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("listen = \"127.0.0.1:0\"\n[terminal]\njournal_bytes = 0\ngrace = \"1m30s\"\n[ports]\nfirst = 20000\nlast = 20010\n"))
 	f.Add([]byte("hosts = [\"a\"]\n[tls]\nlocal = true\n[attach]\ndetach = \"ctrl-]\"\n"))
+	f.Add([]byte("[env]\nforward = [\"A*\"]\ndeny = [\"[a-\"]\n[shell]\nlogin = true\n"))
 	f.Add([]byte("[setup]\ntimeout = \"-1s\"\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		first := Default()
@@ -35,6 +37,9 @@ func FuzzParse(f *testing.F) {
 		}
 		if len(first.Hosts) == 0 {
 			first.Hosts, second.Hosts = nil, nil // an empty list is none
+		}
+		for _, c := range []*Config{&first, &second} {
+			c.Env.Forward, c.Env.Deny = slices.Concat(c.Env.Forward), slices.Concat(c.Env.Deny) // nil if empty
 		}
 		if !reflect.DeepEqual(first, second) {
 			t.Fatalf("%+v became %+v", first, second)

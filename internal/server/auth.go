@@ -20,7 +20,7 @@ type identity struct {
 	// holder is, for a request with a ticket, the scope of the caller that got
 	// the ticket; else "".
 	holder store.Scope
-	// subject is "socket", "login:ID" or "token:ID". calls.end ends all open
+	// subject is socketSubject, "login:ID" or "token:ID". calls.end ends all open
 	// requests of a subject.
 	subject string
 	// name is the token's name, for a token.
@@ -28,6 +28,9 @@ type identity struct {
 	// expires is when the credential expires; zero means never.
 	expires time.Time
 }
+
+// socketSubject is the subject of every request over the Unix socket.
+const socketSubject = "socket"
 
 type identityKey struct{}
 
@@ -85,7 +88,7 @@ func (s *Server) admit(r *http.Request) (_ context.Context, done func(), err err
 // credential.
 func (s *Server) identify(r *http.Request) (*identity, error) {
 	if viaSocket(r) {
-		return &identity{scope: store.ScopeFull, subject: "socket"}, nil
+		return &identity{scope: store.ScopeFull, subject: socketSubject}, nil
 	}
 	if header := r.Header.Get("Authorization"); header != "" {
 		return s.identifyToken(r, header)

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -192,6 +193,7 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 			Environ: func() []string {
 				return append(os.Environ(), "SHELL=/bin/sh", "SECRET_TOKEN=leak", "SSH_AUTH_SOCK=leak")
 			},
+			Login:        login{},
 			JournalBytes: 1 << 20,
 			Grace:        time.Second,
 			Log:          slog.New(slog.NewTextHandler(testLog{t}, nil)),
@@ -242,6 +244,17 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 	t.Cleanup(r.stop)
 	<-s.Ready()
 	return r
+}
+
+// login is a user's login environment: this process's, with another shell.
+type login struct{ why error }
+
+func (l login) Get(context.Context) ([]string, error) {
+	return append(slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }), "SHELL=/bin/sh", "OF_THE_LOGIN=yes"), l.why
+}
+
+func (login) Minimum() []string {
+	return []string{"HOME=" + os.Getenv("HOME"), "USER=tester", "LOGNAME=tester", "SHELL=/bin/sh", "PATH=" + os.Getenv("PATH")}
 }
 
 // testLog shows the server's log with the test that failed.

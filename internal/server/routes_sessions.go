@@ -8,6 +8,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/app"
+	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/terminal/await"
 	"middleman/terminal/recording"
@@ -98,11 +99,27 @@ func (s *Server) sessionRoutes() {
 }
 
 func (s *Server) postSession(ctx context.Context, in *startIn) (*reply[api.Session], error) {
+	if err := checkCallerEnv(ctx, in.Body.CallerEnv); err != nil {
+		return nil, err
+	}
 	return answer(s.StartSession(ctx, in.Workspace, in.Body))
 }
 
 func (s *Server) getSession(ctx context.Context, in *SessionPath) (*reply[api.Session], error) {
-	return answer(s.Session(ctx, in.Session))
+	v, err := s.Session(ctx, in.Session)
+	if id, ok := caller(ctx); ok && id.scope == store.ScopeSession {
+		v.Environment = nil // who may watch a screen is not told which secrets there are
+	}
+	return answer(v, err)
+}
+
+// checkCallerEnv refuses a caller's environment unless the request came over the
+// Unix socket, which no other user and no browser can reach.
+func checkCallerEnv(ctx context.Context, given [][]byte) error {
+	if id, ok := caller(ctx); given == nil || ok && id.subject == socketSubject {
+		return nil
+	}
+	return problemf(api.CodeForbidden, "caller_env is taken over the Unix socket only: name variables in env")
 }
 
 func (s *Server) deleteSession(ctx context.Context, in *stopIn) (*reply[api.Session], error) {
@@ -243,6 +260,9 @@ func (s *Server) workerRoutes() {
 }
 
 func (s *Server) postWorker(ctx context.Context, in *spawnIn) (*reply[api.Spawned], error) {
+	if err := checkCallerEnv(ctx, in.Body.Session.CallerEnv); err != nil {
+		return nil, err
+	}
 	return answer(s.Spawn(ctx, in.Session, in.Body))
 }
 

@@ -50,6 +50,12 @@ type restoreIn struct {
 	KeyHeader
 }
 
+type retryIn struct {
+	WorkspacePath
+	KeyHeader
+	Body *api.Retry `required:"false"`
+}
+
 type createIn struct {
 	KeyHeader
 	Body api.NewWorkspace
@@ -108,12 +114,24 @@ func (s *Server) workspaceRoutes() {
 }
 
 func (s *Server) postWorkspace(ctx context.Context, in *createIn) (*reply[api.Created], error) {
+	if in.Body.Session != nil {
+		if err := checkCallerEnv(ctx, in.Body.Session.CallerEnv); err != nil {
+			return nil, err
+		}
+	}
 	v, err := s.CreateWorkspace(ctx, in.Body)
 	return answer(api.Created{Workspace: v}, err)
 }
 
-func (s *Server) postRetry(ctx context.Context, in *restoreIn) (*reply[api.Created], error) {
-	v, err := s.RetryWorkspace(ctx, in.Workspace)
+func (s *Server) postRetry(ctx context.Context, in *retryIn) (*reply[api.Created], error) {
+	var asked api.Retry
+	if in.Body != nil {
+		asked = *in.Body
+	}
+	if err := checkCallerEnv(ctx, asked.CallerEnv); err != nil {
+		return nil, err
+	}
+	v, err := s.RetryWorkspace(ctx, in.Workspace, asked)
 	return answer(api.Created{Workspace: v}, err)
 }
 

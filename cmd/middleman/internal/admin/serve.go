@@ -20,6 +20,7 @@ import (
 	"middleman/internal/audit"
 	"middleman/internal/client"
 	"middleman/internal/config"
+	"middleman/internal/environ"
 	"middleman/internal/listen"
 	"middleman/internal/private"
 	"middleman/internal/server"
@@ -176,6 +177,8 @@ func (c commands) appOptions(db *store.Store) app.Options {
 		Clipboard:    terminal.Clipboard(c.Config.Terminal.Clipboard),
 		Ports:        store.PortRange(c.Config.Ports),
 		SetupTimeout: time.Duration(c.Config.Setup.Timeout),
+		EnvRules:     environ.Rules{Forward: c.Config.Env.Forward, Deny: c.Config.Env.Deny},
+		LoginShell:   c.Config.Shell.Login,
 	}
 }
 

@@ -25,6 +25,7 @@ type sessionFlags struct {
 	cols, rows uint16
 	keep       string
 	clipboard  terminal.Clipboard
+	env        envFlags
 }
 
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
@@ -36,6 +37,7 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	sessions.ClipboardFlag(flags, &f.clipboard, "the attached viewer's clipboard", "terminal.clipboard of config.toml")
 	flags.Uint16Var(&f.cols, "cols", 0, "columns (default: those of this terminal)")
 	flags.Uint16Var(&f.rows, "rows", 0, "rows (default: those of this terminal)")
+	f.env.add(flags)
 }
 
 // request returns the request for the server.
@@ -69,7 +71,7 @@ func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, e
 		}
 		in.KeepOutput = &n
 	}
-	return in, nil
+	return in, f.env.request(c, in)
 }
 
 // checkAttach returns an error, before anything is made, if attaching would

@@ -8,14 +8,20 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/workspaces"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
 )
 
 func (c commands) retryCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:               "retry WORKSPACE",
-		Short:             "Retry a failed creation, from the step that failed",
+		Use:   "retry WORKSPACE",
+		Short: "Retry a failed creation, from the step that failed",
+		Long: `Retry a failed creation, from the step that failed.
+
+Values of environment variables are not stored. If a shell asked for the workspace,
+its first session gets the environment of the shell that asks for the retry.
+Variables that --env had named are missing, and the command names them.`,
 		Args:              cli.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: catalog.Complete(c.CLI),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -38,12 +44,17 @@ func (c commands) retry(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	env, err := callerEnv(c.CLI, false)
+	if err != nil {
+		return err
+	}
 	progress := c.Progress("making")
-	created, err := server.RetryWorkspace(ctx, w.ID, progress.Workspace)
+	created, err := server.RetryWorkspace(ctx, w.ID, api.Retry{CallerEnv: env}, progress.Workspace)
 	progress.End()
 	if err != nil {
 		return err
 	}
+	workspaces.ExplainSkipped(c.CLI, created.Workspace)
 	c.tellNotes(created.Workspace)
 	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
 	return c.Print(created, func() error {

@@ -27,6 +27,7 @@ func (c commands) spawnCommand() *cobra.Command {
 With isolation worktree the worker has a worktree of its own, within the scope
 of the session, on a branch that begins at the session's HEAD. Uncommitted
 changes are not in it. With isolation shared it works in the same directory.
+Of the environment it gets the allow-list, as with --clean-env, and --env.
 Without -d its output is printed as it comes, and its exit code is returned.`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			names, command := splitCommand(cmd, given)
@@ -44,6 +45,7 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 			if err != nil {
 				return err
 			}
+			session.env.clean = true
 			in, err := session.request(c, command)
 			if err != nil {
 				return err

@@ -98,6 +98,9 @@ func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options
 		o.Clipboard = terminal.Clipboard(c.Config.Attach.Clipboard)
 	}
 	o.Label = t.Label()
+	if o.Mode == terminal.ModeAttach {
+		o.Joined = func() { c.linkAgent(ctx, t) }
+	}
 	if o.Takeover {
 		c.Record(audit.Takeover, "session "+t.Shown.ID+" name "+t.Label(), nil)
 	}
@@ -116,6 +119,18 @@ func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options
 		return &cli.ProgramExit{Exit: *end.Exit}
 	}
 	return nil
+}
+
+// linkAgent lets the session's SSH_AUTH_SOCK lead to this shell's agent, if there
+// is one and the settings want that.
+func (c commands) linkAgent(ctx context.Context, t catalog.Target) {
+	socket := os.Getenv(terminal.AgentVariable)
+	if socket == "" || !c.Config.Env.SSHAgentLink {
+		return
+	}
+	if err := t.Session.LinkAgent(ctx, socket); err != nil {
+		fmt.Fprintf(c.Errs, "middleman: note: %s\n", err)
+	}
 }
 
 // Attach attaches this terminal to a session that was just started, without the

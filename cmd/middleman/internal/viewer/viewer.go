@@ -65,6 +65,9 @@ type Options struct {
 	DetachName string
 	// Label is the user's name for the session.
 	Label string
+	// Joined, unless nil, is called once the session was joined, before anything
+	// is drawn.
+	Joined func()
 }
 
 // End says how a viewing ended without an error: Exit is the program's, or nil
@@ -90,6 +93,9 @@ func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Sessi
 	defer signal.Stop(resized)
 	if err := v.join(ctx, o.From); err != nil {
 		return End{}, fmt.Errorf("%w: %w", ErrNotAttached, err)
+	}
+	if o.Joined != nil {
+		o.Joined()
 	}
 	policy := cmp.Or(o.Clipboard, terminal.ClipboardDeny)
 	v.clipboard = newClipboardFilter(policy.Stricter(v.attachment().Hello().Clipboard))

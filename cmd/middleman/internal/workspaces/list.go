@@ -148,6 +148,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 		return err
 	}
 	c.addStatus(ctx, &shown.Workspace)
+	c.addEnvironments(ctx, shown.Sessions)
 	if err := workers.AddFamily(ctx, c.CLI, &shown); err != nil {
 		return err
 	}
@@ -180,6 +181,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 			if s.Clipboard != "" {
 				fmt.Fprintf(c.Out, "clipboard of %s: %s\n", plaintext.Line(catalog.Label(s)), s.Clipboard)
 			}
+			c.tellEnvironment(s)
 		}
 		return workers.FamilyTable(c.CLI, shown, list)
 	})
