@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"middleman/internal/api"
@@ -21,14 +22,14 @@ func TestAChangeThatWasSentAndNotAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started := 0
+	var started atomic.Int64
 	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0)}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			io.WriteString(w, "{}")
 			return
 		}
-		started++
+		started.Add(1)
 		l.Close()
 		panic(http.ErrAbortHandler)
 	})
@@ -44,8 +45,8 @@ func TestAChangeThatWasSentAndNotAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.StartSession(t.Context(), "w1", api.NewSession{})
-	if started != 1 || !errors.Is(err, ErrUnanswered) || errors.Is(err, ErrNoServer) || !strings.Contains(err.Error(), "middleman ls") {
-		t.Errorf("%d starts, %v", started, err)
+	if started.Load() != 1 || !errors.Is(err, ErrUnanswered) || errors.Is(err, ErrNoServer) || !strings.Contains(err.Error(), "middleman ls") {
+		t.Errorf("%d starts, %v", started.Load(), err)
 	}
 	_, err = c.StartSession(t.Context(), "w1", api.NewSession{})
 	if !errors.Is(err, ErrNoServer) {
