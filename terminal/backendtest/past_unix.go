@@ -175,6 +175,7 @@ func (p *past) captures(offsets []uint64) {
 		p.ok(err)
 		want, err := json.Marshal(screen.Cells())
 		p.ok(err)
+		want = fmt.Appendf(nil, `{"offset":%d,"hash":%q,%s`, at, c.Hash, want[1:])
 		cols, rows := screen.Size()
 		if !bytes.Equal(c.Data, want) || c.Offset != at || c.Note != "" || c.Title != screen.Title() ||
 			int(c.Size.Cols) != cols || int(c.Size.Rows) != rows {
