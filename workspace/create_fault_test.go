@@ -108,6 +108,7 @@ func killedAt(t *testing.T, m *workspace.Manager, base, place string) (r workspa
 func placed(r workspace.CreateRequest, base string) workspace.Workspace {
 	w := recorded(r)
 	w.Root, w.GitDir, w.Branch, w.Base = filepath.Join(base, r.ID), filepath.Join(r.Directory, ".git"), "middleman/"+r.Name, r.Base
+	w.OwnBranch = true
 	return w
 }
 

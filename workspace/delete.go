@@ -28,7 +28,7 @@ import (
 // gone. It changes nothing of an in-place workspace, whose directory is the
 // user's. No program may run in w any more.
 //
-// Delete also removes the branch if it is below our prefix, checked out nowhere
+// Delete also removes the branch if it was made for w, is checked out nowhere
 // else, and still at the commit that was inspected. Otherwise the branch stays.
 func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progress Progress) (Loss, error) {
 	if w.Mode == ModeInPlace {

@@ -54,7 +54,7 @@ func TestDeleteKeepsBranch(t *testing.T) {
 		name string
 		do   func(t *testing.T, w workspace.Workspace)
 	}{
-		{"that the user named", func(t *testing.T, w workspace.Workspace) { commit(t, w.Root, "c.txt", "3\n") }},
+		{"that was there before", func(t *testing.T, w workspace.Workspace) { commit(t, w.Root, "c.txt", "3\n") }},
 		{"that is checked out elsewhere", func(t *testing.T, w workspace.Workspace) {
 			runGit(t, w.Root, "checkout", "-q", "--detach")
 			runGit(t, w.Repository, "checkout", "-q", w.Branch)
@@ -63,8 +63,9 @@ func TestDeleteKeepsBranch(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			m, _ := newManager(t)
 			r := request(newRepo(t), "w1")
-			if strings.Contains(tc.name, "named") {
-				r.Branch = "feature/login"
+			if strings.Contains(tc.name, "before") {
+				r.Branch = "middleman/login"
+				runGit(t, r.Directory, "branch", r.Branch)
 			}
 			w := create(t, m, r)
 			tc.do(t, w)

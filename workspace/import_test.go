@@ -34,7 +34,7 @@ func TestIdentify(t *testing.T) {
 		}, func(w *workspace.Workspace) {}, nil},
 		{"without reflogs", func(t *testing.T, w workspace.Workspace) {
 			remove(t, w.GitDir+"/logs/refs/heads/middleman")
-		}, func(w *workspace.Workspace) { w.BaseCommit = "" }, nil},
+		}, func(w *workspace.Workspace) { w.BaseCommit, w.OwnBranch = "", false }, nil},
 		{"half deleted", func(t *testing.T, w workspace.Workspace) {
 			rename(t, w.Root, filepath.Dir(w.Root)+"/.deleting-"+w.ID)
 		}, func(w *workspace.Workspace) {}, nil},

@@ -47,7 +47,10 @@ func lossless(t *testing.T, seed uint64, module string) {
 	m, base := newManager(t)
 	r := request(repo, "w1")
 	if d.chance(4) {
-		r.Branch = "feature/mine" // the user's: a delete leaves it
+		r.Branch = "feature/mine"
+		if d.chance(2) {
+			runGit(t, repo, "branch", r.Branch) // the user's: a delete leaves it
+		}
 	}
 	d.w = create(t, m, r)
 	d.root = d.w.Root

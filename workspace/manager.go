@@ -17,8 +17,8 @@ type Options struct {
 	// Base is the absolute path of the directory that holds all worktrees and
 	// directories of ours. It is made with mode 0700 if it is missing.
 	Base string
-	// Prefix precedes the slash in the names of our branches. We may delete a
-	// branch below it. "" means "middleman".
+	// Prefix precedes the slash in the names of branches that the caller does
+	// not name. "" means "middleman".
 	Prefix string
 	// Location is for requests that name none; "" means LocationData.
 	Location Location

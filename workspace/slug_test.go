@@ -57,6 +57,30 @@ func TestSlug(t *testing.T) {
 	}
 }
 
+func TestNamed(t *testing.T) {
+	for _, tc := range []struct{ name, in, want, branch string }{
+		{"plain", "Fix Login", "fix-login", ""},
+		{"branch", "feature/x", "feature-x", "feature/x"},
+		{"as typed", "JIRA-1/Fix_it", "jira-1-fix_it", "JIRA-1/Fix_it"},
+		{"deep", "a/b/c.d", "a-b-c.d", "a/b/c.d"},
+		{"escape", "../../escape", "", ""},
+		{"absolute", "/etc/passwd", "", ""},
+		{"at its end", "a/", "", ""},
+		{"empty part", "a//b", "", ""},
+		{"hidden part", "a/.git", "", ""},
+		{"option", "-a/b", "", ""},
+		{"control character", "a/b\x1b[m", "", ""},
+		{"too long", strings.Repeat("a/", 51) + "b", "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			name, branch, err := workspace.Named(tc.in)
+			if name != tc.want || branch != tc.branch || errors.Is(err, workspace.ErrBadName) != (tc.want == "") {
+				t.Errorf("%q, %q, %v", name, branch, err)
+			}
+		})
+	}
+}
+
 func FuzzSlug(f *testing.F) {
 	for _, seed := range []string{"fix", "Fix Login", "..", "a.lock", "ö-", "İ"} {
 		f.Add(seed)

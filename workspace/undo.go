@@ -114,7 +114,7 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 		}
 		if !untouched {
 			for made := range branches { // at most one
-				w.Branch = made
+				w.Branch, w.OwnBranch = made, true
 			}
 			_, err := m.deleteVanished(ctx, w, discard)
 			return err

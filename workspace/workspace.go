@@ -25,6 +25,9 @@ type (
 	// BranchInWayError says that git cannot have one branch beside another. It
 	// wraps ErrBranchTaken.
 	BranchInWayError = git.BranchInWayError
+	// BranchInUseError says that a branch is checked out. It wraps
+	// ErrBranchTaken.
+	BranchInUseError = git.BranchInUseError
 )
 
 // The modes of a workspace.
@@ -55,8 +58,12 @@ type CreateRequest struct {
 	Mode      Mode
 	Directory string // absolute: the user's current directory
 	Base      string // "" is HEAD of the user's checkout
-	Branch    string // "" is Prefix/Name, with a number if that is taken
-	Ephemeral bool   // see Workspace
+	// Branch is used if it exists and is checked out nowhere; then Base must be
+	// "". If only a remote has it, a local branch is made that tracks the
+	// remote's; else it is made at Base. "" is a new branch Prefix/Name, with a
+	// number if that is taken.
+	Branch    string
+	Ephemeral bool // see Workspace
 	// Parent, if not nil, is the workspace whose session ParentSession asks for
 	// a worker. The worker is made in the parent's scope, from the parent's
 	// HEAD, and Directory must lie in that scope.
@@ -77,3 +84,9 @@ type CreateRequest struct {
 // letters, digits, "-", "_" and ".". It refuses a name without a good slug with
 // ErrBadName. The slug of a slug is the same slug.
 func Slug(name string) (string, error) { return model.Slug(name) }
+
+// Named returns the name of a workspace for a typed name, and the branch that
+// the typed name asks for: feature/x is branch feature/x and workspace
+// feature-x. The branch is "" for a name without a slash, which Slug judges
+// alone.
+func Named(typed string) (name, branch string, err error) { return model.Named(typed) }

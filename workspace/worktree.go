@@ -31,23 +31,21 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 	if err != nil {
 		return err
 	}
-	return report.Stage("add", func() error {
+	return report.Detailed("add", func() (string, error) {
 		if _, scoped := basedir.ScopeOf(w.Root); scoped {
 			if err := basedir.Exclude(w.GitDir); err != nil {
-				return err
+				return "", err
 			}
 		}
-		if err := m.add(ctx, base, r, w); err != nil {
-			return err
-		}
 		w.Subdir = repo.Subdir(r.Directory)
-		return nil
+		return m.add(ctx, base, repo, r, w)
 	})
 }
 
 // resolve finds the repository and the base. It fetches a base that is a pull
 // or merge request.
 func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, report Progress) (repo repository, err error) {
+	repo.ours = m.prefix
 	ref, err := model.ChangeRef(r.Base)
 	if err != nil {
 		return repo, err
@@ -72,7 +70,6 @@ func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, re
 				err = fmt.Errorf("base %s: %s is not a commit: %w", r.Base, ref, ErrBadBase)
 			}
 		} else if repo.Repository, err = locate(ctx, r); err == nil {
-			repo.ours = m.prefix
 			w.Base, w.BaseCommit, err = repo.start(ctx, r.Base)
 		}
 		return err
@@ -81,8 +78,16 @@ func (m *Manager) resolve(ctx context.Context, r CreateRequest, w *Workspace, re
 	return repo, err
 }
 
-// add makes branch, directory and a worktree without files, or nothing.
-func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Workspace) (err error) {
+// add makes branch, directory and a worktree without files, or nothing. It
+// returns what the user should know of the branch.
+func (m *Manager) add(ctx context.Context, base *os.Root, from repository, r CreateRequest, w *Workspace) (found string, err error) {
+	if r.Branch != "" {
+		held, err := git.HoldBranches(ctx, w.GitDir)
+		if err != nil {
+			return "", err
+		}
+		defer held.Close() // closing nil only returns an error
+	}
 	repo := git.Whole(w.GitDir)
 	var undo []func(context.Context) error
 	defer func() {
@@ -90,16 +95,16 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 			err = model.Unwind(ctx, undo, err)
 		}
 	}()
-	if w.Branch, err = m.claimBranch(ctx, repo, r, w.BaseCommit); err != nil {
-		return err
+	tip, found, err := m.claimBranch(ctx, from, r, w)
+	if err != nil {
+		return "", err
 	}
 	fault.Here("create/branch")
-	undo = append(undo, func(ctx context.Context) error {
-		_, err := repo.DropBranch(ctx, w.Branch, w.BaseCommit)
-		return err
-	})
+	if w.OwnBranch {
+		undo = append(undo, func(ctx context.Context) error { return undoBranches(ctx, repo, map[string]string{w.Branch: tip}) })
+	}
 	if err := basedir.MakeDir(base, r.ID); err != nil {
-		return err
+		return "", err
 	}
 	undo = append(undo,
 		func(context.Context) error { return git.RemoveEntry(w.GitDir, w.Root) },
@@ -108,15 +113,19 @@ func (m *Manager) add(ctx context.Context, base *os.Root, r CreateRequest, w *Wo
 	fault.Here("create/directory")
 	made, err := base.Lstat(r.ID)
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = repo.Alter("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", "middleman workspace "+r.ID,
 		"--", w.Root, w.Branch).Run(ctx)
 	if err != nil {
-		return err
+		// Another process may have checked the branch out meanwhile.
+		if inUse, ok := errors.AsType[*BranchInUseError](repo.BranchFree(ctx, w.Branch)); ok && inUse.Path != w.Root {
+			err = inUse
+		}
+		return "", err
 	}
 	fault.Here("create/added")
-	return checkPlace(w.Root, made)
+	return found, checkPlace(w.Root, made)
 }
 
 // checkPlace checks that git filled the directory that we made: the base was

@@ -23,6 +23,7 @@ type Workspace struct {
 	Root          string          `json:"root" doc:"The workspace's own directory"`
 	Repository    string          `json:"repository,omitempty" doc:"Top of the repository that a worktree belongs to"`
 	Branch        string          `json:"branch,omitempty"`
+	OwnBranch     bool            `json:"own_branch,omitempty" doc:"The branch was made for the workspace: only then may a delete remove it"`
 	Base          string          `json:"base,omitempty" doc:"The base that was asked for"`
 	BaseCommit    string          `json:"base_commit,omitempty"`
 	Port          int             `json:"port,omitempty" doc:"The first of the TCP ports that are reserved for this workspace"`
@@ -82,16 +83,21 @@ type Session struct {
 
 // NewWorkspace asks for a workspace.
 type NewWorkspace struct {
-	Name      string         `json:"name,omitempty" doc:"Empty lets the server choose one"`
+	Name      string         `json:"name,omitempty" doc:"Empty lets the server choose one; feature/x is branch feature/x and workspace feature-x"`
 	Mode      workspace.Mode `json:"mode,omitempty"`
 	Directory string         `json:"directory,omitempty" doc:"The user's directory: in the repository (mode worktree), or the directory to work in (mode in-place)"`
 	Base      string         `json:"base,omitempty"`
-	Branch    string         `json:"branch,omitempty"`
+	Branch    string         `json:"branch,omitempty" doc:"An existing branch, local or of a remote, is used; otherwise it is made. Empty means a new branch named after the workspace"`
 	Ephemeral bool           `json:"ephemeral,omitempty" doc:"Whether it is deleted when no process holds its lease any more, unless it holds work"`
 	Place     string         `json:"place,omitempty" enum:"data,repository" doc:"Where a worktree is made: in the data directory, or in .middleman/work of the repository; unset means the server's setting"`
 	Filters   bool           `json:"filters,omitempty" doc:"Run the programs that the repository's own git configuration names: filters and transport"`
 	// Session, if set, is started once the workspace's setup has run.
 	Session *NewSession `json:"session,omitempty"`
+}
+
+// Rename asks for another name of a workspace or a session.
+type Rename struct {
+	Name string `json:"name"`
 }
 
 // NewSession asks for a session.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,13 @@ type creation struct {
 // its directory, or after answerWithin. Its files may come later. If nothing
 // could be made, the row is deleted again and the error says why.
 func (s *App) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspace.Workspace, error) {
+	if in.Mode == "" || in.Mode == workspace.ModeWorktree {
+		name, branch, err := workspace.Named(in.Name)
+		if in.Name != "" && err != nil {
+			return workspace.Workspace{}, err
+		}
+		in.Name, in.Branch = name, cmp.Or(in.Branch, branch)
+	}
 	request, err := newRequest(in)
 	if err != nil {
 		return workspace.Workspace{}, err
@@ -214,7 +222,7 @@ func (s *App) place(ctx context.Context, c creation) (workspace.Workspace, error
 		return err
 	})
 	if err != nil {
-		return w, err
+		return w, s.nameHolder(ctx, err)
 	}
 	fault.Here("create/begun")
 	w.CreatedAt = c.row.CreatedAt
@@ -224,6 +232,25 @@ func (s *App) place(ctx context.Context, c creation) (workspace.Workspace, error
 	s.publishWorkspace(w)
 	fault.Here("create/placed")
 	return w, nil
+}
+
+// nameHolder adds to the error of a creation which workspace has the branch that
+// was asked for, if one has.
+func (s *App) nameHolder(ctx context.Context, err error) error {
+	inUse, ok := errors.AsType[*workspace.BranchInUseError](err)
+	if !ok {
+		return err
+	}
+	rows, _, listErr := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if listErr != nil {
+		return errors.Join(err, listErr)
+	}
+	for _, row := range rows {
+		if row.Root == inUse.Path {
+			return Refusef(api.CodeBranchTaken, "%s; that is workspace %s: `middleman attach %s` goes there", s.redact(err.Error()), row.Name, row.Name)
+		}
+	}
+	return err
 }
 
 // finishCreation fills a workspace that has its directory, and starts the first

@@ -138,6 +138,7 @@ func (s *App) workspaceView(w workspace.Workspace) api.Workspace {
 		Root:       w.Root,
 		Repository: w.Repository,
 		Branch:     w.Branch,
+		OwnBranch:  w.OwnBranch,
 		Base:       w.Base,
 		BaseCommit: w.BaseCommit,
 		Port:       w.Port,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // BranchInWayError says that git cannot have both Branch and By, because one
@@ -17,6 +19,71 @@ func (e *BranchInWayError) Error() string {
 
 // Unwrap returns ErrBranchTaken.
 func (e *BranchInWayError) Unwrap() error { return ErrBranchTaken }
+
+// BranchInUseError says that the worktree at Path has Branch checked out. It
+// wraps ErrBranchTaken.
+type BranchInUseError struct {
+	Branch, Path string
+	Gone         bool // the worktree's directory is gone
+}
+
+// Error says where the branch is checked out, and what frees it if the
+// directory is gone.
+func (e *BranchInUseError) Error() string {
+	text := fmt.Sprintf("branch %s is checked out in %s", plaintext.Quoted(e.Branch), plaintext.Quoted(e.Path))
+	if e.Gone {
+		text += ", which is gone: `git worktree prune` frees the branch"
+	}
+	return text
+}
+
+// Unwrap returns ErrBranchTaken.
+func (e *BranchInUseError) Unwrap() error { return ErrBranchTaken }
+
+// BranchFree returns a *BranchInUseError if a worktree has branch checked out.
+func (p Dirs) BranchFree(ctx context.Context, branch string) error {
+	trees, err := p.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tree := range trees {
+		if tree.Branch == "refs/heads/"+branch {
+			return &BranchInUseError{Branch: branch, Path: tree.Path, Gone: tree.Gone != ""}
+		}
+	}
+	return nil
+}
+
+// RemoteBranch is a remote's branch as the repository last saw it.
+type RemoteBranch struct{ Remote, Ref, Commit string }
+
+// RemoteBranches returns what the remotes have under the name branch, sorted by
+// remote. It does not contact them.
+func (p Dirs) RemoteBranches(ctx context.Context, branch string) ([]RemoteBranch, error) {
+	out, err := p.Look("remote").Line(ctx)
+	if err != nil || out == "" {
+		return nil, err
+	}
+	var found []RemoteBranch
+	for remote := range strings.Lines(out) {
+		remote = strings.TrimSuffix(remote, "\n")
+		ref := "refs/remotes/" + remote + "/" + branch
+		commit, err := p.Ref(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		if commit != "" {
+			found = append(found, RemoteBranch{remote, ref, commit})
+		}
+	}
+	return found, nil
+}
+
+// Track makes branch track a remote's branch.
+func (p Dirs) Track(ctx context.Context, branch string, remote RemoteBranch) error {
+	_, err := p.Alter("branch", "--quiet", "--set-upstream-to="+remote.Ref, branch).Run(ctx)
+	return err
+}
 
 // Ref returns the object that the ref with exactly this name points at, or "".
 func (p Dirs) Ref(ctx context.Context, ref string) (string, error) {

@@ -21,11 +21,21 @@ const maxHeld = 20 * time.Second
 // git ends together with the server there, because it is in the server's job
 // object.
 func HoldEntry(ctx context.Context, entry string) (*os.File, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, maxHeld,
-		fmt.Errorf("another git is still filling the worktree of %s: try again later", entry))
+	return hold(ctx, entry, "another git is still filling the worktree of")
+}
+
+// HoldBranches locks a repository for a process that checks that a branch is free
+// and then checks it out: git itself lets two processes do that at once. It waits
+// like HoldEntry. The caller closes the file, which is nil on Windows.
+func HoldBranches(ctx context.Context, commonDir string) (*os.File, error) {
+	return hold(ctx, commonDir, "another process is still making a worktree of")
+}
+
+func hold(ctx context.Context, dir, busy string) (*os.File, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxHeld, fmt.Errorf("%s %s: try again later", busy, dir))
 	defer cancel()
 	for {
-		f, err := private.TryLockDir(entry)
+		f, err := private.TryLockDir(dir)
 		if !errors.Is(err, private.ErrHeld) {
 			return f, err
 		}

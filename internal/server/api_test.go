@@ -73,7 +73,6 @@ func TestBadInputChangesNothing(t *testing.T) {
 	r := p.serve(t)
 	empty, plain := filepath.Join(t.TempDir(), "empty"), t.TempDir()
 	git(t, plain, "init", "-q", empty)
-	git(t, p.repository, "branch", "taken")
 	w := r.workspace("taken", nil)
 	sessions := "/workspaces/" + w.ID + "/sessions"
 	in := func(name, dir, base, branch string) api.NewWorkspace {
@@ -91,7 +90,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"relative directory", "/workspaces", in("a", "repository", "", ""), 422, api.CodeBadRequest},
 		{"name that climbs", "/workspaces", in("../a", p.repository, "", ""), 422, api.CodeBadName},
 		{"name that is taken", "/workspaces", in("taken", p.repository, "", ""), 409, api.CodeNameTaken},
-		{"branch that is taken", "/workspaces", in("a", p.repository, "", "taken"), 409, api.CodeBranchTaken},
+		{"branch that is checked out", "/workspaces", in("a", p.repository, "", "middleman/taken"), 409, api.CodeBranchTaken},
 		{"base that is not there", "/workspaces", in("a", p.repository, "nowhere", ""), 422, api.CodeBadBase},
 		{"unknown mode", "/workspaces", map[string]any{"mode": "cloud", "directory": p.repository}, 422, api.CodeBadRequest},
 		{"unknown field", "/workspaces", map[string]any{"nam": "a"}, 422, api.CodeBadRequest},

@@ -16,7 +16,7 @@ func TestDeletedWorkspaces(t *testing.T) {
 	at := time.Unix(5, 6).UTC()
 	w := workspace.Workspace{ID: "w1", Name: "n", Mode: workspace.ModeWorktree, Root: "/r", Subdir: "s", Repository: "/p",
 		GitDir: "/g", Branch: "b", Base: "main", BaseCommit: "c", State: workspace.StateDeleting, Error: "e", CreatedAt: time.Unix(1, 2).UTC(),
-		Parent: "w0", ParentSession: "s0", Port: 30000, Ports: 10, ConfigHash: "h", Ephemeral: true}
+		Parent: "w0", ParentSession: "s0", Port: 30000, Ports: 10, ConfigHash: "h", Ephemeral: true, OwnBranch: true}
 	for _, err := range []error{
 		s.CreateWorkspace(ctx, w), s.AddStage(ctx, w.ID, workspace.Stage{Name: "look"}), s.KeepDeleted(ctx, w.ID, w.Name, at),
 	} {

@@ -60,6 +60,19 @@ func (s *Store) SetSessionState(ctx context.Context, id string, state terminal.S
 	return nil
 }
 
+// RenameSession gives the session another name. The error is ErrNameTaken if
+// another of its workspace has it, and ErrNotFound if there is no such session.
+func (s *Store) RenameSession(ctx context.Context, id, name string) error {
+	r, err := s.write.ExecContext(ctx, `UPDATE sessions SET name = ? WHERE id = ?`, name, id)
+	if isUnique(err) {
+		err = ErrNameTaken
+	}
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("store name of session %s: %w", id, err)
+	}
+	return nil
+}
+
 // SetSessionBackend records that another backend is about to start the session.
 // If there is no such session, the error is ErrNotFound.
 func (s *Store) SetSessionBackend(ctx context.Context, id, backend string) error {

@@ -64,7 +64,7 @@ func newWorkspace(n int) workspace.Workspace {
 		ID: fmt.Sprintf("w%d", n), Name: fmt.Sprintf("name-%d", n), Mode: workspace.ModeWorktree,
 		Root: "/r", Subdir: "sub", Repository: "/repo", GitDir: "/repo/.git", Branch: "b", Base: "main",
 		BaseCommit: "abc", State: workspace.StateCreating, CreatedAt: t0,
-		Parent: "w0", ParentSession: "s0", Port: 30000, Ports: 10, ConfigHash: "h", Ephemeral: true,
+		Parent: "w0", ParentSession: "s0", Port: 30000, Ports: 10, ConfigHash: "h", Ephemeral: true, OwnBranch: true,
 	}
 }
 
@@ -73,6 +73,19 @@ func newSession(n int, workspaceID string) Session {
 		ID: fmt.Sprintf("s%d", n), WorkspaceID: workspaceID, Name: fmt.Sprintf("shell-%d", n), Backend: "pty-owner",
 		Argv: []string{"/bin/sh", "-c", "echo \"x\""}, Dir: "/r/sub", State: terminal.StateStarting, CreatedAt: t0, Parent: "s0",
 	}
+}
+
+func TestRenameSession(t *testing.T) {
+	s := open(t)
+	must(t, s.CreateWorkspace(ctx, newWorkspace(1)))
+	must(t, s.CreateSession(ctx, newSession(1, "w1")))
+	must(t, s.CreateSession(ctx, newSession(2, "w1")))
+	must(t, s.RenameSession(ctx, "s1", "editor"))
+	if got, err := s.Session(ctx, "s1"); err != nil || got.Name != "editor" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	wantErr(t, s.RenameSession(ctx, "s2", "editor"), ErrNameTaken)
+	wantErr(t, s.RenameSession(ctx, "none", "x"), ErrNotFound)
 }
 
 func TestWorkspaces(t *testing.T) {

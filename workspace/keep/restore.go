@@ -114,6 +114,7 @@ func (r *restoration) finished(ctx context.Context) (bool, error) {
 	if entry == "" || err != nil || len(mark) > 0 && !isBranchName(string(mark)) {
 		return false, taken
 	}
+	r.w.OwnBranch = r.w.OwnBranch || r.w.Branch != string(mark) // only a branch that we made has another name
 	r.w.Branch = string(mark)
 	if r.commit, err = r.repo.Ref(ctx, Ref(r.w.ID)); err != nil {
 		return false, err

@@ -46,7 +46,7 @@ func (r *restoration) branches(ctx context.Context) error {
 		}
 	}
 	if now := r.renamed[r.w.Branch]; now != "" {
-		r.w.Branch = now
+		r.w.Branch, r.w.OwnBranch = now, true
 	}
 	return nil
 }

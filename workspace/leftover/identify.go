@@ -136,7 +136,7 @@ func (f Finder) findBranch(ctx context.Context, w *model.Workspace, head string)
 			return err
 		}
 		if model.MadeID(log.Note) == w.ID {
-			w.Branch, w.BaseCommit = branch, log.Commit
+			w.Branch, w.OwnBranch, w.BaseCommit = branch, true, log.Commit
 			return nil
 		}
 	}

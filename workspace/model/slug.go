@@ -42,6 +42,26 @@ func Slug(name string) (string, error) {
 	return slug, nil
 }
 
+// Named returns the name of a workspace for a typed name, and the branch that
+// the typed name asks for: feature/x is branch feature/x and workspace
+// feature-x. The branch is "" for a name without a slash, which Slug judges
+// alone.
+func Named(typed string) (name, branch string, err error) {
+	if !strings.Contains(typed, "/") {
+		name, err = Slug(typed)
+		return name, "", err
+	}
+	for part := range strings.SplitSeq(typed, "/") {
+		if _, err := Slug(part); err != nil {
+			return "", "", fmt.Errorf("%q: %w", typed[:min(len(typed), maxName)], err)
+		}
+	}
+	if name, err = Slug(strings.ReplaceAll(typed, "/", "-")); err != nil {
+		return "", "", err
+	}
+	return name, typed, nil
+}
+
 // checkTyped refuses names for which no good slug can be guessed.
 func checkTyped(name string) error {
 	refuse := func(why string) error { return fmt.Errorf("name %q: %s: %w", name, why, ErrBadName) }

@@ -40,11 +40,13 @@ type Workspace struct {
 	Root   string
 	Subdir string
 	// Repository is the top of the main checkout, GitDir its common git
-	// directory. Both are empty outside a repository. Branch was made for the
-	// workspace; for an in-place workspace it was checked out at that time.
+	// directory. Both are empty outside a repository. Branch is the one that was
+	// checked out first. OwnBranch says that it was made for this workspace, so
+	// that a delete may remove it.
 	Repository string
 	GitDir     string
 	Branch     string
+	OwnBranch  bool
 	// Base is the requested base, BaseCommit its commit at creation.
 	Base       string
 	BaseCommit string
