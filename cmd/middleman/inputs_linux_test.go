@@ -310,7 +310,10 @@ func TestAnyInput(t *testing.T) {
 		}
 	}
 	in := newInputs(t)
-	tree := leaves(nil, commands(cli.New(os.Stdin, os.Stdout, os.Stderr)))
+	var tree []leaf
+	for _, group := range commands(cli.New(os.Stdin, os.Stdout, os.Stderr)) {
+		tree = append(tree, leaves(nil, group.Commands)...)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	n, codes := uint64(0), map[int]int{}

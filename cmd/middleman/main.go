@@ -5,10 +5,7 @@ package main
 
 import (
 	"os"
-	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/admin"
 	"middleman/cmd/middleman/internal/catalog"
@@ -25,20 +22,20 @@ func main() {
 }
 
 // commands returns all commands.
-func commands(c *cli.CLI) []*cobra.Command {
-	all := slices.Concat(
-		launch.Commands(c),     // start something: new, run, spawn, retry
-		sessions.Commands(c),   // on a session: attach, watch, send, capture, logs, search, export, wait, stop, tmux
-		workspaces.Commands(c), // on workspaces: ls, show, diff, rm, restore, prune, import, repair, trust
-		admin.Commands(c),      // on middleman itself: serve, service, open, login, token, audit, doctor, upgrade, version, completion
-	)
-	for _, cmd := range all {
-		if cmd.ValidArgsFunction != nil {
-			continue
-		}
-		if strings.Contains(cmd.Use, " TARGET") || strings.Contains(cmd.Use, " WORKSPACE") {
-			cmd.ValidArgsFunction = catalog.Complete(c)
+func commands(c *cli.CLI) []cli.Group {
+	groups := []cli.Group{
+		{Title: "Start something", Commands: launch.Commands(c)},    // new, run, spawn, retry
+		{Title: "On a session", Commands: sessions.Commands(c)},     // attach, watch, send, capture, logs, search, export, wait, stop, tmux
+		{Title: "On a workspace", Commands: workspaces.Commands(c)}, // ls, show, path, rename, diff, rm, restore, prune, import, repair, trust
+		{Title: "On middleman itself", Commands: admin.Commands(c)}, // serve, service, open, login, token, audit, doctor, upgrade, version, completion
+	}
+	for _, g := range groups {
+		for _, cmd := range g.Commands {
+			takes := strings.Contains(cmd.Use, "TARGET") || strings.Contains(cmd.Use, "WORKSPACE")
+			if takes && cmd.ValidArgsFunction == nil {
+				cmd.ValidArgsFunction = catalog.Complete(c)
+			}
 		}
 	}
-	return all
+	return groups
 }

@@ -21,6 +21,7 @@ var asItIs = map[string]string{
 	"internal/sessions/capture.go printShot":    "a capture in the form that draws on a terminal, and the printer of JSON",
 	"internal/sessions/logs.go logs":            "logs --raw; otherwise the printer goes before it",
 	"internal/workspaces/diff.go diffPatch":     "a patch that a pipe takes byte for byte; on a terminal, colours around what the printer gives",
+	"internal/workspaces/path.go path":          "a directory that a script needs byte for byte; on a terminal the printer",
 	"internal/sessions/attach.go CheckTerminal": "asks whether it is a terminal",
 	"internal/sessions/attach.go attach":        "a session that is attached, or watched, has the terminal",
 	"internal/sessions/clipboard.go offer":      "sets the terminal's clipboard, once its user agreed",

@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/terminal"
 	"middleman/workspace"
 )
 
@@ -150,4 +153,81 @@ func (s *App) Revoke(ctx context.Context, dir string, dryRun bool) (api.Revoked,
 		}
 		return out, err
 	})
+}
+
+// RenameWorkspace gives a workspace another name. Its path and branch stay, and
+// its sessions go on.
+func (s *App) RenameWorkspace(ctx context.Context, id, name string) (api.Workspace, error) {
+	w, err := finish(ctx, s, func(ctx context.Context) (workspace.Workspace, error) { return s.renameWorkspace(ctx, id, name) })
+	if err != nil {
+		return api.Workspace{}, err
+	}
+	return s.workspaceView(w), nil
+}
+
+func (s *App) renameWorkspace(ctx context.Context, id, typed string) (workspace.Workspace, error) {
+	name, err := workspace.Slug(typed)
+	if err != nil {
+		return workspace.Workspace{}, err
+	}
+	if w, err := s.renamable(ctx, id); err != nil { // not only after a wait for what goes on there
+		return w, err
+	}
+	leave := s.gates.block(id)
+	defer leave()
+	w, err := s.renamable(ctx, id)
+	if err != nil {
+		return w, err
+	}
+	w.Name = name
+	if err := s.Store.UpdateWorkspace(ctx, w); errors.Is(err, store.ErrNameTaken) {
+		return w, Refusef(api.CodeNameTaken, "there is a workspace %s already", name)
+	} else if err != nil {
+		return w, err
+	}
+	s.publishWorkspace(w)
+	rows, _, err := s.Store.Sessions(ctx, id, store.Page{Limit: -1})
+	for _, row := range rows {
+		s.publishSession(ctx, row.ID) // it names its workspace
+	}
+	return w, err
+}
+
+// renamable returns a workspace that nothing goes on with.
+func (s *App) renamable(ctx context.Context, id string) (workspace.Workspace, error) {
+	w, err := s.Store.Workspace(ctx, id)
+	if err == nil && w.State != workspace.StateReady && w.State != workspace.StateFailed {
+		err = Refusef(api.CodeBusy, "workspace %s is %s at the moment", w.Name, w.State)
+	}
+	return w, err
+}
+
+// RenameSession gives a session another name, which no other of its workspace
+// may have.
+func (s *App) RenameSession(ctx context.Context, id, name string) (api.Session, error) {
+	if err := checkSessionName(name); err != nil {
+		return api.Session{}, err
+	}
+	row, err := s.Store.Session(ctx, id)
+	if err == nil {
+		err = s.Store.RenameSession(ctx, id, name)
+	}
+	if errors.Is(err, store.ErrNameTaken) {
+		return api.Session{}, Refusef(api.CodeNameTaken, "workspace %s has a session %s already", s.workspaceName(ctx, row.WorkspaceID), name)
+	}
+	if err != nil {
+		return api.Session{}, err
+	}
+	s.publishSession(ctx, id)
+	row.Name = name
+	return s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID)), nil
+}
+
+// checkSessionName refuses a name that a TARGET could not name.
+func checkSessionName(name string) error {
+	if sessionName().MatchString(name) && terminal.CheckID(name) != nil {
+		return nil
+	}
+	return Refusef(api.CodeBadName,
+		"session name %q: it must be at most 64 letters, digits, dots, dashes and underscores, and not look like an id", name)
 }

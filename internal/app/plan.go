@@ -67,12 +67,14 @@ func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
 		return plan{}, Refusef(api.CodeUnsupported, "there is no profile %q: the only one is shell", in.Profile)
 	case in.Profile == "shell" && len(in.Command) > 0:
 		return plan{}, Refusef(api.CodeBadRequest, "give a profile or a command, not both")
-	case p.name != "" && (!sessionName().MatchString(p.name) || terminal.CheckID(p.name) == nil):
-		return plan{}, Refusef(api.CodeBadName,
-			"session name %q: it must be at most 64 letters, digits, dots, dashes and underscores, and not look like an id", p.name)
 	case p.size.Cols == 0 || p.size.Rows == 0 || p.size.Cols > maxCells || p.size.Rows > maxCells:
 		return plan{}, Refusef(api.CodeBadRequest,
 			"size %dx%d: columns and rows must be 1 to %d", p.size.Cols, p.size.Rows, maxCells)
+	}
+	if p.name != "" {
+		if err := checkSessionName(p.name); err != nil {
+			return plan{}, err
+		}
 	}
 	if err := checkEnv(in.Env); err != nil {
 		return plan{}, err

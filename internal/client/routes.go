@@ -30,6 +30,24 @@ func (c *Client) CreateWorkspace(ctx context.Context, in api.NewWorkspace, progr
 	return c.follow(ctx, created, in.Session != nil, progress)
 }
 
+// AwaitWorkspace waits for the end of a creation, if one of w goes on, and
+// returns like CreateWorkspace.
+func (c *Client) AwaitWorkspace(ctx context.Context, w api.Workspace, progress func(api.Workspace)) (api.Created, error) {
+	return c.follow(ctx, api.Created{Workspace: w}, true, progress)
+}
+
+// RenameWorkspace gives a workspace another name.
+func (c *Client) RenameWorkspace(ctx context.Context, id, name string) (w api.Workspace, err error) {
+	err = c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(id)+"/rename", api.Rename{Name: name}, &w)
+	return w, err
+}
+
+// RenameSession gives a session another name.
+func (c *Client) RenameSession(ctx context.Context, id, name string) (s api.Session, err error) {
+	err = c.call(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/rename", api.Rename{Name: name}, &s)
+	return s, err
+}
+
 // RetryWorkspace tries a failed creation again, and blocks and returns like
 // CreateWorkspace.
 func (c *Client) RetryWorkspace(ctx context.Context, id string, in api.Retry, progress func(api.Workspace)) (api.Created, error) {

@@ -79,6 +79,10 @@ func (d Dirs) Leases() string { return filepath.Join(d.Data, "leases") }
 // Workers returns the directory of the records of what each worker did.
 func (d Dirs) Workers() string { return filepath.Join(d.Data, "workers") }
 
+// Attached returns the directory that remembers which sessions the user attached
+// to, and when.
+func (d Dirs) Attached() string { return filepath.Join(d.Data, "attached") }
+
 // SetupLog returns the file with the output of a workspace's setup or teardown.
 func (d Dirs) SetupLog(workspaceID string) string {
 	return filepath.Join(d.Data, "setup", workspaceID+".log")

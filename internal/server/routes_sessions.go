@@ -47,6 +47,12 @@ type stopIn struct {
 	Grace string `query:"grace" doc:"How long the program may take to end before it is killed, such as 5s; unset means the session's own"`
 }
 
+type renameSessionIn struct {
+	SessionPath
+	KeyHeader
+	Body api.Rename
+}
+
 type inputIn struct {
 	SessionPath
 	KeyHeader
@@ -89,6 +95,10 @@ func (s *Server) sessionRoutes() {
 	stop := route(http.MethodDelete, "/sessions/{session}", "end-session", "Stop a session, or remove one that has ended", accessFull)
 	stop.Description = "A running session is stopped with everything that it started, and stays listed as exited. An ended session is removed with its output."
 	add(s, stop, s.deleteSession)
+	rename := route(http.MethodPost, "/sessions/{session}/rename", "rename-session", "Give a session another name", accessFull)
+	add(s, rename, func(ctx context.Context, in *renameSessionIn) (*reply[api.Session], error) {
+		return answer(s.RenameSession(ctx, in.Session, in.Body.Name))
+	})
 	add(s, inputRoute(), s.postInput)
 	capture := route(http.MethodGet, "/sessions/{session}/capture", "capture", "The screen as text, text with colours, or JSON", accessSession)
 	add(s, capture, s.getCapture)

@@ -66,6 +66,12 @@ type KeyHeader struct {
 	Key string `header:"Idempotency-Key" doc:"A second request with the same key gets the first one's answer"`
 }
 
+type renameWorkspaceIn struct {
+	WorkspacePath
+	KeyHeader
+	Body api.Rename
+}
+
 type getWorkspaceIn struct {
 	WorkspacePath
 	StatusParams
@@ -104,6 +110,11 @@ func (s *Server) workspaceRoutes() {
 	restore := route(http.MethodPost, "/workspaces/{workspace}/restore", "restore-workspace", "Restore a deleted workspace", accessFull)
 	restore.Description = "Brings back the directory, the branch, the index, and an operation of git that was in progress. The workspace gets another name or branch if its own is taken."
 	add(s, restore, s.postRestore)
+	rename := route(http.MethodPost, "/workspaces/{workspace}/rename", "rename-workspace", "Give a workspace another name", accessFull)
+	rename.Description = "Its path and branch stay, and its sessions go on."
+	add(s, rename, func(ctx context.Context, in *renameWorkspaceIn) (*reply[api.Workspace], error) {
+		return answer(s.RenameWorkspace(ctx, in.Workspace, in.Body.Name))
+	})
 	add(s, eventRoute("/workspaces/{workspace}/events", "workspace-events", "Events of one workspace"),
 		func(ctx context.Context, in *workspaceEventsIn) (*stream, error) {
 			if _, err := s.Store.Workspace(ctx, in.Workspace); err != nil {

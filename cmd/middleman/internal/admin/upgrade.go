@@ -48,7 +48,6 @@ func (c commands) upgradeCommand() *cobra.Command {
 			return c.upgrade(cmd.Context(), sessions, force, dry)
 		},
 	}
-	cmd.ValidArgsFunction = catalog.Complete(c.CLI)
 	cmd.Flags().BoolVar(&force, "force", false, "also switch owners that run this very executable already")
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only print what would be done")
 	return cmd

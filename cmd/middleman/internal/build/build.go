@@ -1,7 +1,11 @@
 // Package build knows the version of this binary.
 package build
 
-import "runtime/debug"
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
 
 // version is set by the build:
 // -ldflags "-X middleman/cmd/middleman/internal/build.version=v1.2.3".
@@ -33,4 +37,9 @@ func Version() string {
 		return "devel"
 	}
 	return "devel-" + revision + dirty
+}
+
+// Line returns the line that --version prints.
+func Line() string {
+	return fmt.Sprintf("middleman %s %s %s/%s", Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

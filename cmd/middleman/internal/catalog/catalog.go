@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +30,15 @@ const (
 type List struct {
 	Workspaces []api.Workspace
 	Sessions   []api.Session
+
+	exact bool // see Exact
+}
+
+// Exact returns l for a command that destroys something: the beginning of a
+// name is not enough.
+func (l List) Exact() List {
+	l.exact = true
+	return l
 }
 
 // Read lists all workspaces and sessions with their current states. It asks the
@@ -52,6 +60,20 @@ func ReadBy(ctx context.Context, c *cli.CLI, list func(*client.Client, context.C
 	return readServer(ctx, server, list, (*client.Client).Sessions)
 }
 
+// Workspaces lists all workspaces, and no sessions.
+func Workspaces(ctx context.Context, c *cli.CLI) ([]api.Workspace, error) {
+	server, err := connect(ctx, c)
+	switch {
+	case err != nil:
+		return nil, err
+	case server == nil:
+		list, err := Records(ctx, c)
+		return list.Workspaces, err
+	}
+	defer server.Close()
+	return server.Workspaces(ctx)
+}
+
 // connect returns the running server, or nil if none answers. It reports a
 // server that should answer and does not. The error is that of ctx.
 func connect(ctx context.Context, c *cli.CLI) (*client.Client, error) {
@@ -70,6 +92,24 @@ func connect(ctx context.Context, c *cli.CLI) (*client.Client, error) {
 // OfServer lists what the server knows.
 func OfServer(ctx context.Context, server *client.Client) (List, error) {
 	return readServer(ctx, server, (*client.Client).Workspaces, (*client.Client).Sessions)
+}
+
+// OnServer finds the workspace that name means, for a command that needs the
+// server. It starts one where none runs. The caller closes the client.
+func OnServer(ctx context.Context, c *cli.CLI, name string) (*client.Client, api.Workspace, error) {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return nil, api.Workspace{}, err
+	}
+	list, err := OfServer(ctx, server)
+	if err == nil {
+		var w api.Workspace
+		if w, err = list.Workspace(name); err == nil {
+			return server, w, nil
+		}
+	}
+	server.Close()
+	return nil, api.Workspace{}, err
 }
 
 // recordsOfServer lists what the server has recorded. No session is asked for
@@ -231,7 +271,7 @@ func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, names m
 func shownWorkspace(w workspace.Workspace) api.Workspace {
 	return api.Workspace{
 		ID: w.ID, Name: w.Name, Mode: w.Mode, Path: joinSub(w.Root, w.Subdir), Root: w.Root,
-		Repository: w.Repository, Branch: w.Branch, Base: w.Base, BaseCommit: w.BaseCommit,
+		Repository: w.Repository, Branch: w.Branch, OwnBranch: w.OwnBranch, Base: w.Base, BaseCommit: w.BaseCommit,
 		Port: w.Port, Ports: w.Ports, State: w.State, Error: w.Error, CreatedAt: w.CreatedAt,
 	}
 }
@@ -248,14 +288,19 @@ func shownSession(s store.Session, workspaceName string) api.Session {
 	return out
 }
 
-// Workspace finds a workspace by name or id.
+// Workspace finds a workspace by name, id, or unless l is exact the beginning
+// of a name that no other has.
 func (l List) Workspace(target string) (api.Workspace, error) {
-	for _, w := range l.Workspaces {
-		if w.ID == target || w.Name == target {
+	names := make([]string, len(l.Workspaces))
+	for i, w := range l.Workspaces {
+		if names[i] = w.Name; w.ID == target {
 			return w, nil
 		}
 	}
-	return api.Workspace{}, fmt.Errorf("there is no workspace %q; `middleman ls --all` lists them", target)
+	if at := index(target, names, l.exact); at >= 0 {
+		return l.Workspaces[at], nil
+	}
+	return api.Workspace{}, Unknown("workspace", target, names)
 }
 
 // SessionsOf returns the sessions of the workspace with that id, in l's order.
@@ -271,7 +316,7 @@ func (l List) SessionsOf(workspaceID string) []api.Session {
 
 // Session finds the session that a TARGET means: WORKSPACE, WORKSPACE/SESSION
 // or a session id. WORKSPACE means its only live session, or if none is live
-// its only session.
+// its only session. If several are live the error is a *SeveralError.
 func (l List) Session(target string) (api.Session, error) {
 	for _, s := range l.Sessions {
 		if s.ID == target {
@@ -288,14 +333,18 @@ func (l List) Session(target string) (api.Session, error) {
 	}
 	all := l.SessionsOf(w.ID)
 	if hasSub {
-		for _, s := range all {
-			if s.Name == sub || s.ID == sub {
+		names := make([]string, len(all))
+		for i, s := range all {
+			if names[i] = s.Name; s.ID == sub {
 				return s, nil
 			}
 		}
-		return api.Session{}, fmt.Errorf("workspace %s has no session %q%s", w.Name, sub, naming(w, all))
+		if at := index(sub, names, l.exact); at >= 0 {
+			return all[at], nil
+		}
+		return api.Session{}, fmt.Errorf("workspace %s has no session %q%s", w.Name, sub, naming(all))
 	}
-	live := slices.DeleteFunc(slices.Clone(all), func(s api.Session) bool { return s.State.Ended() })
+	live := live(all)
 	switch {
 	case len(live) == 1:
 		return live[0], nil
@@ -304,21 +353,17 @@ func (l List) Session(target string) (api.Session, error) {
 	case len(all) == 0:
 		return api.Session{}, fmt.Errorf("workspace %s has no session; `middleman run %s` starts one", w.Name, w.Name)
 	case len(live) == 0:
-		return api.Session{}, fmt.Errorf("workspace %s has several ended sessions%s", w.Name, naming(w, all))
+		return api.Session{}, fmt.Errorf("workspace %s has several ended sessions%s", w.Name, naming(all))
 	}
-	return api.Session{}, fmt.Errorf("workspace %s has several sessions%s", w.Name, naming(w, live))
+	return api.Session{}, &SeveralError{w, live}
 }
 
 // naming lists the possible names of sessions, as the end of an error message.
-func naming(w api.Workspace, sessions []api.Session) string {
+func naming(sessions []api.Session) string {
 	if len(sessions) == 0 {
 		return ""
 	}
-	names := make([]string, len(sessions))
-	for i, s := range sessions {
-		names[i] = w.Name + "/" + s.Name
-	}
-	return ": name one of " + strings.Join(names, ", ")
+	return ": name one of " + strings.Join(labels(sessions), ", ")
 }
 
 // Shown returns the workspace that arg names with all its sessions, or the
@@ -334,7 +379,7 @@ func (l List) Shown(arg string) (api.Shown, error) {
 		return api.Shown{}, err
 	}
 	shown := api.Shown{Sessions: []api.Session{s}}
-	if w, err := l.Workspace(s.WorkspaceID); err == nil {
+	if w, err := l.Exact().Workspace(s.WorkspaceID); err == nil {
 		w.Sessions = nil
 		shown.Workspace = w
 	}

@@ -1,10 +1,17 @@
 package catalog
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
+	"middleman/internal/config"
 	"middleman/terminal"
 )
 
@@ -33,6 +40,11 @@ func TestCatalogSession(t *testing.T) {
 		{target: "past", wantErr: "has several ended sessions: name one of past/x, past/y"},
 		{target: "none", wantErr: "`middleman run none` starts one"},
 		{target: "one/x", wantErr: `has no session "x": name one of one/sh, one/make`},
+		{target: "one/m", want: "s0000000000000002"},
+		{target: "on", want: "s0000000000000001"},
+		{target: "on/s", want: "s0000000000000001"},
+		{target: "o", wantErr: `there is no workspace "o"; did you mean old or one?`},
+		{target: "", wantErr: `there is no workspace ""`},
 		{target: "x", wantErr: `there is no workspace "x"`},
 		{target: "x/y", wantErr: `there is no workspace "x"`},
 		{target: "s0000000000000009", wantErr: "there is no session s0000000000000009"},
@@ -47,5 +59,89 @@ func TestCatalogSession(t *testing.T) {
 		case err != nil || got.ID != tt.want:
 			t.Errorf("%s: got %s, %v, want %s", tt.target, got.ID, err, tt.want)
 		}
+	}
+}
+
+func TestExact(t *testing.T) {
+	list := List{
+		Workspaces: []api.Workspace{{ID: "w-one", Name: "one"}},
+		Sessions:   []api.Session{{ID: "s0000000000000001", Name: "make", WorkspaceID: "w-one", WorkspaceName: "one"}},
+	}.Exact()
+	for target, want := range map[string]string{
+		"one": "", "w-one": "", "one/make": "", "s0000000000000001": "",
+		"on": `there is no workspace "on"; did you mean one?`, "one/ma": `has no session "ma": name one of one/make`,
+	} {
+		if _, err := list.Session(target); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", target, err, want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"fix-login", "fix-logout", "fix", "main", "review", "api"}
+	for _, tt := range []struct{ typed, want string }{
+		{"fix-", "fix-login fix-logout fix"},
+		{"fix-lgoin", "fix-login"},
+		{"fxi-login", "fix-login"},
+		{"fix-logi", "fix-login"},
+		{"Review", "review"},
+		{"riview", "review"},
+		{"reviews", "review"},
+		{"fx", "fix"},
+		{"apu", "api"},
+		{"x", ""},
+		{"", ""},
+		{"a-p-i-", ""},
+		{"nothing", ""},
+		{strings.Repeat("fix-login", 1000), ""},
+	} {
+		if got := strings.Join(nearest(tt.typed, names), " "); got != tt.want {
+			t.Errorf("%.40q: %q, want %q", tt.typed, got, tt.want)
+		}
+	}
+}
+
+// The last attached comes first. What does not look like a session is passed
+// over, and only the newest are kept.
+func TestRecent(t *testing.T) {
+	c := &cli.CLI{Dirs: config.Dirs{Data: filepath.Join(t.TempDir(), "data")}}
+	dir := c.Dirs.Attached()
+	if ids, err := recent(dir); err != nil || len(ids) != 0 {
+		t.Errorf("nothing yet: %v, %v", ids, err)
+	}
+	id := func(i int) string { return fmt.Sprintf("s%016d", i) }
+	for i := range maxRecent {
+		if err := NoteAttached(c, id(i)); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(int64(1000+i), 0)
+		if err := os.Chtimes(filepath.Join(dir, id(i)), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"notes", ".s0000000000000000.1", "../x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, id(maxRecent+1)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := NoteAttached(c, id(3)); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(filepath.Join(dir, id(3)), before, before); err != nil {
+		t.Fatal(err)
+	}
+	if err := NoteAttached(c, id(maxRecent)); err != nil { // one too many: the oldest goes
+		t.Fatal(err)
+	}
+	ids, err := recent(dir)
+	if err != nil || len(ids) != maxRecent || ids[0] != id(maxRecent) || ids[1] != id(3) || ids[2] != id(maxRecent-1) || slices.Contains(ids, id(0)) {
+		t.Errorf("%v, %v", ids, err)
+	}
+	if err := NoteAttached(c, "../escape"); err == nil {
+		t.Error("what is no id was noted")
 	}
 }

@@ -25,32 +25,43 @@ func (t Target) Label() string { return Label(t.Shown) }
 // backend. Find asks sessions for their states only if the records do not tell
 // which session is meant, so the state that it returns may be old.
 func Find(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
+	return find(ctx, c, func(l List) (api.Session, error) { return l.Session(arg) })
+}
+
+// FindExact is Find for a command that destroys something, see List.Exact.
+func FindExact(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
+	return find(ctx, c, func(l List) (api.Session, error) { return l.Exact().Session(arg) })
+}
+
+// find is Find for the session that choose returns.
+func find(ctx context.Context, c *cli.CLI, choose func(List) (api.Session, error)) (Target, error) {
 	server, err := connect(ctx, c)
 	if err != nil {
 		return Target{}, err
 	}
 	if server == nil {
-		return search(c, arg, func() (List, error) { return Records(ctx, c) }, func() (List, error) { return Disk(ctx, c) })
+		return search(c, choose, func() (List, error) { return Records(ctx, c) }, func() (List, error) { return Disk(ctx, c) })
 	}
 	defer server.Close()
-	return search(c, arg, func() (List, error) { return recordsOfServer(ctx, server) }, func() (List, error) { return OfServer(ctx, server) })
+	return search(c, choose, func() (List, error) { return recordsOfServer(ctx, server) }, func() (List, error) { return OfServer(ctx, server) })
 }
 
 // Recorded is Find, to read a session's kept output. It reads the database
 // before it asks the server, so it also works while the server hangs.
 func Recorded(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
-	return search(c, arg, func() (List, error) { return Records(ctx, c) }, func() (List, error) { return Read(ctx, c) })
+	choose := func(l List) (api.Session, error) { return l.Session(arg) }
+	return search(c, choose, func() (List, error) { return Records(ctx, c) }, func() (List, error) { return Read(ctx, c) })
 }
 
-// search returns the session that arg means in the first of the lists in which
-// it means one. The error is that of the last list.
-func search(c *cli.CLI, arg string, lists ...func() (List, error)) (Target, error) {
+// search returns the session that choose returns for the first of the lists for
+// which it returns one. The error is that of the last list.
+func search(c *cli.CLI, choose func(List) (api.Session, error), lists ...func() (List, error)) (Target, error) {
 	var last error
 	for _, read := range lists {
 		list, err := read()
 		if err == nil {
 			var s api.Session
-			if s, err = list.Session(arg); err == nil {
+			if s, err = choose(list); err == nil {
 				return Direct(c, s)
 			}
 		}

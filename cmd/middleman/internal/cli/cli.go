@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/build"
 	"middleman/internal/config"
 	"middleman/internal/plaintext"
 )
@@ -46,16 +47,29 @@ func New(in, out *os.File, errs io.Writer) *CLI {
 	return &CLI{In: in, Out: plaintext.NewWriter(out), Errs: plaintext.NewWriter(errs), BytesOut: out, BytesErrs: errs}
 }
 
-// Run runs one of commands and returns the exit code. args are without the
+// Group is a part of the commands, under a title of the help.
+type Group struct {
+	Title    string
+	Commands []*cobra.Command
+}
+
+// Run runs one of the commands and returns the exit code. args are without the
 // program's name. It prints the command's error. The first interrupt or SIGTERM
 // cancels the command's context, a second one ends the process.
-func (c *CLI) Run(args []string, commands ...*cobra.Command) int {
+func (c *CLI) Run(args []string, groups ...Group) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // so that a second interrupt ends the process
 	c.uncatch = func() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
 	root := c.root()
-	root.AddCommand(commands...)
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.Title, Title: g.Title + ":"})
+		for _, cmd := range g.Commands {
+			cmd.GroupID = g.Title
+		}
+		root.AddCommand(g.Commands...)
+		root.SetHelpCommandGroupID(g.Title) // the last one has it
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(err)
@@ -76,6 +90,7 @@ func (c *CLI) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:               "middleman",
 		Short:             "Workspaces whose terminals outlive everything but their own program",
+		Version:           build.Version(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -92,6 +107,7 @@ func (c *CLI) root() *cobra.Command {
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
+	root.SetVersionTemplate(build.Line() + "\n")
 	root.SetOut(c.Out)
 	root.SetErr(c.Errs)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{plainFlag(err)} })

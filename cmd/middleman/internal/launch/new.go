@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/sessions"
@@ -15,64 +16,94 @@ import (
 	"middleman/workspace"
 )
 
+// newFlags are the flags of new.
+type newFlags struct {
+	session         sessionFlags
+	dir, mode       string
+	base, branch    string
+	filters, inside bool
+	withoutASession bool
+	attach          bool
+}
+
+func (f *newFlags) add(flags *pflag.FlagSet) {
+	f.session.add(flags)
+	flags.BoolVarP(&f.attach, "attach", "A", false, "attach to workspace NAME of this repository, or make it if there is none")
+	flags.StringVarP(&f.dir, "directory", "C", ".", "use `DIR` instead of the current directory")
+	flags.StringVar(&f.mode, "mode", string(workspace.ModeWorktree), "worktree (of the repository), directory (a new, empty one) or in-place (the current directory)")
+	flags.StringVar(&f.base, "base", "", "start at this branch, tag, commit, pr:N or mr:N, or at default, the default branch (default: the current HEAD)")
+	flags.StringVar(&f.branch, "branch", "", "use this branch, local or of a remote, or make it if there is none (default: a new one, made from the workspace's name)")
+	flags.BoolVar(&f.inside, "in-repository", false, "make the worktree in .middleman/work of the repository")
+	flags.BoolVar(&f.filters, "filters", false, "run the programs that the repository's own git configuration names: filters and transport")
+	flags.BoolVar(&f.withoutASession, "no-session", false, "start no session in it")
+}
+
+// request checks the command line and returns the request for the server.
+func (f *newFlags) request(c commands, names, command []string) (in api.NewWorkspace, err error) {
+	if len(names) > 1 {
+		return in, cli.Usagef("new takes one NAME; put a command after --")
+	}
+	if f.attach && len(names) == 0 {
+		return in, cli.Usagef("-A needs a NAME to look for")
+	}
+	switch workspace.Mode(f.mode) {
+	case workspace.ModeWorktree, workspace.ModeDirectory, workspace.ModeInPlace:
+	default:
+		return in, cli.Usagef("mode %q is not worktree, directory or in-place", f.mode)
+	}
+	if f.withoutASession {
+		if len(command) > 0 {
+			return in, cli.Usagef("--no-session starts nothing, so it takes no command")
+		}
+		f.session.detached = true
+	}
+	if err := f.session.checkAttach(c); err != nil {
+		return in, err
+	}
+	abs, err := cli.Absolute(f.dir)
+	if err != nil {
+		return in, err
+	}
+	in = api.NewWorkspace{Mode: workspace.Mode(f.mode), Directory: abs, Base: f.base, Branch: f.branch, Filters: f.filters}
+	if f.inside {
+		in.Place = string(workspace.LocationRepository)
+	}
+	if len(names) == 1 {
+		in.Name = names[0]
+	}
+	if !f.withoutASession {
+		in.Session, err = f.session.request(c, command)
+	}
+	return in, err
+}
+
 func (c commands) newCommand() *cobra.Command {
-	var (
-		session         sessionFlags
-		dir, mode       string
-		base, branch    string
-		filters, inside bool
-		withoutASession bool
-	)
+	var f newFlags
 	cmd := &cobra.Command{
-		Use:   "new [NAME] [-d] [-C DIR] [--mode worktree|directory|in-place] [-- COMMAND...]",
+		Use:   "new [NAME] [-d] [-A] [-C DIR] [--mode worktree|directory|in-place] [-- COMMAND...]",
 		Short: "Make a workspace from the current directory's repository, and attach",
+		Long: `Make a workspace from the current directory's repository, and attach.
+
+The worktree is on a new branch PREFIX/NAME. --branch BRANCH names another, and
+NAME feature/x means branch feature/x and workspace feature-x. If such a branch
+exists it is used: a local one that no other worktree has, else a remote's, which
+a local one then tracks. rm deletes only a branch that was made for the workspace.
+
+With -A it attaches to the workspace NAME of this repository if there is one: to
+the session used last, or to a new one if none runs.`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			names, command := splitCommand(cmd, given)
-			if len(names) > 1 {
-				return cli.Usagef("new takes one NAME; put a command after --")
-			}
-			switch workspace.Mode(mode) {
-			case workspace.ModeWorktree, workspace.ModeDirectory, workspace.ModeInPlace:
-			default:
-				return cli.Usagef("mode %q is not worktree, directory or in-place", mode)
-			}
-			if withoutASession {
-				if len(command) > 0 {
-					return cli.Usagef("--no-session starts nothing, so it takes no command")
-				}
-				session.detached = true
-			}
-			if err := session.checkAttach(c); err != nil {
-				return err
-			}
-			abs, err := cli.Absolute(dir)
+			in, err := f.request(c, names, command)
 			if err != nil {
 				return err
 			}
-			in := api.NewWorkspace{Mode: workspace.Mode(mode), Directory: abs, Base: base, Branch: branch, Filters: filters}
-			if inside {
-				in.Place = string(workspace.LocationRepository)
+			if f.attach {
+				return c.createOrAttach(cmd.Context(), in, f.session.detached)
 			}
-			if len(names) == 1 {
-				in.Name = names[0]
-			}
-			if !withoutASession {
-				if in.Session, err = session.request(c, command); err != nil {
-					return err
-				}
-			}
-			return c.create(cmd.Context(), in, session.detached)
+			return c.create(cmd.Context(), in, f.session.detached)
 		},
 	}
-	flags := cmd.Flags()
-	session.add(flags)
-	flags.StringVarP(&dir, "directory", "C", ".", "use `DIR` instead of the current directory")
-	flags.StringVar(&mode, "mode", string(workspace.ModeWorktree), "worktree (of the repository), directory (a new, empty one) or in-place (the current directory)")
-	flags.StringVar(&base, "base", "", "start at this branch, tag, commit, pr:N or mr:N, or at default, the default branch (default: the current HEAD)")
-	flags.StringVar(&branch, "branch", "", "name of the new branch (default: made from the workspace's name)")
-	flags.BoolVar(&inside, "in-repository", false, "make the worktree in .middleman/work of the repository")
-	flags.BoolVar(&filters, "filters", false, "run the programs that the repository's own git configuration names: filters and transport")
-	flags.BoolVar(&withoutASession, "no-session", false, "start no session in it")
+	f.add(cmd.Flags())
 	return cmd
 }
 
@@ -95,8 +126,7 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 		failed = fmt.Errorf("workspace %s was made, but its session did not start: %s", created.Workspace.Name, s.Error)
 	}
 	c.tellNotes(created.Workspace)
-	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
-	return errors.Join(failed, c.Print(created, func() error {
+	return errors.Join(failed, c.printCreated(created, func() error {
 		switch {
 		case failed != nil:
 			return nil
@@ -106,4 +136,11 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 		}
 		return sessions.Attach(ctx, c.CLI, *created.Session)
 	}))
+}
+
+// printCreated prints a workspace and its session, without what only show
+// prints.
+func (c commands) printCreated(created api.Created, text func() error) error {
+	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
+	return c.Print(created, text)
 }

@@ -22,8 +22,7 @@ func (c commands) retryCommand() *cobra.Command {
 Values of environment variables are not stored. If a shell asked for the workspace,
 its first session gets the environment of the shell that asks for the retry.
 Variables that --env had named are missing, and the command names them.`,
-		Args:              cli.Args(cobra.ExactArgs(1)),
-		ValidArgsFunction: catalog.Complete(c.CLI),
+		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.retry(cmd.Context(), given[0])
 		},
@@ -31,19 +30,11 @@ Variables that --env had named are missing, and the command names them.`,
 }
 
 func (c commands) retry(ctx context.Context, name string) error {
-	server, err := c.Server(ctx)
+	server, w, err := catalog.OnServer(ctx, c.CLI, name)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	list, err := catalog.OfServer(ctx, server)
-	if err != nil {
-		return err
-	}
-	w, err := list.Workspace(name)
-	if err != nil {
-		return err
-	}
 	env, err := callerEnv(c.CLI, false)
 	if err != nil {
 		return err
@@ -56,17 +47,18 @@ func (c commands) retry(ctx context.Context, name string) error {
 	}
 	workspaces.ExplainSkipped(c.CLI, created.Workspace)
 	c.tellNotes(created.Workspace)
-	created.Workspace.Sessions, created.Workspace.Stages = nil, nil
-	return c.Print(created, func() error {
+	return c.printCreated(created, func() error {
 		fmt.Fprintln(c.Out, created.Workspace.Name)
 		return nil
 	})
 }
 
-// tellNotes prints what a checkout left out. That is no error.
+// tellNotes prints which branch was found, and what a checkout left out. That is
+// no error.
 func (c commands) tellNotes(w api.Workspace) {
 	for _, stage := range w.Stages {
-		if (stage.Name == "checkout" && stage.State == "done" || stage.Name == "lfs") && stage.Detail != "" {
+		told := stage.State == "done" && (stage.Name == "add" || stage.Name == "checkout") || stage.Name == "lfs"
+		if told && stage.Detail != "" {
 			fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(stage.Detail))
 		}
 	}

@@ -50,26 +50,17 @@ func (c commands) runCommand() *cobra.Command {
 
 // start starts a session in an existing workspace, and prints it or attaches.
 func (c commands) start(ctx context.Context, name string, in api.NewSession, detached bool) error {
-	server, err := c.Server(ctx)
+	server, w, err := catalog.OnServer(ctx, c.CLI, name)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	list, err := catalog.OfServer(ctx, server)
-	if err != nil {
-		return err
-	}
-	w, err := list.Workspace(name)
-	if err != nil {
-		return err
-	}
 	s, err := server.StartSession(ctx, w.ID, in)
 	if err != nil {
 		return err
 	}
 	workspaces.ExplainHost(c.CLI, catalog.Label(s), s.Note)
-	w.Sessions, w.Stages = nil, nil
-	return c.Print(api.Created{Workspace: w, Session: &s}, func() error {
+	return c.printCreated(api.Created{Workspace: w, Session: &s}, func() error {
 		if detached {
 			fmt.Fprintln(c.Out, s.ID)
 			return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/internal/audit"
+	"middleman/internal/plaintext"
 	"middleman/terminal"
 )
 
@@ -22,9 +24,14 @@ func (c commands) attachCommand() *cobra.Command {
 		from uint64
 	)
 	cmd := &cobra.Command{
-		Use:   "attach TARGET [--takeover] [--from OFFSET]",
+		Use:   "attach [TARGET | -] [--takeover] [--from OFFSET]",
 		Short: "Attach to a session; ctrl-\\ detaches and leaves it running",
-		Args:  cli.Args(cobra.ExactArgs(1)),
+		Long: `Attach to a session. The detach key leaves it running.
+
+Without TARGET it is the session that you attached to last, with - the one before
+that. If a workspace has several sessions it is the one used last, and standard
+error names the others.`,
+		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Mode = terminal.ModeAttach
 			if err := CheckClipboard(o.Clipboard); err != nil {
@@ -33,7 +40,7 @@ func (c commands) attachCommand() *cobra.Command {
 			if cmd.Flags().Changed("from") {
 				o.From = &from
 			}
-			return c.attachTo(cmd.Context(), given[0], o)
+			return c.attachTo(cmd.Context(), strings.Join(given, ""), o)
 		},
 	}
 	ClipboardFlag(cmd.Flags(), &o.Clipboard, yourClipboard, "config.toml's attach.clipboard, else allow")
@@ -66,11 +73,33 @@ func (c commands) attachTo(ctx context.Context, arg string, o viewer.Options) er
 	if err := CheckTerminal(c.CLI); err != nil {
 		return err
 	}
-	t, err := catalog.Find(ctx, c.CLI, arg)
+	var (
+		t      catalog.Target
+		others []api.Session
+		err    error
+	)
+	if o.Mode == terminal.ModeAttach {
+		t, others, err = catalog.FindToAttach(ctx, c.CLI, arg)
+	} else {
+		t, err = catalog.Find(ctx, c.CLI, arg)
+	}
 	if err != nil {
 		return &cli.NotAttachedError{Err: err}
 	}
+	TellOthers(c.CLI, t.Shown, others)
 	return c.attach(ctx, t, o)
+}
+
+// TellOthers names the other sessions of a workspace that could have been meant.
+func TellOthers(c *cli.CLI, chosen api.Session, others []api.Session) {
+	if len(others) == 0 {
+		return
+	}
+	names := make([]string, len(others))
+	for i, s := range others {
+		names[i] = plaintext.Line(catalog.Label(s))
+	}
+	fmt.Fprintf(c.Errs, "middleman: this is %s; there are also %s\n", plaintext.Line(catalog.Label(chosen)), strings.Join(names, ", "))
 }
 
 // CheckTerminal returns a NotAttachedError if this command could not attach to
@@ -98,18 +127,29 @@ func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options
 		o.Clipboard = terminal.Clipboard(c.Config.Attach.Clipboard)
 	}
 	o.Label = t.Label()
-	if o.Mode == terminal.ModeAttach {
-		o.Joined = func() { c.linkAgent(ctx, t) }
-	}
 	if o.Takeover {
 		c.Record(audit.Takeover, "session "+t.Shown.ID+" name "+t.Label(), nil)
 	}
+	var forgot error
+	if o.Mode == terminal.ModeAttach {
+		o.Joined = func() {
+			c.linkAgent(ctx, t)
+			forgot = catalog.NoteAttached(c.CLI, t.Shown.ID)
+		}
+	}
 	end, err := viewer.Run(ctx, c.In, c.BytesOut, c.BytesErrs, t.Session, o)
+	if forgot != nil {
+		fmt.Fprintf(c.Errs, "middleman: %v\n", forgot)
+	}
 	if end.Wanted != nil {
 		c.offer(o.Label, *end.Wanted, err == nil)
 	}
 	switch {
 	case errors.Is(err, viewer.ErrNotAttached):
+		if busy, ok := errors.AsType[*terminal.BusyError](err); ok {
+			named := terminal.BusyError{Session: o.Label, Writer: busy.Writer}
+			err = fmt.Errorf("%w: `middleman attach --takeover %s`, `middleman watch %s`", &named, o.Label, o.Label)
+		}
 		return &cli.NotAttachedError{Err: err}
 	case ctx.Err() != nil && end.Exit == nil: // 130 would look like the program's exit code
 		return fmt.Errorf("%w: ended by a signal; the session goes on", viewer.ErrDisconnected)

@@ -16,7 +16,7 @@ func Follow(ctx context.Context, c *cli.CLI, s api.Session) error {
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", catalog.Label(s), err)
 	}
-	exit, err := commands{c}.logs(ctx, t, 0, true, true)
+	exit, err := commands{c}.logs(ctx, t, logsOptions{follow: true, raw: true})
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", catalog.Label(s), err)
 	}

@@ -19,12 +19,11 @@ import (
 
 func (c commands) logsCommand() *cobra.Command {
 	var (
-		from        uint64
-		follow, raw bool
-		setup       bool
+		o     logsOptions
+		setup bool
 	)
 	cmd := &cobra.Command{
-		Use:   "logs TARGET [--from OFFSET] [--follow] [--raw]",
+		Use:   "logs TARGET [--from OFFSET] [--tail N] [--follow] [--raw]",
 		Short: "Print a session's output",
 		Long: `Print a session's output as text. Control sequences are left out. Characters
 that hide text or control a terminal are shown as escapes (\u202e), also in a
@@ -32,8 +31,8 @@ pipe. --raw prints the bytes as the program wrote them, also to a terminal.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if setup {
-				if follow || raw || cmd.Flags().Changed("from") {
-					return cli.Usagef("--setup cannot be combined with --from, --follow or --raw")
+				if o.follow || o.raw || cmd.Flags().Changed("from") || cmd.Flags().Changed("tail") {
+					return cli.Usagef("--setup cannot be combined with --from, --tail, --follow or --raw")
 				}
 				return c.setupLog(cmd.Context(), given[0])
 			}
@@ -41,41 +40,52 @@ pipe. --raw prints the bytes as the program wrote them, also to a terminal.`,
 			if err != nil {
 				return err
 			}
+			o.last = cmd.Flags().Changed("tail")
 			if !cmd.Flags().Changed("from") {
-				if from, err = oldestKept(cmd.Context(), t.Session); err != nil {
+				if o.from, err = oldestKept(cmd.Context(), t.Session); err != nil {
 					return fmt.Errorf("logs of %s: %w", t.Label(), err)
 				}
-				if from > 0 {
-					fmt.Fprintf(c.Errs, "middleman: logs of %s begin at offset %d: older output is no longer kept\n", t.Label(), from)
+				if o.from > 0 && !o.last {
+					fmt.Fprintf(c.Errs, "middleman: logs of %s begin at offset %d: older output is no longer kept\n", t.Label(), o.from)
 				}
 			}
-			if _, err := c.logs(cmd.Context(), t, from, follow, raw); err != nil {
+			if _, err := c.logs(cmd.Context(), t, o); err != nil {
 				return fmt.Errorf("logs of %s: %w", t.Label(), err)
 			}
 			return nil
 		},
 	}
 	flags := cmd.Flags()
-	flags.Uint64Var(&from, "from", 0, "begin after the first `OFFSET` bytes (default: at the oldest kept)")
-	flags.BoolVar(&follow, "follow", false, "go on until the program exits")
-	flags.BoolVar(&raw, "raw", false, "print the session's bytes unchanged")
+	flags.Uint64Var(&o.from, "from", 0, "begin after the first `OFFSET` bytes (default: at the oldest kept)")
+	flags.Uint64Var(&o.tail, "tail", 0, "print only the last `N` lines")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "go on until the program exits")
+	flags.BoolVar(&o.raw, "raw", false, "print the session's bytes unchanged")
 	flags.BoolVar(&setup, "setup", false, "print the output of the workspace's setup or teardown instead")
 	return cmd
 }
 
-// logs prints output from an offset on. With follow it goes on until the
-// program exits, and returns the exit.
-func (c commands) logs(ctx context.Context, t catalog.Target, from uint64, follow, raw bool) (exit *terminal.Exit, err error) {
+// logsOptions say which output logs prints, and how.
+type logsOptions struct {
+	from        uint64
+	last        bool // only the last tail lines
+	tail        uint64
+	follow, raw bool
+}
+
+// logs prints output. With follow it goes on until the program exits, and
+// returns the exit.
+func (c commands) logs(ctx context.Context, t catalog.Target, o logsOptions) (exit *terminal.Exit, err error) {
 	out := bufio.NewWriterSize(c.BytesOut, 64<<10)
-	var w io.Writer = out
+	last := &tail{to: out, lines: o.tail, open: !o.last}
+	var w io.Writer = last
 	flush := out.Flush
-	if !raw {
-		plain := plaintext.NewWriter(out)
+	if !o.raw {
+		plain := plaintext.NewWriter(last)
 		w = escape.PlainText(plain)
 		flush = func() error { return errors.Join(plain.Flush(), out.Flush()) }
 	}
 	live := false // what is printed now is shown at once
-	s := await.Stream{Session: t.Session, Client: "logs", From: from}
+	s := await.Stream{Session: t.Session, Client: "logs", From: o.from}
 	s.Write = func(p []byte) error {
 		_, err := w.Write(p)
 		if live {
@@ -86,11 +96,18 @@ func (c commands) logs(ctx context.Context, t catalog.Target, from uint64, follo
 	s.Missing = func(from, to uint64) {
 		fmt.Fprintf(c.Errs, "middleman: logs of %s: output from offset %d to %d is missing\n", t.Label(), from, to)
 	}
-	if err = s.Copy(ctx); err == nil && follow {
+	err = s.Copy(ctx)
+	if !last.open {
+		if !o.follow { // else what is half a character comes with the rest of it
+			err = errors.Join(err, flush())
+		}
+		err = errors.Join(err, last.release())
+	}
+	if err == nil && o.follow {
 		live = true
 		err = out.Flush()
 	}
-	if err == nil && follow {
+	if err == nil && o.follow {
 		exit, err = s.Follow(ctx)
 	}
 	return exit, errors.Join(err, flush())
@@ -111,19 +128,11 @@ func oldestKept(ctx context.Context, s terminal.Session) (uint64, error) {
 
 // setupLog prints the output of a workspace's setup or teardown.
 func (c commands) setupLog(ctx context.Context, name string) error {
-	server, err := c.Server(ctx)
+	server, w, err := catalog.OnServer(ctx, c.CLI, name)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	list, err := catalog.OfServer(ctx, server)
-	if err != nil {
-		return err
-	}
-	w, err := list.Workspace(name)
-	if err != nil {
-		return err
-	}
 	log, err := server.SetupLog(ctx, w.ID)
 	if err != nil {
 		return err

@@ -85,6 +85,7 @@ func read(ctx context.Context, c *cli.CLI) ([]api.Worker, error) {
 		return nil, nil
 	}
 	known, err := catalog.Disk(ctx, c)
+	known = known.Exact()
 	list := make([]api.Worker, len(records))
 	for i, t := range records {
 		list[i] = app.WorkerView(t)

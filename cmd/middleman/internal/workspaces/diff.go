@@ -55,7 +55,6 @@ no program that the repository names: no filter, no external diff, no pager.`,
 	flags.BoolVar(&o.Tracked, "tracked", false, "leave out untracked files")
 	flags.Int64Var(&o.Max, "max", maxPatch, "print at most `BYTES` of a patch, 0 for all")
 	cmd.MarkFlagsMutuallyExclusive("stat", "name-only", "commits", "conflicts")
-	cmd.ValidArgsFunction = catalog.Complete(c.CLI)
 	return cmd
 }
 

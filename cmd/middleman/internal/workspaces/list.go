@@ -20,9 +20,10 @@ import (
 func (c commands) lsCommand() *cobra.Command {
 	var all, sessions, fresh, ofWorkers bool
 	cmd := &cobra.Command{
-		Use:   "ls [--all] [--sessions] [--fresh] | ls --workers [TARGET] [--all]",
-		Short: "List workspaces, their sessions, or workers",
-		Args:  cli.Args(cobra.MaximumNArgs(1)),
+		Use:     "ls [--all] [--sessions] [--fresh] | ls --workers [TARGET] [--all]",
+		Aliases: []string{"list"},
+		Short:   "List workspaces, their sessions, or workers",
+		Args:    cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case ofWorkers && (sessions || fresh):

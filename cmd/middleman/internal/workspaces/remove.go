@@ -14,6 +14,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
+	"middleman/workspace"
 )
 
 func (c commands) rmCommand() *cobra.Command {
@@ -22,11 +23,14 @@ func (c commands) rmCommand() *cobra.Command {
 		dryRun  bool
 	)
 	cmd := &cobra.Command{
-		Use:   "rm WORKSPACE [--discard-work] [--stop-sessions] [--skip-teardown] [--workers] [-n]",
-		Short: "Delete a workspace; refused if that would lose work or stop sessions",
-		Args:  cli.Args(cobra.ExactArgs(1)),
+		Use:     "rm WORKSPACE... [--discard-work] [--stop-sessions] [--skip-teardown] [--workers] [-n]",
+		Aliases: []string{"remove"},
+		Short:   "Delete a workspace; refused if that would lose work or stop sessions",
+		Long: `Delete a workspace; refused if that would lose work or stop sessions. Each of
+several is judged by itself: a refused one does not keep the others from being deleted.`,
+		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return c.remove(cmd.Context(), given[0], consent, dryRun)
+			return c.remove(cmd.Context(), given, consent, dryRun)
 		},
 	}
 	flags := cmd.Flags()
@@ -38,7 +42,8 @@ func (c commands) rmCommand() *cobra.Command {
 	return cmd
 }
 
-func (c commands) remove(ctx context.Context, name string, consent client.Consent, dryRun bool) error {
+// remove deletes workspaces, one after the other.
+func (c commands) remove(ctx context.Context, names []string, consent client.Consent, dryRun bool) error {
 	server, err := c.Server(ctx)
 	if err != nil {
 		return err
@@ -48,47 +53,103 @@ func (c commands) remove(ctx context.Context, name string, consent client.Consen
 	if err != nil {
 		return err
 	}
-	w, err := list.Workspace(name)
-	if err != nil {
-		return err
-	}
 	if err := os.Chdir("/"); err != nil { // else our own directory would keep the workspace in use
 		return err
 	}
-	doing := "deleting"
+	done := "deleted"
 	if dryRun {
+		done = "inspected"
+	}
+	r := removal{commands: c, server: server, consent: consent, dryRun: dryRun}
+	var results []removed
+	err = c.Each(ctx, names, done, func(name string) error {
+		var result removed
+		w, err := list.Exact().Workspace(name)
+		if err == nil {
+			if dryRun && len(names) > 1 && !c.JSON {
+				fmt.Fprintf(c.Out, "%s:\n", w.Name)
+			}
+			result, err = r.one(ctx, w)
+		}
+		result.Name = name
+		if err != nil && result.Refused == nil {
+			result.Error = cli.Message(err)
+		}
+		results = append(results, result)
+		return err
+	})
+	switch {
+	case !c.JSON:
+		return err
+	case len(names) > 1:
+		return errors.Join(err, c.PrintJSON(map[string]any{"results": results}))
+	case results[0].Refused != nil:
+		return errors.Join(err, c.PrintJSON(map[string]any{"refused": results[0].Refused}))
+	case results[0].Deleted != nil:
+		return errors.Join(err, c.PrintJSON(results[0].Deleted))
+	}
+	return err
+}
+
+// removed is what became of one workspace, for --json.
+type removed struct {
+	Name    string       `json:"name"`
+	Deleted *deleted     `json:"deleted,omitempty"`
+	Refused *api.Problem `json:"refused,omitempty"`
+	Error   string       `json:"error,omitempty"`
+}
+
+type deleted struct {
+	DryRun bool `json:"dry_run"`
+	api.Deleted
+}
+
+// removal is one run of rm.
+type removal struct {
+	commands
+	server  *client.Client
+	consent client.Consent
+	dryRun  bool
+}
+
+// one deletes one workspace, and prints what goes with it or why it stays.
+func (c removal) one(ctx context.Context, w api.Workspace) (removed, error) {
+	doing := "deleting"
+	if c.dryRun {
 		doing = "inspecting"
 	}
-	var deleted api.Deleted
-	err = c.Progress(doing).During(ctx, server, w.ID, func() (err error) {
-		deleted, err = server.DeleteWorkspace(ctx, w.ID, consent, dryRun)
+	var d api.Deleted
+	err := c.Progress(doing).During(ctx, c.server, w.ID, func() (err error) {
+		d, err = c.server.DeleteWorkspace(ctx, w.ID, c.consent, c.dryRun)
 		return err
 	})
 	if p, ok := errors.AsType[*api.Problem](err); ok {
-		if p.Code == api.CodeNotFound { // it existed a moment ago
-			return fmt.Errorf("workspace %s was deleted meanwhile", w.Name)
-		}
-		if c.JSON && (p.Lost != nil || len(p.Sessions) > 0 || len(p.Workers) > 0) {
-			return errors.Join(err, c.PrintJSON(map[string]any{"refused": p}))
-		}
-		c.explainRefusal(p)
-		if p.Code == api.CodeUnknownLoss && (dryRun || !consent.DiscardWork) {
-			return fmt.Errorf("%w (rm --discard-work deletes it nevertheless, unless no snapshot can be kept of it either)", err)
-		}
+		return c.refused(w, p, err)
 	}
 	if err != nil {
-		return err
+		return removed{}, err
 	}
 	if c.JSON {
-		c.printWarnings(deleted)
+		c.printWarnings(d)
+	} else {
+		c.printDeleted(d, c.dryRun)
 	}
-	return c.Print(struct {
-		DryRun bool `json:"dry_run"`
-		api.Deleted
-	}{dryRun, deleted}, func() error {
-		c.printDeleted(deleted, dryRun)
-		return nil
-	})
+	return removed{Deleted: &deleted{c.dryRun, d}}, nil
+}
+
+// refused prints why a workspace stays, and returns the error for that.
+func (c removal) refused(w api.Workspace, p *api.Problem, err error) (removed, error) {
+	if p.Code == api.CodeNotFound { // it existed a moment ago
+		return removed{}, fmt.Errorf("workspace %s was deleted meanwhile", w.Name)
+	}
+	if c.JSON && (p.Lost != nil || len(p.Sessions) > 0 || len(p.Workers) > 0) {
+		return removed{Refused: p}, err
+	}
+	c.explainRefusal(p)
+	if p.Code == api.CodeUnknownLoss && (c.dryRun || !c.consent.DiscardWork) {
+		err = fmt.Errorf("%w (rm --discard-work deletes it nevertheless, unless no snapshot can be kept of it either)", err)
+	}
+	return removed{}, err
 }
 
 func (c commands) printWarnings(d api.Deleted) {
@@ -111,6 +172,9 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 	c.printWarnings(d)
 	lines := append(LossLines(d.Lost), sessionLines(d.Stopped)...)
 	if dryRun {
+		if len(lines) == 0 {
+			fmt.Fprintf(c.Out, "nothing would be lost: workspace %s is clean\n", d.Workspace.Name)
+		}
 		for _, command := range d.Teardown {
 			lines = append(lines, "would be run: "+plaintext.Line(command))
 		}
@@ -121,6 +185,9 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 	}
 	for _, line := range lines {
 		fmt.Fprintln(c.Errs, "gone:", line)
+	}
+	if stays := stays(d.Workspace); stays != "" {
+		fmt.Fprintln(c.Errs, "stays:", stays)
 	}
 	for _, line := range d.Unkept {
 		fmt.Fprintln(c.Errs, "not kept:", line)
@@ -145,7 +212,21 @@ func forecastLines(d api.Deleted) []string {
 		}
 		lines = append(lines, fmt.Sprintf("would be kept: `middleman restore %s` would bring %s back", plaintext.Line(d.Workspace.Name), what))
 	}
+	if stays := stays(d.Workspace); stays != "" {
+		lines = append(lines, "would stay: "+stays)
+	}
 	return lines
+}
+
+// stays returns what a deletion of w leaves because it is the user's, or "".
+func stays(w api.Workspace) string {
+	switch {
+	case w.Mode == workspace.ModeInPlace:
+		return "directory " + plaintext.Line(w.Root) + ", which is yours"
+	case w.Branch != "" && !w.OwnBranch:
+		return "branch " + plaintext.Line(w.Branch) + ", which was not made for this workspace"
+	}
+	return ""
 }
 
 // explainRefusal lists what a deletion would lose, and the flags that consent.

@@ -33,7 +33,6 @@ changed.`,
 			}
 			return c.repair(cmd.Context(), name, repository, dryRun)
 		},
-		ValidArgsFunction: catalog.Complete(c.CLI),
 	}
 	cmd.Flags().StringVar(&repository, "repository", "", "the repository is now at `DIR`")
 	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only print what would be done")

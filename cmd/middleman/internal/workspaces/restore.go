@@ -3,6 +3,7 @@ package workspaces
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,24 +67,26 @@ func (c commands) restore(ctx context.Context, name string) error {
 
 // named returns the workspaces with that name or id.
 func named(list []api.Workspace, name string) []api.Workspace {
-	var found []api.Workspace
-	for _, w := range list {
-		if w.ID == name || w.Name == name {
-			found = append(found, w)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(list), func(w api.Workspace) bool { return w.ID != name && w.Name != name })
 }
 
-// oneDeleted returns the deleted workspace with that name. If several have it,
-// the error lists their ids.
+// oneDeleted returns the deleted workspace with that name, or with a name that
+// begins so if no other does. If several have the name, the error lists their
+// ids.
 func oneDeleted(list []api.Workspace, name string) (api.Workspace, error) {
+	names := make([]string, len(list))
+	for i, w := range list {
+		names[i] = w.Name
+	}
 	found := named(list, name)
+	if begun := catalog.Choose(name, names); len(found) == 0 && begun != "" {
+		found = named(list, begun)
+	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return api.Workspace{}, fmt.Errorf("there is no deleted workspace %q; `middleman ls --all` lists them", name)
+		return api.Workspace{}, catalog.Unknown("deleted workspace", name, names)
 	}
 	ids := make([]string, len(found))
 	for i, w := range found {

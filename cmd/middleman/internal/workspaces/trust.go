@@ -32,10 +32,9 @@ type trustFlags struct {
 func (c commands) trustCommand() *cobra.Command {
 	var f trustFlags
 	cmd := &cobra.Command{
-		Use:               "trust [WORKSPACE] [-C DIR] [--setup] [-n] [--yes HASH] [--revoke] [--list]",
-		Short:             "Show what a repository wants to run, and agree to it",
-		Args:              cli.Args(cobra.MaximumNArgs(1)),
-		ValidArgsFunction: catalog.Complete(c.CLI),
+		Use:   "trust [WORKSPACE] [-C DIR] [--setup] [-n] [--yes HASH] [--revoke] [--list]",
+		Short: "Show what a repository wants to run, and agree to it",
+		Args:  cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case f.list && (f.revoke || f.yes != "" || f.setup || len(given) > 0):

@@ -1,6 +1,6 @@
-// Package workspaces has the commands on existing workspaces: ls and show,
-// diff, rm and restore, prune, import, repair and trust. Most ask the server,
-// and start one if none runs.
+// Package workspaces has the commands on existing workspaces: ls, show, path
+// and rename, diff, rm and restore, prune, import, repair and trust. Most ask the
+// server, and start one if none runs.
 package workspaces
 
 import (
@@ -15,6 +15,8 @@ func Commands(c *cli.CLI) []*cobra.Command {
 	return []*cobra.Command{
 		r.lsCommand(),
 		r.showCommand(),
+		r.pathCommand(),
+		r.renameCommand(),
 		r.diffCommand(),
 		r.rmCommand(),
 		r.restoreCommand(),
