@@ -8,13 +8,17 @@ package lease
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"middleman/internal/private"
 )
 
 // Lease is a lease that this process holds.
-type Lease struct{ lock *private.Lock }
+type Lease struct {
+	path string
+	lock io.Closer
+}
 
 // Take takes the lease with that id in dir without waiting. If another process
 // holds it, the error is private.ErrHeld. Take makes dir as private.MakeDir does.
@@ -22,12 +26,13 @@ func Take(dir, id string) (*Lease, error) {
 	if err := private.MakeDir(dir); err != nil {
 		return nil, fmt.Errorf("take lease %s: %w", id, err)
 	}
-	lock, err := private.TryLock(filepath.Join(dir, id))
+	path := filepath.Join(dir, id)
+	lock, err := take(path)
 	if err != nil {
 		return nil, fmt.Errorf("take lease %s: %w", id, err)
 	}
-	return &Lease{lock}, nil
+	return &Lease{path, lock}, nil
 }
 
 // Close lets go of the lease. Processes that inherited it still hold it.
-func (l *Lease) Close() error { return l.lock.File.Close() }
+func (l *Lease) Close() error { return l.lock.Close() }

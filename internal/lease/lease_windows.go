@@ -1,6 +1,13 @@
 package lease
 
-import "os"
+import (
+	"io"
+	"os"
+
+	"middleman/internal/private"
+)
+
+func take(path string) (io.Closer, error) { return private.TryLock(path) }
 
 // Inherited returns nil: on Windows a child cannot inherit the lock.
 func (l *Lease) Inherited() []*os.File { return nil }
@@ -10,5 +17,5 @@ func (l *Lease) Remove() error {
 	if err := l.Close(); err != nil {
 		return err
 	}
-	return os.Remove(l.lock.Name())
+	return os.Remove(l.path)
 }

@@ -24,24 +24,39 @@ func Open(path string) (*os.File, error) {
 // open opens a file that passes the checks of Open, or makes it with mode 0600 if
 // flags have os.O_CREATE.
 func open(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
+	f, err := os.OpenFile(path, flags|openFlags, 0o600)
 	if err != nil {
-		if info, lookErr := os.Lstat(path); lookErr == nil && !info.Mode().IsRegular() {
-			return nil, &UnsafeError{path, []Problem{{Path: path, What: "is " + plainfile.Kind(info.Mode()) + ", not a file"}}}
-		}
-		return nil, err
+		return nil, notOpened(path, err)
 	}
 	info, err := f.Stat()
 	if err == nil {
-		unsafe := &UnsafeError{Path: path}
-		unsafe.add(judgeFile(path, info))
-		err = unsafe.orNil()
+		err = checkOpened(path, info)
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// openFlags are the flags of each open of a file of middleman's state.
+const openFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+
+// notOpened returns err, why path was not opened, or an *UnsafeError where it is
+// no regular file.
+func notOpened(path string, err error) error {
+	if info, lookErr := os.Lstat(path); lookErr == nil && !info.Mode().IsRegular() {
+		return &UnsafeError{path, []Problem{{Path: path, What: "is " + plainfile.Kind(info.Mode()) + ", not a file"}}}
+	}
+	return err
+}
+
+// checkOpened returns an *UnsafeError unless info, of the open file, passes the
+// checks of Open.
+func checkOpened(path string, info fs.FileInfo) error {
+	unsafe := &UnsafeError{Path: path}
+	unsafe.add(judgeFile(path, info))
+	return unsafe.orNil()
 }
 
 // judgeFile returns what is wrong with a file of middleman's state, or nil.

@@ -3,6 +3,7 @@
 package private
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,20 +20,36 @@ func TryLockDir(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f, true); err != nil {
+	if err := lock(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+// AwaitLockFile is AwaitLock, but returns the locked file, which children and an
+// image that this process executes can inherit. The lock ends when the file is
+// closed in all of them.
+func AwaitLockFile(ctx context.Context, path string) (*os.File, error) {
+	return await(ctx, path, TryLockFile)
+}
+
+// TryLockFile is AwaitLockFile, but does not wait: if the lock is held, the error
+// is ErrHeld.
+func TryLockFile(path string) (*os.File, error) {
+	f, err := open(path, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("take lock: %w", err)
+	}
+	if err := lock(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
 	return f, nil
 }
 
 // lock locks f without waiting, or returns ErrHeld.
-func lock(f *os.File, alone bool) error {
-	how := unix.LOCK_SH
-	if alone {
-		how = unix.LOCK_EX
-	}
+func lock(f *os.File) error {
 	for {
-		switch err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err {
+		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
 		case unix.EINTR:
 		case unix.EWOULDBLOCK:
 			return ErrHeld
@@ -41,5 +58,3 @@ func lock(f *os.File, alone bool) error {
 		}
 	}
 }
-
-func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }

@@ -24,7 +24,7 @@ func take(t *testing.T, path string) *private.Lock {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.File.Close() })
+	t.Cleanup(func() { l.Close() })
 	return l
 }
 
@@ -107,27 +107,24 @@ func TestAwaitLock(t *testing.T) {
 	must(t, <-got)
 }
 
-// A process that inherited the file holds the lock until Close releases it for
-// both. File.Close does not.
+// A process that inherited the file holds the lock after this one has closed it.
 func TestInheritedLock(t *testing.T) {
 	path := filepath.Join(testenv.ShortDir(t), "lock")
-	for _, forBoth := range []bool{true, false} {
-		lock := take(t, path)
-		cmd := exec.Command("cat")
-		in, err := cmd.StdinPipe()
-		must(t, err)
-		cmd.ExtraFiles = []*os.File{lock.File}
-		must(t, cmd.Start())
-		if forBoth {
-			must(t, lock.Close())
-		} else {
-			must(t, lock.File.Close())
-		}
-		checkHeld(t, path, !forBoth)
-		must(t, in.Close())
-		must(t, cmd.Wait())
-		checkHeld(t, path, false)
+	lock, err := private.TryLockFile(path)
+	must(t, err)
+	if _, err := private.TryLockFile(path); !errors.Is(err, private.ErrHeld) {
+		t.Errorf("a second one: %v", err)
 	}
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	cmd.ExtraFiles = []*os.File{lock}
+	must(t, cmd.Start())
+	must(t, lock.Close())
+	checkHeld(t, path, true)
+	must(t, in.Close())
+	must(t, cmd.Wait())
+	checkHeld(t, path, false)
 }
 
 func TestTryLockDir(t *testing.T) {

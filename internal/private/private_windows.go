@@ -7,8 +7,6 @@ import (
 	"net"
 	"os"
 
-	"golang.org/x/sys/windows"
-
 	"middleman/internal/plainfile"
 )
 
@@ -63,26 +61,22 @@ func open(path string, flags int) (*os.File, error) {
 	return os.OpenFile(path, flags, 0o600)
 }
 
+// openFlags are the flags of each open of a file of middleman's state.
+const openFlags = 0
+
+// notOpened returns err.
+func notOpened(_ string, err error) error { return err }
+
+// checkOpened returns an error unless info, of the open file, is of a regular file.
+func checkOpened(path string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is %s, not a file", path, plainfile.Kind(info.Mode()))
+	}
+	return nil
+}
+
 // TryLockDir returns nil: Windows cannot lock a directory.
 func TryLockDir(string) (*os.File, error) { return nil, nil }
-
-// lock locks the first byte of f, which need not exist, without waiting, or returns
-// ErrHeld.
-func lock(f *os.File, alone bool) error {
-	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
-	if alone {
-		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
-	}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{})
-	if err == windows.ERROR_LOCK_VIOLATION {
-		return ErrHeld
-	}
-	return err
-}
-
-func unlock(f *os.File) error {
-	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{})
-}
 
 // CheckFile returns an error unless there is a regular file at path.
 func CheckFile(path string) error {

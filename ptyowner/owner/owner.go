@@ -262,14 +262,11 @@ func newToken() string {
 func takeOwnerLock(d state.Dir) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	lock, err := private.AwaitLock(ctx, d.File(state.OwnerLockFile))
+	lock, err := private.AwaitLockFile(ctx, d.File(state.OwnerLockFile))
 	if errors.Is(err, private.ErrHeld) {
 		return nil, fmt.Errorf("%s is held: another owner runs this session", d.File(state.OwnerLockFile))
 	}
-	if err != nil {
-		return nil, err
-	}
-	return lock.File, nil
+	return lock, err
 }
 
 func (o *owner) record() state.Record {
