@@ -189,5 +189,5 @@ func (c *copier) tell(more int64) {
 	}
 	c.told = time.Now()
 	c.report(Stage{Name: "copy", State: "running", Time: c.told.UTC(),
-		Detail: fmt.Sprintf("%d of %d files, %s of %s", c.files, len(c.names), size(c.bytes+more), size(c.total))})
+		Detail: fmt.Sprintf("%d of %d files, %s of %s", c.files, len(c.names), plaintext.Bytes(c.bytes+more), plaintext.Bytes(c.total))})
 }

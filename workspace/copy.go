@@ -186,16 +186,16 @@ func (c *copier) measure(names []string) error {
 	}
 	if len(c.names) > maxCopyFiles || c.total > maxCopyBytes {
 		return fmt.Errorf("the patterns name %d files of %s, but at most %d of %s are copied; name fewer in %s or in copy, and retry",
-			len(c.names), size(c.total), maxCopyFiles, size(maxCopyBytes), includeFile)
+			len(c.names), plaintext.Bytes(c.total), maxCopyFiles, plaintext.Bytes(maxCopyBytes), includeFile)
 	}
 	return nil
 }
 
 // summary says what was skipped, if anything, and what was copied.
 func (c *copier) summary() string {
-	text := fmt.Sprintf("%d files, %s", c.files, size(c.bytes))
+	text := fmt.Sprintf("%d files, %s", c.files, plaintext.Bytes(c.bytes))
 	if c.files == 1 {
-		text = "1 file, " + size(c.bytes)
+		text = "1 file, " + plaintext.Bytes(c.bytes)
 	}
 	if c.there > 0 {
 		text += fmt.Sprintf("; %d existed already", c.there)
@@ -216,18 +216,6 @@ func (c *copier) skip(name string, why error) {
 		return
 	}
 	c.skipped = append(c.skipped, fmt.Sprintf("%s (%s)", plaintext.Quoted(name), why))
-}
-
-// size formats a number of bytes for people.
-func size(n int64) string {
-	unit, units := float64(n), []string{"bytes", "KiB", "MiB", "GiB"}
-	for unit >= 1024 && len(units) > 1 {
-		unit, units = unit/1024, units[1:]
-	}
-	if units[0] == "bytes" {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	return fmt.Sprintf("%.1f %s", unit, units[0])
 }
 
 // above returns the directories above name, topmost first.

@@ -4,19 +4,30 @@ import (
 	"context"
 
 	"middleman/workspace/keep"
+	"middleman/workspace/model"
 )
 
 // Kept is a deleted workspace as its snapshot describes it.
 type Kept = keep.Kept
 
-// Restore brings back what a delete of w kept. It returns the updated w, and
+// Restore brings back what a delete of w kept. If the delete kept nothing because
+// all of it is elsewhere, Restore makes w again. It returns the updated w, and
 // notes, one per line, on what differs from before: a branch whose name is
 // taken gets a number, and some files may not have been kept. It returns
 // ErrOccupied if something else has the workspace's place, and ErrNoSnapshot if
 // nothing was kept. After an error the snapshot is still there, and nothing
 // else of the restore. After a crash another Restore completes it.
 func (m *Manager) Restore(ctx context.Context, w Workspace, progress Progress) (Workspace, []string, error) {
-	return keep.Restore(ctx, m.base, w, progress)
+	back, notes, err := keep.Restore(ctx, m.base, w, progress)
+	if err != nil || w.RestoreFrom != FromTip || w.Mode != ModeWorktree {
+		return back, notes, err
+	}
+	whole, err := m.Checkout(ctx, CreateRequest{}, back, progress)
+	if err != nil {
+		undo := func(ctx context.Context) error { return m.Undo(ctx, back, false) }
+		return Workspace{}, nil, model.Unwind(ctx, []func(context.Context) error{undo}, err)
+	}
+	return whole, notes, nil
 }
 
 // Snapshots returns the deleted workspaces of our base that a repository keeps.

@@ -12,6 +12,8 @@ type (
 	Mode = model.Mode
 	// State is a workspace's state in its life cycle.
 	State = model.State
+	// RestoreSource is what a restore makes a deleted workspace from.
+	RestoreSource = model.RestoreSource
 	// Workspace is our record of a workspace.
 	Workspace = model.Workspace
 	// Stage is one step of a creation, deletion or restore.
@@ -45,6 +47,13 @@ const (
 	StateDeleting  = model.StateDeleting
 	StateDeleted   = model.StateDeleted // only what a restore needs is left
 	StateRestoring = model.StateRestoring
+)
+
+// The sources of a restore.
+const (
+	FromSnapshot = model.FromSnapshot // the snapshot that the delete kept
+	FromTip      = model.FromTip      // made again: all that it held is elsewhere
+	FromNothing  = model.FromNothing  // it cannot be restored
 )
 
 // Skipped begins the detail of a stage that is done except for some files. The

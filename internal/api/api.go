@@ -33,7 +33,8 @@ type Workspace struct {
 	Problem       string          `json:"problem,omitempty" doc:"Which directory or repository is missing or was moved, and what to do"`
 	Ephemeral     bool            `json:"ephemeral,omitempty" doc:"Whether it is deleted when its program has ended, unless it holds work"`
 	CreatedAt     time.Time       `json:"created_at"`
-	DeletedAt     *time.Time      `json:"deleted_at,omitempty" doc:"When it was deleted; only set for a deleted workspace that can be restored"`
+	DeletedAt     *time.Time      `json:"deleted_at,omitempty" doc:"When it was deleted; only set for a deleted workspace"`
+	NotRestorable bool            `json:"not_restorable,omitempty" doc:"Whether only the transcripts of its sessions are kept; only set for a deleted workspace"`
 	Parent        string          `json:"parent,omitempty" doc:"The workspace whose session spawned it as a worker"`
 	ParentSession string          `json:"parent_session,omitempty" doc:"The session that spawned it"`
 	// Status is set if the request asked for it and there is a repository.
@@ -74,6 +75,7 @@ type Session struct {
 	Error         string             `json:"error,omitempty"`
 	Note          string             `json:"note,omitempty" doc:"Why a session that was just started is not in the backend that was tried first"`
 	CreatedAt     time.Time          `json:"created_at"`
+	DeletedAt     *time.Time         `json:"workspace_deleted_at,omitempty" doc:"When its workspace was deleted; only set for a session of a deleted workspace"`
 	Parent        string             `json:"parent,omitempty" doc:"The session that started it as a worker"`
 	Source        string             `json:"source" doc:"Where the state comes from: owner, disk or store"`
 	// Environment is set if one session was asked for.
@@ -164,12 +166,15 @@ type Deleted struct {
 	Workers    []Deleted `json:"workers,omitempty" doc:"The workspaces of its workers, which are deleted before it"`
 	Teardown   []string  `json:"teardown,omitempty" doc:"Commands of the repository's configuration that were run, or would be"`
 	Unkept     []string  `json:"unkept,omitempty" doc:"Ignored files that are too large to be kept, and entries that are neither file, link nor directory"`
+	// Transcripts counts the sessions of this workspace alone.
+	Transcripts TranscriptCount `json:"transcripts" doc:"The transcripts of its sessions: their output, last screens and exits"`
 }
 
 // Restored is the answer to a restore.
 type Restored struct {
 	Workspace Workspace `json:"workspace"`
 	Warnings  []string  `json:"warnings,omitempty" doc:"What differs from before: another name or branch, and what was not kept"`
+	Sessions  int       `json:"sessions" doc:"How many ended sessions came back with their transcripts"`
 }
 
 // Conflicts is a page of the forecast of merges with other workspaces.

@@ -33,6 +33,11 @@ type unrecorded struct {
 // others are left alone.
 func (s *App) adopt(ctx context.Context) {
 	s.unrecorded.failed = nil
+	kept, err := s.keptTranscripts(ctx)
+	if err != nil {
+		s.unrecorded.failed = err
+		return
+	}
 	slots := make(chan struct{}, maxAsked)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -46,7 +51,7 @@ func (s *App) adopt(ctx context.Context) {
 		for _, id := range ids {
 			// A row is written before its session starts, so what has none
 			// now is not one that is just being started.
-			if _, err := s.Store.Session(ctx, id); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.Store.Session(ctx, id); kept[id] || !errors.Is(err, store.ErrNotFound) {
 				continue
 			}
 			slots <- struct{}{}
@@ -75,6 +80,14 @@ func (s *App) adoptOne(ctx context.Context, b terminal.Backend, id string) {
 		ID: id, WorkspaceID: status.Workspace, Backend: b.Name(), Argv: status.Argv, Dir: status.Dir,
 		State: terminal.StateRunning, CreatedAt: status.StartedAt.UTC(),
 	})
+	if errors.Is(err, store.ErrNotFound) && status.State.Ended() && len(status.Left) == 0 {
+		row.State, row.Exit = status.State, status.Exit
+		if err = s.adoptTranscript(ctx, row); err == nil {
+			s.Log.Info("session of a deleted workspace was adopted", "session", id, "workspace", status.Workspace)
+			s.unrecorded.note(id, b, false)
+			return
+		}
+	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		s.Log.Info("session of an unknown workspace is left alone", "session", id, "workspace", status.Workspace)
@@ -86,6 +99,24 @@ func (s *App) adoptOne(ctx context.Context, b terminal.Backend, id string) {
 		s.keep(ctx, row)
 	}
 	s.unrecorded.note(id, b, false)
+}
+
+// keptTranscripts returns the ids of the sessions of deleted workspaces.
+func (s *App) keptTranscripts(ctx context.Context) (map[string]bool, error) {
+	list, _, err := s.Store.Transcripts(ctx, "", store.Page{Limit: -1})
+	kept := make(map[string]bool, len(list))
+	for _, t := range list {
+		kept[t.ID] = true
+	}
+	return kept, err
+}
+
+// adoptTranscript makes the record of an ended session whose workspace is known
+// to be deleted.
+func (s *App) adoptTranscript(ctx context.Context, row store.Session) error {
+	bytes := s.transcripts.Measure([]store.Session{row})[row.ID]
+	_, err := freeName("", row, func(row store.Session) error { return s.Store.AddTranscript(ctx, row, bytes) })
+	return err
 }
 
 // note records whether a session is silent.

@@ -22,6 +22,7 @@ import (
 	"middleman/internal/environ"
 	"middleman/internal/events"
 	"middleman/internal/store"
+	"middleman/internal/transcripts"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -83,6 +84,9 @@ type Options struct {
 	// Ports is the range that workspaces get ports from. Each gets Ports.Count;
 	// 0 means none.
 	Ports store.PortRange
+	// KeepTranscripts is how many bytes the state directories of sessions of
+	// deleted workspaces may take: 0 keeps none, a negative number keeps all.
+	KeepTranscripts int64
 	// SetupTimeout bounds one setup or teardown; 0 means 15 minutes.
 	SetupTimeout time.Duration
 	// Log gets what clients are not told; nil means slog.Default.
@@ -108,6 +112,7 @@ type App struct {
 	statusCache   statusCache
 	workers       workers
 	unrecorded    unrecorded
+	transcripts   *transcripts.Keeper
 	// asking is a semaphore for the sessions that monitors ask at the same time,
 	// so that a restart does not ask all of them at once.
 	asking chan struct{}
@@ -141,6 +146,9 @@ func New(o Options) (*App, error) {
 	}
 	s := &App{Options: o, Events: events.New(keptEvents), asking: make(chan struct{}, maxAsked)}
 	s.unrecorded.looked = make(chan struct{})
+	s.transcripts = &transcripts.Keeper{
+		Store: o.Store, Backends: o.Backends, Dir: o.Dirs.Sessions(), Budget: o.KeepTranscripts, Block: s.gates.block,
+	}
 	s.work.contain, s.watches.contain = s.contain, s.contain
 	s.workers.files = store.Tombstones{Dir: o.Dirs.Workers()}
 	return s, nil

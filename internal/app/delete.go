@@ -8,6 +8,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/audit"
+	"middleman/internal/fault"
 	"middleman/internal/proc"
 	"middleman/internal/repoconfig"
 	"middleman/internal/setup"
@@ -22,6 +23,8 @@ type Consent struct {
 	KeepBranch   bool // keep the branch, so its commits are not lost; allows nothing else
 	SkipTeardown bool // do not run the repository's teardown
 	Workers      bool // also delete the workspaces of its workers, with the same consents
+	// ForgetTranscripts: do not keep the transcripts of its sessions.
+	ForgetTranscripts bool
 }
 
 // deletePlan is what a deletion found before it began.
@@ -80,6 +83,7 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 	out.Teardown = d.config.Teardown
 	if dryRun {
 		out.Restorable, out.Unkept = d.loss.Restorable, d.loss.Unkept
+		out.Transcripts = s.forecastTranscripts(d.rows, c)
 		return out, nil
 	}
 	if err := d.refusal(c); err != nil {
@@ -87,8 +91,8 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 	}
 	audit.Note(ctx, "name "+d.workspace.Name)
 	before := d.workspace
-	d.workspace.State, d.workspace.Error = workspace.StateDeleting, ""
-	s.setWorkspaceState(ctx, d.workspace)
+	s.beginDelete(ctx, &d)
+	out.Transcripts = s.forecastTranscripts(d.rows, c)
 	err = s.Guarded("delete workspace "+id, func() error {
 		out.Lost, err = s.destroy(ctx, d, c)
 		return err
@@ -101,6 +105,24 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 	out.Warnings, out.Restorable, out.Unkept = out.Lost.Warnings, out.Lost.Restorable, out.Lost.Unkept
 	s.gone(id)
 	return out, nil
+}
+
+// beginDelete records that a workspace is being deleted and, if only its
+// transcripts may be kept, the commit that a restore makes it from: the delete
+// may remove the branch.
+func (s *App) beginDelete(ctx context.Context, d *deletePlan) {
+	d.workspace.State, d.workspace.Error, d.workspace.Tip = workspace.StateDeleting, "", ""
+	if len(d.rows) > 0 {
+		tip, err := s.Workspaces.Tip(ctx, d.workspace)
+		if err != nil {
+			s.Log.Info("a restore of this workspace will need a snapshot", "workspace", d.workspace.ID, "error", err)
+		}
+		d.workspace.Tip = tip
+	}
+	if err := s.Store.UpdateWorkspace(context.WithoutCancel(ctx), d.workspace); err != nil {
+		s.Log.Error("record a workspace's state", "workspace", d.workspace.ID, "state", d.workspace.State, "error", err)
+	}
+	s.publishWorkspace(d.workspace)
 }
 
 // gone drops all that the App keeps of a deleted workspace, and publishes the
@@ -260,15 +282,56 @@ func (s *App) destroy(ctx context.Context, d deletePlan, c Consent) (lost worksp
 	if lost, err = s.destroyDirectory(ctx, d.workspace, c); err != nil {
 		return workspace.Loss{}, err
 	}
+	fault.Here("delete/directory")
+	return lost, s.recordDeleted(ctx, d, lost, c)
+}
+
+// forecastTranscripts counts the transcripts that a delete keeps.
+func (s *App) forecastTranscripts(rows []store.Session, c Consent) api.TranscriptCount {
+	count := s.transcripts.Forecast(rows)
+	if c.ForgetTranscripts {
+		count = api.TranscriptCount{Gone: count.Sessions + count.Gone}
+	}
+	return count
+}
+
+// recordDeleted turns the records of a workspace into those of a deleted one, in
+// one transaction: until then its sessions are as they were. Their state
+// directories stay, unless c or the settings keep no transcripts. If there is
+// neither a transcript nor a snapshot, no record is kept.
+func (s *App) recordDeleted(ctx context.Context, d deletePlan, lost workspace.Loss, c Consent) error {
+	var kept map[string]int64
+	if !c.ForgetTranscripts && s.KeepTranscripts != 0 {
+		kept = s.transcripts.Measure(d.rows)
+	}
 	for _, row := range d.rows {
+		if _, keep := kept[row.ID]; keep {
+			continue
+		}
 		if err := s.removeSession(ctx, row); err != nil {
-			return workspace.Loss{}, err
+			return err
 		}
 	}
-	if lost.Restorable {
-		return lost, s.Store.KeepDeleted(ctx, d.workspace.ID, d.workspace.Name, time.Now().UTC())
+	fault.Here("delete/unrecorded")
+	w := d.workspace
+	if w.RestoreFrom = s.restoreSource(w, lost); w.RestoreFrom != workspace.FromTip {
+		w.Tip = ""
 	}
-	return lost, s.Store.DeleteWorkspace(ctx, d.workspace.ID)
+	if len(kept) == 0 && w.RestoreFrom != workspace.FromSnapshot {
+		return s.Store.DeleteWorkspace(ctx, w.ID)
+	}
+	return s.Store.KeepDeleted(ctx, store.Deleted{Workspace: w, DeletedAt: time.Now().UTC()}, kept)
+}
+
+// restoreSource returns what a restore can make a deleted workspace from.
+func (s *App) restoreSource(w workspace.Workspace, lost workspace.Loss) workspace.RestoreSource {
+	switch {
+	case lost.Restorable:
+		return workspace.FromSnapshot
+	case w.Root == "" || !lost.Empty() || w.Mode == workspace.ModeWorktree && w.Tip == "":
+		return workspace.FromNothing
+	}
+	return workspace.FromTip
 }
 
 // destroyDirectory deletes the directory of a workspace, or what a failed

@@ -52,9 +52,18 @@ func (s *App) RestoreWorkspace(ctx context.Context, id string) (api.Restored, er
 }
 
 // DeleteWorkspace deletes a workspace, or returns a *Refusal that lists
-// everything that c does not cover. A dry run only tells what it would do.
+// everything that c does not cover. A dry run only tells what it would do. Then it
+// applies the budget of transcripts.
 func (s *App) DeleteWorkspace(ctx context.Context, id string, c Consent, dryRun bool) (api.Deleted, error) {
-	return finish(ctx, s, func(ctx context.Context) (api.Deleted, error) { return s.dispose(ctx, id, c, dryRun) })
+	return finish(ctx, s, func(ctx context.Context) (api.Deleted, error) {
+		out, err := s.dispose(ctx, id, c, dryRun)
+		if err != nil || dryRun {
+			return out, err
+		}
+		s.trimTranscripts(ctx)
+		s.recount(ctx, &out)
+		return out, nil
+	})
 }
 
 // StartSession starts a session in a workspace that is ready. A program that
@@ -78,7 +87,22 @@ func (s *App) Spawn(ctx context.Context, parentID string, in api.NewWorker) (api
 
 // Prune removes leftovers, and what else q names. A dry run only lists them.
 func (s *App) Prune(ctx context.Context, q api.PruneQuery) (api.Leftovers, error) {
-	return finish(ctx, s, func(ctx context.Context) (api.Leftovers, error) { return s.prune(ctx, q) })
+	return finish(ctx, s, func(ctx context.Context) (api.Leftovers, error) {
+		out, err := s.prune(ctx, q)
+		if !q.DryRun {
+			s.trimTranscripts(ctx)
+		}
+		return out, err
+	})
+}
+
+// ForgetTranscripts removes the transcripts of the deleted workspaces with these
+// ids, or of all deleted workspaces if there are none. A dry run only tells what it
+// would remove.
+func (s *App) ForgetTranscripts(ctx context.Context, workspaces []string, dryRun bool) (api.ForgottenTranscripts, error) {
+	return finish(ctx, s, func(ctx context.Context) (api.ForgottenTranscripts, error) {
+		return s.forgetTranscripts(ctx, workspaces, dryRun)
+	})
 }
 
 // Import makes workspaces of worktrees that git knows and the store does not.

@@ -11,6 +11,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/store"
+	"middleman/internal/transcripts"
 	"middleman/workspace"
 )
 
@@ -166,6 +167,61 @@ func (s *App) pruneSession(ctx context.Context, v Surveyor, l workspace.Leftover
 	return changed(l)
 }
 
+// trimTranscripts removes the transcripts that are beyond the budget. The
+// caller must hold no workspace's gate.
+func (s *App) trimTranscripts(ctx context.Context) {
+	gone, err := s.transcripts.Trim(ctx)
+	for _, t := range gone {
+		s.Log.Info("transcript removed: the setting transcripts.keep was exceeded", "session", t.ID, "workspace", t.WorkspaceName, "deleted", t.DeletedAt, "bytes", t.Bytes)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.Log.Warn("remove transcripts", "error", err)
+	}
+}
+
+// recount sets what is kept of the transcripts of a deleted workspace, and of
+// its workers, once the budget has been applied.
+func (s *App) recount(ctx context.Context, d *api.Deleted) {
+	if had := d.Transcripts.Sessions + d.Transcripts.Gone; had > 0 {
+		list, _, err := s.Store.Transcripts(ctx, d.Workspace.ID, store.Page{Limit: -1})
+		if err != nil {
+			s.Log.Error("count transcripts", "workspace", d.Workspace.ID, "error", err)
+			return
+		}
+		d.Transcripts = transcripts.Count(list)
+		d.Transcripts.Gone = max(0, had-len(list))
+	}
+	for i := range d.Workers {
+		s.recount(ctx, &d.Workers[i])
+	}
+}
+
+// forgetTranscripts removes the transcripts of deleted workspaces, of all if none
+// is named.
+func (s *App) forgetTranscripts(ctx context.Context, workspaces []string, dryRun bool) (api.ForgottenTranscripts, error) {
+	for _, id := range workspaces {
+		if _, err := s.Store.DeletedWorkspace(ctx, id); err == nil {
+			continue
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return api.ForgottenTranscripts{}, err
+		}
+		if w, err := s.Store.Workspace(ctx, id); err == nil {
+			return api.ForgottenTranscripts{}, Refusef(api.CodeNotDeleted, "workspace %s is not deleted: the transcripts of its sessions stay", w.Name)
+		}
+		return api.ForgottenTranscripts{}, Refusef(api.CodeNotFound, "there is no deleted workspace %s", id)
+	}
+	list, err := s.transcripts.Forget(ctx, workspaces, dryRun)
+	out := api.ForgottenTranscripts{DryRun: dryRun, Transcripts: list}
+	for i, t := range list {
+		out.Bytes += t.Bytes
+		out.Transcripts[i].Error = s.redact(t.Error)
+		if !dryRun {
+			s.Events.Publish(t.WorkspaceID, api.Event{Type: "workspace-deleted", ID: t.WorkspaceID})
+		}
+	}
+	return out, err
+}
+
 // workers judges the workspaces of workers that have ended.
 func (v Surveyor) workers(ctx context.Context, r workspace.Records) []workspace.Leftover {
 	var found []workspace.Leftover
@@ -240,8 +296,7 @@ func (s *App) pruneWorker(ctx context.Context, v Surveyor, l workspace.Leftover)
 		return changed(now)
 	}
 	before := d.workspace
-	d.workspace.State, d.workspace.Error = workspace.StateDeleting, ""
-	s.setWorkspaceState(ctx, d.workspace)
+	s.beginDelete(ctx, &d)
 	if _, err := s.destroy(ctx, d, Consent{KeepBranch: true}); err != nil {
 		s.setWorkspaceState(ctx, before)
 		return err

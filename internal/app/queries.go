@@ -44,14 +44,14 @@ func (s *App) ListWorkspaces(ctx context.Context, page store.Page, q StatusQuery
 	return out, err
 }
 
-// ListDeleted returns a page of the workspaces that can be restored, in the
-// order of their deletion.
+// ListDeleted returns a page of the deleted workspaces that can be restored or of
+// whose sessions transcripts are kept, in the order of their deletion.
 func (s *App) ListDeleted(ctx context.Context, page store.Page) (api.Workspaces, error) {
 	list, next, err := s.Store.DeletedWorkspaces(ctx, page)
 	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
 	for _, d := range list {
 		v := s.workspaceView(d.Workspace)
-		v.DeletedAt = &d.DeletedAt
+		v.DeletedAt, v.NotRestorable = &d.DeletedAt, d.RestoreFrom == workspace.FromNothing
 		out.Workspaces = append(out.Workspaces, v)
 	}
 	return out, err
@@ -104,9 +104,28 @@ func (s *App) ListSessions(ctx context.Context, workspaceID string, page store.P
 	return api.Sessions{Sessions: views, Next: next}, nil
 }
 
-// Session returns a session as it is now, with the names of its variables.
+// ListTranscripts returns a page of the sessions of deleted workspaces, oldest
+// first.
+func (s *App) ListTranscripts(ctx context.Context, page store.Page) (api.Sessions, error) {
+	list, next, err := s.Store.Transcripts(ctx, "", page)
+	out := api.Sessions{Sessions: []api.Session{}, Next: next}
+	for _, t := range list {
+		out.Sessions = append(out.Sessions, transcriptView(t))
+	}
+	return out, err
+}
+
+// Session returns a session as it is now, with the names of its variables, also
+// one of a deleted workspace.
 func (s *App) Session(ctx context.Context, id string) (api.Session, error) {
 	row, err := s.Store.Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		t, err := s.Store.Transcript(ctx, id)
+		if err != nil {
+			return api.Session{}, err
+		}
+		return transcriptView(t), nil
+	}
 	if err != nil {
 		return api.Session{}, err
 	}
@@ -119,10 +138,15 @@ func (s *App) Session(ctx context.Context, id string) (api.Session, error) {
 	return v, nil
 }
 
-// Terminal returns the handle of a session. Its methods call the session's
-// backend.
+// Terminal returns the handle of a session, also of one of a deleted workspace.
+// Its methods call the session's backend.
 func (s *App) Terminal(ctx context.Context, id string) (terminal.Session, error) {
 	row, err := s.Store.Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		var t store.Transcript
+		t, err = s.Store.Transcript(ctx, id)
+		row = t.Session
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -25,13 +25,17 @@ func (s *App) restoreWorkspace(ctx context.Context, id string) (api.Restored, er
 	if err != nil {
 		return api.Restored{}, err
 	}
+	kept, _, err := s.Store.Transcripts(ctx, id, store.Page{Limit: -1})
+	if err != nil {
+		return api.Restored{}, err
+	}
 	row, err := s.revive(ctx, d)
 	if err != nil {
 		return api.Restored{}, err
 	}
 	notes, err := s.finishRestore(ctx, row, d.Name, d.DeletedAt)
 	if err != nil {
-		return api.Restored{}, err
+		return api.Restored{}, withTranscripts(err, d, kept)
 	}
 	if row.Name != d.Name {
 		notes = append([]string{fmt.Sprintf("another workspace has the name %s now: this one is called %s", d.Name, row.Name)}, notes...)
@@ -40,7 +44,18 @@ func (s *App) restoreWorkspace(ctx context.Context, id string) (api.Restored, er
 	if err != nil {
 		return api.Restored{}, err
 	}
-	return api.Restored{Workspace: s.workspaceView(w), Warnings: notes}, nil
+	for _, t := range kept {
+		s.publishSession(ctx, t.ID)
+	}
+	return api.Restored{Workspace: s.workspaceView(w), Warnings: notes, Sessions: len(kept)}, nil
+}
+
+// withTranscripts adds to the error of a restore which transcripts are kept.
+func withTranscripts(err error, d store.Deleted, kept []store.Transcript) error {
+	if !errors.Is(err, workspace.ErrNoSnapshot) || len(kept) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; the transcripts of %d session(s) are kept: `middleman logs %s/%s` prints one, `middleman ls --all --sessions` lists them", err, len(kept), d.Name, kept[0].Name)
 }
 
 // revive turns the record of a deleted workspace into a row, so that a restart
@@ -81,7 +96,7 @@ func (s *App) finishRestore(ctx context.Context, row workspace.Workspace, name s
 	after := context.WithoutCancel(ctx)
 	if err != nil {
 		s.Log.Info("workspace was not restored", "workspace", row.Name, "error", err)
-		if err := s.Store.KeepDeleted(after, row.ID, name, deleted); err != nil {
+		if err := s.deleteAgain(after, row, name, deleted); err != nil {
 			s.Log.Error("keep a workspace as deleted", "workspace", row.ID, "error", err)
 		}
 		s.Events.Publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
@@ -94,6 +109,17 @@ func (s *App) finishRestore(ctx context.Context, row workspace.Workspace, name s
 	back, note := s.restorePorts(after, back)
 	s.publishWorkspace(back)
 	return append(notes, note...), nil
+}
+
+// deleteAgain makes a workspace that was not restored a deleted one again, with
+// its transcripts.
+func (s *App) deleteAgain(ctx context.Context, row workspace.Workspace, name string, deleted time.Time) error {
+	sessions, _, err := s.Store.Sessions(ctx, row.ID, store.Page{Limit: -1})
+	if err != nil {
+		return err
+	}
+	row.Name = name
+	return s.Store.KeepDeleted(ctx, store.Deleted{Workspace: row, DeletedAt: deleted}, s.transcripts.Measure(sessions))
 }
 
 // resumeRestore goes on with a restore that the previous server did not finish.

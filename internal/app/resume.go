@@ -48,6 +48,7 @@ func (s *App) Resume(ctx context.Context, rows []store.Session) {
 	close(s.unrecorded.looked)
 	step("end terminals without a session", s.reap)
 	step("look for ephemeral workspaces", s.sweep)
+	step("remove transcripts beyond the budget", s.trimTranscripts)
 }
 
 // reaper is a backend whose terminals may outlive their state directories. Reap
@@ -99,7 +100,10 @@ func (s *App) resumeWorkspaces(ctx context.Context) error {
 		case w.State == workspace.StateRestoring:
 			s.further(ctx, w, func(ctx context.Context) { s.resumeRestore(ctx, w) })
 		case w.State == workspace.StateDeleting:
-			s.further(ctx, w, func(ctx context.Context) { s.resumeDelete(ctx, w) })
+			s.further(ctx, w, func(ctx context.Context) {
+				s.resumeDelete(ctx, w)
+				s.trimTranscripts(ctx)
+			})
 		}
 	}
 	return nil

@@ -104,9 +104,15 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 // addRow stores row under the requested name, or under a free one made from the
 // name of the command.
 func (s *App) addRow(ctx context.Context, asked string, row store.Session) (store.Session, error) {
+	return freeName(asked, row, func(row store.Session) error { return s.Store.CreateSession(ctx, row) })
+}
+
+// freeName calls create with row under the requested name, or under names made
+// from the name of the command until one is free.
+func freeName(asked string, row store.Session, create func(store.Session) error) (store.Session, error) {
 	if asked != "" {
 		row.Name = asked
-		return row, s.Store.CreateSession(ctx, row)
+		return row, create(row)
 	}
 	base := commandName(row.Argv)
 	for n := 1; n <= maxSameName; n++ {
@@ -114,8 +120,7 @@ func (s *App) addRow(ctx context.Context, asked string, row store.Session) (stor
 		if n > 1 {
 			row.Name = fmt.Sprintf("%s-%d", base, n)
 		}
-		err := s.Store.CreateSession(ctx, row)
-		if !errors.Is(err, store.ErrNameTaken) {
+		if err := create(row); !errors.Is(err, store.ErrNameTaken) {
 			return row, err
 		}
 	}
@@ -197,6 +202,14 @@ func (s *App) startSession(ctx context.Context, workspaceID string, in api.NewSe
 func (s *App) endSession(ctx context.Context, id string, grace time.Duration) (api.Session, error) {
 	row, err := s.Store.Session(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
+		t, err := s.Store.Transcript(ctx, id)
+		if err == nil {
+			_, err = s.transcripts.Remove(ctx, t)
+			return transcriptView(t), err
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return api.Session{}, err
+		}
 		return s.endUnrecorded(ctx, id, grace)
 	}
 	if err != nil {

@@ -90,11 +90,20 @@ func (v Surveyor) records(ctx context.Context) (r workspace.Records, strays []st
 			return r, nil, err
 		}
 		for _, d := range deleted {
-			r.Deleted = append(r.Deleted, d.Workspace)
+			if d.RestoreFrom == workspace.FromSnapshot { // the others own nothing on disk but transcripts
+				r.Deleted = append(r.Deleted, d.Workspace)
+			}
 		}
 		rows, _, err := v.Store.Sessions(ctx, "", all)
 		if err != nil {
 			return r, nil, err
+		}
+		kept, _, err := v.Store.Transcripts(ctx, "", all)
+		if err != nil {
+			return r, nil, err
+		}
+		for _, t := range kept {
+			known[t.ID] = true
 		}
 		for _, row := range rows {
 			known[row.ID] = true
@@ -146,6 +155,11 @@ func (v Surveyor) session(r workspace.Records, x stray) (workspace.Leftover, boo
 	for _, w := range r.Workspaces {
 		if w.ID == l.ID {
 			return l, false // the next server adopts it when it starts
+		}
+	}
+	for _, w := range r.Deleted {
+		if w.ID == l.ID && x.status.State.Ended() && len(x.status.Left) == 0 {
+			return l, false // likewise, as a transcript
 		}
 	}
 	where, err := v.Workspaces.Where(workspace.Workspace{ID: l.ID, Mode: workspace.ModeDirectory})
@@ -259,6 +273,9 @@ func (v Surveyor) deleted(ctx context.Context) ([]workspace.Leftover, error) {
 
 func (v Surveyor) deletedOne(ctx context.Context, d store.Deleted) (workspace.Leftover, bool) {
 	l := workspace.Leftover{Kind: workspace.LeftoverDeleted, What: d.Name, ID: d.ID, Repository: d.Repository}
+	if d.RestoreFrom != workspace.FromSnapshot {
+		return l, false // its record goes with its transcripts
+	}
 	kept, err := v.Workspaces.IsKept(ctx, d.Workspace)
 	age := time.Since(d.DeletedAt)
 	switch {

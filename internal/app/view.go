@@ -64,6 +64,13 @@ func rowView(row store.Session, workspaceName string) api.Session {
 	return v
 }
 
+// transcriptView returns a session of a deleted workspace as the store has it.
+func transcriptView(t store.Transcript) api.Session {
+	v := rowView(t.Session, t.WorkspaceName)
+	v.DeletedAt = &t.DeletedAt
+	return v
+}
+
 func (s *App) status(ctx context.Context, row store.Session) (terminal.Status, error) {
 	b, err := s.backend(row)
 	if err != nil {

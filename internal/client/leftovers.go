@@ -26,6 +26,19 @@ func (c *Client) Prune(ctx context.Context, q api.PruneQuery) (api.Leftovers, er
 	return out, err
 }
 
+// ForgetTranscripts removes the transcripts of the deleted workspaces with these
+// ids, or of all deleted workspaces if there are none. A dry run only tells what it
+// would remove.
+func (c *Client) ForgetTranscripts(ctx context.Context, workspaces []string, dryRun bool) (api.ForgottenTranscripts, error) {
+	query := url.Values{"workspace": workspaces}
+	if dryRun {
+		query.Set("dry_run", "1")
+	}
+	var out api.ForgottenTranscripts
+	err := c.call(ctx, http.MethodDelete, "/transcripts?"+query.Encode(), nil, &out)
+	return out, err
+}
+
 // Import makes workspaces of worktrees that exist already. A dry run only tells
 // of which.
 func (c *Client) Import(ctx context.Context, in api.Import, dryRun bool) (api.Imported, error) {

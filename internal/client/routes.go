@@ -104,8 +104,8 @@ func (c *Client) WorkspaceStatus(ctx context.Context, id string) (api.Workspace,
 	return w, err
 }
 
-// DeletedWorkspaces returns the workspaces that can be restored, in the order of
-// their deletion.
+// DeletedWorkspaces returns the deleted workspaces that can be restored, or of
+// whose sessions transcripts are kept, in the order of their deletion.
 func (c *Client) DeletedWorkspaces(ctx context.Context) ([]api.Workspace, error) {
 	return c.workspaces(ctx, url.Values{"deleted": {"1"}})
 }
@@ -134,20 +134,26 @@ func (c *Client) Workspace(ctx context.Context, id string) (api.Workspace, error
 
 // Sessions returns all sessions, running and ended.
 func (c *Client) Sessions(ctx context.Context) ([]api.Session, error) {
-	return c.sessions(ctx, url.Values{})
+	return c.sessions(ctx, "/sessions", url.Values{})
+}
+
+// Transcripts returns the sessions of deleted workspaces whose transcripts are
+// kept.
+func (c *Client) Transcripts(ctx context.Context) ([]api.Session, error) {
+	return c.sessions(ctx, "/transcripts", url.Values{})
 }
 
 // RecordedSessions returns what is recorded of all sessions. The server asks no
 // session for its state.
 func (c *Client) RecordedSessions(ctx context.Context) ([]api.Session, error) {
-	return c.sessions(ctx, url.Values{"recorded": {"1"}})
+	return c.sessions(ctx, "/sessions", url.Values{"recorded": {"1"}})
 }
 
-func (c *Client) sessions(ctx context.Context, query url.Values) ([]api.Session, error) {
+func (c *Client) sessions(ctx context.Context, path string, query url.Values) ([]api.Session, error) {
 	var all []api.Session
 	for {
 		var page api.Sessions
-		if err := c.call(ctx, http.MethodGet, "/sessions?"+query.Encode(), nil, &page); err != nil {
+		if err := c.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Sessions...)
@@ -178,6 +184,8 @@ type Consent struct {
 	StopSessions bool // stop running sessions
 	SkipTeardown bool // do not run the repository's teardown
 	Workers      bool // first delete the workspaces of its workers
+	// ForgetTranscripts: do not keep the transcripts of its sessions.
+	ForgetTranscripts bool
 }
 
 // DeleteWorkspace deletes a workspace. If the server refuses, the error is an
@@ -186,11 +194,12 @@ type Consent struct {
 func (c *Client) DeleteWorkspace(ctx context.Context, id string, consent Consent, dryRun bool) (api.Deleted, error) {
 	query := url.Values{}
 	for name, on := range map[string]bool{
-		"discard_work":  consent.DiscardWork,
-		"stop_sessions": consent.StopSessions,
-		"skip_teardown": consent.SkipTeardown,
-		"workers":       consent.Workers,
-		"dry_run":       dryRun,
+		"discard_work":       consent.DiscardWork,
+		"stop_sessions":      consent.StopSessions,
+		"skip_teardown":      consent.SkipTeardown,
+		"workers":            consent.Workers,
+		"forget_transcripts": consent.ForgetTranscripts,
+		"dry_run":            dryRun,
 	} {
 		if on {
 			query.Set(name, strconv.Itoa(1))

@@ -37,6 +37,8 @@ type Config struct {
 	Setup    Setup    `toml:"setup"`
 	Env      Env      `toml:"env"`
 	Shell    Shell    `toml:"shell"`
+	// Transcripts are those of sessions of deleted workspaces.
+	Transcripts Transcripts `toml:"transcripts"`
 }
 
 // Env says which variables of a caller's shell, and of the user's login, reach
@@ -98,6 +100,14 @@ type Setup struct {
 	Timeout Duration `toml:"timeout"`
 }
 
+// Transcripts limits the transcripts of sessions of deleted workspaces: their output,
+// last screens and exits.
+type Transcripts struct {
+	// Keep is how much disk space they may take in all. Beyond that, those of the
+	// oldest deletion are removed first.
+	Keep Budget `toml:"keep"`
+}
+
 // Attach says how a terminal joins a session.
 type Attach struct {
 	// Detach is the key that detaches, "ctrl-" and one of a to z or [ \ ] ^ _.
@@ -153,6 +163,7 @@ func Default() Config {
 		Ports:        Ports{First: 20000, Last: 29999, Count: 10},
 		Setup:        Setup{Timeout: Duration(15 * time.Minute)},
 		Env:          Env{Forward: []string{"*"}, SSHAgentLink: true},
+		Transcripts:  Transcripts{Keep: 2 << 30},
 	}
 }
 
@@ -222,6 +233,9 @@ func (c Config) check() error {
 	}
 	if c.Setup.Timeout == 0 {
 		return errors.New("setup.timeout is 0: it must be more, such as \"15m\"")
+	}
+	if c.Transcripts.Keep < KeepAll {
+		return fmt.Errorf("transcripts.keep is %d: it must be a size such as \"2GiB\", \"none\" or \"all\"", c.Transcripts.Keep)
 	}
 	if err := c.TLS.Check(); err != nil {
 		return err

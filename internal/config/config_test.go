@@ -51,6 +51,12 @@ func TestLoad(t *testing.T) {
 		{name: "empty pattern", in: "[env]\nforward = [\"\"]", wantErr: `env.forward has ""`},
 		{name: "variable with a value", in: "[env]\ndeny = [\"A=b\"]", wantErr: `env.deny has "A=b"`},
 		{name: "no list", in: "[env]\ndeny = \"A\"", wantErr: "line 2"},
+		{name: "transcripts", in: "[transcripts]\nkeep = \"500MiB\"", want: func(c *Config) { c.Transcripts.Keep = 500 << 20 }},
+		{name: "transcripts in bytes", in: "[transcripts]\nkeep = 4096", want: func(c *Config) { c.Transcripts.Keep = 4096 }},
+		{name: "no transcripts", in: "[transcripts]\nkeep = \"none\"", want: func(c *Config) { c.Transcripts.Keep = 0 }},
+		{name: "all transcripts", in: "[transcripts]\nkeep = \"all\"", want: func(c *Config) { c.Transcripts.Keep = KeepAll }},
+		{name: "some transcripts", in: "[transcripts]\nkeep = \"some\"", wantErr: "want none, all or a size"},
+		{name: "negative transcripts", in: "[transcripts]\nkeep = -2", wantErr: "transcripts.keep is -2"},
 		{name: "negative", in: "[terminal]\njournal_bytes = -1", wantErr: "journal_bytes is -1"},
 		{name: "negative grace", in: "[terminal]\ngrace = \"-1s\"", wantErr: "negative"},
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -12,11 +13,21 @@ import (
 // MarshalText writes what UnmarshalText reads.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
+// MarshalText writes what UnmarshalText reads.
+func (b Budget) MarshalText() ([]byte, error) {
+	if b == KeepAll {
+		return []byte("all"), nil
+	}
+	return strconv.AppendInt(nil, int64(b), 10), nil
+}
+
 // FuzzParse: settings that are taken are in order, and the same once they were
 // written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("listen = \"127.0.0.1:0\"\n[terminal]\njournal_bytes = 0\ngrace = \"1m30s\"\n[ports]\nfirst = 20000\nlast = 20010\n"))
 	f.Add([]byte("hosts = [\"a\"]\n[tls]\nlocal = true\n[attach]\ndetach = \"ctrl-]\"\n"))
+	f.Add([]byte("[transcripts]\nkeep = \"2GiB\"\n"))
+	f.Add([]byte("[transcripts]\nkeep = \"all\"\n"))
 	f.Add([]byte("[env]\nforward = [\"A*\"]\ndeny = [\"[a-\"]\n[shell]\nlogin = true\n"))
 	f.Add([]byte("[setup]\ntimeout = \"-1s\"\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {

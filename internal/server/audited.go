@@ -31,6 +31,7 @@ var audited = map[string]string{
 	"end-session":            audit.SessionStop,
 	"delete-workspace":       audit.Delete,
 	"prune":                  audit.Prune,
+	"forget-transcripts":     audit.Prune,
 	"trust-workspace-config": audit.TrustGrant,
 	"trust-config":           audit.TrustGrant,
 	"revoke-trust":           audit.TrustRevoke,
@@ -38,7 +39,7 @@ var audited = map[string]string{
 
 // consents are the parameters that a record contains: what a call may destroy,
 // and where.
-var consents = []string{"discard_work", "stop_sessions", "skip_teardown", "workers", "directory", "grace"}
+var consents = []string{"discard_work", "stop_sessions", "skip_teardown", "workers", "forget_transcripts", "workspace", "directory", "grace"}
 
 // withAudit records the calls of audited operations, except dry runs.
 func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
@@ -82,8 +83,10 @@ func target(ctx huma.Context, r *http.Request) string {
 		}
 	}
 	for _, name := range consents {
-		if value := r.URL.Query().Get(name); value != "" {
-			parts = append(parts, name+"="+value)
+		for _, value := range r.URL.Query()[name] {
+			if value != "" {
+				parts = append(parts, name+"="+value)
+			}
 		}
 	}
 	return strings.Join(parts, " ")

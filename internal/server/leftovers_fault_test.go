@@ -23,6 +23,7 @@ import (
 type askJob struct {
 	Dirs       config.Dirs
 	Repository string
+	Method     string
 	Path       string
 	Body       json.RawMessage
 }
@@ -42,11 +43,17 @@ func TestFaultAskChild(t *testing.T) {
 	p := &place{dirs: job.Dirs, repository: job.Repository}
 	p.owners = ptyowner.New(ptyowner.Options{Data: p.dirs.Data, Sessions: p.dirs.Sessions(), Runtime: p.dirs.Runtime})
 	p.backend = p.owners
-	p.serve(t).call("POST", job.Path, job.Body)
+	p.serve(t).call(job.Method, job.Path, job.Body)
 }
 
 // killAsked runs that server until it is killed at a place.
 func (p *place) killAsked(t *testing.T, at, path string, body any) {
+	t.Helper()
+	p.killAsking(t, at, "POST", path, body)
+}
+
+// killAsking is killAsked with any method.
+func (p *place) killAsking(t *testing.T, at, method, path string, body any) {
 	t.Helper()
 	plan := fault.NewPlan(t.TempDir())
 	if err := plan.Set(at, fault.Kill, 0, 1); err != nil {
@@ -56,7 +63,7 @@ func (p *place) killAsked(t *testing.T, at, path string, body any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(askJob{p.dirs, p.repository, path, raw})
+	text, err := json.Marshal(askJob{p.dirs, p.repository, method, path, raw})
 	if err != nil {
 		t.Fatal(err)
 	}

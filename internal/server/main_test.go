@@ -193,10 +193,11 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 			Environ: func() []string {
 				return append(os.Environ(), "SHELL=/bin/sh", "SECRET_TOKEN=leak", "SSH_AUTH_SOCK=leak")
 			},
-			Login:        login{},
-			JournalBytes: 1 << 20,
-			Grace:        time.Second,
-			Log:          slog.New(slog.NewTextHandler(testLog{t}, nil)),
+			Login:           login{},
+			JournalBytes:    1 << 20,
+			Grace:           time.Second,
+			KeepTranscripts: -1,
+			Log:             slog.New(slog.NewTextHandler(testLog{t}, nil)),
 		},
 		Web:      http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "web client") }),
 		Version:  "test",

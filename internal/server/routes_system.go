@@ -47,6 +47,14 @@ type pruneIn struct {
 	Workers   bool   `query:"workers" doc:"Also remove the records of ended workers whose parent is gone, whatever their age; by default only those of workers that ended more than 30 days ago"`
 }
 
+type transcriptsIn struct{ PageQuery }
+
+type forgetIn struct {
+	KeyHeader
+	DryRun    bool     `query:"dry_run" doc:"Only say what would be done"`
+	Workspace []string `query:"workspace,explode" maxItems:"1000" doc:"Ids of deleted workspaces; unset means all deleted workspaces"`
+}
+
 type importIn struct {
 	KeyHeader
 	DryRun bool `query:"dry_run" doc:"Only report what would be imported"`
@@ -66,6 +74,13 @@ func (s *Server) leftoverRoutes() {
 	prune := route(http.MethodPost, "/prune", "prune", "Find leftovers, and remove those that may be removed", accessFull)
 	prune.Description = "A leftover is removed only on proof that nothing is lost. One that holds work, that runs or that cannot be inspected stays, with the reason."
 	add(s, prune, s.postPrune)
+	add(s, route(http.MethodGet, "/transcripts", "list-transcripts", "Sessions of deleted workspaces whose transcripts are kept, oldest first", accessRead),
+		func(ctx context.Context, in *transcriptsIn) (*reply[api.Sessions], error) {
+			return answer(s.ListTranscripts(ctx, in.page()))
+		})
+	forget := route(http.MethodDelete, "/transcripts", "forget-transcripts", "Remove the transcripts of sessions of deleted workspaces, for good", accessFull)
+	forget.Description = "A transcript is the output, the last screen and the exit of a session. Those of existing workspaces are never removed. The server removes the oldest by itself if all of them exceed the setting transcripts.keep."
+	add(s, forget, s.deleteTranscripts)
 	imports := route(http.MethodPost, "/import", "import", "Make workspaces from existing worktrees", accessFull)
 	imports.Description = "A worktree that the user made becomes an in-place workspace: deleting that only removes the record. A worktree that middleman made, and whose record was lost, becomes the workspace that it was."
 	add(s, imports, s.postImport)
@@ -80,6 +95,10 @@ func (s *Server) postPrune(ctx context.Context, in *pruneIn) (*reply[api.Leftove
 		return nil, err
 	}
 	return answer(s.Prune(ctx, api.PruneQuery{Snapshots: age, Workers: in.Workers, DryRun: in.DryRun}))
+}
+
+func (s *Server) deleteTranscripts(ctx context.Context, in *forgetIn) (*reply[api.ForgottenTranscripts], error) {
+	return answer(s.ForgetTranscripts(ctx, in.Workspace, in.DryRun))
 }
 
 func (s *Server) postImport(ctx context.Context, in *importIn) (*reply[api.Imported], error) {

@@ -42,7 +42,7 @@ func (p StatusParams) query() app.StatusQuery {
 type listWorkspacesIn struct {
 	PageQuery
 	StatusParams
-	Deleted bool `query:"deleted" doc:"List the deleted workspaces that can be restored instead, in the order of their deletion"`
+	Deleted bool `query:"deleted" doc:"List the deleted workspaces instead that can be restored or have transcripts, in the order of their deletion"`
 }
 
 type restoreIn struct {
@@ -85,6 +85,7 @@ type deleteWorkspaceIn struct {
 	StopSessions bool `query:"stop_sessions" doc:"Stop running sessions"`
 	SkipTeardown bool `query:"skip_teardown" doc:"Skip the teardown commands, if the workspace has any"`
 	Workers      bool `query:"workers" doc:"Delete the workspaces of its workers first, deepest first, each with the same consents"`
+	Forget       bool `query:"forget_transcripts" doc:"Do not keep the transcripts of its sessions"`
 	DryRun       bool `query:"dry_run" doc:"Only report what would be done"`
 }
 
@@ -101,14 +102,14 @@ func (s *Server) workspaceRoutes() {
 	add(s, route(http.MethodGet, "/workspaces", "list-workspaces", "Workspaces, oldest first", accessRead), s.getWorkspaces)
 	add(s, route(http.MethodGet, "/workspaces/{workspace}", "get-workspace", "A workspace with its stages and sessions", accessRead), s.getWorkspace)
 	remove := route(http.MethodDelete, "/workspaces/{workspace}", "delete-workspace", "Delete a workspace", accessFull)
-	remove.Description = "Refused with 409 and the list of what would be lost. Discarding work and stopping sessions are separate consents."
+	remove.Description = "Refused with 409 and the list of what would be lost. Discarding work and stopping sessions are separate consents. The transcripts of its sessions are kept (see /transcripts), except with forget_transcripts."
 	add(s, remove, s.removeWorkspace)
 	retry := route(http.MethodPost, "/workspaces/{workspace}/retry", "retry-workspace", "Try a failed creation again", accessFull)
 	retry.DefaultStatus = http.StatusAccepted
 	retry.Description = "It goes on at the stage that failed, and keeps what exists already. Follow the workspace's stages."
 	add(s, retry, s.postRetry)
 	restore := route(http.MethodPost, "/workspaces/{workspace}/restore", "restore-workspace", "Restore a deleted workspace", accessFull)
-	restore.Description = "Brings back the directory, the branch, the index, and an operation of git that was in progress. The workspace gets another name or branch if its own is taken."
+	restore.Description = "Brings back the directory, the branch, the index, and an operation of git that was in progress. The workspace gets another name or branch if its own is taken. A workspace without a snapshot, because it held nothing that is nowhere else, is made again. Its ended sessions come back with their transcripts."
 	add(s, restore, s.postRestore)
 	rename := route(http.MethodPost, "/workspaces/{workspace}/rename", "rename-workspace", "Give a workspace another name", accessFull)
 	rename.Description = "Its path and branch stay, and its sessions go on."
@@ -166,7 +167,10 @@ func (s *Server) getWorkspace(ctx context.Context, in *getWorkspaceIn) (*reply[a
 }
 
 func (s *Server) removeWorkspace(ctx context.Context, in *deleteWorkspaceIn) (*reply[api.Deleted], error) {
-	consents := app.Consent{DiscardWork: in.DiscardWork, StopSessions: in.StopSessions, SkipTeardown: in.SkipTeardown, Workers: in.Workers}
+	consents := app.Consent{
+		DiscardWork: in.DiscardWork, StopSessions: in.StopSessions, SkipTeardown: in.SkipTeardown, Workers: in.Workers,
+		ForgetTranscripts: in.Forget,
+	}
 	return answer(s.DeleteWorkspace(ctx, in.Workspace, consents, in.DryRun))
 }
 

@@ -11,7 +11,8 @@ import (
 	"middleman/workspace"
 )
 
-// Deleted is a workspace that a restore can bring back.
+// Deleted is a deleted workspace that a restore can bring back, or of whose
+// sessions transcripts are kept.
 type Deleted struct {
 	workspace.Workspace // in StateDeleted
 	DeletedAt           time.Time
@@ -19,28 +20,46 @@ type Deleted struct {
 
 const deletedColumns = `id, name, ` + detailColumns
 
-// KeepDeleted turns a workspace into a deleted one, which keeps its record but
-// gets that name. The workspace's name becomes free, and its stages and sessions
-// are deleted. If there is no such workspace, the error is ErrNotFound.
-func (s *Store) KeepDeleted(ctx context.Context, id, name string, at time.Time) error {
+// KeepDeleted turns the workspace with d's id into d, a deleted one. Its name
+// becomes free, and its stages are deleted. Its sessions become transcripts if
+// transcripts has their ids, with the bytes that each takes on disk; the others
+// are deleted. Tokens for its sessions end. If there is no such workspace, the
+// error is ErrNotFound.
+func (s *Store) KeepDeleted(ctx context.Context, d Deleted, transcripts map[string]int64) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO deleted_workspaces (`+deletedColumns+`, deleted_at)
-			SELECT id, ?, `+detailColumns+`, ? FROM workspaces WHERE id = ?`, name, at.UnixNano(), id)
+			VALUES (`+marks(deletedColumns)+`, ?)`, append(d.values(), d.DeletedAt.UnixNano())...)
 		if err != nil {
 			return err
 		}
-		r, err := tx.ExecContext(ctx, `DELETE FROM workspaces WHERE id = ?`, id)
+		for id, bytes := range transcripts {
+			_, err := tx.ExecContext(ctx, `INSERT INTO deleted_sessions (`+sessionColumns+`, bytes)
+				SELECT `+sessionColumns+`, ? FROM sessions WHERE id = ? AND workspace_id = ?`, bytes, id, d.ID)
+			if err != nil {
+				return err
+			}
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM tokens WHERE scope = ?
+			AND session_id IN (SELECT id FROM sessions WHERE workspace_id = ?)`, string(ScopeSession), d.ID)
+		if err != nil {
+			return err
+		}
+		r, err := tx.ExecContext(ctx, `DELETE FROM workspaces WHERE id = ?`, d.ID)
 		return mustChange(r, err)
 	})
 	if err != nil {
-		return fmt.Errorf("keep workspace %s in the store as deleted: %w", id, err)
+		return fmt.Errorf("keep workspace %s in the store as deleted: %w", d.ID, err)
 	}
 	return nil
 }
 
+// values returns d's values for deletedColumns.
+func (d Deleted) values() []any { return append([]any{d.ID, d.Name}, details(d.Workspace)...) }
+
 // ReviveDeleted turns a deleted workspace into a workspace with that name, in
-// StateRestoring. The error is ErrNameTaken if the name is taken, and ErrNotFound
-// if no deleted workspace has that id.
+// StateRestoring, and its transcripts into its sessions. The error is
+// ErrNameTaken if the name is taken, and ErrNotFound if no deleted workspace has
+// that id.
 func (s *Store) ReviveDeleted(ctx context.Context, id, name string) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		r, err := tx.ExecContext(ctx, `INSERT INTO workspaces (`+workspaceColumns+`)
@@ -48,8 +67,16 @@ func (s *Store) ReviveDeleted(ctx context.Context, id, name string) error {
 		if err = mustChange(r, err); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM deleted_workspaces WHERE id = ?`, id)
-		return err
+		for _, query := range []string{
+			`INSERT INTO sessions (` + sessionColumns + `) SELECT ` + sessionColumns + ` FROM deleted_sessions WHERE workspace_id = ?`,
+			`DELETE FROM deleted_sessions WHERE workspace_id = ?`,
+			`DELETE FROM deleted_workspaces WHERE id = ?`,
+		} {
+			if _, err := tx.ExecContext(ctx, query, id); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if isUnique(err) {
 		err = ErrNameTaken

@@ -16,9 +16,10 @@ func TestDeletedWorkspaces(t *testing.T) {
 	at := time.Unix(5, 6).UTC()
 	w := workspace.Workspace{ID: "w1", Name: "n", Mode: workspace.ModeWorktree, Root: "/r", Subdir: "s", Repository: "/p",
 		GitDir: "/g", Branch: "b", Base: "main", BaseCommit: "c", State: workspace.StateDeleting, Error: "e", CreatedAt: time.Unix(1, 2).UTC(),
-		Parent: "w0", ParentSession: "s0", Port: 30000, Ports: 10, ConfigHash: "h", Ephemeral: true, OwnBranch: true}
+		Parent: "w0", ParentSession: "s0", Port: 30000, Ports: 10, ConfigHash: "h", Ephemeral: true, OwnBranch: true,
+		RestoreFrom: workspace.FromTip, Tip: "t"}
 	for _, err := range []error{
-		s.CreateWorkspace(ctx, w), s.AddStage(ctx, w.ID, workspace.Stage{Name: "look"}), s.KeepDeleted(ctx, w.ID, w.Name, at),
+		s.CreateWorkspace(ctx, w), s.AddStage(ctx, w.ID, workspace.Stage{Name: "look"}), s.KeepDeleted(ctx, Deleted{w, at}, nil),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +56,7 @@ func TestDeletedWorkspaces(t *testing.T) {
 			t.Errorf("revive %s once more: %v", id, err)
 		}
 	}
-	if err := s.KeepDeleted(ctx, "none", "x", at); !errors.Is(err, ErrNotFound) {
+	if err := s.KeepDeleted(ctx, Deleted{workspace.Workspace{ID: "none", Name: "x"}, at}, nil); !errors.Is(err, ErrNotFound) {
 		t.Errorf("keep none: %v", err)
 	}
 }

@@ -94,7 +94,9 @@ func TestAllocatePorts(t *testing.T) {
 		t.Fatal("17 blocks in a range of 16")
 	}
 	other := (without + 1) % len(ids)
-	must(t, s.KeepDeleted(ctx, ids[other], ids[other], t0))
+	row, err := s.Workspace(ctx, ids[other])
+	must(t, err)
+	must(t, s.KeepDeleted(ctx, Deleted{row, t0}, nil))
 	got, err := s.AllocatePorts(ctx, ids[without], r, anyPort)
 	if err != nil || got != first[other] {
 		t.Errorf("after a delete: %d, %v, want %d", got, err, first[other])

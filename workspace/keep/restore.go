@@ -31,13 +31,19 @@ const maxMark = 64 << 10 // bytes of restoredMark
 // files may not have been kept. It returns ErrOccupied if something else has
 // the workspace's place, and ErrNoSnapshot if nothing was kept. After an error
 // the snapshot is still there, and nothing else of the restore. After a crash
-// another Restore completes it.
+// another Restore completes it. A worktree with model.FromTip comes back without
+// its files.
 func Restore(ctx context.Context, base string, w model.Workspace, progress model.Progress) (model.Workspace, []string, error) {
 	r := &restoration{own: base, w: w, repo: git.Whole(w.GitDir), report: progress.OrSilent()}
-	if err := contain.Call(func() error { return r.run(ctx) }); err != nil {
+	run := r.run
+	if w.RestoreFrom != model.FromSnapshot {
+		run = r.remake
+	}
+	if err := contain.Call(func() error { return run(ctx) }); err != nil {
 		return model.Workspace{}, nil, fmt.Errorf("restore workspace %s: %w", w.Name, err)
 	}
 	r.w.State, r.w.Error = model.StateReady, ""
+	r.w.RestoreFrom, r.w.Tip = model.FromSnapshot, ""
 	return r.w, r.notes, nil
 }
 

@@ -30,6 +30,18 @@ const (
 	StateRestoring State = "restoring"
 )
 
+// RestoreSource is what a restore makes a deleted workspace from.
+type RestoreSource string
+
+// The sources of a restore.
+const (
+	FromSnapshot RestoreSource = "" // the snapshot that the delete kept
+	// FromTip: the delete kept no snapshot, because all that the workspace held
+	// is elsewhere. A worktree is made again at Workspace.Tip.
+	FromTip     RestoreSource = "tip"
+	FromNothing RestoreSource = "nothing" // it cannot be restored
+)
+
 // Workspace is our record of a workspace.
 type Workspace struct {
 	ID   string
@@ -65,6 +77,10 @@ type Workspace struct {
 	// Ephemeral workspaces are deleted with their program, unless they hold
 	// work. Their ignored files alone are not kept for a restore.
 	Ephemeral bool
+	// RestoreFrom is what a restore makes a deleted workspace from. Tip was the
+	// commit of its branch when it was deleted, if that is needed.
+	RestoreFrom RestoreSource
+	Tip         string
 }
 
 // Skipped begins the detail of a stage that is done except for some files. The

@@ -105,11 +105,14 @@ export interface Deleted {
   warnings?: string[]
   restorable: boolean
   unkept?: string[]
+  /** How many of its sessions' transcripts are kept, or are not. */
+  transcripts: { sessions: number; bytes: number; gone?: number }
 }
 
 export interface DeleteConsent {
   discardWork: boolean
   stopSessions: boolean
+  forgetTranscripts?: boolean
 }
 
 /** A browser that is logged in. */
@@ -165,6 +168,7 @@ export function deleteWorkspace(id: string, consent: DeleteConsent, dryRun = fal
   const query = new URLSearchParams()
   if (consent.discardWork) query.set('discard_work', '1')
   if (consent.stopSessions) query.set('stop_sessions', '1')
+  if (consent.forgetTranscripts) query.set('forget_transcripts', '1')
   if (dryRun) query.set('dry_run', '1')
   const text = query.toString()
   return request('DELETE', `/workspaces/${id}${text && '?' + text}`)

@@ -179,6 +179,8 @@ func (c commands) appOptions(db *store.Store) app.Options {
 		SetupTimeout: time.Duration(c.Config.Setup.Timeout),
 		EnvRules:     environ.Rules{Forward: c.Config.Env.Forward, Deny: c.Config.Env.Deny},
 		LoginShell:   c.Config.Shell.Login,
+
+		KeepTranscripts: int64(c.Config.Transcripts.Keep),
 	}
 }
 

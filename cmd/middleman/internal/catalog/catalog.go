@@ -145,37 +145,50 @@ func Disk(ctx context.Context, c *cli.CLI) (List, error) {
 // Records lists what the database has, whether or not a server runs, and the
 // sessions that only a backend knows. It asks no session for its state.
 func Records(ctx context.Context, c *cli.CLI) (List, error) {
-	var list List
-	known := map[string]bool{}
-	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	list, known, err := rows(ctx, c)
+	if err != nil {
 		return List{}, err
-	default:
-		defer db.Close()
-		nameBadRows(ctx, c, db)
-		all := store.Page{Limit: -1}
-		rows, _, err := db.Workspaces(ctx, all)
-		if err != nil {
-			return List{}, err
-		}
-		for _, w := range rows {
-			shown := shownWorkspace(w)
-			shown.Problem = app.Trouble(c.Manager(), w)
-			list.Workspaces = append(list.Workspaces, shown)
-		}
-		names := list.names()
-		sessions, _, err := db.Sessions(ctx, "", all)
-		if err != nil {
-			return List{}, err
-		}
-		for _, s := range sessions {
-			known[s.ID] = true
-			list.Sessions = append(list.Sessions, shownSession(s, names[s.WorkspaceID]))
-		}
 	}
 	return list, addUnrecorded(ctx, c, &list, known)
+}
+
+// rows lists what the database has. known has the ids of all sessions, those of
+// deleted workspaces too.
+func rows(ctx context.Context, c *cli.CLI) (list List, known map[string]bool, err error) {
+	known = map[string]bool{}
+	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
+	if errors.Is(err, fs.ErrNotExist) {
+		return List{}, known, nil
+	}
+	if err != nil {
+		return List{}, known, err
+	}
+	defer db.Close()
+	nameBadRows(ctx, c, db)
+	all := store.Page{Limit: -1}
+	workspaces, _, err := db.Workspaces(ctx, all)
+	if err != nil {
+		return List{}, known, err
+	}
+	for _, w := range workspaces {
+		shown := shownWorkspace(w)
+		shown.Problem = app.Trouble(c.Manager(), w)
+		list.Workspaces = append(list.Workspaces, shown)
+	}
+	names := list.names()
+	sessions, _, err := db.Sessions(ctx, "", all)
+	if err != nil {
+		return List{}, known, err
+	}
+	for _, s := range sessions {
+		known[s.ID] = true
+		list.Sessions = append(list.Sessions, shownSession(s, names[s.WorkspaceID]))
+	}
+	kept, _, err := db.Transcripts(ctx, "", all)
+	for _, t := range kept {
+		known[t.ID] = true
+	}
+	return list, known, err
 }
 
 // nameBadRows reports the rows of the database that every list skips.
@@ -300,7 +313,7 @@ func (l List) Workspace(target string) (api.Workspace, error) {
 	if at := index(target, names, l.exact); at >= 0 {
 		return l.Workspaces[at], nil
 	}
-	return api.Workspace{}, Unknown("workspace", target, names)
+	return api.Workspace{}, noneError(Unknown("workspace", target, names).Error())
 }
 
 // SessionsOf returns the sessions of the workspace with that id, in l's order.
@@ -327,7 +340,7 @@ func (l List) Session(target string) (api.Session, error) {
 	w, err := l.Workspace(name)
 	if err != nil {
 		if terminal.CheckID(target) == nil {
-			return api.Session{}, fmt.Errorf("there is no session %s; `middleman ls --all --sessions` lists them", target)
+			return api.Session{}, noneError("there is no session " + target + "; `middleman ls --all --sessions` lists them")
 		}
 		return api.Session{}, err
 	}
@@ -350,6 +363,8 @@ func (l List) Session(target string) (api.Session, error) {
 		return live[0], nil
 	case len(live) == 0 && len(all) == 1:
 		return all[0], nil
+	case len(all) == 0 && w.DeletedAt != nil:
+		return api.Session{}, fmt.Errorf("workspace %s is deleted, and no transcript of its sessions is kept", w.Name)
 	case len(all) == 0:
 		return api.Session{}, fmt.Errorf("workspace %s has no session; `middleman run %s` starts one", w.Name, w.Name)
 	case len(live) == 0:
@@ -384,31 +399,4 @@ func (l List) Shown(arg string) (api.Shown, error) {
 		shown.Workspace = w
 	}
 	return shown, nil
-}
-
-// Deleted lists the deleted workspaces that have a record.
-func Deleted(ctx context.Context, c *cli.CLI) ([]api.Workspace, error) {
-	if server, err := client.Connect(ctx, c.Dirs); err == nil {
-		defer server.Close()
-		return server.DeletedWorkspaces(ctx)
-	}
-	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	rows, _, err := db.DeletedWorkspaces(ctx, store.Page{Limit: -1})
-	if err != nil {
-		return nil, err
-	}
-	var list []api.Workspace
-	for _, row := range rows {
-		w := shownWorkspace(row.Workspace)
-		w.DeletedAt = &row.DeletedAt
-		list = append(list, w)
-	}
-	return list, nil
 }

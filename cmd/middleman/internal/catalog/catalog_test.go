@@ -21,7 +21,7 @@ func TestCatalogSession(t *testing.T) {
 	}
 	running, exited := terminal.StateRunning, terminal.StateExited
 	list := List{
-		Workspaces: []api.Workspace{{ID: "w-one", Name: "one"}, {ID: "w-two", Name: "two"}, {ID: "w-none", Name: "none"}, {ID: "w-old", Name: "old"}, {ID: "w-past", Name: "past"}},
+		Workspaces: []api.Workspace{{ID: "w-one", Name: "one"}, {ID: "w-two", Name: "two"}, {ID: "w-none", Name: "none"}, {ID: "w-old", Name: "old"}, {ID: "w-past", Name: "past"}, {ID: "w-gone", Name: "gone", DeletedAt: &time.Time{}}},
 		Sessions: []api.Session{
 			session("s0000000000000001", "one", "sh", running), session("s0000000000000002", "one", "make", exited),
 			session("s0000000000000003", "two", "a", running), session("s0000000000000004", "two", "b", terminal.StateUnreachable),
@@ -39,6 +39,7 @@ func TestCatalogSession(t *testing.T) {
 		{target: "two", wantErr: "has several sessions: name one of two/a, two/b"},
 		{target: "past", wantErr: "has several ended sessions: name one of past/x, past/y"},
 		{target: "none", wantErr: "`middleman run none` starts one"},
+		{target: "gone", wantErr: "workspace gone is deleted, and no transcript of its sessions is kept"},
 		{target: "one/x", wantErr: `has no session "x": name one of one/sh, one/make`},
 		{target: "one/m", want: "s0000000000000002"},
 		{target: "on", want: "s0000000000000001"},

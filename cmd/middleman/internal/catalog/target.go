@@ -46,11 +46,16 @@ func find(ctx context.Context, c *cli.CLI, choose func(List) (api.Session, error
 	return search(c, choose, func() (List, error) { return recordsOfServer(ctx, server) }, func() (List, error) { return OfServer(ctx, server) })
 }
 
-// Recorded is Find, to read a session's kept output. It reads the database
+// Recorded is Readable, to read a session's kept output. It reads the database
 // before it asks the server, so it also works while the server hangs.
 func Recorded(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
 	choose := func(l List) (api.Session, error) { return l.Session(arg) }
-	return search(c, choose, func() (List, error) { return Records(ctx, c) }, func() (List, error) { return Read(ctx, c) })
+	list, known, err := rows(ctx, c)
+	t, err := search(c, choose,
+		func() (List, error) { return list, err },
+		func() (List, error) { return list, addUnrecorded(ctx, c, &list, known) },
+		func() (List, error) { return Read(ctx, c) })
+	return orDeleted(ctx, c, arg, t, err)
 }
 
 // search returns the session that choose returns for the first of the lists for

@@ -2,9 +2,6 @@ package launch
 
 import (
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,6 +10,7 @@ import (
 	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
+	"middleman/internal/config"
 	"middleman/terminal"
 )
 
@@ -65,7 +63,7 @@ func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, e
 	}
 	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Size: size, Clipboard: f.clipboard}
 	if f.keep != "" {
-		n, err := parseBytes(f.keep)
+		n, err := config.ParseBytes(f.keep)
 		if err != nil {
 			return nil, cli.Usagef("--keep-output: %w", err)
 		}
@@ -92,26 +90,4 @@ func splitCommand(cmd *cobra.Command, given []string) (names, command []string) 
 		return given[:dash], given[dash:]
 	}
 	return given, nil
-}
-
-// units maps the lower-case names of units to numbers of bytes.
-var units = map[string]int64{
-	"": 1, "b": 1,
-	"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
-	"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40,
-	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
-}
-
-// parseBytes parses a number of bytes such as 0, 64MB, 16MiB or 4G.
-func parseBytes(text string) (int64, error) {
-	digits := strings.TrimRight(text, "BKMGTibkmgt")
-	unit, ok := units[strings.ToLower(text[len(digits):])]
-	n, err := strconv.ParseUint(digits, 10, 63)
-	if err != nil || !ok {
-		return 0, fmt.Errorf("%q is not a number of bytes such as 0, 64MB (64,000,000) or 64MiB (64 times 1,048,576)", text)
-	}
-	if int64(n) > math.MaxInt64/unit {
-		return 0, fmt.Errorf("%q is too large: it must be less than 8 EiB", text)
-	}
-	return int64(n) * unit, nil
 }

@@ -74,7 +74,7 @@ Its scrollback goes back some thousand lines.
 // capture prints the screen of the session that arg means. If at is not zero,
 // capture asks the session for the offset of that time, and sets *o.At.
 func (c commands) capture(ctx context.Context, arg string, o terminal.CaptureOptions, at time.Time) error {
-	find := catalog.Find
+	find := catalog.Readable
 	if o.At != nil {
 		find = catalog.Recorded
 	}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,8 @@ type found struct {
 	Workspace string `json:"workspace"`
 	Session   string `json:"session"`
 	SessionID string `json:"session_id"`
+	// DeletedAt is when the session's workspace was deleted, if it was.
+	DeletedAt *time.Time `json:"workspace_deleted_at,omitempty"`
 	// Offset is where the line began when it was last printed.
 	Offset uint64 `json:"offset"`
 	// Times is how often it was printed: a program that draws a screen prints a
@@ -43,9 +46,10 @@ func (c commands) searchCommand() *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
 		Use:   "search TEXT [TARGET...] [-i] [--regex]",
-		Short: "Find text in the output of sessions, also of ended ones",
+		Short: "Find text in the output of sessions, also of ended ones and of deleted workspaces",
 		Long: `Find text in the kept output of all sessions, or of those named: a WORKSPACE (all
-of its sessions), WORKSPACE/SESSION or a session's id.
+of its sessions), WORKSPACE/SESSION or a session's id. Sessions of deleted workspaces
+are listed with their ids, which other commands take as TARGET.
 
 Each line that matches is listed once, with the offset where it was printed last.
 "capture TARGET --at OFFSET" shows the screen at that moment, "logs TARGET --from
@@ -125,24 +129,29 @@ func (c commands) searched(ctx context.Context, targets []string) ([]api.Session
 	list, err := catalog.Records(ctx, c.CLI)
 	if err == nil {
 		var sessions []api.Session
-		if sessions, err = meant(list, targets); err == nil {
+		if sessions, err = c.meant(ctx, list, targets); err == nil {
 			return sessions, nil
 		}
 	}
 	if list, err = catalog.Read(ctx, c.CLI); err != nil {
 		return nil, err
 	}
-	return meant(list, targets)
+	return c.meant(ctx, list, targets)
 }
 
-// meant returns the sessions that targets mean, each once; without targets all.
-func meant(l catalog.List, targets []string) ([]api.Session, error) {
+// meant returns the sessions that targets mean, each once; without targets all,
+// those of deleted workspaces too.
+func (c commands) meant(ctx context.Context, l catalog.List, targets []string) ([]api.Session, error) {
 	if len(targets) == 0 {
-		return l.Sessions, nil
+		past, err := catalog.Deleted(ctx, c.CLI)
+		return append(l.Sessions, past.Sessions...), err
 	}
 	var chosen []api.Session
 	for _, target := range targets {
 		shown, err := l.Shown(target)
+		if err != nil {
+			shown, err = catalog.InDeleted(ctx, c.CLI, err, func(past catalog.List) (api.Shown, error) { return past.Shown(target) })
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +183,7 @@ func (c commands) searchSession(ctx context.Context, s api.Session, match func([
 		hit := byLine[string(line)]
 		if hit == nil {
 			forgetOldest(byLine)
-			hit = &found{Workspace: s.WorkspaceName, Session: s.Name, SessionID: s.ID, Line: string(line)}
+			hit = &found{Workspace: s.WorkspaceName, Session: s.Name, SessionID: s.ID, DeletedAt: s.DeletedAt, Line: string(line)}
 			byLine[hit.Line] = hit
 		}
 		hit.Offset = offset
@@ -221,8 +230,11 @@ func (c commands) printFound(all []found) error {
 		t := c.Table("SESSION", "OFFSET", "TIMES", "LINE")
 		for _, f := range all {
 			label := f.Workspace + "/" + f.Session
-			if f.Workspace == "" {
+			switch {
+			case f.Workspace == "":
 				label = f.SessionID
+			case f.DeletedAt != nil:
+				label += " (deleted: " + f.SessionID + ")"
 			}
 			t.Row(label, strconv.FormatUint(f.Offset, 10), strconv.Itoa(f.Times), f.Line)
 		}

@@ -36,7 +36,7 @@ func (c commands) lsCommand() *cobra.Command {
 			return c.list(cmd.Context(), all, sessions, fresh)
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "list ended sessions, and failed and deleted workspaces too")
+	cmd.Flags().BoolVar(&all, "all", false, "list ended sessions, and failed and deleted workspaces with their sessions too")
 	cmd.Flags().BoolVar(&sessions, "sessions", false, "list sessions")
 	cmd.Flags().BoolVar(&ofWorkers, "workers", false, "list the workers of TARGET (default: of this session; outside a session, all of them); with --all also those that are gone")
 	cmd.Flags().BoolVar(&fresh, "fresh", false, "inspect each workspace first, however long that takes")
@@ -51,12 +51,13 @@ func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 	shown := list
 	if !all {
 		shown = live(list)
-	} else if !sessions {
-		deleted, err := catalog.Deleted(ctx, c.CLI)
+	} else {
+		past, err := catalog.Deleted(ctx, c.CLI)
 		if err != nil {
 			return err
 		}
-		shown.Workspaces = append(shown.Workspaces, deleted...)
+		list.Sessions = append(list.Sessions, past.Sessions...)
+		shown = catalog.List{Workspaces: append(list.Workspaces, past.Workspaces...), Sessions: list.Sessions}
 	}
 	out := struct {
 		Workspaces []api.Workspace `json:"workspaces"`
@@ -105,7 +106,11 @@ func (c commands) sessionTable(sessions []api.Session) error {
 		if s.PID != 0 {
 			pid = fmt.Sprint(s.PID)
 		}
-		t.Row(catalog.Label(s), s.ID, s.Backend, catalog.State(s), pid, cli.Age(s.CreatedAt), cli.Dash(strings.Join(s.Argv, " ")))
+		state := catalog.State(s)
+		if s.DeletedAt != nil {
+			state += ", deleted"
+		}
+		t.Row(catalog.Label(s), s.ID, s.Backend, state, pid, cli.Age(s.CreatedAt), cli.Dash(strings.Join(s.Argv, " ")))
 	}
 	return t.Flush()
 }
@@ -146,6 +151,9 @@ func (c commands) show(ctx context.Context, arg string) error {
 	}
 	shown, err := list.Shown(arg)
 	if err != nil {
+		shown, err = catalog.InDeleted(ctx, c.CLI, err, func(past catalog.List) (api.Shown, error) { return past.Shown(arg) })
+	}
+	if err != nil {
 		return err
 	}
 	c.addStatus(ctx, &shown.Workspace)
@@ -159,7 +167,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 		for _, line := range [][2]string{
 			{"name", w.Name}, {"id", w.ID}, {"mode", string(w.Mode)}, {"state", string(w.State)}, {"error", w.Error}, {"problem", w.Problem},
 			{"path", w.Path}, {"repository", w.Repository}, {"branch", w.Branch}, {"base", w.Base},
-			{"base commit", w.BaseCommit}, {"ports", portRange(w)}, {"created", w.CreatedAt.Local().Format(time.DateTime)},
+			{"base commit", w.BaseCommit}, {"ports", portRange(w)}, {"created", w.CreatedAt.Local().Format(time.DateTime)}, {"deleted", deletion(w)},
 		} {
 			if line[1] != "" {
 				t.Row(line[0], line[1])
@@ -186,6 +194,18 @@ func (c commands) show(ctx context.Context, arg string) error {
 		}
 		return workers.FamilyTable(c.CLI, shown, list)
 	})
+}
+
+// deletion says when a workspace was deleted and what that means, or "".
+func deletion(w api.Workspace) string {
+	if w.DeletedAt == nil {
+		return ""
+	}
+	text := w.DeletedAt.Local().Format(time.DateTime)
+	if w.NotRestorable {
+		return text + "; it cannot be restored, only transcripts of its sessions are kept"
+	}
+	return text + "; `middleman restore " + w.ID + "` brings it back"
 }
 
 // portRange returns a range such as "20000-20009", or "" for none.

@@ -23,7 +23,7 @@ func (c commands) rmCommand() *cobra.Command {
 		dryRun  bool
 	)
 	cmd := &cobra.Command{
-		Use:     "rm WORKSPACE... [--discard-work] [--stop-sessions] [--skip-teardown] [--workers] [-n]",
+		Use:     "rm WORKSPACE... [--discard-work] [--stop-sessions] [--skip-teardown] [--workers] [--forget-transcripts] [-n]",
 		Aliases: []string{"remove"},
 		Short:   "Delete a workspace; refused if that would lose work or stop sessions",
 		Long: `Delete a workspace; refused if that would lose work or stop sessions. Each of
@@ -38,6 +38,7 @@ several is judged by itself: a refused one does not keep the others from being d
 	flags.BoolVar(&consent.StopSessions, "stop-sessions", false, "stop running sessions, then delete")
 	flags.BoolVar(&consent.SkipTeardown, "skip-teardown", false, "do not run the repository's teardown")
 	flags.BoolVar(&consent.Workers, "workers", false, "first delete the workspaces that its workers have inside this one, with the same flags")
+	flags.BoolVar(&consent.ForgetTranscripts, "forget-transcripts", false, "do not keep the transcripts of its sessions")
 	flags.BoolVarP(&dryRun, "dry-run", "n", false, "only print what would be lost")
 	return cmd
 }
@@ -198,6 +199,25 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 		}
 		fmt.Fprintf(c.Errs, "kept: `middleman restore %s` brings %s back, at any time\n", plaintext.Line(d.Workspace.Name), what)
 	}
+	if n := d.Transcripts; n.Sessions > 0 {
+		fmt.Fprintf(c.Errs, "kept: %s; `middleman prune --transcripts %s` removes them\n", transcriptsText(n.Sessions, n.Bytes), plaintext.Line(d.Workspace.Name))
+	}
+	if n := d.Transcripts.Gone; n > 0 {
+		fmt.Fprintln(c.Errs, "not kept:", transcriptsText(n, 0))
+	}
+}
+
+// transcriptsText says how many transcripts there are, and how much disk space they
+// take unless that is 0.
+func transcriptsText(sessions int, bytes int64) string {
+	text := fmt.Sprintf("transcripts of %d sessions", sessions)
+	if sessions == 1 {
+		text = "the transcript of 1 session"
+	}
+	if bytes > 0 {
+		text += " (" + plaintext.Bytes(bytes) + ")"
+	}
+	return text
 }
 
 // forecastLines says what a deletion would keep.
@@ -214,6 +234,12 @@ func forecastLines(d api.Deleted) []string {
 	}
 	if stays := stays(d.Workspace); stays != "" {
 		lines = append(lines, "would stay: "+stays)
+	}
+	if n := d.Transcripts; n.Sessions > 0 {
+		lines = append(lines, "would be kept: "+transcriptsText(n.Sessions, n.Bytes)+"; --forget-transcripts does not keep them")
+	}
+	if n := d.Transcripts.Gone; n > 0 {
+		lines = append(lines, "would not be kept: "+transcriptsText(n, 0))
 	}
 	return lines
 }

@@ -107,8 +107,8 @@ func (c commands) completeDeleted(cmd *cobra.Command, given []string, _ string) 
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	names := make([]string, len(deleted))
-	for i, w := range deleted {
+	names := make([]string, len(deleted.Workspaces))
+	for i, w := range deleted.Workspaces {
 		names[i] = w.Name
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

@@ -33,6 +33,8 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
   const [running, setRunning] = useState<Session[]>(() => sessionsOf(workspace.id).filter(isLive))
   const [discardWork, setDiscardWork] = useState(false)
   const [stopSessions, setStopSessions] = useState(false)
+  const [kept, setKept] = useState(0)
+  const [forgetTranscripts, setForgetTranscripts] = useState(false)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState('')
 
@@ -41,8 +43,9 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
     if (sessions) setRunning(sessions.filter(isLive))
   }
   useEffect(() => {
-    void look(workspace.id).then(({ lost, sessions, error }) => {
+    void look(workspace.id).then(({ lost, sessions, transcripts, error }) => {
       learn(lost, sessions)
+      setKept(transcripts ?? 0)
       setError(error ?? '')
     })
   }, [])
@@ -54,7 +57,7 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
     setBusy(true)
     setError('')
     try {
-      const done = await api.deleteWorkspace(workspace.id, { discardWork, stopSessions })
+      const done = await api.deleteWorkspace(workspace.id, { discardWork, stopSessions, forgetTranscripts })
       removeWorkspace(workspace.id)
       toast('info', `Workspace ${workspace.name} is deleted.`)
       for (const warning of done.warnings ?? []) toast('error', warning)
@@ -106,6 +109,18 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
             </label>
           </section>
         )}
+        {kept > 0 && (
+          <section>
+            <p class="hint">
+              The output of {plural(kept, 'session')} is kept: <code>middleman logs {workspace.name}</code> prints it,
+              {' '}<code>middleman prune --transcripts {workspace.name}</code> removes it.
+            </p>
+            <label class="consent">
+              <input type="checkbox" name="forget-transcripts" checked={forgetTranscripts} onChange={(e) => setForgetTranscripts(e.currentTarget.checked)} />
+              Do not keep it
+            </label>
+          </section>
+        )}
         {error && <p class="problem" role="alert">{error}</p>}
         <footer>
           <button type="button" class="quiet" autofocus onClick={onClose}>Keep it</button>
@@ -117,10 +132,10 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
 }
 
 /** Asks what a deletion would destroy. */
-async function look(id: string): Promise<{ lost?: Loss; sessions?: Session[]; error?: string }> {
+async function look(id: string): Promise<{ lost?: Loss; sessions?: Session[]; transcripts?: number; error?: string }> {
   try {
-    const { lost, stopped } = await api.deleteWorkspace(id, { discardWork: false, stopSessions: false }, true)
-    return { lost, sessions: stopped ?? [] }
+    const { lost, stopped, transcripts } = await api.deleteWorkspace(id, { discardWork: false, stopSessions: false }, true)
+    return { lost, sessions: stopped ?? [], transcripts: transcripts.sessions }
   } catch (problem) {
     return { error: (problem as Error).message }
   }

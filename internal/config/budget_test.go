@@ -1,4 +1,4 @@
-package launch
+package config
 
 import "testing"
 
@@ -12,7 +12,7 @@ func TestParseBytes(t *testing.T) {
 		{"", -1}, {"MB", -1}, {"-1", -1}, {"1.5MB", -1}, {"64 MB", -1}, {"64XB", -1}, {"64MBB", -1},
 		{"9223372036854775808", -1}, {"9223372036854775807k", -1}, {"0x10", -1},
 	} {
-		got, err := parseBytes(tt.in)
+		got, err := ParseBytes(tt.in)
 		if (err != nil) != (tt.want < 0) || err == nil && got != tt.want {
 			t.Errorf("%q: %d, %v; want %d", tt.in, got, err, tt.want)
 		}
