@@ -38,7 +38,7 @@ test: build ## install or name the tools that the tests need, run all tests
 	@go build -o $(TEST) ./scripts/gotest
 	$(TEST) $(AT_ONCE) $(VETTED) -timeout 12m ./...
 	$(TEST) $(AT_ONCE) $(VETTED) -tags faults -run Fault -timeout 5m $(FAULTS)
-	$(ON_TMUX) $(TEST) $(VETTED) -short -timeout 12m ./ptyowner ./ptyowner/owner ./ptyowner/state
+	$(ON_TMUX) $(TEST) $(VETTED) -short -timeout 12m ./ptyowner
 	$(ON_TMUX) $(TEST) $(VETTED) -tags faults -run Fault -timeout 5m ./ptyowner
 
 run-test: build ## make run twice with an empty home, and check that nothing is left
