@@ -60,9 +60,9 @@ func (b *brittle) Checkout(ctx context.Context, r workspace.CreateRequest, w wor
 	return b.Manager.Checkout(ctx, r, w, p)
 }
 
-func (b *brittle) Delete(ctx context.Context, w workspace.Workspace, discard bool, p workspace.Progress) (workspace.Loss, error) {
+func (b *brittle) DeleteInspected(ctx context.Context, w workspace.Workspace, discard bool, p workspace.Progress) (workspace.Loss, error) {
 	b.at("delete", w.Name)
-	return b.Manager.Delete(ctx, w, discard, p)
+	return b.Manager.DeleteInspected(ctx, w, discard, p)
 }
 
 func (b *brittle) Restore(ctx context.Context, w workspace.Workspace, p workspace.Progress) (workspace.Workspace, []string, error) {

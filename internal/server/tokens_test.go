@@ -27,13 +27,13 @@ var needs = map[string]string{
 
 	"version": "read", "events": "read", "list-backends": "read", "list-workspaces": "read", "get-workspace": "read",
 	"workspace-events": "read", "list-workspace-sessions": "read", "list-sessions": "read", "diff-workspace": "read", "list-commits": "read",
-	"forecast-conflicts": "read", "list-workers": "read", "list-session-workers": "read",
+	"forecast-conflicts": "read", "list-workers": "read", "list-session-workers": "read", "list-transcripts": "read",
 
 	"create-login-link": "full", "logout": "full", "list-logins": "full", "delete-login": "full", "delete-logins": "full",
 	"create-token": "full", "list-tokens": "full", "revoke-token": "full", "rotate-token": "full",
 	"create-workspace": "full", "delete-workspace": "full", "retry-workspace": "full", "restore-workspace": "full",
 	"start-session": "full", "end-session": "full", "send-input": "full", "spawn-worker": "full",
-	"prune": "full", "import": "full", "repair": "full", "rename-workspace": "full", "rename-session": "full",
+	"prune": "full", "forget-transcripts": "full", "import": "full", "repair": "full", "rename-workspace": "full", "rename-session": "full",
 	"get-config": "full", "get-workspace-config": "full", "trust-config": "full", "trust-workspace-config": "full",
 	"list-trust": "full", "revoke-trust": "full", "get-setup-log": "full",
 }

@@ -25,6 +25,8 @@ var operations = []operation{
 	{"POST", "/login-links", "{}", "a login link, hence a shell"},
 	{"POST", "/logout", "", "the end of somebody's login"},
 	{"POST", "/prune", "{}", "the removal of what is left over"},
+	{"GET", "/transcripts", "", "the names of sessions of deleted workspaces"},
+	{"DELETE", "/transcripts", "", "the removal of the output of deleted sessions"},
 	{"POST", "/repair", "{}", "records that lead to other directories"},
 	{"GET", "/sessions", "", "commands and directories of all sessions"},
 	{"DELETE", "/sessions/{s}", "", "the end of a running program"},

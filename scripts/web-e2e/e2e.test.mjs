@@ -421,6 +421,7 @@ test('a query is answered at most once, whoever answers it', async () => {
 test('a reload brings the screen back and types nothing', async () => {
   await run(page, 'clear; printf "\\033[c\\033[6n"; sleep 1; read -t 1 -n 1000; clear; echo stays')
   await seen(page, /^stays$/)
+  await prompted(page)
   const before = (await lines(page)).filter(Boolean)
   await page.reload()
   await phase(page, 'attached')
