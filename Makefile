@@ -6,9 +6,9 @@ BINARY  := bin/middleman
 LDFLAGS := -s -w -X middleman/cmd/middleman/internal/build.version=$(VERSION)
 # Without cgo the binary is static, and builds and tests share one cache.
 export CGO_ENABLED := 0
-# Packages that start goroutines and do not link SQLite, whose race build takes
-# minutes; first what takes longest.
-LIGHT   := ./workspace/... ./internal/git ./ptyowner/... ./internal/poll ./internal/cgroup ./tmux ./terminal/ws ./terminal/journal
+# Packages that live by their goroutines and do not link SQLite, whose race build
+# takes minutes; first what takes longest. The whole is `make race`.
+LIGHT   := ./ptyowner/... ./tmux ./internal/poll ./internal/cgroup ./terminal/ws ./terminal/journal
 # Tests wait for programs more than they compute: more packages at once than
 # there are processors leave none of these idle.
 AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 3 ? n : 3)))
