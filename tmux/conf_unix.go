@@ -69,6 +69,9 @@ set -g lock-after-time 0
 // inputSession.
 const alone = "#{==:#{S:#{session_name}}," + inputSession + "}"
 
+// onlyOne is a tmux format that expands to 1 if the server has one session.
+const onlyOne = "#{==:#{S:x},x}"
+
 // config returns the generated configuration. user is the directory for the
 // user's own tmux.conf, or "".
 func config(historyLines int, user string) string {

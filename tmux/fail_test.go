@@ -158,6 +158,59 @@ func TestAServerThatTakesItsTimeToEnd(t *testing.T) {
 	}
 }
 
+// TestAPaneOnAServerThatEnds: tmux may make a session although its server has
+// begun to end, and then the server waits for the pane. The owner lets the pane
+// go, and makes another.
+func TestAPaneOnAServerThatEnds(t *testing.T) {
+	dir := testenv.ShortDir(t)
+	ends := filepath.Join(dir, "ends")
+	if err := os.WriteFile(ends, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := newPlace(t, func(o *tmux.Options) {
+		o.Tmux = script(t, `case "$*" in *tmux-pane*/sessions/*)
+			other="tmux -f `+os.DevNull+` -S `+filepath.Join(dir, "sock")+`"
+			if rm `+ends+` 2>/dev/null; then shift 5; $other "$@" ";" set -s exit-empty on >/dev/null || exit; fi
+			if $other ls >/dev/null 2>&1; then echo 'server exited unexpectedly' >&2; exit 1; fi;;
+		esac; exec tmux "$@"`)
+	})
+	if e := p.start(t, "exit 3").exit(t); e.Code != 3 {
+		t.Errorf("%+v", e)
+	}
+	if _, err := os.Stat(ends); err == nil {
+		t.Error("no server has ended")
+	}
+}
+
+// TestAServerThatEndsJustBefore: no session is made on a server that tmux
+// starts for it when the one before has ended: it would have no control client,
+// and would not end.
+func TestAServerThatEndsJustBefore(t *testing.T) {
+	ends := filepath.Join(testenv.ShortDir(t), "ends")
+	if err := os.WriteFile(ends, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := newPlace(t, func(o *tmux.Options) {
+		o.Tmux = script(t, `case "$*" in *tmux-pane*/sessions/*)
+			if rm `+ends+` 2>/dev/null; then
+				tmux -S "$3" kill-server
+				while tmux -S "$3" ls >/dev/null 2>&1; do :; done
+			fi;;
+		esac; exec tmux "$@"`)
+	})
+	s := p.start(t, "read x; exit 4")
+	if _, err := os.Stat(ends); err == nil {
+		t.Error("no server has ended")
+	}
+	if got := p.command(t, "list-clients", "-F", "#{client_session} #{client_control_mode}"); got != tmux.InputSession+" 1\n" {
+		t.Errorf("clients are %q", got)
+	}
+	s.types(t, "x\n")
+	if e := s.exit(t); e.Code != 4 {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestOwnerKilledWhileThePaneIsMade: the launcher finds nobody, and its pane
 // goes. The next start is none the worse for it.
 func TestOwnerKilledWhileThePaneIsMade(t *testing.T) {

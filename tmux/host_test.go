@@ -66,6 +66,7 @@ func TestMeet(t *testing.T) {
 		{"pipe first", []process{pipe, pane}, ""},
 		{"two panes", []process{pane, pane}, `second "pane"`},
 		{"the pane of a server that has ended", []process{{`{"role":"pane","pid":6,"pane":"%0","server":4}`, true}, pane, pipe}, ""},
+		{"its namesake on a server that has ended", []process{{`{"role":"pane","pid":6,"pane":"%3","server":4}`, true}, pane, pipe}, ""},
 		{"two pipes", []process{pipe, pipe}, `second "pipe"`},
 		{"another", []process{{`{"role":"x"}`, true}}, `second "x"`},
 		{"without a descriptor", []process{{pane.says, false}}, "0 descriptors"},
@@ -77,7 +78,7 @@ func TestMeet(t *testing.T) {
 			for _, p := range tt.come {
 				comes(t, ln, p.says, p.file)
 			}
-			s := &starter{b: New(Options{}), pane: "%3"}
+			s := &starter{b: New(Options{}), pane: paneID{"%3", 5}}
 			got, err := s.meet(context.Background(), ln)
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {

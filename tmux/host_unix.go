@@ -78,7 +78,7 @@ type starter struct {
 	b    *Server
 	p    host.Program
 	c    client
-	pane string // its id, once it is made
+	pane paneID // once it is made
 	step string // the step that runs now
 	conn []*net.UnixConn
 }
@@ -97,7 +97,7 @@ func (s *starter) start(ctx context.Context) (t *paneTerminal, err error) {
 	}
 	defer ln.Close()
 	s.step = "make the tmux session"
-	if err := s.create(ctx); err != nil {
+	if err := s.create(ctx, ln); err != nil {
 		return nil, &host.Fault{Err: s.b.suspect(err)}
 	}
 	s.step = "connect to the pane"
@@ -122,38 +122,60 @@ func (s *starter) undo() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), undoTime)
 	defer cancel()
-	if s.pane != "" {
-		_, _ = s.c.run(ctx, "kill-pane", "-t", s.pane)
+	if s.pane.id != "" { // on this server: another's pane of that id is not ours
+		_, _ = s.c.run(ctx, "if-shell", "-F", fmt.Sprintf("#{==:#{pid},%d}", s.pane.server), "kill-pane -t "+s.pane.id)
 	}
 	_, _ = s.c.run(ctx, "if-shell", "-F", alone, "kill-server") // an error may mean that it has ended
 }
 
 // create makes the tmux session, then gives its pane the marks and the pipe. It
-// names the pane by its id, whatever the user's hooks did in between.
-func (s *starter) create(ctx context.Context) (err error) {
-	in := s.b.input(s.c)
+// names the pane by its id, whatever the user's hooks did in between. It tries
+// again if the server was about to end.
+func (s *starter) create(ctx context.Context, ln *net.UnixListener) error {
 	deadline := time.Now().Add(endingTime)
 	for wait := againAfter; ; wait *= 2 {
-		err = in.locked(ctx, func() error {
-			revive(ctx, in.Sessions, s.c)
-			if !s.c.listening() {
-				if err := in.startClient(ctx, s.c, s.c.runFirst); err != nil {
-					return err
-				}
-			}
-			return s.makePane(ctx)
-		})
-		if err == nil {
-			err = s.markPane(ctx)
-		}
-		if err == nil || !serverEnded(err) || time.Now().After(deadline) {
+		in := s.b.input(s.c)
+		err := in.locked(ctx, func() error { return s.tryCreate(ctx, in) })
+		if err == nil || !serverEnded(err) || time.Now().After(deadline) || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		dismiss(ln, wait)
+	}
+}
+
+// tryCreate is one try of create. Called by locked: as long as no other process
+// of ours starts a server, no pane of another server gets this one's marks.
+func (s *starter) tryCreate(ctx context.Context, in inputServer) error {
+	revive(ctx, in.Sessions, s.c)
+	if !s.c.listening() {
+		if err := in.startClient(ctx, s.c, s.c.runFirst); err != nil {
 			return err
-		case <-time.After(wait): // no event tells that the server has ended
 		}
+	}
+	if err := s.makePane(ctx); err != nil {
+		return err
+	}
+	if !in.hasClient(s.pane.server) {
+		// If the server ends just before new-session, tmux starts another for
+		// it, without a control client and in no scope of its own.
+		if out, err := s.c.run(ctx, "display-message", "-p", onlyOne); err != nil || out == "1\n" {
+			_, _ = s.c.run(ctx, "kill-server") // an error means that it has ended
+			return fmt.Errorf("%w: another was started, and ended again", errNoServer)
+		}
+	}
+	return s.markPane(ctx)
+}
+
+// dismiss ends the launchers that come within a time. They are in panes of a
+// server that is about to end, and that waits for its last pane.
+func dismiss(ln *net.UnixListener, d time.Duration) {
+	ln.SetDeadline(time.Now().Add(d))
+	for {
+		conn, err := ln.AcceptUnix()
+		if err != nil {
+			return
+		}
+		conn.Close()
 	}
 }
 
@@ -166,12 +188,12 @@ func (s *starter) makePane(ctx context.Context) error {
 	}
 	conf, _ := s.b.userConf() // Complaint returns the error
 	args := append(slices.Concat(readUserConf(conf), vital),
-		"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", s.p.Spec.ID, "-c", "/",
+		"new-session", "-d", "-P", "-F", paneIDFormat, "-s", s.p.Spec.ID, "-c", "/",
 		"-x", strconv.Itoa(int(s.p.Size.Cols)), "-y", strconv.Itoa(int(s.p.Size.Rows)),
 		"--", exe, CommandPane, s.p.Dir, s.p.Socket)
 	out, err := s.c.run(ctx, args...)
 	said, pane := cutPaneID(out)
-	if s.pane = pane; pane == "" {
+	if s.pane = pane; pane.id == "" {
 		// A server that is about to end may print nothing.
 		return cmp.Or(err, fmt.Errorf("tmux has made no pane: %w: %q", errNoServer, out))
 	}
@@ -190,20 +212,20 @@ func (s *starter) markPane(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	id, mark := s.p.Spec.ID, s.p.Dir
+	id, mark, pane := s.p.Spec.ID, s.p.Dir, s.pane.id
 	out, err := s.c.run(ctx,
-		"set-option", "-t", s.pane, ownerOption, mark,
-		";", "set-option", "-p", "-t", s.pane, ownerOption, mark,
-		";", "set-option", "-p", "-t", s.pane, paneOption, id,
-		";", "set-option", "-w", "-t", s.pane, "window-size", "manual",
-		";", "set-option", "-p", "-t", s.pane, "remain-on-exit", "off",
+		"set-option", "-t", pane, ownerOption, mark,
+		";", "set-option", "-p", "-t", pane, ownerOption, mark,
+		";", "set-option", "-p", "-t", pane, paneOption, id,
+		";", "set-option", "-w", "-t", pane, "window-size", "manual",
+		";", "set-option", "-p", "-t", pane, "remain-on-exit", "off",
 		// A hook may have given it another size; so may, in tmux 3.2, a client
 		// of another session.
-		";", "resize-window", "-t", s.pane, "-x", strconv.Itoa(int(s.p.Size.Cols)), "-y", strconv.Itoa(int(s.p.Size.Rows)),
-		";", "select-pane", "-t", s.pane, "-T", "",
-		";", "pipe-pane", "-O", "-t", s.pane, pipeCommand(exe, s.p.Socket),
-		";", "show-options", "-v", "-t", s.pane, ownerOption,
-		";", "show-options", "-p", "-v", "-t", s.pane, paneOption,
+		";", "resize-window", "-t", pane, "-x", strconv.Itoa(int(s.p.Size.Cols)), "-y", strconv.Itoa(int(s.p.Size.Rows)),
+		";", "select-pane", "-t", pane, "-T", "",
+		";", "pipe-pane", "-O", "-t", pane, pipeCommand(exe, s.p.Socket),
+		";", "show-options", "-v", "-t", pane, ownerOption,
+		";", "show-options", "-p", "-v", "-t", pane, paneOption,
 	)
 	if err == nil && out != mark+"\n"+id+"\n" {
 		err = fmt.Errorf("set the owner mark of %s: tmux has %q", id, out)
@@ -251,7 +273,7 @@ func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (t *paneTermin
 		}
 		files = append(files, file)
 		switch {
-		case g.Role == rolePane && g.Pane != s.pane:
+		case g.Role == rolePane && paneID{g.Pane, g.Server} != s.pane:
 			conn.Close() // a launcher on a server that has ended
 			file.Close()
 		case g.Role == rolePane && t.conn == nil:

@@ -183,6 +183,16 @@ func (in *input) open() (*os.File, error) {
 	return f, f.SetDeadline(in.deadline)
 }
 
+// hasClient reports whether the server with a process id has a control client.
+func (s inputServer) hasClient(pid int) bool {
+	f, err := openFIFO(s.fifoPath(pid))
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
 // ready starts the client if none runs.
 func (in *input) ready() error {
 	in.typing.Lock()
@@ -290,8 +300,8 @@ func (in *input) restart() error {
 	defer cancel()
 	s := in.server
 	return s.locked(ctx, func() error {
-		if f, err := openFIFO(s.fifoPath(in.pid)); err == nil {
-			return f.Close() // another process has started it
+		if s.hasClient(in.pid) {
+			return nil // another process has started it
 		}
 		c := client{tmux: s.Tmux, socket: s.Socket}
 		revive(ctx, s.Sessions, c)

@@ -47,18 +47,34 @@ func parseMarks(out string) []marked {
 	return list
 }
 
+// paneID names a pane: by tmux's id, which another server uses again, and by
+// the process id of the server.
+type paneID struct {
+	id     string
+	server int
+}
+
+// paneIDFormat is the format of what cutPaneID reads.
+const paneIDFormat = "#{pane_id} #{pid}"
+
 // cutPaneID splits what tmux printed into the messages before it made a pane,
-// and the pane's id, "" if it made none.
-func cutPaneID(out string) (said, id string) {
+// and the pane, whose id is "" if it made none.
+func cutPaneID(out string) (said string, pane paneID) {
 	for line := range strings.Lines(out) {
-		id := strings.TrimSuffix(line, "\n")
-		if n, is := strings.CutPrefix(id, "%"); is && n != "" && strings.Trim(n, "0123456789") == "" {
-			return said, id
+		id, server, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		n, is := strings.CutPrefix(id, "%")
+		if is && isNumber(n) && isNumber(server) {
+			pid, err := strconv.Atoi(server)
+			if err == nil {
+				return said, paneID{id, pid}
+			}
 		}
 		said += line
 	}
-	return said, ""
+	return said, paneID{}
 }
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // inPane returns the pane that this process is in and the process id of the
 // tmux server, from the variables that tmux sets. TMUX holds its socket, its

@@ -4,6 +4,7 @@ package tmux
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -68,18 +69,22 @@ func FuzzParseMarks(f *testing.F) {
 }
 
 func TestCutPaneID(t *testing.T) {
-	for _, tt := range []struct{ name, in, said, id string }{
-		{"alone", "%12\n", "", "%12"},
-		{"something after", "%0\n/data\nsa\n", "", "%0"},
-		{"said before", "tmux.conf:1: x\n%\n%1x\n% 1\n%3\nm\n", "tmux.conf:1: x\n%\n%1x\n% 1\n", "%3"},
-		{"the first", "%1\n%2\n", "", "%1"},
-		{"without its newline", "%1", "", "%1"},
-		{"none", "no server\n", "no server\n", ""},
-		{"nothing", "", "", ""},
+	for _, tt := range []struct {
+		name, in, said string
+		want           paneID
+	}{
+		{"alone", "%12 77\n", "", paneID{"%12", 77}},
+		{"something after", "%0 1\n/data\nsa\n", "", paneID{"%0", 1}},
+		{"said before", "tmux.conf:1: x\n%\n%1x\n% 1\n%2\n%2 -1\n%2 1 1\n%3 5\nm\n", "tmux.conf:1: x\n%\n%1x\n% 1\n%2\n%2 -1\n%2 1 1\n", paneID{"%3", 5}},
+		{"the first", "%1 2\n%2 2\n", "", paneID{"%1", 2}},
+		{"without its newline", "%1 2", "", paneID{"%1", 2}},
+		{"no process id", "%1 99999999999999999999\n", "%1 99999999999999999999\n", paneID{}},
+		{"none", "no server\n", "no server\n", paneID{}},
+		{"nothing", "", "", paneID{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if said, id := cutPaneID(tt.in); said != tt.said || id != tt.id {
-				t.Errorf("%q, %q, want %q, %q", said, id, tt.said, tt.id)
+			if said, pane := cutPaneID(tt.in); said != tt.said || pane != tt.want {
+				t.Errorf("%q, %v, want %q, %v", said, pane, tt.said, tt.want)
 			}
 		})
 	}
@@ -87,21 +92,23 @@ func TestCutPaneID(t *testing.T) {
 
 // FuzzCutPaneID: the parts are there as they are returned.
 func FuzzCutPaneID(f *testing.F) {
-	f.Add("x\n%1\nmark\n")
-	f.Add("%1")
+	f.Add("x\n%1 2\nmark\n")
+	f.Add("%1 02")
 	f.Fuzz(func(t *testing.T, out string) {
-		said, id := cutPaneID(out)
-		if id == "" {
+		said, pane := cutPaneID(out)
+		if pane.id == "" {
 			if said != out {
 				t.Errorf("%q of %q", said, out)
 			}
 			return
 		}
-		if out != said+id && !strings.HasPrefix(out, said+id+"\n") {
-			t.Errorf("%q, %q of %q", said, id, out)
+		line, _, _ := strings.Cut(strings.TrimPrefix(out, said), "\n")
+		id, server, _ := strings.Cut(line, " ")
+		if n, err := strconv.Atoi(server); !strings.HasPrefix(out, said) || id != pane.id || err != nil || n != pane.server {
+			t.Errorf("%q, %v of %q", said, pane, out)
 		}
-		if _, before := cutPaneID(said); before != "" || len(id) < 2 || id[0] != '%' {
-			t.Errorf("%q in %q", id, out)
+		if _, before := cutPaneID(said); before.id != "" || len(pane.id) < 2 || pane.id[0] != '%' {
+			t.Errorf("%v in %q", pane, out)
 		}
 	})
 }

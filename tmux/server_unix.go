@@ -267,7 +267,8 @@ func (s *Server) Reap(ctx context.Context, known func(id string) (bool, error)) 
 			failed = errors.Join(failed, err)
 			continue
 		}
-		if _, err := c.run(ctx, "kill-pane", "-t", m.pane); err != nil {
+		// Only if it still carries the mark: another server uses its id again.
+		if _, err := c.run(ctx, "if-shell", "-F", "-t", m.pane, "#{==:#{"+paneOption+"},"+m.id+"}", "kill-pane -t "+m.pane); err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
