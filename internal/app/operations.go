@@ -237,7 +237,7 @@ func (s *App) RenameSession(ctx context.Context, id, name string) (api.Session, 
 		err = s.Store.RenameSession(ctx, id, name)
 	}
 	if errors.Is(err, store.ErrNameTaken) {
-		return api.Session{}, Refusef(api.CodeNameTaken, "workspace %s has a session %s already", s.workspaceName(ctx, row.WorkspaceID), name)
+		return api.Session{}, s.takenName(ctx, row.WorkspaceID, name)
 	}
 	if err != nil {
 		return api.Session{}, err
@@ -245,6 +245,11 @@ func (s *App) RenameSession(ctx context.Context, id, name string) (api.Session, 
 	s.publishSession(ctx, id)
 	row.Name = name
 	return s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID)), nil
+}
+
+// takenName refuses a name that another session of the workspace has.
+func (s *App) takenName(ctx context.Context, workspaceID, name string) error {
+	return Refusef(api.CodeNameTaken, "workspace %s has a session %s already: choose another name", s.workspaceName(ctx, workspaceID), name)
 }
 
 // checkSessionName refuses a name that a TARGET could not name.

@@ -104,7 +104,11 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 // addRow stores row under the requested name, or under a free one made from the
 // name of the command.
 func (s *App) addRow(ctx context.Context, asked string, row store.Session) (store.Session, error) {
-	return freeName(asked, row, func(row store.Session) error { return s.Store.CreateSession(ctx, row) })
+	row, err := freeName(asked, row, func(row store.Session) error { return s.Store.CreateSession(ctx, row) })
+	if asked != "" && errors.Is(err, store.ErrNameTaken) {
+		err = s.takenName(ctx, row.WorkspaceID, asked)
+	}
+	return row, err
 }
 
 // freeName calls create with row under the requested name, or under names made

@@ -22,7 +22,7 @@ import (
 	"middleman/workspace"
 )
 
-const ephemeralHelp = `run TARGET starts another session in a workspace, and attaches.
+const ephemeralHelp = `run TARGET starts another session in a workspace, and attaches. --name names it.
 
 run --ephemeral -- COMMAND makes a worktree on a branch of its own, runs COMMAND
 in it with this standard input, output and error, and returns its exit code. The
@@ -36,7 +36,8 @@ standard error says where. Files that git ignores are not work.`
 // large.
 const disposeTime = 10 * time.Minute
 
-// ephemeralFlags are the flags of run --ephemeral.
+// ephemeralFlags are the flags of run --ephemeral. Without it, name is the
+// session's.
 type ephemeralFlags struct {
 	on              bool
 	dir, base, name string
@@ -46,12 +47,12 @@ func (f *ephemeralFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.on, "ephemeral", false, "run COMMAND in a new worktree, which is deleted at the end unless it holds work")
 	flags.StringVarP(&f.dir, "directory", "C", ".", "with --ephemeral: use `DIR` instead of the current directory")
 	flags.StringVar(&f.base, "base", "", "with --ephemeral: start at this branch, tag or commit (default: the current HEAD)")
-	flags.StringVar(&f.name, "name", "", "with --ephemeral: the workspace's name (default: a generated one)")
+	flags.StringVar(&f.name, "name", "", "the session's name (default: that of its command); with --ephemeral: the workspace's (default: a generated one)")
 }
 
 // refuseAlone refuses flags that have no meaning without --ephemeral.
 func (f *ephemeralFlags) refuseAlone(cmd *cobra.Command) error {
-	for _, name := range []string{"directory", "base", "name"} {
+	for _, name := range []string{"directory", "base"} {
 		if cmd.Flags().Changed(name) {
 			return cli.Usagef("--%s needs --ephemeral", name)
 		}
