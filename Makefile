@@ -3,6 +3,8 @@ SHELL   := bash
 REPO    ?= .
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BINARY  := bin/middleman
+PREFIX  ?= /usr/local
+ROOT    := $(DESTDIR)$(PREFIX)
 LDFLAGS := -s -w -X middleman/cmd/middleman/internal/build.version=$(VERSION)
 # Without cgo the binary is static, and builds and tests share one cache.
 export CGO_ENABLED := 0
@@ -22,7 +24,7 @@ FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./wor
 ON_TMUX := MIDDLEMAN_TEST_HOST=tmux
 
 .DEFAULT_GOAL := help
-.PHONY: help build run run-test test test-root race long check systemd-test bench bench-go bench-peers bench-vt probes structure web clean
+.PHONY: help build run run-test test test-root race long check systemd-test bench bench-go bench-peers bench-vt probes structure web docs install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +88,17 @@ structure: ## measure the Go code: lines, files, functions, exported names, equa
 
 web: ## rebuild the committed web client
 	go run ./internal/web/build
+
+docs: ## rebuild the committed reference of commands and settings from the texts of the commands
+	go run ./cmd/middleman man --markdown docs
+
+install: build ## install binary, man pages and completions below PREFIX (default /usr/local), which DESTDIR is put before
+	install -D -m 0755 $(BINARY) '$(ROOT)/bin/middleman'
+	$(BINARY) man --dir '$(ROOT)/share/man'
+	install -d '$(ROOT)/share/bash-completion/completions' '$(ROOT)/share/zsh/site-functions' '$(ROOT)/share/fish/vendor_completions.d'
+	$(BINARY) completion bash >'$(ROOT)/share/bash-completion/completions/middleman'
+	$(BINARY) completion zsh >'$(ROOT)/share/zsh/site-functions/_middleman'
+	$(BINARY) completion fish >'$(ROOT)/share/fish/vendor_completions.d/middleman.fish'
 
 clean: ## remove all build results
 	rm -rf bin

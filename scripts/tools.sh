@@ -6,8 +6,9 @@
 set -euo pipefail
 
 declare -A package=([git]=git [tmux]=tmux [chromium]=chromium [node]=nodejs [npm]=npm [vttest]=vttest [bwrap]=bubblewrap [htop]=htop
+	[groff]=groff-base [zsh]=zsh [fish]=fish
 	[dtach]=dtach [screen]=screen [ttyd]=ttyd)
-tools=(git tmux chromium node npm vttest bwrap htop)
+tools=(git tmux chromium node npm vttest bwrap htop groff zsh fish)
 purpose="the tests of these tools are skipped"
 if [ "${1:-}" = --bench ]; then
 	tools=(tmux dtach screen ttyd)

@@ -12,6 +12,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	_ "middleman/cmd/middleman/internal/helper" // runs helper processes before main
 	"middleman/cmd/middleman/internal/launch"
+	"middleman/cmd/middleman/internal/manual"
 	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/workspaces"
 )
@@ -27,7 +28,8 @@ func commands(c *cli.CLI) []cli.Group {
 		{Title: "Start something", Commands: launch.Commands(c)},    // new, run, spawn, retry
 		{Title: "On a session", Commands: sessions.Commands(c)},     // attach, watch, send, capture, logs, search, export, wait, stop, tmux
 		{Title: "On a workspace", Commands: workspaces.Commands(c)}, // ls, show, path, rename, diff, rm, restore, prune, import, repair, trust
-		{Title: "On middleman itself", Commands: admin.Commands(c)}, // serve, service, open, login, token, audit, doctor, upgrade, version, completion
+		{Title: "On middleman itself", Commands: admin.Commands(c)}, // serve, service, open, login, token, audit, doctor, upgrade, version, completion, man
+		{Commands: manual.Topics()},
 	}
 	for _, g := range groups {
 		for _, cmd := range g.Commands {

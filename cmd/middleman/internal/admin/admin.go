@@ -1,5 +1,6 @@
 // Package admin has the commands on middleman itself: the server, its service,
-// logins and tokens, the audit log, doctor, upgrade, version and completion.
+// logins and tokens, the audit log, doctor, upgrade, version,
+// completion and the manual.
 package admin
 
 import (
@@ -22,6 +23,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.upgradeCommand(),
 		r.versionCommand(),
 		r.completionCommand(),
+		r.manCommand(),
 	}
 }
 

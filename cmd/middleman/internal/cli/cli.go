@@ -47,7 +47,8 @@ func New(in, out *os.File, errs io.Writer) *CLI {
 	return &CLI{In: in, Out: plaintext.NewWriter(out), Errs: plaintext.NewWriter(errs), BytesOut: out, BytesErrs: errs}
 }
 
-// Group is a part of the commands, under a title of the help.
+// Group is a part of the commands, under a title of the help. Help topics are in a
+// group without a title.
 type Group struct {
 	Title    string
 	Commands []*cobra.Command
@@ -63,11 +64,14 @@ func (c *CLI) Run(args []string, groups ...Group) int {
 	c.uncatch = func() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
 	root := c.root()
 	for _, g := range groups {
+		root.AddCommand(g.Commands...)
+		if g.Title == "" {
+			continue
+		}
 		root.AddGroup(&cobra.Group{ID: g.Title, Title: g.Title + ":"})
 		for _, cmd := range g.Commands {
 			cmd.GroupID = g.Title
 		}
-		root.AddCommand(g.Commands...)
 		root.SetHelpCommandGroupID(g.Title) // the last one has it
 	}
 	root.SetArgs(args)
@@ -86,10 +90,21 @@ func (c *CLI) Run(args []string, groups ...Group) int {
 // waits for something that cannot be cancelled.
 func (c *CLI) Uncatch() { c.uncatch() }
 
+const about = `middleman runs shells and coding agents, each in a workspace of its own: a git
+worktree on its own branch, or another directory. Their terminals outlive everything
+but their own program: kill the server or close the window, and the next attach
+continues where you were.
+
+    middleman new fix-login       # a worktree, a shell in it, attached; ctrl-\ detaches
+    middleman ls                  # all workspaces
+    middleman attach fix-login    # the same shell, the screen as it was
+    middleman rm fix-login        # refused if that would lose work`
+
 func (c *CLI) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:               "middleman",
 		Short:             "Workspaces whose terminals outlive everything but their own program",
+		Long:              about,
 		Version:           build.Version(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,

@@ -1,0 +1,110 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/build"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/manual"
+)
+
+func (c commands) manCommand() *cobra.Command {
+	var dir, markdown string
+	cmd := &cobra.Command{
+		Use:   "man [COMMAND...] | man --dir DIR | man --markdown DIR",
+		Short: "Show the manual, or write its pages",
+		Long: `Show the manual's page of a command with man. Without COMMAND it is the page of
+middleman itself, which lists the others.
+
+    middleman man attach
+    middleman man token create
+
+The pages have the texts that ` + "`middleman help`" + ` prints. To read them with ` + "`man middleman-attach`" + `,
+write them to where man looks:
+
+    middleman man --dir ~/.local/share/man`,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // needs no directories and no settings
+		RunE: func(cmd *cobra.Command, given []string) error {
+			switch {
+			case dir != "" && markdown != "", dir+markdown != "" && len(given) > 0:
+				return cli.Usagef("give only one of COMMAND, --dir and --markdown")
+			case dir != "":
+				return writeMan(dir, cmd.Root())
+			case markdown != "":
+				return writeMarkdown(markdown, cmd.Root())
+			}
+			return c.showMan(cmd, strings.Join(given, "-"))
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "write all pages below `DIR`, in man1 and man5")
+	cmd.Flags().StringVar(&markdown, "markdown", "", "write the reference as Markdown to `DIR`")
+	return cmd
+}
+
+// pages returns all pages of the manual.
+func pages(root *cobra.Command) []manual.Page { return manual.Commands(root) }
+
+func writeMan(dir string, root *cobra.Command) error {
+	for _, page := range pages(root) {
+		section := filepath.Join(dir, fmt.Sprintf("man%d", page.Section))
+		if err := os.MkdirAll(section, 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(section, fileName(page)), source(page), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fileName(page manual.Page) string { return fmt.Sprintf("%s.%d", page.Name, page.Section) }
+
+func source(page manual.Page) []byte { return page.Man("middleman " + build.Version()) }
+
+func writeMarkdown(dir string, root *cobra.Command) error {
+	return os.WriteFile(filepath.Join(dir, "commands.md"), manual.Reference(manual.Commands(root)), 0o644)
+}
+
+// showMan shows the page of a command with man, which finds it in a temporary
+// file. name has the words of the command, joined by dashes.
+func (c commands) showMan(cmd *cobra.Command, name string) error {
+	page, found := find(pages(cmd.Root()), strings.TrimSuffix("middleman-"+name, "-"))
+	if !found {
+		return cli.Usagef("the manual has no page %q; `middleman man` lists the commands", strings.ReplaceAll(name, "-", " "))
+	}
+	man, err := exec.LookPath("man")
+	if err != nil {
+		return fmt.Errorf("man is not installed: use `%s`", strings.TrimSpace("middleman help "+strings.TrimPrefix(page.Title, "middleman ")))
+	}
+	dir, err := os.MkdirTemp("", "middleman-man-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, fileName(page))
+	if err := os.WriteFile(file, source(page), 0o600); err != nil {
+		return err
+	}
+	show := exec.CommandContext(cmd.Context(), man, file)
+	show.Stdin, show.Stdout, show.Stderr = c.In, c.BytesOut, c.BytesErrs
+	if err := show.Run(); err != nil {
+		return errors.Join(cmd.Context().Err(), fmt.Errorf("man %s: %w", file, err))
+	}
+	return nil
+}
+
+func find(pages []manual.Page, name string) (manual.Page, bool) {
+	for _, page := range pages {
+		if page.Name == name {
+			return page, true
+		}
+	}
+	return manual.Page{}, false
+}

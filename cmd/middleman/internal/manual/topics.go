@@ -1,0 +1,67 @@
+package manual
+
+import "github.com/spf13/cobra"
+
+// Topics returns the help topics: what several commands have in common. They cannot
+// be run.
+func Topics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "targets", Short: "What a TARGET means", Long: targets},
+		{Use: "exit-codes", Short: "Exit codes", Long: exitCodes},
+		{Use: "environment", Short: "Environment variables", Long: environment},
+		{Use: "files", Short: "Files", Long: files},
+	}
+}
+
+const targets = `A TARGET is one of these:
+
+    WORKSPACE            its running session, or the only one that has ended
+    WORKSPACE/SESSION    as ` + "`middleman ls --sessions`" + ` lists them
+    ID                   of a session, as ` + "`middleman ls --sessions --json`" + ` prints it
+
+The beginning of a name is enough if no other name begins so, except for commands
+that destroy something: ` + "`stop` and `rm`" + `.
+
+If a workspace has several sessions, ` + "`attach`" + ` takes the one that was used last. The other
+commands ask for SESSION too, and name those that there are.`
+
+const exitCodes = `What ` + "`attach`, `run` and `wait --exit`" + ` return is the exit code of the session's program,
+which is 128 and N for one that signal N has killed. Otherwise:
+
+    0      success
+    1      error; for search: nothing was found
+    2      the command line is wrong
+    3      send has typed nothing, because the screen is another one
+    124    timed out
+    130    interrupted
+    254    disconnected from the session, which goes on
+    255    could not attach`
+
+const environment = `middleman uses these variables:
+
+    MIDDLEMAN_HOME     data, configuration and runtime files are below this directory
+    XDG_DATA_HOME      otherwise data is in middleman/ below this one (~/.local/share),
+    XDG_CONFIG_HOME    settings below this one (~/.config),
+    XDG_RUNTIME_DIR    and sockets below this one (the data directory)
+    SHELL              what a session without a command starts
+    NO_COLOR           no colours
+    SSH_AUTH_SOCK      the agent that sessions use after ` + "`attach`" + `
+
+Programs in sessions find these:
+
+    MIDDLEMAN_SESSION              the id of their session
+    MIDDLEMAN_WORKSPACE            the id of their workspace
+    MIDDLEMAN_WORKSPACE_PATH       its directory
+    MIDDLEMAN_WORKSPACE_NAME       its name
+    MIDDLEMAN_WORKSPACE_BRANCH     its branch
+    MIDDLEMAN_WORKSPACE_BASE       the commit at which the branch began
+    MIDDLEMAN_WORKSPACE_PORT       the first of its ports
+    MIDDLEMAN_WORKSPACE_PORTS      how many it has
+    TERM, COLORTERM                xterm-256color, truecolor`
+
+const files = `` + "`middleman doctor`" + ` names the directories in use.
+
+    config.toml          settings, in the configuration directory
+    tmux.conf            beside it: more settings for the private tmux server
+    .middleman.toml      in a repository: what it wants for its workspaces
+    .worktreeinclude     in a repository: ignored files that a new worktree gets`
