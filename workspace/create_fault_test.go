@@ -118,27 +118,6 @@ func everything(t *testing.T, repo, base string) string {
 	return state(t, repo, base) + treeState(t, repo)
 }
 
-// treeState is the files of a checkout.
-func treeState(t *testing.T, dir string) string {
-	t.Helper()
-	var b strings.Builder
-	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			if err == nil && entry.Name() == ".git" {
-				return filepath.SkipDir
-			}
-			return err
-		}
-		content, err := os.ReadFile(path)
-		b.WriteString(path + " " + string(content) + "\n")
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 // Killed anywhere, a creation can be undone: all is as it was.
 func TestFaultCreateUndone(t *testing.T) {
 	for _, place := range createPlaces {

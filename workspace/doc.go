@@ -6,9 +6,10 @@
 // no program of a repository, and that no delete loses work that the caller did
 // not agree to lose. It keeps no records: the caller stores each Workspace.
 //
-// Its sub-packages: look inspects, keep keeps and restores, leftover finds what
-// no record owns, basedir opens the directories that hold workspaces, model has
-// the types that all of them share. This package gives those types names here.
+// Its sub-packages: look inspects, finish merges, keep keeps and restores,
+// leftover finds what no record owns, basedir opens the directories that hold
+// workspaces, model has the types that all of them share. This package gives
+// those types names here.
 //
 // In the base directory, <id> is a workspace. .deleting-<id> is one that a
 // delete has moved away and will inspect once more. .trash-<id> may be removed.

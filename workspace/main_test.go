@@ -180,6 +180,27 @@ func state(t testing.TB, repo, base string) string {
 	return b.String() + runGit(t, repo, "for-each-ref")
 }
 
+// treeState is the files of a checkout.
+func treeState(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			if err == nil && entry.Name() == ".git" {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		content, err := os.ReadFile(path)
+		b.WriteString(path + " " + string(content) + "\n")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 // dropSnapshot makes sure that a forced delete has left a snapshot in the
 // repository, and lets go of it, so that all else can be compared.
 func dropSnapshot(t testing.TB, repo, id string) {

@@ -177,6 +177,23 @@ type Restored struct {
 	Sessions  int       `json:"sessions" doc:"How many ended sessions came back with their transcripts"`
 }
 
+// Merge asks to merge a workspace.
+type Merge struct {
+	Into     string `json:"into,omitempty" doc:"A local branch; its base if this is empty"`
+	Strategy string `json:"strategy,omitempty" enum:"merge,rebase,squash" doc:"merge: its commits stay as they are (the default); rebase: copies of them follow the other branch; squash: one commit has all that they change"`
+	Message  string `json:"message,omitempty" maxLength:"65536" doc:"Of the commit that is made"`
+	Filters  bool   `json:"filters,omitempty" doc:"Where the other branch is checked out, allow filters that the repository's own configuration names"`
+	DryRun   bool   `json:"dry_run,omitempty" doc:"Only report what would be done"`
+}
+
+// Merged is what a merge has done, or would do.
+type Merged struct {
+	DryRun bool `json:"dry_run"`
+	workspace.Merged
+	Check    []string `json:"check,omitempty" doc:"The commands of the repository that ran before, or would"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
 // Conflicts is a page of the forecast of merges with other workspaces.
 type Conflicts struct {
 	Others []workspace.Forecast `json:"others" doc:"The other live workspaces of its repository"`
@@ -308,6 +325,10 @@ const (
 	CodeUnreadable       = "unreadable"
 	CodeChanged          = "screen-changed"
 	CodeNotRead          = "input-not-read"
+	CodeUncommitted      = "uncommitted-changes"
+	CodeConflict         = "merge-conflict"
+	CodeInUse            = "branch-in-use"
+	CodeCheckFailed      = "check-failed"
 )
 
 // Problem is an RFC 9457 problem with a stable code and, for a refused deletion,
@@ -321,6 +342,7 @@ type Problem struct {
 	Lost     *workspace.Loss `json:"lost,omitempty"`
 	Sessions []Session       `json:"sessions,omitempty"`
 	Workers  []Worker        `json:"workers,omitempty" doc:"The workers because of which a workspace was not deleted"`
+	Files    []string        `json:"files,omitempty" doc:"The files because of which a workspace was not merged"`
 	Taken    *int64          `json:"taken,omitempty" doc:"How many bytes of an input were typed before it failed; of the next 32 KiB it is not known how many were typed"`
 }
 

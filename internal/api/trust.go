@@ -14,6 +14,7 @@ type RepoConfig struct {
 	Problem    string            `json:"problem,omitempty" doc:"Why it cannot be used"`
 	Setup      []string          `json:"setup,omitempty" doc:"Commands for a new workspace"`
 	Teardown   []string          `json:"teardown,omitempty" doc:"Commands before a workspace is deleted"`
+	Check      []string          `json:"check,omitempty" doc:"Commands before a workspace is merged"`
 	Copy       []string          `json:"copy,omitempty" doc:"Patterns of files that git ignores, to be copied from the main checkout"`
 	Ports      *int              `json:"ports,omitempty"`
 	Env        map[string]string `json:"env,omitempty"`

@@ -40,6 +40,7 @@ type Workspaces interface {
 	Inspector
 	Finder
 	Copy(ctx context.Context, w workspace.Workspace, patterns []string, progress workspace.Progress) error
+	Merger
 	Workers
 	Importer
 	Repairer

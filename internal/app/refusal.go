@@ -25,6 +25,7 @@ type Refusal struct {
 	Lost     *workspace.Loss // the work that would be lost, for api.CodeWorkWouldLose
 	Sessions []api.Session   // the running sessions that are the reason
 	Workers  []api.Worker    // the workers that are the reason
+	Files    []string        // the files that are the reason of a refused merge
 	// Conflict says that the request is valid but the present state forbids it.
 	// It is set where the code alone does not tell that.
 	Conflict bool
@@ -71,6 +72,10 @@ var known = []struct {
 	{workspace.ErrBadRequest, api.CodeBadRequest},
 	{workspace.ErrNotLeft, api.CodeNotLeft},
 	{workspace.ErrMoved, api.CodeMoved},
+	{workspace.ErrUncommitted, api.CodeUncommitted},
+	{workspace.ErrConflict, api.CodeConflict},
+	{workspace.ErrInUse, api.CodeInUse},
+	{workspace.ErrCommitted, api.CodeBusy},
 	{workspace.ErrNothingToCompare, api.CodeNothingToCompare},
 	{workspace.ErrNotKept, api.CodeNotKept},
 	{workspace.ErrNoSnapshot, api.CodeNoSnapshot},
@@ -143,6 +148,9 @@ func (s *App) Explain(err error) *Refusal {
 				s.Log.Warn("request was not answered", "error", err)
 			}
 			r.Code, r.Detail = k.code, s.redact(err.Error())
+			if e, ok := errors.AsType[*workspace.FilesError](err); ok {
+				r.Files = e.Files
+			}
 			return r
 		}
 	}

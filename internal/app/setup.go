@@ -39,7 +39,7 @@ func (s *App) setUpAgain(ctx context.Context, id string) (workspace.Workspace, e
 }
 
 // claim keeps a ready workspace from being deleted until release is called. It
-// refuses if another setup of the workspace has a claim.
+// refuses if a setup or a merge of the workspace has a claim.
 func (s *App) claim(ctx context.Context, id string) (w workspace.Workspace, release func(), err error) {
 	leave, ok := s.gates.launch(id)
 	if !ok {
@@ -50,10 +50,10 @@ func (s *App) claim(ctx context.Context, id string) (w workspace.Workspace, rele
 		return w, nil, err
 	}
 	if w.State != workspace.StateReady {
-		return w, nil, Refusef(api.CodeBusy, "workspace %s is %s: no setup can be run in it", w.Name, w.State)
+		return w, nil, Refusef(api.CodeBusy, "workspace %s is %s: it cannot be set up or merged", w.Name, w.State)
 	}
 	if release, ok = s.settingUp.enter(id); !ok {
-		return w, nil, Refusef(api.CodeBusy, "the setup of workspace %s runs already", w.Name)
+		return w, nil, Refusef(api.CodeBusy, "a setup or merge of workspace %s runs already", w.Name)
 	}
 	return w, release, nil
 }
@@ -85,8 +85,11 @@ func (s *App) tearDown(ctx context.Context, w workspace.Workspace, c repoconfig.
 
 // code returns the error code for clients.
 func (e *setupError) code() string {
-	if e.stage == "teardown" {
+	switch e.stage {
+	case "teardown":
 		return api.CodeTeardown
+	case "check":
+		return api.CodeCheckFailed
 	}
 	return api.CodeSetupFailed
 }
@@ -213,10 +216,10 @@ func (e *setupError) Error() string {
 
 func (e *setupError) Unwrap() error { return e.err }
 
-// endSetups ends the processes of setups and teardowns that ran when the
-// previous server ended, and marks their stages as failed.
+// endSetups ends the processes of setups, teardowns and checks that ran when the
+// previous server ended, and marks their stages, and those of merges, as failed.
 func (s *App) endSetups(ctx context.Context) error {
-	running, err := s.Store.RunningStages(ctx, "setup", "teardown")
+	running, err := s.Store.RunningStages(ctx, "setup", "teardown", "check", "merge")
 	if err != nil {
 		return err
 	}

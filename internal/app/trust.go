@@ -108,7 +108,7 @@ func (s *App) trust(ctx context.Context, c repoConfig, shown string) error {
 func configView(repository string, c repoConfig) api.RepoConfig {
 	v := api.RepoConfig{
 		Repository: repository, File: repoconfig.Name, Present: c.content != nil, Hash: c.hash, Content: string(c.content), Trusted: c.trusted,
-		Setup: c.config.Setup, Teardown: c.config.Teardown, Copy: c.config.Copy, Ports: c.config.Ports, Env: c.config.Env,
+		Setup: c.config.Setup, Teardown: c.config.Teardown, Check: c.config.Check, Copy: c.config.Copy, Ports: c.config.Ports, Env: c.config.Env,
 	}
 	for name := range c.config.Profiles {
 		v.Profiles = append(v.Profiles, name)

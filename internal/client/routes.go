@@ -42,6 +42,12 @@ func (c *Client) RenameWorkspace(ctx context.Context, id, name string) (w api.Wo
 	return w, err
 }
 
+// MergeWorkspace merges a workspace into a branch. It blocks until that is done.
+func (c *Client) MergeWorkspace(ctx context.Context, id string, in api.Merge) (out api.Merged, err error) {
+	err = c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(id)+"/merge", in, &out)
+	return out, err
+}
+
 // RenameSession gives a session another name.
 func (c *Client) RenameSession(ctx context.Context, id, name string) (s api.Session, err error) {
 	err = c.call(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/rename", api.Rename{Name: name}, &s)

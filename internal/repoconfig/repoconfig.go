@@ -31,6 +31,9 @@ type Config struct {
 	// new workspace, and before it is deleted.
 	Setup    []string `toml:"setup"`
 	Teardown []string `toml:"teardown"`
+	// Check are commands for the shell, one after the other, before a workspace is
+	// merged. If one fails it is not merged.
+	Check []string `toml:"check"`
 	// Copy are patterns as of .gitignore: files that git ignores, to be copied
 	// from the main checkout.
 	Copy []string `toml:"copy"`
@@ -97,7 +100,7 @@ func (c Config) check() error {
 	for _, list := range []struct {
 		name  string
 		items []string
-	}{{"setup", c.Setup}, {"teardown", c.Teardown}, {"copy", c.Copy}} {
+	}{{"setup", c.Setup}, {"teardown", c.Teardown}, {"check", c.Check}, {"copy", c.Copy}} {
 		if err := checkList(list.name, list.items); err != nil {
 			return err
 		}

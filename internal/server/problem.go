@@ -157,7 +157,7 @@ func (s *Server) problem(err error) *Problem {
 	}
 	r := s.Explain(err)
 	p := newProblem(refusalStatus(r), r.Code, r.Detail)
-	p.Lost, p.Sessions, p.Workers = r.Lost, r.Sessions, r.Workers
+	p.Lost, p.Sessions, p.Workers, p.Files = r.Lost, r.Sessions, r.Workers, r.Files
 	return p
 }
 

@@ -72,6 +72,12 @@ type renameWorkspaceIn struct {
 	Body api.Rename
 }
 
+type mergeIn struct {
+	WorkspacePath
+	KeyHeader
+	Body api.Merge
+}
+
 type getWorkspaceIn struct {
 	WorkspacePath
 	StatusParams
@@ -115,6 +121,11 @@ func (s *Server) workspaceRoutes() {
 	rename.Description = "Its path and branch stay, and its sessions go on."
 	add(s, rename, func(ctx context.Context, in *renameWorkspaceIn) (*reply[api.Workspace], error) {
 		return answer(s.RenameWorkspace(ctx, in.Workspace, in.Body.Name))
+	})
+	merge := route(http.MethodPost, "/workspaces/{workspace}/merge", "merge-workspace", "Merge a workspace into a branch", accessFull)
+	merge.Description = "First the check of the repository's configuration runs, if the user agreed to that. Refused with 409 if the workspace has changes that are not committed, if there are conflicts, or if a checkout of the other branch has changes in the same files; then nothing has changed. A checkout of the other branch is brought forward with it. The workspace stays as it is."
+	add(s, merge, func(ctx context.Context, in *mergeIn) (*reply[api.Merged], error) {
+		return answer(s.MergeWorkspace(ctx, in.Workspace, in.Body))
 	})
 	add(s, eventRoute("/workspaces/{workspace}/events", "workspace-events", "Events of one workspace"),
 		func(ctx context.Context, in *workspaceEventsIn) (*stream, error) {

@@ -1,4 +1,4 @@
-// Package setup runs the setup or teardown commands of a repository's
+// Package setup runs the setup, teardown or check commands of a repository's
 // configuration, which the user has approved. It runs them one after the other,
 // with a time limit, and writes their output to a file.
 //

@@ -84,21 +84,36 @@ func (i *Inspector) side(ctx context.Context, w model.Workspace) (s side, err er
 	if err != nil {
 		return side{}, err
 	}
-	s.dirty = map[string]bool{}
-	c := s.g.Look("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+	s.dirty, err = Uncommitted(ctx, s.g)
+	return s, err
+}
+
+// Uncommitted returns the files with changes that are not committed, untracked
+// ones too, by their paths.
+func Uncommitted(ctx context.Context, g *git.View) (map[string]bool, error) {
+	dirty := map[string]bool{}
+	answered := false
+	c := g.Look("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
 	c.Limit = statusTime
 	c.Each = func(record string) {
-		switch record[0] {
-		case '1':
-			s.dirty[field(record, 8)] = true
-		case 'u':
-			s.dirty[field(record, 10)] = true
-		case '?':
-			s.dirty[record[2:]] = true
+		switch {
+		case strings.HasPrefix(record, "# "):
+			answered = true
+		case strings.HasPrefix(record, "1 "):
+			dirty[field(record, 8)] = true
+		case strings.HasPrefix(record, "u "):
+			dirty[field(record, 10)] = true
+		case strings.HasPrefix(record, "? "):
+			dirty[record[2:]] = true
 		}
 	}
-	_, err = c.Run(ctx)
-	return s, err
+	if _, err := c.Run(ctx); err != nil {
+		return nil, err
+	}
+	if !answered {
+		return nil, c.Silent()
+	}
+	return dirty, nil
 }
 
 // pair fills in f for mine and other.
@@ -165,7 +180,7 @@ func (f *Forecast) overlap(ctx context.Context, mine, theirs side) error {
 	base, _, _ = strings.Cut(base, "\n")
 	both := map[string]bool{}
 	for _, pair := range [][2]side{{mine, theirs}, {theirs, mine}} {
-		committed, err := changedSince(ctx, mine.g, base, pair[1].head)
+		committed, err := ChangedBetween(ctx, mine.g, base, pair[1].head)
 		if err != nil {
 			return err
 		}
@@ -179,9 +194,9 @@ func (f *Forecast) overlap(ctx context.Context, mine, theirs side) error {
 	return nil
 }
 
-// changedSince returns the files that differ between two commits; none if from
+// ChangedBetween returns the files that differ between two commits; none if from
 // is "".
-func changedSince(ctx context.Context, g *git.View, from, to string) (map[string]bool, error) {
+func ChangedBetween(ctx context.Context, g *git.View, from, to string) (map[string]bool, error) {
 	changed := map[string]bool{}
 	if from == "" || from == to {
 		return changed, nil

@@ -314,16 +314,25 @@ func (l *collector) stagedFiles(ctx context.Context, p git.Dirs) error {
 
 // operation records which operation of git is in progress.
 func (l *collector) operation(p git.Dirs) {
+	if found := Operation(p); found != "" {
+		l.loss.Operation = found
+	}
+}
+
+// Operation returns which operation of git is in progress in the checkout at p,
+// such as "rebase", or "".
+func Operation(p git.Dirs) string {
 	for _, trace := range []struct{ file, name string }{
 		{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
 		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"sequencer", "cherry-pick or revert"},
 		{"BISECT_LOG", "bisect"},
 	} {
 		// Any error but "not found" counts as in progress.
-		if _, err := os.Lstat(filepath.Join(p.GitDir, trace.file)); !errors.Is(err, fs.ErrNotExist) && l.loss.Operation == "" {
-			l.loss.Operation = trace.name
+		if _, err := os.Lstat(filepath.Join(p.GitDir, trace.file)); !errors.Is(err, fs.ErrNotExist) {
+			return trace.name
 		}
 	}
+	return ""
 }
 
 // headOf returns the commit of HEAD, or "" on a branch without one.

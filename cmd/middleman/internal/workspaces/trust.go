@@ -147,6 +147,7 @@ func (c commands) showConfig(v api.RepoConfig) {
 	}
 	say("runs for a new workspace", v.Setup)
 	say("runs before a workspace is deleted", v.Teardown)
+	say("runs before a workspace is merged", v.Check)
 	say("copies from the main checkout", v.Copy)
 	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
 		fmt.Fprintf(c.Errs, "sets in setup and sessions: %s=%s\n", name, plaintext.Line(v.Env[name]))

@@ -1,5 +1,5 @@
 // Package workspaces has the commands on existing workspaces: ls, show, path
-// and rename, diff, rm and restore, prune, import, repair and trust. Most ask the
+// and rename, diff, merge, rm and restore, prune, import, repair and trust. Most ask the
 // server, and start one if none runs.
 package workspaces
 
@@ -18,6 +18,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.pathCommand(),
 		r.renameCommand(),
 		r.diffCommand(),
+		r.mergeCommand(),
 		r.rmCommand(),
 		r.restoreCommand(),
 		r.pruneCommand(),

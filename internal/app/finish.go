@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+
+	"middleman/internal/api"
+	"middleman/internal/fault"
+	"middleman/internal/repoconfig"
+	"middleman/workspace"
+)
+
+// Merger merges a workspace's commits into a branch. *workspace.Manager
+// implements it.
+type Merger interface {
+	Merge(ctx context.Context, w workspace.Workspace, r workspace.MergeRequest) (workspace.Merged, error)
+}
+
+// MergeWorkspace merges a workspace's commits into a branch of its repository,
+// after the check of the repository's configuration. A dry run runs no check and
+// moves no branch.
+func (s *App) MergeWorkspace(ctx context.Context, id string, in api.Merge) (api.Merged, error) {
+	return finish(ctx, s, func(ctx context.Context) (api.Merged, error) { return s.merge(ctx, id, in) })
+}
+
+func (s *App) merge(ctx context.Context, id string, in api.Merge) (out api.Merged, err error) {
+	w, release, err := s.claim(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	defer release()
+	r := workspace.MergeRequest{
+		Into: in.Into, Strategy: workspace.Strategy(in.Strategy), Message: in.Message, Filters: in.Filters, DryRun: true,
+	}
+	// First without an effect: what will be refused needs no check.
+	if out.Merged, err = s.Workspaces.Merge(ctx, w, r); err != nil {
+		return out, err
+	}
+	out.DryRun = in.DryRun
+	if out.Commits == 0 {
+		return out, nil
+	}
+	c, warning, err := s.checkOf(ctx, w)
+	if err != nil {
+		return out, err
+	}
+	if out.Check = c.Check; warning != "" {
+		out.Warnings = append(out.Warnings, warning)
+	}
+	if in.DryRun {
+		return out, nil
+	}
+	if len(c.Check) > 0 {
+		if err := s.runCommands(ctx, w, "check", c.Check, c); err != nil {
+			return out, err
+		}
+	}
+	fault.Here("merge/checked")
+	r.DryRun, r.Head = false, out.Head
+	err = s.stages(ctx, id).Detailed("merge", func() (string, error) {
+		out.Merged, err = s.Workspaces.Merge(ctx, w, r)
+		return out.Branch + " into " + out.Into, err
+	})
+	return out, err
+}
+
+// checkOf returns the configuration whose check runs before w is merged: the one
+// in its checkout if the user approved it, else the one that w was made with. The
+// warning says why a check of the checkout does not run.
+func (s *App) checkOf(ctx context.Context, w workspace.Workspace) (_ repoconfig.Config, warning string, err error) {
+	now, err := s.configOf(ctx, w)
+	if err != nil || now.usable() {
+		return now.config, "", err
+	}
+	then, ok, err := s.agreed(ctx, w)
+	if err != nil || ok {
+		return then, "", err
+	}
+	switch {
+	case now.content == nil:
+		return then, "", nil
+	case now.wrong != nil:
+		return then, "no check ran, because " + repoconfig.Name + " is not used: " + now.wrong.Error(), nil
+	}
+	return then, "no check ran: " + repoconfig.Name + " is not trusted; `middleman trust " + w.Name + "` shows it, and asks whether you agree", nil
+}
