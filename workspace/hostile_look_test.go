@@ -281,6 +281,7 @@ func looks(m *workspace.Manager, w, other workspace.Workspace) []look {
 	}
 	return []look{
 		{"status", func(ctx context.Context) error { _, err := m.Status(ctx, w); return err }},
+		{"tree", func(ctx context.Context) error { _, err := m.Tree(ctx, w); return err }},
 		{"patch", compare("", func(ctx context.Context, c *workspace.Comparison) error {
 			var text bytes.Buffer
 			_, err := c.Patch(ctx, &text, 1<<20)

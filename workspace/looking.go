@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"middleman/internal/watch"
 	"middleman/workspace/basedir"
 	"middleman/workspace/keep"
 	"middleman/workspace/look"
@@ -99,6 +100,12 @@ func (m *Manager) Status(ctx context.Context, w Workspace) (Status, error) {
 // checkout. If two marks differ something has changed. If they are equal, files
 // may still have changed. upstream is Status.Upstream.Of, or "".
 func (m *Manager) Mark(w Workspace, upstream string) string { return look.Mark(w, upstream) }
+
+// Tree returns the directories in which a change can change the status of w. It
+// is for display: what a delete decides never rests on events.
+func (m *Manager) Tree(ctx context.Context, w Workspace) (watch.Tree, error) {
+	return m.inspector.Tree(ctx, w)
+}
 
 // Compare prepares a comparison of w with what r asks for.
 func (m *Manager) Compare(ctx context.Context, w Workspace, r DiffRequest) (*Comparison, error) {

@@ -88,6 +88,7 @@ func scripts(dir string) testscript.Params {
 			"until":            cmdUntil,
 			"hang":             cmdHang,
 			"within":           cmdWithin,
+			"idle":             cmdIdle,
 		},
 	}
 }

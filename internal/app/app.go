@@ -23,6 +23,7 @@ import (
 	"middleman/internal/events"
 	"middleman/internal/store"
 	"middleman/internal/transcripts"
+	"middleman/internal/watch"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -88,6 +89,9 @@ type Options struct {
 	// KeepTranscripts is how many bytes the state directories of sessions of
 	// deleted workspaces may take: 0 keeps none, a negative number keeps all.
 	KeepTranscripts int64
+	// Watch bounds how many directories are watched to notice changes in
+	// workspaces.
+	Watch watch.Limits
 	// SetupTimeout bounds one setup or teardown; 0 means 15 minutes.
 	SetupTimeout time.Duration
 	// Log gets what clients are not told; nil means slog.Default.
@@ -111,6 +115,7 @@ type App struct {
 	work, watches tasks
 	monitors      monitors
 	statusCache   statusCache
+	watcher       *watch.Watcher // of the workspaces whose status was read
 	workers       workers
 	unrecorded    unrecorded
 	transcripts   *transcripts.Keeper
@@ -145,7 +150,7 @@ func New(o Options) (*App, error) {
 	if o.SetupTimeout == 0 {
 		o.SetupTimeout = setupTimeout
 	}
-	s := &App{Options: o, Events: events.New(keptEvents), asking: make(chan struct{}, maxAsked)}
+	s := &App{Options: o, Events: events.New(keptEvents), asking: make(chan struct{}, maxAsked), watcher: watch.New(o.Watch)}
 	s.unrecorded.looked = make(chan struct{})
 	s.transcripts = &transcripts.Keeper{
 		Store: o.Store, Backends: o.Backends, Dir: o.Dirs.Sessions(), Budget: o.KeepTranscripts, Block: s.gates.block,
@@ -170,5 +175,6 @@ func (s *App) Stop(ctx context.Context) {
 	done, cancel := context.WithCancel(ctx)
 	cancel()
 	s.watches.stop(done)
+	s.watcher.Close()
 	s.keepStatusCache()
 }

@@ -133,6 +133,7 @@ func (s *App) gone(id string) {
 	}
 	s.gates.forget(id)
 	s.statusCache.forget(id)
+	s.watcher.Drop(id)
 	s.Events.Publish(id, api.Event{Type: "workspace-deleted", ID: id})
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"middleman/internal/private"
+	"middleman/internal/watch"
 	"middleman/workspace"
 )
 
@@ -22,11 +23,19 @@ const (
 	listWait = 400 * time.Millisecond
 	// freshWait is how long a request for fresh statuses waits.
 	freshWait = 30 * time.Second
-	// A list refreshes a status that is older than leastAge plus ageEach for
-	// each workspace in the list. So a client that lists all the time uses only
-	// a part of one processor.
-	leastAge = 2 * time.Second
+	// A list refreshes the status of a workspace that is not watched if it is
+	// older than leastAge plus ageEach for each such workspace in the list. So a
+	// client that lists all the time uses only a part of one processor.
+	leastAge = 500 * time.Millisecond
 	ageEach  = 50 * time.Millisecond
+	// A list waits for the statuses of such workspaces if there are at most
+	// waitedFor of them. Those of more are refreshed in the background, for the
+	// next list.
+	waitedFor = 8
+	// trustEvents is the age from which the status of a watched workspace is
+	// refreshed although no event came: a write to memory-mapped files makes
+	// none, and the user's own settings of git are not watched.
+	trustEvents = 5 * time.Minute
 	// keepEvery is how often the cache is saved, in case the server is killed. A
 	// server that stops saves it too.
 	keepEvery = 10 * time.Second
@@ -39,6 +48,8 @@ type Inspector interface {
 	// Mark returns a fingerprint of what can be seen without git. When it has
 	// changed, an earlier status is outdated.
 	Mark(w workspace.Workspace, upstream string) string
+	// Tree returns the directories in which a change can change the status.
+	Tree(ctx context.Context, w workspace.Workspace) (watch.Tree, error)
 	Compare(ctx context.Context, w workspace.Workspace, r workspace.DiffRequest) (*workspace.Comparison, error)
 	Commits(ctx context.Context, w workspace.Workspace, r workspace.CommitsRequest) (workspace.Commits, error)
 	Forecast(ctx context.Context, w workspace.Workspace, others []workspace.Workspace) ([]workspace.Forecast, error)
@@ -50,6 +61,9 @@ type knownStatus struct {
 	Mark   string           `json:"mark"` // taken just before the status
 	// None means that the directory is no repository, so there is no status.
 	None bool `json:"none,omitempty"`
+	// events is the moment just before the status in the events of the watched
+	// directories; 0 if they are not watched.
+	events watch.Mark
 }
 
 func (k knownStatus) upstream() string {
@@ -142,34 +156,49 @@ func (k *statusCache) enter(ctx context.Context) (leave func(), ok bool) {
 // statuses returns the known status of each workspace in list; nil for one
 // without a repository, or if q does not ask for it. It waits, a bounded time,
 // for statuses that are unknown or known to have changed. One that is only old
-// is refreshed in the background, for the next request.
+// is refreshed, if the workspace is not watched: see waitedFor.
 func (s *App) statuses(ctx context.Context, list []workspace.Workspace, q StatusQuery) []*workspace.Status {
 	out := make([]*workspace.Status, len(list))
 	if !q.Status {
 		return out
 	}
 	began := time.Now()
-	var needed, old []workspace.Workspace
+	var needed, polled []workspace.Workspace
 	for _, w := range list {
 		known, ok := s.statusCache.get(w.ID)
 		switch {
 		case !standsSomehow(w):
-		case q.Fresh, !ok, s.mark(w, known.upstream()) != known.Mark:
+		case q.Fresh, !ok, s.changed(w, known):
 			needed = append(needed, w)
-		case began.Sub(known.Status.AsOf) > leastAge+time.Duration(len(list))*ageEach:
-			old = append(old, w)
+		case known.events == 0:
+			polled = append(polled, w)
+		case began.Sub(known.Status.AsOf) > trustEvents:
+			s.lookAgain(ctx, w)
 		}
 	}
-	s.lookAtAll(ctx, needed, q.Fresh, began)
+	old := slices.DeleteFunc(polled, func(w workspace.Workspace) bool {
+		known, _ := s.statusCache.get(w.ID)
+		return began.Sub(known.Status.AsOf) <= leastAge+time.Duration(len(polled))*ageEach
+	})
+	if len(old) <= waitedFor {
+		needed = append(needed, old...)
+	}
 	for _, w := range old {
 		s.lookAgain(ctx, w)
 	}
+	s.lookAtAll(ctx, needed, q.Fresh, began)
 	for i, w := range list {
 		if standsSomehow(w) {
 			out[i] = s.shownStatus(w, began)
 		}
 	}
 	return out
+}
+
+// changed reports whether something is known to have changed since a status: by
+// its mark, or by events if the workspace was watched.
+func (s *App) changed(w workspace.Workspace, known knownStatus) bool {
+	return known.events != 0 && !s.watcher.Unchanged(w.ID, known.events) || s.mark(w, known.upstream()) != known.Mark
 }
 
 // standsSomehow reports whether w may have a status.
@@ -237,7 +266,9 @@ func (s *App) lookAt(ctx context.Context, w workspace.Workspace) *knownStatus {
 	known, _ := s.statusCache.get(w.ID)
 	found := &knownStatus{Mark: s.mark(w, known.upstream())}
 	asOf := time.Now().UTC()
+	var unwatched error
 	err := s.Guarded("look at workspace "+w.ID, func() (err error) {
+		found.events, unwatched = s.watcher.Arm(ctx, w.ID, func() (watch.Tree, error) { return s.Workspaces.Tree(ctx, w) })
 		found.Status, err = s.Workspaces.Status(ctx, w)
 		return err
 	})
@@ -253,10 +284,14 @@ func (s *App) lookAt(ctx context.Context, w workspace.Workspace) *knownStatus {
 			s.Log.Warn("status of workspace", "workspace", w.Name, "unknown", why)
 		}
 	}
+	if unwatched != nil && err == nil {
+		found.Status.Unwatched = s.redact(unwatched.Error())
+	}
 	if found.upstream() != known.upstream() {
 		found.Mark = "" // it was taken for another upstream; the next look corrects it
 	}
 	if now, err := s.Store.Workspace(ctx, w.ID); err != nil || now.State != workspace.StateReady {
+		s.watcher.Drop(w.ID)
 		return nil
 	}
 	return found
@@ -268,8 +303,8 @@ func (s *App) mark(w workspace.Workspace, upstream string) (mark string) {
 	return mark
 }
 
-// shownStatus returns the cached status of w for a client. A status from before
-// began is marked as coming from memory, and as outdated if the mark differs.
+// shownStatus returns the cached status of w for a client. One from before began
+// is marked as still true by the events, as outdated, or as coming from memory.
 func (s *App) shownStatus(w workspace.Workspace, began time.Time) *workspace.Status {
 	known, ok := s.statusCache.get(w.ID)
 	if !ok {
@@ -280,10 +315,14 @@ func (s *App) shownStatus(w workspace.Workspace, began time.Time) *workspace.Sta
 	}
 	status := known.Status
 	if status.AsOf.Before(began) {
-		if status.Source == "git" {
+		status.Outdated = s.changed(w, known)
+		switch {
+		case status.Source != "git":
+		case known.events != 0 && !status.Outdated:
+			status.Source = "events"
+		default:
 			status.Source = "memory"
 		}
-		status.Outdated = s.mark(w, known.upstream()) != known.Mark
 	}
 	return &status
 }

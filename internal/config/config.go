@@ -39,6 +39,8 @@ type Config struct {
 	Shell    Shell    `toml:"shell"`
 	// Transcripts are those of sessions of deleted workspaces.
 	Transcripts Transcripts `toml:"transcripts"`
+	// Watch limits how the server notices changes in workspaces.
+	Watch Watch `toml:"watch"`
 }
 
 // Env says which variables of a caller's shell, and of the user's login, reach
@@ -108,6 +110,15 @@ type Transcripts struct {
 	Keep Budget `toml:"keep"`
 }
 
+// Watch limits how many directories the server watches for changes. A workspace
+// beyond a limit is inspected when it is listed instead.
+type Watch struct {
+	// Directories is the limit for all workspaces together; 0 watches none.
+	Directories int `toml:"directories"`
+	// PerWorkspace is the limit for one workspace.
+	PerWorkspace int `toml:"per_workspace"`
+}
+
 // Attach says how a terminal joins a session.
 type Attach struct {
 	// Detach is the key that detaches, "ctrl-" and one of a to z or [ \ ] ^ _.
@@ -164,6 +175,7 @@ func Default() Config {
 		Setup:        Setup{Timeout: Duration(15 * time.Minute)},
 		Env:          Env{Forward: []string{"*"}, SSHAgentLink: true},
 		Transcripts:  Transcripts{Keep: 2 << 30},
+		Watch:        Watch{Directories: 32768, PerWorkspace: 4096},
 	}
 }
 
@@ -236,6 +248,9 @@ func (c Config) check() error {
 	}
 	if c.Transcripts.Keep < KeepAll {
 		return fmt.Errorf("transcripts.keep is %d: it must be a size such as \"2GiB\", \"none\" or \"all\"", c.Transcripts.Keep)
+	}
+	if c.Watch.Directories < 0 || c.Watch.PerWorkspace < 0 {
+		return fmt.Errorf("watch.directories is %d and watch.per_workspace %d: they must be 0 (watch none) or more", c.Watch.Directories, c.Watch.PerWorkspace)
 	}
 	if err := c.TLS.Check(); err != nil {
 		return err

@@ -32,6 +32,7 @@ import (
 	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/internal/testenv"
+	"middleman/internal/watch"
 	"middleman/ptyowner"
 	"middleman/ptyowner/owner"
 	"middleman/terminal"
@@ -197,6 +198,7 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 			JournalBytes:    1 << 20,
 			Grace:           time.Second,
 			KeepTranscripts: -1,
+			Watch:           watch.Limits{Total: 4096, Tree: 256},
 			Log:             slog.New(slog.NewTextHandler(testLog{t}, nil)),
 		},
 		Web:      http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "web client") }),

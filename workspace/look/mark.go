@@ -16,7 +16,8 @@ import (
 func Mark(w model.Workspace, upstream string) string {
 	if w.Mode != model.ModeWorktree {
 		_, err := os.Lstat(w.GitDir)
-		return fmt.Sprint(err == nil) + stamp(w.Root) + stamp(filepath.Join(w.Root, ".git")) + stamp(filepath.Join(w.Root, ".git", "index"))
+		return fmt.Sprint(err == nil) + stamp(w.Root) + stamp(filepath.Join(w.Root, ".git")) + stamp(filepath.Join(w.Root, ".git", "index")) +
+			stamp(filepath.Join(w.GitDir, "info", "exclude"))
 	}
 	entry := filepath.Join(w.GitDir, "worktrees", w.ID)
 	var b strings.Builder
@@ -26,6 +27,7 @@ func Mark(w model.Workspace, upstream string) string {
 		entry, // every change of HEAD, index or operation renames a file into it
 		filepath.Join(entry, "index"),
 		filepath.Join(w.GitDir, "config"),
+		filepath.Join(w.GitDir, "info", "exclude"),
 		filepath.Join(w.GitDir, "packed-refs"),
 		filepath.Join(w.GitDir, "reftable", "tables.list"),
 		filepath.Join(w.GitDir, "refs", "heads", w.Branch),

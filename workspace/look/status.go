@@ -33,8 +33,9 @@ type Status struct {
 	Unknown   []string  `json:"unknown,omitempty" doc:"What could not be found out, and why"`
 	Warnings  []string  `json:"warnings,omitempty" doc:"What differs from the workspace as it was made"`
 	AsOf      time.Time `json:"as_of,omitzero" doc:"When it was read; unset if it was not read yet"`
-	Source    string    `json:"source" enum:"git,memory,disk" doc:"git: read for this answer; memory: read earlier by this server; disk: read by the previous server"`
+	Source    string    `json:"source" enum:"git,events,memory,disk" doc:"git: read for this answer; events: read earlier by this server, and nothing has changed since as file-system events tell; memory: read earlier by this server; disk: read by the previous server"`
 	Outdated  bool      `json:"outdated,omitempty" doc:"Something is known to have changed since"`
+	Unwatched string    `json:"unwatched,omitempty" doc:"Why no file-system events tell of changes, so that it is read again when it is asked for"`
 }
 
 // Files counts the differences in a checkout as git status does. An untracked

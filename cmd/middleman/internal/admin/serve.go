@@ -26,6 +26,7 @@ import (
 	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/internal/systemd"
+	"middleman/internal/watch"
 	"middleman/internal/web"
 	"middleman/terminal"
 )
@@ -179,6 +180,7 @@ func (c commands) appOptions(db *store.Store) app.Options {
 		SetupTimeout: time.Duration(c.Config.Setup.Timeout),
 		EnvRules:     environ.Rules{Forward: c.Config.Env.Forward, Deny: c.Config.Env.Deny},
 		LoginShell:   c.Config.Shell.Login,
+		Watch:        watch.Limits{Total: c.Config.Watch.Directories, Tree: c.Config.Watch.PerWorkspace},
 
 		KeepTranscripts: int64(c.Config.Transcripts.Keep),
 	}

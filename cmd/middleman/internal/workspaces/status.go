@@ -16,9 +16,6 @@ import (
 	"middleman/workspace"
 )
 
-// oldStatus is the age from which a list shows a status's age.
-const oldStatus = 15 * time.Second
-
 // readStatusCatalog reads the catalog with the status of each workspace. A
 // server inspects them in the background. Without one it takes the statuses
 // that the last server saved.
@@ -105,15 +102,16 @@ func workOf(w api.Workspace) string {
 	return text + ageOf(s)
 }
 
-// ageOf returns the age of a status if it is worth showing.
+// ageOf returns the age of a status that may no longer be true, or "". One that
+// was just read, or that file-system events still confirm, is as of now.
 func ageOf(s *workspace.Status) string {
 	switch {
 	case s.Outdated:
 		return " (" + cli.Age(s.AsOf) + " ago, changed since)"
-	case !s.AsOf.IsZero() && (s.Source == "disk" || time.Since(s.AsOf) > oldStatus):
-		return " (" + cli.Age(s.AsOf) + " ago)"
+	case s.AsOf.IsZero() || s.Source == "git" || s.Source == "events" || s.Source == "memory" && time.Since(s.AsOf) < time.Second:
+		return ""
 	}
-	return ""
+	return " (" + cli.Age(s.AsOf) + " ago)"
 }
 
 func filesOf(f workspace.Files) []string {
@@ -170,6 +168,9 @@ func statusLines(s *workspace.Status) [][2]string {
 	}
 	if !s.AsOf.IsZero() {
 		add("as of", s.AsOf.Local().Format(time.DateTime)+ageOf(s))
+	}
+	if s.Unwatched != "" {
+		add("not watched", s.Unwatched)
 	}
 	return lines
 }
