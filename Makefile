@@ -52,7 +52,7 @@ test-root: build ## run the tests that an ordinary user skips
 race: build ## all tests under the race detector; SHORT=-short for the packages that start goroutines, quickly
 	@scripts/tools.sh
 	CGO_ENABLED=1 scripts/race.sh go test $(AT_ONCE) $(VETTED) -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
-	$(ON_TMUX) CGO_ENABLED=1 scripts/race.sh go test $(VETTED) -race -timeout 20m -short -run 'TestContract|TestModel|TestStop|TestExitBytes|TestUpgrade|TestReplaced|TestKilled' ./ptyowner
+	$(ON_TMUX) CGO_ENABLED=1 scripts/race.sh go test $(VETTED) -race -timeout 20m -short -run '$(if $(SHORT),TestModel|TestExitBytes,TestContract|TestModel|TestStop|TestExitBytes|TestUpgrade|TestReplaced|TestKilled)' ./ptyowner
 	$(if $(SHORT),,CGO_ENABLED=1 scripts/race.sh go test $(AT_ONCE) $(VETTED) -race -tags faults -run Fault -timeout 10m $(FAULTS))
 
 long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored, a repository of 60,000 files, five minutes of hostile input

@@ -105,7 +105,8 @@ func backgroundEnvironment(w *world) error {
 	home := w.place()
 	s := &server{w: w, home: home, env: w.environ(home, "GITHUB_TOKEN="+toldValue)}
 	write(home+"/config/config.toml", "listen = \"127.0.0.1:0\"\n")
-	o := s.run("new", "-d", "--mode", "directory", "--backend", "pty-owner", "x", "--", "cat")
+	// Without --clean-env the session's own program has what the shell forwards.
+	o := s.run("new", "-d", "--clean-env", "--mode", "directory", "--backend", "pty-owner", "x", "--", "cat")
 	var serve struct{ PID int }
 	readJSON(home+"/run/serve.json", &serve)
 	if o.code != 0 || serve.PID == 0 {

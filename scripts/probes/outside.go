@@ -42,10 +42,15 @@ func outsideProbes() []probe {
 		probe{id: "trust/linked", title: "a configuration that is a link", gain: "consent to what a link leads to at that moment", run: linkedConfiguration})
 }
 
-// agree agrees to the configuration as it is now; consents must.
+// agree agrees to the configuration as it is now, or returns why that cannot
+// be; consents must.
 func (r *repository) agree() output {
 	var v struct{ Config struct{ Hash string } }
-	unmarshal(r.ok("trust", "-C", r.dir, "-n", "--json").stdout, &v)
+	o := r.run("trust", "-C", r.dir, "-n", "--json")
+	if o.code != 0 {
+		return o
+	}
+	unmarshal(o.stdout, &v)
 	return r.run("trust", "-C", r.dir, "--yes", v.Config.Hash)
 }
 
