@@ -210,7 +210,7 @@ func (c *Config) parse(raw []byte) error {
 func describe(err error) error {
 	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
 		row, _ := e.Errors[0].Position()
-		return fmt.Errorf("line %d: there is no setting %s", row, strings.Join(e.Errors[0].Key(), "."))
+		return fmt.Errorf("line %d: there is no setting %s; `middleman man settings` describes all", row, strings.Join(e.Errors[0].Key(), "."))
 	}
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, _ := e.Position()

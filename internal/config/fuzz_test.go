@@ -3,23 +3,10 @@ package config
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/pelletier/go-toml/v2"
 )
-
-// MarshalText writes what UnmarshalText reads.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// MarshalText writes what UnmarshalText reads.
-func (b Budget) MarshalText() ([]byte, error) {
-	if b == KeepAll {
-		return []byte("all"), nil
-	}
-	return strconv.AppendInt(nil, int64(b), 10), nil
-}
 
 // FuzzParse: settings that are taken are in order, and the same once they were
 // written and read again.

@@ -78,7 +78,7 @@ func Parse(content []byte) (Config, error) {
 func describe(err error) error {
 	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
 		row, _ := e.Errors[0].Position()
-		return fmt.Errorf("line %d: there is no setting %q", row, strings.Join(e.Errors[0].Key(), "."))
+		return fmt.Errorf("line %d: there is no setting %q; `middleman man toml` describes all", row, strings.Join(e.Errors[0].Key(), "."))
 	}
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, _ := e.Position()

@@ -1,5 +1,5 @@
 // Package admin has the commands on middleman itself: the server, its service,
-// logins and tokens, the audit log, doctor, upgrade, version,
+// logins and tokens, the audit log, settings, doctor, upgrade, version,
 // completion and the manual.
 package admin
 
@@ -19,6 +19,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.loginCommand(),
 		r.tokenCommand(),
 		r.auditCommand(),
+		r.configCommand(),
 		r.doctorCommand(),
 		r.upgradeCommand(),
 		r.versionCommand(),

@@ -25,6 +25,8 @@ middleman itself, which lists the others.
 
     middleman man attach
     middleman man token create
+    middleman man settings      # config.toml
+    middleman man toml          # .middleman.toml of a repository
 
 The pages have the texts that ` + "`middleman help`" + ` prints. To read them with ` + "`man middleman-attach`" + `,
 write them to where man looks:
@@ -49,7 +51,15 @@ write them to where man looks:
 }
 
 // pages returns all pages of the manual.
-func pages(root *cobra.Command) []manual.Page { return manual.Commands(root) }
+func pages(root *cobra.Command) []manual.Page {
+	list := append(manual.Commands(root), settingsPage(), repositoryPage())
+	for _, page := range list {
+		if page.Section == 5 {
+			list[0].SeeAlso = append(list[0].SeeAlso, page.Name+"(5)")
+		}
+	}
+	return list
+}
 
 func writeMan(dir string, root *cobra.Command) error {
 	for _, page := range pages(root) {
@@ -69,7 +79,16 @@ func fileName(page manual.Page) string { return fmt.Sprintf("%s.%d", page.Name, 
 func source(page manual.Page) []byte { return page.Man("middleman " + build.Version()) }
 
 func writeMarkdown(dir string, root *cobra.Command) error {
-	return os.WriteFile(filepath.Join(dir, "commands.md"), manual.Reference(manual.Commands(root)), 0o644)
+	for name, text := range map[string][]byte{
+		"commands.md":       manual.Reference(manual.Commands(root)),
+		"settings.md":       settingsPage().Markdown(),
+		"middleman-toml.md": repositoryPage().Markdown(),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // showMan shows the page of a command with man, which finds it in a temporary

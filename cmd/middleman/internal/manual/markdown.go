@@ -22,7 +22,7 @@ func Reference(pages []Page) []byte {
 // Markdown returns the page alone.
 func (p Page) Markdown() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s# %s\n\n%s.\n", generated, plain(p.Title), prose(p.Summary))
+	fmt.Fprintf(&b, "%s# %s\n", generated, plain(p.Title))
 	for _, part := range p.Parts {
 		if part.Title != "Description" {
 			fmt.Fprintf(&b, "\n## %s\n", plain(part.Title))
