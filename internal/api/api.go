@@ -77,6 +77,8 @@ type Session struct {
 	CreatedAt     time.Time          `json:"created_at"`
 	DeletedAt     *time.Time         `json:"workspace_deleted_at,omitempty" doc:"When its workspace was deleted; only set for a session of a deleted workspace"`
 	Parent        string             `json:"parent,omitempty" doc:"The session that started it as a worker"`
+	Profile       string             `json:"profile,omitempty" doc:"The profile that it was started with; unset for the shell or a command"`
+	Conversation  string             `json:"conversation,omitempty" doc:"The id by which its program takes the conversation up again, if it is known"`
 	Source        string             `json:"source" doc:"Where the state comes from: owner, disk or store"`
 	// Environment is set if one session was asked for.
 	Environment []terminal.Variable `json:"environment,omitempty" doc:"Its variables and where the value of each came from, never a value; only where one session is asked for, and not for a token of that session alone"`
@@ -106,7 +108,8 @@ type Rename struct {
 type NewSession struct {
 	Name    string        `json:"name,omitempty"`
 	Command []string      `json:"command,omitempty" doc:"Empty starts the user's shell"`
-	Profile string        `json:"profile,omitempty"`
+	Profile string        `json:"profile,omitempty" doc:"What to launch instead of a command: a built-in profile, one of the user's, or one that the repository has and the user agreed to; shell is the user's shell"`
+	Prompt  string        `json:"prompt,omitempty" doc:"The first prompt for the profile's program"`
 	Backend string        `json:"backend,omitempty" enum:"auto,tmux,pty-owner"`
 	Size    terminal.Size `json:"size,omitzero"`
 	// The fields below say what the session's environment is made of. It is the

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"middleman/internal/agent"
 	"middleman/internal/config"
 	"middleman/internal/environ"
 	"middleman/internal/events"
@@ -78,6 +79,8 @@ type Options struct {
 	// LoginShell starts the shell of a session without a command as a login
 	// shell.
 	LoginShell bool
+	// Profiles are the user's own, by name.
+	Profiles map[string]agent.Definition
 	// JournalBytes, Grace and Clipboard are the defaults of a session's
 	// terminal.Spec.
 	JournalBytes int64

@@ -46,7 +46,7 @@ func (s *App) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspa
 	}
 	var first *plan
 	if in.Session != nil {
-		p, err := s.plan(ctx, *in.Session)
+		p, err := s.plan(ctx, *in.Session, profiles{repository: s.profilesIn(in)})
 		if err != nil {
 			return workspace.Workspace{}, err
 		}
@@ -137,7 +137,7 @@ func (r storedRequest) plan(ctx context.Context, s *App, callerEnv [][]byte) (pl
 	if r.FromCaller {
 		session.CallerEnv = callerEnv
 	}
-	p, err := s.plan(ctx, session)
+	p, err := s.plan(ctx, session, profiles{repository: s.profilesIn(r.NewWorkspace)})
 	if err != nil {
 		return p, err
 	}

@@ -12,14 +12,15 @@ import (
 )
 
 // sessionEnv returns the environment of a requested session, before the
-// repository and the workspace add to it. note says what is missing, if
-// something is.
-func (s *App) sessionEnv(ctx context.Context, in api.NewSession) (e environ.Environment, note string, err error) {
+// repository and the workspace add to it. A profile's program gets the
+// allow-list and what the profile's patterns match. note says what is missing,
+// if something is.
+func (s *App) sessionEnv(ctx context.Context, in api.NewSession, patterns []string) (e environ.Environment, note string, err error) {
 	if in.CallerEnv == nil {
-		if e, note, err = s.loginEnv(ctx, in.CleanEnv); err == nil {
+		if e, note, err = s.loginEnv(ctx, in.CleanEnv, patterns); err == nil {
 			e.Set(environ.Own, s.finders()...)
 		}
-	} else if e, err = callerEnv(in); err == nil {
+	} else if e, err = callerEnv(in, patterns); err == nil {
 		e.SetMissing(environ.Own, s.finders()...)
 		e.SetMissing(environ.LoginShell, s.Login.Minimum()...)
 	}
@@ -34,7 +35,7 @@ func (s *App) sessionEnv(ctx context.Context, in api.NewSession) (e environ.Envi
 }
 
 // callerEnv returns what a session gets of its caller's environment.
-func callerEnv(in api.NewSession) (e environ.Environment, err error) {
+func callerEnv(in api.NewSession, patterns []string) (e environ.Environment, err error) {
 	given := make([]string, len(in.CallerEnv))
 	for i, entry := range in.CallerEnv {
 		given[i] = string(entry)
@@ -43,16 +44,23 @@ func callerEnv(in api.NewSession) (e environ.Environment, err error) {
 		return e, Refusef(api.CodeBadRequest, "caller_env: %s", err)
 	}
 	if in.CleanEnv {
-		e.Set(environ.Listed, environ.Allowed(given)...)
+		setListed(&e, given, patterns)
 	} else {
 		e.Set(environ.Caller, environ.Strip(given)...)
 	}
 	return e, nil
 }
 
-// loginEnv returns the user's login environment, or what the allow-list has of
-// it. note says why it is only the minimum, if so.
-func (s *App) loginEnv(ctx context.Context, clean bool) (e environ.Environment, note string, err error) {
+// setListed sets what the allow-list and the patterns have of an environment.
+func setListed(e *environ.Environment, given, patterns []string) {
+	named, _ := environ.Rules{Forward: patterns}.Pass(given)
+	e.Set(environ.Profile, named...)
+	e.Set(environ.Listed, environ.Allowed(given)...)
+}
+
+// loginEnv returns the user's login environment, or what the allow-list and the
+// patterns have of it. note says why it is only the minimum, if so.
+func (s *App) loginEnv(ctx context.Context, clean bool, patterns []string) (e environ.Environment, note string, err error) {
 	list, why := s.Login.Get(ctx)
 	if err := context.Cause(ctx); err != nil {
 		return e, "", err
@@ -61,11 +69,11 @@ func (s *App) loginEnv(ctx context.Context, clean bool) (e environ.Environment, 
 		note = "its environment may lack what a login sets: " + s.redact(why.Error())
 	}
 	passed, _ := s.EnvRules.Pass(list)
-	source := environ.LoginShell
 	if clean {
-		passed, source = environ.Allowed(passed), environ.Listed
+		setListed(&e, passed, patterns)
+	} else {
+		e.Set(environ.LoginShell, passed...)
 	}
-	e.Set(source, passed...)
 	e.SetMissing(environ.LoginShell, s.Login.Minimum()...)
 	return e, note, nil
 }
@@ -89,7 +97,7 @@ func (s *App) finders() []string {
 // setupEnv returns the environment of a repository's setup and teardown, before
 // the repository and the workspace add to it: the allow-list of a login.
 func (s *App) setupEnv(ctx context.Context) (environ.Environment, error) {
-	e, note, err := s.loginEnv(ctx, true)
+	e, note, err := s.loginEnv(ctx, true, nil)
 	if note != "" {
 		s.Log.Warn("environment of a setup", "problem", note)
 	}

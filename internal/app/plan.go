@@ -10,7 +10,9 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
+	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/environ"
 	"middleman/internal/store"
@@ -27,6 +29,11 @@ type plan struct {
 	// next has the backends that "auto" tries if backend itself fails.
 	next []terminal.Backend
 	argv []string
+	// profile is the profile's name, "" for the shell or a command, and
+	// conversation the id of its program's conversation, "" if it is not known.
+	profile, conversation string
+	// grace is that of the profile, 0 for the default.
+	grace time.Duration
 	// env is the session's environment without what its workspace adds, and named
 	// has the variables that were named for it, which win over those.
 	env   environ.Environment
@@ -50,7 +57,7 @@ const maxCells = 1000
 var sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // plan checks the request and changes nothing.
-func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
+func (s *App) plan(ctx context.Context, in api.NewSession, from profiles) (plan, error) {
 	p := plan{name: in.Name, named: in.Env, size: in.Size, keep: s.JournalBytes, clipboard: cmp.Or(in.Clipboard, s.Clipboard, terminal.ClipboardAllow)}
 	if in.KeepOutput != nil {
 		p.keep = *in.KeepOutput
@@ -63,10 +70,10 @@ func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
 		return plan{}, Refusef(api.CodeBadRequest, "keep_output is %d: it must be 0 (keep all) or more", p.keep)
 	case !p.clipboard.Known():
 		return plan{}, Refusef(api.CodeBadRequest, "clipboard is %q: it must be allow, ask or deny", p.clipboard)
-	case in.Profile != "" && in.Profile != "shell":
-		return plan{}, Refusef(api.CodeUnsupported, "there is no profile %q: the only one is shell", in.Profile)
-	case in.Profile == "shell" && len(in.Command) > 0:
+	case in.Profile != "" && len(in.Command) > 0:
 		return plan{}, Refusef(api.CodeBadRequest, "give a profile or a command, not both")
+	case in.Prompt != "" && (in.Profile == "" || in.Profile == agent.Shell):
+		return plan{}, Refusef(api.CodeBadRequest, "a first prompt needs a profile that takes one")
 	case p.size.Cols == 0 || p.size.Rows == 0 || p.size.Cols > maxCells || p.size.Rows > maxCells:
 		return plan{}, Refusef(api.CodeBadRequest,
 			"size %dx%d: columns and rows must be 1 to %d", p.size.Cols, p.size.Rows, maxCells)
@@ -79,12 +86,15 @@ func (s *App) plan(ctx context.Context, in api.NewSession) (plan, error) {
 	if err := checkEnv(in.Env); err != nil {
 		return plan{}, err
 	}
-	var err error
-	if p.env, p.note, err = s.sessionEnv(ctx, in); err != nil {
+	profile, command, err := s.choose(ctx, &p, &in, from)
+	if err != nil {
+		return plan{}, err
+	}
+	if p.env, p.note, err = s.sessionEnv(ctx, in, profile.Env); err != nil {
 		return plan{}, err
 	}
 	p.agentLink = in.AgentLink && p.env.Sources()[terminal.AgentVariable] == environ.Caller
-	if p.argv, err = s.argv(in.Command, p.env); err != nil {
+	if p.argv, err = s.argv(command, p.env); err != nil {
 		return plan{}, err
 	}
 	p.backend, p.next, err = s.chooseBackend(ctx, in.Backend)
@@ -202,7 +212,7 @@ func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan
 		AgentLink:    p.agentLink,
 		Dir:          dir,
 		Size:         p.size,
-		Grace:        s.Grace,
+		Grace:        cmp.Or(p.grace, s.Grace),
 		JournalBytes: p.keep,
 		Clipboard:    p.clipboard,
 	}, nil

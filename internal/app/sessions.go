@@ -41,6 +41,8 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 		State:       terminal.StateStarting,
 		CreatedAt:   time.Now().UTC(),
 		Parent:      p.parent,
+
+		Profile: p.profile, Conversation: p.conversation,
 	})
 	if err != nil {
 		return store.Session{}, "", err
@@ -101,8 +103,7 @@ func (s *App) host(ctx context.Context, spec terminal.Spec, p plan) (name, note 
 // oneLine returns the text of an error on one line; errors.Join makes several.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// addRow stores row under the requested name, or under a free one made from the
-// name of the command.
+// addRow stores row under the requested name, or under a free one, see freeName.
 func (s *App) addRow(ctx context.Context, asked string, row store.Session) (store.Session, error) {
 	row, err := freeName(asked, row, func(row store.Session) error { return s.Store.CreateSession(ctx, row) })
 	if asked != "" && errors.Is(err, store.ErrNameTaken) {
@@ -112,13 +113,13 @@ func (s *App) addRow(ctx context.Context, asked string, row store.Session) (stor
 }
 
 // freeName calls create with row under the requested name, or under names made
-// from the name of the command until one is free.
+// from its profile or the name of the command until one is free.
 func freeName(asked string, row store.Session, create func(store.Session) error) (store.Session, error) {
 	if asked != "" {
 		row.Name = asked
 		return row, create(row)
 	}
-	base := commandName(row.Argv)
+	base := cmp.Or(row.Profile, commandName(row.Argv))
 	for n := 1; n <= maxSameName; n++ {
 		row.Name = base
 		if n > 1 {
@@ -171,11 +172,17 @@ func (s *App) setExit(ctx context.Context, id string, exit terminal.Exit) {
 // startSession starts a session on request. It refuses while the workspace is
 // not ready or is being deleted. A failed start leaves no row.
 func (s *App) startSession(ctx context.Context, workspaceID string, in api.NewSession) (api.Session, error) {
-	p, err := s.plan(ctx, in)
+	return s.startLike(ctx, workspaceID, in, nil)
+}
+
+// startLike is startSession, or takes up the conversation of the session again.
+func (s *App) startLike(ctx context.Context, workspaceID string, in api.NewSession, again *store.Session) (api.Session, error) {
+	w, err := s.Store.Workspace(ctx, workspaceID)
 	if err != nil {
 		return api.Session{}, err
 	}
-	if _, err := s.Store.Workspace(ctx, workspaceID); err != nil {
+	p, err := s.plan(ctx, in, profiles{repository: s.profilesOf(w), again: again})
+	if err != nil {
 		return api.Session{}, err
 	}
 	leave, ok := s.gates.launch(workspaceID)
@@ -183,8 +190,7 @@ func (s *App) startSession(ctx context.Context, workspaceID string, in api.NewSe
 		return api.Session{}, Refusef(api.CodeBusy, "the workspace is being deleted")
 	}
 	defer leave()
-	w, err := s.Store.Workspace(ctx, workspaceID)
-	if err != nil {
+	if w, err = s.Store.Workspace(ctx, workspaceID); err != nil {
 		return api.Session{}, err
 	}
 	if w.State != workspace.StateReady {

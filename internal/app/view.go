@@ -55,6 +55,8 @@ func rowView(row store.Session, workspaceName string) api.Session {
 		Error:         row.Error,
 		CreatedAt:     row.CreatedAt,
 		Parent:        row.Parent,
+		Profile:       row.Profile,
+		Conversation:  row.Conversation,
 		Source:        "store",
 		AsOf:          time.Now().UTC(),
 	}

@@ -184,6 +184,14 @@ func (c *Client) StartSession(ctx context.Context, workspaceID string, in api.Ne
 	return s, err
 }
 
+// ResumeSession takes up the conversation of an ended session again, in a new
+// session of its workspace. in names no command, profile or prompt.
+func (c *Client) ResumeSession(ctx context.Context, id string, in api.NewSession) (api.Session, error) {
+	var s api.Session
+	err := c.call(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/resume", in, &s)
+	return s, err
+}
+
 // Consent says what a deletion may destroy. Each field stands for itself.
 type Consent struct {
 	DiscardWork  bool // delete work that is nowhere else

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"middleman/internal/agent"
 	"middleman/internal/plainfile"
 )
 
@@ -37,6 +38,9 @@ type Config struct {
 	Setup    Setup    `toml:"setup"`
 	Env      Env      `toml:"env"`
 	Shell    Shell    `toml:"shell"`
+	// Profiles say how programs are launched, by name, in addition to those that
+	// are built in.
+	Profiles map[string]agent.Definition `toml:"profiles"`
 	// Transcripts are those of sessions of deleted workspaces.
 	Transcripts Transcripts `toml:"transcripts"`
 	// Watch limits how the server notices changes in workspaces.
@@ -254,6 +258,14 @@ func (c Config) check() error {
 	}
 	if err := c.TLS.Check(); err != nil {
 		return err
+	}
+	for name, p := range c.Profiles {
+		if name == agent.Shell {
+			return fmt.Errorf("profiles: %q is the user's shell: choose another name", name)
+		}
+		if err := p.Check(name); err != nil {
+			return err
+		}
 	}
 	if err := c.Env.check(); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"middleman/internal/agent"
 	"middleman/internal/keydoc"
 )
 
@@ -17,7 +18,7 @@ func (c Config) Settings() []keydoc.Key { return keydoc.Of(c, texts) }
 var clipboardRules = []string{"allow", "ask", "deny"}
 
 // texts describe each setting.
-var texts = []keydoc.Text{
+var texts = append([]keydoc.Text{
 	{Key: "listen", About: `The TCP address at which the server listens for browsers. Port 0 takes any free one. Beyond loopback the server must encrypt.`},
 	{Key: "backend", Values: []string{"auto", "tmux", "pty-owner"}, About: `What hosts the terminals of new sessions: a private tmux server, or a PTY of the session's owner. "auto" takes tmux if it is installed and passes a check.`},
 	{Key: "branch_prefix", About: `New branches have the name PREFIX/NAME.`},
@@ -44,7 +45,7 @@ var texts = []keydoc.Text{
 	{Key: "transcripts.keep", About: `How much space the transcripts of deleted workspaces may take in all: output, last screens and exits of their sessions. Beyond it those of the oldest deletion are removed first.`},
 	{Key: "watch.directories", About: `How many directories the server watches for changes, of all workspaces together. 0 watches none. A workspace beyond a limit is inspected when it is listed instead.`},
 	{Key: "watch.per_workspace", About: `How many directories of one workspace it watches.`},
-}
+}, agent.Keys...)
 
 // SetIn returns the keys that the settings file raw sets. raw is one that Load took.
 func SetIn(raw []byte) (map[string]bool, error) {

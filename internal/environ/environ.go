@@ -18,6 +18,7 @@ const (
 	LoginShell = "login"      // what the user has after a login
 	Listed     = "allow-list" // one of the two above, of which only Allowed passed
 	Repository = "repository" // an agreed .middleman.toml
+	Profile    = "profile"    // named by the session's profile
 	Named      = "--env"      // named for this session, on the command line or in the API
 	Own        = "middleman"
 )

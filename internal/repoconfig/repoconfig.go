@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"middleman/internal/agent"
 )
 
 // Name is the file's, at the top of a checkout.
@@ -41,18 +42,8 @@ type Config struct {
 	Ports *int `toml:"ports"`
 	// Env is for commands and sessions.
 	Env map[string]string `toml:"env"`
-	// Profiles say how sessions are launched.
-	Profiles map[string]Profile `toml:"profiles"`
-}
-
-// Profile says how to launch a session.
-type Profile struct {
-	Command []string `toml:"command"`
-	Resume  []string `toml:"resume"`
-	// Env names variables of the user's environment.
-	Env     []string `toml:"env"`
-	Sandbox string   `toml:"sandbox"`
-	Grace   string   `toml:"grace"`
+	// Profiles say how programs are launched, by name.
+	Profiles map[string]agent.Definition `toml:"profiles"`
 }
 
 // Hash names content: SHA-256 over its bytes, in hexadecimal.
@@ -87,14 +78,9 @@ func describe(err error) error {
 	return err
 }
 
-var (
-	envName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	})
-	profileName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	})
-)
+var envName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+})
 
 func (c Config) check() error {
 	for _, list := range []struct {
@@ -122,8 +108,11 @@ func (c Config) check() error {
 		}
 	}
 	for name, p := range c.Profiles {
-		if err := p.check(name); err != nil {
+		if err := p.Check(name); err != nil {
 			return err
+		}
+		if agent.IsBuiltIn(name) {
+			return fmt.Errorf("profiles: %q is a built-in profile: choose another name", name)
 		}
 	}
 	return nil
@@ -149,37 +138,6 @@ func checkPattern(pattern string) error {
 	}
 	if strings.ContainsAny(pattern, "\r\n") {
 		return fmt.Errorf("copy: %q has more than one line", pattern)
-	}
-	return nil
-}
-
-func (p Profile) check(name string) error {
-	if !profileName().MatchString(name) {
-		return fmt.Errorf("profiles: %q is not a valid name: it must consist of lower-case letters, digits, dots, dashes and underscores", name)
-	}
-	refuse := func(err error) error { return fmt.Errorf("profiles.%s: %w", name, err) }
-	if len(p.Command) == 0 {
-		return refuse(errors.New("command is missing"))
-	}
-	for _, list := range [][]string{p.Command, p.Resume, p.Env} {
-		if err := checkList("an item", list); err != nil {
-			return refuse(err)
-		}
-	}
-	for _, variable := range p.Env {
-		if !envName().MatchString(variable) {
-			return refuse(fmt.Errorf("env: %q is not a valid name of a variable", variable))
-		}
-	}
-	switch p.Sandbox {
-	case "", "none", "workspace", "strict":
-	default:
-		return refuse(fmt.Errorf("sandbox is %q: it must be none, workspace or strict", p.Sandbox))
-	}
-	if p.Grace != "" {
-		if d, err := time.ParseDuration(p.Grace); err != nil || d < 0 {
-			return refuse(fmt.Errorf("grace is %q: it must be a duration such as 5s", p.Grace))
-		}
 	}
 	return nil
 }

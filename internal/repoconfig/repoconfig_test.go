@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"middleman/internal/agent"
 )
 
 func TestParse(t *testing.T) {
@@ -32,7 +34,7 @@ grace = "10s"
 `, want: Config{
 			Setup: []string{"npm ci", "make db"}, Teardown: []string{"make drop-db"}, Copy: []string{".env", "/certs/*.pem"}, Ports: &four,
 			Env: map[string]string{"DATABASE": "dev"},
-			Profiles: map[string]Profile{"agent": {
+			Profiles: map[string]agent.Definition{"agent": {
 				Command: []string{"claude"}, Resume: []string{"claude", "--continue"}, Env: []string{"ANTHROPIC_API_KEY"}, Sandbox: "workspace", Grace: "10s",
 			}},
 		}},
@@ -56,6 +58,7 @@ grace = "10s"
 		{name: "a profile's name", in: "[profiles.\"a b\"]\ncommand = [\"a\"]", wantErr: `"a b" is not a valid name`},
 		{name: "a profile's sandbox", in: "[profiles.a]\ncommand = [\"a\"]\nsandbox = \"off\"", wantErr: `sandbox is "off"`},
 		{name: "a profile's grace", in: "[profiles.a]\ncommand = [\"a\"]\ngrace = \"soon\"", wantErr: `grace is "soon"`},
+		{name: "a built-in profile", in: "[profiles.claude]\ncommand = [\"a\"]", wantErr: `"claude" is a built-in profile`},
 		{name: "a profile's variables", in: "[profiles.a]\ncommand = [\"a\"]\nenv = [\"A B\"]", wantErr: `"A B" is not a valid name`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -47,6 +47,12 @@ type stopIn struct {
 	Grace string `query:"grace" doc:"How long the program may take to end before it is killed, such as 5s; unset means the session's own"`
 }
 
+type resumeIn struct {
+	SessionPath
+	KeyHeader
+	Body api.NewSession
+}
+
 type renameSessionIn struct {
 	SessionPath
 	KeyHeader
@@ -99,6 +105,10 @@ func (s *Server) sessionRoutes() {
 	add(s, rename, func(ctx context.Context, in *renameSessionIn) (*reply[api.Session], error) {
 		return answer(s.RenameSession(ctx, in.Session, in.Body.Name))
 	})
+	resume := route(http.MethodPost, "/sessions/{session}/resume", "resume-session", "Take up the conversation of an ended session again", accessFull)
+	resume.Description = "Starts the program of the session's profile again, in the same workspace, in a session of its own. command, profile and prompt must not be set."
+	resume.DefaultStatus = http.StatusCreated
+	add(s, resume, s.postResume)
 	add(s, inputRoute(), s.postInput)
 	capture := route(http.MethodGet, "/sessions/{session}/capture", "capture", "The screen as text, text with colours, or JSON", accessSession)
 	add(s, capture, s.getCapture)
@@ -113,6 +123,13 @@ func (s *Server) postSession(ctx context.Context, in *startIn) (*reply[api.Sessi
 		return nil, err
 	}
 	return answer(s.StartSession(ctx, in.Workspace, in.Body))
+}
+
+func (s *Server) postResume(ctx context.Context, in *resumeIn) (*reply[api.Session], error) {
+	if err := checkCallerEnv(ctx, in.Body.CallerEnv); err != nil {
+		return nil, err
+	}
+	return answer(s.ResumeSession(ctx, in.Session, in.Body))
 }
 
 func (s *Server) getSession(ctx context.Context, in *SessionPath) (*reply[api.Session], error) {

@@ -23,9 +23,13 @@ type Session struct {
 	Exit        *terminal.Exit // nil unless State is StateExited
 	CreatedAt   time.Time
 	Parent      string // id of the session that spawned it, "" if the user did
+	Profile     string // the profile that it was started with, "" for the shell or a command
+	// Conversation is the id by which its program takes the conversation up
+	// again, "" if it is not known.
+	Conversation string
 }
 
-const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at, parent`
+const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at, parent, profile, conversation`
 
 // CreateSession adds x. The error is ErrNameTaken if another session of the
 // workspace has its name, and ErrNotFound if there is no such workspace.
@@ -33,7 +37,7 @@ func (s *Store) CreateSession(ctx context.Context, x Session) error {
 	argv, exit, err := encodeSession(x)
 	if err == nil {
 		_, err = s.write.ExecContext(ctx, `INSERT INTO sessions (`+sessionColumns+`) VALUES (`+marks(sessionColumns)+`)`,
-			x.ID, x.WorkspaceID, x.Name, x.Backend, argv, x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano(), x.Parent)
+			x.ID, x.WorkspaceID, x.Name, x.Backend, argv, x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano(), x.Parent, x.Profile, x.Conversation)
 	}
 	switch {
 	case isUnique(err):
@@ -153,7 +157,7 @@ func scanSession(row scanner) (Session, error) {
 	var argv string
 	var exit *string
 	var created int64
-	err := row.Scan(&x.ID, &x.WorkspaceID, &x.Name, &x.Backend, &argv, &x.Dir, &x.State, &x.Error, &exit, &created, &x.Parent)
+	err := row.Scan(&x.ID, &x.WorkspaceID, &x.Name, &x.Backend, &argv, &x.Dir, &x.State, &x.Error, &exit, &created, &x.Parent, &x.Profile, &x.Conversation)
 	if err != nil {
 		return Session{}, err
 	}

@@ -28,7 +28,7 @@ func (s *Store) AddTranscript(ctx context.Context, x Session, bytes int64) error
 	argv, exit, err := encodeSession(x)
 	if err == nil {
 		_, err = s.write.ExecContext(ctx, `INSERT INTO deleted_sessions (`+sessionColumns+`, bytes) VALUES (`+marks(sessionColumns)+`, ?)`,
-			x.ID, x.WorkspaceID, x.Name, x.Backend, argv, x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano(), x.Parent, bytes)
+			x.ID, x.WorkspaceID, x.Name, x.Backend, argv, x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano(), x.Parent, x.Profile, x.Conversation, bytes)
 	}
 	switch {
 	case isUnique(err):

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -97,10 +98,11 @@ func (c commands) settings(set map[string]bool) []setting {
 	return list
 }
 
-// chosen returns those of list that the arguments name, or all for none.
+// chosen returns those of list that the arguments name, or for none all that
+// have a value: not those of a NAME.
 func chosen(list []setting, given []string) (found []setting, err error) {
 	if len(given) == 0 {
-		return list, nil
+		return slices.DeleteFunc(list, func(s setting) bool { return strings.Contains(s.Key, ".NAME") }), nil
 	}
 	for _, name := range given {
 		n := len(found)

@@ -181,6 +181,7 @@ func (c commands) appOptions(db *store.Store) app.Options {
 		EnvRules:     environ.Rules{Forward: c.Config.Env.Forward, Deny: c.Config.Env.Deny},
 		LoginShell:   c.Config.Shell.Login,
 		Watch:        watch.Limits{Total: c.Config.Watch.Directories, Tree: c.Config.Watch.PerWorkspace},
+		Profiles:     c.Config.Profiles,
 
 		KeepTranscripts: int64(c.Config.Transcripts.Keep),
 	}

@@ -98,7 +98,7 @@ func (c commands) comeBack(ctx context.Context, server *client.Client, w api.Wor
 	switch {
 	case err != nil:
 		return err
-	case live && in.Session != nil && len(in.Session.Command) > 0:
+	case live && in.Session != nil && (len(in.Session.Command) > 0 || in.Session.Profile != ""):
 		fmt.Fprintf(c.Errs, "middleman: %s runs already: the command was not started; `middleman run %s -- COMMAND` starts one more\n", catalog.Label(s), w.Name)
 	case !live && in.Session != nil:
 		if s, err = server.StartSession(ctx, w.ID, *in.Session); err != nil {

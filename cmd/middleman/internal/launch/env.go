@@ -37,7 +37,8 @@ func (f *envFlags) request(c commands, in *api.NewSession) error {
 		in.Env = append(in.Env, entry)
 	}
 	in.CleanEnv = f.clean
-	passed, err := callerEnv(c.CLI, f.clean)
+	// The server lets a profile's program have what its profile names.
+	passed, err := callerEnv(c.CLI, f.clean && in.Profile == "")
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -9,6 +10,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/config"
 	"middleman/terminal"
@@ -26,9 +28,15 @@ type sessionFlags struct {
 	env        envFlags
 }
 
+// add adds all flags.
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.profile, "profile", "p", "", "start the program of profile `NAME`; what follows -- is its first prompt (`middleman profile list`)")
+	f.addOthers(flags)
+}
+
+// addOthers adds all flags but --profile.
+func (f *sessionFlags) addOthers(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.detached, "detach", "d", false, "do not attach; print only the name")
-	flags.StringVarP(&f.profile, "profile", "p", "", `the profile to start (default "shell")`)
 	flags.StringVar(&f.backend, "backend", "", "what hosts the terminal: auto, tmux or pty-owner")
 	flags.StringVar(&f.sandbox, "sandbox", "", `what the session may touch; this build only has "none" (default "none")`)
 	flags.StringVar(&f.keep, "keep-output", "", "keep at least `SIZE` of output, such as 64MB, or 0 for all (default: terminal.journal_bytes of config.toml)")
@@ -62,6 +70,9 @@ func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, e
 		return nil, cli.Usagef("give both --cols and --rows, or neither: this command has no terminal to take the other from")
 	}
 	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Size: size, Clipboard: f.clipboard}
+	if f.profile != "" && f.profile != agent.Shell {
+		in.Command, in.Prompt = nil, strings.Join(command, " ")
+	}
 	if f.keep != "" {
 		n, err := config.ParseBytes(f.keep)
 		if err != nil {

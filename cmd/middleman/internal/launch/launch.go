@@ -1,5 +1,5 @@
-// Package launch has the commands that start something: new, run, spawn and
-// retry. They ask the server for a workspace or a session. Then they attach to
+// Package launch has the commands that start something: new, run, spawn,
+// resume and retry, and profile, which tells what can be started. They ask the server for a workspace or a session. Then they attach to
 // the session without the server.
 package launch
 
@@ -16,7 +16,9 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.newCommand(),
 		r.runCommand(),
 		r.spawnCommand(),
+		r.resumeCommand(),
 		r.retryCommand(),
+		r.profileCommand(),
 	}
 }
 

@@ -80,7 +80,7 @@ func (f *newFlags) request(c commands, names, command []string) (in api.NewWorks
 func (c commands) newCommand() *cobra.Command {
 	var f newFlags
 	cmd := &cobra.Command{
-		Use:   "new [NAME] [-d] [-A] [-C DIR] [--mode worktree|directory|in-place] [-- COMMAND...]",
+		Use:   "new [NAME] [-d] [-A] [-C DIR] [--mode worktree|directory|in-place] [-- COMMAND... | -p PROFILE [-- PROMPT]]",
 		Short: "Make a workspace from the current directory's repository, and attach",
 		Long: `Make a workspace from the current directory's repository, and attach.
 

@@ -20,7 +20,7 @@ func (c commands) spawnCommand() *cobra.Command {
 		isolation, dir string
 	)
 	cmd := &cobra.Command{
-		Use:   "spawn [NAME] [-d] [-C DIR] [--isolation worktree|shared] -- COMMAND...",
+		Use:   "spawn [NAME] [-d] [-C DIR] [--isolation worktree|shared] -- COMMAND... | -p PROFILE [-- PROMPT]",
 		Short: "Start a worker from inside a session",
 		Long: `Start a worker of the session that this command runs in.
 
@@ -34,8 +34,8 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 			switch {
 			case len(names) > 1:
 				return cli.Usagef("spawn takes one NAME; put the command after --")
-			case len(command) == 0:
-				return cli.Usagef("spawn needs a command, after --")
+			case len(command) == 0 && session.profile == "":
+				return cli.Usagef("spawn needs a command after --, or a profile")
 			case isolation != workers.Worktree && isolation != workers.Shared:
 				return cli.Usagef("isolation %q is not worktree or shared", isolation)
 			case c.JSON && !session.detached:

@@ -1,0 +1,190 @@
+package launch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/agent"
+	"middleman/internal/plaintext"
+)
+
+// versionTime bounds how long a program may take to print its version.
+const versionTime = 10 * time.Second
+
+// shownProfile is a profile as it is printed.
+type shownProfile struct {
+	Name     string   `json:"name"`
+	Program  string   `json:"program,omitempty"`
+	Source   string   `json:"source"`
+	Versions string   `json:"versions,omitempty"`
+	Path     string   `json:"path,omitempty"`
+	Found    string   `json:"version,omitempty"`
+	Problem  string   `json:"problem,omitempty"`
+	Command  []string `json:"command,omitempty"`
+	Prompt   []string `json:"prompt,omitempty"`
+	Identify []string `json:"identify,omitempty"`
+	Resume   []string `json:"resume,omitempty"`
+	Env      []string `json:"env,omitempty"`
+	Sandbox  string   `json:"sandbox,omitempty"`
+	Grace    string   `json:"grace,omitempty"`
+}
+
+func (c commands) profileCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "profile",
+		Short: "List, show and check the profiles: the programs that -p starts",
+		Long: `List, show and check the profiles: the programs that -p starts.
+
+A profile says how a program is launched, which variables of the environment it
+gets besides the allow-list, and how its conversation is taken up again. Profiles
+of your own are in config.toml, below [profiles.NAME]; a repository's are in its
+.middleman.toml, and count once you have agreed to them (` + "`middleman trust`" + `).`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error { return c.listProfiles() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "list", Aliases: []string{"ls"}, Short: "List the built-in profiles and your own", Args: cli.Args(cobra.NoArgs),
+			RunE: func(*cobra.Command, []string) error { return c.listProfiles() },
+		},
+		&cobra.Command{
+			Use: "show NAME", Short: "Show what a profile runs", Args: cli.Args(cobra.ExactArgs(1)),
+			RunE: func(_ *cobra.Command, given []string) error { return c.showProfile(given[0]) },
+		},
+		&cobra.Command{
+			Use: "check NAME", Short: "Run a profile's program to see its version", Args: cli.Args(cobra.ExactArgs(1)),
+			Long: `Run a profile's program with --version, and say for which versions the profile
+was written. The exit code is 1 if the program is not there or does not answer.`,
+			RunE: func(cmd *cobra.Command, given []string) error { return c.checkProfile(cmd.Context(), given[0]) },
+		},
+	)
+	return cmd
+}
+
+// profiles returns the built-in profiles and the user's own.
+func (c commands) profiles() agent.Set { return agent.Profiles(c.Config.Profiles, nil) }
+
+// named returns the profile of that name, and how it is printed.
+func (c commands) named(name string) (agent.Profile, shownProfile, error) {
+	p, ok := c.profiles()[name]
+	if !ok {
+		return p, shownProfile{}, fmt.Errorf("there is no profile %q; `middleman profile list` lists them", name)
+	}
+	return p, show(p), nil
+}
+
+// show looks for a profile's program in this shell's PATH.
+func show(p agent.Profile) shownProfile {
+	v := shownProfile{
+		Name: p.Name, Program: p.Program, Source: p.Source, Versions: p.Versions,
+		Command: p.Command, Prompt: p.Prompt, Identify: p.Identify, Resume: p.Resume, Env: p.Env, Sandbox: p.Sandbox, Grace: p.Grace,
+	}
+	if len(p.Command) == 0 {
+		return v
+	}
+	path, err := exec.LookPath(p.Command[0])
+	if err != nil {
+		v.Problem = p.Command[0] + " is not in PATH"
+		return v
+	}
+	v.Path = path
+	return v
+}
+
+func (c commands) listProfiles() error {
+	var list []shownProfile
+	for _, p := range c.profiles().List() {
+		list = append(list, show(p))
+	}
+	return c.Print(map[string]any{"profiles": list}, func() error {
+		t := c.Table("NAME", "PROGRAM", "FROM", "FOUND")
+		for _, p := range list {
+			t.Row(p.Name, cmp.Or(p.Program, "-"), p.Source, cmp.Or(p.Path, p.Problem, "-"))
+		}
+		return t.Flush()
+	})
+}
+
+func (c commands) showProfile(name string) error {
+	_, v, err := c.named(name)
+	if err != nil {
+		return err
+	}
+	return c.Print(v, func() error {
+		for _, line := range []struct{ what, is string }{
+			{"profile", v.Name},
+			{"program", v.Program},
+			{"from", v.Source},
+			{"written for", v.Versions},
+			{"found", cmp.Or(v.Path, v.Problem)},
+			{"command", strings.Join(v.Command, " ")},
+			{"first prompt", strings.Join(v.Prompt, " ")},
+			{"new conversation", strings.Join(v.Identify, " ")},
+			{"resume", strings.Join(v.Resume, " ")},
+			{"environment", strings.Join(v.Env, " ")},
+			{"sandbox", v.Sandbox},
+			{"grace", v.Grace},
+		} {
+			if line.is != "" {
+				fmt.Fprintf(c.Out, "%-18s%s\n", line.what, plaintext.Line(line.is))
+			}
+		}
+		return nil
+	})
+}
+
+// checkProfile runs a profile's program with --version.
+func (c commands) checkProfile(ctx context.Context, name string) error {
+	_, v, err := c.named(name)
+	if err != nil {
+		return err
+	}
+	if v.Path != "" {
+		v.Found, v.Problem = programVersion(ctx, v.Path)
+	}
+	err = c.Print(v, func() error {
+		switch {
+		case v.Problem != "":
+			return nil
+		case len(v.Command) == 0:
+			fmt.Fprintf(c.Out, "%s starts %s\n", v.Name, v.Program)
+		default:
+			fmt.Fprintf(c.Out, "%s: %s: %s\n", v.Name, plaintext.Line(v.Path), plaintext.Line(v.Found))
+			if v.Versions != "" {
+				fmt.Fprintf(c.Out, "the profile was written from the documentation of version %s\n", v.Versions)
+			}
+		}
+		return nil
+	})
+	if v.Problem != "" {
+		return fmt.Errorf("profile %s: %s", v.Name, v.Problem)
+	}
+	return err
+}
+
+// programVersion returns the first line that a program prints for --version, or
+// why there is none.
+func programVersion(ctx context.Context, path string) (version, problem string) {
+	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	switch {
+	case ctx.Err() != nil:
+		return "", fmt.Sprintf("%s --version does not answer in %v", path, versionTime)
+	case err != nil:
+		return "", fmt.Sprintf("%s --version: %v", path, err)
+	case first == "":
+		return "", path + " --version prints nothing"
+	}
+	return first, ""
+}

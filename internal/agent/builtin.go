@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// builtIn are the profiles that come with middleman. What they say of a program
+// is from its public documentation; Versions are those that it was about.
+var builtIn = []Profile{
+	{Name: Shell, Program: "the user's shell"},
+	{Name: "claude", Program: "Claude Code", Versions: "2.1", Definition: Definition{
+		Command:  []string{"claude"},
+		Prompt:   []string{promptHole},
+		Identify: []string{"--session-id", conversationHole},
+		Resume:   []string{"claude", "--resume", conversationHole},
+		Env:      []string{"ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_*", "CLAUDE_CODE_OAUTH_TOKEN", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION"},
+		Grace:    "10s",
+	}},
+	{Name: "codex", Program: "Codex", Versions: "0.149 to 0.155", Definition: Definition{
+		Command: []string{"codex"},
+		Prompt:  []string{promptHole},
+		Resume:  []string{"codex", "resume", conversationHole},
+		Env:     []string{"OPENAI_*", "CODEX_HOME"},
+		Grace:   "10s",
+	}},
+	{Name: "gemini", Program: "Gemini CLI", Versions: "5411f11", Definition: Definition{
+		Command: []string{"gemini"},
+		Prompt:  []string{"--prompt-interactive", promptHole},
+		Resume:  []string{"gemini", "--resume", "latest"},
+		Env:     []string{"GEMINI_*", "GOOGLE_*"},
+	}},
+	{Name: "agy", Program: "Antigravity CLI", Versions: "1.2", Definition: Definition{
+		Command: []string{"agy"},
+		Resume:  []string{"agy", "--conversation", conversationHole},
+		Env:     []string{"GEMINI_*", "GOOGLE_*"},
+	}},
+	{Name: "opencode", Program: "OpenCode", Versions: "2", Definition: Definition{
+		Command: []string{"opencode"},
+		Prompt:  []string{"--prompt", promptHole},
+		Resume:  []string{"opencode", "--continue"},
+		Env:     []string{"OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "OPENROUTER_*", "AWS_*"},
+	}},
+	{Name: "copilot", Program: "GitHub Copilot CLI", Versions: "1.0.78", Definition: Definition{
+		Command:  []string{"copilot"},
+		Prompt:   []string{"--interactive", promptHole},
+		Identify: []string{"--session-id=" + conversationHole},
+		Resume:   []string{"copilot", "--resume=" + conversationHole},
+		Env:      []string{"COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN"},
+	}},
+	{Name: "cursor", Program: "Cursor CLI", Versions: "2026.09.10", Definition: Definition{
+		Command: []string{"cursor-agent"},
+		Prompt:  []string{promptHole},
+		Resume:  []string{"cursor-agent", "--resume", conversationHole},
+		Env:     []string{"CURSOR_*"},
+	}},
+	{Name: "amp", Program: "Amp", Definition: Definition{
+		Command: []string{"amp"},
+		Resume:  []string{"amp", "threads", "continue", conversationHole},
+		Env:     []string{"AMP_*"},
+	}},
+	{Name: "aider", Program: "Aider", Definition: Definition{
+		Command: []string{"aider"},
+		Resume:  []string{"aider", "--restore-chat-history"},
+		Env:     []string{"AIDER_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "OPENROUTER_*", "DEEPSEEK_*"},
+	}},
+}
+
+// IsBuiltIn reports whether a profile of that name comes with middleman.
+func IsBuiltIn(name string) bool {
+	return slices.ContainsFunc(builtIn, func(p Profile) bool { return p.Name == name })
+}
+
+// Set has profiles by name.
+type Set map[string]Profile
+
+// Profiles returns the built-in profiles, the user's and a repository's. The
+// user's replace built-in ones of their name; a repository's replace nothing.
+func Profiles(user, repository map[string]Definition) Set {
+	set := Set{}
+	for _, p := range builtIn {
+		p.Source = BuiltIn
+		set[p.Name] = p
+	}
+	for name, d := range user {
+		if name != Shell {
+			set[name] = Profile{Name: name, Source: User, Program: set[name].Program, Definition: d}
+		}
+	}
+	for name, d := range repository {
+		if _, taken := set[name]; !taken {
+			set[name] = Profile{Name: name, Source: Repository, Definition: d}
+		}
+	}
+	return set
+}
+
+// List returns the profiles: those that come with middleman first, in their
+// order, then the others by name.
+func (s Set) List() []Profile {
+	rank := map[string]int{}
+	for i, p := range builtIn {
+		rank[p.Name] = i - len(builtIn)
+	}
+	return slices.SortedFunc(maps.Values(s), func(a, b Profile) int {
+		return cmp.Or(cmp.Compare(rank[a.Name], rank[b.Name]), cmp.Compare(a.Name, b.Name))
+	})
+}

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"middleman/internal/agent"
+	"middleman/internal/api"
+	"middleman/internal/store"
+	"middleman/terminal"
+	"middleman/workspace"
+)
+
+// profiles tells plan where a profile may come from.
+type profiles struct {
+	// repository returns the profiles of the agreed configuration of the
+	// session's repository. It is only called for a name that is not known.
+	repository func(ctx context.Context) (map[string]agent.Definition, error)
+	// again is the session whose conversation is taken up again, nil for none.
+	again *store.Session
+}
+
+// profilesOf is profiles.repository for a workspace that exists.
+func (s *App) profilesOf(w workspace.Workspace) func(context.Context) (map[string]agent.Definition, error) {
+	return func(ctx context.Context) (map[string]agent.Definition, error) {
+		c, ok, err := s.agreed(ctx, w)
+		if err != nil || !ok {
+			return nil, err
+		}
+		return c.Profiles, nil
+	}
+}
+
+// profilesIn is profiles.repository for a workspace that is asked for: it gets
+// the configuration of the checkout that it is made from.
+func (s *App) profilesIn(in api.NewWorkspace) func(context.Context) (map[string]agent.Definition, error) {
+	return func(ctx context.Context) (map[string]agent.Definition, error) {
+		if in.Mode != "" && in.Mode != workspace.ModeWorktree {
+			return nil, nil
+		}
+		_, c, err := s.configIn(ctx, in.Directory)
+		if err != nil || !c.usable() {
+			return nil, err
+		}
+		return c.config.Profiles, nil
+	}
+}
+
+// choose returns the command of a requested session and, if that comes from a
+// profile, the profile. It sets in p what the profile decides, and lets only the
+// allow-list pass to a profile's program.
+func (s *App) choose(ctx context.Context, p *plan, in *api.NewSession, from profiles) (agent.Profile, []string, error) {
+	if in.Profile == "" || in.Profile == agent.Shell {
+		return agent.Profile{}, in.Command, nil
+	}
+	profile, err := s.profile(ctx, in.Profile, from)
+	if err != nil {
+		return profile, nil, err
+	}
+	if profile.Sandbox != "" && profile.Sandbox != "none" {
+		return profile, nil, Refusef(api.CodeUnsupported,
+			"profile %s asks for sandbox level %q, which this build does not have, so the session was not started", profile.Name, profile.Sandbox)
+	}
+	if p.grace, err = profile.StopGrace(); err != nil {
+		return profile, nil, Refusef(api.CodeBadConfig, "profile %s: %s", profile.Name, err)
+	}
+	p.profile, in.CleanEnv = profile.Name, true
+	var command []string
+	if from.again != nil {
+		p.conversation = from.again.Conversation
+		command, err = profile.Again(p.conversation)
+	} else {
+		if profile.Identifies() {
+			p.conversation = uuid.NewString()
+		}
+		command, err = profile.Launch(p.conversation, in.Prompt)
+	}
+	if err != nil {
+		return profile, nil, Refusef(api.CodeBadRequest, "%s", err)
+	}
+	return profile, command, nil
+}
+
+// profile returns the profile of that name.
+func (s *App) profile(ctx context.Context, name string, from profiles) (agent.Profile, error) {
+	if p, ok := agent.Profiles(s.Profiles, nil)[name]; ok {
+		return p, nil
+	}
+	var repository map[string]agent.Definition
+	if from.repository != nil {
+		var err error
+		if repository, err = from.repository(ctx); err != nil {
+			return agent.Profile{}, err
+		}
+	}
+	p, ok := agent.Profiles(s.Profiles, repository)[name]
+	if !ok {
+		return agent.Profile{}, Refusef(api.CodeNotFound, "there is no profile %q: `middleman profile list` lists them", name)
+	}
+	return p, nil
+}
+
+// ResumeSession starts the program of an ended session again, in the same
+// workspace and on the same conversation, in a session of its own. in must name
+// no command, profile or prompt.
+func (s *App) ResumeSession(ctx context.Context, id string, in api.NewSession) (api.Session, error) {
+	return finish(ctx, s, func(ctx context.Context) (api.Session, error) { return s.resumeSession(ctx, id, in) })
+}
+
+func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (api.Session, error) {
+	if len(in.Command) > 0 || in.Profile != "" || in.Prompt != "" {
+		return api.Session{}, Refusef(api.CodeBadRequest, "a session is resumed by its own profile: give no command, profile or prompt")
+	}
+	row, err := s.Store.Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		if _, err := s.Store.Transcript(ctx, id); err == nil {
+			return api.Session{}, Refusef(api.CodeMissing, "the workspace of session %s is deleted: restore it first", id)
+		}
+	}
+	if err != nil {
+		return api.Session{}, err
+	}
+	view := s.sessionView(ctx, row, "")
+	switch {
+	case row.Profile == "":
+		return api.Session{}, Refusef(api.CodeBadRequest, "session %s was started without a profile, so there is no conversation to take up again", row.Name)
+	case view.State == terminal.StateUnreachable:
+		return api.Session{}, Refusef(api.CodeUnreachable, "session %s does not answer, so it is not known whether its program still runs", row.Name)
+	case !view.State.Ended():
+		return api.Session{}, Refusef(api.CodeBusy, "session %s is %s: attach to it instead", row.Name, view.State)
+	}
+	in.Profile = row.Profile
+	return s.startLike(ctx, row.WorkspaceID, in, &row)
+}
