@@ -1,6 +1,9 @@
 package vt
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // sequence is one line of the table: how a sequence is written, its name, and
 // the function that implements it. Its parameters are in t.parser.params.
@@ -164,7 +167,9 @@ var (
 	escapeTable  = map[uint32]func(*Terminal){}
 )
 
-func init() {
+// buildTables fills the tables, once. It is not an init, which each command line
+// would pay for.
+var buildTables = sync.OnceFunc(func() {
 	controls := map[string]byte{"BEL": 7, "BS": 8, "HT": 9, "LF": 10, "VT": 11, "FF": 12, "CR": 13, "SO": 14, "SI": 15}
 	spaces := strings.NewReplacer("SP", " ", " ", "")
 	for _, s := range sequences {
@@ -183,7 +188,7 @@ func init() {
 		}
 	}
 	addDesignations(escapeTable)
-}
+})
 
 // execute runs a control character. Like every control function it ends the
 // cluster before the cursor.

@@ -80,6 +80,7 @@ type Terminal struct {
 
 // New returns a Terminal in its initial state.
 func New(o Options) *Terminal {
+	buildTables()
 	if o.Cols == 0 {
 		o.Cols = defaultCols
 	}
