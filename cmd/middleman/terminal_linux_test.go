@@ -46,6 +46,7 @@ const termTimeout = 60 * time.Second
 //	term start NAME COMMAND...     term type NAME TEXT (a Go string without quotes)
 //	term expect NAME TEXT          term bytes NAME N (drawn so far, at least)
 //	term shows NAME TEXT           (what was drawn, on a screen of its size)
+//	term looks NAME FILE           (that screen has the lines of FILE, no others)
 //	term said NAME TEXT            on standard error
 //	term exit NAME CODE            term save NAME FILE
 //	term resize NAME COLS ROWS     term kill NAME SIGNAL
@@ -157,6 +158,20 @@ func (t *ptyTerminal) await(done func() bool) error {
 	}
 }
 
+// awaitScreen waits until done, which gets the text on a screen of the terminal's
+// size, is true.
+func (t *ptyTerminal) awaitScreen(done func(text string) bool) error {
+	size, err := pty.GetsizeFull(t.master)
+	if err != nil {
+		return err
+	}
+	return t.await(func() bool {
+		screen := vt.New(vt.Options{Cols: int(size.Cols), Rows: int(size.Rows)})
+		screen.Write(t.drawn)
+		return done(screen.Text(vt.TextOptions{}))
+	})
+}
+
 func (t *ptyTerminal) do(ts *testscript.TestScript, verb string, args []string) error {
 	switch verb {
 	case "type":
@@ -180,15 +195,10 @@ func (t *ptyTerminal) do(ts *testscript.TestScript, verb string, args []string) 
 		}
 		return t.await(func() bool { return t.take(text) })
 	case "shows":
-		size, err := pty.GetsizeFull(t.master)
-		if err != nil {
-			return err
-		}
-		return t.await(func() bool {
-			screen := vt.New(vt.Options{Cols: int(size.Cols), Rows: int(size.Rows)})
-			screen.Write(t.drawn)
-			return strings.Contains(screen.Text(vt.TextOptions{}), args[0])
-		})
+		return t.awaitScreen(func(text string) bool { return strings.Contains(text, args[0]) })
+	case "looks":
+		want := strings.TrimSpace(ts.ReadFile(args[0]))
+		return t.awaitScreen(func(text string) bool { return strings.TrimSpace(text) == want })
 	case "bytes":
 		n, err := strconv.Atoi(args[0])
 		if err != nil {

@@ -127,6 +127,9 @@ type Watch struct {
 type Attach struct {
 	// Detach is the key that detaches, "ctrl-" and one of a to z or [ \ ] ^ _.
 	Detach string `toml:"detach"`
+	// Switch is the key that lists the other sessions, to go to one of them: a
+	// key as for Detach, or "none".
+	Switch string `toml:"switch"`
 	// Scrollback is how many past lines an attach prints first. A negative
 	// number prints all that are kept.
 	Scrollback int `toml:"scrollback"`
@@ -173,7 +176,7 @@ func Default() Config {
 		Backend:      "auto",
 		BranchPrefix: "middleman",
 		Workspaces:   "data",
-		Attach:       Attach{Detach: `ctrl-\`, Scrollback: 1000, Clipboard: "allow"},
+		Attach:       Attach{Detach: `ctrl-\`, Switch: "ctrl-]", Scrollback: 1000, Clipboard: "allow"},
 		Terminal:     Terminal{JournalBytes: 16 << 20, HistoryLines: 10000, Grace: Duration(5 * time.Second), Clipboard: "allow"},
 		Ports:        Ports{First: 20000, Last: 29999, Count: 10},
 		Setup:        Setup{Timeout: Duration(15 * time.Minute)},
@@ -232,8 +235,14 @@ func (c Config) check() error {
 	if c.Workspaces != "data" && c.Workspaces != "repository" {
 		return fmt.Errorf("workspaces is %q: it must be data or repository", c.Workspaces)
 	}
-	if _, err := c.Attach.DetachByte(); err != nil {
+	detach, err := c.Attach.DetachByte()
+	if err != nil {
 		return err
+	}
+	if key, err := c.Attach.SwitchByte(); err != nil {
+		return err
+	} else if key == detach {
+		return fmt.Errorf(`attach.detach and attach.switch are both %q: choose another key for one of them, or switch = "none"`, c.Attach.Switch)
 	}
 	if err := checkClipboard("attach.clipboard", c.Attach.Clipboard); err != nil {
 		return err
@@ -306,8 +315,21 @@ func (p Ports) check() error {
 }
 
 // DetachByte returns the byte that a terminal sends for the detach key.
-func (a Attach) DetachByte() (byte, error) {
-	key, ok := strings.CutPrefix(strings.ToLower(a.Detach), "ctrl-")
+func (a Attach) DetachByte() (byte, error) { return keyByte("attach.detach", a.Detach, "") }
+
+// SwitchByte returns the byte that a terminal sends for the switch key, and 0 if
+// there is none.
+func (a Attach) SwitchByte() (byte, error) {
+	if a.Switch == "none" {
+		return 0, nil
+	}
+	return keyByte("attach.switch", a.Switch, `, or "none"`)
+}
+
+// keyByte returns the byte that a terminal sends for a key. otherwise tells what
+// else the setting may be.
+func keyByte(setting, name, otherwise string) (byte, error) {
+	key, ok := strings.CutPrefix(strings.ToLower(name), "ctrl-")
 	if ok && len(key) == 1 {
 		switch c := key[0]; {
 		case c >= 'a' && c <= 'z':
@@ -316,5 +338,5 @@ func (a Attach) DetachByte() (byte, error) {
 			return c & 0x1f, nil
 		}
 	}
-	return 0, fmt.Errorf(`attach.detach is %q: it must be "ctrl-" and one of a to z or [ \ ] ^ _`, a.Detach)
+	return 0, fmt.Errorf(`%s is %q: it must be "ctrl-" and one of a to z or [ \ ] ^ _%s`, setting, name, otherwise)
 }

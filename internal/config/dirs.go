@@ -107,6 +107,10 @@ func (d Dirs) ServerSocket() string { return filepath.Join(d.Sockets(), "middlem
 // port.
 func (d Dirs) PortSocket() string { return filepath.Join(d.Sockets(), "port.sock") }
 
+// ViewerSocket returns the Unix socket of the `attach` that shows the session
+// with that id.
+func (d Dirs) ViewerSocket(id string) string { return filepath.Join(d.Sockets(), "v"+id[1:]+".sock") }
+
 // ServerLog returns the file with the output of a server in the background.
 func (d Dirs) ServerLog() string { return filepath.Join(d.Data, "server.log") }
 

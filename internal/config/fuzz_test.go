@@ -12,7 +12,7 @@ import (
 // written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("listen = \"127.0.0.1:0\"\n[terminal]\njournal_bytes = 0\ngrace = \"1m30s\"\n[ports]\nfirst = 20000\nlast = 20010\n"))
-	f.Add([]byte("hosts = [\"a\"]\n[tls]\nlocal = true\n[attach]\ndetach = \"ctrl-]\"\n"))
+	f.Add([]byte("hosts = [\"a\"]\n[tls]\nlocal = true\n[attach]\ndetach = \"ctrl-a\"\n"))
 	f.Add([]byte("[transcripts]\nkeep = \"2GiB\"\n"))
 	f.Add([]byte("[transcripts]\nkeep = \"all\"\n"))
 	f.Add([]byte("[env]\nforward = [\"A*\"]\ndeny = [\"[a-\"]\n[shell]\nlogin = true\n"))

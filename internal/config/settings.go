@@ -28,6 +28,7 @@ var texts = append([]keydoc.Text{
 	{Key: "tls.cert", About: `Encrypt, with the certificate chain in this PEM file. tls.key goes with it.`},
 	{Key: "tls.key", About: `The PEM file with the private key of tls.cert.`},
 	{Key: "attach.detach", Live: true, About: `The key that leaves a session and lets it run: "ctrl-" and one of a to z or [ \ ] ^ _.`},
+	{Key: "attach.switch", Live: true, About: `The key that lists the other sessions, to go to one of them: a key as for attach.detach, or "none".`},
 	{Key: "attach.scrollback", Live: true, About: `How many past lines attach prints before the screen. A negative number prints all that are kept.`},
 	{Key: "attach.clipboard", Live: true, Values: clipboardRules, About: `Whether the program of an attached session may set your terminal's clipboard, if terminal.clipboard allows it too. "ask" asks when you leave the session.`},
 	{Key: "terminal.journal_bytes", About: `How many bytes of a session's output are kept at least. 0 keeps all.`},

@@ -107,6 +107,21 @@ func LastUsed(c *cli.CLI, list List, w api.Workspace) (s api.Session, others []a
 	return s, others, true, nil
 }
 
+// ByUse returns the sessions in the order of their last attach, the last first;
+// those that were never attached follow by name.
+func ByUse(c *cli.CLI, sessions []api.Session) ([]api.Session, error) {
+	ids, err := recent(c.Dirs.Attached())
+	rank := make(map[string]int, len(ids))
+	for i, id := range ids {
+		rank[id] = i - len(ids)
+	}
+	sorted := slices.Clone(sessions)
+	slices.SortStableFunc(sorted, func(a, b api.Session) int {
+		return cmp.Or(rank[a.ID]-rank[b.ID], strings.Compare(Label(a), Label(b)))
+	})
+	return sorted, err
+}
+
 // attachedBefore returns the live session of l that was attached last, or for
 // "-" before the last. It asks sessions for their states, one after the other.
 func (l List) attachedBefore(ctx context.Context, c *cli.CLI, arg string, ids []string) (api.Session, error) {

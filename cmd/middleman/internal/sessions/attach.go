@@ -13,7 +13,6 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
-	"middleman/internal/audit"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
 )
@@ -30,7 +29,10 @@ func (c commands) attachCommand() *cobra.Command {
 
 Without TARGET it is the session that you attached to last, with - the one before
 that. If a workspace has several sessions it is the one used last, and standard
-error names the others.`,
+error names the others.
+
+The switch key lists the other sessions, to go to one of them. Inside a session
+attach asks the terminal that shows it to go to TARGET instead.`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Mode = terminal.ModeAttach
@@ -87,6 +89,9 @@ func (c commands) attachTo(ctx context.Context, arg string, o viewer.Options) er
 		return &cli.NotAttachedError{Err: err}
 	}
 	TellOthers(c.CLI, t.Shown, others)
+	if outer := outerSession(); outer != "" {
+		return c.goInstead(ctx, outer, t, o)
+	}
 	return c.attach(ctx, t, o)
 }
 
@@ -103,9 +108,10 @@ func TellOthers(c *cli.CLI, chosen api.Session, others []api.Session) {
 }
 
 // CheckTerminal returns a NotAttachedError if this command could not attach to
-// a session: it runs inside one, or its input or output is no terminal.
+// a session: its input or output is no terminal, or it runs inside a session that
+// no attach shows.
 func CheckTerminal(c *cli.CLI) error {
-	if err := nested(); err != nil {
+	if err := checkOuter(c); err != nil {
 		return err
 	}
 	if !viewer.IsTerminal(c.In) || !viewer.IsTerminal(c.BytesOut) {
@@ -117,40 +123,21 @@ func CheckTerminal(c *cli.CLI) error {
 // attach joins a session with this terminal. It returns the program's exit as
 // an error, or nil when the user detached.
 func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options) error {
-	detach, err := c.Config.Attach.DetachByte()
+	a := attaching{commands: c, base: o}
+	o, err := a.options(ctx, t, o.Takeover)
 	if err != nil {
 		return err
 	}
-	o.Detach, o.DetachName = detach, c.Config.Attach.Detach
-	o.Scrollback = c.Config.Attach.Scrollback
-	if o.Clipboard == "" && o.Mode == terminal.ModeAttach {
-		o.Clipboard = terminal.Clipboard(c.Config.Attach.Clipboard)
-	}
-	o.Label = t.Label()
-	if o.Takeover {
-		c.Record(audit.Takeover, "session "+t.Shown.ID+" name "+t.Label(), nil)
-	}
-	var forgot error
-	if o.Mode == terminal.ModeAttach {
-		o.Joined = func() {
-			c.linkAgent(ctx, t)
-			forgot = catalog.NoteAttached(c.CLI, t.Shown.ID)
-		}
-	}
 	end, err := viewer.Run(ctx, c.In, c.BytesOut, c.BytesErrs, t.Session, o)
-	if forgot != nil {
-		fmt.Fprintf(c.Errs, "middleman: %v\n", forgot)
+	if a.problem != nil {
+		fmt.Fprintf(c.Errs, "middleman: %v\n", a.problem)
 	}
 	if end.Wanted != nil {
-		c.offer(o.Label, *end.Wanted, err == nil)
+		c.offer(*end.Wanted, err == nil)
 	}
 	switch {
 	case errors.Is(err, viewer.ErrNotAttached):
-		if busy, ok := errors.AsType[*terminal.BusyError](err); ok {
-			named := terminal.BusyError{Session: o.Label, Writer: busy.Writer}
-			err = fmt.Errorf("%w: `middleman attach --takeover %s`, `middleman watch %s`", &named, o.Label, o.Label)
-		}
-		return &cli.NotAttachedError{Err: err}
+		return &cli.NotAttachedError{Err: explainBusy(err, o.Label)}
 	case ctx.Err() != nil && end.Exit == nil: // 130 would look like the program's exit code
 		return fmt.Errorf("%w: ended by a signal; the session goes on", viewer.ErrDisconnected)
 	case err != nil:
@@ -159,6 +146,17 @@ func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options
 		return &cli.ProgramExit{Exit: *end.Exit}
 	}
 	return nil
+}
+
+// explainBusy returns err. If that says that another viewer is attached, it names
+// the session by its label, and the commands that help.
+func explainBusy(err error, label string) error {
+	busy, ok := errors.AsType[*terminal.BusyError](err)
+	if !ok {
+		return err
+	}
+	named := terminal.BusyError{Session: label, Writer: busy.Writer}
+	return fmt.Errorf("%w: `middleman attach --takeover %s`, `middleman watch %s`", &named, label, label)
 }
 
 // linkAgent lets the session's SSH_AUTH_SOCK lead to this shell's agent, if there
@@ -181,14 +179,9 @@ func Attach(ctx context.Context, c *cli.CLI, s api.Session) error {
 	if err != nil {
 		return err
 	}
-	return commands{c}.attach(ctx, t, viewer.Options{Mode: terminal.ModeAttach})
-}
-
-// nested returns an error inside a session: the outer viewer would take the
-// detach key and the terminal's replies.
-func nested() error {
-	if id := os.Getenv("MIDDLEMAN_SESSION"); id != "" {
-		return &cli.NotAttachedError{Err: fmt.Errorf("this terminal already shows session %s: attach from a terminal outside of it, or use -d", id)}
+	o := viewer.Options{Mode: terminal.ModeAttach}
+	if outer := outerSession(); outer != "" {
+		return commands{c}.goInstead(ctx, outer, t, o)
 	}
-	return nil
+	return commands{c}.attach(ctx, t, o)
 }

@@ -34,12 +34,12 @@ func CheckClipboard(policy terminal.Clipboard) error {
 
 // offer asks, after the session is left, whether to put the program's text into
 // the clipboard.
-func (c commands) offer(label string, w viewer.Wanted, mayAsk bool) {
+func (c commands) offer(w viewer.Wanted, mayAsk bool) {
 	if w.TooLong {
-		fmt.Fprintf(c.Errs, "middleman: %s wanted to put more than 64 KiB into your clipboard, which is too much: your clipboard is unchanged\n", label)
+		fmt.Fprintf(c.Errs, "middleman: %s wanted to put more than 64 KiB into your clipboard, which is too much: your clipboard is unchanged\n", w.Label)
 		return
 	}
-	wanted := fmt.Sprintf("%s wanted to put %s into your clipboard: %s", label, characters(w.Text), shorten(w.Text))
+	wanted := fmt.Sprintf("%s wanted to put %s into your clipboard: %s", w.Label, characters(w.Text), shorten(w.Text))
 	if !mayAsk || !viewer.IsTerminal(c.In) {
 		fmt.Fprintf(c.Errs, "middleman: %s: you could not be asked, so your clipboard is unchanged\n", wanted)
 		return

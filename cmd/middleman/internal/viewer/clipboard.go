@@ -28,6 +28,7 @@ type clipboardFilter struct {
 	takes  bool   // keep what the removed command wants to set
 	taken  []byte // "<selections>;<base64>" so far
 	wanted *Wanted
+	label  string // the session's, for wanted
 }
 
 type clipboardState int

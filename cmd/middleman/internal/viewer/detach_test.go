@@ -8,57 +8,63 @@ func TestKeyFinder(t *testing.T) {
 		control byte
 		in      []string
 		want    string // what is passed on, flushed at the end
-		found   bool
+		found   ownKey
+		rest    string
 	}{
-		{"text", 0x1c, []string{"hello"}, "hello", false},
-		{"control byte", 0x1c, []string{"ab\x1ccd"}, "ab", true},
-		{"kitty", 0x1c, []string{"ab\x1b[92;5ucd"}, "ab", true},
-		{"kitty, with caps and num lock", 0x1c, []string{"\x1b[92;197u"}, "", true},
-		{"kitty, alternate key and press", 0x1c, []string{"\x1b[92::92;5:1u"}, "", true},
-		{"kitty, release", 0x1c, []string{"\x1b[92;5:3u"}, "\x1b[92;5:3u", false},
-		{"kitty, other key", 0x1c, []string{"\x1b[93;5u"}, "\x1b[93;5u", false},
-		{"kitty, alt too", 0x1c, []string{"\x1b[92;7u"}, "\x1b[92;7u", false},
-		{"modifyOtherKeys", 0x1c, []string{"x\x1b[27;5;92~"}, "x", true},
-		{"split control sequence", 0x1c, []string{"a\x1b[9", "2;5", "u"}, "a", true},
-		{"split other sequence", 0x1c, []string{"a\x1b[1;", "5A"}, "a\x1b[1;5A", false},
-		{"lone escape is not held", 0x1c, []string{"\x1b"}, "\x1b", false},
-		{"never ended", 0x1c, []string{"\x1b[92;5"}, "\x1b[92;5", false},
-		{"arrow", 0x1c, []string{"\x1b[A"}, "\x1b[A", false},
-		{"escape within", 0x1c, []string{"\x1b[\x1b[92;5u"}, "\x1b[", true},
-		{"letter", 0x01, []string{"\x1b[97;5u"}, "", true},
-		{"letter by byte", 0x01, []string{"z\x01"}, "z", true},
+		{"text", 0x1c, []string{"hello"}, "hello", noKey, ""},
+		{"control byte", 0x1c, []string{"ab\x1ccd"}, "ab", detachKey, "cd"},
+		{"kitty", 0x1c, []string{"ab\x1b[92;5ucd"}, "ab", detachKey, "cd"},
+		{"kitty, with caps and num lock", 0x1c, []string{"\x1b[92;197u"}, "", detachKey, ""},
+		{"kitty, alternate key and press", 0x1c, []string{"\x1b[92::92;5:1u"}, "", detachKey, ""},
+		{"kitty, release", 0x1c, []string{"\x1b[92;5:3u"}, "\x1b[92;5:3u", noKey, ""},
+		{"kitty, other key", 0x1c, []string{"\x1b[93;5u"}, "\x1b[93;5u", noKey, ""},
+		{"kitty, alt too", 0x1c, []string{"\x1b[92;7u"}, "\x1b[92;7u", noKey, ""},
+		{"modifyOtherKeys", 0x1c, []string{"x\x1b[27;5;92~"}, "x", detachKey, ""},
+		{"split control sequence", 0x1c, []string{"a\x1b[9", "2;5", "u"}, "a", detachKey, ""},
+		{"split other sequence", 0x1c, []string{"a\x1b[1;", "5A"}, "a\x1b[1;5A", noKey, ""},
+		{"lone escape is not held", 0x1c, []string{"\x1b"}, "\x1b", noKey, ""},
+		{"never ended", 0x1c, []string{"\x1b[92;5"}, "\x1b[92;5", noKey, ""},
+		{"arrow", 0x1c, []string{"\x1b[A"}, "\x1b[A", noKey, ""},
+		{"escape within", 0x1c, []string{"\x1b[\x1b[92;5u"}, "\x1b[", detachKey, ""},
+		{"switch key", 0x1c, []string{"ab\x07cd\x1c"}, "ab", switchKey, "cd\x1c"},
+		{"switch key, kitty", 0x1c, []string{"ab\x1b[103;5ucd"}, "ab", switchKey, "cd"},
+		{"detach key first", 0x1c, []string{"ab\x1c\x07"}, "ab", detachKey, "\x07"},
+		{"NUL is no key", 0x1c, []string{"ab\x00\x1b[96;5u"}, "ab\x00\x1b[96;5u", noKey, ""},
+		{"letter", 0x01, []string{"\x1b[97;5u"}, "", detachKey, ""},
+		{"letter by byte", 0x01, []string{"z\x01"}, "z", detachKey, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := keyFinder{control: tt.control}
+			f := keyFinder{detach: tt.control, change: 0x07}
 			var got string
-			found := false
+			found := noKey
 			for _, in := range tt.in {
 				var before []byte
 				before, found = f.find([]byte(in))
-				if got += string(before); found {
+				if got += string(before); found != noKey {
 					break
 				}
 			}
-			if !found {
+			if found == noKey {
 				got += string(f.flush())
 			}
-			if got != tt.want || found != tt.found {
-				t.Errorf("got %q, %v, want %q, %v", got, found, tt.want, tt.found)
+			if got != tt.want || found != tt.found || string(f.rest) != tt.rest {
+				t.Errorf("got %q, %v, then %q, want %q, %v, then %q", got, found, f.rest, tt.want, tt.found, tt.rest)
 			}
 		})
 	}
 }
 
-// Whatever is typed arrives, whole and in order, up to the detach key.
+// Whatever is typed arrives, whole and in order, up to a key of our own.
 func FuzzKeyFinder(f *testing.F) {
 	f.Add([]byte("a\x1b[92;5ub"), 4)
 	f.Add([]byte("\x1b[\x1c"), 2)
+	f.Add([]byte("a\x1b[103;5ub"), 4)
 	f.Fuzz(func(t *testing.T, p []byte, at int) {
-		whole := keyFinder{control: 0x1c}
+		whole := keyFinder{detach: 0x1c, change: 0x07}
 		before, found := whole.find(p)
 		want := string(before)
-		if !found {
+		if found == noKey {
 			want += string(whole.flush())
 			if want != string(p) {
 				t.Fatalf("%q became %q", p, want)
@@ -67,14 +73,14 @@ func FuzzKeyFinder(f *testing.F) {
 		if at < 0 || at > len(p) {
 			at = len(p) / 2
 		}
-		split := keyFinder{control: 0x1c}
+		split := keyFinder{detach: 0x1c, change: 0x07}
 		before, splitFound := split.find(p[:at])
 		got := string(before)
-		if !splitFound {
+		if splitFound == noKey {
 			before, splitFound = split.find(p[at:])
 			got += string(before)
 		}
-		if !splitFound {
+		if splitFound == noKey {
 			got += string(split.flush())
 		}
 		lone := at > 0 && p[at-1] == esc // a lone ESC is passed on at once

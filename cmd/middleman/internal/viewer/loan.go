@@ -28,7 +28,7 @@ type loan struct {
 type keysRead struct {
 	has    bool
 	before []byte
-	detach bool
+	own    ownKey // the key that follows them
 }
 
 // end gives the keyboard back for good.
@@ -97,9 +97,9 @@ func (v *viewer) takeKeys() {
 		v.loan.giveBack(keysRead{}) // the next read returns the error
 		return
 	}
-	before, detach := v.find.find(v.keyBuf[:n])
-	if !detach && len(v.find.held) == 0 && v.typeNow(before) {
+	before, own := v.find.find(v.keyBuf[:n])
+	if own == noKey && len(v.find.held) == 0 && v.typeNow(before) {
 		return
 	}
-	v.loan.giveBack(keysRead{true, bytes.Clone(before), detach})
+	v.loan.giveBack(keysRead{true, bytes.Clone(before), own})
 }

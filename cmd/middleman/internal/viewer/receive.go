@@ -15,7 +15,7 @@ func (v *viewer) begin() error {
 	if v.o.From != nil {
 		return nil
 	}
-	_, err := io.WriteString(v.out, pushTitle+scrollAway(int(Size(v.out, v.in).Rows))+v.screen.clear())
+	_, err := io.WriteString(v.out, v.before+v.screen.clear())
 	return err
 }
 
@@ -27,7 +27,10 @@ func (v *viewer) receive(ctx context.Context) (End, error) {
 		case ctx.Err() != nil:
 			return End{}, left(ctx)
 		case errors.Is(err, terminal.ErrUnreachable):
-			if err := v.rejoin(ctx); err != nil {
+			v.loan.giveBack(keysRead{}) // else no goroutine would see the keys of our own
+			v.attachment().Close()      // it is broken
+			drawn := v.offset
+			if err := v.rejoin(ctx, &drawn); err != nil {
 				return End{}, err
 			}
 			continue
@@ -40,8 +43,12 @@ func (v *viewer) receive(ctx context.Context) (End, error) {
 		case terminal.MessageSnapshot:
 			err = v.drawSnapshot(m.Offset, m.Data)
 		case terminal.MessageEvent:
-			if size := m.Event.Size; size != nil && v.window != nil {
+			switch size := m.Event.Size; {
+			case v.window == nil:
+			case size != nil:
 				err = v.window.resizeSession(*size)
+			case m.Event.Kind == terminal.EventWriter:
+				err = v.window.setWriter(m.Event.Writer != nil)
 			}
 		case terminal.MessageDetached:
 			return End{}, fmt.Errorf("%w: %s", ErrDisconnected, reason(v.o, m.Reason))
@@ -138,17 +145,13 @@ func (v *viewer) write(p []byte) error {
 	return err
 }
 
-// rejoin attaches again after the connection broke, from the offset that is
-// drawn. It gives up after reconnectFor.
-func (v *viewer) rejoin(ctx context.Context) error {
-	v.loan.giveBack(keysRead{}) // else no goroutine would see the detach key
-	v.attachment().Close()      // it is broken
+// rejoin attaches again after the connection broke or was given up, from the
+// offset that is drawn; nil asks for a snapshot. It gives up after reconnectFor.
+func (v *viewer) rejoin(ctx context.Context, from *uint64) error {
 	deadline := time.NewTimer(reconnectFor)
 	defer deadline.Stop()
 	tick := time.NewTicker(reconnectEvery)
 	defer tick.Stop()
-	drawn := v.offset
-	from := &drawn // nil asks for a snapshot
 	for {
 		err := v.join(ctx, from)
 		if err == nil {

@@ -37,14 +37,22 @@ const (
 // restore returns what to write when a session is left. After it the user's
 // output continues below what the program has drawn.
 func (t *screenTracker) restore() string {
-	text, end := resetModes, "\r\n\x1b[J"
+	text, end := t.suspend(), "\r\n\x1b[J"
 	if t.origin {
 		text += leaveOrigin
 	}
 	if t.alternate {
-		text, end = leaveAlternate+text, "\r\x1b[J"
+		end = "\r\x1b[J"
 	}
 	return text + end
+}
+
+// suspend returns what to write before another screen is shown for a while.
+func (t *screenTracker) suspend() string {
+	if t.alternate {
+		return leaveAlternate + resetModes
+	}
+	return resetModes
 }
 
 // clear returns what to write before a snapshot, which needs a freshly reset
@@ -52,10 +60,7 @@ func (t *screenTracker) restore() string {
 func (t *screenTracker) clear() string {
 	// Tab stops every 8 columns; the final ESC 7 replaces the cursor that
 	// resetModes saved.
-	text := resetModes + "\x1b[?6l\x1b[?5W\x1b[H\x1b[2J\x1b7"
-	if t.alternate {
-		text = leaveAlternate + text
-	}
+	text := t.suspend() + "\x1b[?6l\x1b[?5W\x1b[H\x1b[2J\x1b7"
 	t.alternate, t.origin = false, false
 	return text
 }

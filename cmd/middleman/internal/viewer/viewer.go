@@ -26,7 +26,8 @@ var (
 	// The session may still run.
 	ErrDisconnected = errors.New("disconnected")
 
-	errDetached = errors.New("detached") // by the user
+	errDetached = errors.New("detached")                // by the user
+	errSwitch   = errors.New("the user wants the list") // of sessions
 )
 
 const (
@@ -63,11 +64,16 @@ type Options struct {
 	// Detach is the byte of the detach key, DetachName its name for the user.
 	Detach     byte
 	DetachName string
+	// Switch lets the user go to another session; nil means that there is no
+	// switch key and no request. There is none if From is set.
+	Switch *Switch
 	// Label is the user's name for the session.
 	Label string
-	// Joined, unless nil, is called once the session was joined, before anything
-	// is drawn.
+	// Joined, unless nil, is called whenever the session was joined, before
+	// anything is drawn; also when the user comes back from the list of sessions.
 	Joined func()
+	// Left, unless nil, is called whenever the session was left after that.
+	Left func()
 }
 
 // End says how a viewing ended without an error: Exit is the program's, or nil
@@ -80,32 +86,39 @@ type End struct {
 }
 
 // Run joins s with the terminal in and out, and returns when the viewing ends,
-// with the terminal restored. It writes to errs how to detach and how the
-// viewing ended. If ctx ends it disconnects and returns ctx's error.
+// with the terminal restored. If the user switches, it goes on with another
+// session. It writes to errs how to detach and how the viewing ended. If ctx ends
+// it disconnects and returns ctx's error.
 func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Session, o Options) (End, error) {
-	o.Label = plaintext.Line(o.Label)
-	v := &viewer{in: in, out: out, session: s, o: o, screen: newScreenTracker(), find: keyFinder{control: o.Detach}}
-	v.loan.back, v.keyBuf = make(chan keysRead, 1), make([]byte, keyChunk)
 	ctx, stopSignals := signal.NotifyContext(ctx, hangup)
 	defer stopSignals()
 	resized := make(chan os.Signal, 1) // subscribe before the size is read
 	notifyResize(resized)
 	defer signal.Stop(resized)
+	v := newViewer(in, out, s, o)
+	v.before = pushTitle + scrollAway(int(Size(out, in).Rows))
 	if err := v.join(ctx, o.From); err != nil {
 		return End{}, fmt.Errorf("%w: %w", ErrNotAttached, err)
 	}
-	if o.Joined != nil {
-		o.Joined()
-	}
-	policy := cmp.Or(o.Clipboard, terminal.ClipboardDeny)
-	v.clipboard = newClipboardFilter(policy.Stricter(v.attachment().Hello().Clipboard))
+	v.arrived()
 	restoreMode, err := rawMode(in)
 	if err != nil {
+		v.gone(nil)
 		return End{}, fmt.Errorf("%w: %w", ErrNotAttached, errors.Join(err, v.attachment().Close()))
 	}
-	fmt.Fprintf(errs, "detach with %s\r\n", o.DetachName)
-	end, err := v.run(ctx, resized)
-	end.Wanted = v.clipboard.wanted
+	fmt.Fprintf(errs, "%s\r\n", v.help())
+	end, err := v.show(ctx, resized)
+	wanted := v.clipboard.wanted
+	for errors.Is(err, errSwitch) {
+		if v, err = v.change(ctx, resized); err == nil {
+			end, err = v.show(ctx, resized)
+			wanted = cmp.Or(v.clipboard.wanted, wanted)
+		}
+	}
+	if errors.Is(err, errDetached) {
+		err = nil
+	}
+	end.Wanted = wanted
 	last := v.screen.restore()
 	if o.From == nil {
 		last = popTitle + last
@@ -114,6 +127,45 @@ func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Sessi
 	err = errors.Join(err, writeErr, restoreMode())
 	v.say(errs, end, err)
 	return end, err
+}
+
+// newViewer returns a viewer that has not joined s yet.
+func newViewer(in, out *os.File, s terminal.Session, o Options) *viewer {
+	o.Label = plaintext.Line(o.Label)
+	v := &viewer{in: in, out: out, session: s, o: o, scrollback: o.Scrollback, screen: newScreenTracker(), find: keyFinder{detach: o.Detach}, clipboard: newClipboardFilter(terminal.ClipboardDeny)}
+	if o.Switch != nil && o.From == nil {
+		v.find.change = o.Switch.Key
+	}
+	v.loan.back, v.keyBuf = make(chan keysRead, 1), make([]byte, keyChunk)
+	return v
+}
+
+// arrived does what follows a join.
+func (v *viewer) arrived() {
+	if v.o.Joined != nil {
+		v.o.Joined()
+	}
+	policy := cmp.Or(v.o.Clipboard, terminal.ClipboardDeny)
+	v.clipboard = newClipboardFilter(policy.Stricter(v.attachment().Hello().Clipboard))
+	v.clipboard.label = v.o.Label
+}
+
+// gone does what follows the end of a viewing, which ended with err.
+func (v *viewer) gone(err error) {
+	if v.o.Left != nil {
+		v.o.Left()
+	}
+	if v.asked != nil && !errors.Is(err, errSwitch) {
+		v.asked.Answer(fmt.Errorf("the terminal that shows %s left it", v.o.Label))
+	}
+}
+
+// help tells which keys are ours.
+func (v *viewer) help() string {
+	if v.find.change == 0 {
+		return "detach with " + v.o.DetachName
+	}
+	return fmt.Sprintf("detach with %s, other sessions with %s", v.o.DetachName, v.o.Switch.Name)
 }
 
 // say tells the user how the viewing ended, and how to come back.
@@ -129,11 +181,13 @@ func (v *viewer) say(errs io.Writer, end End, err error) {
 	}
 }
 
-// viewer is one viewing of a session.
+// viewer shows one session, until the user leaves it.
 type viewer struct {
-	in, out *os.File
-	session terminal.Session
-	o       Options
+	in, out    *os.File
+	session    terminal.Session
+	o          Options
+	before     string // written before the screen of the session
+	scrollback int    // how many past lines join asks for
 
 	// Everything down to acked belongs to Run's goroutine.
 	screen    *screenTracker
@@ -150,9 +204,14 @@ type viewer struct {
 
 	waiting atomic.Int32 // queued keys and pastes that typeKeys has not typed yet
 
-	keys   *keyboard
-	loan   loan
-	keyBuf []byte // keyBuf and find belong to the goroutine that reads keys; receive while they are lent
+	keys    *keyboard
+	loan    loan
+	asked   *Request // what ended the viewing, if that was a request
+	refused int      // requests that the user has refused, one after the other
+
+	first  []byte // keys for the program that were typed before this viewing
+	unread []byte // keys that were read before it, and may be our own
+	keyBuf []byte // unread, keyBuf and find belong to the goroutine that reads keys; receive while they are lent
 	find   keyFinder
 }
 
@@ -166,7 +225,7 @@ func (v *viewer) attachment() terminal.Attachment {
 func (v *viewer) join(ctx context.Context, from *uint64) error {
 	o := terminal.AttachOptions{
 		Mode: v.o.Mode, Client: "attach", Size: Size(v.out, v.in),
-		From: from, Scrollback: v.o.Scrollback, Takeover: v.o.Takeover, MaxLag: maxLag,
+		From: from, Scrollback: v.scrollback, Takeover: v.o.Takeover, MaxLag: maxLag,
 	}
 	if v.o.From != nil {
 		o.MaxLag = 0 // a user who names an offset wants every byte
@@ -182,7 +241,8 @@ func (v *viewer) join(ctx context.Context, from *uint64) error {
 	case v.window != nil:
 		v.window.resizeSession(hello.Size) // the next write returns the error
 	case v.o.Mode == terminal.ModeWatch && v.o.From == nil:
-		v.window = newWindow(v.out, v.screen, o.Size, hello.Size)
+		v.window = newWindow(v.out, v.screen, o.Size, hello.Size, v.o.Label)
+		v.window.writer = hello.Writer != nil
 	}
 	switch {
 	case hello.HostAnswers:
@@ -199,6 +259,13 @@ func (v *viewer) join(ctx context.Context, from *uint64) error {
 	return nil
 }
 
+// show is run, and what follows it.
+func (v *viewer) show(ctx context.Context, resized <-chan os.Signal) (End, error) {
+	end, err := v.run(ctx, resized)
+	v.gone(err)
+	return end, err
+}
+
 // run starts the loops, receives until the end, and joins them.
 func (v *viewer) run(ctx context.Context, resized <-chan os.Signal) (End, error) {
 	keys, err := newKeyboard(v.in)
@@ -212,11 +279,16 @@ func (v *viewer) run(ctx context.Context, resized <-chan os.Signal) (End, error)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	typed := make(chan []byte, queued)
+	if len(v.first) > 0 && v.o.Mode == terminal.ModeAttach {
+		v.waiting.Add(1)
+		typed <- v.first
+	}
 
 	var wg sync.WaitGroup
 	wg.Go(func() { cancel(v.readKeyboard(ctx, typed)) })
 	wg.Go(func() { v.typeKeys(typed) })
 	wg.Go(func() { v.followSize(ctx, resized) })
+	wg.Go(func() { v.awaitRequest(ctx, cancel) })
 	wg.Go(func() {
 		<-ctx.Done()
 		keys.wake()
@@ -235,17 +307,19 @@ func (v *viewer) run(ctx context.Context, resized <-chan os.Signal) (End, error)
 	return end, err
 }
 
-// readKeyboard reads keys until the detach key. It types them, or queues for
+// readKeyboard reads keys until one of our own. It types them, or queues for
 // typeKeys those that would have to wait.
 func (v *viewer) readKeyboard(ctx context.Context, typed chan<- []byte) error {
 	defer close(typed)
 	for {
-		before, detach, err := v.nextKeys()
+		before, own, err := v.nextKeys()
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrDisconnected, err)
 		}
 		if v.o.Mode == terminal.ModeWatch {
-			detach = detach || bytes.ContainsAny(before, leaveWatch)
+			if bytes.ContainsAny(before, leaveWatch) {
+				own = detachKey
+			}
 			if v.window != nil {
 				v.window.keys(before)
 			}
@@ -257,28 +331,36 @@ func (v *viewer) readKeyboard(ctx context.Context, typed chan<- []byte) error {
 				return ctx.Err()
 			}
 		}
-		if detach {
+		switch own {
+		case detachKey:
 			return errDetached
+		case switchKey:
+			return errSwitch
 		}
 	}
 }
 
-// nextKeys waits for keys, and reports whether the detach key follows them.
-func (v *viewer) nextKeys() (before []byte, detach bool, err error) {
+// nextKeys waits for keys, and returns which key of our own follows them.
+func (v *viewer) nextKeys() (before []byte, own ownKey, err error) {
+	if p := v.unread; len(p) > 0 {
+		v.unread = nil
+		before, own = v.find.find(p)
+		return before, own, nil
+	}
 	timeout := keyWait
 	if len(v.find.held) == 0 {
 		if timeout = -1; v.lendKeys() {
 			if back := <-v.loan.back; back.has {
-				return back.before, back.detach, nil
+				return back.before, back.own, nil
 			}
 		}
 	}
 	n, err := v.keys.read(v.keyBuf, timeout)
 	if err != nil || n > 0 {
-		before, detach = v.find.find(v.keyBuf[:n])
-		return before, detach, err
+		before, own = v.find.find(v.keyBuf[:n])
+		return before, own, err
 	}
-	return v.find.flush(), false, nil
+	return v.find.flush(), noKey, nil
 }
 
 // typeNow types p if that does not block, and reports whether it did.

@@ -172,7 +172,7 @@ func TestResizeWhileJoining(t *testing.T) {
 // the end.
 func TestWatchInAnotherSize(t *testing.T) {
 	const frame = `printf '\033[?1049h\033[2J\033[1;1Htop left\033[1;101Htop right\033[30;1Hbottom left\033[30;98Hbottom right\033[2;1H'; read x;
-		printf '\033[20;70H[now]\033[2;1H'; read x; printf '\033[?1049lmain\r\n'; exit 7`
+		printf '\033[19;70H[now]\033[2;1H'; read x; printf '\033[?1049lmain\r\n'; exit 7`
 	s := startSized(t, terminal.Size{Cols: 110, Rows: 30}, frame)
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -230,7 +230,8 @@ func TestWatchInAnotherSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	shows("[now]", "right")
-	master.WriteString("\x1b[B") // a watcher's arrow
+	shows("110x30 of its last terminal, columns 1-80, rows 1-19", "right")
+	master.WriteString("\x1b[B\x1b[B") // a watcher's arrows
 	shows("bottom left", "top")
 	if err := s.Input(t.Context(), []byte("\r")); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,8 @@ const (
 // that needs the user's consent.
 type Wanted struct {
 	Text string
+	// Label is the user's name for the program's session.
+	Label string
 	// TooLong: the text had more than 64 KiB, and was not kept.
 	TooLong bool
 }
@@ -40,15 +42,15 @@ func (f *clipboardFilter) want() {
 		return
 	}
 	if len(f.taken) > maxTaken {
-		f.wanted = &Wanted{TooLong: true}
+		f.wanted = &Wanted{Label: f.label, TooLong: true}
 		return
 	}
 	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(string(data), "="))
 	switch {
 	case err != nil || len(text) == 0: // terminals ignore this too
 	case len(text) > maxWanted:
-		f.wanted = &Wanted{TooLong: true}
+		f.wanted = &Wanted{Label: f.label, TooLong: true}
 	default:
-		f.wanted = &Wanted{Text: string(text)}
+		f.wanted = &Wanted{Label: f.label, Text: string(text)}
 	}
 }

@@ -30,12 +30,18 @@ type window struct {
 	size    terminal.Size
 	err     error // the first error of writing, for the next caller
 
+	// label is the user's name for the session. With it the last row tells the
+	// sizes; without it there is no such row.
+	label  string
+	writer bool // a writer is attached, so the size is its terminal's
+
 	left, top int  // the screen's column and row in the terminal's top left corner
 	panned    bool // the user moved the window, so it does not follow the cursor
 
 	// What the terminal shows, if drawn is set.
 	drawn     bool
 	lines     []string
+	status    string
 	title     string
 	alternate bool
 
@@ -47,8 +53,8 @@ type window struct {
 
 // newWindow returns a window for a terminal of that size on a session of the
 // other size.
-func newWindow(out io.Writer, tracker *screenTracker, size, session terminal.Size) *window {
-	w := &window{out: out, tracker: tracker, size: size}
+func newWindow(out io.Writer, tracker *screenTracker, size, session terminal.Size, label string) *window {
+	w := &window{out: out, tracker: tracker, size: size, label: label}
 	w.screen = w.blank(int(session.Cols), int(session.Rows))
 	return w
 }
@@ -61,6 +67,24 @@ func (w *window) blank(cols, rows int) *vt.Terminal {
 func (w *window) fits() bool {
 	cols, rows := w.screen.Size()
 	return cols == int(w.size.Cols) && rows == int(w.size.Rows)
+}
+
+// rows returns how many rows of the session the terminal shows.
+func (w *window) rows() int {
+	if w.label == "" || w.size.Rows < 3 {
+		return int(w.size.Rows)
+	}
+	return int(w.size.Rows) - 1
+}
+
+// setWriter says whether a writer is attached.
+func (w *window) setWriter(attached bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.writer = attached; !w.fits() {
+		w.drawSoon()
+	}
+	return w.err
 }
 
 // write takes the session's output. It draws it now or starts a timer for that.
@@ -138,7 +162,7 @@ func (w *window) keys(p []byte) {
 		if n := bytes.Count(p, []byte("\x1b["+a.final)) + bytes.Count(p, []byte("\x1bO"+a.final)); n > 0 {
 			w.panned = true
 			w.left += n * a.cols * max(1, int(w.size.Cols)/2)
-			w.top += n * a.rows * max(1, int(w.size.Rows)/2)
+			w.top += n * a.rows * max(1, w.rows()/2)
 		}
 	}
 	w.drawSoon()
@@ -212,6 +236,7 @@ func (w *window) draw() {
 		w.alternate, w.lines = alternate, nil
 	}
 	w.drawLines(&b)
+	w.drawStatus(&b)
 	w.drawCursor(&b)
 	if title := plaintext.Line(w.screen.Title()); title != w.title {
 		fmt.Fprintf(&b, "\x1b]2;%s\x1b\\", title)
@@ -229,10 +254,10 @@ func (w *window) follow() {
 	cols, rows := w.screen.Size()
 	if at := w.screen.Cursor(); at.Visible && !w.panned {
 		w.left = around(w.left, at.Col, int(w.size.Cols))
-		w.top = around(w.top, at.Row, int(w.size.Rows))
+		w.top = around(w.top, at.Row, w.rows())
 	}
 	w.left = max(0, min(w.left, cols-int(w.size.Cols)))
-	w.top = max(0, min(w.top, rows-int(w.size.Rows)))
+	w.top = max(0, min(w.top, rows-w.rows()))
 }
 
 // around returns the start of a window of length n that shows at. from is the
@@ -264,9 +289,10 @@ func (w *window) drawPast(b *bytes.Buffer) {
 }
 
 func (w *window) drawLines(b *bytes.Buffer) {
-	lines := w.screen.View(w.left, w.top, int(w.size.Cols), int(w.size.Rows))
+	lines := w.screen.View(w.left, w.top, int(w.size.Cols), w.rows())
 	whole := len(w.lines) != len(lines)
 	if whole {
+		w.status = ""
 		b.WriteString("\x1b[0m\x1b[2J\x1b[?7l") // no wrapping: a line that is too wide here stays one line
 	}
 	for i, line := range lines {
@@ -277,13 +303,32 @@ func (w *window) drawLines(b *bytes.Buffer) {
 	w.lines = lines
 }
 
+// drawStatus says in the last row which size the session has, whose that is, and
+// which part of it the terminal shows.
+func (w *window) drawStatus(b *bytes.Buffer) {
+	if w.rows() == int(w.size.Rows) {
+		return
+	}
+	cols, rows := w.screen.Size()
+	whose := "its last terminal"
+	if w.writer {
+		whose = "the attached terminal"
+	}
+	text := fmt.Sprintf("%dx%d of %s, columns %d-%d, rows %d-%d: arrows move, q leaves  %s", cols, rows, whose,
+		w.left+1, min(cols, w.left+int(w.size.Cols)), w.top+1, min(rows, w.top+w.rows()), w.label)
+	if text = Pad(Fit(text, int(w.size.Cols)), int(w.size.Cols)); text != w.status {
+		fmt.Fprintf(b, "\x1b[%d;1H\x1b[0;7m%s\x1b[0m", w.size.Rows, text)
+		w.status = text
+	}
+}
+
 // drawCursor puts the cursor in its place. If that is outside the window it
 // hides it near there: the terminal's output continues there when the session
 // is left.
 func (w *window) drawCursor(b *bytes.Buffer) {
 	at := w.screen.Cursor()
 	col, row := at.Col-w.left, at.Row-w.top
-	inCol, inRow := max(0, min(col, int(w.size.Cols)-1)), max(0, min(row, int(w.size.Rows)-1))
+	inCol, inRow := max(0, min(col, int(w.size.Cols)-1)), max(0, min(row, w.rows()-1))
 	fmt.Fprintf(b, "\x1b[%d;%dH", inRow+1, inCol+1)
 	if !at.Visible || col != inCol || row != inRow {
 		b.WriteString("\x1b[?25l")

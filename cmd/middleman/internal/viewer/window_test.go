@@ -28,7 +28,7 @@ func watch(size, session terminal.Size) *watched {
 		session: vt.New(vt.Options{Cols: int(session.Cols), Rows: int(session.Rows)}),
 	}
 	out := writerFunc(func(p []byte) { w.shows.Write(p); w.raw.Write(p) })
-	w.window = newWindow(out, newScreenTracker(), size, session)
+	w.window = newWindow(out, newScreenTracker(), size, session, "")
 	return w
 }
 
@@ -104,6 +104,32 @@ func TestWindowShowsAPart(t *testing.T) {
 	}
 }
 
+// The last row says whose size it is, and which part of it is shown.
+func TestWindowSaysWhoseSize(t *testing.T) {
+	w := watch(terminal.Size{Cols: 80, Rows: 5}, terminal.Size{Cols: 100, Rows: 6})
+	w.label = "fix/sh"
+	for row := range 6 {
+		w.print(t, fmt.Sprintf("\x1b[%d;1Hrow-%d", row+1, row))
+	}
+	w.print(t, "\x1b[H")
+	status := func(want string) {
+		t.Helper()
+		if err := w.finish(); err != nil {
+			t.Fatal(err)
+		}
+		text := w.shows.Text(vt.TextOptions{})
+		if lines := strings.Split(text, "\n"); lines[4] != want {
+			t.Errorf("shown:\n%s\nwant %q in the last row", text, want)
+		}
+	}
+	status("100x6 of its last terminal, columns 1-80, rows 1-4: arrows move, q leaves  fix/…")
+	if err := w.setWriter(true); err != nil {
+		t.Fatal(err)
+	}
+	w.keys([]byte("\x1b[B\x1b[C"))
+	status("100x6 of the attached terminal, columns 21-100, rows 3-6: arrows move, q leaves…")
+}
+
 // Where the sizes are the same each byte passes, and when they come to be the
 // terminal has the whole state.
 func TestWindowPassesBytes(t *testing.T) {
@@ -175,7 +201,7 @@ func TestWindowPast(t *testing.T) {
 // A terminal that takes no more is an error of the next write.
 func TestWindowOfABrokenTerminal(t *testing.T) {
 	broken := errors.New("broken")
-	w := newWindow(failing{broken}, newScreenTracker(), terminal.Size{Cols: 10, Rows: 2}, terminal.Size{Cols: 20, Rows: 3})
+	w := newWindow(failing{broken}, newScreenTracker(), terminal.Size{Cols: 10, Rows: 2}, terminal.Size{Cols: 20, Rows: 3}, "")
 	w.write([]byte("a")) // drawn at once, or soon
 	if err := w.finish(); !errors.Is(err, broken) {
 		t.Errorf("%v, want %v", err, broken)
