@@ -185,6 +185,9 @@ func (s *App) runCommands(ctx context.Context, w workspace.Workspace, stage stri
 		Mark:     setupMark(w.ID),
 		Log:      s.Dirs.SetupLog(w.ID),
 		Timeout:  s.SetupTimeout,
+		Tell: func(line string) {
+			s.stage(ctx, w.ID, workspace.Stage{Name: stage, State: "running", Detail: line, Time: time.Now().UTC()})
+		},
 	})
 	end := workspace.Stage{Name: stage, State: "done", Detail: last, Time: time.Now().UTC()}
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	maxLog  = 2 << 20 // bytes of the file, and of PATH.1
 	maxTail = 4 << 10 // bytes from which last takes its lines
 	maxLast = 600     // bytes that last returns
-	lines   = 5       // lines that last returns
+	lines   = 5       // lines of the output that Run returns
 )
 
 // logFile keeps the last part of the output. When the file is full, it is renamed
@@ -80,9 +80,9 @@ func (l *logFile) close() error {
 	return l.file.Close()
 }
 
-// last returns the last lines of the output, joined to one line that is safe to
+// last returns the last n lines of the output, joined to one line that is safe to
 // show in a terminal. It leaves out the lines "$ COMMAND" that Run writes.
-func (l *logFile) last() string {
+func (l *logFile) last(n int) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var kept []string
@@ -92,7 +92,7 @@ func (l *logFile) last() string {
 			kept = append(kept, line)
 		}
 	}
-	text := strings.Join(kept[max(0, len(kept)-lines):], " / ")
+	text := strings.Join(kept[max(0, len(kept)-n):], " / ")
 	if over := len(text) - maxLast; over > 0 {
 		text = "..." + strings.ToValidUTF8(text[over:], "")
 	}

@@ -26,6 +26,8 @@ import (
 const (
 	grace = 5 * time.Second // from SIGTERM to SIGKILL
 	drain = time.Second     // for output that is still in the pipe
+
+	tellEvery = time.Second / 2
 )
 
 // Spec says what to run.
@@ -40,6 +42,9 @@ type Spec struct {
 	Log string
 	// Timeout bounds all commands together.
 	Timeout time.Duration
+	// Tell, unless nil, is called with the last line of the output while the
+	// commands run: when it has changed, and not more than once in tellEvery.
+	Tell func(line string)
 }
 
 // Run runs the commands, and blocks until none of their processes is left. If ctx
@@ -54,13 +59,46 @@ func Run(ctx context.Context, s Spec) (last string, err error) {
 	defer func() { err = errors.Join(err, log.close()) }()
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout, fmt.Errorf("it was ended after %s: %w", s.Timeout, os.ErrDeadlineExceeded))
 	defer cancel()
+	stop := s.follow(log)
+	defer func() { err = errors.Join(err, stop()) }()
 	for _, command := range s.Commands {
 		fmt.Fprintf(log, "$ %s\n", command)
 		if err := s.run(ctx, command, log); err != nil {
-			return log.last(), fmt.Errorf("%q: %w", command, err)
+			return log.last(lines), fmt.Errorf("%q: %w", command, err)
 		}
 	}
-	return log.last(), nil
+	return log.last(lines), nil
+}
+
+// follow begins to call Tell. stop ends that, and waits for the last call.
+func (s Spec) follow(log *logFile) (stop func() error) {
+	if s.Tell == nil {
+		return func() error { return nil }
+	}
+	end, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- contain.Call(func() error { return s.tell(log, end) }) }()
+	return func() error {
+		close(end)
+		return <-ended
+	}
+}
+
+// tell calls Tell until end is closed.
+func (s Spec) tell(log *logFile, end <-chan struct{}) error {
+	tick := time.NewTicker(tellEvery)
+	defer tick.Stop()
+	told := ""
+	for {
+		select {
+		case <-end:
+			return nil
+		case <-tick.C:
+		}
+		if line := log.last(1); line != told {
+			told = line
+			s.Tell(line)
+		}
+	}
 }
 
 // run runs one command. The command writes to a pipe, not to a file of cmd, so

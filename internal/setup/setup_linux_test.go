@@ -54,6 +54,33 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// The last line of what runs is told while it runs.
+func TestTell(t *testing.T) {
+	s := spec(t, "echo first; echo; printf second", "echo third; read go <fifo")
+	fifo := filepath.Join(s.Dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan string, 100)
+	s.Tell = func(line string) { told <- line }
+	ran := make(chan error, 1)
+	go func() {
+		_, err := Run(t.Context(), s)
+		ran <- err
+	}()
+	for line := range told {
+		if line == "third" {
+			break
+		}
+	}
+	if err := os.WriteFile(fifo, []byte("go\n"), 0); err != nil {
+		t.Error(err)
+	}
+	if err := <-ran; err != nil {
+		t.Error(err)
+	}
+}
+
 // pidIn waits until a command has written its pid.
 func pidIn(t *testing.T, file string) int {
 	t.Helper()

@@ -51,6 +51,24 @@ type NotAttachedError struct{ Err error }
 func (e *NotAttachedError) Error() string { return e.Err.Error() }
 func (e *NotAttachedError) Unwrap() error { return e.Err }
 
+// interruptedError says what goes on after an interrupt. Its exit code is 130.
+type interruptedError struct {
+	err    error
+	goesOn string
+}
+
+func (e *interruptedError) Error() string { return "interrupted: " + e.goesOn }
+func (e *interruptedError) Unwrap() error { return e.err }
+
+// Interrupted returns err. If that is an interrupt, its message tells what goes on
+// nevertheless.
+func Interrupted(err error, goesOn string) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &interruptedError{err, goesOn}
+}
+
 // ErrTimeout says that the awaited event did not come in time. Its exit code is
 // 124.
 var ErrTimeout = errors.New("timed out")
@@ -95,7 +113,7 @@ func Message(err error) string {
 		head, tail := text[:maxMessage/2], text[len(text)-maxMessage/2:]
 		text = strings.ToValidUTF8(head, "") + " [...] " + strings.ToValidUTF8(tail, "")
 	}
-	if errors.Is(err, context.Canceled) {
+	if _, told := errors.AsType[*interruptedError](err); !told && errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
 	if p, ok := errors.AsType[*api.Problem](err); ok {

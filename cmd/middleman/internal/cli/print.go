@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"github.com/rivo/uniseg"
+
+	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
 )
@@ -46,27 +49,120 @@ func (c *CLI) PrintJSON(result any) error {
 }
 
 // Table prints rows with aligned columns when it is flushed.
-type Table struct{ w *tabwriter.Writer }
+type Table struct {
+	out  io.Writer
+	rows [][]string
+	// cols is how many columns a line may have, 0 for any number, and last how
+	// many are left to the last cell.
+	cols, last int
+}
 
 // Table starts a table on c.Out, with a heading line if head is not empty.
-func (c *CLI) Table(head ...string) Table {
-	t := Table{tabwriter.NewWriter(c.Out, 0, 8, 2, ' ', 0)}
+func (c *CLI) Table(head ...string) *Table {
+	t := &Table{out: c.Out}
 	if len(head) > 0 {
 		t.Row(head...)
 	}
 	return t
 }
 
-// Row adds a row. It spells out line feeds and tabs in cells.
-func (t Table) Row(cells ...string) {
-	for i, cell := range cells {
-		cells[i] = plaintext.Line(cell)
-	}
-	fmt.Fprintln(t.w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+// FitTable is Table for one whose lines fit a terminal, if standard output is one.
+// First the last cell gives way, until it has as many columns as last says, then
+// the widest. An ellipsis ends what is cut.
+func (c *CLI) FitTable(last int, head ...string) *Table {
+	t := c.Table(head...)
+	t.cols, t.last = int(viewer.Size(c.BytesOut).Cols), last
+	return t
 }
 
+// Row adds a row. It spells out line feeds and tabs in cells.
+func (t *Table) Row(cells ...string) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = plaintext.Line(cell)
+	}
+	for len(row) > 0 && row[len(row)-1] == "" {
+		row = row[:len(row)-1]
+	}
+	t.rows = append(t.rows, row)
+}
+
+const (
+	gap     = 2 // columns between two cells
+	minCell = 6 // columns that each cell keeps
+)
+
 // Flush prints the rows.
-func (t Table) Flush() error { return t.w.Flush() }
+func (t *Table) Flush() error {
+	widths := t.widths()
+	var err error
+	for _, row := range t.rows {
+		var line strings.Builder
+		for i, cell := range row {
+			if i == len(row)-1 {
+				line.WriteString(cell)
+				break
+			}
+			line.WriteString(viewer.Pad(viewer.Fit(cell, widths[i]), widths[i]+gap))
+		}
+		text := line.String()
+		if t.cols > 0 {
+			text = viewer.Fit(text, t.cols)
+		}
+		_, e := fmt.Fprintln(t.out, text)
+		err = errors.Join(err, e)
+	}
+	t.rows = nil
+	return err
+}
+
+// widths returns the width of each cell but the last of a row, which needs none.
+func (t *Table) widths() []int {
+	var widths, whole []int
+	for _, row := range t.rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths, whole = append(widths, 0), append(whole, 0)
+			}
+			width := uniseg.StringWidth(cell)
+			if whole[i] = max(whole[i], width); i < len(row)-1 {
+				widths[i] = max(widths[i], width)
+			}
+		}
+	}
+	if t.cols > 0 {
+		t.narrow(whole)
+		for i := range widths {
+			widths[i] = min(widths[i], whole[i])
+		}
+	}
+	return widths
+}
+
+// narrow makes widths fit t.cols, as far as minCell allows.
+func (t *Table) narrow(widths []int) {
+	over := gap*(len(widths)-1) - t.cols
+	for _, width := range widths {
+		over += width
+	}
+	end := len(widths) - 1
+	if cut := min(over, widths[end]-t.last); cut > 0 {
+		widths[end] -= cut
+		over -= cut
+	}
+	for ; over > 0; over-- {
+		widest := 0
+		for i, width := range widths {
+			if width > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= minCell {
+			return
+		}
+		widths[widest]--
+	}
+}
 
 // Dash returns s, or "-" if s is empty.
 func Dash(s string) string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -44,6 +45,31 @@ func TestPrint(t *testing.T) {
 			}
 			if got, err := os.ReadFile(out.Name()); err != nil || string(got) != tt.want {
 				t.Errorf("got %q, %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestTable(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cols int
+		want string
+	}{
+		{"no terminal", 0, "NAME      BRANCH              PATH\nfix       middleman/fix-long  /home/me/src/project/fix\n日本-rep  -                   /x\nshort\n"},
+		{"wide enough", 60, "NAME      BRANCH              PATH\nfix       middleman/fix-long  /home/me/src/project/fix\n日本-rep  -                   /x\nshort\n"},
+		{"the last gives way", 35, "NAME      BRANCH              PATH\nfix       middleman/fix-long  /hom…\n日本-rep  -                   /x\nshort\n"},
+		{"then the widest", 25, "NAME      BRANCH       P…\nfix       middleman/…  /…\n日本-rep  -            /x\nshort\n"},
+		{"and no further", 10, "NAME    B…\nfix     m…\n日本-…  -…\nshort\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			table := &Table{out: &out, cols: tt.cols, last: 2}
+			for _, row := range [][]string{{"NAME", "BRANCH", "PATH"}, {"fix", "middleman/fix-long", "/home/me/src/project/fix"}, {"日本-rep", "-", "/x"}, {"short", "", ""}} {
+				table.Row(row...)
+			}
+			if err := table.Flush(); err != nil || out.String() != tt.want {
+				t.Errorf("%v\n%s\nwant\n%s", err, out.String(), tt.want)
 			}
 		})
 	}

@@ -25,7 +25,8 @@ type Progress struct {
 	doing string
 	began time.Time
 	after time.Duration
-	live  bool // w is a terminal: show one line that changes
+	live  bool   // w is a terminal: show one line that changes
+	name  string // the workspace's, once that is known
 	shown string
 }
 
@@ -80,6 +81,7 @@ func since(then time.Time, stages []api.Stage) []api.Stage {
 
 // Workspace shows the current stage of w.
 func (p *Progress) Workspace(w api.Workspace) {
+	p.name = w.Name
 	if len(w.Stages) == 0 || time.Since(p.began) < p.after {
 		return
 	}
@@ -93,11 +95,20 @@ func (p *Progress) Workspace(w api.Workspace) {
 	}
 	p.shown = stage
 	text := plaintext.Line(fmt.Sprintf("%s %s: %s, %s", p.doing, w.Name, stage, time.Since(p.began).Round(time.Second)))
-	if p.live {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	if f, ok := p.w.(*os.File); ok && p.live {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", viewer.Fit(text, max(1, int(viewer.Size(f).Cols)-1)))
 		return
 	}
 	fmt.Fprintln(p.w, text)
+}
+
+// Making returns err, the error of a creation. For an interrupt it says that the
+// server goes on, and how to stop that.
+func (p *Progress) Making(err error) error {
+	if p.name == "" {
+		return Interrupted(err, "if the server has begun to make the workspace it goes on; `middleman ls --all` shows it")
+	}
+	return Interrupted(err, fmt.Sprintf("the server goes on making %s; `middleman rm --stop-sessions %s` ends its setup and deletes it", p.name, p.name))
 }
 
 // End clears the line that shows the stage.

@@ -88,7 +88,7 @@ func (c commands) comeBack(ctx context.Context, server *client.Client, w api.Wor
 	created, err := server.AwaitWorkspace(ctx, w, progress.Workspace)
 	progress.End()
 	if err != nil {
-		return err
+		return progress.Making(err)
 	}
 	list, err := catalog.OfServer(ctx, server)
 	if err != nil {

@@ -118,7 +118,7 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 	created, err := server.CreateWorkspace(ctx, in, progress.Workspace)
 	progress.End()
 	if err != nil {
-		return err
+		return progress.Making(err)
 	}
 	workspaces.ExplainSkipped(c.CLI, created.Workspace)
 	var failed error

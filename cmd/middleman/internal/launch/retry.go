@@ -43,7 +43,7 @@ func (c commands) retry(ctx context.Context, name string) error {
 	created, err := server.RetryWorkspace(ctx, w.ID, api.Retry{CallerEnv: env}, progress.Workspace)
 	progress.End()
 	if err != nil {
-		return err
+		return progress.Making(err)
 	}
 	workspaces.ExplainSkipped(c.CLI, created.Workspace)
 	c.tellNotes(created.Workspace)

@@ -3,6 +3,7 @@ package workspaces
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -92,15 +93,19 @@ func live(l catalog.List) catalog.List {
 }
 
 func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) error {
-	t := c.Table("NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "PATH")
+	t := c.FitTable(1, "NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "AGE", "REPOSITORY", "PATH")
 	for _, w := range workspaces {
-		t.Row(w.Name, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w.ID)), workOf(w), w.Path)
+		repository := "-"
+		if w.Repository != "" {
+			repository = filepath.Base(w.Repository)
+		}
+		t.Row(w.Name, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w.ID)), workOf(w), cli.Age(w.CreatedAt), repository, w.Path)
 	}
 	return t.Flush()
 }
 
 func (c commands) sessionTable(sessions []api.Session) error {
-	t := c.Table("SESSION", "ID", "BACKEND", "STATE", "PID", "AGE", "COMMAND")
+	t := c.FitTable(6, "SESSION", "ID", "BACKEND", "STATE", "PID", "AGE", "COMMAND")
 	for _, s := range sessions {
 		pid := "-"
 		if s.PID != 0 {
@@ -115,17 +120,24 @@ func (c commands) sessionTable(sessions []api.Session) error {
 	return t.Flush()
 }
 
-// summary counts a workspace's sessions by state.
+// summary names a workspace's live sessions, and counts the others by state.
 func summary(sessions []api.Session) string {
+	var parts []string
 	counts := map[terminal.State]int{}
 	for _, s := range sessions {
-		counts[s.State]++
+		switch {
+		case s.State.Ended():
+			counts[s.State]++
+			continue
+		case s.State != terminal.StateRunning:
+			parts = append(parts, s.Name+" "+string(s.State))
+		case s.Writer != nil:
+			parts = append(parts, s.Name+" attached")
+		default:
+			parts = append(parts, s.Name)
+		}
 	}
-	var parts []string
-	for _, state := range []terminal.State{
-		terminal.StateStarting, terminal.StateRunning, terminal.StateStopping, terminal.StateUnreachable,
-		terminal.StateExited, terminal.StateFailed, terminal.StateLost,
-	} {
+	for _, state := range []terminal.State{terminal.StateExited, terminal.StateFailed, terminal.StateLost} {
 		if n := counts[state]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 		}

@@ -128,6 +128,9 @@ func (c removal) one(ctx context.Context, w api.Workspace) (removed, error) {
 		return c.refused(w, p, err)
 	}
 	if err != nil {
+		if !c.dryRun {
+			err = cli.Interrupted(err, fmt.Sprintf("the server goes on deleting %s unless it refuses to; `middleman ls` shows whether it is gone, `middleman restore %s` brings its work back", w.Name, w.Name))
+		}
 		return removed{}, err
 	}
 	if c.JSON {
@@ -171,10 +174,13 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 		c.printDeleted(inner, dryRun)
 	}
 	c.printWarnings(d)
-	lines := append(LossLines(d.Lost), sessionLines(d.Stopped)...)
+	lines := LossLines(d.Lost)
 	if dryRun {
-		if len(lines) == 0 {
+		if len(lines) == 0 && len(d.Stopped) == 0 {
 			fmt.Fprintf(c.Out, "nothing would be lost: workspace %s is clean\n", d.Workspace.Name)
+		}
+		for _, session := range sessionLines(d.Stopped) {
+			lines = append(lines, "would be stopped: "+session)
 		}
 		for _, command := range d.Teardown {
 			lines = append(lines, "would be run: "+plaintext.Line(command))
@@ -186,6 +192,9 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 	}
 	for _, line := range lines {
 		fmt.Fprintln(c.Errs, "gone:", line)
+	}
+	for _, line := range sessionLines(d.Stopped) {
+		fmt.Fprintln(c.Errs, "stopped:", line)
 	}
 	if stays := stays(d.Workspace); stays != "" {
 		fmt.Fprintln(c.Errs, "stays:", stays)

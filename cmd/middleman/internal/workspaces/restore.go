@@ -54,7 +54,7 @@ func (c commands) restore(ctx context.Context, name string) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return cli.Interrupted(err, fmt.Sprintf("the server goes on restoring %s; `middleman show %s` says how far it is", w.Name, w.Name))
 	}
 	for _, warning := range restored.Warnings {
 		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
