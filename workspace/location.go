@@ -49,7 +49,7 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error
 	case location != LocationRepository:
 		return basedir.Make(m.base)
 	}
-	repo, err := git.Discover(ctx, r.Directory)
+	repo, err := locate(ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -94,6 +94,30 @@ func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress)
 	return w, nil
 }
 
+// Locate returns r with the repository that it is for, so that Begin need not
+// find that again, and the repository's top and common git directory. These are
+// "" for a directory of ours, and for the user's directory in no repository.
+func (m *Manager) Locate(ctx context.Context, r CreateRequest) (located CreateRequest, top, gitDir string, err error) {
+	if r.Mode == ModeDirectory {
+		return r, "", "", nil
+	}
+	if r.Parent != nil {
+		if err := checkWorker(r); err != nil {
+			return r, "", "", err
+		}
+	}
+	repo, err := locate(ctx, r)
+	switch {
+	case err == nil:
+		r.repository = repo
+	case r.Mode == ModeInPlace && ctx.Err() == nil:
+		err = nil
+	default:
+		return r, "", "", err
+	}
+	return r, repo.Main, repo.Here.CommonDir, nil
+}
+
 // checkRequest refuses a bad request without touching anything.
 func (m *Manager) checkRequest(r CreateRequest) error {
 	if err := model.CheckID(r.ID); err != nil {

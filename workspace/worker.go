@@ -57,6 +57,9 @@ func checkWorker(r CreateRequest) error {
 // locate finds the repository of r. For a worker it is the one in which its
 // parent was made: a program may have put another into the directory since.
 func locate(ctx context.Context, r CreateRequest) (git.Repository, error) {
+	if r.repository.Main != "" {
+		return r.repository, nil
+	}
 	if r.Parent == nil || r.Parent.Mode != ModeWorktree {
 		return git.Discover(ctx, r.Directory)
 	}

@@ -87,6 +87,8 @@ type CreateRequest struct {
 	// credential helper and such). Those of the user's configuration always
 	// run.
 	Filters bool
+
+	repository git.Repository // from Locate
 }
 
 // Slug turns a typed name into the name of a workspace: lower-case ASCII
@@ -96,6 +98,10 @@ func Slug(name string) (string, error) { return model.Slug(name) }
 
 // Named returns the name of a workspace for a typed name, and the branch that
 // the typed name asks for: feature/x is branch feature/x and workspace
-// feature-x. The branch is "" for a name without a slash, which Slug judges
-// alone.
+// feature-x. The branch is "" for a name without a slash. That must not have
+// the form of NAME@REPOSITORY; otherwise Slug judges it.
 func Named(typed string) (name, branch string, err error) { return model.Named(typed) }
+
+// Numbered returns the n-th name to try for a name that may be taken: name, then
+// name-2, name-3 and so on, shortened if it would be too long.
+func Numbered(name string, n int) string { return model.Numbered(name, n) }

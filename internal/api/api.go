@@ -17,11 +17,13 @@ const SchemaVersion = 1
 // middleman's own state.
 type Workspace struct {
 	ID            string          `json:"id"`
-	Name          string          `json:"name"`
+	Name          string          `json:"name" doc:"Unique among the workspaces of its repository"`
+	Label         string          `json:"label" doc:"What to type for it: the name, or NAME@REPOSITORY if workspaces of several repositories have the name"`
 	Mode          workspace.Mode  `json:"mode"`
 	Path          string          `json:"path" doc:"The directory that sessions open in, sub-directory included"`
 	Root          string          `json:"root" doc:"The workspace's own directory"`
 	Repository    string          `json:"repository,omitempty" doc:"Top of the repository that a worktree belongs to"`
+	RepoName      string          `json:"repository_name,omitempty" doc:"The end of repository, as much of it as no other repository has"`
 	Branch        string          `json:"branch,omitempty"`
 	OwnBranch     bool            `json:"own_branch,omitempty" doc:"The branch was made for the workspace: only then may a delete remove it"`
 	Base          string          `json:"base,omitempty" doc:"The base that was asked for"`
@@ -57,7 +59,7 @@ type Session struct {
 	ID            string             `json:"id"`
 	Name          string             `json:"name" doc:"Unique within the workspace"`
 	WorkspaceID   string             `json:"workspace_id"`
-	WorkspaceName string             `json:"workspace_name"`
+	WorkspaceName string             `json:"workspace_name" doc:"The workspace's label"`
 	Backend       string             `json:"backend"`
 	State         terminal.State     `json:"state"`
 	PID           int                `json:"pid"`
@@ -88,6 +90,7 @@ type Session struct {
 // NewWorkspace asks for a workspace.
 type NewWorkspace struct {
 	Name      string         `json:"name,omitempty" doc:"Empty lets the server choose one; feature/x is branch feature/x and workspace feature-x"`
+	Suffix    bool           `json:"suffix,omitempty" doc:"If the repository has a workspace of that name already, the new one gets a number: fix-2"`
 	Mode      workspace.Mode `json:"mode,omitempty"`
 	Directory string         `json:"directory,omitempty" doc:"The user's directory: in the repository (mode worktree), or the directory to work in (mode in-place)"`
 	Base      string         `json:"base,omitempty"`

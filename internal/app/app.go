@@ -32,6 +32,7 @@ import (
 // Workspaces makes, inspects, deletes and restores directories, and undoes
 // half-made ones. *workspace.Manager implements it.
 type Workspaces interface {
+	Locate(ctx context.Context, r workspace.CreateRequest) (located workspace.CreateRequest, top, gitDir string, err error)
 	Begin(ctx context.Context, r workspace.CreateRequest, progress workspace.Progress) (workspace.Workspace, error)
 	Checkout(ctx context.Context, r workspace.CreateRequest, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, error)
 	Inspect(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
@@ -121,6 +122,7 @@ type App struct {
 	watcher       *watch.Watcher // of the workspaces whose status was read
 	workers       workers
 	unrecorded    unrecorded
+	labels        labels
 	transcripts   *transcripts.Keeper
 	// asking is a semaphore for the sessions that monitors ask at the same time,
 	// so that a restart does not ask all of them at once.

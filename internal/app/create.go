@@ -33,12 +33,12 @@ type creation struct {
 // its directory, or after answerWithin. Its files may come later. If nothing
 // could be made, the row is deleted again and the error says why.
 func (s *App) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspace.Workspace, error) {
-	if in.Mode == "" || in.Mode == workspace.ModeWorktree {
+	if in.Name != "" && (in.Mode == "" || in.Mode == workspace.ModeWorktree || !strings.Contains(in.Name, "/")) {
 		name, branch, err := workspace.Named(in.Name)
-		if in.Name != "" && err != nil {
+		if err != nil {
 			return workspace.Workspace{}, err
 		}
-		in.Name, in.Branch = name, cmp.Or(in.Branch, branch)
+		in.Name, in.Branch, in.Suffix = name, cmp.Or(in.Branch, branch), in.Suffix || branch != ""
 	}
 	request, err := newRequest(in)
 	if err != nil {
@@ -52,18 +52,17 @@ func (s *App) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspa
 		}
 		first = &p
 	}
-	row, err := s.addWorkspace(ctx, request, in)
+	row, err := s.addWorkspace(ctx, &request, in)
 	if err != nil {
 		return workspace.Workspace{}, err
 	}
 	fault.Here("create/recorded")
-	request.Name = row.Name
 	return s.begin(ctx, creation{row, request, first})
 }
 
 // begin starts the rest of a creation whose row is stored, in the background.
 func (s *App) begin(ctx context.Context, c creation) (workspace.Workspace, error) {
-	s.publishWorkspace(c.row)
+	s.publishWorkspace(ctx, c.row)
 	made, left := make(chan error), make(chan struct{})
 	defer close(left)
 	if !s.further(ctx, c.row, func(ctx context.Context) { s.create(ctx, c, made, left) }) {
@@ -151,21 +150,25 @@ func (r storedRequest) plan(ctx context.Context, s *App, callerEnv [][]byte) (pl
 	return p, nil
 }
 
-// addWorkspace stores the row of a creation, under the requested name or a
-// random one. The request is stored beside it, for a retry.
-func (s *App) addWorkspace(ctx context.Context, r workspace.CreateRequest, in api.NewWorkspace) (workspace.Workspace, error) {
-	row := workspace.Workspace{
-		ID:        r.ID,
-		Name:      r.Name,
-		Mode:      r.Mode,
-		Base:      r.Base,
-		Branch:    r.Branch,
-		Ephemeral: r.Ephemeral,
-		State:     workspace.StateCreating,
-		CreatedAt: time.Now().UTC(),
+// addWorkspace finds the repository of a creation, and stores its row, under the
+// requested name or a random one, which it sets in r. in is stored beside it, for
+// a retry.
+func (s *App) addWorkspace(ctx context.Context, r *workspace.CreateRequest, in api.NewWorkspace) (workspace.Workspace, error) {
+	located, top, gitDir, err := s.Workspaces.Locate(ctx, *r)
+	if err != nil {
+		return workspace.Workspace{}, err
 	}
-	if r.Mode == workspace.ModeWorktree {
-		row.Repository = r.Directory // to undo it after a crash; Begin finds the repository's top
+	*r = located
+	row := workspace.Workspace{
+		ID:         r.ID,
+		Name:       r.Name,
+		Mode:       r.Mode,
+		Base:       r.Base,
+		Branch:     r.Branch,
+		Ephemeral:  r.Ephemeral,
+		State:      workspace.StateCreating,
+		Repository: top, // to undo it after a crash
+		CreatedAt:  time.Now().UTC(),
 	}
 	asked, err := json.Marshal(storable(in))
 	if err != nil {
@@ -173,24 +176,33 @@ func (s *App) addWorkspace(ctx context.Context, r workspace.CreateRequest, in ap
 	}
 	if r.Parent != nil {
 		row.Parent, row.ParentSession = r.Parent.ID, r.ParentSession
-		if r.Parent.Repository != "" {
-			row.Repository = r.Parent.Repository
+	}
+	add := func(name string) error {
+		row.Name, r.Name = name, name
+		return s.Store.BeginCreation(ctx, row, gitDir, asked)
+	}
+	switch {
+	case row.Name == "":
+		err = numbered(randomName(), add)
+	case in.Suffix:
+		err = numbered(row.Name, add)
+	default:
+		if err = add(row.Name); errors.Is(err, store.ErrNameTaken) {
+			err = s.refuseName(ctx, row)
 		}
 	}
-	if r.Name != "" {
-		err := s.Store.BeginCreation(ctx, row, asked)
-		if errors.Is(err, store.ErrNameTaken) {
-			err = Refusef(api.CodeNameTaken, "there is a workspace %s already: choose another name", r.Name)
-		}
-		return row, err
+	return row, err
+}
+
+// refuseName refuses a name that another workspace of the repository of w has.
+func (s *App) refuseName(ctx context.Context, w workspace.Workspace) *Refusal {
+	in := "in this repository"
+	if w.Repository == "" {
+		in = "outside repositories"
 	}
-	for range maxSameName {
-		row.Name = randomName()
-		if err := s.Store.BeginCreation(ctx, row, asked); !errors.Is(err, store.ErrNameTaken) {
-			return row, err
-		}
-	}
-	return row, fmt.Errorf("find a name for a workspace: %w", store.ErrNameTaken)
+	label := s.label(ctx, w)
+	return Refusef(api.CodeNameTaken, "there is a workspace %s already %s: `middleman attach %s` goes there; choose another name, or let --suffix add a number",
+		w.Name, in, label)
 }
 
 // create makes the workspace and the first session. It sends on made when the
@@ -229,7 +241,7 @@ func (s *App) place(ctx context.Context, c creation) (workspace.Workspace, error
 	if err := s.Store.UpdateWorkspace(context.WithoutCancel(ctx), w); err != nil {
 		return w, err
 	}
-	s.publishWorkspace(w)
+	s.publishWorkspace(ctx, w)
 	fault.Here("create/placed")
 	return w, nil
 }
@@ -247,7 +259,7 @@ func (s *App) nameHolder(ctx context.Context, err error) error {
 	}
 	for _, row := range rows {
 		if row.Root == inUse.Path {
-			return Refusef(api.CodeBranchTaken, "%s; that is workspace %s: `middleman attach %s` goes there", s.redact(err.Error()), row.Name, row.Name)
+			return Refusef(api.CodeBranchTaken, "%s; that is workspace %s: `middleman attach %s` goes there", s.redact(err.Error()), s.label(ctx, row), s.label(ctx, row))
 		}
 	}
 	return err
@@ -275,7 +287,7 @@ func (s *App) finishCreation(ctx context.Context, c creation) {
 		s.Log.Error("record that a workspace is ready", "workspace", w.ID, "error", err)
 	}
 	s.stage(ctx, w.ID, workspace.Stage{Name: "ready", State: "done", Detail: w.Root, Time: time.Now().UTC()})
-	s.publishWorkspace(w)
+	s.publishWorkspace(ctx, w)
 }
 
 // prepare does all that comes before the first session: the checkout, ports,
@@ -304,7 +316,7 @@ func (s *App) uncreate(ctx context.Context, row workspace.Workspace) {
 	if err := s.Store.DeleteWorkspace(context.WithoutCancel(ctx), row.ID); err != nil {
 		s.Log.Error("drop the row of a workspace that was not made", "workspace", row.ID, "error", err)
 	}
-	s.Events.Publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
+	s.publishDeleted(ctx, row.ID)
 }
 
 // firstSession starts the session that was requested with the workspace, unless
@@ -387,7 +399,7 @@ func (s *App) retryWorkspace(ctx context.Context, id string, in api.Retry) (work
 // callerEnv is for storedRequest.plan.
 func (s *App) failedCreation(ctx context.Context, w workspace.Workspace, callerEnv [][]byte) (creation, error) {
 	refuse := func(code, why string) (creation, error) {
-		return creation{}, Refusef(code, "workspace %s %s", w.Name, why)
+		return creation{}, Refusef(code, "workspace %s %s", s.label(ctx, w), why)
 	}
 	switch {
 	case w.State == workspace.StateCreating, w.State == workspace.StateRestoring, w.State == workspace.StateDeleting:

@@ -30,6 +30,7 @@ type Consent struct {
 // deletePlan is what a deletion found before it began.
 type deletePlan struct {
 	workspace workspace.Workspace
+	label     string // of the workspace
 	loss      workspace.Loss
 	unknown   error             // why loss could not be determined, else nil
 	rows      []store.Session   // all sessions of the workspace
@@ -76,7 +77,7 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 	if d.unknown != nil && (dryRun || !c.DiscardWork) {
 		return api.Deleted{}, d.unknown
 	}
-	out := api.Deleted{Workspace: s.workspaceView(d.workspace), Lost: d.loss, Stopped: d.running, Warnings: d.loss.Warnings}
+	out := api.Deleted{Workspace: s.workspaceView(ctx, d.workspace), Lost: d.loss, Stopped: d.running, Warnings: d.loss.Warnings}
 	if c.SkipTeardown {
 		d.config.Teardown = nil
 	}
@@ -103,7 +104,7 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 		return api.Deleted{}, err
 	}
 	out.Warnings, out.Restorable, out.Unkept = out.Lost.Warnings, out.Lost.Restorable, out.Lost.Unkept
-	s.gone(id)
+	s.gone(ctx, id)
 	return out, nil
 }
 
@@ -122,19 +123,19 @@ func (s *App) beginDelete(ctx context.Context, d *deletePlan) {
 	if err := s.Store.UpdateWorkspace(context.WithoutCancel(ctx), d.workspace); err != nil {
 		s.Log.Error("record a workspace's state", "workspace", d.workspace.ID, "state", d.workspace.State, "error", err)
 	}
-	s.publishWorkspace(d.workspace)
+	s.publishWorkspace(ctx, d.workspace)
 }
 
 // gone drops all that the App keeps of a deleted workspace, and publishes the
 // deletion.
-func (s *App) gone(id string) {
+func (s *App) gone(ctx context.Context, id string) {
 	if err := setup.RemoveLog(s.Dirs.SetupLog(id)); err != nil {
 		s.Log.Warn("remove the output of setup", "workspace", id, "error", err)
 	}
 	s.gates.forget(id)
 	s.statusCache.forget(id)
 	s.watcher.Drop(id)
-	s.Events.Publish(id, api.Event{Type: "workspace-deleted", ID: id})
+	s.publishDeleted(ctx, id)
 }
 
 // resumeDelete settles a delete whose server was killed. If the delete had not
@@ -151,7 +152,7 @@ func (s *App) resumeDelete(ctx context.Context, w workspace.Workspace) {
 		}
 		if err == nil {
 			s.Log.Info("completed an interrupted delete", "workspace", w.Name)
-			s.gone(w.ID)
+			s.gone(ctx, w.ID)
 			return
 		}
 	}
@@ -174,16 +175,16 @@ func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
 	switch w.State {
 	case workspace.StateCreating:
 		if s.setups.has(id) {
-			return deletePlan{}, Refusef(api.CodeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
+			return deletePlan{}, Refusef(api.CodeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", s.label(ctx, w))
 		}
-		return deletePlan{}, Refusef(api.CodeBusy, "workspace %s is still being made", w.Name)
+		return deletePlan{}, Refusef(api.CodeBusy, "workspace %s is still being made", s.label(ctx, w))
 	case workspace.StateRestoring:
-		return deletePlan{}, Refusef(api.CodeBusy, "workspace %s is still being restored", w.Name)
+		return deletePlan{}, Refusef(api.CodeBusy, "workspace %s is still being restored", s.label(ctx, w))
 	}
 	if s.settingUp.has(id) {
-		return deletePlan{}, Refusef(api.CodeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", w.Name)
+		return deletePlan{}, Refusef(api.CodeBusy, "the setup of workspace %s still runs: --stop-sessions ends it", s.label(ctx, w))
 	}
-	d := deletePlan{workspace: w}
+	d := deletePlan{workspace: w, label: s.label(ctx, w)}
 	if d.config, err = s.teardownOf(ctx, w); err != nil {
 		return deletePlan{}, err
 	}
@@ -247,15 +248,15 @@ func (d deletePlan) refusal(c Consent) error {
 	switch {
 	case !work && !busy && !c.StopSessions && len(d.inside) > 0:
 		return Refusef(api.CodeBusy,
-			"processes %v are in the directory of workspace %s: end them first, or use --stop-sessions, which deletes the workspace although they run in it", d.inside, d.workspace.Name)
+			"processes %v are in the directory of workspace %s: end them first, or use --stop-sessions, which deletes the workspace although they run in it", d.inside, d.label)
 	case work && busy:
 		p = Refusef(api.CodeWorkWouldLose, "workspace %s has running sessions and work that would be lost: %s",
-			d.workspace.Name, d.loss.Summary())
+			d.label, d.loss.Summary())
 	case work:
 		p = Refusef(api.CodeWorkWouldLose, "workspace %s has work that would be lost: %s",
-			d.workspace.Name, d.loss.Summary())
+			d.label, d.loss.Summary())
 	case busy:
-		p = Refusef(api.CodeSessionsRun, "workspace %s has running sessions", d.workspace.Name)
+		p = Refusef(api.CodeSessionsRun, "workspace %s has running sessions", d.label)
 	default:
 		return nil
 	}

@@ -87,10 +87,10 @@ func (s *App) refuseWorkers(ctx context.Context, id string, inner []workspace.Wo
 	}
 	names := make([]string, len(inner))
 	for i, w := range inner {
-		names[i] = w.Name
+		names[i] = s.label(ctx, w)
 	}
 	slices.Sort(names)
-	p := Refusef(api.CodeHasWorkers, "workspace %s has workers with workspaces of their own in it: %s", w.Name, strings.Join(names, ", "))
+	p := Refusef(api.CodeHasWorkers, "workspace %s has workers with workspaces of their own in it: %s", s.label(ctx, w), strings.Join(names, ", "))
 	p.Workers = views
 	return p
 }
@@ -114,7 +114,7 @@ func (s *App) refuseAny(ctx context.Context, id string, inner []workspace.Worksp
 		}
 		p := s.Explain(refused)
 		if p.Lost != nil {
-			named := p.Lost.Named(d.workspace.Name)
+			named := p.Lost.Named(d.label)
 			p.Lost = &named
 		}
 		if all == nil {

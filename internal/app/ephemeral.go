@@ -60,7 +60,7 @@ func (s *App) adopted(ctx context.Context, id string) {
 		s.Log.Error("keep an ephemeral workspace", "workspace", id, "error", err)
 		return
 	}
-	s.publishWorkspace(w)
+	s.publishWorkspace(ctx, w)
 }
 
 // ephemeralLeft returns the ephemeral workspaces whose lease is free, because
@@ -103,7 +103,7 @@ func (s *App) judgeEphemeral(ctx context.Context, w workspace.Workspace, l works
 	case err != nil:
 		l.Why = err.Error()
 	case !l.Lost.Empty():
-		l.Why, l.Hint = "its command has ended, and it holds "+l.Lost.Summary(), "middleman rm "+w.Name
+		l.Why, l.Hint = "its command has ended, and it holds "+l.Lost.Summary(), "middleman rm "+s.label(ctx, w)
 	case busy:
 		l.Why = "a session runs in it"
 	case len(pids) > 0:

@@ -81,5 +81,5 @@ func (s *App) checkOf(ctx context.Context, w workspace.Workspace) (_ repoconfig.
 	case now.wrong != nil:
 		return then, "no check ran, because " + repoconfig.Name + " is not used: " + now.wrong.Error(), nil
 	}
-	return then, "no check ran: " + repoconfig.Name + " is not trusted; `middleman trust " + w.Name + "` shows it, and asks whether you agree", nil
+	return then, "no check ran: " + repoconfig.Name + " is not trusted; `middleman trust " + s.label(ctx, w) + "` shows it, and asks whether you agree", nil
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -45,16 +44,16 @@ func (s *App) importWorktrees(ctx context.Context, in api.Import, dryRun bool) (
 		case why != "":
 			out.Passed = append(out.Passed, workspace.Passed{Path: w.Root, Why: why})
 		case row.State == workspace.StateDeleted:
-			out.Deleted = append(out.Deleted, s.workspaceView(row))
+			out.Deleted = append(out.Deleted, s.workspaceView(ctx, row))
 		default:
-			out.Workspaces = append(out.Workspaces, s.workspaceView(row))
+			out.Workspaces = append(out.Workspaces, s.workspaceView(ctx, row))
 		}
 	}
 	for _, k := range kept {
 		if added, err := s.importKept(ctx, k, dryRun); err != nil {
 			return out, err
 		} else if added {
-			out.Deleted = append(out.Deleted, s.workspaceView(k.Workspace))
+			out.Deleted = append(out.Deleted, s.workspaceView(ctx, k.Workspace))
 		}
 	}
 	if len(out.Workspaces) > 0 && !dryRun {
@@ -93,7 +92,7 @@ func (s *App) importOne(ctx context.Context, w workspace.Workspace, dryRun bool)
 	}
 	for _, row := range rows {
 		if row.ID == w.ID || filepath.Join(row.Root, row.Subdir) == filepath.Join(w.Root, w.Subdir) {
-			return w, "it is workspace " + row.Name + " already", nil
+			return w, "it is workspace " + s.label(ctx, row) + " already", nil
 		}
 	}
 	if w.State == workspace.StateDeleted {
@@ -119,22 +118,17 @@ func (s *App) importOne(ctx context.Context, w workspace.Workspace, dryRun bool)
 		return w, "", err
 	}
 	fault.Here("import/row")
-	s.publishWorkspace(row)
+	s.publishWorkspace(ctx, row)
 	return row, "", nil
 }
 
 // addImported stores a workspace under its name, with a number if that is taken.
 func (s *App) addImported(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
-	name := w.Name
-	for n := 1; n <= maxSameName; n++ {
-		if n > 1 {
-			w.Name = fmt.Sprintf("%s-%d", name, n)
-		}
-		if err := s.Store.CreateWorkspace(ctx, w); !errors.Is(err, store.ErrNameTaken) {
-			return w, err
-		}
-	}
-	return w, fmt.Errorf("find a name for workspace %s: %w", name, store.ErrNameTaken)
+	err := numbered(w.Name, func(name string) error {
+		w.Name = name
+		return s.Store.CreateWorkspace(ctx, w)
+	})
+	return w, err
 }
 
 // importKept stores a deleted workspace that has no row. It reports whether it

@@ -186,7 +186,7 @@ func (s *App) RenameWorkspace(ctx context.Context, id, name string) (api.Workspa
 	if err != nil {
 		return api.Workspace{}, err
 	}
-	return s.workspaceView(w), nil
+	return s.workspaceView(ctx, w), nil
 }
 
 func (s *App) renameWorkspace(ctx context.Context, id, typed string) (workspace.Workspace, error) {
@@ -205,23 +205,20 @@ func (s *App) renameWorkspace(ctx context.Context, id, typed string) (workspace.
 	}
 	w.Name = name
 	if err := s.Store.UpdateWorkspace(ctx, w); errors.Is(err, store.ErrNameTaken) {
-		return w, Refusef(api.CodeNameTaken, "there is a workspace %s already", name)
+		return w, Refusef(api.CodeNameTaken, "there is a workspace %s already in that repository: choose another name", name)
 	} else if err != nil {
 		return w, err
 	}
-	s.publishWorkspace(w)
-	rows, _, err := s.Store.Sessions(ctx, id, store.Page{Limit: -1})
-	for _, row := range rows {
-		s.publishSession(ctx, row.ID) // it names its workspace
-	}
-	return w, err
+	s.publishWorkspace(ctx, w)
+	s.publishSessions(ctx, id)
+	return w, nil
 }
 
 // renamable returns a workspace that nothing goes on with.
 func (s *App) renamable(ctx context.Context, id string) (workspace.Workspace, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err == nil && w.State != workspace.StateReady && w.State != workspace.StateFailed {
-		err = Refusef(api.CodeBusy, "workspace %s is %s at the moment", w.Name, w.State)
+		err = Refusef(api.CodeBusy, "workspace %s is %s at the moment", s.label(ctx, w), w.State)
 	}
 	return w, err
 }

@@ -142,7 +142,7 @@ func (s *App) pruneDeleted(ctx context.Context, v Surveyor, l workspace.Leftover
 	if err := s.Store.ForgetDeleted(ctx, l.ID); err != nil {
 		return err
 	}
-	s.Events.Publish(l.ID, api.Event{Type: "workspace-deleted", ID: l.ID})
+	s.publishDeleted(ctx, l.ID)
 	return nil
 }
 
@@ -206,7 +206,7 @@ func (s *App) forgetTranscripts(ctx context.Context, workspaces []string, dryRun
 			return api.ForgottenTranscripts{}, err
 		}
 		if w, err := s.Store.Workspace(ctx, id); err == nil {
-			return api.ForgottenTranscripts{}, Refusef(api.CodeNotDeleted, "workspace %s is not deleted: the transcripts of its sessions stay", w.Name)
+			return api.ForgottenTranscripts{}, Refusef(api.CodeNotDeleted, "workspace %s is not deleted: the transcripts of its sessions stay", s.label(ctx, w))
 		}
 		return api.ForgottenTranscripts{}, Refusef(api.CodeNotFound, "there is no deleted workspace %s", id)
 	}
@@ -216,7 +216,7 @@ func (s *App) forgetTranscripts(ctx context.Context, workspaces []string, dryRun
 		out.Bytes += t.Bytes
 		out.Transcripts[i].Error = s.redact(t.Error)
 		if !dryRun {
-			s.Events.Publish(t.WorkspaceID, api.Event{Type: "workspace-deleted", ID: t.WorkspaceID})
+			s.publishDeleted(ctx, t.WorkspaceID)
 		}
 	}
 	return out, err
@@ -301,7 +301,7 @@ func (s *App) pruneWorker(ctx context.Context, v Surveyor, l workspace.Leftover)
 		s.setWorkspaceState(ctx, before)
 		return err
 	}
-	s.gone(l.ID)
+	s.gone(ctx, l.ID)
 	return nil
 }
 

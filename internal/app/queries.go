@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/names"
 	"middleman/internal/setup"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -36,8 +37,9 @@ func (s *App) ListWorkspaces(ctx context.Context, page store.Page, q StatusQuery
 	list, next, err := s.Store.Workspaces(ctx, page)
 	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
 	statuses := s.statuses(ctx, list, q)
+	all := s.named(ctx)
 	for i, w := range list {
-		v := s.workspaceView(w)
+		v := s.viewAmong(all, w)
 		v.Status = statuses[i]
 		out.Workspaces = append(out.Workspaces, v)
 	}
@@ -49,8 +51,12 @@ func (s *App) ListWorkspaces(ctx context.Context, page store.Page, q StatusQuery
 func (s *App) ListDeleted(ctx context.Context, page store.Page) (api.Workspaces, error) {
 	list, next, err := s.Store.DeletedWorkspaces(ctx, page)
 	out := api.Workspaces{Workspaces: []api.Workspace{}, Next: next}
+	all, listErr := s.Store.DeletedNames(ctx)
+	if err = errors.Join(err, listErr); err != nil {
+		return out, err
+	}
 	for _, d := range list {
-		v := s.workspaceView(d.Workspace)
+		v := s.viewAmong(names.New(all), d.Workspace)
 		v.DeletedAt, v.NotRestorable = &d.DeletedAt, d.RestoreFrom == workspace.FromNothing
 		out.Workspaces = append(out.Workspaces, v)
 	}
@@ -86,20 +92,20 @@ func (s *App) ListSessions(ctx context.Context, workspaceID string, page store.P
 	if err != nil {
 		return api.Sessions{}, err
 	}
-	workspaces, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	workspaces, err := s.Store.Names(ctx)
 	if err != nil {
 		return api.Sessions{}, err
 	}
-	names := map[string]string{}
+	set, labels := names.New(workspaces), map[string]string{}
 	for _, w := range workspaces {
-		names[w.ID] = w.Name
+		labels[w.ID] = set.Label(w)
 	}
 	if !q.Recorded {
-		return api.Sessions{Sessions: s.sessionViews(ctx, rows, names), Next: next}, nil
+		return api.Sessions{Sessions: s.sessionViews(ctx, rows, labels), Next: next}, nil
 	}
 	views := make([]api.Session, len(rows))
 	for i, row := range rows {
-		views[i] = rowView(row, names[row.WorkspaceID])
+		views[i] = rowView(row, labels[row.WorkspaceID])
 	}
 	return api.Sessions{Sessions: views, Next: next}, nil
 }
@@ -109,8 +115,11 @@ func (s *App) ListSessions(ctx context.Context, workspaceID string, page store.P
 func (s *App) ListTranscripts(ctx context.Context, page store.Page) (api.Sessions, error) {
 	list, next, err := s.Store.Transcripts(ctx, "", page)
 	out := api.Sessions{Sessions: []api.Session{}, Next: next}
+	labels := s.deletedLabels(ctx)
 	for _, t := range list {
-		out.Sessions = append(out.Sessions, transcriptView(t))
+		v := rowView(t.Session, labels[t.WorkspaceID])
+		v.DeletedAt = &t.DeletedAt
+		out.Sessions = append(out.Sessions, v)
 	}
 	return out, err
 }
@@ -124,7 +133,7 @@ func (s *App) Session(ctx context.Context, id string) (api.Session, error) {
 		if err != nil {
 			return api.Session{}, err
 		}
-		return transcriptView(t), nil
+		return s.transcriptView(ctx, t), nil
 	}
 	if err != nil {
 		return api.Session{}, err
@@ -211,7 +220,7 @@ func (s *App) SetupLog(ctx context.Context, workspaceID string) (api.SetupLog, e
 	}
 	log, err := setup.ReadLog(s.Dirs.SetupLog(w.ID))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = Refusef(api.CodeNotFound, "nothing was run to set up workspace %s", w.Name)
+		err = Refusef(api.CodeNotFound, "nothing was run to set up workspace %s", s.label(ctx, w))
 	}
 	return api.SetupLog{Text: string(log)}, err
 }
@@ -258,7 +267,7 @@ func (s *App) Conflicts(ctx context.Context, workspaceID, cursor string, limit i
 		return out, err
 	}
 	if w.Mode != workspace.ModeWorktree {
-		return out, Refusef(api.CodeBadRequest, "workspace %s is not a worktree: only worktrees of one repository can be compared", w.Name)
+		return out, Refusef(api.CodeBadRequest, "workspace %s is not a worktree: only worktrees of one repository can be compared", s.label(ctx, w))
 	}
 	others, err := s.neighbours(ctx, w)
 	if err != nil {
@@ -293,11 +302,11 @@ func (s *App) neighbours(ctx context.Context, w workspace.Workspace) ([]workspac
 func (s *App) Lookable(ctx context.Context, id string) (workspace.Workspace, error) {
 	w, err := s.Store.Workspace(ctx, id)
 	if err == nil && w.State != workspace.StateReady {
-		err = Refusef(api.CodeBusy, "workspace %s is %s: only a ready one can be inspected", w.Name, w.State)
+		err = Refusef(api.CodeBusy, "workspace %s is %s: only a ready one can be inspected", s.label(ctx, w), w.State)
 	}
 	if err == nil {
 		if where, unknown := s.Workspaces.Where(w); unknown == nil && where.NoRepository {
-			err = Refusef(api.CodeMoved, "workspace %s: %s", w.Name, where.Trouble(w))
+			err = Refusef(api.CodeMoved, "workspace %s: %s", s.label(ctx, w), where.Trouble(s.shown(ctx, w)))
 		}
 	}
 	return w, err

@@ -75,7 +75,7 @@ func (s *App) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repai
 			if named {
 				return out, err
 			}
-			out.Failed = append(out.Failed, workspace.Passed{Path: w.Name, Why: s.Explain(err).Detail})
+			out.Failed = append(out.Failed, workspace.Passed{Path: s.label(ctx, w), Why: s.Explain(err).Detail})
 		}
 	}
 	in.Repository = cmp.Or(in.Repository, here)
@@ -92,24 +92,31 @@ func (s *App) repairOne(ctx context.Context, id, repository string, dryRun bool,
 		return err
 	}
 	if before.State != workspace.StateReady && before.State != workspace.StateFailed {
-		return fmt.Errorf("repair workspace %s: it is %s, and only a ready or failed one can be repaired: %w", before.Name, before.State, workspace.ErrBadRequest)
+		return fmt.Errorf("repair workspace %s: it is %s, and only a ready or failed one can be repaired: %w", s.label(ctx, before), before.State, workspace.ErrBadRequest)
 	}
 	w, found, err := s.Workspaces.Repair(ctx, before, repository, dryRun)
 	if err != nil {
 		return err
 	}
 	for _, line := range found {
-		out.Found = append(out.Found, w.Name+": "+line)
+		out.Found = append(out.Found, s.label(ctx, w)+": "+line)
 	}
 	if w != before && !dryRun {
-		if err := s.Store.UpdateWorkspace(ctx, w); err != nil {
+		err := numbered(before.Name, func(name string) error {
+			w.Name = name // in the repository at its new place another may have it
+			return s.Store.UpdateWorkspace(ctx, w)
+		})
+		if err != nil {
 			return err
 		}
+		if w.Name != before.Name {
+			out.Found = append(out.Found, "another workspace of the repository has the name "+before.Name+": this one is called "+w.Name)
+		}
 		fault.Here("repair/row")
-		s.publishWorkspace(w)
+		s.publishWorkspace(ctx, w)
 	}
 	if len(found) > 0 {
-		out.Workspaces = append(out.Workspaces, s.workspaceView(w))
+		out.Workspaces = append(out.Workspaces, s.workspaceView(ctx, w))
 	}
 	return nil
 }

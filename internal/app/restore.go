@@ -19,7 +19,7 @@ func (s *App) restoreWorkspace(ctx context.Context, id string) (api.Restored, er
 	d, err := s.Store.DeletedWorkspace(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		if w, err := s.Store.Workspace(ctx, id); err == nil {
-			return api.Restored{}, Refusef(api.CodeNotDeleted, "workspace %s is not deleted", w.Name)
+			return api.Restored{}, Refusef(api.CodeNotDeleted, "workspace %s is not deleted", s.label(ctx, w))
 		}
 	}
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *App) restoreWorkspace(ctx context.Context, id string) (api.Restored, er
 	for _, t := range kept {
 		s.publishSession(ctx, t.ID)
 	}
-	return api.Restored{Workspace: s.workspaceView(w), Warnings: notes, Sessions: len(kept)}, nil
+	return api.Restored{Workspace: s.workspaceView(ctx, w), Warnings: notes, Sessions: len(kept)}, nil
 }
 
 // withTranscripts adds to the error of a restore which transcripts are kept.
@@ -61,25 +61,14 @@ func withTranscripts(err error, d store.Deleted, kept []store.Transcript) error 
 // revive turns the record of a deleted workspace into a row, so that a restart
 // finds it. If two requests revive the same workspace, one of them fails.
 func (s *App) revive(ctx context.Context, d store.Deleted) (workspace.Workspace, error) {
-	for n := 1; n <= maxSameName; n++ {
-		name := d.Name
-		if n > 1 {
-			name = fmt.Sprintf("%s-%d", d.Name, n)
-		}
-		err := s.Store.ReviveDeleted(ctx, d.ID, name)
-		if errors.Is(err, store.ErrNameTaken) {
-			continue
-		}
-		if err != nil {
-			return workspace.Workspace{}, err
-		}
-		row, err := s.Store.Workspace(ctx, d.ID)
-		if err == nil {
-			s.publishWorkspace(row)
-		}
-		return row, err
+	if err := numbered(d.Name, func(name string) error { return s.Store.ReviveDeleted(ctx, d.ID, name) }); err != nil {
+		return workspace.Workspace{}, err
 	}
-	return workspace.Workspace{}, fmt.Errorf("find a name for workspace %s: %w", d.Name, store.ErrNameTaken)
+	row, err := s.Store.Workspace(ctx, d.ID)
+	if err == nil {
+		s.publishWorkspace(ctx, row)
+	}
+	return row, err
 }
 
 // finishRestore brings back the directory of a row in StateRestoring. If that
@@ -99,7 +88,7 @@ func (s *App) finishRestore(ctx context.Context, row workspace.Workspace, name s
 		if err := s.deleteAgain(after, row, name, deleted); err != nil {
 			s.Log.Error("keep a workspace as deleted", "workspace", row.ID, "error", err)
 		}
-		s.Events.Publish(row.ID, api.Event{Type: "workspace-deleted", ID: row.ID})
+		s.publishDeleted(ctx, row.ID)
 		return nil, err
 	}
 	back.Ephemeral = false // the user wants to keep it
@@ -107,7 +96,7 @@ func (s *App) finishRestore(ctx context.Context, row workspace.Workspace, name s
 		return nil, err
 	}
 	back, note := s.restorePorts(after, back)
-	s.publishWorkspace(back)
+	s.publishWorkspace(ctx, back)
 	return append(notes, note...), nil
 }
 

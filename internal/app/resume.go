@@ -46,6 +46,7 @@ func (s *App) Resume(ctx context.Context, rows []store.Session) {
 	step("look for workspaces without a row", s.refind)
 	step("look for sessions without a row", s.adopt)
 	close(s.unrecorded.looked)
+	s.relabel(ctx)
 	step("end terminals without a session", s.reap)
 	step("look for ephemeral workspaces", s.sweep)
 	step("remove transcripts beyond the budget", s.trimTranscripts)
@@ -114,7 +115,7 @@ func (s *App) resumeWorkspaces(ctx context.Context) error {
 func (s *App) resumeCreation(ctx context.Context, w workspace.Workspace) {
 	s.cutShort(ctx, w.ID)
 	if last, is, err := s.Store.LastStage(ctx, w.ID, "setup"); err == nil && is && last.State == "failed" {
-		w.State, w.Error = workspace.StateFailed, "the server ended while the setup ran, so it is not known whether the setup succeeded: `middleman retry "+w.Name+"` runs it again"
+		w.State, w.Error = workspace.StateFailed, "the server ended while the setup ran, so it is not known whether the setup succeeded: `middleman retry "+s.label(ctx, w)+"` runs it again"
 		s.setWorkspaceState(ctx, w)
 		return
 	}

@@ -18,9 +18,6 @@ import (
 	"middleman/workspace"
 )
 
-// maxSameName bounds the numbers that are tried after a name that is taken.
-const maxSameName = 1000
-
 // launch starts a session in a workspace. It writes the row before the program
 // starts, so that a crash in between leaves no session without a row. A failed
 // start leaves a row in StateFailed, which is returned beside the error. note
@@ -119,17 +116,11 @@ func freeName(asked string, row store.Session, create func(store.Session) error)
 		row.Name = asked
 		return row, create(row)
 	}
-	base := cmp.Or(row.Profile, commandName(row.Argv))
-	for n := 1; n <= maxSameName; n++ {
-		row.Name = base
-		if n > 1 {
-			row.Name = fmt.Sprintf("%s-%d", base, n)
-		}
-		if err := create(row); !errors.Is(err, store.ErrNameTaken) {
-			return row, err
-		}
-	}
-	return row, fmt.Errorf("find a name for session %s: %w", base, store.ErrNameTaken)
+	err := numbered(cmp.Or(row.Profile, commandName(row.Argv)), func(name string) error {
+		row.Name = name
+		return create(row)
+	})
+	return row, err
 }
 
 var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._-]+`) })
@@ -194,7 +185,7 @@ func (s *App) startLike(ctx context.Context, workspaceID string, in api.NewSessi
 		return api.Session{}, err
 	}
 	if w.State != workspace.StateReady {
-		return api.Session{}, Refusef(api.CodeBusy, "workspace %s is %s: no session can be started in it", w.Name, w.State)
+		return api.Session{}, Refusef(api.CodeBusy, "workspace %s is %s: no session can be started in it", s.label(ctx, w), w.State)
 	}
 	row, note, err := s.launch(ctx, w, p)
 	if err != nil {
@@ -203,7 +194,7 @@ func (s *App) startLike(ctx context.Context, workspaceID string, in api.NewSessi
 		}
 		return api.Session{}, err
 	}
-	view := s.sessionView(ctx, row, w.Name)
+	view := s.sessionView(ctx, row, s.label(ctx, w))
 	view.Note = note
 	return view, nil
 }
@@ -214,8 +205,9 @@ func (s *App) endSession(ctx context.Context, id string, grace time.Duration) (a
 	if errors.Is(err, store.ErrNotFound) {
 		t, err := s.Store.Transcript(ctx, id)
 		if err == nil {
+			v := s.transcriptView(ctx, t)
 			_, err = s.transcripts.Remove(ctx, t)
-			return transcriptView(t), err
+			return v, err
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return api.Session{}, err

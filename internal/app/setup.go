@@ -34,7 +34,7 @@ func (s *App) setUpAgain(ctx context.Context, id string) (workspace.Workspace, e
 		return w, err
 	}
 	w, err = s.setUp(ctx, w, c)
-	s.publishWorkspace(w)
+	s.publishWorkspace(ctx, w)
 	return w, err
 }
 
@@ -50,10 +50,10 @@ func (s *App) claim(ctx context.Context, id string) (w workspace.Workspace, rele
 		return w, nil, err
 	}
 	if w.State != workspace.StateReady {
-		return w, nil, Refusef(api.CodeBusy, "workspace %s is %s: it cannot be set up or merged", w.Name, w.State)
+		return w, nil, Refusef(api.CodeBusy, "workspace %s is %s: it cannot be set up or merged", s.label(ctx, w), w.State)
 	}
 	if release, ok = s.settingUp.enter(id); !ok {
-		return w, nil, Refusef(api.CodeBusy, "a setup or merge of workspace %s runs already", w.Name)
+		return w, nil, Refusef(api.CodeBusy, "a setup or merge of workspace %s runs already", s.label(ctx, w))
 	}
 	return w, release, nil
 }
@@ -106,7 +106,7 @@ func (s *App) provision(ctx context.Context, w workspace.Workspace) (workspace.W
 	if w, err = s.supply(ctx, w, c); err != nil {
 		return w, err
 	}
-	if why := passOver(w, c); why != "" {
+	if why := passOver(s.shown(ctx, w), c); why != "" {
 		s.stage(ctx, w.ID, workspace.Stage{Name: "setup", State: "done", Detail: workspace.Skipped + why, Time: time.Now().UTC()})
 		return w, nil
 	}
@@ -261,7 +261,7 @@ func (s *App) setWorkspaceState(ctx context.Context, w workspace.Workspace) {
 	if err := s.Store.SetWorkspaceState(context.WithoutCancel(ctx), w.ID, w.State, w.Error); err != nil {
 		s.Log.Error("record a workspace's state", "workspace", w.ID, "state", w.State, "error", err)
 	}
-	s.publishWorkspace(w)
+	s.publishWorkspace(ctx, w)
 }
 
 // needsPorts reports whether w can have ports and has another number than count.

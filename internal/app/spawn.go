@@ -70,7 +70,7 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 		return spawning{}, err
 	}
 	if w.State != workspace.StateReady && w.State != workspace.StateCreating {
-		return spawning{}, Refusef(api.CodeBusy, "workspace %s is %s: no worker can be started in it", w.Name, w.State)
+		return spawning{}, Refusef(api.CodeBusy, "workspace %s is %s: no worker can be started in it", s.label(ctx, w), w.State)
 	}
 	x := spawning{parent: parent, workspace: w, name: in.Name, isolation: store.Isolation(in.Isolation)}
 	if x.isolation == "" {
@@ -149,7 +149,7 @@ func (s *App) spawnShared(ctx context.Context, x spawning) (api.Spawned, error) 
 	}
 	s.spawned(x.plan.id, row, x.workspace)
 	out := api.Spawned{
-		Workspace: s.workspaceView(x.workspace), Session: s.sessionView(ctx, row, x.workspace.Name),
+		Workspace: s.workspaceView(ctx, x.workspace), Session: s.sessionView(ctx, row, s.label(ctx, x.workspace)),
 		Isolation: string(x.isolation),
 	}
 	if note != "" {
@@ -193,7 +193,7 @@ func (s *App) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error
 		return api.Spawned{}, err
 	}
 	s.spawned(x.plan.id, row, w)
-	out := api.Spawned{Workspace: s.workspaceView(w), Session: s.sessionView(ctx, row, w.Name), Isolation: string(x.isolation)}
+	out := api.Spawned{Workspace: s.workspaceView(ctx, w), Session: s.sessionView(ctx, row, s.label(ctx, w)), Isolation: string(x.isolation)}
 	if host := x.plan.backend.Name(); row.Backend != host {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s could not start it (the server's log says why), so %s hosts it", host, row.Backend))
 	}
@@ -206,11 +206,10 @@ func (s *App) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error
 
 // makeWorker makes the workspace and its session; on an error it leaves neither.
 func (s *App) makeWorker(ctx context.Context, x spawning, request workspace.CreateRequest, asked api.NewWorkspace) (workspace.Workspace, store.Session, error) {
-	added, err := s.addWorkspace(ctx, request, asked)
+	added, err := s.addWorkspace(ctx, &request, asked)
 	if err != nil {
 		return workspace.Workspace{}, store.Session{}, err
 	}
-	request.Name = added.Name
 	fault.Here("spawn/row")
 	if _, err := s.begin(ctx, creation{added, request, &x.plan}); err != nil {
 		return workspace.Workspace{}, store.Session{}, err

@@ -85,6 +85,10 @@ func (v Surveyor) records(ctx context.Context) (r workspace.Records, strays []st
 		if r.Workspaces, _, err = v.Store.Workspaces(ctx, all); err != nil {
 			return r, nil, err
 		}
+		set := namesOf(r.Workspaces)
+		for i, w := range r.Workspaces { // what is found is reported to a user
+			r.Workspaces[i].Name = set.Label(called(w))
+		}
 		deleted, _, err := v.Store.DeletedWorkspaces(ctx, all)
 		if err != nil {
 			return r, nil, err

@@ -2,11 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"middleman/internal/api"
 	"middleman/internal/fault"
+	"middleman/internal/names"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -67,8 +70,8 @@ func rowView(row store.Session, workspaceName string) api.Session {
 }
 
 // transcriptView returns a session of a deleted workspace as the store has it.
-func transcriptView(t store.Transcript) api.Session {
-	v := rowView(t.Session, t.WorkspaceName)
+func (s *App) transcriptView(ctx context.Context, t store.Transcript) api.Session {
+	v := rowView(t.Session, s.deletedLabels(ctx)[t.WorkspaceID])
 	v.DeletedAt = &t.DeletedAt
 	return v
 }
@@ -127,22 +130,28 @@ func (s *App) sessionsOf(ctx context.Context, w workspace.Workspace) ([]store.Se
 	if err != nil {
 		return nil, nil, err
 	}
-	return rows, s.sessionViews(ctx, rows, map[string]string{w.ID: w.Name}), nil
+	return rows, s.sessionViews(ctx, rows, map[string]string{w.ID: s.label(ctx, w)}), nil
 }
 
-// workspaceName returns a workspace's name for display, or "" if it was deleted.
+// workspaceName returns a workspace's label, or "" if it was deleted.
 func (s *App) workspaceName(ctx context.Context, id string) string {
 	w, err := s.Store.Workspace(ctx, id)
 	if err != nil {
 		return ""
 	}
-	return w.Name
+	return s.label(ctx, w)
 }
 
-func (s *App) workspaceView(w workspace.Workspace) api.Workspace {
+func (s *App) workspaceView(ctx context.Context, w workspace.Workspace) api.Workspace {
+	return s.viewAmong(s.named(ctx), w)
+}
+
+// viewAmong is workspaceView with the names of all workspaces.
+func (s *App) viewAmong(all names.Set, w workspace.Workspace) api.Workspace {
 	v := api.Workspace{
 		ID:         w.ID,
 		Name:       w.Name,
+		Label:      all.Label(called(w)),
 		Mode:       w.Mode,
 		Root:       w.Root,
 		Repository: w.Repository,
@@ -161,13 +170,17 @@ func (s *App) workspaceView(w workspace.Workspace) api.Workspace {
 	if w.Root != "" {
 		v.Path = w.Path()
 	}
+	if w.Repository != "" {
+		v.RepoName = all.Repository(w.Repository)
+	}
+	w.Name = v.Label
 	v.Problem = trouble(s.Workspaces, w)
 	return v
 }
 
 // wholeWorkspace returns the view of a workspace with its stages and sessions.
 func (s *App) wholeWorkspace(ctx context.Context, w workspace.Workspace) (api.Workspace, error) {
-	v := s.workspaceView(w)
+	v := s.workspaceView(ctx, w)
 	stages, err := s.Store.Stages(ctx, w.ID)
 	if err != nil {
 		return api.Workspace{}, err
@@ -216,10 +229,18 @@ func (s *App) publishSession(ctx context.Context, id string) {
 	s.Events.Publish(row.WorkspaceID, api.Event{Type: "session", ID: id, Session: &view})
 }
 
-// publishWorkspace publishes the present view of a workspace as an event.
-func (s *App) publishWorkspace(w workspace.Workspace) {
-	view := s.workspaceView(w)
+// publishWorkspace publishes the present view of a workspace as an event, and of
+// others whose label has changed with it.
+func (s *App) publishWorkspace(ctx context.Context, w workspace.Workspace) {
+	s.relabel(ctx)
+	view := s.workspaceView(context.WithoutCancel(ctx), w)
 	s.Events.Publish(w.ID, api.Event{Type: "workspace", ID: w.ID, Workspace: &view})
+}
+
+// publishDeleted publishes that a workspace is gone.
+func (s *App) publishDeleted(ctx context.Context, id string) {
+	s.Events.Publish(id, api.Event{Type: "workspace-deleted", ID: id})
+	s.relabel(ctx)
 }
 
 // ListBackends returns all backends, with the reason for each that cannot start
@@ -235,4 +256,133 @@ func (s *App) ListBackends(ctx context.Context) []api.Backend {
 		views = append(views, v)
 	}
 	return views
+}
+
+// maxSameName bounds the numbers that are tried after a name that is taken.
+const maxSameName = 1000
+
+// numbered calls try with name, then with name-2, name-3 and so on, while the
+// error is store.ErrNameTaken.
+func numbered(name string, try func(name string) error) error {
+	for n := 1; n <= maxSameName; n++ {
+		if err := try(workspace.Numbered(name, n)); !errors.Is(err, store.ErrNameTaken) {
+			return err
+		}
+	}
+	return fmt.Errorf("find a name like %s: %w", name, store.ErrNameTaken)
+}
+
+// called returns what package names knows w by.
+func called(w workspace.Workspace) names.Workspace {
+	return names.Workspace{ID: w.ID, Name: w.Name, Repository: w.Repository}
+}
+
+// namesOf returns the names of these workspaces.
+func namesOf(list []workspace.Workspace) names.Set {
+	known := make([]names.Workspace, len(list))
+	for i, w := range list {
+		known[i] = called(w)
+	}
+	return names.New(known)
+}
+
+// named returns the names of all workspaces.
+func (s *App) named(ctx context.Context) names.Set {
+	list, err := s.Store.Names(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.Log.Error("read the names of workspaces", "error", err)
+	}
+	return names.New(list)
+}
+
+// label returns what a user types for w.
+func (s *App) label(ctx context.Context, w workspace.Workspace) string {
+	return s.named(ctx).Label(called(w))
+}
+
+// shown returns w with its label as its name, for messages.
+func (s *App) shown(ctx context.Context, w workspace.Workspace) workspace.Workspace {
+	w.Name = s.label(ctx, w)
+	return w
+}
+
+// deletedLabels returns the labels of the deleted workspaces, by id.
+func (s *App) deletedLabels(ctx context.Context) map[string]string {
+	list, err := s.Store.DeletedNames(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.Log.Error("read the names of deleted workspaces", "error", err)
+	}
+	set, labels := names.New(list), map[string]string{}
+	for _, w := range list {
+		labels[w.ID] = set.Label(w)
+	}
+	return labels
+}
+
+// FindWorkspace returns the id of the workspace, or of the deleted one, that text
+// means: an id, a name, or NAME@REPOSITORY. A text that means none it returns as
+// it is.
+func (s *App) FindWorkspace(ctx context.Context, text string, deleted bool) (id string, err error) {
+	read := s.Store.Names
+	if deleted {
+		read = s.Store.DeletedNames
+	}
+	list, err := read(ctx)
+	if err != nil {
+		return "", err
+	}
+	at, err := names.New(list).Find(text, true)
+	if _, several := errors.AsType[*names.AmbiguousError](err); several {
+		return "", Refusef(api.CodeAmbiguous, "%v", err)
+	}
+	if err != nil {
+		return text, nil
+	}
+	return list[at].ID, nil
+}
+
+// labels are the labels of all workspaces as clients know them.
+type labels struct {
+	mu   sync.Mutex
+	last map[string]string // by id; mu guards it
+}
+
+// relabel publishes the workspaces whose label another workspace has changed
+// since the last call, with their sessions.
+func (s *App) relabel(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	list, err := s.Store.Names(ctx)
+	if err != nil {
+		s.Log.Error("read the names of workspaces", "error", err)
+		return
+	}
+	set, now := names.New(list), map[string]string{}
+	var changed []string
+	s.labels.mu.Lock()
+	for _, w := range list {
+		now[w.ID] = set.Label(w)
+		if before, known := s.labels.last[w.ID]; known && before != now[w.ID] {
+			changed = append(changed, w.ID)
+		}
+	}
+	s.labels.last = now
+	s.labels.mu.Unlock()
+	for _, id := range changed {
+		if w, err := s.Store.Workspace(ctx, id); err == nil {
+			view := s.viewAmong(set, w)
+			s.Events.Publish(id, api.Event{Type: "workspace", ID: id, Workspace: &view})
+			s.publishSessions(ctx, id)
+		}
+	}
+}
+
+// publishSessions publishes the sessions of a workspace: they have its label.
+func (s *App) publishSessions(ctx context.Context, workspaceID string) {
+	rows, _, err := s.Store.Sessions(ctx, workspaceID, store.Page{Limit: -1})
+	if err != nil {
+		s.Log.Error("list the sessions of a workspace", "workspace", workspaceID, "error", err)
+	}
+	for _, row := range rows {
+		s.publishSession(ctx, row.ID)
+	}
 }

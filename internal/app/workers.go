@@ -349,7 +349,7 @@ func (s *App) fillLive(ctx context.Context, v *api.Worker) {
 		v.State = terminal.StateStopping
 	}
 	if w, err := s.Store.Workspace(ctx, row.WorkspaceID); err == nil {
-		v.WorkspaceName = w.Name
+		v.WorkspaceName = s.label(ctx, w)
 		if v.Isolation == string(store.IsolationWorktree) {
 			v.Branch, v.Base = w.Branch, w.BaseCommit
 		}

@@ -77,6 +77,9 @@ func route(method, path, id, summary string, need access) huma.Operation {
 // add registers a handler. problemFor turns its errors into problems.
 func add[I, O any](s *Server, op huma.Operation, handle func(context.Context, *I) (*O, error)) {
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
+		if err := s.findWorkspace(ctx, in); err != nil {
+			return nil, s.problemFor(ctx, err)
+		}
 		out, err := handle(ctx, in)
 		if err != nil {
 			return nil, s.problemFor(ctx, err)

@@ -18,7 +18,27 @@ const maxPoll = time.Minute
 
 // WorkspacePath is the path parameter of a workspace.
 type WorkspacePath struct {
-	Workspace string `path:"workspace" doc:"Id of a workspace"`
+	Workspace string `path:"workspace" doc:"Id of a workspace, its name, or NAME@REPOSITORY where several repositories have the name"`
+}
+
+func (p *WorkspacePath) named() (text *string, deleted bool) { return &p.Workspace, false }
+
+// DeletedPath is the path parameter of a deleted workspace.
+type DeletedPath struct{ WorkspacePath }
+
+func (p *DeletedPath) named() (text *string, deleted bool) { return &p.Workspace, true }
+
+// findWorkspace replaces the name of a workspace in the input of a route by its
+// id.
+func (s *Server) findWorkspace(ctx context.Context, in any) error {
+	of, ok := in.(interface{ named() (*string, bool) })
+	if !ok {
+		return nil
+	}
+	text, deleted := of.named()
+	id, err := s.FindWorkspace(ctx, *text, deleted)
+	*text = id
+	return err
 }
 
 // PageQuery has the query parameters that select a page of a list.
@@ -46,7 +66,7 @@ type listWorkspacesIn struct {
 }
 
 type restoreIn struct {
-	WorkspacePath
+	DeletedPath
 	KeyHeader
 }
 

@@ -8,12 +8,13 @@ import (
 	"middleman/workspace"
 )
 
-// BeginCreation adds w together with the request for it, so that an interrupted
-// creation can be continued. If w's name is taken, the error is ErrNameTaken.
-func (s *Store) BeginCreation(ctx context.Context, w workspace.Workspace, request []byte) error {
+// BeginCreation adds w, which will be made in the repository with that git
+// directory ("" for none), together with the request for it, so that an
+// interrupted creation can be continued. If a workspace of that repository has
+// w's name, the error is ErrNameTaken.
+func (s *Store) BeginCreation(ctx context.Context, w workspace.Workspace, gitDir string, request []byte) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx,
-			`INSERT INTO workspaces (`+workspaceColumns+`) VALUES (`+marks(workspaceColumns)+`)`, values(w)...)
+		_, err := tx.ExecContext(ctx, insertWorkspace, append(values(w), gitDir)...)
 		if err != nil {
 			return err
 		}

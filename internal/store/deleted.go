@@ -58,12 +58,12 @@ func (d Deleted) values() []any { return append([]any{d.ID, d.Name}, details(d.W
 
 // ReviveDeleted turns a deleted workspace into a workspace with that name, in
 // StateRestoring, and its transcripts into its sessions. The error is
-// ErrNameTaken if the name is taken, and ErrNotFound if no deleted workspace has
+// ErrNameTaken if a workspace of its repository has the name, and ErrNotFound if no deleted workspace has
 // that id.
 func (s *Store) ReviveDeleted(ctx context.Context, id, name string) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, `INSERT INTO workspaces (`+workspaceColumns+`)
-			SELECT id, ?, `+detailColumns+`, ?, '' FROM deleted_workspaces WHERE id = ?`, name, string(workspace.StateRestoring), id)
+		r, err := tx.ExecContext(ctx, `INSERT INTO workspaces (`+workspaceColumns+`, named_in)
+			SELECT id, ?, `+detailColumns+`, ?, '', git_dir FROM deleted_workspaces WHERE id = ?`, name, string(workspace.StateRestoring), id)
 		if err = mustChange(r, err); err != nil {
 			return err
 		}

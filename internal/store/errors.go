@@ -12,7 +12,8 @@ import (
 var (
 	// ErrNotFound: there is no such row, or it has expired.
 	ErrNotFound = errors.New("not found")
-	// ErrNameTaken: a workspace, or a session of that workspace, has the name.
+	// ErrNameTaken: a workspace of that repository, or a session of that
+	// workspace, has the name.
 	ErrNameTaken = errors.New("name is taken")
 	// ErrBadCursor: the cursor of a page is not one that a page returned.
 	ErrBadCursor = errors.New("cursor is not valid")

@@ -8,9 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/pressly/goose/v3"
+
+	"middleman/workspace"
 )
 
 // refused checks that neither way of opening takes the file, and that it
@@ -219,5 +224,78 @@ func TestOlderDatabase(t *testing.T) {
 	var older *OlderError
 	if !errors.As(err, &older) || older.Path != path {
 		t.Errorf("error %v", err)
+	}
+}
+
+// until returns our migrations up to that version.
+func until(t *testing.T, version int64) fs.FS {
+	own, err := migrationFS()
+	must(t, err)
+	files, err := fs.Glob(own, "*.sql")
+	must(t, err)
+	some := fstest.MapFS{}
+	for _, name := range files {
+		n, err := goose.NumericComponent(name)
+		must(t, err)
+		if n <= version {
+			data, err := fs.ReadFile(own, name)
+			must(t, err)
+			some[name] = &fstest.MapFile{Data: data}
+		}
+	}
+	return some
+}
+
+// A database from when names were unique among all workspaces comes through the
+// migration with all its rows, and its tables still refer to each other.
+func TestMigrationOfNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "middleman.db")
+	s, err := openWith(ctx, path, until(t, 20))
+	must(t, err)
+	for _, n := range []int{1, 2, 3} {
+		w := newWorkspace(n)
+		_, err := s.write.Exec(`INSERT INTO workspaces (`+workspaceColumns+`) VALUES (`+workspaceMarks+`)`, values(w)...)
+		must(t, err)
+		must(t, s.CreateSession(ctx, newSession(n, w.ID)))
+		must(t, s.AddStage(ctx, w.ID, workspace.Stage{Name: "add", State: "done", Time: t0}))
+	}
+	_, err = s.write.Exec(`INSERT INTO creations (workspace_id, request) VALUES ('w3', x'7b7d')`)
+	must(t, err)
+	must(t, s.KeepDeleted(ctx, Deleted{newWorkspace(2), t0}, map[string]int64{"s2": 7}))
+	must(t, s.Close())
+
+	s = openAt(t, path)
+	for _, n := range []int{1, 3} {
+		w := newWorkspace(n)
+		if got, err := s.Workspace(ctx, w.ID); err != nil || got != w {
+			t.Errorf("got %+v, %v, want %+v", got, err, w)
+		}
+		if got, err := s.Session(ctx, fmt.Sprintf("s%d", n)); err != nil || !reflect.DeepEqual(got, newSession(n, w.ID)) {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if got, err := s.Stages(ctx, w.ID); err != nil || len(got) != 1 {
+			t.Errorf("stages %+v, %v", got, err)
+		}
+	}
+	if got, err := s.Creation(ctx, "w3"); err != nil || string(got) != "{}" {
+		t.Errorf("creation %s, %v", got, err)
+	}
+	if list, _, err := s.Transcripts(ctx, "w2", Page{}); err != nil || len(list) != 1 || list[0].Bytes != 7 {
+		t.Errorf("transcripts %+v, %v", list, err)
+	}
+
+	same := newWorkspace(4)
+	same.Name = newWorkspace(1).Name
+	wantErr(t, s.CreateWorkspace(ctx, same), ErrNameTaken)
+	same.GitDir = "/other/.git"
+	must(t, s.CreateWorkspace(ctx, same))
+	if err := s.CreateSession(ctx, newSession(9, "none")); err == nil {
+		t.Error("a session of no workspace was stored")
+	}
+	must(t, s.DeleteWorkspace(ctx, "w1"))
+	_, err = s.Session(ctx, "s1")
+	wantErr(t, err, ErrNotFound)
+	if got, err := s.Stages(ctx, "w1"); err != nil || len(got) != 0 {
+		t.Errorf("stages %+v, %v", got, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"middleman/internal/names"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -104,7 +106,7 @@ func TestWorkspaces(t *testing.T) {
 	must(t, s.UpdateWorkspace(ctx, w))
 	must(t, s.SetWorkspaceState(ctx, w.ID, workspace.StateFailed, "no space"))
 	w.State, w.Error = workspace.StateFailed, "no space"
-	if got, err := s.WorkspaceByName(ctx, w.Name); err != nil || got != w {
+	if got, err := s.Workspace(ctx, w.ID); err != nil || got != w {
 		t.Errorf("got %+v, %v, want %+v", got, err, w)
 	}
 
@@ -120,8 +122,38 @@ func TestWorkspaces(t *testing.T) {
 	wantErr(t, s.SetWorkspaceState(ctx, w.ID, workspace.StateReady, ""), ErrNotFound)
 	_, err = s.Workspace(ctx, w.ID)
 	wantErr(t, err, ErrNotFound)
-	_, err = s.WorkspaceByName(ctx, "nobody")
-	wantErr(t, err, ErrNotFound)
+}
+
+// A name is unique in its repository, which is known before the workspace's own
+// git directory is.
+func TestNames(t *testing.T) {
+	s := open(t)
+	making := newWorkspace(1)
+	making.Name, making.Root, making.GitDir = "fix", "", ""
+	must(t, s.BeginCreation(ctx, making, "/repo/.git", []byte("{}")))
+	second := newWorkspace(2)
+	second.Name = "fix"
+	wantErr(t, s.CreateWorkspace(ctx, second), ErrNameTaken)
+	second.Repository, second.GitDir = "/other", "/other/.git"
+	must(t, s.CreateWorkspace(ctx, second))
+	must(t, s.UpdateWorkspace(ctx, making)) // its git directory is still unknown
+	third := newWorkspace(3)
+	third.Name = "fix"
+	wantErr(t, s.CreateWorkspace(ctx, third), ErrNameTaken)
+
+	second.GitDir = "/repo/.git" // the repository was moved to where another one was
+	wantErr(t, s.UpdateWorkspace(ctx, second), ErrNameTaken)
+	second.GitDir = "/other/.git"
+	must(t, s.KeepDeleted(ctx, Deleted{second, t0}, nil))
+	must(t, s.ReviveDeleted(ctx, second.ID, "fix"))
+
+	want := []names.Workspace{{ID: "w1", Name: "fix", Repository: "/repo"}, {ID: "w2", Name: "fix", Repository: "/other"}}
+	if got, err := s.Names(ctx); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := s.DeletedNames(ctx); err != nil || len(got) != 0 {
+		t.Errorf("deleted %+v, %v", got, err)
+	}
 }
 
 func TestStages(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/internal/names"
 	"middleman/workspace"
 )
 
@@ -17,6 +18,8 @@ const detailColumns = `mode, root, subdir, repository, git_dir, branch, base, ba
 	parent, parent_session, port, ports, config_hash, ephemeral, own_branch, restore_from, tip`
 
 const workspaceColumns = `id, name, ` + detailColumns + `, state, error`
+
+var workspaceMarks = marks(workspaceColumns)
 
 // details returns w's values for detailColumns.
 func details(w workspace.Workspace) []any {
@@ -35,10 +38,15 @@ func values(w workspace.Workspace) []any {
 	return slices.Concat([]any{w.ID, w.Name}, details(w), []any{string(w.State), w.Error})
 }
 
-// CreateWorkspace adds w. If its name is taken, the error is ErrNameTaken.
+// insertWorkspace adds a workspace: its values, and the git directory of the
+// repository in which its name is unique, "" for none. That is known before the
+// workspace is made, and so before its own git_dir is.
+var insertWorkspace = `INSERT INTO workspaces (` + workspaceColumns + `, named_in) VALUES (` + workspaceMarks + `, ?)`
+
+// CreateWorkspace adds w. If a workspace of its repository has the name, the
+// error is ErrNameTaken.
 func (s *Store) CreateWorkspace(ctx context.Context, w workspace.Workspace) error {
-	_, err := s.write.ExecContext(ctx,
-		`INSERT INTO workspaces (`+workspaceColumns+`) VALUES (`+marks(workspaceColumns)+`)`, values(w)...)
+	_, err := s.write.ExecContext(ctx, insertWorkspace, append(values(w), w.GitDir)...)
 	if isUnique(err) {
 		err = ErrNameTaken
 	}
@@ -49,10 +57,11 @@ func (s *Store) CreateWorkspace(ctx context.Context, w workspace.Workspace) erro
 }
 
 // UpdateWorkspace replaces the row with w's id. The error is ErrNotFound if there
-// is none, and ErrNameTaken if another workspace has w's name.
+// is none, and ErrNameTaken if another workspace of w's repository has the name.
 func (s *Store) UpdateWorkspace(ctx context.Context, w workspace.Workspace) error {
 	r, err := s.write.ExecContext(ctx,
-		`UPDATE workspaces SET (`+workspaceColumns+`) = (`+marks(workspaceColumns)+`) WHERE id = ?`, append(values(w), w.ID)...)
+		`UPDATE workspaces SET (`+workspaceColumns+`) = (`+workspaceMarks+`), named_in = CASE WHEN ? = '' THEN named_in ELSE ? END
+			WHERE id = ?`, append(values(w), w.GitDir, w.GitDir, w.ID)...)
 	if isUnique(err) {
 		err = ErrNameTaken
 	}
@@ -84,21 +93,32 @@ func (s *Store) DeleteWorkspace(ctx context.Context, id string) error {
 
 // Workspace returns the workspace with that id, or ErrNotFound.
 func (s *Store) Workspace(ctx context.Context, id string) (workspace.Workspace, error) {
-	return s.oneWorkspace(ctx, `id`, id)
-}
-
-// WorkspaceByName returns the workspace with that name, or ErrNotFound.
-func (s *Store) WorkspaceByName(ctx context.Context, name string) (workspace.Workspace, error) {
-	return s.oneWorkspace(ctx, `name`, name)
-}
-
-func (s *Store) oneWorkspace(ctx context.Context, column, value string) (workspace.Workspace, error) {
-	w, err := scanWorkspace(s.read.QueryRowContext(ctx,
-		`SELECT `+workspaceColumns+` FROM workspaces WHERE `+plainID+` AND `+column+` = ?`, value))
+	w, err := scanWorkspace(s.read.QueryRowContext(ctx, `SELECT `+workspaceColumns+` FROM workspaces WHERE `+plainID+` AND id = ?`, id))
 	if err != nil {
-		return workspace.Workspace{}, fmt.Errorf("read workspace %s: %w", value, notFound(err))
+		return workspace.Workspace{}, fmt.Errorf("read workspace %s: %w", id, notFound(err))
 	}
 	return w, nil
+}
+
+// Names returns what the workspaces are called, oldest first.
+func (s *Store) Names(ctx context.Context) ([]names.Workspace, error) {
+	return s.namesIn(ctx, `workspaces WHERE `+plainID+` ORDER BY created_at, id`)
+}
+
+// DeletedNames is Names for the deleted workspaces, in the order of their
+// deletion.
+func (s *Store) DeletedNames(ctx context.Context) ([]names.Workspace, error) {
+	return s.namesIn(ctx, `deleted_workspaces WHERE `+plainID+` ORDER BY deleted_at, id`)
+}
+
+func (s *Store) namesIn(ctx context.Context, rows string) ([]names.Workspace, error) {
+	list, err := collect(ctx, s.read, func(row scanner) (w names.Workspace, err error) {
+		return w, row.Scan(&w.ID, &w.Name, &w.Repository)
+	}, `SELECT id, name, repository FROM `+rows)
+	if err != nil {
+		return nil, fmt.Errorf("list names of workspaces: %w", err)
+	}
+	return list, nil
 }
 
 // Workspaces returns a page of all workspaces, oldest first. next is the cursor of

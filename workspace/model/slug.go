@@ -44,10 +44,14 @@ func Slug(name string) (string, error) {
 
 // Named returns the name of a workspace for a typed name, and the branch that
 // the typed name asks for: feature/x is branch feature/x and workspace
-// feature-x. The branch is "" for a name without a slash, which Slug judges
-// alone.
+// feature-x. The branch is "" for a name without a slash. That must not have
+// the form of NAME@REPOSITORY; otherwise Slug judges it.
 func Named(typed string) (name, branch string, err error) {
 	if !strings.Contains(typed, "/") {
+		if strings.Contains(typed, "@") {
+			return "", "", fmt.Errorf("name %q: NAME@REPOSITORY means a workspace that there is; give a new one a NAME, and its repository with -C: %w",
+				typed[:min(len(typed), maxName)], ErrBadName)
+		}
 		name, err = Slug(typed)
 		return name, "", err
 	}
@@ -60,6 +64,16 @@ func Named(typed string) (name, branch string, err error) {
 		return "", "", err
 	}
 	return name, typed, nil
+}
+
+// Numbered returns the n-th name to try for a name that may be taken: name, then
+// name-2, name-3 and so on, shortened if it would be too long.
+func Numbered(name string, n int) string {
+	if n == 1 {
+		return name
+	}
+	suffix := fmt.Sprintf("-%d", n)
+	return strings.TrimRight(name[:min(len(name), maxName-len(suffix))], "-._") + suffix
 }
 
 // checkTyped refuses names for which no good slug can be guessed.

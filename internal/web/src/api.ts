@@ -57,10 +57,12 @@ export type Mode = 'worktree' | 'directory' | 'in-place'
 export interface Workspace {
   id: string
   name: string
+  label: string
   mode: Mode
   path: string
   root: string
   repository?: string
+  repository_name?: string
   branch?: string
   base?: string
   base_commit?: string
@@ -159,7 +161,8 @@ export const listWorkspaces = () =>
 export const listSessions = () =>
   everyPage('/sessions', (page: Page & { sessions?: Session[] }) => page.sessions)
 
-export const getWorkspace = (id: string) => request<Workspace>('GET', `/workspaces/${id}`)
+/** A workspace by its id, its name, or NAME@REPOSITORY. */
+export const getWorkspace = (id: string) => request<Workspace>('GET', `/workspaces/${encodeURIComponent(id)}`)
 
 export const createWorkspace = (body: NewWorkspace) =>
   request<{ workspace: Workspace }>('POST', '/workspaces', body)

@@ -4,6 +4,7 @@
 import { useEffect, useReducer } from 'preact/hooks'
 import * as api from './api'
 import type { Session, Stage, Workspace } from './api'
+import { pathOf, place } from './nav'
 
 /**
  * How the event stream stands; "login" means that the server wants a login
@@ -119,9 +120,16 @@ export function putWorkspace(w: Workspace, asked = heard): void {
     return changed()
   }
   hear(w.id)
+  if (known && known.label !== w.label) relabelled(known.label, w.label)
   state.workspaces.set(w.id, withKnownStages(w))
   for (const s of w.sessions ?? []) putSession(s, asked)
   changed()
+}
+
+/** Who looks at a workspace goes on looking at it under its new label. */
+function relabelled(from: string, to: string): void {
+  const at = place()
+  if (at.workspace === from) history.replaceState(null, '', pathOf({ ...at, workspace: to }))
 }
 
 export function putStage(workspaceID: string, stage: Stage): void {
@@ -201,13 +209,9 @@ export function grouped(): { title: string; path: string; workspaces: Workspace[
   }
   return [...groups]
     .map(([path, workspaces]) => ({
-      title: path ? baseName(path) : 'Directories',
+      title: workspaces[0].repository_name ?? 'Directories',
       path,
       workspaces: workspaces.sort((a, b) => a.name.localeCompare(b.name)),
     }))
     .sort((a, b) => Number(a.path === '') - Number(b.path === '') || a.title.localeCompare(b.title))
-}
-
-export function baseName(path: string): string {
-  return path.replace(/\/+$/, '').split('/').pop() || path
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/app"
 	"middleman/internal/client"
+	"middleman/internal/names"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -138,7 +140,7 @@ func Disk(ctx context.Context, c *cli.CLI) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	refresh(ctx, c, list.Sessions, list.names())
+	refresh(ctx, c, list.Sessions, list.labels())
 	return list, nil
 }
 
@@ -175,14 +177,15 @@ func rows(ctx context.Context, c *cli.CLI) (list List, known map[string]bool, er
 		shown.Problem = app.Trouble(c.Manager(), w)
 		list.Workspaces = append(list.Workspaces, shown)
 	}
-	names := list.names()
+	label(list.Workspaces)
+	labels := list.labels()
 	sessions, _, err := db.Sessions(ctx, "", all)
 	if err != nil {
 		return List{}, known, err
 	}
 	for _, s := range sessions {
 		known[s.ID] = true
-		list.Sessions = append(list.Sessions, shownSession(s, names[s.WorkspaceID]))
+		list.Sessions = append(list.Sessions, shownSession(s, labels[s.WorkspaceID]))
 	}
 	kept, _, err := db.Transcripts(ctx, "", all)
 	for _, t := range kept {
@@ -202,13 +205,13 @@ func nameBadRows(ctx context.Context, c *cli.CLI, db *store.Store) {
 	}
 }
 
-// names maps the ids of the workspaces to their names.
-func (l List) names() map[string]string {
-	names := map[string]string{}
+// labels maps the ids of the workspaces to their labels.
+func (l List) labels() map[string]string {
+	labels := map[string]string{}
 	for _, w := range l.Workspaces {
-		names[w.ID] = w.Name
+		labels[w.ID] = w.Label
 	}
-	return names
+	return labels
 }
 
 // addUnrecorded appends the sessions that only a backend knows. If a backend
@@ -234,7 +237,7 @@ func addUnrecorded(ctx context.Context, c *cli.CLI, list *List, known map[string
 }
 
 // refresh asks the backends for the state of each session, several at a time.
-func refresh(ctx context.Context, c *cli.CLI, sessions []api.Session, names map[string]string) {
+func refresh(ctx context.Context, c *cli.CLI, sessions []api.Session, labels map[string]string) {
 	byName := map[string]terminal.Backend{}
 	for _, b := range c.Backends() {
 		byName[b.Name()] = b
@@ -249,13 +252,13 @@ func refresh(ctx context.Context, c *cli.CLI, sessions []api.Session, names map[
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			refreshOne(ctx, b, &sessions[i], names)
+			refreshOne(ctx, b, &sessions[i], labels)
 		})
 	}
 	wg.Wait()
 }
 
-func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, names map[string]string) {
+func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, labels map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	status, err := b.Session(s.ID).Status(ctx)
@@ -277,7 +280,7 @@ func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, names m
 		s.Error = status.Lost
 	}
 	if s.WorkspaceID == "" {
-		s.WorkspaceID, s.WorkspaceName, s.Argv, s.CreatedAt = status.Workspace, names[status.Workspace], status.Argv, status.StartedAt
+		s.WorkspaceID, s.WorkspaceName, s.Argv, s.CreatedAt = status.Workspace, labels[status.Workspace], status.Argv, status.StartedAt
 	}
 }
 
@@ -289,9 +292,9 @@ func shownWorkspace(w workspace.Workspace) api.Workspace {
 	}
 }
 
-func shownSession(s store.Session, workspaceName string) api.Session {
+func shownSession(s store.Session, workspace string) api.Session {
 	out := api.Session{
-		ID: s.ID, Name: s.Name, WorkspaceID: s.WorkspaceID, WorkspaceName: workspaceName,
+		ID: s.ID, Name: s.Name, WorkspaceID: s.WorkspaceID, WorkspaceName: workspace,
 		Backend: s.Backend, State: s.State, Argv: s.Argv, Exit: s.Exit, Error: s.Error,
 		CreatedAt: s.CreatedAt, Source: "store", AsOf: time.Now(),
 	}
@@ -301,19 +304,69 @@ func shownSession(s store.Session, workspaceName string) api.Session {
 	return out
 }
 
-// Workspace finds a workspace by name, id, or unless l is exact the beginning
-// of a name that no other has.
+// Workspace finds a workspace by id, name, or NAME@REPOSITORY, see package
+// names. Unless l is exact, the beginning of a name is enough. Of several
+// deleted ones with one name in one repository it takes the first.
 func (l List) Workspace(target string) (api.Workspace, error) {
-	names := make([]string, len(l.Workspaces))
-	for i, w := range l.Workspaces {
-		if names[i] = w.Name; w.ID == target {
-			return w, nil
+	set := SetOf(l.Workspaces)
+	if found := set.All(target, l.exact); len(found) > 0 && !slices.ContainsFunc(found, func(at int) bool {
+		return l.Workspaces[at].DeletedAt == nil || l.Workspaces[at].Repository != l.Workspaces[found[0]].Repository
+	}) {
+		return l.Workspaces[found[0]], nil
+	}
+	at, err := set.Find(target, l.exact)
+	if _, none := errors.AsType[*names.NoneError](err); none {
+		return api.Workspace{}, noneError(err.Error())
+	}
+	if err != nil {
+		return api.Workspace{}, err
+	}
+	return l.Workspaces[at], nil
+}
+
+// SetOf returns the names of the workspaces, in their order.
+func SetOf(list []api.Workspace) names.Set {
+	known := make([]names.Workspace, len(list))
+	for i, w := range list {
+		known[i] = names.Workspace{ID: w.ID, Name: w.Name, Repository: w.Repository}
+	}
+	return names.New(known)
+}
+
+// label sets the labels of the workspaces, which the server does otherwise.
+func label(list []api.Workspace) {
+	set := SetOf(list)
+	for i, w := range list {
+		list[i].Label = set.Label(names.Workspace{ID: w.ID, Name: w.Name, Repository: w.Repository})
+		if w.Repository != "" {
+			list[i].RepoName = set.Repository(w.Repository)
 		}
 	}
-	if at := index(target, names, l.exact); at >= 0 {
-		return l.Workspaces[at], nil
+}
+
+// parts splits a TARGET into workspace and session, which ok says it has. The
+// name of a repository may have slashes.
+func (l List) parts(target string) (name, session string, ok bool) {
+	if !strings.Contains(target, "@") {
+		return strings.Cut(target, "/")
 	}
-	return api.Workspace{}, noneError(Unknown("workspace", target, names).Error())
+	if _, err := l.Exact().Workspace(target); err == nil {
+		return target, "", false
+	} else if _, none := errors.AsType[noneError](err); !none {
+		return target, "", false
+	}
+	last := strings.LastIndexByte(target, '/')
+	if last < strings.IndexByte(target, '@') {
+		return target, "", false
+	}
+	return target[:last], target[last+1:], true
+}
+
+// IsSession reports whether a TARGET has the form of a session: a session's id or
+// WORKSPACE/SESSION.
+func (l List) IsSession(target string) bool {
+	_, _, ok := l.parts(target)
+	return ok || terminal.CheckID(target) == nil && strings.HasPrefix(target, "s")
 }
 
 // SessionsOf returns the sessions of the workspace with that id, in l's order.
@@ -336,7 +389,7 @@ func (l List) Session(target string) (api.Session, error) {
 			return s, nil
 		}
 	}
-	name, sub, hasSub := strings.Cut(target, "/")
+	name, sub, hasSub := l.parts(target)
 	w, err := l.Workspace(name)
 	if err != nil {
 		if terminal.CheckID(target) == nil {
@@ -346,16 +399,16 @@ func (l List) Session(target string) (api.Session, error) {
 	}
 	all := l.SessionsOf(w.ID)
 	if hasSub {
-		names := make([]string, len(all))
+		called := make([]string, len(all))
 		for i, s := range all {
-			if names[i] = s.Name; s.ID == sub {
+			if called[i] = s.Name; s.ID == sub {
 				return s, nil
 			}
 		}
-		if at := index(sub, names, l.exact); at >= 0 {
+		if at := index(sub, called, l.exact); at >= 0 {
 			return all[at], nil
 		}
-		return api.Session{}, fmt.Errorf("workspace %s has no session %q%s", w.Name, sub, naming(all))
+		return api.Session{}, fmt.Errorf("workspace %s has no session %q%s", w.Label, sub, naming(all))
 	}
 	live := live(all)
 	switch {
@@ -364,11 +417,11 @@ func (l List) Session(target string) (api.Session, error) {
 	case len(live) == 0 && len(all) == 1:
 		return all[0], nil
 	case len(all) == 0 && w.DeletedAt != nil:
-		return api.Session{}, fmt.Errorf("workspace %s is deleted, and no transcript of its sessions is kept", w.Name)
+		return api.Session{}, fmt.Errorf("workspace %s is deleted, and no transcript of its sessions is kept", w.Label)
 	case len(all) == 0:
-		return api.Session{}, fmt.Errorf("workspace %s has no session; `middleman run %s` starts one", w.Name, w.Name)
+		return api.Session{}, fmt.Errorf("workspace %s has no session; `middleman run %s` starts one", w.Label, w.Label)
 	case len(live) == 0:
-		return api.Session{}, fmt.Errorf("workspace %s has several ended sessions%s", w.Name, naming(all))
+		return api.Session{}, fmt.Errorf("workspace %s has several ended sessions%s", w.Label, naming(all))
 	}
 	return api.Session{}, &SeveralError{w, live}
 }

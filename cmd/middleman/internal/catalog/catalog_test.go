@@ -50,6 +50,7 @@ func TestCatalogSession(t *testing.T) {
 		{target: "x/y", wantErr: `there is no workspace "x"`},
 		{target: "s0000000000000009", wantErr: "there is no session s0000000000000009"},
 	}
+	label(list.Workspaces)
 	for _, tt := range tests {
 		got, err := list.Session(tt.target)
 		switch {
@@ -74,30 +75,6 @@ func TestExact(t *testing.T) {
 	} {
 		if _, err := list.Session(target); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", target, err, want)
-		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	names := []string{"fix-login", "fix-logout", "fix", "main", "review", "api"}
-	for _, tt := range []struct{ typed, want string }{
-		{"fix-", "fix-login fix-logout fix"},
-		{"fix-lgoin", "fix-login"},
-		{"fxi-login", "fix-login"},
-		{"fix-logi", "fix-login"},
-		{"Review", "review"},
-		{"riview", "review"},
-		{"reviews", "review"},
-		{"fx", "fix"},
-		{"apu", "api"},
-		{"x", ""},
-		{"", ""},
-		{"a-p-i-", ""},
-		{"nothing", ""},
-		{strings.Repeat("fix-login", 1000), ""},
-	} {
-		if got := strings.Join(nearest(tt.typed, names), " "); got != tt.want {
-			t.Errorf("%.40q: %q, want %q", tt.typed, got, tt.want)
 		}
 	}
 }

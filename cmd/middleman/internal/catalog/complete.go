@@ -30,13 +30,13 @@ func completions(cmd *cobra.Command, c *cli.CLI) (names []string, err error) {
 	if !strings.Contains(cmd.Use, "TARGET") {
 		list, err := Workspaces(cmd.Context(), c)
 		for _, w := range list {
-			names = append(names, w.Name)
+			names = append(names, w.Label)
 		}
 		return names, err
 	}
 	list, err := Read(cmd.Context(), c)
 	for _, w := range list.Workspaces {
-		names = append(names, w.Name)
+		names = append(names, w.Label)
 		if sessions := list.SessionsOf(w.ID); len(sessions) > 1 {
 			names = append(names, labels(sessions)...)
 		}

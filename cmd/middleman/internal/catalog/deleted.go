@@ -70,12 +70,14 @@ func deletedRecords(ctx context.Context, db *store.Store) (List, error) {
 		w.DeletedAt, w.NotRestorable = &row.DeletedAt, row.RestoreFrom == workspace.FromNothing
 		list.Workspaces = append(list.Workspaces, w)
 	}
+	label(list.Workspaces)
+	labels := list.labels()
 	kept, _, err := db.Transcripts(ctx, "", all)
 	if err != nil {
 		return List{}, err
 	}
 	for _, t := range kept {
-		s := shownSession(t.Session, t.WorkspaceName)
+		s := shownSession(t.Session, labels[t.WorkspaceID])
 		s.DeletedAt = &t.DeletedAt
 		list.Sessions = append(list.Sessions, s)
 	}

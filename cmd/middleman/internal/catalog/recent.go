@@ -134,7 +134,7 @@ func (l List) attachedBefore(ctx context.Context, c *cli.CLI, arg string, ids []
 			continue
 		}
 		one := l.Sessions[at : at+1]
-		if refresh(ctx, c, one, l.names()); !one[0].State.Ended() {
+		if refresh(ctx, c, one, l.labels()); !one[0].State.Ended() {
 			return one[0], nil
 		}
 	}
@@ -153,7 +153,7 @@ type SeveralError struct {
 
 // Error names the sessions.
 func (e *SeveralError) Error() string {
-	return fmt.Sprintf("workspace %s has several sessions%s", e.Workspace.Name, naming(e.Live))
+	return fmt.Sprintf("workspace %s has several sessions%s", e.Workspace.Label, naming(e.Live))
 }
 
 // lastUsed returns the session that comes first in ids, else a shell, else the

@@ -81,7 +81,7 @@ func since(then time.Time, stages []api.Stage) []api.Stage {
 
 // Workspace shows the current stage of w.
 func (p *Progress) Workspace(w api.Workspace) {
-	p.name = w.Name
+	p.name = w.Label
 	if len(w.Stages) == 0 || time.Since(p.began) < p.after {
 		return
 	}
@@ -94,7 +94,7 @@ func (p *Progress) Workspace(w api.Workspace) {
 		return
 	}
 	p.shown = stage
-	text := plaintext.Line(fmt.Sprintf("%s %s: %s, %s", p.doing, w.Name, stage, time.Since(p.began).Round(time.Second)))
+	text := plaintext.Line(fmt.Sprintf("%s %s: %s, %s", p.doing, w.Label, stage, time.Since(p.began).Round(time.Second)))
 	if f, ok := p.w.(*os.File); ok && p.live {
 		fmt.Fprintf(p.w, "\r\x1b[K%s", viewer.Fit(text, max(1, int(viewer.Size(f).Cols)-1)))
 		return

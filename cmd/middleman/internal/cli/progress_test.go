@@ -30,7 +30,7 @@ func TestProgressDuring(t *testing.T) {
 		{"in a stage", []api.Stage{old, keep}, "deleting w: keep 100 of 200 files, "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			server := answering(t, api.Workspace{Name: "w", Stages: tc.stages})
+			server := answering(t, api.Workspace{Name: "w", Label: "w", Stages: tc.stages})
 			lines, w := io.Pipe()
 			p := newProgress(w, "deleting")
 			p.after = 0

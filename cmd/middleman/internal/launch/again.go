@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/workspaces"
 	"middleman/internal/api"
 	"middleman/internal/client"
-	"middleman/internal/plaintext"
 	"middleman/workspace"
 )
 
@@ -40,45 +40,48 @@ func (c commands) createOrAttach(ctx context.Context, in api.NewWorkspace, detac
 }
 
 // existing returns the workspace that has the name in in, if there is one. It
-// must be what in asks for: of the same kind, and of the same repository.
+// must be what in asks for: of the same kind, and of the same repository, which
+// NAME@REPOSITORY names.
 func existing(ctx context.Context, server *client.Client, in api.NewWorkspace) (w api.Workspace, found bool, err error) {
-	name, _, err := workspace.Named(in.Name)
-	if err != nil {
-		return w, false, err
-	}
 	list, err := server.Workspaces(ctx)
 	if err != nil {
 		return w, false, err
 	}
-	for _, w = range list {
-		if w.Name == name {
-			return w, true, checkSame(ctx, w, in)
+	if strings.Contains(in.Name, "@") && !strings.Contains(in.Name, "/") {
+		w, err = catalog.List{Workspaces: list}.Exact().Workspace(in.Name)
+		return w, err == nil, err
+	}
+	name, _, err := workspace.Named(in.Name)
+	if err != nil {
+		return w, false, err
+	}
+	here := ""
+	if in.Mode != workspace.ModeDirectory {
+		_, here, err = workspace.Checkout(ctx, in.Directory)
+		if err != nil && (in.Mode == workspace.ModeWorktree || !errors.Is(err, workspace.ErrNotRepository)) {
+			return w, false, err
 		}
+	}
+	for _, w := range list {
+		if w.Name != name || !isOf(ctx, w, here) {
+			continue
+		}
+		if w.Mode != in.Mode {
+			return w, false, fmt.Errorf("there is a workspace %s already, of mode %s and not %s: choose another name", w.Label, w.Mode, in.Mode)
+		}
+		return w, true, nil
 	}
 	return api.Workspace{}, false, nil
 }
 
-// checkSame returns an error unless w is what in asks for.
-func checkSame(ctx context.Context, w api.Workspace, in api.NewWorkspace) error {
-	if w.Mode != in.Mode {
-		return fmt.Errorf("there is a workspace %s already, of mode %s and not %s: choose another name", w.Name, w.Mode, in.Mode)
+// isOf reports whether w is of the repository with that git directory, "" for
+// none.
+func isOf(ctx context.Context, w api.Workspace, gitDir string) bool {
+	if w.Repository == "" || gitDir == "" {
+		return w.Repository == gitDir
 	}
-	if in.Mode == workspace.ModeDirectory {
-		return nil
-	}
-	_, here, err := workspace.Checkout(ctx, in.Directory)
-	if err != nil && (in.Mode == workspace.ModeWorktree || !errors.Is(err, workspace.ErrNotRepository)) {
-		return err
-	}
-	there := ""
-	if w.Repository != "" {
-		_, there, err = workspace.Checkout(ctx, w.Repository)
-	}
-	if err != nil || here != there {
-		return fmt.Errorf("there is a workspace %s already, of %s and not of the repository here: `middleman attach %s` goes there; choose another name for a new one",
-			w.Name, plaintext.Line(w.Repository), w.Name)
-	}
-	return nil
+	_, there, err := workspace.Checkout(ctx, w.Repository)
+	return err == nil && there == gitDir
 }
 
 // comeBack attaches to the session of w that was last used, or where none runs
@@ -99,7 +102,7 @@ func (c commands) comeBack(ctx context.Context, server *client.Client, w api.Wor
 	case err != nil:
 		return err
 	case live && in.Session != nil && (len(in.Session.Command) > 0 || in.Session.Profile != ""):
-		fmt.Fprintf(c.Errs, "middleman: %s runs already: the command was not started; `middleman run %s -- COMMAND` starts one more\n", catalog.Label(s), w.Name)
+		fmt.Fprintf(c.Errs, "middleman: %s runs already: the command was not started; `middleman run %s -- COMMAND` starts one more\n", catalog.Label(s), w.Label)
 	case !live && in.Session != nil:
 		if s, err = server.StartSession(ctx, w.ID, *in.Session); err != nil {
 			return err
@@ -112,7 +115,7 @@ func (c commands) comeBack(ctx context.Context, server *client.Client, w api.Wor
 	}
 	return c.printCreated(created, func() error {
 		if detached || !live {
-			fmt.Fprintln(c.Out, w.Name)
+			fmt.Fprintln(c.Out, w.Label)
 			return nil
 		}
 		sessions.TellOthers(c.CLI, s, others)

@@ -159,7 +159,7 @@ func (c commands) foreground(w api.Workspace, held *lease.Lease, program string,
 	signal.Notify(signals, handedOn...)
 	defer signal.Stop(signals)
 	if err := run.Start(); err != nil {
-		return fmt.Errorf("run %s in workspace %s: %w", command[0], w.Name, err)
+		return fmt.Errorf("run %s in workspace %s: %w", command[0], w.Label, err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- run.Wait() }()
@@ -187,7 +187,7 @@ func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Leas
 	defer cancel()
 	server, err := c.Server(ctx)
 	if err != nil {
-		return fmt.Errorf("workspace %s at %s was not deleted: %w", w.Name, w.Path, err)
+		return fmt.Errorf("workspace %s at %s was not deleted: %w", w.Label, w.Path, err)
 	}
 	defer server.Close()
 	_, err = server.DeleteWorkspace(ctx, w.ID, client.Consent{}, false)
@@ -196,11 +196,11 @@ func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Leas
 	case err == nil || refused && p.Code == api.CodeNotFound:
 		return nil
 	case !refused || p.Lost == nil:
-		return fmt.Errorf("workspace %s at %s was not deleted: %w", w.Name, w.Path, err)
+		return fmt.Errorf("workspace %s at %s was not deleted: %w", w.Label, w.Path, err)
 	}
 	for _, line := range workspaces.LossLines(*p.Lost) {
 		fmt.Fprintln(c.Errs, "kept:", line)
 	}
 	return fmt.Errorf("workspace %s holds work, so it stays at %s on branch %s; `middleman run %s` opens it, `middleman rm %s` deletes it",
-		w.Name, w.Path, w.Branch, w.Name, w.Name)
+		w.Label, w.Path, w.Branch, w.Label, w.Label)
 }

@@ -23,12 +23,13 @@ type newFlags struct {
 	base, branch    string
 	filters, inside bool
 	withoutASession bool
-	attach          bool
+	attach, suffix  bool
 }
 
 func (f *newFlags) add(flags *pflag.FlagSet) {
 	f.session.add(flags)
 	flags.BoolVarP(&f.attach, "attach", "A", false, "attach to workspace NAME of this repository, or make it if there is none")
+	flags.BoolVar(&f.suffix, "suffix", false, "if the repository has a workspace NAME already, make NAME-2, NAME-3 and so on")
 	flags.StringVarP(&f.dir, "directory", "C", ".", "use `DIR` instead of the current directory")
 	flags.StringVar(&f.mode, "mode", string(workspace.ModeWorktree), "worktree (of the repository), directory (a new, empty one) or in-place (the current directory)")
 	flags.StringVar(&f.base, "base", "", "start at this branch, tag, commit, pr:N or mr:N, or at default, the default branch (default: the current HEAD)")
@@ -45,6 +46,9 @@ func (f *newFlags) request(c commands, names, command []string) (in api.NewWorks
 	}
 	if f.attach && len(names) == 0 {
 		return in, cli.Usagef("-A needs a NAME to look for")
+	}
+	if f.suffix && (f.attach || len(names) == 0) {
+		return in, cli.Usagef("--suffix needs a NAME, and no -A")
 	}
 	switch workspace.Mode(f.mode) {
 	case workspace.ModeWorktree, workspace.ModeDirectory, workspace.ModeInPlace:
@@ -64,7 +68,7 @@ func (f *newFlags) request(c commands, names, command []string) (in api.NewWorks
 	if err != nil {
 		return in, err
 	}
-	in = api.NewWorkspace{Mode: workspace.Mode(f.mode), Directory: abs, Base: f.base, Branch: f.branch, Filters: f.filters}
+	in = api.NewWorkspace{Mode: workspace.Mode(f.mode), Directory: abs, Base: f.base, Branch: f.branch, Filters: f.filters, Suffix: f.suffix}
 	if f.inside {
 		in.Place = string(workspace.LocationRepository)
 	}
@@ -90,7 +94,12 @@ exists it is used: a local one that no other worktree has, else a remote's, whic
 a local one then tracks. rm deletes only a branch that was made for the workspace.
 
 With -A it attaches to the workspace NAME of this repository if there is one: to
-the session used last, or to a new one if none runs.`,
+the session used last, or to a new one if none runs.
+
+A NAME that this repository has already is refused, except with -A or --suffix,
+which makes NAME-2. Names that come from a branch and names that you did not give
+get such a number by themselves. Other repositories may have a workspace NAME too:
+then each is NAME@REPOSITORY.`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			names, command := splitCommand(cmd, given)
 			in, err := f.request(c, names, command)
@@ -123,7 +132,7 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 	workspaces.ExplainSkipped(c.CLI, created.Workspace)
 	var failed error
 	if s := created.Session; s != nil && s.State == terminal.StateFailed {
-		failed = fmt.Errorf("workspace %s was made, but its session did not start: %s", created.Workspace.Name, s.Error)
+		failed = fmt.Errorf("workspace %s was made, but its session did not start: %s", created.Workspace.Label, s.Error)
 	}
 	c.tellNotes(created.Workspace)
 	return errors.Join(failed, c.printCreated(created, func() error {
@@ -131,7 +140,7 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 		case failed != nil:
 			return nil
 		case detached || created.Session == nil:
-			fmt.Fprintln(c.Out, created.Workspace.Name)
+			fmt.Fprintln(c.Out, created.Workspace.Label)
 			return nil
 		}
 		return sessions.Attach(ctx, c.CLI, *created.Session)

@@ -48,7 +48,7 @@ func (c commands) retry(ctx context.Context, name string) error {
 	workspaces.ExplainSkipped(c.CLI, created.Workspace)
 	c.tellNotes(created.Workspace)
 	return c.printCreated(created, func() error {
-		fmt.Fprintln(c.Out, created.Workspace.Name)
+		fmt.Fprintln(c.Out, created.Workspace.Label)
 		return nil
 	})
 }

@@ -86,7 +86,7 @@ func (c commands) spawn(ctx context.Context, parent string, in api.NewWorker, de
 			fmt.Fprintln(c.Out, catalog.Label(spawned.Session))
 			return nil
 		case detached:
-			fmt.Fprintln(c.Out, spawned.Workspace.Name)
+			fmt.Fprintln(c.Out, spawned.Workspace.Label)
 			return nil
 		}
 		return sessions.Follow(ctx, c.CLI, spawned.Session)

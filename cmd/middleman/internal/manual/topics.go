@@ -19,6 +19,10 @@ const targets = `A TARGET is one of these:
     WORKSPACE/SESSION    as ` + "`middleman ls --sessions`" + ` lists them
     ID                   of a session, as ` + "`middleman ls --sessions --json`" + ` prints it
 
+If workspaces of several repositories have a name, WORKSPACE is NAME@REPOSITORY, as
+` + "`middleman ls`" + ` lists it: fix@api, or fix@work/api if several repositories are called
+api. The name alone is refused then.
+
 The beginning of a name is enough if no other name begins so, except for commands
 that destroy something: ` + "`stop` and `rm`" + `.
 

@@ -20,10 +20,10 @@ func ExplainSkipped(c *cli.CLI, w api.Workspace) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(last)) {
 		if why, skipped := strings.CutPrefix(last[name].Detail, workspace.Skipped); skipped {
-			fmt.Fprintf(c.Errs, "middleman: %s: %s: %s\n", w.Name, name, plaintext.Line(why))
+			fmt.Fprintf(c.Errs, "middleman: %s: %s: %s\n", w.Label, name, plaintext.Line(why))
 		}
 		if name == "session" && last[name].State == "done" {
-			ExplainHost(c, w.Name, last[name].Detail)
+			ExplainHost(c, w.Label, last[name].Detail)
 		}
 	}
 }

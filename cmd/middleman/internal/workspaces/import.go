@@ -52,10 +52,10 @@ func (c commands) importWorktrees(ctx context.Context, paths []string, dryRun bo
 	return c.Print(out, func() error {
 		t := c.Table()
 		for _, w := range out.Workspaces {
-			t.Row(w.Name, string(w.Mode), cli.Dash(w.Branch), w.Path)
+			t.Row(w.Label, string(w.Mode), cli.Dash(w.Branch), w.Path)
 		}
 		for _, w := range out.Deleted {
-			t.Row(w.Name, "deleted", cli.Dash(w.Branch), "`middleman restore "+w.ID+"` brings it back")
+			t.Row(w.Label, "deleted", cli.Dash(w.Branch), "`middleman restore "+w.ID+"` brings it back")
 		}
 		return t.Flush()
 	})

@@ -3,7 +3,6 @@ package workspaces
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -95,11 +94,7 @@ func live(l catalog.List) catalog.List {
 func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) error {
 	t := c.FitTable(1, "NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "AGE", "REPOSITORY", "PATH")
 	for _, w := range workspaces {
-		repository := "-"
-		if w.Repository != "" {
-			repository = filepath.Base(w.Repository)
-		}
-		t.Row(w.Name, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w.ID)), workOf(w), cli.Age(w.CreatedAt), repository, w.Path)
+		t.Row(w.Label, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w.ID)), workOf(w), cli.Age(w.CreatedAt), cli.Dash(w.RepoName), w.Path)
 	}
 	return t.Flush()
 }
@@ -177,7 +172,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 		w := shown.Workspace
 		t := c.Table()
 		for _, line := range [][2]string{
-			{"name", w.Name}, {"id", w.ID}, {"mode", string(w.Mode)}, {"state", string(w.State)}, {"error", w.Error}, {"problem", w.Problem},
+			{"name", w.Label}, {"id", w.ID}, {"mode", string(w.Mode)}, {"state", string(w.State)}, {"error", w.Error}, {"problem", w.Problem},
 			{"path", w.Path}, {"repository", w.Repository}, {"branch", w.Branch}, {"base", w.Base},
 			{"base commit", w.BaseCommit}, {"ports", portRange(w)}, {"created", w.CreatedAt.Local().Format(time.DateTime)}, {"deleted", deletion(w)},
 		} {

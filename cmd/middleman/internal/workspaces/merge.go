@@ -44,7 +44,7 @@ conflicts, or if the merge would touch changes where the branch is checked out.`
 			name := ""
 			if len(given) > 0 {
 				if name = given[0]; name == "" {
-					return catalog.Unknown("workspace", name, nil)
+					return catalog.SetOf(nil).None("workspace", name)
 				}
 			}
 			switch {
@@ -119,7 +119,7 @@ func (c commands) merge(ctx context.Context, name string, f mergeFlags) error {
 		}
 		out.Removed = &result
 		if err != nil {
-			err = fmt.Errorf("it is merged, but the workspace stays: %w (`middleman rm %s` takes the flags that consent)", err, plaintext.Line(w.Name))
+			err = fmt.Errorf("it is merged, but the workspace stays: %w (`middleman rm %s` takes the flags that consent)", err, plaintext.Line(w.Label))
 		}
 	}
 	if c.JSON {
@@ -166,9 +166,9 @@ func (c commands) removeMerged(w api.Workspace, f mergeFlags) bool {
 	case f.DryRun || f.keep || f.rm:
 		return f.rm
 	case viewer.IsTerminal(c.In) && !c.JSON:
-		return c.Confirm(fmt.Sprintf("Delete workspace %s? [y/N] ", plaintext.Line(w.Name)))
+		return c.Confirm(fmt.Sprintf("Delete workspace %s? [y/N] ", plaintext.Line(w.Label)))
 	}
-	fmt.Fprintf(c.Errs, "workspace %s stays: `middleman rm %s` deletes it\n", plaintext.Line(w.Name), plaintext.Line(w.Name))
+	fmt.Fprintf(c.Errs, "workspace %s stays: `middleman rm %s` deletes it\n", plaintext.Line(w.Label), plaintext.Line(w.Label))
 	return false
 }
 

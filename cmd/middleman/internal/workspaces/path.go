@@ -29,7 +29,7 @@ goes to a workspace, mm alone to the repository of the one you stand in.`,
 			name := ""
 			if len(given) > 0 {
 				if name = given[0]; name == "" {
-					return catalog.Unknown("workspace", name, nil)
+					return catalog.SetOf(nil).None("workspace", name)
 				}
 			}
 			return c.path(cmd.Context(), name, repository)
@@ -54,11 +54,11 @@ func (c commands) path(ctx context.Context, name string, repository bool) error 
 	}
 	switch {
 	case repository && path == "":
-		return fmt.Errorf("workspace %s is in no repository", w.Name)
+		return fmt.Errorf("workspace %s is in no repository", w.Label)
 	case path == "":
-		return fmt.Errorf("workspace %s is %s: it has no directory yet", w.Name, w.State)
+		return fmt.Errorf("workspace %s is %s: it has no directory yet", w.Label, w.State)
 	case w.Problem != "":
-		fmt.Fprintf(c.Errs, "middleman: %s: %s\n", w.Name, plaintext.Line(w.Problem))
+		fmt.Fprintf(c.Errs, "middleman: %s: %s\n", w.Label, plaintext.Line(w.Problem))
 	}
 	return c.Print(map[string]any{"path": path}, func() error {
 		if viewer.IsTerminal(c.BytesOut) {

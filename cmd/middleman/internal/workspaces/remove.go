@@ -68,7 +68,7 @@ func (c commands) remove(ctx context.Context, names []string, consent client.Con
 		w, err := list.Exact().Workspace(name)
 		if err == nil {
 			if dryRun && len(names) > 1 && !c.JSON {
-				fmt.Fprintf(c.Out, "%s:\n", w.Name)
+				fmt.Fprintf(c.Out, "%s:\n", w.Label)
 			}
 			result, err = r.one(ctx, w)
 		}
@@ -129,7 +129,7 @@ func (c removal) one(ctx context.Context, w api.Workspace) (removed, error) {
 	}
 	if err != nil {
 		if !c.dryRun {
-			err = cli.Interrupted(err, fmt.Sprintf("the server goes on deleting %s unless it refuses to; `middleman ls` shows whether it is gone, `middleman restore %s` brings its work back", w.Name, w.Name))
+			err = cli.Interrupted(err, fmt.Sprintf("the server goes on deleting %s unless it refuses to; `middleman ls` shows whether it is gone, `middleman restore %s` brings its work back", w.Label, w.Label))
 		}
 		return removed{}, err
 	}
@@ -144,7 +144,7 @@ func (c removal) one(ctx context.Context, w api.Workspace) (removed, error) {
 // refused prints why a workspace stays, and returns the error for that.
 func (c removal) refused(w api.Workspace, p *api.Problem, err error) (removed, error) {
 	if p.Code == api.CodeNotFound { // it existed a moment ago
-		return removed{}, fmt.Errorf("workspace %s was deleted meanwhile", w.Name)
+		return removed{}, fmt.Errorf("workspace %s was deleted meanwhile", w.Label)
 	}
 	if c.JSON && (p.Lost != nil || len(p.Sessions) > 0 || len(p.Workers) > 0) {
 		return removed{Refused: p}, err
@@ -167,9 +167,9 @@ func (c commands) printWarnings(d api.Deleted) {
 func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 	for _, inner := range d.Workers {
 		if dryRun {
-			fmt.Fprintf(c.Out, "worker %s\n", plaintext.Line(inner.Workspace.Name))
+			fmt.Fprintf(c.Out, "worker %s\n", plaintext.Line(inner.Workspace.Label))
 		} else {
-			fmt.Fprintf(c.Errs, "gone: worker %s\n", plaintext.Line(inner.Workspace.Name))
+			fmt.Fprintf(c.Errs, "gone: worker %s\n", plaintext.Line(inner.Workspace.Label))
 		}
 		c.printDeleted(inner, dryRun)
 	}
@@ -177,7 +177,7 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 	lines := LossLines(d.Lost)
 	if dryRun {
 		if len(lines) == 0 && len(d.Stopped) == 0 {
-			fmt.Fprintf(c.Out, "nothing would be lost: workspace %s is clean\n", d.Workspace.Name)
+			fmt.Fprintf(c.Out, "nothing would be lost: workspace %s is clean\n", d.Workspace.Label)
 		}
 		for _, session := range sessionLines(d.Stopped) {
 			lines = append(lines, "would be stopped: "+session)
@@ -206,10 +206,10 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 		if len(d.Unkept) > 0 {
 			what = "the rest"
 		}
-		fmt.Fprintf(c.Errs, "kept: `middleman restore %s` brings %s back, at any time\n", plaintext.Line(d.Workspace.Name), what)
+		fmt.Fprintf(c.Errs, "kept: `middleman restore %s` brings %s back, at any time\n", plaintext.Line(d.Workspace.Label), what)
 	}
 	if n := d.Transcripts; n.Sessions > 0 {
-		fmt.Fprintf(c.Errs, "kept: %s; `middleman prune --transcripts %s` removes them\n", transcriptsText(n.Sessions, n.Bytes), plaintext.Line(d.Workspace.Name))
+		fmt.Fprintf(c.Errs, "kept: %s; `middleman prune --transcripts %s` removes them\n", transcriptsText(n.Sessions, n.Bytes), plaintext.Line(d.Workspace.Label))
 	}
 	if n := d.Transcripts.Gone; n > 0 {
 		fmt.Fprintln(c.Errs, "not kept:", transcriptsText(n, 0))
@@ -239,7 +239,7 @@ func forecastLines(d api.Deleted) []string {
 		if len(d.Unkept) > 0 {
 			what = "the rest"
 		}
-		lines = append(lines, fmt.Sprintf("would be kept: `middleman restore %s` would bring %s back", plaintext.Line(d.Workspace.Name), what))
+		lines = append(lines, fmt.Sprintf("would be kept: `middleman restore %s` would bring %s back", plaintext.Line(d.Workspace.Label), what))
 	}
 	if stays := stays(d.Workspace); stays != "" {
 		lines = append(lines, "would stay: "+stays)

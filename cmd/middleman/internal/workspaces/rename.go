@@ -3,13 +3,11 @@ package workspaces
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
-	"middleman/terminal"
 )
 
 func (c commands) renameCommand() *cobra.Command {
@@ -17,7 +15,8 @@ func (c commands) renameCommand() *cobra.Command {
 		Use:   "rename TARGET NAME",
 		Short: "Give a workspace or a session another name",
 		Long: `Give a workspace (WORKSPACE) or a session (WORKSPACE/SESSION) another name. Only
-the name changes: path, branch and running programs stay as they are.`,
+the name changes: path, branch and running programs stay as they are. So the
+directory of a workspace keeps the name that it was made with.`,
 		Args: cli.Args(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.rename(cmd.Context(), given[0], given[1])
@@ -35,7 +34,7 @@ func (c commands) rename(ctx context.Context, target, name string) error {
 	if err != nil {
 		return err
 	}
-	if strings.Contains(target, "/") || terminal.CheckID(target) == nil && strings.HasPrefix(target, "s") {
+	if list.IsSession(target) {
 		s, err := list.Session(target)
 		if err == nil {
 			s, err = server.RenameSession(ctx, s.ID, name)
@@ -56,7 +55,7 @@ func (c commands) rename(ctx context.Context, target, name string) error {
 		return err
 	}
 	return c.Print(map[string]any{"workspace": w}, func() error {
-		_, err := fmt.Fprintln(c.Out, w.Name)
+		_, err := fmt.Fprintln(c.Out, w.Label)
 		return err
 	})
 }

@@ -3,7 +3,6 @@ package workspaces
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,8 +42,8 @@ func (c commands) restore(ctx context.Context, name string) error {
 		if listErr != nil {
 			return listErr
 		}
-		if live, listErr := list.Workspace(name); listErr == nil && len(named(deleted, name)) == 0 {
-			return fmt.Errorf("workspace %s is not deleted", live.Name)
+		if live, listErr := list.Workspace(name); listErr == nil && len(catalog.SetOf(deleted).All(name, true)) == 0 {
+			return fmt.Errorf("workspace %s is not deleted", live.Label)
 		}
 		return err
 	}
@@ -54,48 +53,36 @@ func (c commands) restore(ctx context.Context, name string) error {
 		return err
 	})
 	if err != nil {
-		return cli.Interrupted(err, fmt.Sprintf("the server goes on restoring %s; `middleman show %s` says how far it is", w.Name, w.Name))
+		return cli.Interrupted(err, fmt.Sprintf("the server goes on restoring %s; `middleman show %s` says how far it is", w.Label, w.Label))
 	}
 	for _, warning := range restored.Warnings {
 		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
 	}
 	return c.Print(restored, func() error {
-		fmt.Fprintln(c.Out, restored.Workspace.Name)
+		fmt.Fprintln(c.Out, restored.Workspace.Label)
 		return nil
 	})
 }
 
-// named returns the workspaces with that name or id.
-func named(list []api.Workspace, name string) []api.Workspace {
-	return slices.DeleteFunc(slices.Clone(list), func(w api.Workspace) bool { return w.ID != name && w.Name != name })
-}
-
-// oneDeleted returns the deleted workspace with that name, or with a name that
-// begins so if no other does. If several have the name, the error lists their
-// ids.
-func oneDeleted(list []api.Workspace, name string) (api.Workspace, error) {
-	names := make([]string, len(list))
-	for i, w := range list {
-		names[i] = w.Name
-	}
-	found := named(list, name)
-	if begun := catalog.Choose(name, names); len(found) == 0 && begun != "" {
-		found = named(list, begun)
-	}
+// oneDeleted returns the deleted workspace that text means. If several have the
+// name, the error lists their ids.
+func oneDeleted(list []api.Workspace, text string) (api.Workspace, error) {
+	set := catalog.SetOf(list)
+	found := set.All(text, false)
 	switch len(found) {
 	case 1:
-		return found[0], nil
+		return list[found[0]], nil
 	case 0:
-		return api.Workspace{}, catalog.Unknown("deleted workspace", name, names)
+		return api.Workspace{}, set.None("deleted workspace", text)
 	}
 	ids := make([]string, len(found))
-	for i, w := range found {
-		ids[i] = w.ID
-		if w.DeletedAt != nil {
-			ids[i] += " (deleted " + w.DeletedAt.Local().Format(time.DateTime) + ")"
+	for i, at := range found {
+		w := list[at]
+		if ids[i] = w.ID; w.DeletedAt != nil {
+			ids[i] += " (" + w.Label + ", deleted " + w.DeletedAt.Local().Format(time.DateTime) + ")"
 		}
 	}
-	return api.Workspace{}, fmt.Errorf("several workspaces %s were deleted: name one of %s", name, strings.Join(ids, ", "))
+	return api.Workspace{}, fmt.Errorf("several workspaces %s were deleted: name one of %s", text, strings.Join(ids, ", "))
 }
 
 // completeDeleted offers the deleted workspaces.
@@ -109,7 +96,7 @@ func (c commands) completeDeleted(cmd *cobra.Command, given []string, _ string) 
 	}
 	names := make([]string, len(deleted.Workspaces))
 	for i, w := range deleted.Workspaces {
-		names[i] = w.Name
+		names[i] = w.Label
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -68,7 +68,7 @@ func (c commands) addStatus(ctx context.Context, w *api.Workspace) {
 		}
 	}
 	if !errors.Is(err, client.ErrNoServer) {
-		fmt.Fprintf(c.Errs, "middleman: read the status of %s: %v\n", w.Name, err)
+		fmt.Fprintf(c.Errs, "middleman: read the status of %s: %v\n", w.Label, err)
 	}
 	one := []api.Workspace{*w}
 	c.addKept(one)

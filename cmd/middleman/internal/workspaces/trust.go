@@ -179,7 +179,7 @@ func (c commands) agree(ctx context.Context, server *client.Client, where trustP
 		return nil
 	}
 	if f.setup {
-		fmt.Fprintf(c.Errs, "setting up %s; `middleman logs %s --setup` shows what it prints\n", where.workspace.Name, where.workspace.Name)
+		fmt.Fprintf(c.Errs, "setting up %s; `middleman logs %s --setup` shows what it prints\n", where.workspace.Label, where.workspace.Label)
 	}
 	approved, err := where.approve(ctx, server, f)
 	if err != nil {
@@ -189,7 +189,7 @@ func (c commands) agree(ctx context.Context, server *client.Client, where trustP
 		if approved.Workspace != nil {
 			ExplainSkipped(c.CLI, *approved.Workspace)
 		} else if where.workspace != nil {
-			fmt.Fprintf(c.Errs, "agreed; `middleman trust %s --setup` runs its setup\n", where.workspace.Name)
+			fmt.Fprintf(c.Errs, "agreed; `middleman trust %s --setup` runs its setup\n", where.workspace.Label)
 		}
 		return nil
 	})

@@ -1,4 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
+import { getWorkspace } from '../api'
+import { Problem } from '../http'
 import { go, place } from '../nav'
 import { isDark, onPrefs, prefs } from '../prefs'
 import { dismissToast, isLive, sessionsOf, state, useStore } from '../store'
@@ -36,7 +38,7 @@ export function App() {
 
 function Page({ onMenu }: { onMenu: () => void }) {
   const { workspace: name, session } = place()
-  const workspace = [...state.workspaces.values()].find((w) => w.name === name)
+  const workspace = [...state.workspaces.values()].find((w) => w.label === name)
   if (workspace) return <WorkspacePage key={workspace.id} workspace={workspace} session={session} onMenu={onMenu} />
   return (
     <main class="workspace">
@@ -49,11 +51,19 @@ function Page({ onMenu }: { onMenu: () => void }) {
   )
 }
 
+/** The server finds what is no label: a longer form of one, or a name that several have. */
 function NotThere({ name }: { name: string }) {
+  const [several, setSeveral] = useState('')
+  useEffect(() => {
+    setSeveral('')
+    getWorkspace(name)
+      .then((w) => { if (place().workspace === name) go({ ...place(), workspace: w.label }, true) })
+      .catch((e) => { if (e instanceof Problem && e.code === 'ambiguous') setSeveral(e.message) })
+  }, [name])
   return (
     <div class="empty">
       <h2>No workspace {name}</h2>
-      <p>It was deleted, or it never existed.</p>
+      <p>{several || 'It was deleted, or it never existed.'}</p>
       <button class="quiet outlined" onClick={() => go({})}>All workspaces</button>
     </div>
   )
@@ -85,8 +95,8 @@ function Overview() {
           const sessions = sessionsOf(w.id)
           const live = sessions.filter(isLive)
           return (
-            <button key={w.id} class="card-link" onClick={() => go({ workspace: w.name })}>
-              <strong>{w.name}</strong>
+            <button key={w.id} class="card-link" onClick={() => go({ workspace: w.label })}>
+              <strong>{w.label}</strong>
               <span class="hint">{w.branch ?? w.path}</span>
               <span class="card-state"><i class={`dot ${live.length ? 'live' : 'done'}`} />
                 {live.length ? live.map((s) => s.title || s.name).join(', ') : 'Nothing running'}</span>
@@ -159,12 +169,12 @@ function useKeys(): void {
 
 function moveTab(step: number): void {
   const at = place()
-  const workspace = [...state.workspaces.values()].find((w) => w.name === at.workspace)
+  const workspace = [...state.workspaces.values()].find((w) => w.label === at.workspace)
   if (!workspace) return
   const sessions = sessionsOf(workspace.id)
   const now = Math.max(sessions.findIndex((s) => s.name === at.session), 0)
   const next = sessions[(now + step + sessions.length) % sessions.length]
-  if (next) go({ workspace: workspace.name, session: next.name })
+  if (next) go({ workspace: workspace.label, session: next.name })
 }
 
 function usePageTitle(): void {

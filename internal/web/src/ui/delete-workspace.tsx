@@ -59,10 +59,10 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
     try {
       const done = await api.deleteWorkspace(workspace.id, { discardWork, stopSessions, forgetTranscripts })
       removeWorkspace(workspace.id)
-      toast('info', `Workspace ${workspace.name} is deleted.`)
+      toast('info', `Workspace ${workspace.label} is deleted.`)
       for (const warning of done.warnings ?? []) toast('error', warning)
       for (const name of done.unkept ?? []) toast('info', `Not kept: ${name}`)
-      if (place().workspace === workspace.name) go({})
+      if (place().workspace === workspace.label) go({})
       onClose()
     } catch (problem) {
       if (problem instanceof api.Problem) learn(problem.lost, problem.sessions)
@@ -72,7 +72,7 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
   }
 
   return (
-    <Dialog title={`Delete ${workspace.name}?`} onClose={onClose}>
+    <Dialog title={`Delete ${workspace.label}?`} onClose={onClose}>
       <form onSubmit={submit}>
         <p class="lead">{whatGoes(workspace)}</p>
         {lost === undefined && !error && <p class="hint" role="status">Looking for work that would be lost…</p>}
@@ -89,7 +89,7 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
               <input type="checkbox" name="discard-work" checked={discardWork} onChange={(e) => setDiscardWork(e.currentTarget.checked)} />
               Discard this work
             </label>
-            <p class="hint">A snapshot is kept: <code>middleman restore {workspace.name}</code> brings it back.</p>
+            <p class="hint">A snapshot is kept: <code>middleman restore {workspace.label}</code> brings it back.</p>
           </section>
         )}
         {lost !== undefined && lesser.some(({ key }) => lost[key]?.length) && (
@@ -112,8 +112,8 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
         {kept > 0 && (
           <section>
             <p class="hint">
-              The output of {plural(kept, 'session')} is kept: <code>middleman logs {workspace.name}</code> prints it,
-              {' '}<code>middleman prune --transcripts {workspace.name}</code> removes it.
+              The output of {plural(kept, 'session')} is kept: <code>middleman logs {workspace.label}</code> prints it,
+              {' '}<code>middleman prune --transcripts {workspace.label}</code> removes it.
             </p>
             <label class="consent">
               <input type="checkbox" name="forget-transcripts" checked={forgetTranscripts} onChange={(e) => setForgetTranscripts(e.currentTarget.checked)} />

@@ -45,7 +45,7 @@ export function NewWorkspace({ directory: given, onClose }: { directory?: string
       })
       if (needsDirectory) rememberDirectory(directory.trim())
       putWorkspace(made.workspace, asked)
-      go({ workspace: made.workspace.name })
+      go({ workspace: made.workspace.label })
       onClose()
     } catch (problem) {
       setError((problem as Error).message)

@@ -17,14 +17,14 @@ interface Entry {
 
 function entries(): Entry[] {
   const all: Entry[] = []
-  const current = [...state.workspaces.values()].find((w) => w.name === place().workspace)
+  const current = [...state.workspaces.values()].find((w) => w.label === place().workspace)
   for (const w of state.workspaces.values()) {
-    all.push({ title: w.name, detail: w.branch ?? w.path, run: () => go({ workspace: w.name }) })
+    all.push({ title: w.label, detail: w.branch ?? w.path, run: () => go({ workspace: w.label }) })
     for (const s of sessionsOf(w.id)) {
       all.push({
-        title: `${w.name} / ${s.name}`,
+        title: `${w.label} / ${s.name}`,
         detail: s.title || stateWords(s),
-        run: () => go({ workspace: w.name, session: s.name }),
+        run: () => go({ workspace: w.label, session: s.name }),
       })
     }
   }
@@ -35,9 +35,9 @@ function entries(): Entry[] {
   }
   if (current) {
     all.push(
-      { title: 'New shell', detail: `in ${current.name}`, run: () => void openSession(current, '').catch(report) },
-      { title: 'New session…', detail: `in ${current.name}`, run: () => show({ is: 'new-session', workspace: current }) },
-      { title: 'Delete workspace…', detail: current.name, run: () => show({ is: 'delete-workspace', workspace: current }) },
+      { title: 'New shell', detail: `in ${current.label}`, run: () => void openSession(current, '').catch(report) },
+      { title: 'New session…', detail: `in ${current.label}`, run: () => show({ is: 'new-session', workspace: current }) },
+      { title: 'Delete workspace…', detail: current.label, run: () => show({ is: 'delete-workspace', workspace: current }) },
     )
   }
   all.push(

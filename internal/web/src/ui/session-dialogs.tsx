@@ -16,7 +16,7 @@ export async function openSession(workspace: Workspace, command: string, name = 
     command: command ? toArgv(command) : undefined,
   })
   putSession(session, asked)
-  go({ workspace: workspace.name, session: session.name })
+  go({ workspace: workspace.label, session: session.name })
 }
 
 /** An ended session leaves the list; a running one is asked about first. */
@@ -45,7 +45,7 @@ export function NewSession({ workspace, onClose }: { workspace: Workspace; onClo
     }
   }
   return (
-    <Dialog title={`New session in ${workspace.name}`} onClose={onClose}>
+    <Dialog title={`New session in ${workspace.label}`} onClose={onClose}>
       <form onSubmit={submit}>
         <Field label="Command" hint="Runs in the workspace’s directory. Empty starts your shell.">
           <input name="command" class="mono" autofocus placeholder="your shell" value={command} autocomplete="off"

@@ -46,13 +46,13 @@ export function Sidebar({ onNavigate }: { onNavigate: () => void }) {
 }
 
 function Item({ workspace: w, onNavigate }: { workspace: Workspace; onNavigate: () => void }) {
-  const current = place().workspace === w.name
+  const current = place().workspace === w.label
   const sessions = sessionsOf(w.id)
   const live = sessions.filter(isLive).length
   return (
     <li>
-      <a class="item" href={pathOf({ workspace: w.name })} aria-current={current ? 'page' : undefined}
-        onClick={(e) => { e.preventDefault(); go({ workspace: w.name }); onNavigate() }}>
+      <a class="item" href={pathOf({ workspace: w.label })} aria-current={current ? 'page' : undefined}
+        onClick={(e) => { e.preventDefault(); go({ workspace: w.label }); onNavigate() }}>
         <i class={`dot ${workspaceTone(w)}`} />
         <span class="item-text">
           <span class="item-name">{w.name}</span>

@@ -25,7 +25,7 @@ export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
     <main class="workspace">
       <header class="bar">
         <button class="quiet square only-phone" aria-label="Show workspaces" onClick={onMenu}><Menu /></button>
-        <h1>{workspace.name}</h1>
+        <h1>{workspace.label}</h1>
         {workspace.branch && (
           <button class="chip" title="Copy the branch’s name" onClick={() => void copied(workspace.branch!)}>
             <Branch /><span>{workspace.branch}</span>
@@ -81,7 +81,7 @@ function Creation({ workspace: w }: { workspace: Workspace }) {
   const title = { creating: 'Creating', failed: 'Could not create', deleting: 'Deleting', ready: '' }[w.state]
   return (
     <div class="empty creation" aria-live="polite">
-      <h2>{title} {w.name}</h2>
+      <h2>{title} {w.label}</h2>
       <ol class="stages">
         {(w.stages ?? []).map((stage) => (
           <li key={stage.name} class={stage.state}>
@@ -107,7 +107,7 @@ function Tabs({ workspace, sessions, current }: { workspace: Workspace; sessions
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     if (!step || !current) return
     const next = sessions[(sessions.indexOf(current) + step + sessions.length) % sessions.length]
-    go({ workspace: workspace.name, session: next.name })
+    go({ workspace: workspace.label, session: next.name })
     event.preventDefault()
   }
   return (
@@ -116,8 +116,8 @@ function Tabs({ workspace, sessions, current }: { workspace: Workspace; sessions
         {sessions.map((s) => (
           <div key={s.id} class="tab" role="presentation">
             <a role="tab" aria-selected={s.id === current?.id} tabIndex={s.id === current?.id ? 0 : -1}
-              href={pathOf({ workspace: workspace.name, session: s.name })} title={`${s.name} · ${stateWords(s)}`}
-              onClick={(e) => { e.preventDefault(); go({ workspace: workspace.name, session: s.name }) }}>
+              href={pathOf({ workspace: workspace.label, session: s.name })} title={`${s.name} · ${stateWords(s)}`}
+              onClick={(e) => { e.preventDefault(); go({ workspace: workspace.label, session: s.name }) }}>
               <i class={`dot ${tone(s)}`} /><span>{s.title || s.name}</span>
             </a>
             <button class="quiet square small" onClick={() => closeSession(s)}
