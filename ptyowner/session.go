@@ -136,10 +136,11 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	status.Size, status.Title = terminal.Size(w.Size), w.Title
 	status.Oldest, status.Head = w.Oldest, w.Head
 	status.Writer, status.Watchers = (*terminal.Writer)(w.Writer), w.Watchers
+	status.Unseen = (*terminal.Unseen)(w.Unseen)
 	status.Source, status.Left, status.Journal = "owner", w.Left, w.Journal
 	if w.Exit != nil {
 		e := terminalExit(*w.Exit)
-		status.Exit = &e
+		status.Exit, status.Unseen = &e, nil
 	}
 	return status, nil
 }
@@ -180,7 +181,7 @@ func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (terminal.Attachment, error) {
 	hello := wire.Hello{
 		Mode: wire.Mode(o.Mode), Client: o.Client, From: o.From, MaxLag: o.MaxLag,
-		Scrollback: o.Scrollback, Takeover: o.Takeover, NoOutput: o.NoOutput,
+		Scrollback: o.Scrollback, Takeover: o.Takeover, NoOutput: o.NoOutput, Reader: o.Reader,
 	}
 	if o.Size.Cols > 0 && o.Size.Rows > 0 {
 		size := wire.Size(o.Size)

@@ -142,7 +142,10 @@ type Status struct {
 
 	Writer   *Writer `json:"writer,omitempty"`
 	Watchers int     `json:"watchers"`
-	Exit     *Exit   `json:"exit,omitempty"`
+	// Unseen is what was printed since somebody last looked; nil of a session
+	// that has ended, and where it is not known.
+	Unseen *Unseen `json:"unseen,omitempty"`
+	Exit   *Exit   `json:"exit,omitempty"`
 	// Left are the processes that the program started and that outlive it;
 	// only of a session that has ended. Stop ends them.
 	Left []int `json:"left,omitempty"`
@@ -152,6 +155,14 @@ type Status struct {
 	// Source is where this comes from: "owner" or "disk".
 	Source string    `json:"source"`
 	AsOf   time.Time `json:"as_of"`
+}
+
+// Unseen is what a session has printed since somebody last looked at it: since
+// its last viewer left, writer or watcher, that was not a Reader. It is zero
+// while there is one.
+type Unseen struct {
+	Bytes uint64 `json:"bytes" doc:"How many bytes of output"`
+	Bell  bool   `json:"bell" doc:"Whether the bell rang in them"`
 }
 
 // Backend starts and finds sessions. All methods are safe for concurrent use.
@@ -258,6 +269,9 @@ type AttachOptions struct {
 	// NoOutput is for a watcher that wants to know of events and of the end
 	// alone: it gets no output from an owner that can leave it out.
 	NoOutput bool
+	// Reader is for a program that reads the output: nobody looks at it, so it
+	// stays unseen.
+	Reader bool
 }
 
 // Hello is what an attachment begins with.
@@ -326,6 +340,7 @@ const (
 	EventDirectory    EventKind = "directory"
 	EventWriter       EventKind = "writer"
 	EventSize         EventKind = "size"
+	EventUnseen       EventKind = "unseen" // Status.Unseen began, or nothing is unseen any more
 )
 
 // DetachReason says why an attachment was ended although the session goes on.

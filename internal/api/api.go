@@ -69,6 +69,7 @@ type Session struct {
 	Title         string             `json:"title,omitempty"`
 	Writer        *terminal.Writer   `json:"writer,omitempty"`
 	Watchers      int                `json:"watchers"`
+	Unseen        *terminal.Unseen   `json:"unseen,omitempty" doc:"What it has printed since somebody last looked, attached or watching; unset if that is not known, and of an ended session"`
 	KeepOutput    *int64             `json:"keep_output,omitempty" doc:"The least number of output bytes that are kept, 0 for all; unset if that is not known"`
 	Clipboard     terminal.Clipboard `json:"clipboard,omitempty" doc:"Whether the program may set the attached viewer's clipboard: allow, ask or deny; unset if that is not known, which means allow"`
 	Journal       string             `json:"journal,omitempty" doc:"Why output is not being kept at present; empty if it is being kept"`

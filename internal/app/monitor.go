@@ -188,7 +188,7 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 		switch m.Kind {
 		case terminal.MessageEvent:
 			switch m.Event.Kind {
-			case terminal.EventTitle, terminal.EventWriter, terminal.EventSize:
+			case terminal.EventTitle, terminal.EventWriter, terminal.EventSize, terminal.EventUnseen:
 				tell.soon()
 			}
 		case terminal.MessageDetached:

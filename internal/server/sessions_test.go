@@ -63,6 +63,22 @@ func TestTitlesAreTold(t *testing.T) {
 	}
 }
 
+// What nobody has seen is told when it begins, and when somebody looks.
+func TestUnseenIsTold(t *testing.T) {
+	r := newPlace(t).serve(t)
+	w := r.workspace("rings", nil)
+	events := r.events(t, "/workspaces/"+w.ID, "")
+	s := r.session(w, "sh", "-c", `stty -echo; read line; printf 'x\a'; read line`)
+	r.call("POST", "/sessions/"+s.ID+"/input", []byte("\n"))
+	events.until(func(e api.Event) bool { return e.Session != nil && e.Session.Unseen != nil && e.Session.Unseen.Bell })
+	a, err := r.place.backend.Session(s.ID).Attach(t.Context(), terminal.AttachOptions{Mode: terminal.ModeWatch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	events.until(func(e api.Event) bool { return e.Session != nil && *e.Session.Unseen == terminal.Unseen{} })
+}
+
 // Of many who start a session under one name, one does.
 func TestOneSessionPerName(t *testing.T) {
 	r := newPlace(t).serve(t)

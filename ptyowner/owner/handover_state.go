@@ -63,6 +63,8 @@ type handoverState struct {
 	OldSizes  []oldSize        `json:"old_sizes"`
 	LostSize  uint64           `json:"lost_size"`
 	Answers   [][]byte         `json:"answers"`
+	Seen      *uint64          `json:"seen,omitempty"` // nil from an image that does not know: all
+	Bell      uint64           `json:"bell,omitempty"`
 	Viewers   []viewerState    `json:"viewers"`
 
 	Asker   int    `json:"asker"`   // the index of the viewer that asked for the upgrade; -1 if it has left
@@ -78,6 +80,7 @@ type viewerState struct {
 	MaxLag     uint64         `json:"max_lag"`
 	Scrollback int            `json:"scrollback"`
 	NoOutput   bool           `json:"no_output,omitempty"`
+	Reader     bool           `json:"reader,omitempty"`
 	Offset     uint64         `json:"offset"`
 	NextEvent  uint64         `json:"next_event"`
 	FirstEvent uint64         `json:"first_event"`
@@ -103,7 +106,7 @@ func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 		Head: o.recent.head, Recent: o.recent.all(), Drained: o.drained, Size: o.size, Title: o.title,
 		Screen: o.screen.export(), Events: o.events.newest(), NextEvent: o.events.next,
 		OldSizes: o.events.sizes, LostSize: o.events.lost, Answers: o.answers,
-		Asker: -1, Request: u.request,
+		Asker: -1, Request: u.request, Seen: &o.unseen.seen, Bell: o.unseen.bell,
 	}
 	for _, c := range []struct {
 		from syscall.Conn
@@ -133,7 +136,7 @@ func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 
 func (v *viewer) export(fd uintptr) viewerState {
 	return viewerState{
-		Conn: fd, Client: v.client, Since: v.since, Mode: v.mode, MaxLag: v.maxLag, Scrollback: v.scrollback, NoOutput: v.noOutput,
+		Conn: fd, Client: v.client, Since: v.since, Mode: v.mode, MaxLag: v.maxLag, Scrollback: v.scrollback, NoOutput: v.noOutput, Reader: v.reader,
 		Offset: v.offset, NextEvent: v.nextEvent, FirstEvent: v.firstEvent, Seated: v.seated, Detached: v.detached,
 		Unsent: v.unsent, Unread: v.unread(), Ended: v.ended,
 	}
@@ -147,6 +150,10 @@ func importState(s *handoverState, build string, hosts []host.Host) (o *owner, e
 	o.token, o.started, o.pid, o.umask = []byte(s.Token), s.Started, s.PID, s.Umask
 	o.phase, o.drained, o.size, o.title, o.answers = phaseRunning, s.Drained, s.Size, s.Title, s.Answers
 	o.recent.restore(s.Recent, s.Head)
+	o.unseen.seen, o.unseen.bell = s.Head, s.Bell
+	if s.Seen != nil {
+		o.unseen.seen = *s.Seen
+	}
 	o.events.restore(s.Events, s.NextEvent)
 	o.events.sizes, o.events.lost = s.OldSizes, s.LostSize
 	if err := fault.Error("upgrade/import"); err != nil {
@@ -234,11 +241,15 @@ func (o *owner) importViewer(s *viewerState) error {
 		return fmt.Errorf("it is a %T", inherited)
 	}
 	v := newViewer(o, conn, wire.NewReaderFrom(s.Unread, conn), s.Mode)
-	v.client, v.since, v.maxLag, v.scrollback, v.noOutput = s.Client, s.Since, s.MaxLag, s.Scrollback, s.NoOutput
+	v.client, v.since, v.maxLag, v.scrollback = s.Client, s.Since, s.MaxLag, s.Scrollback
+	v.noOutput, v.reader = s.NoOutput, s.Reader
 	v.unsent, v.ended, v.link, v.seated, v.detached = s.Unsent, s.Ended, linkJoined, s.Seated, s.Detached
 	v.offset, v.nextEvent, v.firstEvent = s.Offset, s.NextEvent, s.FirstEvent
 	o.viewers[v] = true
 	o.inherited = append(o.inherited, v)
+	if v.seated && v.looks() {
+		o.unseen.lookers++
+	}
 	switch {
 	case !v.seated:
 		v.link = linkParting

@@ -164,6 +164,7 @@ func (o *owner) goOn() (err error) {
 	end := o.journal.Head()
 	o.journal.Skip(lostAtOnce)
 	o.recent.skip(o.journal.Head())
+	o.unseen.seen = o.journal.Head() // nobody knows what was seen before
 	screen, err := recording.Open(o.dir.Journal(), recording.Options{Size: o.spec.Size, ScrollbackBytes: o.spec.ScrollbackBytes}).At(end)
 	if err != nil {
 		logf("draw the earlier screen: %v", err)

@@ -120,6 +120,7 @@ func (o *owner) welcome(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) {
 	v.client, v.since = hello.Client, time.Now()
 	v.maxLag, v.scrollback = hello.MaxLag, hello.Scrollback
 	v.noOutput = hello.NoOutput && v.mode == wire.ModeWatch
+	v.reader = hello.Reader
 	welcome, snap, refusal := o.join(v, hello)
 	if refusal != nil {
 		o.leave(v)
@@ -243,6 +244,7 @@ func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 		return &wire.Error{Code: wire.CodeBadRequest, Text: fmt.Sprintf("mode %q is not attach, watch or control", v.mode)}
 	}
 	v.seated = true
+	o.look(v)
 	o.viewers[v] = true
 	return nil
 }
@@ -298,6 +300,7 @@ func (o *owner) vacate(v *viewer) {
 		return
 	}
 	v.seated = false
+	o.lookAway(v)
 	if v.mode == wire.ModeWatch {
 		o.watchers--
 	}

@@ -154,6 +154,7 @@ func (o *owner) publish(p []byte) {
 	defer o.mu.Unlock()
 	from := o.recent.head
 	o.printed = time.Now()
+	o.tellUnseen()
 	o.recent.append(p)
 	o.tellViewers(from, p)
 	if !o.screen.drawNow(from, p) || o.early > 0 {

@@ -94,6 +94,7 @@ type owner struct {
 	viewers     map[*viewer]bool // all connected viewers, of every mode
 	parting     []*viewer        // viewers that were told to leave and have not read that yet, oldest first
 	events      eventLog
+	unseen      unseen
 	sizes       []sizeChange // sizes that the screen has not reached yet
 	answers     [][]byte     // the screen's replies to queries, not yet typed; see answer
 	reading     bool         // readPTY runs
@@ -422,6 +423,7 @@ func (o *owner) status() wire.Status {
 		Head:      o.recent.head,
 		Writer:    o.writerInfo(),
 		Watchers:  o.watchers,
+		Unseen:    o.unseenNow(),
 	}
 	if err := o.journal.Failure(); err != nil {
 		s.Journal = err.Error()

@@ -30,9 +30,10 @@ type screen struct {
 	lent   bool   // drawNow is feeding the screen; run waits for its end
 	rec    recorder
 
-	mu    sync.Mutex // guards vt and quiet; taken before the owner's mu
+	mu    sync.Mutex // guards the fields below; taken before the owner's mu
 	vt    *vt.Terminal
-	quiet bool // restore draws a snapshot, whose events are not reported
+	end   uint64 // of the output that is being drawn
+	quiet bool   // restore draws a snapshot, whose events are not reported
 }
 
 func (s *screen) init(o *owner) {
@@ -136,7 +137,7 @@ func (s *screen) drawNow(from uint64, p []byte) bool {
 	func() {
 		o.mu.Unlock()
 		defer o.mu.Lock() // after a panic too: the caller will unlock it
-		s.draw(p)
+		s.draw(p, from+uint64(len(p)))
 	}()
 	s.lent = false
 	s.offset = from + uint64(len(p))
@@ -170,18 +171,19 @@ func (s *screen) feed(r *journal.Reader, buf []byte) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.draw(buf[:n])
+	s.draw(buf[:n], s.offset+uint64(n))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s.offset = min(s.offset+skip, o.recent.head)
 	o.screenMoved.Broadcast()
 }
 
-// draw writes p to the screen. Called with mu held.
-func (s *screen) draw(p []byte) {
+// draw writes p, the output below end, to the screen. Called with mu held.
+func (s *screen) draw(p []byte, end uint64) {
 	if err := fault.Error("screen/panic"); err != nil {
 		panic(err)
 	}
+	s.end = end
 	s.vt.Write(p)
 }
 
@@ -204,8 +206,11 @@ func (s *screen) event(e vt.Event) {
 	}
 	s.owner.mu.Lock()
 	defer s.owner.mu.Unlock()
-	if kind == terminal.EventTitle {
+	switch kind {
+	case terminal.EventTitle:
 		s.owner.title = e.Text
+	case terminal.EventBell:
+		s.owner.ring(s.end)
 	}
 	s.owner.addEvent(terminal.Event{Kind: kind, Text: e.Text})
 }

@@ -47,6 +47,7 @@ type viewer struct {
 	maxLag     uint64 // 0: no limit but what is kept
 	scrollback int
 	noOutput   bool
+	reader     bool // nobody looks at what it gets
 
 	sendMu sync.Mutex // held to send a frame; guards the next three
 	frame  []byte     // reused by sendNow

@@ -48,6 +48,8 @@ type Hello struct {
 	// NoOutput asks for events without output; mode watch only. The client sets
 	// From to the head, so that it gets no snapshot either.
 	NoOutput bool `json:"no_output,omitempty"`
+	// Reader says that the viewer shows the output to nobody.
+	Reader bool `json:"reader,omitempty"`
 }
 
 // Writer describes the attached writer.
@@ -78,7 +80,7 @@ type Welcome struct {
 
 // Event is something that happened, other than output.
 type Event struct {
-	Kind   string  `json:"kind"` // title, bell, notification, directory, writer, size
+	Kind   string  `json:"kind"` // title, bell, notification, directory, writer, size, unseen
 	Offset uint64  `json:"offset"`
 	Text   string  `json:"text,omitempty"`
 	Size   *Size   `json:"size,omitempty"`
@@ -128,11 +130,18 @@ type Status struct {
 	Head      uint64    `json:"head"`
 	Writer    *Writer   `json:"writer,omitempty"`
 	Watchers  int       `json:"watchers"`
+	Unseen    *Unseen   `json:"unseen,omitempty"` // nil of an owner that does not know
 	Exit      *Exit     `json:"exit,omitempty"`
 	Left      []int     `json:"left,omitempty"` // processes that outlived the program
 	// Journal is the error that keeps output out of the journal now, "" if
 	// there is none.
 	Journal string `json:"journal,omitempty"`
+}
+
+// Unseen is what was printed since somebody last looked at the session.
+type Unseen struct {
+	Bytes uint64 `json:"bytes"`
+	Bell  bool   `json:"bell"`
 }
 
 // CaptureArgs selects what to capture; Format is text, ansi or json. Rows needs

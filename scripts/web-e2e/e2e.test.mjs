@@ -505,6 +505,24 @@ test('a stopped session says by which signal', async () => {
   await page.getByRole('tab', { name: 'sleeper' }).waitFor({ state: 'detached' })
 })
 
+test('a bell in a session that nobody sees is marked until somebody looks', async () => {
+  server.middleman('run', 'fix-login', '-d', '--name', 'ringer', '--', 'sh', '-c', 'read a; printf "\\a"; read b')
+  const tab = page.getByRole('tab', { name: 'ringer' })
+  await tab.waitFor()
+  server.middleman('send', 'fix-login/ringer', '--enter', 'go')
+  await tab.getByTitle('Bell').waitFor()
+  await page.locator('.sidebar').getByTitle('Bell').waitFor()
+  await shot(page, 'bell')
+  await tab.click()
+  await phase(page, 'attached')
+  await tab.getByTitle('Bell').waitFor({ state: 'detached' })
+  await button('Stop ringer').click()
+  await button('Stop session').click()
+  await page.getByText(/Ended by SIG(HUP|TERM)/).waitFor()
+  await button('Remove').click()
+  await tab.waitFor({ state: 'detached' })
+})
+
 test('full-screen programs and colours', async (t) => {
   await page.getByRole('tab').first().click()
   await phase(page, 'attached')

@@ -119,7 +119,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // watch follows until the exit or until the connection ends.
 func (s *Stream) watch(ctx context.Context) (*terminal.Exit, error) {
 	a, err := s.Session.Attach(ctx, terminal.AttachOptions{
-		Mode: terminal.ModeWatch, Client: s.Client, From: &s.From, NoOutput: s.Write == nil,
+		Mode: terminal.ModeWatch, Client: s.Client, From: &s.From, NoOutput: s.Write == nil, Reader: true,
 	})
 	if errors.Is(err, terminal.ErrRange) {
 		return s.exitBefore(ctx, err)

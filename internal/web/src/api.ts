@@ -39,6 +39,8 @@ export interface Session {
   title?: string
   writer?: Writer
   watchers: number
+  /** What was printed since somebody last looked; unset if that is not known. */
+  unseen?: { bytes: number; bell: boolean }
   exit?: Exit
   error?: string
   created_at: string

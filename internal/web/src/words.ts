@@ -34,6 +34,12 @@ export function tone(s: Session): string {
   return s.state === 'running' ? 'live' : 'busy'
 }
 
+/** What nobody has seen yet of a session's output, or ''. */
+export function unseenWords(s: Session): '' | 'Bell' | 'New output' {
+  if (!s.unseen?.bytes) return ''
+  return s.unseen.bell ? 'Bell' : 'New output'
+}
+
 /** Who types at a session, such as "another browser window". */
 export function writerWords(writer?: Writer): string {
   if (writer?.client === 'web') return 'another browser window'

@@ -34,7 +34,7 @@ export interface Hello {
 }
 
 export interface TerminalEvent {
-  kind: 'title' | 'bell' | 'notification' | 'directory' | 'writer' | 'size'
+  kind: 'title' | 'bell' | 'notification' | 'directory' | 'writer' | 'size' | 'unseen'
   text?: string
   size?: Size
   writer?: Writer

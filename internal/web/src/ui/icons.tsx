@@ -27,6 +27,7 @@ export const Sun = () => (
 )
 export const Moon = () => <Icon><path d="M13 9.4A5.4 5.4 0 0 1 6.6 3a5.4 5.4 0 1 0 6.4 6.4z" /></Icon>
 export const Auto = () => <Icon><circle cx="8" cy="8" r="5.4" /><path d="M8 2.6v10.8A5.4 5.4 0 0 0 8 2.6z" fill="currentColor" /></Icon>
+export const Bell = () => <Icon size={13}><path d="M3.5 11.5h9c-1-1-1.2-2-1.2-4.3a3.3 3.3 0 0 0-6.6 0c0 2.3-.2 3.3-1.2 4.3zM6.8 13.6h2.4" /></Icon>
 export const Stop = () => <Icon><rect x="4" y="4" width="8" height="8" rx="1.2" /></Icon>
 export const Check = () => <Icon size={14}><path d="M3.5 8.5l3 3 6-7" /></Icon>
 export const Copy = () => <Icon size={13}><rect x="5.5" y="5.5" width="8" height="8" rx="1.5" /><path d="M10.5 5.5v-2a1 1 0 0 0-1-1h-6a1 1 0 0 0-1 1v6a1 1 0 0 0 1 1h2" /></Icon>

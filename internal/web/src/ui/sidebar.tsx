@@ -6,6 +6,7 @@ import type { Link } from '../store'
 import { paletteKeys, plural, tone } from '../words'
 import { show } from './overlay'
 import { Auto, Branch, Logo, Moon, Plus, Search, Sun } from './icons'
+import { Unseen } from './unseen'
 
 export function Sidebar({ onNavigate }: { onNavigate: () => void }) {
   const { link, version } = useStore()
@@ -58,6 +59,7 @@ function Item({ workspace: w, onNavigate }: { workspace: Workspace; onNavigate: 
           <span class="item-name">{w.name}</span>
           <span class="item-sub">{subtitle(w)}</span>
         </span>
+        <Unseen sessions={sessions} />
         {live > 0 && <span class="count" title={plural(live, 'live session')}>{live}</span>}
       </a>
     </li>

@@ -9,6 +9,7 @@ import { Branch, Check, Close, Copy, Down, Menu, Plus, Stop, Trash } from './ico
 import { show } from './overlay'
 import { closeSession, openSession } from './session-dialogs'
 import { TerminalPane } from './terminal-pane'
+import { Unseen } from './unseen'
 
 interface Props {
   workspace: Workspace
@@ -118,7 +119,7 @@ function Tabs({ workspace, sessions, current }: { workspace: Workspace; sessions
             <a role="tab" aria-selected={s.id === current?.id} tabIndex={s.id === current?.id ? 0 : -1}
               href={pathOf({ workspace: workspace.label, session: s.name })} title={`${s.name} · ${stateWords(s)}`}
               onClick={(e) => { e.preventDefault(); go({ workspace: workspace.label, session: s.name }) }}>
-              <i class={`dot ${tone(s)}`} /><span>{s.title || s.name}</span>
+              <i class={`dot ${tone(s)}`} /><span>{s.title || s.name}</span><Unseen sessions={[s]} />
             </a>
             <button class="quiet square small" onClick={() => closeSession(s)}
               aria-label={isLive(s) ? `Stop ${s.name}` : `Remove ${s.name}`} title={isLive(s) ? 'Stop…' : 'Remove from the list'}>
