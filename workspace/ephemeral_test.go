@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,6 +65,28 @@ func TestEphemeral(t *testing.T) {
 				t.Errorf("left: %v, %s", entries, runGit(t, repo, "for-each-ref"))
 			}
 		})
+	}
+}
+
+// Each file in a plain directory is work.
+func TestEphemeralDirectory(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"", "made"} {
+		m, base := newManager(t)
+		var root string
+		err := m.Ephemeral(context.Background(), workspace.CreateRequest{ID: "d1", Name: "d", Mode: workspace.ModeDirectory},
+			func(_ context.Context, w workspace.Workspace) error {
+				if root = w.Root; file != "" {
+					write(t, filepath.Join(root, file), "x")
+				}
+				return os.MkdirAll(filepath.Join(root, "empty"), 0o700)
+			})
+		if _, kept := errors.AsType[*workspace.WorkError](err); kept != (file != "") || !kept && err != nil {
+			t.Errorf("with %q: %v", file, err)
+		}
+		if entries, _ := os.ReadDir(base); (len(entries) != 0) != (file != "") || filepath.Dir(root) != base {
+			t.Errorf("with %q: left %v", file, entries)
+		}
 	}
 }
 

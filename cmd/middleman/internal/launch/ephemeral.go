@@ -30,7 +30,11 @@ command finds MIDDLEMAN_WORKSPACE_PATH, _NAME, _BRANCH, _BASE and _PORT in its
 environment, and gets the signals that this process gets. When it has ended, the
 workspace is deleted, unless it holds work (changed or untracked files, commits
 that are nowhere else) or processes of the command are left: then it stays, and
-standard error says where. Files that git ignores are not work.`
+standard error says where. Files that git ignores are not work.
+
+With --mode directory it is an empty directory, outside any repository. Then each
+file in it is work. With --discard-work the workspace is deleted with the work in
+it, and "middleman restore" brings that back.`
 
 // disposeTime limits the deletion of an ephemeral workspace, which may be
 // large.
@@ -39,12 +43,14 @@ const disposeTime = 10 * time.Minute
 // ephemeralFlags are the flags of run --ephemeral. Without it, name is the
 // session's.
 type ephemeralFlags struct {
-	on              bool
-	dir, base, name string
+	on, discard           bool
+	dir, base, name, mode string
 }
 
 func (f *ephemeralFlags) add(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.on, "ephemeral", false, "run COMMAND in a new worktree, which is deleted at the end unless it holds work")
+	flags.BoolVar(&f.on, "ephemeral", false, "run COMMAND in a new workspace, which is deleted at the end unless it holds work")
+	flags.StringVar(&f.mode, "mode", string(workspace.ModeWorktree), "with --ephemeral: what the workspace is, worktree or (an empty) directory")
+	flags.BoolVar(&f.discard, "discard-work", false, "with --ephemeral: delete the workspace at the end even if it holds work; \"middleman restore\" brings it back")
 	flags.StringVarP(&f.dir, "directory", "C", ".", "with --ephemeral: use `DIR` instead of the current directory")
 	flags.StringVar(&f.base, "base", "", "with --ephemeral: start at this branch, tag or commit (default: the current HEAD)")
 	flags.StringVar(&f.name, "name", "", "the session's name (default: that of its command); with --ephemeral: the workspace's (default: a generated one)")
@@ -52,7 +58,7 @@ func (f *ephemeralFlags) add(flags *pflag.FlagSet) {
 
 // refuseAlone refuses flags that have no meaning without --ephemeral.
 func (f *ephemeralFlags) refuseAlone(cmd *cobra.Command) error {
-	for _, name := range []string{"directory", "base"} {
+	for _, name := range []string{"directory", "base", "mode", "discard-work"} {
 		if cmd.Flags().Changed(name) {
 			return cli.Usagef("--%s needs --ephemeral", name)
 		}
@@ -80,11 +86,21 @@ func (f *ephemeralFlags) request(c commands, cmd *cobra.Command, names, command 
 	case c.JSON:
 		return api.NewWorkspace{}, cli.Usagef("--json cannot be used with --ephemeral: standard output belongs to the command")
 	}
-	abs, err := cli.Absolute(f.dir)
-	if err != nil {
-		return api.NewWorkspace{}, err
+	in := api.NewWorkspace{Name: f.name, Mode: workspace.Mode(f.mode), Base: f.base, Ephemeral: true}
+	switch in.Mode {
+	case workspace.ModeWorktree:
+		var err error
+		in.Directory, err = cli.Absolute(f.dir)
+		return in, err
+	case workspace.ModeDirectory:
+		for _, name := range []string{"directory", "base"} {
+			if cmd.Flags().Changed(name) {
+				return in, cli.Usagef("--%s is for worktrees, and --mode directory makes an empty directory", name)
+			}
+		}
+		return in, nil
 	}
-	return api.NewWorkspace{Name: f.name, Mode: workspace.ModeWorktree, Directory: abs, Base: f.base, Ephemeral: true}, nil
+	return in, cli.Usagef("--mode is %q: with --ephemeral it must be worktree or directory", f.mode)
 }
 
 // runEphemeral makes the workspace, runs the command and deletes the workspace.
@@ -110,7 +126,7 @@ func (c commands) runEphemeral(cmd *cobra.Command, f ephemeralFlags, names, comm
 	if err == nil {
 		err = c.foreground(w, held, program, command)
 	}
-	if problem := c.dispose(ctx, w, held); problem != nil {
+	if problem := c.dispose(ctx, w, held, f.discard); problem != nil {
 		fmt.Fprintln(c.Errs, "middleman:", cli.Message(problem))
 	}
 	return err
@@ -178,8 +194,9 @@ func (c commands) foreground(w api.Workspace, held *lease.Lease, program string,
 	}
 }
 
-// dispose deletes the workspace, or says why it stays and how to reach it.
-func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Lease) error {
+// dispose deletes the workspace, or says why it stays and how to reach it. With
+// discard it deletes work too, and says how to get that back.
+func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Lease, discard bool) error {
 	if err := held.Close(); err != nil {
 		return err
 	}
@@ -190,9 +207,12 @@ func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Leas
 		return fmt.Errorf("workspace %s at %s was not deleted: %w", w.Label, w.Path, err)
 	}
 	defer server.Close()
-	_, err = server.DeleteWorkspace(ctx, w.ID, client.Consent{}, false)
+	gone, err := server.DeleteWorkspace(ctx, w.ID, client.Consent{DiscardWork: discard}, false)
 	p, refused := errors.AsType[*api.Problem](err)
 	switch {
+	case err == nil && gone.Restorable && !gone.Lost.Empty():
+		fmt.Fprintf(c.Errs, "middleman: workspace %s was deleted with %s; `middleman restore %s` brings it back\n", w.Label, gone.Lost.Summary(), w.Label)
+		return nil
 	case err == nil || refused && p.Code == api.CodeNotFound:
 		return nil
 	case !refused || p.Lost == nil:
@@ -201,6 +221,9 @@ func (c commands) dispose(ctx context.Context, w api.Workspace, held *lease.Leas
 	for _, line := range workspaces.LossLines(*p.Lost) {
 		fmt.Fprintln(c.Errs, "kept:", line)
 	}
-	return fmt.Errorf("workspace %s holds work, so it stays at %s on branch %s; `middleman run %s` opens it, `middleman rm %s` deletes it",
-		w.Label, w.Path, w.Branch, w.Label, w.Label)
+	at := w.Path
+	if w.Branch != "" {
+		at += " on branch " + w.Branch
+	}
+	return fmt.Errorf("workspace %s holds work, so it stays at %s; `middleman run %s` opens it, `middleman rm %s` deletes it", w.Label, at, w.Label, w.Label)
 }

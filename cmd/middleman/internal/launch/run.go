@@ -19,7 +19,7 @@ func (c commands) runCommand() *cobra.Command {
 		ephemeral ephemeralFlags
 	)
 	cmd := &cobra.Command{
-		Use:   "run TARGET [-d] [--name NAME] [-- COMMAND... | -p PROFILE [-- PROMPT]] | run --ephemeral [-C DIR] [--base REF] [--name NAME] -- COMMAND...",
+		Use:   "run TARGET [-d] [--name NAME] [-- COMMAND... | -p PROFILE [-- PROMPT]] | run --ephemeral [--mode MODE] [-C DIR] [--base REF] [--name NAME] [--discard-work] -- COMMAND...",
 		Short: "Start another session in a workspace, and attach; or run a command in a temporary workspace",
 		Long:  ephemeralHelp,
 		RunE: func(cmd *cobra.Command, given []string) error {
