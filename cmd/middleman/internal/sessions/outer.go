@@ -72,7 +72,7 @@ func checkOuter(c *cli.CLI) error {
 }
 
 func notShown() error {
-	return &cli.NotAttachedError{Err: errors.New("this command runs inside a session, and no `middleman attach` shows that: choose the other session where you see this one, attach from a terminal outside of it, or use -d")}
+	return &cli.NotAttachedError{Err: errors.New("this command runs inside a session (MIDDLEMAN_SESSION is set), and no `middleman attach` shows that: choose the other session where you see this one, attach from a terminal outside of it, or use -d")}
 }
 
 // goInstead asks the viewer of the session outer to go to t. It returns nil when

@@ -97,6 +97,27 @@ func TestPickerFollowsTheList(t *testing.T) {
 	}
 }
 
+// Whatever is typed, the list takes all of it, and fits the terminal.
+func FuzzPicker(f *testing.F) {
+	f.Add([]byte("ab\x1b[A\x1b[B\r\x7f\x15日\x1b"), uint8(80), uint8(24))
+	f.Add([]byte("\x1b[200~\x1bOB\x1bO\xff\x1b[5~\x1b[6~"), uint8(1), uint8(1))
+	f.Fuzz(func(t *testing.T, typed []byte, cols, rows uint8) {
+		p := somePicker()
+		for len(typed) > 0 {
+			n := keyLength(typed)
+			if n == 0 {
+				n = len(typed)
+			}
+			p.press(string(typed[:n]))
+			typed = typed[n:]
+		}
+		text := shownBy(p, max(1, int(cols)), max(1, int(rows)))
+		if n := strings.Count(strings.TrimRight(text, "\n"), "\n"); n >= max(1, int(rows)) {
+			t.Errorf("%d lines in %d rows:\n%s", n+1, rows, text)
+		}
+	})
+}
+
 // shownBy returns what a terminal shows. Its last column and row prove that
 // nothing is wrapped and nothing scrolls.
 func shownBy(p *picker, cols, rows int) string {

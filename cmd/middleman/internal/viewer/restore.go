@@ -38,9 +38,6 @@ const (
 // output continues below what the program has drawn.
 func (t *screenTracker) restore() string {
 	text, end := t.suspend(), "\r\n\x1b[J"
-	if t.origin {
-		text += leaveOrigin
-	}
 	if t.alternate {
 		end = "\r\x1b[J"
 	}
@@ -49,10 +46,14 @@ func (t *screenTracker) restore() string {
 
 // suspend returns what to write before another screen is shown for a while.
 func (t *screenTracker) suspend() string {
+	text := resetModes
 	if t.alternate {
-		return leaveAlternate + resetModes
+		text = leaveAlternate + text
 	}
-	return resetModes
+	if t.origin {
+		text += leaveOrigin
+	}
+	return text
 }
 
 // clear returns what to write before a snapshot, which needs a freshly reset

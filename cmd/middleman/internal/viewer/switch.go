@@ -111,12 +111,16 @@ func (l *list) choose(ctx context.Context) (*viewer, error) {
 		case detachKey:
 			return nil, errDetached
 		case switchKey:
-			l.pressed = nil
-			return l.back(ctx, []byte(key))
+			if next, err := l.back(ctx, []byte(key)); next != nil || err != nil {
+				return next, err
+			}
+			continue
 		}
 		switch l.act(key) {
 		case stay:
-			return l.back(ctx, nil)
+			if next, err := l.back(ctx, nil); next != nil || err != nil {
+				return next, err
+			}
 		case goThere:
 			c, _ := l.selected()
 			next, err := l.open(ctx, c.ID, c.Busy)
@@ -124,7 +128,7 @@ func (l *list) choose(ctx context.Context) (*viewer, error) {
 				return next, nil
 			}
 			if l.note = err.Error(); isBusy(err) {
-				l.came, l.note = time.Time{}, c.Label+" was attached in another terminal meanwhile"
+				l.sayBusy(c.Label)
 			}
 		}
 	}
@@ -253,8 +257,14 @@ func isBusy(err error) bool {
 	return busy
 }
 
+// sayBusy says that another terminal was quicker, and reads the list again.
+func (l *list) sayBusy(label string) {
+	l.came, l.note = time.Time{}, label+" was attached in another terminal meanwhile"
+}
+
 // back joins the session again that the user comes from, and types keys there. It
-// draws no past lines: the terminal has them.
+// draws no past lines: the terminal has them. It returns nil if another terminal
+// has the session now.
 func (l *list) back(ctx context.Context, keys []byte) (*viewer, error) {
 	v := newViewer(l.v.in, l.v.out, l.v.session, l.v.o)
 	v.o.Takeover, v.scrollback, v.refused = false, 0, l.v.refused
@@ -263,7 +273,8 @@ func (l *list) back(ctx context.Context, keys []byte) (*viewer, error) {
 		err = v.rejoin(ctx, nil)
 	}
 	if isBusy(err) {
-		return nil, fmt.Errorf("%w: %s", ErrDisconnected, reason(v.o, terminal.DetachTakeover))
+		l.sayBusy(v.o.Label)
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDisconnected, err)

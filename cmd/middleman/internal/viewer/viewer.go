@@ -241,7 +241,7 @@ func (v *viewer) join(ctx context.Context, from *uint64) error {
 	case v.window != nil:
 		v.window.resizeSession(hello.Size) // the next write returns the error
 	case v.o.Mode == terminal.ModeWatch && v.o.From == nil:
-		v.window = newWindow(v.out, v.screen, o.Size, hello.Size, v.o.Label)
+		v.window = newWindow(v.out, v.screen, o.Size, hello.Size)
 		v.window.writer = hello.Writer != nil
 	}
 	switch {

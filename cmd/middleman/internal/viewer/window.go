@@ -30,9 +30,7 @@ type window struct {
 	size    terminal.Size
 	err     error // the first error of writing, for the next caller
 
-	// label is the user's name for the session. With it the last row tells the
-	// sizes; without it there is no such row.
-	label  string
+	tells  bool // the last row tells the session's size
 	writer bool // a writer is attached, so the size is its terminal's
 
 	left, top int  // the screen's column and row in the terminal's top left corner
@@ -53,8 +51,8 @@ type window struct {
 
 // newWindow returns a window for a terminal of that size on a session of the
 // other size.
-func newWindow(out io.Writer, tracker *screenTracker, size, session terminal.Size, label string) *window {
-	w := &window{out: out, tracker: tracker, size: size, label: label}
+func newWindow(out io.Writer, tracker *screenTracker, size, session terminal.Size) *window {
+	w := &window{out: out, tracker: tracker, size: size, tells: true}
 	w.screen = w.blank(int(session.Cols), int(session.Rows))
 	return w
 }
@@ -71,7 +69,7 @@ func (w *window) fits() bool {
 
 // rows returns how many rows of the session the terminal shows.
 func (w *window) rows() int {
-	if w.label == "" || w.size.Rows < 3 {
+	if !w.tells || w.size.Rows < 3 {
 		return int(w.size.Rows)
 	}
 	return int(w.size.Rows) - 1
@@ -314,8 +312,15 @@ func (w *window) drawStatus(b *bytes.Buffer) {
 	if w.writer {
 		whose = "the attached terminal"
 	}
-	text := fmt.Sprintf("%dx%d of %s, columns %d-%d, rows %d-%d: arrows move, q leaves  %s", cols, rows, whose,
-		w.left+1, min(cols, w.left+int(w.size.Cols)), w.top+1, min(rows, w.top+w.rows()), w.label)
+	size := fmt.Sprintf("%dx%d", cols, rows)
+	part := fmt.Sprintf(", columns %d-%d, rows %d-%d", w.left+1, min(cols, w.left+int(w.size.Cols)), w.top+1, min(rows, w.top+w.rows()))
+	const keys = ": arrows move, q leaves"
+	text := size
+	for _, longer := range []string{size + keys, size + " of " + whose + keys, size + " of " + whose + part + keys} {
+		if len(longer) <= int(w.size.Cols) {
+			text = longer
+		}
+	}
 	if text = Pad(Fit(text, int(w.size.Cols)), int(w.size.Cols)); text != w.status {
 		fmt.Fprintf(b, "\x1b[%d;1H\x1b[0;7m%s\x1b[0m", w.size.Rows, text)
 		w.status = text

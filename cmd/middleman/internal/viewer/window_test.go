@@ -28,7 +28,8 @@ func watch(size, session terminal.Size) *watched {
 		session: vt.New(vt.Options{Cols: int(session.Cols), Rows: int(session.Rows)}),
 	}
 	out := writerFunc(func(p []byte) { w.shows.Write(p); w.raw.Write(p) })
-	w.window = newWindow(out, newScreenTracker(), size, session, "")
+	w.window = newWindow(out, newScreenTracker(), size, session)
+	w.tells = false
 	return w
 }
 
@@ -107,7 +108,7 @@ func TestWindowShowsAPart(t *testing.T) {
 // The last row says whose size it is, and which part of it is shown.
 func TestWindowSaysWhoseSize(t *testing.T) {
 	w := watch(terminal.Size{Cols: 80, Rows: 5}, terminal.Size{Cols: 100, Rows: 6})
-	w.label = "fix/sh"
+	w.tells = true
 	for row := range 6 {
 		w.print(t, fmt.Sprintf("\x1b[%d;1Hrow-%d", row+1, row))
 	}
@@ -122,12 +123,21 @@ func TestWindowSaysWhoseSize(t *testing.T) {
 			t.Errorf("shown:\n%s\nwant %q in the last row", text, want)
 		}
 	}
-	status("100x6 of its last terminal, columns 1-80, rows 1-4: arrows move, q leaves  fix/…")
+	status("100x6 of its last terminal, columns 1-80, rows 1-4: arrows move, q leaves")
 	if err := w.setWriter(true); err != nil {
 		t.Fatal(err)
 	}
 	w.keys([]byte("\x1b[B\x1b[C"))
-	status("100x6 of the attached terminal, columns 21-100, rows 3-6: arrows move, q leaves…")
+	status("100x6 of the attached terminal, columns 21-100, rows 3-6: arrows move, q leaves")
+	for cols, want := range map[uint16]string{
+		60: "100x6 of the attached terminal: arrows move, q leaves", 40: "100x6: arrows move, q leaves", 20: "100x6", 3: "10…",
+	} {
+		w.shows.Resize(int(cols), 5)
+		if err := w.resizeTerminal(terminal.Size{Cols: cols, Rows: 5}); err != nil {
+			t.Fatal(err)
+		}
+		status(want)
+	}
 }
 
 // Where the sizes are the same each byte passes, and when they come to be the
@@ -201,7 +211,7 @@ func TestWindowPast(t *testing.T) {
 // A terminal that takes no more is an error of the next write.
 func TestWindowOfABrokenTerminal(t *testing.T) {
 	broken := errors.New("broken")
-	w := newWindow(failing{broken}, newScreenTracker(), terminal.Size{Cols: 10, Rows: 2}, terminal.Size{Cols: 20, Rows: 3}, "")
+	w := newWindow(failing{broken}, newScreenTracker(), terminal.Size{Cols: 10, Rows: 2}, terminal.Size{Cols: 20, Rows: 3})
 	w.write([]byte("a")) // drawn at once, or soon
 	if err := w.finish(); !errors.Is(err, broken) {
 		t.Errorf("%v, want %v", err, broken)

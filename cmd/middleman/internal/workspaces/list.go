@@ -2,6 +2,7 @@ package workspaces
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/viewer"
 	"middleman/cmd/middleman/internal/workers"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
@@ -75,10 +77,25 @@ func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 	}
 	return c.Print(out, func() error {
 		if sessions {
-			return c.sessionTable(shown.Sessions)
+			return errors.Join(c.sessionTable(shown.Sessions), c.tellHidden(len(list.Sessions)-len(shown.Sessions), "ended session", "ls --all --sessions"))
 		}
-		return c.workspaceTable(shown.Workspaces, list)
+		return errors.Join(c.workspaceTable(shown.Workspaces, list), c.tellHidden(len(list.Workspaces)-len(shown.Workspaces), "failed workspace", "ls --all"))
 	})
+}
+
+// tellHidden says on a terminal how many of what is called kind a list has left
+// out, and the command that lists them.
+func (c commands) tellHidden(n int, kind, command string) error {
+	if n <= 0 || !viewer.IsTerminal(c.BytesOut) {
+		return nil
+	}
+	verb := "is"
+	if n > 1 {
+		kind, verb = kind+"s", "are"
+	}
+	err := c.Out.Flush()
+	fmt.Fprintf(c.Errs, "%d %s %s not listed; `middleman %s` lists all\n", n, kind, verb, command)
+	return err
 }
 
 // live returns l without ended sessions and failed workspaces.

@@ -14,6 +14,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
+	"middleman/terminal"
 	"middleman/workspace"
 )
 
@@ -176,7 +177,7 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 	c.printWarnings(d)
 	lines := LossLines(d.Lost)
 	if dryRun {
-		if len(lines) == 0 && len(d.Stopped) == 0 {
+		if len(lines) == 0 {
 			fmt.Fprintf(c.Out, "nothing would be lost: workspace %s is clean\n", d.Workspace.Label)
 		}
 		for _, session := range sessionLines(d.Stopped) {
@@ -286,7 +287,10 @@ func (c commands) explainRefusal(p *api.Problem) {
 func sessionLines(sessions []api.Session) []string {
 	lines := make([]string, len(sessions))
 	for i, s := range sessions {
-		lines[i] = fmt.Sprintf("session %s (%s)", plaintext.Line(catalog.Label(s)), catalog.State(s))
+		lines[i] = "session " + plaintext.Line(catalog.Label(s))
+		if s.State != terminal.StateRunning {
+			lines[i] += " (" + catalog.State(s) + ")"
+		}
 	}
 	return lines
 }
