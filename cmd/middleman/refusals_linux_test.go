@@ -121,7 +121,8 @@ func (r refusal) script() string {
 	}
 	if r.fails == "" {
 		line("exec middleman rm -n w")
-		line("stdout %s", quote("^"+r.lost+"$"))
+		stopped := map[bool]string{true: "would be stopped: "}[r.consent == "--stop-sessions"]
+		line("stdout %s", quote("^"+stopped+r.lost+"$"))
 		if r.forgone != "" {
 			line("stdout %s", quote("^would not be kept: "+r.forgone+"$"))
 			line("stdout %s", quote("would bring the rest back$"))

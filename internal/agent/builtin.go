@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"maps"
+	"path/filepath"
 	"slices"
 )
 
@@ -94,6 +95,22 @@ func Profiles(user, repository map[string]Definition) Set {
 		}
 	}
 	return set
+}
+
+// For returns the profile of a session that was started with the one of that
+// name or, if name is "", with a command: then the profile that starts the same
+// program. The zero Profile knows nothing.
+func (s Set) For(name string, argv []string) Profile {
+	if name != "" || len(argv) == 0 {
+		return s[name]
+	}
+	program := filepath.Base(argv[0])
+	for _, p := range s.List() {
+		if len(p.Command) == 1 && filepath.Base(p.Command[0]) == program {
+			return p
+		}
+	}
+	return Profile{}
 }
 
 // List returns the profiles: those that come with middleman first, in their

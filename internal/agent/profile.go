@@ -50,6 +50,9 @@ type Definition struct {
 	// {conversation}. Without {conversation} it takes the last one of the
 	// directory. None means that the program cannot take one up again.
 	Resume []string `toml:"resume"`
+	// Like is the built-in profile whose status rules hold for this one too, for
+	// a wrapper around its program; "" means that of this profile's name.
+	Like string `toml:"like"`
 	// Env are patterns of names, in the form of path.Match: variables that pass
 	// to the program besides those of the allow-list.
 	Env []string `toml:"env"`
@@ -117,6 +120,9 @@ func (d Definition) check() error {
 		if !variablePattern().MatchString(pattern) {
 			return fmt.Errorf("env: %q is not a valid name of a variable; * and ? may stand for parts of it", pattern)
 		}
+	}
+	if d.Like != "" && !IsBuiltIn(d.Like) {
+		return fmt.Errorf("like is %q: it must be a built-in profile", d.Like)
 	}
 	switch d.Sandbox {
 	case "", "none", "workspace", "strict":

@@ -152,6 +152,27 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
+func TestFor(t *testing.T) {
+	set := Profiles(map[string]Definition{"mine": {Command: []string{"/opt/x"}}, "sh": {Command: []string{"sh", "-c", "x"}}}, nil)
+	for _, tt := range []struct {
+		name string
+		argv []string
+		want string
+	}{
+		{"claude", []string{"/usr/bin/anything"}, "claude"},
+		{"", []string{"/usr/bin/claude", "-c"}, "claude"},
+		{"", []string{"/usr/bin/cursor-agent"}, "cursor"},
+		{"", []string{"/usr/bin/x"}, "mine"},
+		{"", []string{"/bin/sh"}, ""},
+		{"", nil, ""},
+		{"gone", []string{"/usr/bin/claude"}, ""},
+	} {
+		if got := set.For(tt.name, tt.argv).Name; got != tt.want {
+			t.Errorf("%q %q: %q, want %q", tt.name, tt.argv, got, tt.want)
+		}
+	}
+}
+
 func TestStopGrace(t *testing.T) {
 	if d, err := (Definition{Grace: "1m"}).StopGrace(); d != time.Minute || err != nil {
 		t.Error(d, err)

@@ -102,6 +102,26 @@ func (s *App) profile(ctx context.Context, name string, from profiles) (agent.Pr
 	return p, nil
 }
 
+// AgentStatus tells what the program of a session does now, and why that is
+// believed. It asks the session.
+func (s *App) AgentStatus(ctx context.Context, id string) (agent.Report, error) {
+	row, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return agent.Report{}, err
+	}
+	b, err := s.backend(row)
+	if err != nil {
+		return agent.Report{}, err
+	}
+	profile := agent.Profiles(s.Profiles, nil).For(row.Profile, row.Argv)
+	var v agent.Report
+	err = s.Guarded("ask session "+id, func() (err error) {
+		v, err = profile.Look(ctx, b.Session(id))
+		return err
+	})
+	return v, err
+}
+
 // ResumeSession starts the program of an ended session again, in the same
 // workspace and on the same conversation, in a session of its own. in must name
 // no command, profile or prompt.

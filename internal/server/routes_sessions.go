@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/app"
 	"middleman/internal/store"
@@ -109,6 +110,11 @@ func (s *Server) sessionRoutes() {
 	resume.Description = "Starts the program of the session's profile again, in the same workspace, in a session of its own. command, profile and prompt must not be set."
 	resume.DefaultStatus = http.StatusCreated
 	add(s, resume, s.postResume)
+	status := route(http.MethodGet, "/sessions/{session}/status", "agent-status", "What a session's program does: works, waits for the user, is idle", accessSession)
+	status.Description = "Told by the rules of the session's profile from the present screen and the title, or by the exit. Where no rule matches it is unknown."
+	add(s, status, func(ctx context.Context, in *SessionPath) (*reply[agent.Report], error) {
+		return answer(s.AgentStatus(ctx, in.Session))
+	})
 	add(s, inputRoute(), s.postInput)
 	capture := route(http.MethodGet, "/sessions/{session}/capture", "capture", "The screen as text, text with colours, or JSON", accessSession)
 	add(s, capture, s.getCapture)

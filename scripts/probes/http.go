@@ -35,6 +35,7 @@ var operations = []operation{
 	{"POST", "/sessions/{s}/input", "typed-without-login\n", "a command typed into the user's shell"},
 	{"GET", "/sessions/{s}/output", "", "everything that a session has printed"},
 	{"GET", "/sessions/{s}/recording", "", "a film of the user's terminal"},
+	{"GET", "/sessions/{s}/status", "", "what is on the user's screen"},
 	{"POST", "/sessions/{s}/resume", `{}`, "an agent, started again in a workspace of the user's"},
 	{"POST", "/sessions/{s}/rename", `{"name":"x"}`, "a session that the user does not find, or takes for another"},
 	{"GET", "/sessions/{s}/terminal", "", "the terminal itself"},

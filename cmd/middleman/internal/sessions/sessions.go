@@ -1,5 +1,5 @@
 // Package sessions has the commands on existing sessions: attach and watch,
-// send, capture, logs, search, export, wait, stop and tmux. They reach the
+// send, capture, logs, search, export, wait, status, stop and tmux. They reach the
 // session through its backend, without the server. Only logs --setup and wait
 // --workers need the server.
 package sessions
@@ -22,6 +22,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.searchCommand(),
 		r.exportCommand(),
 		r.waitCommand(),
+		r.statusCommand(),
 		r.stopCommand(),
 		r.tmuxCommand(),
 	}

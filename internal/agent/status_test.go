@@ -1,0 +1,135 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func rows(text string) []string { return strings.Split(strings.Trim(text, "\n"), "\n") }
+
+const (
+	claudeDialog = `
+ Bash command
+   rm -r build
+ Do you want to proceed?
+ ❯ 1. Yes
+   2. Yes, and don't ask again for rm commands
+   3. No, and tell Claude what to do differently (esc)
+`
+	claudeBusy = `
+✻ Brewing… (12s · ↓ 1.2k tokens · esc to interrupt)
+
+╭──────────────────────────────────────╮
+│ >                                    │
+╰──────────────────────────────────────╯
+  ? for shortcuts
+`
+	claudeReady = `
+● Done.
+
+╭──────────────────────────────────────╮
+│ >                                    │
+╰──────────────────────────────────────╯
+  ? for shortcuts
+`
+)
+
+// What each program shows, and what it means. The screens are made after the
+// programs' documentation: they prove our side alone.
+func TestJudge(t *testing.T) {
+	quoted := claudeDialog + claudeReady
+	for _, tt := range []struct {
+		name, profile string
+		e             Evidence
+		state         State
+		source, rule  string
+	}{
+		{"exit 0", "claude", Evidence{Ended: true, Title: "⠂ Work"}, Done, FromExit, "exit"},
+		{"exit 3", "claude", Evidence{Ended: true, Code: 3}, Failed, FromExit, "exit"},
+		{"killed", "codex", Evidence{Ended: true, Code: -1, Signal: "SIGKILL"}, Failed, FromExit, "exit"},
+		{"lost", "codex", Evidence{Ended: true, Gone: true}, Lost, FromExit, "no exit"},
+		{"ended in a dialog", "claude", Evidence{Ended: true, Screen: rows(claudeDialog)}, Done, FromExit, "exit"},
+
+		{"claude works", "claude", Evidence{Title: "⠂ Fix the login", Screen: rows(claudeReady)}, Working, FromTitle, "spinner in the title"},
+		{"claude works, by its screen", "claude", Evidence{Screen: rows(claudeBusy)}, Working, FromScreen, "how to interrupt"},
+		{"claude asks", "claude", Evidence{Screen: rows(claudeDialog)}, Waiting, FromScreen, "permission dialog"},
+		{"claude asks while its title says work", "claude", Evidence{Title: "⠂ Fix", Screen: rows(claudeDialog)}, Waiting, FromScreen, "permission dialog"},
+		{"a dialog that claude quotes", "claude", Evidence{Title: "✳ Fix", Screen: rows(quoted)}, Idle, FromTitle, "star in the title"},
+		{"half a dialog", "claude", Evidence{Screen: rows("Do you want to proceed?\n")}, Unknown, "", ""},
+		{"claude is idle", "claude", Evidence{Title: "✳ Fix the login", Screen: rows(claudeReady)}, Idle, FromTitle, "star in the title"},
+		{"claude without a title", "claude", Evidence{Screen: rows(claudeReady)}, Unknown, "", ""},
+		{"after Esc", "claude", Evidence{Title: "✳ Fix", Screen: rows("  ⎿ Interrupted by user" + claudeReady)}, Idle, FromTitle, "star in the title"},
+		{"claude wants a login", "claude", Evidence{Screen: rows("Select login method:\n ❯ 1. Account\n   2. Console")}, Waiting, FromScreen, "login"},
+		{"work far above", "claude", Evidence{Screen: rows("(esc to interrupt)\n" + strings.Repeat("text\n", 20))}, Unknown, "", ""},
+
+		{"codex asks", "codex", Evidence{Title: "Action Required | repo"}, Waiting, FromTitle, "action required"},
+		{"codex asks, by its screen", "codex", Evidence{Screen: rows("Would you like to run the following command?\n  $ make\n› 1. Yes, proceed (y)\n  2. No (esc)")}, Waiting, FromScreen, "approval dialog"},
+		{"codex works", "codex", Evidence{Title: "⠋ repo"}, Working, FromTitle, "spinner in the title"},
+		{"codex works, by its screen", "codex", Evidence{Screen: rows("• Working (3s • esc to interrupt)\n\n› Ask")}, Working, FromScreen, "how to interrupt"},
+		{"codex says nothing", "codex", Evidence{Title: "repo", Screen: rows("› Ask")}, Unknown, "", ""},
+
+		{"gemini asks", "gemini", Evidence{Screen: rows("│ Apply this change? │\n│ ● 1. Yes, allow once │\n│   2. No (esc) │")}, Waiting, FromScreen, "confirmation"},
+		{"gemini works", "gemini", Evidence{Screen: rows("⠏ Thinking (esc to cancel, 4s)\n > Type")}, Working, FromScreen, "how to cancel"},
+		{"amp works", "amp", Evidence{Title: "⠇ fix"}, Working, FromTitle, "spinner in the title"},
+		{"amp asks", "amp", Evidence{Title: "Plugin confirmation needed"}, Waiting, FromTitle, "confirmation in the title"},
+
+		{"a program without rules", "aider", Evidence{Title: "⠂ x", Screen: rows(claudeDialog)}, Unknown, "", ""},
+		{"an empty screen", "claude", Evidence{}, Unknown, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := Profiles(nil, nil)[tt.profile]
+			if got := p.Judge(tt.e); got.State != tt.state || got.Source != tt.source || got.Rule != tt.rule || strings.Contains(got.Reason, "\n") {
+				t.Errorf("%+v, want %s by %s, rule %q", got, tt.state, tt.source, tt.rule)
+			}
+		})
+	}
+}
+
+// A wrapper has the rules of the program that it starts.
+func TestLike(t *testing.T) {
+	own := map[string]Definition{"wrapped": {Command: []string{"w"}, Like: "claude"}, "plain": {Command: []string{"w"}}}
+	set, e := Profiles(own, nil), Evidence{Title: "✳ x"}
+	if got := set["wrapped"].Judge(e); got.State != Idle || !set["wrapped"].HasRules() {
+		t.Errorf("%+v", got)
+	}
+	if got := set["plain"].Judge(e); got.State != Unknown || set["plain"].HasRules() {
+		t.Errorf("%+v", got)
+	}
+	if err := (Definition{Command: []string{"w"}, Like: "nobody"}).Check("p"); err == nil || !strings.Contains(err.Error(), `like is "nobody"`) {
+		t.Error(err)
+	}
+}
+
+// Rules belong to built-in profiles, and each says something that can hold.
+func TestRules(t *testing.T) {
+	for program, list := range rules {
+		names := map[string]bool{}
+		for _, r := range list {
+			if !IsBuiltIn(program) || r.name == "" || names[r.name] || r.title == "" && len(r.screen) == 0 ||
+				(len(r.screen) > 0) != (r.rows > 0) || !slices.Contains([]State{Working, Waiting, Idle}, r.state) ||
+				(r.state == Waiting) != (r.reason != "") {
+				t.Errorf("%s: %+v", program, r)
+			}
+			names[r.name] = true
+		}
+	}
+	if len(matchers()) != len(rules) {
+		t.Error("rules are missing")
+	}
+}
+
+// FuzzJudge: whatever a program prints, there is an answer, and one that no
+// rule gave is unknown.
+func FuzzJudge(f *testing.F) {
+	f.Add("⠂ x", claudeDialog)
+	f.Add("Action Required", "\x1b[0m\xff\n❯ 1. ")
+	f.Fuzz(func(t *testing.T, title, screen string) {
+		for name, p := range Profiles(nil, nil) {
+			got := p.Judge(Evidence{Title: title, Screen: strings.Split(screen, "\n")})
+			if (got.State == Unknown) != (got.Rule == "") || got.State != Unknown && !p.HasRules() {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+	})
+}
