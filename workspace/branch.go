@@ -27,20 +27,26 @@ func (m *Manager) claimBranch(ctx context.Context, repo repository, r CreateRequ
 	at := git.Whole(repo.Here.CommonDir)
 	w.OwnBranch = true
 	if r.Parent != nil {
-		w.Branch, err = m.claimWorkerBranch(ctx, at, r.ID, w.BaseCommit)
-		return w.BaseCommit, "", err
+		w.Branch, err = m.claimWorkerBranch(ctx, at, r, w.BaseCommit)
+	} else {
+		w.Branch, err = claimNumbered(ctx, at, m.prefix+"/"+r.Name, r.ID, w.BaseCommit)
 	}
-	first := m.prefix + "/" + r.Name
+	return w.BaseCommit, "", err
+}
+
+// claimNumbered makes a branch called first for the workspace with that id, with
+// a number if the name is taken.
+func claimNumbered(ctx context.Context, at git.Dirs, first, id, commit string) (string, error) {
 	for n := 1; n <= model.MaxSuffix; n++ {
-		w.Branch = first
+		branch := first
 		if n > 1 {
-			w.Branch = fmt.Sprintf("%s-%d", first, n)
+			branch = fmt.Sprintf("%s-%d", first, n)
 		}
-		if made, err := at.MakeBranch(ctx, w.Branch, w.BaseCommit, model.MadeFor(r.ID)); err != nil || made {
-			return w.BaseCommit, "", err
+		if made, err := at.MakeBranch(ctx, branch, commit, model.MadeFor(id)); err != nil || made {
+			return branch, err
 		}
 	}
-	return "", "", fmt.Errorf("branch %s and %d more with a number: %w", first, model.MaxSuffix-1, ErrBranchTaken)
+	return "", fmt.Errorf("branch %s and %d more with a number: %w", first, model.MaxSuffix-1, ErrBranchTaken)
 }
 
 // claimNamed is claimBranch for a branch that the user named. It takes an

@@ -164,8 +164,8 @@ func (m *Manager) branchesMadeFor(ctx context.Context, w Workspace) (map[string]
 		patterns = []string{"refs/heads/" + w.Branch}
 	} else if w.Parent != "" {
 		patterns = nil
-		for _, branch := range m.workerBranches(w.ID) {
-			patterns = append(patterns, "refs/heads/"+branch)
+		for _, branch := range append(m.workerBranches(w.Name), m.workerBranches(w.ID)...) { // by id: those of earlier versions
+			patterns = append(patterns, "refs/heads/"+branch, "refs/heads/"+branch+"-*")
 		}
 	}
 	out, err := repo.Look(append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, patterns...)...).Line(ctx)

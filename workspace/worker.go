@@ -90,26 +90,19 @@ func (m *Manager) Tip(ctx context.Context, w Workspace) (_ string, err error) {
 	return tip, nil
 }
 
-// workerBranches are the possible names of a worker's branch. The second is for
-// a repository that has a branch <prefix>/worker, which excludes the first.
-func (m *Manager) workerBranches(id string) []string {
-	return []string{m.prefix + "/worker/" + id, m.prefix + "/worker-" + id}
+// workerBranches are the possible names of the branch of a worker with that name.
+// The second is for a repository that has a branch <prefix>/worker, which excludes
+// the first.
+func (m *Manager) workerBranches(name string) []string {
+	return []string{m.prefix + "/worker/" + name, m.prefix + "/worker-" + name}
 }
 
-// claimWorkerBranch is claimBranch for a worker, whose id is unique.
-func (m *Manager) claimWorkerBranch(ctx context.Context, repo git.Dirs, id, commit string) (string, error) {
-	var err error
-	for _, branch := range m.workerBranches(id) {
-		var made bool
-		made, err = repo.MakeBranch(ctx, branch, commit, model.MadeFor(id))
-		if made {
-			return branch, nil
-		}
-		if err == nil {
-			err = fmt.Errorf("branch %s: %w", branch, ErrBranchTaken)
-		}
+// claimWorkerBranch is claimBranch for a worker.
+func (m *Manager) claimWorkerBranch(ctx context.Context, repo git.Dirs, r CreateRequest, commit string) (branch string, err error) {
+	for _, first := range m.workerBranches(r.Name) {
+		branch, err = claimNumbered(ctx, repo, first, r.ID, commit)
 		if _, inWay := errors.AsType[*BranchInWayError](err); !inWay {
-			return "", err
+			return branch, err
 		}
 	}
 	return "", err

@@ -42,7 +42,7 @@ func TestWorkerOfWorktree(t *testing.T) {
 	if want := filepath.Join(base, "w1/.middleman/work/w2"); w.Root != want || w.Subdir != "sub/deep" {
 		t.Errorf("at %s in %s, want %s in sub/deep", w.Root, w.Subdir, want)
 	}
-	if w.Branch != "middleman/worker/w2" || w.BaseCommit != runGit(t, parent.Root, "rev-parse", "HEAD") || w.Base != parent.Branch ||
+	if w.Branch != "middleman/worker/"+w.Name || w.BaseCommit != runGit(t, parent.Root, "rev-parse", "HEAD") || w.Base != parent.Branch ||
 		w.Parent != "w1" || w.ParentSession != "s1" || w.Repository != repo {
 		t.Errorf("worker %+v", w)
 	}
@@ -57,7 +57,7 @@ func TestWorkerOfWorktree(t *testing.T) {
 	}
 	os.Remove(parent.Root + "/sub/dirty")
 	loss, err := m.Inspect(t.Context(), parent)
-	if err != nil || len(loss.Untracked) != 1 || !strings.Contains(loss.Untracked[0], "worker/w2") {
+	if err != nil || len(loss.Untracked) != 1 || !strings.Contains(loss.Untracked[0], "worker/worker-w2") {
 		t.Errorf("the parent's loss: %+v, %v", loss, err)
 	}
 	if _, err := m.Delete(t.Context(), parent, false, nil); err == nil {
@@ -174,8 +174,39 @@ func TestWorkerBranchInTheWay(t *testing.T) {
 	m, _ := newManager(t)
 	repo := newRepo(t)
 	runGit(t, repo, "branch", "middleman/worker")
-	if w := create(t, m, workerOf(inPlace(repo), "w2", repo)); w.Branch != "middleman/worker-w2" {
+	if w := create(t, m, workerOf(inPlace(repo), "w2", repo)); w.Branch != "middleman/worker-worker-w2" {
 		t.Errorf("branch %s", w.Branch)
+	}
+}
+
+// Workers of one name get branches with a number, and so does one beside a branch
+// that is there. Each is undone by its own.
+func TestWorkerBranchIsNumbered(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	repo := newRepo(t)
+	runGit(t, repo, "branch", "middleman/worker/fix")
+	parent := create(t, m, request(repo, "w1"))
+	for i, id := range []string{"w2", "w3"} {
+		r := workerOf(parent, id, parent.Root)
+		r.Name = "fix"
+		w := create(t, m, r)
+		if want := fmt.Sprintf("middleman/worker/fix-%d", i+2); w.Branch != want {
+			t.Errorf("branch %s, want %s", w.Branch, want)
+		}
+	}
+	again := workerOf(parent, "w4", parent.Root)
+	again.Name = "fix"
+	w, err := m.Begin(t.Context(), again, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := workspace.Workspace{ID: w.ID, Name: "fix", Mode: w.Mode, Root: w.Root, Repository: repo, Parent: parent.ID, State: workspace.StateCreating}
+	if err := m.Undo(t.Context(), row, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := runGit(t, repo, "for-each-ref", "--format=%(refname:lstrip=4)", "refs/heads/middleman/worker"); got != "fix\nfix-2\nfix-3" {
+		t.Errorf("branches %q", got)
 	}
 }
 
@@ -208,7 +239,7 @@ func TestEightWorkersAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for i := range 8 {
-		branch := fmt.Sprintf("middleman/worker/k%d", i)
+		branch := fmt.Sprintf("middleman/worker/worker-k%d", i)
 		for _, name := range []string{"a.txt", "same.txt"} {
 			if got := runGit(t, parent.Root, "show", branch+":"+name); got != fmt.Sprintf("k%d", i) {
 				t.Errorf("%s of %s is %q", name, branch, got)

@@ -10,6 +10,7 @@ import (
 // NewWorker asks for a worker: a session that another session starts.
 type NewWorker struct {
 	Name      string     `json:"name,omitempty" doc:"The name of the new workspace, or with isolation shared of the session; empty lets the server choose one"`
+	Suffix    bool       `json:"suffix,omitempty" doc:"If that name is taken, the worker gets a number: fix-2"`
 	Isolation string     `json:"isolation,omitempty" enum:"worktree,shared" doc:"A worktree on a branch of its own from the parent's HEAD (default), or the parent's directory"`
 	Directory string     `json:"directory,omitempty" doc:"The directory to start in, within the parent's scope. A relative path begins at the directory where the parent's session was started, which is the default"`
 	Session   NewSession `json:"session"`

@@ -76,7 +76,7 @@ func (s *App) adoptOne(ctx context.Context, b terminal.Backend, id string) {
 		s.unrecorded.note(id, b, err == nil && !status.State.Ended() || err != nil && !provesEnd(err))
 		return
 	}
-	row, err := s.addRow(ctx, "", store.Session{
+	row, err := s.addRow(ctx, "", false, store.Session{
 		ID: id, WorkspaceID: status.Workspace, Backend: b.Name(), Argv: status.Argv, Dir: status.Dir,
 		State: terminal.StateRunning, CreatedAt: status.StartedAt.UTC(),
 	})
@@ -115,7 +115,7 @@ func (s *App) keptTranscripts(ctx context.Context) (map[string]bool, error) {
 // to be deleted.
 func (s *App) adoptTranscript(ctx context.Context, row store.Session) error {
 	bytes := s.transcripts.Measure([]store.Session{row})[row.ID]
-	_, err := freeName("", row, func(row store.Session) error { return s.Store.AddTranscript(ctx, row, bytes) })
+	_, err := freeName("", false, row, func(row store.Session) error { return s.Store.AddTranscript(ctx, row, bytes) })
 	return err
 }
 

@@ -23,8 +23,10 @@ import (
 // plan is a requested session, checked as far as possible before anything is
 // made.
 type plan struct {
-	// name is the requested name; "" means that launch chooses one.
+	// name is the requested name; "" means that launch chooses one. With suffix it
+	// gets a number if it is taken.
 	name    string
+	suffix  bool
 	backend terminal.Backend
 	// next has the backends that "auto" tries if backend itself fails.
 	next []terminal.Backend

@@ -29,7 +29,7 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 	if err != nil {
 		return store.Session{}, "", err
 	}
-	row, err = s.addRow(ctx, p.name, store.Session{
+	row, err = s.addRow(ctx, p.name, p.suffix, store.Session{
 		ID:          id,
 		WorkspaceID: w.ID,
 		Backend:     p.backend.Name(),
@@ -101,8 +101,8 @@ func (s *App) host(ctx context.Context, spec terminal.Spec, p plan) (name, note 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // addRow stores row under the requested name, or under a free one, see freeName.
-func (s *App) addRow(ctx context.Context, asked string, row store.Session) (store.Session, error) {
-	row, err := freeName(asked, row, func(row store.Session) error { return s.Store.CreateSession(ctx, row) })
+func (s *App) addRow(ctx context.Context, asked string, suffix bool, row store.Session) (store.Session, error) {
+	row, err := freeName(asked, suffix, row, func(row store.Session) error { return s.Store.CreateSession(ctx, row) })
 	if asked != "" && errors.Is(err, store.ErrNameTaken) {
 		err = s.takenName(ctx, row.WorkspaceID, asked)
 	}
@@ -111,12 +111,12 @@ func (s *App) addRow(ctx context.Context, asked string, row store.Session) (stor
 
 // freeName calls create with row under the requested name, or under names made
 // from its profile or the name of the command until one is free.
-func freeName(asked string, row store.Session, create func(store.Session) error) (store.Session, error) {
-	if asked != "" {
+func freeName(asked string, suffix bool, row store.Session, create func(store.Session) error) (store.Session, error) {
+	if asked != "" && !suffix {
 		row.Name = asked
 		return row, create(row)
 	}
-	err := numbered(cmp.Or(row.Profile, commandName(row.Argv)), func(name string) error {
+	err := numbered(cmp.Or(asked, row.Profile, commandName(row.Argv)), func(name string) error {
 		row.Name = name
 		return create(row)
 	})

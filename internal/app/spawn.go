@@ -33,6 +33,7 @@ type spawning struct {
 	parent    store.Session
 	workspace workspace.Workspace // the parent's workspace
 	name      string
+	suffix    bool
 	isolation store.Isolation
 	plan      plan
 }
@@ -72,7 +73,7 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 	if w.State != workspace.StateReady && w.State != workspace.StateCreating {
 		return spawning{}, Refusef(api.CodeBusy, "workspace %s is %s: no worker can be started in it", s.label(ctx, w), w.State)
 	}
-	x := spawning{parent: parent, workspace: w, name: in.Name, isolation: store.Isolation(in.Isolation)}
+	x := spawning{parent: parent, workspace: w, name: in.Name, suffix: in.Suffix, isolation: store.Isolation(in.Isolation)}
 	if x.isolation == "" {
 		x.isolation = store.IsolationWorktree
 	}
@@ -93,6 +94,7 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(parent.Dir, dir)
 	}
+	x.plan.suffix = in.Suffix
 	x.plan.id, x.plan.parent = terminal.NewID("s"), parent.ID
 	x.plan.dir, err = workspace.CheckDirectory(w, dir)
 	return x, err
@@ -172,7 +174,7 @@ func (s *App) spawned(id string, row store.Session, w workspace.Workspace) {
 // spawnWorktree makes a workspace on a branch of its own, in the parent's
 // scope, and starts the session in it.
 func (s *App) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error) {
-	asked := api.NewWorkspace{Name: x.name, Mode: workspace.ModeWorktree, Directory: x.plan.dir}
+	asked := api.NewWorkspace{Name: x.name, Suffix: x.suffix, Mode: workspace.ModeWorktree, Directory: x.plan.dir}
 	request, err := newRequest(asked)
 	if err != nil {
 		return api.Spawned{}, err

@@ -234,8 +234,20 @@ func (s *App) publishSession(ctx context.Context, id string) {
 // others whose label has changed with it.
 func (s *App) publishWorkspace(ctx context.Context, w workspace.Workspace) {
 	s.relabel(ctx)
-	view := s.workspaceView(context.WithoutCancel(ctx), w)
-	s.Events.Publish(w.ID, api.Event{Type: "workspace", ID: w.ID, Workspace: &view})
+	s.publishView(context.WithoutCancel(ctx), w)
+}
+
+// publishView publishes the view of w, and again if another change has given it
+// another label meanwhile: so the last event has the present one.
+func (s *App) publishView(ctx context.Context, w workspace.Workspace) {
+	const tries = 3
+	for range tries {
+		view := s.workspaceView(ctx, w)
+		s.Events.Publish(w.ID, api.Event{Type: "workspace", ID: w.ID, Workspace: &view})
+		if s.label(ctx, w) == view.Label {
+			return
+		}
+	}
 }
 
 // publishDeleted publishes that a workspace is gone.
@@ -352,14 +364,26 @@ type labels struct {
 // since the last call, with their sessions.
 func (s *App) relabel(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
+	for _, id := range s.relabelled(ctx) {
+		if w, err := s.Store.Workspace(ctx, id); err == nil {
+			s.publishView(ctx, w)
+			s.publishSessions(ctx, id)
+		}
+	}
+}
+
+// relabelled returns the ids of the workspaces whose label has changed since the
+// last call.
+func (s *App) relabelled(ctx context.Context) []string {
+	s.labels.mu.Lock()
+	defer s.labels.mu.Unlock()
 	list, err := s.Store.Names(ctx)
 	if err != nil {
 		s.Log.Error("read the names of workspaces", "error", err)
-		return
+		return nil
 	}
 	set, now := names.New(list), map[string]string{}
 	var changed []string
-	s.labels.mu.Lock()
 	for _, w := range list {
 		now[w.ID] = set.Label(w)
 		if before, known := s.labels.last[w.ID]; known && before != now[w.ID] {
@@ -367,14 +391,7 @@ func (s *App) relabel(ctx context.Context) {
 		}
 	}
 	s.labels.last = now
-	s.labels.mu.Unlock()
-	for _, id := range changed {
-		if w, err := s.Store.Workspace(ctx, id); err == nil {
-			view := s.viewAmong(set, w)
-			s.Events.Publish(id, api.Event{Type: "workspace", ID: id, Workspace: &view})
-			s.publishSessions(ctx, id)
-		}
-	}
+	return changed
 }
 
 // publishSessions publishes the sessions of a workspace: they have its label.

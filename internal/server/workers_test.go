@@ -102,7 +102,7 @@ func TestEightWorkersWriteTheSameNames(t *testing.T) {
 		t.Fatalf("%d workers", len(list))
 	}
 	for i, x := range spawned {
-		if x.Workspace.Branch != "middleman/worker/"+x.Workspace.ID || filepath.Dir(x.Workspace.Root) != filepath.Join(w.Root, ".middleman/work") {
+		if x.Workspace.Branch != "middleman/worker/"+x.Workspace.Name || filepath.Dir(x.Workspace.Root) != filepath.Join(w.Root, ".middleman/work") {
 			t.Errorf("workspace %+v", x.Workspace)
 		}
 		if len(x.Warnings) != 1 || !strings.Contains(x.Warnings[0], "1 changed or new file") {
@@ -306,7 +306,7 @@ func TestTombstones(t *testing.T) {
 		if k.Exit != nil && k.Exit.Status() != x.status && x.name != "stopped" {
 			t.Errorf("%s: exit %+v", x.name, k.Exit)
 		}
-		if k.Parent != parent.ID || k.ParentWorkspace != w.ID || k.Branch != "middleman/worker/"+k.Workspace || k.Base != w.BaseCommit ||
+		if k.Parent != parent.ID || k.ParentWorkspace != w.ID || k.Branch != "middleman/worker/"+k.WorkspaceName || k.Base != w.BaseCommit ||
 			k.Tip != k.Base || k.Left == nil || k.Depth != 1 || k.Isolation != store.IsolationWorktree {
 			t.Errorf("%s: %+v", x.name, k)
 		}

@@ -57,7 +57,10 @@ mm() {
 }
 `
 
+// bashNames completes mm. NAME@REPOSITORY is one word, but not for bash, unless it
+// is told so.
 const bashNames = `
+COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}
 _mm() {
     COMPREPLY=($(compgen -W "$(command middleman __complete path "" 2>/dev/null | sed '/^:/d')" -- "${COMP_WORDS[COMP_CWORD]}"))
 }

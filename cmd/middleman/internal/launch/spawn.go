@@ -18,9 +18,10 @@ func (c commands) spawnCommand() *cobra.Command {
 	var (
 		session        sessionFlags
 		isolation, dir string
+		suffix         bool
 	)
 	cmd := &cobra.Command{
-		Use:   "spawn [NAME] [-d] [-C DIR] [--isolation worktree|shared] -- COMMAND... | -p PROFILE [-- PROMPT]",
+		Use:   "spawn [NAME] [--suffix] [-d] [-C DIR] [--isolation worktree|shared] -- COMMAND... | -p PROFILE [-- PROMPT]",
 		Short: "Start a worker from inside a session",
 		Long: `Start a worker of the session that this command runs in.
 
@@ -52,7 +53,9 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 			}
 			worker := api.NewWorker{Isolation: isolation, Directory: dir, Session: *in}
 			if len(names) == 1 {
-				worker.Name = names[0]
+				worker.Name, worker.Suffix = names[0], suffix
+			} else if suffix {
+				return cli.Usagef("--suffix needs a NAME")
 			}
 			return c.spawn(cmd.Context(), parent, worker, session.detached)
 		},
@@ -60,6 +63,7 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 	flags := cmd.Flags()
 	session.add(flags)
 	flags.Lookup("detach").Usage = "do not wait for the worker; print only its name"
+	flags.BoolVar(&suffix, "suffix", false, "if NAME is taken, use NAME-2, NAME-3 and so on")
 	flags.StringVarP(&dir, "directory", "C", "", "start in `DIR`, within the session's scope (default: where the session was started)")
 	flags.StringVar(&isolation, "isolation", workers.Worktree, "worktree (a branch of its own) or shared (the session's directory)")
 	return cmd
