@@ -120,3 +120,15 @@ func State(s api.Session) string {
 	}
 	return fmt.Sprintf("%s (%d)", s.State, s.Exit.Code)
 }
+
+// Unseen returns the mark that tmux gives a session: "!" for a bell that nobody
+// has heard, "#" for output that nobody has seen.
+func Unseen(s api.Session) string {
+	switch {
+	case s.Unseen == nil || s.Unseen.Bytes == 0:
+		return ""
+	case s.Unseen.Bell:
+		return "!"
+	}
+	return "#"
+}

@@ -107,7 +107,7 @@ func (a *attaching) choices(ctx context.Context, here string) (choices []viewer.
 
 func choice(s api.Session, busy, here bool) viewer.Choice {
 	return viewer.Choice{
-		ID: s.ID, Label: catalog.Label(s), State: catalog.State(s), Runs: strings.Join(s.Argv, " "), Here: here, Busy: busy,
+		ID: s.ID, Label: catalog.Label(s), State: catalog.State(s) + catalog.Unseen(s), Runs: strings.Join(s.Argv, " "), Here: here, Busy: busy,
 	}
 }
 

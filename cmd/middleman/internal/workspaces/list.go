@@ -31,7 +31,7 @@ looked at it (attached or watching).
 
 The work in a workspace is as it is now, where the server is told of changes by the
 file system. Otherwise its age is shown.`,
-		Args:    cli.Args(cobra.MaximumNArgs(1)),
+		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case ofWorkers && (sessions || fresh):
@@ -129,25 +129,13 @@ func (c commands) sessionTable(sessions []api.Session) error {
 		if s.PID != 0 {
 			pid = fmt.Sprint(s.PID)
 		}
-		state := catalog.State(s) + unseen(s)
+		state := catalog.State(s) + catalog.Unseen(s)
 		if s.DeletedAt != nil {
 			state += ", deleted"
 		}
 		t.Row(catalog.Label(s), s.ID, s.Backend, state, pid, cli.Age(s.CreatedAt), cli.Dash(strings.Join(s.Argv, " ")))
 	}
 	return t.Flush()
-}
-
-// unseen returns the mark that tmux gives a session: "!" for a bell that nobody
-// has heard, "#" for output that nobody has seen.
-func unseen(s api.Session) string {
-	switch {
-	case s.Unseen == nil || s.Unseen.Bytes == 0:
-		return ""
-	case s.Unseen.Bell:
-		return "!"
-	}
-	return "#"
 }
 
 // summary names a workspace's live sessions, and counts the others by state.
@@ -164,7 +152,7 @@ func summary(sessions []api.Session) string {
 		case s.Writer != nil:
 			parts = append(parts, s.Name+" attached")
 		default:
-			parts = append(parts, s.Name+unseen(s))
+			parts = append(parts, s.Name+catalog.Unseen(s))
 		}
 	}
 	for _, state := range []terminal.State{terminal.StateExited, terminal.StateFailed, terminal.StateLost} {
