@@ -6,7 +6,7 @@
 // no program of a repository, and that no delete loses work that the caller did
 // not agree to lose. It keeps no records: the caller stores each Workspace.
 //
-// Its sub-packages: look inspects, finish merges, keep keeps and restores,
+// Its sub-packages: look inspects, finish merges and pushes, keep keeps and restores,
 // leftover finds what no record owns, basedir opens the directories that hold
 // workspaces, model has the types that all of them share. This package gives
 // those types names here.

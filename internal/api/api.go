@@ -201,6 +201,20 @@ type Merged struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// Push asks to push a workspace's branch.
+type Push struct {
+	Remote  string `json:"remote,omitempty" doc:"The one that git would push to if this is empty"`
+	Filters bool   `json:"filters,omitempty" doc:"Allow programs that the repository's configuration names to reach the remote, and the hooks of a remote that is a directory"`
+	Agent   string `json:"agent,omitempty" doc:"SSH_AUTH_SOCK of the caller; taken over the Unix socket only"`
+	DryRun  bool   `json:"dry_run,omitempty" doc:"Contact no remote"`
+}
+
+// Pushed is what a push has done, or would do.
+type Pushed struct {
+	DryRun bool `json:"dry_run"`
+	workspace.Pushed
+}
+
 // Conflicts is a page of the forecast of merges with other workspaces.
 type Conflicts struct {
 	Others []workspace.Forecast `json:"others" doc:"The other live workspaces of its repository"`
@@ -336,6 +350,8 @@ const (
 	CodeConflict         = "merge-conflict"
 	CodeInUse            = "branch-in-use"
 	CodeCheckFailed      = "check-failed"
+	CodeRejected         = "push-rejected"
+	CodePushFailed       = "push-failed"
 )
 
 // Problem is an RFC 9457 problem with a stable code and, for a refused deletion,

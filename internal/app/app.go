@@ -43,7 +43,7 @@ type Workspaces interface {
 	Inspector
 	Finder
 	Copy(ctx context.Context, w workspace.Workspace, patterns []string, progress workspace.Progress) error
-	Merger
+	Finisher
 	Workers
 	Importer
 	Repairer

@@ -9,10 +9,11 @@ import (
 	"middleman/workspace"
 )
 
-// Merger merges a workspace's commits into a branch. *workspace.Manager
-// implements it.
-type Merger interface {
+// Finisher merges a workspace's commits into a branch, and pushes them to a
+// remote. *workspace.Manager implements it.
+type Finisher interface {
 	Merge(ctx context.Context, w workspace.Workspace, r workspace.MergeRequest) (workspace.Merged, error)
+	Push(ctx context.Context, w workspace.Workspace, r workspace.PushRequest) (workspace.Pushed, error)
 }
 
 // MergeWorkspace merges a workspace's commits into a branch of its repository,
@@ -82,4 +83,18 @@ func (s *App) checkOf(ctx context.Context, w workspace.Workspace) (_ repoconfig.
 		return then, "no check ran, because " + repoconfig.Name + " is not used: " + now.wrong.Error(), nil
 	}
 	return then, "no check ran: " + repoconfig.Name + " is not trusted; `middleman trust " + s.label(ctx, w) + "` shows it, and asks whether you agree", nil
+}
+
+// PushWorkspace pushes a workspace's branch to a remote. A dry run contacts none.
+func (s *App) PushWorkspace(ctx context.Context, id string, in api.Push) (out api.Pushed, err error) {
+	return finish(ctx, s, func(ctx context.Context) (out api.Pushed, err error) {
+		w, release, err := s.claim(ctx, id)
+		if err != nil {
+			return out, err
+		}
+		defer release()
+		out.DryRun = in.DryRun
+		out.Pushed, err = s.Workspaces.Push(ctx, w, workspace.PushRequest{Remote: in.Remote, Filters: in.Filters, Agent: in.Agent, DryRun: in.DryRun})
+		return out, err
+	})
 }

@@ -76,6 +76,8 @@ var known = []struct {
 	{workspace.ErrConflict, api.CodeConflict},
 	{workspace.ErrInUse, api.CodeInUse},
 	{workspace.ErrCommitted, api.CodeBusy},
+	{workspace.ErrRejected, api.CodeRejected},
+	{workspace.ErrPush, api.CodePushFailed},
 	{workspace.ErrNothingToCompare, api.CodeNothingToCompare},
 	{workspace.ErrNotKept, api.CodeNotKept},
 	{workspace.ErrNoSnapshot, api.CodeNoSnapshot},

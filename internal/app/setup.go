@@ -39,7 +39,7 @@ func (s *App) setUpAgain(ctx context.Context, id string) (workspace.Workspace, e
 }
 
 // claim keeps a ready workspace from being deleted until release is called. It
-// refuses if a setup or a merge of the workspace has a claim.
+// refuses if a setup, merge or push of the workspace has a claim.
 func (s *App) claim(ctx context.Context, id string) (w workspace.Workspace, release func(), err error) {
 	leave, ok := s.gates.launch(id)
 	if !ok {
@@ -50,10 +50,10 @@ func (s *App) claim(ctx context.Context, id string) (w workspace.Workspace, rele
 		return w, nil, err
 	}
 	if w.State != workspace.StateReady {
-		return w, nil, Refusef(api.CodeBusy, "workspace %s is %s: it cannot be set up or merged", s.label(ctx, w), w.State)
+		return w, nil, Refusef(api.CodeBusy, "workspace %s is %s: it cannot be set up, merged or pushed", s.label(ctx, w), w.State)
 	}
 	if release, ok = s.settingUp.enter(id); !ok {
-		return w, nil, Refusef(api.CodeBusy, "a setup or merge of workspace %s runs already", s.label(ctx, w))
+		return w, nil, Refusef(api.CodeBusy, "a setup, merge or push of workspace %s runs already", s.label(ctx, w))
 	}
 	return w, release, nil
 }

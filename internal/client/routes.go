@@ -48,6 +48,12 @@ func (c *Client) MergeWorkspace(ctx context.Context, id string, in api.Merge) (o
 	return out, err
 }
 
+// PushWorkspace pushes a workspace's branch to a remote. It blocks until that is done.
+func (c *Client) PushWorkspace(ctx context.Context, id string, in api.Push) (out api.Pushed, err error) {
+	err = c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(id)+"/push", in, &out)
+	return out, err
+}
+
 // RenameSession gives a session another name.
 func (c *Client) RenameSession(ctx context.Context, id, name string) (s api.Session, err error) {
 	err = c.call(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/rename", api.Rename{Name: name}, &s)

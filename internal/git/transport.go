@@ -14,10 +14,9 @@ import (
 // a remote, and those that mark a partial clone. In a partial clone git
 // contacts the remote whenever an object is missing. git runs
 // core.alternateRefsCommand in a fetch into a repository with alternates. git
-// runs an alias remote-NAME if git-remote-NAME is not installed. receivepack is
-// missing here because we never push.
+// runs an alias remote-NAME if git-remote-NAME is not installed.
 const transportKeys = `^(core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|alias\.remote-.*` +
-	`|remote\..*\.(uploadpack|vcs|promisor|partialclonefilter)|extensions\.partialclone)$`
+	`|remote\..*\.(uploadpack|receivepack|vcs|promisor|partialclonefilter)|extensions\.partialclone)$`
 
 // setting is one entry of git's configuration.
 type setting struct{ key, value string }
@@ -28,17 +27,18 @@ type Transport struct {
 	off      []string // the keys of the settings that are turned off
 	settings []setting
 	env      []string
-	// packs are remotes for which the repository sets uploadpack. Settings
-	// cannot turn it off: git uses the first value that it reads, and ours come
-	// last.
-	packs   []string
-	Partial bool
+	// packs are remotes for which the repository sets uploadpack, receives those
+	// for which it sets receivepack. Settings cannot turn them off: git uses the
+	// first value that it reads, and ours come last.
+	packs, receives []string
+	agreed          bool
+	Partial         bool
 }
 
 // TransportOf returns how commands at p may reach remotes. agreed says that the
 // user allows the repository's programs to run.
 func TransportOf(ctx context.Context, p Dirs, agreed bool) (Transport, error) {
-	t := Transport{}
+	t := Transport{agreed: agreed}
 	own, users, err := transportSettings(ctx, p)
 	if err != nil {
 		return t, err
@@ -95,6 +95,7 @@ func (t *Transport) without(s setting, users []setting) {
 		}
 	}
 	remote, isPack := strings.CutSuffix(s.key, ".uploadpack")
+	receiver, isReceive := strings.CutSuffix(s.key, ".receivepack")
 	switch {
 	case marksPartial(s.key):
 		return
@@ -108,10 +109,11 @@ func (t *Transport) without(s setting, users []setting) {
 				t.settings = append(t.settings, user)
 			}
 		}
+	case (isPack || isReceive) && len(theirs) > 0:
+		return // git uses the first value, which is the user's
+	case isReceive:
+		t.receives = append(t.receives, strings.TrimPrefix(receiver, "remote."))
 	case isPack:
-		if len(theirs) > 0 {
-			return // git uses the first value, which is the user's
-		}
 		t.packs = append(t.packs, strings.TrimPrefix(remote, "remote."))
 	case s.key == "core.gitproxy":
 		if slices.ContainsFunc(theirs, func(value string) bool { return !strings.Contains(value, " for ") }) {
@@ -151,6 +153,29 @@ func (t Transport) FetchOver(c Command, remote string) (Command, error) {
 	}
 	if slices.Contains(t.packs, remote) {
 		c.Args = slices.Insert(slices.Clone(c.Args), 1, "--upload-pack=git-upload-pack")
+	}
+	c.settings = t.settings
+	c.Env = append(c.Env, t.env...)
+	return c, nil
+}
+
+// ownReceiver is the program that receives a push in a directory of this machine,
+// without the hooks and programs that the repository there names.
+const ownReceiver = "git -c core.hooksPath=" + os.DevNull + " -c core.fsmonitor=false -c core.alternateRefsCommand=: -c receive.autogc=false" +
+	" -c receive.denyCurrentBranch=refuse receive-pack"
+
+// PushOver returns c, a push to remote, changed to use the transport. local says
+// that the remote is a directory of this machine: git would run its hooks. It fails
+// like FetchOver.
+func (t Transport) PushOver(c Command, remote string, local bool) (Command, error) {
+	if len(t.packs) > 0 && t.Partial {
+		return c, fmt.Errorf("this is a partial clone: %s", t.Note())
+	}
+	switch {
+	case local && !t.agreed:
+		c.Args = slices.Insert(slices.Clone(c.Args), 1, "--receive-pack="+ownReceiver)
+	case slices.Contains(t.receives, remote):
+		c.Args = slices.Insert(slices.Clone(c.Args), 1, "--receive-pack=git-receive-pack")
 	}
 	c.settings = t.settings
 	c.Env = append(c.Env, t.env...)

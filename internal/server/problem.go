@@ -123,6 +123,7 @@ var statuses = map[string]int{
 	api.CodeInternal:    http.StatusInternalServerError,
 	api.CodeGitFailed:   http.StatusInternalServerError,
 	api.CodeFetch:       http.StatusBadGateway,
+	api.CodePushFailed:  http.StatusBadGateway,
 	api.CodeStopping:    http.StatusServiceUnavailable,
 	api.CodeTooManyView: http.StatusServiceUnavailable,
 	api.CodeUnreachable: http.StatusServiceUnavailable,

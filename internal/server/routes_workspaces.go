@@ -98,6 +98,12 @@ type mergeIn struct {
 	Body api.Merge
 }
 
+type pushIn struct {
+	WorkspacePath
+	KeyHeader
+	Body api.Push
+}
+
 type getWorkspaceIn struct {
 	WorkspacePath
 	StatusParams
@@ -147,6 +153,9 @@ func (s *Server) workspaceRoutes() {
 	add(s, merge, func(ctx context.Context, in *mergeIn) (*reply[api.Merged], error) {
 		return answer(s.MergeWorkspace(ctx, in.Workspace, in.Body))
 	})
+	push := route(http.MethodPost, "/workspaces/{workspace}/push", "push-workspace", "Push a workspace's branch to a remote", accessFull)
+	push.Description = "The remote's branch of the same name becomes its upstream. Commits of the remote are never overwritten: refused with 409 if it has some that the workspace lacks."
+	add(s, push, s.postPush)
 	add(s, eventRoute("/workspaces/{workspace}/events", "workspace-events", "Events of one workspace"),
 		func(ctx context.Context, in *workspaceEventsIn) (*stream, error) {
 			if _, err := s.Store.Workspace(ctx, in.Workspace); err != nil {
@@ -180,6 +189,13 @@ func (s *Server) postRetry(ctx context.Context, in *retryIn) (*reply[api.Created
 
 func (s *Server) postRestore(ctx context.Context, in *restoreIn) (*reply[api.Restored], error) {
 	return answer(s.RestoreWorkspace(ctx, in.Workspace))
+}
+
+func (s *Server) postPush(ctx context.Context, in *pushIn) (*reply[api.Pushed], error) {
+	if id, ok := caller(ctx); in.Body.Agent != "" && (!ok || id.subject != socketSubject) {
+		return nil, problemf(api.CodeForbidden, "agent is taken over the Unix socket only")
+	}
+	return answer(s.PushWorkspace(ctx, in.Workspace, in.Body))
 }
 
 func (s *Server) getWorkspaces(ctx context.Context, in *listWorkspacesIn) (*reply[api.Workspaces], error) {

@@ -55,6 +55,7 @@ var operations = []operation{
 	{"GET", "/workspaces/{w}/conflicts", "", "what other workspaces change"},
 	{"GET", "/workspaces/{w}/diff", "", "the user's unpublished source"},
 	{"GET", "/workspaces/{w}/events", "", "each stage of a creation, its output included"},
+	{"POST", "/workspaces/{w}/push", "{}", "private work sent to a remote, with the user's keys"},
 	{"POST", "/workspaces/{w}/merge", "{}", "commits of a session put on the user's branch"},
 	{"POST", "/workspaces/{w}/rename", `{"name":"x"}`, "a workspace that the user does not find, or takes for another"},
 	{"POST", "/workspaces/{w}/restore", "{}", "a deleted workspace brought back over the user's will"},

@@ -1,6 +1,6 @@
 // Package workspaces has the commands on existing workspaces: ls, show, path
-// and rename, diff, merge, rm and restore, prune, import, repair and trust. Most ask the
-// server, and start one if none runs.
+// and rename, diff, merge and push, rm and restore, prune, import, repair and
+// trust. Most ask the server, and start one if none runs.
 package workspaces
 
 import (
@@ -19,6 +19,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.renameCommand(),
 		r.diffCommand(),
 		r.mergeCommand(),
+		r.pushCommand(),
 		r.rmCommand(),
 		r.restoreCommand(),
 		r.pruneCommand(),

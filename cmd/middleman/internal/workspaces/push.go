@@ -1,0 +1,97 @@
+package workspaces
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/plaintext"
+	"middleman/terminal"
+)
+
+func (c commands) pushCommand() *cobra.Command {
+	var in api.Push
+	cmd := &cobra.Command{
+		Use:   "push [WORKSPACE] [--remote REMOTE] [--filters] [-n]",
+		Short: "Push a workspace's branch, and print the link for a new pull request",
+		Long: `Push the branch of a workspace to the branch of that name at a remote, and make that
+its upstream. Without WORKSPACE it is the one you stand in. Without --remote it is the
+remote that git would push to, else origin, else the only one. The link for a new pull
+request is the one that the remote prints, or follows from the form of its URL.
+
+Commits of the remote are never overwritten. No hook of the repository runs. git asks
+for no password: it uses your SSH agent and your credential helpers.`,
+		Args: cli.Args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			name := ""
+			if len(given) > 0 {
+				if name = given[0]; name == "" {
+					return catalog.SetOf(nil).None("workspace", name)
+				}
+			}
+			return c.push(cmd.Context(), name, in)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&in.Remote, "remote", "", "push to `REMOTE`")
+	flags.BoolVar(&in.Filters, "filters", false, "let programs run that the repository's configuration names to reach the remote, and hooks of a remote on this machine")
+	flags.BoolVarP(&in.DryRun, "dry-run", "n", false, "only print what would be pushed where")
+	return cmd
+}
+
+func (c commands) push(ctx context.Context, name string, in api.Push) error {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	list, err := server.Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := standingIn(list, name)
+	if err != nil {
+		return err
+	}
+	in.Agent = os.Getenv(terminal.AgentVariable)
+	var out api.Pushed
+	err = c.Progress("pushing").During(ctx, server, w.ID, func() (err error) {
+		out, err = server.PushWorkspace(ctx, w.ID, in)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, warning := range out.Warnings {
+		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
+	}
+	return c.Print(out, func() error {
+		c.printPushed(out)
+		return nil
+	})
+}
+
+// printPushed says what was, or would be, pushed. The link alone goes to standard
+// output.
+func (c commands) printPushed(p api.Pushed) {
+	commits := "no commit that it lacks"
+	switch {
+	case p.Commits == 1:
+		commits = "1 commit"
+	case p.Commits > 1:
+		commits = fmt.Sprintf("%d commits", p.Commits)
+	}
+	said := fmt.Sprintf("%s pushed to %s (%s): %s at %s", p.Branch, p.Upstream, p.Done, commits, cli.Short(p.Head))
+	if p.DryRun {
+		said = fmt.Sprintf("%s would be pushed to %s: %s at %s", p.Branch, p.Upstream, commits, cli.Short(p.Head))
+	}
+	fmt.Fprintln(c.Errs, plaintext.Line(said))
+	if p.Link != "" {
+		fmt.Fprintln(c.Out, plaintext.Line(p.Link))
+	}
+}
