@@ -278,6 +278,14 @@ as_a_user_unit() {
 
 	tester systemctl --user restart $unit
 	lives tester mine "$pid"
+	tester middleman server status | grep -q "^run by  *$unit\$"
+	server=$(tester systemctl --user show -P MainPID $unit)
+	tester middleman server restart 2>&1 | grep -q "^run: systemctl --user restart"
+	[ "$(tester systemctl --user show -P MainPID $unit)" != "$server" ] || { echo "systemctl did not restart the server"; return 1; }
+	lives tester mine "$pid"
+	tester middleman server stop
+	is "$(tester systemctl --user show -P ActiveState $unit)" inactive "the unit of a stopped server"
+	tester systemctl --user start $unit
 	lives tester muxed "$tmux_pid"
 	tester systemctl --user kill --signal=KILL $unit
 	lives tester mine "$pid" # Restart=on-failure, or the command line starts another

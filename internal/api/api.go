@@ -269,6 +269,17 @@ type Health struct {
 	Status string `json:"status" enum:"ok"`
 }
 
+// Server describes a server's process.
+type Server struct {
+	PID        int       `json:"pid"`
+	Version    string    `json:"version"`
+	Since      time.Time `json:"since" doc:"When it was started"`
+	URL        string    `json:"url" doc:"Where browsers reach it"`
+	Background bool      `json:"background" doc:"It has no terminal, and writes a log file"`
+	Waiting    []string  `json:"waiting,omitempty" doc:"Settings that were changed since, and take effect with the next start"`
+	Problem    string    `json:"problem,omitempty" doc:"Why the settings cannot be read now, so that it could not start again"`
+}
+
 // Version is the version of a server's build.
 type Version struct {
 	Version string `json:"version"`

@@ -62,3 +62,20 @@ func (c *Client) Repair(ctx context.Context, in api.Repair, dryRun bool) (api.Re
 	err := c.call(ctx, http.MethodPost, path, in, &out)
 	return out, err
 }
+
+// Server describes the running server.
+func (c *Client) Server(ctx context.Context) (v api.Server, err error) {
+	err = c.call(ctx, http.MethodGet, "/server", nil, &v)
+	return v, err
+}
+
+// EndServer ends the server and, with restart, lets it start again. It returns
+// when the server has agreed, and describes the one that ends.
+func (c *Client) EndServer(ctx context.Context, restart bool) (v api.Server, err error) {
+	path := "/server/stop"
+	if restart {
+		path = "/server/restart"
+	}
+	err = c.call(ctx, http.MethodPost, path, nil, &v)
+	return v, err
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/api"
 	"middleman/internal/config"
 	"middleman/internal/private"
 )
@@ -60,15 +61,78 @@ func Launch(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	start, err := private.AwaitLock(ctx, filepath.Join(dirs.Data, "server-start.lock"))
+	start, err := HoldStarts(ctx, dirs)
 	if err != nil {
-		return fmt.Errorf("wait for another start of the server: %w", err)
+		return err
 	}
 	defer start.Close()
 	if running, err := awaitLockHolder(ctx, dirs); running || err != nil {
 		return err
 	}
 	return spawn(ctx, dirs, server)
+}
+
+// HoldStarts keeps others from starting a server with Launch until the lock is
+// closed. It waits for a start that goes on.
+func HoldStarts(ctx context.Context, dirs config.Dirs) (*private.Lock, error) {
+	start, err := private.AwaitLock(ctx, filepath.Join(dirs.Data, "server-start.lock"))
+	if err != nil {
+		return nil, fmt.Errorf("wait for another start of the server: %w", err)
+	}
+	return start, nil
+}
+
+// AwaitEnd waits until no server runs.
+func AwaitEnd(ctx context.Context, dirs config.Dirs) error {
+	return poll(ctx, func() (bool, error) {
+		lock, err := private.TryLock(dirs.ServerLock())
+		if err == nil {
+			return true, lock.Close()
+		}
+		if errors.Is(err, private.ErrHeld) {
+			err = nil
+		}
+		return false, err
+	})
+}
+
+// AwaitAnother waits until another server runs than the one described by before,
+// and describes it. A restart keeps the id of the process; with same, AwaitAnother
+// gives up when that process has ended.
+func AwaitAnother(ctx context.Context, dirs config.Dirs, before api.Server, same bool) (now api.Server, err error) {
+	err = poll(ctx, func() (bool, error) {
+		c, err := Connect(ctx, dirs)
+		if err != nil && same && ended(before.PID) {
+			why := "its terminal says why"
+			if before.Background {
+				why = logTail(dirs.ServerLog())
+			}
+			return false, fmt.Errorf("it did not come back: %s", why)
+		}
+		if err != nil {
+			return false, nil // it has not come back yet
+		}
+		defer c.Close()
+		now, err = c.Server(ctx)
+		return err == nil && (now.PID != before.PID || !now.Since.Equal(before.Since)), nil
+	})
+	return now, err
+}
+
+// poll calls done until it reports true or an error, or ctx ends.
+func poll(ctx context.Context, done func() (bool, error)) error {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // awaitLockHolder waits until the server that holds the server lock answers,

@@ -3,6 +3,7 @@
 package client
 
 import (
+	"errors"
 	"net"
 	"os/exec"
 	"syscall"
@@ -19,3 +20,6 @@ func checkPeer(conn net.Conn) error { return private.CheckPeer(conn) }
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
+
+// ended reports whether there is no process with that id.
+func ended(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

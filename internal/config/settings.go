@@ -38,7 +38,7 @@ var texts = append([]keydoc.Text{
 	{Key: "ports.first", About: `The first of the TCP ports that workspaces get for themselves, 1024 or more.`},
 	{Key: "ports.last", About: `The last of these ports.`},
 	{Key: "ports.count", About: `How many of them a workspace gets, if its repository does not say. 0 is none.`},
-	{Key: "setup.timeout", About: `How long the setup or teardown of a workspace may take in total.`},
+	{Key: "setup.timeout", About: `How long the setup, teardown or check of a workspace may take in total.`},
 	{Key: "env.forward", Live: true, About: `The environment variables of your shell that reach the sessions that you start: patterns such as "LC_*".`},
 	{Key: "env.deny", Live: true, About: `The variables that never do, whatever env.forward says. What the server takes from your login follows both lists too, after a restart.`},
 	{Key: "env.ssh_agent_link", Live: true, About: `Let SSH_AUTH_SOCK of a session lead to the agent of the shell that attached last.`},

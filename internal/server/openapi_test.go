@@ -49,7 +49,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 		"POST /workspaces/{workspace}/sessions",
 	}
 	want = append(want, "POST /import", "POST /repair", "POST /sessions/{session}/rename", "POST /sessions/{session}/resume", "GET /sessions/{session}/status", "POST /workspaces/{workspace}/rename", "POST /workspaces/{workspace}/merge", "POST /workspaces/{workspace}/push", "GET /transcripts", "DELETE /transcripts")
-	want = append(want, "GET /backends")
+	want = append(want, "GET /backends", "GET /server", "POST /server/stop", "POST /server/restart")
 	want = append(want, "POST /login", "POST /login/challenge", "POST /login/access", "GET /logins", "DELETE /logins",
 		"DELETE /logins/{login}", "POST /sessions/{session}/tickets")
 	want = append(want, "GET /tokens", "POST /tokens", "DELETE /tokens/{token}", "POST /tokens/{token}/rotate")

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"os"
 	"runtime"
 	"time"
 
@@ -27,10 +28,49 @@ func (s *Server) systemRoutes() {
 		func(context.Context, *empty) (*reply[api.Version], error) {
 			return &reply[api.Version]{api.Version{Version: s.options.Version, Go: runtime.Version()}}, nil
 		})
+	add(s, route(http.MethodGet, "/server", "get-server", "The server's process, and which settings wait for a restart", accessFull),
+		func(context.Context, *empty) (*reply[api.Server], error) {
+			return &reply[api.Server]{s.describe()}, nil
+		})
+	for _, end := range []struct {
+		name, summary string
+		restart       bool
+	}{{"stop", "End the server; sessions go on", false}, {"restart", "Start the server again, in the same process; sessions go on", true}} {
+		op := route(http.MethodPost, "/server/"+end.name, end.name+"-server", end.summary, accessFull)
+		op.Description = "Over the Unix socket only."
+		add(s, op, func(ctx context.Context, _ *empty) (*reply[api.Server], error) { return s.end(ctx, end.restart) })
+	}
 	add(s, eventRoute("/events", "events", "All events"),
 		func(_ context.Context, in *EventsHeader) (*stream, error) {
 			return s.eventStream(in.LastEventID, ""), nil
 		})
+}
+
+// describe returns what is known of this process.
+func (s *Server) describe() api.Server {
+	address, _ := s.tcpAddress()
+	v := api.Server{PID: os.Getpid(), Version: s.options.Version, Since: s.since, Background: s.options.LogFile != "",
+		URL: api.Serve{Address: address, TLS: s.options.TLS != nil}.URL()}
+	if s.options.Waiting == nil {
+		return v
+	}
+	var err error
+	if v.Waiting, err = s.options.Waiting(); err != nil {
+		v.Problem = err.Error()
+	}
+	return v
+}
+
+// end ends the server, and with restart starts it again. The answer says what ended.
+func (s *Server) end(ctx context.Context, restart bool) (*reply[api.Server], error) {
+	if s.options.End == nil {
+		return nil, problemf(api.CodeUnsupported, "this server cannot be ended by a request")
+	}
+	if id, ok := caller(ctx); !ok || id.subject != socketSubject {
+		return nil, problemf(api.CodeForbidden, "the server is stopped and restarted over the Unix socket only")
+	}
+	v := s.describe()
+	return answer(v, s.options.End(restart)) // the shutdown waits for this answer
 }
 
 func (s *Server) backendRoutes() {

@@ -53,6 +53,12 @@ type Options struct {
 	// LogFile is the path of the file that Log writes to, or "". Errors name it
 	// only over the Unix socket.
 	LogFile string
+	// Waiting returns the settings that were changed since this process read
+	// them; nil means that none can be.
+	Waiting func() ([]string, error)
+	// End makes the caller of Serve end its context and, with restart, then start
+	// the server again. nil means that it cannot.
+	End func(restart bool) error
 }
 
 // Server answers the API. Make one with New.
@@ -67,6 +73,7 @@ type Server struct {
 	linkFiles *linkFiles
 	inputs    inputs
 	ready     chan struct{}
+	since     time.Time
 	// tokens is held while tokens are looked up and changed, so that no two get
 	// the same name.
 	tokens sync.Mutex
@@ -119,6 +126,7 @@ func New(o Options) (*Server, error) {
 		linkFiles: newLinkFiles(o.Dirs.Runtime),
 		tokenUse:  map[string][]string{},
 		ready:     make(chan struct{}),
+		since:     time.Now().UTC(),
 	}
 	s.calls.drop = s.logins.drop
 	s.handler = s.routes()

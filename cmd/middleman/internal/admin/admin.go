@@ -1,4 +1,4 @@
-// Package admin has the commands on middleman itself: the server, its service,
+// Package admin has the commands on middleman itself: serve and server, its service,
 // logins and tokens, the audit log, settings, doctor, upgrade, version,
 // completion and the manual.
 package admin
@@ -14,6 +14,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 	r := commands{c}
 	return []*cobra.Command{
 		r.serveCommand(),
+		r.serverCommand(),
 		r.serviceCommand(),
 		r.openCommand(),
 		r.loginCommand(),

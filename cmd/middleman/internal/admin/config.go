@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/manual"
+	"middleman/internal/client"
 	"middleman/internal/config"
 	"middleman/internal/keydoc"
 	"middleman/internal/plaintext"
@@ -35,7 +37,7 @@ Settings are changed by editing the file, whose path standard error has.`,
 			}
 			return keys, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, given []string) error { return c.config(given) },
+		RunE: func(cmd *cobra.Command, given []string) error { return c.config(cmd.Context(), given) },
 	}
 }
 
@@ -49,10 +51,11 @@ type setting struct {
 	Values  []string `json:"values,omitempty"`
 	About   string   `json:"about"`
 	Restart bool     `json:"needs_server_restart"`
+	Waits   bool     `json:"waits_for_restart"` // it was changed since the server read it
 	takes   string
 }
 
-func (c commands) config(given []string) error {
+func (c commands) config(ctx context.Context, given []string) error {
 	file := c.Dirs.File()
 	raw, err := os.ReadFile(file) // prepare has checked it, and read it with limits
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -63,7 +66,7 @@ func (c commands) config(given []string) error {
 	if err != nil {
 		return fmt.Errorf("read configuration %s: %w", file, err)
 	}
-	list, err := chosen(c.settings(set), given)
+	list, err := chosen(c.settings(set, c.waitingThere(ctx)), given)
 	if err != nil {
 		return err
 	}
@@ -85,14 +88,26 @@ func (c commands) config(given []string) error {
 	})
 }
 
+// waitingThere returns the settings that wait for a restart of the running server,
+// none if no server runs or answers.
+func (c commands) waitingThere(ctx context.Context) []string {
+	server, err := client.Connect(ctx, c.Dirs)
+	if err != nil {
+		return nil
+	}
+	defer server.Close()
+	now, _ := server.Server(ctx) // an older server does not tell
+	return now.Waiting
+}
+
 // settings returns all settings; set has the keys that config.toml sets.
-func (c commands) settings(set map[string]bool) []setting {
+func (c commands) settings(set map[string]bool, waiting []string) []setting {
 	defaults := config.Default().Settings()
 	list := make([]setting, len(defaults))
 	for i, k := range c.Config.Settings() {
 		list[i] = setting{
 			Key: k.Key, Value: k.Value, Default: defaults[i].Value, Set: set[k.Key], Type: k.Type, Values: k.Values,
-			About: k.About, Restart: !k.Live, takes: k.Takes(),
+			About: k.About, Restart: !k.Live, Waits: slices.Contains(waiting, k.Key), takes: k.Takes(),
 		}
 	}
 	return list
@@ -119,10 +134,14 @@ func chosen(list []setting, given []string) (found []setting, err error) {
 }
 
 func (s setting) from() string {
+	from := "default"
 	if s.Set {
-		return "config.toml"
+		from = "config.toml"
 	}
-	return "default"
+	if s.Waits {
+		from += "; waits for `middleman server restart`"
+	}
+	return from
 }
 
 func (c commands) describe(list []setting) {

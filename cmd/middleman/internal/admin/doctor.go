@@ -268,14 +268,18 @@ func (c commands) checkServer(ctx context.Context) finding {
 	if err != nil {
 		return finding{"server", "problem", err.Error()}
 	}
-	server.Close()
+	defer server.Close()
 	serve, err := client.ReadServe(c.Dirs)
 	if err != nil {
 		return finding{"server", "problem", err.Error()}
 	}
 	detail := fmt.Sprintf("process %d on %s, version %s", serve.PID, serve.URL(), serve.Version)
 	if serve.Version != build.Version() {
-		return finding{"server", "note", detail + ", but this command is version " + build.Version() + ": restart the server, sessions go on"}
+		return finding{"server", "note", detail + ", but this command is version " + build.Version() + ": `middleman server restart`; sessions go on"}
+	}
+	// An error means that the server is too old to tell.
+	if now, err := server.Server(ctx); err == nil && len(now.Waiting) > 0 {
+		return finding{"server", "note", detail + "; " + waitingText(now.Waiting)}
 	}
 	return finding{"server", "ok", detail}
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"middleman/internal/app"
+	"middleman/internal/proc"
 )
 
 // scrub executes this program again, in the same process, if the environment
@@ -25,4 +26,29 @@ func scrub() error {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
 	return fmt.Errorf("start the server again with a reduced environment: %s: %w", exe, syscall.Exec(exe, os.Args, wanted))
+}
+
+// restartable returns nil: a process can execute a program in its own place.
+func restartable() error { return nil }
+
+// run starts the server again in this process: whoever supervises it notices
+// nothing. On success run does not return.
+func (e *restartError) run() error {
+	return fmt.Errorf("start the server again: %s: %w", e.executable, syscall.Exec(e.executable, e.args, os.Environ()))
+}
+
+// adopt waits for the processes that this process has started before it executed
+// this program, such as owners of sessions, so that none is left as a zombie.
+func adopt() {
+	all, _ := proc.All() // without it, zombies are left until this process ends
+	for _, p := range all {
+		if p.Parent != os.Getpid() {
+			continue
+		}
+		go func() { // ends with the child, or with this process
+			if child, err := os.FindProcess(p.PID); err == nil {
+				_, _ = child.Wait() // its status is recorded by itself
+			}
+		}()
+	}
 }

@@ -1,5 +1,21 @@
 package admin
 
+import (
+	"errors"
+	"fmt"
+)
+
 // scrub does nothing: on Windows another process of this user can read the
 // memory of this one anyway.
 func scrub() error { return nil }
+
+// restartable returns an error that wraps errors.ErrUnsupported: Windows cannot
+// replace the program of a process.
+func restartable() error {
+	return fmt.Errorf("the server cannot restart itself on Windows: stop it, and start it again: %w", errors.ErrUnsupported)
+}
+
+func (e *restartError) run() error { return restartable() }
+
+// adopt does nothing: no server on Windows was another before.
+func adopt() {}

@@ -48,6 +48,7 @@ func (c commands) serveCommand() *cobra.Command {
 			if !cmd.Flags().Changed("listen") {
 				o.listen = c.Config.Listen
 			}
+			o.flagged = o.tlsMode != "" || o.tls.Enabled()
 			set := c.Config.TLS
 			if o.ready && !set.Enabled() {
 				set = listen.LastTLS(c.Dirs)
@@ -56,7 +57,11 @@ func (c commands) serveCommand() *cobra.Command {
 				return err
 			}
 			o.fixed = cmd.Flags().Changed("listen")
-			return c.serve(cmd.Context(), o)
+			err := c.serve(cmd.Context(), o)
+			if again, ok := errors.AsType[*restartError](err); ok {
+				return again.run()
+			}
+			return err
 		},
 	}
 	flags := cmd.Flags()
@@ -66,7 +71,8 @@ func (c commands) serveCommand() *cobra.Command {
 	flags.StringVar(&o.tls.Key, "tls-key", "", "the certificate's private key, in the PEM `FILE`")
 	flags.BoolVar(&o.background, "background", false, "start a server in the background and return when it answers")
 	flags.BoolVar(&o.ready, "report-ready", false, "the server in the background: report readiness on file descriptor 3")
-	for _, name := range []string{"background", "report-ready"} {
+	flags.BoolVar(&o.again, "again", false, "the server was started again by itself, in the same process")
+	for _, name := range []string{"background", "report-ready", "again"} {
 		if err := flags.MarkHidden(name); err != nil {
 			panic(err) // the flag is defined above
 		}
@@ -79,7 +85,9 @@ type serveOptions struct {
 	tlsMode    string
 	tls        config.TLS
 	background bool
-	ready      bool
+	ready      bool // in the background
+	again      bool // this process has been a server before
+	flagged    bool // TLS was asked for by flags
 	fixed      bool // --listen was given
 }
 
@@ -111,6 +119,12 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
+	again := restartOf(o) // while the executable is still there
+	if o.again {
+		adopt()
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	listeners, err := listen.Open(listen.Options{
 		Dirs:       c.Dirs,
 		Address:    o.listen,
@@ -133,22 +147,9 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	log := ""
-	if o.ready {
-		log = c.Dirs.ServerLog() // client.Launch sends our output there
-	}
-	s, err := server.New(server.Options{
-		Options:     c.appOptions(db),
-		LogFile:     log,
-		Audit:       audit.New(c.Dirs.Data, func(err error) { slog.Error("the audit log", "error", err) }),
-		Web:         web.Handler(),
-		Version:     build.Version(),
-		Instance:    listeners.Instance,
-		Port:        listeners.Port,
-		TLS:         encrypted,
-		Hosts:       c.hosts(o),
-		AllowRemote: o.remote(),
-	})
+	options := c.serverOptions(db, listeners, o)
+	options.TLS, options.End = encrypted, again.ender(end)
+	s, err := server.New(options)
 	if err != nil {
 		return err
 	}
@@ -162,7 +163,34 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 			return nil
 		}
 	})
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if context.Cause(ctx) == error(again) {
+		again.listenAt(o, listeners.TCP[0].Addr().String())
+		return again
+	}
+	return nil
+}
+
+// serverOptions returns the options of the server, without TLS and End.
+func (c commands) serverOptions(db *store.Store, l *listen.Listeners, o serveOptions) server.Options {
+	log := ""
+	if o.ready {
+		log = c.Dirs.ServerLog() // client.Launch sends our output there
+	}
+	return server.Options{
+		Options:     c.appOptions(db),
+		LogFile:     log,
+		Audit:       audit.New(c.Dirs.Data, func(err error) { slog.Error("the audit log", "error", err) }),
+		Web:         web.Handler(),
+		Version:     build.Version(),
+		Instance:    l.Instance,
+		Port:        l.Port,
+		Hosts:       c.hosts(o),
+		AllowRemote: o.remote(),
+		Waiting:     func() ([]string, error) { return c.waiting(o) },
+	}
 }
 
 // appOptions returns the options of package app according to the settings.
@@ -203,6 +231,9 @@ func (c commands) notify(o serveOptions) error {
 // announce reports that the server is ready: to the process that started it in
 // the background, or on standard output, with a login link.
 func (c commands) announce(ctx context.Context, o serveOptions) error {
+	if o.ready && o.again {
+		return nil // who started it has its answer
+	}
 	if o.ready {
 		pipe := os.NewFile(3, "ready")
 		if pipe == nil {

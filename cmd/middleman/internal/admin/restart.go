@@ -1,0 +1,75 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"middleman/internal/config"
+)
+
+// restartError is the error of serve if a request asked for a restart. It says how
+// to start again.
+type restartError struct {
+	executable string
+	args       []string
+	why        error // why it cannot be started again, or nil
+}
+
+func (e *restartError) Error() string { return "the server is to be started again" }
+
+// restartOf returns how to start this server again: by the path that it was called
+// by, which may lead to another build by then.
+func restartOf(o serveOptions) *restartError {
+	exe, err := stableExecutable()
+	args := slices.Clone(os.Args)
+	if !o.again {
+		args = append(args, "--again")
+	}
+	return &restartError{executable: exe, args: args, why: err}
+}
+
+// ender returns a function that ends the server by end.
+func (e *restartError) ender(end context.CancelCauseFunc) func(restart bool) error {
+	return func(restart bool) error {
+		if !restart {
+			end(nil)
+			return nil
+		}
+		if err := cmp.Or(e.why, restartable()); err != nil {
+			return err
+		}
+		end(e)
+		return nil
+	}
+}
+
+// listenAt makes the next start take the address that a port of 0 has become, so
+// that browsers find the server again.
+func (e *restartError) listenAt(o serveOptions, address string) {
+	if _, port, err := net.SplitHostPort(o.listen); err == nil && port == "0" {
+		e.args = append(e.args, "--listen="+address)
+	}
+}
+
+// waiting returns the settings that were changed since the server read them, less
+// those that its flags replace, and those that only the command line reads.
+func (c commands) waiting(o serveOptions) ([]string, error) {
+	now, err := config.Load(c.Dirs.File())
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, k := range config.Changed(c.Config, now) {
+		group, _, _ := strings.Cut(k.Key, ".")
+		flagged := k.Key == "listen" && o.fixed || group == "tls" && o.flagged
+		live := k.Live && k.Key != "env.forward" && k.Key != "env.deny" // of these the server takes a part
+		if !flagged && !live {
+			names = append(names, k.Key)
+		}
+	}
+	return names, nil
+}
