@@ -5,7 +5,6 @@ package main
 
 import (
 	"os"
-	"strings"
 
 	"middleman/cmd/middleman/internal/admin"
 	"middleman/cmd/middleman/internal/catalog"
@@ -33,11 +32,45 @@ func commands(c *cli.CLI) []cli.Group {
 	}
 	for _, g := range groups {
 		for _, cmd := range g.Commands {
-			takes := strings.Contains(cmd.Use, "TARGET") || strings.Contains(cmd.Use, "WORKSPACE")
-			if takes && cmd.ValidArgsFunction == nil {
-				cmd.ValidArgsFunction = catalog.Complete(c)
-			}
+			catalog.AddCompletions(c, cmd)
+			cmd.SuggestFor = elsewhere(cmd.Name())
 		}
 	}
 	return groups
+}
+
+// elsewhere returns the names that a command has in tmux, worktrunk, git or a shell,
+// or that people try. An unknown command proposes ours.
+func elsewhere(name string) []string {
+	switch name {
+	case "attach":
+		return []string{"attach-session", "switch", "switch-client", "a", "resume"}
+	case "capture":
+		return []string{"capture-pane", "screen"}
+	case "config":
+		return []string{"settings", "set", "set-option"}
+	case "logs":
+		return []string{"log", "tail"}
+	case "ls":
+		return []string{"list-sessions", "ps", "status"}
+	case "man":
+		return []string{"docs", "manual"}
+	case "new":
+		return []string{"new-session", "create", "add", "start"}
+	case "path":
+		return []string{"cd", "pwd"}
+	case "rename":
+		return []string{"rename-session", "mv"}
+	case "rm":
+		return []string{"delete", "kill-session"}
+	case "run":
+		return []string{"exec", "shell", "new-window"}
+	case "send":
+		return []string{"send-keys", "type"}
+	case "serve":
+		return []string{"start-server"}
+	case "show":
+		return []string{"info", "inspect"}
+	}
+	return nil
 }

@@ -96,6 +96,22 @@ func (p Dirs) Ref(ctx context.Context, ref string) (string, error) {
 	return "", err
 }
 
+// maxRefs bounds how many refs are read for a list to choose from.
+const maxRefs = 5000
+
+// Refs returns the full names of the first maxRefs branches, branches of remotes and
+// tags, in this order.
+func (p Dirs) Refs(ctx context.Context) (refs []string, err error) {
+	for _, kind := range []string{"refs/heads", "refs/remotes", "refs/tags"} {
+		out, err := p.Look("for-each-ref", fmt.Sprintf("--count=%d", maxRefs), "--format=%(refname)", kind).Line(ctx)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, strings.Fields(out)...)
+	}
+	return refs, nil
+}
+
 // BranchTaken returns the error for a branch that cannot be made because it
 // exists, or because a branch below its name does.
 func (p Dirs) BranchTaken(ctx context.Context, branch string) error {

@@ -1,42 +1,60 @@
 package admin
 
 import (
-	"io"
+	_ "embed" // the scripts
 
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/cli"
 )
 
+// The scripts are our own, because those of cobra evaluate what was typed, and the one
+// for bash needs the package bash-completion. Each asks `middleman __complete`, cobra's
+// hidden command.
+var (
+	//go:embed completions/middleman.bash
+	bashScript string
+	//go:embed completions/middleman.zsh
+	zshScript string
+	//go:embed completions/middleman.fish
+	fishScript string
+)
+
 func (c commands) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a shell's completion script",
-		Long: `Print a shell's completion script. For bash, zsh and fish it also defines mm:
-mm NAME changes to the directory of workspace NAME, mm alone to the repository of
-the workspace that you stand in.
+		Long: `Print a shell's completion script. It completes commands, workspaces and sessions,
+branches, and the values of flags, and needs no other package. To install it:
 
     source <(middleman completion bash)     # in ~/.bashrc
     source <(middleman completion zsh)      # in ~/.zshrc, after compinit
-    middleman completion fish | source      # in ~/.config/fish/config.fish`,
-		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
-		Args:      cli.Args(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			generate, functions := cmd.Root().GenPowerShellCompletionWithDesc, ""
+    middleman completion fish | source      # in ~/.config/fish/config.fish
+
+In the bash of macOS, which is version 3.2:
+
+    eval "$(middleman completion bash)"     # in ~/.bash_profile
+
+In PowerShell, in the file that $PROFILE names:
+
+    middleman completion powershell | Out-String | Invoke-Expression
+
+For bash, zsh and fish it also defines mm: mm NAME changes to the directory of
+workspace NAME, mm alone to the repository of the workspace that you stand in.`,
+		ValidArgs:         []string{"bash", "zsh", "fish", "powershell"},
+		Args:              cli.Args(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // needs no directories and no settings
+		RunE: func(cmd *cobra.Command, given []string) (err error) {
 			switch given[0] {
 			case "bash":
-				generate = func(w io.Writer) error { return cmd.Root().GenBashCompletionV2(w, true) }
-				functions = mmFunction + bashNames
+				_, err = c.BytesOut.WriteString(bashScript + mmFunction)
 			case "zsh":
-				generate, functions = cmd.Root().GenZshCompletion, mmFunction+zshNames
+				_, err = c.BytesOut.WriteString(zshScript + mmFunction)
 			case "fish":
-				generate = func(w io.Writer) error { return cmd.Root().GenFishCompletion(w, true) }
-				functions = fishFunction
+				_, err = c.BytesOut.WriteString(fishScript + fishFunction)
+			default:
+				err = cmd.Root().GenPowerShellCompletionWithDesc(c.Out)
 			}
-			if err := generate(c.Out); err != nil {
-				return err
-			}
-			_, err := io.WriteString(c.Out, functions)
 			return err
 		},
 	}
@@ -57,23 +75,6 @@ mm() {
 }
 `
 
-// bashNames completes mm. NAME@REPOSITORY is one word, but not for bash, unless it
-// is told so.
-const bashNames = `
-COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}
-_mm() {
-    COMPREPLY=($(compgen -W "$(command middleman __complete path "" 2>/dev/null | sed '/^:/d')" -- "${COMP_WORDS[COMP_CWORD]}"))
-}
-complete -F _mm mm
-`
-
-const zshNames = `
-_mm() {
-    compadd -- ${(f)"$(command middleman __complete path "" 2>/dev/null | sed '/^:/d')"}
-}
-compdef _mm mm
-`
-
 const fishFunction = `
 # mm NAME changes to the directory of a workspace, mm alone to the repository of
 # the workspace that one stands in.
@@ -86,5 +87,4 @@ function mm --description 'Change to the directory of a workspace'
         cd $dir
     end
 end
-complete -c mm -f -a '(command middleman __complete path "" 2>/dev/null | string match -v ":*")'
 `

@@ -47,6 +47,11 @@ func readDeleted(ctx context.Context, c *cli.CLI) (List, error) {
 		sessions, err := server.Transcripts(ctx)
 		return List{Workspaces: workspaces, Sessions: sessions}, err
 	}
+	return deletedOnDisk(ctx, c)
+}
+
+// deletedOnDisk is Deleted from the database.
+func deletedOnDisk(ctx context.Context, c *cli.CLI) (List, error) {
 	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
 	if errors.Is(err, fs.ErrNotExist) {
 		return List{}, nil

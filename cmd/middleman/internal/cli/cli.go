@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -115,7 +116,7 @@ func (c *CLI) root() *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			if near := proposals(cmd, args[0]); len(near) > 0 {
 				return Usagef("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
 			}
 			return Usagef("unknown command %q; `middleman help` lists them", args[0])
@@ -128,6 +129,20 @@ func (c *CLI) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{plainFlag(err)} })
 	root.PersistentFlags().BoolVar(&c.JSON, "json", false, "print data as JSON")
 	return root
+}
+
+// proposals returns the commands that may have been meant: those that other
+// programs call so, else those with a similar name.
+func proposals(root *cobra.Command, typed string) (names []string) {
+	for _, cmd := range root.Commands() {
+		if slices.Contains(cmd.SuggestFor, typed) {
+			names = append(names, cmd.Name())
+		}
+	}
+	if len(names) == 0 {
+		names = root.SuggestionsFor(typed)
+	}
+	return names
 }
 
 // prepare finds the directories and loads the settings. It makes nothing. It

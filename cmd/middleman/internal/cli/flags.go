@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,13 +41,30 @@ func plainFlag(err error) error {
 	return fmt.Errorf("--%s is %q: it must be %s", invalid.GetFlag().Name, invalid.GetValue(), takes)
 }
 
-// Args makes the errors of check usage errors.
+// Args makes the errors of check usage errors, which say whether an argument is
+// missing or one too many.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
-		if err := check(cmd, given); err != nil {
+		err := check(cmd, given)
+		switch {
+		case err == nil:
+			return nil
+		case cmd.HasSubCommands() || len(cmd.ValidArgs) > 0:
 			return Usagef("%w; usage: %s", err, cmd.UseLine())
 		}
-		return nil
+		const most = 3 // arguments that a command can lack
+		more := slices.Clone(given)
+		for range most {
+			if more = append(more, "argument"); check(cmd, more) == nil {
+				return Usagef("an argument is missing; usage: %s", cmd.UseLine())
+			}
+		}
+		for n := len(given) - 1; n >= 0; n-- {
+			if check(cmd, given[:n]) == nil {
+				return Usagef("argument %q is one too many; usage: %s", given[n], cmd.UseLine())
+			}
+		}
+		return Usagef("%w; usage: %s", err, cmd.UseLine())
 	}
 }
 

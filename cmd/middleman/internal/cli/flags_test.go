@@ -3,6 +3,8 @@ package cli
 import (
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 func TestSpan(t *testing.T) {
@@ -21,5 +23,36 @@ func TestSpan(t *testing.T) {
 		if err != nil && exitCode(err) != exitUsage {
 			t.Errorf("%q: exit code %d", tt.in, exitCode(err))
 		}
+	}
+}
+
+func TestArgs(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		check cobra.PositionalArgs
+		given []string
+		want  string
+	}{
+		{"as many as it takes", cobra.ExactArgs(1), []string{"a"}, ""},
+		{"one too few", cobra.MinimumNArgs(1), nil, "an argument is missing; usage: p get NAME"},
+		{"two too few", cobra.ExactArgs(2), nil, "an argument is missing; usage: p get NAME"},
+		{"one too many", cobra.MaximumNArgs(1), []string{"a", "b", "c"}, `argument "b" is one too many; usage: p get NAME`},
+		{"none taken", cobra.NoArgs, []string{"a"}, `argument "a" is one too many; usage: p get NAME`},
+		{"a wrong one", cobra.OnlyValidArgs, []string{"a"}, `invalid argument "a" for "p get"; usage: p get NAME`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root, cmd := &cobra.Command{Use: "p"}, &cobra.Command{Use: "get NAME"}
+			if tt.name == "a wrong one" {
+				cmd.ValidArgs = []string{"b"}
+			}
+			root.AddCommand(cmd)
+			got := ""
+			if err := Args(tt.check)(cmd, tt.given); err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
 	}
 }

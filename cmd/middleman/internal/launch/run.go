@@ -45,6 +45,7 @@ func (c commands) runCommand() *cobra.Command {
 		},
 	}
 	session.add(cmd.Flags())
+	cmd.Flags().Lookup("detach").Usage = "do not attach; print only the session's id"
 	ephemeral.add(cmd.Flags())
 	return cmd
 }

@@ -94,6 +94,7 @@ func (c commands) sendTo(ctx context.Context, target string, args []string, f *s
 	if result.Offset, err = c.send(ctx, t.Session, args, f, expect); err != nil {
 		return timedOut(ctx, f.timeout, t.Label(), fmt.Errorf("type at %s: %w", t.Label(), err))
 	}
+	f.noteKey(c, args)
 	if f.waitText != "" {
 		if result.Waited, err = waitPrinted(ctx, t.Session, f.waitText, result.Offset); err != nil {
 			return timedOut(ctx, f.timeout, t.Label(), fmt.Errorf("typed at %s; wait for %q: %w", t.Label(), f.waitText, err))
@@ -103,6 +104,17 @@ func (c commands) sendTo(ctx context.Context, target string, args []string, f *s
 		return c.PrintJSON(result)
 	}
 	return nil
+}
+
+// noteKey says that the name of a key was typed as text, as tmux would not do.
+func (f *sendFlags) noteKey(c commands, args []string) {
+	if f.keys || f.enter || len(f.key) > 0 || len(args) < 2 {
+		return
+	}
+	switch last := args[len(args)-1]; last {
+	case "Enter", "C-m", "C-c", "C-d", "Escape":
+		fmt.Fprintf(c.Errs, "middleman: note: %s was typed as text; --key %s presses the key\n", last, last)
+	}
 }
 
 // check refuses flags and arguments that do not go together.

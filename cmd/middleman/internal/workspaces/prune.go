@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
@@ -34,7 +35,7 @@ With --transcripts it removes only transcripts, for good: the output, last scree
 and exits of sessions of deleted workspaces. Without a WORKSPACE it removes those
 of all deleted workspaces.`,
 		Args:              cli.Args(cobra.ArbitraryArgs),
-		ValidArgsFunction: c.completeDeleted,
+		ValidArgsFunction: catalog.CompleteDeleted(c.CLI),
 		RunE: func(cmd *cobra.Command, given []string) (err error) {
 			switch {
 			case transcripts && (cmd.Flags().Changed("snapshots") || q.Workers):

@@ -68,8 +68,12 @@ func (c commands) remove(ctx context.Context, names []string, consent client.Con
 		var result removed
 		w, err := list.Exact().Workspace(name)
 		if err == nil {
-			if dryRun && len(names) > 1 && !c.JSON {
-				fmt.Fprintf(c.Out, "%s:\n", w.Label)
+			if len(names) > 1 && !c.JSON {
+				to := c.Errs
+				if dryRun {
+					to = c.Out
+				}
+				fmt.Fprintf(to, "%s:\n", w.Label)
 			}
 			result, err = r.one(ctx, w)
 		}

@@ -19,7 +19,7 @@ func (c commands) restoreCommand() *cobra.Command {
 		Use:               "restore WORKSPACE",
 		Short:             "Bring back a deleted workspace; `ls --all` lists them",
 		Args:              cli.Args(cobra.ExactArgs(1)),
-		ValidArgsFunction: c.completeDeleted,
+		ValidArgsFunction: catalog.CompleteDeleted(c.CLI),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.restore(cmd.Context(), given[0])
 		},
@@ -83,20 +83,4 @@ func oneDeleted(list []api.Workspace, text string) (api.Workspace, error) {
 		}
 	}
 	return api.Workspace{}, fmt.Errorf("several workspaces %s were deleted: name one of %s", text, strings.Join(ids, ", "))
-}
-
-// completeDeleted offers the deleted workspaces.
-func (c commands) completeDeleted(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(given) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	deleted, err := catalog.Deleted(cmd.Context(), c.CLI)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	names := make([]string, len(deleted.Workspaces))
-	for i, w := range deleted.Workspaces {
-		names[i] = w.Label
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
