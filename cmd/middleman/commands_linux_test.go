@@ -94,11 +94,14 @@ func cmdFails(ts *testscript.TestScript, neg bool, args []string) {
 	if out := ts.ReadFile("stdout"); out != "" {
 		ts.Fatalf("standard output is %q", out)
 	}
-	errs := ts.ReadFile("stderr")
+	errs := progressLine().ReplaceAllString(ts.ReadFile("stderr"), "") // shown where it takes long
 	if strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "middleman: ") || !strings.Contains(errs, args[1]) {
 		ts.Fatalf("standard error is %q, want one line with %q", errs, args[1])
 	}
 }
+
+// progressLine matches a line of progress, as "making w: checkout, 2s".
+var progressLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[a-z ]+ \S+: .*, [0-9ms]+\n`) })
 
 // cmdKillServer ends the server in the middle of whatever, with SIGKILL or
 // another signal:

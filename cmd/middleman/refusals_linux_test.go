@@ -51,7 +51,7 @@ name'`, lost: `untracked "odd\\nname"`, json: `"untracked": \[\s+"new",\s+"\\"od
 		before: `git init -q ../mod; git -C ../mod commit -qm m --allow-empty; git -c protocol.file.allow=always submodule --quiet add ../mod mod; git commit -qm mod`,
 		do:     `git -c protocol.file.allow=always submodule --quiet update --init; echo x > mod/new; git -C mod checkout -qb work; git -C mod commit -qm inside --allow-empty`,
 		lost:   `untracked mod/new`, json: `"commits": \[\s+"mod: [0-9a-f]+ inside"\s+\]`, consent: "--discard-work"},
-	{name: "running session", session: "sleep 1000", lost: `session w/sleep \(running\)`, json: `"sessions": \[\s+\{[^}]*"name": "sleep"`,
+	{name: "running session", session: "sleep 1000", lost: `session w/sleep`, json: `"sessions": \[\s+\{[^}]*"name": "sleep"`,
 		consent: "--stop-sessions"},
 	{name: "processes of an ended session", session: `sh -c 'trap "" HUP; sleep 1000 >/dev/null 2>&1 & echo $!'`, after: "exec middleman wait w/sh --exit",
 		lost: `session w/sh \(exited \(0\)\)`, json: `"left": \[\s+[0-9]+\s+\]`, consent: "--stop-sessions"},

@@ -224,7 +224,12 @@ func (s *App) endSession(ctx context.Context, id string, grace time.Duration) (a
 	if err := s.stopSession(ctx, row, grace); err != nil {
 		return api.Session{}, err
 	}
-	if row, err = s.Store.Session(ctx, id); err != nil {
+	row, err = s.Store.Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) { // another request has removed it since it ended
+		view.State = terminal.StateExited
+		return view, nil
+	}
+	if err != nil {
 		return api.Session{}, err
 	}
 	return s.sessionView(ctx, row, view.WorkspaceName), nil

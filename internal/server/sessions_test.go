@@ -3,6 +3,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
@@ -102,6 +103,34 @@ func TestOneSessionPerName(t *testing.T) {
 	}
 	if ids, err := r.place.backend.List(t.Context()); started != 1 || err != nil || len(ids) != 1 {
 		t.Errorf("started %d, there are %v, %v", started, ids, err)
+	}
+}
+
+// A stop is answered although another request removes the session as soon as it
+// has ended, as the browser's Remove does.
+func TestStopOfASessionThatIsRemovedMeanwhile(t *testing.T) {
+	r := newPlace(t).serve(t)
+	w := r.workspace("removed", nil)
+	for range 10 {
+		path := "/sessions/" + r.session(w, "cat").ID
+		answers := make(chan answer, 1)
+		go func() { answers <- r.call("DELETE", path, nil) }()
+		for status := 200; status == 200; {
+			a := r.call("GET", path, nil)
+			var s api.Session
+			if status = a.status; status == 200 {
+				if err := json.Unmarshal(a.body, &s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if s.State.Ended() {
+				status = r.call("DELETE", path, nil).status
+				break
+			}
+		}
+		if a := <-answers; a.status != 200 {
+			t.Errorf("stop: %d %s", a.status, a.body)
+		}
 	}
 }
 

@@ -51,11 +51,14 @@ function Page({ onMenu }: { onMenu: () => void }) {
   )
 }
 
-/** The server finds what is no label: a longer form of one, or a name that several have. */
+/** What is no label may be a name that several have, or a longer form of a label: the server finds that. */
 function NotThere({ name }: { name: string }) {
   const [several, setSeveral] = useState('')
   useEffect(() => {
     setSeveral('')
+    const namesakes = [...state.workspaces.values()].filter((w) => w.name === name).map((w) => w.label)
+    if (namesakes.length > 0) return setSeveral(`Several workspaces have this name: ${namesakes.join(', ')}`)
+    if (!name.includes('@')) return
     getWorkspace(name)
       .then((w) => { if (place().workspace === name) go({ ...place(), workspace: w.label }, true) })
       .catch((e) => { if (e instanceof Problem && e.code === 'ambiguous') setSeveral(e.message) })
