@@ -27,7 +27,9 @@ func pushable(t *testing.T) (m *workspace.Manager, w workspace.Workspace, repo, 
 func TestPush(t *testing.T) {
 	m, w, repo, origin := pushable(t)
 	head := func() string { return runGit(t, w.Root, "rev-parse", "HEAD") }
-	there := func() string { return runGit(t, origin, "for-each-ref", "--format=%(objectname)", "refs/heads/middleman/fix") }
+	there := func() string {
+		return runGit(t, origin, "for-each-ref", "--format=%(objectname)", "refs/heads/middleman/fix")
+	}
 	untouched(t, w, repo, func() {
 		got, err := m.Push(t.Context(), w, workspace.PushRequest{DryRun: true})
 		if err != nil || got.Remote != "origin" || got.Commits != 1 || got.Upstream != "origin/middleman/fix" || there() != "" {
