@@ -124,7 +124,7 @@ func TestStopOfASessionThatIsRemovedMeanwhile(t *testing.T) {
 				}
 			}
 			if s.State.Ended() {
-				status = r.call("DELETE", path, nil).status
+				r.call("DELETE", path, nil) // refused, or not, whatever the stop is doing
 				break
 			}
 		}
