@@ -181,12 +181,14 @@ func (w *world) try(a area, p probe) (r result) {
 	return ending(a, p, began, p.run(w))
 }
 
+// copyFile copies a program. Another process writes it: a child that is forked
+// here at this moment would hold the file open for writing, and then it cannot be
+// executed.
 func copyFile(from, to string) error {
-	raw, err := os.ReadFile(from)
-	if err != nil {
-		return err
+	if out, err := exec.Command("install", "-m", "755", "--", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s to %s: %w: %s", from, to, err, out)
 	}
-	return os.WriteFile(to, raw, 0o755)
+	return nil
 }
 
 // output is what a command did.
