@@ -9,8 +9,10 @@ LDFLAGS := -s -w -X middleman/cmd/middleman/internal/build.version=$(VERSION)
 # Without cgo the binary is static, and builds and tests share one cache.
 export CGO_ENABLED := 0
 # Packages that live by their goroutines and do not link SQLite, whose race build
-# takes minutes; first what takes longest. The whole is `make race`.
-LIGHT   := ./ptyowner/... ./tmux ./internal/poll ./internal/cgroup ./terminal/ws ./terminal/journal
+# takes minutes. The whole is `make race`.
+LIGHT   := ./ptyowner/owner ./ptyowner/state ./ptyowner/wire ./internal/poll ./internal/cgroup ./internal/watch ./terminal/ws ./terminal/journal
+# Tests of sessions that do most at once.
+AT_ONCE_TESTS := 'TestContract|TestModel|TestStop|TestExitBytes|TestUpgrade|TestReplaced|TestKilled'
 # Tests wait for programs more than they compute: more packages at once than
 # there are processors leave none of these idle.
 AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 3 ? n : 3)))
@@ -52,7 +54,8 @@ test-root: build ## run the tests that an ordinary user skips
 race: build ## all tests under the race detector; SHORT=-short for the packages that start goroutines, quickly
 	@scripts/tools.sh
 	CGO_ENABLED=1 scripts/race.sh go test $(AT_ONCE) $(VETTED) -race -timeout 20m $(SHORT) $(if $(SHORT),$(LIGHT),./...)
-	$(ON_TMUX) CGO_ENABLED=1 scripts/race.sh go test $(VETTED) -race -timeout 20m -short -run '$(if $(SHORT),TestModel|TestExitBytes,TestContract|TestModel|TestStop|TestExitBytes|TestUpgrade|TestReplaced|TestKilled)' ./ptyowner
+	$(if $(SHORT),CGO_ENABLED=1 scripts/race.sh go test $(VETTED) -race -timeout 20m -short -run 'TestContract|TestModel|TestExitBytes' ./ptyowner)
+	$(ON_TMUX) CGO_ENABLED=1 scripts/race.sh go test $(VETTED) -race -timeout 20m -short -run $(if $(SHORT),'TestModel|TestExitBytes',$(AT_ONCE_TESTS)) ./ptyowner
 	$(if $(SHORT),,CGO_ENABLED=1 scripts/race.sh go test $(AT_ONCE) $(VETTED) -race -tags faults -run Fault -timeout 10m $(FAULTS))
 
 long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored, a repository of 60,000 files, five minutes of hostile input
