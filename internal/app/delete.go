@@ -208,10 +208,14 @@ func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
 		}
 	}
 	if s.ours(w) && len(d.running) == 0 {
-		d.inside = proc.Inside(w.Root)
+		d.inside = proc.Inside(w.Root, looking...)
 	}
 	return d, nil
 }
+
+// looking are the programs by which the server itself looks into a workspace, for
+// a list: in git's sandbox or not. They keep no delete from it.
+var looking = []string{"git", "bwrap"}
 
 // asUnknown wraps an error of an inspection in workspace.ErrUnknown, unless it is
 // an error that a client knows already.

@@ -99,7 +99,7 @@ func (s *App) judgeEphemeral(ctx context.Context, w workspace.Workspace, l works
 		_, sessions, err = s.sessionsOf(ctx, w)
 	}
 	busy := slices.ContainsFunc(sessions, func(v api.Session) bool { return !v.State.Ended() })
-	switch pids := proc.Inside(w.Root); {
+	switch pids := proc.Inside(w.Root, looking...); {
 	case err != nil:
 		l.Why = err.Error()
 	case !l.Lost.Empty():

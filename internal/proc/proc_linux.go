@@ -3,9 +3,11 @@ package proc
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -197,8 +199,10 @@ func ChildEnded() bool {
 }
 
 // Inside returns the pids of processes whose working directory is root or below
-// it. It leaves out processes of other users, whose directories it cannot read.
-func Inside(root string) []int {
+// it. It leaves out processes of other users, whose directories it cannot read,
+// and those with one of the names in own that this process has started, itself
+// or by others of these names.
+func Inside(root string, own ...string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil || root == "" {
 		return nil
@@ -210,9 +214,22 @@ func Inside(root string) []int {
 			continue
 		}
 		dir, err := os.Readlink(filepath.Join("/proc", entry.Name(), "cwd"))
-		if err == nil && (dir == root || strings.HasPrefix(dir, root+"/")) {
+		if err == nil && (dir == root || strings.HasPrefix(dir, root+"/")) && !startedHere(pid, own) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// startedHere reports whether this process has started a process, and neither
+// that nor one between the two has another name than these.
+func startedHere(pid int, names []string) bool {
+	for pid > 1 && pid != os.Getpid() {
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if err != nil || !slices.Contains(names, strings.TrimSpace(string(name))) {
+			return false
+		}
+		pid = Parent(pid)
+	}
+	return pid == os.Getpid()
 }
