@@ -59,7 +59,8 @@ func TestFaultMerge(t *testing.T) {
 				run := func() {
 					cmd := exec.Command(os.Args[0], "-test.run", "^TestFaultMergeChild$")
 					name, value := plan.Variable()
-					cmd.Env = append(os.Environ(), mergeJobVariable+"="+string(text), name+"="+value)
+					cmd.Env = append(os.Environ(), mergeJobVariable+"="+string(text), name+"="+value,
+						"TMPDIR="+t.TempDir()) // a killed process leaves what it has there
 					if out, err := cmd.CombinedOutput(); err == nil {
 						t.Fatalf("not killed\n%s", out)
 					}
