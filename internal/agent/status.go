@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -171,25 +172,16 @@ func (m matcher) holds(e Evidence) bool {
 	}
 	rows := last(e.Screen, m.rows)
 	for _, want := range m.screen {
-		if !anyMatches(want, rows) {
+		if !slices.ContainsFunc(rows, want.MatchString) {
 			return false
 		}
 	}
 	for _, not := range m.without {
-		if anyMatches(not, rows) {
+		if slices.ContainsFunc(rows, not.MatchString) {
 			return false
 		}
 	}
 	return true
-}
-
-func anyMatches(r *regexp.Regexp, rows []string) bool {
-	for _, row := range rows {
-		if r.MatchString(row) {
-			return true
-		}
-	}
-	return false
 }
 
 // last returns the last n rows that are not blank, in their order.
@@ -200,8 +192,6 @@ func last(rows []string, n int) []string {
 			out = append(out, row)
 		}
 	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
+	slices.Reverse(out)
 	return out
 }

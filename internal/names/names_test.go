@@ -98,7 +98,7 @@ func FuzzFind(f *testing.F) {
 	f.Add("x", "/a/b", "/b", "x@b")
 	f.Fuzz(func(t *testing.T, name, one, two, text string) {
 		if strings.Contains(name, "@") || name == "" || one == two {
-			t.Skip()
+			return // no name has an @, and no two repositories one path
 		}
 		list := []Workspace{{"w1", name, one}, {"w2", name, two}, {"w3", name + "x", one}}
 		set := New(list)

@@ -73,19 +73,11 @@ func diffArgs(given []string, dash int) (name string, paths []string, err error)
 }
 
 func (c commands) diff(ctx context.Context, name string, o diffOptions) error {
-	server, err := c.Server(ctx)
+	server, w, err := c.standingOn(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	list, err := server.Workspaces(ctx)
-	if err != nil {
-		return err
-	}
-	w, err := standingIn(list, name)
-	if err != nil {
-		return err
-	}
 	if o.Paths, err = within(w.Root, o.Paths); err != nil {
 		return err
 	}
@@ -98,6 +90,37 @@ func (c commands) diff(ctx context.Context, name string, o diffOptions) error {
 		return c.diffFiles(ctx, server, w, o)
 	}
 	return c.diffPatch(ctx, server, w, o)
+}
+
+// standingOn returns the server, which it starts where none runs, and the
+// workspace that standingIn returns. The caller closes the client.
+func (c commands) standingOn(ctx context.Context, name string) (*client.Client, api.Workspace, error) {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return nil, api.Workspace{}, err
+	}
+	var w api.Workspace
+	list, err := server.Workspaces(ctx)
+	if err == nil {
+		w, err = standingIn(list, name)
+	}
+	if err != nil {
+		server.Close()
+		return nil, api.Workspace{}, err
+	}
+	return server, w, nil
+}
+
+// optionalWorkspace returns the one argument, or "" for none. An empty one, as
+// of an unset variable of a script, is refused.
+func optionalWorkspace(given []string) (string, error) {
+	if len(given) == 0 {
+		return "", nil
+	}
+	if given[0] == "" {
+		return "", catalog.SetOf(nil).None("workspace", "")
+	}
+	return given[0], nil
 }
 
 // standingIn returns the workspace with that name. If name is "" it returns the

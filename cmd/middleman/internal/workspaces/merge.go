@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
@@ -41,11 +40,9 @@ Nothing changes if the workspace has changes that are not committed, if there ar
 conflicts, or if the merge would touch changes where the branch is checked out.`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			name := ""
-			if len(given) > 0 {
-				if name = given[0]; name == "" {
-					return catalog.SetOf(nil).None("workspace", name)
-				}
+			name, err := optionalWorkspace(given)
+			if err != nil {
+				return err
 			}
 			switch {
 			case f.rebase:
@@ -84,19 +81,11 @@ type merged struct {
 }
 
 func (c commands) merge(ctx context.Context, name string, f mergeFlags) error {
-	server, err := c.Server(ctx)
+	server, w, err := c.standingOn(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	list, err := server.Workspaces(ctx)
-	if err != nil {
-		return err
-	}
-	w, err := standingIn(list, name)
-	if err != nil {
-		return err
-	}
 	out := merged{Workspace: w.Name}
 	err = c.Progress("merging").During(ctx, server, w.ID, func() (err error) {
 		out.Merged, err = server.MergeWorkspace(ctx, w.ID, f.Merge)

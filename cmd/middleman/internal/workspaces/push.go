@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
@@ -28,11 +27,9 @@ Commits of the remote are never overwritten. No hook of the repository runs. git
 for no password: it uses your SSH agent and your credential helpers.`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			name := ""
-			if len(given) > 0 {
-				if name = given[0]; name == "" {
-					return catalog.SetOf(nil).None("workspace", name)
-				}
+			name, err := optionalWorkspace(given)
+			if err != nil {
+				return err
 			}
 			return c.push(cmd.Context(), name, in)
 		},
@@ -45,19 +42,11 @@ for no password: it uses your SSH agent and your credential helpers.`,
 }
 
 func (c commands) push(ctx context.Context, name string, in api.Push) error {
-	server, err := c.Server(ctx)
+	server, w, err := c.standingOn(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	list, err := server.Workspaces(ctx)
-	if err != nil {
-		return err
-	}
-	w, err := standingIn(list, name)
-	if err != nil {
-		return err
-	}
 	in.Agent = os.Getenv(terminal.AgentVariable)
 	var out api.Pushed
 	err = c.Progress("pushing").During(ctx, server, w.ID, func() (err error) {
