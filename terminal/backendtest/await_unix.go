@@ -102,12 +102,13 @@ func testWait(f *fixture) {
 	f.is("wait for one that is not there", err, terminal.ErrNotFound)
 }
 
-// later waits in the background, from a watcher on. The function that it returns
-// checks the match.
+// later waits in the background, as the only watcher, and returns when it
+// watches. The function that it returns checks the match.
 func (f *fixture) later(s terminal.Session, c await.Condition) func(want string) {
 	f.Helper()
-	before, err := s.Status(f.ctx)
-	f.ok(err)
+	// An owner sees that the connection of the wait before has ended a moment
+	// after that wait.
+	f.watchers(s, 0)
 	type result struct {
 		await.Result
 		error
@@ -117,11 +118,7 @@ func (f *fixture) later(s terminal.Session, c await.Condition) func(want string)
 		r, err := await.Wait(f.ctx, s, c)
 		done <- result{r, err}
 	}()
-	f.eventually("a watcher", func() bool {
-		st, err := s.Status(f.ctx)
-		f.ok(err)
-		return st.Watchers > before.Watchers
-	})
+	f.watchers(s, 1)
 	return func(want string) {
 		f.Helper()
 		r := <-done
@@ -130,6 +127,16 @@ func (f *fixture) later(s terminal.Session, c await.Condition) func(want string)
 			f.Errorf("waited for %q, got %+v", want, r.Result)
 		}
 	}
+}
+
+// watchers waits until a session has n watchers.
+func (f *fixture) watchers(s terminal.Session, n int) {
+	f.Helper()
+	f.eventually(fmt.Sprintf("%d watchers", n), func() bool {
+		st, err := s.Status(f.ctx)
+		f.ok(err)
+		return st.Watchers == n
+	})
 }
 
 // testWaitFrom: with an offset only what is printed from there on counts.
