@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"middleman/internal/private"
@@ -180,14 +181,19 @@ func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 // Attach connects to the owner, or replays the state directory after it.
 func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (terminal.Attachment, error) {
 	hello := wire.Hello{
-		Mode: wire.Mode(o.Mode), Client: o.Client, From: o.From, MaxLag: o.MaxLag,
-		Scrollback: o.Scrollback, Takeover: o.Takeover, NoOutput: o.NoOutput, Reader: o.Reader,
+		Mode: wire.Mode(o.Mode), Client: o.Client, From: o.From, MaxLag: o.MaxLag, Scrollback: o.Scrollback,
+		Takeover: o.Takeover, NoOutput: o.NoOutput, Activity: o.Activity && o.NoOutput, Reader: o.Reader,
 	}
 	if o.Size.Cols > 0 && o.Size.Rows > 0 {
 		size := wire.Size(o.Size)
 		hello.Size = &size
 	}
 	c, l, err := s.connect(ctx, hello)
+	if c != nil && hello.Activity && !slices.Contains(c.welcome.Features, wire.FeatureActivity) {
+		c.close()
+		hello.NoOutput = false
+		c, l, err = s.connect(ctx, hello)
+	}
 	switch {
 	case err != nil:
 		return nil, err

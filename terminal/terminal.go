@@ -269,6 +269,10 @@ type AttachOptions struct {
 	// NoOutput is for a watcher that wants to know of events and of the end
 	// alone: it gets no output from an owner that can leave it out.
 	NoOutput bool
+	// Activity is for a watcher with NoOutput: it gets an EventOutput when there
+	// is output, at once after a pause and then a few times a second. An owner
+	// that cannot tell sends the output.
+	Activity bool
 	// Reader is for a program that reads the output: nobody looks at it, so it
 	// stays unseen.
 	Reader bool
@@ -340,6 +344,7 @@ const (
 	EventDirectory    EventKind = "directory"
 	EventWriter       EventKind = "writer"
 	EventSize         EventKind = "size"
+	EventOutput       EventKind = "output" // with AttachOptions.Activity: there is output
 	EventUnseen       EventKind = "unseen" // Status.Unseen began, or nothing is unseen any more
 )
 

@@ -80,6 +80,7 @@ type viewerState struct {
 	MaxLag     uint64         `json:"max_lag"`
 	Scrollback int            `json:"scrollback"`
 	NoOutput   bool           `json:"no_output,omitempty"`
+	Activity   bool           `json:"activity,omitempty"`
 	Reader     bool           `json:"reader,omitempty"`
 	Offset     uint64         `json:"offset"`
 	NextEvent  uint64         `json:"next_event"`
@@ -136,7 +137,7 @@ func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 
 func (v *viewer) export(fd uintptr) viewerState {
 	return viewerState{
-		Conn: fd, Client: v.client, Since: v.since, Mode: v.mode, MaxLag: v.maxLag, Scrollback: v.scrollback, NoOutput: v.noOutput, Reader: v.reader,
+		Conn: fd, Client: v.client, Since: v.since, Mode: v.mode, MaxLag: v.maxLag, Scrollback: v.scrollback, NoOutput: v.noOutput, Activity: v.activity, Reader: v.reader,
 		Offset: v.offset, NextEvent: v.nextEvent, FirstEvent: v.firstEvent, Seated: v.seated, Detached: v.detached,
 		Unsent: v.unsent, Unread: v.unread(), Ended: v.ended,
 	}
@@ -242,13 +243,17 @@ func (o *owner) importViewer(s *viewerState) error {
 	}
 	v := newViewer(o, conn, wire.NewReaderFrom(s.Unread, conn), s.Mode)
 	v.client, v.since, v.maxLag, v.scrollback = s.Client, s.Since, s.MaxLag, s.Scrollback
-	v.noOutput, v.reader = s.NoOutput, s.Reader
+	v.noOutput, v.activity, v.reader = s.NoOutput, s.Activity, s.Reader
 	v.unsent, v.ended, v.link, v.seated, v.detached = s.Unsent, s.Ended, linkJoined, s.Seated, s.Detached
 	v.offset, v.nextEvent, v.firstEvent = s.Offset, s.NextEvent, s.FirstEvent
 	o.viewers[v] = true
 	o.inherited = append(o.inherited, v)
 	if v.seated && v.looks() {
 		o.unseen.lookers++
+	}
+	if v.seated && v.tells() {
+		o.activity.viewers++
+		v.active = true // there may be output that it was not told of
 	}
 	switch {
 	case !v.seated:

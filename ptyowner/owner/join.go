@@ -120,7 +120,7 @@ func (o *owner) welcome(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) {
 	v.client, v.since = hello.Client, time.Now()
 	v.maxLag, v.scrollback = hello.MaxLag, hello.Scrollback
 	v.noOutput = hello.NoOutput && v.mode == wire.ModeWatch
-	v.reader = hello.Reader
+	v.activity, v.reader = hello.Activity, hello.Reader
 	welcome, snap, refusal := o.join(v, hello)
 	if refusal != nil {
 		o.leave(v)
@@ -245,6 +245,9 @@ func (o *owner) admit(v *viewer, hello wire.Hello) *wire.Error {
 	}
 	v.seated = true
 	o.look(v)
+	if v.tells() {
+		o.activity.viewers++
+	}
 	o.viewers[v] = true
 	return nil
 }
@@ -301,6 +304,9 @@ func (o *owner) vacate(v *viewer) {
 	}
 	v.seated = false
 	o.lookAway(v)
+	if v.tells() {
+		o.activity.viewers--
+	}
 	if v.mode == wire.ModeWatch {
 		o.watchers--
 	}

@@ -157,6 +157,7 @@ func (o *owner) publish(p []byte) {
 	o.tellUnseen()
 	o.recent.append(p)
 	o.tellViewers(from, p)
+	o.tellActivity()
 	if !o.screen.drawNow(from, p) || o.early > 0 {
 		o.newOutput.Broadcast()
 	}

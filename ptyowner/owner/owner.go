@@ -95,6 +95,7 @@ type owner struct {
 	parting     []*viewer        // viewers that were told to leave and have not read that yet, oldest first
 	events      eventLog
 	unseen      unseen
+	activity    activity
 	sizes       []sizeChange // sizes that the screen has not reached yet
 	answers     [][]byte     // the screen's replies to queries, not yet typed; see answer
 	reading     bool         // readPTY runs
@@ -300,8 +301,8 @@ func harden() {
 }
 
 // features names the verbs of this build, except status, which every owner
-// knows, and wire.FeatureExpect.
-var features = []string{"capture", "stop", "input", "wait", "upgrade", wire.FeatureExpect}
+// knows, and the features of package wire.
+var features = []string{"capture", "stop", "input", "wait", "upgrade", wire.FeatureExpect, wire.FeatureActivity}
 
 // step moves the owner to the phase that follows an event, or returns an error.
 func (o *owner) step(e lifeEvent) error {

@@ -3,6 +3,8 @@
 package owner
 
 import (
+	"time"
+
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
@@ -64,4 +66,45 @@ func (o *owner) unseenNow() *wire.Unseen {
 		return &wire.Unseen{}
 	}
 	return &wire.Unseen{Bytes: o.recent.head - min(o.unseen.seen, o.recent.head), Bell: o.unseen.bell > o.unseen.seen}
+}
+
+// activityPause is the least time between two tellings of output.
+const activityPause = 200 * time.Millisecond
+
+// activity tells viewers that asked for it that there is new output: at once
+// after a pause, then at most once in activityPause, and once after the last
+// output. The owner's mu guards it.
+type activity struct {
+	viewers int    // seated viewers that asked
+	told    uint64 // the head that was told last
+	pausing bool   // a timer will look again
+}
+
+// tells reports whether the viewer asked to be told of output.
+func (v *viewer) tells() bool { return v.activity && v.noOutput }
+
+// tellActivity tells of output that was published. Called with mu held.
+func (o *owner) tellActivity() {
+	a := &o.activity
+	if a.viewers == 0 || a.pausing || a.told == o.recent.head {
+		return
+	}
+	a.told, a.pausing = o.recent.head, true
+	for v := range o.viewers {
+		if v.tells() {
+			v.active = true
+			v.newOutput.Signal()
+		}
+	}
+	time.AfterFunc(activityPause, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		a.pausing = false
+		o.tellActivity()
+	})
+}
+
+// activeEvent is the event that tells of output.
+func (o *owner) activeEvent() terminal.Event {
+	return terminal.Event{Kind: terminal.EventOutput, Offset: o.recent.head}
 }

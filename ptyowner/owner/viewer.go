@@ -47,6 +47,7 @@ type viewer struct {
 	maxLag     uint64 // 0: no limit but what is kept
 	scrollback int
 	noOutput   bool
+	activity   bool // with noOutput: it is told that there is output
 	reader     bool // nobody looks at what it gets
 
 	sendMu sync.Mutex // held to send a frame; guards the next three
@@ -61,6 +62,7 @@ type viewer struct {
 	// Guarded by the owner's mu.
 	newOutput sync.Cond // on mu: signalled for changes, and for output to send
 	idle      bool      // sendLoop waits for newOutput: everything up to offset was sent
+	active    bool      // there is output that it is to be told of
 	cut       bool      // sendNow has left the rest of a frame in unsent
 	link      link
 	seated    bool   // counts as the writer or a watcher
@@ -382,6 +384,9 @@ func (v *viewer) next() (next task, limit uint64, event terminal.Event) {
 			limit = min(limit, e.Offset)
 		}
 		switch {
+		case v.active:
+			v.active = false
+			return taskEvent, 0, o.activeEvent()
 		case v.maxLag > 0 && o.recent.head-v.offset > v.maxLag, o.events.misses(v.nextEvent):
 			return taskSnapshot, 0, event
 		case v.offset < limit:

@@ -48,6 +48,9 @@ type Hello struct {
 	// NoOutput asks for events without output; mode watch only. The client sets
 	// From to the head, so that it gets no snapshot either.
 	NoOutput bool `json:"no_output,omitempty"`
+	// Activity asks, with NoOutput, for an event of kind "output" when there is
+	// output. Owners without FeatureActivity ignore it.
+	Activity bool `json:"activity,omitempty"`
 	// Reader says that the viewer shows the output to nobody.
 	Reader bool `json:"reader,omitempty"`
 }
@@ -177,6 +180,9 @@ type StopArgs struct {
 type StopResult struct {
 	Left []int `json:"left,omitempty"`
 }
+
+// FeatureActivity is the feature of an owner that knows Hello.Activity.
+const FeatureActivity = "activity"
 
 // FeatureExpect is the feature of an owner that knows InputArgs.Expect,
 // CaptureArgs.Rows and hashes. An owner without it would type in any case, so a

@@ -265,6 +265,9 @@ func testExpectDialog(f *fixture) {
 	rng := rand.New(rand.NewPCG(19, 15))
 	typed := 0
 	rounds := short(100, 1000)
+	// The two begin about as far apart as makes them meet, however long either
+	// takes here: who came second begins earlier the next time.
+	var lead time.Duration // of the text before the dialog
 	for round := range rounds {
 		fmt.Fprintf(conn, "prompt %d\n", round)
 		seen := f.prompt(s, round)
@@ -273,6 +276,7 @@ func testExpectDialog(f *fixture) {
 			expect = terminal.Expect{Hash: seen.Hash}
 		}
 		sendLate, dialogLate := time.Duration(rng.IntN(2000))*time.Microsecond, time.Duration(rng.IntN(2000))*time.Microsecond
+		sendLate, dialogLate = sendLate+max(0, -lead), dialogLate+max(0, lead)
 		var both sync.WaitGroup
 		both.Go(func() {
 			<-time.After(dialogLate)
@@ -280,21 +284,17 @@ func testExpectDialog(f *fixture) {
 		})
 		<-time.After(sendLate)
 		at, err := s.Type(f.ctx, []byte("meant for the prompt"), expect)
+		change := lead.Abs()/2 + 200*time.Microsecond
 		if err != nil {
 			f.is("type", err, terminal.ErrChanged)
-		} else if typed++; at != seen.Offset {
+			lead += change
+		} else if lead, typed = lead-change, typed+1; at != seen.Offset {
 			f.Errorf("round %d: typed at offset %d, after output that the sender had not seen: it knew %d", round, at, seen.Offset)
 		}
 		both.Wait()
 		f.printed(s, fmt.Sprintf("prompt %d>\x1b[10;1HALLOW?", round))
 		f.ok(s.Input(f.ctx, []byte{endOfRound}))
-		if !reports.Scan() {
-			f.Fatalf("round %d: no report: %v", round, reports.Err())
-		}
-		var input string
-		if _, err := fmt.Sscanf(reports.Text(), "%q", &input); err != nil {
-			f.Fatalf("report %s: %v", reports.Text(), err)
-		}
+		input := f.reported(reports)
 		if came := strings.Contains(input, "meant for the prompt"); came != (err == nil) {
 			f.Errorf("round %d: %q came, where the owner said %v", round, input, err)
 		}
@@ -306,6 +306,18 @@ func testExpectDialog(f *fixture) {
 	if typed == 0 || typed == rounds {
 		f.Errorf("%d of %d texts were typed: the dialog never came in between", typed, rounds)
 	}
+}
+
+// reported reads what the program says that it was given.
+func (f *fixture) reported(reports *bufio.Scanner) (input string) {
+	f.Helper()
+	if !reports.Scan() {
+		f.Fatalf("no report: %v", reports.Err())
+	}
+	if _, err := fmt.Sscanf(reports.Text(), "%q", &input); err != nil {
+		f.Fatalf("report %s: %v", reports.Text(), err)
+	}
+	return input
 }
 
 // prompt waits until the prompt of a round is on the screen.

@@ -102,6 +102,30 @@ func testWatchEvents(f *fixture) {
 	}
 }
 
+// testWatchActivity: who asks for it is told of output, of the last of it too,
+// and gets none of it.
+func testWatchActivity(f *fixture) {
+	s := f.sh(`stty -echo; echo READY; read x; echo once; read x; seq 1 200000; read x; exit 3`)
+	f.printed(s, "READY")
+	st, err := s.Status(f.ctx)
+	f.ok(err)
+	deaf := f.attach(s, terminal.AttachOptions{Mode: terminal.ModeWatch, From: &st.Head, NoOutput: true})
+	w := f.attach(s, terminal.AttachOptions{Mode: terminal.ModeWatch, From: &st.Head, NoOutput: true, Activity: true})
+	f.ok(s.Input(f.ctx, []byte("\r")))
+	w.until("the first output", func() bool { return len(w.output) > 0 && w.output[0] > st.Head })
+	f.ok(s.Input(f.ctx, []byte("\r")))
+	f.printed(s, "200000")
+	st, err = s.Status(f.ctx)
+	f.ok(err)
+	w.until("the last output", func() bool { return w.output[len(w.output)-1] == st.Head })
+	f.ok(s.Input(f.ctx, []byte("\r")))
+	w.ends(terminal.MessageExit)
+	deaf.ends(terminal.MessageExit)
+	if told := len(w.output); len(w.bytes) > 0 || len(deaf.output) > 0 || told > 100 {
+		f.Errorf("told %d times of output, with %d bytes of it; who did not ask %d times", told, len(w.bytes), len(deaf.output))
+	}
+}
+
 func testClose(f *fixture) {
 	s := f.sh("echo READY; read x")
 	for _, mode := range []terminal.Mode{terminal.ModeAttach, terminal.ModeWatch} {

@@ -57,6 +57,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"attach from an offset", testAttachFrom},
 		{"watch", testWatch},
 		{"watch for events alone", testWatchEvents},
+		{"watch for activity", testWatchActivity},
 		{"clipboard", testClipboard},
 		{"close wakes receive", testClose},
 		{"second writer", testSecondWriter},

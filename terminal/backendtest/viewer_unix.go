@@ -25,6 +25,7 @@ type viewer struct {
 	bytes   []byte // output alone, without snapshots
 	next    uint64 // offset that must come next
 	sizes   []terminal.Event
+	output  []uint64 // the offsets of events that tell of output
 	last    *terminal.Message
 	err     error
 	done    chan struct{}
@@ -98,6 +99,9 @@ func (v *viewer) take(m terminal.Message, err error) (more bool) {
 		v.screen.Write(m.Data)
 		v.next = m.Offset
 	case terminal.MessageEvent:
+		if m.Event.Kind == terminal.EventOutput {
+			v.output = append(v.output, m.Event.Offset)
+		}
 		if m.Event.Size != nil {
 			v.screen.Resize(int(m.Event.Size.Cols), int(m.Event.Size.Rows))
 			v.sizes = append(v.sizes, terminal.Event{Offset: v.next, Size: m.Event.Size})
