@@ -16,18 +16,6 @@ import (
 	"middleman/internal/plaintext"
 )
 
-// Kind says more of a State.
-type Kind string
-
-// The kinds of Waiting; Background is one of Idle.
-const (
-	Permission Kind = "permission"
-	Question   Kind = "question"
-	Login      Kind = "login"
-	RateLimit  Kind = "rate limit"
-	Background Kind = "background" // its turn is over, and work that it has started runs
-)
-
 // Limits of a hook's report.
 const (
 	maxHook   = 4 << 20 // bytes of JSON
@@ -88,6 +76,14 @@ func Decode(agent string, r io.Reader, at time.Time) (Hook, error) {
 
 // HookAgents returns the built-in profiles whose hooks Decode reads, sorted.
 func HookAgents() []string { return slices.Sorted(maps.Keys(protocols)) }
+
+// HookAnswer returns what a hook of the agent must print to decide nothing.
+func HookAnswer(agent string) string {
+	if agent == "gemini" {
+		return "{}\n" // it takes nothing but a JSON object
+	}
+	return ""
+}
 
 // Check returns an error for a report that Decode does not return.
 func (h Hook) Check() error {

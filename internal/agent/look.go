@@ -10,52 +10,46 @@ import (
 
 // Report is what the program of a session does, and the evidence for it.
 type Report struct {
-	Session string    `json:"session"`
-	Profile string    `json:"profile,omitempty" doc:"The profile whose rules were tried; unset if there is none"`
-	State   State     `json:"state" enum:"working,waiting,idle,done,failed,lost,unknown"`
-	Source  string    `json:"source,omitempty" enum:"exit,title,screen" doc:"What decided; unset if the state is unknown"`
-	Rule    string    `json:"rule,omitempty" doc:"The rule that decided"`
-	Reason  string    `json:"reason,omitempty" doc:"One line for the user"`
-	Title   string    `json:"title,omitempty" doc:"The terminal's title"`
-	Screen  []string  `json:"screen,omitempty" doc:"The rows of the present screen"`
-	AsOf    time.Time `json:"as_of"`
+	Session string `json:"session"`
+	Profile string `json:"profile,omitempty" doc:"The profile whose rules were tried; unset if there is none"`
+	Status
+	Heard  *Status   `json:"heard,omitempty" doc:"What the newest hook said, whether it is believed or not"`
+	Title  string    `json:"title,omitempty" doc:"The terminal's title"`
+	Screen []string  `json:"screen,omitempty" doc:"The rows of the present screen"`
+	AsOf   time.Time `json:"as_of"`
 }
 
-// Look reports what a session's program does now. It asks the session, which may
-// block until ctx ends. An error is the session's.
-func (p Profile) Look(ctx context.Context, session terminal.Session) (Report, error) {
+// Gather asks a session for what there is to be judged. It may block until ctx
+// ends. An error is the session's.
+func Gather(ctx context.Context, session terminal.Session) (Evidence, error) {
 	status, err := session.Status(ctx)
 	if err != nil {
-		return Report{}, err
+		return Evidence{}, err
 	}
-	e := Evidence{Ended: status.State.Ended(), Gone: status.Exit == nil, Title: status.Title}
-	if exit := status.Exit; exit != nil {
-		e.Code, e.Signal = exit.Code, exit.SignalName
+	if status.State.Ended() {
+		return Ended(status.Exit), nil
 	}
-	if !e.Ended {
-		screen, err := session.Capture(ctx, terminal.CaptureOptions{Format: terminal.FormatText})
-		if err != nil {
-			return Report{}, err
-		}
-		e.Screen = strings.Split(strings.TrimRight(string(screen.Data), "\n"), "\n")
+	screen, err := session.Capture(ctx, terminal.CaptureOptions{Format: terminal.FormatText})
+	if err != nil {
+		return Evidence{}, err
 	}
-	s := p.Judge(e)
-	if s.State == Unknown {
-		s.Reason = p.silence()
-	}
-	return Report{
-		Session: status.ID, Profile: p.Name, State: s.State, Source: s.Source, Rule: s.Rule, Reason: s.Reason,
-		Title: e.Title, Screen: e.Screen, AsOf: time.Now().UTC(),
-	}, nil
+	return Evidence{Title: status.Title, Screen: strings.Split(strings.TrimRight(string(screen.Data), "\n"), "\n")}, nil
 }
 
-// silence says why nothing is known of a program that runs.
-func (p Profile) silence() string {
-	switch {
-	case p.Name == "":
-		return "no profile starts this program, so there are no rules for it"
-	case !p.HasRules():
-		return "profile " + p.Name + " has no rules"
+// Ended is the evidence of an end. exit is nil if the exit is not known.
+func Ended(exit *terminal.Exit) Evidence {
+	if exit == nil {
+		return Evidence{Ended: true, Gone: true}
 	}
-	return "no rule of profile " + p.Name + " matches"
+	return Evidence{Ended: true, Code: exit.Code, Signal: exit.SignalName, Title: exit.Title}
+}
+
+// Tell makes the report of a session from the evidence, and from what its tracker
+// has made of that.
+func (p Profile) Tell(session string, e Evidence, t Tracker) Report {
+	r := Report{Session: session, Profile: p.Name, Status: t.Now, Title: e.Title, Screen: e.Screen, AsOf: time.Now().UTC()}
+	if t.Heard.State != "" {
+		r.Heard = &t.Heard
+	}
+	return r
 }

@@ -56,6 +56,9 @@ type Definition struct {
 	// Env are patterns of names, in the form of path.Match: variables that pass
 	// to the program besides those of the allow-list.
 	Env []string `toml:"env"`
+	// Spawn are the profiles that the program may start as workers; nil means that
+	// it may start anything.
+	Spawn []string `toml:"spawn"`
 	// Sandbox is the level of a session without --sandbox: none, workspace or
 	// strict; "" is none.
 	Sandbox string `toml:"sandbox"`
@@ -105,6 +108,7 @@ func (d Definition) check() error {
 		{"identify", d.Identify, []string{conversationHole}},
 		{"resume", d.Resume, []string{conversationHole}},
 		{"env", d.Env, nil},
+		{"spawn", d.Spawn, nil},
 	} {
 		if err := checkList(list.name, list.items, list.holes); err != nil {
 			return err

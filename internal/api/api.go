@@ -5,6 +5,7 @@ package api
 import (
 	"time"
 
+	"middleman/internal/agent"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -83,6 +84,7 @@ type Session struct {
 	Profile       string             `json:"profile,omitempty" doc:"The profile that it was started with; unset for the shell or a command"`
 	Conversation  string             `json:"conversation,omitempty" doc:"The id by which its program takes the conversation up again, if it is known"`
 	Source        string             `json:"source" doc:"Where the state comes from: owner, disk or store"`
+	Agent         *agent.Status      `json:"agent,omitempty" doc:"What its program does, and why that is believed; unset for a program that no rules are known for and that has reported nothing"`
 	// Environment is set if one session was asked for.
 	Environment []terminal.Variable `json:"environment,omitempty" doc:"Its variables and where the value of each came from, never a value; only where one session is asked for, and not for a token of that session alone"`
 	AsOf        time.Time           `json:"as_of"`
@@ -264,6 +266,13 @@ type Backend struct {
 	Default bool   `json:"default" doc:"Whether it is used for a session that names no backend"`
 }
 
+// UnknownHook is an event of an agent's hook that this version does not know.
+type UnknownHook struct {
+	Agent string `json:"agent"`
+	Event string `json:"event"`
+	Count int    `json:"count" doc:"How often it came since the server started"`
+}
+
 // Health says that the server answers.
 type Health struct {
 	Status string `json:"status" enum:"ok"`
@@ -277,7 +286,9 @@ type Server struct {
 	URL        string    `json:"url" doc:"Where browsers reach it"`
 	Background bool      `json:"background" doc:"It has no terminal, and writes a log file"`
 	Waiting    []string  `json:"waiting,omitempty" doc:"Settings that were changed since, and take effect with the next start"`
-	Problem    string    `json:"problem,omitempty" doc:"Why the settings cannot be read now, so that it could not start again"`
+	// Unknown are events of agents' hooks that this version does not know.
+	Unknown []UnknownHook `json:"unknown_hooks,omitempty" doc:"Events of agents' hooks that this version does not know"`
+	Problem string        `json:"problem,omitempty" doc:"Why the settings cannot be read now, so that it could not start again"`
 }
 
 // Version is the version of a server's build.

@@ -118,6 +118,7 @@ type App struct {
 	// and monitors, which may be cancelled at any moment.
 	work, watches tasks
 	monitors      monitors
+	agents        agents
 	statusCache   statusCache
 	watcher       *watch.Watcher // of the workspaces whose status was read
 	workers       workers

@@ -160,7 +160,8 @@ func (s *App) join(ctx context.Context, row store.Session) (a terminal.Attachmen
 		s.setState(ctx, row, terminal.StateRunning, "")
 	}
 	a, err = live.Attach(asked, terminal.AttachOptions{
-		Mode: terminal.ModeWatch, Client: monitorClient, From: &status.Head, MaxLag: monitorLag, NoOutput: true,
+		Mode: terminal.ModeWatch, Client: monitorClient, From: &status.Head, MaxLag: monitorLag,
+		NoOutput: true, Activity: s.tracked(ctx, row).hasRules(),
 	})
 	if errors.Is(err, terminal.ErrEnded) {
 		return nil, false, nil // it ended between the two calls; the next call records that
@@ -175,11 +176,13 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 	release := context.AfterFunc(ctx, func() { _ = a.Close() })
 	defer release()
 	defer func() { err = errors.Join(err, a.Close()) }()
-	tell := newTeller(func() {
+	tell := newTeller(titlePause, func() {
 		s.contain("tell of session "+row.ID, func() { s.publishSession(ctx, row.ID) }, nil)
 	})
 	defer tell.stop()
 	tell.soon() // changes before the attach came with no event
+	tracked := s.tracked(ctx, row)
+	defer s.followAgent(ctx, row, tracked)()
 	for {
 		m, err := a.Receive()
 		if err != nil {
@@ -188,9 +191,16 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 		switch m.Kind {
 		case terminal.MessageEvent:
 			switch m.Event.Kind {
-			case terminal.EventTitle, terminal.EventWriter, terminal.EventSize, terminal.EventUnseen:
+			case terminal.EventOutput:
+				tracked.printed()
+			case terminal.EventTitle, terminal.EventSize:
+				tracked.wake()
+				tell.soon()
+			case terminal.EventWriter, terminal.EventUnseen:
 				tell.soon()
 			}
+		case terminal.MessageOutput: // of an owner that cannot tell of it
+			tracked.printed()
 		case terminal.MessageDetached:
 			return nil, nil
 		case terminal.MessageExit:
@@ -199,15 +209,15 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 	}
 }
 
-// teller calls a function soon after each call of soon, but at most once in
-// titlePause.
+// teller calls a function soon after each call of soon, but at most once in a
+// pause.
 type teller struct {
 	asked chan struct{} // capacity 1: several requests become one call
 	quit  chan struct{}
 	done  sync.WaitGroup
 }
 
-func newTeller(tell func()) *teller {
+func newTeller(pause time.Duration, tell func()) *teller {
 	t := &teller{asked: make(chan struct{}, 1), quit: make(chan struct{})}
 	t.done.Go(func() {
 		for {
@@ -218,7 +228,7 @@ func newTeller(tell func()) *teller {
 			}
 			tell()
 			select {
-			case <-time.After(titlePause):
+			case <-time.After(pause):
 			case <-t.quit:
 				return
 			}

@@ -34,6 +34,9 @@ type plan struct {
 	// profile is the profile's name, "" for the shell or a command, and
 	// conversation the id of its program's conversation, "" if it is not known.
 	profile, conversation string
+	// rules names the built-in profile whose rules hold for the program's screens,
+	// "" if there are none.
+	rules string
 	// grace is that of the profile, 0 for the default.
 	grace time.Duration
 	// env is the session's environment without what its workspace adds, and named

@@ -67,6 +67,9 @@ func (s *App) choose(ctx context.Context, p *plan, in *api.NewSession, from prof
 		return profile, nil, Refusef(api.CodeBadConfig, "profile %s: %s", profile.Name, err)
 	}
 	p.profile, in.CleanEnv = profile.Name, true
+	if profile.HasRules() {
+		p.rules = profile.RulesOf()
+	}
 	var command []string
 	if from.again != nil {
 		p.conversation = from.again.Conversation
@@ -100,26 +103,6 @@ func (s *App) profile(ctx context.Context, name string, from profiles) (agent.Pr
 		return agent.Profile{}, Refusef(api.CodeNotFound, "there is no profile %q: `middleman profile list` lists them", name)
 	}
 	return p, nil
-}
-
-// AgentStatus tells what the program of a session does now, and why that is
-// believed. It asks the session.
-func (s *App) AgentStatus(ctx context.Context, id string) (agent.Report, error) {
-	row, err := s.Store.Session(ctx, id)
-	if err != nil {
-		return agent.Report{}, err
-	}
-	b, err := s.backend(row)
-	if err != nil {
-		return agent.Report{}, err
-	}
-	profile := agent.Profiles(s.Profiles, nil).For(row.Profile, row.Argv)
-	var v agent.Report
-	err = s.Guarded("ask session "+id, func() (err error) {
-		v, err = profile.Look(ctx, b.Session(id))
-		return err
-	})
-	return v, err
 }
 
 // ResumeSession starts the program of an ended session again, in the same

@@ -105,7 +105,7 @@ func (s *App) ListSessions(ctx context.Context, workspaceID string, page store.P
 	}
 	views := make([]api.Session, len(rows))
 	for i, row := range rows {
-		views[i] = rowView(row, labels[row.WorkspaceID])
+		views[i] = s.recordedView(row, labels[row.WorkspaceID])
 	}
 	return api.Sessions{Sessions: views, Next: next}, nil
 }

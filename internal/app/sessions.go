@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -29,6 +30,8 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 	if err != nil {
 		return store.Session{}, "", err
 	}
+	secret := store.NewSecret()
+	spec.Env = append(spec.Env, tokenVariable+"="+secret)
 	row, err = s.addRow(ctx, p.name, p.suffix, store.Session{
 		ID:          id,
 		WorkspaceID: w.ID,
@@ -43,6 +46,12 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 	})
 	if err != nil {
 		return store.Session{}, "", err
+	}
+	if err := s.Store.SetSessionSecret(ctx, id, secret); err != nil {
+		return store.Session{}, "", errors.Join(err, s.Store.DeleteSession(ctx, id))
+	}
+	if p.rules != "" {
+		s.agents.begin(id, p.profile, p.rules)
 	}
 	row.Backend, note, err = s.host(ctx, spec, p)
 	note = joinNotes(p.note, note)
@@ -145,6 +154,9 @@ func (s *App) setState(ctx context.Context, row store.Session, state terminal.St
 	if err := s.Store.SetSessionState(context.WithoutCancel(ctx), row.ID, state, problem); err != nil {
 		s.Log.Error("record a session's state", "session", row.ID, "state", state, "error", err)
 	}
+	if state.Ended() {
+		s.endAgent(ctx, row.ID, agent.Ended(nil))
+	}
 	s.publishSession(ctx, row.ID)
 	if state.Ended() {
 		s.completeTombstone(ctx, row.ID)
@@ -156,6 +168,7 @@ func (s *App) setExit(ctx context.Context, id string, exit terminal.Exit) {
 	if err := s.Store.SetSessionExit(context.WithoutCancel(ctx), id, exit); err != nil {
 		s.Log.Error("record a session's exit", "session", id, "error", err)
 	}
+	s.endAgent(ctx, id, agent.Ended(&exit))
 	s.publishSession(ctx, id)
 	s.completeTombstone(ctx, id)
 }

@@ -73,6 +73,9 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 	if w.State != workspace.StateReady && w.State != workspace.StateCreating {
 		return spawning{}, Refusef(api.CodeBusy, "workspace %s is %s: no worker can be started in it", s.label(ctx, w), w.State)
 	}
+	if err := s.checkGrant(ctx, parent, w, in.Session); err != nil {
+		return spawning{}, err
+	}
 	x := spawning{parent: parent, workspace: w, name: in.Name, suffix: in.Suffix, isolation: store.Isolation(in.Isolation)}
 	if x.isolation == "" {
 		x.isolation = store.IsolationWorktree
@@ -98,6 +101,25 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 	x.plan.id, x.plan.parent = terminal.NewID("s"), parent.ID
 	x.plan.dir, err = workspace.CheckDirectory(w, dir)
 	return x, err
+}
+
+// checkGrant refuses a worker that the profile of its parent does not grant.
+func (s *App) checkGrant(ctx context.Context, parent store.Session, w workspace.Workspace, in api.NewSession) error {
+	if parent.Profile == "" {
+		return nil
+	}
+	profile, err := s.profile(ctx, parent.Profile, profiles{repository: s.profilesOf(w)})
+	if err != nil {
+		return err
+	}
+	switch {
+	case profile.Spawn == nil || in.Profile != "" && slices.Contains(profile.Spawn, in.Profile):
+		return nil
+	case len(profile.Spawn) == 0:
+		return Refusef(api.CodeForbidden, "profile %s of session %s may start no workers (spawn in its profile)", profile.Name, parent.Name)
+	}
+	return Refusef(api.CodeForbidden, "profile %s of session %s may start workers of these profiles alone: %s (spawn in its profile)",
+		profile.Name, parent.Name, strings.Join(profile.Spawn, ", "))
 }
 
 // withoutTree returns an environment without the directories of PATH that are in

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/fault"
 	"middleman/internal/names"
@@ -26,7 +27,7 @@ const (
 // the backend while the program may run, and from the store once its end is
 // recorded or if the backend does not answer.
 func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName string) api.Session {
-	v := rowView(row, workspaceName)
+	v := s.recordedView(row, workspaceName)
 	if row.State.Ended() {
 		return v
 	}
@@ -40,6 +41,19 @@ func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName 
 		v.State = terminal.StateLost
 	case !provesEnd(err):
 		v.State, v.Error = terminal.StateUnreachable, "the session"+noAnswer
+		if v.Agent != nil {
+			v.Agent = &agent.Status{State: agent.Unknown, Reason: v.Error}
+		}
+	}
+	return v
+}
+
+// recordedView returns a session as the store has it, with what is known of its
+// program. No session is asked.
+func (s *App) recordedView(row store.Session, workspaceName string) api.Session {
+	v := rowView(row, workspaceName)
+	if !row.State.Ended() {
+		v.Agent = s.agentNow(row.ID)
 	}
 	return v
 }
@@ -65,6 +79,9 @@ func rowView(row store.Session, workspaceName string) api.Session {
 	}
 	if row.Exit != nil {
 		v.Offset, v.Size, v.Title, v.AsOf = row.Exit.Offset, row.Exit.Size, row.Exit.Title, row.Exit.Time
+	}
+	if row.Profile != "" && row.State.Ended() {
+		v.Agent = endedAgent(row)
 	}
 	return v
 }

@@ -41,6 +41,8 @@ const (
 // concurrent use.
 type Client struct {
 	http *http.Client
+	// token is that of a session, "" for a client with the user's own rights.
+	token string
 }
 
 // New returns a client of the server at the Unix socket with that path. It does
@@ -125,6 +127,10 @@ func readOurs(dir, path string) ([]byte, error) {
 	return private.ReadFile(path)
 }
 
+// As returns a client that calls as a process of the session with that token, and
+// may do no more than that. It shares c's connections.
+func (c *Client) As(token string) *Client { return &Client{http: c.http, token: token} }
+
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
@@ -150,6 +156,9 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	}
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	if method == http.MethodPost {
 		req.Header.Set("Idempotency-Key", rand.Text())

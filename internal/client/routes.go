@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/workspace"
 )
@@ -274,6 +275,19 @@ func (c *Client) RevokeLogin(ctx context.Context, id string) error {
 // RevokeLogins logs all browsers out.
 func (c *Client) RevokeLogins(ctx context.Context) error {
 	return c.call(ctx, http.MethodDelete, "/logins", nil, nil)
+}
+
+// AgentStatus returns what a session's program does now.
+func (c *Client) AgentStatus(ctx context.Context, sessionID string) (agent.Report, error) {
+	var report agent.Report
+	err := c.call(ctx, http.MethodGet, "/sessions/"+url.PathEscape(sessionID)+"/status", nil, &report)
+	return report, err
+}
+
+// Report tells what the hook of a session's program says. It needs a client with
+// the session's token.
+func (c *Client) Report(ctx context.Context, sessionID string, h agent.Hook) error {
+	return c.call(ctx, http.MethodPost, "/sessions/"+url.PathEscape(sessionID)+"/report", h, nil)
 }
 
 // Spawn starts a worker of a session.

@@ -15,14 +15,17 @@ import (
 // identity is an authenticated caller.
 type identity struct {
 	scope store.Scope
-	// session is the session that store.ScopeSession may watch.
+	// session is the session that store.ScopeSession may watch, or that
+	// store.ScopeOwn is of.
 	session string
 	// holder is, for a request with a ticket, the scope of the caller that got
 	// the ticket; else "".
 	holder store.Scope
-	// subject is socketSubject, "login:ID" or "token:ID". calls.end ends all open
-	// requests of a subject.
+	// subject is socketSubject, "login:ID", "token:ID" or "session:ID". calls.end
+	// ends all open requests of a subject.
 	subject string
+	// socket is set for a process of this user that came over the Unix socket.
+	socket bool
 	// name is the token's name, for a token.
 	name string
 	// expires is when the credential expires; zero means never.
@@ -87,10 +90,13 @@ func (s *Server) admit(r *http.Request) (_ context.Context, done func(), err err
 // identify returns the caller's identity, or nil and no error if r has no
 // credential.
 func (s *Server) identify(r *http.Request) (*identity, error) {
-	if viaSocket(r) {
-		return &identity{scope: store.ScopeFull, subject: socketSubject}, nil
-	}
-	if header := r.Header.Get("Authorization"); header != "" {
+	header := r.Header.Get("Authorization")
+	switch {
+	case viaSocket(r) && header != "":
+		return s.identifyOwn(r, header)
+	case viaSocket(r):
+		return &identity{scope: store.ScopeFull, subject: socketSubject, socket: true}, nil
+	case header != "":
 		return s.identifyToken(r, header)
 	}
 	if ticket := ticketOf(r); ticket != "" {
@@ -99,10 +105,36 @@ func (s *Server) identify(r *http.Request) (*identity, error) {
 	return nil, nil
 }
 
-func (s *Server) identifyToken(r *http.Request, header string) (*identity, error) {
+// bearer returns the secret of an Authorization header.
+func bearer(header string) (secret string, err error) {
 	scheme, secret, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
-		return nil, problemf(api.CodeUnauthorized, "Authorization must be: Bearer TOKEN")
+		return "", problemf(api.CodeUnauthorized, "Authorization must be: Bearer TOKEN")
+	}
+	return secret, nil
+}
+
+// identifyOwn returns the identity of a process of a session, by the session's
+// token. It is taken over the Unix socket alone.
+func (s *Server) identifyOwn(r *http.Request, header string) (*identity, error) {
+	secret, err := bearer(header)
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.Store.SessionOfSecret(r.Context(), secret)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, problemf(api.CodeUnauthorized, "the token is not that of a running session (MIDDLEMAN_TOKEN)")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &identity{scope: store.ScopeOwn, session: id, subject: "session:" + id, socket: true}, nil
+}
+
+func (s *Server) identifyToken(r *http.Request, header string) (*identity, error) {
+	secret, err := bearer(header)
+	if err != nil {
+		return nil, err
 	}
 	if id := s.identifyAccess(secret); id != nil {
 		return id, nil
@@ -124,6 +156,7 @@ const (
 	accessFull    access = iota // the default: it may change something
 	accessRead                  // it only reads
 	accessSession               // it reads only the session in its path
+	accessOwn                   // the session in its path itself, by its token, and nobody else
 	accessAnybody               // anyone may use it: it reveals nothing
 )
 
@@ -137,6 +170,12 @@ func permit(ctx context.Context, need access, sessionID string) *Problem {
 	if !ok {
 		return problemf(api.CodeUnauthorized,
 			"log in with a link from `middleman open`, or send a token")
+	}
+	switch {
+	case need == accessOwn && id.scope == store.ScopeOwn && id.session == sessionID:
+		return nil
+	case need == accessOwn:
+		return problemf(api.CodeForbidden, "only session %s itself may do this: it needs the session's own token, which its processes have as MIDDLEMAN_TOKEN", sessionID)
 	}
 	switch id.scope {
 	case store.ScopeFull:

@@ -164,7 +164,6 @@ func TestCallerEnvIsOfTheSocket(t *testing.T) {
 		"/workspaces/" + w.ID + "/sessions": first,
 		"/workspaces":                       api.NewWorkspace{Name: "x", Directory: r.place.repository, Session: &first},
 		"/workspaces/" + w.ID + "/retry":    api.Retry{CallerEnv: caller("A=b")},
-		"/sessions/" + s.ID + "/workers":    api.NewWorker{Session: first},
 	} {
 		a := r.browse("POST", "/api/v1"+path, in, with(full)...)
 		if p := a.problem(t); a.status != 403 || p.Code != api.CodeForbidden || !strings.Contains(p.Detail, "Unix socket") {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"middleman/internal/agent"
 	"middleman/internal/api"
 )
 
@@ -17,6 +19,7 @@ const apiPrefix = "/api/v1"
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	config := huma.DefaultConfig("middleman", s.options.Version)
+	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	config.CreateHooks = nil // no $schema links
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.RejectUnknownQueryParameters = true
@@ -59,6 +62,15 @@ func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 const accessKey = "access"
+
+// schemaName names the schema of a type as the type is named, except where two
+// packages have one of that name.
+func schemaName(t reflect.Type, hint string) string {
+	if t == reflect.TypeFor[agent.Status]() || t == reflect.TypeFor[*agent.Status]() {
+		return "AgentStatus"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
+}
 
 // route describes an operation that needs the given access.
 func route(method, path, id, summary string, need access) huma.Operation {

@@ -54,6 +54,11 @@ type resumeIn struct {
 	Body api.NewSession
 }
 
+type reportIn struct {
+	SessionPath
+	Body agent.Hook
+}
+
 type renameSessionIn struct {
 	SessionPath
 	KeyHeader
@@ -115,6 +120,11 @@ func (s *Server) sessionRoutes() {
 	add(s, status, func(ctx context.Context, in *SessionPath) (*reply[agent.Report], error) {
 		return answer(s.AgentStatus(ctx, in.Session))
 	})
+	report := route(http.MethodPost, "/sessions/{session}/report", "report-status", "Report what an agent's hook says", accessOwn)
+	report.Description = "Taken over the Unix socket, with the token that the session's processes have as MIDDLEMAN_TOKEN. middleman report makes it from the JSON of the hook."
+	add(s, report, func(ctx context.Context, in *reportIn) (*struct{}, error) {
+		return nil, s.Report(ctx, in.Session, in.Body)
+	})
 	add(s, inputRoute(), s.postInput)
 	capture := route(http.MethodGet, "/sessions/{session}/capture", "capture", "The screen as text, text with colours, or JSON", accessSession)
 	add(s, capture, s.getCapture)
@@ -149,7 +159,7 @@ func (s *Server) getSession(ctx context.Context, in *SessionPath) (*reply[api.Se
 // checkCallerEnv refuses a caller's environment unless the request came over the
 // Unix socket, which no other user and no browser can reach.
 func checkCallerEnv(ctx context.Context, given [][]byte) error {
-	if id, ok := caller(ctx); given == nil || ok && id.subject == socketSubject {
+	if id, ok := caller(ctx); given == nil || ok && id.socket {
 		return nil
 	}
 	return problemf(api.CodeForbidden, "caller_env is taken over the Unix socket only: name variables in env")
@@ -284,7 +294,7 @@ type workersIn struct {
 }
 
 func (s *Server) workerRoutes() {
-	spawn := route(http.MethodPost, "/sessions/{session}/workers", "spawn-worker", "Start a worker of a session", accessFull)
+	spawn := route(http.MethodPost, "/sessions/{session}/workers", "spawn-worker", "Start a worker of a session", accessOwn)
 	spawn.DefaultStatus = http.StatusCreated
 	spawn.Description = "A worker works in the parent's directory, or in a worktree on a branch of its own within the parent's scope. The answer comes when the worker runs. If it cannot be made, only a record of it is left."
 	add(s, spawn, s.postWorker)

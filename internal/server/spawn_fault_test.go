@@ -117,6 +117,7 @@ func TestFaultSpawn(t *testing.T) {
 			r := p.serve(t)
 			w := r.workspace("parent", &api.NewSession{Command: []string{"cat"}})
 			write(t, filepath.Join(w.Root, "work"), "of the parent\n")
+			own := r.own(w.Sessions[0].ID)
 			r.stop()
 			before := spawnTraces(t, p, w)
 			plan := fault.NewPlan(t.TempDir())
@@ -125,7 +126,7 @@ func TestFaultSpawn(t *testing.T) {
 			}
 			dead := killable(t, p.dirs, plan)
 			req := r.request("POST", "http://localhost/api/v1/sessions/"+w.Sessions[0].ID+"/workers",
-				api.NewWorker{Isolation: string(x.isolation), Session: api.NewSession{Command: []string{"cat"}}})
+				api.NewWorker{Isolation: string(x.isolation), Session: api.NewSession{Command: []string{"cat"}}}, own...)
 			if resp, err := (&http.Client{Transport: r.socket.Transport}).Do(req); err == nil {
 				resp.Body.Close()
 				t.Errorf("it answered %d", resp.StatusCode)

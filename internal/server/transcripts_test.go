@@ -337,7 +337,7 @@ func TestEveryDeleteKeepsTranscripts(t *testing.T) {
 	parent := r.workspace("parent", &api.NewSession{Command: []string{"cat"}})
 	spawn := func(name string) api.Spawned {
 		in := api.NewWorker{Name: name, Session: api.NewSession{Command: []string{"sh", "-c", "echo printed by " + name + "; exit 3"}}}
-		out := get[api.Spawned](r, "POST", "/sessions/"+parent.Sessions[0].ID+"/workers", in)
+		out := get[api.Spawned](r, "POST", "/sessions/"+parent.Sessions[0].ID+"/workers", in, r.own(parent.Sessions[0].ID)...)
 		get[api.Waited](r, "GET", "/sessions/"+out.Session.ID+"/wait?for=exit&timeout=30s", nil)
 		return out
 	}

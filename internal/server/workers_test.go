@@ -12,8 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/environ"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -23,7 +25,25 @@ import (
 func (r *running) spawn(parent api.Session, in api.NewWorker, command ...string) api.Spawned {
 	r.t.Helper()
 	in.Session.Command = command
-	return get[api.Spawned](r, "POST", "/sessions/"+parent.ID+"/workers", in)
+	return get[api.Spawned](r, "POST", "/sessions/"+parent.ID+"/workers", in, r.own(parent.ID)...)
+}
+
+// own returns the header by which a request is one of the session itself: with
+// the token that its program has.
+func (r *running) own(id string) []string {
+	r.t.Helper()
+	pid := get[api.Session](r, "GET", "/sessions/"+id, nil).PID
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil {
+			r.t.Skipf("the environment of a process cannot be read here: %v", err)
+		}
+		if token := environ.Lookup(strings.Split(string(data), "\x00"), "MIDDLEMAN_TOKEN"); token != "" {
+			return []string{"Authorization", "Bearer " + token}
+		}
+	}
+	r.t.Fatalf("session %s has no token", id)
+	return nil
 }
 
 // workersOf waits until all workers of a session have ended.
@@ -226,7 +246,7 @@ func TestSpawnLeavesNoScope(t *testing.T) {
 	}
 	for _, isolation := range []string{"worktree", "shared"} {
 		for _, dir := range []string{"..", "dangling", "dangling/inner", "linked", p.repository, "/"} {
-			a := r.call("POST", "/sessions/"+w.Sessions[0].ID+"/workers", api.NewWorker{Isolation: isolation, Directory: dir})
+			a := r.call("POST", "/sessions/"+w.Sessions[0].ID+"/workers", api.NewWorker{Isolation: isolation, Directory: dir}, r.own(w.Sessions[0].ID)...)
 			if got := a.problem(t); a.status != 422 || got.Code != "leaves-scope" {
 				t.Errorf("%s in %s: %s", isolation, dir, a.body)
 			}
@@ -243,7 +263,7 @@ func TestSpawnLeavesNoScope(t *testing.T) {
 		{api.NewWorker{Session: api.NewSession{Command: []string{"./file"}}}, 422},
 		{api.NewWorker{Name: "parent"}, 409},
 	} {
-		if a := r.call("POST", "/sessions/"+w.Sessions[0].ID+"/workers", x.in); a.status != x.status {
+		if a := r.call("POST", "/sessions/"+w.Sessions[0].ID+"/workers", x.in, r.own(w.Sessions[0].ID)...); a.status != x.status {
 			t.Errorf("%+v: %d %s", x.in, a.status, a.body)
 		}
 	}
@@ -272,7 +292,7 @@ func TestTombstones(t *testing.T) {
 	zero, seven := begin("true"), begin("echo work >left; exit 7")
 	killed, stopped := begin("kill -KILL $$"), begin("exec sleep 1000")
 	down, restarted := begin("read line; exit 3"), begin("exec sleep 1000")
-	failed := r.call("POST", "/sessions/"+parent.ID+"/workers", api.NewWorker{Session: api.NewSession{Command: []string{p.repository + "/file"}}})
+	failed := r.call("POST", "/sessions/"+parent.ID+"/workers", api.NewWorker{Session: api.NewSession{Command: []string{p.repository + "/file"}}}, r.own(parent.ID)...)
 	if failed.status != 422 {
 		t.Errorf("started a file: %s", failed.body)
 	}
@@ -422,7 +442,7 @@ func TestWorkersOfWorkersAreBounded(t *testing.T) {
 	for range 4 {
 		parent = r.spawn(parent, api.NewWorker{Isolation: "shared"}, "cat").Session
 	}
-	a := r.call("POST", "/sessions/"+parent.ID+"/workers", api.NewWorker{Isolation: "shared"})
+	a := r.call("POST", "/sessions/"+parent.ID+"/workers", api.NewWorker{Isolation: "shared"}, r.own(parent.ID)...)
 	if got := a.problem(t); got.Code != api.CodeTooManyWorkers {
 		t.Errorf("too deep: %s", a.body)
 	}

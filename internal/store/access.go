@@ -16,6 +16,9 @@ const (
 	ScopeFull    Scope = "full"
 	ScopeRead    Scope = "read"
 	ScopeSession Scope = "session" // watch one session, nothing else
+	// ScopeOwn is what a session's own processes may do: report what its program
+	// does, and start its workers. Only SessionOfSecret proves it.
+	ScopeOwn Scope = "own"
 )
 
 // Token is the record of an API token. The store has only a hash of its secret.

@@ -39,6 +39,7 @@ var operations = []operation{
 	{"GET", "/sessions/{s}/output", "", "everything that a session has printed"},
 	{"GET", "/sessions/{s}/recording", "", "a film of the user's terminal"},
 	{"GET", "/sessions/{s}/status", "", "what is on the user's screen"},
+	{"POST", "/sessions/{s}/report", `{"agent":"claude","event":"Stop","at":"2026-01-01T00:00:00Z","state":"idle"}`, "a lie about what an agent does"},
 	{"POST", "/sessions/{s}/resume", `{}`, "an agent, started again in a workspace of the user's"},
 	{"POST", "/sessions/{s}/rename", `{"name":"x"}`, "a session that the user does not find, or takes for another"},
 	{"GET", "/sessions/{s}/terminal", "", "the terminal itself"},

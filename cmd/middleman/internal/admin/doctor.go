@@ -278,10 +278,23 @@ func (c commands) checkServer(ctx context.Context) finding {
 		return finding{"server", "note", detail + ", but this command is version " + build.Version() + ": `middleman server restart`; sessions go on"}
 	}
 	// An error means that the server is too old to tell.
-	if now, err := server.Server(ctx); err == nil && len(now.Waiting) > 0 {
+	now, err := server.Server(ctx)
+	switch {
+	case err == nil && len(now.Waiting) > 0:
 		return finding{"server", "note", detail + "; " + waitingText(now.Waiting)}
+	case err == nil && len(now.Unknown) > 0:
+		return finding{"server", "note", detail + "; " + unknownText(now.Unknown)}
 	}
 	return finding{"server", "ok", detail}
+}
+
+// unknownText names the events of hooks that this version does not know.
+func unknownText(list []api.UnknownHook) string {
+	var parts []string
+	for _, u := range list {
+		parts = append(parts, fmt.Sprintf("%s of %s (%d times)", u.Event, u.Agent, u.Count))
+	}
+	return "hooks report events that this version does not know, so status may say less than it could: " + strings.Join(parts, ", ")
 }
 
 // findLeftovers compares the records with what is on disk.

@@ -262,6 +262,9 @@ func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, labels 
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	status, err := b.Session(s.ID).Status(ctx)
+	if err != nil || status.State.Ended() {
+		s.Agent = nil // that was told of a program that runs
+	}
 	if err != nil {
 		s.Error, s.AsOf = err.Error(), time.Now()
 		switch {

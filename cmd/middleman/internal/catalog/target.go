@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/terminal"
 )
@@ -110,9 +111,11 @@ func Label(s api.Session) string {
 	return s.WorkspaceName + "/" + s.Name
 }
 
-// State describes a session's state and its exit status.
+// State describes a session's state and its exit status, or what its agent does.
 func State(s api.Session) string {
 	switch {
+	case s.State == terminal.StateRunning && s.Agent != nil && s.Agent.State != agent.Unknown:
+		return s.Agent.Text()
 	case s.Exit == nil:
 		return string(s.State)
 	case s.Exit.Signal != 0:

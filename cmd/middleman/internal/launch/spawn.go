@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +77,7 @@ func (c commands) spawn(ctx context.Context, parent string, in api.NewWorker, de
 		return err
 	}
 	defer server.Close()
-	spawned, err := server.Spawn(ctx, parent, in)
+	spawned, err := server.As(os.Getenv("MIDDLEMAN_TOKEN")).Spawn(ctx, parent, in)
 	if err != nil {
 		return err
 	}

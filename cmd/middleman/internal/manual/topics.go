@@ -54,6 +54,7 @@ const environment = `middleman uses these variables:
 Programs in sessions find these:
 
     MIDDLEMAN_SESSION              the id of their session
+    MIDDLEMAN_TOKEN                proves to the server that a process is one of that session
     MIDDLEMAN_WORKSPACE            the id of their workspace
     MIDDLEMAN_WORKSPACE_PATH       its directory
     MIDDLEMAN_WORKSPACE_NAME       its name

@@ -1,5 +1,5 @@
 // Package sessions has the commands on existing sessions: attach and watch,
-// send, capture, logs, search, export, wait, status, stop and tmux. They reach the
+// send, capture, logs, search, export, wait, status, report, stop and tmux. They reach the
 // session through its backend, without the server. Only logs --setup and wait
 // --workers need the server.
 package sessions
@@ -23,6 +23,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.exportCommand(),
 		r.waitCommand(),
 		r.statusCommand(),
+		r.reportCommand(),
 		r.stopCommand(),
 		r.tmuxCommand(),
 	}

@@ -2,13 +2,16 @@ package sessions
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/agent"
+	"middleman/internal/client"
 	"middleman/internal/plaintext"
 )
 
@@ -19,9 +22,10 @@ func (c commands) statusCommand() *cobra.Command {
 		Long: `Tell whether the program of a session works, waits for you, is idle, or has ended.
 
 It is told from the present screen and the terminal's title, by rules that the
-profile of the program has (` + "`middleman profile list`" + `), never from output that has
-scrolled away. Where no rule matches, the state is unknown. ` + "`status explain TARGET`" + `
-prints what was looked at, and the rule that decided.`,
+profile of the program has (` + "`middleman profile list`" + `), and from what the program's
+hooks report; never from output that has scrolled away. Where nothing matches, the
+state is unknown. Hooks need a server that runs. ` + "`status explain TARGET`" + ` prints
+what was looked at, and the rule or the hook that decided.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error { return c.status(cmd.Context(), given[0], false) },
 	}
@@ -39,12 +43,12 @@ func (c commands) status(ctx context.Context, target string, explain bool) error
 	if err != nil {
 		return err
 	}
-	report, err := agent.Profiles(c.Config.Profiles, nil).For(t.Shown.Profile, t.Shown.Argv).Look(ctx, t.Session)
+	report, err := c.report(ctx, t)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", t.Label(), err)
 	}
 	return c.Print(report, func() error {
-		text := string(report.State)
+		text := report.Text()
 		if report.Reason != "" {
 			text += ": " + report.Reason
 		}
@@ -53,10 +57,11 @@ func (c commands) status(ctx context.Context, target string, explain bool) error
 			return nil
 		}
 		for _, line := range []struct{ what, is string }{
-			{"profile", report.Profile}, {"source", report.Source}, {"rule", report.Rule}, {"title", report.Title},
+			{"profile", report.Profile}, {"source", report.Source}, {"rule", report.Rule}, {"confidence", report.Confidence},
+			{"since", age(report.Since)}, {"hook", saidBy(report.Heard)}, {"title", report.Title},
 		} {
 			if line.is != "" {
-				fmt.Fprintf(c.Out, "%-9s%s\n", line.what, plaintext.Line(line.is))
+				fmt.Fprintf(c.Out, "%-12s%s\n", line.what, plaintext.Line(line.is))
 			}
 		}
 		for _, row := range report.Screen {
@@ -64,4 +69,39 @@ func (c commands) status(ctx context.Context, target string, explain bool) error
 		}
 		return nil
 	})
+}
+
+// report asks the server, which knows what hooks have said. Without a server it
+// looks at the screen alone.
+func (c commands) report(ctx context.Context, t catalog.Target) (agent.Report, error) {
+	server, err := client.Connect(ctx, c.Dirs)
+	if err == nil {
+		defer server.Close()
+		return server.AgentStatus(ctx, t.Shown.ID)
+	}
+	if !errors.Is(err, client.ErrNoServer) {
+		return agent.Report{}, err
+	}
+	profile := agent.Profiles(c.Config.Profiles, nil).For(t.Shown.Profile, t.Shown.Argv)
+	e, err := agent.Gather(ctx, t.Session)
+	if err != nil {
+		return agent.Report{}, err
+	}
+	return profile.Tell(t.Shown.ID, e, agent.Tracker{Now: profile.Judge(e)}), nil
+}
+
+// age says how long ago it was, "" for the zero time.
+func age(since time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return time.Since(since).Round(time.Second).String() + " ago"
+}
+
+// saidBy describes what a hook said, "" for none.
+func saidBy(heard *agent.Status) string {
+	if heard == nil {
+		return ""
+	}
+	return heard.Rule + ", " + age(heard.Since) + ": " + heard.Text()
 }

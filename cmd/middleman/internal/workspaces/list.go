@@ -13,6 +13,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/cmd/middleman/internal/workers"
+	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
@@ -27,7 +28,8 @@ func (c commands) lsCommand() *cobra.Command {
 		Short:   "List workspaces, their sessions, or workers",
 		Long: `ls lists workspaces, ls --sessions sessions. A "!" after a session's name or state
 says that its bell rang, and a "#" that it has printed something, since somebody last
-looked at it (attached or watching).
+looked at it (attached or watching). Of a coding agent that is known (middleman
+profile list) they tell whether it is working, waiting for you, or idle.
 
 The work in a workspace is as it is now, where the server is told of changes by the
 file system. Otherwise its age is shown.`,
@@ -151,6 +153,8 @@ func summary(sessions []api.Session) string {
 			parts = append(parts, s.Name+" "+string(s.State))
 		case s.Writer != nil:
 			parts = append(parts, s.Name+" attached")
+		case s.Agent != nil && s.Agent.State != agent.Unknown:
+			parts = append(parts, s.Name+" "+string(s.Agent.State)+catalog.Unseen(s))
 		default:
 			parts = append(parts, s.Name+catalog.Unseen(s))
 		}

@@ -1,0 +1,183 @@
+package agent
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Evidence is what is known of a session at one moment.
+type Evidence struct {
+	// Ended is set if the program has ended. Code is its exit code then, and Gone
+	// is set if that is not known.
+	Ended, Gone bool
+	Code        int
+	Signal      string // the signal that ended it, "" for none
+	// Title is the terminal's title, and Screen the rows of its present screen,
+	// the top one first. Scrollback is no evidence: what was true when it was
+	// printed need not be true now.
+	Title  string
+	Screen []string
+}
+
+// rule says what a screen or a title means. All that is set must hold.
+type rule struct {
+	name   string
+	state  State
+	kind   Kind // of Waiting
+	reason string
+	title  string // a regular expression for the title
+	// screen are regular expressions: each must match one of the last rows of
+	// the screen that are not blank. None of these may match one of without.
+	// rows is how many there are.
+	screen, without []string
+	rows            int
+}
+
+// rules are those of a profile's program, the first that holds decides. A dialog
+// comes before a title: agents leave the title of their work while they ask.
+var rules = map[string][]rule{
+	"claude": {
+		{
+			name: "permission dialog", state: Waiting, kind: Permission, reason: "asks for a permission", rows: 12,
+			screen:  []string{`(?i)do you want|would you like`, `^[\s│]*❯ *1\. `, `^[\s│]*2\. `},
+			without: []string{`^[\s│]*[>❯] *[│]?$`, `^[\s│]*> \S`},
+		},
+		{name: "login", state: Waiting, kind: Login, reason: "asks for a login", rows: 20, screen: []string{`(?i)select login method|paste code here if prompted`}},
+		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}] `},
+		{name: "how to interrupt", state: Working, rows: 8, screen: []string{`\(.*\besc to interrupt\b`}},
+		{name: "star in the title", state: Idle, title: `^\x{2733} `},
+	},
+	"codex": {
+		{name: "action required", state: Waiting, kind: Question, reason: "asks for an answer", title: `Action Required`},
+		{
+			name: "approval dialog", state: Waiting, kind: Permission, reason: "asks for a permission", rows: 12,
+			screen: []string{`(?i)would you like to run|allow command|would you like to make`, `^[\s▌│]*[›❯>] *1\. `},
+		},
+		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}]( |$)`},
+		{name: "how to interrupt", state: Working, rows: 8, screen: []string{`\(.*\besc to interrupt\b`}},
+	},
+	"gemini": {
+		{name: "confirmation", state: Waiting, kind: Permission, reason: "asks for a permission", rows: 14, screen: []string{`(?i)apply this change\?|allow execution|do you want to proceed\?`, `^[\s│]*● *1\. `}},
+		{name: "how to cancel", state: Working, rows: 10, screen: []string{`\(esc to cancel\b`}},
+	},
+	"amp": {
+		{name: "confirmation in the title", state: Waiting, kind: Permission, reason: "asks for a confirmation", title: `confirmation needed`},
+		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}]`},
+	},
+}
+
+// matcher is a rule whose expressions are compiled.
+type matcher struct {
+	rule
+	title           *regexp.Regexp // nil for any
+	screen, without []*regexp.Regexp
+}
+
+// matchers has the rules compiled, at the first use: a command line needs none.
+var matchers = sync.OnceValue(func() map[string][]matcher {
+	all := map[string][]matcher{}
+	for program, list := range rules {
+		for _, r := range list {
+			m := matcher{rule: r, screen: compiled(r.screen), without: compiled(r.without)}
+			if r.title != "" {
+				m.title = regexp.MustCompile(r.title)
+			}
+			all[program] = append(all[program], m)
+		}
+	}
+	return all
+})
+
+func compiled(list []string) []*regexp.Regexp {
+	out := make([]*regexp.Regexp, len(list))
+	for i, text := range list {
+		out[i] = regexp.MustCompile(text)
+	}
+	return out
+}
+
+// Judge tells what the evidence shows of the profile's program. Without a rule
+// that holds that is Unknown. Since is not set.
+func (p Profile) Judge(e Evidence) Status {
+	end := func(state State, reason string) Status {
+		return Status{State: state, Source: FromExit, Rule: "exit", Reason: reason, Confidence: High}
+	}
+	switch {
+	case e.Ended && e.Gone:
+		return Status{State: Lost, Source: FromExit, Rule: "no exit", Reason: "it is gone, and its exit is not known", Confidence: High}
+	case e.Ended && e.Signal != "":
+		return end(Failed, "ended by "+e.Signal)
+	case e.Ended && e.Code != 0:
+		return end(Failed, fmt.Sprintf("exit code %d", e.Code))
+	case e.Ended:
+		return end(Done, "")
+	}
+	for _, m := range matchers()[p.RulesOf()] {
+		switch {
+		case !m.holds(e):
+		case len(m.screen) == 0:
+			return Status{State: m.state, Kind: m.kind, Source: FromTitle, Rule: m.name, Reason: m.reason, Confidence: Medium}
+		default:
+			return Status{State: m.state, Kind: m.kind, Source: FromScreen, Rule: m.name, Reason: m.reason, Confidence: High}
+		}
+	}
+	return Status{State: Unknown, Reason: p.silence()}
+}
+
+// silence says why nothing is known of a program that runs.
+func (p Profile) silence() string {
+	switch {
+	case p.Name == "":
+		return "no profile starts this program, so there are no rules for it"
+	case !p.HasRules():
+		return "profile " + p.Name + " has no rules"
+	}
+	return "no rule of profile " + p.Name + " matches"
+}
+
+// RulesOf names the built-in profile whose rules the profile has.
+func (p Profile) RulesOf() string {
+	if p.Like != "" {
+		return p.Like
+	}
+	return p.Name
+}
+
+// HasRules reports whether anything is known of how the program looks.
+func (p Profile) HasRules() bool { return len(rules[p.RulesOf()]) > 0 }
+
+func (m matcher) holds(e Evidence) bool {
+	if m.title != nil && !m.title.MatchString(e.Title) {
+		return false
+	}
+	if len(m.screen) == 0 {
+		return true
+	}
+	rows := last(e.Screen, m.rows)
+	for _, want := range m.screen {
+		if !slices.ContainsFunc(rows, want.MatchString) {
+			return false
+		}
+	}
+	for _, not := range m.without {
+		if slices.ContainsFunc(rows, not.MatchString) {
+			return false
+		}
+	}
+	return true
+}
+
+// last returns the last n rows that are not blank, in their order.
+func last(rows []string, n int) []string {
+	var out []string
+	for i := len(rows) - 1; i >= 0 && len(out) < n; i-- {
+		if row := strings.TrimRight(rows[i], " "); row != "" {
+			out = append(out, row)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}

@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// moment is something that a tracker is told, at seconds after the start.
+type moment struct {
+	at      float64
+	see     *Status // what the screen shows
+	title   string
+	hear    *Status // what a hook says
+	sent    float64 // when the hook began, if not at
+	want    State
+	kind    Kind
+	source  string
+	decides bool // only time has passed
+}
+
+func seen(s State, source string) *Status {
+	return &Status{State: s, Source: source, Rule: "r"}
+}
+
+func asks() *Status {
+	return &Status{State: Waiting, Kind: Permission, Source: FromScreen, Rule: "dialog"}
+}
+
+func heard(s State, k Kind) *Status { return &Status{State: s, Kind: k, Rule: "Event"} }
+
+// What screen and hooks say one after the other, and what is made of it.
+func TestTracker(t *testing.T) {
+	for name, moments := range map[string][]moment{
+		"screen alone": {
+			{at: 0, see: seen(Unknown, ""), want: Unknown},
+			{at: 1, see: seen(Working, FromTitle), want: Working, source: FromTitle},
+			{at: 2, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
+		},
+		"hooks alone": {
+			{at: 0, see: seen(Unknown, ""), want: Unknown},
+			{at: 1, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 2, hear: heard(Waiting, Permission), want: Waiting, kind: Permission, source: FromHook},
+			{at: 3, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 4, hear: heard(Idle, ""), want: Idle, source: FromHook},
+		},
+		"a hook of work that nothing shows": {
+			{at: 0, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 60, see: seen(Unknown, ""), want: Working, source: FromHook}, // with output
+			{at: 179, decides: true, want: Working, source: FromHook},
+			{at: 181, decides: true, want: Unknown},
+		},
+		"esc in the middle of work, of which no hook tells": {
+			{at: 0, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 0.5, see: seen(Working, FromTitle), want: Working, source: FromTitle},
+			{at: 5, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
+			{at: 100, decides: true, want: Idle, source: FromTitle},
+		},
+		"a late hook of work after esc": {
+			{at: 0.5, see: seen(Working, FromTitle), want: Working, source: FromTitle},
+			{at: 5, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
+			{at: 6, hear: heard(Working, ""), sent: 4.5, want: Idle, source: FromTitle},
+		},
+		"the next prompt": {
+			{at: 1, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
+			{at: 5, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 5.3, see: seen(Working, FromTitle), want: Working, source: FromTitle},
+		},
+		"a hook of work that the screen does not follow": {
+			{at: 1, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
+			{at: 5, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 7.1, decides: true, want: Idle, source: FromTitle},
+		},
+		"a permission whose dialog is not known": {
+			{at: 1, see: seen(Working, FromTitle), title: "⠂ x", want: Working, source: FromTitle},
+			{at: 5, hear: heard(Waiting, Permission), want: Waiting, kind: Permission, source: FromHook},
+			{at: 60, decides: true, want: Waiting, kind: Permission, source: FromHook},
+			{at: 61, see: seen(Working, FromTitle), title: "⠐ x", want: Working, source: FromTitle}, // it moves again
+		},
+		"a permission whose dialog shows": {
+			{at: 1, see: seen(Working, FromTitle), want: Working, source: FromTitle},
+			{at: 5, hear: heard(Waiting, Permission), want: Waiting, kind: Permission, source: FromHook},
+			{at: 5.2, see: asks(), want: Waiting, kind: Permission, source: FromScreen},
+			{at: 30, see: seen(Working, FromTitle), want: Working, source: FromTitle}, // allowed: it runs for long
+			{at: 300, decides: true, want: Working, source: FromTitle},
+		},
+		"a dialog against a hook of work": {
+			{at: 1, see: asks(), want: Waiting, kind: Permission, source: FromScreen},
+			{at: 2, hear: heard(Working, ""), want: Waiting, kind: Permission, source: FromScreen},
+		},
+		"hooks out of order, and twice": {
+			{at: 1, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 3, hear: heard(Idle, ""), want: Idle, source: FromHook},
+			{at: 4, hear: heard(Working, ""), sent: 2, want: Idle, source: FromHook},
+			{at: 5, hear: heard(Working, ""), sent: 3, want: Idle, source: FromHook},
+		},
+		"a hook from the future": {
+			{at: 1, hear: heard(Working, ""), sent: 1000, want: Working, source: FromHook},
+			{at: 2, hear: heard(Idle, ""), want: Idle, source: FromHook},
+		},
+		"work that goes on after the turn": {
+			{at: 1, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
+			{at: 2, hear: heard(Idle, Background), want: Idle, kind: Background, source: FromTitle},
+		},
+		"killed in a dialog": {
+			{at: 1, see: asks(), want: Waiting, kind: Permission, source: FromScreen},
+			{at: 2, see: seen(Failed, FromExit), want: Failed, source: FromExit},
+			{at: 3, hear: heard(Working, ""), want: Failed, source: FromExit},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			clock := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
+			var tr Tracker
+			for _, m := range moments {
+				data, err := json.Marshal(tr) // the server restarts
+				if err != nil {
+					t.Fatal(err)
+				}
+				tr = Tracker{}
+				if err := json.Unmarshal(data, &tr); err != nil {
+					t.Fatal(err)
+				}
+				switch {
+				case m.see != nil:
+					tr.See(*m.see, Evidence{Title: m.title}, true, clock(m.at))
+				case m.hear != nil:
+					sent := m.sent
+					if sent == 0 {
+						sent = m.at
+					}
+					tr.Hear(*m.hear, clock(sent), clock(m.at))
+				default:
+					tr.Decide(clock(m.at))
+				}
+				if tr.Now.State != m.want || tr.Now.Kind != m.kind || tr.Now.Source != m.source {
+					t.Fatalf("at %g s: %+v, want %s %s from %q", m.at, tr.Now, m.want, m.kind, m.source)
+				}
+			}
+		})
+	}
+}
+
+// Whatever comes, in any order: a dialog that shows is waiting, an end is final,
+// what is not known is never idle, and after Next nothing more changes.
+func TestTrackerHoldsItsRules(t *testing.T) {
+	screens := []*Status{seen(Unknown, ""), seen(Working, FromTitle), seen(Idle, FromTitle), asks()}
+	hooks := []*Status{heard(Working, ""), heard(Waiting, Question), heard(Idle, ""), heard(Idle, Background)}
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		now := time.Now()
+		var tr Tracker
+		for range 60 {
+			now = now.Add(time.Duration(r.IntN(100000)) * time.Millisecond)
+			switch r.IntN(3) {
+			case 0:
+				tr.See(*screens[r.IntN(len(screens))], Evidence{}, r.IntN(2) == 0, now)
+			case 1:
+				tr.Hear(*hooks[r.IntN(len(hooks))], now.Add(-time.Duration(r.IntN(10000))*time.Millisecond), now)
+			default:
+				tr.Decide(now)
+			}
+			switch {
+			case tr.Seen.State == Waiting && tr.Now.State != Waiting:
+				t.Fatalf("seed %d: a dialog shows: %+v", seed, tr)
+			case tr.Now.State == Idle && tr.Seen.State != Idle && tr.Heard.State != Idle:
+				t.Fatalf("seed %d: idle by guess: %+v", seed, tr)
+			case tr.Now.State == Unknown && tr.Now.Reason == "" && tr.Heard.State != "":
+				t.Fatalf("seed %d: unknown without a reason: %+v", seed, tr)
+			}
+			if next := tr.Next(); !next.IsZero() {
+				tr.Decide(next)
+				if tr.Now.Source == FromHook {
+					t.Fatalf("seed %d: still by the hook when that was to end: %+v", seed, tr)
+				}
+				now = next
+			}
+		}
+	}
+}

@@ -1,0 +1,353 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"middleman/internal/agent"
+	"middleman/internal/api"
+	"middleman/internal/store"
+)
+
+const (
+	// tokenVariable is the variable by which a session's processes know its token.
+	tokenVariable = "MIDDLEMAN_TOKEN"
+	// lookPause is the least time between two looks at one screen. An owner tells
+	// of output a few times a second.
+	lookPause = 100 * time.Millisecond
+)
+
+// agents has what is known of the programs of running sessions. The zero value is
+// ready.
+type agents struct {
+	mu sync.Mutex // guards the fields below
+	of map[string]*tracked
+	// unknown counts events of hooks that this version does not know.
+	unknown map[api.UnknownHook]int
+}
+
+// tracked is what is known of one session's program.
+type tracked struct {
+	// mu is held while the tracker changes and while that is recorded, so that the
+	// record is the newest.
+	mu      sync.Mutex
+	tracker agent.Tracker
+	// now is the status that lists show, nil for a program of which nothing can be
+	// known.
+	now atomic.Pointer[agent.Status]
+	// started is the profile that the session was started with, "" for none.
+	started string
+	// asked has room for one request to look at the screen; output tells that there
+	// was some since the last look.
+	asked  chan struct{}
+	output atomic.Bool
+}
+
+func newTracked(started string, t agent.Tracker) *tracked {
+	k := &tracked{tracker: t, started: started, asked: make(chan struct{}, 1)}
+	k.show()
+	return k
+}
+
+// show sets what lists show.
+func (k *tracked) show() {
+	t := k.tracker
+	if t.Now.State != "" && (t.Rules != "" || t.Heard.State != "") {
+		k.now.Store(&t.Now)
+	}
+}
+
+// profile is the one whose rules hold for the screen, or that has no rules.
+func (k *tracked) profile() agent.Profile {
+	return agent.Profile{Name: cmp.Or(k.tracker.Rules, k.started)}
+}
+
+func (k *tracked) hasRules() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.tracker.Rules != ""
+}
+
+// wake asks for a look at the screen.
+func (k *tracked) wake() {
+	select {
+	case k.asked <- struct{}{}:
+	default:
+	}
+}
+
+// printed asks for a look at the screen after output.
+func (k *tracked) printed() {
+	k.output.Store(true)
+	k.wake()
+}
+
+// begin makes a session's tracker before the session is started.
+func (a *agents) begin(id, profile, rules string) {
+	a.put(id, newTracked(profile, agent.Tracker{Rules: rules, Now: agent.Status{State: agent.Unknown, Reason: "it was just started", Since: time.Now().UTC()}}))
+}
+
+// put adds the tracker of a session, or returns the one that there is.
+func (a *agents) put(id string, k *tracked) *tracked {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if old := a.of[id]; old != nil {
+		return old
+	}
+	if a.of == nil {
+		a.of = map[string]*tracked{}
+	}
+	a.of[id] = k
+	return k
+}
+
+func (a *agents) get(id string) *tracked {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.of[id]
+}
+
+func (a *agents) drop(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.of, id)
+}
+
+// tracked returns what is known of a session's program: what an earlier server
+// has recorded, if this one knows nothing yet.
+func (s *App) tracked(ctx context.Context, row store.Session) *tracked {
+	if k := s.agents.get(row.ID); k != nil {
+		return k
+	}
+	var t agent.Tracker
+	if err := s.Store.Tracker(ctx, row.ID, &t); err != nil {
+		s.Log.Warn("read what a session's program does", "session", row.ID, "error", err)
+		t = agent.Tracker{}
+	}
+	if t.Rules == "" {
+		if p := agent.Profiles(s.Profiles, nil).For(row.Profile, row.Argv); p.HasRules() {
+			t.Rules = p.RulesOf()
+		}
+	}
+	return s.agents.put(row.ID, newTracked(row.Profile, t))
+}
+
+// agentNow returns what lists show of a running session's program, nil for
+// nothing.
+func (s *App) agentNow(id string) *agent.Status {
+	if k := s.agents.get(id); k != nil {
+		return k.now.Load()
+	}
+	return nil
+}
+
+// endedAgent is what lists show of a profile's program that has ended.
+func endedAgent(row store.Session) *agent.Status {
+	status := agent.Profile{}.Judge(agent.Ended(row.Exit))
+	if row.Exit != nil {
+		status.Since = row.Exit.Time
+	}
+	return &status
+}
+
+// followAgent looks at a session's screen whenever the tracker is woken, until
+// the function that it returns is called.
+func (s *App) followAgent(ctx context.Context, row store.Session, k *tracked) (stop func()) {
+	quit := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		for {
+			var later <-chan time.Time
+			k.mu.Lock()
+			next := k.tracker.Next()
+			k.mu.Unlock()
+			if !next.IsZero() {
+				later = time.After(time.Until(next))
+			}
+			select {
+			case <-k.asked:
+			case <-later:
+			case <-quit:
+				return
+			}
+			s.contain("look at session "+row.ID, func() {
+				if !k.hasRules() {
+					s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool { return t.Decide(now) })
+				} else if _, err := s.lookAtScreen(ctx, row, k); err != nil && ctx.Err() == nil {
+					s.Log.Debug("look at a session's screen", "session", row.ID, "error", err)
+				}
+			}, nil)
+			select {
+			case <-time.After(lookPause):
+			case <-quit:
+				return
+			}
+		}
+	})
+	k.wake()
+	return func() {
+		close(quit)
+		done.Wait()
+	}
+}
+
+// lookAtScreen looks at a session's screen and records what follows.
+func (s *App) lookAtScreen(ctx context.Context, row store.Session, k *tracked) (agent.Evidence, error) {
+	b, err := s.backend(row)
+	if err != nil {
+		return agent.Evidence{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	printed := k.output.Swap(false)
+	e, err := agent.Gather(ctx, b.Session(row.ID))
+	if err != nil || e.Ended {
+		return e, err // the monitor records the end
+	}
+	s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool {
+		return t.See(k.profile().Judge(e), e, printed, now)
+	})
+	return e, nil
+}
+
+// judge changes a tracker. If its status changes with that, judge records and
+// publishes it.
+func (s *App) judge(ctx context.Context, row store.Session, k *tracked, change func(*agent.Tracker, time.Time) bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before := k.tracker.Now
+	if !change(&k.tracker, time.Now().UTC()) {
+		return
+	}
+	after := k.tracker.Now
+	k.show()
+	if err := s.Store.SetTracker(context.WithoutCancel(ctx), row.ID, k.tracker); err != nil {
+		s.Log.Error("record what a session's program does", "session", row.ID, "error", err)
+	}
+	if before.State != after.State || before.Kind != after.Kind {
+		s.agentChanged(ctx, row, before, after)
+	}
+	s.publishSession(ctx, row.ID)
+}
+
+// endAgent ends the tracking of a session that has ended. The caller publishes
+// the session.
+func (s *App) endAgent(ctx context.Context, id string, e agent.Evidence) {
+	row, err := s.Store.Session(context.WithoutCancel(ctx), id)
+	if err != nil {
+		return // it was removed meanwhile
+	}
+	var before agent.Status
+	if now := s.agentNow(id); now != nil {
+		before = *now
+	}
+	s.agents.drop(id)
+	s.agentChanged(ctx, row, before, agent.Profile{}.Judge(e))
+}
+
+// agentChanged is called when a session's program begins to do something else,
+// or ends.
+func (s *App) agentChanged(_ context.Context, row store.Session, before, after agent.Status) {
+	s.Log.Debug("an agent's state changed", "session", row.ID, "from", before.State, "to", after.State, "by", after.Rule)
+}
+
+// AgentStatus tells what the program of a session does now, and why that is
+// believed. It asks the session.
+func (s *App) AgentStatus(ctx context.Context, id string) (agent.Report, error) {
+	row, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return agent.Report{}, err
+	}
+	if row.State.Ended() {
+		return agent.Profile{Name: row.Profile}.Tell(id, agent.Evidence{}, agent.Tracker{Now: *endedAgent(row)}), nil
+	}
+	k := s.tracked(ctx, row)
+	var e agent.Evidence
+	err = s.Guarded("ask session "+id, func() (err error) {
+		e, err = s.lookAtScreen(ctx, row, k)
+		return err
+	})
+	if err != nil {
+		return agent.Report{}, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.tracker
+	if e.Ended {
+		t.Now = agent.Profile{}.Judge(e)
+	}
+	return k.profile().Tell(id, e, t), nil
+}
+
+// Report takes what a hook of a session's program says. A hook of another agent
+// than the session's is refused: an agent may have been started by an agent.
+func (s *App) Report(ctx context.Context, id string, h agent.Hook) error {
+	if err := h.Check(); err != nil {
+		return Refusef(api.CodeBadRequest, "%s", err)
+	}
+	row, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if row.State.Ended() {
+		return Refusef(api.CodeEnded, "session %s has ended", row.Name)
+	}
+	if h.Unknown {
+		s.agents.countUnknown(h.Agent, h.Event)
+	}
+	k := s.tracked(ctx, row)
+	mine := true
+	s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool {
+		if t.Rules == "" && row.Profile == "" {
+			t.Rules = h.Agent // started by hand, or by a wrapper
+		}
+		if mine = t.Rules == h.Agent || t.Rules == ""; !mine {
+			return false
+		}
+		return t.Hear(agent.Status{State: h.State, Kind: h.Kind, Rule: h.Event, Reason: h.Reason}, h.At, now)
+	})
+	if !mine {
+		return Refusef(api.CodeBadRequest, "session %s runs %s: reports of %s are not taken", row.Name, k.profile().Name, h.Agent)
+	}
+	k.wake()
+	if h.Conversation != "" && h.Conversation != row.Conversation {
+		return s.Store.SetConversation(ctx, id, h.Conversation)
+	}
+	return nil
+}
+
+// maxUnknown is how many unknown events are told apart.
+const maxUnknown = 100
+
+// countUnknown counts an event of an agent that this version does not know.
+func (a *agents) countUnknown(name, event string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.unknown == nil {
+		a.unknown = map[api.UnknownHook]int{}
+	}
+	key := api.UnknownHook{Agent: name, Event: event}
+	if _, known := a.unknown[key]; known || len(a.unknown) < maxUnknown {
+		a.unknown[key]++
+	}
+}
+
+// UnknownHooks returns the events of hooks that this version does not know, and
+// how often each came since the server started, sorted.
+func (s *App) UnknownHooks() []api.UnknownHook {
+	s.agents.mu.Lock()
+	defer s.agents.mu.Unlock()
+	var list []api.UnknownHook
+	for key, n := range s.agents.unknown {
+		key.Count = n
+		list = append(list, key)
+	}
+	slices.SortFunc(list, func(a, b api.UnknownHook) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Event, b.Event))
+	})
+	return list
+}
