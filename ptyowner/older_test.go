@@ -394,6 +394,10 @@ func TestOlderOwnerExpectsNothing(t *testing.T) {
 	for what, e := range map[string]terminal.Expect{"offset": {Offset: new(uint64)}, "hash": {Hash: "x"}, "idle": {Idle: 1}} {
 		_, errs[what] = o.session.Type(ctx, []byte("x"), e)
 	}
+	_, heldErr := o.session.Type(ctx, []byte("x"), terminal.Expect{Held: true})
+	if !errors.Is(heldErr, errors.ErrUnsupported) || !strings.Contains(heldErr.Error(), `"held"`) {
+		t.Errorf("held: %v, want unsupported, by name", heldErr)
+	}
 	for what, err := range errs {
 		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), `"expect"`) || !strings.Contains(err.Error(), "v0.1.0") {
 			t.Errorf("%s: %v, want unsupported, by name", what, err)

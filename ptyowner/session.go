@@ -215,8 +215,12 @@ func (s *session) Input(ctx context.Context, p []byte) error {
 // something is expected.
 func (s *session) Type(ctx context.Context, p []byte, e terminal.Expect) (offset uint64, err error) {
 	expect := wireExpect(e)
-	if expect != nil && len(p) > terminal.MaxExpected {
-		return 0, fmt.Errorf("type %d bytes at session %s: %w: at most %d bytes", len(p), s.dir.ID, terminal.ErrTooLong, terminal.MaxExpected)
+	most := terminal.MaxExpected
+	if e.Held {
+		most = terminal.MaxHeld
+	}
+	if expect != nil && len(p) > most {
+		return 0, fmt.Errorf("type %d bytes at session %s: %w: at most %d bytes", len(p), s.dir.ID, terminal.ErrTooLong, most)
 	}
 	for first := true; ; first = false {
 		part := p[:min(len(p), wire.MaxInput)]
@@ -246,7 +250,7 @@ func wireExpect(e terminal.Expect) *wire.Expect {
 	}
 	// Rounded up: less than a millisecond is not nothing.
 	idle := (e.Idle + time.Millisecond - 1) / time.Millisecond
-	return &wire.Expect{Offset: e.Offset, Hash: e.Hash, Rows: wireRows(e.Rows), IdleMillis: int64(idle)}
+	return &wire.Expect{Offset: e.Offset, Hash: e.Hash, Rows: wireRows(e.Rows), IdleMillis: int64(idle), Held: e.Held}
 }
 
 func wireRows(r terminal.Rows) *wire.Rows {

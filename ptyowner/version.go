@@ -47,6 +47,9 @@ func (c *client) can(verb wire.Verb, args any) error {
 	case wire.InputArgs:
 		if a.Expect != nil {
 			feature = wire.FeatureExpect
+			if a.Expect.Held {
+				feature = wire.FeatureHeld
+			}
 		}
 	case wire.CaptureArgs:
 		if a.Rows != nil {

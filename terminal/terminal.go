@@ -452,7 +452,16 @@ type Expect struct {
 	Rows Rows
 	// Idle: nothing was printed for so long.
 	Idle time.Duration
+	// Held: the program prints nothing more before it has begun to read the
+	// input, of at most MaxHeld bytes. Its output is held meanwhile. If it does
+	// not begin to read within a part of a second, because it draws or is busy,
+	// nothing is typed.
+	Held bool
 }
+
+// MaxHeld is how many bytes may be typed with Expect.Held: no more than a
+// terminal takes from a program that reads later.
+const MaxHeld = 2 << 10
 
 // ParseExpect parses what Capture tells: an offset, or a hash.
 func ParseExpect(text string) (e Expect, err error) {

@@ -339,6 +339,7 @@ func (Host) Adopt() (host.Terminal, int, error) {
 		return nil, 0, fmt.Errorf("read what the launcher says: %w", err)
 	}
 	t.paneState = *n.State
+	host.LetFlow(t.tty)
 	return t, t.Program, t.open()
 }
 

@@ -3,12 +3,14 @@
 package tmux
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -167,6 +169,48 @@ func (t *paneTerminal) WriteIf(p []byte, may func() error) (n int, err error) {
 	if err := may(); err != nil {
 		return 0, err
 	}
+	return t.writeNow(p)
+}
+
+// WriteHeld implements host.Terminal.
+func (t *paneTerminal) WriteHeld(p []byte, may func() error) (n int, err error) {
+	if t.gone.Load() || t.lost.Load() {
+		return 0, os.ErrClosed
+	}
+	if err := t.input.ready(); err != nil {
+		return 0, err
+	}
+	t.input.whole.Lock()
+	defer t.input.whole.Unlock()
+	return host.TypeHeld(t.tty, t.settle, may, func() (int, error) { return t.writeNow(p) })
+}
+
+// settleTime bounds settle.
+const settleTime = 2 * time.Second
+
+// settle returns when the tmux server has passed on what the program had printed
+// before, and what was typed before. Both wait in tmux for no longer than one
+// turn of its event loop, after which it answers the next request. So settle
+// asks twice, through the control client, whose commands stay in order.
+func (t *paneTerminal) settle() error {
+	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+	defer cancel()
+	c := client{tmux: t.Tmux.Tmux, socket: t.Tmux.Socket}
+	for range 2 {
+		channel := "middleman" + t.Pane[1:] + "-" + strconv.Itoa(os.Getpid())
+		if err := t.input.command("wait-for -S " + channel); err != nil {
+			return err
+		}
+		if _, err := c.run(ctx, "wait-for", channel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNow types as much of p as the program may be behind. Called with
+// input.whole held.
+func (t *paneTerminal) writeNow(p []byte) (n int, err error) {
 	if t.gone.Load() || t.lost.Load() {
 		return 0, os.ErrClosed
 	}

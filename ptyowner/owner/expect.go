@@ -30,6 +30,10 @@ import (
 // has written and the system has not passed on by step 2 is not known to the
 // owner: such output comes after the input, for the program too may have read
 // it before.
+//
+// With Held, the program's output is held from before step 2 until it has begun
+// to read the input (host.TypeHeld). So it cannot have drawn anything between the
+// comparison and its reading.
 
 // maxRest is how much output is read in step 2, which is more than a terminal
 // buffers. A program that has printed more meanwhile prints without a pause.
@@ -39,8 +43,12 @@ const maxRest = 256 << 10
 // time.
 func (v *viewer) typeExpecting(p []byte, e wire.Expect) (head uint64, err error) {
 	o := v.owner
-	if len(p) > wire.MaxInput {
-		return 0, &wire.Error{Code: wire.CodeBadRequest, Text: fmt.Sprintf("input of %d bytes, at most %d can be typed where something is expected", len(p), wire.MaxInput)}
+	most := wire.MaxInput
+	if e.Held {
+		most = terminal.MaxHeld
+	}
+	if len(p) > most {
+		return 0, &wire.Error{Code: wire.CodeBadRequest, Text: fmt.Sprintf("input of %d bytes, at most %d can be typed where something is expected", len(p), most)}
 	}
 	if err := o.beginDeciding(); err != nil {
 		return 0, err
@@ -52,7 +60,11 @@ func (v *viewer) typeExpecting(p []byte, e wire.Expect) (head uint64, err error)
 			o.taking.Unlock()
 		}
 	}()
-	n, err := o.term.WriteIf(p, func() error {
+	write := o.term.WriteIf
+	if e.Held {
+		write = o.term.WriteHeld
+	}
+	n, err := write(p, func() error {
 		o.taking.Lock()
 		taking = true
 		if o.paused.Load() {

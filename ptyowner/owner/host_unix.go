@@ -260,6 +260,19 @@ func (m *ptyMaster) WriteIf(p []byte, may func() error) (n int, err error) {
 	if err := may(); err != nil {
 		return 0, err
 	}
+	return m.writeNow(p)
+}
+
+// WriteHeld implements host.Terminal. What the program has printed can be read
+// at once.
+func (m *ptyMaster) WriteHeld(p []byte, may func() error) (n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return host.TypeHeld(m.tty, func() error { return nil }, may, func() (int, error) { return m.writeNow(p) })
+}
+
+// writeNow types as much of p as the terminal takes at once. Called with mu held.
+func (m *ptyMaster) writeNow(p []byte) (n int, err error) {
 	rawErr := m.raw.Control(func(fd uintptr) {
 		for n < len(p) {
 			k, writeErr := unix.Write(int(fd), p[n:])

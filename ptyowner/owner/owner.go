@@ -302,7 +302,7 @@ func harden() {
 
 // features names the verbs of this build, except status, which every owner
 // knows, and the features of package wire.
-var features = []string{"capture", "stop", "input", "wait", "upgrade", wire.FeatureExpect, wire.FeatureActivity}
+var features = []string{"capture", "stop", "input", "wait", "upgrade", wire.FeatureExpect, wire.FeatureActivity, wire.FeatureHeld}
 
 // step moves the owner to the phase that follows an event, or returns an error.
 func (o *owner) step(e lifeEvent) error {

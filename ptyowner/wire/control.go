@@ -208,7 +208,13 @@ type Expect struct {
 	Rows *Rows  `json:"rows,omitempty"`
 	// IdleMillis is for how long nothing was printed.
 	IdleMillis int64 `json:"idle_ms,omitempty"`
+	// Held: the program prints nothing until it has begun to read, with
+	// FeatureHeld.
+	Held bool `json:"held,omitempty"`
 }
+
+// FeatureHeld is the feature of an owner that knows Expect.Held.
+const FeatureHeld = "held"
 
 // InputResult says where the answer to the input begins: the head when the
 // typing began. Owners without FeatureExpect leave it out.

@@ -64,6 +64,10 @@ type Terminal interface {
 	// it types as much of p as the terminal takes without waiting for the
 	// program. It returns may's error, and no error where it typed a part.
 	WriteIf(p []byte, may func() error) (n int, err error)
+	// WriteHeld is WriteIf of at most terminal.MaxHeld bytes, for which the
+	// program's output is held from before may is called until it has begun to
+	// read them: see TypeHeld.
+	WriteHeld(p []byte, may func() error) (n int, err error)
 	// SetSize changes the terminal's size; the program is signalled.
 	SetSize(s terminal.Size) error
 	// Foreground is the process group that the terminal's keys signal, 0 where
