@@ -68,6 +68,7 @@ func scripts(dir string) testscript.Params {
 			"concurrent":  cmdConcurrent,
 			"http":        cmdHTTP,
 			"rm-race":     cmdRemoveRace,
+			"prompts":     cmdPrompts,
 			"race":        cmdRace,
 			"together":    cmdTogether,
 			"consistent":  cmdConsistent,

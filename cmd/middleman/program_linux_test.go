@@ -18,6 +18,7 @@ import (
 //	program burst BYTES CODE         so many bytes, and exits at once
 //	program query                    asks the terminal where its cursor is, and says what came
 //	program socket PATH              makes a Unix socket and leaves it behind
+//	program dialog PATH              see dialog
 func program() {
 	if err := runProgram(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "program:", err)
@@ -28,6 +29,9 @@ func program() {
 func runProgram(args []string) error {
 	if len(args) == 2 && args[0] == "socket" {
 		return leaveSocket(args[1])
+	}
+	if len(args) == 2 && args[0] == "dialog" {
+		return dialog(args[1])
 	}
 	if err := rawOutput(); err != nil {
 		return err

@@ -9,6 +9,7 @@ var Keys = []keydoc.Text{
 	{Key: "profiles.NAME.identify", About: `More arguments of a new conversation: they give it the id that stands for {conversation}, a UUID.`},
 	{Key: "profiles.NAME.resume", About: `The program and arguments that middleman resume starts. {conversation} stands for the conversation's id; it is known if identify is set.`},
 	{Key: "profiles.NAME.like", About: `The built-in profile whose program this one starts by a wrapper: its screens mean the same (middleman status). Without it, that of the same name.`},
+	{Key: "profiles.NAME.submit", About: `The key that submits a prompt of send --prompt, named as for send --key; Enter if it is not set.`},
 	{Key: "profiles.NAME.env", About: `Variables that the program gets besides the allow-list: patterns such as "ANTHROPIC_*".`},
 	{Key: "profiles.NAME.spawn", About: `The profiles that the program may start as workers (middleman spawn); an empty list means none. Without the key it may start anything.`},
 	{Key: "profiles.NAME.sandbox", Values: []string{"none", "workspace", "strict"}, About: `What the program may touch. This version has only "none", and refuses to start a profile that asks for more.`},

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"middleman/terminal/keys"
 )
 
 // Shell is the name of the profile that starts the user's shell.
@@ -27,7 +29,7 @@ const (
 // Limits of what is taken for a profile.
 const (
 	maxItems  = 100      // of a list
-	maxPrompt = 64 << 10 // bytes of a first prompt: an argument, and the kernel bounds these
+	MaxPrompt = 64 << 10 // bytes of a prompt: the first is an argument, and the kernel bounds these
 )
 
 // Placeholders in the lists of a Definition.
@@ -53,6 +55,8 @@ type Definition struct {
 	// Like is the built-in profile whose status rules hold for this one too, for
 	// a wrapper around its program; "" means that of this profile's name.
 	Like string `toml:"like"`
+	// Submit is the key that submits a prompt, named as in tmux; "" is Enter.
+	Submit string `toml:"submit"`
 	// Env are patterns of names, in the form of path.Match: variables that pass
 	// to the program besides those of the allow-list.
 	Env []string `toml:"env"`
@@ -133,6 +137,9 @@ func (d Definition) check() error {
 	default:
 		return fmt.Errorf("sandbox is %q: it must be none, workspace or strict", d.Sandbox)
 	}
+	if _, err := keys.Bytes(d.submitKey(), false); err != nil {
+		return fmt.Errorf("submit: %w", err)
+	}
 	if _, err := d.StopGrace(); err != nil {
 		return err
 	}
@@ -203,8 +210,8 @@ func (p Profile) Launch(conversation, prompt string) ([]string, error) {
 		return argv, nil
 	case len(p.Prompt) == 0:
 		return nil, fmt.Errorf("profile %s takes no first prompt: type it once the program runs", p.Name)
-	case len(prompt) > maxPrompt:
-		return nil, fmt.Errorf("the first prompt has %d bytes: at most %d are passed; type it once the program runs", len(prompt), maxPrompt)
+	case len(prompt) > MaxPrompt:
+		return nil, fmt.Errorf("the first prompt has %d bytes: at most %d are passed; type it once the program runs", len(prompt), MaxPrompt)
 	case strings.ContainsRune(prompt, 0) || !utf8.ValidString(prompt):
 		return nil, errors.New("the first prompt has a NUL in it, or is not UTF-8")
 	case strings.HasPrefix(prompt, "-") && slices.Contains(p.Prompt, promptHole):

@@ -99,7 +99,7 @@ func TestLaunch(t *testing.T) {
 			t.Errorf("%q: %q, %v", tt.prompt, got, err)
 		}
 	}
-	for _, prompt := range []string{"a\x00", "\xff", strings.Repeat("a", maxPrompt+1)} {
+	for _, prompt := range []string{"a\x00", "\xff", strings.Repeat("a", MaxPrompt+1)} {
 		if got, err := p.Launch("7", prompt); err == nil {
 			t.Errorf("%.10q: %.50q", prompt, got)
 		}

@@ -374,6 +374,8 @@ const (
 	CodeCheckFailed      = "check-failed"
 	CodeRejected         = "push-rejected"
 	CodePushFailed       = "push-failed"
+	CodeDialog           = "dialog-shown"
+	CodeNotSubmitted     = "not-submitted"
 )
 
 // Problem is an RFC 9457 problem with a stable code and, for a refused deletion,

@@ -137,3 +137,25 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 	in.Profile = row.Profile
 	return s.startLike(ctx, row.WorkspaceID, in, &row)
 }
+
+// Prompt sends a text to a session's program and submits it, as agent.Send does.
+func (s *App) Prompt(ctx context.Context, id string, in agent.Prompt) (api.Prompted, error) {
+	if err := agent.CheckPrompt(in.Text); err != nil {
+		return api.Prompted{}, Refusef(api.CodeBadRequest, "%s", err)
+	}
+	row, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return api.Prompted{}, err
+	}
+	b, err := s.backend(row)
+	if err != nil {
+		return api.Prompted{}, err
+	}
+	profile := agent.Profiles(s.Profiles, nil).For(row.Profile, row.Argv)
+	var out api.Prompted
+	err = s.Guarded("send a prompt to session "+id, func() (err error) {
+		out.Offset, err = profile.Send(ctx, b.Session(id), in)
+		return err
+	})
+	return out, err
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/contain"
 	"middleman/internal/git"
@@ -91,7 +92,9 @@ var known = []struct {
 	{terminal.ErrEnded, api.CodeEnded},
 	{terminal.ErrRunning, api.CodeSessionsRun},
 	{terminal.ErrRange, api.CodeRange},
+	{agent.ErrDialog, api.CodeDialog},
 	{terminal.ErrChanged, api.CodeChanged},
+	{agent.ErrLines, api.CodeUnsupported},
 	{terminal.ErrTooLong, api.CodeTooLarge},
 	{terminal.ErrTooManyViewers, api.CodeTooManyView},
 	{errors.ErrUnsupported, api.CodeUnsupported},
@@ -233,6 +236,9 @@ func typedRefusal(err error) *Refusal {
 	}
 	if e, ok := errors.AsType[*terminal.NotReadError](err); ok {
 		return of(api.CodeNotRead, e)
+	}
+	if e, ok := errors.AsType[*agent.NotSubmittedError](err); ok {
+		return of(api.CodeNotSubmitted, e)
 	}
 	if e, ok := errors.AsType[*terminal.LeftoverError](err); ok {
 		return of(api.CodeInternal, e)

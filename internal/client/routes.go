@@ -199,6 +199,12 @@ func (c *Client) ResumeSession(ctx context.Context, id string, in api.NewSession
 	return s, err
 }
 
+// Prompt sends a text to a session's program and submits it.
+func (c *Client) Prompt(ctx context.Context, id string, in api.Prompt) (out api.Prompted, err error) {
+	err = c.call(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/prompt", in, &out)
+	return out, err
+}
+
 // Consent says what a deletion may destroy. Each field stands for itself.
 type Consent struct {
 	DiscardWork  bool // delete work that is nowhere else

@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/app"
 	"middleman/terminal"
@@ -136,19 +137,27 @@ const offsetHeader = "Middleman-Offset"
 
 // expect parses what an input expects.
 func (in *inputIn) expect() (e terminal.Expect, err error) {
-	if in.Expect != "" {
-		if e, err = terminal.ParseExpect(in.Expect); err != nil {
-			return e, problemf(api.CodeBadRequest, "expect: %v", err)
-		}
-	}
-	if e.Rows, err = rows("expect_rows", in.ExpectRows); err != nil {
+	if e, err = expectation(in.Expect, in.ExpectRows); err != nil {
 		return e, err
-	}
-	if in.ExpectRows != "" && e.Hash == "" {
-		return e, problemf(api.CodeBadRequest, "expect_rows goes with a hash in expect")
 	}
 	e.Idle, err = parseDuration("if_idle", in.IfIdle, 0, math.MaxInt64)
 	return e, err
+}
+
+// expectation parses an offset or a hash, and the rows that a hash is of.
+func expectation(seen, ofRows string) (e terminal.Expect, err error) {
+	if seen != "" {
+		if e, err = terminal.ParseExpect(seen); err != nil {
+			return e, problemf(api.CodeBadRequest, "expect: %v", err)
+		}
+	}
+	if e.Rows, err = rows("expect_rows", ofRows); err != nil {
+		return e, err
+	}
+	if ofRows != "" && e.Hash == "" {
+		return e, problemf(api.CodeBadRequest, "expect_rows goes with a hash in expect")
+	}
+	return e, nil
 }
 
 // typist types a body that comes in parts at a session.
@@ -294,4 +303,32 @@ func readPart(body io.Reader) (part []byte, err error) {
 		n += m
 	}
 	return part[:n], err
+}
+
+type promptIn struct {
+	SessionPath
+	KeyHeader
+	Body api.Prompt
+}
+
+func promptRoute() huma.Operation {
+	op := route(http.MethodPost, "/sessions/{session}/prompt", "send-prompt", "Send a text to the session's program and submit it", accessFull)
+	op.Description = "The text goes in as a paste, then the submit key of the session's profile is pressed. Each is typed only if the screen is the one that the sender has seen, " +
+		"and the program prints nothing between that comparison and its reading. So the text does not answer a dialog that appears meanwhile: " +
+		"the problem is dialog-shown or screen-changed if nothing was typed, and not-submitted if the text was typed and the screen then showed something else that is new."
+	return op
+}
+
+// postPrompt waits for its turn among the inputs of the session.
+func (s *Server) postPrompt(ctx context.Context, in *promptIn) (*reply[api.Prompted], error) {
+	expect, err := expectation(in.Body.Expect, in.Body.ExpectRows)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := s.inputs.enter(ctx, in.Session)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return answer(s.Prompt(ctx, in.Session, agent.Prompt{Text: in.Body.Text, Expect: expect, Answer: in.Body.Answer}))
 }

@@ -45,7 +45,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 		"GET /sessions/{session}/terminal", "GET /sessions/{session}/wait", "GET /sessions/{session}/workers", "GET /version", "GET /workers", "GET /workspaces",
 		"GET /workspaces/{workspace}", "GET /workspaces/{workspace}/commits", "GET /workspaces/{workspace}/conflicts",
 		"GET /workspaces/{workspace}/diff", "GET /workspaces/{workspace}/events", "GET /workspaces/{workspace}/sessions",
-		"POST /login-links", "POST /logout", "POST /prune", "POST /sessions/{session}/input", "POST /sessions/{session}/report", "POST /sessions/{session}/workers", "POST /workspaces", "POST /workspaces/{workspace}/restore", "POST /workspaces/{workspace}/retry",
+		"POST /login-links", "POST /logout", "POST /prune", "POST /sessions/{session}/input", "POST /sessions/{session}/prompt", "POST /sessions/{session}/report", "POST /sessions/{session}/workers", "POST /workspaces", "POST /workspaces/{workspace}/restore", "POST /workspaces/{workspace}/retry",
 		"POST /workspaces/{workspace}/sessions",
 	}
 	want = append(want, "POST /import", "POST /repair", "POST /sessions/{session}/rename", "POST /sessions/{session}/resume", "GET /sessions/{session}/status", "POST /workspaces/{workspace}/rename", "POST /workspaces/{workspace}/merge", "POST /workspaces/{workspace}/push", "GET /transcripts", "DELETE /transcripts")

@@ -126,6 +126,7 @@ func (s *Server) sessionRoutes() {
 		return nil, s.Report(ctx, in.Session, in.Body)
 	})
 	add(s, inputRoute(), s.postInput)
+	add(s, promptRoute(), s.postPrompt)
 	capture := route(http.MethodGet, "/sessions/{session}/capture", "capture", "The screen as text, text with colours, or JSON", accessSession)
 	add(s, capture, s.getCapture)
 	wait := route(http.MethodGet, "/sessions/{session}/wait", "wait", "Wait for the exit, for text, or for quiet", accessSession)

@@ -32,7 +32,7 @@ var needs = map[string]string{
 	"create-login-link": "full", "logout": "full", "list-logins": "full", "delete-login": "full", "delete-logins": "full",
 	"create-token": "full", "list-tokens": "full", "revoke-token": "full", "rotate-token": "full",
 	"create-workspace": "full", "delete-workspace": "full", "retry-workspace": "full", "restore-workspace": "full",
-	"start-session": "full", "end-session": "full", "send-input": "full", "spawn-worker": "own", "report-status": "own",
+	"start-session": "full", "end-session": "full", "send-input": "full", "send-prompt": "full", "spawn-worker": "own", "report-status": "own",
 	"prune": "full", "forget-transcripts": "full", "import": "full", "repair": "full", "rename-workspace": "full", "get-server": "full", "stop-server": "full", "restart-server": "full", "merge-workspace": "full", "push-workspace": "full", "rename-session": "full", "resume-session": "full", "agent-status": "session",
 	"get-config": "full", "get-workspace-config": "full", "trust-config": "full", "trust-workspace-config": "full",
 	"list-trust": "full", "revoke-trust": "full", "get-setup-log": "full",

@@ -35,6 +35,7 @@ var operations = []operation{
 	{"DELETE", "/sessions/{s}", "", "the end of a running program"},
 	{"GET", "/sessions/{s}", "", "the command and state of a session"},
 	{"GET", "/sessions/{s}/capture", "", "what is on the user's screen"},
+	{"POST", "/sessions/{s}/prompt", `{"text":"id"}`, "a text submitted to the user's coding agent"},
 	{"POST", "/sessions/{s}/input", "typed-without-login\n", "a command typed into the user's shell"},
 	{"GET", "/sessions/{s}/output", "", "everything that a session has printed"},
 	{"GET", "/sessions/{s}/recording", "", "a film of the user's terminal"},

@@ -1,9 +1,15 @@
-package sessions
+// Package keys knows what a terminal types for keys that are named as in tmux.
+package keys
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"middleman/terminal"
 )
 
 // The modifiers of a key, as terminals number them in a sequence (less 1).
@@ -32,8 +38,8 @@ var numberKeys = map[string]int{
 	"f5": 15, "f6": 17, "f7": 18, "f8": 19, "f9": 20, "f10": 21, "f11": 23, "f12": 24,
 }
 
-// isCursorKey reports whether what a key types depends on the program's mode.
-func isCursorKey(name string) bool {
+// isCursor reports whether what a key types depends on the program's mode.
+func isCursor(name string) bool {
 	key, mods := modifiers(name)
 	return mods == 0 && cursorKeys[strings.ToLower(key)] != 0
 }
@@ -59,10 +65,35 @@ func modifiers(name string) (key string, mods int) {
 	return name, mods
 }
 
-// keyBytes returns what a terminal types for a key that is named as in tmux:
+// Of returns what the keys type at a session. If that depends on the program's
+// mode, it asks the session for that.
+func Of(ctx context.Context, s terminal.Session, names []string) (p []byte, err error) {
+	application := false
+	if slices.ContainsFunc(names, isCursor) {
+		shot, err := s.Capture(ctx, terminal.CaptureOptions{Format: terminal.FormatJSON})
+		if err != nil {
+			return nil, err
+		}
+		var screen struct{ Modes []string }
+		if err := json.Unmarshal(shot.Data, &screen); err != nil {
+			return nil, fmt.Errorf("read the modes of the screen: %w", err)
+		}
+		application = slices.Contains(screen.Modes, "application-cursor-keys")
+	}
+	for _, name := range names {
+		key, err := Bytes(name, application)
+		if err != nil {
+			return nil, err
+		}
+		p = append(p, key...)
+	}
+	return p, nil
+}
+
+// Bytes returns what a terminal types for a key that is named as in tmux:
 // Enter, Escape, Up, F1, C-c, M-x, S-Tab, or a character. application says that
 // the program has asked for application cursor keys.
-func keyBytes(name string, application bool) ([]byte, error) {
+func Bytes(name string, application bool) ([]byte, error) {
 	key, mods := modifiers(name)
 	lower := strings.ToLower(key)
 	switch letter := cursorKeys[lower]; {

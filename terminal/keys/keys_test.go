@@ -1,4 +1,4 @@
-package sessions
+package keys
 
 import "testing"
 
@@ -22,16 +22,16 @@ func TestKeys(t *testing.T) {
 			tt.application = tt.want
 		}
 		for application, want := range map[bool]string{false: tt.want, true: tt.application} {
-			if got, err := keyBytes(tt.name, application); err != nil || string(got) != want {
+			if got, err := Bytes(tt.name, application); err != nil || string(got) != want {
 				t.Errorf("%s, application %v: %q, %v, want %q", tt.name, application, got, err, want)
 			}
 		}
-		if is := tt.want != tt.application; isCursorKey(tt.name) != is {
+		if is := tt.want != tt.application; isCursor(tt.name) != is {
 			t.Errorf("%s depends on the mode: %v, want %v", tt.name, !is, is)
 		}
 	}
 	for _, name := range []string{"", "Entr", "ab", "C-", "C-ü", "C-1", "S-a", "C-Enter", "C-S-x", "X-x", "F13", "F0", "\x03", "\x7f", "\xff", "C-Tab", "M-"} {
-		if got, err := keyBytes(name, false); err == nil {
+		if got, err := Bytes(name, false); err == nil {
 			t.Errorf("%q is a key: %q", name, got)
 		}
 	}

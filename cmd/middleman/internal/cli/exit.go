@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"middleman/cmd/middleman/internal/viewer"
@@ -73,6 +74,9 @@ func Interrupted(err error, goesOn string) error {
 // 124.
 var ErrTimeout = errors.New("timed out")
 
+// unseen are the codes of input that was refused because of the screen.
+var unseen = []string{api.CodeChanged, api.CodeDialog, api.CodeNotSubmitted}
+
 // exitCode returns the exit code for a command's error. It is the only place
 // that chooses one.
 func exitCode(err error) int {
@@ -88,8 +92,8 @@ func exitCode(err error) int {
 	if _, ok := errors.AsType[*NotAttachedError](err); ok {
 		return exitNotAttached
 	}
-	switch {
-	case errors.Is(err, terminal.ErrChanged):
+	switch p, _ := errors.AsType[*api.Problem](err); {
+	case errors.Is(err, terminal.ErrChanged) || p != nil && slices.Contains(unseen, p.Code):
 		return exitChanged
 	case errors.Is(err, ErrTimeout):
 		return exitTimeout

@@ -3,7 +3,6 @@ package sessions
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"middleman/internal/audit"
 	"middleman/terminal"
 	"middleman/terminal/await"
+	"middleman/terminal/keys"
 )
 
 // sendChunk is how many bytes of standard input are typed at a time.
@@ -32,12 +32,14 @@ type sendFlags struct {
 	idle     time.Duration
 	waitText string
 	timeout  time.Duration
+	prompt   bool
+	answer   bool
 }
 
 func (c commands) sendCommand() *cobra.Command {
 	var f sendFlags
 	cmd := &cobra.Command{
-		Use:   "send TARGET [--enter] [--key NAME]... TEXT... | --keys NAME... | -",
+		Use:   "send TARGET [--enter] [--key NAME]... TEXT... | --keys NAME... | --prompt TEXT... | -",
 		Short: `Type into a session; "-" types standard input, byte for byte`,
 		Long: `Type into a session; "-" types standard input, byte for byte.
 
@@ -54,6 +56,14 @@ The session's owner decides. It reads all output that has arrived, compares, and
 types at most 32 KiB, and draws no output in between. It cannot know output that
 is still on its way from the program, through the system or tmux.
 
+--prompt gives a coding agent its next prompt: it pastes the text and then presses
+the submit key of the session's profile. Both are typed only if the screen is the
+one that --expect names or, without that, one that the rules of the profile know
+and that is no dialog; and the program's output is held from the comparison until
+it has begun to read. So the text does not answer a dialog that appears meanwhile.
+If the screen shows more than the text after the paste, it is not submitted.
+--answer sends the text also to a dialog, or where it is not known what shows.
+
 --wait-text waits until the text is printed after the typing. Typed text counts
 too if the terminal echoes it. --json prints the offset at the typing, for wait
 --from.`,
@@ -61,6 +71,9 @@ too if the terminal echoes it. --json prints the offset at the typing, for wait
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := f.check(cmd, given); err != nil {
 				return err
+			}
+			if f.prompt {
+				return c.prompt(cmd.Context(), given[0], given[1:], &f)
 			}
 			return c.sendTo(cmd.Context(), given[0], given[1:], &f)
 		},
@@ -72,6 +85,8 @@ too if the terminal echoes it. --json prints the offset at the typing, for wait
 	flags.StringVar(&f.expect, "expect", "", "type only if this `OFFSET|HASH` is that of the screen")
 	flags.StringVar(&f.rows, "expect-rows", "", "the hash is that of rows `A-B`, counted from 1")
 	flags.DurationVar(&f.idle, "if-idle", 0, "type only if nothing was printed for so long")
+	flags.BoolVar(&f.prompt, "prompt", false, "paste the text and press the profile's submit key")
+	flags.BoolVar(&f.answer, "answer", false, "with --prompt: also if a dialog shows, or if that is not known")
 	flags.StringVar(&f.waitText, "wait-text", "", "then wait until this text is printed")
 	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait-text: give up after so long, with exit code 124 (default: never)")
 	return cmd
@@ -95,6 +110,12 @@ func (c commands) sendTo(ctx context.Context, target string, args []string, f *s
 		return timedOut(ctx, f.timeout, t.Label(), fmt.Errorf("type at %s: %w", t.Label(), err))
 	}
 	f.noteKey(c, args)
+	return c.sent(ctx, t, f, result)
+}
+
+// sent waits for the answer to what was sent, if that was asked for, and prints
+// the offset with --json.
+func (c commands) sent(ctx context.Context, t catalog.Target, f *sendFlags, result sent) (err error) {
 	if f.waitText != "" {
 		if result.Waited, err = waitPrinted(ctx, t.Session, f.waitText, result.Offset); err != nil {
 			return timedOut(ctx, f.timeout, t.Label(), fmt.Errorf("typed at %s; wait for %q: %w", t.Label(), f.waitText, err))
@@ -121,6 +142,12 @@ func (f *sendFlags) noteKey(c commands, args []string) {
 func (f *sendFlags) check(cmd *cobra.Command, given []string) error {
 	changed := cmd.Flags().Changed
 	switch {
+	case f.prompt && (f.enter || f.keys || len(f.key) > 0 || changed("if-idle")):
+		return cli.Usagef("--prompt does not go with --enter, --key, --keys and --if-idle: the profile says which key submits")
+	case f.prompt && len(given) == 1:
+		return cli.Usagef("--prompt needs a text, or - for standard input")
+	case f.answer && !f.prompt:
+		return cli.Usagef("--answer goes with --prompt")
 	case len(given) == 1 && !f.enter && len(f.key) == 0:
 		return cli.Usagef("send needs something to type: TEXT, - or --enter")
 	case f.idle < 0 || f.timeout < 0:
@@ -134,12 +161,12 @@ func (f *sendFlags) check(cmd *cobra.Command, given []string) error {
 	case changed("timeout") && f.waitText == "":
 		return cli.Usagef("--timeout goes with --wait-text")
 	}
-	keys := f.key
+	names := f.key
 	if f.keys {
-		keys = slices.Concat(given[1:], keys)
+		names = slices.Concat(given[1:], names)
 	}
-	for _, name := range keys {
-		if _, err := keyBytes(name, false); err != nil {
+	for _, name := range names {
+		if _, err := keys.Bytes(name, false); err != nil {
 			return cli.Usagef("%w", err)
 		}
 	}
@@ -181,46 +208,21 @@ func (c commands) send(ctx context.Context, s terminal.Session, args []string, f
 	if f.enter {
 		names = append(names, "Enter")
 	}
-	keys, err := keysBytes(ctx, s, names)
+	pressed, err := keys.Of(ctx, s, names)
 	if err != nil {
 		return 0, err
 	}
 	p := []byte(strings.Join(args, " "))
 	if len(args) == 1 && args[0] == "-" {
 		if expect == (terminal.Expect{}) {
-			return c.sendInput(ctx, s, keys)
+			return c.sendInput(ctx, s, pressed)
 		}
 		c.Uncatch()
 		if p, err = io.ReadAll(io.LimitReader(c.In, terminal.MaxExpected+1)); err != nil {
 			return 0, fmt.Errorf("read standard input: %w", err)
 		}
 	}
-	return s.Type(ctx, append(p, keys...), expect)
-}
-
-// keysBytes returns what the keys type. If that depends on the program's mode,
-// it asks the session for that.
-func keysBytes(ctx context.Context, s terminal.Session, names []string) (p []byte, err error) {
-	application := false
-	if slices.ContainsFunc(names, isCursorKey) {
-		shot, err := s.Capture(ctx, terminal.CaptureOptions{Format: terminal.FormatJSON})
-		if err != nil {
-			return nil, err
-		}
-		var screen struct{ Modes []string }
-		if err := json.Unmarshal(shot.Data, &screen); err != nil {
-			return nil, fmt.Errorf("read the modes of the screen: %w", err)
-		}
-		application = slices.Contains(screen.Modes, "application-cursor-keys")
-	}
-	for _, name := range names {
-		key, err := keyBytes(name, application)
-		if err != nil {
-			return nil, err
-		}
-		p = append(p, key...)
-	}
-	return p, nil
+	return s.Type(ctx, append(p, pressed...), expect)
 }
 
 // waitPrinted waits until text is printed from an offset on.
@@ -233,12 +235,12 @@ func waitPrinted(ctx context.Context, s terminal.Session, text string, from uint
 	return &waited{found.Match, found.Offset, found.Exit}, err
 }
 
-// sendInput types standard input as it arrives, and then keys. It returns the
+// sendInput types standard input as it arrives, and then pressed. It returns the
 // offset at the first typing. A blocked read cannot be cancelled, so sendInput
 // lets an interrupt end the process.
-func (c commands) sendInput(ctx context.Context, s terminal.Session, keys []byte) (offset uint64, err error) {
+func (c commands) sendInput(ctx context.Context, s terminal.Session, pressed []byte) (offset uint64, err error) {
 	c.Uncatch()
-	in := io.MultiReader(c.In, bytes.NewReader(keys))
+	in := io.MultiReader(c.In, bytes.NewReader(pressed))
 	buf := make([]byte, sendChunk)
 	for first := true; ; first = false {
 		n, err := in.Read(buf)
