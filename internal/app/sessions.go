@@ -14,6 +14,7 @@ import (
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/environ"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -31,7 +32,7 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 		return store.Session{}, "", err
 	}
 	secret := store.NewSecret()
-	spec.Env = append(spec.Env, tokenVariable+"="+secret)
+	spec.Env, spec.Sources[tokenVariable] = append(spec.Env, tokenVariable+"="+secret), environ.Own
 	row, err = s.addRow(ctx, p.name, p.suffix, store.Session{
 		ID:          id,
 		WorkspaceID: w.ID,

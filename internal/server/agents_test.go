@@ -151,7 +151,7 @@ func TestOwnToken(t *testing.T) {
 		"its own":             {r.reports(one.ID, own, h), 204},
 		"another session's":   {r.reports(one.ID, other, h), 403},
 		"none":                {r.reports(one.ID, nil, h), 403},
-		"a user's":            {r.reports(one.ID, full, h), 401},
+		"a user's":            {r.reports(one.ID, full, h), 403},
 		"a wrong one":         {r.reports(one.ID, []string{"Authorization", "Bearer x"}, h), 401},
 		"its own over TCP":    {r.browse("POST", "/api/v1/sessions/"+one.ID+"/report", h, own...), 401},
 		"another agent's":     {r.call("POST", "/sessions/"+one.ID+"/report", agent.Hook{Agent: "codex", Event: "Stop", State: agent.Idle, At: time.Now()}, own...), 422},

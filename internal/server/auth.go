@@ -92,8 +92,8 @@ func (s *Server) admit(r *http.Request) (_ context.Context, done func(), err err
 func (s *Server) identify(r *http.Request) (*identity, error) {
 	header := r.Header.Get("Authorization")
 	switch {
-	case viaSocket(r) && header != "":
-		return s.identifyOwn(r, header)
+	case viaSocket(r) && header != "": // asks for no more than its token allows
+		return s.identifyOnSocket(r, header)
 	case viaSocket(r):
 		return &identity{scope: store.ScopeFull, subject: socketSubject, socket: true}, nil
 	case header != "":
@@ -114,16 +114,16 @@ func bearer(header string) (secret string, err error) {
 	return secret, nil
 }
 
-// identifyOwn returns the identity of a process of a session, by the session's
-// token. It is taken over the Unix socket alone.
-func (s *Server) identifyOwn(r *http.Request, header string) (*identity, error) {
+// identifyOnSocket returns the identity of a process of a session, by the session's
+// token, which is taken over the Unix socket alone, or that of another token.
+func (s *Server) identifyOnSocket(r *http.Request, header string) (*identity, error) {
 	secret, err := bearer(header)
 	if err != nil {
 		return nil, err
 	}
 	id, err := s.Store.SessionOfSecret(r.Context(), secret)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, problemf(api.CodeUnauthorized, "the token is not that of a running session (MIDDLEMAN_TOKEN)")
+		return s.identifyToken(r, header)
 	}
 	if err != nil {
 		return nil, err

@@ -89,14 +89,17 @@ func environmentOfSessions(t *testing.T, p *place) {
 		o.EnvRules = environ.Rules{Forward: []string{"*"}, Deny: []string{"DENIED_*"}}
 	})
 	w := r.workspace("w", nil)
-	shell := caller("HOME=/home/me", "PATH=/bin:/usr/bin", "TOKEN=t", "ODD=\xff\n\xfe", "BASH_FUNC_f%%=() {  :\n}", "LC_ALL=C", "TERM=odd", "MIDDLEMAN_TOKEN=x", "TMUX=/x", "SSH_AUTH_SOCK=/no/agent")
+	shell := caller("HOME=/home/me", "PATH=/bin:/usr/bin", "TOKEN=t", "ODD=\xff\n\xfe", "BASH_FUNC_f%%=() {  :\n}", "LC_ALL=C", "TERM=odd", "MIDDLEMAN_TOKEN=x", "MIDDLEMAN_OTHER=x", "TMUX=/x", "SSH_AUTH_SOCK=/no/agent")
 
 	s, env := r.environment(w, api.NewSession{CallerEnv: shell, AgentLink: true})
 	r.check("a shell's", s, env, map[string][2]string{
 		"HOME": {"/home/me", "caller"}, "TOKEN": {"t", "caller"}, "ODD": {"\xff\n\xfe", "caller"}, "BASH_FUNC_f%%": {"() {  :\n}", "caller"},
 		"SSH_AUTH_SOCK": {"/no/agent", "caller"}, "SHELL": {"/bin/sh", "login"}, "USER": {"tester", "login"}, "OF_THE_LOGIN": {"-"},
-		"MIDDLEMAN_WORKSPACE_NAME": {"w", "middleman"}, "MIDDLEMAN_TOKEN": {"-"}, "TMUX": {"-"}, "SECRET_TOKEN": {"-"},
+		"MIDDLEMAN_WORKSPACE_NAME": {"w", "middleman"}, "MIDDLEMAN_OTHER": {"-"}, "TMUX": {"-"}, "SECRET_TOKEN": {"-"},
 	})
+	if env["MIDDLEMAN_TOKEN"] == "x" || r.sources(s.ID)["MIDDLEMAN_TOKEN"] != "middleman" {
+		t.Errorf("MIDDLEMAN_TOKEN from %s: %s", r.sources(s.ID)["MIDDLEMAN_TOKEN"], env["MIDDLEMAN_TOKEN"])
+	}
 	if env["TERM"] == "odd" || r.sources(s.ID)["TERM"] != "middleman" {
 		t.Errorf("TERM is %q", env["TERM"])
 	}

@@ -33,7 +33,7 @@ func TestStatusFollowsEvents(t *testing.T) {
 	mkdir(t, filepath.Join(w.Root, "node_modules/deep"))
 	git(t, w.Root, "add", ".")
 	git(t, w.Root, "commit", "-q", "-m", "More")
-	r.listed("status=1")
+	r.until("the first look is over", func() bool { return r.listed("status=1").Files != nil })
 	confirmed := func(what string) *workspace.Status {
 		t.Helper()
 		looks := inspector.looks.Load()
