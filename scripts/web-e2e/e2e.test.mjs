@@ -523,6 +523,53 @@ test('a bell in a session that nobody sees is marked until somebody looks', asyn
   await tab.waitFor({ state: 'detached' })
 })
 
+test('agents that need somebody are listed, named in the title, and told of', async () => {
+  const program = join(server.root, 'claude')
+  writeFileSync(program, `#!/bin/sh
+while read -r line; do
+	case $line in
+	work) printf '\\033]0;\\342\\240\\202 Fix\\007' ;;
+	ask) printf ' Do you want to proceed?\\n \\342\\235\\257 1. Yes\\n   2. No\\n' ;;
+	idle) printf '\\033[2J\\033[H\\033]0;\\342\\234\\263 Fix\\007' ;;
+	esac
+done
+`, { mode: 0o700 })
+  await context.grantPermissions(['notifications'])
+  await page.reload()
+  await page.evaluate(() => {
+    window.told = []
+    const real = window.Notification
+    window.Notification = class extends real {
+      constructor(title, options) { super(title, options); window.told.push(`${title}: ${options.body}`) }
+    }
+  })
+  await button('Notify me when an agent needs me').click()
+  await button('Notifications: on. Turn them off').waitFor()
+  server.middleman('run', 'fix-login', '-d', '--name', 'helper', '--', program)
+  const tab = page.getByRole('tab', { name: 'Fix' })
+  server.middleman('send', 'fix-login/helper', '--enter', 'work')
+  await page.getByTitle('helper · Working').waitFor()
+  server.middleman('send', 'fix-login/helper', '--enter', 'ask')
+  const needs = page.getByRole('region', { name: 'Needs you' })
+  const row = needs.getByRole('link', { name: /fix-login\/helper/ })
+  await row.waitFor()
+  await row.getByText('Waiting for a permission: asks for a permission').waitFor()
+  await page.waitForFunction(() => document.title.startsWith('(1) '))
+  await page.waitForFunction(() => window.told.includes('fix-login/helper: Waiting for a permission: asks for a permission'))
+  await shot(page, 'needs-you')
+  await row.click()
+  await phase(page, 'attached')
+  assert.equal(await tab.getAttribute('aria-selected'), 'true')
+  server.middleman('send', 'fix-login/helper', '--enter', 'idle')
+  await needs.waitFor({ state: 'detached' })
+  await page.waitForFunction(() => !document.title.startsWith('('))
+  await button('Notifications: on. Turn them off').click()
+  server.middleman('stop', 'fix-login/helper')
+  await page.getByText(/Ended by SIG(HUP|TERM)/).waitFor()
+  await button('Remove').click()
+  await tab.waitFor({ state: 'detached' })
+})
+
 test('full-screen programs and colours', async (t) => {
   await page.getByRole('tab').first().click()
   await phase(page, 'attached')

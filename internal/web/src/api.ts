@@ -41,9 +41,19 @@ export interface Session {
   watchers: number
   /** What was printed since somebody last looked; unset if that is not known. */
   unseen?: { bytes: number; bell: boolean }
+  /** What its program does; unset where nothing can be known of that. */
+  agent?: Agent
   exit?: Exit
   error?: string
   created_at: string
+}
+
+export interface Agent {
+  state: 'working' | 'waiting' | 'idle' | 'done' | 'failed' | 'lost' | 'unknown'
+  /** What it waits for; background, if idle: work that it has started runs. */
+  kind?: 'permission' | 'question' | 'login' | 'rate limit' | 'background'
+  reason?: string
+  since?: string
 }
 
 export interface Stage {

@@ -6,6 +6,7 @@
 import { openStream } from './api'
 import { doubt, onOtherWindow } from './auth'
 import { Problem } from './http'
+import { followsHidden } from './notify'
 import { forgetView } from './term/views'
 import type { Session, Stage, Workspace } from './api'
 import * as store from './store'
@@ -57,7 +58,7 @@ let giveBack: number | undefined
 
 document.addEventListener('visibilitychange', () => {
   window.clearTimeout(giveBack)
-  if (document.visibilityState === 'hidden') giveBack = window.setTimeout(stop, keepHidden)
+  if (document.visibilityState === 'hidden' && !followsHidden()) giveBack = window.setTimeout(stop, keepHidden)
   else if (!stream) follow()
 })
 

@@ -5,11 +5,13 @@ interface Prefs {
   fontSize: number
   copyOnSelect: boolean
   screenReader: boolean
+  /** Tell by a notification of the desktop when an agent needs the user. */
+  notify: boolean
   directories: string[]
 }
 
 const key = 'middleman.prefs'
-const defaults: Prefs = { theme: 'system', fontSize: 13, copyOnSelect: true, screenReader: false, directories: [] }
+const defaults: Prefs = { theme: 'system', fontSize: 13, copyOnSelect: true, screenReader: false, notify: false, directories: [] }
 const listeners = new Set<() => void>()
 
 export let prefs: Prefs = load()

@@ -5,6 +5,8 @@ import { useEffect, useReducer } from 'preact/hooks'
 import * as api from './api'
 import type { Session, Stage, Workspace } from './api'
 import { pathOf, place } from './nav'
+import { tell } from './notify'
+import { needsYou } from './words'
 
 /**
  * How the event stream stands; "login" means that the server wants a login
@@ -155,6 +157,7 @@ export function removeWorkspace(id: string): void {
 export function putSession(s: Session, asked = heard): void {
   if (overtaken(s.id, asked)) return
   hear(s.id)
+  tell(state.sessions.get(s.id), s)
   state.sessions.set(s.id, s)
   changed()
 }
@@ -196,6 +199,13 @@ export function sessionsOf(workspaceID: string): Session[] {
   return [...state.sessions.values()]
     .filter((s) => s.workspace_id === workspaceID)
     .sort((a, b) => a.created_at.localeCompare(b.created_at))
+}
+
+/** The sessions whose agents wait for the user, the longest first. */
+export function waiting(): Session[] {
+  return [...state.sessions.values()]
+    .filter(needsYou)
+    .sort((a, b) => (a.agent!.since ?? '').localeCompare(b.agent!.since ?? ''))
 }
 
 export const isLive = (s: Session) => s.state === 'running' || s.state === 'starting' || s.state === 'stopping'

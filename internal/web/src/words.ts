@@ -22,8 +22,30 @@ export function stateWords(s: Session): string {
     case 'stopping':
       return 'Stopping'
     case 'running':
-      return 'Running'
+      return agentWords(s) || 'Running'
   }
+}
+
+/** What a session's agent does, such as "Waiting for a permission: Bash: make", or ''. */
+export function agentWords(s: Session): string {
+  if (s.state !== 'running' || !s.agent || s.agent.state === 'unknown') return ''
+  const { state, kind, reason } = s.agent
+  const what = state === 'waiting' && kind ? `Waiting for ${article[kind]}` : kind === 'background' ? 'Idle, but work runs' : state[0].toUpperCase() + state.slice(1)
+  return reason ? `${what}: ${visible(reason)}` : what
+}
+
+const article: Record<string, string> = {
+  permission: 'a permission', question: 'an answer', login: 'a login', 'rate limit': 'its rate limit',
+}
+
+/** Whether the session's agent waits for the user. */
+export const needsYou = (s: Session) => s.state === 'running' && s.agent?.state === 'waiting'
+
+/** How long ago it was, such as "3 min". */
+export function ago(time?: string): string {
+  if (!time) return ''
+  const s = Math.max(0, (Date.now() - Date.parse(time)) / 1000)
+  return s < 60 ? 'now' : s < 3600 ? `${Math.floor(s / 60)} min` : s < 86400 ? `${Math.floor(s / 3600)} h` : `${Math.floor(s / 86400)} d`
 }
 
 /** A word for the colour of a session's dot. */
@@ -31,6 +53,8 @@ export function tone(s: Session): string {
   if (s.state === 'exited') return s.exit && (s.exit.code !== 0 || s.exit.signal) ? 'bad' : 'done'
   if (s.state === 'failed' || s.state === 'lost') return 'bad'
   if (s.state === 'unreachable') return 'unknown'
+  if (needsYou(s)) return 'needs'
+  if (s.state === 'running' && s.agent?.state === 'working') return 'live works'
   return s.state === 'running' ? 'live' : 'busy'
 }
 

@@ -3,7 +3,7 @@ import { getWorkspace } from '../api'
 import { Problem } from '../http'
 import { go, place } from '../nav'
 import { isDark, onPrefs, prefs } from '../prefs'
-import { dismissToast, isLive, sessionsOf, state, useStore } from '../store'
+import { dismissToast, isLive, sessionsOf, state, useStore, waiting } from '../store'
 import { isAppKey } from '../term/view'
 import { DeleteWorkspace } from './delete-workspace'
 import { Close, Logo, Menu, Plus } from './icons'
@@ -183,5 +183,6 @@ function moveTab(step: number): void {
 function usePageTitle(): void {
   const { workspace, session } = place()
   const s = [...state.sessions.values()].find((x) => x.workspace_name === workspace && (!session || x.name === session))
-  document.title = [s?.title, workspace, 'middleman'].filter(Boolean).join(' · ')
+  const need = waiting().length
+  document.title = (need ? `(${need}) ` : '') + [s?.title, workspace, 'middleman'].filter(Boolean).join(' · ')
 }

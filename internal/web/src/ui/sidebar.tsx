@@ -1,11 +1,13 @@
+import { useEffect, useState } from 'preact/hooks'
 import type { Workspace } from '../api'
 import { go, pathOf, place } from '../nav'
+import { canNotify, notifies, setNotify } from '../notify'
 import { prefs, setPrefs } from '../prefs'
-import { grouped, isLive, sessionsOf, useStore } from '../store'
+import { grouped, isLive, sessionsOf, useStore, waiting } from '../store'
 import type { Link } from '../store'
-import { paletteKeys, plural, tone } from '../words'
+import { agentWords, ago, paletteKeys, plural, tone } from '../words'
 import { show } from './overlay'
-import { Auto, Branch, Logo, Moon, Plus, Search, Sun } from './icons'
+import { Auto, Bell, Branch, Logo, Moon, Plus, Search, Sun } from './icons'
 import { Unseen } from './unseen'
 
 export function Sidebar({ onNavigate }: { onNavigate: () => void }) {
@@ -23,6 +25,7 @@ export function Sidebar({ onNavigate }: { onNavigate: () => void }) {
         <Search /><span>Jump to…</span><kbd>{paletteKeys}</kbd>
       </button>
       <nav>
+        <NeedsYou onNavigate={onNavigate} />
         {groups.map((group) => (
           <section key={group.path} class="group">
             <h2 title={group.path || undefined}>
@@ -40,9 +43,42 @@ export function Sidebar({ onNavigate }: { onNavigate: () => void }) {
       <footer class="foot">
         <LinkState link={link} />
         <span class="version" title="Version of the server">{version}</span>
+        <NotifyButton />
         <ThemeButton />
       </footer>
     </aside>
+  )
+}
+
+/** The agents that wait for the user, over all workspaces, the longest first. */
+function NeedsYou({ onNavigate }: { onNavigate: () => void }) {
+  const [, tick] = useState(0)
+  const list = waiting()
+  useEffect(() => {
+    if (list.length === 0) return
+    const timer = window.setInterval(() => tick((n) => n + 1), 30_000)
+    return () => window.clearInterval(timer)
+  }, [list.length === 0])
+  if (list.length === 0) return null
+  return (
+    <section class="group needs-you" aria-label="Needs you">
+      <h2><span>Needs you</span></h2>
+      <ul>
+        {list.map((s) => (
+          <li key={s.id}>
+            <a class="item" href={pathOf({ workspace: s.workspace_name, session: s.name })} title={agentWords(s)}
+              onClick={(e) => { e.preventDefault(); go({ workspace: s.workspace_name, session: s.name }); onNavigate() }}>
+              <i class={`dot ${tone(s)}`} />
+              <span class="item-text">
+                <span class="item-name">{s.workspace_name}/{s.name}</span>
+                <span class="item-sub"><span>{agentWords(s)}</span></span>
+              </span>
+              <span class="hint">{ago(s.agent?.since)}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 
@@ -70,7 +106,7 @@ function workspaceTone(w: Workspace): string {
   if (w.state === 'creating' || w.state === 'deleting') return 'busy'
   if (w.state === 'failed') return 'bad'
   const tones = sessionsOf(w.id).map(tone)
-  return ['live', 'busy', 'unknown', 'bad'].find((t) => tones.includes(t)) ?? 'done'
+  return ['needs', 'live works', 'live', 'busy', 'unknown', 'bad'].find((t) => tones.includes(t)) ?? 'done'
 }
 
 function subtitle(w: Workspace) {
@@ -90,6 +126,17 @@ function LinkState({ link }: { link: Link }) {
     <span class="link" role="status">
       <i class={`dot ${link === 'live' ? 'live' : 'busy'}`} />{linkWords[link]}
     </span>
+  )
+}
+
+function NotifyButton() {
+  if (!canNotify()) return null
+  const on = notifies()
+  const label = on ? 'Notifications: on. Turn them off' : 'Notify me when an agent needs me'
+  return (
+    <button class="quiet square" title={label} aria-label={label} aria-pressed={on} onClick={() => void setNotify(!on)}>
+      <Bell />{on && <i class="dot live" />}
+    </button>
   )
 }
 
