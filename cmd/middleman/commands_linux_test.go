@@ -314,15 +314,30 @@ func cmdWorktree(ts *testscript.TestScript, _ bool, args []string) {
 //
 //	servers N
 func cmdServers(ts *testscript.TestScript, _ bool, args []string) {
-	n := 0
-	for _, line := range processesOf(ts.Getenv("MIDDLEMAN_HOME")) {
-		if strings.Contains(line, "serve --report-ready") {
+	n, found := 0, processesOf(ts.Getenv("MIDDLEMAN_HOME"))
+	for pid, line := range found {
+		// A child that has not executed its own program yet has the server's line.
+		if isServer(line) && !isServer(found[parentOf(pid)]) {
 			n++
 		}
 	}
 	if strconv.Itoa(n) != args[0] {
 		ts.Fatalf("%d servers, want %s", n, args[0])
 	}
+}
+
+func isServer(line string) bool { return strings.Contains(line, "serve --report-ready") }
+
+// parentOf is the id of a process's parent, 0 if the process is gone.
+func parentOf(pid int) int {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	f := strings.Fields(rest) // state, parent
+	if len(f) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(f[1])
+	return parent
 }
 
 // cmdListen takes a port and sets a variable to its address:
