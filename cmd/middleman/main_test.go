@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"middleman": main,
 		"program":   program,
+		"standin":   standin,
 	})
 }
 
@@ -90,6 +91,7 @@ func scripts(dir string) testscript.Params {
 			"hang":             cmdHang,
 			"within":           cmdWithin,
 			"idle":             cmdIdle,
+			"agent":            cmdAgent,
 		},
 	}
 }

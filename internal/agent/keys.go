@@ -8,10 +8,11 @@ var Keys = []keydoc.Text{
 	{Key: "profiles.NAME.prompt", About: `More arguments if there is a first prompt, which stands for {prompt} in one of them. Without them the profile takes none.`},
 	{Key: "profiles.NAME.identify", About: `More arguments of a new conversation: they give it the id that stands for {conversation}, a UUID.`},
 	{Key: "profiles.NAME.resume", About: `The program and arguments that middleman resume starts. {conversation} stands for the conversation's id; it is known if identify is set.`},
-	{Key: "profiles.NAME.like", About: `The built-in profile whose program this one starts by a wrapper: its screens mean the same (middleman status). Without it, that of the same name.`},
+	{Key: "profiles.NAME.like", About: `The built-in profile whose program this one starts by a wrapper: its screens and hooks mean the same (middleman status), and its hooks are passed to the wrapper. Without it, that of the same name.`},
 	{Key: "profiles.NAME.submit", About: `The key that submits a prompt of send --prompt, named as for send --key; Enter if it is not set.`},
 	{Key: "profiles.NAME.env", About: `Variables that the program gets besides the allow-list: patterns such as "ANTHROPIC_*".`},
 	{Key: "profiles.NAME.spawn", About: `The profiles that the program may start as workers (middleman spawn); an empty list means none. Without the key it may start anything.`},
+	{Key: "profiles.NAME.approvals", About: `Let middleman approve answer what the program asks for permissions, by a hook of this launch. Only claude, codex, and wrappers that are like them.`},
 	{Key: "profiles.NAME.sandbox", Values: []string{"none", "workspace", "strict"}, About: `What the program may touch. This version has only "none", and refuses to start a profile that asks for more.`},
 	{Key: "profiles.NAME.grace", About: `How long a stop waits after SIGTERM before it sends SIGKILL: a duration such as "5s".`},
 }

@@ -52,7 +52,7 @@ type Definition struct {
 	// {conversation}. Without {conversation} it takes the last one of the
 	// directory. None means that the program cannot take one up again.
 	Resume []string `toml:"resume"`
-	// Like is the built-in profile whose status rules hold for this one too, for
+	// Like is the built-in profile whose status rules and hooks are this one's too, for
 	// a wrapper around its program; "" means that of this profile's name.
 	Like string `toml:"like"`
 	// Submit is the key that submits a prompt, named as in tmux; "" is Enter.
@@ -63,6 +63,9 @@ type Definition struct {
 	// Spawn are the profiles that the program may start as workers; nil means that
 	// it may start anything.
 	Spawn []string `toml:"spawn"`
+	// Approvals lets middleman answer what the program asks for permissions, by a
+	// hook.
+	Approvals bool `toml:"approvals"`
 	// Sandbox is the level of a session without --sandbox: none, workspace or
 	// strict; "" is none.
 	Sandbox string `toml:"sandbox"`
@@ -94,6 +97,9 @@ func (d Definition) Check(name string) error {
 	}
 	if err := d.check(); err != nil {
 		return fmt.Errorf("profiles.%s: %w", name, err)
+	}
+	if p := (Profile{Name: name, Definition: d}); d.Approvals && !p.canApprove() {
+		return fmt.Errorf("profiles.%s: approvals: only claude and codex let a hook of one launch answer; set like to one of these for a wrapper", name)
 	}
 	return nil
 }
@@ -199,9 +205,9 @@ func (d Definition) Identifies() bool { return len(d.Identify) > 0 }
 
 // Launch returns the command for a new conversation. conversation is its id if
 // Identifies reports true, and is ignored otherwise. prompt is the first prompt,
-// "" for none.
-func (p Profile) Launch(conversation, prompt string) ([]string, error) {
-	argv := slices.Clone(p.Command)
+// "" for none. hooks are the arguments of an Injection.
+func (p Profile) Launch(conversation, prompt string, hooks []string) ([]string, error) {
+	argv := slices.Concat(p.Command, hooks)
 	if p.Identifies() {
 		argv = append(argv, fill(p.Identify, conversationHole, conversation)...)
 	}
@@ -222,8 +228,8 @@ func (p Profile) Launch(conversation, prompt string) ([]string, error) {
 }
 
 // Again returns the command that takes a conversation up again. conversation may
-// be "" if it is not known.
-func (p Profile) Again(conversation string) ([]string, error) {
+// be "" if it is not known. hooks are the arguments of an Injection.
+func (p Profile) Again(conversation string, hooks []string) ([]string, error) {
 	switch {
 	case len(p.Resume) == 0:
 		return nil, fmt.Errorf("profile %s has no command to take a conversation up again", p.Name)
@@ -232,7 +238,11 @@ func (p Profile) Again(conversation string) ([]string, error) {
 	case conversation != "" && !validConversation().MatchString(conversation):
 		return nil, fmt.Errorf("profile %s: %q is no id of a conversation", p.Name, conversation)
 	}
-	return fill(p.Resume, conversationHole, conversation), nil
+	argv := fill(p.Resume, conversationHole, conversation)
+	if n := len(p.Command); len(argv) >= n && slices.Equal(argv[:n], p.Command) {
+		return slices.Concat(p.Command, hooks, argv[n:]), nil
+	}
+	return append(argv, hooks...), nil
 }
 
 // Conversations are named by the programs, by UUIDs and the like. None may look

@@ -64,7 +64,7 @@ func TestBuiltIn(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		for _, prompt := range []string{"", "do it"} {
-			argv, err := p.Launch(id, prompt)
+			argv, err := p.Launch(id, prompt, nil)
 			if prompt != "" && len(p.Prompt) == 0 {
 				if err == nil {
 					t.Errorf("%s took a prompt", p.Name)
@@ -76,7 +76,7 @@ func TestBuiltIn(t *testing.T) {
 				t.Errorf("%s: %q, %v", p.Name, argv, err)
 			}
 		}
-		if argv, err := p.Again(id); err != nil || strings.Contains(strings.Join(argv, " "), "{") || argv[0] != p.Command[0] {
+		if argv, err := p.Again(id, nil); err != nil || strings.Contains(strings.Join(argv, " "), "{") || argv[0] != p.Command[0] {
 			t.Errorf("%s again: %q, %v", p.Name, argv, err)
 		}
 	}
@@ -95,12 +95,12 @@ func TestLaunch(t *testing.T) {
 		{"--yolo", []string{"a", "-x", "--id=7", "-m", " --yolo"}},
 		{"{conversation}", []string{"a", "-x", "--id=7", "-m", "{conversation}"}},
 	} {
-		if got, err := p.Launch("7", tt.prompt); err != nil || !slices.Equal(got, tt.want) {
+		if got, err := p.Launch("7", tt.prompt, nil); err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("%q: %q, %v", tt.prompt, got, err)
 		}
 	}
 	for _, prompt := range []string{"a\x00", "\xff", strings.Repeat("a", MaxPrompt+1)} {
-		if got, err := p.Launch("7", prompt); err == nil {
+		if got, err := p.Launch("7", prompt, nil); err == nil {
 			t.Errorf("%.10q: %.50q", prompt, got)
 		}
 	}
@@ -111,20 +111,20 @@ func TestLaunch(t *testing.T) {
 
 func TestAgain(t *testing.T) {
 	p := Profile{Name: "p", Definition: Definition{Command: []string{"a"}, Resume: []string{"a", "-r", "{conversation}"}}}
-	if got, err := p.Again("x.1:2_3"); err != nil || !slices.Equal(got, []string{"a", "-r", "x.1:2_3"}) {
+	if got, err := p.Again("x.1:2_3", nil); err != nil || !slices.Equal(got, []string{"a", "-r", "x.1:2_3"}) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, id := range []string{"", "-x", "a b", "../x", "a\n", strings.Repeat("a", 201)} {
-		if got, err := p.Again(id); err == nil {
+		if got, err := p.Again(id, nil); err == nil {
 			t.Errorf("%q: %q", id, got)
 		}
 	}
 	p.Resume = []string{"a", "--continue"}
-	if got, err := p.Again(""); err != nil || !slices.Equal(got, p.Resume) {
+	if got, err := p.Again("", nil); err != nil || !slices.Equal(got, p.Resume) {
 		t.Errorf("%q, %v", got, err)
 	}
 	p.Resume = nil
-	if _, err := p.Again("x"); err == nil {
+	if _, err := p.Again("x", nil); err == nil {
 		t.Error("there is no command")
 	}
 }

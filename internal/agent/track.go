@@ -96,6 +96,8 @@ func (t *Tracker) expires() time.Time {
 	case t.Seen.State == Unknown || t.Seen.State == "":
 	case t.Heard.State == Waiting && t.Seen.State == Working && !t.Moved.After(heard.Add(settle)):
 		// Titles and hints of work stay, and stand still, while an agent asks.
+	case t.Seen.State == Idle && cutShort(t.Heard):
+		// It shows that the turn is over, and the hook knows why.
 	case !t.Heard.same(t.Seen):
 		return heard.Add(settle)
 	}
@@ -135,8 +137,15 @@ func (t *Tracker) decide(now time.Time) Status {
 		return seen
 	case seen.State == Waiting && seen.Source == FromScreen:
 		return seen // a dialog that shows is not argued with
+	case seen.State == Idle && cutShort(heard) && !heard.Since.Add(settle).Before(seen.Since) && now.Before(t.expires()):
+		return heard
 	case heard.Since.After(seen.Since) && now.Before(t.expires()):
 		return heard
 	}
 	return seen
+}
+
+// cutShort reports whether a hook said that a turn ended by an error.
+func cutShort(heard Status) bool {
+	return heard.State == Failed || heard.State == Waiting && (heard.Kind == Login || heard.Kind == RateLimit)
 }

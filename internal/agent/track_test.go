@@ -62,6 +62,17 @@ func TestTracker(t *testing.T) {
 			{at: 5, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
 			{at: 6, hear: heard(Working, ""), sent: 4.5, want: Idle, source: FromTitle},
 		},
+		"a turn that ended by an error": {
+			{at: 1, see: seen(Working, FromTitle), want: Working, source: FromTitle},
+			{at: 5, hear: heard(Waiting, RateLimit), want: Waiting, kind: RateLimit, source: FromHook},
+			{at: 5.1, see: seen(Idle, FromTitle), want: Waiting, kind: RateLimit, source: FromHook}, // the turn is over, and why
+			{at: 60, decides: true, want: Waiting, kind: RateLimit, source: FromHook},
+			{at: 70, see: seen(Working, FromTitle), want: Working, source: FromTitle},
+			{at: 80, see: seen(Idle, FromTitle), want: Idle, source: FromTitle}, // another turn
+			{at: 90, hear: heard(Failed, ""), want: Failed, source: FromHook},
+			{at: 95, decides: true, want: Failed, source: FromHook},
+			{at: 96, hear: heard(Working, ""), want: Working, source: FromHook},
+		},
 		"the next prompt": {
 			{at: 1, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
 			{at: 5, hear: heard(Working, ""), want: Working, source: FromHook},

@@ -69,6 +69,8 @@ type Options struct {
 	// the name of one of Backends.
 	Backend string
 	Dirs    config.Dirs
+	// Executable is the absolute path of middleman, for the hooks of agents.
+	Executable string
 	// Environ returns the server's own environment; nil means os.Environ. No
 	// session gets anything of it but how to find this server.
 	Environ func() []string

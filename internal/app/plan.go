@@ -37,6 +37,8 @@ type plan struct {
 	// rules names the built-in profile whose rules hold for the program's screens,
 	// "" if there are none.
 	rules string
+	// hooks is how hooks reach the profile's program.
+	hooks agent.Injection
 	// grace is that of the profile, 0 for the default.
 	grace time.Duration
 	// env is the session's environment without what its workspace adds, and named
@@ -195,19 +197,23 @@ func (s *App) backend(row store.Session) (terminal.Backend, error) {
 	return nil, fmt.Errorf("session %s uses backend %s, which this server does not have: %w", row.ID, row.Backend, terminal.ErrUnreachable)
 }
 
-// spec returns the specification of the session for the backend.
-func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan) (terminal.Spec, error) {
+// spec returns the specification of the session for the backend. note says what
+// of the plan cannot be had, "" for nothing.
+func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan) (spec terminal.Spec, note string, err error) {
 	dir := cmp.Or(p.dir, w.Path())
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return terminal.Spec{}, fmt.Errorf("%w: %s", workspace.ErrMissing, dir)
+		return terminal.Spec{}, "", fmt.Errorf("%w: %s", workspace.ErrMissing, dir)
 	}
 	repoEnv, err := s.repoEnv(ctx, w)
 	if err != nil {
-		return terminal.Spec{}, err
+		return terminal.Spec{}, "", err
 	}
 	env := p.env.Clone()
 	addWorkspaceEnv(&env, repoEnv, w)
 	env.Set(environ.Named, p.named...)
+	if note, err = s.placeHooks(id, p.hooks, &env); err != nil {
+		return terminal.Spec{}, "", fmt.Errorf("write the hooks of profile %s: %w", p.profile, err)
+	}
 	return terminal.Spec{
 		ID:           id,
 		Workspace:    w.ID,
@@ -220,5 +226,5 @@ func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan
 		Grace:        cmp.Or(p.grace, s.Grace),
 		JournalBytes: p.keep,
 		Clipboard:    p.clipboard,
-	}, nil
+	}, note, nil
 }

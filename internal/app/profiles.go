@@ -3,11 +3,16 @@ package app
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/google/uuid"
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/environ"
+	"middleman/internal/private"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -70,20 +75,72 @@ func (s *App) choose(ctx context.Context, p *plan, in *api.NewSession, from prof
 	if profile.HasRules() {
 		p.rules = profile.RulesOf()
 	}
+	p.hooks = profile.Inject(s.Executable)
 	var command []string
 	if from.again != nil {
 		p.conversation = from.again.Conversation
-		command, err = profile.Again(p.conversation)
+		command, err = profile.Again(p.conversation, p.hooks.Args)
 	} else {
 		if profile.Identifies() {
 			p.conversation = uuid.NewString()
 		}
-		command, err = profile.Launch(p.conversation, in.Prompt)
+		command, err = profile.Launch(p.conversation, in.Prompt, p.hooks.Args)
 	}
 	if err != nil {
 		return profile, nil, Refusef(api.CodeBadRequest, "%s", err)
 	}
 	return profile, command, nil
+}
+
+// placeHooks writes the files that an injection needs for one session, and leads
+// the program to them. note says if the user's own setting stays instead.
+func (s *App) placeHooks(id string, in agent.Injection, env *environ.Environment) (note string, err error) {
+	if in.Variable == "" {
+		return "", nil
+	}
+	if env.Lookup(in.Variable) != "" {
+		return "it reports no status, because " + in.Variable + " is set", nil
+	}
+	if in.Hidden != "" {
+		if _, err := os.Lstat(in.Hidden); !errors.Is(err, fs.ErrNotExist) {
+			return "it reports no status, because there is " + in.Hidden, nil
+		}
+	}
+	dir := s.Dirs.Hooks(id)
+	for name, data := range in.Files {
+		file := filepath.Join(dir, name)
+		if err := private.MakeDir(filepath.Dir(file)); err != nil {
+			return "", errors.Join(err, os.RemoveAll(dir))
+		}
+		if err := private.Replace(file, data, private.ThisBoot); err != nil {
+			return "", errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	env.Set(environ.Own, in.Variable+"="+filepath.Join(dir, in.Path))
+	return "", nil
+}
+
+// removeHooks removes what placeHooks has written for a session that has ended.
+// What it cannot remove, the next server does.
+func (s *App) removeHooks(id string) {
+	if err := os.RemoveAll(s.Dirs.Hooks(id)); err != nil {
+		s.Log.Warn("remove the hooks of a session", "session", id, "error", err)
+	}
+}
+
+// sweepHooks removes the files for hooks of sessions that have ended, or that
+// have no row, because no server was there at their end.
+func (s *App) sweepHooks(ctx context.Context) {
+	entries, err := os.ReadDir(s.Dirs.Hooks(""))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.Log.Warn("look for hooks of ended sessions", "error", err)
+	}
+	for _, entry := range entries {
+		row, err := s.Store.Session(ctx, entry.Name())
+		if errors.Is(err, store.ErrNotFound) || err == nil && row.State.Ended() {
+			s.removeHooks(entry.Name())
+		}
+	}
 }
 
 // profile returns the profile of that name.

@@ -49,6 +49,7 @@ func (s *App) Resume(ctx context.Context, rows []store.Session) {
 	s.relabel(ctx)
 	step("end terminals without a session", s.reap)
 	step("look for ephemeral workspaces", s.sweep)
+	step("look for hooks of ended sessions", s.sweepHooks)
 	step("remove transcripts beyond the budget", s.trimTranscripts)
 }
 

@@ -27,7 +27,7 @@ import (
 // the session, or its environment lacks something.
 func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row store.Session, note string, err error) {
 	id := cmp.Or(p.id, terminal.NewID("s"))
-	spec, err := s.spec(ctx, id, w, p)
+	spec, missing, err := s.spec(ctx, id, w, p)
 	if err != nil {
 		return store.Session{}, "", err
 	}
@@ -46,6 +46,7 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 		Profile: p.profile, Conversation: p.conversation,
 	})
 	if err != nil {
+		s.removeHooks(id)
 		return store.Session{}, "", err
 	}
 	if err := s.Store.SetSessionSecret(ctx, id, secret); err != nil {
@@ -55,7 +56,7 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 		s.agents.begin(id, p.profile, p.rules)
 	}
 	row.Backend, note, err = s.host(ctx, spec, p)
-	note = joinNotes(p.note, note)
+	note = joinNotes(p.note, missing, note)
 	if failed, ok := errors.AsType[*terminal.StartError](err); ok {
 		row.State, row.Error = terminal.StateFailed, s.redact(failed.Error())
 		s.setState(ctx, row, row.State, row.Error)
@@ -160,6 +161,7 @@ func (s *App) setState(ctx context.Context, row store.Session, state terminal.St
 	}
 	s.publishSession(ctx, row.ID)
 	if state.Ended() {
+		s.removeHooks(row.ID)
 		s.completeTombstone(ctx, row.ID)
 	}
 }
@@ -171,6 +173,7 @@ func (s *App) setExit(ctx context.Context, id string, exit terminal.Exit) {
 	}
 	s.endAgent(ctx, id, agent.Ended(&exit))
 	s.publishSession(ctx, id)
+	s.removeHooks(id)
 	s.completeTombstone(ctx, id)
 }
 
@@ -331,6 +334,7 @@ func (s *App) removeSession(ctx context.Context, row store.Session) error {
 }
 
 func (s *App) forgetSession(ctx context.Context, row store.Session) error {
+	s.removeHooks(row.ID)
 	if err := s.Store.DeleteSession(ctx, row.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}

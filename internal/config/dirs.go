@@ -76,6 +76,10 @@ func (d Dirs) Workspaces() string { return filepath.Join(d.Data, "workspaces") }
 // Leases returns the directory of the lock files of ephemeral workspaces.
 func (d Dirs) Leases() string { return filepath.Join(d.Data, "leases") }
 
+// Hooks returns the directory of the files that a session's program reads for its
+// hooks. Hooks("") holds those of all sessions.
+func (d Dirs) Hooks(session string) string { return filepath.Join(d.Data, "hooks", session) }
+
 // Workers returns the directory of the records of what each worker did.
 func (d Dirs) Workers() string { return filepath.Join(d.Data, "workers") }
 

@@ -191,6 +191,7 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 			Workspaces: workspace.New(workspace.Options{Base: p.dirs.Workspaces()}),
 			Backends:   []terminal.Backend{p.backend},
 			Dirs:       p.dirs,
+			Executable: os.Args[0],
 			Environ: func() []string {
 				return append(os.Environ(), "SHELL=/bin/sh", "SECRET_TOKEN=leak", "SSH_AUTH_SOCK=leak")
 			},

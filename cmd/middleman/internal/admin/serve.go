@@ -148,7 +148,7 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	options := c.serverOptions(db, listeners, o)
-	options.TLS, options.End = encrypted, again.ender(end)
+	options.Executable, options.TLS, options.End = holder, encrypted, again.ender(end)
 	s, err := server.New(options)
 	if err != nil {
 		return err

@@ -34,6 +34,10 @@ type shownProfile struct {
 	Env      []string `json:"env,omitempty"`
 	Sandbox  string   `json:"sandbox,omitempty"`
 	Grace    string   `json:"grace,omitempty"`
+	// Status has the sources of the program's status, and Hooks how hooks reach it.
+	Status    []string `json:"status"`
+	Hooks     string   `json:"hooks"`
+	Approvals bool     `json:"approvals,omitempty"`
 }
 
 func (c commands) profileCommand() *cobra.Command {
@@ -85,6 +89,15 @@ func show(p agent.Profile) shownProfile {
 	v := shownProfile{
 		Name: p.Name, Program: p.Program, Source: p.Source, Versions: p.Versions,
 		Command: p.Command, Prompt: p.Prompt, Identify: p.Identify, Resume: p.Resume, Env: p.Env, Sandbox: p.Sandbox, Grace: p.Grace,
+		Status: []string{}, Approvals: p.Approvals,
+	}
+	hooks := p.Inject("")
+	v.Hooks = hooks.About
+	if hooks.Hooks {
+		v.Status = append(v.Status, "hooks")
+	}
+	if p.HasRules() {
+		v.Status = append(v.Status, "screen")
 	}
 	if len(p.Command) == 0 {
 		return v
@@ -98,15 +111,20 @@ func show(p agent.Profile) shownProfile {
 	return v
 }
 
+// statusBy names the sources of the program's status.
+func (v shownProfile) statusBy() string {
+	return cmp.Or(strings.Join(v.Status, ", "), "its exit alone")
+}
+
 func (c commands) listProfiles() error {
 	var list []shownProfile
 	for _, p := range c.profiles().List() {
 		list = append(list, show(p))
 	}
 	return c.Print(map[string]any{"profiles": list}, func() error {
-		t := c.Table("NAME", "PROGRAM", "FROM", "FOUND")
+		t := c.Table("NAME", "PROGRAM", "FROM", "STATUS BY", "FOUND")
 		for _, p := range list {
-			t.Row(p.Name, cmp.Or(p.Program, "-"), p.Source, cmp.Or(p.Path, p.Problem, "-"))
+			t.Row(p.Name, cmp.Or(p.Program, "-"), p.Source, p.statusBy(), cmp.Or(p.Path, p.Problem, "-"))
 		}
 		return t.Flush()
 	})
@@ -131,6 +149,9 @@ func (c commands) showProfile(name string) error {
 			{"environment", strings.Join(v.Env, " ")},
 			{"sandbox", v.Sandbox},
 			{"grace", v.Grace},
+			{"status by", v.statusBy()},
+			{"hooks", v.Hooks},
+			{"approvals", map[bool]string{true: "answered by middleman approve"}[v.Approvals]},
 		} {
 			if line.is != "" {
 				fmt.Fprintf(c.Out, "%-18s%s\n", line.what, plaintext.Line(line.is))

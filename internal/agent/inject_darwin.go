@@ -1,0 +1,3 @@
+package agent
+
+const geminiSettings = "/Library/Application Support/GeminiCli/settings.json"
