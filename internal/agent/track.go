@@ -33,6 +33,9 @@ type Tracker struct {
 	Active time.Time `json:"active,omitzero"`
 	Moved  time.Time `json:"moved,omitzero"`
 	Title  string    `json:"title,omitempty"`
+	// Gone is when the screen ceased to show work, and showed nothing that is known
+	// instead; zero if it shows something.
+	Gone time.Time `json:"gone,omitzero"`
 	// Now is what all this means.
 	Now Status `json:"now,omitzero"`
 }
@@ -43,6 +46,12 @@ func (t *Tracker) See(s Status, e Evidence, printed bool, now time.Time) bool {
 	s.Since = now
 	if s.same(t.Seen) && s.Rule == t.Seen.Rule && !t.Seen.Since.IsZero() {
 		s.Since = t.Seen.Since
+	}
+	switch {
+	case s.State != Unknown:
+		t.Gone = time.Time{}
+	case t.Seen.State == Working:
+		t.Gone = now
 	}
 	t.Seen = s
 	if printed {
@@ -93,6 +102,8 @@ func (t *Tracker) Next() time.Time {
 func (t *Tracker) expires() time.Time {
 	heard := t.Heard.Since
 	switch {
+	case t.Heard.State == Working && t.Gone.After(heard):
+		return t.Gone.Add(settle) // what showed the work is gone: an interrupt need not tell a hook
 	case t.Seen.State == Unknown || t.Seen.State == "":
 	case t.Heard.State == Waiting && t.Seen.State == Working && !t.Moved.After(heard.Add(settle)):
 		// Titles and hints of work stay, and stand still, while an agent asks.

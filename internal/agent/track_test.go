@@ -57,6 +57,18 @@ func TestTracker(t *testing.T) {
 			{at: 5, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
 			{at: 100, decides: true, want: Idle, source: FromTitle},
 		},
+		"esc, after which nothing is known": {
+			{at: 0, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 0.5, see: seen(Working, FromScreen), want: Working, source: FromScreen},
+			{at: 5, see: seen(Unknown, ""), want: Working, source: FromHook}, // between two pictures
+			{at: 5.2, see: seen(Working, FromScreen), want: Working, source: FromScreen},
+			{at: 8, decides: true, want: Working, source: FromScreen},
+			{at: 9, see: seen(Unknown, ""), want: Working, source: FromHook},
+			{at: 10, see: seen(Unknown, ""), want: Working, source: FromHook},
+			{at: 11.1, decides: true, want: Unknown},
+			{at: 12, hear: heard(Working, ""), want: Working, source: FromHook}, // the next prompt
+			{at: 60, decides: true, want: Working, source: FromHook},
+		},
 		"a late hook of work after esc": {
 			{at: 0.5, see: seen(Working, FromTitle), want: Working, source: FromTitle},
 			{at: 5, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
