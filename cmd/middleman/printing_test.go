@@ -32,6 +32,7 @@ var asItIs = map[string]string{
 	"internal/sessions/attach.go attach":             "a session that is attached, or watched, has the terminal",
 	"internal/sessions/clipboard.go offer":           "sets the terminal's clipboard, once its user agreed",
 	"internal/launch/flags.go request":               "asks for the terminal's size",
+	"internal/sessions/approve.go approveHook":       "an answer that an agent reads, byte for byte",
 	"internal/launch/ephemeral.go foreground":        "the command has the terminal",
 }
 

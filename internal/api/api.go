@@ -243,7 +243,7 @@ func (s Serve) URL() string {
 
 // Event is the data of a server-sent event; its type is the SSE event name:
 // "workspace" (created, changed), "workspace-deleted", "session" (started,
-// changed, exited), "session-removed", "stage".
+// changed, exited), "session-removed", "stage", "approval" (waits, was answered).
 type Event struct {
 	Type      string     `json:"type"`
 	Time      time.Time  `json:"time"`
@@ -251,6 +251,7 @@ type Event struct {
 	Session   *Session   `json:"session,omitempty"`
 	ID        string     `json:"id,omitempty"`
 	Stage     *Stage     `json:"stage,omitempty"`
+	Approval  *Approval  `json:"approval,omitempty"`
 }
 
 // Backends has all backends of a server, usable or not.
@@ -376,6 +377,8 @@ const (
 	CodePushFailed       = "push-failed"
 	CodeDialog           = "dialog-shown"
 	CodeNotSubmitted     = "not-submitted"
+	CodeAnswered         = "answered-already"
+	CodeNotShown         = "not-shown"
 )
 
 // Problem is an RFC 9457 problem with a stable code and, for a refused deletion,

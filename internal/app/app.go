@@ -19,9 +19,11 @@ import (
 	"time"
 
 	"middleman/internal/agent"
+	"middleman/internal/approve/queue"
 	"middleman/internal/config"
 	"middleman/internal/environ"
 	"middleman/internal/events"
+	"middleman/internal/git"
 	"middleman/internal/store"
 	"middleman/internal/transcripts"
 	"middleman/internal/watch"
@@ -127,6 +129,8 @@ type App struct {
 	unrecorded    unrecorded
 	labels        labels
 	transcripts   *transcripts.Keeper
+	approvals     *queue.Queue
+	gitViews      git.Views
 	// asking is a semaphore for the sessions that monitors ask at the same time,
 	// so that a restart does not ask all of them at once.
 	asking chan struct{}
@@ -163,6 +167,7 @@ func New(o Options) (*App, error) {
 	s.transcripts = &transcripts.Keeper{
 		Store: o.Store, Backends: o.Backends, Dir: o.Dirs.Sessions(), Budget: o.KeepTranscripts, Block: s.gates.block,
 	}
+	s.approvals = &queue.Queue{Store: o.Store, Changed: s.publishApproval}
 	s.work.contain, s.watches.contain = s.contain, s.contain
 	s.workers.files = store.Tombstones{Dir: o.Dirs.Workers()}
 	return s, nil
@@ -172,6 +177,9 @@ func New(o Options) (*App, error) {
 // for Resume. Call it before anything else uses the App.
 func (s *App) Recall(ctx context.Context) ([]store.Session, error) {
 	s.loadStatusCache()
+	if err := s.approvals.Recover(ctx); err != nil {
+		return nil, err
+	}
 	return s.recall(ctx)
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/approve"
+	"middleman/internal/approve/queue"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -256,4 +258,38 @@ func checkSessionName(name string) error {
 	}
 	return Refusef(api.CodeBadName,
 		"session name %q: it must be at most 64 letters, digits, dots, dashes and underscores, and not look like an id", name)
+}
+
+// RequestApproval decides on the use of a tool that the agent of a session asks
+// for, by rule or by waiting for AnswerApproval; see queue.Queue.Ask.
+func (s *App) RequestApproval(ctx context.Context, sessionID string, in api.NewApproval) (api.Approval, error) {
+	row, err := s.Store.Session(ctx, sessionID)
+	if err != nil {
+		return api.Approval{}, err
+	}
+	r := approve.Request{Tool: in.Tool, Arguments: in.Arguments, Directory: in.Directory}
+	err = errors.Join(terminal.CheckID(in.ID), approve.CanGrant(in.Agent), r.Check())
+	switch {
+	case err != nil:
+		return api.Approval{}, Refusef(api.CodeBadRequest, "approval: %s", oneLine(err))
+	case row.State.Ended():
+		return api.Approval{}, Refusef(api.CodeEnded, "session %s has ended", row.Name)
+	}
+	place, label, err := s.placeOf(ctx, row)
+	if err != nil {
+		return api.Approval{}, err
+	}
+	a, err := s.approvals.Ask(ctx, queue.New(in.ID, row, label, in.Agent, r), func() approve.Verdict { return place.Decide(r) })
+	if err != nil && ctx.Err() != nil { // the hook has ended, or the server ends: both are ordinary
+		err = Refusef(api.CodeStopping, "the request ended before a decision")
+	}
+	return s.approvalView(a), err
+}
+
+// AnswerApproval decides on an approval that waits. by says who decides.
+func (s *App) AnswerApproval(ctx context.Context, id string, in api.ApprovalAnswer, by string) (api.Approval, error) {
+	return finish(ctx, s, func(ctx context.Context) (api.Approval, error) {
+		a, err := s.approvals.Answer(ctx, id, in.Decision, in.Reason, by)
+		return s.approvalView(a), err
+	})
 }

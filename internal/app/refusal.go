@@ -12,6 +12,7 @@ import (
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/approve/queue"
 	"middleman/internal/contain"
 	"middleman/internal/git"
 	"middleman/internal/store"
@@ -97,6 +98,8 @@ var known = []struct {
 	{agent.ErrLines, api.CodeUnsupported},
 	{terminal.ErrTooLong, api.CodeTooLarge},
 	{terminal.ErrTooManyViewers, api.CodeTooManyView},
+	{queue.ErrNotShown, api.CodeNotShown},
+	{queue.ErrOther, api.CodeKeyReused},
 	{errors.ErrUnsupported, api.CodeUnsupported},
 	{context.DeadlineExceeded, api.CodeUnreachable},
 	{context.Canceled, api.CodeStopping},
@@ -218,6 +221,9 @@ func typedRefusal(err error) *Refusal {
 		r := of(api.CodeWorkWouldLose, e)
 		r.Lost = &e.Loss
 		return r
+	}
+	if e, ok := errors.AsType[*queue.AnsweredError](err); ok {
+		return of(api.CodeAnswered, e)
 	}
 	if e, ok := errors.AsType[*setupError](err); ok {
 		return of(e.code(), e)

@@ -273,6 +273,44 @@ func (s *App) publishDeleted(ctx context.Context, id string) {
 	s.relabel(ctx)
 }
 
+// approvalView returns an approval in the form for clients.
+func (s *App) approvalView(a store.Approval) api.Approval {
+	v := api.Approval{
+		ID: a.ID, SessionID: a.SessionID, WorkspaceID: a.WorkspaceID, Session: a.Session, Agent: a.Agent, Tool: a.Tool,
+		Summary: s.redact(a.Summary), Arguments: s.redact(a.Arguments), Diff: s.redact(a.Diff),
+		State: api.ApprovalWaiting, Rule: a.Rule, Reason: s.redact(a.Reason), DecidedBy: a.DecidedBy, CreatedAt: a.CreatedAt,
+	}
+	switch a.Decision {
+	case store.Allowed:
+		v.State = api.ApprovalAllowed
+	case store.Denied:
+		v.State = api.ApprovalDenied
+	case store.Undecided:
+		v.State = api.ApprovalClosed
+	}
+	if !a.DecidedAt.IsZero() {
+		v.DecidedAt = &a.DecidedAt
+	}
+	return v
+}
+
+// publishApproval publishes that an approval waits, or waits no more. The agent's
+// status follows: it is its hook that waits here.
+func (s *App) publishApproval(a store.Approval) {
+	view := s.approvalView(a)
+	s.Events.Publish(a.WorkspaceID, api.Event{Type: "approval", ID: a.ID, Approval: &view})
+	h := agent.Hook{Agent: a.Agent, Event: "PermissionRequest", At: time.Now(), State: agent.Working}
+	switch a.Decision {
+	case store.Undecided:
+		return // the agent asks by itself
+	case "":
+		h.State, h.Kind, h.Reason = agent.Waiting, agent.Permission, view.Summary
+	}
+	if err := s.Report(context.Background(), a.SessionID, h); err != nil {
+		s.Log.Debug("the status of an agent that asks", "session", a.SessionID, "error", err)
+	}
+}
+
 // ListBackends returns all backends, with the reason for each that cannot start
 // a session now, and marks the default one.
 func (s *App) ListBackends(ctx context.Context) []api.Backend {

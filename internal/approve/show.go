@@ -50,6 +50,9 @@ func Diff(r Request) string {
 	path := a.optional("file_path") + a.optional("notebook_path") + a.optional("path")
 	change(a.optional("old_string")+a.optional("old_str"), a.optional("new_string")+a.optional("new_str"))
 	change("", a.optional("content")+a.optional("file_text")+a.optional("new_source"))
+	if string(values["replace_all"]) == "true" {
+		out.WriteString("@@ every occurrence @@\n")
+	}
 	var edits []struct {
 		Old string `json:"old_string"`
 		New string `json:"new_string"`

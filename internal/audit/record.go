@@ -30,6 +30,7 @@ const (
 	TrustGrant    = "trust"
 	TrustRevoke   = "trust-revoke"
 	Upgrade       = "upgrade"
+	Approval      = "approval" // an agent's request was allowed or denied by a person, or denied by a rule
 	RefusedHost   = "bad-host"
 	RefusedOrigin = "bad-origin"
 	Unauthorized  = "unauthorized"

@@ -52,6 +52,8 @@ func idsOf(part any) []string {
 		return []string{x.ID, x.Parent, x.ParentSession}
 	case api.Session:
 		return []string{x.ID, x.WorkspaceID, x.Parent}
+	case api.Approval:
+		return []string{x.ID, x.SessionID, x.WorkspaceID}
 	case api.Transcripts:
 		return []string{x.WorkspaceID}
 	case api.Worker:

@@ -35,6 +35,7 @@ var audited = map[string]string{
 	"trust-workspace-config": audit.TrustGrant,
 	"trust-config":           audit.TrustGrant,
 	"revoke-trust":           audit.TrustRevoke,
+	"answer-approval":        audit.Approval,
 }
 
 // consents are the parameters that a record contains: what a call may destroy,
@@ -77,7 +78,7 @@ func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
 // target returns the objects and the consents in a call's path and query.
 func target(ctx huma.Context, r *http.Request) string {
 	var parts []string
-	for _, name := range []string{"workspace", "session", "login", "token"} {
+	for _, name := range []string{"workspace", "session", "login", "token", "approval"} {
 		if id := ctx.Param(name); id != "" {
 			parts = append(parts, name+" "+id)
 		}

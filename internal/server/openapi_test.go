@@ -53,6 +53,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 	want = append(want, "POST /login", "POST /login/challenge", "POST /login/access", "GET /logins", "DELETE /logins",
 		"DELETE /logins/{login}", "POST /sessions/{session}/tickets")
 	want = append(want, "GET /tokens", "POST /tokens", "DELETE /tokens/{token}", "POST /tokens/{token}/rotate")
+	want = append(want, "GET /approvals", "GET /approvals/{approval}", "POST /approvals/{approval}", "GET /sessions/{session}/approvals", "POST /sessions/{session}/approvals")
 	slices.Sort(want)
 	if want = slices.Sorted(slices.Values(append(want, trustPaths...))); !slices.Equal(got, want) {
 		t.Errorf("routes:\n%s", strings.Join(got, "\n"))

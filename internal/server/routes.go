@@ -35,6 +35,7 @@ func (s *Server) routes() http.Handler {
 	s.terminalRoutes()
 	s.leftoverRoutes()
 	s.trustRoutes()
+	s.approvalRoutes()
 	s.workerRoutes()
 	s.tokenRoutes()
 

@@ -35,6 +35,7 @@ var needs = map[string]string{
 	"start-session": "full", "end-session": "full", "send-input": "full", "send-prompt": "full", "spawn-worker": "own", "report-status": "own",
 	"prune": "full", "forget-transcripts": "full", "import": "full", "repair": "full", "rename-workspace": "full", "get-server": "full", "stop-server": "full", "restart-server": "full", "merge-workspace": "full", "push-workspace": "full", "rename-session": "full", "resume-session": "full", "agent-status": "session",
 	"get-config": "full", "get-workspace-config": "full", "trust-config": "full", "trust-workspace-config": "full",
+	"request-approval": "own", "answer-approval": "full", "list-approvals": "read", "list-session-approvals": "read", "get-approval": "read",
 	"list-trust": "full", "revoke-trust": "full", "get-setup-log": "full",
 }
 
@@ -58,7 +59,7 @@ func TestScopeOfEveryOperation(t *testing.T) {
 			continue
 		}
 		for who, header := range callers {
-			path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0").Replace(op.path)
+			path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0", "{approval}", "a0").Replace(op.path)
 			path += map[string]string{"terminal": "?mode=watch", "wait": "?for=exit&timeout=1ms"}[op.id]
 			if who == "full" && op.id == "end-session" {
 				path = strings.Replace(path, id, "s0", 1) // it is needed by the next

@@ -18,6 +18,11 @@ type operation struct {
 }
 
 var operations = []operation{
+	{"GET", "/approvals", "", "what agents ask, with the commands and the text of edits"},
+	{"GET", "/approvals/{a}", "", "what an agent asked, with the text of its edit"},
+	{"POST", "/approvals/{a}", `{"decision":"allow"}`, "a command of an agent's run without the user's consent"},
+	{"GET", "/sessions/{s}/approvals", "", "what the agent of a session asks"},
+	{"POST", "/sessions/{s}/approvals", `{"id":"a0123456789abcdef","agent":"claude","tool":"Bash","arguments":"{}","directory":"/"}`, "questions that the user takes for those of an agent"},
 	{"GET", "/backends", "", "which programs are installed, to choose a hole by"},
 	{"GET", "/config?directory=/", "", "the user's settings and directories"},
 	{"GET", "/events", "", "everything that happens in all workspaces, as it happens"},
@@ -87,7 +92,7 @@ var open = []string{"GET /health", "POST /login", "POST /login/challenge", "POST
 
 // at is the operation's request on a server.
 func (o operation) at(s *server, headers ...string) request {
-	path := strings.NewReplacer("{w}", s.workspace, "{s}", s.session, "{l}", "l0000000000000000", "{t}", "planted").Replace(o.path)
+	path := strings.NewReplacer("{w}", s.workspace, "{s}", s.session, "{l}", "l0000000000000000", "{t}", "planted", "{a}", "a0123456789abcdef").Replace(o.path)
 	if o.body != "" {
 		headers = append([]string{"Content-Type: application/json"}, headers...)
 	}
@@ -96,7 +101,7 @@ func (o operation) at(s *server, headers ...string) request {
 
 func (o operation) slug() string {
 	path, _, _ := strings.Cut(o.path, "?")
-	return strings.ToLower(o.method) + strings.NewReplacer("/{w}", "/W", "/{s}", "/S", "/{l}", "/L", "/{t}", "/T", "/", "-").Replace(path)
+	return strings.ToLower(o.method) + strings.NewReplacer("/{w}", "/W", "/{s}", "/S", "/{l}", "/L", "/{t}", "/T", "/{a}", "/A", "/", "-").Replace(path)
 }
 
 func httpProbes() []probe {
@@ -162,7 +167,7 @@ func allListed(w *world) error {
 func listed(name string) bool {
 	return slices.ContainsFunc(operations, func(o operation) bool {
 		path, _, _ := strings.Cut(o.path, "?")
-		return name == o.method+" "+strings.NewReplacer("{w}", "{workspace}", "{s}", "{session}", "{l}", "{login}", "{t}", "{token}").Replace(path)
+		return name == o.method+" "+strings.NewReplacer("{w}", "{workspace}", "{s}", "{session}", "{l}", "{login}", "{t}", "{token}", "{a}", "{approval}").Replace(path)
 	})
 }
 

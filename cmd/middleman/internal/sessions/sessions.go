@@ -1,7 +1,8 @@
 // Package sessions has the commands on existing sessions: attach and watch,
-// send, capture, logs, search, export, wait, status, report, stop and tmux. They reach the
-// session through its backend, without the server. Only logs --setup and wait
-// --workers need the server.
+// send, capture, logs, search, export, wait, status, report, approvals, approve,
+// deny, stop and tmux. Most reach the session through its backend, without the
+// server. logs --setup, wait --workers, report and the commands of approvals need
+// the server.
 package sessions
 
 import (
@@ -23,6 +24,9 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.exportCommand(),
 		r.waitCommand(),
 		r.statusCommand(),
+		r.approvalsCommand(),
+		r.approveCommand(),
+		r.denyCommand(),
 		r.reportCommand(),
 		r.stopCommand(),
 		r.tmuxCommand(),

@@ -1,0 +1,247 @@
+// Package queue keeps the requests of agents that wait for the user's decision,
+// and records each decision, with the rule or the person that made it. A request
+// waits as long as its hook does: the hook's own call waits in Ask. Each is
+// answered once, by whoever is first.
+package queue
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"middleman/internal/approve"
+	"middleman/internal/store"
+)
+
+const (
+	// ByRule is who decided, if nobody was asked.
+	ByRule = "rule"
+	// maxShown bounds the bytes of arguments that a person is asked about: all of
+	// it must be seen.
+	maxShown = 64 << 10
+	// maxKept bounds the bytes that are recorded of what a rule decided.
+	maxKept = 4 << 10
+	// maxWaiting bounds the requests of one session that wait.
+	maxWaiting = 50
+)
+
+// Errors of Ask.
+var (
+	// ErrNotShown: the user cannot be asked here, so the agent must ask by itself.
+	ErrNotShown = errors.New("the agent's own dialog must ask")
+	// ErrOther: there is another request with that id.
+	ErrOther = errors.New("there is another request with this id")
+)
+
+// AnsweredError is the error of an answer to a request that waits no more.
+type AnsweredError struct{ Approval store.Approval }
+
+func (e *AnsweredError) Error() string {
+	a := e.Approval
+	if a.Decision == store.Undecided {
+		return fmt.Sprintf("request %s waits no more: %s", a.ID, a.Reason)
+	}
+	said := map[string]string{store.Allowed: "allowed", store.Denied: "denied"}[a.Decision]
+	return fmt.Sprintf("request %s was %s already, by %s at %s", a.ID, said, a.DecidedBy, a.DecidedAt.Local().Format(time.DateTime))
+}
+
+// Queue keeps the requests of one server. Its methods are safe for concurrent use.
+type Queue struct {
+	Store *store.Store
+	// Changed is called with each request that begins to wait, or waits no more.
+	Changed func(store.Approval)
+	// mu is held while a decision is recorded, and guards waiting.
+	mu      sync.Mutex
+	waiting map[string]*waiting
+}
+
+// waiting is a request that waits.
+type waiting struct {
+	session string
+	hooks   int            // how many calls of Ask wait for it
+	answer  store.Approval // set before done is closed
+	done    chan struct{}
+}
+
+// Recover closes what the previous server left waiting. A hook that lives still
+// asks again. Call it before any other method.
+func (q *Queue) Recover(ctx context.Context) error {
+	return q.Store.CloseApprovals(ctx, "the server ended while it waited", time.Now())
+}
+
+// New returns the record of a request, without a decision.
+func New(id string, session store.Session, label, agent string, r approve.Request) store.Approval {
+	sum := sha256.Sum256([]byte(r.Tool + "\x00" + r.Directory + "\x00" + r.Arguments))
+	return store.Approval{
+		ID: id, SessionID: session.ID, WorkspaceID: session.WorkspaceID, Session: label, Agent: agent, Tool: r.Tool,
+		Summary: approve.Summary(r), Arguments: r.Arguments, Diff: approve.Diff(r), Digest: sum[:], CreatedAt: time.Now().UTC(),
+	}
+}
+
+// Ask returns a with a decision. It decides by verdict or, if that is to ask, waits
+// for Answer. If ctx ends first, the request waits no more and the error is that
+// of ctx. A hook whose call was cut off asks again with the same id: it gets the
+// decision that was made meanwhile, or waits again.
+func (q *Queue) Ask(ctx context.Context, a store.Approval, verdict func() approve.Verdict) (store.Approval, error) {
+	known, err := q.Store.Approval(ctx, a.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return a, err
+	case known.SessionID != a.SessionID || string(known.Digest) != string(a.Digest):
+		return a, ErrOther
+	case known.Decision == store.Allowed || known.Decision == store.Denied:
+		return known, nil
+	default:
+		return q.again(ctx, known)
+	}
+	v, err := q.decide(ctx, a, verdict)
+	if err != nil {
+		return a, err
+	}
+	a.Rule, a.Reason = v.Rule, v.Reason
+	switch v.Decision {
+	case approve.Allow, approve.Deny:
+		a.Decision, a.DecidedBy, a.DecidedAt = string(v.Decision), ByRule, time.Now().UTC()
+		a.Arguments, a.Diff = cut(a.Arguments), cut(a.Diff)
+		return a, q.Store.AddApproval(ctx, a)
+	}
+	if len(a.Arguments) > maxShown || approve.OwnDialog(a.Tool) {
+		a.Decision, a.Reason, a.DecidedAt = store.Undecided, "it is left to the agent's own dialog", time.Now().UTC()
+		a.Arguments, a.Diff = cut(a.Arguments), cut(a.Diff)
+		return a, errors.Join(q.Store.AddApproval(ctx, a), ErrNotShown)
+	}
+	w, err := q.enter(ctx, a, func() error { return q.Store.AddApproval(ctx, a) })
+	if err != nil {
+		return a, err
+	}
+	return q.wait(ctx, a.ID, w)
+}
+
+// decide returns the verdict on a new request. What a person denied to a session
+// stays denied to it.
+func (q *Queue) decide(ctx context.Context, a store.Approval, verdict func() approve.Verdict) (approve.Verdict, error) {
+	before, err := q.Store.DeniedBefore(ctx, a.SessionID, a.Digest, ByRule)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return verdict(), nil
+	case err != nil:
+		return approve.Verdict{}, err
+	}
+	return approve.Verdict{Decision: approve.Deny, Rule: "denied-before", Reason: fmt.Sprintf("%s denied the same at %s", before.DecidedBy, before.DecidedAt.Local().Format(time.DateTime))}, nil
+}
+
+// again waits for a request that waits, or did until its hook or the server ended.
+func (q *Queue) again(ctx context.Context, known store.Approval) (store.Approval, error) {
+	w, err := q.enter(ctx, known, func() error {
+		err := q.Store.ReopenApproval(ctx, known.ID, "its hook asks again")
+		if errors.Is(err, store.ErrNotFound) {
+			return nil // it was decided a moment ago, or waits still
+		}
+		return err
+	})
+	if err != nil {
+		return known, err
+	}
+	return q.wait(ctx, known.ID, w)
+}
+
+// enter makes the caller wait for a request, which write stores.
+func (q *Queue) enter(ctx context.Context, a store.Approval, write func() error) (*waiting, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w := q.waiting[a.ID]; w != nil {
+		w.hooks++
+		return w, nil
+	}
+	n := 0
+	for _, w := range q.waiting {
+		if w.session == a.SessionID {
+			n++
+		}
+	}
+	if n >= maxWaiting {
+		return nil, fmt.Errorf("%d requests of the session wait already: %w", n, ErrNotShown)
+	}
+	if err := write(); err != nil {
+		return nil, err
+	}
+	now, err := q.Store.Approval(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	w := &waiting{session: a.SessionID, hooks: 1, answer: now, done: make(chan struct{})}
+	if now.Decision != "" {
+		close(w.done)
+		return w, nil
+	}
+	if q.waiting == nil {
+		q.waiting = map[string]*waiting{}
+	}
+	q.waiting[a.ID] = w
+	q.Changed(now)
+	return w, nil
+}
+
+// wait returns the answer. If ctx ends first and no other call waits for the
+// request, it waits no more.
+func (q *Queue) wait(ctx context.Context, id string, w *waiting) (store.Approval, error) {
+	select {
+	case <-w.done:
+		return w.answer, nil
+	case <-ctx.Done():
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w.hooks--; w.hooks > 0 || q.waiting[id] != w {
+		return store.Approval{}, ctx.Err()
+	}
+	_, err := q.settle(context.WithoutCancel(ctx), id, store.Undecided, "its hook waits no more", "")
+	return store.Approval{}, errors.Join(ctx.Err(), err)
+}
+
+// Answer records what a person decided on a request that waits, and lets its hook
+// go on. reason may be "". The error is an *AnsweredError if the request waits no
+// more, and store.ErrNotFound if there is none.
+func (q *Queue) Answer(ctx context.Context, id, decision, reason, by string) (store.Approval, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.settle(ctx, id, decision, reason, by)
+}
+
+// settle records a decision, and then tells of it. The caller holds mu.
+func (q *Queue) settle(ctx context.Context, id, decision, reason, by string) (store.Approval, error) {
+	err := q.Store.DecideApproval(ctx, id, decision, reason, by, time.Now())
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.Approval{}, err
+	}
+	a, readErr := q.Store.Approval(ctx, id)
+	if readErr != nil {
+		return store.Approval{}, readErr
+	}
+	if err != nil {
+		return store.Approval{}, &AnsweredError{a}
+	}
+	if w := q.waiting[id]; w != nil {
+		delete(q.waiting, id)
+		w.answer = a
+		close(w.done)
+	}
+	q.Changed(a)
+	return a, nil
+}
+
+// cut returns the beginning of a text.
+func cut(text string) string {
+	if len(text) <= maxKept {
+		return text
+	}
+	for n := maxKept; ; n-- {
+		if text[n]&0xc0 != 0x80 { // the first byte of a character
+			return text[:n] + "…"
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"middleman/internal/approve"
+	"middleman/internal/store"
+	_ "middleman/internal/testenv" // sets the umask
+	"middleman/terminal"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T) (*Queue, chan store.Approval) {
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "data", "middleman.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	changes := make(chan store.Approval, 10_000)
+	return &Queue{Store: s, Changed: func(a store.Approval) { changes <- a }}, changes
+}
+
+func request(n int) store.Approval {
+	r := approve.Request{Tool: "Bash", Arguments: fmt.Sprintf(`{"command":"make %d"}`, n), Directory: "/"}
+	return New(terminal.NewID("a"), store.Session{ID: "s1"}, "w/s", "claude", r)
+}
+
+func toAsk() approve.Verdict {
+	return approve.Verdict{Decision: approve.Ask, Rule: "unknown-command", Reason: "why"}
+}
+
+// However answers, hooks that ask again and hooks that end meet, a request has one
+// decision: that of the one answer that succeeded, and no hook gets another.
+func TestOneAnswerCounts(t *testing.T) {
+	q, changes := open(t)
+	for n := range 40 {
+		a := request(n)
+		ends, cancel := context.WithCancel(t.Context())
+		var mu sync.Mutex // guards the next two
+		var got, won []string
+		var hooks, others sync.WaitGroup
+		hook := func(ctx context.Context) {
+			hooks.Go(func() {
+				decided, err := q.Ask(ctx, a, toAsk)
+				if err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("ask: %v", err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil && decided.Decision != store.Undecided {
+					got = append(got, decided.Decision)
+				}
+			})
+		}
+		hook(ends)
+		if waits := <-changes; waits.ID != a.ID || waits.Decision != "" {
+			t.Fatalf("%+v", waits)
+		}
+		hook(t.Context()) // the same hook, whose first call is not known to be lost
+		for _, decision := range []string{store.Allowed, store.Denied, store.Allowed, store.Denied} {
+			others.Go(func() {
+				_, err := q.Answer(t.Context(), a.ID, decision, "", decision)
+				if _, late := errors.AsType[*AnsweredError](err); err != nil && !late {
+					t.Errorf("answer: %v", err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					won = append(won, decision)
+				}
+			})
+		}
+		others.Go(cancel)
+		others.Wait()
+		finished := make(chan struct{})
+		go func() { hooks.Wait(); close(finished) }()
+		for waiting := true; waiting; {
+			select {
+			case <-finished:
+				waiting = false
+			case c := <-changes: // the second call may wait again after the first has ended
+				if c.Decision != "" {
+					continue
+				}
+				if _, err := q.Answer(t.Context(), a.ID, store.Denied, "", store.Denied); err == nil {
+					won = append(won, store.Denied)
+				}
+			}
+		}
+		cancel()
+		record, err := q.Store.Approval(t.Context(), a.ID)
+		if err != nil || len(won) > 1 || len(won) == 1 && (record.Decision != won[0] || record.DecidedBy != won[0]) || len(won) == 0 && record.Decision != store.Undecided {
+			t.Fatalf("won %v, recorded %+v, %v", won, record, err)
+		}
+		for _, decision := range got {
+			if decision != record.Decision {
+				t.Errorf("a hook got %s, recorded is %s", decision, record.Decision)
+			}
+		}
+		for len(changes) > 0 {
+			<-changes
+		}
+	}
+	if len(q.waiting) > 0 {
+		t.Errorf("%d wait still", len(q.waiting))
+	}
+}
+
+// A session that asks without end does not fill the list.
+func TestWaitingIsBounded(t *testing.T) {
+	q, changes := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var hooks sync.WaitGroup
+	for n := range maxWaiting {
+		hooks.Go(func() { _, _ = q.Ask(ctx, request(n), toAsk) })
+		<-changes
+	}
+	if _, err := q.Ask(ctx, request(-1), toAsk); !errors.Is(err, ErrNotShown) {
+		t.Errorf("one more: %v", err)
+	}
+	other := request(-2)
+	other.SessionID = "s2"
+	hooks.Go(func() { _, _ = q.Ask(ctx, other, toAsk) })
+	if a := <-changes; a.SessionID != "s2" {
+		t.Errorf("%+v", a)
+	}
+	cancel()
+	hooks.Wait()
+	list, _, err := q.Store.Approvals(t.Context(), store.ApprovalQuery{}, store.Page{Limit: -1})
+	if err != nil || len(list) > 0 {
+		t.Errorf("%d wait still, %v", len(list), err)
+	}
+}
+
+// An error of the store allows nothing.
+func TestErrorsAllowNothing(t *testing.T) {
+	q, _ := open(t)
+	a := request(1)
+	q.Store.Close()
+	got, err := q.Ask(t.Context(), a, func() approve.Verdict { return approve.Verdict{Decision: approve.Allow} })
+	if err == nil || got.Decision == store.Allowed {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := q.Answer(t.Context(), a.ID, store.Allowed, "", "x"); err == nil {
+		t.Error("an answer without a store")
+	}
+}

@@ -1,0 +1,101 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"middleman/internal/plaintext"
+)
+
+// Harmless returns nil if git that somebody runs in the checkout at root finds
+// the repository whose common directory is commonDir, and runs no program that
+// this repository names: in its settings, or as a hook. Else the error says why
+// not, on one line.
+func (v *Views) Harmless(ctx context.Context, commonDir, root string) error {
+	gitDir, err := checkoutDir(commonDir, root)
+	if err != nil {
+		return err
+	}
+	p := Dirs{GitDir: gitDir, CommonDir: commonDir, WorkTree: root}
+	settings, err := v.settings(ctx, p)
+	if err != nil {
+		return err
+	}
+	if settings.risky {
+		return errors.New("the repository's own configuration has settings that may run a program")
+	}
+	transport, err := TransportOf(ctx, p, true)
+	if err != nil {
+		return err
+	}
+	if transport.Partial {
+		return errors.New("it is a partial clone: git may reach its remote at any time")
+	}
+	entries, err := os.ReadDir(filepath.Join(commonDir, "hooks"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list hooks: %w", err)
+	}
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ".sample") {
+			return fmt.Errorf("the repository has the hook %s", plaintext.Quoted(entry.Name()))
+		}
+	}
+	return usersHooks(ctx, p)
+}
+
+// checkoutDir returns the git directory of the checkout at root, if the .git there
+// leads to it.
+func checkoutDir(commonDir, root string) (string, error) {
+	dot := filepath.Join(root, ".git")
+	elsewhere := fmt.Errorf("%s does not lead to the workspace's repository", dot)
+	info, err := os.Lstat(dot)
+	switch {
+	case err != nil:
+		return "", err
+	case info.IsDir() && SameDir(dot, commonDir):
+		return commonDir, nil
+	case !info.Mode().IsRegular():
+		return "", elsewhere
+	}
+	named, err := ReadPath(dot, root)
+	if err != nil {
+		return "", err
+	}
+	entry, err := FindEntry(commonDir, root)
+	if err != nil {
+		return "", err
+	}
+	if entry == "" || !SameDir(named, entry) {
+		return "", elsewhere
+	}
+	common, err := ReadPath(filepath.Join(entry, "commondir"), entry)
+	if err != nil {
+		return "", err
+	}
+	if !SameDir(common, commonDir) {
+		return "", elsewhere
+	}
+	return entry, nil
+}
+
+// usersHooks returns an error if the user's or the system's settings name a
+// directory of hooks: such hooks read files of the checkout, and may run them.
+func usersHooks(ctx context.Context, p Dirs) error {
+	var scopes []string
+	list := p.Look("config", "--null", "--show-scope", "--get-all", "core.hookspath")
+	list.Each = func(record string) { scopes = append(scopes, record) }
+	if _, err := list.Run(ctx); err != nil && ExitCode(err) != 1 { // status 1: it is not set
+		return err
+	}
+	for i := 0; i < len(scopes); i += 2 { // a scope, then a value
+		if scopes[i] == "global" || scopes[i] == "system" {
+			return errors.New("your own settings of git name hooks (core.hooksPath)")
+		}
+	}
+	return nil
+}

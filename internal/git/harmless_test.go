@@ -1,0 +1,79 @@
+//go:build unix
+
+package git_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"middleman/internal/git"
+	"middleman/internal/testenv"
+)
+
+// Git in a checkout is harmless until something in reach of others makes it run a
+// program, or leads it elsewhere.
+func TestHarmless(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		spoil func(r *testenv.Repo, tree, entry string)
+		want  string // "" for harmless
+	}{
+		{"nothing", func(*testenv.Repo, string, string) {}, ""},
+		{"a remote and a branch", func(r *testenv.Repo, _, _ string) { r.Git("config", "branch.main.merge", "refs/heads/main") }, ""},
+		{"a sample of a hook", func(r *testenv.Repo, _, _ string) { r.Write(".git/hooks/pre-commit.sample", "x") }, ""},
+		{"a hook", func(r *testenv.Repo, _, _ string) { r.Write(".git/hooks/pre-commit", "x") }, "hook pre-commit"},
+		{"fsmonitor", func(r *testenv.Repo, _, _ string) { r.Git("config", "core.fsmonitor", "./x") }, "may run a program"},
+		{"another directory of hooks", func(r *testenv.Repo, _, _ string) { r.Git("config", "core.hooksPath", ".husky") }, "may run a program"},
+		{"a filter", func(r *testenv.Repo, _, _ string) { r.Git("config", "filter.x.clean", "./x") }, "may run a program"},
+		{"an include", func(r *testenv.Repo, _, _ string) { r.Git("config", "include.path", "../x") }, "may run a program"},
+		{"a partial clone", func(r *testenv.Repo, _, _ string) { r.Git("config", "remote.origin.promisor", "true") }, "partial clone"},
+		{"settings of the worktree", func(r *testenv.Repo, _, entry string) {
+			r.Git("config", "extensions.worktreeConfig", "true")
+			write(r, filepath.Join(entry, "config.worktree"), "[core]\n\tpager = ./x\n")
+		}, "may run a program"},
+		{"the user's hooks", func(r *testenv.Repo, _, _ string) {
+			write(r, filepath.Join(r.Home, ".gitconfig"), "[core]\n\thooksPath = .husky\n")
+		}, "your own settings of git name hooks"},
+		{"a .git that leads elsewhere", func(r *testenv.Repo, tree, _ string) { write(r, filepath.Join(tree, ".git"), "gitdir: "+r.Home+"\n") }, "does not lead"},
+		{"a .git that is a link", func(r *testenv.Repo, tree, _ string) {
+			os.Remove(filepath.Join(tree, ".git"))
+			os.Symlink(filepath.Join(r.Dir, ".git"), filepath.Join(tree, ".git"))
+		}, "does not lead"},
+		{"a .git that is a repository", func(r *testenv.Repo, tree, _ string) {
+			os.Remove(filepath.Join(tree, ".git"))
+			os.Mkdir(filepath.Join(tree, ".git"), 0o700)
+		}, "does not lead"},
+		{"no .git", func(_ *testenv.Repo, tree, _ string) { os.Remove(filepath.Join(tree, ".git")) }, "no such file"},
+		{"an entry that leads elsewhere", func(r *testenv.Repo, _, entry string) { write(r, filepath.Join(entry, "commondir"), r.Home+"\n") }, "does not lead"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			r := testenv.NewRepo(t)
+			for _, kv := range testenv.GitEnv(r.Home) {
+				name, value, _ := strings.Cut(kv, "=")
+				t.Setenv(name, value)
+			}
+			tree := filepath.Join(filepath.Dir(r.Dir), "tree")
+			r.Git("worktree", "add", "-q", tree)
+			common := filepath.Join(r.Dir, ".git")
+			x.spoil(r, tree, filepath.Join(common, "worktrees", "tree"))
+			var v git.Views
+			err := v.Harmless(t.Context(), common, tree)
+			if (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "\n")) {
+				t.Errorf("%v, want %q", err, x.want)
+			}
+		})
+	}
+	r := testenv.NewRepo(t)
+	var v git.Views
+	if err := v.Harmless(t.Context(), filepath.Join(r.Dir, ".git"), r.Dir); err != nil {
+		t.Errorf("the main checkout: %v", err)
+	}
+}
+
+func write(r *testenv.Repo, path, content string) {
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		panic(err)
+	}
+}
