@@ -428,3 +428,32 @@ func TestOlderOwnerWithoutAFeature(t *testing.T) {
 		t.Errorf("status: %+v, %v", st, err)
 	}
 }
+
+// TestOlderOwnerTellsByItsOutput: who asks an owner for activity that cannot tell
+// of it gets the output instead.
+func TestOlderOwnerTellsByItsOutput(t *testing.T) {
+	asked := make(chan wire.Hello, 3)
+	o := newOlderOwner(t, "", func(c *olderConn, hello wire.Hello) {
+		asked <- hello
+		c.send(recorded(t, "welcome")[0])
+		if !hello.NoOutput {
+			c.send(wire.AppendData(nil, wire.TypeOutput, 21, []byte("printed")))
+		}
+		_, _, _ = c.r.Read(wire.MaxFrame) // until the client leaves
+	})
+	head := uint64(21)
+	a, err := o.session.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeWatch, From: &head, NoOutput: true, Activity: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := a.Receive()
+	if err != nil || m.Kind != terminal.MessageOutput || string(m.Data) != "printed" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if first, second := <-asked, <-asked; !first.Activity || !first.NoOutput || second.NoOutput || len(asked) > 0 {
+		t.Errorf("asked %+v, then %+v", first, second)
+	}
+}
