@@ -135,8 +135,8 @@ func (p Profile) allows(seen screen, answer bool) error {
 	case answer:
 		return nil
 	case status.State == Waiting:
-		return fmt.Errorf("%w: it %s, which the text would answer; pass --answer if it shall, or the hash of the screen that you saw with --expect",
-			ErrDialog, status.Reason)
+		return fmt.Errorf("%w: it is %s, and the text would answer that; pass --answer if it shall, or the hash of the screen that you saw with --expect",
+			ErrDialog, status.Text())
 	case status.State == Unknown:
 		return fmt.Errorf("%w: it is not known whether it shows a dialog (%s); look, and pass the hash of the screen with --expect, or --answer",
 			ErrDialog, p.silence())

@@ -24,11 +24,10 @@ type Evidence struct {
 
 // rule says what a screen or a title means. All that is set must hold.
 type rule struct {
-	name   string
-	state  State
-	kind   Kind // of Waiting
-	reason string
-	title  string // a regular expression for the title
+	name  string
+	state State
+	kind  Kind   // of Waiting
+	title string // a regular expression for the title
 	// screen are regular expressions: each must match one of the last rows of
 	// the screen that are not blank. None of these may match one of without.
 	// rows is how many there are.
@@ -41,30 +40,30 @@ type rule struct {
 var rules = map[string][]rule{
 	"claude": {
 		{
-			name: "permission dialog", state: Waiting, kind: Permission, reason: "asks for a permission", rows: 12,
+			name: "permission dialog", state: Waiting, kind: Permission, rows: 12,
 			screen:  []string{`(?i)do you want|would you like`, `^[\s│]*❯ *1\. `, `^[\s│]*2\. `},
 			without: []string{`^[\s│]*[>❯] *[│]?$`, `^[\s│]*> \S`},
 		},
-		{name: "login", state: Waiting, kind: Login, reason: "asks for a login", rows: 20, screen: []string{`(?i)select login method|paste code here if prompted`}},
+		{name: "login", state: Waiting, kind: Login, rows: 20, screen: []string{`(?i)select login method|paste code here if prompted`}},
 		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}] `},
 		{name: "how to interrupt", state: Working, rows: 8, screen: []string{`\(.*\besc to interrupt\b`}},
 		{name: "star in the title", state: Idle, title: `^\x{2733} `},
 	},
 	"codex": {
-		{name: "action required", state: Waiting, kind: Question, reason: "asks for an answer", title: `Action Required`},
+		{name: "action required", state: Waiting, kind: Question, title: `Action Required`},
 		{
-			name: "approval dialog", state: Waiting, kind: Permission, reason: "asks for a permission", rows: 12,
+			name: "approval dialog", state: Waiting, kind: Permission, rows: 12,
 			screen: []string{`(?i)would you like to run|allow command|would you like to make`, `^[\s▌│]*[›❯>] *1\. `},
 		},
 		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}]( |$)`},
 		{name: "how to interrupt", state: Working, rows: 8, screen: []string{`\(.*\besc to interrupt\b`}},
 	},
 	"gemini": {
-		{name: "confirmation", state: Waiting, kind: Permission, reason: "asks for a permission", rows: 14, screen: []string{`(?i)apply this change\?|allow execution|do you want to proceed\?`, `^[\s│]*● *1\. `}},
+		{name: "confirmation", state: Waiting, kind: Permission, rows: 14, screen: []string{`(?i)apply this change\?|allow execution|do you want to proceed\?`, `^[\s│]*● *1\. `}},
 		{name: "how to cancel", state: Working, rows: 10, screen: []string{`\(esc to cancel\b`}},
 	},
 	"amp": {
-		{name: "confirmation in the title", state: Waiting, kind: Permission, reason: "asks for a confirmation", title: `confirmation needed`},
+		{name: "confirmation in the title", state: Waiting, kind: Permission, title: `confirmation needed`},
 		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}]`},
 	},
 }
@@ -119,9 +118,13 @@ func (p Profile) Judge(e Evidence) Status {
 		switch {
 		case !m.holds(e):
 		case len(m.screen) == 0:
-			return Status{State: m.state, Kind: m.kind, Source: FromTitle, Rule: m.name, Reason: m.reason, Confidence: Medium}
+			return Status{State: m.state, Kind: m.kind, Source: FromTitle, Rule: m.name, Confidence: Medium}
 		default:
-			return Status{State: m.state, Kind: m.kind, Source: FromScreen, Rule: m.name, Reason: m.reason, Confidence: High}
+			status := Status{State: m.state, Kind: m.kind, Source: FromScreen, Rule: m.name, Confidence: High}
+			if m.state == Waiting {
+				status.Reason = m.question(e)
+			}
+			return status
 		}
 	}
 	return Status{State: Unknown, Reason: p.silence()}
@@ -148,6 +151,16 @@ func (p Profile) RulesOf() string {
 
 // HasRules reports whether anything is known of how the program looks.
 func (p Profile) HasRules() bool { return len(rules[p.RulesOf()]) > 0 }
+
+// question returns the row of the screen that the first of the rule's expressions
+// matches, on one line: what a dialog asks.
+func (m matcher) question(e Evidence) string {
+	rows := last(e.Screen, m.rows)
+	if i := slices.IndexFunc(rows, m.screen[0].MatchString); i >= 0 {
+		return oneLine(strings.Trim(rows[i], " \t│┃|▌"))
+	}
+	return ""
+}
 
 func (m matcher) holds(e Evidence) bool {
 	if m.title != nil && !m.title.MatchString(e.Title) {

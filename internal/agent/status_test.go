@@ -101,6 +101,17 @@ func TestLike(t *testing.T) {
 	}
 }
 
+// A dialog says what it asks.
+func TestQuestion(t *testing.T) {
+	for program, screen := range map[string]string{"claude": claudeDialog, "codex": "│ Would you like to run the following command?\n› 1. Yes, proceed\n"} {
+		p := Profiles(nil, nil)[program]
+		want := map[string]string{"claude": "Do you want to proceed?", "codex": "Would you like to run the following command?"}[program]
+		if got := p.Judge(Evidence{Screen: rows(screen)}); got.Kind != Permission || got.Reason != want {
+			t.Errorf("%s: %+v", program, got)
+		}
+	}
+}
+
 // Rules belong to built-in profiles, and each says something that can hold.
 func TestRules(t *testing.T) {
 	for program, list := range rules {
@@ -108,7 +119,7 @@ func TestRules(t *testing.T) {
 		for _, r := range list {
 			if !IsBuiltIn(program) || r.name == "" || names[r.name] || r.title == "" && len(r.screen) == 0 ||
 				(len(r.screen) > 0) != (r.rows > 0) || !slices.Contains([]State{Working, Waiting, Idle}, r.state) ||
-				(r.state == Waiting) != (r.reason != "") {
+				(r.state == Waiting) != (r.kind != "") {
 				t.Errorf("%s: %+v", program, r)
 			}
 			names[r.name] = true
