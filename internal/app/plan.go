@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -195,6 +196,18 @@ func (s *App) backend(row store.Session) (terminal.Backend, error) {
 		}
 	}
 	return nil, fmt.Errorf("session %s uses backend %s, which this server does not have: %w", row.ID, row.Backend, terminal.ErrUnreachable)
+}
+
+// shownArgv returns the command as the user knows it: without the arguments by
+// which hooks go in, which may have several KB.
+func (p plan) shownArgv() []string {
+	n := len(p.hooks.Args)
+	for i := range len(p.argv) - n + 1 {
+		if n > 0 && slices.Equal(p.argv[i:i+n], p.hooks.Args) {
+			return slices.Delete(slices.Clone(p.argv), i, i+n)
+		}
+	}
+	return p.argv
 }
 
 // spec returns the specification of the session for the backend. note says what

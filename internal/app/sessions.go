@@ -37,7 +37,7 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 		ID:          id,
 		WorkspaceID: w.ID,
 		Backend:     p.backend.Name(),
-		Argv:        spec.Argv,
+		Argv:        p.shownArgv(),
 		Dir:         spec.Dir,
 		State:       terminal.StateStarting,
 		CreatedAt:   time.Now().UTC(),
