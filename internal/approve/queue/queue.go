@@ -95,6 +95,8 @@ func (q *Queue) Ask(ctx context.Context, a store.Approval, verdict func() approv
 		return a, ErrOther
 	case known.Decision == store.Allowed || known.Decision == store.Denied:
 		return known, nil
+	case !shown(a): // only the beginning of it is recorded
+		return known, ErrNotShown
 	default:
 		return q.again(ctx, known)
 	}
@@ -109,7 +111,7 @@ func (q *Queue) Ask(ctx context.Context, a store.Approval, verdict func() approv
 		a.Arguments, a.Diff = cut(a.Arguments), cut(a.Diff)
 		return a, q.Store.AddApproval(ctx, a)
 	}
-	if len(a.Arguments) > maxShown || approve.OwnDialog(a.Tool) {
+	if !shown(a) {
 		a.Decision, a.Reason, a.DecidedAt = store.Undecided, "it is left to the agent's own dialog", time.Now().UTC()
 		a.Arguments, a.Diff = cut(a.Arguments), cut(a.Diff)
 		return a, errors.Join(q.Store.AddApproval(ctx, a), ErrNotShown)
@@ -119,6 +121,11 @@ func (q *Queue) Ask(ctx context.Context, a store.Approval, verdict func() approv
 		return a, err
 	}
 	return q.wait(ctx, a.ID, w)
+}
+
+// shown reports whether a person can be asked about a.
+func shown(a store.Approval) bool {
+	return len(a.Arguments) <= maxShown && !approve.OwnDialog(a.Tool)
 }
 
 // decide returns the verdict on a new request. What a person denied to a session
