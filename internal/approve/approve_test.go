@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -345,6 +346,7 @@ func TestPlaces(t *testing.T) {
 		{"no directory", func(p *Place) { p.Root = "" }, read, Ask, "no-directory"},
 		{"a link to it", func(p *Place) { y.ok(os.Symlink(y.root, y.base+"/link")); p.Root = y.base + "/link" }, read, Allow, "worktree"},
 		{"a workspace in it", func(p *Place) { p.Others = append(p.Others, y.root+"/src") }, Request{"Read", `{"file_path":"src/a.txt"}`, y.root}, Ask, "other-worktree"},
+		{"middleman's own directory in it", func(p *Place) { p.Root, p.Home, p.Others = y.base, "", nil }, Request{"Read", `{"file_path":"data/middleman.db"}`, y.base}, Deny, "middleman"},
 		{"a home in the temporary directory", func(p *Place) { p.Temp = []string{y.base} }, Request{"Read", `{"file_path":"` + y.base + `/home/.ssh/id"}`, y.root}, Ask, "outside"},
 		{"settings that run a program", func(p *Place) { p.Git = func() error { return errors.New("core.fsmonitor is set") } }, status, Ask, "git-settings"},
 		{"no repository", func(p *Place) { p.Git = nil }, status, Ask, "git-unknown"},
@@ -355,6 +357,33 @@ func TestPlaces(t *testing.T) {
 		if v := p.Decide(x.r); v.Decision != x.want || v.Rule != x.rule {
 			t.Errorf("%s: %+v, want %s by %s", x.name, v, x.want, x.rule)
 		}
+	}
+}
+
+// The page names every rule.
+func TestRulesAreDescribed(t *testing.T) {
+	page, err := os.ReadFile("../../docs/approvals.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, path := range sources {
+		text, err := os.ReadFile(path)
+		if err != nil || strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`(?:ask|allow)\("([a-z-]+)"|Verdict\{Deny, "([a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
+			if found++; !strings.Contains(string(page), "`"+m[1]+m[2]+"`") {
+				t.Errorf("%s: the rule %s%s is not in docs/approvals.md", path, m[1], m[2])
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("%d rules found", found)
 	}
 }
 
@@ -412,6 +441,7 @@ func TestShow(t *testing.T) {
 		{"apply_patch", `{"command":"*** Begin Patch"}`, "apply_patch: *** Begin Patch", "*** Begin Patch"},
 		{"mcp__x", `{"a":1}`, "mcp__x", ""},
 		{"Bash", `{`, "Bash", ""},
+		{"Bash", `{"command":"ls \u202etxt.\u001b[2J"}`, `Bash: ls \u202etxt.\x1b[2J`, ""},
 	} {
 		r := Request{Tool: x.tool, Arguments: x.args}
 		if got := Summary(r); got != x.summary {
@@ -489,6 +519,21 @@ func names() (list []string) {
 		list = append(list, name)
 	}
 	return list
+}
+
+// What is allowed is a known tool with arguments that are an object.
+func FuzzDecide(f *testing.F) {
+	f.Add("Read", `{"file_path":"a"}`)
+	f.Add("Grep", `{"pattern":"a","path":"."}`)
+	f.Add("apply_patch", `{"command":"*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"}`)
+	p := Place{Root: f.TempDir()}
+	f.Fuzz(func(t *testing.T, tool, args string) {
+		v := p.Decide(Request{tool, args, p.Root})
+		_, err := object([]byte(args))
+		if v.Decision == Allow && (err != nil || tools()[tool] == nil) || v.Rule == "" || v.Reason == "" {
+			t.Errorf("%s %s: %+v", tool, args, v)
+		}
+	})
 }
 
 // A patch that is read names each file that a line of it names.

@@ -45,18 +45,22 @@ func (p Place) place(path string, write bool) Verdict {
 	if err != nil {
 		return ask("unresolved", "%s cannot be followed: %v", path, err)
 	}
-	inner := slices.ContainsFunc(p.Others, func(other string) bool { return within(other, p.Root) && !same(other, p.Root) && within(real, other) })
+	holds := func(dir string) bool { return within(real, dir) }
+	// The session's directory may contain others that are not its own.
+	inner := func(dir string) bool { return holds(dir) && within(dir, p.Root) && !same(dir, p.Root) }
 	switch {
-	case inner:
+	case slices.ContainsFunc(p.Others, inner):
 		return ask("other-worktree", "%s is in another workspace", real)
+	case slices.ContainsFunc(p.Private, inner):
+		return Verdict{Deny, "middleman", "it belongs to middleman itself"}
 	case within(real, p.Root):
 		if p.Home != "" && within(p.Home, p.Root) {
 			return ask("wide-root", "the session's directory contains your home directory")
 		}
 		return p.inside(real, info, p.Root, write, allow("worktree", "it is in the session's worktree"))
-	case slices.ContainsFunc(p.Others, func(other string) bool { return within(real, other) }):
+	case slices.ContainsFunc(p.Others, holds):
 		return ask("other-worktree", "%s is in another workspace", real)
-	case slices.ContainsFunc(p.Private, func(own string) bool { return within(real, own) }):
+	case slices.ContainsFunc(p.Private, holds):
 		return Verdict{Deny, "middleman", "it belongs to middleman itself"}
 	}
 	for _, temp := range p.Temp {

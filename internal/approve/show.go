@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"middleman/internal/plaintext"
 )
 
 // maxSummary bounds the characters of a summary.
@@ -21,7 +23,7 @@ func Summary(r Request) string {
 		if text == "" {
 			continue
 		}
-		line := []rune(r.Tool + ": " + text)
+		line := []rune(plaintext.Line(r.Tool + ": " + text))
 		if len(line) > maxSummary {
 			line = append(line[:maxSummary-1], '…')
 		}
