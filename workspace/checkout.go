@@ -29,7 +29,7 @@ func (m *Manager) Checkout(ctx context.Context, r CreateRequest, w Workspace, pr
 	base, err := basedir.Holding(m.base, w)
 	if err == nil {
 		defer base.Close()
-		c := &checkout{w: w, base: base, filters: r.Filters, report: progress.OrSilent()}
+		c := &checkout{w: w, base: base.Root, filters: r.Filters, report: progress.OrSilent()}
 		err = contain.Call(func() error { return c.run(ctx) })
 	}
 	if err != nil {
@@ -68,11 +68,11 @@ func (c *checkout) run(ctx context.Context) error {
 // files fills the directory unless that is done already. git writes the index
 // after the last file, so if there is an index all files are there.
 func (c *checkout) files(ctx context.Context) error {
-	made, err := c.base.Lstat(c.w.ID)
+	made, err := c.base.Lstat(basedir.Name(c.w))
 	if err != nil {
 		return err
 	}
-	entry, err := git.FindEntry(c.w.GitDir, c.w.Root)
+	entry, err := git.FindEntry(c.w.GitDir, c.w.ID, c.w.Root)
 	if err != nil {
 		return err
 	}

@@ -113,14 +113,14 @@ func (m *Manager) openRoot(w Workspace) (*os.Root, error) {
 		return nil, err
 	}
 	defer base.Close()
-	seen, err := base.Lstat(w.ID)
+	seen, err := base.Lstat(basedir.Name(w))
 	if err != nil {
 		return nil, fmt.Errorf("look at %s: %w", w.Root, err)
 	}
 	if !seen.IsDir() {
 		return nil, fmt.Errorf("%s is %s: %w", w.Root, plainfile.Kind(seen.Mode()), ErrEscapes)
 	}
-	root, err := base.OpenRoot(w.ID)
+	root, err := base.OpenRoot(basedir.Name(w))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", w.Root, err)
 	}

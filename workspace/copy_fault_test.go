@@ -27,7 +27,7 @@ func TestFaultCopyChild(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &w); err != nil {
 		t.Fatal(err)
 	}
-	m := workspace.New(workspace.Options{Base: filepath.Dir(w.Root)})
+	m := workspace.New(workspace.Options{Base: baseOf(w)})
 	if err := m.Copy(context.Background(), w, []string{"cache/"}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 // createPlaces are those of a creation, in order. From create/checkout on the
 // workspace has its place.
 var createPlaces = []string{
-	"create/fetched", "create/branch", "create/directory", "create/added", "create/checkout", "create/checked-out",
+	"create/fetched", "create/branch", "create/linked", "create/directory", "create/added", "create/checkout", "create/checked-out",
 }
 
 // createJob is a creation that a plan may kill.
@@ -107,7 +107,7 @@ func killedAt(t *testing.T, m *workspace.Manager, base, place string) (r workspa
 // placed is what a row says of a workspace that has its place.
 func placed(r workspace.CreateRequest, base string) workspace.Workspace {
 	w := recorded(r)
-	w.Root, w.GitDir, w.Branch, w.Base = filepath.Join(base, r.ID), filepath.Join(r.Directory, ".git"), "middleman/"+r.Name, r.Base
+	w.Root, w.GitDir, w.Branch, w.Base = filepath.Join(base, "repo", r.Name), filepath.Join(r.Directory, ".git"), "middleman/"+r.Name, r.Base
 	w.OwnBranch = true
 	return w
 }
@@ -131,6 +131,9 @@ func TestFaultCreateUndone(t *testing.T) {
 				}
 				if after := everything(t, r.Directory, base); after != before {
 					t.Errorf("not as it was: %s", firstDifference(before, after))
+				}
+				if left := namesIn(base) + ": " + namesIn(base+"/repo"); left != "repo: other" {
+					t.Errorf("in the base: %s", left)
 				}
 			}
 		})
@@ -239,6 +242,7 @@ func TestFaultCreatePlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	files = append(files, "basedir/claim.go")
 	var named []string
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {

@@ -28,7 +28,7 @@ func TestCreateWorktree(t *testing.T) {
 	if !slices.Equal(stages, want) {
 		t.Errorf("stages %q, want %q", stages, want)
 	}
-	if w.Root != filepath.Join(base, "w1") || w.Repository != repo || w.GitDir != filepath.Join(repo, ".git") ||
+	if w.Root != filepath.Join(base, "repo", "fix") || w.Repository != repo || w.GitDir != filepath.Join(repo, ".git") ||
 		w.Branch != "middleman/fix" || w.Base != "main" || w.BaseCommit != runGit(t, repo, "rev-parse", "main") || w.State != workspace.StateReady {
 		t.Errorf("record is %+v", w)
 	}

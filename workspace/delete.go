@@ -55,10 +55,10 @@ func (m *Manager) deleteVanished(ctx context.Context, w Workspace, discard bool)
 
 // delete opens the base for a run, and names the workspace in its error.
 func (m *Manager) delete(ctx context.Context, d *deleteRun) (Loss, error) {
-	base, err := basedir.Holding(m.base, d.w)
+	base, err := basedir.HoldingMade(m.base, d.w)
 	if err == nil {
-		defer base.Close()
-		d.base, d.ours = base, m.ownsBranch(d.w)
+		defer base.Close() // and the group goes with its last workspace
+		d.base, d.ours = base.Root, m.ownsBranch(d.w)
 		err = contain.Call(func() error { return d.run(ctx) })
 	}
 	if _, refused := errors.AsType[*WorkError](err); err != nil && !refused {
@@ -70,8 +70,8 @@ func (m *Manager) delete(ctx context.Context, d *deleteRun) (Loss, error) {
 // deleteRun is one run of Delete. Its methods are in the order of their calls.
 type deleteRun struct {
 	w         Workspace
-	base      *os.Root
-	ours      bool // we may delete the branch of w
+	base      *os.Root // holds the directory, and what the delete makes of it
+	ours      bool     // we may delete the branch of w
 	discard   bool
 	vanished  bool // a missing directory does not stop the delete
 	inspected bool // by the caller, just now
@@ -148,7 +148,7 @@ func (d *deleteRun) decided() bool {
 func (d *deleteRun) move(ctx context.Context) error {
 	moved := basedir.DeletingName(d.w.ID)
 	if d.dir == d.w.Root {
-		if err := d.base.Rename(d.w.ID, moved); err != nil {
+		if err := d.base.Rename(basedir.Name(d.w), moved); err != nil {
 			return fmt.Errorf("move directory away: %w", err)
 		}
 	}
@@ -163,7 +163,7 @@ func (d *deleteRun) move(ctx context.Context) error {
 // putBack puts the directory back because of err, and returns err.
 func (d *deleteRun) putBack(err error) error {
 	moved := basedir.DeletingName(d.w.ID)
-	back := d.base.Rename(moved, d.w.ID)
+	back := d.base.Rename(moved, basedir.Name(d.w))
 	if back != nil && !errors.Is(back, fs.ErrNotExist) {
 		return fmt.Errorf("%w (it is now %s: %w)", err, filepath.Join(d.base.Name(), moved), back)
 	}
@@ -186,7 +186,7 @@ func (d *deleteRun) canForget() error {
 	if d.w.Mode != ModeWorktree || d.aside {
 		return nil
 	}
-	entry, err := git.FindEntry(d.w.GitDir, d.w.Root)
+	entry, err := git.FindEntry(d.w.GitDir, d.w.ID, d.w.Root)
 	if err != nil || entry == "" {
 		return nil // forget reports the error
 	}
@@ -223,7 +223,7 @@ func (d *deleteRun) forget() error {
 // removeEntry removes git's entry. With discard the repository may be gone, and
 // the entry with it.
 func (d *deleteRun) removeEntry() error {
-	err := git.RemoveEntry(d.w.GitDir, d.w.Root)
+	err := git.RemoveEntry(d.w.GitDir, d.w.ID, d.w.Root)
 	if d.discard && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -272,9 +272,12 @@ func (m *Manager) PutBack(w Workspace) (back bool, err error) {
 		return true, nil
 	}
 	base, err := basedir.Holding(m.base, w)
+	if errors.Is(err, basedir.ErrNoGroup) {
+		return false, nil
+	}
 	if err == nil {
 		defer base.Close()
-		back, err = putBack(base, w)
+		back, err = putBack(base.Root, w)
 	}
 	if err != nil {
 		return false, fmt.Errorf("put workspace %s back: %w", w.Name, err)
@@ -288,7 +291,7 @@ func putBack(base *os.Root, w Workspace) (bool, error) {
 		return false, err
 	}
 	if dir != w.Root {
-		if err := base.Rename(basedir.DeletingName(w.ID), w.ID); err != nil {
+		if err := base.Rename(basedir.DeletingName(w.ID), basedir.Name(w)); err != nil {
 			return false, err
 		}
 	}

@@ -11,11 +11,12 @@
 // workspaces, model has the types that all of them share. This package gives
 // those types names here.
 //
-// In the base directory, <id> is a workspace. .deleting-<id> is one that a
-// delete has moved away and will inspect once more. .trash-<id> may be removed.
-// <id>.late-<n> holds what a program wrote during that removal. .kept-<id> is a
-// directory that a delete kept, .restoring-<id> one that a restore fills. A
-// worker, which a session asks for, is made the same way in
+// In the base directory, <group>/<name> is a worktree, where the group has the
+// name of its repository, and <id> is any other workspace of ours. Beside it,
+// .deleting-<id> is one that a delete has moved away and will inspect once more.
+// .trash-<id> may be removed. <id>.late-<n> holds what a program wrote during
+// that removal. .kept-<id> is a directory that a delete kept, .restoring-<id>
+// one that a restore fills. A worker, which a session asks for, is made the same way in
 // <scope>/.middleman/work of its parent. The scope is the directory tree that
 // the parent's sessions may work in. In the repository a workspace has a
 // branch, <prefix>/<name> or the one that the user asked for, and a worktree

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,56 +63,123 @@ func (j faultJob) run(t *testing.T, plan *fault.Plan) error {
 	return err
 }
 
+// deletePlaces and restorePlaces are those of a delete with consent, and of the
+// restore after it.
+var (
+	deletePlaces  = []string{"delete/moved", "delete/kept", "delete/trashed", "delete/forgotten"}
+	restorePlaces = []string{"restore/files", "restore/branch", "restore/gathered", "restore/entry", "restore/placed", "restore/let-go"}
+)
+
 // A delete or a restore that is killed anywhere loses nothing: done once more,
 // and restored, all is as it was.
-func TestFaultKilled(t *testing.T) {
-	for _, place := range []string{
-		"delete/moved", "delete/kept", "delete/trashed", "delete/forgotten",
-		"restore/files", "restore/branch", "restore/gathered", "restore/entry", "restore/placed", "restore/let-go",
-	} {
+func TestFaultKilled(t *testing.T) { eachLayout(t, testFaultKilled) }
+
+func testFaultKilled(t *testing.T, lay func(testing.TB, workspace.Workspace) workspace.Workspace) {
+	for _, place := range slices.Concat(deletePlaces, restorePlaces) {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
-			m, base := newManager(t)
-			d := &dirtier{T: t, w: create(t, m, request(newRepo(t), "w1"))}
-			d.root = d.w.Root
-			write(t, d.root+"/a.txt", "changed\n")
-			write(t, d.root+"/new", "new\n")
-			commit(t, d.root, "committed", "1\n")
-			runGit(t, d.root, "add", "a.txt")
-			runGit(t, d.root, "config", "branch."+d.w.Branch+".remote", ".")
-			runGit(t, d.root, "status")
-			before, outside := d.look(), otherState(t, d.w.Repository)
+			killedJob(t, place, lay, func(*testing.T, workspace.Workspace, func() error) {})
+		})
+	}
+}
 
-			plan := fault.NewPlan(t.TempDir())
-			if err := plan.Set(place, fault.Kill, 0, 1); err != nil {
-				t.Fatal(err)
+// killedJob kills a delete or the restore after it at place, calls then, does it
+// once more, and checks that all is as it was.
+func killedJob(t *testing.T, place string, lay func(testing.TB, workspace.Workspace) workspace.Workspace, then func(t *testing.T, w workspace.Workspace, again func() error)) {
+	m, base := newManager(t)
+	d := &dirtier{T: t, w: lay(t, create(t, m, request(newRepo(t), "w1")))}
+	d.root = d.w.Root
+	write(t, d.root+"/a.txt", "changed\n")
+	write(t, d.root+"/new", "new\n")
+	commit(t, d.root, "committed", "1\n")
+	runGit(t, d.root, "add", "a.txt")
+	runGit(t, d.root, "config", "branch."+d.w.Branch+".remote", ".")
+	runGit(t, d.root, "status")
+	before, outside := d.look(), otherState(t, d.w.Repository)
+
+	plan := fault.NewPlan(t.TempDir())
+	if err := plan.Set(place, fault.Kill, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	killed := 0
+	for _, restore := range []bool{false, true} {
+		job := faultJob{base, d.w, restore}
+		if err := job.run(t, plan); err == nil {
+			continue
+		}
+		killed++
+		then(t, d.w, func() (err error) {
+			if restore {
+				_, _, err = m.Restore(t.Context(), d.w, nil)
+			} else {
+				_, err = m.Delete(t.Context(), d.w, true, nil)
 			}
-			killed := 0
-			for _, restore := range []bool{false, true} {
-				job := faultJob{base, d.w, restore}
-				if err := job.run(t, plan); err == nil {
-					continue
+			return err
+		})
+		if err := job.run(t, plan); err != nil {
+			t.Fatalf("once more: %v", err)
+		}
+	}
+	if killed != 1 {
+		t.Fatalf("killed %d times", killed)
+	}
+	if after := d.look(); after != before {
+		t.Errorf("not as it was: %s", firstDifference(before, after))
+	}
+	if after := otherState(t, d.w.Repository); after != outside {
+		t.Errorf("elsewhere: %s", firstDifference(outside, after))
+	}
+	if left := namesIn(filepath.Dir(d.w.Root)); left != filepath.Base(d.w.Root) {
+		t.Errorf("left beside it: %s", left)
+	}
+	if left := namesIn(base); strings.Contains(left, " ") {
+		t.Errorf("left in the base: %s", left)
+	}
+	if left, _ := filepath.Glob(d.w.GitDir + "/middleman-*"); len(left) != 0 {
+		t.Errorf("left in the repository: %v", left)
+	}
+}
+
+// A group that is replaced by a link while a delete or a restore is cut short leads
+// nothing astray: what is in the other directory stays, and once the group is back,
+// so does all else.
+func TestFaultGroupReplaced(t *testing.T) {
+	for _, place := range slices.Concat(deletePlaces, restorePlaces) {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			killedJob(t, place, readable, func(t *testing.T, w workspace.Workspace, again func() error) {
+				group, victim := filepath.Dir(w.Root), t.TempDir()
+				for _, name := range []string{"fix", ".deleting-w1", ".trash-w1", ".restoring-w1", ".kept-w1"} {
+					write(t, filepath.Join(victim, name, "precious"), "work")
 				}
-				killed++
-				if err := job.run(t, plan); err != nil {
-					t.Fatalf("once more: %v", err)
+				before := treeState(t, victim) + treeState(t, group)
+				rename(t, group, group+".old")
+				if err := os.Symlink(victim, group); err != nil {
+					t.Fatal(err)
 				}
-			}
-			if killed != 1 {
-				t.Fatalf("killed %d times", killed)
-			}
-			if after := d.look(); after != before {
-				t.Errorf("not as it was: %s", firstDifference(before, after))
-			}
-			if after := otherState(t, d.w.Repository); after != outside {
-				t.Errorf("elsewhere: %s", firstDifference(outside, after))
-			}
-			if entries, err := os.ReadDir(base); err != nil || len(entries) != 1 {
-				t.Errorf("left in the base: %v, %v", entries, err)
-			}
-			if left, _ := filepath.Glob(d.w.GitDir + "/middleman-*"); len(left) != 0 {
-				t.Errorf("left in the repository: %v", left)
-			}
+				if err := again(); err == nil {
+					t.Error("it went on in another directory")
+				}
+				if err := os.Remove(group); err != nil {
+					t.Fatal(err)
+				}
+				rename(t, group+".old", group)
+				if after := treeState(t, victim) + treeState(t, group); after != before {
+					t.Errorf("changed: %s", firstDifference(before, after))
+				}
+			})
+		})
+	}
+}
+
+// A group that is gone with what a delete or a restore has done with is made again.
+func TestFaultGroupGone(t *testing.T) {
+	for _, place := range []string{"delete/trashed", "delete/forgotten", "restore/files", "restore/branch", "restore/gathered", "restore/entry"} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			killedJob(t, place, readable, func(t *testing.T, w workspace.Workspace, _ func() error) {
+				remove(t, filepath.Dir(w.Root))
+			})
 		})
 	}
 }

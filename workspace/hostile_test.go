@@ -160,7 +160,7 @@ func TestBaseSwappedWhileCreating(t *testing.T) {
 	commit(t, repo, "x.held", "x\n")
 	m, base := newManager(t)
 	victim := filepath.Join(filepath.Dir(filepath.Dir(base)), "victim")
-	write(t, filepath.Join(victim, "w1", "precious"), "work")
+	write(t, filepath.Join(victim, "repo", "fix", "precious"), "work")
 	runGit(t, repo, "config", "filter.swap.smudge", fmt.Sprintf("mv '%s' '%s.old'; ln -s '%s' '%s'; cat", base, base, victim, base))
 	r := request(repo, "w1")
 	r.Filters = true
@@ -168,7 +168,7 @@ func TestBaseSwappedWhileCreating(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "was replaced") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(victim, "w1", "precious")); err != nil {
+	if _, err := os.Stat(filepath.Join(victim, "repo", "fix", "precious")); err != nil {
 		t.Error(err)
 	}
 	if err := errors.Join(os.Remove(base), os.Rename(base+".old", base)); err != nil {

@@ -15,6 +15,10 @@ import (
 // What a record is made of again when it was lost.
 func TestIdentify(t *testing.T) {
 	t.Parallel()
+	eachLayout(t, testIdentify)
+}
+
+func testIdentify(t *testing.T, lay func(testing.TB, workspace.Workspace) workspace.Workspace) {
 	for _, tc := range []struct {
 		name string
 		do   func(t *testing.T, w workspace.Workspace)
@@ -63,7 +67,7 @@ func TestIdentify(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			m, _ := newManager(t)
-			was := create(t, m, request(newRepo(t), terminal.NewID("w")))
+			was := lay(t, create(t, m, request(newRepo(t), terminal.NewID("w"))))
 			tc.do(t, was)
 			got, err := m.Identify(t.Context(), was.ID)
 			if tc.err != nil {

@@ -51,7 +51,7 @@ func TestAWriterDuringADelete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	late, _ := filepath.Glob(filepath.Join(base, "w1.late-*"))
+	late, _ := filepath.Glob(filepath.Join(base, "repo", "w1.late-*"))
 	if len(late) == 0 {
 		t.Skip("the writer was never in the way")
 	}
@@ -120,13 +120,13 @@ func TestPutBack(t *testing.T) {
 	if back, err := m.PutBack(w); !back || err != nil {
 		t.Errorf("where nothing was done: %v, %v", back, err)
 	}
-	if err := os.Rename(w.Root, filepath.Join(base, ".deleting-w1")); err != nil {
+	if err := os.Rename(w.Root, filepath.Join(filepath.Dir(w.Root), ".deleting-w1")); err != nil {
 		t.Fatal(err)
 	}
 	if back, err := m.PutBack(w); !back || err != nil || !exists(w.Root+"/new") {
 		t.Errorf("moved: %v, %v", back, err)
 	}
-	if err := os.Rename(w.Root, filepath.Join(base, ".trash-w1")); err != nil {
+	if err := os.Rename(w.Root, filepath.Join(filepath.Dir(w.Root), ".trash-w1")); err != nil {
 		t.Fatal(err)
 	}
 	if back, err := m.PutBack(w); back || err != nil {

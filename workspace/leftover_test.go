@@ -49,7 +49,7 @@ type leftoverCase struct {
 	// make leaves something of w, which is not recorded, and returns the
 	// records beside one workspace that is.
 	make func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records
-	want []string // $W is the id, $R its repository's git directory, $B the base
+	want []string // $W is the id, $D its directory, $G what holds that, $R its repository's git directory
 	gone bool     // a prune ends in how it was before w was made
 }
 
@@ -60,21 +60,21 @@ func records(list ...workspace.Workspace) workspace.Records {
 var leftoverCases = []leftoverCase{
 	{"clean directory", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		return workspace.Records{}
-	}, []string{"directory $B/$W true"}, true},
+	}, []string{"directory $D true"}, true},
 	{"dirty directory", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		write(t, w.Root+"/new", "work")
 		return workspace.Records{}
-	}, []string{"directory $B/$W false"}, false},
+	}, []string{"directory $D false"}, false},
 	{"directory with a commit", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		commit(t, w.Root, "new", "work")
 		return workspace.Records{}
-	}, []string{"directory $B/$W false"}, false},
+	}, []string{"directory $D false"}, false},
 	{"directory in which a session runs", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		return workspace.Records{Busy: map[string]string{w.ID: "a session runs in it"}}
-	}, []string{"directory $B/$W false"}, false},
+	}, []string{"directory $D false"}, false},
 	{"sessions cannot be asked", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		return workspace.Records{Unsure: errors.New("no answer")}
-	}, []string{"directory $B/$W false"}, false},
+	}, []string{"directory $D false"}, false},
 	{"directory of a creation in progress", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		w.State = workspace.StateCreating
 		return records(w)
@@ -82,25 +82,25 @@ var leftoverCases = []leftoverCase{
 	{"directory that is not locked as ours", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		runGit(t, w.Repository, "worktree", "unlock", w.Root)
 		return workspace.Records{}
-	}, []string{"directory $B/$W false"}, false},
+	}, []string{"directory $D false"}, false},
 	{"directory whose repository is gone", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		rename(t, w.Repository, w.Repository+".moved")
 		return workspace.Records{}
-	}, []string{"directory $B/$W false"}, false},
+	}, []string{"directory $D false"}, false},
 	{"directory whose .git leads to another's entry", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		runGit(t, w.Repository, "worktree", "add", "-q", "--detach", w.Repository+".other")
 		write(t, w.Root+"/.git", "gitdir: "+w.GitDir+"/worktrees/repo.other\n")
 		return workspace.Records{}
-	}, []string{"directory $B/$W false"}, false},
+	}, []string{"directory $D false"}, false},
 	{"deleting, looked at once", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		rename(t, w.Root, filepath.Dir(w.Root)+"/.deleting-"+w.ID)
 		return workspace.Records{}
-	}, []string{"deleting $B/.deleting-$W true"}, true},
+	}, []string{"deleting $G/.deleting-$W true"}, true},
 	{"deleting, with work", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		write(t, w.Root+"/new", "work")
 		rename(t, w.Root, filepath.Dir(w.Root)+"/.deleting-"+w.ID)
 		return workspace.Records{}
-	}, []string{"deleting $B/.deleting-$W false"}, false},
+	}, []string{"deleting $G/.deleting-$W false"}, false},
 	{"entry without directory", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		remove(t, w.Root)
 		return workspace.Records{}
@@ -118,15 +118,15 @@ var leftoverCases = []leftoverCase{
 	{"trash beside its entry", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		rename(t, w.Root, filepath.Dir(w.Root)+"/.trash-"+w.ID)
 		return workspace.Records{}
-	}, []string{"entry $R/worktrees/$W true", "trash $B/.trash-$W true"}, true},
+	}, []string{"entry $R/worktrees/$W true", "trash $G/.trash-$W true"}, true},
 	{"kept", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		rename(t, w.Root, filepath.Dir(w.Root)+"/.kept-"+w.ID)
 		return workspace.Records{}
-	}, []string{"kept $B/.kept-$W false"}, false},
+	}, []string{"kept $G/.kept-$W false"}, false},
 	{"restoring without a snapshot", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		rename(t, w.Root, filepath.Dir(w.Root)+"/.restoring-"+w.ID)
 		return workspace.Records{}
-	}, []string{"entry $R/worktrees/$W true", "restoring $B/.restoring-$W false"}, false},
+	}, []string{"entry $R/worktrees/$W true", "restoring $G/.restoring-$W false"}, false},
 	{"snapshot, not recorded", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		write(t, w.Root+"/new", "work")
 		discard(t, m, w)
@@ -138,7 +138,7 @@ var leftoverCases = []leftoverCase{
 		write(t, filepath.Dir(w.Root)+"/.restoring-"+w.ID+"/new", "work")
 		write(t, w.GitDir+"/middleman-restoring-"+w.ID+"/HEAD", "x")
 		return workspace.Records{Deleted: []workspace.Workspace{w}}
-	}, []string{"restoring $B/.restoring-$W true", "restoring $R/middleman-restoring-$W true"}, false},
+	}, []string{"restoring $G/.restoring-$W true", "restoring $R/middleman-restoring-$W true"}, false},
 	{"branch", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		discard(t, m, w)
 		oldBranch(t, w.Repository, "middleman/fix-2", w.ID, "main")
@@ -169,12 +169,18 @@ var leftoverCases = []leftoverCase{
 		oldBranch(t, w.Repository, "middleman/fix-2", w.ID, "main")
 		return records(workspace.Workspace{ID: terminal.NewID("w"), State: workspace.StateCreating})
 	}, []string{}, false},
+	{"a copy of a workspace that there is", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
+		if err := os.CopyFS(filepath.Dir(w.Root)+"/other-copy", os.DirFS(w.Root)); err != nil {
+			t.Fatal(err)
+		}
+		return records(w)
+	}, []string{"unknown $G/other-copy false"}, false},
 	{"what is not ours", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		discard(t, m, w)
 		write(t, filepath.Dir(w.Root)+"/Some Notes/x", "x")
 		write(t, filepath.Dir(w.Root)+"/notes/x", "x")
 		return workspace.Records{}
-	}, []string{"directory $B/notes false", "unknown $B/Some Notes false"}, false},
+	}, []string{"directory $G/notes false", "unknown $G/Some Notes false"}, false},
 }
 
 func rename(t testing.TB, from, to string) {
@@ -200,7 +206,7 @@ func discard(t testing.TB, m *workspace.Manager, w workspace.Workspace) {
 }
 
 // madeLeftover has the leftovers of a case, beside a workspace that is recorded.
-func madeLeftover(t *testing.T, tc leftoverCase) (m *workspace.Manager, base, repo, before string, w workspace.Workspace, recorded workspace.Recorded) {
+func madeLeftover(t *testing.T, tc leftoverCase, lay func(testing.TB, workspace.Workspace) workspace.Workspace) (m *workspace.Manager, base, repo, before string, w workspace.Workspace, recorded workspace.Recorded) {
 	t.Helper()
 	repo = newRepo(t)
 	m, base = newManager(t)
@@ -208,7 +214,7 @@ func madeLeftover(t *testing.T, tc leftoverCase) (m *workspace.Manager, base, re
 	other.Name = "other"
 	live := create(t, m, other)
 	before = state(t, repo, base)
-	w = create(t, m, request(repo, terminal.NewID("w")))
+	w = lay(t, create(t, m, request(repo, terminal.NewID("w"))))
 	r := tc.make(t, m, w)
 	r.Workspaces = append(r.Workspaces, live)
 	return m, base, repo, before, w, recordedAs(r)
@@ -216,15 +222,19 @@ func madeLeftover(t *testing.T, tc leftoverCase) (m *workspace.Manager, base, re
 
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
+	eachLayout(t, testLeftovers)
+}
+
+func testLeftovers(t *testing.T, lay func(testing.TB, workspace.Workspace) workspace.Workspace) {
 	for _, tc := range leftoverCases {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			m, base, repo, before, w, recorded := madeLeftover(t, tc)
+			m, base, repo, before, w, recorded := madeLeftover(t, tc, lay)
 			found, err := m.Leftovers(t.Context(), recorded)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := described(found, w.ID, "$W", w.GitDir, "$R", base, "$B")
+			got := described(found, w.Root, "$D", filepath.Dir(w.Root), "$G", w.ID, "$W", w.GitDir, "$R")
 			if !slices.Equal(got, tc.want) {
 				t.Errorf("found %q, want %q: %+v", got, tc.want, found)
 			}
@@ -248,7 +258,9 @@ func TestLeftovers(t *testing.T) {
 }
 
 // Where git cannot answer nothing is removed, of whatever kind.
-func TestPruneWithGitFailing(t *testing.T) {
+func TestPruneWithGitFailing(t *testing.T) { eachLayout(t, testPruneWithGitFailing) }
+
+func testPruneWithGitFailing(t *testing.T, lay func(testing.TB, workspace.Workspace) workspace.Workspace) {
 	bad := t.TempDir()
 	write(t, bad+"/git", "#!/bin/sh\necho 'fatal: no' >&2\nexit 128\n")
 	if err := os.Chmod(bad+"/git", 0o755); err != nil {
@@ -257,7 +269,7 @@ func TestPruneWithGitFailing(t *testing.T) {
 	path := os.Getenv("PATH")
 	for _, tc := range leftoverCases {
 		t.Run(tc.name, func(t *testing.T) {
-			m, base, repo, _, _, recorded := madeLeftover(t, tc)
+			m, base, repo, _, _, recorded := madeLeftover(t, tc, lay)
 			found, err := m.Leftovers(t.Context(), recorded)
 			if err != nil {
 				t.Fatal(err)
@@ -309,10 +321,15 @@ func TestWhere(t *testing.T) {
 	}{
 		{"in its place", func(t *testing.T, w workspace.Workspace) {}, workspace.Whereabouts{}, false},
 		{"directory gone", func(t *testing.T, w workspace.Workspace) { remove(t, w.Root) }, workspace.Whereabouts{Missing: true}, false},
-		{"base gone", func(t *testing.T, w workspace.Workspace) { remove(t, filepath.Dir(w.Root)) }, workspace.Whereabouts{}, true},
+		{"base gone", func(t *testing.T, w workspace.Workspace) { remove(t, baseOf(w)) }, workspace.Whereabouts{}, true},
+		{"group gone", func(t *testing.T, w workspace.Workspace) { remove(t, filepath.Dir(w.Root)) }, workspace.Whereabouts{Missing: true}, false},
+		{"group became a link", func(t *testing.T, w workspace.Workspace) {
+			rename(t, filepath.Dir(w.Root), filepath.Dir(w.Root)+"x")
+			os.Symlink("repox", filepath.Dir(w.Root))
+		}, workspace.Whereabouts{}, true},
 		{"base no directory", func(t *testing.T, w workspace.Workspace) {
-			remove(t, filepath.Dir(w.Root))
-			write(t, filepath.Dir(w.Root), "x")
+			remove(t, baseOf(w))
+			write(t, baseOf(w), "x")
 		}, workspace.Whereabouts{}, true},
 		{"a file in its place", func(t *testing.T, w workspace.Workspace) {
 			remove(t, w.Root)
@@ -328,7 +345,7 @@ func TestWhere(t *testing.T) {
 			rename(t, w.Repository, w.Repository+".moved")
 		}, workspace.Whereabouts{NoRepository: true}, false},
 		{"moved with git", func(t *testing.T, w workspace.Workspace) {
-			runGit(t, w.Repository, "worktree", "move", "-f", "-f", w.Root, filepath.Dir(filepath.Dir(w.Root))+"/moved")
+			runGit(t, w.Repository, "worktree", "move", "-f", "-f", w.Root, filepath.Dir(baseOf(w))+"/moved")
 		}, workspace.Whereabouts{Missing: true, Moved: "$/moved"}, false},
 		{".git leads elsewhere", func(t *testing.T, w workspace.Workspace) {
 			write(t, w.Root+"/.git", "gitdir: /nowhere/worktrees/x\n")

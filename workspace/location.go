@@ -72,31 +72,68 @@ func mainCheckout(r git.Repository) (string, error) {
 	return filepath.EvalSymlinks(r.Main)
 }
 
-// openIntended opens the directory in which w was to be made, or was begun.
-// w.Root says which if it is in a scope. If w.Root is empty it searches the
-// repository.
-func (m *Manager) openIntended(ctx context.Context, w Workspace) (*os.Root, error) {
+// openIntended opens the directory that holds, or was to hold, what there is of w,
+// and sets w.Root to its place there. If w.Root is empty it searches the repository
+// and the base.
+func (m *Manager) openIntended(ctx context.Context, w *Workspace) (*basedir.Held, error) {
 	if scope, ok := basedir.ScopeOf(w.Root); ok {
-		return basedir.OpenIn(scope, true)
+		return openScope(w, scope)
 	}
-	if w.Root != "" || w.Mode != ModeWorktree || w.Repository == "" {
-		return basedir.Make(m.base)
-	}
-	repo, err := git.Discover(ctx, w.Repository)
-	if err != nil {
-		return basedir.Make(m.base) // the caller will see the error when it needs the repository
-	}
-	top, err := mainCheckout(repo)
-	if err != nil {
-		return basedir.Make(m.base)
-	}
-	root := basedir.InScope(top, w.ID)
-	entry, err := git.FindEntry(repo.Here.CommonDir, root)
+	base, err := basedir.Make(m.base)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(root); entry != "" || !errors.Is(err, fs.ErrNotExist) {
-		return basedir.OpenIn(top, true)
+	defer base.Close()
+	if w.Root == "" && w.Mode == ModeWorktree {
+		held, gitDir, err := openInRepository(ctx, w)
+		if held != nil || err != nil {
+			return held, err
+		}
+		if w.Root, err = basedir.Search(base, gitDir, w.ID); err != nil {
+			return nil, err
+		}
 	}
-	return basedir.Make(m.base)
+	if w.Root == "" {
+		w.Root = filepath.Join(base.Name(), w.ID)
+	}
+	return basedir.HoldingMade(m.base, *w)
+}
+
+// openInRepository is openIntended for a worktree that was made in the main
+// checkout of its repository. It returns nil if there is none, and the common git
+// directory, or "" if the repository is not found: the caller will see that error
+// when it needs the repository.
+func openInRepository(ctx context.Context, w *Workspace) (held *basedir.Held, gitDir string, err error) {
+	if w.Repository == "" {
+		return nil, "", nil
+	}
+	repo, err := git.Discover(ctx, w.Repository)
+	if err != nil {
+		return nil, "", nil
+	}
+	top, err := mainCheckout(repo)
+	if err != nil {
+		return nil, repo.Here.CommonDir, nil // a bare repository
+	}
+	root := basedir.InScope(top, w.ID)
+	entry, err := git.FindEntry(repo.Here.CommonDir, w.ID, root)
+	if err != nil {
+		return nil, "", err
+	}
+	if _, err := os.Lstat(root); entry == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, repo.Here.CommonDir, nil
+	}
+	held, err = openScope(w, top)
+	return held, repo.Here.CommonDir, err
+}
+
+// openScope opens the directory for workspaces in scope, and sets w.Root to its
+// place there.
+func openScope(w *Workspace, scope string) (*basedir.Held, error) {
+	base, err := basedir.OpenIn(scope, true)
+	if err != nil {
+		return nil, err
+	}
+	w.Root = filepath.Join(base.Name(), w.ID)
+	return &basedir.Held{Root: base}, nil
 }

@@ -84,7 +84,7 @@ func TestPlaceByOption(t *testing.T) {
 	}
 	r := request(repo, "w2")
 	r.Location = workspace.LocationData
-	if w := create(t, m, r); filepath.Base(filepath.Dir(w.Root)) != "work" || strings.HasPrefix(w.Root, repo) {
+	if w := create(t, m, r); w.Root != base+"/repo/fix" {
 		t.Errorf("root %s", w.Root)
 	}
 	bare := filepath.Join(t.TempDir(), "bare.git")

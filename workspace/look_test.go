@@ -321,9 +321,17 @@ func TestInspectUnknown(t *testing.T) {
 			os.Rename(w.Root, w.Root+"x")
 			os.Symlink(w.Root+"x", w.Root)
 		}},
-		{"base gone", func(t *testing.T, w workspace.Workspace) {
-			os.Rename(filepath.Dir(w.Root), filepath.Dir(w.Root)+"x")
+		{"base gone", func(t *testing.T, w workspace.Workspace) { rename(t, baseOf(w), baseOf(w)+"x") }},
+		{"group gone", func(t *testing.T, w workspace.Workspace) { rename(t, filepath.Dir(w.Root), filepath.Dir(w.Root)+"x") }},
+		{"group became a link", func(t *testing.T, w workspace.Workspace) {
+			rename(t, filepath.Dir(w.Root), filepath.Dir(w.Root)+"x")
+			os.Symlink("repox", filepath.Dir(w.Root))
 		}},
+		{"group is another one", func(t *testing.T, w workspace.Workspace) {
+			rename(t, filepath.Dir(w.Root), filepath.Dir(w.Root)+"x")
+			write(t, w.Root+"/theirs", "x")
+		}},
+		{"others can write to the group", func(t *testing.T, w workspace.Workspace) { os.Chmod(filepath.Dir(w.Root), 0o777) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -338,7 +346,7 @@ func TestInspectUnknown(t *testing.T) {
 			if err == nil || strings.Contains(err.Error(), "\n") {
 				t.Errorf("Delete: %v", err)
 			}
-			found, _ := filepath.Glob(filepath.Dir(base) + "/work*/w1*/precious")
+			found, _ := filepath.Glob(filepath.Dir(base) + "/work*/repo*/fix*/precious")
 			if len(found) == 0 {
 				t.Error("the file is gone")
 			}

@@ -65,12 +65,7 @@ func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) 
 	if w.Mode == ModeInPlace {
 		return Loss{}, nil
 	}
-	base, err := basedir.Holding(m.base, w)
-	if err != nil {
-		return Loss{}, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
-	}
-	defer base.Close()
-	dir, err := basedir.Find(base, w)
+	dir, err := basedir.Locate(m.base, w)
 	if err != nil {
 		return Loss{}, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}

@@ -141,6 +141,48 @@ func create(t testing.TB, m *workspace.Manager, r workspace.CreateRequest) works
 	return w
 }
 
+// baseOf is the base of a workspace in it: a worktree is at GROUP/NAME there, or at
+// its id if an earlier version made it.
+func baseOf(w workspace.Workspace) string {
+	if filepath.Base(w.Root) == w.ID {
+		return filepath.Dir(w.Root)
+	}
+	return filepath.Dir(filepath.Dir(w.Root))
+}
+
+// earlier moves a worktree to where earlier versions made it: its id in the base.
+func earlier(t testing.TB, w workspace.Workspace) workspace.Workspace {
+	t.Helper()
+	root := filepath.Join(baseOf(w), w.ID)
+	if err := os.Rename(w.Root, root); err != nil {
+		t.Fatal(err)
+	}
+	_ = os.Remove(filepath.Dir(w.Root)) // unless another is in it
+	write(t, filepath.Join(w.GitDir, "worktrees", w.ID, "gitdir"), filepath.Join(root, ".git")+"\n")
+	w.Root = root
+	return w
+}
+
+// eachLayout runs a test for worktrees at GROUP/NAME, and for those of earlier
+// versions. lay puts one where it must be.
+func eachLayout(t *testing.T, test func(t *testing.T, lay func(testing.TB, workspace.Workspace) workspace.Workspace)) {
+	t.Run("readable", func(t *testing.T) { test(t, readable) })
+	t.Run("at its id", func(t *testing.T) { test(t, earlier) })
+}
+
+// readable leaves a worktree where it was made.
+func readable(_ testing.TB, w workspace.Workspace) workspace.Workspace { return w }
+
+// namesIn are the names in a directory, "" if it is gone.
+func namesIn(dir string) string {
+	entries, _ := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
+
 // state is all that a workspace could leave in a repository and in the base:
 // refs, reflogs, entries, configuration, files.
 func state(t testing.TB, repo, base string) string {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"middleman/internal/fault"
@@ -48,7 +47,7 @@ func TestFaultMerge(t *testing.T) {
 				t.Parallel()
 				m, w, repo := mergeable(t)
 				r := workspace.MergeRequest{Strategy: strategy}
-				text, err := json.Marshal(mergeJob{Base: filepath.Dir(w.Root), W: w, Request: r})
+				text, err := json.Marshal(mergeJob{Base: baseOf(w), W: w, Request: r})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -119,7 +119,10 @@ func TestRestoreOfACleanRefusals(t *testing.T) {
 		{"no tip", func(_ *testing.T, w *workspace.Workspace) { w.Tip = "" }, workspace.ErrNoSnapshot},
 		{"a commit that is gone", func(_ *testing.T, w *workspace.Workspace) { w.Tip = strings.Repeat("1", 40) }, workspace.ErrNoSnapshot},
 		{"a branch that git cannot have", func(_ *testing.T, w *workspace.Workspace) { w.Branch = "a..b" }, nil},
-		{"its place is taken", func(t *testing.T, w *workspace.Workspace) { write(t, w.Root+"/mine", "x") }, workspace.ErrOccupied},
+		{"its place is taken", func(t *testing.T, w *workspace.Workspace) {
+			w.Root = filepath.Join(baseOf(*w), w.ID) // of an earlier version
+			write(t, w.Root+"/mine", "x")
+		}, workspace.ErrOccupied},
 		{"elsewhere", func(_ *testing.T, w *workspace.Workspace) { w.Root = "/tmp/w1" }, workspace.ErrEscapes},
 		{"repository gone", func(_ *testing.T, w *workspace.Workspace) { os.RemoveAll(w.Repository) }, nil},
 	} {

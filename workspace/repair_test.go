@@ -96,7 +96,7 @@ func movedRepository(w *workspace.Workspace, told, _ string) {
 	w.Repository, w.GitDir = told, told+"/.git"
 }
 
-func movedBase(w *workspace.Workspace, _, base string) { w.Root = filepath.Join(base, w.ID) }
+func movedBase(w *workspace.Workspace, _, base string) { w.Root = filepath.Join(base, "repo", w.Name) }
 
 func TestRepair(t *testing.T) {
 	t.Parallel()

@@ -34,6 +34,7 @@ func TestRestoreRefusals(t *testing.T) {
 		want error
 	}{
 		{"its place is taken", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			w.Root = filepath.Join(baseOf(*w), w.ID) // of an earlier version
 			write(t, w.Root+"/mine", "x")
 		}, workspace.ErrOccupied},
 		{"of an unknown one", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {

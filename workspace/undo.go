@@ -38,12 +38,12 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 	if err := model.CheckID(w.ID); err != nil {
 		return err
 	}
-	base, err := m.openIntended(ctx, w)
+	held, err := m.openIntended(ctx, &w)
 	if err != nil {
 		return err
 	}
-	defer base.Close()
-	w.Root = filepath.Join(base.Name(), w.ID)
+	defer held.Close()
+	base := held.Root
 	if w.Mode == ModeDirectory {
 		_, err := m.deleteVanished(ctx, w, discard)
 		return err
@@ -51,15 +51,20 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 	w.GitDir, err = repositoryOf(ctx, w)
 	switch {
 	case err != nil && discard && ctx.Err() == nil:
-		return basedir.RemoveAll(base, w.ID)
+		if claimed := basedir.ClaimedBy(w.Root); claimed == "" || claimed == w.ID {
+			err = basedir.RemoveAll(base, basedir.Name(w))
+		} else {
+			err = fmt.Errorf("%s is that of workspace %s: %w", plaintext.Quoted(w.Root), claimed, ErrUnknown)
+		}
+		return errors.Join(err, basedir.Unlink(base, w.ID))
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	if w.GitDir == "" { // git was not called yet, or its repository is gone
-		if err := base.Remove(w.ID); !errors.Is(err, fs.ErrNotExist) {
+		if err := base.Remove(basedir.Name(w)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return nil
+		return basedir.Unlink(base, w.ID)
 	}
 	branches, err := m.branchesMadeFor(ctx, w)
 	if err != nil {
@@ -89,7 +94,7 @@ func repositoryOf(ctx context.Context, w Workspace) (string, error) {
 		return "", err
 	}
 	commonDir := filepath.Dir(filepath.Dir(entry))
-	if found, err := git.FindEntry(commonDir, w.Root); err != nil || !git.SameDir(found, entry) {
+	if found, err := git.FindEntry(commonDir, w.ID, w.Root); err != nil || !git.SameDir(found, entry) {
 		return "", errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", plaintext.Quoted(entry), w.Root, ErrUnknown), err)
 	}
 	return commonDir, nil
@@ -98,7 +103,7 @@ func repositoryOf(ctx context.Context, w Workspace) (string, error) {
 // undoWorktree removes directory and entry. Files of an interrupted checkout
 // are no work; files that a program or the user wrote there are.
 func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, branches map[string]string, discard bool) error {
-	entry, err := git.FindEntry(w.GitDir, w.Root)
+	entry, err := git.FindEntry(w.GitDir, w.ID, w.Root)
 	if err != nil {
 		return err
 	}
@@ -120,21 +125,42 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 			return err
 		}
 	}
-	// A git that outlived the server may still be writing. It fails once its
-	// entry and its directory are gone.
-	if err := base.Rename(w.ID, basedir.TrashName(w.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("move directory away: %w", err)
+	if err := moveBegun(base, w, entry); err != nil {
+		return err
 	}
-	if err := git.RemoveEntry(w.GitDir, w.Root); err != nil {
+	if err := git.RemoveEntry(w.GitDir, w.ID, w.Root); err != nil {
 		return err
 	}
 	const most = 10 // tries; a process that still writes there ends soon
 	for range most {
 		if err = basedir.RemoveAll(base, basedir.TrashName(w.ID)); err == nil {
-			return nil
+			return basedir.Unlink(base, w.ID)
 		}
 	}
 	return err
+}
+
+// moveBegun moves away the directory of a worktree that was only begun. A git that
+// outlived the server may still be writing. It fails once its entry and its
+// directory are gone. A directory that nothing proves to be that of w goes only if
+// it is empty: git writes entry and .git before any file.
+func moveBegun(base *os.Root, w Workspace, entry string) error {
+	name := basedir.Name(w)
+	if entry == "" && name != w.ID && basedir.ClaimedBy(w.Root) != w.ID {
+		err := basedir.RemoveEmpty(base, name)
+		if errors.Is(err, fs.ErrExist) { // it stands for ENOTEMPTY here
+			return fmt.Errorf("%s: it is not known whose directory that is: %w", plaintext.Quoted(w.Root), ErrUnknown)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	err := base.Rename(name, basedir.TrashName(w.ID))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("move directory away: %w", err)
+	}
+	return nil
 }
 
 // untouched reports whether only git wrote into a worktree, and did not finish:

@@ -55,7 +55,9 @@ func TestUndo(t *testing.T) {
 			for _, file := range []string{"gitdir", "HEAD", "commondir", "index"} {
 				os.Remove(w.GitDir + "/worktrees/w1/" + file)
 			}
-			os.Remove(w.Root + "/.git")
+			remove(t, w.Root)
+			os.Mkdir(w.Root, 0o700)
+			os.Symlink("fix", filepath.Dir(w.Root)+"/w1") // git is given the directory by this link
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -63,7 +63,7 @@ func locate(ctx context.Context, r CreateRequest) (git.Repository, error) {
 	if r.Parent == nil || r.Parent.Mode != ModeWorktree {
 		return git.Discover(ctx, r.Directory)
 	}
-	entry, err := git.FindEntry(r.Parent.GitDir, r.Parent.Root)
+	entry, err := git.FindEntry(r.Parent.GitDir, r.Parent.ID, r.Parent.Root)
 	if err != nil {
 		return git.Repository{}, err
 	}

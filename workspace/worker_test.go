@@ -39,7 +39,7 @@ func TestWorkerOfWorktree(t *testing.T) {
 	write(t, parent.Root+"/sub/dirty", "uncommitted\n")
 
 	w := create(t, m, workerOf(parent, "w2", parent.Root+"/sub/deep"))
-	if want := filepath.Join(base, "w1/.middleman/work/w2"); w.Root != want || w.Subdir != "sub/deep" {
+	if want := filepath.Join(base, "repo/fix/.middleman/work/w2"); w.Root != want || w.Subdir != "sub/deep" {
 		t.Errorf("at %s in %s, want %s in sub/deep", w.Root, w.Subdir, want)
 	}
 	if w.Branch != "middleman/worker/"+w.Name || w.BaseCommit != runGit(t, parent.Root, "rev-parse", "HEAD") || w.Base != parent.Branch ||

@@ -82,6 +82,9 @@ type CreateRequest struct {
 	// LocationData for a bare repository. A worker is always in its parent's
 	// scope.
 	Location Location
+	// Taken are directories that a new worktree must not get: those of recorded
+	// workspaces, which may be away while they are deleted.
+	Taken []string
 	// Filters allows programs that the repository's own configuration names:
 	// filters, and programs that reach a remote (ssh command, uploadpack,
 	// credential helper and such). Those of the user's configuration always

@@ -23,7 +23,6 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 		return err
 	}
 	defer base.Close()
-	w.Root = filepath.Join(base.Name(), r.ID)
 	repo, err := m.resolve(ctx, r, w, report)
 	if repo.Here.CommonDir != "" && model.IsChange(r.Base) {
 		defer func() { err = errors.Join(err, dropFetched(ctx, git.Whole(repo.Here.CommonDir), r.ID)) }()
@@ -32,7 +31,7 @@ func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Worksp
 		return err
 	}
 	return report.Detailed("add", func() (string, error) {
-		if _, scoped := basedir.ScopeOf(w.Root); scoped {
+		if isScope(base) {
 			if err := basedir.Exclude(w.GitDir); err != nil {
 				return "", err
 			}
@@ -90,9 +89,13 @@ func (m *Manager) add(ctx context.Context, base *os.Root, from repository, r Cre
 	}
 	repo := git.Whole(w.GitDir)
 	var undo []func(context.Context) error
+	var place *basedir.Claimed
 	defer func() {
 		if err != nil {
 			err = model.Unwind(ctx, undo, err)
+		}
+		if place != nil {
+			_ = place.Close()
 		}
 	}()
 	tip, found, err := m.claimBranch(ctx, from, r, w)
@@ -103,20 +106,22 @@ func (m *Manager) add(ctx context.Context, base *os.Root, from repository, r Cre
 	if w.OwnBranch {
 		undo = append(undo, func(ctx context.Context) error { return undoBranches(ctx, repo, map[string]string{w.Branch: tip}) })
 	}
-	if err := basedir.MakeDir(base, r.ID); err != nil {
+	if place, err = claimPlace(ctx, base, r, w); err != nil {
 		return "", err
 	}
+	w.Root = filepath.Join(place.Root.Name(), place.Name)
 	undo = append(undo,
-		func(context.Context) error { return git.RemoveEntry(w.GitDir, w.Root) },
-		func(context.Context) error { return basedir.RemoveAll(base, r.ID) },
+		func(context.Context) error { return basedir.Unlink(place.Root, r.ID) },
+		func(context.Context) error { return git.RemoveEntry(w.GitDir, r.ID, w.Root) },
+		func(context.Context) error { return basedir.RemoveAll(place.Root, place.Name) },
 	)
 	fault.Here("create/directory")
-	made, err := base.Lstat(r.ID)
+	made, err := place.Lstat(place.Name)
 	if err != nil {
 		return "", err
 	}
-	_, err = repo.Alter("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", "middleman workspace "+r.ID,
-		"--", w.Root, w.Branch).Run(ctx)
+	_, err = repo.Alter("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", git.WorkspaceReason(r.ID),
+		"--", basedir.AddPath(place.Root, r.ID, place.Name), w.Branch).Run(ctx)
 	if err != nil {
 		// Another process may have checked the branch out meanwhile.
 		if inUse, ok := errors.AsType[*BranchInUseError](repo.BranchFree(ctx, w.Branch)); ok && inUse.Path != w.Root {
@@ -125,7 +130,25 @@ func (m *Manager) add(ctx context.Context, base *os.Root, from repository, r Cre
 		return "", err
 	}
 	fault.Here("create/added")
-	return found, checkPlace(w.Root, made)
+	if err := checkPlace(w.Root, made); err != nil {
+		return "", err
+	}
+	return found, basedir.Unlink(place.Root, r.ID)
+}
+
+// claimPlace makes the directory of w: in a scope at its id, else in the group of
+// its repository. The caller closes the result.
+func claimPlace(ctx context.Context, base *os.Root, r CreateRequest, w *Workspace) (*basedir.Claimed, error) {
+	if isScope(base) {
+		return basedir.MakeAtID(base, r.ID)
+	}
+	return basedir.Claim{ID: r.ID, Name: r.Name, Repository: w.Repository, GitDir: w.GitDir, Taken: r.Taken}.Make(ctx, base)
+}
+
+// isScope reports whether base is the directory for workspaces in a scope.
+func isScope(base *os.Root) bool {
+	_, scoped := basedir.ScopeOf(filepath.Join(base.Name(), "x"))
+	return scoped
 }
 
 // checkPlace checks that git filled the directory that we made: the base was

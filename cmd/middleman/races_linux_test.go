@@ -96,18 +96,20 @@ func cmdConsistent(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(err)
 	var list struct{ Workspaces []api.Workspace }
 	ts.Check(json.Unmarshal(out, &list))
-	var ids, branches []string
+	var ids, places, branches []string
+	base := ts.Getenv("MIDDLEMAN_HOME") + "/data/workspaces/"
 	for _, w := range list.Workspaces {
 		if w.State != workspace.StateReady {
 			ts.Fatalf("workspace %s is %s: %s", w.Name, w.State, w.Error)
 		}
+		places = append(places, strings.TrimPrefix(w.Root, base))
 		ids, branches = append(ids, w.ID), append(branches, w.Branch)
 	}
 	refs, err := command(ts, "git", "-C", ts.Getenv("WORK")+"/repo", "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/middleman").Output()
 	ts.Check(err)
 	sorted := func(list []string) string { slices.Sort(list); return fmt.Sprintf("%q", list) }
 	for what, x := range map[string][2]string{
-		"directories": {sorted(ids), sorted(entriesOf(ts.Getenv("MIDDLEMAN_HOME") + "/data/workspaces"))},
+		"directories": {sorted(places), sorted(placesOf(base))},
 		"entries":     {sorted(ids), sorted(entriesOf(ts.Getenv("WORK") + "/repo/.git/worktrees"))},
 		"branches":    {sorted(branches), sorted(strings.Fields(string(refs)))},
 	} {
@@ -115,6 +117,21 @@ func cmdConsistent(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Fatalf("%s are %s, want %s", what, x[1], x[0])
 		}
 	}
+}
+
+// placesOf are the paths in a base of what is in its groups, and of all else.
+func placesOf(base string) []string {
+	var places []string
+	for _, name := range entriesOf(base) {
+		if strings.HasPrefix(name, ".") {
+			places = append(places, name)
+			continue
+		}
+		for _, in := range entriesOf(filepath.Join(base, name)) {
+			places = append(places, name+"/"+in)
+		}
+	}
+	return places
 }
 
 func entriesOf(dir string) []string {

@@ -229,7 +229,11 @@ func (s *App) create(ctx context.Context, c creation, made chan<- error, left <-
 // place makes the workspace's directory and records in the row where it is.
 func (s *App) place(ctx context.Context, c creation) (workspace.Workspace, error) {
 	var w workspace.Workspace
-	err := s.Guarded("make workspace "+c.row.ID, func() (err error) {
+	var err error
+	if c.request.Taken, err = s.Store.Roots(ctx); err != nil {
+		return w, err
+	}
+	err = s.Guarded("make workspace "+c.row.ID, func() (err error) {
 		w, err = s.Workspaces.Begin(ctx, c.request, s.stages(ctx, c.row.ID))
 		return err
 	})

@@ -66,7 +66,7 @@ func checkoutDir(commonDir, root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	entry, err := FindEntry(commonDir, root)
+	entry, err := FindEntry(commonDir, filepath.Base(named), root)
 	if err != nil {
 		return "", err
 	}

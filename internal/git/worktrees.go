@@ -55,45 +55,97 @@ func (p Dirs) Worktrees(ctx context.Context) ([]Worktree, error) {
 
 // FindEntry returns git's directory for the worktree at root, or "" if the
 // repository has none. It searches the repository, because a program in the
-// worktree may have changed the .git file there.
-func FindEntry(commonDir, root string) (string, error) {
+// worktree may have changed the .git file there. id is that of the workspace whose
+// directory root is: git names the entry by it, so that is tried first, and the
+// entry of another workspace is never returned. With id "" any entry will do.
+func FindEntry(commonDir, id, root string) (string, error) {
 	if _, err := os.Stat(commonDir); err != nil {
 		return "", fmt.Errorf("look at the repository (if it was moved, run `middleman repair`): %w", err)
 	}
-	dir := filepath.Join(commonDir, "worktrees")
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("list worktrees: %w", err)
+	if id != "" {
+		own := entryNamed(commonDir, id)
+		if at, err := EntryRoot(own); err == nil && at == root {
+			return own, nil
+		}
 	}
-	for _, entry := range entries {
-		candidate := filepath.Join(dir, entry.Name())
-		target, err := ReadPath(filepath.Join(candidate, "gitdir"), candidate)
+	found := ""
+	err := eachEntry(commonDir, func(entry, at string) (bool, error) {
+		if at != root {
+			return true, nil
+		}
+		if name := filepath.Base(entry); id != "" && name != id {
+			reason, err := LockReason(filepath.Join(entry, "locked"))
+			if err != nil || reason == WorkspaceReason(name) {
+				return true, err
+			}
+		}
+		found = entry
+		return false, nil
+	})
+	return found, err
+}
+
+// WorkspaceReason is the reason with which the worktree of the workspace with that
+// id is locked.
+func WorkspaceReason(id string) string { return "middleman workspace " + id }
+
+// EntryRoots returns the directories of the repository's worktrees, whether they
+// exist or not, each with git's directory for it.
+func EntryRoots(commonDir string) (map[string]string, error) {
+	roots := map[string]string{}
+	err := eachEntry(commonDir, func(entry, root string) (bool, error) {
+		roots[root] = entry
+		return true, nil
+	})
+	return roots, err
+}
+
+// EntryRoot returns the directory of the worktree whose git directory is entry.
+func EntryRoot(entry string) (string, error) {
+	target, err := ReadPath(filepath.Join(entry, "gitdir"), entry)
+	return filepath.Dir(target), err
+}
+
+// eachEntry calls f for git's directory of each worktree of the repository, and
+// for the worktree's directory, until f returns false or an error.
+func eachEntry(commonDir string, f func(entry, root string) (bool, error)) error {
+	entries, err := os.ReadDir(filepath.Join(commonDir, "worktrees"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list worktrees: %w", err)
+	}
+	for _, e := range entries {
+		entry := entryNamed(commonDir, e.Name())
+		target, err := ReadPath(filepath.Join(entry, "gitdir"), entry)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another process is making or removing it
 		}
 		if err != nil {
-			return "", fmt.Errorf("read worktree entry: %w", err)
+			return fmt.Errorf("read worktree entry: %w", err)
 		}
-		if target == filepath.Join(root, ".git") {
-			return candidate, nil
+		if filepath.Base(target) != ".git" {
+			continue // git reads it as no worktree's
+		}
+		if more, err := f(entry, filepath.Dir(target)); err != nil || !more {
+			return err
 		}
 	}
-	return "", nil
+	return nil
 }
+
+func entryNamed(commonDir, name string) string { return filepath.Join(commonDir, "worktrees", name) }
 
 // RemoveEntry removes the repository's entry for the worktree at root, and no
 // other. It does what "git worktree remove" does to the repository, and touches
-// nothing at root. No entry is no error.
-func RemoveEntry(commonDir, root string) error {
-	entry, err := FindEntry(commonDir, root)
+// nothing at root. No entry is no error. id is as for FindEntry, and not "".
+func RemoveEntry(commonDir, id, root string) error {
+	entry, err := FindEntry(commonDir, id, root)
 	if err != nil {
 		return err
 	}
 	if entry == "" {
 		// A killed git, or a killed removal, may leave an entry without its
-		// gitdir file, so FindEntry cannot match it. Its name is the base name
-		// of root, a workspace's id, which no other entry has.
-		entry = filepath.Join(commonDir, "worktrees", filepath.Base(root))
+		// gitdir file, so FindEntry cannot match it. No other entry has its name.
+		entry = entryNamed(commonDir, id)
 		if _, err := os.Lstat(filepath.Join(entry, "gitdir")); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -37,6 +37,11 @@ func TryLock(path string) (*Lock, error) {
 // error is ErrHeld and the cause of ctx's end.
 func AwaitLock(ctx context.Context, path string) (*Lock, error) { return await(ctx, path, TryLock) }
 
+// AwaitLockDir is TryLockDir, but waits as AwaitLock does.
+func AwaitLockDir(ctx context.Context, path string) (*os.File, error) {
+	return await(ctx, path, TryLockDir)
+}
+
 // await calls try until its error is not ErrHeld.
 func await[L any](ctx context.Context, path string, try func(string) (L, error)) (L, error) {
 	for {

@@ -78,7 +78,7 @@ func TestStartEndsADelete(t *testing.T) {
 				if a.status != 404 {
 					t.Errorf("%d %s", a.status, a.body)
 				}
-				if left, err := os.ReadDir(filepath.Dir(w.Root)); err != nil || len(left) != 0 {
+				if left, err := os.ReadDir(p.dirs.Workspaces()); err != nil || len(left) != 0 {
 					t.Errorf("left: %v, %v", left, err)
 				}
 				return

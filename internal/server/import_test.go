@@ -121,9 +121,7 @@ func TestStopWithoutARow(t *testing.T) {
 		for _, suffix := range []string{"", "-wal", "-shm"} {
 			remove(t, p.dirs.Database()+suffix)
 		}
-		if err := os.Rename(filepath.Dir(w.Root), filepath.Dir(w.Root)+".away"); err != nil {
-			t.Fatal(err)
-		}
+		move(t, p.dirs.Workspaces(), p.dirs.Workspaces()+".away")
 		r = p.serve(t)
 		if got := get[api.Session](r, "DELETE", "/sessions/"+id+"?grace=0s", nil); got.ID != id || !got.State.Ended() {
 			t.Errorf("stopped: %+v", got)
@@ -181,17 +179,16 @@ func TestImportWhatADeletionLeft(t *testing.T) {
 	notes := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: "notes", Mode: workspace.ModeDirectory}).Workspace
 	write(t, filepath.Join(w.Root, "precious"), "work")
 	write(t, filepath.Join(notes.Root, "precious"), "work")
-	base := filepath.Dir(w.Root)
-	for from, to := range map[string]string{w.ID: ".deleting-" + w.ID, notes.ID: ".kept-" + notes.ID} {
-		if err := os.Rename(filepath.Join(base, from), filepath.Join(base, to)); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.store.DeleteWorkspace(t.Context(), from); err != nil {
+	deleting, kept := filepath.Join(filepath.Dir(w.Root), ".deleting-"+w.ID), filepath.Join(filepath.Dir(notes.Root), ".kept-"+notes.ID)
+	move(t, w.Root, deleting)
+	move(t, notes.Root, kept)
+	for _, id := range []string{w.ID, notes.ID} {
+		if err := r.store.DeleteWorkspace(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.expect("", "stays deleting .deleting-"+w.ID, "stays kept .kept-"+notes.ID)
-	in := api.Import{Paths: []string{filepath.Join(base, ".deleting-"+w.ID), filepath.Join(base, ".kept-"+notes.ID)}}
+	in := api.Import{Paths: []string{deleting, kept}}
 	got := get[api.Imported](r, "POST", "/import", in)
 	if len(got.Workspaces) != 1 || got.Workspaces[0].ID != w.ID || len(got.Deleted) != 1 || got.Deleted[0].ID != notes.ID {
 		t.Fatalf("imported: %+v", got)

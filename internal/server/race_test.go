@@ -44,13 +44,13 @@ func (r *running) settled() []api.Workspace {
 			r.t.Errorf("workspace %s is %s: %s", w.Name, w.State, w.Error)
 		}
 		rows = append(rows, w)
-		directories, entries, branches = append(directories, w.ID), append(entries, w.ID), append(branches, w.Branch)
+		directories, entries, branches = append(directories, filepath.Base(w.Root)), append(entries, w.ID), append(branches, w.Branch)
 	}
 	for _, x := range []struct {
 		what      string
 		want, got []string
 	}{
-		{"directories", directories, names(r.t, r.place.dirs.Workspaces())},
+		{"directories", directories, names(r.t, filepath.Join(r.place.dirs.Workspaces(), filepath.Base(r.place.repository)))},
 		{"entries", entries, names(r.t, filepath.Join(r.place.repository, ".git/worktrees"))},
 		{"branches", branches, strings.Fields(r.git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/middleman"))},
 	} {

@@ -75,7 +75,7 @@ func TestRepairAMovedDataDirectory(t *testing.T) {
 	move(t, p.dirs.Data, moved)
 	p.dirs.Data = moved
 	r = p.serve(t)
-	root := filepath.Join(p.dirs.Workspaces(), w.ID)
+	root := filepath.Join(p.dirs.Workspaces(), filepath.Base(p.repository), "w")
 	r.expect("", "stays moved w", "stays moved notes", "stays deleted lost")
 	got := get[api.Repaired](r, "POST", "/repair", api.Repair{})
 	if len(got.Workspaces) != 2 || len(got.Failed) != 0 {
@@ -85,7 +85,7 @@ func TestRepairAMovedDataDirectory(t *testing.T) {
 		t.Errorf("repaired: %+v", now)
 	}
 	get[api.Restored](r, "POST", "/workspaces/"+lost.ID+"/restore", nil)
-	if _, err := os.Stat(filepath.Join(p.dirs.Workspaces(), lost.ID, "precious")); err != nil {
+	if _, err := os.Stat(filepath.Join(filepath.Dir(root), "lost", "precious")); err != nil {
 		t.Error(err)
 	}
 	for _, id := range []string{w.ID, notes.ID, lost.ID} {

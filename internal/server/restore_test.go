@@ -53,8 +53,12 @@ func TestRestore(t *testing.T) {
 
 func TestRestoreRefusals(t *testing.T) {
 	r := newPlace(t).serve(t)
-	live, gone, taken := r.workspace("live", nil), r.lose("gone"), r.lose("taken")
-	write(t, filepath.Join(filepath.Dir(taken.Root), filepath.Base(taken.Root)), "a file")
+	live, gone := r.workspace("live", nil), r.lose("gone")
+	taken := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: "taken", Mode: workspace.ModeDirectory}).Workspace
+	get[api.Workspace](r, "GET", "/workspaces/"+taken.ID+"?wait=30s", nil)
+	write(t, filepath.Join(taken.Root, "precious"), "work")
+	get[api.Deleted](r, "DELETE", "/workspaces/"+taken.ID+"?discard_work=1", nil)
+	write(t, taken.Root, "a file")
 	git(t, gone.Repository, "update-ref", "-d", "refs/middleman/trash/"+gone.ID)
 	for _, x := range []struct {
 		id, code string
@@ -87,7 +91,8 @@ func TestRestoreUnderATakenName(t *testing.T) {
 	w := r.lose("w")
 	other := r.workspace("w", nil)
 	restored := get[api.Restored](r, "POST", "/workspaces/"+w.ID+"/restore", nil)
-	if restored.Workspace.Name != "w-2" || restored.Workspace.Branch == other.Branch || len(restored.Warnings) != 2 {
+	if restored.Workspace.Name != "w-2" || restored.Workspace.Branch == other.Branch || len(restored.Warnings) != 3 ||
+		restored.Workspace.Root != filepath.Join(filepath.Dir(other.Root), "w-2") {
 		t.Errorf("restored: %+v", restored)
 	}
 }

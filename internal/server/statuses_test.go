@@ -112,7 +112,7 @@ func TestStatusIsNotWaitedFor(t *testing.T) {
 	if s := r.listed("status=1"); s == nil || s.Files == nil || s.Source != "disk" || !s.AsOf.Equal(known.AsOf) || s.Outdated {
 		t.Errorf("after a restart: %+v, want %+v", s, known)
 	}
-	write(t, filepath.Join(p.dirs.Workspaces(), r.only().ID, "new"), "1")
+	write(t, filepath.Join(r.only().Root, "new"), "1")
 	if s := r.listed("status=1"); s == nil || s.Files == nil || !s.Outdated || inspector.looks.Load() != 1 {
 		t.Errorf("changed since: %+v, %d looks", s, inspector.looks.Load())
 	}

@@ -269,14 +269,14 @@ func TestAFailedRestoreKeepsTranscripts(t *testing.T) {
 	r := newPlace(t).serve(t)
 	w, s := r.printed("w")
 	get[api.Deleted](r, "DELETE", "/workspaces/"+w.ID, nil)
-	write(t, w.Root, "a file")
-	if a := r.call("POST", "/workspaces/"+w.ID+"/restore", nil); a.status != 409 || a.problem(t).Code != api.CodeOccupied {
+	write(t, filepath.Dir(w.Root), "a file")
+	if a := r.call("POST", "/workspaces/"+w.ID+"/restore", nil); a.status/100 != 4 || !strings.Contains(a.problem(t).Detail, filepath.Dir(w.Root)) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	if got := r.transcripts(); !slices.Equal(got, []string{s.ID}) {
 		t.Errorf("transcripts %v", got)
 	}
-	remove(t, w.Root)
+	remove(t, filepath.Dir(w.Root))
 	if restored := get[api.Restored](r, "POST", "/workspaces/"+w.ID+"/restore", nil); restored.Sessions != 1 {
 		t.Errorf("restored: %+v", restored)
 	}

@@ -100,6 +100,17 @@ func (s *Store) Workspace(ctx context.Context, id string) (workspace.Workspace, 
 	return w, nil
 }
 
+// Roots returns the directories of all workspaces that are not deleted. One that is
+// being made may have none yet.
+func (s *Store) Roots(ctx context.Context) ([]string, error) {
+	roots, err := collect(ctx, s.read, func(row scanner) (root string, err error) { return root, row.Scan(&root) },
+		`SELECT root FROM workspaces WHERE root <> ''`)
+	if err != nil {
+		return nil, fmt.Errorf("list directories of workspaces: %w", err)
+	}
+	return roots, nil
+}
+
 // Names returns what the workspaces are called, oldest first.
 func (s *Store) Names(ctx context.Context) ([]names.Workspace, error) {
 	return s.namesIn(ctx, `workspaces WHERE `+plainID+` ORDER BY created_at, id`)

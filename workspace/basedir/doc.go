@@ -1,6 +1,6 @@
 // Package basedir opens the directories that hold workspaces, and names what is
-// in them. Such a directory is the manager's own base, or .middleman/work of a
-// scope. A scope is the directory tree that a session may work in.
+// in them. Such a directory is the manager's own base, a group in it, which has the
+// worktrees of one repository, or .middleman/work of a scope. A scope is the directory tree that a session may work in.
 //
 // A directory is checked before it is opened: its path is canonical, only this
 // user can write to it, and no other user can replace it or a directory above

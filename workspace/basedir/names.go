@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // DeletingName names a directory that a delete has moved away and has to check
@@ -35,18 +36,39 @@ func MoveLate(base *os.Root, id string) (path string, err error) {
 	return "", nil
 }
 
+// MoveFree renames a directory in base to a name that must be free: unlike Rename it
+// does not take the place of an empty directory. It is an fs.ErrExist if the name is
+// taken.
+func MoveFree(base *os.Root, from, to string) error {
+	dir, err := base.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err = moveFree(dir, from, to); !errors.Is(err, errors.ErrUnsupported) {
+		if err != nil {
+			return fmt.Errorf("rename %s to %s: %w", filepath.Join(base.Name(), from), to, err)
+		}
+		return nil
+	}
+	if there, err := existsIn(base, to); there || err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", filepath.Join(base.Name(), to), fs.ErrExist), err)
+	}
+	return base.Rename(from, to)
+}
+
 // KeptName names a directory that a delete kept as it was, because no
 // repository can hold it.
 func KeptName(id string) string { return ".kept-" + id }
 
-// RestoringName names a directory that a restore fills. It renames the
-// directory to its id once it is complete.
+// RestoringName names a directory that a restore fills. It moves the directory to
+// its place once that is complete.
 func RestoringName(id string) string { return ".restoring-" + id }
 
 // MakeDir makes a directory in base with mode 0700. The name must be free.
-func MakeDir(base *os.Root, id string) error {
-	if err := base.Mkdir(id, 0o700); err != nil {
-		return fmt.Errorf("make directory %s: %w", filepath.Join(base.Name(), id), err)
+func MakeDir(base *os.Root, name string) error {
+	if err := base.Mkdir(name, 0o700); err != nil {
+		return fmt.Errorf("make directory %s: %w", filepath.Join(base.Name(), name), err)
 	}
 	return nil
 }
@@ -73,6 +95,39 @@ func RemoveAll(base *os.Root, name string) error {
 		return fmt.Errorf("make %s writable: %w", name, err)
 	}
 	return base.RemoveAll(name)
+}
+
+// RemoveEmpty removes an empty directory or a link in dir, and nothing else.
+func RemoveEmpty(dir *os.Root, name string) error {
+	info, err := dir.Lstat(name)
+	if err == nil && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0 {
+		err = fmt.Errorf("%s is not an empty directory: %w", filepath.Join(dir.Name(), name), fs.ErrExist)
+	}
+	if err != nil {
+		return err
+	}
+	return dir.Remove(name)
+}
+
+// existsIn is Exists for a name in dir.
+func existsIn(dir *os.Root, name string) (there bool, err error) {
+	_, err = dir.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Names returns the names in a directory, sorted.
+func Names(dir *os.Root) ([]string, error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
 }
 
 // Exists reports whether something has this path, without following a link at

@@ -133,7 +133,7 @@ func (m *merge) checkedOut(ctx context.Context) (*checkout, error) {
 	}
 	c := &checkout{dirs: git.Dirs{GitDir: m.w.GitDir, CommonDir: m.w.GitDir, WorkTree: trees[found[0]].Path}}
 	if found[0] > 0 {
-		if c.dirs.GitDir, err = git.FindEntry(m.w.GitDir, c.dirs.WorkTree); err != nil {
+		if c.dirs.GitDir, err = git.FindEntry(m.w.GitDir, "", c.dirs.WorkTree); err != nil {
 			return nil, err
 		}
 		if c.dirs.GitDir == "" {

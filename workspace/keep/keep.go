@@ -17,7 +17,7 @@ import (
 // Delete describes the delete for which Keep works.
 type Delete struct {
 	Workspace model.Workspace
-	Base      *os.Root       // holds the directory
+	Base      *os.Root       // holds the directory, see basedir.Holding
 	Dir       string         // the directory, named basedir.DeletingName by now, or ""
 	Seen      *look.Findings // the last inspection; Keep adds to its Loss
 	LookErr   error          // why the inspection is incomplete; without consent at most ErrMissing
@@ -37,7 +37,7 @@ func (d Delete) Keep(ctx context.Context) (aside bool, err error) {
 	}
 	entry := ""
 	if w.Mode == model.ModeWorktree {
-		entry, err = git.FindEntry(w.GitDir, w.Root)
+		entry, err = git.FindEntry(w.GitDir, w.ID, w.Root)
 		if errors.Is(err, fs.ErrNotExist) && d.Dir == "" {
 			return false, nil // directory and repository are both gone
 		}

@@ -32,13 +32,13 @@ func (r *restoration) remake(ctx context.Context) (err error) {
 	if err = r.openRestored(); err != nil {
 		return err
 	}
-	defer r.base.Close()
+	defer r.held.Close()
 	made, err := r.remade()
 	if err != nil || made {
 		return err
 	}
 	if r.w.Mode == model.ModeDirectory {
-		return basedir.MakeDir(r.base, r.w.ID)
+		return basedir.MakeDir(r.base, basedir.Name(r.w))
 	}
 	commit, err := r.repo.Commit(ctx, r.w.Tip)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *restoration) remake(ctx context.Context) (err error) {
 	if commit == "" {
 		return fmt.Errorf("commit %s, where its branch was, is not in %s any more: %w", plaintext.Quoted(r.w.Tip), plaintext.Quoted(r.w.GitDir), ErrNoSnapshot)
 	}
-	if err := r.addWorktree(ctx, commit); err != nil {
+	if err := r.claimed(ctx, func() error { return r.addWorktree(ctx, commit) }); err != nil {
 		return model.Unwind(ctx, r.undo, err)
 	}
 	r.notes = append(r.notes, fmt.Sprintf("there was no snapshot, because all of its work is elsewhere: it is made again from commit %s", commit[:min(len(commit), 12)]))
@@ -77,17 +77,21 @@ func (r *restoration) addWorktree(ctx context.Context, commit string) error {
 		return err
 	}
 	return r.report.Stage("add", func() error {
-		if err := basedir.MakeDir(r.base, r.w.ID); err != nil {
+		if err := basedir.Link(r.base, r.w.ID, basedir.Name(r.w)); err != nil {
 			return err
 		}
-		r.undo = append(r.undo,
-			func(context.Context) error { return git.RemoveEntry(r.w.GitDir, r.w.Root) },
-			func(context.Context) error { return basedir.RemoveAll(r.base, r.w.ID) })
+		if err := basedir.MakeDir(r.base, basedir.Name(r.w)); err != nil {
+			return errors.Join(err, basedir.Unlink(r.base, r.w.ID))
+		}
+		r.undoPlace()
 		fault.Here("restore/directory")
-		_, err := r.repo.Alter("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", model.LockReason(r.w.ID),
-			"--", r.w.Root, r.w.Branch).Run(ctx)
+		_, err := r.repo.Alter("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", git.WorkspaceReason(r.w.ID),
+			"--", r.addPath(), r.w.Branch).Run(ctx)
 		fault.Here("restore/added")
-		return err
+		if err != nil {
+			return err
+		}
+		return basedir.Unlink(r.base, r.w.ID)
 	})
 }
 
@@ -107,12 +111,12 @@ func (r *restoration) remade() (bool, error) {
 		return false, taken
 	}
 	if r.w.Mode == model.ModeDirectory {
-		if err := r.base.Remove(r.w.ID); err != nil { // it is not empty
+		if err := r.base.Remove(basedir.Name(r.w)); err != nil { // it is not empty
 			return false, errors.Join(taken, err)
 		}
 		return false, nil
 	}
-	entry, err := git.FindEntry(r.w.GitDir, r.w.Root)
+	entry, err := git.FindEntry(r.w.GitDir, r.w.ID, r.w.Root)
 	if err != nil {
 		return false, errors.Join(taken, err)
 	}
@@ -121,8 +125,8 @@ func (r *restoration) remade() (bool, error) {
 		if err != nil {
 			return false, errors.Join(taken, err)
 		}
-		if reason == model.LockReason(r.w.ID) {
-			return true, r.takeBranch(entry)
+		if reason == git.WorkspaceReason(r.w.ID) {
+			return true, errors.Join(r.takeBranch(entry), basedir.Unlink(r.base, r.w.ID))
 		}
 	}
 	return false, r.dropBegun(entry, taken)
@@ -140,10 +144,10 @@ func (r *restoration) dropBegun(entry string, taken error) error {
 			return errors.Join(taken, err)
 		}
 	}
-	if err := git.RemoveEntry(r.w.GitDir, r.w.Root); err != nil {
+	if err := git.RemoveEntry(r.w.GitDir, r.w.ID, r.w.Root); err != nil {
 		return err
 	}
-	return basedir.RemoveAll(r.base, r.w.ID)
+	return basedir.RemoveAll(r.base, basedir.Name(r.w))
 }
 
 // takeBranch sets the workspace's branch to the one that its worktree was made

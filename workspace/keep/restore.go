@@ -34,13 +34,24 @@ const maxMark = 64 << 10 // bytes of restoredMark
 // another Restore completes it. A worktree with model.FromTip comes back without
 // its files.
 func Restore(ctx context.Context, base string, w model.Workspace, progress model.Progress) (model.Workspace, []string, error) {
-	r := &restoration{own: base, w: w, repo: git.Whole(w.GitDir), report: progress.OrSilent()}
-	run := r.run
-	if w.RestoreFrom != model.FromSnapshot {
-		run = r.remake
+	var r *restoration
+	var err error
+	const tries = 3
+	for range tries {
+		r = &restoration{own: base, w: w, repo: git.Whole(w.GitDir), report: progress.OrSilent()}
+		run := r.run
+		if w.RestoreFrom != model.FromSnapshot {
+			run = r.remake
+		}
+		if err = contain.Call(func() error { return run(ctx) }); !r.lostGroup(err) {
+			break
+		}
 	}
-	if err := contain.Call(func() error { return run(ctx) }); err != nil {
+	if err != nil {
 		return model.Workspace{}, nil, fmt.Errorf("restore workspace %s: %w", w.Name, err)
+	}
+	if r.w.Root != w.Root {
+		r.notes = append(r.notes, fmt.Sprintf("its directory cannot be made at %s again, so it is %s now", plaintext.Quoted(w.Root), r.w.Root))
 	}
 	r.w.State, r.w.Error = model.StateReady, ""
 	r.w.RestoreFrom, r.w.Tip = model.FromSnapshot, ""
@@ -51,14 +62,15 @@ func Restore(ctx context.Context, base string, w model.Workspace, progress model
 type restoration struct {
 	own    string // the manager's base
 	w      model.Workspace
-	base   *os.Root
+	held   *basedir.Held
+	base   *os.Root    // of held
+	opened fs.FileInfo // of base
 	repo   git.Dirs
 	report model.Progress
 	snap   snapshot
 	commit string // the snapshot's commit
 	undo   []func(context.Context) error
 	notes  []string
-	moved  bool // it comes back at another place
 	// renamed maps the old names of branches to new ones.
 	renamed map[string]string
 }
@@ -70,22 +82,20 @@ func (r *restoration) run(ctx context.Context) (err error) {
 	if err = r.openRestored(); err != nil {
 		return err
 	}
-	defer r.base.Close()
+	defer r.held.Close()
 	if done, err := r.finished(ctx); done || err != nil {
 		return err
 	}
 	if _, err := r.base.Lstat(basedir.KeptName(r.w.ID)); err == nil {
-		return r.report.Stage("place", func() error { return r.base.Rename(basedir.KeptName(r.w.ID), r.w.ID) })
+		return r.report.Stage("place", func() error {
+			return r.claimed(ctx, func() error { return r.put(basedir.KeptName(r.w.ID)) })
+		})
 	}
 	if r.w.Mode == model.ModeDirectory {
 		return ErrNoSnapshot
 	}
 	err = r.report.Stage("read", func() error {
-		if r.snap, r.commit, err = readSnapshot(ctx, r.repo, r.w); err != nil {
-			return err
-		}
-		was, err := r.snap.root(ctx, r.repo)
-		r.moved = r.moved || err == nil && was != r.w.Root
+		r.snap, r.commit, err = readSnapshot(ctx, r.repo, r.w)
 		return err
 	})
 	if err != nil {
@@ -112,7 +122,7 @@ func (r *restoration) finished(ctx context.Context) (bool, error) {
 	if dir != r.w.Root || r.w.Mode != model.ModeWorktree {
 		return false, taken
 	}
-	entry, err := git.FindEntry(r.w.GitDir, r.w.Root)
+	entry, err := git.FindEntry(r.w.GitDir, r.w.ID, r.w.Root)
 	if err != nil {
 		return false, errors.Join(taken, err)
 	}
@@ -142,6 +152,11 @@ func (r *restoration) build(ctx context.Context) error {
 		return err
 	}
 	fault.Here("restore/branch")
+	return r.claimed(ctx, func() error { return r.finish(ctx) })
+}
+
+// finish makes git's entry, and moves the directory to its place.
+func (r *restoration) finish(ctx context.Context) error {
 	if r.snap.Entry == "" {
 		return r.report.Stage("entry", func() error { return r.newEntry(ctx) })
 	}
@@ -149,14 +164,14 @@ func (r *restoration) build(ctx context.Context) error {
 		return err
 	}
 	fault.Here("restore/entry")
-	err = r.report.Stage("place", func() error { return r.base.Rename(basedir.RestoringName(r.w.ID), r.w.ID) })
+	err := r.report.Stage("place", func() error { return r.put(basedir.RestoringName(r.w.ID)) })
 	fault.Here("restore/placed")
 	return err
 }
 
 // clear removes what an interrupted restore left. No user has worked there yet.
 func (r *restoration) clear() error {
-	entry, err := git.FindEntry(r.w.GitDir, r.w.Root)
+	entry, err := git.FindEntry(r.w.GitDir, r.w.ID, r.w.Root)
 	if err != nil {
 		return err
 	}
@@ -295,20 +310,36 @@ func (r *restoration) rename(root *os.Root) error {
 
 // newEntry makes git add a worktree, if the snapshot holds only the branch.
 func (r *restoration) newEntry(ctx context.Context) error {
-	if err := r.base.Rename(basedir.RestoringName(r.w.ID), r.w.ID); err != nil {
+	if err := r.put(basedir.RestoringName(r.w.ID)); err != nil {
 		return err
 	}
-	r.undo = append(r.undo,
-		func(context.Context) error { return git.RemoveEntry(r.w.GitDir, r.w.Root) },
-		func(context.Context) error { return basedir.RemoveAll(r.base, r.w.ID) })
+	r.undoPlace()
+	if err := basedir.Link(r.base, r.w.ID, basedir.Name(r.w)); err != nil {
+		return err
+	}
 	way, err := git.TransportOf(ctx, r.repo, false)
 	if err != nil {
 		return err
 	}
-	_, err = way.Over(r.repo.Alter("worktree", "add", "--quiet", "--lock", "--reason", "middleman workspace "+r.w.ID,
-		"--", r.w.Root, r.w.Branch)).Run(ctx)
-	return err
+	_, err = way.Over(r.repo.Alter("worktree", "add", "--quiet", "--lock", "--reason", git.WorkspaceReason(r.w.ID),
+		"--", r.addPath(), r.w.Branch)).Run(ctx)
+	if err != nil {
+		return err
+	}
+	return basedir.Unlink(r.base, r.w.ID)
 }
+
+// undoPlace adds to undo what takes the workspace's directory back, git's entry for
+// it, and the link with which git made that.
+func (r *restoration) undoPlace() {
+	r.undo = append(r.undo,
+		func(context.Context) error { return basedir.Unlink(r.base, r.w.ID) },
+		func(context.Context) error { return git.RemoveEntry(r.w.GitDir, r.w.ID, r.w.Root) },
+		func(context.Context) error { return basedir.RemoveAll(r.base, basedir.Name(r.w)) })
+}
+
+// addPath is the path by which git makes its entry.
+func (r *restoration) addPath() string { return basedir.AddPath(r.base, r.w.ID, basedir.Name(r.w)) }
 
 // letGo ends a restore: the workspace is complete, and the snapshot is dropped.
 func (r *restoration) letGo(ctx context.Context, entry string) error {
@@ -331,17 +362,4 @@ func (r *restoration) unkept() []string {
 		lines = append(lines, "was not kept: "+plaintext.Quoted(name))
 	}
 	return lines
-}
-
-// openRestored opens the directory for the restored workspace. If its scope is
-// gone the workspace comes back in the manager's own base.
-func (r *restoration) openRestored() (err error) {
-	if r.base, err = basedir.Holding(r.own, r.w); err != nil {
-		return err
-	}
-	if before := r.w.Root; filepath.Dir(before) != r.base.Name() {
-		r.w.Root, r.moved = filepath.Join(r.base.Name(), r.w.ID), true
-		r.notes = append(r.notes, fmt.Sprintf("its directory cannot be made at %s again, so it is %s now", plaintext.Quoted(before), r.w.Root))
-	}
-	return nil
 }

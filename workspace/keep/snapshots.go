@@ -3,6 +3,7 @@ package keep
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -52,19 +53,16 @@ func Snapshot(ctx context.Context, base, gitDir, repository, id string) (_ Kept,
 	if err := model.CheckID(id); err != nil {
 		return Kept{}, err
 	}
-	w := model.Workspace{
-		ID: id, Mode: model.ModeWorktree, Root: filepath.Join(canonical, id), Repository: repository, GitDir: gitDir, State: model.StateDeleted,
-	}
+	w := model.Workspace{ID: id, Mode: model.ModeWorktree, Repository: repository, GitDir: gitDir, State: model.StateDeleted}
 	s, _, err := readSnapshot(ctx, git.Whole(gitDir), w)
 	if err != nil {
 		return Kept{}, err
 	}
-	root, err := s.root(ctx, git.Whole(gitDir))
-	if err != nil {
+	if w.Root, err = s.root(ctx, git.Whole(gitDir)); err != nil {
 		return Kept{}, err
 	}
-	if root != w.Root {
-		return Kept{}, fmt.Errorf("%s is the snapshot of %s: %w", Ref(id), plaintext.Quoted(root), model.ErrEscapes)
+	if w.Root != filepath.Join(canonical, id) && !basedir.IsPlace(canonical, w.Root) {
+		return Kept{}, fmt.Errorf("%s is the snapshot of %s: %w", Ref(id), plaintext.Quoted(w.Root), model.ErrEscapes)
 	}
 	w.Name, w.Branch, w.CreatedAt = s.Name, s.Branch.Name, s.Made
 	if slug, err := model.Slug(w.Name); err != nil || slug != w.Name {
@@ -108,7 +106,7 @@ func (s snapshot) root(ctx context.Context, repo git.Dirs) (string, error) {
 // no error. If it cannot find out whether anything is kept it returns an error
 // and changes nothing.
 func Forget(ctx context.Context, base string, w model.Workspace) error {
-	root, err := basedir.Holding(base, w)
+	root, err := basedir.HoldingMade(base, w)
 	if err != nil {
 		return fmt.Errorf("forget workspace %s: %w", w.Name, err)
 	}
@@ -122,18 +120,19 @@ func Forget(ctx context.Context, base string, w model.Workspace) error {
 			return fmt.Errorf("forget workspace %s: %w", w.Name, err)
 		}
 	}
-	return basedir.RemoveAll(root, basedir.KeptName(w.ID))
+	return basedir.RemoveAll(root.Root, basedir.KeptName(w.ID))
 }
 
 // IsKept reports whether a restore could bring back a deleted workspace.
 func IsKept(ctx context.Context, base string, w model.Workspace) (bool, error) {
 	root, err := basedir.Holding(base, w)
-	if err != nil {
+	if err == nil {
+		defer root.Close()
+		if there, err := basedir.Exists(filepath.Join(root.Name(), basedir.KeptName(w.ID))); there || err != nil {
+			return there, err
+		}
+	} else if !errors.Is(err, basedir.ErrNoGroup) {
 		return false, err
-	}
-	defer root.Close()
-	if there, err := basedir.Exists(filepath.Join(root.Name(), basedir.KeptName(w.ID))); there || err != nil {
-		return there, err
 	}
 	if w.Mode != model.ModeWorktree {
 		return false, nil

@@ -16,33 +16,52 @@ import (
 	"middleman/workspace/model"
 )
 
-// Identify rebuilds the record of the workspace whose directory in the base is
-// named id, or was before a delete moved it. It reads the directory and its
+// Identify rebuilds the record of the workspace with that id whose directory is in
+// the base, or was before a delete moved it. It reads the directory and its
 // repository. A worktree is ours if the repository has an entry for it that is
 // locked with our reason. A directory without .git is ours if its name is one
 // of our ids. If it cannot be proved Identify returns an ErrUnknown, and
 // without a directory an ErrMissing.
 func (f Finder) Identify(ctx context.Context, id string) (model.Workspace, error) {
-	base, err := basedir.Open(f.Base)
+	if err := model.CheckID(id); err != nil {
+		return model.Workspace{}, err
+	}
+	holders, err := f.open()
 	if err != nil {
 		return model.Workspace{}, err
 	}
-	defer base.Close()
-	return f.identify(ctx, base, id)
+	defer closeAll(holders)
+	for _, h := range holders {
+		for _, name := range h.names {
+			if kind, of := h.kindOf(name); of == id && (kind == KindDirectory || kind == KindDeleting) {
+				return f.identify(ctx, h, name)
+			}
+		}
+	}
+	return model.Workspace{}, fmt.Errorf("workspace %s in %s: %w", id, f.Base, model.ErrMissing)
 }
 
-func (f Finder) identify(ctx context.Context, base *os.Root, id string) (_ model.Workspace, err error) {
+// identify is Identify for what has that name in a listed directory.
+func (f Finder) identify(ctx context.Context, in *listed, name string) (_ model.Workspace, err error) {
+	kind, id := in.kindOf(name)
 	defer model.Containing(id, &err)
 	if err := model.CheckID(id); err != nil {
 		return model.Workspace{}, err
 	}
-	w := model.Workspace{ID: id, Name: id, Mode: model.ModeDirectory, Root: filepath.Join(base.Name(), id), State: model.StateReady}
-	dir, err := basedir.Find(base, w)
-	if err != nil {
-		return w, err
+	dir := filepath.Join(in.root.Name(), name)
+	w := model.Workspace{ID: id, Name: id, Mode: model.ModeDirectory, Root: filepath.Join(in.root.Name(), id), State: model.StateReady}
+	if in.group && kind == KindDirectory {
+		w.Root = dir
+	} else if in.group {
+		w.Root = formerRoot(in, dir, w.Root)
 	}
-	if dir == "" {
+	switch found, err := basedir.Find(in.root, w); {
+	case err != nil:
+		return w, err
+	case found == "":
 		return w, fmt.Errorf("%s: %w", w.Root, model.ErrMissing)
+	default:
+		dir = found
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -55,10 +74,24 @@ func (f Finder) identify(ctx context.Context, base *os.Root, id string) (_ model
 		return f.identifyWorktree(ctx, w, dir)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return w, fmt.Errorf("%w: %w", model.ErrUnknown, err)
-	case terminal.CheckID(id) != nil:
+	case terminal.CheckID(id) != nil || filepath.Base(w.Root) != id:
 		return w, fmt.Errorf("%s: not a name that middleman gives: %w", dir, model.ErrUnknown)
 	}
 	return w, nil
+}
+
+// formerRoot returns the place in a group from which a delete has moved the
+// worktree at dir, which git's entry says, or else otherwise.
+func formerRoot(in *listed, dir, otherwise string) string {
+	entry, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
+	if err != nil {
+		return otherwise
+	}
+	root, err := git.EntryRoot(entry)
+	if err != nil || filepath.Dir(root) != in.root.Name() || !model.IsPlaceName(filepath.Base(root)) {
+		return otherwise
+	}
+	return root
 }
 
 // identifyWorktree trusts what the repository says. It reads the worktree's own
@@ -72,7 +105,7 @@ func (f Finder) identifyWorktree(ctx context.Context, w model.Workspace, dir str
 	if _, err := os.Stat(w.GitDir); errors.Is(err, fs.ErrNotExist) {
 		return w, fmt.Errorf("its repository %s is gone: %w", plaintext.Quoted(w.GitDir), model.ErrUnknown)
 	}
-	found, err := git.FindEntry(w.GitDir, w.Root)
+	found, err := git.FindEntry(w.GitDir, w.ID, w.Root)
 	if err != nil || found == "" || !git.SameDir(found, entry) {
 		return w, errors.Join(fmt.Errorf("%s is not git's entry for %s: %w", plaintext.Quoted(entry), w.Root, model.ErrUnknown), err)
 	}
@@ -91,7 +124,7 @@ func (f Finder) describe(ctx context.Context, w model.Workspace, entry string) (
 	if err != nil {
 		return unknown(err)
 	}
-	if reason != model.LockReason(w.ID) {
+	if reason != git.WorkspaceReason(w.ID) {
 		return w, fmt.Errorf("%s does not say that it is workspace %s: %w", plaintext.Quoted(locked), w.ID, model.ErrUnknown)
 	}
 	if info, err := os.Stat(locked); err == nil {

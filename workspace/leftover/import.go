@@ -47,7 +47,11 @@ func (f Finder) importable(ctx context.Context, path string) (model.Workspace, e
 	case err == nil:
 		defer base.Close()
 		if filepath.Dir(path) == base.Name() {
-			return f.ownImportable(ctx, base, filepath.Base(path))
+			return f.ownImportable(ctx, &listed{root: base}, filepath.Base(path))
+		}
+		if group, is := groupOf(base, path); is {
+			defer closeAll([]*listed{group})
+			return f.ownImportable(ctx, group, filepath.Base(path))
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return model.Workspace{}, err
@@ -55,21 +59,31 @@ func (f Finder) importable(ctx context.Context, path string) (model.Workspace, e
 	return f.inPlace(ctx, path)
 }
 
-// ownImportable returns the record for the entry called name in a base.
-func (f Finder) ownImportable(ctx context.Context, base *os.Root, name string) (model.Workspace, error) {
-	kind, id := kindOf(name)
+// groupOf opens the group in base in which path lies, if there is one.
+func groupOf(base *os.Root, path string) (group *listed, is bool) {
+	name := filepath.Base(filepath.Dir(path))
+	if groups, err := basedir.Groups(base); err != nil || !slices.Contains(groups, name) || filepath.Dir(path) != filepath.Join(base.Name(), name) {
+		return nil, false
+	}
+	root, err := basedir.OpenGroup(base, name, false)
+	return &listed{root: root, group: true}, err == nil
+}
+
+// ownImportable returns the record for the entry called name in a base or a group.
+func (f Finder) ownImportable(ctx context.Context, in *listed, name string) (model.Workspace, error) {
+	kind, id := in.kindOf(name)
 	switch kind {
 	case KindDirectory, KindDeleting:
-		return f.identify(ctx, base, id)
+		return f.identify(ctx, in, name)
 	case KindKept:
-		info, err := base.Lstat(name)
+		info, err := in.root.Lstat(name)
 		if err == nil && model.CheckID(id) != nil {
 			err = model.CheckID(id)
 		}
 		if err != nil {
 			return model.Workspace{}, err
 		}
-		return model.Workspace{ID: id, Name: id, Mode: model.ModeDirectory, Root: filepath.Join(base.Name(), id), State: model.StateDeleted, CreatedAt: info.ModTime().UTC()}, nil
+		return model.Workspace{ID: id, Name: id, Mode: model.ModeDirectory, Root: filepath.Join(in.root.Name(), id), State: model.StateDeleted, CreatedAt: info.ModTime().UTC()}, nil
 	}
 	return model.Workspace{}, fmt.Errorf("a %s, which does not belong to a workspace: %w", kind, model.ErrBadRequest)
 }
@@ -85,12 +99,12 @@ func (f Finder) Adopt(w model.Workspace) error {
 		return fmt.Errorf("import workspace %s: %w", w.Name, err)
 	}
 	defer base.Close()
-	dir, err := basedir.Find(base, w)
+	dir, err := basedir.Find(base.Root, w)
 	if err == nil && dir == "" {
 		err = fmt.Errorf("%s: %w", w.Root, model.ErrMissing)
 	}
 	if err == nil && dir != w.Root {
-		err = base.Rename(basedir.DeletingName(w.ID), w.ID)
+		err = base.Rename(basedir.DeletingName(w.ID), basedir.Name(w))
 	}
 	if err != nil {
 		return fmt.Errorf("import workspace %s: %w", w.Name, err)
@@ -180,7 +194,7 @@ func (f Finder) candidate(ctx context.Context, tree git.Worktree) (model.Workspa
 		return model.Workspace{}, errors.New(tree.Gone)
 	}
 	w, err := f.importable(ctx, tree.Path)
-	if err == nil && w.Mode == model.ModeInPlace && strings.HasPrefix(tree.Locked, model.LockReason("")) {
+	if err == nil && w.Mode == model.ModeInPlace && strings.HasPrefix(tree.Locked, git.WorkspaceReason("")) {
 		err = errors.New("it is a workspace of another data directory; name it to import it nevertheless")
 	}
 	return w, err
@@ -189,29 +203,25 @@ func (f Finder) candidate(ctx context.Context, tree git.Worktree) (model.Workspa
 // Unrecorded returns the workspaces in our base that are provably ours and have
 // no record. Nothing is changed.
 func (f Finder) Unrecorded(ctx context.Context, recorded Recorded) ([]model.Workspace, error) {
-	base, err := basedir.Open(f.Base)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	holders, err := f.open() // before the records, see survey
 	if err != nil {
 		return nil, err
 	}
-	defer base.Close()
-	names, err := namesIn(base) // before the records, see survey
-	if err != nil {
-		return nil, err
-	}
+	defer closeAll(holders)
 	r, err := recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []model.Workspace
-	for _, name := range names {
-		if _, known := owner(r.Workspaces, name); known || model.CheckID(name) != nil {
-			continue
-		}
-		if w, err := f.identify(ctx, base, name); err == nil {
-			list = append(list, w)
+	for _, in := range holders {
+		for _, name := range in.names {
+			kind, id := in.kindOf(name)
+			if _, known := owner(r.Workspaces, id); known || kind != KindDirectory || model.CheckID(id) != nil {
+				continue
+			}
+			if w, err := f.identify(ctx, in, name); err == nil {
+				list = append(list, w)
+			}
 		}
 	}
 	return list, ctx.Err()

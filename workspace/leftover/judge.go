@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,10 +36,13 @@ func kindOf(name string) (Kind, string) {
 	return KindDirectory, name
 }
 
-// directory judges the entry called name in a base.
+// directory judges the entry called name in a base or a group.
 func (s *survey) directory(ctx context.Context, b *listed, name string) {
-	kind, id := kindOf(name)
-	l := Leftover{Kind: kind, What: filepath.Join(b.root.Name(), name), ID: id, root: filepath.Join(b.root.Name(), id)}
+	kind, id := b.kindOf(name)
+	l := Leftover{Kind: kind, What: filepath.Join(b.root.Name(), name), ID: id}
+	if s.holds(l.What) {
+		return
+	}
 	if of, _, late := strings.Cut(name, basedir.LateMark); late {
 		l.Kind, l.ID = KindUnknown, ""
 		l.Why = "a program wrote it while workspace " + plaintext.Quoted(of) + " was deleted: look into it, and move it away"
@@ -45,7 +50,13 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 		l.Kind, l.ID = KindUnknown, ""
 		l.Why = "middleman did not make it: look into it, and move it away"
 	}
-	if _, recorded := owner(s.Workspaces, id); recorded || !s.wanted(l) {
+	if of, recorded := owner(s.Workspaces, id); recorded && b.group && kind == KindDirectory && of.Root != "" && name != id && !b.moved(of, l.What) {
+		l.Kind, l.ID = KindUnknown, ""
+		l.Why = "its .git is that of workspace " + of.Name + ", which is at " + plaintext.Quoted(of.Root) + ": look into it, and move it away"
+	} else if recorded {
+		return
+	}
+	if s.begun(b, name) || !s.wanted(l) {
 		return
 	}
 	_, deleted := owner(s.Deleted, id)
@@ -61,16 +72,58 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 		l.Lost, _ = look.Directory(l.What)
 		l.Why, l.Hint = "a delete kept it, because no repository can hold it", importHint(l.What)
 	case KindDirectory, KindDeleting:
-		s.ownDirectory(ctx, b, &l)
+		s.ownDirectory(ctx, b, name, &l)
 	}
 	l.onlyOwn(b)
 	s.add(l)
 }
 
+// holds reports whether path is the directory of a recorded workspace, or a group
+// with one.
+func (s *survey) holds(path string) bool {
+	return slices.ContainsFunc(s.Workspaces, func(w model.Workspace) bool {
+		return w.Root == path || filepath.Dir(w.Root) == path && basedir.IsPlace(filepath.Dir(path), w.Root)
+	})
+}
+
+// begun judges what a creation leaves in a group if it is killed before git has made
+// the worktree: a link, and an empty directory. It returns false for anything else.
+// Another manager may be making a workspace there, so they are left over only when
+// they are settled.
+func (s *survey) begun(b *listed, name string) bool {
+	if kind, _ := kindOf(name); !b.group || kind != KindDirectory {
+		return false
+	}
+	info, err := b.root.Lstat(name)
+	if err != nil || !info.IsDir() && basedir.Linked(b.root, name) == "" {
+		return err != nil
+	}
+	path := filepath.Join(b.root.Name(), name)
+	if entries, err := os.ReadDir(path); info.IsDir() && (err != nil || len(entries) > 0) {
+		return false
+	}
+	l := Leftover{Kind: KindTrash, What: path, Prunable: true, Why: "a creation that was killed left it, and it is empty"}
+	if time.Since(info.ModTime()) > settled && s.wanted(l) {
+		s.add(l)
+	}
+	return true
+}
+
+// emptyGroup judges a group that holds nothing.
+func (s *survey) emptyGroup(b *listed) {
+	l := Leftover{Kind: KindTrash, What: b.root.Name(), Prunable: true, Why: "it was for the worktrees of a repository, and is empty"}
+	if !b.group || len(b.names) > 0 || !s.wanted(l) {
+		return
+	}
+	if info, err := b.root.Stat("."); err == nil && time.Since(info.ModTime()) > settled {
+		s.add(l)
+	}
+}
+
 // onlyOwn makes l not prunable if its directory is in a scope, because other
 // managers may use that too.
 func (l *Leftover) onlyOwn(b *listed) {
-	if l.Prunable && !b.own() {
+	if l.Prunable && b != nil && !b.own() {
 		l.Prunable = false
 		l.Why += "; but it is not known whether it belonged to another data directory"
 	}
@@ -88,8 +141,8 @@ func (l *Leftover) stays(err error, why string) {
 }
 
 // ownDirectory judges a directory that has no record.
-func (s *survey) ownDirectory(ctx context.Context, b *listed, l *Leftover) {
-	w, err := s.f.identify(ctx, b.root, l.ID)
+func (s *survey) ownDirectory(ctx context.Context, b *listed, name string, l *Leftover) {
+	w, err := s.f.identify(ctx, b, name)
 	l.Repository = w.Repository
 	if err == nil {
 		l.Hint = importHint(l.What)
@@ -190,7 +243,10 @@ func (s *survey) inRepository(ctx context.Context, l Leftover) {
 // there under any name: the directory is judged instead.
 func (s *survey) entry(ctx context.Context, l *Leftover) bool {
 	b := s.base(filepath.Dir(l.root))
-	for _, name := range []string{l.ID, basedir.DeletingName(l.ID), basedir.KeptName(l.ID)} {
+	for _, name := range []string{filepath.Base(l.root), basedir.DeletingName(l.ID), basedir.KeptName(l.ID)} {
+		if b == nil {
+			break // the group is gone, and all in it
+		}
 		if _, err := b.root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			return false
 		}

@@ -57,21 +57,26 @@ func (f Finder) prune(ctx context.Context, l Leftover) (w model.Workspace, loss 
 	if l.Kind == KindRestoring && l.gitDir != "" {
 		return w, loss, os.RemoveAll(l.What)
 	}
-	base, err := basedir.Open(f.Base)
-	if err != nil {
-		return w, loss, err
-	}
-	defer base.Close()
-	switch l.Kind {
-	case KindTrash, KindRestoring:
-		return w, loss, basedir.RemoveAll(base, filepath.Base(l.What))
-	case KindEntry:
+	if l.Kind == KindEntry {
 		if w, err = f.goneWorkspace(ctx, l); err == nil {
 			loss, err = f.Vanish(ctx, w)
 		}
 		return w, loss, err
+	}
+	in, err := basedir.OpenAt(f.Base, filepath.Dir(l.What))
+	if err != nil {
+		return w, loss, err
+	}
+	defer in.Close()
+	name := filepath.Base(l.What)
+	switch l.Kind {
+	case KindTrash, KindRestoring:
+		if kind, _ := kindOf(name); kind == KindDirectory {
+			return w, loss, basedir.RemoveEmpty(in.Root, name)
+		}
+		return w, loss, basedir.RemoveAll(in.Root, name)
 	case KindDirectory, KindDeleting:
-		w, err = f.identify(ctx, base, l.ID)
+		w, err = f.identify(ctx, &listed{root: in.Root, group: in.IsGroup()}, name)
 	default:
 		err = fmt.Errorf("a %s: %w", l.Kind, errors.ErrUnsupported)
 	}

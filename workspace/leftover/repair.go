@@ -180,7 +180,7 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 	}
 	if repo.Here.CommonDir != r.w.GitDir {
 		old := filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
-		if reason, err := git.LockReason(filepath.Join(old, "locked")); err == nil && reason == model.LockReason(r.w.ID) {
+		if reason, err := git.LockReason(filepath.Join(old, "locked")); err == nil && reason == git.WorkspaceReason(r.w.ID) {
 			return fmt.Errorf("its repository %s still exists and has it, so %s may be a copy: %w", plaintext.Quoted(r.w.Repository), plaintext.Quoted(repo.Main), model.ErrUnknown)
 		}
 		r.w.GitDir, r.w.Repository, r.git = repo.Here.CommonDir, repo.Main, true
@@ -197,7 +197,7 @@ func (r *repairing) prove(ctx context.Context) (entry string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if reason != model.LockReason(r.w.ID) {
+	if reason != git.WorkspaceReason(r.w.ID) {
 		return "", fmt.Errorf("%s has no worktree that is locked as workspace %s: %w", plaintext.Quoted(r.w.Repository), r.w.ID, model.ErrUnknown)
 	}
 	if r.w.Branch == "" {
@@ -229,7 +229,7 @@ func (r *repairing) runGit(ctx context.Context, entry string) error {
 		return err
 	}
 	fault.Here("repair/git")
-	found, err := git.FindEntry(r.w.GitDir, r.w.Root)
+	found, err := git.FindEntry(r.w.GitDir, r.w.ID, r.w.Root)
 	if err == nil && (found == "" || !git.SameDir(found, entry)) {
 		err = fmt.Errorf("git did not repair %s: %w", plaintext.Quoted(entry), model.ErrUnknown)
 	}
@@ -250,7 +250,7 @@ func (f Finder) RepairDeleted(ctx context.Context, w model.Workspace, repository
 		return fail(err)
 	}
 	if _, scoped := basedir.ScopeOf(w.Root); !scoped {
-		w.Root = filepath.Join(canonical, w.ID)
+		w.Root = basedir.InBase(canonical, w)
 	}
 	if repository == "" || w.Mode != model.ModeWorktree {
 		return w, nil

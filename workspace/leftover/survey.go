@@ -97,15 +97,12 @@ func (f Finder) Leftovers(ctx context.Context, recorded Recorded) ([]Leftover, e
 // survey is Leftovers limited to what only selects; nil selects everything.
 func (f Finder) survey(ctx context.Context, recorded Recorded, only func(Leftover) bool) (found []Leftover, err error) {
 	s := &survey{f: f, only: only, repositories: map[string]string{}}
-	defer func() {
-		for _, b := range s.bases {
-			_ = b.root.Close()
-		}
-	}()
+	defer func() { closeAll(s.bases) }()
 	// List first, then read the records: a workspace is recorded before it is
 	// made, so what is listed and not recorded belongs to none.
 	own, err := basedir.Open(f.Base)
 	s.list(own, f.Base, err)
+	s.listGroups()
 	if s.Records, err = recorded(ctx); err != nil {
 		return nil, err
 	}
@@ -119,6 +116,7 @@ func (f Finder) survey(ctx context.Context, recorded Recorded, only func(Leftove
 		for _, name := range b.names {
 			s.directory(ctx, b, name)
 		}
+		s.emptyGroup(b)
 	}
 	for _, found := range refs {
 		s.inRepository(ctx, found)
@@ -138,35 +136,6 @@ type survey struct {
 	found        []Leftover
 }
 
-// listed is a directory that holds workspaces, and the names in it.
-type listed struct {
-	root  *os.Root
-	names []string
-}
-
-// own reports whether b is the manager's own base. Other managers may use a
-// directory in a scope too, so an entry without a record there may be theirs.
-func (b *listed) own() bool {
-	_, scoped := basedir.ScopeOf(filepath.Join(b.root.Name(), "x"))
-	return !scoped
-}
-
-// list adds the names in root, or reports err, the error of opening it. A
-// missing directory holds nothing.
-func (s *survey) list(root *os.Root, path string, err error) {
-	if err == nil {
-		var names []string
-		if names, err = namesIn(root); err == nil {
-			s.bases = append(s.bases, &listed{root, names})
-			return
-		}
-		_ = root.Close()
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		s.unknown(path, err)
-	}
-}
-
 // findScopes lists the directories in scopes that the records lead to.
 func (s *survey) findScopes() {
 	seen := map[string]bool{}
@@ -177,26 +146,6 @@ func (s *survey) findScopes() {
 			s.list(root, filepath.Dir(w.Root), err)
 		}
 	}
-}
-
-// base returns the listed directory with that path, or nil.
-func (s *survey) base(path string) *listed {
-	i := slices.IndexFunc(s.bases, func(b *listed) bool { return b.root.Name() == path })
-	if i < 0 {
-		return nil
-	}
-	return s.bases[i]
-}
-
-func namesIn(base *os.Root) ([]string, error) {
-	dir, err := base.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	slices.Sort(names)
-	return names, err
 }
 
 func (s *survey) add(l Leftover) { s.found = append(s.found, l) }
@@ -305,13 +254,15 @@ func (s *survey) listEntries(gitDir, top string) []Leftover {
 	var list []Leftover
 	for _, e := range entries {
 		entry := filepath.Join(gitDir, "worktrees", e.Name())
-		target, err := git.ReadPath(filepath.Join(entry, "gitdir"), entry)
-		root := filepath.Dir(target)
-		id := filepath.Base(root)
-		if err != nil || s.base(filepath.Dir(root)) == nil || model.CheckID(id) != nil {
-			continue // not ours, or unreadable
+		root, err := git.EntryRoot(entry)
+		if err != nil {
+			continue // unreadable
 		}
-		if reason, err := git.LockReason(filepath.Join(entry, "locked")); err != nil || reason != model.LockReason(id) && reason != "initializing" {
+		id := s.idOf(e.Name(), root)
+		if model.CheckID(id) != nil {
+			continue // not ours
+		}
+		if reason, err := git.LockReason(filepath.Join(entry, "locked")); err != nil || reason != git.WorkspaceReason(id) && reason != "initializing" {
 			continue
 		}
 		list = append(list, Leftover{Kind: KindEntry, What: entry, ID: id, Repository: top, gitDir: gitDir, root: root})

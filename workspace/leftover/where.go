@@ -72,25 +72,27 @@ func (f Finder) Where(w model.Workspace) (x Whereabouts, err error) {
 	base, err := basedir.Recorded(f.Base, w)
 	_, scoped := basedir.ScopeOf(w.Root)
 	if scoped && errors.Is(err, fs.ErrNotExist) {
-		base, err = basedir.Holding(f.Base, w)
+		var held *basedir.Held
+		if held, err = basedir.Holding(f.Base, w); err == nil {
+			base = held.Root
+		}
 	}
 	if err != nil {
 		return x, err
 	}
 	defer base.Close()
-	if here := filepath.Join(base.Name(), w.ID); !scoped && w.Root != here {
-		if there, err := basedir.Exists(here); !there {
-			return x, errors.Join(fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), model.ErrEscapes), err)
+	if !scoped {
+		here, err := inBase(base, w)
+		if err != nil {
+			return x, err
 		}
-		x.Base = here
-		w.Root = here
+		if here != w.Root {
+			x.Base, w.Root = here, here
+		}
 	}
-	dir, err := basedir.Find(base, w)
+	dir, err := standing(base, w)
 	if err != nil {
 		return x, err
-	}
-	if _, err := base.Lstat(basedir.KeptName(w.ID)); dir == "" && !errors.Is(err, fs.ErrNotExist) {
-		return x, errors.Join(fmt.Errorf("%s is there instead of its directory: %w", basedir.KeptName(w.ID), model.ErrUnknown), err)
 	}
 	x.Missing = dir == ""
 	if w.Mode == model.ModeWorktree {
@@ -99,11 +101,65 @@ func (f Finder) Where(w model.Workspace) (x Whereabouts, err error) {
 	return x, err
 }
 
+// inBase returns the path that w has in base: that of its record, or the one to
+// which it moved with the base, where something must be. Without a recorded path it
+// searches the base.
+func inBase(base *os.Root, w model.Workspace) (string, error) {
+	here := basedir.InBase(base.Name(), w)
+	if here == w.Root {
+		return here, nil
+	}
+	there, err := basedir.Exists(here)
+	if there || err != nil {
+		return here, err
+	}
+	group := filepath.Base(filepath.Dir(w.Root))
+	if at := filepath.Join(base.Name(), group, basedir.Name(w)); basedir.IsPlace(base.Name(), at) { // named by its id
+		if there, err := basedir.Exists(at); there || err != nil {
+			return at, err
+		}
+	}
+	if w.Root == "" {
+		if found, err := basedir.Search(base, "", w.ID); found != "" || err != nil {
+			return found, err
+		}
+	}
+	return "", fmt.Errorf("directory %s: not in %s: %w", plaintext.Quoted(w.Root), base.Name(), model.ErrEscapes)
+}
+
+// standing returns what basedir.Find does for w in base or in a group of it. It
+// returns an error if a delete kept the directory under another name.
+func standing(base *os.Root, w model.Workspace) (string, error) {
+	holder := base
+	if basedir.IsPlace(base.Name(), w.Root) {
+		group, err := basedir.OpenGroup(base, filepath.Base(filepath.Dir(w.Root)), false)
+		if errors.Is(err, basedir.ErrNoGroup) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		defer group.Close()
+		holder = group
+	}
+	dir, err := basedir.Find(holder, w)
+	if err != nil {
+		return "", err
+	}
+	if _, err := holder.Lstat(basedir.KeptName(w.ID)); dir == "" && !errors.Is(err, fs.ErrNotExist) {
+		return "", errors.Join(fmt.Errorf("%s is there instead of its directory: %w", basedir.KeptName(w.ID), model.ErrUnknown), err)
+	}
+	return dir, nil
+}
+
 // plainlyThere reports whether a worktree and its repository are certainly in
 // their places. It reads few files, because lists call it for many workspaces.
 // False means only that Where must look closer.
 func (f Finder) plainlyThere(w model.Workspace) bool {
-	if w.Mode != model.ModeWorktree || w.Root != filepath.Join(f.Base, w.ID) {
+	if w.Mode != model.ModeWorktree || w.Root != filepath.Join(f.Base, w.ID) && !basedir.IsPlace(f.Base, w.Root) {
+		return false
+	}
+	if info, err := os.Lstat(filepath.Dir(w.Root)); err != nil || !info.IsDir() {
 		return false
 	}
 	target, err := git.ReadPath(filepath.Join(w.Root, ".git"), w.Root)

@@ -109,7 +109,7 @@ func (l *collector) walk(dir, name string) error {
 
 // repositoryOf inspects a worktree in this order: refs, files, history.
 func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir string, ours bool) (tip string, err error) {
-	entry, err := git.FindEntry(w.GitDir, w.Root)
+	entry, err := git.FindEntry(w.GitDir, w.ID, w.Root)
 	if err != nil {
 		return "", err
 	}
@@ -400,7 +400,7 @@ func Unkeepable(ctx context.Context, w model.Workspace, err error) error {
 	if w.Mode != model.ModeWorktree || ctx.Err() != nil {
 		return err
 	}
-	entry, entryErr := git.FindEntry(w.GitDir, w.Root)
+	entry, entryErr := git.FindEntry(w.GitDir, w.ID, w.Root)
 	if entryErr != nil || entry == "" {
 		return err // a delete would keep the directory itself
 	}

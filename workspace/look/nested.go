@@ -32,7 +32,7 @@ func (l *collector) nestedWorktrees(p git.Dirs, trees []git.Worktree, root, dir 
 		if _, err := os.Lstat(filepath.Join(dir, below)); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		entry, err := git.FindEntry(p.CommonDir, filepath.FromSlash(tree.Path))
+		entry, err := git.FindEntry(p.CommonDir, "", filepath.FromSlash(tree.Path))
 		if err != nil {
 			return err
 		}

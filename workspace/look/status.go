@@ -117,7 +117,7 @@ func (i *Inspector) checkout(ctx context.Context, w model.Workspace) (p git.Dirs
 		return git.Dirs{}, nil, err
 	}
 	defer base.Close()
-	info, err := base.Lstat(w.ID)
+	info, err := base.Lstat(basedir.Name(w))
 	if errors.Is(err, fs.ErrNotExist) {
 		return git.Dirs{}, nil, fmt.Errorf("%s: %w", w.Root, model.ErrMissing)
 	}
@@ -168,7 +168,7 @@ func entryOf(w model.Workspace) (string, error) {
 	if err == nil && target == filepath.Join(w.Root, ".git") {
 		return entry, nil
 	}
-	if entry, err = git.FindEntry(w.GitDir, w.Root); err != nil {
+	if entry, err = git.FindEntry(w.GitDir, w.ID, w.Root); err != nil {
 		return "", err
 	}
 	if entry == "" {

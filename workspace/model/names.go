@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"middleman/internal/plaintext"
@@ -34,8 +35,41 @@ func MadeID(note string) string {
 	return ""
 }
 
-// LockReason is the reason with which our worktrees are locked in git.
-func LockReason(id string) string { return "middleman workspace " + id }
+// Group returns the name of the directory for the worktrees of the repository at
+// that path: its name as a slug. Names that differ only in case, or in characters
+// that a slug has not, give one group: who makes it adds a number.
+func Group(repository string) string {
+	name := filepath.Base(repository)
+	if name == ".git" || name == ".bare" { // of a bare repository with its checkouts around it
+		name = filepath.Base(filepath.Dir(repository))
+	}
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(strings.TrimSuffix(name, ".git"), "-") {
+		b.WriteString(slugRune(r))
+	}
+	group := strings.ReplaceAll(b.String(), ".", "-")
+	for strings.Contains(group, "--") {
+		group = strings.ReplaceAll(group, "--", "-")
+	}
+	group = strings.Trim(group, "-_")
+	group = strings.TrimRight(group[:min(len(group), maxGroup)], "-_")
+	if !IsPlaceName(group) {
+		return "repository"
+	}
+	return group
+}
+
+// maxGroup is in bytes: a path with the group and the name of a workspace must
+// stay short enough for programs that have limits of their own.
+const maxGroup = 64
+
+// IsPlaceName reports whether a group, or the directory of a worktree in one, can
+// have that name. No such name begins with a dot, as those of directories do that
+// a delete or a restore has in hand.
+func IsPlaceName(name string) bool {
+	slug, err := Slug(name)
+	return err == nil && slug == name && filepath.IsLocal(name) // Windows has names of devices
+}
 
 // changeKinds are the kinds of bases that a forge keeps in refs of their own.
 var changeKinds = []struct{ prefix, ref string }{
