@@ -101,6 +101,10 @@ func (d Dirs) Database() string { return filepath.Join(d.Data, "middleman.db") }
 // Statuses returns the file in which a server saves the states of workspaces.
 func (d Dirs) Statuses() string { return filepath.Join(d.Data, "statuses.json") }
 
+// Profiles returns the file that says which profiles' rules were tried on
+// recordings of the real programs.
+func (d Dirs) Profiles() string { return filepath.Join(d.Data, "profiles.json") }
+
 // ServeFile returns the file that says how to reach the running server.
 func (d Dirs) ServeFile() string { return filepath.Join(d.Runtime, "serve.json") }
 

@@ -38,13 +38,15 @@ type shownProfile struct {
 	Status    []string `json:"status"`
 	Hooks     string   `json:"hooks"`
 	Approvals bool     `json:"approvals,omitempty"`
+	// Tested is the recording of the program that was judged right last.
+	Tested *tested `json:"tested,omitempty"`
 }
 
 func (c commands) profileCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profile",
-		Short: "List, show and check the profiles: the programs that -p starts",
-		Long: `List, show and check the profiles: the programs that -p starts.
+		Short: "List, show, check and test the profiles: the programs that -p starts",
+		Long: `List, show, check and test the profiles: the programs that -p starts.
 
 A profile says how a program is launched, which variables of the environment it
 gets besides the allow-list, and how its conversation is taken up again. Profiles
@@ -68,6 +70,7 @@ of your own are in config.toml, below [profiles.NAME]; a repository's are in its
 was written. The exit code is 1 if the program is not there or does not answer.`,
 			RunE: func(cmd *cobra.Command, given []string) error { return c.checkProfile(cmd.Context(), given[0]) },
 		},
+		c.recordCommand(), c.testCommand(),
 	)
 	return cmd
 }
@@ -81,7 +84,20 @@ func (c commands) named(name string) (agent.Profile, shownProfile, error) {
 	if !ok {
 		return p, shownProfile{}, fmt.Errorf("there is no profile %q; `middleman profile list` lists them", name)
 	}
-	return p, show(p), nil
+	return p, c.shown(p), nil
+}
+
+// shown is show with what was tried on the real program.
+func (c commands) shown(p agent.Profile) shownProfile {
+	v := show(p)
+	all, err := c.tests()
+	if err != nil {
+		fmt.Fprintln(c.Errs, "middleman:", err)
+	}
+	if t, is := all[p.RulesOf()]; is && len(v.Status) > 0 {
+		v.Tested = &t
+	}
+	return v
 }
 
 // show looks for a profile's program in this shell's PATH.
@@ -116,15 +132,26 @@ func (v shownProfile) statusBy() string {
 	return cmp.Or(strings.Join(v.Status, ", "), "its exit alone")
 }
 
+// testedBy says whether the status was told rightly of the real program.
+func (v shownProfile) testedBy() string {
+	switch {
+	case len(v.Status) == 0:
+		return "-"
+	case v.Tested == nil:
+		return neverRun
+	}
+	return "right with " + cmp.Or(v.Tested.Program, "an unknown version")
+}
+
 func (c commands) listProfiles() error {
 	var list []shownProfile
 	for _, p := range c.profiles().List() {
-		list = append(list, show(p))
+		list = append(list, c.shown(p))
 	}
 	return c.Print(map[string]any{"profiles": list}, func() error {
-		t := c.Table("NAME", "PROGRAM", "FROM", "STATUS BY", "FOUND")
+		t := c.Table("NAME", "PROGRAM", "FROM", "STATUS BY", "TESTED", "FOUND")
 		for _, p := range list {
-			t.Row(p.Name, cmp.Or(p.Program, "-"), p.Source, p.statusBy(), cmp.Or(p.Path, p.Problem, "-"))
+			t.Row(p.Name, cmp.Or(p.Program, "-"), p.Source, p.statusBy(), p.testedBy(), cmp.Or(p.Path, p.Problem, "-"))
 		}
 		return t.Flush()
 	})
@@ -151,6 +178,7 @@ func (c commands) showProfile(name string) error {
 			{"grace", v.Grace},
 			{"status by", v.statusBy()},
 			{"hooks", v.Hooks},
+			{"tested", v.testedBy()},
 			{"approvals", map[bool]string{true: "answered by middleman approve"}[v.Approvals]},
 		} {
 			if line.is != "" {
