@@ -92,6 +92,7 @@ func scripts(dir string) testscript.Params {
 			"within":           cmdWithin,
 			"idle":             cmdIdle,
 			"agent":            cmdAgent,
+			"trap":             cmdTrap,
 		},
 	}
 }

@@ -197,7 +197,11 @@ func (s *runningStandin) event(event string, fields map[string]any) error {
 	if event == "" || s.quiet["hook"] {
 		return nil
 	}
-	payload := map[string]any{"session_id": s.conversation, "transcript_path": nil, "cwd": "/w", "hook_event_name": event}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	payload := map[string]any{"session_id": s.conversation, "transcript_path": nil, "cwd": dir, "hook_event_name": event}
 	if s.agent == "opencode" {
 		properties := map[string]any{"sessionID": s.conversation}
 		for key, value := range fields {
@@ -243,8 +247,8 @@ func (s *runningStandin) do(line string) error {
 		for _, channel := range []string{"hook", "title", "screen"} {
 			s.quiet[channel] = rest != "all" && !strings.Contains(rest, channel)
 		}
-	case verb == "event": // a hook's event without fields
-		return s.event(rest, nil)
+	case verb == "event": // another event, of whatever hooks there are
+		return s.run(acts[s.agent]["working"].event, fmt.Appendf(nil, `{"session_id":%q,"hook_event_name":%q}`, s.conversation, rest))
 	case verb == "large": // a request of so many bytes
 		n, err := strconv.Atoi(rest)
 		if err != nil {
@@ -252,6 +256,10 @@ func (s *runningStandin) do(line string) error {
 		}
 		s.now = "permission"
 		return s.event("PermissionRequest", map[string]any{"tool_name": "Write", "tool_input": map[string]any{"content": strings.Repeat("x", n), "file_path": "/w/large"}})
+	case verb == "may": // asks for a command, of its hook first
+		s.now = "permission"
+		s.show(acts[s.agent]["permission"])
+		return s.event("PermissionRequest", map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": rest}})
 	case line == "broken": // what no hook should be passed
 		return s.run(acts[s.agent]["working"].event, []byte(`{"session_id":"x","hook_event_name":"Sto`))
 	case line == "esc":
@@ -350,6 +358,28 @@ func runHook(shell, command string, payload []byte, limit time.Duration) (out []
 	return printed.Bytes(), exitStatus(err)
 }
 
+// decided takes what a hook prints: the decision on a request for a permission.
+func (s *runningStandin) decided(event string, out []byte) error {
+	var answer struct {
+		Specific struct {
+			Event    string `json:"hookEventName"`
+			Decision struct {
+				Behavior string `json:"behavior"`
+				Message  string `json:"message"`
+			} `json:"decision"`
+		} `json:"hookSpecificOutput"`
+	}
+	d := json.NewDecoder(bytes.NewReader(out))
+	d.DisallowUnknownFields() // as Codex does
+	if err := d.Decode(&answer); err != nil || event != "PermissionRequest" || answer.Specific.Event != event {
+		return fmt.Errorf("the hook of %s prints %q", event, out)
+	}
+	if answer.Specific.Decision.Behavior == "allow" {
+		return s.do("allowed")
+	}
+	return s.interrupt()
+}
+
 // beginClaude takes --settings, a file or JSON.
 func (s *runningStandin) beginClaude(args []string) error {
 	for i, arg := range args {
@@ -367,8 +397,8 @@ func (s *runningStandin) beginClaude(args []string) error {
 			switch {
 			case code == 2:
 				return fmt.Errorf("the hook of %s blocks", event)
-			case len(out) > 0 && !json.Valid(out):
-				return fmt.Errorf("the hook of %s prints %q", event, out)
+			case len(out) > 0:
+				return s.decided(event, out)
 			}
 			return nil
 		})
@@ -430,8 +460,12 @@ func (s *runningStandin) beginCodex(args []string) error {
 				}
 				command, _ := handler["command"].(string)
 				timeout, _ := handler["timeout"].(int64)
-				if out, code := runHook("/bin/sh", command, payload, time.Duration(timeout)*time.Second); code != 0 || len(out) > 0 {
-					return fmt.Errorf("the hook of %s prints %q, exit code %d", event, out, code)
+				out, code := runHook("/bin/sh", command, payload, time.Duration(timeout)*time.Second)
+				if code != 0 {
+					return fmt.Errorf("the hook of %s: exit code %d", event, code)
+				}
+				if len(out) > 0 {
+					return s.decided(event, out)
 				}
 			}
 		}
