@@ -197,7 +197,7 @@ func (p Profile) submit(ctx context.Context, s terminal.Session, key []byte, was
 			return 0, &NotSubmittedError{fmt.Sprintf("its screen shows something else that is new, %q", row), terminal.ErrChanged}
 		}
 		if status := p.Judge(now.evidence()); status.State == Waiting && !was.answer {
-			return 0, &NotSubmittedError{"it " + status.Reason, terminal.ErrChanged}
+			return 0, &NotSubmittedError{"it is " + status.Text(), terminal.ErrChanged}
 		}
 		offset, err = s.Type(ctx, key, expect)
 		switch {

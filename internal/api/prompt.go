@@ -6,6 +6,8 @@ type Prompt struct {
 	Expect     string `json:"expect,omitempty" doc:"Send it only if nothing was printed since this offset, or if the screen's text has this hash, as capture tells them. Unset means that the server looks, and the profile must know the screen for one without a dialog"`
 	ExpectRows string `json:"expect_rows,omitempty" doc:"The rows that a hash is of, such as 20-24; unset means the whole screen"`
 	Answer     bool   `json:"answer,omitempty" doc:"Send it also if a dialog shows, or if that is not known"`
+	When       string `json:"when,omitempty" enum:"idle" doc:"idle: wait until the program waits for its next prompt. If it waits for an answer instead, the text is refused, unless answer is set"`
+	Timeout    string `json:"timeout,omitempty" doc:"With when: give up after so long, such as 30s, which is the default; at most an hour"`
 }
 
 // Prompted is the answer to a prompt.

@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -196,7 +198,9 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 }
 
 // Prompt sends a text to a session's program and submits it, as agent.Send does.
-func (s *App) Prompt(ctx context.Context, id string, in agent.Prompt) (api.Prompted, error) {
+// If when is set, it first waits until the program is idle, for at most so long;
+// then the error is a *Refusal with api.CodeTimeout.
+func (s *App) Prompt(ctx context.Context, id string, in agent.Prompt, when time.Duration) (api.Prompted, error) {
 	if err := agent.CheckPrompt(in.Text); err != nil {
 		return api.Prompted{}, Refusef(api.CodeBadRequest, "%s", err)
 	}
@@ -208,6 +212,11 @@ func (s *App) Prompt(ctx context.Context, id string, in agent.Prompt) (api.Promp
 	if err != nil {
 		return api.Prompted{}, err
 	}
+	if when > 0 {
+		if err := s.awaitIdle(ctx, id, in.Answer, when); err != nil {
+			return api.Prompted{}, err
+		}
+	}
 	profile := agent.Profiles(s.Profiles, nil).For(row.Profile, row.Argv)
 	var out api.Prompted
 	err = s.Guarded("send a prompt to session "+id, func() (err error) {
@@ -215,4 +224,32 @@ func (s *App) Prompt(ctx context.Context, id string, in agent.Prompt) (api.Promp
 		return err
 	})
 	return out, err
+}
+
+// awaitIdle waits until the program of a session waits for its next prompt; with
+// answer, also until it waits for an answer. It looks whenever the session has
+// an event.
+func (s *App) awaitIdle(ctx context.Context, id string, answer bool, limit time.Duration) error {
+	timeout := time.After(limit)
+	for {
+		_, _, _, changed := s.Events.After(s.Events.Now())
+		now, err := s.AgentStatus(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case now.State == agent.Idle || now.State == agent.Waiting && answer:
+			return nil
+		case now.State == agent.Waiting:
+			return fmt.Errorf("%w: it is %s, which the text would answer; answer it first, or pass --answer", agent.ErrDialog, now.Text())
+		case now.State == agent.Done || now.State == agent.Failed || now.State == agent.Lost:
+			return fmt.Errorf("%w: its program is %s", terminal.ErrEnded, now.Text())
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			return Refusef(api.CodeTimeout, "waited %s for it to be idle: it is %s", limit, now.Text())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }

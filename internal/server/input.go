@@ -319,16 +319,18 @@ func promptRoute() huma.Operation {
 	return op
 }
 
-// postPrompt waits for its turn among the inputs of the session.
 func (s *Server) postPrompt(ctx context.Context, in *promptIn) (*reply[api.Prompted], error) {
 	expect, err := expectation(in.Body.Expect, in.Body.ExpectRows)
 	if err != nil {
 		return nil, err
 	}
-	leave, err := s.inputs.enter(ctx, in.Session)
-	if err != nil {
-		return nil, err
+	var when time.Duration
+	if in.Body.When != "" {
+		if when, err = parseDuration("timeout", in.Body.Timeout, waitDefault, waitMax); err != nil {
+			return nil, err
+		}
+	} else if in.Body.Timeout != "" {
+		return nil, problemf(api.CodeBadRequest, "timeout goes with when")
 	}
-	defer leave()
-	return answer(s.Prompt(ctx, in.Session, agent.Prompt{Text: in.Body.Text, Expect: expect, Answer: in.Body.Answer}))
+	return answer(s.Prompt(ctx, in.Session, agent.Prompt{Text: in.Body.Text, Expect: expect, Answer: in.Body.Answer}, when))
 }

@@ -2,9 +2,11 @@ package sessions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
@@ -41,9 +43,21 @@ func (c commands) prompt(ctx context.Context, target string, args []string, f *s
 		return err
 	}
 	defer server.Close()
+	if f.when != "" {
+		in.When, in.Timeout = f.when, promptWait.String()
+		if now := t.Shown.Agent; now != nil && now.State == agent.Working {
+			fmt.Fprintf(c.Errs, "middleman: waiting until %s is idle: it is %s\n", t.Label(), now.Text())
+		}
+	}
 	answer, err := server.Prompt(ctx, t.Shown.ID, in)
+	for p, _ := errors.AsType[*api.Problem](err); p != nil && p.Code == api.CodeTimeout && ctx.Err() == nil; p, _ = errors.AsType[*api.Problem](err) {
+		answer, err = server.Prompt(ctx, t.Shown.ID, in)
+	}
 	if err != nil {
 		return timedOut(ctx, f.timeout, t.Label(), fmt.Errorf("send to %s: %w", t.Label(), err))
 	}
 	return c.sent(ctx, t, f, sent{Offset: answer.Offset})
 }
+
+// promptWait is for how long one request waits for an agent to be idle.
+const promptWait = 10 * time.Minute

@@ -34,6 +34,7 @@ type sendFlags struct {
 	timeout  time.Duration
 	prompt   bool
 	answer   bool
+	when     string
 }
 
 func (c commands) sendCommand() *cobra.Command {
@@ -63,6 +64,7 @@ and that is no dialog; and the program's output is held from the comparison unti
 it has begun to read. So the text does not answer a dialog that appears meanwhile.
 If the screen shows more than the text after the paste, it is not submitted.
 --answer sends the text also to a dialog, or where it is not known what shows.
+--when idle waits until the agent waits for its next prompt, or for --timeout.
 
 --wait-text waits until the text is printed after the typing. Typed text counts
 too if the terminal echoes it. --json prints the offset at the typing, for wait
@@ -87,8 +89,9 @@ too if the terminal echoes it. --json prints the offset at the typing, for wait
 	flags.DurationVar(&f.idle, "if-idle", 0, "type only if nothing was printed for so long")
 	flags.BoolVar(&f.prompt, "prompt", false, "paste the text and press the profile's submit key")
 	flags.BoolVar(&f.answer, "answer", false, "with --prompt: also if a dialog shows, or if that is not known")
+	flags.StringVar(&f.when, "when", "", "with --prompt: wait until the agent is \"`idle`\"")
 	flags.StringVar(&f.waitText, "wait-text", "", "then wait until this text is printed")
-	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait-text: give up after so long, with exit code 124 (default: never)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait-text or --when: give up after so long, with exit code 124 (default: never)")
 	return cmd
 }
 
@@ -158,8 +161,10 @@ func (f *sendFlags) check(cmd *cobra.Command, given []string) error {
 		return cli.Usagef("--expect-rows goes with --expect HASH")
 	case changed("wait-text") && f.waitText == "":
 		return cli.Usagef("--wait-text needs a text")
-	case changed("timeout") && f.waitText == "":
-		return cli.Usagef("--timeout goes with --wait-text")
+	case changed("when") && (f.when != "idle" || !f.prompt):
+		return cli.Usagef("--when is %q: it must be idle, and goes with --prompt", f.when)
+	case changed("timeout") && f.waitText == "" && f.when == "":
+		return cli.Usagef("--timeout goes with --wait-text and --when")
 	}
 	names := f.key
 	if f.keys {
