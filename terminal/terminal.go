@@ -114,6 +114,9 @@ type Writer struct {
 	// Client is what the viewer called itself, such as "web" or "attach".
 	Client string    `json:"client,omitempty"`
 	Since  time.Time `json:"since"`
+	// Typed is when input of this viewer came last; zero for none yet, and where
+	// it is not known.
+	Typed time.Time `json:"typed,omitzero"`
 }
 
 // Status is what is known of a session, from where and as of when.

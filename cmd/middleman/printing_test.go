@@ -15,7 +15,7 @@ import (
 // printer, see package plaintext, and why.
 var asItIs = map[string]string{
 	"main.go main":                                   "hands them to cli.New",
-	"internal/cli/print.go PrintJSON":                "the printer of JSON",
+	"internal/cli/print.go printObject":              "the printer of JSON",
 	"internal/cli/progress.go Progress":              "a line of progress that changes",
 	"internal/cli/print.go FitTable":                 "asks for the terminal's width",
 	"internal/helper/helper.go init":                 "prints the version, which is ours",

@@ -252,6 +252,7 @@ type Event struct {
 	ID        string     `json:"id,omitempty"`
 	Stage     *Stage     `json:"stage,omitempty"`
 	Approval  *Approval  `json:"approval,omitempty"`
+	Notice    *Notice    `json:"notice,omitempty"`
 }
 
 // Backends has all backends of a server, usable or not.
@@ -288,8 +289,9 @@ type Server struct {
 	Background bool      `json:"background" doc:"It has no terminal, and writes a log file"`
 	Waiting    []string  `json:"waiting,omitempty" doc:"Settings that were changed since, and take effect with the next start"`
 	// Unknown are events of agents' hooks that this version does not know.
-	Unknown []UnknownHook `json:"unknown_hooks,omitempty" doc:"Events of agents' hooks that this version does not know"`
-	Problem string        `json:"problem,omitempty" doc:"Why the settings cannot be read now, so that it could not start again"`
+	Notify  *NoticeCommand `json:"notify,omitempty" doc:"The command for notices, if the settings name one"`
+	Unknown []UnknownHook  `json:"unknown_hooks,omitempty" doc:"Events of agents' hooks that this version does not know"`
+	Problem string         `json:"problem,omitempty" doc:"Why the settings cannot be read now, so that it could not start again"`
 }
 
 // Version is the version of a server's build.

@@ -10,6 +10,8 @@ import (
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/environ"
+	"middleman/internal/notice"
 	"middleman/internal/store"
 )
 
@@ -45,6 +47,8 @@ type tracked struct {
 	// was some since the last look.
 	asked  chan struct{}
 	output atomic.Bool
+	// attached is set while somebody is attached.
+	attached atomic.Bool
 }
 
 func newTracked(started string, t agent.Tracker) *tracked {
@@ -234,6 +238,9 @@ func (s *App) judge(ctx context.Context, row store.Session, k *tracked, change f
 	s.publishSession(ctx, row.ID)
 }
 
+// stopSignals are those by which a stop asks a program to end.
+var stopSignals = []string{"SIGHUP", "SIGTERM"}
+
 // endAgent ends the tracking of a session that has ended. The caller publishes
 // the session.
 func (s *App) endAgent(ctx context.Context, id string, e agent.Evidence) {
@@ -241,19 +248,82 @@ func (s *App) endAgent(ctx context.Context, id string, e agent.Evidence) {
 	if err != nil {
 		return // it was removed meanwhile
 	}
-	var before agent.Status
-	if now := s.agentNow(id); now != nil {
-		before = *now
-	}
+	k := s.agents.get(id)
 	s.agents.drop(id)
+	var before agent.Status
+	if k != nil && k.now.Load() != nil {
+		before = *k.now.Load()
+	}
+	// A command that is no agent's is not told of, nor an end that somebody sees or
+	// has asked for.
+	if before.State == "" && row.Profile == "" || k != nil && k.attached.Load() || slices.Contains(stopSignals, e.Signal) {
+		s.notices.Forget(id)
+		return
+	}
 	s.agentChanged(ctx, row, before, agent.Profile{}.Judge(e))
 }
 
 // agentChanged is called when a session's program begins to do something else,
 // or ends.
-func (s *App) agentChanged(_ context.Context, row store.Session, before, after agent.Status) {
+func (s *App) agentChanged(ctx context.Context, row store.Session, before, after agent.Status) {
 	s.Log.Debug("an agent's state changed", "session", row.ID, "from", before.State, "to", after.State, "by", after.Rule)
+	s.notices.Changed(api.NoticeItem{
+		Session: row.ID, SessionName: row.Name, Workspace: row.WorkspaceID, WorkspaceName: s.workspaceName(ctx, row.WorkspaceID), Profile: row.Profile,
+	}, before, after)
 }
+
+// lookedTime is how recent the input of an attached viewer must be for somebody
+// to look at the session.
+const lookedTime = 30 * time.Second
+
+// looked reports whether somebody looks at a session: is attached, and has
+// attached or typed a moment ago. A focus report of their terminal is input too.
+// Watchers do not count: they type nothing.
+func (s *App) looked(ctx context.Context, id string) bool {
+	live, err := s.Terminal(ctx, id)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	now, err := live.Status(ctx)
+	if err != nil || now.Writer == nil {
+		return false
+	}
+	last := now.Writer.Since
+	if now.Writer.Typed.After(last) {
+		last = now.Writer.Typed
+	}
+	return time.Since(last) < lookedTime
+}
+
+// publishNotice publishes a notice as an event: of its workspace, if it is about
+// one alone.
+func (s *App) publishNotice(n api.Notice) {
+	workspace := n.Items[0].Workspace
+	for _, item := range n.Items {
+		if item.Workspace != workspace {
+			workspace = ""
+		}
+	}
+	s.Events.Publish(workspace, api.Event{Type: "notice", Notice: &n})
+}
+
+// noticeCommand returns the user's command for notices, nil for none.
+func (s *App) noticeCommand() *notice.Command {
+	if len(s.Notify) == 0 {
+		return nil
+	}
+	return &notice.Command{Argv: s.Notify, Environ: func(ctx context.Context) ([]string, error) {
+		e, _, err := s.loginEnv(ctx, false, nil)
+		e.Set(environ.Own, s.finders()...)
+		return e.Entries(), err
+	}}
+}
+
+// NoticeCommand says what became of the user's command for notices, nil if there
+// is none.
+func (s *App) NoticeCommand() *api.NoticeCommand { return s.notices.Command.State() }
 
 // AgentStatus tells what the program of a session does now, and why that is
 // believed. It asks the session.

@@ -24,6 +24,7 @@ import (
 	"middleman/internal/environ"
 	"middleman/internal/events"
 	"middleman/internal/git"
+	"middleman/internal/notice"
 	"middleman/internal/store"
 	"middleman/internal/transcripts"
 	"middleman/internal/watch"
@@ -102,6 +103,9 @@ type Options struct {
 	Watch watch.Limits
 	// SetupTimeout bounds one setup or teardown; 0 means 15 minutes.
 	SetupTimeout time.Duration
+	// Notify is a command of the user's that gets notices: a program and its
+	// arguments, nil for none.
+	Notify []string
 	// Log gets what clients are not told; nil means slog.Default.
 	Log *slog.Logger
 }
@@ -131,6 +135,7 @@ type App struct {
 	transcripts   *transcripts.Keeper
 	approvals     *queue.Queue
 	gitViews      git.Views
+	notices       *notice.Teller
 	// asking is a semaphore for the sessions that monitors ask at the same time,
 	// so that a restart does not ask all of them at once.
 	asking chan struct{}
@@ -163,6 +168,7 @@ func New(o Options) (*App, error) {
 		o.SetupTimeout = setupTimeout
 	}
 	s := &App{Options: o, Events: events.New(keptEvents), asking: make(chan struct{}, maxAsked), watcher: watch.New(o.Watch)}
+	s.notices = notice.New(notice.Options{Looked: s.looked, Publish: s.publishNotice, Command: s.noticeCommand(), Log: o.Log})
 	s.unrecorded.looked = make(chan struct{})
 	s.transcripts = &transcripts.Keeper{
 		Store: o.Store, Backends: o.Backends, Dir: o.Dirs.Sessions(), Budget: o.KeepTranscripts, Block: s.gates.block,

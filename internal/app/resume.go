@@ -36,6 +36,7 @@ func (s *App) recall(ctx context.Context) ([]store.Session, error) {
 // looked for and get one, and terminals without state and row are ended. Resume
 // blocks until that is done; it logs errors.
 func (s *App) Resume(ctx context.Context, rows []store.Session) {
+	s.watches.start(ctx, s.notices.Run)
 	for _, row := range rows {
 		if !row.State.Ended() {
 			s.keep(ctx, row)

@@ -244,6 +244,9 @@ func (s *App) publishSession(ctx context.Context, id string) {
 	if view.State.Ended() && !row.State.Ended() {
 		return // an end is published once, when it is recorded
 	}
+	if k := s.agents.get(id); k != nil {
+		k.attached.Store(view.Writer != nil)
+	}
 	s.Events.Publish(row.WorkspaceID, api.Event{Type: "session", ID: id, Session: &view})
 }
 

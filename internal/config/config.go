@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -34,6 +35,7 @@ type Config struct {
 	TLS      TLS      `toml:"tls"`
 	Attach   Attach   `toml:"attach"`
 	Terminal Terminal `toml:"terminal"`
+	Notify   Notify   `toml:"notify"`
 	Ports    Ports    `toml:"ports"`
 	Setup    Setup    `toml:"setup"`
 	Env      Env      `toml:"env"`
@@ -138,6 +140,33 @@ type Attach struct {
 	Clipboard string `toml:"clipboard"`
 }
 
+// Notify says how the user is told what agents need and have done.
+type Notify struct {
+	// Terminal is how attach and watch tell of other sessions: "bell", "osc9",
+	// "osc777" or "off".
+	Terminal string `toml:"terminal"`
+	// Command is a program and its arguments. The server runs it for each notice.
+	Command []string `toml:"command"`
+}
+
+// Check refuses an unknown way, and a command that cannot be meant.
+func (n Notify) Check() error {
+	switch n.Terminal {
+	case "bell", "osc9", "osc777", "off":
+	default:
+		return fmt.Errorf("notify.terminal is %q: it must be bell, osc9, osc777 or off", n.Terminal)
+	}
+	for _, arg := range n.Command {
+		if strings.ContainsRune(arg, 0) {
+			return fmt.Errorf("notify.command: %q has a NUL in it", arg)
+		}
+	}
+	if len(n.Command) > 0 && (n.Command[0] == "" || strings.Contains(n.Command[0], "/") && !filepath.IsAbs(n.Command[0])) {
+		return fmt.Errorf("notify.command: %q must be the name of a program or an absolute path", n.Command[0])
+	}
+	return nil
+}
+
 // Terminal holds the settings of new sessions.
 type Terminal struct {
 	// JournalBytes is the least number of output bytes that are kept; 0 keeps
@@ -178,6 +207,7 @@ func Default() Config {
 		Workspaces:   "data",
 		Attach:       Attach{Detach: `ctrl-\`, Switch: "ctrl-]", Scrollback: 1000, Clipboard: "allow"},
 		Terminal:     Terminal{JournalBytes: 16 << 20, HistoryLines: 10000, Grace: Duration(5 * time.Second), Clipboard: "allow"},
+		Notify:       Notify{Terminal: "bell"},
 		Ports:        Ports{First: 20000, Last: 29999, Count: 10},
 		Setup:        Setup{Timeout: Duration(15 * time.Minute)},
 		Env:          Env{Forward: []string{"*"}, SSHAgentLink: true},
@@ -264,6 +294,9 @@ func (c Config) check() error {
 	}
 	if c.Watch.Directories < 0 || c.Watch.PerWorkspace < 0 {
 		return fmt.Errorf("watch.directories is %d and watch.per_workspace %d: they must be 0 (watch none) or more", c.Watch.Directories, c.Watch.PerWorkspace)
+	}
+	if err := c.Notify.Check(); err != nil {
+		return err
 	}
 	if err := c.TLS.Check(); err != nil {
 		return err

@@ -37,7 +37,7 @@ func FuzzParse(f *testing.F) {
 			first.Hosts, second.Hosts = nil, nil // an empty list is none
 		}
 		for _, c := range []*Config{&first, &second} {
-			c.Env.Forward, c.Env.Deny = slices.Concat(c.Env.Forward), slices.Concat(c.Env.Deny) // nil if empty
+			c.Env.Forward, c.Env.Deny, c.Notify.Command = slices.Concat(c.Env.Forward), slices.Concat(c.Env.Deny), slices.Concat(c.Notify.Command) // nil if empty
 		}
 		if !reflect.DeepEqual(first, second) {
 			t.Fatalf("%+v became %+v", first, second)

@@ -50,7 +50,7 @@ func (s *Server) systemRoutes() {
 func (s *Server) describe() api.Server {
 	address, _ := s.tcpAddress()
 	v := api.Server{PID: os.Getpid(), Version: s.options.Version, Since: s.since, Background: s.options.LogFile != "",
-		URL: api.Serve{Address: address, TLS: s.options.TLS != nil}.URL(), Unknown: s.UnknownHooks()}
+		URL: api.Serve{Address: address, TLS: s.options.TLS != nil}.URL(), Unknown: s.UnknownHooks(), Notify: s.NoticeCommand()}
 	if s.options.Waiting == nil {
 		return v
 	}

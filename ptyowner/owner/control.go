@@ -127,6 +127,7 @@ func (v *viewer) onInput(p []byte) error {
 	if !v.isWriter() {
 		return nil
 	}
+	v.typed.Store(time.Now().UnixNano())
 	n, err := v.owner.writeInput(p)
 	switch {
 	case errors.Is(err, errPaused):

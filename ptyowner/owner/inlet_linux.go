@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"time"
 
 	"middleman/internal/poll"
 	"middleman/ptyowner/wire"
@@ -147,6 +148,7 @@ func (o *owner) takeFrame(v *viewer) {
 		if !v.isWriter() {
 			return
 		}
+		v.typed.Store(time.Now().UnixNano())
 		if payload = payload[o.typeNow(payload):]; len(payload) == 0 {
 			return
 		}

@@ -446,5 +446,9 @@ func (o *owner) writerInfo() *wire.Writer {
 	if o.writer == nil {
 		return nil
 	}
-	return &wire.Writer{Client: o.writer.client, Since: o.writer.since}
+	w := &wire.Writer{Client: o.writer.client, Since: o.writer.since}
+	if typed := o.writer.typed.Load(); typed > 0 {
+		w.Typed = time.Unix(0, typed).UTC()
+	}
+	return w
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -43,6 +44,7 @@ type viewer struct {
 	lending    lending
 	client     string
 	since      time.Time
+	typed      atomic.Int64 // when its last input came, in nanoseconds since 1970; 0 before
 	mode       wire.Mode
 	maxLag     uint64 // 0: no limit but what is kept
 	scrollback int

@@ -59,6 +59,7 @@ type Hello struct {
 type Writer struct {
 	Client string    `json:"client,omitempty"`
 	Since  time.Time `json:"since"`
+	Typed  time.Time `json:"typed,omitzero"` // when its last input came
 }
 
 // Welcome accepts a Hello. For a viewer, output from Offset follows, or a

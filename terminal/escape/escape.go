@@ -61,6 +61,9 @@ func (s *Splitter) Write(p []byte) {
 	}
 }
 
+// InText reports whether the output so far ends outside of a sequence.
+func (s *Splitter) InText() bool { return s.state == inText }
+
 // Flush passes on an incomplete sequence. What follows is treated as text.
 func (s *Splitter) Flush() {
 	if len(s.held) > 0 {

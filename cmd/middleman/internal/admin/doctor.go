@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -280,6 +281,9 @@ func (c commands) checkServer(ctx context.Context) finding {
 	// An error means that the server is too old to tell.
 	now, err := server.Server(ctx)
 	switch {
+	case err == nil && now.Notify != nil && now.Notify.Error != "":
+		n := now.Notify
+		return finding{"server", "problem", fmt.Sprintf("%s; notify.command %q failed %d of %d times, last at %s: %s", detail, n.Argv[0], n.Failed, n.Runs, n.FailedAt.Local().Format(time.DateTime), plaintext.Line(n.Error))}
 	case err == nil && len(now.Waiting) > 0:
 		return finding{"server", "note", detail + "; " + waitingText(now.Waiting)}
 	case err == nil && len(now.Unknown) > 0:

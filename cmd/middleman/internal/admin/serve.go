@@ -205,6 +205,7 @@ func (c commands) appOptions(db *store.Store) app.Options {
 		Grace:        time.Duration(c.Config.Terminal.Grace),
 		Clipboard:    terminal.Clipboard(c.Config.Terminal.Clipboard),
 		Ports:        store.PortRange(c.Config.Ports),
+		Notify:       c.Config.Notify.Command,
 		SetupTimeout: time.Duration(c.Config.Setup.Timeout),
 		EnvRules:     environ.Rules{Forward: c.Config.Env.Forward, Deny: c.Config.Env.Deny},
 		LoginShell:   c.Config.Shell.Login,

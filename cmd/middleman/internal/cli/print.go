@@ -27,7 +27,17 @@ func (c *CLI) Print(result any, text func() error) error {
 
 // PrintJSON prints one JSON object to standard output: the schema version, then
 // the fields of result, which is a struct or a map.
-func (c *CLI) PrintJSON(result any) error {
+func (c *CLI) PrintJSON(result any) error { return c.printObject(result, json.Indent) }
+
+// PrintJSONLine is PrintJSON on one line, for a command that prints several.
+func (c *CLI) PrintJSONLine(result any) error {
+	return c.printObject(result, func(to *bytes.Buffer, object []byte, _, _ string) error {
+		_, err := to.Write(object)
+		return err
+	})
+}
+
+func (c *CLI) printObject(result any, format func(to *bytes.Buffer, object []byte, prefix, indent string) error) error {
 	var fields, object bytes.Buffer
 	enc := json.NewEncoder(&fields)
 	enc.SetEscapeHTML(false)
@@ -40,7 +50,7 @@ func (c *CLI) PrintJSON(result any) error {
 	} else {
 		all = append(append(all, ','), rest...)
 	}
-	if err := json.Indent(&object, all, "", "  "); err != nil {
+	if err := format(&object, all, "", "  "); err != nil {
 		return err
 	}
 	out := plaintext.NewJSONWriter(c.BytesOut)

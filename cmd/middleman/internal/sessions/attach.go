@@ -123,11 +123,12 @@ func CheckTerminal(c *cli.CLI) error {
 // attach joins a session with this terminal. It returns the program's exit as
 // an error, or nil when the user detached.
 func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options) error {
-	a := attaching{commands: c, base: o}
+	a := &attaching{commands: c, base: o, notices: notices{way: c.Config.Notify.Terminal, aside: make(chan string, 16)}}
 	o, err := a.options(ctx, t, o.Takeover)
 	if err != nil {
 		return err
 	}
+	defer a.follow(ctx)()
 	end, err := viewer.Run(ctx, c.In, c.BytesOut, c.BytesErrs, t.Session, o)
 	if a.problem != nil {
 		fmt.Fprintf(c.Errs, "middleman: %v\n", a.problem)

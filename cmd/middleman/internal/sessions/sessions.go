@@ -1,8 +1,8 @@
 // Package sessions has the commands on existing sessions: attach and watch,
-// send, capture, logs, search, export, wait, status, report, approvals, approve,
-// deny, stop and tmux. Most reach the session through its backend, without the
-// server. logs --setup, wait --workers, report and the commands of approvals need
-// the server.
+// send, capture, logs, search, export, wait, events, status, report, approvals,
+// approve, deny, stop and tmux. Most reach the session through its backend, without
+// the server. logs --setup, wait --workers, send --prompt, events, report and the
+// commands of approvals need the server.
 package sessions
 
 import (
@@ -23,6 +23,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.searchCommand(),
 		r.exportCommand(),
 		r.waitCommand(),
+		r.eventsCommand(),
 		r.statusCommand(),
 		r.approvalsCommand(),
 		r.approveCommand(),

@@ -26,6 +26,7 @@ type attaching struct {
 	commands
 	base    viewer.Options // what the command line says
 	problem error          // what did not work when the last session was joined
+	notices notices
 }
 
 // options returns how to join t.
@@ -42,6 +43,9 @@ func (a *attaching) options(ctx context.Context, t catalog.Target, takeover bool
 	o.Detach, o.DetachName = detach, settings.Detach
 	o.Label, o.Takeover, o.Scrollback = t.Label(), takeover, settings.Scrollback
 	o.Switch = a.switching(t.Shown.ID, change)
+	o.Aside = a.notices.aside
+	joined := func() { a.notices.show(t.Shown.ID) }
+	o.Joined = joined
 	if o.Takeover {
 		a.Record(audit.Takeover, "session "+t.Shown.ID+" name "+t.Label(), nil)
 	}
@@ -50,6 +54,7 @@ func (a *attaching) options(ctx context.Context, t catalog.Target, takeover bool
 		in := newInbox(a.silent(), t.Shown.ID)
 		o.Switch.Requests = in.requests
 		o.Joined = func() {
+			joined()
 			a.linkAgent(ctx, t)
 			a.problem = errors.Join(catalog.NoteAttached(a.CLI, t.Shown.ID), in.open(ctx))
 		}

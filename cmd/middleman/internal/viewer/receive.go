@@ -134,11 +134,22 @@ func (v *viewer) write(p []byte) error {
 	if p = v.clipboard.filter(p); len(p) == 0 {
 		return nil
 	}
+	if v.window == nil && len(p) > maxEcho {
+		v.loan.giveBack(keysRead{})
+	}
+	v.outMu.Lock()
+	defer v.outMu.Unlock()
+	err := v.print(p)
+	if v.aside != "" && err == nil {
+		err = v.printAside()
+	}
+	return err
+}
+
+// print draws p. Called with outMu held.
+func (v *viewer) print(p []byte) error {
 	if v.window != nil {
 		return v.window.write(p)
-	}
-	if len(p) > maxEcho {
-		v.loan.giveBack(keysRead{})
 	}
 	v.screen.observe(p)
 	_, err := v.out.Write(p)

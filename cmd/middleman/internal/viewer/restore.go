@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"middleman/terminal/escape"
 )
@@ -76,8 +77,9 @@ func scrollAway(rows int) string {
 // that move the cursor when they are left.
 type screenTracker struct {
 	split     escape.Splitter
-	alternate bool // the alternate screen is on
-	origin    bool // rows count from the top margin
+	alternate bool   // the alternate screen is on
+	origin    bool   // rows count from the top margin
+	tail      []byte // the last bytes that were observed
 }
 
 func newScreenTracker() *screenTracker {
@@ -87,7 +89,24 @@ func newScreenTracker() *screenTracker {
 	return t
 }
 
-func (t *screenTracker) observe(p []byte) { t.split.Write(p) }
+func (t *screenTracker) observe(p []byte) {
+	t.split.Write(p)
+	t.tail = append(t.tail[:0], p[max(0, len(p)-utf8.UTFMax):]...)
+}
+
+// between reports whether the output so far ends neither within a sequence nor
+// within a character.
+func (t *screenTracker) between() bool {
+	if !t.split.InText() {
+		return false
+	}
+	for n := 1; n <= len(t.tail) && n < utf8.UTFMax; n++ {
+		if last := t.tail[len(t.tail)-n:]; utf8.RuneStart(last[0]) {
+			return utf8.FullRune(last)
+		}
+	}
+	return true
+}
 
 func (t *screenTracker) sequence(p []byte, whole bool) {
 	switch {

@@ -72,6 +72,9 @@ type Options struct {
 	// Joined, unless nil, is called whenever the session was joined, before
 	// anything is drawn; also when the user comes back from the list of sessions.
 	Joined func()
+	// Aside, unless nil, has sequences that are not of the session, such as a
+	// bell. They are written between those of the program.
+	Aside <-chan string
 	// Left, unless nil, is called whenever the session was left after that.
 	Left func()
 }
@@ -202,6 +205,9 @@ type viewer struct {
 	mu  sync.Mutex
 	att terminal.Attachment
 
+	outMu sync.Mutex // guards aside, and screen while output is drawn
+	aside string     // sequences to write when the program's output is between two of its own
+
 	waiting atomic.Int32 // queued keys and pastes that typeKeys has not typed yet
 
 	keys    *keyboard
@@ -289,6 +295,7 @@ func (v *viewer) run(ctx context.Context, resized <-chan os.Signal) (End, error)
 	wg.Go(func() { v.typeKeys(typed) })
 	wg.Go(func() { v.followSize(ctx, resized) })
 	wg.Go(func() { v.awaitRequest(ctx, cancel) })
+	wg.Go(func() { v.takeAsides(ctx) })
 	wg.Go(func() {
 		<-ctx.Done()
 		keys.wake()

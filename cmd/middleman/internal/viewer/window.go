@@ -107,6 +107,20 @@ func (w *window) pass(p []byte) {
 	}
 }
 
+// between writes text if the terminal is not within a sequence of the program's,
+// and reports whether it did.
+func (w *window) between(text string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fits() && !w.tracker.between() {
+		return false
+	}
+	if _, err := io.WriteString(w.out, text); err != nil && w.err == nil {
+		w.err = err
+	}
+	return true
+}
+
 // restart clears the screen before a snapshot.
 func (w *window) restart() error {
 	w.mu.Lock()

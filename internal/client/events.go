@@ -1,0 +1,101 @@
+package client
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/config"
+)
+
+// maxEvent bounds a line of the stream of events.
+const maxEvent = 4 << 20
+
+// Missed is the type of an event that says that events before it are missing.
+const Missed = "resync"
+
+// Events calls got for each event after the one with the id last, or from now on
+// if that is "", until ctx ends, got returns an error, or the server ends the
+// stream. It returns the id of the last event, to go on from there.
+func (c *Client) Events(ctx context.Context, last string, got func(id string, e api.Event) error) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1/events", nil)
+	if err != nil {
+		return last, fmt.Errorf("ask the server: %w", err)
+	}
+	if last != "" {
+		req.Header.Set("Last-Event-ID", last)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return last, transportError(http.MethodGet, "/events", false, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return last, fmt.Errorf("ask the server: GET /events: status %d", resp.StatusCode)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, maxEvent)
+	for data := ""; lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case name == "id":
+			last = value
+		case name == "data":
+			data = value
+		case name == "" && value == "" && data != "": // the end of an event
+			var e api.Event
+			if err := decode([]byte(data), &e); err != nil {
+				return last, fmt.Errorf("read an event of the server: %w", err)
+			}
+			if data = ""; got(last, e) != nil {
+				return last, nil
+			}
+		}
+	}
+	if err := lines.Err(); err != nil && ctx.Err() == nil {
+		return last, fmt.Errorf("%w: the stream of events broke: %w", ErrUnanswered, err)
+	}
+	return last, context.Cause(ctx)
+}
+
+const (
+	// firstAgain and lastAgain bound the pause before the server is asked for its
+	// events again.
+	firstAgain = 100 * time.Millisecond
+	lastAgain  = 10 * time.Second
+)
+
+// Follow calls got for each event from now on, until ctx ends or got returns an
+// error, also over restarts of the server. An event of type Missed says that
+// events before it are missing. Whenever the server is lost, Follow calls lost.
+func Follow(ctx context.Context, dirs config.Dirs, got func(e api.Event) error, lost func(error)) error {
+	last, ended := "", error(nil)
+	pause := firstAgain
+	for {
+		server, err := Connect(ctx, dirs)
+		if err == nil {
+			last, err = server.Events(ctx, last, func(_ string, e api.Event) error {
+				pause = firstAgain
+				ended = got(e)
+				return ended
+			})
+			server.Close()
+		}
+		if ended != nil || ctx.Err() != nil {
+			return cmp.Or(ended, context.Cause(ctx))
+		}
+		lost(err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		pause = min(2*pause, lastAgain)
+	}
+}
