@@ -570,6 +570,48 @@ done
   await tab.waitFor({ state: 'detached' })
 })
 
+test('what an agent asks is shown with its diff, and answered once', async () => {
+  const program = join(server.root, 'asker')
+  const answer = join(server.root, 'answer')
+  writeFileSync(program, `#!/bin/sh
+while read -r file; do
+	printf '{"hook_event_name":"PermissionRequest","cwd":"%s","tool_name":"Edit","tool_input":{"file_path":"%s","old_string":"the old line","new_string":"the new\\\\u202e line"}}' "$PWD" "$file" |
+		'${process.env.MIDDLEMAN_BINARY}' approve --agent claude >${answer}
+	echo "answered $file"
+done
+`, { mode: 0o700 })
+  server.middleman('run', 'fix-login', '-d', '--name', 'asker', '--', program)
+  const asks = page.getByRole('region', { name: 'Asks to be allowed' })
+  const dialog = page.getByRole('dialog', { name: 'claude in fix-login/asker asks' })
+  for (const [file, choice, behavior] of [['/etc/motd', 'Allow once', /"behavior":"allow"}/], ['/etc/issue', 'Deny', /"behavior":"deny","message":"not there"}/]]) {
+    server.middleman('send', 'fix-login/asker', '--enter', file)
+    await asks.getByRole('button', { name: `Edit: ${file}` }).click()
+    await dialog.getByText('-the old line').waitFor()
+    await dialog.getByText('+the new\\u{202e} line').waitFor()
+    await dialog.getByText(`outside: ${file} is outside of the worktree`).waitFor()
+    await textbox('With Deny: what the agent is told', dialog).fill('not there')
+    await shot(page, 'approval')
+    await button(choice, dialog).click()
+    await dialog.waitFor({ state: 'detached' })
+    await asks.waitFor({ state: 'detached' })
+    server.middleman('wait', 'fix-login/asker', '--text', `answered ${file}`, '--timeout', '20s')
+    assert.match(readFileSync(answer, 'utf8'), behavior)
+  }
+  // One that is answered elsewhere meanwhile.
+  server.middleman('send', 'fix-login/asker', '--enter', '/etc/hosts')
+  await asks.getByRole('button', { name: 'Edit: /etc/hosts' }).click()
+  await dialog.waitFor()
+  server.middleman('approve', '--yes')
+  await page.getByRole('dialog', { name: 'This request waits no more' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('tab', { name: 'asker' }).click()
+  await phase(page, 'attached')
+  server.middleman('stop', 'fix-login/asker')
+  await page.getByText(/Ended by SIG(HUP|TERM)/).waitFor()
+  await button('Remove').click()
+  await page.getByRole('tab', { name: 'asker' }).waitFor({ state: 'detached' })
+})
+
 test('full-screen programs and colours', async (t) => {
   await page.getByRole('tab').first().click()
   await phase(page, 'attached')

@@ -56,6 +56,21 @@ export interface Agent {
   since?: string
 }
 
+/** What an agent asks to be allowed. */
+export interface Approval {
+  id: string
+  session: string
+  agent: string
+  summary: string
+  /** A JSON object. */
+  arguments: string
+  diff?: string
+  state: 'waiting' | 'allowed' | 'denied' | 'closed'
+  rule: string
+  reason: string
+  created_at: string
+}
+
 export interface Stage {
   name: string
   state: 'running' | 'done' | 'failed'
@@ -172,6 +187,12 @@ export const listWorkspaces = () =>
 
 export const listSessions = () =>
   everyPage('/sessions', (page: Page & { sessions?: Session[] }) => page.sessions)
+
+export const listApprovals = () =>
+  everyPage('/approvals', (page: Page & { approvals?: Approval[] }) => page.approvals)
+
+export const answerApproval = (id: string, decision: 'allow' | 'deny', reason: string) =>
+  request<Approval>('POST', `/approvals/${id}`, { decision, ...(decision === 'deny' && reason && { reason }) })
 
 /** A workspace by its id, its name, or NAME@REPOSITORY. */
 export const getWorkspace = (id: string) => request<Workspace>('GET', `/workspaces/${encodeURIComponent(id)}`)

@@ -8,7 +8,7 @@ import { doubt, onOtherWindow } from './auth'
 import { Problem } from './http'
 import { followsHidden } from './notify'
 import { forgetView } from './term/views'
-import type { Session, Stage, Workspace } from './api'
+import type { Approval, Session, Stage, Workspace } from './api'
 import * as store from './store'
 
 interface Event {
@@ -17,6 +17,7 @@ interface Event {
   session?: Session
   id?: string
   stage?: Stage
+  approval?: Approval
 }
 
 const handlers: Record<string, (e: Event) => void> = {
@@ -25,6 +26,7 @@ const handlers: Record<string, (e: Event) => void> = {
   session: (e) => e.session && store.putSession(e.session),
   'session-removed': (e) => removed(e.id ?? e.session?.id ?? ''),
   stage: (e) => e.stage && store.putStage(e.id ?? e.workspace?.id ?? '', e.stage),
+  approval: (e) => e.approval && store.putApproval(e.approval),
   resync: () => void resync(),
 }
 

@@ -3,7 +3,7 @@
 
 import { useEffect, useReducer } from 'preact/hooks'
 import * as api from './api'
-import type { Session, Stage, Workspace } from './api'
+import type { Approval, Session, Stage, Workspace } from './api'
 import { pathOf, place } from './nav'
 import { tell } from './notify'
 import { needsYou } from './words'
@@ -28,6 +28,8 @@ interface State {
   version: string
   workspaces: Map<string, Workspace>
   sessions: Map<string, Session>
+  /** What agents wait to be allowed. */
+  approvals: Map<string, Approval>
   toasts: Toast[]
 }
 
@@ -38,6 +40,7 @@ export const state: State = {
   version: '',
   workspaces: new Map(),
   sessions: new Map(),
+  approvals: new Map(),
   toasts: [],
 }
 
@@ -92,9 +95,10 @@ const overtaken = (id: string, asked: number) => (lastHeard.get(id) ?? 0) > aske
 /** Replaces everything by the server's lists. */
 export async function resync(): Promise<void> {
   const asked = mark()
-  const [workspaces, sessions] = await Promise.all([api.listWorkspaces(), api.listSessions()])
+  const [workspaces, sessions, approvals] = await Promise.all([api.listWorkspaces(), api.listSessions(), api.listApprovals()])
   state.workspaces = merged(state.workspaces, workspaces.map(withKnownStages), asked)
   state.sessions = merged(state.sessions, sessions, asked)
+  state.approvals = merged(state.approvals, approvals, asked)
   state.loaded = true
   changed()
   if (!state.version) {
@@ -159,6 +163,14 @@ export function putSession(s: Session, asked = heard): void {
   hear(s.id)
   tell(state.sessions.get(s.id), s)
   state.sessions.set(s.id, s)
+  changed()
+}
+
+/** Takes a request of an agent; one that waits no more goes. */
+export function putApproval(a: Approval): void {
+  hear(a.id)
+  if (a.state === 'waiting') state.approvals.set(a.id, a)
+  else state.approvals.delete(a.id)
   changed()
 }
 

@@ -101,3 +101,6 @@ export const paletteKeys = isMac ? '⌘K' : 'Ctrl Shift K'
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}]/gu, (c) => (c === '\n' ? '\\n' : `\\u{${c.codePointAt(0)!.toString(16)}}`))
 }
+
+/** The same for several lines, which stay lines, with their tabs. */
+export const visibleLines = (text: string) => text.split(/([\n\t])/).map((part) => (/^[\n\t]$/.test(part) ? part : visible(part))).join('')

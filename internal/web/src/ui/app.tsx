@@ -5,6 +5,7 @@ import { go, place } from '../nav'
 import { isDark, onPrefs, prefs } from '../prefs'
 import { dismissToast, isLive, sessionsOf, state, useStore, waiting } from '../store'
 import { isAppKey } from '../term/view'
+import { AnswerApproval } from './approval'
 import { DeleteWorkspace } from './delete-workspace'
 import { Close, Logo, Menu, Plus } from './icons'
 import { NewWorkspace } from './new-workspace'
@@ -121,6 +122,8 @@ function OpenDialog() {
       return <NewSession workspace={overlay.workspace} onClose={hide} />
     case 'stop-session':
       return <StopSession session={overlay.session} onClose={hide} />
+    case 'approval':
+      return <AnswerApproval key={overlay.id} id={overlay.id} onClose={hide} />
     case 'logins':
       return <Logins onClose={hide} />
     case 'palette':

@@ -8,6 +8,7 @@ export type Overlay =
   | { is: 'delete-workspace'; workspace: Workspace }
   | { is: 'new-session'; workspace: Workspace }
   | { is: 'stop-session'; session: Session }
+  | { is: 'approval'; id: string }
   | { is: 'logins' }
   | { is: 'palette' }
 

@@ -25,6 +25,7 @@ export function Sidebar({ onNavigate }: { onNavigate: () => void }) {
         <Search /><span>Jump to…</span><kbd>{paletteKeys}</kbd>
       </button>
       <nav>
+        <Asks onNavigate={onNavigate} />
         <NeedsYou onNavigate={onNavigate} />
         {groups.map((group) => (
           <section key={group.path} class="group">
@@ -75,6 +76,30 @@ function NeedsYou({ onNavigate }: { onNavigate: () => void }) {
               </span>
               <span class="hint">{ago(s.agent?.since)}</span>
             </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** What agents ask to be allowed, the oldest first. */
+function Asks({ onNavigate }: { onNavigate: () => void }) {
+  const list = [...useStore().approvals.values()].sort((a, b) => a.created_at.localeCompare(b.created_at))
+  if (list.length === 0) return null
+  return (
+    <section class="group needs-you" aria-label="Asks to be allowed">
+      <h2><span>Asks to be allowed</span></h2>
+      <ul>
+        {list.map((a) => (
+          <li key={a.id}>
+            <button class="item" title={a.reason} onClick={() => { show({ is: 'approval', id: a.id }); onNavigate() }}>
+              <i class="dot needs" />
+              <span class="item-text">
+                <span class="item-name">{a.summary}</span>
+                <span class="item-sub"><span>{a.session}</span></span>
+              </span>
+            </button>
           </li>
         ))}
       </ul>
