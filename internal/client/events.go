@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -38,17 +39,31 @@ func (c *Client) Events(ctx context.Context, last string, got func(id string, e 
 	if resp.StatusCode != http.StatusOK {
 		return last, fmt.Errorf("ask the server: GET /events: status %d", resp.StatusCode)
 	}
-	lines := bufio.NewScanner(resp.Body)
+	if last, err = readEvents(resp.Body, last, got); err != nil && ctx.Err() == nil {
+		return last, err
+	}
+	return last, context.Cause(ctx)
+}
+
+// readEvents reads server-sent events until the stream ends or got returns an
+// error. Each has one line of data.
+func readEvents(stream io.Reader, last string, got func(id string, e api.Event) error) (string, error) {
+	lines := bufio.NewScanner(stream)
 	lines.Buffer(nil, maxEvent)
-	for data := ""; lines.Scan(); {
+	for id, data := last, ""; lines.Scan(); {
 		name, value, _ := strings.Cut(lines.Text(), ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {
 		case name == "id":
-			last = value
+			id = value
 		case name == "data":
 			data = value
-		case name == "" && value == "" && data != "": // the end of an event
+		case lines.Text() != "": // another field, or a comment
+		default: // the end of an event, which has no data if it only has an id
+			last = id
+			if data == "" {
+				continue
+			}
 			var e api.Event
 			if err := decode([]byte(data), &e); err != nil {
 				return last, fmt.Errorf("read an event of the server: %w", err)
@@ -58,10 +73,10 @@ func (c *Client) Events(ctx context.Context, last string, got func(id string, e 
 			}
 		}
 	}
-	if err := lines.Err(); err != nil && ctx.Err() == nil {
-		return last, fmt.Errorf("%w: the stream of events broke: %w", ErrUnanswered, err)
+	if err := lines.Err(); err != nil {
+		return last, fmt.Errorf("read the server's events: %w", err)
 	}
-	return last, context.Cause(ctx)
+	return last, nil
 }
 
 const (
