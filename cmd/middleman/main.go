@@ -4,11 +4,14 @@
 package main
 
 import (
+	"context"
+	"io"
 	"os"
 
 	"middleman/cmd/middleman/internal/admin"
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/dashboard"
 	_ "middleman/cmd/middleman/internal/helper" // runs helper processes before main
 	"middleman/cmd/middleman/internal/launch"
 	"middleman/cmd/middleman/internal/manual"
@@ -18,7 +21,14 @@ import (
 
 func main() {
 	c := cli.New(os.Stdin, os.Stdout, os.Stderr)
+	c.Home = func(ctx context.Context) error { return dashboard.Run(ctx, c, runCommand) }
 	os.Exit(c.Run(os.Args[1:], commands(c)...))
+}
+
+// runCommand runs a command line for the dashboard.
+func runCommand(in, out *os.File, errs io.Writer, args ...string) int {
+	c := cli.New(in, out, errs)
+	return c.Run(args, commands(c)...)
 }
 
 // commands returns all commands.

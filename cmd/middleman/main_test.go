@@ -93,6 +93,8 @@ func scripts(dir string) testscript.Params {
 			"idle":             cmdIdle,
 			"agent":            cmdAgent,
 			"trap":             cmdTrap,
+			"sessions":         cmdSessions,
+			"keys":             cmdKeys,
 		},
 	}
 }

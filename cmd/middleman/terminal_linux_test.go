@@ -27,6 +27,7 @@ type ptyTerminal struct {
 	master *os.File
 	before unix.Termios // settings when the program started
 	done   sync.WaitGroup
+	marked string // see mark
 
 	// mu guards the rest.
 	mu      sync.Mutex
@@ -47,12 +48,14 @@ const termTimeout = 60 * time.Second
 //	term expect NAME TEXT          term bytes NAME N (drawn so far, at least)
 //	term shows NAME TEXT           (what was drawn, on a screen of its size)
 //	term looks NAME FILE           (that screen has the lines of FILE, no others)
+//	term golden NAME GOLDEN        (that screen, but for ages, is one of testdata/dashboard)
+//	term mark NAME                 term same NAME (has read and written nothing since)
 //	term said NAME TEXT            on standard error
 //	term exit NAME CODE            term save NAME FILE
 //	term resize NAME COLS ROWS     term kill NAME SIGNAL
 //	term paste NAME N (bytes)
 func cmdTerm(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 3 {
+	if neg || len(args) < 2 {
 		ts.Fatalf("usage: term VERB NAME ARGUMENT...")
 	}
 	all := ts.Value(terminals{}).(map[string]*ptyTerminal)
@@ -199,6 +202,12 @@ func (t *ptyTerminal) do(ts *testscript.TestScript, verb string, args []string) 
 	case "looks":
 		want := strings.TrimSpace(ts.ReadFile(args[0]))
 		return t.awaitScreen(func(text string) bool { return strings.TrimSpace(text) == want })
+	case "golden":
+		return t.golden(args[0])
+	case "mark":
+		return t.mark()
+	case "same":
+		return t.same()
 	case "bytes":
 		n, err := strconv.Atoi(args[0])
 		if err != nil {

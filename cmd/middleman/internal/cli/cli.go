@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/build"
+	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/config"
 	"middleman/internal/plaintext"
 )
@@ -39,6 +40,9 @@ type CLI struct {
 	Dirs   config.Dirs
 	Config config.Config
 
+	// Home, unless nil, is what runs at a terminal without a command.
+	Home func(context.Context) error
+
 	uncatch func() // see Uncatch
 }
 
@@ -46,6 +50,14 @@ type CLI struct {
 // owns and closes them.
 func New(in, out *os.File, errs io.Writer) *CLI {
 	return &CLI{In: in, Out: plaintext.NewWriter(out), Errs: plaintext.NewWriter(errs), BytesOut: out, BytesErrs: errs}
+}
+
+// To returns a copy of c that prints to out and errs, while the terminal shows
+// something else.
+func (c *CLI) To(out, errs io.Writer) *CLI {
+	to := *c
+	to.Out, to.Errs, to.BytesErrs = plaintext.NewWriter(out), plaintext.NewWriter(errs), errs
+	return &to
 }
 
 // Group is a part of the commands, under a title of the help. Help topics are in a
@@ -97,6 +109,7 @@ but their own program: kill the server or close the window, and the next attach
 continues where you were.
 
     middleman new fix-login       # a worktree, a shell in it, attached; ctrl-\ detaches
+    middleman                     # the dashboard: all sessions, and their screens
     middleman ls                  # all workspaces
     middleman attach fix-login    # the same shell, the screen as it was
     middleman rm fix-login        # refused if that would lose work`
@@ -113,7 +126,11 @@ func (c *CLI) root() *cobra.Command {
 		Args:              cobra.ArbitraryArgs,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return c.prepare() },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case len(args) > 0:
+			case c.Home != nil && !c.JSON && viewer.IsTerminal(c.In) && viewer.IsTerminal(c.BytesOut):
+				return c.Home(cmd.Context())
+			default:
 				return cmd.Help()
 			}
 			if near := proposals(cmd, args[0]); len(near) > 0 {

@@ -1,6 +1,10 @@
 package manual
 
-import "github.com/spf13/cobra"
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 // Topics returns the help topics: what several commands have in common. They cannot
 // be run.
@@ -9,6 +13,7 @@ func Topics() []*cobra.Command {
 		{Use: "targets", Short: "What a TARGET means", Long: targets},
 		{Use: "exit-codes", Short: "Exit codes", Long: exitCodes},
 		{Use: "environment", Short: "Environment variables", Long: environment},
+		{Use: "dashboard", Short: "The dashboard, which middleman shows without a command", Long: dashboard + strings.ReplaceAll("\n\n"+DashboardKeys, "\n", "\n    ")},
 		{Use: "files", Short: "Files", Long: files},
 	}
 }
@@ -70,3 +75,45 @@ const files = `` + "`middleman doctor`" + ` names the directories in use.
     tmux.conf            beside it: more settings for the private tmux server
     .middleman.toml      in a repository: what it wants for its workspaces
     .worktreeinclude     in a repository: ignored files that a new worktree gets`
+
+const dashboard = `Without a command ` + "`middleman`" + ` shows the dashboard, if standard input and output are a
+terminal: all sessions, and the present screen of the selected one.
+
+A reply is typed only if the session still shows the screen that you saw when you
+pressed Space; otherwise the dashboard says that it has moved on, and types nothing.
+Enter sends it, Tab sends it without Enter.
+
+The list follows the events of the server. Without a server it is read from the disk
+every 10 seconds; replies, attaching, stopping and searching work then too, and the
+keys that need a server start one. While you are attached the dashboard asks nobody.
+
+These are its keys and groups:`
+
+// DashboardKeys describes the keys and the groups of the dashboard. It fits 50
+// columns.
+const DashboardKeys = `Up Down k j  select; also PgUp PgDn Home End
+!            the next one that needs you
+Enter        attach; ctrl-\ comes back here,
+             ctrl-] ! goes to the next of those;
+             of an ended session: what it printed
+Space        see its screen, reply in one line
+/            show only what has these words;
+             Enter also searches what was printed,
+             Esc shows all again
+n            new workspace, with a prompt
+d            show what it has changed
+m            merge it into its base
+x            stop the session
+D            delete the workspace
+u            restore a deleted workspace
+S            start the server, if none runs
+r            read the list again
+ctrl-z       suspend
+q  ctrl-c    quit; everything goes on
+
+Needs you    an agent that waits for you;
+             a bell that nobody has heard;
+             a session that does not answer
+Ready        an agent that is idle; a shell
+Working      other programs that run
+Ended        ended sessions, workspaces without`

@@ -13,7 +13,6 @@ import (
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/internal/audit"
-	"middleman/internal/plaintext"
 	"middleman/terminal"
 )
 
@@ -111,14 +110,12 @@ func (a *attaching) choices(ctx context.Context, here string) (choices []viewer.
 }
 
 func choice(s api.Session, busy, here bool) viewer.Choice {
+	group, _, _ := catalog.Standing(s)
 	return viewer.Choice{
-		ID: s.ID, Label: catalog.Label(s), State: catalog.State(s) + catalog.Unseen(s), Runs: strings.Join(s.Argv, " "), Here: here, Busy: busy,
+		Needs: group == catalog.NeedsYou,
+		ID:    s.ID, Label: catalog.Label(s), State: catalog.State(s) + catalog.Unseen(s), Runs: strings.Join(s.Argv, " "), Here: here, Busy: busy,
 	}
 }
 
 // silent returns a CLI that says nothing: the terminal shows a session.
-func (a *attaching) silent() *cli.CLI {
-	c := *a.CLI
-	c.Errs, c.BytesErrs = plaintext.NewWriter(io.Discard), io.Discard
-	return &c
-}
+func (a *attaching) silent() *cli.CLI { return a.To(io.Discard, io.Discard) }

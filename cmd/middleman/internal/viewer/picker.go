@@ -19,6 +19,7 @@ type Choice struct {
 	State string
 	Runs  string // its command
 	Here  bool   // it is the session that the user comes from
+	Needs bool   // it needs the user
 	// Busy: another terminal is attached to it, so going there takes it over.
 	Busy bool
 }
@@ -57,6 +58,7 @@ const (
 	keyPageDown = "\x1b[6~"
 	keyEscape   = "\x1b"
 	keyEnter    = "\r"
+	keyNext     = "!" // where nothing else is typed
 )
 
 // sameKey maps other keys, and other forms of keys, to the ones above.
@@ -113,6 +115,12 @@ func (p *picker) press(key string) verdict {
 		return stay
 	case keyEnter:
 		return p.enter(sure)
+	case keyNext:
+		if p.filter != "" {
+			p.search(p.filter + key)
+			break
+		}
+		return p.next(sure)
 	case "\x7f":
 		_, n := utf8.DecodeLastRuneInString(p.filter)
 		p.search(p.filter[:len(p.filter)-n])
@@ -142,6 +150,19 @@ func (p *picker) enter(sure string) verdict {
 		return undone
 	}
 	return goThere
+}
+
+// next goes to the session that needs the user and was used longest ago, so that
+// one after the other gets its turn.
+func (p *picker) next(sure string) verdict {
+	for _, c := range slices.Backward(p.choices) {
+		if c.Needs && !c.Here {
+			p.at = c.ID
+			return p.enter(sure)
+		}
+	}
+	p.note = "no other session needs you"
+	return undone
 }
 
 func (p *picker) search(words string) { p.filter, p.at = words, "" }
@@ -221,10 +242,14 @@ func (p *picker) foot() string {
 	if p.note != "" {
 		return p.note
 	}
-	if p.hidden > 0 {
-		return fmt.Sprintf("%s  (%d ended: not listed)", p.help, p.hidden)
+	help := p.help
+	if slices.ContainsFunc(p.choices, func(c Choice) bool { return c.Needs && !c.Here }) {
+		help = "! goes to the next that needs you, " + help
 	}
-	return p.help
+	if p.hidden > 0 {
+		return fmt.Sprintf("%s  (%d ended: not listed)", help, p.hidden)
+	}
+	return help
 }
 
 // table returns a line for each choice: name, state and command, in as many

@@ -13,7 +13,7 @@ func somePicker() *picker {
 	return &picker{listed: true, rows: 2, help: "the help", choices: []Choice{
 		{ID: "s1", Label: "fix/sh", State: "running", Runs: "sh -l"},
 		{ID: "s2", Label: "docs/vim", State: "running", Runs: "vim README.md"},
-		{ID: "s3", Label: "日本/sh", State: "unreachable", Runs: "sh"},
+		{ID: "s3", Label: "日本/sh", State: "unreachable", Runs: "sh", Needs: true},
 		{ID: "s4", Label: "other/sh", State: "running", Runs: "sh", Busy: true},
 		{ID: "s5", Label: "here/sh", State: "running", Runs: "sh", Here: true},
 	}}
@@ -49,6 +49,8 @@ func TestPickerKeys(t *testing.T) {
 		{"a busy one, twice", []string{"o", "t", "h", "\r", "\r"}, goThere, "s4"},
 		{"a busy one, and another thought", []string{"o", "t", "h", "\r", "\x7f", "\r"}, undone, "s4"},
 		{"here", []string{"h", "e", "r", "e", "\r"}, stay, "s5"},
+		{"the next that needs the user", []string{"!"}, goThere, "s3"},
+		{"no key in a filter", []string{"q", "!", "\x7f", "\x7f", "\r"}, goThere, "s1"},
 		{"no key of ours", []string{"\x1b[200~", "\x01", "\xff", "\x1b[<0;1;1M", "\r"}, goThere, "s1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -136,7 +138,7 @@ func TestPickerDraws(t *testing.T) {
  other/sh  running, attached  sh
  here/sh   running, here      sh
 `
-	if got := shownBy(p, 80, 24); !strings.HasPrefix(got, want) || !strings.HasSuffix(strings.TrimSpace(got), "\nthe help  (3 ended: not listed)") {
+	if got := shownBy(p, 80, 24); !strings.HasPrefix(got, want) || !strings.HasSuffix(strings.TrimSpace(got), "\n! goes to the next that needs you, the help  (3 ended: not listed)") {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	p.choices[0].Label = strings.Repeat("long-", 30) + "/sh"

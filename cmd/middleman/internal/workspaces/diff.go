@@ -183,7 +183,7 @@ func (c commands) diffPatch(ctx context.Context, server *client.Client, w api.Wo
 	var out io.Writer = c.BytesOut
 	var screen *patchScreen
 	if viewer.IsTerminal(c.BytesOut) {
-		screen = &patchScreen{to: c.BytesOut, colour: os.Getenv("NO_COLOR") == ""}
+		screen = newPatchScreen(c.BytesOut)
 		out = screen
 	}
 	leftOut, err := server.Patch(ctx, w.ID, o.DiffQuery, out)
@@ -192,6 +192,22 @@ func (c commands) diffPatch(ctx context.Context, server *client.Client, w api.Wo
 	}
 	if err == nil && leftOut > 0 {
 		fmt.Fprintf(c.Errs, "middleman: %d more bytes are left out; --max 0 prints all, --stat only the files\n", leftOut)
+	}
+	return err
+}
+
+// Patch writes to out what diff shows at a terminal for the workspace with this id.
+func Patch(ctx context.Context, c *cli.CLI, id string, out io.Writer) error {
+	server, w, err := catalog.OnServer(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	screen := newPatchScreen(out)
+	leftOut, err := server.Patch(ctx, w.ID, client.DiffQuery{Max: maxPatch}, screen)
+	screen.end()
+	if err == nil && leftOut > 0 {
+		fmt.Fprintf(out, "%d more bytes are left out; `middleman diff --max 0 %s` prints all\n", leftOut, w.ID)
 	}
 	return err
 }

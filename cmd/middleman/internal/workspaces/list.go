@@ -119,7 +119,7 @@ func live(l catalog.List) catalog.List {
 func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) error {
 	t := c.FitTable(1, "NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "AGE", "REPOSITORY", "PATH")
 	for _, w := range workspaces {
-		t.Row(w.Label, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w.ID)), workOf(w), cli.Age(w.CreatedAt), cli.Dash(w.RepoName), w.Path)
+		t.Row(w.Label, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w.ID)), Work(w), cli.Age(w.CreatedAt), cli.Dash(w.RepoName), w.Path)
 	}
 	return t.Flush()
 }

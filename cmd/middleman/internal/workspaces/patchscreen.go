@@ -3,6 +3,7 @@ package workspaces
 import (
 	"bytes"
 	"io"
+	"os"
 	"strings"
 
 	"middleman/internal/plaintext"
@@ -15,6 +16,11 @@ type patchScreen struct {
 	colour bool
 	rest   []byte // an incomplete line
 	hunk   bool   // after the first "@@" of a file
+}
+
+// newPatchScreen shows a patch on to, in colour unless the user wants none.
+func newPatchScreen(to io.Writer) *patchScreen {
+	return &patchScreen{to: to, colour: os.Getenv("NO_COLOR") == ""}
 }
 
 // maxLine is the length in bytes at which a long line is broken.

@@ -1,6 +1,7 @@
 package workspaces
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -165,6 +166,31 @@ func (c commands) printWarnings(d api.Deleted) {
 	for _, warning := range d.Warnings {
 		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
 	}
+}
+
+// Forecast returns what rm would delete with the workspace that has this id, as
+// rm -n prints it, and the flags of rm that consent to it.
+func Forecast(ctx context.Context, c *cli.CLI, id string) (text string, flags []string, err error) {
+	server, w, err := catalog.OnServer(ctx, c, id)
+	if err != nil {
+		return "", nil, err
+	}
+	defer server.Close()
+	d, err := server.DeleteWorkspace(ctx, w.ID, client.Consent{}, true)
+	if err != nil {
+		return "", nil, err
+	}
+	if !d.Lost.Empty() {
+		flags = append(flags, "--discard-work")
+	}
+	if len(d.Stopped) > 0 {
+		flags = append(flags, "--stop-sessions")
+	}
+	var printed bytes.Buffer
+	quiet := c.To(&printed, &printed)
+	commands{quiet}.printDeleted(d, true)
+	err = errors.Join(quiet.Out.Flush(), quiet.Errs.Flush())
+	return printed.String(), flags, err
 }
 
 // printDeleted prints what was or would be deleted with a workspace, its

@@ -75,8 +75,8 @@ func (c commands) addStatus(ctx context.Context, w *api.Workspace) {
 	w.Status = one[0].Status
 }
 
-// workOf formats a workspace's status for one cell.
-func workOf(w api.Workspace) string {
+// Work describes the work in a workspace in one cell, as ls does.
+func Work(w api.Workspace) string {
 	s := w.Status
 	switch {
 	case w.Problem != "":

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sync/errgroup"
+
+	"middleman/terminal/vt"
+)
+
+var updateDashboard = flag.Bool("update-dashboard", false, "write the goldens of the dashboard's screens")
+
+// quiet is how long a screen must stay the same before it is written as a golden.
+const quiet = 2 * time.Second
+
+// age is an age in a list, with the blanks before it.
+var age = regexp.MustCompile(` +\d+[smhd]\b`)
+
+// golden waits until the screen is the one of a file in testdata/dashboard, but for
+// ages.
+func (t *ptyTerminal) golden(name string) error {
+	path := filepath.Join(testSource, "testdata", "dashboard", name+".txt")
+	var last string
+	look := func(text string) string {
+		last = age.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat(" ", len(s)-3) + "AGE" })
+		last = strings.TrimRight(last, "\n") + "\n"
+		return last
+	}
+	if *updateDashboard {
+		for before := "-"; before != last; {
+			before = last
+			<-time.After(quiet) // nobody tells that nothing more comes
+			if err := t.awaitScreen(func(text string) bool { look(text); return true }); err != nil {
+				return err
+			}
+		}
+		return os.WriteFile(path, []byte(last), 0o644)
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	err = t.awaitScreen(func(text string) bool { return look(text) == string(want) })
+	if err != nil {
+		err = errors.New("the screen is another one than " + path + " (go test -update-dashboard writes it)")
+		return fmt.Errorf("%w:\n%s\nwant:\n%s", err, last, want)
+	}
+	return nil
+}
+
+// testSource is the directory of this package's sources. Scripts run elsewhere.
+var testSource, _ = os.Getwd()
+
+// cmdSessions starts sessions NAME/000, NAME/001 and so on, each of a program that
+// does nothing.
+func cmdSessions(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var starts errgroup.Group
+	starts.SetLimit(8)
+	for i := range n {
+		starts.Go(func() error {
+			cmd := command(ts, "middleman", "run", args[0], "-d", "--backend", "pty-owner", "--name", fmt.Sprintf("%03d", i), "--", "cat")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return fmt.Errorf("start session %d: %w: %s", i, err, out)
+			}
+			return nil
+		})
+	}
+	ts.Check(starts.Wait())
+}
+
+// keyLimit is how long a key may take in the dashboard until its effect is drawn,
+// where other tests run beside it. Alone it is less than 50 ms: the log has it.
+const keyLimit = 500 * time.Millisecond
+
+// cmdKeys types "j" so many times, each time waits until the next row is drawn as
+// the selected one, and checks the median of the times. A machine that is busy
+// otherwise gets three attempts.
+func cmdKeys(ts *testscript.TestScript, _ bool, args []string) {
+	t := ts.Value(terminals{}).(map[string]*ptyTerminal)[args[0]]
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	screen, fed, at := vt.New(vt.Options{Cols: 80, Rows: 24}), 0, 0
+	selected := func(row int) error {
+		want := fmt.Sprintf("\n> many/%03d ", row)
+		return t.await(func() bool {
+			screen.Write(t.drawn[fed:])
+			fed = len(t.drawn)
+			return strings.Contains(screen.Text(vt.TextOptions{}), want)
+		})
+	}
+	ts.Check(selected(0))
+	var median time.Duration
+	for range 3 {
+		took := make([]time.Duration, n)
+		for i := range took {
+			began := time.Now()
+			_, err := t.master.WriteString("j")
+			ts.Check(err)
+			at++
+			ts.Check(selected(at))
+			took[i] = time.Since(began)
+		}
+		slices.Sort(took)
+		median = took[n/2]
+		ts.Logf("a key takes %v, of %d keys the slowest %v", median, n, took[n-1])
+		if median < keyLimit {
+			return
+		}
+	}
+	ts.Fatalf("a key takes %v in the median, more than %v", median, keyLimit)
+}
+
+// settled is how long a program must do nothing before that is believed.
+const settled = 500 * time.Millisecond
+
+// mark waits until the program on the terminal does nothing, and remembers what it
+// has read and written so far.
+func (t *ptyTerminal) mark() error {
+	return waitFor("program that does nothing", termTimeout, func() bool {
+		before, err := t.calls()
+		if err != nil {
+			return false
+		}
+		<-time.After(settled) // what does not happen gives no event
+		t.marked, err = t.calls()
+		return err == nil && before == t.marked
+	})
+}
+
+// same checks that it has neither read nor written since: so it asked nobody, and
+// nothing has woken it.
+func (t *ptyTerminal) same() error {
+	now, err := t.calls()
+	if err == nil && now != t.marked {
+		err = fmt.Errorf("it has read or written: %s became %s", t.marked, now)
+	}
+	return err
+}
+
+// calls counts the reads and writes of the program on the terminal.
+func (t *ptyTerminal) calls() (string, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", t.cmd.Process.Pid))
+	return strings.Join(strings.Fields(string(raw)), " "), err
+}

@@ -1,0 +1,58 @@
+package catalog
+
+import (
+	"testing"
+	"time"
+
+	"middleman/internal/agent"
+	"middleman/internal/api"
+	"middleman/terminal"
+)
+
+func TestStanding(t *testing.T) {
+	unseen := func(bell bool) *terminal.Unseen { return &terminal.Unseen{Bytes: 9, Bell: bell} }
+	made, exited, told := time.Unix(1000, 0), time.Unix(2000, 0), time.Unix(3000, 0)
+	agentIn := func(state agent.State) api.Session {
+		return api.Session{
+			State: terminal.StateRunning, Argv: []string{"claude"}, Unseen: unseen(true),
+			Agent: &agent.Status{State: state, Reason: "why", Since: told},
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		in    api.Session
+		want  Group
+		state string
+		since time.Time
+	}{
+		{"a shell", api.Session{State: terminal.StateRunning, Argv: []string{"/bin/bash"}}, Ready, "shell", made},
+		{"the shell's profile", api.Session{State: terminal.StateRunning, Argv: []string{"/bin/bash", "-l"}, Profile: "shell"}, Ready, "shell", made},
+		{"a shell with a command", api.Session{State: terminal.StateRunning, Argv: []string{"sh", "-c", "make"}}, Working, "running", made},
+		{"a command", api.Session{State: terminal.StateRunning, Argv: []string{"make"}}, Working, "running", made},
+		{"nothing unseen", api.Session{State: terminal.StateRunning, Argv: []string{"make"}, Unseen: &terminal.Unseen{Bell: true}}, Working, "running", made},
+		{"unseen output of a command", api.Session{State: terminal.StateRunning, Argv: []string{"make"}, Unseen: unseen(false)}, Working, "new output", made},
+		{"unseen output of a shell", api.Session{State: terminal.StateRunning, Argv: []string{"zsh"}, Unseen: unseen(false)}, Ready, "new output", made},
+		{"a bell", api.Session{State: terminal.StateRunning, Argv: []string{"make"}, Unseen: unseen(true)}, NeedsYou, "its bell rang", made},
+		{"attached", api.Session{State: terminal.StateRunning, Argv: []string{"make"}, Writer: &terminal.Writer{}}, Working, "running, attached", made},
+		{"no answer", api.Session{State: terminal.StateUnreachable, Argv: []string{"sh"}, Unseen: unseen(true)}, NeedsYou, "does not answer", made},
+		{"starting", api.Session{State: terminal.StateStarting, Argv: []string{"sh"}}, Working, "starting", made},
+		{"stopping", api.Session{State: terminal.StateStopping, Argv: []string{"sh"}}, Working, "stopping", made},
+		{"exited", api.Session{State: terminal.StateExited, Exit: &terminal.Exit{Code: 7, Time: exited}, Unseen: unseen(true)}, Ended, "exited (7)", exited},
+		{"lost", api.Session{State: terminal.StateLost}, Ended, "lost", made},
+		{"an agent that waits", agentIn(agent.Waiting), NeedsYou, "waiting: why", told},
+		{"an agent that is idle", agentIn(agent.Idle), Ready, "idle: why", told},
+		{"an agent that is done", agentIn(agent.Done), Ready, "done: why", told},
+		{"an agent that works", agentIn(agent.Working), Working, "working: why", told},
+		{"an agent that has failed", agentIn(agent.Failed), NeedsYou, "failed: why", told},
+		{"an agent of which nothing is known", agentIn(agent.Unknown), NeedsYou, "its bell rang", made},
+		{"an agent that has ended", api.Session{State: terminal.StateExited, Agent: agentIn(agent.Waiting).Agent}, Ended, "exited", made},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.in.CreatedAt = made
+			got, state, since := Standing(tt.in)
+			if got != tt.want || state != tt.state || !since.Equal(tt.since) {
+				t.Errorf("got %v, %q since %v; want %v, %q since %v", got, state, since, tt.want, tt.state, tt.since)
+			}
+		})
+	}
+}

@@ -1,0 +1,166 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/internal/api"
+	"middleman/internal/client"
+)
+
+const (
+	// refresh is how often ages and the work in workspaces are read again, while
+	// the dashboard is shown.
+	refresh = 10 * time.Second
+	// gather is how long events are gathered before they are shown together.
+	gather = 60 * time.Millisecond
+)
+
+// listed is the whole list.
+type listed struct {
+	shown  int // which showing it is of
+	list   catalog.List
+	server bool   // it comes from a server, whose events follow
+	note   string // what went wrong
+	err    error
+}
+
+// changed are sessions that have changed since the list was read.
+type changed struct {
+	shown    int
+	sessions []api.Session
+}
+
+// feed keeps the list up to date until ctx ends.
+func (d *dashboard) feed(ctx context.Context, shown int) {
+	for ctx.Err() == nil {
+		server, err := client.Connect(ctx, d.cli.Dirs)
+		if err == nil {
+			err = d.follow(ctx, shown, server)
+			server.Close()
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		d.readDisk(ctx, shown, err)
+		pause := time.NewTimer(refresh)
+		select {
+		case <-pause.C:
+		case <-d.again:
+		case <-ctx.Done():
+		}
+		pause.Stop()
+	}
+}
+
+// readDisk lists without a server. why says why none answers.
+func (d *dashboard) readDisk(ctx context.Context, shown int, why error) {
+	var said bytes.Buffer
+	quiet := d.cli.To(&said, &said)
+	list, err := catalog.Disk(ctx, quiet)
+	quiet.Errs.Flush()
+	l := listed{shown: shown, list: list, note: lastLine(said.String()), err: err}
+	if !errors.Is(why, client.ErrNoServer) {
+		l.note = why.Error()
+	}
+	d.tell(ctx, l)
+}
+
+// noEvent is the id of no event. Who asks for the events after it is told at once that
+// some are missing, and reads the list then: so it misses none.
+const noEvent = "none"
+
+// follow follows a server until it ends or does not answer.
+func (d *dashboard) follow(ctx context.Context, shown int, server *client.Client) error {
+	ctx, stop := context.WithCancel(ctx)
+	events, ended := make(chan api.Event), make(chan error, 1)
+	go func() {
+		_, err := server.Events(ctx, noEvent, func(_ string, e api.Event) error {
+			select {
+			case events <- e:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		if err == nil {
+			err = client.ErrNoServer // it has ended its stream
+		}
+		ended <- err
+	}()
+	err := d.take(ctx, shown, server, events, ended)
+	stop()
+	if err == nil {
+		err = <-ended
+	}
+	return err
+}
+
+// take reads the list, and passes on what changes in it. It returns the error with
+// which the events ended, or nil if they did not.
+func (d *dashboard) take(ctx context.Context, shown int, server *client.Client, events <-chan api.Event, ended <-chan error) error {
+	tick := time.NewTicker(refresh)
+	defer tick.Stop()
+	reread := false
+	var sessions map[string]api.Session
+	var due <-chan time.Time
+	for {
+		if reread && due == nil {
+			list, err := readServer(ctx, server)
+			d.tell(ctx, listed{shown: shown, list: list, server: true, err: err})
+			reread = false
+		}
+		select {
+		case e := <-events:
+			if due == nil {
+				due, sessions = time.After(gather), map[string]api.Session{}
+			}
+			switch {
+			case e.Type == "session" && e.Session != nil:
+				sessions[e.Session.ID] = *e.Session
+			case e.Type == client.Missed, strings.HasPrefix(e.Type, "workspace"), e.Type == "session-removed":
+				reread = true
+			}
+		case <-due:
+			due = nil
+			if !reread && len(sessions) > 0 {
+				d.tell(ctx, changed{shown, values(sessions)})
+			}
+		case <-tick.C:
+			reread = true
+		case <-d.again:
+			reread = true
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func values(all map[string]api.Session) []api.Session {
+	list := make([]api.Session, 0, len(all))
+	for _, s := range all {
+		list = append(list, s)
+	}
+	return list
+}
+
+// readServer lists what the server knows, with the work in the workspaces.
+func readServer(ctx context.Context, server *client.Client) (list catalog.List, err error) {
+	if list.Workspaces, err = server.WorkspacesStatus(ctx, false); err == nil {
+		list.Sessions, err = server.Sessions(ctx)
+	}
+	return list, err
+}
+
+// tell passes a message on, unless ctx has ended.
+func (d *dashboard) tell(ctx context.Context, msg any) {
+	if ctx.Err() == nil {
+		d.send(msg)
+	}
+}

@@ -1,0 +1,68 @@
+package dashboard
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"middleman/cmd/middleman/internal/manual"
+)
+
+// press takes a key.
+func (d *dashboard) press(k tea.KeyPressMsg) tea.Cmd {
+	sure := d.sure
+	d.note, d.sure = "", ""
+	switch k.String() {
+	case "ctrl+c":
+		return tea.Quit
+	case "ctrl+z":
+		if !canSuspend() {
+			d.note = "no shell would bring it back: this program is the first one on its terminal"
+			return nil
+		}
+		d.hide()
+		return tea.Suspend
+	}
+	if d.pane != nil {
+		return d.pane.press(d, k)
+	}
+	switch k.String() {
+	case "q":
+		return tea.Quit
+	case "up", "k", "ctrl+p":
+		d.choose(d.index() - 1)
+	case "down", "j", "ctrl+n":
+		d.choose(d.index() + 1)
+	case "pgup", "ctrl+b":
+		d.choose(d.index() - d.listRows())
+	case "pgdown", "ctrl+f":
+		d.choose(d.index() + d.listRows())
+	case "home", "g":
+		d.choose(0)
+	case "end", "G":
+		d.choose(len(d.table) - 1)
+	case "!":
+		d.next()
+	case "?":
+		d.pane = newPage("Help", manual.DashboardKeys)
+	case "r":
+		d.readAgain()
+	case "esc":
+		d.setFilter("")
+	default:
+		return d.act(k.String(), sure)
+	}
+	return nil
+}
+
+// readAgain asks for the list.
+func (d *dashboard) readAgain() {
+	select {
+	case d.again <- struct{}{}:
+	default:
+	}
+}
+
+// setFilter changes which rows are shown.
+func (d *dashboard) setFilter(words string) {
+	d.filter = words
+	d.sift()
+}

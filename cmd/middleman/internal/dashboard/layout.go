@@ -1,0 +1,99 @@
+package dashboard
+
+import (
+	"strings"
+
+	"github.com/rivo/uniseg"
+
+	"middleman/cmd/middleman/internal/viewer"
+)
+
+// least is how many columns each cell keeps before one is left out, and most how
+// many it gets.
+var (
+	least = [columns]int{colName: 14, colState: 16, colAge: 4, colWork: 8, colRuns: 6, colBranch: 10, colRepo: 6}
+	most  = [columns]int{colName: 32, colState: 44, colAge: 4, colWork: 30, colRuns: 20, colBranch: 30, colRepo: 20}
+)
+
+// gap is between two cells, and mark before the first.
+const (
+	gap  = 2
+	mark = 2
+)
+
+// natural returns how wide the cells of the rows are, within bounds.
+func natural(rows []row) (widths [columns]int) {
+	for _, r := range rows {
+		for i, cell := range r.cells {
+			widths[i] = max(widths[i], min(uniseg.StringWidth(cell), most[i]))
+		}
+	}
+	widths[colAge] = most[colAge]
+	return widths
+}
+
+// fit makes widths fit cols columns: the widest cells give way, and where all are
+// at their least the last one is left out, whose width is 0 then.
+func fit(widths [columns]int, cols int) [columns]int {
+	for last := columns - 1; last > colAge; last-- {
+		if narrowed, ok := narrow(widths, cols); ok {
+			return narrowed
+		}
+		widths[last] = 0
+	}
+	narrowed, _ := narrow(widths, cols)
+	return narrowed
+}
+
+// narrow makes the widest cells narrower until all fit, and reports whether they do.
+func narrow(widths [columns]int, cols int) ([columns]int, bool) {
+	over := mark - gap - cols
+	for _, width := range widths {
+		if width > 0 {
+			over += width + gap
+		}
+	}
+	for ; over > 0; over-- {
+		widest, by := -1, 0
+		for i, width := range widths {
+			if width-least[i] > by {
+				widest, by = i, width-least[i]
+			}
+		}
+		if widest < 0 {
+			return widths, false
+		}
+		widths[widest]--
+	}
+	return widths, true
+}
+
+// line formats a row.
+func (r row) line(widths [columns]int, cols int, selected bool) string {
+	var b strings.Builder
+	b.WriteString("  ")
+	cells := r.cells
+	cells[colAge] = strings.Repeat(" ", max(0, widths[colAge]-len(cells[colAge]))) + cells[colAge]
+	for i, cell := range cells {
+		if widths[i] > 0 {
+			b.WriteString(viewer.Pad(viewer.Fit(cell, widths[i]), widths[i]+gap))
+		}
+	}
+	text := strings.TrimRight(b.String(), " ")
+	if r.found != "" {
+		text = "  " + viewer.Pad(viewer.Fit(r.cells[colName], widths[colName]), widths[colName]+gap) + r.found
+	}
+	return highlighted(text, cols, selected)
+}
+
+// rule is a line with text in it.
+func rule(text string, cols int) string {
+	text = viewer.Fit("── "+text+" ", cols)
+	return "\x1b[2m" + text + strings.Repeat("─", max(0, cols-uniseg.StringWidth(text))) + "\x1b[m"
+}
+
+// between puts right at the end of a line that begins with left.
+func between(left, right string, cols int) string {
+	left = viewer.Fit(left, max(0, cols-uniseg.StringWidth(right)-1))
+	return viewer.Fit(viewer.Pad(left, cols-uniseg.StringWidth(right))+right, cols)
+}

@@ -1,0 +1,193 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/agent"
+	"middleman/internal/api"
+	"middleman/internal/client"
+	"middleman/internal/plaintext"
+	"middleman/terminal"
+)
+
+// peek shows the screen of a session as it was when the user began to look, and
+// takes a reply. The reply is typed only if the session still shows that.
+type peek struct {
+	row     row
+	seen    *screen // what the user sees; nil until it has come
+	moved   *screen // what the session shows since; nil for the same
+	reply   entry
+	problem string
+}
+
+// typed is what became of a reply.
+type typed struct {
+	peek *peek
+	err  error
+}
+
+// seenAgain is the screen that the user asked for.
+type seenAgain struct {
+	peek *peek
+	screen
+}
+
+func (d *dashboard) newPeek(r row) *peek {
+	p := &peek{row: r}
+	if s := d.preview.screen; s != nil && s.err == nil && d.preview.id == r.id {
+		p.seen = s
+	}
+	return p
+}
+
+// see takes a newer screen. It is not drawn until the user asks for it.
+func (p *peek) see(s *screen) {
+	switch {
+	case s.err != nil:
+		p.problem = "its screen could not be read: " + plaintext.Line(s.err.Error())
+	case p.seen == nil:
+		p.seen, p.problem = s, ""
+	case s.hash != p.seen.hash || s.hash == "" && s.offset != p.seen.offset:
+		p.moved = s
+	default:
+		p.moved = nil
+	}
+}
+
+func (p *peek) paste(text string) { p.reply.insert(text) }
+
+func (p *peek) press(d *dashboard, k tea.KeyPressMsg) tea.Cmd {
+	p.problem = ""
+	switch k.String() {
+	case "esc":
+		d.pane = nil
+	case "ctrl+r":
+		return func() tea.Msg { return seenAgain{p, d.lookAt(p.row.session)} }
+	case "enter":
+		return p.send(d, "\r")
+	case "tab":
+		return p.send(d, "")
+	default:
+		p.reply.press(k)
+	}
+	return nil
+}
+
+// send types the reply and then key.
+func (p *peek) send(d *dashboard, key string) tea.Cmd {
+	if p.reply.text() == "" {
+		return nil
+	}
+	if p.seen == nil {
+		p.problem = "not sent: its screen has not come yet"
+		return nil
+	}
+	s, seen, text := p.row.session, p.seen, p.reply.text()
+	if key != "" && seen.hash != "" && d.isPrompt(s) {
+		return func() tea.Msg { return typed{p, d.prompt(s, text, seen.hash)} }
+	}
+	return func() tea.Msg { return typed{p, d.typeAt(s, text+key, seen.expect())} }
+}
+
+// expect is what must hold for a reply to this screen.
+func (s *screen) expect() terminal.Expect {
+	if s.hash == "" {
+		return terminal.Expect{Offset: &s.offset}
+	}
+	return terminal.Expect{Hash: s.hash}
+}
+
+// typeAt types at a session if it shows what is expected.
+func (d *dashboard) typeAt(s api.Session, text string, expect terminal.Expect) error {
+	ctx, cancel := context.WithTimeout(d.ctx, screenTime)
+	defer cancel()
+	t, err := catalog.Direct(d.cli, s)
+	if err == nil {
+		_, err = t.Session.Type(ctx, []byte(text), expect)
+	}
+	return err
+}
+
+// prompt gives an agent its next prompt, as send --prompt does, if it shows what is
+// expected.
+func (d *dashboard) prompt(s api.Session, text, hash string) error {
+	server, err := client.Connect(d.ctx, d.cli.Dirs)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	_, err = server.Prompt(d.ctx, s.ID, api.Prompt{Text: text, Expect: hash})
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.CodeChanged {
+		return fmt.Errorf("%w: %w", terminal.ErrChanged, err)
+	}
+	return err
+}
+
+// isPrompt reports whether a reply to a session is the next prompt of an agent, and
+// not the answer to a dialog, or text for another program.
+func (d *dashboard) isPrompt(s api.Session) bool {
+	return d.server && s.Agent != nil && s.Agent.State != agent.Waiting
+}
+
+// lookAt returns what a session shows now.
+func (d *dashboard) lookAt(session api.Session) (s screen) {
+	t, err := catalog.Direct(d.cli, session)
+	if err == nil {
+		s, err = look(d.ctx, t)
+	}
+	s.err = err
+	return s
+}
+
+// takeAgain shows the screen that the user asked for: the reply goes to that.
+func (p *peek) takeAgain(s *screen) {
+	if s.err != nil {
+		p.problem = "its screen could not be read: " + plaintext.Line(s.err.Error())
+		return
+	}
+	p.seen, p.moved = s, nil
+}
+
+// take takes what became of the reply.
+func (p *peek) take(d *dashboard, err error) {
+	switch {
+	case err == nil:
+		d.note = "sent to " + p.row.cells[colName]
+		if d.pane == p {
+			d.pane = nil
+		}
+	case errors.Is(err, terminal.ErrChanged):
+		p.problem = "not sent: the screen has moved on; ctrl-r shows it as it is now"
+	default:
+		p.problem = plaintext.Line(fmt.Sprintf("not sent: %v", err))
+	}
+}
+
+func (p *peek) draw(d *dashboard) ([]string, *tea.Cursor) {
+	n := max(1, d.rows-3)
+	lines := []string{rule(d.about(p.row), d.cols)}
+	if p.seen != nil {
+		lines = append(lines, p.seen.lines(d.cols, n)...)
+	}
+	for len(lines) < n+1 {
+		lines = append(lines, "")
+	}
+	const prompt = "reply: "
+	text, at := p.reply.draw(d.cols - len(prompt))
+	keys := "Enter sends  Tab sends without Enter  Esc goes back"
+	switch {
+	case p.problem != "":
+		keys = p.problem
+	case p.moved != nil:
+		keys = "it has printed more since: ctrl-r shows it"
+	}
+	lines = append(lines, viewer.Fit(prompt+text, d.cols), viewer.Fit(strings.TrimSpace(keys), d.cols))
+	return lines, tea.NewCursor(len(prompt)+at, len(lines)-2)
+}

@@ -1,0 +1,148 @@
+package dashboard
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"middleman/cmd/middleman/internal/catalog"
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/workspaces"
+	"middleman/internal/api"
+	"middleman/internal/plaintext"
+)
+
+// The columns of a row, in their order.
+const (
+	colName = iota
+	colState
+	colAge
+	colWork
+	colRuns
+	colBranch
+	colRepo
+	columns
+)
+
+// row is a session, or a workspace that has none. Its cells are safe to print.
+type row struct {
+	id        string // the session's, or that of a workspace without one
+	session   api.Session
+	workspace api.Workspace
+	group     catalog.Group
+	since     time.Time
+	cells     [columns]string
+	found     string // what a search has found in its output
+}
+
+func (r row) hasSession() bool { return r.session.ID != "" }
+
+// live reports whether its program may run.
+func (r row) live() bool { return r.hasSession() && !r.session.State.Ended() }
+
+// rowsOf makes the rows of a list, in the order in which they are shown.
+func rowsOf(list catalog.List) []row {
+	byID := make(map[string]api.Workspace, len(list.Workspaces))
+	for _, w := range list.Workspaces {
+		byID[w.ID] = w
+	}
+	rows := make([]row, 0, len(list.Sessions))
+	used := map[string]bool{}
+	for _, s := range list.Sessions {
+		used[s.WorkspaceID] = true
+		rows = append(rows, sessionRow(s, byID[s.WorkspaceID]))
+	}
+	for _, w := range list.Workspaces {
+		if !used[w.ID] {
+			rows = append(rows, workspaceRow(w))
+		}
+	}
+	slices.SortStableFunc(rows, compare)
+	return rows
+}
+
+// compare orders rows by their group. In "Needs you" who waits longest comes first,
+// in "Ended" who ended last; the others are in the order of their names, so that
+// they stay where they are.
+func compare(a, b row) int {
+	if a.group != b.group {
+		return int(a.group - b.group)
+	}
+	byTime := 0
+	switch a.group {
+	case catalog.NeedsYou:
+		byTime = a.since.Compare(b.since)
+	case catalog.Ended:
+		byTime = b.since.Compare(a.since)
+	}
+	return cmp.Or(byTime, strings.Compare(a.cells[colName], b.cells[colName]), strings.Compare(a.id, b.id))
+}
+
+func sessionRow(s api.Session, w api.Workspace) row {
+	r := row{id: s.ID, session: s, workspace: w}
+	var state string
+	r.group, state, r.since = catalog.Standing(s)
+	r.fill(catalog.Label(s), state, runs(s))
+	return r
+}
+
+func workspaceRow(w api.Workspace) row {
+	r := row{id: w.ID, workspace: w, group: catalog.Ended, since: w.CreatedAt}
+	state := "no session"
+	if w.State != "" && w.State != "ready" {
+		state = string(w.State) + ", no session"
+	}
+	r.fill(w.Label, state, "")
+	return r
+}
+
+func (r *row) fill(name, state, program string) {
+	work := ""
+	if r.workspace.ID != "" {
+		work = workspaces.Work(r.workspace)
+	}
+	for i, text := range [columns]string{colName: name, colState: state, colWork: work, colRuns: program, colBranch: r.workspace.Branch, colRepo: r.workspace.RepoName} {
+		r.cells[i] = plaintext.Line(text)
+	}
+}
+
+// runs says what a session runs: its profile, else its program and arguments.
+func runs(s api.Session) string {
+	if s.Profile != "" || len(s.Argv) == 0 {
+		return s.Profile
+	}
+	return strings.Join(append([]string{filepath.Base(s.Argv[0])}, s.Argv[1:]...), " ")
+}
+
+// matches reports whether each of words is in the row.
+func (r row) matches(words []string) bool {
+	if len(words) == 0 || r.found != "" {
+		return true
+	}
+	cells := r.cells
+	cells[colAge] = r.group.String()
+	text := strings.ToLower(strings.Join(cells[:], " "))
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+}
+
+// aged is the age of a row as it is shown.
+type aged struct {
+	since time.Time
+	text  string
+}
+
+// tellAges sets the ages of the rows. Unless anew it leaves those as they were that
+// count from the same time, so that a list does not change with each second.
+func tellAges(rows []row, before map[string]aged, anew bool) map[string]aged {
+	now := make(map[string]aged, len(rows))
+	for i, r := range rows {
+		a := before[r.id]
+		if anew || !a.since.Equal(r.since) || a.text == "" {
+			a = aged{r.since, cli.Age(r.since)}
+		}
+		now[r.id], rows[i].cells[colAge] = a, a.text
+	}
+	return now
+}
