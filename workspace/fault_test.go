@@ -83,11 +83,31 @@ func testFaultKilled(t *testing.T, lay func(testing.TB, workspace.Workspace) wor
 	}
 }
 
-// killedJob kills a delete or the restore after it at place, calls then, does it
-// once more, and checks that all is as it was.
+// killedJob is killedIn for a worktree in the manager's own base.
 func killedJob(t *testing.T, place string, lay func(testing.TB, workspace.Workspace) workspace.Workspace, then func(t *testing.T, w workspace.Workspace, again func() error)) {
 	m, base := newManager(t)
-	d := &dirtier{T: t, w: lay(t, create(t, m, request(newRepo(t), "w1")))}
+	killedIn(t, place, m, base, lay(t, create(t, m, request(newRepo(t), "w1"))), then)
+}
+
+// In a directory that the user named a delete and a restore lose nothing either.
+func TestFaultGivenBase(t *testing.T) {
+	for _, place := range slices.Concat(deletePlaces, restorePlaces) {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			m, base, given := newGiven(t)
+			w := create(t, m, requestIn(newRepo(t), "w1", given))
+			killedIn(t, place, m, base, w, func(*testing.T, workspace.Workspace, func() error) {})
+			if left := namesIn(given); left != "repo" {
+				t.Errorf("left: %s", left)
+			}
+		})
+	}
+}
+
+// killedIn kills a delete of w or the restore after it at place, calls then, does it
+// once more, and checks that all is as it was.
+func killedIn(t *testing.T, place string, m *workspace.Manager, base string, w workspace.Workspace, then func(t *testing.T, w workspace.Workspace, again func() error)) {
+	d := &dirtier{T: t, w: w}
 	d.root = d.w.Root
 	write(t, d.root+"/a.txt", "changed\n")
 	write(t, d.root+"/new", "new\n")

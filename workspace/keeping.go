@@ -34,7 +34,7 @@ func (m *Manager) Restore(ctx context.Context, w Workspace, progress Progress) (
 // others maps the ids of the rest to the reason: they cannot be read, or belong
 // to another base.
 func (m *Manager) Snapshots(ctx context.Context, gitDir, repository string) (list []Kept, others map[string]error, err error) {
-	return keep.Snapshots(ctx, m.base, gitDir, repository)
+	return keep.Snapshots(ctx, append([]string{m.base}, m.given()...), gitDir, repository)
 }
 
 // Forget deletes for good what is kept of a deleted workspace. Nothing kept is

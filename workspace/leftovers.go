@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"path/filepath"
 
 	"middleman/workspace/leftover"
 )
@@ -60,14 +61,26 @@ var (
 
 // finder returns a Finder for the base of m.
 func (m *Manager) finder() leftover.Finder {
-	return leftover.Finder{Base: m.base, Prefix: m.prefix, Inspect: m.Inspect,
+	return leftover.Finder{Base: m.base, Given: m.given(), Prefix: m.prefix, Inspect: m.Inspect,
 		Delete: func(ctx context.Context, w Workspace) (Loss, error) { return m.Delete(ctx, w, false, nil) },
 		Vanish: func(ctx context.Context, w Workspace) (Loss, error) { return m.deleteVanished(ctx, w, false) },
 	}
 }
 
-// Leftovers finds what no record owns: in the base directory, and in the
-// repositories that the records and the base lead to. It changes nothing. What
+// given returns the base directory that the user has named for all worktrees, in a
+// list, or none.
+func (m *Manager) given() []string {
+	if !m.location.isPath() {
+		return nil
+	}
+	if resolved, err := filepath.EvalSymlinks(string(m.location)); err == nil {
+		return []string{resolved}
+	}
+	return []string{filepath.Clean(string(m.location))}
+}
+
+// Leftovers finds what no record owns: in the base directories, and in the
+// repositories that the records and the bases lead to. It changes nothing. What
 // it cannot inspect is not prunable, and its Why says so.
 func (m *Manager) Leftovers(ctx context.Context, recorded Recorded) ([]Leftover, error) {
 	return m.finder().Leftovers(ctx, recorded)

@@ -13,10 +13,11 @@ import (
 	"middleman/workspace/basedir"
 )
 
-// Location says where worktrees are made.
+// Location says where worktrees are made: one of the constants below, or the
+// absolute path of a base directory.
 type Location string
 
-// The values of Location.
+// The values of Location that are no path.
 const (
 	LocationData       Location = "data"       // in the manager's base
 	LocationRepository Location = "repository" // in .middleman/work of the main checkout, which git is told to ignore
@@ -25,19 +26,41 @@ const (
 // check refuses a location that r cannot have.
 func (l Location) check(r CreateRequest) error {
 	switch {
-	case l != "" && l != LocationData && l != LocationRepository:
-		return fmt.Errorf("place %q: it must be data or repository: %w", string(l), ErrBadRequest)
-	case l == LocationRepository && r.Mode != ModeWorktree:
+	case l == "" || l == LocationData:
+		return nil
+	case l != LocationRepository && !l.isPath():
+		return fmt.Errorf("place %q: it must be data, repository or an absolute path: %w", string(l), ErrBadRequest)
+	case r.Mode != ModeWorktree && l == LocationRepository:
 		return fmt.Errorf("a workspace of mode %s cannot be in a repository: %w", r.Mode, ErrBadRequest)
+	case r.Mode != ModeWorktree:
+		return fmt.Errorf("a workspace of mode %s cannot be in %s, which is for worktrees: %w", r.Mode, plaintext.Quoted(string(l)), ErrBadRequest)
 	}
 	return nil
 }
 
-// openFor opens the directory in which the workspace of r will be made.
-func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error) {
-	location := r.Location
-	if location == "" {
-		location = m.location
+// isPath reports whether l is the path of a base directory.
+func (l Location) isPath() bool { return filepath.IsAbs(string(l)) }
+
+// located returns the location of r, which may leave it to the manager: a path is
+// canonical and checked.
+func (m *Manager) located(ctx context.Context, r CreateRequest) (Location, error) {
+	l := r.Location
+	if l == "" {
+		l = m.location
+	}
+	if r.Parent != nil || r.Mode != ModeWorktree || !l.isPath() {
+		return l, nil
+	}
+	path, err := basedir.Given(ctx, m.base, string(l))
+	return Location(path), err
+}
+
+// openFor opens the directory in which the workspace of r will be made, and sets
+// w.BaseDir to it if the user named it.
+func (m *Manager) openFor(ctx context.Context, r CreateRequest, w *Workspace) (*os.Root, error) {
+	location, err := m.located(ctx, r)
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case r.Parent != nil:
@@ -46,6 +69,9 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest) (*os.Root, error
 			return nil, err
 		}
 		return basedir.OpenIn(scope, true)
+	case location.isPath():
+		w.BaseDir = string(location)
+		return basedir.MakeGiven(w.BaseDir)
 	case location != LocationRepository:
 		return basedir.Make(m.base)
 	}
@@ -76,7 +102,7 @@ func mainCheckout(r git.Repository) (string, error) {
 // and sets w.Root to its place there. If w.Root is empty it searches the repository
 // and the base.
 func (m *Manager) openIntended(ctx context.Context, w *Workspace) (*basedir.Held, error) {
-	if scope, ok := basedir.ScopeOf(w.Root); ok {
+	if scope, ok := basedir.ScopeOf(w.Root); ok && w.BaseDir == "" {
 		return openScope(w, scope)
 	}
 	base, err := basedir.Make(m.base)
@@ -84,6 +110,21 @@ func (m *Manager) openIntended(ctx context.Context, w *Workspace) (*basedir.Held
 		return nil, err
 	}
 	defer base.Close()
+	if w.BaseDir != "" && w.Root == "" {
+		given, err := basedir.Open(w.BaseDir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if err == nil {
+			defer given.Close()
+			if w.Root, err = basedir.Search(given, gitDirOf(ctx, w.Repository), w.ID); err != nil {
+				return nil, err
+			}
+		}
+		if w.Root == "" { // nothing was made there
+			w.BaseDir = ""
+		}
+	}
 	if w.Root == "" && w.Mode == ModeWorktree {
 		held, gitDir, err := openInRepository(ctx, w)
 		if held != nil || err != nil {
@@ -125,6 +166,16 @@ func openInRepository(ctx context.Context, w *Workspace) (held *basedir.Held, gi
 	}
 	held, err = openScope(w, top)
 	return held, repo.Here.CommonDir, err
+}
+
+// gitDirOf returns the common git directory of the repository that contains dir, or
+// "" if there is none.
+func gitDirOf(ctx context.Context, dir string) string {
+	if dir == "" {
+		return ""
+	}
+	repo, _ := git.Discover(ctx, dir)
+	return repo.Here.CommonDir
 }
 
 // openScope opens the directory for workspaces in scope, and sets w.Root to its

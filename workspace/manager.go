@@ -20,7 +20,8 @@ type Options struct {
 	// Prefix precedes the slash in the names of branches that the caller does
 	// not name. "" means "middleman".
 	Prefix string
-	// Location is for requests that name none; "" means LocationData.
+	// Location is for requests that name none; "" means LocationData. Leftovers
+	// are also looked for in the base directory that it names.
 	Location Location
 }
 
@@ -95,11 +96,18 @@ func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress)
 }
 
 // Locate returns r with the repository that it is for, so that Begin need not
-// find that again, and the repository's top and common git directory. These are
+// find that again, and with its location, and the repository's top and common git directory. These are
 // "" for a directory of ours, and for the user's directory in no repository.
 func (m *Manager) Locate(ctx context.Context, r CreateRequest) (located CreateRequest, top, gitDir string, err error) {
 	if r.Mode == ModeDirectory {
 		return r, "", "", nil
+	}
+	location, err := m.located(ctx, r)
+	if err != nil {
+		return r, "", "", err
+	}
+	if location.isPath() && r.Mode == ModeWorktree && r.Parent == nil {
+		r.Location = location
 	}
 	if r.Parent != nil {
 		if err := checkWorker(r); err != nil {

@@ -18,7 +18,7 @@ import (
 // It makes branch, directory and git's entry in that order, each exclusively,
 // so that after an error it undoes only what it made.
 func (m *Manager) createWorktree(ctx context.Context, r CreateRequest, w *Workspace, report Progress) (err error) {
-	base, err := m.openFor(ctx, r)
+	base, err := m.openFor(ctx, r, w)
 	if err != nil {
 		return err
 	}

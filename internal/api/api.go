@@ -99,7 +99,7 @@ type NewWorkspace struct {
 	Base      string         `json:"base,omitempty"`
 	Branch    string         `json:"branch,omitempty" doc:"An existing branch, local or of a remote, is used; otherwise it is made. Empty means a new branch named after the workspace"`
 	Ephemeral bool           `json:"ephemeral,omitempty" doc:"Whether it is deleted when no process holds its lease any more, unless it holds work"`
-	Place     string         `json:"place,omitempty" enum:"data,repository" doc:"Where a worktree is made: in the data directory, or in .middleman/work of the repository; unset means the server's setting"`
+	Place     string         `json:"place,omitempty" doc:"Where a worktree is made: data (the data directory), repository (.middleman/work of the repository), or the absolute path of a directory for worktrees; unset means the server's setting"`
 	Filters   bool           `json:"filters,omitempty" doc:"Run the programs that the repository's own git configuration names: filters and transport"`
 	// Session, if set, is started once the workspace's setup has run.
 	Session *NewSession `json:"session,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -159,6 +160,10 @@ func (s *App) addWorkspace(ctx context.Context, r *workspace.CreateRequest, in a
 		return workspace.Workspace{}, err
 	}
 	*r = located
+	baseDir := ""
+	if filepath.IsAbs(string(r.Location)) {
+		baseDir = string(r.Location)
+	}
 	row := workspace.Workspace{
 		ID:         r.ID,
 		Name:       r.Name,
@@ -168,6 +173,7 @@ func (s *App) addWorkspace(ctx context.Context, r *workspace.CreateRequest, in a
 		Ephemeral:  r.Ephemeral,
 		State:      workspace.StateCreating,
 		Repository: top, // to undo it after a crash
+		BaseDir:    baseDir,
 		CreatedAt:  time.Now().UTC(),
 	}
 	asked, err := json.Marshal(storable(in))

@@ -28,8 +28,9 @@ type Config struct {
 	// BranchPrefix begins the name of each branch that a workspace gets.
 	BranchPrefix string `toml:"branch_prefix"`
 	// Workspaces says where worktrees are made: "data" is the data directory,
-	// "repository" is .middleman/work in the repository.
-	Workspaces string `toml:"workspaces"`
+	// "repository" is .middleman/work in the repository, else it is the absolute
+	// path of a directory.
+	Workspaces Place `toml:"workspaces"`
 	// Hosts are more names by which browsers may reach the server.
 	Hosts    []string `toml:"hosts"`
 	TLS      TLS      `toml:"tls"`
@@ -48,6 +49,9 @@ type Config struct {
 	// Watch limits how the server notices changes in workspaces.
 	Watch Watch `toml:"watch"`
 }
+
+// Place is where worktrees are made.
+type Place string
 
 // Env says which variables of a caller's shell, and of the user's login, reach
 // sessions. Its lists are patterns of names, in the form of path.Match.
@@ -262,8 +266,8 @@ func (c Config) check() error {
 	default:
 		return fmt.Errorf("backend is %q: it must be auto, tmux or pty-owner", c.Backend)
 	}
-	if c.Workspaces != "data" && c.Workspaces != "repository" {
-		return fmt.Errorf("workspaces is %q: it must be data or repository", c.Workspaces)
+	if c.Workspaces != "data" && c.Workspaces != "repository" && !filepath.IsAbs(string(c.Workspaces)) {
+		return fmt.Errorf("workspaces is %q: it must be data, repository or an absolute path", c.Workspaces)
 	}
 	detach, err := c.Attach.DetachByte()
 	if err != nil {

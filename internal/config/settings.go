@@ -22,7 +22,7 @@ var texts = append([]keydoc.Text{
 	{Key: "listen", About: `The TCP address at which the server listens for browsers. Port 0 takes any free one. Beyond loopback the server must encrypt.`},
 	{Key: "backend", Values: []string{"auto", "tmux", "pty-owner"}, About: `What hosts the terminals of new sessions: a private tmux server, or a PTY of the session's owner. "auto" takes tmux if it is installed and passes a check.`},
 	{Key: "branch_prefix", About: `New branches have the name PREFIX/NAME.`},
-	{Key: "workspaces", Values: []string{"data", "repository"}, About: `Where worktrees are made: in the data directory, or in .middleman/work of the repository, which git then ignores there.`},
+	{Key: "workspaces", About: `Where worktrees are made: in the data directory, in .middleman/work of the repository, which git then ignores there, or in the directory with that path. It must be yours alone, and in no checkout that does not ignore it. Workspaces that exist stay where they are.`},
 	{Key: "hosts", About: `More host names by which browsers may reach the server, such as that of a proxy. Requests for other names are refused.`},
 	{Key: "tls.local", About: `Encrypt, with a certificate of a local authority that your browser must trust.`},
 	{Key: "tls.cert", About: `Encrypt, with the certificate chain in this PEM file. tls.key goes with it.`},
@@ -68,6 +68,12 @@ func SetIn(raw []byte) (map[string]bool, error) {
 	}
 	return set, nil
 }
+
+// MarshalText writes the place as the settings have it.
+func (p Place) MarshalText() ([]byte, error) { return []byte(p), nil }
+
+// Kind says which places there are.
+func (Place) Kind() string { return `"data", "repository" or an absolute path` }
 
 // Kind says what a duration looks like.
 func (Duration) Kind() string { return `duration such as "90s" or "1m30s"` }

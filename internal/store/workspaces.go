@@ -15,7 +15,7 @@ import (
 // detailColumns are the columns, besides id and name, that the tables of
 // workspaces and of deleted workspaces have in common.
 const detailColumns = `mode, root, subdir, repository, git_dir, branch, base, base_commit, created_at,
-	parent, parent_session, port, ports, config_hash, ephemeral, own_branch, restore_from, tip`
+	parent, parent_session, port, ports, config_hash, ephemeral, own_branch, restore_from, tip, base_dir`
 
 const workspaceColumns = `id, name, ` + detailColumns + `, state, error`
 
@@ -24,13 +24,13 @@ var workspaceMarks = marks(workspaceColumns)
 // details returns w's values for detailColumns.
 func details(w workspace.Workspace) []any {
 	return []any{string(w.Mode), w.Root, w.Subdir, w.Repository, w.GitDir, w.Branch, w.Base, w.BaseCommit, w.CreatedAt.UnixNano(),
-		w.Parent, w.ParentSession, w.Port, w.Ports, w.ConfigHash, w.Ephemeral, w.OwnBranch, string(w.RestoreFrom), w.Tip}
+		w.Parent, w.ParentSession, w.Port, w.Ports, w.ConfigHash, w.Ephemeral, w.OwnBranch, string(w.RestoreFrom), w.Tip, w.BaseDir}
 }
 
 // scanDetails returns the destinations for the values of detailColumns.
 func scanDetails(w *workspace.Workspace, created *int64) []any {
 	return []any{&w.Mode, &w.Root, &w.Subdir, &w.Repository, &w.GitDir, &w.Branch, &w.Base, &w.BaseCommit, created,
-		&w.Parent, &w.ParentSession, &w.Port, &w.Ports, &w.ConfigHash, &w.Ephemeral, &w.OwnBranch, &w.RestoreFrom, &w.Tip}
+		&w.Parent, &w.ParentSession, &w.Port, &w.Ports, &w.ConfigHash, &w.Ephemeral, &w.OwnBranch, &w.RestoreFrom, &w.Tip, &w.BaseDir}
 }
 
 // values returns w's values for workspaceColumns.

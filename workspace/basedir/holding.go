@@ -26,6 +26,7 @@ func holding(base string, w model.Workspace, make bool) (*Held, error) {
 		return nil, err
 	}
 	scope, scoped := ScopeOf(w.Root)
+	scoped = scoped && w.BaseDir == ""
 	root, err := Recorded(base, w)
 	if scoped && errors.Is(err, fs.ErrNotExist) {
 		root, err = insteadOf(scope, base, err)
@@ -107,12 +108,21 @@ func insteadOf(scope, base string, err error) (*os.Root, error) {
 }
 
 // Recorded opens the directory in which w is recorded: the one for workspaces
-// in its scope, else base. The caller closes it.
+// in its scope, else its base. The caller closes it.
 func Recorded(base string, w model.Workspace) (*os.Root, error) {
-	if scope, scoped := ScopeOf(w.Root); scoped {
+	if scope, scoped := ScopeOf(w.Root); scoped && w.BaseDir == "" {
 		return OpenIn(scope, false)
 	}
-	return Open(base)
+	return Open(BaseOf(base, w))
+}
+
+// BaseOf returns the base directory that w is recorded in: base, or the one that
+// the user named when it was made.
+func BaseOf(base string, w model.Workspace) string {
+	if w.BaseDir != "" {
+		return w.BaseDir
+	}
+	return base
 }
 
 // Find returns the current path of w's directory in base, which holds it: its own,

@@ -21,10 +21,10 @@ type Kept struct {
 	DeletedAt       time.Time // when the snapshot was made
 }
 
-// Snapshots returns the deleted workspaces of base that a repository keeps.
-// others maps the ids of the rest to the reason: they cannot be read, or belong
-// to another base.
-func Snapshots(ctx context.Context, base, gitDir, repository string) (list []Kept, others map[string]error, err error) {
+// Snapshots returns the deleted workspaces of bases that a repository keeps. The
+// first of these is the manager's own. others maps the ids of the rest to the reason:
+// they cannot be read, or belong to another base.
+func Snapshots(ctx context.Context, bases []string, gitDir, repository string) (list []Kept, others map[string]error, err error) {
 	out, err := git.Whole(gitDir).Look("for-each-ref", "--format=%(refname)", Ref("")).Line(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -32,7 +32,7 @@ func Snapshots(ctx context.Context, base, gitDir, repository string) (list []Kep
 	others = map[string]error{}
 	for line := range strings.Lines(out) {
 		id := strings.TrimPrefix(strings.TrimSpace(line), Ref(""))
-		kept, err := Snapshot(ctx, base, gitDir, repository, id)
+		kept, err := Snapshot(ctx, bases, gitDir, repository, id)
 		if err != nil {
 			others[id] = err
 			continue
@@ -43,13 +43,9 @@ func Snapshots(ctx context.Context, base, gitDir, repository string) (list []Kep
 }
 
 // Snapshot reads one snapshot. It returns an ErrEscapes if that is of a
-// workspace outside base.
-func Snapshot(ctx context.Context, base, gitDir, repository, id string) (_ Kept, err error) {
+// workspace outside bases.
+func Snapshot(ctx context.Context, bases []string, gitDir, repository, id string) (_ Kept, err error) {
 	defer model.Containing(id, &err)
-	canonical, err := basedir.Canonical(base)
-	if err != nil {
-		return Kept{}, err
-	}
 	if err := model.CheckID(id); err != nil {
 		return Kept{}, err
 	}
@@ -61,7 +57,24 @@ func Snapshot(ctx context.Context, base, gitDir, repository, id string) (_ Kept,
 	if w.Root, err = s.root(ctx, git.Whole(gitDir)); err != nil {
 		return Kept{}, err
 	}
-	if w.Root != filepath.Join(canonical, id) && !basedir.IsPlace(canonical, w.Root) {
+	in := -1
+	for i, base := range bases {
+		canonical, err := basedir.Canonical(base)
+		if err != nil && i == 0 {
+			return Kept{}, err
+		}
+		if err != nil {
+			continue
+		}
+		if i == 0 && w.Root == filepath.Join(canonical, id) || basedir.IsPlace(canonical, w.Root) {
+			in = i
+			if i > 0 {
+				w.BaseDir = canonical
+			}
+			break
+		}
+	}
+	if in < 0 {
 		return Kept{}, fmt.Errorf("%s is the snapshot of %s: %w", Ref(id), plaintext.Quoted(w.Root), model.ErrEscapes)
 	}
 	w.Name, w.Branch, w.CreatedAt = s.Name, s.Branch.Name, s.Made

@@ -49,7 +49,7 @@ func (f Finder) identify(ctx context.Context, in *listed, name string) (_ model.
 		return model.Workspace{}, err
 	}
 	dir := filepath.Join(in.root.Name(), name)
-	w := model.Workspace{ID: id, Name: id, Mode: model.ModeDirectory, Root: filepath.Join(in.root.Name(), id), State: model.StateReady}
+	w := model.Workspace{ID: id, Name: id, Mode: model.ModeDirectory, Root: filepath.Join(in.root.Name(), id), BaseDir: in.given, State: model.StateReady}
 	if in.group && kind == KindDirectory {
 		w.Root = dir
 	} else if in.group {

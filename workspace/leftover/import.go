@@ -42,19 +42,27 @@ func (f Finder) Importable(ctx context.Context, path string) (model.Workspace, e
 }
 
 func (f Finder) importable(ctx context.Context, path string) (model.Workspace, error) {
-	base, err := basedir.Recorded(f.Base, model.Workspace{Root: path})
-	switch {
-	case err == nil:
+	for _, given := range append([]string{""}, f.Given...) {
+		base, err := basedir.Recorded(f.Base, model.Workspace{Root: path, BaseDir: given})
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return model.Workspace{}, err
+		}
 		defer base.Close()
-		if filepath.Dir(path) == base.Name() {
+		if filepath.Dir(path) == base.Name() && given == "" {
 			return f.ownImportable(ctx, &listed{root: base}, filepath.Base(path))
 		}
 		if group, is := groupOf(base, path); is {
-			defer closeAll([]*listed{group})
-			return f.ownImportable(ctx, group, filepath.Base(path))
+			defer group.root.Close()
+			if given != "" {
+				group.given = base.Name()
+			}
+			if !group.foreign(filepath.Base(path)) {
+				return f.ownImportable(ctx, group, filepath.Base(path))
+			}
 		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return model.Workspace{}, err
 	}
 	return f.inPlace(ctx, path)
 }
@@ -83,7 +91,7 @@ func (f Finder) ownImportable(ctx context.Context, in *listed, name string) (mod
 		if err != nil {
 			return model.Workspace{}, err
 		}
-		return model.Workspace{ID: id, Name: id, Mode: model.ModeDirectory, Root: filepath.Join(in.root.Name(), id), State: model.StateDeleted, CreatedAt: info.ModTime().UTC()}, nil
+		return model.Workspace{ID: id, Name: id, Mode: model.ModeDirectory, Root: filepath.Join(in.root.Name(), id), BaseDir: in.given, State: model.StateDeleted, CreatedAt: info.ModTime().UTC()}, nil
 	}
 	return model.Workspace{}, fmt.Errorf("a %s, which does not belong to a workspace: %w", kind, model.ErrBadRequest)
 }
@@ -177,7 +185,7 @@ func (f Finder) Candidates(ctx context.Context, dir string) (list []model.Worksp
 		}
 		list = append(list, w)
 	}
-	kept, others, err := keep.Snapshots(ctx, f.Base, repo.Here.CommonDir, repo.Main)
+	kept, others, err := keep.Snapshots(ctx, f.bases(), repo.Here.CommonDir, repo.Main)
 	if err != nil {
 		return fail(err)
 	}

@@ -40,7 +40,7 @@ func kindOf(name string) (Kind, string) {
 func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	kind, id := b.kindOf(name)
 	l := Leftover{Kind: kind, What: filepath.Join(b.root.Name(), name), ID: id}
-	if s.holds(l.What) {
+	if s.holds(l.What) || b.foreign(name) {
 		return
 	}
 	if of, _, late := strings.Cut(name, basedir.LateMark); late {
@@ -112,7 +112,7 @@ func (s *survey) begun(b *listed, name string) bool {
 // emptyGroup judges a group that holds nothing.
 func (s *survey) emptyGroup(b *listed) {
 	l := Leftover{Kind: KindTrash, What: b.root.Name(), Prunable: true, Why: "it was for the worktrees of a repository, and is empty"}
-	if !b.group || len(b.names) > 0 || !s.wanted(l) {
+	if !b.group || b.given != "" || len(b.names) > 0 || !s.wanted(l) {
 		return
 	}
 	if info, err := b.root.Stat("."); err == nil && time.Since(info.ModTime()) > settled {
@@ -120,8 +120,8 @@ func (s *survey) emptyGroup(b *listed) {
 	}
 }
 
-// onlyOwn makes l not prunable if its directory is in a scope, because other
-// managers may use that too.
+// onlyOwn makes l not prunable if its directory is in a scope, or in a base that the
+// user named, because other managers may use that too.
 func (l *Leftover) onlyOwn(b *listed) {
 	if l.Prunable && b != nil && !b.own() {
 		l.Prunable = false
@@ -263,6 +263,9 @@ func (s *survey) entry(ctx context.Context, l *Leftover) bool {
 	default:
 		l.stays(nil, "its directory is gone, and nothing is lost with it")
 	}
+	if b == nil {
+		b = s.base(filepath.Dir(filepath.Dir(l.root)))
+	}
 	l.onlyOwn(b)
 	return true
 }
@@ -270,7 +273,7 @@ func (s *survey) entry(ctx context.Context, l *Leftover) bool {
 // goneWorkspace rebuilds what is left of the workspace of an entry.
 func (f Finder) goneWorkspace(ctx context.Context, l Leftover) (model.Workspace, error) {
 	w := model.Workspace{
-		ID: l.ID, Name: l.ID, Mode: model.ModeWorktree, Root: l.root,
+		ID: l.ID, Name: l.ID, Mode: model.ModeWorktree, Root: l.root, BaseDir: l.given,
 		Repository: l.Repository, GitDir: l.gitDir, State: model.StateReady,
 	}
 	head, err := git.Dirs{GitDir: l.What, CommonDir: l.gitDir}.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
@@ -341,7 +344,7 @@ func (s *survey) unusedBranch(ctx context.Context, repo git.Dirs, l *Leftover, i
 
 // snapshot says which workspace an unrecorded snapshot belongs to.
 func (s *survey) snapshot(ctx context.Context, l *Leftover) {
-	d, err := keep.Snapshot(ctx, s.f.Base, l.gitDir, l.Repository, l.ID)
+	d, err := keep.Snapshot(ctx, s.f.bases(), l.gitDir, l.Repository, l.ID)
 	switch {
 	case errors.Is(err, model.ErrEscapes):
 		l.Why = "it is the snapshot of a workspace in another base directory"

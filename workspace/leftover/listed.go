@@ -3,11 +3,13 @@ package leftover
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/terminal"
 	"middleman/workspace/basedir"
 	"middleman/workspace/model"
@@ -16,15 +18,41 @@ import (
 // listed is an open directory that holds workspaces, and the names in it.
 type listed struct {
 	root  *os.Root
-	group bool // it is a group in the manager's own base
+	group bool   // it is a group in a base
+	given string // it is a base that the user named, or in it; the path of that base
 	names []string
 }
 
-// own reports whether b is the manager's own base or in it. Other managers may use a
-// directory in a scope too, so an entry without a record there may be theirs.
-func (b *listed) own() bool {
+// own reports whether b is the manager's own base or in it. Other managers may use
+// another directory too, so an entry without a record there may be theirs.
+func (b *listed) own() bool { return !b.scoped() && b.given == "" }
+
+// scoped reports whether b is the directory for workspaces in a scope.
+func (b *listed) scoped() bool {
 	_, scoped := basedir.ScopeOf(filepath.Join(b.root.Name(), "x"))
-	return !scoped
+	return scoped && b.given == ""
+}
+
+// foreign reports whether what has that name in b is not ours: in a base that the
+// user named there may be anything, so only what git has locked as ours counts, and
+// what a delete or a restore has in hand.
+func (b *listed) foreign(name string) bool {
+	if b.given == "" {
+		return false
+	}
+	kind, id := b.kindOf(name)
+	if of, _, late := strings.Cut(name, basedir.LateMark); late {
+		return terminal.CheckID(of) != nil
+	}
+	if kind != KindDirectory {
+		return terminal.CheckID(id) != nil
+	}
+	entry, err := git.ReadPath(filepath.Join(b.root.Name(), name, ".git"), filepath.Join(b.root.Name(), name))
+	if err != nil {
+		return basedir.Linked(b.root, id) != name
+	}
+	reason, err := git.LockReason(filepath.Join(entry, "locked"))
+	return err != nil || reason != git.WorkspaceReason(id)
 }
 
 // kindOf returns what kind of entry a name in b is, and the workspace's id. In a
@@ -71,12 +99,12 @@ func openGroups(base *listed) (groups []*listed, err error) {
 	for _, name := range names {
 		root, openErr := basedir.OpenGroup(base.root, name, false)
 		if openErr != nil {
-			if !errors.Is(openErr, basedir.ErrNoGroup) {
+			if !errors.Is(openErr, basedir.ErrNoGroup) && base.given == "" { // else it is the user's
 				err = errors.Join(err, openErr)
 			}
 			continue
 		}
-		group := &listed{root: root, group: true}
+		group := &listed{root: root, group: true, given: base.given}
 		var listErr error
 		if group.names, listErr = basedir.Names(root); listErr != nil || !group.isGroup(name) {
 			err = errors.Join(err, listErr, root.Close())
@@ -91,6 +119,9 @@ func openGroups(base *listed) (groups []*listed, err error) {
 // isGroup reports whether something in b is ours. An empty directory of a name that
 // no workspace of an earlier version had was a group.
 func (b *listed) isGroup(name string) bool {
+	if b.given != "" {
+		return slices.ContainsFunc(b.names, func(n string) bool { return !b.foreign(n) })
+	}
 	for _, n := range b.names {
 		kind, _ := kindOf(n)
 		if kind != KindDirectory || isLate(n) || basedir.Linked(b.root, n) != "" || basedir.ClaimedBy(filepath.Join(b.root.Name(), n)) != "" {
@@ -107,21 +138,33 @@ func isLate(name string) bool {
 	return late && model.CheckID(of) == nil
 }
 
-// open opens and lists the base of f, if it is there, and its groups.
-func (f Finder) open() ([]*listed, error) {
-	root, err := basedir.Open(f.Base)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// open opens and lists the bases of f that are there, and their groups.
+func (f Finder) open() (all []*listed, err error) {
+	for i, path := range f.bases() {
+		root, openErr := basedir.Open(path)
+		if errors.Is(openErr, fs.ErrNotExist) {
+			continue
+		}
+		if err = openErr; err != nil {
+			break
+		}
+		base := &listed{root: root}
+		if i > 0 {
+			base.given = root.Name()
+		}
+		all = append(all, base)
+		if base.names, err = basedir.Names(root); err != nil {
+			break
+		}
+		groups, groupErr := openGroups(base)
+		all = append(all, groups...)
+		if i > 0 {
+			base.names = nil
+		}
+		if err = groupErr; err != nil {
+			break
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	base := &listed{root: root}
-	if base.names, err = basedir.Names(root); err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	groups, err := openGroups(base)
-	all := append([]*listed{base}, groups...)
 	if err != nil {
 		closeAll(all)
 		return nil, err
@@ -151,6 +194,40 @@ func (s *survey) list(root *os.Root, path string, err error) {
 	}
 }
 
+// findGiven lists the groups in the base directories that the user has named, now or
+// for a recorded workspace.
+func (s *survey) findGiven() {
+	seen := map[string]bool{}
+	for _, w := range slices.Concat(s.Workspaces, s.Deleted) {
+		if w.BaseDir != "" {
+			seen[w.BaseDir] = true
+		}
+	}
+	for _, path := range s.f.Given {
+		seen[path] = true
+	}
+	for _, path := range slices.Sorted(maps.Keys(seen)) {
+		root, err := basedir.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			s.unknown(path, err)
+			continue
+		}
+		if s.base(root.Name()) != nil {
+			_ = root.Close()
+			continue
+		}
+		base := &listed{root: root, given: root.Name()}
+		groups, err := openGroups(base)
+		s.bases = append(append(s.bases, base), groups...)
+		if err != nil {
+			s.unknown(path, err)
+		}
+	}
+}
+
 // base returns the listed directory with that path, or nil.
 func (s *survey) base(path string) *listed {
 	i := slices.IndexFunc(s.bases, func(b *listed) bool { return b.root.Name() == path })
@@ -169,7 +246,7 @@ func (s *survey) idOf(entry, root string) string {
 		return filepath.Base(root)
 	}
 	top := s.base(filepath.Dir(filepath.Dir(root)))
-	if b == nil && (top == nil || !top.own() || !basedir.IsPlace(top.root.Name(), root)) || model.CheckID(entry) != nil {
+	if b == nil && (top == nil || top.group || top.scoped() || !basedir.IsPlace(top.root.Name(), root)) || model.CheckID(entry) != nil {
 		return ""
 	}
 	return entry

@@ -58,6 +58,9 @@ func (r *repairing) run(ctx context.Context, repository string) error {
 	}
 	if x.Base != "" {
 		r.w.Root, r.git = x.Base, true
+		if r.w.BaseDir != "" {
+			r.w.BaseDir = filepath.Dir(filepath.Dir(x.Base))
+		}
 		r.note("its directory is %s", x.Base)
 	}
 	if r.w.Mode != model.ModeWorktree {
@@ -75,7 +78,7 @@ func (r *repairing) run(ctx context.Context, repository string) error {
 	}
 	if x.Missing && x.Moved != "" {
 		r.note("its worktree was moved to %s: it is an in-place workspace there now, and yours", plaintext.Quoted(x.Moved))
-		r.w.Mode, r.w.Root = model.ModeInPlace, x.Moved
+		r.w.Mode, r.w.Root, r.w.BaseDir = model.ModeInPlace, x.Moved, ""
 		return nil
 	}
 	if x.Astray != "" && !r.git {
@@ -245,11 +248,11 @@ func (f Finder) RepairDeleted(ctx context.Context, w model.Workspace, repository
 	fail := func(err error) (model.Workspace, error) {
 		return w, fmt.Errorf("repair deleted workspace %s: %w", w.Name, err)
 	}
-	canonical, err := basedir.Canonical(f.Base)
+	canonical, err := basedir.Canonical(basedir.BaseOf(f.Base, w))
 	if err != nil {
 		return fail(err)
 	}
-	if _, scoped := basedir.ScopeOf(w.Root); !scoped {
+	if _, scoped := basedir.ScopeOf(w.Root); !scoped || w.BaseDir != "" {
 		w.Root = basedir.InBase(canonical, w)
 	}
 	if repository == "" || w.Mode != model.ModeWorktree {

@@ -61,8 +61,9 @@ type Leftover struct {
 	Error    string     `json:"error,omitempty" doc:"Why it was not removed although it may be"`
 
 	// object is the commit at which a ref was seen, gitDir the repository's git
-	// directory, and root the workspace's directory.
-	object, gitDir, root string
+	// directory, root the workspace's directory, and given its base if the user
+	// named that.
+	object, gitDir, root, given string
 }
 
 // Records are what the caller has stored. What they do not own is left over.
@@ -107,6 +108,7 @@ func (f Finder) survey(ctx context.Context, recorded Recorded, only func(Leftove
 		return nil, err
 	}
 	s.findScopes()
+	s.findGiven()
 	s.findRepositories()
 	refs := s.listRepositories(ctx)
 	if s.Records, err = recorded(ctx); err != nil {
@@ -140,7 +142,7 @@ type survey struct {
 func (s *survey) findScopes() {
 	seen := map[string]bool{}
 	for _, w := range slices.Concat(s.Workspaces, s.Deleted) {
-		if scope, is := basedir.ScopeOf(w.Root); is && !seen[scope] {
+		if scope, is := basedir.ScopeOf(w.Root); is && w.BaseDir == "" && !seen[scope] {
 			seen[scope] = true
 			root, err := basedir.OpenIn(scope, false)
 			s.list(root, filepath.Dir(w.Root), err)
@@ -265,7 +267,11 @@ func (s *survey) listEntries(gitDir, top string) []Leftover {
 		if reason, err := git.LockReason(filepath.Join(entry, "locked")); err != nil || reason != git.WorkspaceReason(id) && reason != "initializing" {
 			continue
 		}
-		list = append(list, Leftover{Kind: KindEntry, What: entry, ID: id, Repository: top, gitDir: gitDir, root: root})
+		l := Leftover{Kind: KindEntry, What: entry, ID: id, Repository: top, gitDir: gitDir, root: root}
+		if b := s.base(filepath.Dir(filepath.Dir(root))); b != nil {
+			l.given = b.given
+		}
+		list = append(list, l)
 	}
 	return list
 }

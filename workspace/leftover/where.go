@@ -71,6 +71,7 @@ func (f Finder) Where(w model.Workspace) (x Whereabouts, err error) {
 	}
 	base, err := basedir.Recorded(f.Base, w)
 	_, scoped := basedir.ScopeOf(w.Root)
+	scoped = scoped && w.BaseDir == ""
 	if scoped && errors.Is(err, fs.ErrNotExist) {
 		var held *basedir.Held
 		if held, err = basedir.Holding(f.Base, w); err == nil {
@@ -156,7 +157,8 @@ func standing(base *os.Root, w model.Workspace) (string, error) {
 // their places. It reads few files, because lists call it for many workspaces.
 // False means only that Where must look closer.
 func (f Finder) plainlyThere(w model.Workspace) bool {
-	if w.Mode != model.ModeWorktree || w.Root != filepath.Join(f.Base, w.ID) && !basedir.IsPlace(f.Base, w.Root) {
+	base := basedir.BaseOf(f.Base, w)
+	if w.Mode != model.ModeWorktree || w.Root != filepath.Join(base, w.ID) && !basedir.IsPlace(base, w.Root) {
 		return false
 	}
 	if info, err := os.Lstat(filepath.Dir(w.Root)); err != nil || !info.IsDir() {

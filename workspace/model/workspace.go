@@ -51,6 +51,9 @@ type Workspace struct {
 	// user was when it was made, and where sessions start.
 	Root   string
 	Subdir string
+	// BaseDir is the base directory that Root is in, if the user named one; "" is
+	// the manager's own, or the scope of a worker.
+	BaseDir string
 	// Repository is the top of the main checkout, GitDir its common git
 	// directory. Both are empty outside a repository. Branch is the one that was
 	// checked out first. OwnBranch says that it was made for this workspace, so

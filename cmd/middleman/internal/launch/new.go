@@ -22,6 +22,7 @@ type newFlags struct {
 	dir, mode       string
 	base, branch    string
 	filters, inside bool
+	in              string
 	withoutASession bool
 	attach, suffix  bool
 }
@@ -35,6 +36,7 @@ func (f *newFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.base, "base", "", "start at this branch, tag, commit, pr:N or mr:N, or at default, the default branch (default: the current HEAD)")
 	flags.StringVar(&f.branch, "branch", "", "use this branch, local or of a remote, or make it if there is none (default: a new one, made from the workspace's name)")
 	flags.BoolVar(&f.inside, "in-repository", false, "make the worktree in .middleman/work of the repository")
+	flags.StringVar(&f.in, "in-directory", "", "make the worktree at REPOSITORY/NAME in `DIR`")
 	flags.BoolVar(&f.filters, "filters", false, "run the programs that the repository's own git configuration names: filters and transport")
 	flags.BoolVar(&f.withoutASession, "no-session", false, "start no session in it")
 }
@@ -69,8 +71,8 @@ func (f *newFlags) request(c commands, names, command []string) (in api.NewWorks
 		return in, err
 	}
 	in = api.NewWorkspace{Mode: workspace.Mode(f.mode), Directory: abs, Base: f.base, Branch: f.branch, Filters: f.filters, Suffix: f.suffix}
-	if f.inside {
-		in.Place = string(workspace.LocationRepository)
+	if in.Place, err = f.place(); err != nil {
+		return in, err
 	}
 	if len(names) == 1 {
 		in.Name = names[0]
@@ -79,6 +81,19 @@ func (f *newFlags) request(c commands, names, command []string) (in api.NewWorks
 		in.Session, err = f.session.request(c, command)
 	}
 	return in, err
+}
+
+// place returns where the worktree is to be made, "" where the settings say.
+func (f *newFlags) place() (string, error) {
+	switch {
+	case f.in != "" && f.inside:
+		return "", cli.Usagef("--in-directory and --in-repository name two places: give one")
+	case f.inside:
+		return string(workspace.LocationRepository), nil
+	case f.in == "":
+		return "", nil
+	}
+	return cli.Absolute(f.in)
 }
 
 func (c commands) newCommand() *cobra.Command {
