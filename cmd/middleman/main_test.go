@@ -193,6 +193,8 @@ func condition(name string) (bool, error) {
 		return err == nil, nil
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "race":
+		return raced, nil
 	case "systemd":
 		return systemd.Booted(), nil
 	}
