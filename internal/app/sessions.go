@@ -263,17 +263,30 @@ func (s *App) stopSession(ctx context.Context, row store.Session, grace time.Dur
 	return s.settle(ctx, row, status, err)
 }
 
+// removedIn is how long the state of a session may take to be removed.
+const removedIn = time.Second
+
 // endLive stops a session and returns its status afterwards. An error proves its
 // end, see provesEnd, or that it may run still.
 func endLive(ctx context.Context, live terminal.Session, id string, grace time.Duration) (terminal.Status, error) {
-	if err := live.Stop(ctx, grace); err != nil && !provesEnd(err) {
-		return terminal.Status{}, err
+	stopped := live.Stop(ctx, grace)
+	if stopped != nil && !provesEnd(stopped) && !errors.Is(stopped, terminal.ErrUnreachable) {
+		return terminal.Status{}, stopped
 	}
 	status, err := live.Status(ctx)
-	if err == nil && !status.State.Ended() {
-		err = fmt.Errorf("stop session %s: it is %s afterwards: %w", id, status.State, terminal.ErrUnreachable)
+	// While another request removes what is left of the session, nothing proves
+	// its end for a moment.
+	for deadline := time.Now().Add(removedIn); errors.Is(err, terminal.ErrUnreachable) && ctx.Err() == nil && time.Now().Before(deadline); {
+		<-time.After(removedIn / 50)
+		status, err = live.Status(ctx)
 	}
-	return status, err
+	switch {
+	case err != nil || status.State.Ended():
+		return status, err
+	case errors.Is(stopped, terminal.ErrUnreachable):
+		return status, stopped
+	}
+	return status, fmt.Errorf("stop session %s: it is %s afterwards: %w", id, status.State, terminal.ErrUnreachable)
 }
 
 // provesEnd reports whether an error says that the program is gone.
