@@ -29,6 +29,7 @@ type Choice struct {
 type picker struct {
 	choices []Choice
 	listed  bool   // the list has come
+	early   string // the key that chooses, if it came before the list
 	hidden  int    // how many ended sessions it leaves out
 	filter  string // words that a choice must contain
 	at      string // the selected choice's ID; "" or one that is not shown means the first
@@ -91,10 +92,16 @@ func keyLength(p []byte) (n int) {
 	return n
 }
 
-// press takes a key.
+// press takes a key, "" for none. One that chooses waits for the list.
 func (p *picker) press(key string) verdict {
+	if key == "" {
+		if p.early == "" || !p.listed {
+			return undone
+		}
+		key = p.early
+	}
 	sure := p.sure
-	p.note, p.sure = "", ""
+	p.note, p.sure, p.early = "", "", ""
 	if same, ok := sameKey[key]; ok {
 		key = same
 	}
@@ -114,11 +121,19 @@ func (p *picker) press(key string) verdict {
 	case keyEscape:
 		return stay
 	case keyEnter:
+		if !p.listed {
+			p.early = key
+			return undone
+		}
 		return p.enter(sure)
 	case keyNext:
 		if p.filter != "" {
 			p.search(p.filter + key)
 			break
+		}
+		if !p.listed {
+			p.early = key
+			return undone
 		}
 		return p.next(sure)
 	case "\x7f":

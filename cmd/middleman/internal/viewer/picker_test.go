@@ -19,6 +19,36 @@ func somePicker() *picker {
 	}}
 }
 
+// What is typed before the list has come is acted on once it has.
+func TestPickerBeforeTheList(t *testing.T) {
+	for _, tt := range []struct {
+		keys []string
+		want verdict
+		at   string
+	}{
+		{[]string{"\r"}, goThere, "s1"},
+		{[]string{"!"}, goThere, "s3"},
+		{[]string{"d", "o", "\r"}, goThere, "s2"},
+		{[]string{"\r", "d"}, undone, "s2"},
+		{[]string{""}, undone, "s1"},
+	} {
+		p, whole := somePicker(), somePicker()
+		p.listed, p.choices = false, nil
+		for _, key := range tt.keys {
+			if got := p.press(key); got != undone {
+				t.Errorf("%q: %v before the list", tt.keys, got)
+			}
+		}
+		p.listed, p.choices = true, whole.choices
+		got := p.press("")
+		if c, _ := p.selected(); got != tt.want || c.ID != tt.at {
+			t.Errorf("%q: %v at %s, want %v at %s", tt.keys, got, c.ID, tt.want, tt.at)
+		}
+		if again := p.press(""); again != undone {
+			t.Errorf("%q: %v twice", tt.keys, again)
+		}
+	}
+}
 func TestPickerKeys(t *testing.T) {
 	for _, tt := range []struct {
 		name string

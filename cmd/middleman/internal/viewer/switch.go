@@ -116,7 +116,7 @@ func (l *list) choose(ctx context.Context) (*viewer, error) {
 			}
 			continue
 		}
-		switch l.act(key) {
+		switch l.press(key) {
 		case stay:
 			if next, err := l.back(ctx, nil); next != nil || err != nil {
 				return next, err
@@ -132,14 +132,6 @@ func (l *list) choose(ctx context.Context) (*viewer, error) {
 			}
 		}
 	}
-}
-
-// act takes a key, "" for none.
-func (l *list) act(key string) verdict {
-	if key == "" {
-		return undone
-	}
-	return l.press(key)
 }
 
 // controlOf returns the control byte that a key is, -1 for any other key.
