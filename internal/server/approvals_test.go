@@ -268,8 +268,9 @@ func TestApprovalsThatAreRefused(t *testing.T) {
 	if got := r.hook(s.ID, in).decided(); got.State != "allowed" || len(got.Arguments) > 8<<10 {
 		t.Errorf("%s with %d bytes", got.State, len(got.Arguments))
 	}
+	own := r.own(s.ID)
 	r.call("DELETE", "/sessions/"+s.ID+"?grace=1ms", nil)
-	if a := r.call("POST", "/sessions/"+s.ID+"/approvals", in, r.own(s.ID)...); a.status == 200 {
+	if a := r.call("POST", "/sessions/"+s.ID+"/approvals", in, own...); a.status == 200 {
 		t.Errorf("of a session that has ended: %d %s", a.status, a.body)
 	}
 }
