@@ -137,7 +137,7 @@ func (t *Tracker) decide(now time.Time) Status {
 		if now.Before(t.expires()) {
 			return heard
 		}
-		seen.Reason = fmt.Sprintf("the hook %s said %s %s ago, and nothing shows it", heard.Rule, heard.State, now.Sub(heard.Since).Round(time.Second))
+		seen.Reason = fmt.Sprintf("the hook %s said %s, and nothing shows it any more", heard.Rule, heard.State)
 		return seen
 	case seen.State == heard.State && heard.Since.Add(settle).Before(seen.Since):
 		return seen // the hook was about another time

@@ -165,6 +165,20 @@ func TestTracker(t *testing.T) {
 	}
 }
 
+// A status that stays is no change: it is neither recorded nor told again.
+func TestTrackerThatStays(t *testing.T) {
+	now := time.Now()
+	var tr Tracker
+	tr.Hear(*heard(Waiting, Question), now, now)
+	tr.See(*seen(Unknown, ""), Evidence{}, true, now.Add(silentWait))
+	for i := range 3 {
+		now := now.Add(silentWait + time.Duration(i+1)*time.Minute)
+		if tr.See(*seen(Unknown, ""), Evidence{}, true, now) || tr.Decide(now) {
+			t.Errorf("it has changed: %+v", tr.Now)
+		}
+	}
+}
+
 // Whatever comes, in any order: a dialog that shows is waiting, an end is final,
 // what is not known is never idle, and after Next nothing more changes.
 func TestTrackerHoldsItsRules(t *testing.T) {
