@@ -43,16 +43,16 @@ type tracked struct {
 	now atomic.Pointer[agent.Status]
 	// started is the profile that the session was started with, "" for none.
 	started string
-	// asked has room for one request to look at the screen; output tells that there
-	// was some since the last look.
-	asked  chan struct{}
+	// asked is for looks at the screen; output tells that there was some since the
+	// last look.
+	asked  request
 	output atomic.Bool
 	// attached is set while somebody is attached.
 	attached atomic.Bool
 }
 
 func newTracked(started string, t agent.Tracker) *tracked {
-	k := &tracked{tracker: t, started: started, asked: make(chan struct{}, 1)}
+	k := &tracked{tracker: t, started: started, asked: make(request, 1)}
 	k.show()
 	return k
 }
@@ -76,18 +76,17 @@ func (k *tracked) hasRules() bool {
 	return k.tracker.Rules != ""
 }
 
-// wake asks for a look at the screen.
-func (k *tracked) wake() {
-	select {
-	case k.asked <- struct{}{}:
-	default:
-	}
+// next is when time alone may change the status, zero for never.
+func (k *tracked) next() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.tracker.Next()
 }
 
 // printed asks for a look at the screen after output.
 func (k *tracked) printed() {
 	k.output.Store(true)
-	k.wake()
+	k.asked.soon()
 }
 
 // begin makes a session's tracker before the session is started.
@@ -161,42 +160,17 @@ func endedAgent(row store.Session) *agent.Status {
 // followAgent looks at a session's screen whenever the tracker is woken, until
 // the function that it returns is called.
 func (s *App) followAgent(ctx context.Context, row store.Session, k *tracked) (stop func()) {
-	quit := make(chan struct{})
-	var done sync.WaitGroup
-	done.Go(func() {
-		for {
-			var later <-chan time.Time
-			k.mu.Lock()
-			next := k.tracker.Next()
-			k.mu.Unlock()
-			if !next.IsZero() {
-				later = time.After(time.Until(next))
+	look := newTeller(k.asked, lookPause, k.next, func() {
+		s.contain("look at session "+row.ID, func() {
+			if !k.hasRules() {
+				s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool { return t.Decide(now) })
+			} else if _, err := s.lookAtScreen(ctx, row, k); err != nil && ctx.Err() == nil {
+				s.Log.Debug("look at a session's screen", "session", row.ID, "error", err)
 			}
-			select {
-			case <-k.asked:
-			case <-later:
-			case <-quit:
-				return
-			}
-			s.contain("look at session "+row.ID, func() {
-				if !k.hasRules() {
-					s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool { return t.Decide(now) })
-				} else if _, err := s.lookAtScreen(ctx, row, k); err != nil && ctx.Err() == nil {
-					s.Log.Debug("look at a session's screen", "session", row.ID, "error", err)
-				}
-			}, nil)
-			select {
-			case <-time.After(lookPause):
-			case <-quit:
-				return
-			}
-		}
+		}, nil)
 	})
-	k.wake()
-	return func() {
-		close(quit)
-		done.Wait()
-	}
+	look.soon()
+	return look.stop
 }
 
 // lookAtScreen looks at a session's screen and records what follows.
@@ -370,20 +344,21 @@ func (s *App) Report(ctx context.Context, id string, h agent.Hook) error {
 		s.agents.countUnknown(h.Agent, h.Event)
 	}
 	k := s.tracked(ctx, row)
-	mine := true
+	other := "" // the agent that the session runs instead
 	s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool {
 		if t.Rules == "" && row.Profile == "" {
 			t.Rules = h.Agent // started by hand, or by a wrapper
 		}
-		if mine = t.Rules == h.Agent || t.Rules == ""; !mine {
+		if t.Rules != h.Agent && t.Rules != "" {
+			other = t.Rules
 			return false
 		}
 		return t.Hear(agent.Status{State: h.State, Kind: h.Kind, Rule: h.Event, Reason: h.Reason}, h.At, now)
 	})
-	if !mine {
-		return Refusef(api.CodeBadRequest, "session %s runs %s: reports of %s are not taken", row.Name, k.profile().Name, h.Agent)
+	if other != "" {
+		return Refusef(api.CodeBadRequest, "session %s runs %s: reports of %s are not taken", row.Name, other, h.Agent)
 	}
-	k.wake()
+	k.asked.soon()
 	if h.Conversation != "" && h.Conversation != row.Conversation {
 		return s.Store.SetConversation(ctx, id, h.Conversation)
 	}

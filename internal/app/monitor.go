@@ -176,7 +176,7 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 	release := context.AfterFunc(ctx, func() { _ = a.Close() })
 	defer release()
 	defer func() { err = errors.Join(err, a.Close()) }()
-	tell := newTeller(titlePause, func() {
+	tell := newTeller(make(request, 1), titlePause, nil, func() {
 		s.contain("tell of session "+row.ID, func() { s.publishSession(ctx, row.ID) }, nil)
 	})
 	defer tell.stop()
@@ -194,7 +194,7 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 			case terminal.EventOutput:
 				tracked.printed()
 			case terminal.EventTitle, terminal.EventSize:
-				tracked.wake()
+				tracked.asked.soon()
 				tell.soon()
 			case terminal.EventWriter, terminal.EventUnseen:
 				tell.soon()
@@ -209,20 +209,39 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 	}
 }
 
-// teller calls a function soon after each call of soon, but at most once in a
-// pause.
-type teller struct {
-	asked chan struct{} // capacity 1: several requests become one call
-	quit  chan struct{}
-	done  sync.WaitGroup
+// request asks a teller for a call: several become one. Make it with capacity 1.
+type request chan struct{}
+
+func (r request) soon() {
+	select {
+	case r <- struct{}{}:
+	default:
+	}
 }
 
-func newTeller(pause time.Duration, tell func()) *teller {
-	t := &teller{asked: make(chan struct{}, 1), quit: make(chan struct{})}
+// teller calls a function soon after each request, and at the times that next
+// names, but at most once in a pause.
+type teller struct {
+	request
+	quit chan struct{}
+	done sync.WaitGroup
+}
+
+// newTeller starts a teller. next returns when to call tell although nobody asks,
+// the zero time for never; nil means never.
+func newTeller(asked request, pause time.Duration, next func() time.Time, tell func()) *teller {
+	t := &teller{request: asked, quit: make(chan struct{})}
 	t.done.Go(func() {
 		for {
+			var later <-chan time.Time
+			if next != nil {
+				if at := next(); !at.IsZero() {
+					later = time.After(time.Until(at))
+				}
+			}
 			select {
-			case <-t.asked:
+			case <-asked:
+			case <-later:
 			case <-t.quit:
 				return
 			}
@@ -235,13 +254,6 @@ func newTeller(pause time.Duration, tell func()) *teller {
 		}
 	})
 	return t
-}
-
-func (t *teller) soon() {
-	select {
-	case t.asked <- struct{}{}:
-	default:
-	}
 }
 
 // stop ends the teller, and blocks until the function has returned.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,9 +98,9 @@ func (c commands) decide(ctx context.Context, name string, raw []byte) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	session, token := os.Getenv("MIDDLEMAN_SESSION"), os.Getenv("MIDDLEMAN_TOKEN")
-	if session == "" || token == "" {
-		return nil, errors.New("this is not the terminal of a session (MIDDLEMAN_SESSION and MIDDLEMAN_TOKEN are not set)")
+	session, token, err := ownToken()
+	if err != nil {
+		return nil, err
 	}
 	a, err := c.requestApproval(ctx, session, token, api.NewApproval{
 		ID: terminal.NewID("a"), Agent: name, Tool: r.Tool, Arguments: r.Arguments, Directory: r.Directory,

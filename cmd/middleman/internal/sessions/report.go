@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -53,9 +54,9 @@ func (c commands) reportHook(ctx context.Context, name string, in io.Reader, at 
 	if err != nil {
 		return err
 	}
-	session, token := os.Getenv("MIDDLEMAN_SESSION"), os.Getenv("MIDDLEMAN_TOKEN")
-	if session == "" || token == "" {
-		return fmt.Errorf("report %s of %s: this is not the terminal of a session (MIDDLEMAN_SESSION and MIDDLEMAN_TOKEN are not set)", h.Event, name)
+	session, token, err := ownToken()
+	if err != nil {
+		return fmt.Errorf("report %s of %s: %w", h.Event, name, err)
 	}
 	serve, err := client.ReadServe(c.Dirs)
 	if err != nil {
@@ -64,4 +65,14 @@ func (c commands) reportHook(ctx context.Context, name string, in io.Reader, at 
 	server := client.New(serve.Socket).As(token)
 	defer server.Close()
 	return server.Report(ctx, session, h)
+}
+
+// ownToken returns the session that this process runs in, and the token that
+// proves it.
+func ownToken() (session, token string, err error) {
+	session, token = os.Getenv("MIDDLEMAN_SESSION"), os.Getenv("MIDDLEMAN_TOKEN")
+	if session == "" || token == "" {
+		return "", "", errors.New("this is not the terminal of a session (MIDDLEMAN_SESSION and MIDDLEMAN_TOKEN are not set)")
+	}
+	return session, token, nil
 }

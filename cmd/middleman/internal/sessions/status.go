@@ -95,7 +95,7 @@ func age(since time.Time) string {
 	if since.IsZero() {
 		return ""
 	}
-	return time.Since(since).Round(time.Second).String() + " ago"
+	return cli.Age(since) + " ago"
 }
 
 // saidBy describes what a hook said, "" for none.
