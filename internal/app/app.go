@@ -101,6 +101,9 @@ type Options struct {
 	// Watch bounds how many directories are watched to notice changes in
 	// workspaces.
 	Watch watch.Limits
+	// StatusWait is how long a list waits for the statuses of workspaces that are
+	// not known or have changed; 0 means 400 ms.
+	StatusWait time.Duration
 	// SetupTimeout bounds one setup or teardown; 0 means 15 minutes.
 	SetupTimeout time.Duration
 	// Notify is a command of the user's that gets notices: a program and its

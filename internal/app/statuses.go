@@ -18,9 +18,7 @@ import (
 )
 
 const (
-	// listWait is how long a list waits for the statuses of workspaces that are
-	// not known or have changed.
-	listWait = 400 * time.Millisecond
+	listWait = 400 * time.Millisecond // the default of Options.StatusWait
 	// freshWait is how long a request for fresh statuses waits.
 	freshWait = 30 * time.Second
 	// A list refreshes the status of a workspace that is not watched if it is
@@ -210,7 +208,7 @@ func standsSomehow(w workspace.Workspace) bool {
 // is up. If fresh, it does not count a look that had begun before began: the
 // second round looks again.
 func (s *App) lookAtAll(ctx context.Context, list []workspace.Workspace, fresh bool, began time.Time) {
-	limit := listWait
+	limit := cmp.Or(s.StatusWait, listWait)
 	if fresh {
 		limit = freshWait
 	}

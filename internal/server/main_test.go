@@ -200,6 +200,7 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 			Grace:           time.Second,
 			KeepTranscripts: -1,
 			Watch:           watch.Limits{Total: 4096, Tree: 256},
+			StatusWait:      30 * time.Second, // a look may take long on a busy machine
 			Log:             slog.New(slog.NewTextHandler(testLog{t}, nil)),
 		},
 		Web:      http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "web client") }),

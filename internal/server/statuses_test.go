@@ -41,12 +41,16 @@ func (w *watched) Status(ctx context.Context, of workspace.Workspace) (workspace
 	return w.Workspaces.Status(ctx, of)
 }
 
-// serveWatched is a server whose looks a test sees.
+// serveWatched is a server whose looks a test sees. If it can hold them, a list
+// waits for them no longer than for a user.
 func (p *place) serveWatched(t *testing.T, hold chan struct{}) (*running, *watched) {
 	w := &watched{hold: hold}
 	r := p.serve(t, func(o *server.Options) {
 		w.Workspaces = o.Workspaces
 		o.Workspaces = w
+		if hold != nil {
+			o.StatusWait = 0
+		}
 	})
 	return r, w
 }
@@ -158,7 +162,8 @@ func TestStatusOfMany(t *testing.T) {
 		many = 200
 	}
 	p := newPlace(t)
-	r := p.serve(t)
+	asForAUser := func(o *server.Options) { o.StatusWait = 0 }
+	r := p.serve(t, asForAUser)
 	crowd(t, r, many)
 	ask := func(what string, bar time.Duration, known bool) {
 		t.Helper()
@@ -180,7 +185,7 @@ func TestStatusOfMany(t *testing.T) {
 	get[api.Workspaces](r, "GET", "/workspaces?status=1&fresh=1&limit=500", nil)
 	ask("warm", 500*time.Millisecond, true)
 	r.stop()
-	r = p.serve(t)
+	r = p.serve(t, asForAUser)
 	ask("cold", 3*time.Second, true)
 }
 
