@@ -100,6 +100,16 @@ func cmdFails(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// cmdSilent looks at the standard error of the last command, which must have told
+// nothing but how far it was:
+//
+//	silent
+func cmdSilent(ts *testscript.TestScript, _ bool, _ []string) {
+	if errs := progressLine().ReplaceAllString(ts.ReadFile("stderr"), ""); errs != "" {
+		ts.Fatalf("standard error is %q", errs)
+	}
+}
+
 // progressLine matches a line of progress, as "making w: checkout, 2s".
 var progressLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[a-z ]+ \S+: .*, [0-9ms]+\n`) })
 

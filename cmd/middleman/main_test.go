@@ -78,6 +78,7 @@ func scripts(dir string) testscript.Params {
 			"newer":       cmdNewer,
 			"restoring":   cmdRestoring,
 			"harmless":    cmdHarmless,
+			"silent":      cmdSilent,
 			"bytes":       cmdBytes,
 
 			"hostile-argument": cmdHostileArgument,
