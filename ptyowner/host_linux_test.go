@@ -296,7 +296,7 @@ func TestStopBesideAServerInItsScope(t *testing.T) {
 // An owner that replaces another ends when its session has, with nothing
 // printed and a job left meanwhile.
 func TestReplacedOwnerEnds(t *testing.T) {
-	data, s, status := onPane(t, `(trap "" HUP; exec sleep 1000) & echo READY; read x; exit 7`)
+	data, s, status := onPane(t, `(trap "" HUP; echo READY; exec sleep 1000) & read x; exit 7`)
 	if err := waitText(s, "READY"); err != nil {
 		t.Fatal(err)
 	}
@@ -312,8 +312,11 @@ func TestReplacedOwnerEnds(t *testing.T) {
 	if err := s.Input(ctx, []byte("\n")); err != nil {
 		t.Fatal(err)
 	}
+	var now terminal.Status
+	var err error
+	t.Cleanup(func() { t.Logf("the last status: %+v, %v", now, err) })
 	testenv.Eventually(t, time.Minute, "the exit, and the job", func() bool {
-		now, err := s.Status(ctx)
+		now, err = s.Status(ctx)
 		return err == nil && now.Exit != nil && now.Exit.Code == 7 && len(now.Left) == 1
 	})
 	if err := s.Stop(ctx, -1); err != nil {
