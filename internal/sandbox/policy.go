@@ -50,6 +50,7 @@ type Method string
 const (
 	Bubblewrap Method = "bubblewrap"
 	Landlock   Method = "landlock"
+	Seatbelt   Method = "seatbelt" // sandbox-exec(1) of macOS
 )
 
 // Bind shows the file or directory From at the path To. Both are absolute.
@@ -59,10 +60,11 @@ type Bind struct {
 	Write bool   `json:"write,omitempty"`
 }
 
-// Limits bound what the program and all that it starts may use; 0 means no bound.
+// Limits are those that sandbox-exec sets; 0 means no bound. A limit that a control
+// group enforces is not among them.
 type Limits struct {
-	Memory    int64 `json:"memory,omitempty"`    // bytes
-	Processes int64 `json:"processes,omitempty"` // at once
+	Memory    int64 `json:"memory,omitempty"`    // bytes of data of one process
+	Processes int64 `json:"processes,omitempty"` // at once; needs bubblewrap, and a user who is not root
 	Files     int64 `json:"files,omitempty"`     // bytes of one file
 }
 
@@ -81,9 +83,9 @@ type Network struct {
 // Policy is what one session may do. All paths are absolute, clean, and have no
 // symbolic link in them when the policy is made; sandbox-exec checks that again.
 //
-// The file system is read-only but for what follows, in this order: Hidden is
-// taken away, then Show comes back read-only, then Binds are made in their order,
-// then ReadOnly.
+// The file system is read-only but for what follows. Of Writable, Hidden and Show
+// the deepest path above a file decides, and of equal paths Writable before Show
+// before Hidden. Then Binds are made in their order, then ReadOnly.
 type Policy struct {
 	Schema int    `json:"schema"` // 1
 	Level  Level  `json:"level"`

@@ -10,6 +10,7 @@ import (
 	"middleman/cmd/middleman/internal/build"
 	"middleman/internal/heldport"
 	"middleman/internal/private"
+	"middleman/internal/sandbox"
 	"middleman/ptyowner/owner"
 	"middleman/tmux"
 )
@@ -33,6 +34,9 @@ func init() {
 	}
 	if os.Args[1] == heldport.Command {
 		os.Exit(heldport.Main(os.Args[2:]))
+	}
+	if sandbox.IsHelper(os.Args[1:]) {
+		os.Exit(sandbox.Main(os.Args[1:]))
 	}
 	if tmux.IsHelper(os.Args[1:]) {
 		private.NameProcess()

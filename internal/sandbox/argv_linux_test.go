@@ -1,0 +1,80 @@
+package sandbox
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// simulated are facts of a system that has what is named. A name with a slash at its
+// end is a directory.
+func simulated(names ...string) facts {
+	return facts{kind: func(path string) kind {
+		switch {
+		case slices.Contains(names, path+"/"):
+			return directory
+		case slices.Contains(names, path):
+			return file
+		}
+		return missing
+	}}
+}
+
+func TestRules(t *testing.T) {
+	system := []string{"/tmp/", "/h/.ssh/", "/h/.netrc", "/d/", "/d/w/", "/d/w/.env", "/w/", "/w/out/", "/w/.env", "/tmp/w/", "/tmp/.x", "/run/u/w/", "/s/", "/s/a/"}
+	for _, c := range []struct {
+		name string
+		p    Policy
+		want string
+	}{
+		{"the least", Policy{}, "/run emptied, /tmp temporary"},
+		{"hidden", Policy{Hidden: []string{"/h/.ssh", "/h/.netrc"}}, "/h/.netrc hidden, /h/.ssh hidden, /run emptied, /tmp temporary"},
+		{"hidden, not there", Policy{Hidden: []string{"/h/.aws"}}, "/run emptied, /tmp temporary"},
+		{"a workspace in hidden state", Policy{Hidden: []string{"/d"}, Writable: []string{"/d/w"}}, "/d hidden, /d/w writable, /run emptied, /tmp temporary"},
+		{"a hidden file in it", Policy{Hidden: []string{"/d/w/.env", "/d"}, Writable: []string{"/d/w"}},
+			"/d hidden, /d/w writable, /d/w/.env hidden, /run emptied, /tmp temporary"},
+		{"writable in writable is not bound again", Policy{Writable: []string{"/w/out", "/w"}}, "/run emptied, /tmp temporary, /w writable"},
+		{"hidden in what is gone already", Policy{Hidden: []string{"/tmp/.x"}}, "/run emptied, /tmp temporary"},
+		{"a workspace in /tmp and in /run", Policy{Writable: []string{"/tmp/w", "/run/u/w"}},
+			"/run emptied, /run/u/w writable, /tmp temporary, /tmp/w writable"},
+		{"shown in shown", Policy{Hidden: []string{"/d"}, Show: []string{"/d/w", "/d/w/.env"}}, "/d hidden, /d/w shown, /run emptied, /tmp temporary"},
+		{"shown in the root", Policy{Show: []string{"/s"}}, "/run emptied, /tmp temporary"},
+		{"one path in two lists", Policy{Hidden: []string{"/s"}, Writable: []string{"/s"}}, "/run emptied, /s writable, /tmp temporary"},
+		{"another directory for temporary files", Policy{TempPaths: []string{"/s"}, Writable: []string{"/s/a"}},
+			"/run emptied, /s temporary, /s/a writable, /tmp temporary"},
+	} {
+		var got []string
+		for _, r := range rules(c.p, simulated(system...)) {
+			got = append(got, r.path+" "+[]string{"asRoot", "emptied", "temporary", "hidden", "shown", "writable"}[r.rule])
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %s\nwant %s", c.name, strings.Join(got, ", "), c.want)
+		}
+	}
+}
+
+func TestBubblewrapArgv(t *testing.T) {
+	f := simulated("/tmp/", "/var/tmp/", "/proc/sys/", "/proc/kcore", "/sys/firmware/", "/h/.ssh/", "/h/.netrc", "/w/", "/r/.git/")
+	p := Policy{
+		Level: Strict, Method: Bubblewrap, Dir: "/w", Temp: "/t", Writable: []string{"/w"}, Hidden: []string{"/h/.ssh", "/h/.netrc"},
+		Binds:    []Bind{{From: "/o", To: "/base"}, {From: "/q/git", To: "/r/.git", Write: true}},
+		ReadOnly: []string{"/w/.git", "/r/.git/config"}, Network: Network{Off: true},
+	}
+	want := "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --cap-drop ALL" +
+		" --ro-bind / / --dev /dev --tmpfs /dev/shm --proc /proc --unshare-net" +
+		" --ro-bind /proc/sys /proc/sys --ro-bind /dev/null /proc/kcore --tmpfs /sys/firmware" +
+		" --ro-bind /dev/null /h/.netrc --tmpfs /h/.ssh --bind /t /tmp --bind /t /var/tmp --bind /w /w" +
+		" --ro-bind /o /base --bind /q/git /r/.git --ro-bind /w/.git /w/.git --ro-bind /q/git/config /r/.git/config" +
+		" --remount-ro /sys/firmware --remount-ro /h/.ssh --chdir /w --seccomp 7"
+	if got := strings.Join(bubblewrapArgv(p, f, 7), " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	p.Network = Network{}
+	if argv := bubblewrapArgv(p, f, 0); slices.Contains(argv, "--unshare-net") || slices.Contains(argv, "--seccomp") {
+		t.Errorf("with a network and without a filter: %q", argv)
+	}
+	p.Network.Allow = []string{"example.org"}
+	if argv := bubblewrapArgv(p, f, 0); !slices.Contains(argv, "--unshare-net") {
+		t.Errorf("a list of hosts, and the network is the system's: %q", argv)
+	}
+}

@@ -1,0 +1,188 @@
+package sandbox
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// passed are signals that the processes of bwrap ignore: the terminal and a stop
+// send them to each process of a session, and bwrap has to stay as long as the
+// program does. The program gets the default again.
+var passed = []os.Signal{
+	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,
+	unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
+}
+
+// start replaces this process by the program in its sandbox. It returns only an
+// error.
+func start(p Policy, argv []string) error {
+	runtime.LockOSThread() // never unlocked: after an error this process ends
+	kinds, err := p.checkFiles()
+	if err != nil {
+		return err
+	}
+	if err := setLimits(p.Limits); err != nil {
+		return err
+	}
+	// A crash would run the system's handler of core files, outside. A limit of 1
+	// keeps the kernel from that, also where a pipe leads to the handler.
+	if err := setLimit(unix.RLIMIT_CORE, 1); err != nil {
+		return err
+	}
+	if err := closeAtExec(); err != nil {
+		return err
+	}
+	abi, missing := landlockSupport()
+	if p.Method == Bubblewrap {
+		return startBubblewrap(p, kinds, abi, argv)
+	}
+	if missing != "" {
+		return fmt.Errorf("sandbox %s: %s", p.Level, missing)
+	}
+	if err := underLandlock(p, abi); err != nil {
+		return err
+	}
+	if err := setFilter(); err != nil {
+		return err
+	}
+	if err := unix.Chdir(p.Dir); err != nil {
+		return fmt.Errorf("start in %s: %w", p.Dir, err)
+	}
+	return execute(argv)
+}
+
+// startBubblewrap executes bwrap.
+func startBubblewrap(p Policy, kinds map[string]kind, abi int, program []string) error {
+	bwrap, err := findBubblewrap(systemPlaces)
+	if err != nil {
+		return fmt.Errorf("sandbox %s: %w", p.Level, err)
+	}
+	filter, err := filterFile()
+	if err != nil {
+		return err
+	}
+	// The program may see neither this executable nor its path: the descriptor leads
+	// to it in any namespace.
+	self, err := unix.Open("/proc/self/exe", unix.O_PATH, 0)
+	if err != nil {
+		return fmt.Errorf("open this executable: %w", err)
+	}
+	argv := append([]string{"bwrap"}, bubblewrapArgv(p, systemFacts(kinds), filter)...)
+	argv = append(argv, "--", "/proc/self/fd/"+strconv.Itoa(self), innerCommand)
+	if p.Limits.Processes > 0 {
+		if err := canLimitProcesses(); err != nil {
+			return err
+		}
+		argv = append(argv, "--processes", strconv.FormatInt(p.Limits.Processes, 10))
+	}
+	argv = append(append(argv, "--"), program...)
+	if abi >= 6 {
+		r, err := newRuleset(abi, true)
+		if err != nil {
+			return err
+		}
+		if err := r.restrict(); err != nil {
+			return err
+		}
+	}
+	signal.Ignore(passed...)
+	if err := unix.Exec(bwrap, argv, environ(os.Environ())); err != nil {
+		return fmt.Errorf("execute %s: %w", bwrap, err)
+	}
+	return nil
+}
+
+// canLimitProcesses returns an error if the kernel would count no processes for the
+// limit, or those outside too.
+func canLimitProcesses() error {
+	if os.Geteuid() == 0 {
+		return fmt.Errorf("the kernel sets no limit of processes for root: a limit needs a control group")
+	}
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return fmt.Errorf("ask for the kernel's version: %w", err)
+	}
+	release := unix.ByteSliceToString(name.Release[:])
+	var major, minor int
+	if _, err := fmt.Sscanf(release, "%d.%d", &major, &minor); err != nil || major < 5 || major == 5 && minor < 14 {
+		return fmt.Errorf("kernel %s counts the processes outside of a sandbox too: a limit needs Linux 5.14 or a control group", release)
+	}
+	return nil
+}
+
+// runInner is sandbox-inner, which runs in the namespaces.
+func runInner(args []string) error {
+	flags := flag.NewFlagSet(innerCommand, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	processes := flags.Uint64("processes", 0, "")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() == 0 {
+		return fmt.Errorf("use %s -- PROGRAM ARGS...", innerCommand)
+	}
+	runtime.LockOSThread()
+	// What has a handler gets the default when the program is executed.
+	signal.Notify(make(chan os.Signal, len(passed)), passed...)
+	if *processes > 0 {
+		// The first process of bwrap in the namespace counts too.
+		if err := setLimit(unix.RLIMIT_NPROC, *processes+1); err != nil {
+			return err
+		}
+	}
+	if err := closeAtExec(); err != nil {
+		return err
+	}
+	return execute(flags.Args())
+}
+
+// closeAtExec lets no descriptor but the standard ones reach what this process
+// executes.
+func closeAtExec() error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("list the open descriptors: %w", err)
+	}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd < 3 {
+			continue
+		}
+		unix.CloseOnExec(fd)
+	}
+	return nil
+}
+
+// setLimits sets the limits that are inherited.
+func setLimits(l Limits) error {
+	if l.Memory > 0 {
+		if err := setLimit(unix.RLIMIT_DATA, uint64(l.Memory)); err != nil {
+			return err
+		}
+	}
+	if l.Files > 0 {
+		return setLimit(unix.RLIMIT_FSIZE, uint64(l.Files))
+	}
+	return nil
+}
+
+// setLimit lowers a limit for good. One that is lower already stays.
+func setLimit(resource int, most uint64) error {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(resource, &l); err != nil {
+		return fmt.Errorf("read limit %d: %w", resource, err)
+	}
+	l.Max = min(l.Max, most)
+	l.Cur = min(l.Cur, l.Max)
+	if err := unix.Setrlimit(resource, &l); err != nil {
+		return fmt.Errorf("set limit %d: %w", resource, err)
+	}
+	return nil
+}

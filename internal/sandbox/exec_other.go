@@ -1,0 +1,16 @@
+//go:build !linux && !darwin
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+)
+
+// start refuses: this system has no sandbox.
+func start(p Policy, _ []string) error {
+	return fmt.Errorf("sandbox %s: %w on this system", p.Level, errors.ErrUnsupported)
+}
+
+// runInner is for Linux alone.
+func runInner([]string) error { return fmt.Errorf("%s: %w", innerCommand, errors.ErrUnsupported) }

@@ -1,0 +1,27 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"golang.org/x/sys/unix"
+)
+
+// execute replaces this process by a program, which is looked for in PATH. It
+// returns only an error.
+func execute(argv []string) error {
+	path, err := exec.LookPath(argv[0])
+	switch {
+	case errors.Is(err, exec.ErrDot): // what the user means by PATH
+	case errors.Is(err, os.ErrPermission):
+		return &startError{exitNotRun, fmt.Errorf("run %s: %w", argv[0], err)}
+	case err != nil:
+		return &startError{exitNotFound, fmt.Errorf("run %s: %w", argv[0], err)}
+	}
+	err = unix.Exec(path, argv, environ(os.Environ()))
+	return &startError{exitNotRun, fmt.Errorf("run %s: %w", path, err)}
+}

@@ -1,0 +1,206 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	toRead      = unix.LANDLOCK_ACCESS_FS_READ_FILE
+	toList      = unix.LANDLOCK_ACCESS_FS_READ_DIR
+	toWriteFile = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	toWriteDir  = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
+		unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+	toMakeDevice = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
+	// onFile are the rights that a rule for a file may have.
+	onFile = toRead | toWriteFile | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+)
+
+// devices are the devices that a program may use. All others can be had neither to
+// read nor to write: a disk has all that is hidden.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts/ptmx"}
+
+// ruleset is a set of Landlock rules that is being made.
+type ruleset struct {
+	fd      int
+	handled uint64 // the rights that nobody has without a rule
+}
+
+// newRuleset makes a ruleset for files and, where the kernel can, for signals and
+// abstract sockets. With scopesOnly it is for these alone: it leaves files, and with
+// them mounts, as they are.
+func newRuleset(abi int, scopesOnly bool) (*ruleset, error) {
+	var attr unix.LandlockRulesetAttr
+	if !scopesOnly {
+		attr.Handled_access_fs = toRead | toList | toWriteFile | toWriteDir&^unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX | toMakeDevice
+		if abi >= 5 {
+			attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+		}
+		if abi >= 9 {
+			attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+		}
+	}
+	size := unsafe.Sizeof(attr.Handled_access_fs)
+	if abi >= 6 {
+		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+		size = unsafe.Offsetof(attr.Scoped) + unsafe.Sizeof(attr.Scoped)
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return nil, fmt.Errorf("make a ruleset of Landlock: %w", errno)
+	}
+	return &ruleset{fd: int(fd), handled: attr.Handled_access_fs}, nil
+}
+
+// allow gives rights for a path, and for all below it if it is a directory. There is
+// no link in it.
+func (r *ruleset) allow(path string, rights uint64) error {
+	fd, info, err := open(path)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if info.Mode&unix.S_IFMT != unix.S_IFDIR {
+		rights &= onFile
+	}
+	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled, Parent_fd: int32(fd)}
+	if attr.Allowed_access == 0 {
+		return nil
+	}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	if errno != 0 {
+		return fmt.Errorf("add a rule of Landlock for %s: %w", path, errno)
+	}
+	return nil
+}
+
+// allowBut gives rights for dir and for all below it but what is in hidden. Landlock
+// has no rules that forbid: a directory that something is hidden in gets no rule, and
+// all else in it gets one of its own.
+func (r *ruleset) allowBut(dir string, rights uint64, hidden []string) error {
+	if !slices.ContainsFunc(hidden, func(h string) bool { return below(h, dir) }) {
+		return r.allow(dir, rights)
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrPermission) {
+		return nil // the program cannot read it either
+	}
+	if err != nil {
+		return fmt.Errorf("look for what is readable: %w", err)
+	}
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink != 0 {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if slices.Contains(hidden, path) {
+			continue
+		}
+		err := r.allowBut(path, rights, hidden)
+		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) {
+			return err
+		}
+	}
+	return nil
+}
+
+// restrict puts this thread under the rules, and what it executes.
+func (r *ruleset) restrict() error {
+	defer unix.Close(r.fd)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 {
+		return fmt.Errorf("restrict this process by Landlock: %w", errno)
+	}
+	return nil
+}
+
+// underLandlock restricts this thread as p says. The caller executes a program next.
+func underLandlock(p Policy, abi int) error {
+	if abi < minABI {
+		return fmt.Errorf("this kernel has ABI %d of Landlock, and a sandbox needs %d", abi, minABI)
+	}
+	r, err := newRuleset(abi, false)
+	if err != nil {
+		return err
+	}
+	if err := r.allow("/", toList); err != nil {
+		return err
+	}
+	hidden := slices.Concat([]string{"/dev"}, sysHidden, p.Hidden)
+	if err := r.allowBut("/", toRead, hidden); err != nil {
+		return err
+	}
+	for _, path := range p.Show {
+		err := r.allowBut(path, toRead|unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, hidden)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	for _, path := range append([]string{p.Temp}, p.Writable...) {
+		if err := r.allow(path, toRead|toList|toWriteFile|toWriteDir|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV); err != nil {
+			return err
+		}
+	}
+	for _, path := range append(ownTerminals(), devices...) {
+		if k, err := kindOf(path); err != nil || k != file {
+			continue // systems differ; a link leads to one of the others
+		}
+		if err := r.allow(path, toRead|toWriteFile|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV); err != nil {
+			return err
+		}
+	}
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	return r.restrict()
+}
+
+// ownTerminals returns the terminals that the standard descriptors are.
+func ownTerminals() (paths []string) {
+	for fd := range 3 {
+		path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+		if err == nil && below(path, "/dev/pts") && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// dropCapabilities takes all capabilities from this thread and from what it
+// executes, also as root.
+func dropCapabilities() error {
+	for c := uintptr(0); c <= 63; c++ {
+		held, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
+		if errors.Is(err, unix.EINVAL) {
+			break // the kernel knows no more
+		}
+		if err == nil && held == 0 {
+			continue
+		}
+		// An ordinary user has none to drop, and gets none without new privileges.
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EPERM) {
+			return fmt.Errorf("drop capability %d: %w", c, err)
+		} else if err != nil && os.Geteuid() == 0 {
+			return fmt.Errorf("drop capability %d, which root would get back: %w", c, err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("drop ambient capabilities: %w", err)
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&header, &none[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package sandbox
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"middleman/internal/private"
+)
+
+// How a program starts in a sandbox:
+//
+//  1. The server writes a policy to a private file, and starts
+//     middleman sandbox-exec --policy FILE --digest HEX -- PROGRAM ARGS...
+//  2. Main reads the policy, and checks it against the digest and its paths against
+//     the file system. It sets limits, and lets no descriptor but the standard ones
+//     reach the program.
+//  3. Under bubblewrap it executes bwrap, which makes the namespaces and executes
+//     middleman sandbox-inner in them; that executes the program. bwrap stays, and
+//     ends as the program does: with its exit status, or with 128 and the number of
+//     the signal that ended it.
+//  4. Under Landlock it restricts itself and executes the program. No process of
+//     ours stays.
+
+// Names of the helper commands.
+const (
+	Command      = "sandbox-exec"
+	innerCommand = "sandbox-inner"
+)
+
+// Exit statuses of a program that was not started, as shells have them.
+const (
+	exitRefused    = 125 // the sandbox could not be made
+	exitNotRun     = 126 // the program is there and cannot be executed
+	exitNotFound   = 127
+	maxProgramArgs = 1 << 16
+)
+
+// IsHelper reports whether the arguments of this process are those of a helper
+// command of this package.
+func IsHelper(args []string) bool {
+	return len(args) > 0 && (args[0] == Command || args[0] == innerCommand)
+}
+
+// Main runs a helper command. It returns only if no program was started; it has
+// printed why.
+func Main(args []string) (exit int) {
+	run := runOuter
+	if args[0] == innerCommand {
+		run = runInner
+	}
+	err := run(args[1:])
+	fmt.Fprintf(os.Stderr, "middleman %s: %v\n", Command, err)
+	var e *startError
+	if errors.As(err, &e) {
+		return e.exit
+	}
+	return exitRefused
+}
+
+// startError says that the sandbox was made and the program did not start in it.
+type startError struct {
+	exit int
+	err  error
+}
+
+func (e *startError) Error() string { return e.err.Error() }
+func (e *startError) Unwrap() error { return e.err }
+
+// runOuter is sandbox-exec.
+func runOuter(args []string) error {
+	flags := flag.NewFlagSet(Command, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	file := flags.String("policy", "", "")
+	digest := flags.String("digest", "", "")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *file == "" || *digest == "" || flags.NArg() == 0 || flags.NArg() > maxProgramArgs {
+		return fmt.Errorf("use %s --policy FILE --digest HEX -- PROGRAM ARGS...", Command)
+	}
+	p, err := readPolicy(*file, *digest)
+	if err != nil {
+		return err
+	}
+	return start(p, flags.Args())
+}
+
+// readPolicy reads a policy from a file of this user alone. It must have the digest.
+func readPolicy(path, digest string) (Policy, error) {
+	f, err := private.Open(path)
+	if err != nil {
+		return Policy{}, fmt.Errorf("read the policy: %w", err)
+	}
+	defer f.Close()
+	p, err := Decode(f)
+	if err != nil {
+		return Policy{}, err
+	}
+	if got := p.Digest(); got != digest {
+		return Policy{}, fmt.Errorf("the policy in %s has digest %s, and the session was started with %s: start the session again", path, got, digest)
+	}
+	return p, nil
+}
+
+// unset are variables that lead to processes outside of the sandbox: agents for
+// keys, buses, displays, servers of terminals and editors. Those that end with an
+// asterisk are beginnings of names.
+var unset = []string{
+	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "GIT_ASKPASS", "SUDO_ASKPASS", "GPG_AGENT_INFO", "GNOME_KEYRING_CONTROL", "KRB5CCNAME",
+	"DBUS_*", "XDG_RUNTIME_DIR", "NOTIFY_SOCKET", "LISTEN_*", "JOURNAL_STREAM", "PULSE_SERVER",
+	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SWAYSOCK", "I3SOCK", "HYPRLAND_INSTANCE_SIGNATURE",
+	"TMUX", "TMUX_PANE", "STY", "KITTY_LISTEN_ON", "WEZTERM_UNIX_SOCKET", "ALACRITTY_SOCKET",
+	"NVIM", "NVIM_LISTEN_ADDRESS", "EMACS_SOCKET_NAME", "VSCODE_*", "DOCKER_HOST", "CONTAINER_HOST",
+}
+
+// environ returns the variables of a program in a sandbox.
+func environ(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.ContainsFunc(unset, func(u string) bool {
+			prefix, many := strings.CutSuffix(u, "*")
+			return many && strings.HasPrefix(name, prefix) || name == u
+		})
+	})
+}

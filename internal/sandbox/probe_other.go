@@ -1,0 +1,8 @@
+//go:build !linux && !darwin
+
+package sandbox
+
+// Probe says that this system has no method.
+func Probe() Support {
+	return Support{NoSeatbelt: "this system has no sandbox that middleman can use: use none"}
+}

@@ -1,0 +1,263 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"middleman/internal/private"
+)
+
+// TestMain makes the test binary a helper, as the real one is.
+func TestMain(m *testing.M) {
+	if args := os.Args[1:]; IsHelper(args) {
+		os.Exit(Main(args))
+	}
+	os.Exit(m.Run())
+}
+
+// methods are those that this system has.
+func methods(t *testing.T) []Method {
+	t.Helper()
+	s := Probe()
+	var all []Method
+	if s.Bubblewrap != "" {
+		all = append(all, Bubblewrap)
+	} else {
+		t.Log(s.NoBubblewrap)
+	}
+	if s.ABI >= minABI {
+		all = append(all, Landlock)
+	} else {
+		t.Log(s.NoLandlock)
+	}
+	if len(all) == 0 {
+		t.Skipf("this system has no sandbox: %s; %s", s.NoBubblewrap, s.NoLandlock)
+	}
+	return all
+}
+
+// eachMethod runs a test for each method that this system has.
+func eachMethod(t *testing.T, test func(t *testing.T, m Method)) {
+	for _, m := range methods(t) {
+		t.Run(string(m), func(t *testing.T) { test(t, m) })
+	}
+}
+
+// place is a directory with a workspace and what is around it.
+type place struct {
+	base, workspace, secret, temp string
+}
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := place{base, filepath.Join(base, "workspace"), filepath.Join(base, "secret"), filepath.Join(base, "temp")}
+	for _, dir := range []string{p.workspace, p.secret, p.temp} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeFile(t, filepath.Join(p.secret, "key"), "the key")
+	writeFile(t, filepath.Join(base, "netrc"), "the password")
+	writeFile(t, filepath.Join(base, "open"), "open to all")
+	return p
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// policy returns a policy for the workspace. The base is shown, because it is in
+// /tmp, where a sandbox has files of its own.
+func (p place) policy(m Method) Policy {
+	return Policy{
+		Schema: schema, Level: Workspace, Method: m, Session: "s1", Workspace: "w1", Dir: p.workspace, Temp: p.temp,
+		Writable: []string{p.workspace}, Hidden: []string{p.secret, filepath.Join(p.base, "netrc")}, Show: []string{p.base},
+	}
+}
+
+// command returns a command that runs a program under a policy, as the server does.
+func command(t *testing.T, p Policy, program ...string) *exec.Cmd {
+	t.Helper()
+	raw, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "policy.json")
+	if err := private.Replace(file, raw, private.ThisBoot); err != nil {
+		t.Fatal(err)
+	}
+	return exec.Command("/proc/self/exe", append([]string{Command, "--policy", file, "--digest", p.Digest(), "--"}, program...)...)
+}
+
+// shell runs a script under a policy, and returns what it prints.
+func shell(t *testing.T, p Policy, script string) (out string, code int) {
+	t.Helper()
+	raw, err := command(t, p, "sh", "-c", script).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if exit != nil {
+		code = exit.ExitCode()
+	}
+	return strings.TrimSpace(string(raw)), code
+}
+
+func TestFilesInside(t *testing.T) {
+	eachMethod(t, func(t *testing.T, m Method) {
+		at := newPlace(t)
+		for _, c := range []struct {
+			script string
+			works  bool
+		}{
+			{"pwd && echo x >new && cat new && rm new", true},
+			{"cat ../open", true},
+			{"echo x >../open", false},
+			{"echo x >../new", false},
+			{"rm ../open", false},
+			{"mv ../open ./stolen", false},
+			{"ln ../open ./linked", false},
+			{"cat ../secret/key", false},
+			{"cat ../netrc", false},
+			{"echo x >../secret/planted", false},
+			{"echo x >" + at.temp + "/in-temp", m == Landlock},
+			{"ls / /usr/bin >/dev/null && head -c 1 /dev/urandom >/dev/null", true},
+		} {
+			out, code := shell(t, at.policy(m), c.script)
+			if (code == 0) != c.works {
+				t.Errorf("%s: exit status %d, and want success to be %t\n%s", c.script, code, c.works, out)
+			}
+		}
+		if raw, err := os.ReadFile(filepath.Join(at.base, "open")); err != nil || string(raw) != "open to all" {
+			t.Errorf("a file outside is now %q: %v", raw, err)
+		}
+		if entries, err := os.ReadDir(at.secret); err != nil || len(entries) != 1 {
+			t.Errorf("the hidden directory now has %v: %v", entries, err)
+		}
+	})
+}
+
+func TestExitStatus(t *testing.T) {
+	eachMethod(t, func(t *testing.T, m Method) {
+		p := newPlace(t).policy(m)
+		for _, want := range []int{0, 1, 7, 127, 255} {
+			if out, got := shell(t, p, fmt.Sprint("exit ", want)); got != want || out != "" {
+				t.Errorf("exit %d: %d\n%s", want, got, out)
+			}
+		}
+		err := command(t, p, "no-such-program-here").Run()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != exitNotFound {
+			t.Errorf("a program that is not there: %v", err)
+		}
+		err = command(t, p, "sh", "-c", "kill -TERM $$").Run()
+		if !errors.As(err, &exit) {
+			t.Fatalf("a killed program: %v", err)
+		}
+		status := exit.Sys().(syscall.WaitStatus)
+		if m == Landlock && status.Signal() != syscall.SIGTERM || m == Bubblewrap && status.ExitStatus() != 128+15 {
+			t.Errorf("a killed program: %v", err)
+		}
+	})
+}
+
+// The terminal's keys and a stop signal each process of a session. bwrap stays until
+// the program has ended, and the program can handle the signal.
+func TestSignalReachesTheProgram(t *testing.T) {
+	eachMethod(t, func(t *testing.T, m Method) {
+		cmd := command(t, newPlace(t).policy(m), "sh", "-c", `trap 'echo handled; exit 5' TERM; trap 'echo more' INT; echo ready; while :; do read line || exit 6; done`)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		read := func(want string) {
+			t.Helper()
+			got := make([]byte, len(want))
+			if _, err := out.Read(got); err != nil || string(got) != want {
+				t.Fatalf("read %q, want %q: %v", got, want, err)
+			}
+		}
+		read("ready\n")
+		for _, step := range []struct {
+			signal syscall.Signal
+			says   string
+		}{{syscall.SIGINT, "more\n"}, {syscall.SIGTERM, "handled\n"}} {
+			if err := syscall.Kill(-cmd.Process.Pid, step.signal); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := in.Write([]byte("\n")); err != nil { // a shell that reads handles it now
+				t.Fatal(err)
+			}
+			read(step.says)
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 5 {
+			t.Errorf("exit: %v", err)
+		}
+	})
+}
+
+// A policy that was changed, is another's to change, or leads through a link is
+// refused before anything runs.
+func TestRefusedPolicies(t *testing.T) {
+	at := newPlace(t)
+	m := methods(t)[0]
+	link := filepath.Join(at.base, "link")
+	if err := os.Symlink(at.secret, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(p *Policy)
+		says   string
+	}{
+		{"a link as writable directory", func(p *Policy) { p.Writable = []string{link} }, "symbolic link"},
+		{"a link above a writable directory", func(p *Policy) { p.Writable = []string{filepath.Join(link, "key")} }, "symbolic link"},
+		{"a link for temporary files", func(p *Policy) { p.Temp = link }, "symbolic link"},
+		{"a hidden link", func(p *Policy) { p.Hidden = []string{link} }, "symbolic link"},
+		{"a missing writable directory", func(p *Policy) { p.Writable = []string{filepath.Join(at.base, "missing")} }, "no such file"},
+		{"a file for temporary files", func(p *Policy) { p.Temp = filepath.Join(at.base, "open") }, "no directory"},
+		{"no level", func(p *Policy) { p.Level = None }, "level"},
+		{"another schema", func(p *Policy) { p.Schema = 2 }, "schema 2"},
+	} {
+		p := at.policy(m)
+		c.change(&p)
+		out, code := shell(t, p, "echo ran")
+		if code != exitRefused || !strings.Contains(out, c.says) || strings.Contains(out, "ran\n") {
+			t.Errorf("%s: exit status %d, want %d and %q\n%s", c.name, code, exitRefused, c.says, out)
+		}
+	}
+	cmd := command(t, at.policy(m), "echo", "ran")
+	for i, arg := range cmd.Args {
+		if arg == "--digest" {
+			cmd.Args[i+1] = strings.Repeat("0", 64)
+		}
+	}
+	if out, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("has digest")) {
+		t.Errorf("another digest: %v\n%s", err, out)
+	}
+}

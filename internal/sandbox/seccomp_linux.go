@@ -1,0 +1,147 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The filter lets every system call pass but those that reach out of a sandbox: they
+// type into the terminal, make user namespaces (in which a program has capabilities
+// again, and with them much of the kernel to attack), mount, load code into the
+// kernel, read keys of the user, or speak to what namespaces do not separate.
+//
+// A filter sees numbers, not what pointers lead to. So clone3, whose flags are
+// behind a pointer, does not exist inside: the C library then uses clone.
+
+// refusal is a system call that does not pass.
+type refusal struct {
+	call  uint32
+	errno unix.Errno
+}
+
+var refused = []refusal{
+	{unix.SYS_CLONE3, unix.ENOSYS},
+	{unix.SYS_SETNS, unix.EPERM},
+	{unix.SYS_MOUNT, unix.EPERM}, {unix.SYS_UMOUNT2, unix.EPERM}, {unix.SYS_PIVOT_ROOT, unix.EPERM}, {unix.SYS_CHROOT, unix.EPERM},
+	{unix.SYS_OPEN_TREE, unix.EPERM}, {unix.SYS_MOVE_MOUNT, unix.EPERM}, {unix.SYS_FSOPEN, unix.EPERM}, {unix.SYS_FSCONFIG, unix.EPERM},
+	{unix.SYS_FSMOUNT, unix.EPERM}, {unix.SYS_FSPICK, unix.EPERM}, {unix.SYS_MOUNT_SETATTR, unix.EPERM},
+	{unix.SYS_SWAPON, unix.EPERM}, {unix.SYS_SWAPOFF, unix.EPERM}, {unix.SYS_REBOOT, unix.EPERM}, {unix.SYS_ACCT, unix.EPERM},
+	{unix.SYS_QUOTACTL, unix.EPERM}, {unix.SYS_SETTIMEOFDAY, unix.EPERM}, {unix.SYS_CLOCK_SETTIME, unix.EPERM},
+	{unix.SYS_SETHOSTNAME, unix.EPERM}, {unix.SYS_SETDOMAINNAME, unix.EPERM}, {unix.SYS_VHANGUP, unix.EPERM}, {unix.SYS_SYSLOG, unix.EPERM},
+	{unix.SYS_KEXEC_LOAD, unix.EPERM}, {unix.SYS_KEXEC_FILE_LOAD, unix.EPERM},
+	{unix.SYS_INIT_MODULE, unix.EPERM}, {unix.SYS_FINIT_MODULE, unix.EPERM}, {unix.SYS_DELETE_MODULE, unix.EPERM},
+	{unix.SYS_BPF, unix.EPERM}, {unix.SYS_PERF_EVENT_OPEN, unix.EPERM}, {unix.SYS_USERFAULTFD, unix.EPERM},
+	{unix.SYS_IO_URING_SETUP, unix.ENOSYS}, {unix.SYS_IO_URING_ENTER, unix.ENOSYS}, {unix.SYS_IO_URING_REGISTER, unix.ENOSYS},
+	{unix.SYS_OPEN_BY_HANDLE_AT, unix.EPERM}, {unix.SYS_FANOTIFY_INIT, unix.EPERM}, {unix.SYS_LOOKUP_DCOOKIE, unix.EPERM},
+	{unix.SYS_ADD_KEY, unix.EPERM}, {unix.SYS_REQUEST_KEY, unix.EPERM}, {unix.SYS_KEYCTL, unix.EPERM},
+}
+
+// families are the kinds of sockets that there are inside. Others, such as those to
+// the host of a virtual machine, know no network namespaces.
+var families = []uint32{unix.AF_UNSPEC, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+
+// Where the kernel puts what a filter sees (struct seccomp_data).
+const (
+	offCall = 0
+	offArch = 4
+	offArgs = 16 // 8 bytes each, the low half first
+)
+
+func load(offset uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+}
+
+// ifNot skips the next n instructions unless test holds for k.
+func ifNot(test uint16, k uint32, n int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, K: k, Jf: uint8(n)}
+}
+
+func allow() unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
+}
+
+func deny(errno unix.Errno) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)}
+}
+
+// filterFor returns the filter for programs of one architecture. Programs of others
+// get ENOSYS for every call. Call numbers from foreign on are those of another way
+// to call; 0 means that there is none.
+func filterFor(arch, foreign uint32) []unix.SockFilter {
+	f := []unix.SockFilter{load(offArch), {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jt: 1}, deny(unix.ENOSYS), load(offCall)}
+	if foreign != 0 {
+		f = append(f, ifNot(unix.BPF_JGE, foreign, 1), deny(unix.ENOSYS))
+	}
+	for _, r := range refused {
+		f = append(f, ifNot(unix.BPF_JEQ, r.call, 1), deny(r.errno))
+	}
+	call := func(number uint32, steps ...unix.SockFilter) {
+		f = append(append(f, ifNot(unix.BPF_JEQ, number, len(steps))), steps...)
+	}
+	for _, number := range []uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {
+		call(number, load(offArgs), ifNot(unix.BPF_JSET, unix.CLONE_NEWUSER, 1), deny(unix.EPERM), allow())
+	}
+	// The kernel reads 32 bits of the command.
+	call(unix.SYS_IOCTL, load(offArgs+8), ifNot(unix.BPF_JEQ, unix.TIOCSTI, 1), deny(unix.EPERM),
+		ifNot(unix.BPF_JEQ, unix.TIOCLINUX, 1), deny(unix.EPERM), ifNot(unix.BPF_JEQ, unix.TIOCSETD, 1), deny(unix.EPERM), allow())
+	socket := []unix.SockFilter{load(offArgs)}
+	for _, family := range families {
+		socket = append(socket, ifNot(unix.BPF_JEQ, family, 1), allow())
+	}
+	call(unix.SYS_SOCKET, append(socket, deny(unix.EAFNOSUPPORT))...)
+	return append(f, allow())
+}
+
+// filter returns the filter of this architecture.
+func filter() ([]unix.SockFilter, error) {
+	switch runtime.GOARCH {
+	case "amd64":
+		return filterFor(unix.AUDIT_ARCH_X86_64, 0x40000000), nil
+	case "arm64":
+		return filterFor(unix.AUDIT_ARCH_AARCH64, 0), nil
+	}
+	return nil, fmt.Errorf("there is no filter of system calls for %s: %w", runtime.GOARCH, errors.ErrUnsupported)
+}
+
+// filterFile returns a descriptor of a file with the filter, as bwrap reads it. A
+// program that is executed inherits it.
+func filterFile() (fd int, err error) {
+	f, err := filter()
+	if err != nil {
+		return -1, err
+	}
+	var raw []byte
+	for _, step := range f {
+		raw = binary.NativeEndian.AppendUint16(raw, step.Code)
+		raw = append(raw, step.Jt, step.Jf)
+		raw = binary.NativeEndian.AppendUint32(raw, step.K)
+	}
+	fd, err = unix.MemfdCreate("filter", 0)
+	if err != nil {
+		return -1, fmt.Errorf("make a file for the filter of system calls: %w", err)
+	}
+	if _, err := unix.Pwrite(fd, raw, 0); err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("write the filter of system calls: %w", err)
+	}
+	return fd, nil
+}
+
+// setFilter sets the filter for this thread and what it executes. The thread can get
+// no new privileges.
+func setFilter() error {
+	f, err := filter()
+	if err != nil {
+		return err
+	}
+	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {
+		return fmt.Errorf("set the filter of system calls: %w", errno)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// judge runs a filter on a system call, as the kernel does, and returns what becomes
+// of it.
+func judge(t *testing.T, f []unix.SockFilter, arch, call uint32, args ...uint64) uint32 {
+	t.Helper()
+	data := make([]byte, 64)
+	binary.NativeEndian.PutUint32(data[offCall:], call)
+	binary.NativeEndian.PutUint32(data[offArch:], arch)
+	for i, a := range args {
+		binary.NativeEndian.PutUint64(data[offArgs+8*i:], a)
+	}
+	var a uint32
+	for at := 0; at < len(f); at++ {
+		i := f[at]
+		holds := false
+		switch i.Code {
+		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
+			a = binary.NativeEndian.Uint32(data[i.K:])
+			continue
+		case unix.BPF_RET | unix.BPF_K:
+			return i.K
+		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
+			holds = a == i.K
+		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
+			holds = a >= i.K
+		case unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K:
+			holds = a&i.K != 0
+		default:
+			t.Fatalf("instruction %d has code %#x", at, i.Code)
+		}
+		if holds {
+			at += int(i.Jt)
+		} else {
+			at += int(i.Jf)
+		}
+	}
+	t.Fatal("the filter has no end")
+	return 0
+}
+
+func TestFilter(t *testing.T) {
+	denied := func(errno unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(errno) }
+	for arch, foreign := range map[uint32]uint32{unix.AUDIT_ARCH_X86_64: 0x40000000, unix.AUDIT_ARCH_AARCH64: 0} {
+		f := filterFor(arch, foreign)
+		for _, c := range []struct {
+			name string
+			call uint32
+			args []uint64
+			want uint32
+		}{
+			{"read", unix.SYS_READ, nil, unix.SECCOMP_RET_ALLOW},
+			{"fork", unix.SYS_CLONE, []uint64{uint64(unix.SIGCHLD)}, unix.SECCOMP_RET_ALLOW},
+			{"a user namespace", unix.SYS_CLONE, []uint64{uint64(unix.SIGCHLD) | unix.CLONE_NEWUSER}, denied(unix.EPERM)},
+			{"a user namespace and mounts", unix.SYS_UNSHARE, []uint64{unix.CLONE_NEWUSER | unix.CLONE_NEWNS}, denied(unix.EPERM)},
+			{"files of a thread's own", unix.SYS_UNSHARE, []uint64{unix.CLONE_FILES}, unix.SECCOMP_RET_ALLOW},
+			{"clone3", unix.SYS_CLONE3, nil, denied(unix.ENOSYS)},
+			{"a size of the terminal", unix.SYS_IOCTL, []uint64{0, unix.TIOCGWINSZ}, unix.SECCOMP_RET_ALLOW},
+			{"TIOCSTI", unix.SYS_IOCTL, []uint64{0, unix.TIOCSTI}, denied(unix.EPERM)},
+			{"TIOCSTI with high bits", unix.SYS_IOCTL, []uint64{0, 1<<32 | unix.TIOCSTI}, denied(unix.EPERM)},
+			{"TIOCLINUX", unix.SYS_IOCTL, []uint64{0, unix.TIOCLINUX}, denied(unix.EPERM)},
+			{"keyctl", unix.SYS_KEYCTL, nil, denied(unix.EPERM)},
+			{"mount", unix.SYS_MOUNT, nil, denied(unix.EPERM)},
+			{"io_uring", unix.SYS_IO_URING_SETUP, nil, denied(unix.ENOSYS)},
+			{"a Unix socket", unix.SYS_SOCKET, []uint64{unix.AF_UNIX}, unix.SECCOMP_RET_ALLOW},
+			{"an IPv6 socket", unix.SYS_SOCKET, []uint64{unix.AF_INET6}, unix.SECCOMP_RET_ALLOW},
+			{"a socket to the virtual machine's host", unix.SYS_SOCKET, []uint64{unix.AF_VSOCK}, denied(unix.EAFNOSUPPORT)},
+			{"the same with high bits", unix.SYS_SOCKET, []uint64{1<<32 | unix.AF_VSOCK}, denied(unix.EAFNOSUPPORT)},
+		} {
+			if got := judge(t, f, arch, c.call, c.args...); got != c.want {
+				t.Errorf("%#x, %s: %#x, want %#x", arch, c.name, got, c.want)
+			}
+		}
+		if got := judge(t, f, unix.AUDIT_ARCH_I386, unix.SYS_READ); got != denied(unix.ENOSYS) {
+			t.Errorf("%#x, another architecture: %#x", arch, got)
+		}
+		if foreign != 0 {
+			if got := judge(t, f, arch, foreign|unix.SYS_IOCTL, 0, unix.TIOCSTI); got != denied(unix.ENOSYS) {
+				t.Errorf("%#x, another way to call: %#x", arch, got)
+			}
+		}
+	}
+}
