@@ -14,6 +14,8 @@ type facts struct {
 	kind func(path string) kind
 	// resolv is the file that /etc/resolv.conf leads to.
 	resolv string
+	// root says that this user is root.
+	root bool
 }
 
 type kind int
@@ -24,17 +26,15 @@ const (
 	directory
 )
 
-// In a namespace of its own, root's files in /proc and /sys are still root's. So
-// what the kernel lets their owner change is read-only, and what tells of the
-// kernel's memory is taken away.
+// In a namespace of its own, root's files in /proc and /sys are still root's, and
+// what the kernel lets their owner do needs no capability. So for root they are
+// read-only or taken away; an ordinary user owns none of them. What needs a
+// capability, such as /proc/kcore, nobody has inside. /proc/sys is read-only for all.
+// Each mount takes time, so the lists have what matters.
 var (
-	procReadOnly = []string{"/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/driver", "/proc/acpi", "/proc/asound",
-		"/proc/scsi", "/proc/tty", "/proc/mtrr", "/proc/pressure"}
-	procHidden = []string{"/proc/kcore", "/proc/kmsg", "/proc/kallsyms", "/proc/keys", "/proc/key-users", "/proc/sysrq-trigger",
-		"/proc/timer_list", "/proc/sched_debug", "/proc/latency_stats", "/proc/kpagecount", "/proc/kpagecgroup",
-		"/proc/kpageflags", "/proc/vmallocinfo", "/proc/slabinfo", "/proc/pagetypeinfo", "/proc/iomem", "/proc/ioports"}
-	sysHidden = []string{"/sys/firmware", "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/fs/bpf",
-		"/sys/fs/fuse", "/sys/fs/pstore", "/sys/module/configfs"}
+	procReadOnly = []string{"/proc/irq", "/proc/bus", "/proc/fs", "/proc/driver", "/proc/acpi", "/proc/scsi", "/proc/mtrr"}
+	procHidden   = []string{"/proc/kcore", "/proc/sysrq-trigger", "/proc/timer_list"}
+	sysHidden    = []string{"/sys/firmware", "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/fs/bpf"}
 	// runShown are parts of /run that programs need and that no socket is in.
 	runShown = []string{"/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/systemd/resolve/resolv.conf",
 		"/run/systemd/resolve/stub-resolv.conf"}
@@ -69,28 +69,33 @@ func bubblewrapArgv(p Policy, f facts, filter int) []string {
 	if p.Network.Off || len(p.Network.Allow) > 0 {
 		argv = append(argv, "--unshare-net")
 	}
-	for _, path := range procReadOnly {
-		if f.kind(path) != missing {
-			argv = append(argv, "--ro-bind", path, path)
-		}
-	}
+	argv = append(argv, "--ro-bind", "/proc/sys", "/proc/sys")
 	var sealed []string // become read-only when all mount points below them are made
 	hide := func(path string) {
 		switch f.kind(path) {
 		case directory:
 			argv = append(argv, "--tmpfs", path)
-			sealed = append(sealed, path)
 		case file: // a device, which a mount without devices lets nobody open
 			argv = append(argv, "--ro-bind", "/dev/null", path)
 		}
 	}
-	for _, path := range slices.Concat(procHidden, sysHidden) {
-		hide(path)
+	if f.root {
+		for _, path := range procReadOnly {
+			if f.kind(path) != missing {
+				argv = append(argv, "--ro-bind", path, path)
+			}
+		}
+		for _, path := range slices.Concat(procHidden, sysHidden) {
+			hide(path)
+		}
 	}
 	for _, r := range rules(p, f) {
 		switch r.rule {
 		case emptied, hidden:
 			hide(r.path)
+			if f.kind(r.path) == directory {
+				sealed = append(sealed, r.path)
+			}
 		case temporary:
 			argv = append(argv, "--bind", p.Temp, r.path)
 		case shown:
@@ -136,9 +141,11 @@ func (p Policy) source(path string) string {
 // rule that changes nothing is left out: a path in a writable directory is not bound
 // again, because the program could have put a link there.
 func rules(p Policy, f facts) []ruled {
-	all := []ruled{{"/run", emptied}}
-	if f.kind("/var/run") == directory {
-		all = append(all, ruled{"/var/run", emptied})
+	var all []ruled
+	for _, path := range []string{"/run", "/var/run"} {
+		if f.kind(path) == directory {
+			all = append(all, ruled{path, emptied})
+		}
 	}
 	for _, path := range append([]string{"/tmp", "/var/tmp"}, p.TempPaths...) {
 		if f.kind(path) == directory {

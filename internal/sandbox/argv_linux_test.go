@@ -1,9 +1,13 @@
 package sandbox
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // simulated are facts of a system that has what is named. A name with a slash at its
@@ -21,7 +25,7 @@ func simulated(names ...string) facts {
 }
 
 func TestRules(t *testing.T) {
-	system := []string{"/tmp/", "/h/.ssh/", "/h/.netrc", "/d/", "/d/w/", "/d/w/.env", "/w/", "/w/out/", "/w/.env", "/tmp/w/", "/tmp/.x", "/run/u/w/", "/s/", "/s/a/"}
+	system := []string{"/tmp/", "/run/", "/h/.ssh/", "/h/.netrc", "/d/", "/d/w/", "/d/w/.env", "/w/", "/w/out/", "/w/.env", "/tmp/w/", "/tmp/.x", "/run/u/w/", "/s/", "/s/a/"}
 	for _, c := range []struct {
 		name string
 		p    Policy
@@ -54,7 +58,8 @@ func TestRules(t *testing.T) {
 }
 
 func TestBubblewrapArgv(t *testing.T) {
-	f := simulated("/tmp/", "/var/tmp/", "/proc/sys/", "/proc/kcore", "/sys/firmware/", "/h/.ssh/", "/h/.netrc", "/w/", "/r/.git/")
+	f := simulated("/run/", "/tmp/", "/var/tmp/", "/proc/bus/", "/proc/kcore", "/sys/firmware/", "/h/.ssh/", "/h/.netrc", "/w/", "/r/.git/")
+	f.root = true
 	p := Policy{
 		Level: Strict, Method: Bubblewrap, Dir: "/w", Temp: "/t", Writable: []string{"/w"}, Hidden: []string{"/h/.ssh", "/h/.netrc"},
 		Binds:    []Bind{{From: "/o", To: "/base"}, {From: "/q/git", To: "/r/.git", Write: true}},
@@ -62,12 +67,16 @@ func TestBubblewrapArgv(t *testing.T) {
 	}
 	want := "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --cap-drop ALL" +
 		" --ro-bind / / --dev /dev --tmpfs /dev/shm --proc /proc --unshare-net" +
-		" --ro-bind /proc/sys /proc/sys --ro-bind /dev/null /proc/kcore --tmpfs /sys/firmware" +
-		" --ro-bind /dev/null /h/.netrc --tmpfs /h/.ssh --bind /t /tmp --bind /t /var/tmp --bind /w /w" +
+		" --ro-bind /proc/sys /proc/sys --ro-bind /proc/bus /proc/bus --ro-bind /dev/null /proc/kcore --tmpfs /sys/firmware" +
+		" --ro-bind /dev/null /h/.netrc --tmpfs /h/.ssh --tmpfs /run --bind /t /tmp --bind /t /var/tmp --bind /w /w" +
 		" --ro-bind /o /base --bind /q/git /r/.git --ro-bind /w/.git /w/.git --ro-bind /q/git/config /r/.git/config" +
-		" --remount-ro /sys/firmware --remount-ro /h/.ssh --chdir /w --seccomp 7"
+		" --remount-ro /h/.ssh --remount-ro /run --chdir /w --seccomp 7"
 	if got := strings.Join(bubblewrapArgv(p, f, 7), " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	f.root = false
+	if argv := bubblewrapArgv(p, f, 7); slices.Contains(argv, "/proc/kcore") || slices.Contains(argv, "/sys/firmware") {
+		t.Errorf("an ordinary user: %q", argv)
 	}
 	p.Network = Network{}
 	if argv := bubblewrapArgv(p, f, 0); slices.Contains(argv, "--unshare-net") || slices.Contains(argv, "--seccomp") {
@@ -76,5 +85,29 @@ func TestBubblewrapArgv(t *testing.T) {
 	p.Network.Allow = []string{"example.org"}
 	if argv := bubblewrapArgv(p, f, 0); !slices.Contains(argv, "--unshare-net") {
 		t.Errorf("a list of hosts, and the network is the system's: %q", argv)
+	}
+}
+
+// Kernels without openat2 refuse the same links.
+func TestOpenRefusesLinks(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"real/inner", "other"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for name, opener := range map[string]func(string) (int, unix.Stat_t, error){"open": open, "openByName": openByName} {
+		for path, want := range map[string]string{"": "", "real/inner": "", "link": "symbolic link", "link/inner": "symbolic link", "missing": "no such file"} {
+			fd, info, err := opener(filepath.Join(dir, path))
+			if err == nil {
+				unix.Close(fd)
+			}
+			if want == "" && (err != nil || info.Mode&unix.S_IFMT != unix.S_IFDIR) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s of %q: mode %#o, %v, want %q", name, path, info.Mode, err, want)
+			}
+		}
 	}
 }

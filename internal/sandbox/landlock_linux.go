@@ -63,12 +63,75 @@ func newRuleset(abi int, scopesOnly bool) (*ruleset, error) {
 // allow gives rights for a path, and for all below it if it is a directory. There is
 // no link in it.
 func (r *ruleset) allow(path string, rights uint64) error {
+	return r.allowBut(path, rights, nil)
+}
+
+// allowBut gives rights for a path and for all below it but what is in hidden.
+func (r *ruleset) allowBut(path string, rights uint64, hidden []string) error {
 	fd, info, err := open(path)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
-	if info.Mode&unix.S_IFMT != unix.S_IFDIR {
+	return r.allowAt(fd, info.Mode&unix.S_IFMT == unix.S_IFDIR, path, rights, hidden)
+}
+
+// allowAt is allowBut for what fd is open on. Landlock has no rules that forbid: a
+// directory that something is hidden in gets no rule, and all else in it gets one of
+// its own.
+func (r *ruleset) allowAt(fd int, isDir bool, path string, rights uint64, hidden []string) error {
+	if !slices.ContainsFunc(hidden, func(h string) bool { return below(h, path) }) {
+		return r.addRule(fd, isDir, path, rights)
+	}
+	entries, err := entriesIn(fd, path)
+	if errors.Is(err, os.ErrPermission) {
+		return nil // the program cannot list it either
+	}
+	if err != nil {
+		return fmt.Errorf("list %s: %w", path, err)
+	}
+	for _, e := range entries {
+		inner := filepath.Join(path, e.Name())
+		if slices.Contains(hidden, inner) {
+			continue
+		}
+		if err := r.allowIn(fd, e, inner, rights, hidden); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allowIn is allowBut for a name in the directory that dir is open on.
+func (r *ruleset) allowIn(dir int, e os.DirEntry, path string, rights uint64, hidden []string) error {
+	if e.Type()&os.ModeSymlink != 0 {
+		return nil // what it leads to has a rule or is hidden
+	}
+	fd, err := unix.Openat(dir, e.Name(), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
+		return nil // gone, or of no use to the program
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	defer unix.Close(fd)
+	return r.allowAt(fd, e.IsDir(), path, rights, hidden)
+}
+
+// entriesIn lists the directory that fd is open on.
+func entriesIn(fd int, path string) ([]os.DirEntry, error) {
+	list, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(list), path)
+	defer f.Close()
+	return f.ReadDir(-1)
+}
+
+// addRule gives rights for what fd is open on.
+func (r *ruleset) addRule(fd int, isDir bool, path string, rights uint64) error {
+	if !isDir {
 		rights &= onFile
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled, Parent_fd: int32(fd)}
@@ -78,36 +141,6 @@ func (r *ruleset) allow(path string, rights uint64) error {
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	if errno != 0 {
 		return fmt.Errorf("add a rule of Landlock for %s: %w", path, errno)
-	}
-	return nil
-}
-
-// allowBut gives rights for dir and for all below it but what is in hidden. Landlock
-// has no rules that forbid: a directory that something is hidden in gets no rule, and
-// all else in it gets one of its own.
-func (r *ruleset) allowBut(dir string, rights uint64, hidden []string) error {
-	if !slices.ContainsFunc(hidden, func(h string) bool { return below(h, dir) }) {
-		return r.allow(dir, rights)
-	}
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrPermission) {
-		return nil // the program cannot read it either
-	}
-	if err != nil {
-		return fmt.Errorf("look for what is readable: %w", err)
-	}
-	for _, e := range entries {
-		if e.Type()&os.ModeSymlink != 0 {
-			continue
-		}
-		path := filepath.Join(dir, e.Name())
-		if slices.Contains(hidden, path) {
-			continue
-		}
-		err := r.allowBut(path, rights, hidden)
-		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) {
-			return err
-		}
 	}
 	return nil
 }
@@ -180,18 +213,15 @@ func ownTerminals() (paths []string) {
 // executes, also as root.
 func dropCapabilities() error {
 	for c := uintptr(0); c <= 63; c++ {
-		held, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 		if errors.Is(err, unix.EINVAL) {
 			break // the kernel knows no more
 		}
-		if err == nil && held == 0 {
-			continue
+		if errors.Is(err, unix.EPERM) && os.Geteuid() != 0 {
+			break // an ordinary user has none, and gets none without new privileges
 		}
-		// An ordinary user has none to drop, and gets none without new privileges.
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EPERM) {
+		if err != nil {
 			return fmt.Errorf("drop capability %d: %w", c, err)
-		} else if err != nil && os.Geteuid() == 0 {
-			return fmt.Errorf("drop capability %d, which root would get back: %w", c, err)
 		}
 	}
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,24 @@ import (
 // open opens a path without access to its content. A symbolic link anywhere in it
 // is an error. The caller closes the descriptor.
 func open(path string) (fd int, info unix.Stat_t, err error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	fd, err = unix.Openat2(unix.AT_FDCWD, path, &how)
+	switch {
+	case errors.Is(err, unix.ELOOP):
+		return -1, info, fmt.Errorf("open %s: a symbolic link is in it, and a policy has none", path)
+	case errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM): // before Linux 5.6, or refused by a filter
+		return openByName(path)
+	case err == nil:
+		err = unix.Fstat(fd, &info)
+	}
+	if err != nil {
+		return -1, info, fmt.Errorf("open %s: %w", path, err)
+	}
+	return fd, info, nil
+}
+
+// openByName is open for kernels without openat2(2).
+func openByName(path string) (fd int, info unix.Stat_t, err error) {
 	fd, err = unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0)
 	for _, name := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' }) {
 		if err != nil {
@@ -27,7 +46,7 @@ func open(path string) (fd int, info unix.Stat_t, err error) {
 		}
 		if err == nil && info.Mode&unix.S_IFMT == unix.S_IFLNK {
 			unix.Close(fd)
-			return -1, info, fmt.Errorf("open %s: %s in it is a symbolic link, and a policy has none", path, name)
+			return -1, info, fmt.Errorf("open %s: a symbolic link is in it, and a policy has none", path)
 		}
 	}
 	if err != nil {
@@ -86,7 +105,7 @@ func systemFacts(known map[string]kind) facts {
 	if err != nil {
 		resolv = ""
 	}
-	return facts{resolv: resolv, kind: func(path string) kind {
+	return facts{resolv: resolv, root: os.Geteuid() == 0, kind: func(path string) kind {
 		if k, ok := known[path]; ok {
 			return k
 		}
