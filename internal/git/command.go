@@ -100,11 +100,17 @@ type Command struct {
 	Patience time.Duration // how long Output may take after git has exited; at least 5 s
 	Holds    *os.File      // open in git and in all that git starts, see HoldEntry
 
+	// Within is the beginning of a command line that runs a program confined; git's
+	// own follows. git then gets Env, PATH and nothing else of our environment, and
+	// neither the user's nor the system's settings.
+	Within []string
+	// Thrifty limits git's memory, see withinMemory: for input that may be hostile.
+	Thrifty bool
+
 	settings []setting // applied after Config, in this order
 	boxed    bool      // run in a sandbox if there is one, see box
 	writable string    // the only directory that a sandboxed command can write to
 	shown    []string  // directories that a sandboxed command must be able to read
-	thrifty  bool      // limit its memory, see withinMemory
 }
 
 // Look returns a command that only reads p. It contacts no remote, and sees
@@ -196,7 +202,7 @@ func (c Command) Once(ctx context.Context) (string, error) {
 	argv := c.argv()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = c.Dir
-	cmd.Env = slices.Concat(userEnv(), c.Env, configEnv(c.Config, c.settings))
+	cmd.Env = slices.Concat(c.outerEnv(), c.Env, configEnv(c.Config, c.settings))
 	ownGroup(cmd)
 	cmd.WaitDelay = max(stopTime, c.Patience)
 	collected := &collector{}
@@ -247,13 +253,21 @@ func (c Command) argv() []string {
 		argv = append(argv, "-c", setting)
 	}
 	argv = append(argv, c.Args...)
-	if c.thrifty {
+	if c.Thrifty {
 		argv = withinMemory(argv)
 	}
 	if c.boxed {
 		argv = box(argv, c.writable, c.shown)
 	}
-	return argv
+	return append(slices.Clone(c.Within), argv...)
+}
+
+// outerEnv is the environment of git but for what is c's own.
+func (c Command) outerEnv() []string {
+	if c.Within == nil {
+		return userEnv()
+	}
+	return append(fixedEnv(), "PATH="+os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
 }
 
 // codeOf returns the exit status, or -1 if err is no *exec.ExitError.
@@ -274,7 +288,11 @@ func userEnv() []string {
 			env = append(env, pair)
 		}
 	}
-	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_EDITOR=:")
+	return append(env, fixedEnv()...)
+}
+
+func fixedEnv() []string {
+	return []string{"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_EDITOR=:"}
 }
 
 // configEnv returns environment variables that set git's configuration. A key

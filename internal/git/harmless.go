@@ -17,7 +17,7 @@ import (
 // this repository names: in its settings, or as a hook. Else the error says why
 // not, on one line.
 func (v *Views) Harmless(ctx context.Context, commonDir, root string) error {
-	gitDir, err := checkoutDir(commonDir, root)
+	gitDir, err := CheckoutDir(commonDir, root)
 	if err != nil {
 		return err
 	}
@@ -48,9 +48,9 @@ func (v *Views) Harmless(ctx context.Context, commonDir, root string) error {
 	return usersHooks(ctx, p)
 }
 
-// checkoutDir returns the git directory of the checkout at root, if the .git there
+// CheckoutDir returns the git directory of the checkout at root, if the .git there
 // leads to it.
-func checkoutDir(commonDir, root string) (string, error) {
+func CheckoutDir(commonDir, root string) (string, error) {
 	dot := filepath.Join(root, ".git")
 	elsewhere := fmt.Errorf("%s does not lead to the workspace's repository", dot)
 	info, err := os.Lstat(dot)

@@ -163,7 +163,7 @@ func (g *View) Close() {
 func (g *View) Look(args ...string) Command {
 	c := g.Dirs.Look(args...)
 	c.Env = append(c.Env, "GIT_OBJECT_DIRECTORY="+filepath.Join(g.Dir, "objects"), "GIT_LITERAL_PATHSPECS=1")
-	c.boxed, c.writable, c.shown, c.thrifty = g.risky || g.Boxed, g.Dir, g.shown, true
+	c.boxed, c.writable, c.shown, c.Thrifty = g.risky || g.Boxed, g.Dir, g.shown, true
 	return c
 }
 

@@ -1,0 +1,174 @@
+package quarantine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"middleman/internal/git"
+	"middleman/internal/plainfile"
+	"middleman/internal/private"
+	"middleman/internal/sandbox"
+)
+
+const (
+	lookTime   = 2 * time.Minute
+	packTime   = 30 * time.Minute
+	maxMemory  = 4 << 30 // of git in the sandbox
+	maxPointer = 4 << 10 // of a file such as HEAD
+)
+
+// inside runs git on the private directory, in a sandbox without network in which a
+// temporary directory alone can be written to, and the private directory if asked for.
+type inside struct {
+	q      *Quarantine
+	s      site
+	root   *os.Root // the private git directory
+	temp   string   // ours; the sandbox sees it at tempAt
+	tempAt string
+	prefix []string
+}
+
+// enter prepares the sandbox. The caller closes it.
+func (q *Quarantine) enter(ctx context.Context, s site, write bool) (in *inside, err error) {
+	in = &inside{q: q, s: s}
+	defer func() {
+		if err != nil {
+			in.close()
+		}
+	}()
+	if in.root, err = q.open(); err != nil {
+		return in, err
+	}
+	if in.temp, err = os.MkdirTemp(q.dir, tempName); err != nil {
+		return in, err
+	}
+	alternates, err := s.alternates()
+	if err != nil {
+		return in, err
+	}
+	policy, err := in.policy(alternates, write)
+	if err != nil {
+		return in, err
+	}
+	raw, err := json.Marshal(policy)
+	if err != nil {
+		return in, err
+	}
+	file := filepath.Join(in.temp, "policy.json")
+	if err := private.Replace(file, raw, private.ThisBoot); err != nil {
+		return in, err
+	}
+	self, err := executable()
+	in.prefix = []string{self, sandbox.Command, "--policy", file, "--digest", policy.Digest(), "--"}
+	return in, err
+}
+
+// policy lets git read the private side, and nothing else of it write.
+func (in *inside) policy(alternates []string, write bool) (sandbox.Policy, error) {
+	p := sandbox.Policy{
+		Schema: 1, Level: sandbox.Strict, Method: in.q.method, Workspace: in.q.w.ID, Dir: "/", Temp: in.temp,
+		Network: sandbox.Network{Off: true}, Limits: sandbox.Limits{Memory: maxMemory},
+	}
+	in.tempAt = "/tmp"
+	if in.q.mounts() {
+		var err error
+		p.Binds, err = in.q.binds(in.s, alternates, write)
+		return p, err
+	}
+	// Without mounts there is no way to cut the network either.
+	p.Level, p.Network.Off, in.tempAt = sandbox.Workspace, false, in.temp
+	if write {
+		p.Writable = []string{in.q.path(gitName)}
+	}
+	return p, p.Check()
+}
+
+func (in *inside) close() {
+	if in.root != nil {
+		_ = in.root.Close()
+	}
+	if in.temp != "" {
+		_ = os.RemoveAll(in.temp) // what is left is removed with the quarantine
+	}
+}
+
+// dirs are the directories of the private side, as git in the sandbox sees them.
+func (in *inside) dirs() git.Dirs {
+	if !in.q.mounts() {
+		return git.Dirs{GitDir: filepath.Join(in.q.path(gitName), in.s.entry), CommonDir: in.q.path(gitName)}
+	}
+	return git.Dirs{GitDir: in.s.GitDir, CommonDir: in.s.CommonDir}
+}
+
+// look returns a command that reads the private side.
+func (in *inside) look(args ...string) git.Command {
+	c := in.dirs().Look(args...)
+	c.Within, c.Dir, c.Limit = in.prefix, "/", lookTime
+	return c
+}
+
+// damaged is err as ErrUnreadable if git in the sandbox failed, and err itself if it was
+// not even run.
+func damaged(err error) error {
+	if failed, ok := errors.AsType[*git.Error](err); ok && failed.Code > 0 {
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return err
+}
+
+// own returns the name in the private directory of a file of the checkout.
+func (in *inside) own(name string) string { return path.Join(filepath.ToSlash(in.s.entry), name) }
+
+// pointer reads a file of the checkout such as HEAD: a ref or an object, or neither.
+func (in *inside) pointer(name string) (ref, object string) {
+	raw, err := plainfile.Read(in.root, in.own(name), maxPointer)
+	if err != nil {
+		return "", ""
+	}
+	return decodePointer(raw)
+}
+
+// decodePointer decodes the first line of a file such as HEAD or MERGE_HEAD.
+func decodePointer(raw []byte) (ref, object string) {
+	line, _, _ := strings.Cut(string(raw), "\n")
+	line = strings.TrimRight(line, " \t\r")
+	if to, ok := strings.CutPrefix(line, "ref:"); ok {
+		if to = strings.TrimLeft(to, " \t"); plainRef(to) {
+			return to, ""
+		}
+		return "", ""
+	}
+	if git.IsObjectID(line) {
+		return "", line
+	}
+	return "", ""
+}
+
+// staged stores the tree of the private index in the temporary directory, and returns it,
+// or "" if the index has conflicts.
+func (in *inside) staged(ctx context.Context) (string, error) {
+	if err := copyIndex(in.root, in.own("index"), filepath.Join(in.temp, "index")); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	if err := os.MkdirAll(filepath.Join(in.temp, "objects", "info"), 0o700); err != nil {
+		return "", err
+	}
+	alternate := quotedAlternate(filepath.Join(in.dirs().CommonDir, "objects")) + "\n"
+	if err := os.WriteFile(filepath.Join(in.temp, "objects", "info", "alternates"), []byte(alternate), 0o600); err != nil {
+		return "", err
+	}
+	c := in.look("write-tree")
+	c.Env = append(c.Env, "GIT_INDEX_FILE="+in.tempAt+"/index", in.objects())
+	tree, err := treeOf(ctx, c)
+	return tree, damaged(err)
+}
+
+// objects is the variable by which git also sees what staged has stored.
+func (in *inside) objects() string { return "GIT_OBJECT_DIRECTORY=" + in.tempAt + "/objects" }

@@ -1,0 +1,70 @@
+package quarantine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"middleman/internal/git"
+	"middleman/internal/plaintext"
+)
+
+// Pending reports whether the private directory may hold something that the repository
+// has not: it has changed since the last Import that brought everything over. It starts
+// no program. An error proves nothing.
+func (q *Quarantine) Pending(ctx context.Context) (bool, error) {
+	there, err := q.exists()
+	if err != nil || !there {
+		return false, err
+	}
+	r, err := q.load()
+	if err != nil {
+		return false, err
+	}
+	root, err := q.open()
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	seen, err := fingerprint(root)
+	if err != nil {
+		return false, fmt.Errorf("look at what the sandbox of workspace %s holds: %w", plaintext.Quoted(q.w.Name), err)
+	}
+	return seen == "" || seen != r.Seen, ctx.Err()
+}
+
+// Remove removes the private directory. It returns an ErrPending if something in it was
+// not imported, unless discard says that this may be lost. No sandboxed session of the
+// workspace may run. The refs below RefsOf stay, but for the one that kept what the
+// sandbox was based on.
+func (q *Quarantine) Remove(ctx context.Context, discard bool) error {
+	if _, err := os.Lstat(q.dir); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	lock, err := q.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if !discard {
+		pending, err := q.Pending(ctx)
+		if err != nil {
+			return err
+		}
+		if pending {
+			return fmt.Errorf("workspace %s: %w: import it first, or discard it", plaintext.Quoted(q.w.Name), ErrPending)
+		}
+	}
+	if q.w.GitDir != "" {
+		p := git.Whole(q.w.GitDir)
+		base, err := p.Ref(ctx, baseRef(q.w.ID))
+		if err == nil && base != "" {
+			_, err = p.Alter("update-ref", "--no-deref", "-d", baseRef(q.w.ID), base).Run(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return removeAll(q.dir)
+}
