@@ -26,7 +26,7 @@ FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./wor
 ON_TMUX := MIDDLEMAN_TEST_HOST=tmux
 
 .DEFAULT_GOAL := help
-.PHONY: help build run run-test test test-root race long check systemd-test bench bench-go bench-peers bench-vt probes structure web docs install clean
+.PHONY: help build run run-test test test-root race long check systemd-test vm-test bench bench-go bench-peers bench-vt probes structure web docs install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,10 @@ check: ## gofmt, vet, staticcheck, import directions, cross-builds
 
 systemd-test: build ## boot a real systemd in namespaces and end units while sessions run (root; says if it cannot)
 	@scripts/systemd-test.sh $(BINARY)
+
+vm-test: ## run the tests of the sandbox here, and on Linux 6.1 and 6.12 in virtual machines (says if it cannot)
+	@scripts/tools.sh --vm
+	@scripts/vm-test.sh
 
 bench: build ## measure the budgets, and compare with tmux, dtach, screen and ttyd if installed; SHORT=1 in under 40 s
 	go build -o bin/bench ./scripts/bench
