@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +58,10 @@ type Spec struct {
 	Workspace string `json:"workspace,omitempty"`
 	// Argv is the program and its arguments. Argv[0] is an absolute path.
 	Argv []string `json:"argv"`
+	// Wrapper, if not empty, is a program with arguments that starts Argv, which
+	// follows them: it prepares something and then replaces itself. Wrapper[0] is an
+	// absolute path. Only Argv is recorded and shown.
+	Wrapper []string `json:"wrapper,omitempty"`
 	// Env is the program's whole environment. Nothing is added to it but TERM,
 	// COLORTERM, MIDDLEMAN_SESSION and MIDDLEMAN_WORKSPACE. Its values are not
 	// stored anywhere: only the owner gets them, over its standard input.
@@ -81,6 +86,9 @@ type Spec struct {
 	// Clipboard is the session's policy; "" is ClipboardAllow.
 	Clipboard Clipboard `json:"clipboard,omitempty"`
 }
+
+// Command returns what is executed: Wrapper and Argv.
+func (s Spec) Command() []string { return slices.Concat(s.Wrapper, s.Argv) }
 
 // Exit says how a program ended. It is made after the last output byte is in
 // the journal and is on disk before anybody is told.

@@ -138,8 +138,9 @@ func (l *paneProcess) startProgram() error {
 	}
 	defer private.SetCoreLimit(0)
 	spec := l.told.Spec
+	argv := spec.Command()
 	cmd := &exec.Cmd{
-		Path: spec.Argv[0], Args: spec.Argv, Dir: spec.Dir, Env: host.Environ(spec, termName()),
+		Path: argv[0], Args: argv, Dir: spec.Dir, Env: host.Environ(spec, termName()),
 		Stdin: l.tty, Stdout: l.tty, Stderr: l.tty, SysProcAttr: programAttr(),
 	}
 	var err error

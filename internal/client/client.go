@@ -48,18 +48,30 @@ type Client struct {
 // New returns a client of the server at the Unix socket with that path. It does
 // no I/O.
 func New(socket string) *Client {
-	return &Client{http: &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, socket) },
-	}}}
+	return over(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		if err := private.Dir(filepath.Dir(socket)); err != nil {
+			return nil, err
+		}
+		return dial(ctx, socket)
+	})
 }
 
-// dial connects to the server's socket. Before it sends anything, it checks that
-// no other user can have put the socket there, and that a process of this user
-// listens.
+// NewConfined returns a client for the processes of a sandboxed session, with that
+// session's token. There the users of the socket's directories cannot be told, so
+// only the process behind the socket is checked.
+func NewConfined(socket, token string) *Client {
+	c := over(func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, socket) })
+	c.token = token
+	return c
+}
+
+func over(dial func(ctx context.Context, network, address string) (net.Conn, error)) *Client {
+	return &Client{http: &http.Client{Transport: &http.Transport{DialContext: dial}}}
+}
+
+// dial connects to the server's socket. Before it sends anything, it checks that a
+// process of this user listens. No other user may have put the socket there.
 func dial(ctx context.Context, socket string) (net.Conn, error) {
-	if err := private.Dir(filepath.Dir(socket)); err != nil {
-		return nil, err
-	}
 	dialer := net.Dialer{Timeout: dialTimeout}
 	conn, err := dialer.DialContext(ctx, "unix", socket)
 	if err != nil {

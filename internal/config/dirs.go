@@ -80,6 +80,22 @@ func (d Dirs) Leases() string { return filepath.Join(d.Data, "leases") }
 // hooks. Hooks("") holds those of all sessions.
 func (d Dirs) Hooks(session string) string { return filepath.Join(d.Data, "hooks", session) }
 
+// Sandbox returns the directory of what is kept for the sandbox of one session: its
+// policy and its temporary files. Sandbox("") holds those of all sessions.
+func (d Dirs) Sandbox(session string) string { return filepath.Join(d.Data, "sandbox", session) }
+
+// Private returns the directory of what the sandboxed sessions of a workspace keep:
+// caches, and copies of the directories of agents. Private("") holds those of all.
+func (d Dirs) Private(workspaceID string) string {
+	return filepath.Join(d.Data, "private", workspaceID)
+}
+
+// Quarantine returns the directory of the private git directory that the sandboxed
+// sessions of a workspace have. Quarantine("") holds those of all.
+func (d Dirs) Quarantine(workspaceID string) string {
+	return filepath.Join(d.Data, "quarantine", workspaceID)
+}
+
 // Workers returns the directory of the records of what each worker did.
 func (d Dirs) Workers() string { return filepath.Join(d.Data, "workers") }
 
@@ -110,6 +126,13 @@ func (d Dirs) ServeFile() string { return filepath.Join(d.Runtime, "serve.json")
 
 // ServerSocket returns the server's Unix socket.
 func (d Dirs) ServerSocket() string { return filepath.Join(d.Sockets(), "middleman.sock") }
+
+// Own returns the directory with the socket at which sandboxed sessions reach the
+// server. It is all that they see of the directories for sockets.
+func (d Dirs) Own() string { return filepath.Join(d.Sockets(), "own") }
+
+// OwnSocket returns the Unix socket for requests of sessions about themselves.
+func (d Dirs) OwnSocket() string { return filepath.Join(d.Own(), "own.sock") }
 
 // PortSocket returns the Unix socket of the process that holds the server's
 // port.

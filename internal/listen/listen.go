@@ -54,6 +54,9 @@ type Options struct {
 type Listeners struct {
 	// Unix is nil on a platform that cannot tell which user connects.
 	Unix net.Listener
+	// Own is for sandboxed sessions, which do not see Unix. What comes over it has
+	// no rights by its user, see server.Options.Own. It is nil where Unix is.
+	Own net.Listener
 	// TCP has the listeners for browsers; the first is at the address in
 	// serve.json.
 	TCP []net.Listener
@@ -108,8 +111,7 @@ func Open(o Options) (_ *Listeners, err error) {
 			return nil, err
 		}
 	}
-	l.Unix, err = ListenUnix(o.Dirs.ServerSocket())
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err := l.listenUnix(o.Dirs); err != nil {
 		return nil, err
 	}
 	l.serve = api.Serve{Address: address, PID: os.Getpid(), Version: o.Version, TLS: o.TLS}
@@ -119,11 +121,32 @@ func Open(o Options) (_ *Listeners, err error) {
 	return l, writeJSON(l.file, l.serve)
 }
 
+// listenUnix opens the Unix sockets, if the system can tell who connects.
+func (l *Listeners) listenUnix(dirs config.Dirs) error {
+	unix, err := ListenUnix(dirs.ServerSocket())
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.Unix = unix
+	if err := private.MakeDir(dirs.Own()); err != nil {
+		return err
+	}
+	own, err := ListenUnix(dirs.OwnSocket())
+	if err != nil {
+		return err
+	}
+	l.Own = own
+	return nil
+}
+
 // Close closes all listeners, removes serve.json if this server wrote it, and
 // releases the lock. Listeners that are closed already are no error.
 func (l *Listeners) Close() error {
 	var errs []error
-	for _, x := range append([]net.Listener{l.Unix}, l.TCP...) {
+	for _, x := range append([]net.Listener{l.Unix, l.Own}, l.TCP...) {
 		if x == nil {
 			continue
 		}

@@ -24,8 +24,11 @@ type identity struct {
 	// subject is socketSubject, "login:ID", "token:ID" or "session:ID". calls.end
 	// ends all open requests of a subject.
 	subject string
-	// socket is set for a process of this user that came over the Unix socket.
+	// socket is set for a process of this user that came over a Unix socket.
 	socket bool
+	// confined is set for a process of a sandboxed session: it may use the routes
+	// that need accessOwn, and no other.
+	confined bool
 	// name is the token's name, for a token.
 	name string
 	// expires is when the credential expires; zero means never.
@@ -92,6 +95,8 @@ func (s *Server) admit(r *http.Request) (_ context.Context, done func(), err err
 func (s *Server) identify(r *http.Request) (*identity, error) {
 	header := r.Header.Get("Authorization")
 	switch {
+	case wayOf(r.Context()) == byOwnSocket:
+		return s.identifyConfined(r, header)
 	case viaSocket(r) && header != "": // asks for no more than its token allows
 		return s.identifyOnSocket(r, header)
 	case viaSocket(r):
@@ -131,6 +136,29 @@ func (s *Server) identifyOnSocket(r *http.Request, header string) (*identity, er
 	return &identity{scope: store.ScopeOwn, session: id, subject: "session:" + id, socket: true}, nil
 }
 
+// notConfined refuses what the processes of a sandboxed session may not do.
+const notConfined = "inside the sandbox a session may report its status, ask for approvals and start workers, by its own token, and nothing else"
+
+// identifyConfined returns the identity of a process of a sandboxed session, by the
+// session's token alone. Without one only health can be asked for.
+func (s *Server) identifyConfined(r *http.Request, header string) (*identity, error) {
+	if header == "" && r.URL.Path == apiPrefix+"/health" {
+		return nil, nil
+	}
+	secret, err := bearer(header)
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.Store.SessionOfSecret(r.Context(), secret)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, problemf(api.CodeUnauthorized, "this is not the token of a session: %s", notConfined)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &identity{scope: store.ScopeOwn, session: id, subject: "session:" + id, socket: true, confined: true}, nil
+}
+
 func (s *Server) identifyToken(r *http.Request, header string) (*identity, error) {
 	secret, err := bearer(header)
 	if err != nil {
@@ -163,11 +191,13 @@ const (
 // permit returns nil if the caller may use a route that needs need, else the
 // problem to answer with. sessionID is the session in the route's path.
 func permit(ctx context.Context, need access, sessionID string) *Problem {
-	if need == accessAnybody {
-		return nil
-	}
 	id, ok := caller(ctx)
-	if !ok {
+	switch {
+	case id.confined && need != accessOwn:
+		return problemf(api.CodeForbidden, notConfined)
+	case need == accessAnybody:
+		return nil
+	case !ok:
 		return problemf(api.CodeUnauthorized,
 			"log in with a link from `middleman open`, or send a token")
 	}

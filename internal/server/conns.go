@@ -129,6 +129,12 @@ func (s *Server) admitted(tcp []net.Listener) []net.Listener {
 	return admitted
 }
 
+// ownAdmitted limits the connections of sandboxed sessions: what runs there must
+// not use up the server's descriptors.
+func (s *Server) ownAdmitted(own net.Listener) net.Listener {
+	return &limited{own, &conns{maxStrangers: s.options.MaxStrangers, max: max(1, s.options.MaxConns/4)}}
+}
+
 type connKey struct{}
 
 // withConn puts conn into the context of the requests on it.

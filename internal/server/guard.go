@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"strconv"
@@ -10,26 +11,46 @@ import (
 	"middleman/internal/listen"
 )
 
-// socketKey marks requests that came over the Unix socket. There the kernel has
-// confirmed that the peer is this user.
-type socketKey struct{}
+// way is how a request came.
+type way int
 
-func viaSocket(r *http.Request) bool {
-	yes, _ := r.Context().Value(socketKey{}).(bool)
-	return yes
+const (
+	byTCP way = iota
+	// bySocket: over the Unix socket. There the kernel has confirmed that the peer
+	// is this user.
+	bySocket
+	// byOwnSocket: over the socket for sandboxed sessions. The peer is this user,
+	// which proves nothing: its token alone says what it may do.
+	byOwnSocket
+)
+
+type wayKey struct{}
+
+func wayOf(ctx context.Context) way {
+	by, _ := ctx.Value(wayKey{}).(way)
+	return by
 }
+
+func viaSocket(r *http.Request) bool { return wayOf(r.Context()) == bySocket }
 
 // withGuard refuses requests that a hostile page could make a browser send: those
 // to a foreign name that resolves to the server's address (DNS rebinding), and
 // those from a page of another origin.
 func (s *Server) withGuard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !viaSocket(r) {
-			if p := s.wrongWay(r); p != nil {
-				s.recordRefusal(r, p)
-				refuse(w, p)
-				return
+		var p *Problem
+		switch wayOf(r.Context()) {
+		case byTCP:
+			p = s.wrongWay(r)
+		case byOwnSocket:
+			if !isAPI(r) {
+				p = problemf(api.CodeForbidden, notConfined)
 			}
+		}
+		if p != nil {
+			s.recordRefusal(r, p)
+			refuse(w, p)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})

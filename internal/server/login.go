@@ -343,8 +343,7 @@ type loginLinkIn struct {
 }
 
 func (s *Server) postLoginLink(ctx context.Context, in *loginLinkIn) (*reply[api.LoginLink], error) {
-	socket, _ := ctx.Value(socketKey{}).(bool)
-	if !socket {
+	if wayOf(ctx) != bySocket {
 		return nil, problemf(api.CodeForbidden,
 			"login links are made only over the server's socket, by `middleman open`: a link would outlive the token of this request")
 	}

@@ -207,6 +207,7 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 		Version:  "test",
 		Instance: listeners.Instance,
 		Port:     listeners.Port,
+		Own:      listeners.Own,
 	}
 	for _, f := range change {
 		f(&o)

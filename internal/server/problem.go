@@ -170,7 +170,7 @@ func (s *Server) problemFor(ctx context.Context, err error) *Problem {
 		return problemf(api.CodeUnauthorized, "%v", ws.ErrUnauthorized)
 	}
 	p := s.problem(err)
-	if socket, _ := ctx.Value(socketKey{}).(bool); socket && p.Detail == app.InternalDetail && s.options.LogFile != "" {
+	if wayOf(ctx) == bySocket && p.Detail == app.InternalDetail && s.options.LogFile != "" {
 		return newProblem(p.Status, api.CodeInternal, "internal error; "+s.options.LogFile+" says more")
 	}
 	return p

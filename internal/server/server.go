@@ -36,6 +36,9 @@ type Options struct {
 	// Port is Listeners.Port. nil stands for a port that no other program ever
 	// has; browsers then use the server's address instead of a name.
 	Port *listen.Port
+	// Own is Listeners.Own: over it a request has only the rights of the session
+	// whose token it has. nil means that there is no such socket.
+	Own net.Listener
 	// TLS is the configuration for TCP connections; nil means no encryption.
 	TLS *tls.Config
 	// AllowRemote accepts any IP address as Host, for a listener beyond loopback.
@@ -157,7 +160,7 @@ func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listen
 	requests, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelRequests()
 	g, ctx := errgroup.WithContext(ctx)
-	servers := []*http.Server{s.httpServer(requests, false)}
+	servers := []*http.Server{s.httpServer(requests, byTCP)}
 	serve := func(h *http.Server, l net.Listener) {
 		g.Go(func() error {
 			if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -170,8 +173,12 @@ func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listen
 		serve(servers[0], l)
 	}
 	if unix != nil {
-		servers = append(servers, s.httpServer(requests, true))
-		serve(servers[1], unix)
+		servers = append(servers, s.httpServer(requests, bySocket))
+		serve(servers[len(servers)-1], unix)
+	}
+	if own := s.options.Own; own != nil {
+		servers = append(servers, s.httpServer(requests, byOwnSocket))
+		serve(servers[len(servers)-1], s.ownAdmitted(own))
 	}
 	g.Go(func() error {
 		s.Resume(ctx, rows)
@@ -187,7 +194,7 @@ func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listen
 	return g.Wait()
 }
 
-func (s *Server) httpServer(base context.Context, socket bool) *http.Server {
+func (s *Server) httpServer(base context.Context, by way) *http.Server {
 	return &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -195,7 +202,7 @@ func (s *Server) httpServer(base context.Context, socket bool) *http.Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context {
-			return context.WithValue(base, socketKey{}, socket)
+			return context.WithValue(base, wayKey{}, by)
 		},
 		ConnContext: withConn,
 	}

@@ -81,7 +81,8 @@ func forkProgram(p host.Program, tty *os.File) (pid int, err error) {
 	}
 	defer private.SetCoreLimit(own)
 	host.AsFromLogin(func() {
-		pid, err = cgroup.Fork(p.Spec.ID, p.Spec.Argv[0], p.Spec.Argv, &syscall.ProcAttr{
+		argv := p.Spec.Command()
+		pid, err = cgroup.Fork(p.Spec.ID, argv[0], argv, &syscall.ProcAttr{
 			Dir:   p.Spec.Dir,
 			Env:   host.Environ(p.Spec, "xterm-256color"),
 			Files: []uintptr{tty.Fd(), tty.Fd(), tty.Fd()},

@@ -55,8 +55,10 @@ func checkProgram(spec terminal.Spec) error {
 	if len(spec.Argv) == 0 {
 		return errors.New("no program given")
 	}
-	if !filepath.IsAbs(spec.Argv[0]) {
-		return fmt.Errorf("program %q is not an absolute path", spec.Argv[0])
+	for _, argv := range [][]string{spec.Argv, spec.Command()} {
+		if !filepath.IsAbs(argv[0]) {
+			return fmt.Errorf("program %q is not an absolute path", argv[0])
+		}
 	}
 	if info, err := os.Stat(spec.Dir); err != nil {
 		return fmt.Errorf("working directory: %w", err)

@@ -63,6 +63,21 @@ func testStart(f *fixture) {
 	}
 }
 
+// testWrapper: a wrapper starts the program, and does not show.
+func testWrapper(f *fixture) {
+	spec := f.spec(f.path("sh"), "-c", `echo "$WRAPPED."; read x`)
+	spec.Wrapper = []string{f.path("env"), "WRAPPED=by env"}
+	s := f.start(spec)
+	f.printed(s, "by env.")
+	st, err := s.Status(f.ctx)
+	f.ok(err)
+	if !slices.Equal(st.Argv, spec.Argv) {
+		f.Errorf("the status has argv %q, want %q", st.Argv, spec.Argv)
+	}
+	f.ok(s.Input(f.ctx, []byte("\n")))
+	f.ended(s)
+}
+
 func testDirectory(f *fixture) {
 	dir, err := filepath.EvalSymlinks(f.TempDir())
 	f.ok(err)

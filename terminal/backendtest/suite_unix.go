@@ -40,6 +40,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 	}{
 		{"usable", testUsable},
 		{"start", testStart},
+		{"start by a wrapper", testWrapper},
 		{"start in the exact directory", testDirectory},
 		{"start with the exact environment", testEnvironment},
 		{"names of the environment", testEnvironmentNames},

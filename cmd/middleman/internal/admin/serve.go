@@ -187,6 +187,7 @@ func (c commands) serverOptions(db *store.Store, l *listen.Listeners, o serveOpt
 		Version:     build.Version(),
 		Instance:    l.Instance,
 		Port:        l.Port,
+		Own:         l.Own,
 		Hosts:       c.hosts(o),
 		AllowRemote: o.remote(),
 		Waiting:     func() ([]string, error) { return c.waiting(o) },
@@ -211,6 +212,7 @@ func (c commands) appOptions(db *store.Store) app.Options {
 		LoginShell:   c.Config.Shell.Login,
 		Watch:        watch.Limits{Total: c.Config.Watch.Directories, Tree: c.Config.Watch.PerWorkspace},
 		Profiles:     c.Config.Profiles,
+		Sandbox:      c.Config.Sandbox,
 
 		KeepTranscripts: int64(c.Config.Transcripts.Keep),
 	}

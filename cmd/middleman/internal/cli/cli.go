@@ -124,7 +124,12 @@ func (c *CLI) root() *cobra.Command {
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              cobra.ArbitraryArgs,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return c.prepare() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if Sandboxed() {
+				return c.prepareSandboxed(cmd)
+			}
+			return c.prepare()
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 0:

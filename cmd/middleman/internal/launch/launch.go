@@ -15,7 +15,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 	return []*cobra.Command{
 		r.newCommand(),
 		r.runCommand(),
-		r.spawnCommand(),
+		cli.InSandbox(r.spawnCommand()),
 		r.resumeCommand(),
 		r.retryCommand(),
 		r.profileCommand(),

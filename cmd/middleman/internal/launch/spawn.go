@@ -12,6 +12,7 @@ import (
 	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/workers"
 	"middleman/internal/api"
+	"middleman/internal/client"
 	"middleman/internal/plaintext"
 )
 
@@ -30,7 +31,8 @@ With isolation worktree the worker has a worktree of its own, within the scope
 of the session, on a branch that begins at the session's HEAD. Uncommitted
 changes are not in it. With isolation shared it works in the same directory.
 Of the environment it gets the allow-list, as with --clean-env, and --env.
-Without -d its output is printed as it comes, and its exit code is returned.`,
+Without -d its output is printed as it comes, and its exit code is returned; inside
+a sandbox that needs -d. A worker's sandbox is never weaker than that of the session.`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			names, command := splitCommand(cmd, given)
 			switch {
@@ -42,6 +44,9 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 				return cli.Usagef("isolation %q is not worktree or shared", isolation)
 			case c.JSON && !session.detached:
 				return cli.Usagef("--json needs -d: otherwise standard output carries the worker's output")
+			}
+			if cli.Sandboxed() && !session.detached {
+				return cli.NotSandboxed("the output of a worker (spawn without -d)")
 			}
 			parent, err := workers.OwnSession()
 			if err != nil {
@@ -70,14 +75,27 @@ Without -d its output is printed as it comes, and its exit code is returned.`,
 	return cmd
 }
 
+// asParent returns a client that calls as a process of this session.
+func (c commands) asParent(ctx context.Context) (*client.Client, error) {
+	token := os.Getenv("MIDDLEMAN_TOKEN")
+	if cli.Sandboxed() {
+		return sessions.AsSession(c.CLI, token)
+	}
+	server, err := c.Server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return server.As(token), nil
+}
+
 // spawn starts a worker. It prints the worker's name, or its output.
 func (c commands) spawn(ctx context.Context, parent string, in api.NewWorker, detached bool) error {
-	server, err := c.Server(ctx)
+	server, err := c.asParent(ctx)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	spawned, err := server.As(os.Getenv("MIDDLEMAN_TOKEN")).Spawn(ctx, parent, in)
+	spawned, err := server.Spawn(ctx, parent, in)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/approve"
-	"middleman/internal/client"
 	"middleman/terminal"
 )
 
@@ -52,6 +51,8 @@ claude, codex and copilot have hooks that can grant.`,
 				return cli.Usagef("--agent makes this the hook of an agent, which takes neither an ID nor --yes")
 			case hook:
 				return c.approveHook(cmd.Context(), name, wait)
+			case cli.Sandboxed():
+				return cli.NotSandboxed("approve without --agent")
 			case cmd.Flags().Changed("wait"):
 				return cli.Usagef("--wait goes with --agent")
 			}
@@ -145,11 +146,10 @@ func (c commands) requestApproval(ctx context.Context, session, token string, in
 }
 
 func (c commands) requestOnce(ctx context.Context, session, token string, in api.NewApproval) (api.Approval, error) {
-	serve, err := client.ReadServe(c.Dirs)
+	server, err := AsSession(c.CLI, token)
 	if err != nil {
 		return api.Approval{}, err
 	}
-	server := client.New(serve.Socket).As(token)
 	defer server.Close()
 	return server.RequestApproval(ctx, session, in)
 }

@@ -13,6 +13,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/agent"
 	"middleman/internal/client"
+	"middleman/internal/sandbox"
 )
 
 // reportTime bounds a report: the agent waits for its hook.
@@ -58,13 +59,25 @@ func (c commands) reportHook(ctx context.Context, name string, in io.Reader, at 
 	if err != nil {
 		return fmt.Errorf("report %s of %s: %w", h.Event, name, err)
 	}
-	serve, err := client.ReadServe(c.Dirs)
+	server, err := AsSession(c.CLI, token)
 	if err != nil {
 		return err
 	}
-	server := client.New(serve.Socket).As(token)
 	defer server.Close()
 	return server.Report(ctx, session, h)
+}
+
+// AsSession returns a client that calls as a process of the session with that
+// token, inside a sandbox and outside. The caller closes it.
+func AsSession(c *cli.CLI, token string) (*client.Client, error) {
+	if cli.Sandboxed() {
+		return client.NewConfined(os.Getenv(sandbox.SocketVariable), token), nil
+	}
+	serve, err := client.ReadServe(c.Dirs)
+	if err != nil {
+		return nil, err
+	}
+	return client.New(serve.Socket).As(token), nil
 }
 
 // ownToken returns the session that this process runs in, and the token that

@@ -26,9 +26,9 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.eventsCommand(),
 		r.statusCommand(),
 		r.approvalsCommand(),
-		r.approveCommand(),
+		cli.InSandbox(r.approveCommand()),
 		r.denyCommand(),
-		r.reportCommand(),
+		cli.InSandbox(r.reportCommand()),
 		r.stopCommand(),
 		r.tmuxCommand(),
 	}

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"middleman/internal/config"
+	"middleman/internal/sandbox"
+)
+
+// Sandboxed reports whether this process runs in the sandbox of a session. It
+// finds out what it may do there, and protects nothing.
+func Sandboxed() bool { return os.Getenv(sandbox.LevelVariable) != "" }
+
+const inSandbox = "in-sandbox"
+
+// InSandbox marks a command that works in a sandboxed session too.
+func InSandbox(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{inSandbox: "yes"}
+	return cmd
+}
+
+// NotSandboxed returns the error for what cannot be had in a sandboxed session.
+func NotSandboxed(what string) error {
+	return fmt.Errorf("%s is not to be had inside the sandbox (this session has level %s): there are report, approve --agent, spawn -d, version and help; ask outside",
+		what, os.Getenv(sandbox.LevelVariable))
+}
+
+// prepareSandboxed is prepare in a sandboxed session, which sees neither
+// directories nor settings of middleman.
+func (c *CLI) prepareSandboxed(cmd *cobra.Command) error {
+	if cmd.Annotations[inSandbox] == "" {
+		return NotSandboxed(cmd.CommandPath())
+	}
+	c.Config = config.Default()
+	return nil
+}
