@@ -165,7 +165,7 @@ type agentSession struct {
 // startAgent starts a profile's program, and waits until it runs.
 func startAgent(ts *testscript.TestScript, workspace, profile, name string, more ...string) *agentSession {
 	s := &agentSession{ts: ts, target: workspace + "/" + name}
-	s.run(append([]string{"run", workspace, "-d", "--backend", ts.Getenv("BACKEND"), "--name", name, "-p", profile}, more...)...)
+	s.run(append([]string{"run", workspace, "-d", "--backend", ts.Getenv("BACKEND"), "--name", name, "--sandbox", "none", "-p", profile}, more...)...)
 	s.run("wait", s.target, "--text", "ready ", "--timeout", "20s")
 	return s
 }

@@ -164,7 +164,7 @@ var traps = map[string]func(ts *testscript.TestScript, workspace string){
 		placeStandin(ts, "opencode", "opencode")
 		own := ts.MkAbs("own-opencode")
 		ts.Check(os.MkdirAll(own, 0o700))
-		out := s.run("run", workspace, "-d", "--backend", ts.Getenv("BACKEND"), "--name", "own", "-p", "opencode", "--env", "OPENCODE_CONFIG_DIR="+own)
+		out := s.run("run", workspace, "-d", "--backend", ts.Getenv("BACKEND"), "--name", "own", "--sandbox", "none", "-p", "opencode", "--env", "OPENCODE_CONFIG_DIR="+own)
 		if !strings.Contains(out, "OPENCODE_CONFIG_DIR is set") {
 			ts.Fatalf("nothing is said: %s", out)
 		}

@@ -18,6 +18,8 @@ var builtIn = []Profile{
 		Resume:   []string{"claude", "--resume", conversationHole},
 		Env:      []string{"ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_*", "CLAUDE_CODE_OAUTH_TOKEN", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION"},
 		Grace:    "10s",
+		// With the variable it keeps .claude.json in it too.
+		Directories: []string{"CLAUDE_CONFIG_DIR=~/.claude"},
 	}},
 	{Name: "codex", Program: "Codex", Versions: "0.149 to 0.155", Definition: Definition{
 		Command: []string{"codex"},
@@ -25,23 +27,31 @@ var builtIn = []Profile{
 		Resume:  []string{"codex", "resume", conversationHole},
 		Env:     []string{"OPENAI_*", "CODEX_HOME"},
 		Grace:   "10s",
+
+		Directories: []string{"CODEX_HOME=~/.codex"},
 	}},
 	{Name: "gemini", Program: "Gemini CLI", Versions: "5411f11", Definition: Definition{
 		Command: []string{"gemini"},
 		Prompt:  []string{"--prompt-interactive", promptHole},
 		Resume:  []string{"gemini", "--resume", "latest"},
 		Env:     []string{"GEMINI_*", "GOOGLE_*"},
+
+		Directories: []string{"~/.gemini"},
 	}},
 	{Name: "agy", Program: "Antigravity CLI", Versions: "1.2", Definition: Definition{
 		Command: []string{"agy"},
 		Resume:  []string{"agy", "--conversation", conversationHole},
 		Env:     []string{"GEMINI_*", "GOOGLE_*"},
+
+		Directories: []string{"~/.gemini"},
 	}},
 	{Name: "opencode", Program: "OpenCode", Versions: "2", Definition: Definition{
 		Command: []string{"opencode"},
 		Prompt:  []string{"--prompt", promptHole},
 		Resume:  []string{"opencode", "--continue"},
 		Env:     []string{"OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "OPENROUTER_*", "AWS_*"},
+
+		Directories: []string{"~/.local/share/opencode", "~/.local/state/opencode", "~/.config/opencode"},
 	}},
 	{Name: "copilot", Program: "GitHub Copilot CLI", Versions: "1.0.78", Definition: Definition{
 		Command:  []string{"copilot"},
@@ -49,22 +59,30 @@ var builtIn = []Profile{
 		Identify: []string{"--session-id=" + conversationHole},
 		Resume:   []string{"copilot", "--resume=" + conversationHole},
 		Env:      []string{"COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN"},
+
+		Directories: []string{"COPILOT_HOME=~/.copilot"},
 	}},
 	{Name: "cursor", Program: "Cursor CLI", Versions: "2026.09.10", Definition: Definition{
 		Command: []string{"cursor-agent"},
 		Prompt:  []string{promptHole},
 		Resume:  []string{"cursor-agent", "--resume", conversationHole},
 		Env:     []string{"CURSOR_*"},
+
+		Directories: []string{"~/.cursor", "~/.config/cursor"},
 	}},
 	{Name: "amp", Program: "Amp", Definition: Definition{
 		Command: []string{"amp"},
 		Resume:  []string{"amp", "threads", "continue", conversationHole},
 		Env:     []string{"AMP_*"},
+
+		Directories: []string{"~/.config/amp", "~/.local/share/amp"},
 	}},
 	{Name: "aider", Program: "Aider", Definition: Definition{
 		Command: []string{"aider"},
 		Resume:  []string{"aider", "--restore-chat-history"},
 		Env:     []string{"AIDER_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "OPENROUTER_*", "DEEPSEEK_*"},
+
+		Directories: []string{"~/.aider"},
 	}},
 }
 

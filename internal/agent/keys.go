@@ -13,6 +13,8 @@ var Keys = []keydoc.Text{
 	{Key: "profiles.NAME.env", About: `Variables that the program gets besides the allow-list: patterns such as "ANTHROPIC_*".`},
 	{Key: "profiles.NAME.spawn", About: `The profiles that the program may start as workers (middleman spawn); an empty list means none. Without the key it may start anything.`},
 	{Key: "profiles.NAME.approvals", About: `Let middleman approve answer what the program asks for permissions, by a hook of this launch. Only claude, codex, and wrappers that are like them.`},
-	{Key: "profiles.NAME.sandbox", Values: []string{"none", "workspace", "strict"}, About: `What the program may touch. This version has only "none", and refuses to start a profile that asks for more.`},
+	{Key: "profiles.NAME.sandbox", Values: []string{"none", "workspace", "strict"}, About: `What the program may touch, without --sandbox. Without the key sandbox.level of the settings says it. That of a repository counts only where it is stronger than the settings.`},
+	{Key: "profiles.NAME.directories", About: `Where the program keeps its settings, login and conversations: in a sandbox it has a copy of each, which is kept with the workspace. VARIABLE=DIRECTORY leads it there by that variable, such as "CODEX_HOME=~/.codex"; others need bubblewrap. A repository's do not count.`},
+	{Key: "profiles.NAME.writable", About: `Directories that the program may change in a sandbox, such as "~/notes". A repository's do not count.`},
 	{Key: "profiles.NAME.grace", About: `How long a stop waits after SIGTERM before it sends SIGKILL: a duration such as "5s".`},
 }

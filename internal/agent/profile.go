@@ -67,8 +67,13 @@ type Definition struct {
 	// hook.
 	Approvals bool `toml:"approvals"`
 	// Sandbox is the level of a session without --sandbox: none, workspace or
-	// strict; "" is none.
+	// strict; "" leaves it to the settings.
 	Sandbox string `toml:"sandbox"`
+	// Directories hold what the program keeps: in a sandbox it gets a copy of each
+	// of its own. See Directory for their form.
+	Directories []string `toml:"directories"`
+	// Writable are directories that the program may change in a sandbox.
+	Writable []string `toml:"writable"`
 	// Grace is how long a stop waits after SIGTERM, such as 5s; "" leaves it to
 	// the settings.
 	Grace string `toml:"grace"`
@@ -119,6 +124,8 @@ func (d Definition) check() error {
 		{"resume", d.Resume, []string{conversationHole}},
 		{"env", d.Env, nil},
 		{"spawn", d.Spawn, nil},
+		{"directories", d.Directories, nil},
+		{"writable", d.Writable, nil},
 	} {
 		if err := checkList(list.name, list.items, list.holes); err != nil {
 			return err
@@ -142,6 +149,9 @@ func (d Definition) check() error {
 	case "", "none", "workspace", "strict":
 	default:
 		return fmt.Errorf("sandbox is %q: it must be none, workspace or strict", d.Sandbox)
+	}
+	if err := d.checkDirectories(); err != nil {
+		return err
 	}
 	if _, err := keys.Bytes(d.submitKey(), false); err != nil {
 		return fmt.Errorf("submit: %w", err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"middleman/internal/agent"
+	"middleman/internal/sandbox"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -84,6 +85,7 @@ type Session struct {
 	Profile       string             `json:"profile,omitempty" doc:"The profile that it was started with; unset for the shell or a command"`
 	Conversation  string             `json:"conversation,omitempty" doc:"The id by which its program takes the conversation up again, if it is known"`
 	Source        string             `json:"source" doc:"Where the state comes from: owner, disk or store"`
+	Sandbox       *sandbox.Applied   `json:"sandbox,omitempty" doc:"What its sandbox does; unset for level none"`
 	Agent         *agent.Status      `json:"agent,omitempty" doc:"What its program does, and why that is believed; unset for a program that no rules are known for and that has reported nothing"`
 	// Environment is set if one session was asked for.
 	Environment []terminal.Variable `json:"environment,omitempty" doc:"Its variables and where the value of each came from, never a value; only where one session is asked for, and not for a token of that session alone"`
@@ -117,6 +119,7 @@ type NewSession struct {
 	Profile string        `json:"profile,omitempty" doc:"What to launch instead of a command: a built-in profile, one of the user's, or one that the repository has and the user agreed to; shell is the user's shell"`
 	Prompt  string        `json:"prompt,omitempty" doc:"The first prompt for the profile's program"`
 	Backend string        `json:"backend,omitempty" enum:"auto,tmux,pty-owner"`
+	Sandbox sandbox.Level `json:"sandbox,omitempty" enum:"none,workspace,strict" doc:"What it may touch; unset means what the profile or the settings say. That of a worker is never weaker than its parent's"`
 	Size    terminal.Size `json:"size,omitzero"`
 	// The fields below say what the session's environment is made of. It is the
 	// user's login environment unless CallerEnv is set.
@@ -134,7 +137,8 @@ type NewSession struct {
 // Retry asks for another attempt at a creation. Without caller_env a first
 // session has the user's login environment.
 type Retry struct {
-	CallerEnv [][]byte `json:"caller_env,omitzero" doc:"For a first session that was asked for with one, see there; that is not kept"`
+	Sandbox   sandbox.Level `json:"sandbox,omitempty" enum:"none,workspace,strict" doc:"What a first session may touch, instead of what was asked for"`
+	CallerEnv [][]byte      `json:"caller_env,omitzero" doc:"For a first session that was asked for with one, see there; that is not kept"`
 }
 
 // Workspaces is a page of workspaces.

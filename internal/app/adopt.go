@@ -78,7 +78,7 @@ func (s *App) adoptOne(ctx context.Context, b terminal.Backend, id string) {
 	}
 	row, err := s.addRow(ctx, "", false, store.Session{
 		ID: id, WorkspaceID: status.Workspace, Backend: b.Name(), Argv: status.Argv, Dir: status.Dir,
-		State: terminal.StateRunning, CreatedAt: status.StartedAt.UTC(),
+		State: terminal.StateRunning, CreatedAt: status.StartedAt.UTC(), Sandbox: s.appliedTo(id),
 	})
 	if errors.Is(err, store.ErrNotFound) && status.State.Ended() && len(status.Left) == 0 {
 		row.State, row.Exit = status.State, status.Exit

@@ -25,6 +25,7 @@ import (
 	"middleman/internal/events"
 	"middleman/internal/git"
 	"middleman/internal/notice"
+	"middleman/internal/sandbox"
 	"middleman/internal/store"
 	"middleman/internal/transcripts"
 	"middleman/internal/watch"
@@ -92,6 +93,10 @@ type Options struct {
 	JournalBytes int64
 	Grace        time.Duration
 	Clipboard    terminal.Clipboard
+	// Sandbox are the settings of sandboxed sessions.
+	Sandbox config.Sandbox
+	// Support returns which sandboxes this system has; nil means sandbox.Probe.
+	Support func() sandbox.Support
 	// Ports is the range that workspaces get ports from. Each gets Ports.Count;
 	// 0 means none.
 	Ports store.PortRange
@@ -163,6 +168,9 @@ func New(o Options) (*App, error) {
 	}
 	if o.EnvRules.Forward == nil {
 		o.EnvRules.Forward = []string{"*"}
+	}
+	if o.Support == nil {
+		o.Support = sandbox.Probe
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -132,8 +132,9 @@ func storable(in api.NewWorkspace) storedRequest {
 
 // plan plans the first session again, with the environment of who asks for that,
 // nil if a start of the server does. The plan's note names what was not kept.
-func (r storedRequest) plan(ctx context.Context, s *App, callerEnv [][]byte) (plan, error) {
-	session := *r.Session
+func (r storedRequest) plan(ctx context.Context, s *App, again api.Retry) (plan, error) {
+	session, callerEnv := *r.Session, again.CallerEnv
+	session.Sandbox = cmp.Or(again.Sandbox, session.Sandbox)
 	if r.FromCaller {
 		session.CallerEnv = callerEnv
 	}
@@ -376,7 +377,7 @@ func (s *App) retryWorkspace(ctx context.Context, id string, in api.Retry) (work
 	if err != nil {
 		return w, err
 	}
-	c, err := s.failedCreation(ctx, w, in.CallerEnv)
+	c, err := s.failedCreation(ctx, w, in)
 	if err != nil {
 		return w, err
 	}
@@ -406,8 +407,8 @@ func (s *App) retryWorkspace(ctx context.Context, id string, in api.Retry) (work
 }
 
 // failedCreation returns the request that w was made by, if its creation failed.
-// callerEnv is for storedRequest.plan.
-func (s *App) failedCreation(ctx context.Context, w workspace.Workspace, callerEnv [][]byte) (creation, error) {
+// again is for storedRequest.plan.
+func (s *App) failedCreation(ctx context.Context, w workspace.Workspace, again api.Retry) (creation, error) {
 	refuse := func(code, why string) (creation, error) {
 		return creation{}, Refusef(code, "workspace %s %s", s.label(ctx, w), why)
 	}
@@ -422,7 +423,7 @@ func (s *App) failedCreation(ctx context.Context, w workspace.Workspace, callerE
 	if _, err := s.Store.Creation(ctx, w.ID); errors.Is(err, store.ErrNotFound) {
 		return refuse(api.CodeNotFailed, "was made, and a later step failed: "+s.redact(w.Error))
 	}
-	return s.creation(ctx, w, callerEnv)
+	return s.creation(ctx, w, again)
 }
 
 // cutShort marks the last stage as failed if the previous server did not end it.

@@ -16,6 +16,7 @@ import (
 	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/environ"
+	"middleman/internal/sandbox"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -54,6 +55,8 @@ type plan struct {
 	keep int64 // bytes of output to keep, 0 for all
 	// clipboard is the session's policy.
 	clipboard terminal.Clipboard
+	// box is the session's sandbox.
+	box box
 	// Only for a worker: its session id, its parent's session id, and the
 	// directory where it starts, "" for the default of its workspace.
 	id, parent, dir string
@@ -98,6 +101,10 @@ func (s *App) plan(ctx context.Context, in api.NewSession, from profiles) (plan,
 	if err != nil {
 		return plan{}, err
 	}
+	if p.box, err = s.chooseBox(in.Sandbox, profile, from); err != nil {
+		return plan{}, err
+	}
+	in.CleanEnv = in.CleanEnv || p.box.on()
 	if p.env, p.note, err = s.sessionEnv(ctx, in, profile.Env); err != nil {
 		return plan{}, err
 	}
@@ -210,27 +217,37 @@ func (p plan) shownArgv() []string {
 	return p.argv
 }
 
-// spec returns the specification of the session for the backend. note says what
-// of the plan cannot be had, "" for nothing.
-func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan) (spec terminal.Spec, note string, err error) {
+// spec returns the specification of the session for the backend, and what its sandbox
+// does, nil for none. note says what of the plan cannot be had, "" for nothing.
+func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan) (spec terminal.Spec, applied *sandbox.Applied, note string, err error) {
 	dir := cmp.Or(p.dir, w.Path())
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return terminal.Spec{}, "", fmt.Errorf("%w: %s", workspace.ErrMissing, dir)
+		return spec, nil, "", fmt.Errorf("%w: %s", workspace.ErrMissing, dir)
 	}
 	repoEnv, err := s.repoEnv(ctx, w)
 	if err != nil {
-		return terminal.Spec{}, "", err
+		return spec, nil, "", err
 	}
 	env := p.env.Clone()
 	addWorkspaceEnv(&env, repoEnv, w)
 	env.Set(environ.Named, p.named...)
 	if note, err = s.placeHooks(id, p.hooks, &env); err != nil {
-		return terminal.Spec{}, "", fmt.Errorf("write the hooks of profile %s: %w", p.profile, err)
+		return spec, nil, "", fmt.Errorf("write the hooks of profile %s: %w", p.profile, err)
+	}
+	var wrapper []string
+	if p.box.on() {
+		made, err := s.confine(ctx, id, w, p.box, dir, p.argv[0], &env)
+		if err != nil {
+			s.cleanUp(id)
+			return spec, nil, "", err
+		}
+		wrapper, applied, note = made.Wrapper, &made.Applied, joinNotes(append(made.Notes, note)...)
 	}
 	return terminal.Spec{
 		ID:           id,
 		Workspace:    w.ID,
 		Argv:         p.argv,
+		Wrapper:      wrapper,
 		Env:          env.Entries(),
 		Sources:      env.Sources(),
 		AgentLink:    p.agentLink,
@@ -239,5 +256,5 @@ func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan
 		Grace:        cmp.Or(p.grace, s.Grace),
 		JournalBytes: p.keep,
 		Clipboard:    p.clipboard,
-	}, note, nil
+	}, applied, note, nil
 }

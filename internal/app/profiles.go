@@ -25,8 +25,9 @@ type profiles struct {
 	// repository returns the profiles of the agreed configuration of the
 	// session's repository. It is only called for a name that is not known.
 	repository func(ctx context.Context) (map[string]agent.Definition, error)
-	// again is the session whose conversation is taken up again, nil for none.
-	again *store.Session
+	// again is the session whose conversation is taken up again, and parent the one
+	// that starts a worker, nil for none.
+	again, parent *store.Session
 }
 
 // profilesOf is profiles.repository for a workspace that exists.
@@ -65,10 +66,6 @@ func (s *App) choose(ctx context.Context, p *plan, in *api.NewSession, from prof
 	profile, err := s.profile(ctx, in.Profile, from)
 	if err != nil {
 		return profile, nil, err
-	}
-	if profile.Sandbox != "" && profile.Sandbox != "none" {
-		return profile, nil, Refusef(api.CodeUnsupported,
-			"profile %s asks for sandbox level %q, which this build does not have, so the session was not started", profile.Name, profile.Sandbox)
 	}
 	if p.grace, err = profile.StopGrace(); err != nil {
 		return profile, nil, Refusef(api.CodeBadConfig, "profile %s: %s", profile.Name, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"middleman/internal/api"
 	"middleman/internal/store"
 	"middleman/workspace"
 )
@@ -51,6 +52,7 @@ func (s *App) Resume(ctx context.Context, rows []store.Session) {
 	step("end terminals without a session", s.reap)
 	step("look for ephemeral workspaces", s.sweep)
 	step("look for hooks of ended sessions", s.sweepHooks)
+	step("look for sandboxes of removed sessions", s.sweepBoxes)
 	step("remove transcripts beyond the budget", s.trimTranscripts)
 }
 
@@ -143,7 +145,7 @@ func placed(w workspace.Workspace) bool {
 
 // goOn finishes the creation of a workspace that has its directory.
 func (s *App) goOn(ctx context.Context, w workspace.Workspace) {
-	c, err := s.creation(ctx, w, nil)
+	c, err := s.creation(ctx, w, api.Retry{})
 	if err != nil {
 		s.failCreation(ctx, w, err)
 		return
@@ -153,8 +155,8 @@ func (s *App) goOn(ctx context.Context, w workspace.Workspace) {
 
 // creation reads the request of a workspace whose creation is not finished. An
 // older server stored no request; a workspace of such a server was finished once
-// it had its directory. callerEnv is for storedRequest.plan.
-func (s *App) creation(ctx context.Context, w workspace.Workspace, callerEnv [][]byte) (creation, error) {
+// it had its directory. again is for storedRequest.plan.
+func (s *App) creation(ctx context.Context, w workspace.Workspace, again api.Retry) (creation, error) {
 	asked, err := s.Store.Creation(ctx, w.ID)
 	if errors.Is(err, store.ErrNotFound) && placed(w) {
 		return creation{row: w}, nil
@@ -173,7 +175,7 @@ func (s *App) creation(ctx context.Context, w workspace.Workspace, callerEnv [][
 	request.ID, request.Name = w.ID, w.Name
 	c := creation{row: w, request: request}
 	if in.Session != nil {
-		p, err := in.plan(ctx, s, callerEnv)
+		p, err := in.plan(ctx, s, again)
 		if err != nil {
 			return creation{}, err
 		}

@@ -27,7 +27,7 @@ import (
 // the session, or its environment lacks something.
 func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row store.Session, note string, err error) {
 	id := cmp.Or(p.id, terminal.NewID("s"))
-	spec, missing, err := s.spec(ctx, id, w, p)
+	spec, applied, missing, err := s.spec(ctx, id, w, p)
 	if err != nil {
 		return store.Session{}, "", err
 	}
@@ -43,13 +43,14 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 		CreatedAt:   time.Now().UTC(),
 		Parent:      p.parent,
 
-		Profile: p.profile, Conversation: p.conversation,
+		Profile: p.profile, Conversation: p.conversation, Sandbox: applied,
 	})
 	if err != nil {
-		s.removeHooks(id)
+		s.cleanUp(id)
 		return store.Session{}, "", err
 	}
 	if err := s.Store.SetSessionSecret(ctx, id, secret); err != nil {
+		s.cleanUp(id)
 		return store.Session{}, "", errors.Join(err, s.Store.DeleteSession(ctx, id))
 	}
 	if p.rules != "" {
@@ -347,7 +348,7 @@ func (s *App) removeSession(ctx context.Context, row store.Session) error {
 }
 
 func (s *App) forgetSession(ctx context.Context, row store.Session) error {
-	s.removeHooks(row.ID)
+	s.cleanUp(row.ID)
 	if err := s.Store.DeleteSession(ctx, row.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}

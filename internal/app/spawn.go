@@ -90,7 +90,7 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 	if x.isolation == store.IsolationWorktree {
 		in.Session.CallerEnv = withoutTree(in.Session.CallerEnv, w.Root)
 	}
-	if x.plan, err = s.plan(ctx, in.Session, profiles{repository: s.profilesOf(w)}); err != nil {
+	if x.plan, err = s.plan(ctx, in.Session, profiles{repository: s.profilesOf(w), parent: &parent}); err != nil {
 		return spawning{}, err
 	}
 	dir := in.Directory

@@ -74,6 +74,7 @@ func rowView(row store.Session, workspaceName string) api.Session {
 		Parent:        row.Parent,
 		Profile:       row.Profile,
 		Conversation:  row.Conversation,
+		Sandbox:       row.Sandbox,
 		Source:        "store",
 		AsOf:          time.Now().UTC(),
 	}

@@ -47,7 +47,8 @@ type Config struct {
 	// Transcripts are those of sessions of deleted workspaces.
 	Transcripts Transcripts `toml:"transcripts"`
 	// Watch limits how the server notices changes in workspaces.
-	Watch Watch `toml:"watch"`
+	Watch   Watch   `toml:"watch"`
+	Sandbox Sandbox `toml:"sandbox"`
 }
 
 // Place is where worktrees are made.
@@ -217,6 +218,7 @@ func Default() Config {
 		Env:          Env{Forward: []string{"*"}, SSHAgentLink: true},
 		Transcripts:  Transcripts{Keep: 2 << 30},
 		Watch:        Watch{Directories: 32768, PerWorkspace: 4096},
+		Sandbox:      Sandbox{Level: "auto"},
 	}
 }
 
@@ -312,6 +314,9 @@ func (c Config) check() error {
 		if err := p.Check(name); err != nil {
 			return err
 		}
+	}
+	if err := c.Sandbox.check(); err != nil {
+		return err
 	}
 	if err := c.Env.check(); err != nil {
 		return err

@@ -37,6 +37,9 @@ func FuzzParse(f *testing.F) {
 			first.Hosts, second.Hosts = nil, nil // an empty list is none
 		}
 		for _, c := range []*Config{&first, &second} {
+			for _, list := range []*[]string{&c.Sandbox.Hide, &c.Sandbox.Show, &c.Sandbox.Writable} {
+				*list = slices.Concat(*list)
+			}
 			c.Env.Forward, c.Env.Deny, c.Notify.Command = slices.Concat(c.Env.Forward), slices.Concat(c.Env.Deny), slices.Concat(c.Notify.Command) // nil if empty
 		}
 		if !reflect.DeepEqual(first, second) {

@@ -48,6 +48,12 @@ var texts = append([]keydoc.Text{
 	{Key: "transcripts.keep", About: `How much space the transcripts of deleted workspaces may take in all: output, last screens and exits of their sessions. Beyond it those of the oldest deletion are removed first.`},
 	{Key: "watch.directories", About: `How many directories the server watches for changes, of all workspaces together. 0 watches none. A workspace beyond a limit is inspected when it is listed instead.`},
 	{Key: "watch.per_workspace", About: `How many directories of one workspace it watches.`},
+	{Key: "sandbox.level", Values: []string{"auto", "none", "workspace", "strict"}, About: `What a session may touch that says nothing itself (--sandbox) and whose profile says nothing. "auto" is workspace for coding agents and none for shells and commands.`},
+	{Key: "sandbox.hide", About: `More files and directories that a sandboxed program does not read: absolute paths, or "~/...".`},
+	{Key: "sandbox.show", About: `Files and directories that it does read, although they are among those that are hidden by default.`},
+	{Key: "sandbox.writable", About: `Directories that every sandboxed program may change, besides its workspace.`},
+	{Key: "sandbox.memory", About: `How much memory for data each process of a sandboxed session may have.`},
+	{Key: "sandbox.processes", About: `How many processes a sandboxed session may have at once, 0 for no bound. It needs bubblewrap, and a user who is not root.`},
 }, agent.Keys...)
 
 // SetIn returns the keys that the settings file raw sets. raw is one that Load took.

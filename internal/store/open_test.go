@@ -252,13 +252,15 @@ func TestMigrationOfNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "middleman.db")
 	s, err := openWith(ctx, path, until(t, 20))
 	must(t, err)
-	later := func(change string) { // columns that were added later, which this version writes
-		for _, table := range []string{"workspaces", "deleted_workspaces"} {
-			_, err := s.write.Exec(`ALTER TABLE ` + table + ` ` + change)
-			must(t, err)
+	later := func(change, kind string) { // columns that were added later, which this version writes
+		for table, column := range map[string]string{"workspaces": "base_dir", "sessions": "sandbox"} {
+			for _, table := range []string{table, "deleted_" + table} {
+				_, err := s.write.Exec(`ALTER TABLE ` + table + ` ` + change + ` COLUMN ` + column + ` ` + kind)
+				must(t, err)
+			}
 		}
 	}
-	later(`ADD COLUMN base_dir TEXT NOT NULL DEFAULT ''`)
+	later(`ADD`, `TEXT NOT NULL DEFAULT ''`)
 	for _, n := range []int{1, 2, 3} {
 		w := newWorkspace(n)
 		_, err := s.write.Exec(`INSERT INTO workspaces (`+workspaceColumns+`) VALUES (`+workspaceMarks+`)`, values(w)...)
@@ -269,7 +271,7 @@ func TestMigrationOfNames(t *testing.T) {
 	_, err = s.write.Exec(`INSERT INTO creations (workspace_id, request) VALUES ('w3', x'7b7d')`)
 	must(t, err)
 	must(t, s.KeepDeleted(ctx, Deleted{newWorkspace(2), t0}, map[string]int64{"s2": 7}))
-	later(`DROP COLUMN base_dir`)
+	later(`DROP`, ``)
 	must(t, s.Close())
 
 	s = openAt(t, path)

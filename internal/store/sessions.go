@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"middleman/internal/sandbox"
 	"middleman/terminal"
 )
 
@@ -27,17 +28,17 @@ type Session struct {
 	// Conversation is the id by which its program takes the conversation up
 	// again, "" if it is not known.
 	Conversation string
+	Sandbox      *sandbox.Applied // nil for none
 }
 
-const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at, parent, profile, conversation`
+const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at, parent, profile, conversation, sandbox`
 
 // CreateSession adds x. The error is ErrNameTaken if another session of the
 // workspace has its name, and ErrNotFound if there is no such workspace.
 func (s *Store) CreateSession(ctx context.Context, x Session) error {
-	argv, exit, err := encodeSession(x)
+	values, err := encodeSession(x)
 	if err == nil {
-		_, err = s.write.ExecContext(ctx, `INSERT INTO sessions (`+sessionColumns+`) VALUES (`+marks(sessionColumns)+`)`,
-			x.ID, x.WorkspaceID, x.Name, x.Backend, argv, x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano(), x.Parent, x.Profile, x.Conversation)
+		_, err = s.write.ExecContext(ctx, `INSERT INTO sessions (`+sessionColumns+`) VALUES (`+marks(sessionColumns)+`)`, values...)
 	}
 	switch {
 	case isUnique(err):
@@ -142,22 +143,39 @@ func (s *Store) Sessions(ctx context.Context, workspaceID string, p Page) (list 
 	return list, next, nil
 }
 
-func encodeSession(x Session) (argv string, exit *string, err error) {
-	data, err := json.Marshal(x.Argv)
-	if err != nil || x.Exit == nil {
-		return string(data), nil, err
+// encodeSession returns the values of sessionColumns.
+func encodeSession(x Session) (values []any, err error) {
+	argv, err := json.Marshal(x.Argv)
+	if err != nil {
+		return nil, err
 	}
-	end, err := json.Marshal(x.Exit)
-	text := string(end)
-	return string(data), &text, err
+	var exit *string
+	if x.Exit != nil {
+		end, err := json.Marshal(x.Exit)
+		if err != nil {
+			return nil, err
+		}
+		text := string(end)
+		exit = &text
+	}
+	confined := ""
+	if x.Sandbox != nil {
+		text, err := json.Marshal(x.Sandbox)
+		if err != nil {
+			return nil, err
+		}
+		confined = string(text)
+	}
+	return []any{x.ID, x.WorkspaceID, x.Name, x.Backend, string(argv), x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano(),
+		x.Parent, x.Profile, x.Conversation, confined}, nil
 }
 
 func scanSession(row scanner) (Session, error) {
 	var x Session
-	var argv string
+	var argv, confined string
 	var exit *string
 	var created int64
-	err := row.Scan(&x.ID, &x.WorkspaceID, &x.Name, &x.Backend, &argv, &x.Dir, &x.State, &x.Error, &exit, &created, &x.Parent, &x.Profile, &x.Conversation)
+	err := row.Scan(&x.ID, &x.WorkspaceID, &x.Name, &x.Backend, &argv, &x.Dir, &x.State, &x.Error, &exit, &created, &x.Parent, &x.Profile, &x.Conversation, &confined)
 	if err != nil {
 		return Session{}, err
 	}
@@ -169,6 +187,11 @@ func scanSession(row scanner) (Session, error) {
 	if exit != nil {
 		if err := json.Unmarshal([]byte(*exit), &x.Exit); err != nil {
 			x.Exit, x.Error = nil, fmt.Sprintf("its record is damaged: exit: %v", err)
+		}
+	}
+	if confined != "" {
+		if err := json.Unmarshal([]byte(confined), &x.Sandbox); err != nil {
+			x.Sandbox, x.Error = &sandbox.Applied{}, fmt.Sprintf("its record is damaged: sandbox: %v", err)
 		}
 	}
 	return x, nil

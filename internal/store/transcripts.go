@@ -25,10 +25,9 @@ const transcriptColumns = sessionColumns + `, bytes,
 // of the workspace has its name, and ErrNotFound if there is no such deleted
 // workspace.
 func (s *Store) AddTranscript(ctx context.Context, x Session, bytes int64) error {
-	argv, exit, err := encodeSession(x)
+	values, err := encodeSession(x)
 	if err == nil {
-		_, err = s.write.ExecContext(ctx, `INSERT INTO deleted_sessions (`+sessionColumns+`, bytes) VALUES (`+marks(sessionColumns)+`, ?)`,
-			x.ID, x.WorkspaceID, x.Name, x.Backend, argv, x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano(), x.Parent, x.Profile, x.Conversation, bytes)
+		_, err = s.write.ExecContext(ctx, `INSERT INTO deleted_sessions (`+sessionColumns+`, bytes) VALUES (`+marks(sessionColumns)+`, ?)`, append(values, bytes)...)
 	}
 	switch {
 	case isUnique(err):

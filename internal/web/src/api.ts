@@ -43,9 +43,23 @@ export interface Session {
   unseen?: { bytes: number; bell: boolean }
   /** What its program does; unset where nothing can be known of that. */
   agent?: Agent
+  /** What its sandbox does; unset where it has none. */
+  sandbox?: Sandbox
   exit?: Exit
   error?: string
   created_at: string
+}
+
+export interface Sandbox {
+  level: 'workspace' | 'strict'
+  method: string
+  digest: string
+  writable?: string[]
+  private?: string[]
+  temp: string
+  network: string
+  limits: string
+  not_covered?: string
 }
 
 export interface Agent {

@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/config"
+	"middleman/internal/sandbox"
 	"middleman/terminal"
 )
 
@@ -21,7 +21,7 @@ type sessionFlags struct {
 	detached   bool
 	profile    string
 	backend    string
-	sandbox    string
+	sandbox    sandboxFlag
 	cols, rows uint16
 	keep       string
 	clipboard  terminal.Clipboard
@@ -38,7 +38,7 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 func (f *sessionFlags) addOthers(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.detached, "detach", "d", false, "do not attach; print only the name")
 	flags.StringVar(&f.backend, "backend", "", "what hosts the terminal: auto, tmux or pty-owner")
-	flags.StringVar(&f.sandbox, "sandbox", "", `what the session may touch; this build only has "none" (default "none")`)
+	f.sandbox.add(flags, "what the session may touch")
 	flags.StringVar(&f.keep, "keep-output", "", "keep at least `SIZE` of output, such as 64MB, or 0 for all (default: terminal.journal_bytes of config.toml)")
 	sessions.ClipboardFlag(flags, &f.clipboard, "the attached viewer's clipboard", "terminal.clipboard of config.toml")
 	flags.Uint16Var(&f.cols, "cols", 0, "columns (default: those of this terminal)")
@@ -48,8 +48,8 @@ func (f *sessionFlags) addOthers(flags *pflag.FlagSet) {
 
 // request returns the request for the server.
 func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, error) {
-	if f.sandbox != "" && f.sandbox != "none" {
-		return nil, fmt.Errorf("sandbox level %q: this build has no sandbox, so the session was not started; use --sandbox none", f.sandbox)
+	if err := f.sandbox.check(); err != nil {
+		return nil, err
 	}
 	switch f.backend {
 	case "", "auto", "tmux", "pty-owner":
@@ -69,7 +69,7 @@ func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, e
 	if (size.Cols == 0) != (size.Rows == 0) {
 		return nil, cli.Usagef("give both --cols and --rows, or neither: this command has no terminal to take the other from")
 	}
-	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Size: size, Clipboard: f.clipboard}
+	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Sandbox: sandbox.Level(f.sandbox), Size: size, Clipboard: f.clipboard}
 	if f.profile != "" && f.profile != agent.Shell {
 		in.Command, in.Prompt = nil, strings.Join(command, " ")
 	}
@@ -81,6 +81,20 @@ func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, e
 		in.KeepOutput = &n
 	}
 	return in, f.env.request(c, in)
+}
+
+// sandboxFlag is a level of the sandbox, "" for what profile and settings say.
+type sandboxFlag string
+
+func (f *sandboxFlag) add(flags *pflag.FlagSet, what string) {
+	flags.StringVar((*string)(f), "sandbox", "", what+": none, workspace (its workspace alone) or strict (and no network); `LEVEL` defaults to what the profile or sandbox.level say (`middleman help sandbox`)")
+}
+
+func (f sandboxFlag) check() error {
+	if !sandbox.Level(f).Known() {
+		return cli.Usagef("sandbox level %q is not none, workspace or strict", string(f))
+	}
+	return nil
 }
 
 // checkAttach returns an error, before anything is made, if attaching would

@@ -34,6 +34,10 @@ type shownProfile struct {
 	Env      []string `json:"env,omitempty"`
 	Sandbox  string   `json:"sandbox,omitempty"`
 	Grace    string   `json:"grace,omitempty"`
+	// Directories and Writable are what a sandbox shows a copy of, and what it
+	// lets the program change.
+	Directories []string `json:"directories,omitempty"`
+	Writable    []string `json:"writable,omitempty"`
 	// Status has the sources of the program's status, and Hooks how hooks reach it.
 	Status    []string `json:"status"`
 	Hooks     string   `json:"hooks"`
@@ -105,6 +109,7 @@ func show(p agent.Profile) shownProfile {
 	v := shownProfile{
 		Name: p.Name, Program: p.Program, Source: p.Source, Versions: p.Versions,
 		Command: p.Command, Prompt: p.Prompt, Identify: p.Identify, Resume: p.Resume, Env: p.Env, Sandbox: p.Sandbox, Grace: p.Grace,
+		Directories: p.Directories, Writable: p.Writable,
 		Status: []string{}, Approvals: p.Approvals,
 	}
 	hooks := p.Inject("")
@@ -175,6 +180,8 @@ func (c commands) showProfile(name string) error {
 			{"resume", strings.Join(v.Resume, " ")},
 			{"environment", strings.Join(v.Env, " ")},
 			{"sandbox", v.Sandbox},
+			{"copied there", strings.Join(v.Directories, " ")},
+			{"writable there", strings.Join(v.Writable, " ")},
 			{"grace", v.Grace},
 			{"status by", v.statusBy()},
 			{"hooks", v.Hooks},

@@ -11,11 +11,13 @@ import (
 	"middleman/cmd/middleman/internal/workspaces"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
+	"middleman/internal/sandbox"
 )
 
 func (c commands) retryCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "retry WORKSPACE",
+	var level sandboxFlag
+	cmd := &cobra.Command{
+		Use:   "retry WORKSPACE [--sandbox LEVEL]",
 		Short: "Retry a failed creation, from the step that failed",
 		Long: `Retry a failed creation, from the step that failed.
 
@@ -24,12 +26,17 @@ its first session gets the environment of the shell that asks for the retry.
 Variables that --env had named are missing, and the command names them.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return c.retry(cmd.Context(), given[0])
+			if err := level.check(); err != nil {
+				return err
+			}
+			return c.retry(cmd.Context(), given[0], sandbox.Level(level))
 		},
 	}
+	level.add(cmd.Flags(), "what the first session may touch")
+	return cmd
 }
 
-func (c commands) retry(ctx context.Context, name string) error {
+func (c commands) retry(ctx context.Context, name string, level sandbox.Level) error {
 	server, w, err := catalog.OnServer(ctx, c.CLI, name)
 	if err != nil {
 		return err
@@ -40,7 +47,7 @@ func (c commands) retry(ctx context.Context, name string) error {
 		return err
 	}
 	progress := c.Progress("making")
-	created, err := server.RetryWorkspace(ctx, w.ID, api.Retry{CallerEnv: env}, progress.Workspace)
+	created, err := server.RetryWorkspace(ctx, w.ID, api.Retry{CallerEnv: env, Sandbox: level}, progress.Workspace)
 	progress.End()
 	if err != nil {
 		return progress.Making(err)

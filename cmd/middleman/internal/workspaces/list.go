@@ -224,6 +224,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 			if s.Clipboard != "" {
 				fmt.Fprintf(c.Out, "clipboard of %s: %s\n", plaintext.Line(catalog.Label(s)), s.Clipboard)
 			}
+			c.tellSandbox(s)
 			c.tellEnvironment(s)
 		}
 		return workers.FamilyTable(c.CLI, shown, list)

@@ -4,7 +4,7 @@ import type { Session, Workspace } from '../api'
 import { go, pathOf } from '../nav'
 import { isLive, mark, putWorkspace, report, sessionsOf, toast } from '../store'
 import { copy } from '../term/view'
-import { seconds, stateWords, tone } from '../words'
+import { sandboxWords, seconds, stateWords, tone } from '../words'
 import { Branch, Check, Close, Copy, Down, Menu, Plus, Stop, Trash } from './icons'
 import { show } from './overlay'
 import { closeSession, openSession } from './session-dialogs'
@@ -35,6 +35,10 @@ export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
         <button class="chip path" title="Copy the path" onClick={() => void copied(workspace.path)}>
           <span>{workspace.path}</span><Copy />
         </button>
+        {session?.sandbox && (
+          <button class="chip" title={sandboxWords(session.sandbox)} aria-label={`Sandbox ${session.sandbox.level}: copy what it does`}
+            onClick={() => void copied(sandboxWords(session.sandbox!))}><span>sandbox {session.sandbox.level}</span></button>
+        )}
         <span class="grow" />
         <button class="quiet square" aria-label="Delete workspace" title="Delete workspace"
           onClick={() => show({ is: 'delete-workspace', workspace })}><Trash /></button>

@@ -1,0 +1,167 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"middleman/internal/agent"
+	"middleman/internal/api"
+	"middleman/internal/confine"
+	"middleman/internal/environ"
+	"middleman/internal/sandbox"
+	"middleman/internal/store"
+	"middleman/workspace"
+)
+
+// box is the sandbox of a planned session.
+type box struct {
+	level   sandbox.Level
+	method  sandbox.Method
+	profile agent.Profile
+	parent  *sandbox.Policy // of the session that starts it as a worker, if that has one
+}
+
+// on reports whether there is a sandbox.
+func (b box) on() bool { return b.method != "" }
+
+// chooseBox returns the sandbox for a session. asked is the level that its user named,
+// "" for none. The level of a worker is never weaker than its parent's. What this
+// system cannot enforce is refused.
+func (s *App) chooseBox(asked sandbox.Level, profile agent.Profile, from profiles) (b box, err error) {
+	if !asked.Known() {
+		return b, Refusef(api.CodeBadRequest, "sandbox is %q: it must be none, workspace or strict", asked)
+	}
+	b.profile = profile
+	b.level = s.level(asked, profile, from.again)
+	if from.parent != nil && from.parent.Sandbox != nil {
+		policy, err := s.maker().Read(from.parent.ID)
+		if err != nil {
+			return b, err
+		}
+		if b.parent = &policy; b.level.Weaker(policy.Level) {
+			b.level, asked = policy.Level, policy.Level
+		}
+	}
+	if !sandbox.None.Weaker(b.level) {
+		return b, nil
+	}
+	if b.method, err = sandbox.Choose(b.level, s.Support()); err != nil {
+		if asked == "" {
+			return b, Refusef(api.CodeUnsupported, "%s; the level is the default here, and --sandbox none starts the session without a sandbox", err)
+		}
+		return b, Refusef(api.CodeUnsupported, "%s", err)
+	}
+	return b, nil
+}
+
+// level returns the level of a session: what its user named, else that of the session
+// that is taken up again, else what the profile and the settings say. A repository's
+// profile only makes that stronger.
+func (s *App) level(asked sandbox.Level, profile agent.Profile, again *store.Session) sandbox.Level {
+	if asked != "" {
+		return asked
+	}
+	usual, own := sandbox.Level(s.Sandbox.Level), sandbox.Level(profile.Sandbox)
+	if usual == "auto" || usual == "" {
+		usual = sandbox.None
+		if profile.IsAgent() {
+			usual = sandbox.Workspace
+		}
+	}
+	switch {
+	case own != "" && (profile.Source != agent.Repository || usual.Weaker(own)):
+		usual = own
+	}
+	if again == nil {
+		return usual
+	}
+	was := sandbox.None
+	if again.Sandbox != nil {
+		was = again.Sandbox.Level
+	}
+	if was.Weaker(own) {
+		return own
+	}
+	return was
+}
+
+// maker returns what makes the policies of sessions.
+func (s *App) maker() confine.Maker {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		s.Log.Warn("find the home directory", "error", err)
+	}
+	return confine.Maker{Dirs: s.Dirs, Settings: s.Sandbox, Home: home, Executable: s.Executable}
+}
+
+// confine makes the sandbox of a session.
+func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b box, dir, program string, env *environ.Environment) (confine.Confined, error) {
+	made, err := s.maker().Make(confine.Session{
+		ID: id, Workspace: w.ID, Root: w.Root, Dir: dir, Level: b.level, Method: b.method,
+		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent,
+	}, env)
+	if err != nil {
+		return made, Refusef(api.CodeStartFailed, "the sandbox of this session cannot be made: %s", s.redact(oneLine(err)))
+	}
+	return made, nil
+}
+
+// appliedTo returns what is known of the sandbox of a session without a record, nil if
+// it has none.
+func (s *App) appliedTo(id string) *sandbox.Applied {
+	p, err := s.maker().Read(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		s.Log.Warn("read the sandbox of a session", "session", id, "error", err)
+	}
+	return &sandbox.Applied{Level: p.Level, Method: p.Method, Digest: p.Digest()}
+}
+
+// cleanUp removes what was placed for a session: the files of its hooks, and its
+// sandbox.
+func (s *App) cleanUp(id string) {
+	s.removeHooks(id)
+	if err := s.maker().Forget(id); err != nil {
+		s.Log.Warn("remove the sandbox of a session", "session", id, "error", err)
+	}
+}
+
+// sweepBoxes removes what is kept for sandboxes of sessions and workspaces that have no
+// record, because no server was there when they were removed.
+func (s *App) sweepBoxes(ctx context.Context) {
+	for _, kept := range []struct {
+		dir    string
+		known  func(id string) error
+		remove func(id string) error
+	}{
+		{s.Dirs.Sandbox(""), func(id string) error { _, err := s.Store.Session(ctx, id); return err }, s.maker().Forget},
+		{s.Dirs.Private(""), func(id string) error { return s.knownWorkspace(ctx, id) }, s.maker().ForgetWorkspace},
+	} {
+		entries, err := os.ReadDir(kept.dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.Log.Warn("look for sandboxes that nobody needs", "error", err)
+		}
+		for _, entry := range entries {
+			if !errors.Is(kept.known(entry.Name()), store.ErrNotFound) {
+				continue
+			}
+			if err := kept.remove(entry.Name()); err != nil {
+				s.Log.Warn("remove a sandbox that nobody needs", "id", entry.Name(), "error", err)
+			}
+		}
+	}
+}
+
+// knownWorkspace returns store.ErrNotFound for an id that neither a workspace has nor a
+// deleted one that can come back.
+func (s *App) knownWorkspace(ctx context.Context, id string) error {
+	if _, err := s.Store.Workspace(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	_, err := s.Store.DeletedWorkspace(ctx, id)
+	return err
+}

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"fmt"
+
+	"middleman/internal/agent"
+)
+
+// Sandbox says what sessions may touch.
+type Sandbox struct {
+	// Level is that of a session that names none and whose profile names none:
+	// "auto" is workspace for coding agents, and none for shells and commands.
+	Level string `toml:"level"`
+	// Hide are more files and directories that a sandboxed program does not read,
+	// and Show those that it reads although they are hidden otherwise.
+	Hide []string `toml:"hide"`
+	Show []string `toml:"show"`
+	// Writable are directories that every sandboxed program may change.
+	Writable []string `toml:"writable"`
+	// Memory and Processes bound what a sandboxed session uses; 0 is no bound.
+	Memory    Size  `toml:"memory"`
+	Processes int64 `toml:"processes"`
+}
+
+func (s Sandbox) check() error {
+	switch s.Level {
+	case "auto", "none", "workspace", "strict":
+	default:
+		return fmt.Errorf("sandbox.level is %q: it must be auto, none, workspace or strict", s.Level)
+	}
+	for _, list := range []struct {
+		setting string
+		paths   []string
+	}{{"sandbox.hide", s.Hide}, {"sandbox.show", s.Show}, {"sandbox.writable", s.Writable}} {
+		for _, path := range list.paths {
+			if !agent.IsPlace(path) {
+				return fmt.Errorf("%s has %q: it must be an absolute path, or begin with ~/", list.setting, path)
+			}
+		}
+	}
+	if s.Processes < 0 {
+		return fmt.Errorf("sandbox.processes is %d: it must be 0 (no bound) or more", s.Processes)
+	}
+	return nil
+}
+
+// Size is a number of bytes, written as "4GiB"; 0, written as "none", is no bound.
+type Size int64
+
+// UnmarshalText parses "none", or what ParseBytes parses.
+func (s *Size) UnmarshalText(text []byte) error {
+	if string(text) == "none" {
+		*s = 0
+		return nil
+	}
+	n, err := ParseBytes(string(text))
+	if err != nil {
+		return fmt.Errorf("want none or a size: %w", err)
+	}
+	*s = Size(n)
+	return nil
+}
+
+// MarshalText writes the size as UnmarshalText reads it.
+func (s Size) MarshalText() ([]byte, error) { return Budget(s).MarshalText() }
+
+// Kind says what a size looks like.
+func (Size) Kind() string { return `size such as "4GiB", or "none"` }

@@ -1,0 +1,225 @@
+package confine
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"middleman/internal/agent"
+	"middleman/internal/config"
+	"middleman/internal/environ"
+	"middleman/internal/sandbox"
+)
+
+// place is a home directory with a workspace.
+type place struct {
+	maker   Maker
+	session Session
+}
+
+func newPlace(t *testing.T, method sandbox.Method) place {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(parts ...string) string { return filepath.Join(append([]string{top}, parts...)...) }
+	for _, dir := range []string{"home/.ssh", "home/notes", "data/workspaces/w", "data/hooks/s1", "config", "run/own", "bin", "tmp"} {
+		if err := os.MkdirAll(at(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, at("bin/middleman"), "program", time.Now())
+	return place{
+		Maker{Home: at("home"), Executable: at("bin/middleman"), Dirs: config.Dirs{Data: at("data"), Config: at("config"), Runtime: at("run")}},
+		Session{
+			ID: "s1", Workspace: "w", Root: at("data/workspaces/w"), Dir: at("data/workspaces/w"), Level: sandbox.Workspace, Method: method,
+			Hooks: at("data/hooks/s1"),
+		},
+	}
+}
+
+func write(t *testing.T, path, text string, at time.Time) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o600)
+	}
+	if err == nil {
+		err = os.Chtimes(path, at, at)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p place) make(t *testing.T, env ...string) (Confined, environ.Environment) {
+	t.Helper()
+	var e environ.Environment
+	e.Set(environ.Listed, "HOME="+p.maker.Home)
+	e.Set(environ.Named, env...)
+	c, err := p.maker.Make(p.session, &e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Policy.Check(); err != nil {
+		t.Fatalf("the policy cannot be enforced: %v\n%+v", err, c.Policy)
+	}
+	return c, e
+}
+
+func has(t *testing.T, what string, list []string, want ...string) {
+	t.Helper()
+	for _, path := range want {
+		if !slices.Contains(list, path) {
+			t.Errorf("%s has no %s: %q", what, path, list)
+		}
+	}
+}
+
+// A policy of each method can be enforced, is what was written, and names what it must.
+func TestMake(t *testing.T) {
+	for _, method := range []sandbox.Method{sandbox.Bubblewrap, sandbox.Landlock} {
+		t.Run(string(method), func(t *testing.T) {
+			p := newPlace(t, method)
+			p.maker.Settings = config.Sandbox{
+				Writable: []string{"~/notes", "~/none"}, Hide: []string{p.maker.Executable + ".key"}, Show: []string{"~/.ssh"}, Memory: 1 << 30, Processes: 50,
+			}
+			write(t, p.maker.Executable+".key", "k", time.Now())
+			p.session.Profile = agent.Profile{Definition: agent.Definition{Directories: []string{"KEEP=~/.agent", "~/.other"}}}
+			c, env := p.make(t, "GOCACHE=/mine", "TMPDIR="+filepath.Join(filepath.Dir(p.maker.Home), "tmp"))
+			private := filepath.Join(p.maker.Dirs.Data, "private/w")
+			has(t, "writable", c.Policy.Writable, p.session.Root, filepath.Join(p.maker.Home, "notes"), filepath.Join(private, "cache"))
+			has(t, "hidden", c.Policy.Hidden, p.maker.Dirs.Data, p.maker.Dirs.Config, p.maker.Dirs.Runtime, p.maker.Executable+".key")
+			has(t, "show", c.Policy.Show, p.maker.Executable, p.session.Hooks, p.maker.Dirs.Own(), filepath.Join(p.maker.Home, ".ssh"))
+			if slices.Contains(c.Policy.Hidden, filepath.Join(p.maker.Home, ".ssh")) {
+				t.Error("sandbox.show hides nothing less")
+			}
+			for name, want := range map[string]string{
+				"GOCACHE": "/mine", "PIP_CACHE_DIR": filepath.Join(private, "cache/pip"), sandbox.LevelVariable: "workspace", sandbox.SocketVariable: p.maker.Dirs.OwnSocket(),
+			} {
+				if got := env.Lookup(name); got != want {
+					t.Errorf("%s is %q, want %q", name, got, want)
+				}
+			}
+			if !strings.HasPrefix(env.Lookup("KEEP"), private) {
+				t.Errorf("KEEP is %q", env.Lookup("KEEP"))
+			}
+			if other := filepath.Join(p.maker.Home, ".other"); (method == sandbox.Bubblewrap) != slices.ContainsFunc(c.Policy.Binds, func(b sandbox.Bind) bool { return b.To == other && b.Write }) {
+				t.Errorf("binds: %+v", c.Policy.Binds)
+			}
+			read, err := p.maker.Read("s1")
+			if err != nil || read.Digest() != c.Applied.Digest || !slices.Contains(c.Wrapper, c.Applied.Digest) {
+				t.Errorf("%v: read %s, applied %s, started with %q", err, read.Digest(), c.Applied.Digest, c.Wrapper)
+			}
+			if err := p.maker.Forget("s1"); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(p.maker.Dirs.Sandbox("s1")); err == nil {
+				t.Error("the session is gone, and its policy is there")
+			}
+		})
+	}
+}
+
+// What would let a program change everything is refused.
+func TestTooMuchIsRefused(t *testing.T) {
+	for name, change := range map[string]func(*place){
+		"home":         func(p *place) { p.session.Root, p.session.Dir = p.maker.Home, p.maker.Home },
+		"above":        func(p *place) { p.session.Root = filepath.Dir(p.maker.Home) },
+		"data":         func(p *place) { p.maker.Settings.Writable = []string{p.maker.Dirs.Data} },
+		"a state file": func(p *place) { p.maker.Settings.Show = []string{p.maker.Dirs.Own()} },
+		"own sockets":  func(p *place) { p.session.Profile.Writable = []string{p.maker.Dirs.Runtime} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, sandbox.Bubblewrap)
+			change(&p)
+			var env environ.Environment
+			if c, err := p.maker.Make(p.session, &env); err == nil || !strings.Contains(err.Error(), "which holds") && !strings.Contains(err.Error(), "stay hidden") {
+				t.Errorf("%v: %+v", err, c.Policy.Writable)
+			}
+		})
+	}
+}
+
+// A profile of a repository opens nothing, and a worker gets no more than its parent.
+func TestWhoseProfileOpens(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		source string
+		parent *sandbox.Policy
+		opens  bool
+	}{
+		{"the user's", agent.User, nil, true},
+		{"a repository's", agent.Repository, nil, false},
+		{"of a worker", agent.User, &sandbox.Policy{Level: sandbox.Workspace, Writable: []string{"/elsewhere"}}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPlace(t, sandbox.Bubblewrap)
+			p.session.Profile = agent.Profile{Source: tt.source, Definition: agent.Definition{Writable: []string{"~/notes"}, Directories: []string{"KEEP=~/.agent"}}}
+			p.session.Parent = tt.parent
+			c, _ := p.make(t)
+			if got := slices.Contains(c.Policy.Writable, filepath.Join(p.maker.Home, "notes")); got != tt.opens {
+				t.Errorf("writable: %q", c.Policy.Writable)
+			}
+			if tt.source == agent.Repository && len(c.Applied.Private) > 0 {
+				t.Errorf("copies: %q", c.Applied.Private)
+			}
+		})
+	}
+}
+
+// A copy has the plain files, not what links lead to; the newer file wins; what the
+// sandbox put in the way stays; and nothing is written outside.
+func TestCopies(t *testing.T) {
+	p := newPlace(t, sandbox.Bubblewrap)
+	home, now := p.maker.Home, time.Now().Truncate(time.Second)
+	write(t, filepath.Join(home, ".agent/settings.json"), "old", now.Add(-time.Hour))
+	write(t, filepath.Join(home, ".agent/deep/login"), "one", now.Add(-time.Hour))
+	write(t, filepath.Join(home, ".agent.json"), "beside", now)
+	write(t, filepath.Join(home, ".ssh/key"), "secret", now)
+	write(t, filepath.Join(home, ".agent/large"), strings.Repeat("x", maxFile+1), now)
+	if err := os.Symlink(filepath.Join(home, ".ssh/key"), filepath.Join(home, ".agent/link")); err != nil {
+		t.Fatal(err)
+	}
+	p.session.Profile.Directories = []string{"AGENT_HOME=~/.agent"}
+	c, env := p.make(t)
+	dir := env.Lookup("AGENT_HOME")
+	expect := func(name, want string) {
+		t.Helper()
+		if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want || (err == nil) != (want != "") {
+			t.Errorf("%s has %q, %v; want %q", name, got, err, want)
+		}
+	}
+	expect("settings.json", "old")
+	expect("deep/login", "one")
+	expect(".agent.json", "beside")
+	expect("link", "")
+	expect("large", "")
+	if !strings.Contains(strings.Join(c.Notes, ""), "2 files of ~/.agent") {
+		t.Errorf("notes: %q", c.Notes)
+	}
+	write(t, filepath.Join(dir, "settings.json"), "inside", now)
+	write(t, filepath.Join(home, ".agent/deep/login"), "two", now.Add(time.Hour))
+	victim := filepath.Join(home, ".agent.json")
+	if err := os.Remove(filepath.Join(dir, ".agent.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, filepath.Join(dir, ".agent.json")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, victim, "newer", now.Add(time.Hour))
+	p.make(t)
+	expect("settings.json", "inside")
+	expect("deep/login", "two")
+	if text, err := os.ReadFile(victim); err != nil || string(text) != "newer" {
+		t.Errorf("the user's file has %q, %v", text, err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, tempPattern+"*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}
