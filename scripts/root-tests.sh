@@ -22,6 +22,8 @@ for dir in $(found | cut -d' ' -f1 | sort -u); do
 	go test -count=1 -timeout 5m -run "^($names)\$" "$dir" || status=1
 done
 go test -count=1 -timeout 5m -run '^TestKindsOfRepository$/another_user' ./workspace || status=1
+# A sandbox has to hold root too.
+go test -count=1 -timeout 5m ./internal/sandbox/... || status=1
 for dir in script hosts; do
 	scripts=$(grep -l '\[root\]' cmd/middleman/testdata/$dir/*.txtar | xargs -n1 basename -s .txtar | paste -sd'|')
 	go test -count=1 -timeout 5m -run "^TestScripts\$/^($scripts)\$|^TestHostScripts\$/./^($scripts)\$" ./cmd/middleman || status=1

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -262,4 +263,25 @@ func TestRefusedPolicies(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("has digest")) {
 		t.Errorf("another digest: %v\n%s", err, out)
 	}
+}
+
+// Variables that lead to programs outside do not reach the program.
+func TestEnvironInside(t *testing.T) {
+	eachMethod(t, func(t *testing.T, m Method) {
+		cmd := command(t, newPlace(t).policy(m), "env")
+		cmd.Env = append(os.Environ(), "SSH_AUTH_SOCK=/x", "DBUS_SESSION_BUS_ADDRESS=x", "VSCODE_IPC_HOOK=x", "TMUX=x", "DISPLAY=:0", "TERM_PROGRAM=kept", "DISPLAY_NAME=kept")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(out)) {
+			name, _, _ := strings.Cut(line, "=")
+			if slices.Contains([]string{"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "VSCODE_IPC_HOOK", "TMUX", "DISPLAY"}, name) {
+				t.Errorf("the program has %s", line)
+			}
+		}
+		if strings.Count(string(out), "=kept\n") != 2 {
+			t.Errorf("variables are missing:\n%s", out)
+		}
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"middleman/internal/heldport"
 	"middleman/internal/private"
 	"middleman/internal/sandbox"
+	"middleman/internal/sandbox/escapes"
 	"middleman/ptyowner/owner"
 	"middleman/tmux"
 )
@@ -37,6 +38,9 @@ func init() {
 	}
 	if sandbox.IsHelper(os.Args[1:]) {
 		os.Exit(sandbox.Main(os.Args[1:]))
+	}
+	if os.Args[1] == escapes.Command {
+		os.Exit(escapes.Main(os.Args[2:]))
 	}
 	if tmux.IsHelper(os.Args[1:]) {
 		private.NameProcess()
