@@ -41,6 +41,7 @@ var budgets = []budget{
 	{"start", (*bench).start},
 	{"exit", (*bench).exit},
 	{"worktree", (*bench).worktree},
+	{"sandbox", (*bench).sandbox},
 	{"cli", (*bench).cli},
 	{"list", (*bench).list}, // it leaves another server too
 	{"screen", (*bench).screen},
