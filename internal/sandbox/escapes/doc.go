@@ -16,7 +16,10 @@ type Result struct {
 	Blocked bool   `json:"blocked"`
 	// Listed says that this method does not cover the attempt at this level, as
 	// SECURITY.md lists.
-	Listed bool   `json:"listed"`
+	Listed bool `json:"listed"`
+	// Absent says that there is nothing here that it could aim at. It counts as
+	// blocked.
+	Absent bool   `json:"absent"`
 	Detail string `json:"detail"` // the error that blocked it
 }
 

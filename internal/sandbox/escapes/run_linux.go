@@ -166,7 +166,7 @@ func attack(file string) error {
 		r := Result{Name: a.name, Detail: "it worked"}
 		s.name = a.name
 		if err := a.try(&s); err != nil {
-			r.Blocked, r.Detail = true, err.Error()
+			r.Blocked, r.Absent, r.Detail = true, errors.Is(err, absent), err.Error()
 		}
 		if err := out.Encode(r); err != nil {
 			return err

@@ -25,6 +25,8 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/internal/private"
+	"middleman/internal/sandbox"
+	"middleman/internal/sandbox/escapes"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/tmux"
@@ -40,14 +42,16 @@ type finding struct {
 }
 
 func (c commands) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	attempts := false
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is missing, unsafe or left over; repair and remove nothing",
 		Long: `Look for what is missing, unsafe or left over. doctor repairs and removes nothing.
 
 It tries what sessions need. It writes a file in the data directory and removes
 it. It runs a trial session on a tmux server of its own, and notes in the runtime
-directory that this tmux has passed.`,
+directory that this tmux has passed. It tries to get out of a sandbox of each level
+that there is; these attempts aim at files and processes made for them.`,
 		Args: cli.Args(cobra.NoArgs),
 		// doctor must report unreadable settings, so it does not load them
 		// here.
@@ -55,16 +59,19 @@ directory that this tmux has passed.`,
 			c.Dirs, err = config.FindDirs()
 			return err
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.doctor(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.doctor(cmd.Context(), attempts) },
 	}
+	cmd.Flags().BoolVar(&attempts, "sandbox", false, "list each attempt to get out of the sandbox, and what blocked it")
+	return cmd
 }
 
-func (c commands) doctor(ctx context.Context) error {
+// doctor prints what it finds, and each attempt on the sandbox if attempts is true.
+func (c commands) doctor(ctx context.Context, attempts bool) error {
 	findings := c.checkPrivate()
 	if err := c.Dirs.Check(); err != nil {
 		// Another user could have changed these files, so read and run none.
 		findings = append([]finding{{"directories", "problem", err.Error()}}, findings...)
-		return c.conclude(append(findings, finding{"all else", "note", "not checked: middleman reads and runs nothing from unsafe directories"}))
+		return c.conclude(append(findings, finding{"all else", "note", "not checked: middleman reads and runs nothing from unsafe directories"}), nil, attempts)
 	}
 	findings = append(findings,
 		c.checkConfig(),
@@ -75,6 +82,10 @@ func (c commands) doctor(ctx context.Context) error {
 		findings = append(findings, checkDirectory("sockets", sockets))
 	}
 	findings = append(findings, checkGit(ctx), checkBox())
+	boxes, broken := checkSandbox(sandbox.Probe(), func(level sandbox.Level, method sandbox.Method) ([]escapes.Result, error) {
+		return c.tryToEscape(ctx, level, method)
+	})
+	findings = append(findings, boxes...)
 	there := c.backendsThere(ctx)
 	for _, b := range c.Backends() {
 		findings = append(findings, compareBackend(checkBackend(ctx, b), b.Name(), there))
@@ -82,18 +93,18 @@ func (c commands) doctor(ctx context.Context) error {
 	findings = append(findings, c.checkTmux(ctx)...)
 	findings = append(findings, c.checkServer(ctx))
 	findings = append(findings, c.checkSystemd(ctx)...)
-	return c.conclude(append(findings, c.findLeftovers(ctx)...))
+	return c.conclude(append(findings, c.findLeftovers(ctx)...), broken, attempts)
 }
 
 // conclude prints the findings. It returns an error if one is a problem.
-func (c commands) conclude(findings []finding) error {
+func (c commands) conclude(findings []finding, boxes []tried, attempts bool) error {
 	problems := 0
 	for _, f := range findings {
 		if f.State == "problem" {
 			problems++
 		}
 	}
-	if err := c.printFindings(findings); err != nil {
+	if err := c.printFindings(findings, boxes, attempts); err != nil {
 		return err
 	}
 	if problems > 0 {
@@ -102,11 +113,21 @@ func (c commands) conclude(findings []finding) error {
 	return nil
 }
 
-func (c commands) printFindings(findings []finding) error {
-	return c.Print(map[string]any{"findings": findings}, func() error {
+func (c commands) printFindings(findings []finding, boxes []tried, attempts bool) error {
+	return c.Print(map[string]any{"findings": findings, "sandboxes": append([]tried{}, boxes...)}, func() error {
 		t := c.Table()
 		for _, f := range findings {
 			t.Row(f.State, f.Check, f.Detail)
+		}
+		if err := t.Flush(); err != nil || !attempts {
+			return err
+		}
+		t = c.Table()
+		for _, box := range boxes {
+			for _, r := range box.Attempts {
+				state, detail := outcome(r)
+				t.Row(state, fmt.Sprintf("%s by %s", box.Level, box.Method), r.Area+": "+r.Name, detail)
+			}
 		}
 		return t.Flush()
 	})
