@@ -8,6 +8,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/egress"
 )
 
 const (
@@ -15,7 +17,7 @@ const (
 	maxPolicy = 1 << 20 // bytes of a policy file
 	maxPaths  = 4096    // of one list of a policy
 	maxPath   = 4095    // bytes of one path, as Linux has it
-	maxWord   = 512     // bytes of an id or of a host
+	maxWord   = 512     // bytes of an id
 )
 
 // Decode reads a policy that somebody else may have written. It refuses unknown
@@ -68,8 +70,8 @@ func (p Policy) checkPaths() error {
 	for _, b := range p.Binds {
 		lists["binds"] = append(lists["binds"], b.From, b.To)
 	}
-	if p.Network.Proxy != "" {
-		lists["network.proxy"] = []string{p.Network.Proxy}
+	if p.Network.Log != "" {
+		lists["network.log"] = []string{p.Network.Log}
 	}
 	for name, list := range lists {
 		if len(list) > maxPaths {
@@ -141,15 +143,11 @@ func (p Policy) checkNetwork() error {
 		return errors.New("the policy has level strict and a network: strict has none")
 	case n.Off && len(n.Allow) > 0:
 		return errors.New("the policy has the network off, and a list of hosts")
-	case len(n.Allow) > 0 && n.Proxy == "":
-		return errors.New("the policy has a list of hosts, and no process that connects to them")
-	case len(n.Allow) > maxPaths:
-		return fmt.Errorf("the policy has %d hosts, and %d are the most", len(n.Allow), maxPaths)
+	case len(n.Allow) > 0 && n.Log == "":
+		return errors.New("the policy has a list of hosts, and no file for what it denies")
 	}
-	for _, host := range n.Allow {
-		if host == "" || len(host) > maxWord || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-			return fmt.Errorf("the policy has a bad host: %.40q", host)
-		}
+	if _, err := egress.Parse(n.Allow); err != nil {
+		return fmt.Errorf("the policy has a bad list of hosts: %w", err)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func sample() Policy {
 		Schema: schema, Level: Workspace, Method: Bubblewrap, Session: "s1", Workspace: "w1", Dir: "/w",
 		Writable: []string{"/w"}, Hidden: []string{"/h/.ssh"}, Show: []string{"/h/.ssh/known_hosts"},
 		Binds: []Bind{{From: "/q/git", To: "/r/.git", Write: true}}, ReadOnly: []string{"/w/.git"},
-		Temp: "/t", TempPaths: []string{"/x/tmp"}, Network: Network{Allow: []string{"example.org:443"}, Proxy: "/p/proxy.sock"},
+		Temp: "/t", TempPaths: []string{"/x/tmp"}, Network: Network{Allow: []string{"example.org:443"}, Log: "/p/denials"},
 		Limits: Limits{Memory: 1 << 30, Processes: 100, Files: 1 << 20},
 	}
 }
@@ -77,8 +77,8 @@ func TestCheck(t *testing.T) {
 		{"an unknown method", func(p *Policy) { p.Method = "chroot" }, "unknown"},
 		{"strict with a network", func(p *Policy) { p.Level, p.Network = Strict, Network{} }, "strict"},
 		{"hosts of no network", func(p *Policy) { p.Network.Off = true }, "off"},
-		{"hosts without a proxy", func(p *Policy) { p.Network.Proxy = "" }, "no process"},
-		{"a bad host", func(p *Policy) { p.Network.Allow = []string{"a b"} }, "bad host"},
+		{"hosts without a log", func(p *Policy) { p.Network.Log = "" }, "no file for what it denies"},
+		{"a bad host", func(p *Policy) { p.Network.Allow = []string{"a b"} }, "bad list of hosts"},
 		{"a limit below 0", func(p *Policy) { p.Limits.Memory = -1 }, "limit"},
 		{"a long id", func(p *Policy) { p.Session = strings.Repeat("a", maxWord+1) }, "id"},
 	} {
@@ -107,7 +107,7 @@ func TestCheckMethod(t *testing.T) {
 		{"read-only", func(p *Policy) { p.ReadOnly = []string{"/w/.git"} }, "landlock cannot protect /w/.git", ""},
 		{"strict", func(p *Policy) { p.Level, p.Network.Off = Strict, true }, "landlock cannot enforce the level strict", ""},
 		{"no network", func(p *Policy) { p.Network.Off = true }, "landlock cannot cut the network", ""},
-		{"some hosts", func(p *Policy) { p.Network = Network{Allow: []string{"h"}, Proxy: "/p"} }, "landlock cannot cut the network", "seatbelt cannot open the network"},
+		{"some hosts", func(p *Policy) { p.Network = Network{Allow: []string{"h"}, Log: "/p"} }, "landlock cannot cut the network", "seatbelt cannot open the network"},
 		{"binds", func(p *Policy) { p.Binds = []Bind{{From: "/a", To: "/b"}} }, "landlock cannot show", "seatbelt cannot show"},
 		{"private directories", func(p *Policy) { p.TempPaths = []string{"/a"} }, "landlock cannot make", "seatbelt cannot make"},
 		{"processes", func(p *Policy) { p.Limits.Processes = 5 }, "landlock cannot limit", "seatbelt cannot limit"},

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"middleman/internal/egress"
 )
 
 // passed are signals that the processes of bwrap ignore: the terminal and a stop
@@ -28,6 +30,15 @@ func start(p Policy, argv []string) error {
 	if err != nil {
 		return err
 	}
+	if err := closeAtExec(); err != nil {
+		return err
+	}
+	var link *egress.Link
+	if len(p.Network.Allow) > 0 { // before the limits, which are not the proxy's
+		if link, err = egress.Start(p.Network.Allow, p.Network.Log); err != nil {
+			return err
+		}
+	}
 	if err := setLimits(p.Limits); err != nil {
 		return err
 	}
@@ -36,12 +47,9 @@ func start(p Policy, argv []string) error {
 	if err := setLimit(unix.RLIMIT_CORE, 1); err != nil {
 		return err
 	}
-	if err := closeAtExec(); err != nil {
-		return err
-	}
 	abi, missing := landlockSupport()
 	if p.Method == Bubblewrap {
-		return startBubblewrap(p, kinds, abi, argv)
+		return startBubblewrap(p, kinds, link, abi, argv)
 	}
 	if missing != "" {
 		return fmt.Errorf("sandbox %s: %s", p.Level, missing)
@@ -58,8 +66,8 @@ func start(p Policy, argv []string) error {
 	return execute(argv)
 }
 
-// startBubblewrap executes bwrap.
-func startBubblewrap(p Policy, kinds map[string]kind, abi int, program []string) error {
+// startBubblewrap executes bwrap. The link is nil without a network list.
+func startBubblewrap(p Policy, kinds map[string]kind, link *egress.Link, abi int, program []string) error {
 	bwrap, err := findBubblewrap(systemPlaces)
 	if err != nil {
 		return fmt.Errorf("sandbox %s: %w", p.Level, err)
@@ -75,7 +83,16 @@ func startBubblewrap(p Policy, kinds map[string]kind, abi int, program []string)
 		return fmt.Errorf("open this executable: %w", err)
 	}
 	argv := append([]string{"bwrap"}, bubblewrapArgv(p, systemFacts(kinds), filter)...)
+	if link != nil {
+		argv = append(argv, link.Args...)
+	}
 	argv = append(argv, "--", "/proc/self/fd/"+strconv.Itoa(self), innerCommand)
+	if link != nil {
+		if err := link.Inherit(); err != nil {
+			return err
+		}
+		argv = append(argv, "--egress", strconv.Itoa(link.Socket))
+	}
 	if p.Limits.Processes > 0 {
 		if err := canLimitProcesses(); err != nil {
 			return err
@@ -122,6 +139,7 @@ func runInner(args []string) error {
 	flags := flag.NewFlagSet(innerCommand, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	processes := flags.Uint64("processes", 0, "")
+	socket := flags.Int("egress", 0, "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -131,6 +149,11 @@ func runInner(args []string) error {
 	runtime.LockOSThread()
 	// What has a handler gets the default when the program is executed.
 	signal.Notify(make(chan os.Signal, len(passed)), passed...)
+	if *socket > 0 {
+		if err := egress.Join(*socket); err != nil {
+			return err
+		}
+	}
 	if *processes > 0 {
 		// The first process of bwrap in the namespace counts too.
 		if err := setLimit(unix.RLIMIT_NPROC, *processes+1); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/internal/egress"
 	"middleman/internal/private"
 )
 
@@ -23,6 +24,7 @@ import (
 //     middleman sandbox-inner in them; that executes the program. bwrap stays, and
 //     ends as the program does: with its exit status, or with 128 and the number of
 //     the signal that ended it.
+//     With a network list there is a proxy beside it, see package egress.
 //  4. Under Landlock it restricts itself and executes the program. No process of
 //     ours stays.
 
@@ -43,12 +45,15 @@ const (
 // IsHelper reports whether the arguments of this process are those of a helper
 // command of this package.
 func IsHelper(args []string) bool {
-	return len(args) > 0 && (args[0] == Command || args[0] == innerCommand)
+	return len(args) > 0 && (args[0] == Command || args[0] == innerCommand || args[0] == egress.Command)
 }
 
-// Main runs a helper command. It returns only if no program was started; it has
-// printed why.
+// Main runs a helper command. It returns when the proxy of a network list has ended,
+// or if no program was started; then it has printed why.
 func Main(args []string) (exit int) {
+	if args[0] == egress.Command {
+		return egress.Main(args[1:])
+	}
 	run := runOuter
 	if args[0] == innerCommand {
 		run = runInner

@@ -75,9 +75,9 @@ type Network struct {
 	// Allow lists the hosts that it can reach, as in `network` of a profile; it
 	// implies that all others are out of reach. With Off it is empty.
 	Allow []string `json:"allow,omitempty"`
-	// Proxy is the Unix socket of the process that connects to them, "" without
-	// Allow.
-	Proxy string `json:"proxy,omitempty"`
+	// Log is the file where the proxy writes what it denies (egress.ReadDenials),
+	// "" without Allow.
+	Log string `json:"log,omitempty"`
 }
 
 // Policy is what one session may do. All paths are absolute, clean, and have no
