@@ -1,14 +1,12 @@
 package quarantine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"middleman/internal/plaintext"
 	"middleman/internal/sandbox"
@@ -29,16 +27,16 @@ type Access struct {
 }
 
 // access returns what a session of r needs.
-func (q *Quarantine) access(ctx context.Context, s site, r record) (Access, error) {
+func (q *Quarantine) access(s site, r record) (Access, error) {
 	var a Access
 	alternates, err := s.alternates()
 	if err != nil {
 		return a, err
 	}
 	if !q.mounts() {
-		private := filepath.Join(q.path(gitName), r.Entry)
-		a.Writable = []string{q.path(gitName)}
-		a.Env = []string{"GIT_DIR=" + private, "GIT_COMMON_DIR=" + q.path(gitName), "GIT_WORK_TREE=" + s.WorkTree}
+		private := filepath.Join(q.path(GitDirectory), r.Entry)
+		a.Writable = []string{q.path(GitDirectory)}
+		a.Env = []string{"GIT_DIR=" + private, "GIT_COMMON_DIR=" + q.path(GitDirectory), "GIT_WORK_TREE=" + s.WorkTree}
 		a.Notes = []string{"GIT_DIR leads git to the private directory: it finds no other repository while that is set, and .git of the workspace can be replaced"}
 		return a, nil
 	}
@@ -53,13 +51,21 @@ func (q *Quarantine) access(ctx context.Context, s site, r record) (Access, erro
 	if modules != nil {
 		a.Binds = append(a.Binds, *modules)
 	}
-	submodules, err := s.submodules(ctx)
+	lfs, err := q.shownLFS(s)
 	if err != nil {
 		return a, err
 	}
-	if len(submodules) > 0 {
-		a.ReadOnly = append(a.ReadOnly, submodules...)
+	if lfs != nil {
+		a.Binds = append(a.Binds, *lfs)
+	}
+	if len(r.Submodules) > 0 {
 		a.Notes = append(a.Notes, "submodules are read-only")
+	}
+	for _, name := range sortedKeys(r.Submodules) {
+		dir := filepath.Join(s.WorkTree, filepath.FromSlash(name))
+		if resolved, err := filepath.EvalSymlinks(dir); err == nil && resolved == dir {
+			a.ReadOnly = append(a.ReadOnly, dir)
+		}
 	}
 	return a, nil
 }
@@ -75,7 +81,7 @@ func (q *Quarantine) binds(s site, alternates []string, write bool) ([]sandbox.B
 	}
 	binds := []sandbox.Bind{
 		{From: objects, To: q.path(baseName)},
-		{From: q.path(gitName), To: s.CommonDir, Write: write},
+		{From: q.path(GitDirectory), To: s.CommonDir, Write: write},
 	}
 	if s.hasAlternates() {
 		// git would resolve relative paths in it from the wrong place; ours has them all.
@@ -115,48 +121,4 @@ func (q *Quarantine) shownModules(s site) (*sandbox.Bind, error) {
 		}
 	}
 	return &sandbox.Bind{From: modules, To: filepath.Join(s.GitDir, "modules")}, nil
-}
-
-// submodules returns the directories of the checkout's submodules. They are to be
-// read-only: git on the user's side enters a submodule, and runs what a repository there
-// names. A mount cannot be renamed either. One that is missing is made, as git does.
-func (s site) submodules(ctx context.Context) ([]string, error) {
-	var names []string
-	list := s.Look("ls-files", "--stage", "-z")
-	list.Again = func() { names = nil }
-	list.Each = func(record string) {
-		if name, ok := gitlink(record); ok {
-			names = append(names, name)
-		}
-	}
-	if _, err := list.Run(ctx); err != nil || names == nil {
-		return nil, err
-	}
-	tree, err := os.OpenRoot(s.WorkTree)
-	if err != nil {
-		return nil, err
-	}
-	defer tree.Close()
-	var dirs []string
-	for _, name := range names {
-		name = filepath.FromSlash(name)
-		if err := tree.MkdirAll(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("submodule %s: %w", plaintext.Quoted(name), err)
-		}
-		dir := filepath.Join(s.WorkTree, name)
-		if resolved, err := filepath.EvalSymlinks(dir); err != nil || resolved != dir {
-			continue // git on the user's side follows no link to a submodule
-		}
-		dirs = append(dirs, dir)
-	}
-	return dirs, nil
-}
-
-// gitlink returns the path of a record of `ls-files --stage -z` if it is a submodule's.
-func gitlink(record string) (string, bool) {
-	if !strings.HasPrefix(record, "160000 ") {
-		return "", false
-	}
-	_, name, ok := strings.Cut(record, "\t")
-	return name, ok && filepath.IsLocal(filepath.FromSlash(name))
 }

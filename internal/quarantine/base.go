@@ -18,7 +18,7 @@ import (
 )
 
 // maxIndex bounds the size of an index.
-const maxIndex = 4 << 30
+const maxIndex = 1 << 30
 
 // RefsOf returns the beginning of the refs that keep what came out of the sandbox of a
 // workspace, and what it is based on.

@@ -36,7 +36,7 @@ func (i *importing) stagedDiffers(ctx context.Context) (bool, error) {
 // follow brings the index of the user's checkout to what the sandbox has staged, or to the
 // branch if the sandbox is elsewhere, unless the user staged something since.
 func (i *importing) follow(ctx context.Context) error {
-	if i.out.Conflict || i.out.Submodules != nil || i.out.After == "" || len(i.out.Missed) > 0 {
+	if i.s.gone || i.out.Conflict || i.out.Submodules != nil || i.out.After == "" || len(i.out.Missed) > 0 {
 		return nil
 	}
 	target, err := i.followTo(ctx)

@@ -172,3 +172,10 @@ func (x *world) refs() string {
 	}
 	return kept.String()
 }
+
+// outside runs a script as the user does.
+func (x *world) outside(script string) error {
+	cmd := exec.Command("bash", "-ec", script)
+	cmd.Dir, cmd.Env = x.repo.Dir, append(testenv.GitEnv(x.repo.Home), "GIT_EDITOR=true")
+	return cmd.Run()
+}

@@ -33,6 +33,9 @@ type Result struct {
 	// would run what a repository there names, so the branch did not move; Pinned has the
 	// commits.
 	Submodules []string
+	// Planted are submodules of the checkout whose .git was made or replaced since the
+	// sandbox began. git of the user's may run what it names: look at it first.
+	Planted []string
 	// Pinned are the refs that keep what else is new: a full name to an object.
 	Pinned map[string]string
 	// Head is what HEAD is at in the sandbox if that is not Branch: a full ref, or a
@@ -74,26 +77,29 @@ func (q *Quarantine) importLocked(ctx context.Context) (Result, error) {
 	if i.r, err = q.load(); err != nil {
 		return i.out, err
 	}
-	if i.s, err = q.site(); err != nil {
-		return i.out, err
+	i.out.Branch = strings.TrimPrefix(i.r.Branch, "refs/heads/")
+	seen, err := seenAt(q.path(GitDirectory))
+	if err != nil {
+		return i.out, fmt.Errorf("%w: %w", err, ErrUnreadable)
 	}
-	if i.s.entry != i.r.Entry {
-		return i.out, fmt.Errorf("git's directory for %s is %s now, and was %s", plaintext.Quoted(q.w.Root), plaintext.Quoted(i.s.entry), plaintext.Quoted(i.r.Entry))
+	same := seen != "" && seen == i.r.Seen
+	if !same || len(i.r.Submodules) > 0 {
+		if i.s, err = q.siteOf(i.r); err != nil {
+			return i.out, err
+		}
+		if i.out.Planted, err = i.s.planted(i.r.Submodules); err != nil {
+			return i.out, err
+		}
+	}
+	if same {
+		i.out.Before, err = git.Whole(q.w.GitDir).Ref(ctx, i.r.Branch)
+		i.out.After = i.out.Before
+		return i.out, err
 	}
 	if i.in, err = q.enter(ctx, i.s, false); err != nil {
 		return i.out, err
 	}
 	defer i.in.close()
-	seen, err := fingerprint(i.in.root)
-	if err != nil {
-		return i.out, err
-	}
-	i.out.Branch = strings.TrimPrefix(i.r.Branch, "refs/heads/")
-	if seen != "" && seen == i.r.Seen {
-		i.out.Before, err = i.repo().Ref(ctx, i.r.Branch)
-		i.out.After = i.out.Before
-		return i.out, err
-	}
 	if err := i.run(ctx); err != nil {
 		return i.out, err
 	}
@@ -132,6 +138,7 @@ func (i *importing) run(ctx context.Context) error {
 	if i.t.head.branch != i.r.Branch || i.r.Branch == "" {
 		i.out.Head = i.t.head.branch + i.t.head.commit // one of them is ""
 	}
+	i.bringLFS()
 	want := i.t.pins(i.r.Branch, i.r.Refs)
 	own := i.t.objects[i.r.Branch]
 	if own != "" && own != i.r.Refs[i.r.Branch] && own != i.out.Before {

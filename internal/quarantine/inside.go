@@ -22,6 +22,7 @@ const (
 	packTime   = 30 * time.Minute
 	maxMemory  = 4 << 30 // of git in the sandbox
 	maxPointer = 4 << 10 // of a file such as HEAD
+	readTries  = 10      // of a file that is being replaced
 )
 
 // inside runs git on the private directory, in a sandbox without network in which a
@@ -85,7 +86,7 @@ func (in *inside) policy(alternates []string, write bool) (sandbox.Policy, error
 	// Without mounts there is no way to cut the network either.
 	p.Level, p.Network.Off, in.tempAt = sandbox.Workspace, false, in.temp
 	if write {
-		p.Writable = []string{in.q.path(gitName)}
+		p.Writable = []string{in.q.path(GitDirectory)}
 	}
 	return p, p.Check()
 }
@@ -102,9 +103,9 @@ func (in *inside) close() {
 // dirs are the directories of the private side, as git in the sandbox sees them.
 func (in *inside) dirs() git.Dirs {
 	if !in.q.mounts() {
-		return git.Dirs{GitDir: filepath.Join(in.q.path(gitName), in.s.entry), CommonDir: in.q.path(gitName)}
+		return git.Dirs{GitDir: filepath.Join(in.q.path(GitDirectory), in.s.entry), CommonDir: in.q.path(GitDirectory)}
 	}
-	return git.Dirs{GitDir: in.s.GitDir, CommonDir: in.s.CommonDir}
+	return git.Dirs{GitDir: filepath.Join(in.s.CommonDir, in.s.entry), CommonDir: in.s.CommonDir}
 }
 
 // look returns a command that reads the private side.
@@ -126,9 +127,23 @@ func damaged(err error) error {
 // own returns the name in the private directory of a file of the checkout.
 func (in *inside) own(name string) string { return path.Join(filepath.ToSlash(in.s.entry), name) }
 
+// settle calls read again if git of a running session replaced the file in that moment.
+func settle(read func() error) (err error) {
+	for range readTries {
+		if err = read(); !errors.Is(err, plainfile.ErrRefused) {
+			break
+		}
+	}
+	return err
+}
+
 // pointer reads a file of the checkout such as HEAD: a ref or an object, or neither.
 func (in *inside) pointer(name string) (ref, object string) {
-	raw, err := plainfile.Read(in.root, in.own(name), maxPointer)
+	var raw []byte
+	err := settle(func() (err error) {
+		raw, err = plainfile.Read(in.root, in.own(name), maxPointer)
+		return err
+	})
 	if err != nil {
 		return "", ""
 	}
@@ -154,7 +169,8 @@ func decodePointer(raw []byte) (ref, object string) {
 // staged stores the tree of the private index in the temporary directory, and returns it,
 // or "" if the index has conflicts.
 func (in *inside) staged(ctx context.Context) (string, error) {
-	if err := copyIndex(in.root, in.own("index"), filepath.Join(in.temp, "index")); err != nil {
+	err := settle(func() error { return copyIndex(in.root, in.own("index"), filepath.Join(in.temp, "index")) })
+	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err := os.MkdirAll(filepath.Join(in.temp, "objects", "info"), 0o700); err != nil {

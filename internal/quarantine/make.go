@@ -22,6 +22,10 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // create makes the private git directory. A crash leaves at most one that is not complete,
 // and the next call begins again.
 func (q *Quarantine) create(ctx context.Context, s site) (record, error) {
+	host, err := s.fingerprint(q)
+	if err != nil {
+		return record{}, err
+	}
 	all, err := s.hostRefs(ctx)
 	if err != nil {
 		return record{}, err
@@ -30,7 +34,10 @@ func (q *Quarantine) create(ctx context.Context, s site) (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	r := record{Entry: s.entry, Branch: head.branch, Refs: all.objects}
+	r := record{Entry: s.entry, Branch: head.branch, Refs: all.objects, Host: host}
+	if r.Submodules, err = s.submodules(ctx); err != nil {
+		return record{}, err
+	}
 	if r.Index, err = q.hostTree(ctx, s); err != nil {
 		return record{}, err
 	}
@@ -45,28 +52,20 @@ func (q *Quarantine) create(ctx context.Context, s site) (record, error) {
 	if err := s.fill(ctx, making, q.path(baseName), all, head); err != nil {
 		return record{}, fmt.Errorf("make the private git directory: %w", err)
 	}
-	for _, name := range []string{baseName, blankName} {
-		if err := q.placeholder(name); err != nil {
-			return record{}, err
-		}
+	if err := makeDir(q.path(baseName)); err != nil {
+		return record{}, err
+	}
+	if err := os.WriteFile(q.path(blankName), nil, 0o600); err != nil {
+		return record{}, err
+	}
+	if r.Seen, err = seenAt(making); err != nil {
+		return record{}, err
 	}
 	if err := q.save(r); err != nil {
 		return record{}, err
 	}
 	fault.Here("quarantine/recorded")
-	return r, os.Rename(making, q.path(gitName))
-}
-
-// placeholder makes what a sandbox mounts something over.
-func (q *Quarantine) placeholder(name string) error {
-	if name == baseName {
-		err := os.Mkdir(q.path(name), 0o700)
-		if errors.Is(err, fs.ErrExist) {
-			return nil
-		}
-		return err
-	}
-	return os.WriteFile(q.path(name), nil, 0o600)
+	return r, os.Rename(making, q.path(GitDirectory))
 }
 
 // position is where HEAD of a checkout is.

@@ -22,12 +22,7 @@ func (q *Quarantine) Pending(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	root, err := q.open()
-	if err != nil {
-		return false, err
-	}
-	defer root.Close()
-	seen, err := fingerprint(root)
+	seen, err := seenAt(q.path(GitDirectory))
 	if err != nil {
 		return false, fmt.Errorf("look at what the sandbox of workspace %s holds: %w", plaintext.Quoted(q.w.Name), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"middleman/internal/fault"
 	"middleman/internal/git"
+	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/workspace/look"
 )
@@ -23,7 +25,13 @@ import (
 // what the repository has got since.
 //
 // A directory that git cannot read any more is set aside, and a note says so.
+//
+// Where a private directory cannot take the place of a .git, that is read-only: in the main
+// checkout of a repository, and in a directory of a workspace without one.
 func (q *Quarantine) Prepare(ctx context.Context, live bool) (Access, error) {
+	if q.w.GitDir == "" {
+		return readOnlyGit(q.w.Root)
+	}
 	lock, err := q.lock(ctx)
 	if err != nil {
 		return Access{}, err
@@ -34,8 +42,7 @@ func (q *Quarantine) Prepare(ctx context.Context, live bool) (Access, error) {
 		return Access{}, err
 	}
 	if s.entry == "." {
-		return Access{ReadOnly: []string{filepath.Join(s.WorkTree, ".git")}, Notes: []string{
-			"this is the main checkout of its repository, whose .git is read-only in the sandbox: git cannot commit there; make a worktree (`middleman new`) for that"}}, nil
+		return readOnlyGit(s.WorkTree)
 	}
 	if err := q.sweep(); err != nil {
 		return Access{}, err
@@ -44,29 +51,67 @@ func (q *Quarantine) Prepare(ctx context.Context, live bool) (Access, error) {
 	if err != nil {
 		return Access{}, err
 	}
-	var notes []string
-	if there && !live {
-		if notes, err = q.refresh(ctx, s); errors.Is(err, ErrUnreadable) {
-			aside, failed := q.setAside()
-			if failed != nil {
-				return Access{}, errors.Join(err, failed)
-			}
-			notes, there, err = []string{fmt.Sprintf("%v: it is kept in %s", err, aside)}, false, nil
-		}
-		if err != nil {
-			return Access{}, err
-		}
-	}
 	r, err := q.load()
-	if err == nil && !there {
-		r, err = q.create(ctx, s)
-	}
 	if err != nil {
 		return Access{}, err
 	}
-	a, err := q.access(ctx, s, r)
+	var notes []string
+	if there && !live {
+		if r, notes, err = q.renew(ctx, s, r); err != nil {
+			return Access{}, err
+		}
+	} else if !there {
+		if r, err = q.create(ctx, s); err != nil {
+			return Access{}, err
+		}
+	}
+	a, err := q.access(s, r)
 	a.Notes = append(notes, a.Notes...)
 	return a, err
+}
+
+// readOnlyGit protects a .git that is a directory: git of the user's would run what a
+// program could write there.
+func readOnlyGit(top string) (Access, error) {
+	dir := filepath.Join(top, ".git")
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return Access{}, nil
+	}
+	return Access{ReadOnly: []string{dir}, Notes: []string{
+		plaintext.Quoted(dir) + " is read-only in the sandbox, so git cannot commit there: a worktree (`middleman new`) can"}}, nil
+}
+
+// renew brings a private directory up to date that no session uses. Without anything new
+// on either side it starts no program.
+func (q *Quarantine) renew(ctx context.Context, s site, r record) (record, []string, error) {
+	host, err := s.fingerprint(q)
+	if err != nil {
+		return r, nil, err
+	}
+	planted, err := s.planted(r.Submodules)
+	if err != nil {
+		return r, nil, err
+	}
+	seen, err := seenAt(q.path(GitDirectory))
+	if err == nil && seen != "" && seen == r.Seen && host != "" && host == r.Host && planted == nil {
+		return r, nil, nil
+	}
+	if err == nil {
+		var notes []string
+		if r, notes, err = q.refresh(ctx, s); err == nil {
+			return r, notes, nil
+		}
+	}
+	if !errors.Is(err, ErrUnreadable) {
+		return r, nil, err
+	}
+	aside, failed := q.setAside()
+	if failed != nil {
+		return r, nil, errors.Join(err, failed)
+	}
+	notes := []string{fmt.Sprintf("%v: it is kept in %s", err, aside)}
+	r, err = q.create(ctx, s)
+	return r, notes, err
 }
 
 // sweep removes what a killed process left. No other one works here: we have the lock.
@@ -85,7 +130,7 @@ func (q *Quarantine) setAside() (string, error) {
 		if _, err := os.Lstat(aside); err == nil {
 			continue
 		}
-		return aside, os.Rename(q.path(gitName), aside)
+		return aside, os.Rename(q.path(GitDirectory), aside)
 	}
 }
 
@@ -100,39 +145,55 @@ type refreshing struct {
 
 // refresh imports what is new in the private directory, and brings in what the repository
 // has got since. What both sides have changed stays as the sandbox has it.
-func (q *Quarantine) refresh(ctx context.Context, s site) ([]string, error) {
+func (q *Quarantine) refresh(ctx context.Context, s site) (record, []string, error) {
 	f := &refreshing{importing: importing{q: q, s: s}}
 	out, err := q.importLocked(ctx)
 	if err != nil {
-		return nil, err
+		return f.r, nil, err
 	}
 	f.note(out)
 	if f.r, err = q.load(); err != nil {
-		return nil, err
+		return f.r, nil, err
 	}
-	if f.all, err = s.hostRefs(ctx); err != nil {
-		return nil, err
-	}
-	if f.head, err = s.head(ctx); err != nil {
-		return nil, err
-	}
-	if f.index, err = q.hostTree(ctx, s); err != nil {
-		return nil, err
-	}
-	if err := s.pinBase(ctx, q.w, f.all, f.index); err != nil {
-		return nil, err
+	if err := f.look(ctx); err != nil {
+		return f.r, nil, err
 	}
 	if f.in, err = q.enter(ctx, s, true); err != nil {
-		return nil, err
+		return f.r, nil, err
 	}
 	defer f.in.close()
 	if f.t, err = f.in.tips(ctx); err != nil {
-		return nil, err
+		return f.r, nil, err
 	}
 	if err := f.bringIn(ctx); err != nil {
-		return nil, err
+		return f.r, nil, err
 	}
-	return f.notes, q.save(f.r)
+	if f.r.Seen != "" { // all that it had is imported, and the rest is the user's
+		if f.r.Seen, err = fingerprint(f.in.root, "."); err != nil {
+			return f.r, nil, err
+		}
+	}
+	return f.r, f.notes, q.save(f.r)
+}
+
+// look reads what the repository has, and keeps it for the sandbox.
+func (f *refreshing) look(ctx context.Context) (err error) {
+	if f.r.Host, err = f.s.fingerprint(f.q); err != nil {
+		return err
+	}
+	if f.all, err = f.s.hostRefs(ctx); err != nil {
+		return err
+	}
+	if f.head, err = f.s.head(ctx); err != nil {
+		return err
+	}
+	if f.r.Submodules, err = f.s.submodules(ctx); err != nil {
+		return err
+	}
+	if f.index, err = f.q.hostTree(ctx, f.s); err != nil {
+		return err
+	}
+	return f.s.pinBase(ctx, f.q.w, f.all, f.index)
 }
 
 // note tells the user of a session what the last import could not do.
@@ -143,6 +204,9 @@ func (f *refreshing) note(out Result) {
 	}
 	if out.Submodules != nil {
 		f.notes = append(f.notes, "commits of the sandbox add a submodule, so branch "+name+" did not move: they are kept below "+RefsOf(f.q.w.ID))
+	}
+	if out.Planted != nil {
+		f.notes = append(f.notes, "submodules whose .git was replaced since the last session; look at them before you run git there: "+plaintext.Quoted(strings.Join(out.Planted, ", ")))
 	}
 	for _, missed := range out.Missed {
 		f.notes = append(f.notes, "not imported: "+missed)
@@ -268,7 +332,7 @@ func (f *refreshing) settled(ctx context.Context) (bool, error) {
 	if f.t.head.branch != f.r.Branch || f.r.Branch == "" || own != f.r.Refs[f.r.Branch] || f.t.staged == "" {
 		return false, nil
 	}
-	if operation := look.Operation(git.Dirs{GitDir: filepath.Join(f.q.path(gitName), f.s.entry)}); operation != "" {
+	if operation := look.Operation(git.Dirs{GitDir: filepath.Join(f.q.path(GitDirectory), f.s.entry)}); operation != "" {
 		return false, nil
 	}
 	if f.t.staged == f.r.Index || f.t.staged == f.index {
@@ -290,14 +354,28 @@ func (f *refreshing) takeCheckout(ctx context.Context) error {
 	if err := f.write(f.in.own("HEAD"), strings.NewReader(f.head.text())); err != nil {
 		return err
 	}
-	f.r.Branch, f.r.Index, f.r.Seen = f.head.branch, f.index, ""
-	index, err := os.Open(filepath.Join(f.s.GitDir, "index"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+	f.r.Branch, f.r.Index = f.head.branch, f.index
+	from, err := os.OpenRoot(f.s.GitDir)
 	if err != nil {
 		return err
 	}
-	defer index.Close()
-	return f.write(f.in.own("index"), index)
+	defer from.Close()
+	parts, err := fs.Glob(from.FS(), "sharedindex.*")
+	if err != nil {
+		return err
+	}
+	for _, name := range append(parts, "index") {
+		file, _, err := plainfile.Open(from, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = f.write(f.in.own(name), file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

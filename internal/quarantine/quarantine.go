@@ -28,9 +28,11 @@ var (
 	ErrNoRepository = errors.New("the workspace is in no git repository")
 )
 
-// Names in the directory of a quarantine. Sessions can write to git/ alone.
+// GitDirectory is the name of the private git directory in that of a quarantine.
+const GitDirectory = "git"
+
+// Other names in the directory of a quarantine. Sessions can write to git/ alone.
 const (
-	gitName    = "git"         // the private git directory
 	makingName = "git.making"  // one that is not complete yet
 	brokenName = "git.broken-" // and a number: one that git could not read
 	baseName   = "base"        // where a sandbox shows the repository's objects
@@ -72,7 +74,7 @@ func (q *Quarantine) lock(ctx context.Context) (*private.Lock, error) {
 
 // exists reports whether the private git directory was made.
 func (q *Quarantine) exists() (bool, error) {
-	_, err := os.Lstat(q.path(gitName))
+	_, err := os.Lstat(q.path(GitDirectory))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -82,7 +84,8 @@ func (q *Quarantine) exists() (bool, error) {
 // site is where the workspace's repository and its checkout are.
 type site struct {
 	git.Dirs        // canonical
-	entry    string // GitDir relative to CommonDir, "." in the main checkout
+	entry    string // git's directory for the checkout relative to CommonDir, "." in the main checkout
+	gone     bool   // the checkout was removed: GitDir is CommonDir
 }
 
 // site finds the repository. The .git of the checkout must lead there: a program that
@@ -106,5 +109,20 @@ func (q *Quarantine) site() (site, error) {
 	return site{Dirs: git.Dirs{GitDir: gitDir, CommonDir: common, WorkTree: q.w.Root}, entry: entry}, nil
 }
 
+// siteOf is site for a private directory that was made, whose checkout may be removed.
+func (q *Quarantine) siteOf(r record) (site, error) {
+	s, err := q.site()
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, there := os.Lstat(q.w.Root); errors.Is(there, fs.ErrNotExist) {
+			common, err := filepath.EvalSymlinks(q.w.GitDir)
+			return site{Dirs: git.Whole(common), entry: r.Entry, gone: true}, err
+		}
+	}
+	if err == nil && s.entry != r.Entry {
+		err = fmt.Errorf("git's directory for %s is %s now, and was %s", plaintext.Quoted(q.w.Root), plaintext.Quoted(s.entry), plaintext.Quoted(r.Entry))
+	}
+	return s, err
+}
+
 // open opens the private git directory. Links in it lead nowhere else.
-func (q *Quarantine) open() (*os.Root, error) { return os.OpenRoot(q.path(gitName)) }
+func (q *Quarantine) open() (*os.Root, error) { return os.OpenRoot(q.path(GitDirectory)) }

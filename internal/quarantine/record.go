@@ -30,8 +30,12 @@ type record struct {
 	Index string `json:"index"`
 	// Moving is the commit that an import was about to move Branch to, or "".
 	Moving string `json:"moving,omitempty"`
-	// Seen is what the private directory looked like at the last complete import.
+	// Seen is what the private directory looked like when the repository had all of it,
+	// and Host what the repository looked like when the private directory had all of that.
 	Seen string `json:"seen,omitempty"`
+	Host string `json:"host,omitempty"`
+	// Submodules are the paths of the checkout's submodules, and what .git was there.
+	Submodules map[string]string `json:"submodules,omitempty"`
 }
 
 func (q *Quarantine) load() (record, error) {
@@ -68,6 +72,11 @@ func decodeRecord(raw []byte, r *record) error {
 	for _, object := range []string{r.Index, r.Moving} {
 		if object != "" && !git.IsObjectID(object) {
 			return fmt.Errorf("%q is no object", object)
+		}
+	}
+	for name := range r.Submodules {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return fmt.Errorf("the submodule %q leaves the checkout", name)
 		}
 	}
 	for ref, object := range r.Refs {
