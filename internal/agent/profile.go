@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"middleman/internal/egress"
 	"middleman/terminal/keys"
 )
 
@@ -74,6 +75,9 @@ type Definition struct {
 	Directories []string `toml:"directories"`
 	// Writable are directories that the program may change in a sandbox.
 	Writable []string `toml:"writable"`
+	// Network lists the hosts that the program can reach in a sandbox, in the form
+	// of egress.Parse; nil leaves it to the settings.
+	Network []string `toml:"network"`
 	// Grace is how long a stop waits after SIGTERM, such as 5s; "" leaves it to
 	// the settings.
 	Grace string `toml:"grace"`
@@ -151,6 +155,9 @@ func (d Definition) check() error {
 		return fmt.Errorf("sandbox is %q: it must be none, workspace or strict", d.Sandbox)
 	}
 	if err := d.checkDirectories(); err != nil {
+		return err
+	}
+	if _, err := egress.Parse(d.Network); err != nil {
 		return err
 	}
 	if _, err := keys.Bytes(d.submitKey(), false); err != nil {

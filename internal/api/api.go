@@ -120,6 +120,7 @@ type NewSession struct {
 	Prompt  string        `json:"prompt,omitempty" doc:"The first prompt for the profile's program"`
 	Backend string        `json:"backend,omitempty" enum:"auto,tmux,pty-owner"`
 	Sandbox sandbox.Level `json:"sandbox,omitempty" enum:"none,workspace,strict" doc:"What it may touch; unset means what the profile or the settings say. That of a worker is never weaker than its parent's"`
+	Network []string      `json:"network,omitempty" doc:"The hosts that it can reach in its sandbox, as HOST, HOST:PORT or *.HOST; unset means what the profile or the settings say. Those of a worker are among its parent's"`
 	Size    terminal.Size `json:"size,omitzero"`
 	// The fields below say what the session's environment is made of. It is the
 	// user's login environment unless CallerEnv is set.

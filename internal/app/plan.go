@@ -101,7 +101,7 @@ func (s *App) plan(ctx context.Context, in api.NewSession, from profiles) (plan,
 	if err != nil {
 		return plan{}, err
 	}
-	if p.box, err = s.chooseBox(in.Sandbox, profile, from); err != nil {
+	if p.box, err = s.chooseBox(in.Sandbox, in.Network, profile, from); err != nil {
 		return plan{}, err
 	}
 	in.CleanEnv = in.CleanEnv || p.box.on()

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/confine"
+	"middleman/internal/egress"
 	"middleman/internal/environ"
 	"middleman/internal/sandbox"
 	"middleman/internal/store"
@@ -19,6 +21,7 @@ import (
 type box struct {
 	level   sandbox.Level
 	method  sandbox.Method
+	network []string // the network list, nil for none
 	profile agent.Profile
 	parent  *sandbox.Policy // of the session that starts it as a worker, if that has one
 }
@@ -27,9 +30,9 @@ type box struct {
 func (b box) on() bool { return b.method != "" }
 
 // chooseBox returns the sandbox for a session. asked is the level that its user named,
-// "" for none. The level of a worker is never weaker than its parent's. What this
-// system cannot enforce is refused.
-func (s *App) chooseBox(asked sandbox.Level, profile agent.Profile, from profiles) (b box, err error) {
+// "" for none, and network the list. The level of a worker is never weaker than its
+// parent's, nor is its list wider. What this system cannot enforce is refused.
+func (s *App) chooseBox(asked sandbox.Level, network []string, profile agent.Profile, from profiles) (b box, err error) {
 	if !asked.Known() {
 		return b, Refusef(api.CodeBadRequest, "sandbox is %q: it must be none, workspace or strict", asked)
 	}
@@ -45,6 +48,9 @@ func (s *App) chooseBox(asked sandbox.Level, profile agent.Profile, from profile
 		}
 	}
 	if !sandbox.None.Weaker(b.level) {
+		if len(network) > 0 {
+			return b, Refusef(api.CodeBadRequest, "a network list needs a sandbox, and this session has none: use --sandbox workspace or strict with --network")
+		}
 		return b, nil
 	}
 	if b.method, err = sandbox.Choose(b.level, s.Support()); err != nil {
@@ -53,7 +59,40 @@ func (s *App) chooseBox(asked sandbox.Level, profile agent.Profile, from profile
 		}
 		return b, Refusef(api.CodeUnsupported, "%s", err)
 	}
-	return b, nil
+	return b, s.chooseNetwork(&b, network, from.again)
+}
+
+// chooseNetwork sets the network list of a sandbox: what its user named, else that of
+// the session that is taken up again, else what the profile and the settings say. A
+// repository's profile says nothing. A worker gets its parent's list, or a part of it.
+func (s *App) chooseNetwork(b *box, asked []string, again *store.Session) error {
+	switch {
+	case len(asked) > 0:
+		b.network = asked
+	case again != nil && again.Sandbox != nil && (len(again.Sandbox.Hosts) > 0 || b.level == sandbox.Strict):
+		b.network = again.Sandbox.Hosts
+	case len(b.profile.Network) > 0 && b.profile.Source != agent.Repository:
+		b.network = b.profile.Network
+	default:
+		b.network = s.Sandbox.Network
+	}
+	if p := b.parent; p != nil && (p.Network.Off || len(p.Network.Allow) > 0) {
+		for _, host := range asked {
+			if !slices.Contains(p.Network.Allow, host) {
+				return Refusef(api.CodeBadRequest, "network %q is not in the list of the session that starts this worker", host)
+			}
+		}
+		if len(asked) == 0 {
+			b.network = p.Network.Allow
+		}
+	}
+	if _, err := egress.Parse(b.network); err != nil {
+		return Refusef(api.CodeBadRequest, "%s", oneLine(err))
+	}
+	if len(b.network) > 0 && b.method != sandbox.Bubblewrap {
+		return Refusef(api.CodeUnsupported, "a network list needs bubblewrap, and this sandbox would be made by %s: %s", b.method, s.Support().NoBubblewrap)
+	}
+	return nil
 }
 
 // level returns the level of a session: what its user named, else that of the session
@@ -99,7 +138,7 @@ func (s *App) maker() confine.Maker {
 // confine makes the sandbox of a session.
 func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b box, dir, program string, env *environ.Environment) (confine.Confined, error) {
 	made, err := s.maker().Make(confine.Session{
-		ID: id, Workspace: w.ID, Root: w.Root, Dir: dir, Level: b.level, Method: b.method,
+		ID: id, Workspace: w.ID, Root: w.Root, Dir: dir, Level: b.level, Method: b.method, Network: b.network,
 		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent,
 	}, env)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"middleman/internal/agent"
+	"middleman/internal/egress"
 )
 
 // Sandbox says what sessions may touch.
@@ -17,6 +18,9 @@ type Sandbox struct {
 	Show []string `toml:"show"`
 	// Writable are directories that every sandboxed program may change.
 	Writable []string `toml:"writable"`
+	// Network lists the hosts that a sandboxed program can reach, in the form of
+	// egress.Parse; nil is no limit, or at level strict none.
+	Network []string `toml:"network"`
 	// Memory and Processes bound what a sandboxed session uses; 0 is no bound.
 	Memory    Size  `toml:"memory"`
 	Processes int64 `toml:"processes"`
@@ -37,6 +41,9 @@ func (s Sandbox) check() error {
 				return fmt.Errorf("%s has %q: it must be an absolute path, or begin with ~/", list.setting, path)
 			}
 		}
+	}
+	if _, err := egress.Parse(s.Network); err != nil {
+		return fmt.Errorf("sandbox.network: %w", err)
 	}
 	if s.Processes < 0 {
 		return fmt.Errorf("sandbox.processes is %d: it must be 0 (no bound) or more", s.Processes)

@@ -36,7 +36,9 @@ type Session struct {
 	Root, Dir string
 	Level     sandbox.Level
 	Method    sandbox.Method
-	Profile   agent.Profile
+	// Network is the network list, nil for none.
+	Network []string
+	Profile agent.Profile
 	// Program is the absolute path of what is started.
 	Program string
 	// Hooks is the directory with the files of the program's hooks, which need not
@@ -73,7 +75,10 @@ func (m Maker) Make(s Session, env *environ.Environment) (c Confined, err error)
 	b := builder{Maker: m, Session: s, env: env}
 	b.policy = sandbox.Policy{
 		Schema: 1, Level: s.Level, Method: s.Method, Session: s.ID, Workspace: s.Workspace,
-		Network: sandbox.Network{Off: s.Level == sandbox.Strict},
+		Network: sandbox.Network{Off: s.Level == sandbox.Strict && len(s.Network) == 0, Allow: s.Network},
+	}
+	if len(s.Network) > 0 {
+		b.policy.Network.Log = filepath.Join(m.Dirs.Sandbox(s.ID), "denials")
 	}
 	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git} {
 		if err := step(); err != nil {
@@ -384,7 +389,7 @@ func (b *builder) applied() sandbox.Applied {
 	case p.Network.Off:
 		a.Network = "off"
 	case len(p.Network.Allow) > 0:
-		a.Network = "only " + strings.Join(p.Network.Allow, ", ")
+		a.Network, a.Hosts = "only "+strings.Join(p.Network.Allow, ", "), p.Network.Allow
 	}
 	var limits []string
 	if n := p.Limits.Memory; n > 0 {

@@ -223,3 +223,32 @@ func TestCopies(t *testing.T) {
 		t.Errorf("left: %q, %v", left, err)
 	}
 }
+
+// A network list opens these hosts at every level, and nothing else.
+func TestNetwork(t *testing.T) {
+	for _, c := range []struct {
+		level sandbox.Level
+		list  []string
+		off   bool
+		shown string
+	}{
+		{sandbox.Workspace, nil, false, "open"},
+		{sandbox.Strict, nil, true, "off"},
+		{sandbox.Workspace, []string{"registry.example"}, false, "only registry.example"},
+		{sandbox.Strict, []string{"registry.example", "*.example.org:443"}, false, "only registry.example, *.example.org:443"},
+	} {
+		p := newPlace(t, sandbox.Bubblewrap)
+		p.session.Level, p.session.Network = c.level, c.list
+		made, _ := p.make(t)
+		n := made.Policy.Network
+		if n.Off != c.off || !slices.Equal(n.Allow, c.list) || (n.Log != "") != (len(c.list) > 0) {
+			t.Errorf("%s with %q: %+v", c.level, c.list, n)
+		}
+		if a := made.Applied; a.Network != c.shown || !slices.Equal(a.Hosts, c.list) {
+			t.Errorf("%s with %q is shown as %q, %q", c.level, c.list, a.Network, a.Hosts)
+		}
+		if err := made.Policy.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+}

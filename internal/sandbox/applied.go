@@ -11,6 +11,7 @@ type Applied struct {
 	Private    []string `json:"private,omitempty" doc:"The directories of which it has a copy of its own"`
 	Temp       string   `json:"temp" doc:"Where it has its temporary files"`
 	Network    string   `json:"network" doc:"Whom it can connect to"`
+	Hosts      []string `json:"hosts,omitempty" doc:"The network list, if it has one"`
 	Limits     string   `json:"limits" doc:"What bounds its memory and processes"`
 	NotCovered string   `json:"not_covered,omitempty" doc:"What the method leaves open"`
 }

@@ -12,6 +12,7 @@ import (
 	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/config"
+	"middleman/internal/egress"
 	"middleman/internal/sandbox"
 	"middleman/terminal"
 )
@@ -22,6 +23,7 @@ type sessionFlags struct {
 	profile    string
 	backend    string
 	sandbox    sandboxFlag
+	network    []string
 	cols, rows uint16
 	keep       string
 	clipboard  terminal.Clipboard
@@ -39,6 +41,7 @@ func (f *sessionFlags) addOthers(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.detached, "detach", "d", false, "do not attach; print only the name")
 	flags.StringVar(&f.backend, "backend", "", "what hosts the terminal: auto, tmux or pty-owner")
 	f.sandbox.add(flags, "what the session may touch")
+	flags.StringArrayVar(&f.network, "network", nil, "in its sandbox, let the session reach `HOST` and no others: NAME, NAME:PORT or *.NAME; can be repeated (default: what the profile or sandbox.network say)")
 	flags.StringVar(&f.keep, "keep-output", "", "keep at least `SIZE` of output, such as 64MB, or 0 for all (default: terminal.journal_bytes of config.toml)")
 	sessions.ClipboardFlag(flags, &f.clipboard, "the attached viewer's clipboard", "terminal.clipboard of config.toml")
 	flags.Uint16Var(&f.cols, "cols", 0, "columns (default: those of this terminal)")
@@ -50,6 +53,9 @@ func (f *sessionFlags) addOthers(flags *pflag.FlagSet) {
 func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, error) {
 	if err := f.sandbox.check(); err != nil {
 		return nil, err
+	}
+	if _, err := egress.Parse(f.network); err != nil {
+		return nil, cli.Usagef("--network: %w", err)
 	}
 	switch f.backend {
 	case "", "auto", "tmux", "pty-owner":
@@ -69,7 +75,7 @@ func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, e
 	if (size.Cols == 0) != (size.Rows == 0) {
 		return nil, cli.Usagef("give both --cols and --rows, or neither: this command has no terminal to take the other from")
 	}
-	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Sandbox: sandbox.Level(f.sandbox), Size: size, Clipboard: f.clipboard}
+	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Sandbox: sandbox.Level(f.sandbox), Network: f.network, Size: size, Clipboard: f.clipboard}
 	if f.profile != "" && f.profile != agent.Shell {
 		in.Command, in.Prompt = nil, strings.Join(command, " ")
 	}

@@ -38,6 +38,8 @@ type shownProfile struct {
 	// lets the program change.
 	Directories []string `json:"directories,omitempty"`
 	Writable    []string `json:"writable,omitempty"`
+	// Network are the hosts that it can reach there.
+	Network []string `json:"network,omitempty"`
 	// Status has the sources of the program's status, and Hooks how hooks reach it.
 	Status    []string `json:"status"`
 	Hooks     string   `json:"hooks"`
@@ -109,7 +111,7 @@ func show(p agent.Profile) shownProfile {
 	v := shownProfile{
 		Name: p.Name, Program: p.Program, Source: p.Source, Versions: p.Versions,
 		Command: p.Command, Prompt: p.Prompt, Identify: p.Identify, Resume: p.Resume, Env: p.Env, Sandbox: p.Sandbox, Grace: p.Grace,
-		Directories: p.Directories, Writable: p.Writable,
+		Directories: p.Directories, Writable: p.Writable, Network: p.Network,
 		Status: []string{}, Approvals: p.Approvals,
 	}
 	hooks := p.Inject("")
@@ -182,6 +184,7 @@ func (c commands) showProfile(name string) error {
 			{"sandbox", v.Sandbox},
 			{"copied there", strings.Join(v.Directories, " ")},
 			{"writable there", strings.Join(v.Writable, " ")},
+			{"network there", strings.Join(v.Network, ", ")},
 			{"grace", v.Grace},
 			{"status by", v.statusBy()},
 			{"hooks", v.Hooks},
