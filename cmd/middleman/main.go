@@ -36,7 +36,7 @@ func commands(c *cli.CLI) []cli.Group {
 	groups := []cli.Group{
 		{Title: "Start something", Commands: launch.Commands(c)},    // new, run, spawn, retry
 		{Title: "On a session", Commands: sessions.Commands(c)},     // attach, watch, send, capture, logs, search, export, wait, stop, tmux
-		{Title: "On a workspace", Commands: workspaces.Commands(c)}, // ls, show, path, rename, diff, merge, push, rm, restore, prune, import, repair, trust
+		{Title: "On a workspace", Commands: workspaces.Commands(c)}, // ls, show, path, rename, diff, merge, push, rm, restore, prune, import, repair, sandbox, trust
 		{Title: "On middleman itself", Commands: admin.Commands(c)}, // serve, server, service, open, login, token, audit, config, doctor, upgrade, version, completion, man
 		{Commands: manual.Topics()},
 	}

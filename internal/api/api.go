@@ -42,9 +42,18 @@ type Workspace struct {
 	Parent        string          `json:"parent,omitempty" doc:"The workspace whose session spawned it as a worker"`
 	ParentSession string          `json:"parent_session,omitempty" doc:"The session that spawned it"`
 	// Status is set if the request asked for it and there is a repository.
+	Brought  *Brought          `json:"sandbox,omitempty" doc:"What its sandboxed sessions have committed; unset if that is nothing, or not known yet"`
 	Status   *workspace.Status `json:"status,omitempty" doc:"Its status as of a time; only if asked for, and only for a workspace in a repository"`
 	Stages   []Stage           `json:"stages,omitempty"`
 	Sessions []Session         `json:"sessions,omitempty"`
+}
+
+// Brought is what the last import of commits of sandboxed sessions did.
+type Brought struct {
+	Branch  string   `json:"branch,omitempty" doc:"The workspace's branch, which imports move"`
+	Commits int      `json:"commits" doc:"How many commits it got"`
+	Kept    []string `json:"kept,omitempty" doc:"Refs of the repository that keep what else is new in the sandbox: other branches, what is stashed or staged, commits in conflict"`
+	Problem string   `json:"problem,omitempty" doc:"What could not be imported, and why"`
 }
 
 // Stage is one recorded step of an operation on a workspace, such as its creation.

@@ -140,6 +140,7 @@ type App struct {
 	workers       workers
 	unrecorded    unrecorded
 	labels        labels
+	brought       brought
 	transcripts   *transcripts.Keeper
 	approvals     *queue.Queue
 	gitViews      git.Views

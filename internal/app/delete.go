@@ -135,6 +135,11 @@ func (s *App) gone(ctx context.Context, id string) {
 	s.gates.forget(id)
 	s.statusCache.forget(id)
 	s.watcher.Drop(id)
+	s.watcher.Drop(watchedGit(id))
+	s.brought.forget(id)
+	if err := s.maker().ForgetCaches(id); err != nil {
+		s.Log.Warn("remove the caches of a workspace's sandboxes", "workspace", id, "error", err)
+	}
 	s.publishDeleted(ctx, id)
 }
 
@@ -188,7 +193,9 @@ func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
 	if d.config, err = s.teardownOf(ctx, w); err != nil {
 		return deletePlan{}, err
 	}
-	if s.ours(w) {
+	if _, err := s.bring(ctx, w); err != nil {
+		d.unknown = fmt.Errorf("%w: what the sandbox of workspace %s holds: %w", workspace.ErrUnknown, d.label, err)
+	} else if s.ours(w) {
 		d.loss, err = s.Workspaces.Inspect(ctx, w)
 		if err != nil && (!errors.Is(err, workspace.ErrMissing) || errors.Is(err, workspace.ErrUnknown) && d.loss.Empty()) {
 			d.unknown = asUnknown(err)
@@ -285,8 +292,15 @@ func (s *App) destroy(ctx context.Context, d deletePlan, c Consent) (lost worksp
 			return workspace.Loss{}, &sessionError{row.Name, err}
 		}
 	}
+	if _, err := s.bring(ctx, d.workspace); err != nil && !c.DiscardWork {
+		return workspace.Loss{}, asUnknown(err)
+	}
+	kept := s.dropQuarantine(ctx, d.workspace)
 	if lost, err = s.destroyDirectory(ctx, d.workspace, c); err != nil {
 		return workspace.Loss{}, err
+	}
+	if kept != "" {
+		lost.Warnings = append(lost.Warnings, kept)
 	}
 	fault.Here("delete/directory")
 	return lost, s.recordDeleted(ctx, d, lost, c)
@@ -325,6 +339,9 @@ func (s *App) recordDeleted(ctx context.Context, d deletePlan, lost workspace.Lo
 	}
 	if len(kept) == 0 && w.RestoreFrom != workspace.FromSnapshot {
 		return s.Store.DeleteWorkspace(ctx, w.ID)
+	}
+	for id := range kept {
+		s.cleanUp(id)
 	}
 	return s.Store.KeepDeleted(ctx, store.Deleted{Workspace: w, DeletedAt: time.Now().UTC()}, kept)
 }

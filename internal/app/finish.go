@@ -29,6 +29,9 @@ func (s *App) merge(ctx context.Context, id string, in api.Merge) (out api.Merge
 		return out, err
 	}
 	defer release()
+	if _, err := s.bring(ctx, w); err != nil {
+		return out, err
+	}
 	r := workspace.MergeRequest{
 		Into: in.Into, Strategy: workspace.Strategy(in.Strategy), Message: in.Message, Filters: in.Filters, DryRun: true,
 	}
@@ -93,6 +96,9 @@ func (s *App) PushWorkspace(ctx context.Context, id string, in api.Push) (out ap
 			return out, err
 		}
 		defer release()
+		if _, err := s.bring(ctx, w); err != nil {
+			return out, err
+		}
 		out.DryRun = in.DryRun
 		out.Pushed, err = s.Workspaces.Push(ctx, w, workspace.PushRequest{Remote: in.Remote, Filters: in.Filters, Agent: in.Agent, DryRun: in.DryRun})
 		return out, err

@@ -88,6 +88,7 @@ func (s *App) keep(ctx context.Context, row store.Session) {
 // monitor records and publishes a session's exit. It asks a session that does
 // not answer again for as long as the server runs: only proof of an end stops it.
 func (s *App) monitor(ctx context.Context, row store.Session) {
+	defer s.bringWhile(ctx, row)()
 	pause := firstRetry
 	for ctx.Err() == nil {
 		var ended bool

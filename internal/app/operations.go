@@ -205,6 +205,7 @@ func (s *App) renameWorkspace(ctx context.Context, id, typed string) (workspace.
 	if err != nil {
 		return w, err
 	}
+	_, _ = s.bring(ctx, w) // it is logged, and shown with the workspace
 	w.Name = name
 	if err := s.Store.UpdateWorkspace(ctx, w); errors.Is(err, store.ErrNameTaken) {
 		return w, Refusef(api.CodeNameTaken, "there is a workspace %s already in that repository: choose another name", name)

@@ -313,6 +313,9 @@ func (s *App) Lookable(ctx context.Context, id string) (workspace.Workspace, err
 			err = Refusef(api.CodeMoved, "workspace %s: %s", s.label(ctx, w), where.Trouble(s.shown(ctx, w)))
 		}
 	}
+	if err == nil {
+		_, _ = s.bring(ctx, w) // it is logged, and shown with the workspace
+	}
 	return w, err
 }
 

@@ -52,6 +52,7 @@ func (s *App) Resume(ctx context.Context, rows []store.Session) {
 	step("end terminals without a session", s.reap)
 	step("look for ephemeral workspaces", s.sweep)
 	step("look for hooks of ended sessions", s.sweepHooks)
+	step("import commits of sandboxes", s.bringAll)
 	step("look for sandboxes of removed sessions", s.sweepBoxes)
 	step("remove transcripts beyond the budget", s.trimTranscripts)
 }

@@ -137,10 +137,15 @@ func (s *App) maker() confine.Maker {
 
 // confine makes the sandbox of a session.
 func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b box, dir, program string, env *environ.Environment) (confine.Confined, error) {
+	git, notes, err := s.privateGit(ctx, id, w)
+	if err != nil {
+		return confine.Confined{}, err
+	}
 	made, err := s.maker().Make(confine.Session{
 		ID: id, Workspace: w.ID, Root: w.Root, Dir: dir, Level: b.level, Method: b.method, Network: b.network,
-		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent,
+		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent, Git: git,
 	}, env)
+	made.Notes = append(made.Notes, notes...)
 	if err != nil {
 		return made, Refusef(api.CodeStartFailed, "the sandbox of this session cannot be made: %s", s.redact(oneLine(err)))
 	}

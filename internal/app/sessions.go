@@ -163,6 +163,7 @@ func (s *App) setState(ctx context.Context, row store.Session, state terminal.St
 	s.publishSession(ctx, row.ID)
 	if state.Ended() {
 		s.removeHooks(row.ID)
+		s.bringEnded(ctx, row.ID)
 		s.completeTombstone(ctx, row.ID)
 	}
 }
@@ -175,6 +176,7 @@ func (s *App) setExit(ctx context.Context, id string, exit terminal.Exit) {
 	s.endAgent(ctx, id, agent.Ended(&exit))
 	s.publishSession(ctx, id)
 	s.removeHooks(id)
+	s.bringEnded(ctx, id)
 	s.completeTombstone(ctx, id)
 }
 

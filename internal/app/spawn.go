@@ -203,6 +203,10 @@ func (s *App) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error
 	}
 	request.Parent, request.ParentSession = &x.workspace, x.parent.ID
 	x.plan.dir = "" // it starts in its own workspace's directory
+	brought, err := s.bring(ctx, x.workspace)
+	if err != nil {
+		return api.Spawned{}, err
+	}
 	uncommitted, err := s.Workspaces.Uncommitted(ctx, request)
 	if err != nil {
 		return api.Spawned{}, err
@@ -220,6 +224,9 @@ func (s *App) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error
 	out := api.Spawned{Workspace: s.workspaceView(ctx, w), Session: s.sessionView(ctx, row, s.label(ctx, w)), Isolation: string(x.isolation)}
 	if host := x.plan.backend.Name(); row.Backend != host {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s could not start it (the server's log says why), so %s hosts it", host, row.Backend))
+	}
+	if brought.Head != "" || brought.Conflict {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the worker begins at commit %.12s of branch %s, and the sandbox of its parent is elsewhere", w.BaseCommit, brought.Branch))
 	}
 	if uncommitted > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s of the parent not committed: the worker begins at commit %.12s without these changes",

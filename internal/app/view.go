@@ -192,6 +192,7 @@ func (s *App) viewAmong(all names.Set, w workspace.Workspace) api.Workspace {
 	if w.Repository != "" {
 		v.RepoName = all.Repository(w.Repository)
 	}
+	v.Brought = s.brought.get(w.ID)
 	w.Name = v.Label
 	v.Problem = trouble(s.Workspaces, w)
 	return v

@@ -43,6 +43,13 @@ func (c *Client) RenameWorkspace(ctx context.Context, id, name string) (w api.Wo
 	return w, err
 }
 
+// ImportSandbox imports what the sandboxed sessions of a workspace have committed. It
+// blocks until that is done.
+func (c *Client) ImportSandbox(ctx context.Context, id string) (out api.Brought, err error) {
+	err = c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(id)+"/sandbox/import", struct{}{}, &out)
+	return out, err
+}
+
 // MergeWorkspace merges a workspace into a branch. It blocks until that is done.
 func (c *Client) MergeWorkspace(ctx context.Context, id string, in api.Merge) (out api.Merged, err error) {
 	err = c.call(ctx, http.MethodPost, "/workspaces/"+url.PathEscape(id)+"/merge", in, &out)

@@ -8,6 +8,9 @@ import (
 	"middleman/internal/sandbox"
 )
 
+// cacheDirectory is the name of the directory of caches in that of a workspace.
+const cacheDirectory = "cache"
+
 // caches are the variables that lead programs to their caches, and the directory that
 // each gets below the workspace's own.
 var caches = []struct{ variable, dir string }{
@@ -30,7 +33,7 @@ var goModules = struct{ variable, dir string }{"GOMODCACHE", "go-mod"}
 // caches gives the workspace caches of its own: what is written there is run later, and
 // must not be run outside.
 func (b *builder) caches() error {
-	dir := filepath.Join(b.Dirs.Private(b.Workspace), "cache")
+	dir := filepath.Join(b.Dirs.Private(b.Workspace), cacheDirectory)
 	if err := private.MakeDir(dir); err != nil {
 		return err
 	}

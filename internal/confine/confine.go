@@ -406,8 +406,13 @@ func (b *builder) applied() sandbox.Applied {
 }
 
 // Forget removes what is kept of a session.
-func (m Maker) Forget(session string) error { return os.RemoveAll(m.Dirs.Sandbox(session)) }
+func (m Maker) Forget(session string) error { return private.RemoveTree(m.Dirs.Sandbox(session)) }
 
 // ForgetWorkspace removes what is kept for the sessions of a workspace: caches, and the
 // copies of agents' directories.
-func (m Maker) ForgetWorkspace(id string) error { return os.RemoveAll(m.Dirs.Private(id)) }
+func (m Maker) ForgetWorkspace(id string) error { return private.RemoveTree(m.Dirs.Private(id)) }
+
+// ForgetCaches removes the caches of a workspace, and keeps the copies.
+func (m Maker) ForgetCaches(id string) error {
+	return private.RemoveTree(filepath.Join(m.Dirs.Private(id), cacheDirectory))
+}

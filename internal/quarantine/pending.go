@@ -8,6 +8,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/internal/private"
 )
 
 // Pending reports whether the private directory may hold something that the repository
@@ -61,5 +62,5 @@ func (q *Quarantine) Remove(ctx context.Context, discard bool) error {
 			return err
 		}
 	}
-	return removeAll(q.dir)
+	return private.RemoveTree(q.dir)
 }

@@ -29,6 +29,7 @@ import (
 	"middleman/internal/config"
 	"middleman/internal/heldport"
 	"middleman/internal/listen"
+	"middleman/internal/sandbox"
 	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/internal/testenv"
@@ -44,6 +45,9 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "pty-owner" {
 		os.Exit(owner.Main(os.Args[2:], "test", tmux.Host{}))
+	}
+	if sandbox.IsHelper(os.Args[1:]) {
+		os.Exit(sandbox.Main(os.Args[1:]))
 	}
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))

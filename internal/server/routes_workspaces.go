@@ -104,6 +104,11 @@ type pushIn struct {
 	Body api.Push
 }
 
+type importSandboxIn struct {
+	WorkspacePath
+	KeyHeader
+}
+
 type getWorkspaceIn struct {
 	WorkspacePath
 	StatusParams
@@ -136,6 +141,11 @@ func (s *Server) workspaceRoutes() {
 	remove := route(http.MethodDelete, "/workspaces/{workspace}", "delete-workspace", "Delete a workspace", accessFull)
 	remove.Description = "Refused with 409 and the list of what would be lost. Discarding work and stopping sessions are separate consents. The transcripts of its sessions are kept (see /transcripts), except with forget_transcripts."
 	add(s, remove, s.removeWorkspace)
+	bring := route(http.MethodPost, "/workspaces/{workspace}/sandbox/import", "import-sandbox", "Import what its sandboxed sessions have committed", accessFull)
+	bring.Description = "The server does this by itself when it sees a commit, when a session ends, and before what needs the commits."
+	add(s, bring, func(ctx context.Context, in *importSandboxIn) (*reply[api.Brought], error) {
+		return answer(s.ImportSandbox(ctx, in.Workspace))
+	})
 	retry := route(http.MethodPost, "/workspaces/{workspace}/retry", "retry-workspace", "Try a failed creation again", accessFull)
 	retry.DefaultStatus = http.StatusAccepted
 	retry.Description = "It goes on at the stage that failed, and keeps what exists already. Follow the workspace's stages."

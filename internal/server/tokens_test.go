@@ -34,7 +34,7 @@ var needs = map[string]string{
 	"create-token": "full", "list-tokens": "full", "revoke-token": "full", "rotate-token": "full",
 	"create-workspace": "full", "delete-workspace": "full", "retry-workspace": "full", "restore-workspace": "full",
 	"start-session": "full", "end-session": "full", "send-input": "full", "send-prompt": "full", "spawn-worker": "own", "report-status": "own",
-	"prune": "full", "forget-transcripts": "full", "import": "full", "repair": "full", "rename-workspace": "full", "get-server": "full", "stop-server": "full", "restart-server": "full", "merge-workspace": "full", "push-workspace": "full", "rename-session": "full", "resume-session": "full", "agent-status": "session",
+	"prune": "full", "forget-transcripts": "full", "import": "full", "repair": "full", "rename-workspace": "full", "get-server": "full", "stop-server": "full", "restart-server": "full", "merge-workspace": "full", "push-workspace": "full", "import-sandbox": "full", "rename-session": "full", "resume-session": "full", "agent-status": "session",
 	"get-config": "full", "get-workspace-config": "full", "trust-config": "full", "trust-workspace-config": "full",
 	"request-approval": "own", "answer-approval": "full", "list-approvals": "read", "list-session-approvals": "read", "get-approval": "read",
 	"list-trust": "full", "revoke-trust": "full", "get-setup-log": "full",

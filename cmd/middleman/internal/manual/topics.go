@@ -12,7 +12,6 @@ func Topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "targets", Short: "What a TARGET means", Long: targets},
 		{Use: "exit-codes", Short: "Exit codes", Long: exitCodes},
-		{Use: "sandbox", Short: "What a sandboxed session may touch", Long: sandboxHelp},
 		{Use: "environment", Short: "Environment variables", Long: environment},
 		{Use: "dashboard", Short: "The dashboard, which middleman shows without a command", Long: dashboard + strings.ReplaceAll("\n\n"+DashboardKeys, "\n", "\n    ")},
 		{Use: "files", Short: "Files", Long: files},
@@ -46,40 +45,6 @@ which is 128 and N for one that signal N has killed. Otherwise:
     130    interrupted
     254    disconnected from the session, which goes on
     255    could not attach`
-
-const sandboxHelp = `--sandbox LEVEL of ` + "`new`, `run`, `spawn`, `resume` and `retry`" + ` says what the program of a
-session may touch, and all that it starts:
-
-    none         whatever you may
-    workspace    its workspace and private directories; no credentials are readable
-    strict       the same, without network
-
-Without the flag the profile says it (sandbox), else the setting sandbox.level: then
-coding agents get workspace, shells and commands none. ` + "`resume`" + ` keeps the level of the
-session, and a worker's is never weaker than that of the session that starts it. A level
-that this machine cannot enforce is refused. It needs bubblewrap; level workspace can do
-with Landlock (Linux 6.2), which covers less. ` + "`middleman show`" + ` says what was applied.
-
-The program can write, at both levels:
-
-    the workspace            all of it but .git, which leads to a private git directory
-    temporary files          with bubblewrap /tmp, /var/tmp and $TMPDIR are an empty
-                             directory of the session's own, also for a program that has
-                             /tmp written in it; it is removed when the session is.
-                             With Landlock it is $TMPDIR where that is set, and then /tmp
-                             cannot be written; else /tmp itself, shared with the host
-    caches                   XDG_CACHE_HOME and the usual variables lead to directories
-                             that the workspace keeps (GOCACHE, npm_config_cache, ...)
-    copies                   of the directories that the profile names (directories): the
-                             program has its login and settings, and yours stay
-    what you add             sandbox.writable, and writable in a profile
-
-All else is read-only, your home directory too. Keys, credentials, browsers' profiles,
-histories of shells and middleman's own state cannot be read; sandbox.hide and sandbox.show
-change the list. The environment is the allow-list (` + "`middleman help environment`" + `) and what the
-profile or --env names.
-
-Inside, ` + "`middleman` has `report`, `approve --agent` and `spawn -d`" + `, for this session alone.`
 
 const environment = `middleman uses these variables:
 

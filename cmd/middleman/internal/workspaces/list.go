@@ -207,7 +207,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 				t.Row(line[0], line[1])
 			}
 		}
-		for _, line := range statusLines(w.Status) {
+		for _, line := range append(broughtLines(w.Brought), statusLines(w.Status)...) {
 			t.Row(line[0], line[1])
 		}
 		if err := t.Flush(); err != nil || len(shown.Sessions) == 0 {

@@ -96,6 +96,9 @@ func Work(w api.Workspace) string {
 		parts = append(parts, distanceOf(*s.Base)...)
 	}
 	text := cmp.Or(strings.Join(parts, ", "), "clean")
+	if w.Brought != nil && w.Brought.Problem != "" {
+		text += ", not imported from its sandbox"
+	}
 	if s.Base == nil && len(s.Unknown) > 0 {
 		text += ", base unknown"
 	}

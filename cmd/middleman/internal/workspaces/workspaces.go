@@ -25,6 +25,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.pruneCommand(),
 		r.importCommand(),
 		r.repairCommand(),
+		r.sandboxCommand(),
 		r.trustCommand(),
 	}
 }

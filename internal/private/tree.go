@@ -1,4 +1,4 @@
-package quarantine
+package private
 
 import (
 	"io/fs"
@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// removeAll is os.RemoveAll for directories that a program in the sandbox made, which may
-// have taken our rights to them away.
-func removeAll(dir string) error {
+// RemoveTree is os.RemoveAll for directories that another program made, which may have
+// taken our rights to them away.
+func RemoveTree(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}

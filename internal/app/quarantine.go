@@ -1,0 +1,258 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/confine"
+	"middleman/internal/plaintext"
+	"middleman/internal/quarantine"
+	"middleman/internal/sandbox"
+	"middleman/internal/store"
+	"middleman/internal/watch"
+	"middleman/workspace"
+)
+
+const (
+	// bringEvery is how often a running sandboxed session is looked at for commits.
+	bringEvery = time.Second
+	// bringBlind counts the looks between two imports where changes make no events.
+	bringBlind = 10
+	// bringTime bounds one import.
+	bringTime = 10 * time.Minute
+)
+
+// brought is what is known of the imports of each workspace. The zero value is ready.
+type brought struct {
+	mu   sync.Mutex
+	last map[string]api.Brought // by workspace; mu guards it
+}
+
+func (b *brought) get(id string) *api.Brought {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if last, known := b.last[id]; known {
+		return &last
+	}
+	return nil
+}
+
+// set reports whether something has changed that a client is shown.
+func (b *brought) set(id string, now api.Brought) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last == nil {
+		b.last = map[string]api.Brought{}
+	}
+	before, known := b.last[id]
+	b.last[id] = now
+	return !known || before.Problem != now.Problem || !slices.Equal(before.Kept, now.Kept) || now.Commits > 0
+}
+
+func (b *brought) forget(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.last, id)
+}
+
+// quarantine returns the private git directory of w, which need not be made.
+func (s *App) quarantine(w workspace.Workspace) *quarantine.Quarantine {
+	// Without a method git cannot look into it, and says so.
+	method, _ := sandbox.Choose(sandbox.Workspace, s.Support())
+	return quarantine.At(s.Dirs.Quarantine(w.ID), w, method)
+}
+
+// hasQuarantine reports whether sandboxed sessions of w have had a private git directory.
+func (s *App) hasQuarantine(w workspace.Workspace) bool {
+	_, err := os.Lstat(s.Dirs.Quarantine(w.ID))
+	return err == nil && w.GitDir != ""
+}
+
+// privateGit makes the private git directory for a session that is about to start.
+func (s *App) privateGit(ctx context.Context, id string, w workspace.Workspace) (git confine.Git, notes []string, err error) {
+	if w.GitDir == "" {
+		return git, nil, nil
+	}
+	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1})
+	if err != nil {
+		return git, nil, err
+	}
+	live := slices.ContainsFunc(rows, func(row store.Session) bool {
+		return row.ID != id && row.Sandbox != nil && !row.State.Ended()
+	})
+	var a quarantine.Access
+	err = s.Guarded("make the private git directory of workspace "+w.ID, func() (err error) {
+		a, err = s.quarantine(w).Prepare(ctx, live)
+		return err
+	})
+	return confine.Git{Writable: a.Writable, ReadOnly: a.ReadOnly, Binds: a.Binds, Env: a.Env}, a.Notes, err
+}
+
+// bring imports what the sandboxed sessions of w have committed. If nothing has changed
+// since the last import, it starts no program. What could not be imported stays where it
+// is, and is shown with the workspace.
+func (s *App) bring(ctx context.Context, w workspace.Workspace) (out quarantine.Result, err error) {
+	if !s.hasQuarantine(w) {
+		return out, nil
+	}
+	q := s.quarantine(w)
+	if pending, err := q.Pending(ctx); err == nil && !pending {
+		return out, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, bringTime)
+	defer cancel()
+	err = s.Guarded("import the commits of workspace "+w.ID, func() (err error) {
+		out, err = q.Import(limited)
+		return err
+	})
+	if ctx.Err() != nil {
+		return out, context.Cause(ctx)
+	}
+	now := api.Brought{Branch: out.Branch, Commits: out.Commits, Kept: slices.Sorted(maps.Keys(out.Pinned)), Problem: notBrought(out)}
+	if err != nil {
+		now.Problem = "what its sandbox holds cannot be imported: " + s.redact(oneLine(err))
+		s.Log.Warn("import the commits of a workspace", "workspace", w.ID, "error", err)
+	}
+	if s.brought.set(w.ID, now) {
+		s.publishWorkspace(ctx, w)
+	}
+	return out, err
+}
+
+// notBrought says in one line what an import left, "" for nothing.
+func notBrought(out quarantine.Result) string {
+	branch := plaintext.Quoted(out.Branch)
+	switch {
+	case len(out.Missed) > 0:
+		return "not imported from its sandbox: " + out.Missed[0]
+	case out.Conflict:
+		return "branch " + branch + " has other commits than its sandbox, which are kept: merge or rebase them"
+	case len(out.Submodules) > 0:
+		return "commits of its sandbox add a submodule at " + plaintext.Quoted(out.Submodules[0]) + ", so branch " + branch + " did not move: they are kept"
+	case out.IndexKept != "":
+		return "what is staged was not taken over from its sandbox: " + out.IndexKept
+	}
+	return ""
+}
+
+// bringWhile imports the commits of a sandboxed session soon after they are made, until
+// the function that it returns is called.
+func (s *App) bringWhile(ctx context.Context, row store.Session) (stop func()) {
+	if row.Sandbox == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		s.contain("import the commits of session "+row.ID, func() { s.bringOften(ctx, row.WorkspaceID) }, nil)
+	})
+	return func() {
+		cancel()
+		done.Wait()
+	}
+}
+
+func (s *App) bringOften(ctx context.Context, workspaceID string) {
+	id := watchedGit(workspaceID)
+	dir := filepath.Join(s.Dirs.Quarantine(workspaceID), quarantine.GitDirectory)
+	ticks := time.NewTicker(bringEvery)
+	defer ticks.Stop()
+	var seen watch.Mark
+	for n := 0; ; n++ {
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return
+		}
+		if seen != 0 && s.watcher.Unchanged(id, seen) || seen == 0 && n%bringBlind != 0 {
+			continue
+		}
+		w, err := s.Store.Workspace(ctx, workspaceID)
+		if err != nil || w.State != workspace.StateReady || !s.hasQuarantine(w) {
+			continue
+		}
+		// Without events, which is no error here, it is looked at now and then.
+		seen, _ = s.watcher.Arm(ctx, id, func() (watch.Tree, error) {
+			return watch.Tree{Root: dir, Skip: map[string]bool{"objects": true}}, nil
+		})
+		_, _ = s.bring(ctx, w) // it is logged, and shown with the workspace
+	}
+}
+
+// watchedGit is what the watcher knows the private git directory of a workspace by.
+func watchedGit(workspaceID string) string { return "git of " + workspaceID }
+
+// bringEnded imports what an ended session has left, in the background.
+func (s *App) bringEnded(ctx context.Context, id string) {
+	row, err := s.Store.Session(ctx, id)
+	if err != nil || row.Sandbox == nil {
+		return
+	}
+	s.watches.start(context.WithoutCancel(ctx), func(ctx context.Context) {
+		if w, err := s.Store.Workspace(ctx, row.WorkspaceID); err == nil && w.State == workspace.StateReady {
+			_, _ = s.bring(ctx, w) // it is logged, and shown with the workspace
+		}
+	})
+}
+
+// bringAll imports what sandboxed sessions have committed while no server ran.
+func (s *App) bringAll(ctx context.Context) {
+	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		s.Log.Warn("import commits of sandboxes", "error", err)
+	}
+	for _, w := range list {
+		if w.State == workspace.StateReady {
+			_, _ = s.bring(ctx, w) // it is logged, and shown with the workspace
+		}
+	}
+}
+
+// ImportSandbox imports what the sandboxed sessions of a workspace have committed.
+func (s *App) ImportSandbox(ctx context.Context, id string) (api.Brought, error) {
+	return finish(ctx, s, func(ctx context.Context) (out api.Brought, err error) {
+		w, err := s.Store.Workspace(ctx, id)
+		if err != nil {
+			return out, err
+		}
+		if !s.hasQuarantine(w) {
+			return out, Refusef(api.CodeMissing, "no sandboxed session was started in workspace %s, or it is in no repository: there is nothing to import", s.label(ctx, w))
+		}
+		r, err := s.bring(ctx, w)
+		if err != nil {
+			return out, err
+		}
+		if last := s.brought.get(id); last != nil {
+			out = *last
+		}
+		out.Branch, out.Commits = r.Branch, r.Commits
+		return out, nil
+	})
+}
+
+// dropQuarantine removes the private git directory of a deleted workspace, if all of it
+// is in the repository. Else it stays, and the warning says where.
+func (s *App) dropQuarantine(ctx context.Context, w workspace.Workspace) (warning string) {
+	if !s.hasQuarantine(w) {
+		return ""
+	}
+	q := s.quarantine(w)
+	out, err := q.Import(ctx)
+	if err == nil && out.Complete() {
+		err = q.Remove(ctx, true)
+	} else if err == nil {
+		err = fmt.Errorf("%s", notBrought(out))
+	}
+	if err != nil {
+		s.Log.Warn("remove the private git directory of a workspace", "workspace", w.ID, "error", err)
+		return "what its sandbox held is kept in " + s.Dirs.Quarantine(w.ID) + ": " + s.redact(oneLine(err))
+	}
+	return ""
+}

@@ -1,0 +1,161 @@
+//go:build linux
+
+package server_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"middleman/internal/agent"
+	"middleman/internal/api"
+	"middleman/internal/config"
+	"middleman/internal/sandbox"
+	"middleman/internal/server"
+)
+
+// lacking is what a system has that lacks one of the methods.
+func lacking(method sandbox.Method) func() sandbox.Support {
+	return func() sandbox.Support {
+		s := sandbox.Probe()
+		if method == sandbox.Bubblewrap {
+			s.Bubblewrap, s.NoBubblewrap = "", "bubblewrap is not installed: install the package bubblewrap"
+		} else {
+			s.ABI, s.NoLandlock = 0, "this kernel has no Landlock"
+		}
+		return s
+	}
+}
+
+// By both methods, on both hosts, a session writes in its workspace alone, its commit is
+// on the workspace's branch outside, and a delete sees that.
+func TestSandboxedSessionCommits(t *testing.T) {
+	for _, method := range []sandbox.Method{sandbox.Bubblewrap, sandbox.Landlock} {
+		without := map[sandbox.Method]sandbox.Method{sandbox.Bubblewrap: sandbox.Landlock, sandbox.Landlock: sandbox.Bubblewrap}[method]
+		support := lacking(without)
+		if chosen, err := sandbox.Choose(sandbox.Workspace, support()); chosen != method {
+			t.Logf("%s cannot be used here: %v", method, err)
+			continue
+		}
+		t.Run(string(method), func(t *testing.T) {
+			eachBackend(t, func(t *testing.T, p *place) {
+				git(t, p.repository, "config", "user.name", "n")
+				git(t, p.repository, "config", "user.email", "n@example.org")
+				r := p.serve(t, func(o *server.Options) { o.Support = support })
+				w := r.workspace("box", nil)
+				victim := filepath.Join(filepath.Dir(p.repository), "victim")
+				write(t, victim, "whole\n")
+				script := `echo x >inside; echo x >` + victim + `; cat ` + p.dirs.Database() + ` >stolen; git add inside && git commit -qm sandboxed; cat`
+				s := get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"sh", "-c", script}})
+				if s.Sandbox == nil || s.Sandbox.Level != sandbox.Workspace || s.Sandbox.Method != method || s.Sandbox.Digest == "" {
+					t.Fatalf("%+v", s.Sandbox)
+				}
+				r.until("the commit is on the branch", func() bool { return strings.HasPrefix(subject(t, p.repository, w.Branch), "sandboxed") })
+				if text, err := os.ReadFile(victim); err != nil || string(text) != "whole\n" {
+					t.Errorf("outside: %q, %v", text, err)
+				}
+				if text, err := os.ReadFile(filepath.Join(w.Root, "stolen")); err != nil || len(text) > 0 {
+					t.Errorf("it read the database: %d bytes, %v", len(text), err)
+				}
+				if a := r.call("DELETE", "/workspaces/"+w.ID+"?stop_sessions=true", nil); a.status != 409 || !strings.Contains(string(a.body), "sandboxed") {
+					t.Errorf("delete: %d %s", a.status, a.body)
+				}
+				r.call("DELETE", "/workspaces/"+w.ID+"?stop_sessions=true&discard_work=true", nil)
+				for _, dir := range []string{p.dirs.Quarantine(w.ID), p.dirs.Sandbox(s.ID)} {
+					if _, err := os.Lstat(dir); err == nil {
+						t.Errorf("%s is left", dir)
+					}
+				}
+			})
+		})
+	}
+}
+
+// subject returns the subject of the last commit of a branch.
+func subject(t *testing.T, repository, branch string) string {
+	t.Helper()
+	out, err := exec.Command("git", "-C", repository, "log", "-1", "--format=%s", branch, "--").CombinedOutput()
+	if err != nil {
+		t.Logf("%s", out)
+	}
+	return string(out)
+}
+
+// What the sandbox holds that cannot be read refuses a delete, as unknown work does, and
+// outlives a forced one.
+func TestDamagedSandboxIsNotLost(t *testing.T) {
+	p := newPlace(t)
+	r := p.serve(t)
+	if _, err := sandbox.Choose(sandbox.Workspace, sandbox.Probe()); err != nil {
+		t.Skip(err)
+	}
+	w := r.workspace("box", nil)
+	s := get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"cat"}})
+	head := filepath.Join(p.dirs.Quarantine(w.ID), "git", "packed-refs")
+	if err := os.WriteFile(head, []byte("# pack-refs with: peeled fully-peeled sorted\nnonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := r.call("DELETE", "/workspaces/"+w.ID+"?stop_sessions=true", nil)
+	if a.status != 409 || a.problem(t).Code != api.CodeUnknownLoss {
+		t.Errorf("delete: %d %s", a.status, a.body)
+	}
+	if v := get[api.Workspace](r, "GET", "/workspaces/"+w.ID, nil); v.Brought == nil || v.Brought.Problem == "" {
+		t.Errorf("the workspace shows no problem: %+v", v.Brought)
+	}
+	out := get[api.Deleted](r, "DELETE", "/workspaces/"+w.ID+"?stop_sessions=true&discard_work=true", nil)
+	if !strings.Contains(strings.Join(out.Warnings, "\n"), "what its sandbox held is kept") {
+		t.Errorf("warnings: %q", out.Warnings)
+	}
+	if _, err := os.Stat(head); err != nil {
+		t.Errorf("session %s: %v", s.ID, err)
+	}
+}
+
+// Which level a session gets, and what is said where it cannot be had.
+func TestSandboxLevels(t *testing.T) {
+	p := newPlace(t)
+	none := func() sandbox.Support {
+		return sandbox.Support{NoBubblewrap: "bubblewrap is not installed: install the package bubblewrap", NoLandlock: "this kernel has no Landlock"}
+	}
+	r := p.serve(t, func(o *server.Options) {
+		o.Support = none
+		o.Sandbox = config.Sandbox{Level: "auto"}
+		o.Profiles = map[string]agent.Definition{
+			"claude": {Command: []string{"cat"}}, "plain": {Command: []string{"cat"}}, "loose": {Command: []string{"cat"}, Sandbox: "none", Like: "claude"}, "tight": {Command: []string{"cat"}, Sandbox: "strict"},
+		}
+	})
+	w := r.workspace("w", nil)
+	for _, tt := range []struct {
+		name string
+		in   api.NewSession
+		want string // of the refusal, "" for a session without a sandbox
+	}{
+		{"a shell", api.NewSession{}, ""},
+		{"a command", api.NewSession{Command: []string{"cat"}}, ""},
+		{"an agent", api.NewSession{Profile: "claude"}, "--sandbox none starts the session without a sandbox"},
+		{"an agent that its user lets go", api.NewSession{Profile: "claude", Sandbox: sandbox.None}, ""},
+		{"another program of a profile", api.NewSession{Profile: "plain"}, ""},
+		{"a profile without", api.NewSession{Profile: "loose"}, ""},
+		{"a profile with more", api.NewSession{Profile: "tight"}, "sandbox strict needs bubblewrap: bubblewrap is not installed"},
+		{"asked for", api.NewSession{Command: []string{"cat"}, Sandbox: sandbox.Workspace}, "sandbox workspace needs bubblewrap or Landlock"},
+		{"unknown", api.NewSession{Command: []string{"cat"}, Sandbox: "tight"}, "none, workspace, strict"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := r.call("POST", "/workspaces/"+w.ID+"/sessions", tt.in)
+			if tt.want == "" {
+				if a.status != 201 || strings.Contains(string(a.body), `"sandbox"`) {
+					t.Errorf("%d %s", a.status, a.body)
+				}
+				return
+			}
+			if a.status != 422 || !strings.Contains(string(a.body), tt.want) {
+				t.Errorf("%d %s, want %q", a.status, a.body, tt.want)
+			}
+			if tt.in.Sandbox != "" && strings.Contains(string(a.body), "is the default here") {
+				t.Errorf("what was asked for is called a default: %s", a.body)
+			}
+		})
+	}
+}
