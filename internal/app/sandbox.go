@@ -24,6 +24,7 @@ type box struct {
 	network []string // the network list, nil for none
 	profile agent.Profile
 	parent  *sandbox.Policy // of the session that starts it as a worker, if that has one
+	private []string        // of which directories that session has copies
 }
 
 // on reports whether there is a sandbox.
@@ -43,6 +44,7 @@ func (s *App) chooseBox(asked sandbox.Level, network []string, profile agent.Pro
 		if err != nil {
 			return b, err
 		}
+		b.private = from.parent.Sandbox.Private
 		if b.parent = &policy; b.level.Weaker(policy.Level) {
 			b.level, asked = policy.Level, policy.Level
 		}
@@ -143,7 +145,7 @@ func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b b
 	}
 	made, err := s.maker().Make(confine.Session{
 		ID: id, Workspace: w.ID, Root: w.Root, Dir: dir, Level: b.level, Method: b.method, Network: b.network,
-		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent, Git: git,
+		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent, ParentPrivate: b.private, Git: git,
 	}, env)
 	made.Notes = append(made.Notes, notes...)
 	if err != nil {

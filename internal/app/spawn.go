@@ -87,6 +87,9 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 		in.Session.Name = in.Name
 	}
 	in.Session.CleanEnv = true
+	if parent.Sandbox != nil && in.Session.CallerEnv == nil {
+		in.Session.CallerEnv = [][]byte{} // nothing of the login, which the parent has not either
+	}
 	if x.isolation == store.IsolationWorktree {
 		in.Session.CallerEnv = withoutTree(in.Session.CallerEnv, w.Root)
 	}

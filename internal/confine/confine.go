@@ -45,8 +45,10 @@ type Session struct {
 	// exist.
 	Hooks string
 	// Parent is the policy of the session that starts this one as a worker, nil for
-	// none: then its Writable bounds what the profile adds.
-	Parent *sandbox.Policy
+	// none: then its Writable bounds what the profile adds, and ParentPrivate, of which
+	// directories that session has copies, bounds these.
+	Parent        *sandbox.Policy
+	ParentPrivate []string
 	// Git adds what the program needs for git.
 	Git Git
 }

@@ -165,7 +165,7 @@ func TestWhoseProfileOpens(t *testing.T) {
 			if got := slices.Contains(c.Policy.Writable, filepath.Join(p.maker.Home, "notes")); got != tt.opens {
 				t.Errorf("writable: %q", c.Policy.Writable)
 			}
-			if tt.source == agent.Repository && len(c.Applied.Private) > 0 {
+			if (tt.source == agent.Repository || tt.parent != nil) && len(c.Applied.Private) > 0 {
 				t.Errorf("copies: %q", c.Applied.Private)
 			}
 		})

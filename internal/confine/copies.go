@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,10 @@ func (b *builder) copies() error {
 		d, err := agent.ParseDirectory(item)
 		if err != nil {
 			return err
+		}
+		if b.Parent != nil && !slices.Contains(b.ParentPrivate, d.Path) {
+			b.note("it has no copy of %s, because the session that starts this worker has none", d.Path)
+			continue
 		}
 		if err := b.copy(d); err != nil {
 			return fmt.Errorf("copy %s for the sandbox: %w", d.Path, err)

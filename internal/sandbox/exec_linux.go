@@ -99,7 +99,11 @@ func startBubblewrap(p Policy, kinds map[string]kind, link *egress.Link, abi int
 		}
 		argv = append(argv, "--processes", strconv.FormatInt(p.Limits.Processes, 10))
 	}
-	argv = append(append(argv, "--"), program...)
+	variables, err := environmentFile(environ(os.Environ()))
+	if err != nil {
+		return err
+	}
+	argv = append(append(argv, "--environment", strconv.Itoa(variables), "--"), program...)
 	if abi >= 6 {
 		r, err := newRuleset(abi, true)
 		if err != nil {
@@ -110,7 +114,7 @@ func startBubblewrap(p Policy, kinds map[string]kind, link *egress.Link, abi int
 		}
 	}
 	signal.Ignore(passed...)
-	if err := unix.Exec(bwrap, argv, environ(os.Environ())); err != nil {
+	if err := unix.Exec(bwrap, argv, nil); err != nil {
 		return fmt.Errorf("execute %s: %w", bwrap, err)
 	}
 	return nil
@@ -140,6 +144,7 @@ func runInner(args []string) error {
 	flags.SetOutput(io.Discard)
 	processes := flags.Uint64("processes", 0, "")
 	socket := flags.Int("egress", 0, "")
+	variables := flags.Int("environment", 0, "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -147,6 +152,9 @@ func runInner(args []string) error {
 		return fmt.Errorf("use %s -- PROGRAM ARGS...", innerCommand)
 	}
 	runtime.LockOSThread()
+	if err := takeEnvironment(*variables); err != nil {
+		return err
+	}
 	// What has a handler gets the default when the program is executed.
 	signal.Notify(make(chan os.Signal, len(passed)), passed...)
 	if *socket > 0 {
