@@ -119,11 +119,15 @@ func (s *App) placeHooks(id string, in agent.Injection, env *environ.Environment
 	return "", nil
 }
 
-// removeHooks removes what placeHooks has written for a session that has ended.
-// What it cannot remove, the next server does.
+// removeHooks removes what placeHooks has written for a session that has ended, and
+// the temporary files of its sandbox. The next server removes what it cannot of the
+// hooks; the rest goes with the session's record.
 func (s *App) removeHooks(id string) {
 	if err := os.RemoveAll(s.Dirs.Hooks(id)); err != nil {
 		s.Log.Warn("remove the hooks of a session", "session", id, "error", err)
+	}
+	if err := s.maker().RemoveTemp(id); err != nil {
+		s.Log.Warn("remove the temporary files of a session", "session", id, "error", err)
 	}
 }
 

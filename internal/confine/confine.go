@@ -116,6 +116,13 @@ func (m Maker) PolicyFile(session string) string {
 	return filepath.Join(m.Dirs.Sandbox(session), "policy.json")
 }
 
+// tempDir returns the directory of a session's own temporary files.
+func (m Maker) tempDir(session string) string { return filepath.Join(m.Dirs.Sandbox(session), "tmp") }
+
+// RemoveTemp removes the temporary files of a session that has ended. What it shares
+// with the host stays.
+func (m Maker) RemoveTemp(session string) error { return os.RemoveAll(m.tempDir(session)) }
+
 // Read returns the policy of a session. The error is fs.ErrNotExist if it has none.
 func (m Maker) Read(session string) (p sandbox.Policy, err error) {
 	raw, err := private.ReadFile(m.PolicyFile(session))
@@ -242,7 +249,7 @@ func (b *builder) temporary() error {
 			return nil
 		}
 	}
-	temp := filepath.Join(b.Dirs.Sandbox(b.ID), "tmp")
+	temp := b.tempDir(b.ID)
 	if err := private.MakeDir(temp); err != nil {
 		return err
 	}

@@ -155,9 +155,13 @@ func (c commands) checkPrivate() (found []finding) {
 	if sockets := c.Dirs.Sockets(); sockets != c.Dirs.Runtime {
 		roots = append(roots, sockets)
 	}
+	// The user may let others read the files in workspaces. What sandboxed programs
+	// keep has the modes that these give it, in directories of this user alone.
+	theirs := []string{c.Dirs.Workspaces(), filepath.Join(c.Dirs.Sockets(), tmux.TryDir), c.Dirs.Private(""), c.Dirs.Quarantine("")}
+	boxes, _ := filepath.Glob(c.Dirs.Sandbox("*")) // an error is no more than a survey that goes deeper
+	theirs = append(theirs, boxes...)
 	for _, root := range roots {
-		// The user may let others read the files in workspaces.
-		for _, p := range private.Survey(root, c.Dirs.Workspaces(), filepath.Join(c.Dirs.Sockets(), tmux.TryDir)) {
+		for _, p := range private.Survey(root, theirs...) {
 			found = append(found, finding{"private", "problem", p.String()})
 		}
 	}
