@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"middleman/internal/agent"
+	"middleman/internal/egress"
 	"middleman/internal/sandbox"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -95,6 +96,7 @@ type Session struct {
 	Conversation  string             `json:"conversation,omitempty" doc:"The id by which its program takes the conversation up again, if it is known"`
 	Source        string             `json:"source" doc:"Where the state comes from: owner, disk or store"`
 	Sandbox       *sandbox.Applied   `json:"sandbox,omitempty" doc:"What its sandbox does; unset for level none"`
+	Denied        []egress.Denial    `json:"denied,omitempty" doc:"What its network list denied last; only where one session is asked for, and while it runs"`
 	Agent         *agent.Status      `json:"agent,omitempty" doc:"What its program does, and why that is believed; unset for a program that no rules are known for and that has reported nothing"`
 	// Environment is set if one session was asked for.
 	Environment []terminal.Variable `json:"environment,omitempty" doc:"Its variables and where the value of each came from, never a value; only where one session is asked for, and not for a token of that session alone"`

@@ -13,6 +13,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/approve"
+	"middleman/internal/egress"
 	"middleman/internal/names"
 	"middleman/internal/setup"
 	"middleman/internal/store"
@@ -128,6 +129,9 @@ func (s *App) ListTranscripts(ctx context.Context, page store.Page) (api.Session
 	return out, err
 }
 
+// maxDenied is how many denials of a network list are told.
+const maxDenied = 20
+
 // Session returns a session as it is now, with the names of its variables, also
 // one of a deleted workspace.
 func (s *App) Session(ctx context.Context, id string) (api.Session, error) {
@@ -143,6 +147,9 @@ func (s *App) Session(ctx context.Context, id string) (api.Session, error) {
 		return api.Session{}, err
 	}
 	v := s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
+	if v.Denied, err = egress.ReadDenials(s.Dirs.Denials(id), maxDenied); err != nil {
+		s.Log.Warn("read what a network list denied", "session", id, "error", err)
+	}
 	if b, err := s.backend(row); err == nil {
 		if v.Environment, err = b.Session(id).Environment(ctx); err != nil && !errors.Is(err, terminal.ErrNotFound) {
 			s.Log.Warn("names of a session's variables", "session", id, "error", err)

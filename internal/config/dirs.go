@@ -84,6 +84,10 @@ func (d Dirs) Hooks(session string) string { return filepath.Join(d.Data, "hooks
 // policy and its temporary files. Sandbox("") holds those of all sessions.
 func (d Dirs) Sandbox(session string) string { return filepath.Join(d.Data, "sandbox", session) }
 
+// Denials returns the file with what the network list of a session denied, see
+// egress.ReadDenials.
+func (d Dirs) Denials(session string) string { return filepath.Join(d.Sandbox(session), "denials") }
+
 // Private returns the directory of what the sandboxed sessions of a workspace keep:
 // caches, and copies of the directories of agents. Private("") holds those of all.
 func (d Dirs) Private(workspaceID string) string {

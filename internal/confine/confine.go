@@ -80,7 +80,7 @@ func (m Maker) Make(s Session, env *environ.Environment) (c Confined, err error)
 		Network: sandbox.Network{Off: s.Level == sandbox.Strict && len(s.Network) == 0, Allow: s.Network},
 	}
 	if len(s.Network) > 0 {
-		b.policy.Network.Log = filepath.Join(m.Dirs.Sandbox(s.ID), "denials")
+		b.policy.Network.Log = m.Dirs.Denials(s.ID)
 	}
 	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git} {
 		if err := step(); err != nil {

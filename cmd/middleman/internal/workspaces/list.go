@@ -192,6 +192,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 	}
 	c.addStatus(ctx, &shown.Workspace)
 	c.addEnvironments(ctx, shown.Sessions)
+	c.addDenials(shown.Sessions)
 	if err := workers.AddFamily(ctx, c.CLI, &shown); err != nil {
 		return err
 	}

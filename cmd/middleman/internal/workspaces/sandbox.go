@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
+	"middleman/internal/egress"
 	"middleman/internal/plaintext"
 	"middleman/internal/sandbox"
 )
@@ -110,6 +112,28 @@ func (c commands) tellSandbox(s api.Session) {
 		{"network", b.Network}, {"limits", b.Limits}, {"not covered", b.NotCovered},
 	} {
 		fmt.Fprintf(c.Out, "    %-18s %s\n", line[0], plaintext.Line(cmp.Or(line[1], "-")))
+	}
+	for _, d := range s.Denied {
+		fmt.Fprintf(c.Out, "    %-18s %s\n", "denied", plaintext.Line(fmt.Sprintf("%s %s %s: %s", d.Time.Local().Format(time.TimeOnly), d.Via, d.Target, d.Rule)))
+	}
+}
+
+// shownDenials is how many denials of a network list are shown for a session.
+const shownDenials = 5
+
+// addDenials adds what the network list of each session denied last, from the
+// session's state.
+func (c commands) addDenials(sessions []api.Session) {
+	for i := range sessions {
+		s := &sessions[i]
+		if s.Sandbox == nil || len(s.Sandbox.Hosts) == 0 {
+			continue
+		}
+		denied, err := egress.ReadDenials(c.Dirs.Denials(s.ID), shownDenials)
+		if err != nil {
+			fmt.Fprintf(c.Errs, "%s: %s\n", plaintext.Line(catalog.Label(*s)), plaintext.Line(err.Error()))
+		}
+		s.Denied = denied
 	}
 }
 
