@@ -16,8 +16,8 @@ import (
 const maxSeen = 200_000
 
 // fingerprint says in a short text what is at the given names below root: names, sizes and
-// times of all files but objects. As long as it is the same there is nothing new. It is ""
-// if there is too much to look at.
+// times of all files but objects and our refs. As long as it is the same there is nothing
+// new. It is "" if there is too much to look at.
 func fingerprint(root *os.Root, names ...string) (string, error) {
 	sum := sha256.New()
 	n := 0
@@ -29,7 +29,7 @@ func fingerprint(root *os.Root, names ...string) (string, error) {
 			if err != nil {
 				return err
 			}
-			if entry.IsDir() && (at == "objects" || at == "lfs" || strings.HasSuffix(at, "/modules")) {
+			if entry.IsDir() && (at == "objects" || at == "lfs" || at == "refs/middleman" || strings.HasSuffix(at, "/modules")) {
 				return fs.SkipDir
 			}
 			info, err := entry.Info()

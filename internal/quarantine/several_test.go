@@ -208,4 +208,27 @@ func TestStatesOfTheCheckout(t *testing.T) {
 		}
 		x.host("fsck", "--no-progress")
 	})
+	t.Run("partial", func(t *testing.T) {
+		x := newWorld(t)
+		clone := filepath.Join(x.top, "partial")
+		x.repo.Git("config", "uploadpack.allowFilter", "true")
+		for _, text := range []string{"in no checkout", "in all"} {
+			x.repo.Write("file", text)
+			x.repo.Commit(text)
+		}
+		x.repo.Git("clone", "-q", "--no-checkout", "--filter=blob:none", "file://"+x.repo.Dir, clone)
+		x.tree = filepath.Join(x.top, "tree2")
+		x.repo.Git("-C", clone, "worktree", "add", "-q", x.tree, "-b", ownBranch)
+		missing := strings.Count(x.repo.Git("-C", clone, "rev-list", "--all", "--objects", "--missing=print"), "?")
+		x.repo.Dir, x.w.Root, x.w.GitDir = clone, x.tree, filepath.Join(clone, ".git")
+		x.open()
+		x.prepare(false)
+		x.run("echo n >n; git add n; git commit -qm new; git switch -qc other; git rm -q dir/0; git commit -qm removed; git switch -q mine; git status")
+		if out := x.bring(); out.Commits != 1 || len(out.Pinned) != 1 || !out.Complete() {
+			t.Errorf("%+v", out)
+		}
+		if now := strings.Count(x.repo.Git("-C", clone, "rev-list", "--all", "--objects", "--missing=print"), "?"); missing == 0 || now != missing {
+			t.Errorf("%d objects are missing, and %d were", now, missing)
+		}
+	})
 }
