@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -232,7 +233,7 @@ func (s *App) ImportSandbox(ctx context.Context, id string) (api.Brought, error)
 		if last := s.brought.get(id); last != nil {
 			out = *last
 		}
-		out.Branch, out.Commits = r.Branch, r.Commits
+		out.Branch, out.Commits = cmp.Or(r.Branch, out.Branch, w.Branch), r.Commits
 		return out, nil
 	})
 }

@@ -44,6 +44,9 @@ func (s *App) chooseBox(asked sandbox.Level, network []string, profile agent.Pro
 		if err != nil {
 			return b, err
 		}
+		if policy.Digest() != from.parent.Sandbox.Digest {
+			return b, Refusef(api.CodeStartFailed, "the sandbox policy of session %s is not the one that it was started with, so no worker of it is started", from.parent.Name)
+		}
 		b.private = from.parent.Sandbox.Private
 		if b.parent = &policy; b.level.Weaker(policy.Level) {
 			b.level, asked = policy.Level, policy.Level

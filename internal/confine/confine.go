@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -127,7 +128,7 @@ func (m Maker) RemoveTemp(session string) error { return os.RemoveAll(m.tempDir(
 func (m Maker) Read(session string) (p sandbox.Policy, err error) {
 	raw, err := private.ReadFile(m.PolicyFile(session))
 	if err == nil {
-		err = json.Unmarshal(raw, &p)
+		p, err = sandbox.Decode(bytes.NewReader(raw))
 	}
 	if err != nil {
 		return p, fmt.Errorf("read the sandbox policy of session %s: %w", session, err)
