@@ -78,9 +78,6 @@ func (s *App) hasQuarantine(w workspace.Workspace) bool {
 
 // privateGit makes the private git directory for a session that is about to start.
 func (s *App) privateGit(ctx context.Context, id string, w workspace.Workspace) (git confine.Git, notes []string, err error) {
-	if w.GitDir == "" {
-		return git, nil, nil
-	}
 	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1})
 	if err != nil {
 		return git, nil, err
