@@ -120,6 +120,21 @@ func bubblewrapArgv(p Policy, f facts, filter int) []string {
 	return argv
 }
 
+// writes returns the paths that the program may write to, as it sees them.
+func writes(p Policy, f facts) (paths []string) {
+	for _, r := range rules(p, f) {
+		if r.rule == temporary || r.rule == writable {
+			paths = append(paths, r.path)
+		}
+	}
+	for _, b := range p.Binds {
+		if b.Write {
+			paths = append(paths, b.To)
+		}
+	}
+	return paths
+}
+
 func bindFlag(write bool) string {
 	if write {
 		return "--bind"

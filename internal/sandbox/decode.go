@@ -18,6 +18,8 @@ const (
 	maxPaths  = 4096    // of one list of a policy
 	maxPath   = 4095    // bytes of one path, as Linux has it
 	maxWord   = 512     // bytes of an id
+	// pathSeparator separates paths in an argument. No path of a policy has it.
+	pathSeparator = "\x01"
 )
 
 // Decode reads a policy that somebody else may have written. It refuses unknown
@@ -96,8 +98,8 @@ func checkPath(path string) error {
 		return errors.New("it is empty")
 	case len(path) > maxPath:
 		return fmt.Errorf("%.40q... has more than %d bytes", path, maxPath)
-	case strings.ContainsRune(path, 0):
-		return fmt.Errorf("%q has a NUL in it", path)
+	case strings.ContainsAny(path, "\x00"+pathSeparator):
+		return fmt.Errorf("%q has a control character in it", path)
 	case !filepath.IsAbs(path):
 		return fmt.Errorf("%q is not absolute", path)
 	case filepath.Clean(path) != path:

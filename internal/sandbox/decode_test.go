@@ -61,7 +61,8 @@ func TestCheck(t *testing.T) {
 	}{
 		{"relative", func(p *Policy) { p.Writable = []string{"w"} }, "not absolute"},
 		{"not clean", func(p *Policy) { p.Hidden = []string{"/a/../b"} }, "not clean"},
-		{"a NUL", func(p *Policy) { p.Show = []string{"/a\x00b"} }, "NUL"},
+		{"a NUL", func(p *Policy) { p.Show = []string{"/a\x00b"} }, "control character"},
+		{"what separates paths", func(p *Policy) { p.Show = []string{"/a\x01b"} }, "control character"},
 		{"too long", func(p *Policy) { p.Dir = "/" + strings.Repeat("a", maxPath) }, "more than"},
 		{"no directory", func(p *Policy) { p.Dir = "" }, "empty"},
 		{"no directory for temporary files", func(p *Policy) { p.Temp = "" }, "empty"},

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -82,11 +83,15 @@ func startBubblewrap(p Policy, kinds map[string]kind, link *egress.Link, abi int
 	if err != nil {
 		return fmt.Errorf("open this executable: %w", err)
 	}
-	argv := append([]string{"bwrap"}, bubblewrapArgv(p, systemFacts(kinds), filter)...)
+	f := systemFacts(kinds)
+	argv := append([]string{"bwrap"}, bubblewrapArgv(p, f, filter)...)
 	if link != nil {
 		argv = append(argv, link.Args...)
 	}
 	argv = append(argv, "--", "/proc/self/fd/"+strconv.Itoa(self), innerCommand)
+	if abi >= minABI {
+		argv = append(argv, "--writes", strings.Join(writes(p, f), pathSeparator))
+	}
 	if link != nil {
 		if err := link.Inherit(); err != nil {
 			return err
@@ -105,7 +110,7 @@ func startBubblewrap(p Policy, kinds map[string]kind, link *egress.Link, abi int
 	}
 	argv = append(append(argv, "--environment", strconv.Itoa(variables), "--"), program...)
 	if abi >= 6 {
-		r, err := newRuleset(abi, true)
+		r, err := newRuleset(0, abi)
 		if err != nil {
 			return err
 		}
@@ -145,6 +150,7 @@ func runInner(args []string) error {
 	processes := flags.Uint64("processes", 0, "")
 	socket := flags.Int("egress", 0, "")
 	variables := flags.Int("environment", 0, "")
+	writes := flags.String("writes", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -170,6 +176,11 @@ func runInner(args []string) error {
 	}
 	if err := closeAtExec(); err != nil {
 		return err
+	}
+	if *writes != "" {
+		if err := confineWrites(strings.Split(*writes, pathSeparator)); err != nil {
+			return err
+		}
 	}
 	return execute(flags.Args())
 }

@@ -18,7 +18,7 @@ const (
 	toWriteFile = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	toWriteDir  = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 		unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO |
-		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
 	toMakeDevice = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
 	// onFile are the rights that a rule for a file may have.
 	onFile = toRead | toWriteFile | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
@@ -34,20 +34,11 @@ type ruleset struct {
 	handled uint64 // the rights that nobody has without a rule
 }
 
-// newRuleset makes a ruleset for files and, where the kernel can, for signals and
-// abstract sockets. With scopesOnly it is for these alone: it leaves files, and with
-// them mounts, as they are.
-func newRuleset(abi int, scopesOnly bool) (*ruleset, error) {
-	var attr unix.LandlockRulesetAttr
-	if !scopesOnly {
-		attr.Handled_access_fs = toRead | toList | toWriteFile | toWriteDir&^unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX | toMakeDevice
-		if abi >= 5 {
-			attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
-		}
-		if abi >= 9 {
-			attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
-		}
-	}
+// newRuleset makes a ruleset that takes rights away, and scopes for signals and
+// abstract sockets if abi has them. Without rights it leaves files, and with them
+// mounts, as they are.
+func newRuleset(rights uint64, abi int) (*ruleset, error) {
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: rights}
 	size := unsafe.Sizeof(attr.Handled_access_fs)
 	if abi >= 6 {
 		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
@@ -57,7 +48,7 @@ func newRuleset(abi int, scopesOnly bool) (*ruleset, error) {
 	if errno != 0 {
 		return nil, fmt.Errorf("make a ruleset of Landlock: %w", errno)
 	}
-	return &ruleset{fd: int(fd), handled: attr.Handled_access_fs}, nil
+	return &ruleset{fd: int(fd), handled: rights}, nil
 }
 
 // allow gives rights for a path, and for all below it if it is a directory. There is
@@ -162,7 +153,14 @@ func underLandlock(p Policy, abi int) error {
 	if abi < minABI {
 		return fmt.Errorf("this kernel has ABI %d of Landlock, and a sandbox needs %d", abi, minABI)
 	}
-	r, err := newRuleset(abi, false)
+	rights := uint64(toRead | toList | toWriteFile | toWriteDir | toMakeDevice)
+	if abi >= 5 {
+		rights |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	if abi >= 9 {
+		rights |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+	}
+	r, err := newRuleset(rights, abi)
 	if err != nil {
 		return err
 	}
@@ -180,7 +178,7 @@ func underLandlock(p Policy, abi int) error {
 		}
 	}
 	for _, path := range append([]string{p.Temp}, p.Writable...) {
-		if err := r.allow(path, toRead|toList|toWriteFile|toWriteDir|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV); err != nil {
+		if err := r.allow(path, toRead|toList|toWriteFile|toWriteDir|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV|unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX); err != nil {
 			return err
 		}
 	}
@@ -193,6 +191,25 @@ func underLandlock(p Policy, abi int) error {
 		}
 	}
 	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	return r.restrict()
+}
+
+// confineWrites lets this thread, and what it executes, write to paths alone, and to
+// the files of /dev and /proc. Inside bubblewrap that stops what is mounted on the
+// host later: it appears inside too, and is not read-only there.
+func confineWrites(paths []string) error {
+	r, err := newRuleset(toWriteFile|toWriteDir|toMakeDevice, 0)
+	if err != nil {
+		return err
+	}
+	for _, path := range append([]string{"/dev", "/dev/shm"}, paths...) {
+		if err := r.allow(path, toWriteFile|toWriteDir); err != nil {
+			return err
+		}
+	}
+	if err := r.allow("/proc", toWriteFile); err != nil {
 		return err
 	}
 	return r.restrict()

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"middleman/internal/private"
 )
@@ -282,6 +284,45 @@ func TestEnvironInside(t *testing.T) {
 		}
 		if strings.Count(string(out), "=kept\n") != 2 {
 			t.Errorf("variables are missing:\n%s", out)
+		}
+	})
+}
+
+// What is mounted on the host while a session runs appears in its namespace too. It
+// cannot be written there.
+func TestLaterMount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount")
+	}
+	if Probe().ABI < minABI {
+		t.Skip("this kernel has no Landlock that confines writes: " + Probe().NoLandlock)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", home) // the program may write to /tmp
+	eachMethod(t, func(t *testing.T, m Method) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		at := newPlace(t)
+		cmd := command(t, at.policy(m), "sh", "-c", "echo ready >ready; read line <go; ls ../mounted; echo x >../mounted/new; echo x >../mounted/there; echo $?")
+		script := `set -e
+mount --make-rshared /
+mkdir mounted; mkfifo workspace/ready workspace/go
+"$@" & read line <workspace/ready
+mount -t tmpfs tmpfs mounted; echo old >mounted/there
+echo go >workspace/go; wait; cat mounted/there; ls mounted; umount mounted`
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Args[0] = self // in a shell, /proc/self/exe is the shell
+		outer := exec.CommandContext(ctx, "unshare", append([]string{"-m", "sh", "-c", script, "sh"}, cmd.Args...)...)
+		outer.Dir, outer.WaitDelay = at.base, time.Second
+		out, err := outer.Output()
+		if want := "there\n2\nold\nthere\n"; err != nil || string(out) != want && string(out) != strings.Replace(want, "2", "1", 1) {
+			t.Errorf("%q, want %q: %v", out, want, err)
 		}
 	})
 }
