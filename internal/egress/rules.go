@@ -45,13 +45,6 @@ type target struct {
 	port uint16
 }
 
-func (t target) host() string {
-	if t.name != "" {
-		return t.name
-	}
-	return t.addr.String()
-}
-
 func (t target) String() string {
 	if t.name != "" {
 		return t.name + ":" + strconv.Itoa(int(t.port))

@@ -109,15 +109,6 @@ func startBubblewrap(p Policy, kinds map[string]kind, link *egress.Link, abi int
 		return err
 	}
 	argv = append(append(argv, "--environment", strconv.Itoa(variables), "--"), program...)
-	if abi >= 6 {
-		r, err := newRuleset(0, abi)
-		if err != nil {
-			return err
-		}
-		if err := r.restrict(); err != nil {
-			return err
-		}
-	}
 	signal.Ignore(passed...)
 	if err := unix.Exec(bwrap, argv, nil); err != nil {
 		return fmt.Errorf("execute %s: %w", bwrap, err)
@@ -155,7 +146,7 @@ func runInner(args []string) error {
 		return err
 	}
 	if flags.NArg() == 0 {
-		return fmt.Errorf("use %s -- PROGRAM ARGS...", innerCommand)
+		return fmt.Errorf("use %s -- PROGRAM [ARG]", innerCommand)
 	}
 	runtime.LockOSThread()
 	if err := takeEnvironment(*variables); err != nil {

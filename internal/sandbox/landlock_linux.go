@@ -35,8 +35,7 @@ type ruleset struct {
 }
 
 // newRuleset makes a ruleset that takes rights away, and scopes for signals and
-// abstract sockets if abi has them. Without rights it leaves files, and with them
-// mounts, as they are.
+// abstract sockets if abi has them.
 func newRuleset(rights uint64, abi int) (*ruleset, error) {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: rights}
 	size := unsafe.Sizeof(attr.Handled_access_fs)
@@ -199,8 +198,13 @@ func underLandlock(p Policy, abi int) error {
 // confineWrites lets this thread, and what it executes, write to paths alone, and to
 // the files of /dev and /proc. Inside bubblewrap that stops what is mounted on the
 // host later: it appears inside too, and is not read-only there.
+//
+// It scopes signals and abstract sockets too. The processes of bwrap are under no
+// rules: whoever is under some cannot mount, and a set of scopes alone below this one
+// would keep files from moving between directories.
 func confineWrites(paths []string) error {
-	r, err := newRuleset(toWriteFile|toWriteDir|toMakeDevice, 0)
+	abi, _ := landlockSupport()
+	r, err := newRuleset(toWriteFile|toWriteDir|toMakeDevice, abi)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func runOuter(args []string) error {
 		return err
 	}
 	if *file == "" || *digest == "" || flags.NArg() == 0 || flags.NArg() > maxProgramArgs {
-		return fmt.Errorf("use %s --policy FILE --digest HEX -- PROGRAM ARGS...", Command)
+		return fmt.Errorf("use %s --policy FILE --digest HEX -- PROGRAM [ARG]", Command)
 	}
 	p, err := readPolicy(*file, *digest)
 	if err != nil {

@@ -42,14 +42,14 @@ func channels() []attempt {
 		{area, "connect to the bus of the system", func(*stage) error {
 			path := sought("/run/dbus/system_bus_socket", "/var/run/dbus/system_bus_socket")
 			if path == "" {
-				return absent
+				return errAbsent
 			}
 			return connect(path)
 		}, gap{landlock: 9}, nobody},
 		{area, "connect to docker", func(*stage) error {
 			path := sought("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock")
 			if path == "" {
-				return absent
+				return errAbsent
 			}
 			return connect(path)
 		}, gap{landlock: 9}, nobody},
@@ -63,7 +63,7 @@ func channels() []attempt {
 		}, gap{}, nobody},
 		{area, "attach to System V shared memory", func(s *stage) error {
 			if s.Segment < 0 {
-				return absent
+				return errAbsent
 			}
 			memory, err := unix.SysvShmAttach(s.Segment, 0, 0)
 			if err == nil {
@@ -98,7 +98,7 @@ func channels() []attempt {
 // ifThere does something with a name that is not "".
 func ifThere(name string, do func(string) error) error {
 	if name == "" {
-		return absent
+		return errAbsent
 	}
 	return do(name)
 }

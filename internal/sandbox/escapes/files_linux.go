@@ -11,10 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var (
-	onLandlock = gap{landlock: always}
-	anywhere   = gap{bubblewrap: always, strict: always, landlock: always}
-)
+var onLandlock = gap{landlock: always}
 
 // opens opens a path and closes it again.
 func opens(path string, flags int) error {

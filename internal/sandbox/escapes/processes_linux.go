@@ -123,7 +123,7 @@ func kernel() []attempt {
 			if path := sought(paths...); path != "" {
 				return opens(path, unix.O_WRONLY)
 			}
-			return absent
+			return errAbsent
 		}, gap{}, outside}
 	}
 	call := func(name string, outside who, number uintptr, args ...uintptr) attempt {

@@ -41,8 +41,8 @@ type attempt struct {
 	outside who
 }
 
-// absent is the error of an attempt for which the system has nothing to aim at.
-var absent = errors.New("this system has none")
+// errAbsent is the error of an attempt for which the system has nothing to aim at.
+var errAbsent = errors.New("this system has none")
 
 // all lists all attempts.
 func all() []attempt {
@@ -166,7 +166,7 @@ func attack(file string) error {
 		r := Result{Name: a.name, Detail: "it worked"}
 		s.name = a.name
 		if err := a.try(&s); err != nil {
-			r.Blocked, r.Absent, r.Detail = true, errors.Is(err, absent), err.Error()
+			r.Blocked, r.Absent, r.Detail = true, errors.Is(err, errAbsent), err.Error()
 		}
 		if err := out.Encode(r); err != nil {
 			return err
