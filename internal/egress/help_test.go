@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// patience is how long a test waits for what must come.
+const patience = time.Minute
+
 // Package testenv has more of these; what it imports imports this package.
 
 func requireTool(t *testing.T, name string) string {

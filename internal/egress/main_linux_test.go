@@ -41,9 +41,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience is how long a test waits for what must come.
-const patience = time.Minute
-
 // bwrapArgs are options of bubblewrap for a sandbox that shows all files.
 var bwrapArgs = []string{"--unshare-user", "--unshare-pid", "--unshare-net", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
 

@@ -22,9 +22,9 @@ func InSandbox(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// NotSandboxed returns the error for what cannot be had in a sandboxed session.
+// NotSandboxed returns the error for what does not work in a sandboxed session.
 func NotSandboxed(what string) error {
-	return fmt.Errorf("%s is not to be had inside the sandbox (this session has level %s): there are report, approve --agent, spawn -d, version and help; ask outside",
+	return fmt.Errorf("%s does not work inside the sandbox (this session has level %s): only report, approve --agent, spawn -d, version and help do; run it outside",
 		what, os.Getenv(sandbox.LevelVariable))
 }
 
