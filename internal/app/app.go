@@ -139,6 +139,7 @@ type App struct {
 	watcher       *watch.Watcher // of the workspaces whose status was read
 	workers       workers
 	unrecorded    unrecorded
+	former        former
 	labels        labels
 	brought       brought
 	transcripts   *transcripts.Keeper

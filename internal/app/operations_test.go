@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"middleman/internal/api"
 	"middleman/internal/config"
+	"middleman/internal/private"
 	"middleman/internal/store"
 	"middleman/internal/testenv"
 	"middleman/ptyowner"
@@ -68,6 +71,36 @@ func TestPruneBesideTheStart(t *testing.T) {
 	s.Resume(t.Context(), nil)
 	if err := <-pruned; err != nil {
 		t.Error(err)
+	}
+	s.Stop(t.Context())
+}
+
+// What earlier servers kept for sessions that are gone is removed at a start. What a
+// session has that is being started meanwhile, and has no row yet, stays.
+func TestSweepsLeaveWhatIsMadeNow(t *testing.T) {
+	s, _ := newApp(t)
+	places := []func(string) string{s.Dirs.Hooks, s.Dirs.Sandbox, s.Dirs.Private}
+	prepare := func(id string) {
+		for _, place := range places {
+			if err := private.MakeDir(place(id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	prepare("earlier")
+	rows, err := s.Recall(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepare("now")
+	s.Resume(t.Context(), rows)
+	for _, place := range places {
+		if _, err := os.Lstat(place("earlier")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", place("earlier"), err)
+		}
+		if _, err := os.Lstat(place("now")); err != nil {
+			t.Error(err)
+		}
 	}
 	s.Stop(t.Context())
 }

@@ -134,14 +134,10 @@ func (s *App) removeHooks(id string) {
 // sweepHooks removes the files for hooks of sessions that have ended, or that
 // have no row, because no server was there at their end.
 func (s *App) sweepHooks(ctx context.Context) {
-	entries, err := os.ReadDir(s.Dirs.Hooks(""))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.Log.Warn("look for hooks of ended sessions", "error", err)
-	}
-	for _, entry := range entries {
-		row, err := s.Store.Session(ctx, entry.Name())
+	for _, id := range s.former.hooks {
+		row, err := s.Store.Session(ctx, id)
 		if errors.Is(err, store.ErrNotFound) || err == nil && row.State.Ended() {
-			s.removeHooks(entry.Name())
+			s.removeHooks(id)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"middleman/internal/api"
@@ -22,6 +24,9 @@ func (s *App) recall(ctx context.Context) ([]store.Session, error) {
 		return nil, err
 	}
 	s.recallWorkers(ctx)
+	s.former = former{
+		hooks: s.entries(s.Dirs.Hooks("")), boxes: s.entries(s.Dirs.Sandbox("")), private: s.entries(s.Dirs.Private("")),
+	}
 	if err := s.endSetups(ctx); err != nil {
 		return nil, err
 	}
@@ -30,6 +35,23 @@ func (s *App) recall(ctx context.Context) ([]store.Session, error) {
 	}
 	rows, _, err := s.Store.Sessions(ctx, "", store.Page{Limit: -1})
 	return rows, err
+}
+
+// former names what earlier servers have kept for sessions and workspaces, each a
+// directory with the name of an id. Sweeps look at these alone: a session that is
+// being started has its files before it has a row.
+type former struct{ hooks, boxes, private []string }
+
+// entries returns the names in a directory, which need not exist.
+func (s *App) entries(dir string) (names []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.Log.Warn("look for what earlier servers have kept", "error", err)
+	}
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
 }
 
 // Resume finds the sessions and workspaces of earlier servers. A session whose

@@ -183,23 +183,19 @@ func (s *App) cleanUp(id string) {
 // record, because no server was there when they were removed.
 func (s *App) sweepBoxes(ctx context.Context) {
 	for _, kept := range []struct {
-		dir    string
+		ids    []string
 		known  func(id string) error
 		remove func(id string) error
 	}{
-		{s.Dirs.Sandbox(""), func(id string) error { _, err := s.Store.Session(ctx, id); return err }, s.maker().Forget},
-		{s.Dirs.Private(""), func(id string) error { return s.knownWorkspace(ctx, id) }, s.maker().ForgetWorkspace},
+		{s.former.boxes, func(id string) error { _, err := s.Store.Session(ctx, id); return err }, s.maker().Forget},
+		{s.former.private, func(id string) error { return s.knownWorkspace(ctx, id) }, s.maker().ForgetWorkspace},
 	} {
-		entries, err := os.ReadDir(kept.dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.Log.Warn("look for sandboxes that nobody needs", "error", err)
-		}
-		for _, entry := range entries {
-			if !errors.Is(kept.known(entry.Name()), store.ErrNotFound) {
+		for _, id := range kept.ids {
+			if !errors.Is(kept.known(id), store.ErrNotFound) {
 				continue
 			}
-			if err := kept.remove(entry.Name()); err != nil {
-				s.Log.Warn("remove a sandbox that nobody needs", "id", entry.Name(), "error", err)
+			if err := kept.remove(id); err != nil {
+				s.Log.Warn("remove a sandbox that nobody needs", "id", id, "error", err)
 			}
 		}
 	}
