@@ -73,6 +73,7 @@ var operations = []operation{
 	{"GET", "/workspaces/{w}/sessions", "", "the sessions of a workspace"},
 	{"POST", "/workspaces/{w}/sessions", `{"command":["id"]}`, "a program of the attacker's choice, as the user"},
 	{"GET", "/workspaces/{w}/setup-log", "", "what setup printed, secrets included"},
+	{"POST", "/workspaces/{w}/sandbox/import", "", "commits of sandboxed programs brought into the repository"},
 	{"GET", "/workspaces/{w}/trust", "", "the configuration that waits for consent"},
 	{"POST", "/workspaces/{w}/trust", `{"hash":"x"}`, "commands of a hostile repository run"},
 	{"GET", "/logins", "", "which browsers are logged in, and from where"},
