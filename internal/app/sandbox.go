@@ -114,8 +114,7 @@ func (s *App) level(asked sandbox.Level, profile agent.Profile, again *store.Ses
 			usual = sandbox.Workspace
 		}
 	}
-	switch {
-	case own != "" && (profile.Source != agent.Repository || usual.Weaker(own)):
+	if own != "" && (profile.Source != agent.Repository || usual.Weaker(own)) {
 		usual = own
 	}
 	if again == nil {

@@ -199,17 +199,11 @@ func (b *builder) tooMuch(path string) string {
 		{b.Home, "your home directory"}, {b.Dirs.Data, "middleman's data"}, {b.Dirs.Config, "middleman's settings"},
 		{b.Dirs.Runtime, "middleman's sockets"}, {b.Dirs.Sockets(), "middleman's sockets"},
 	} {
-		if real, err := filepath.EvalSymlinks(kept.path); err == nil && within(path, real) {
+		if real, err := filepath.EvalSymlinks(kept.path); err == nil && sandbox.Within(real, path) {
 			return "which holds " + kept.what
 		}
 	}
 	return ""
-}
-
-// within reports whether path is dir or below it. Both are clean and absolute.
-func within(dir, path string) bool {
-	rest, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rest)
 }
 
 // limits bounds what the program uses. The kernel counts no processes for root.
@@ -268,7 +262,7 @@ func (b *builder) temporary() error {
 		return nil
 	}
 	real, err := b.place(filepath.Clean(named))
-	if err != nil || real == "" || real == "/" || real == "/tmp" || real == "/var/tmp" || b.tooMuch(real) != "" || within(b.policy.Writable[0], real) {
+	if err != nil || real == "" || real == "/" || real == "/tmp" || real == "/var/tmp" || b.tooMuch(real) != "" || sandbox.Within(real, b.policy.Writable[0]) {
 		return err
 	}
 	b.policy.TempPaths = append(b.policy.TempPaths, real)
@@ -294,7 +288,7 @@ func (b *builder) writables() error {
 		case b.tooMuch(real) != "" || b.ours(real):
 			return fmt.Errorf("%s is to be writable in the sandbox, and that is %s, %s: name another directory", path, real,
 				cmp.Or(b.tooMuch(real), "which is middleman's own"))
-		case b.Parent != nil && !slices.ContainsFunc(b.Parent.Writable, func(dir string) bool { return within(dir, real) }):
+		case b.Parent != nil && !slices.ContainsFunc(b.Parent.Writable, func(dir string) bool { return sandbox.Within(real, dir) }):
 			b.note("%s is not writable, because it is not for the session that starts this worker", path)
 			continue
 		}
@@ -336,7 +330,7 @@ func (b *builder) hidden() error {
 // ours reports whether path is below a directory of middleman's own.
 func (b *builder) ours(path string) bool {
 	for _, dir := range []string{b.Dirs.Data, b.Dirs.Config, b.Dirs.Runtime, b.Dirs.Sockets()} {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && within(real, path) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && sandbox.Within(path, real) {
 			return true
 		}
 	}
@@ -358,7 +352,7 @@ func (b *builder) program() error {
 		}
 		gone := slices.Concat(b.policy.Hidden, b.policy.TempPaths, []string{"/tmp", "/var/tmp", "/run"})
 		if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() && !b.ours(real) &&
-			slices.ContainsFunc(gone, func(dir string) bool { return within(dir, real) }) {
+			slices.ContainsFunc(gone, func(dir string) bool { return sandbox.Within(real, dir) }) {
 			b.policy.Show = append(b.policy.Show, real)
 		}
 	}

@@ -145,7 +145,7 @@ func bindFlag(write bool) string {
 // source returns where the file is outside that the program sees at path.
 func (p Policy) source(path string) string {
 	for _, b := range slices.Backward(p.Binds) {
-		if within(path, b.To) {
+		if Within(path, b.To) {
 			return filepath.Join(b.From, strings.TrimPrefix(path, b.To))
 		}
 	}
@@ -176,7 +176,7 @@ func rules(p Policy, f facts) []ruled {
 	}
 	add(hidden, p.Hidden...)
 	add(shown, runShown...)
-	if within(f.resolv, "/run") {
+	if Within(f.resolv, "/run") {
 		add(shown, f.resolv)
 	}
 	add(shown, p.Show...)

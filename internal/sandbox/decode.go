@@ -116,7 +116,7 @@ func (p Policy) checkPlaces() error {
 	}
 	for name, list := range lists {
 		for _, path := range list {
-			if path == "/" || within(path, "/proc") || within(path, "/sys") {
+			if path == "/" || Within(path, "/proc") || Within(path, "/sys") {
 				return fmt.Errorf("the policy has %s in %s: the root, /proc and /sys are not for a policy to change", path, name)
 			}
 		}
@@ -183,7 +183,7 @@ func (p Policy) checkMethod() error {
 	default:
 		for _, hidden := range p.Hidden {
 			for _, w := range p.Writable {
-				if within(hidden, w) {
+				if Within(hidden, w) {
 					return fmt.Errorf("%s cannot hide %s in the writable directory %s: use bubblewrap", p.Method, hidden, w)
 				}
 			}
@@ -195,8 +195,8 @@ func (p Policy) checkMethod() error {
 	return nil
 }
 
-// within reports whether path is dir or below it.
-func within(path, dir string) bool { return path == dir || below(path, dir) }
+// Within reports whether path is dir or below it. Both are clean and absolute.
+func Within(path, dir string) bool { return path == dir || below(path, dir) }
 
 // below reports whether path is below dir.
 func below(path, dir string) bool {
