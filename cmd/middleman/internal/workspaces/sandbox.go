@@ -36,7 +36,7 @@ The program can write, at both levels:
     the workspace            all of it but .git, which leads to a private git directory
     temporary files          with bubblewrap /tmp, /var/tmp and $TMPDIR are an empty
                              directory of the session's own, also for a program that has
-                             /tmp written in it; it is removed when the session is.
+                             /tmp written in it; it is removed when the session ends.
                              With Landlock it is $TMPDIR where that is set, and then /tmp
                              cannot be written; else /tmp itself, shared with the host
     caches                   XDG_CACHE_HOME and the usual variables lead to directories
