@@ -207,7 +207,12 @@ func (m *model) visit(rng *rand.Rand, o terminal.AttachOptions) (next uint64, mo
 	}
 	m.count("visits")
 	for left := 1 + rng.IntN(200); left > 0; left-- {
-		if _, more, err := v.receive(); err != nil || !more {
+		_, more, err := v.receive()
+		if errors.Is(err, terminal.ErrUnreachable) { // after the exit the owner waits 2 s for a viewer: it comes back for the rest
+			m.count("cut")
+			return v.next, true, nil
+		}
+		if err != nil || !more {
 			return v.next, more, err
 		}
 		if rng.IntN(100) == 0 {

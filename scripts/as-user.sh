@@ -47,6 +47,13 @@ else
 	proxy=$(go env GOPROXY)
 fi
 
+# Nor need what root has compiled for .ci/run, on a fresh machine.
+if [ -d "$place/compiled" ] && [ ! -e "$place/home/.cache/go-build" ]; then
+	install -d -m 0700 -o "$user" -g "$user" "$place/home/.cache"
+	cp -r "$place/compiled" "$place/home/.cache/go-build"
+	chown -R "$user:$user" "$place/home/.cache/go-build"
+fi
+
 # The user starts as after a login: of root's environment only what is no
 # secret and what tools need to reach their registries comes along.
 keep=(CI TERM LANG SHORT REPEAT SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy)
@@ -56,4 +63,4 @@ environment=(HOME="$place/home" USER="$user" LOGNAME="$user" SHELL=/bin/bash
 for name in "${keep[@]}"; do
 	if [ -n "${!name+set}" ]; then environment+=("$name=${!name}"); fi
 done
-(cd "$copy/main" && env -i "${environment[@]}" setpriv --reuid "$user" --regid "$user" --init-groups -- "$@")
+(cd "$copy/main" && "$copy/main/scripts/ram-tmp.sh" env -i "${environment[@]}" setpriv --reuid "$user" --regid "$user" --init-groups -- "$@")

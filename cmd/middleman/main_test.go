@@ -28,13 +28,18 @@ func TestMain(m *testing.M) {
 	})
 }
 
-func TestScripts(t *testing.T) { testscript.Run(t, scripts(filepath.Join("testdata", "script"))) }
+func TestScripts(t *testing.T) {
+	t.Parallel() // with the others: scripts wait more than they compute
+	testscript.Run(t, scripts(filepath.Join("testdata", "script")))
+}
 
 // TestHostScripts runs the scripts that hold for sessions on every host:
 // $BACKEND is what they are started with.
 func TestHostScripts(t *testing.T) {
+	t.Parallel()
 	for _, backend := range []string{"pty-owner", "tmux"} {
 		t.Run(backend, func(t *testing.T) {
+			t.Parallel()
 			if there, err := condition("tmux"); backend == "tmux" && !there {
 				if err != nil {
 					t.Fatal(err)
