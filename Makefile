@@ -15,7 +15,7 @@ LIGHT   := ./ptyowner/owner ./ptyowner/state ./ptyowner/wire ./internal/poll ./i
 AT_ONCE_TESTS := 'TestContract|TestModel|TestStop|TestExitBytes|TestUpgrade|TestReplaced|TestKilled'
 # Tests wait for programs more than they compute: more packages and scripts at
 # once than there are processors leave none of these idle.
-AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? n : 4)))
+AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 3 ? n : 3)))
 # go test, which also says what was skipped; in CI nothing may be that must not.
 TEST    := bin/gotest
 # make check vets everything, faults included.
