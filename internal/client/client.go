@@ -21,6 +21,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/config"
+	"middleman/internal/pinned"
 	"middleman/internal/private"
 )
 
@@ -58,9 +59,18 @@ func New(socket string) *Client {
 
 // NewConfined returns a client for the processes of a sandboxed session, with that
 // session's token. There the users of the socket's directories cannot be told, so
-// only the process behind the socket is checked.
+// only the process behind the socket is checked. Under Landlock there are no Unix
+// sockets, and the server is reached on loopback.
 func NewConfined(socket, token string) *Client {
-	c := over(func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, socket) })
+	c := over(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, err := dial(ctx, socket)
+		if errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EACCES) {
+			ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+			defer cancel()
+			return pinned.Dial(ctx, filepath.Join(filepath.Dir(socket), config.OwnFileName))
+		}
+		return conn, err
+	})
 	c.token = token
 	return c
 }
@@ -219,7 +229,7 @@ func transportError(method, path string, sent bool, err error) error {
 	if sent {
 		return fmt.Errorf("%w (%w): look with `middleman ls --all` before you ask again", ErrUnanswered, err)
 	}
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, pinned.ErrNotThere) {
 		return ErrNoServer
 	}
 	return fmt.Errorf("ask the server: %s %s: %w", method, path, err)

@@ -138,6 +138,13 @@ func (d Dirs) Own() string { return filepath.Join(d.Sockets(), "own") }
 // OwnSocket returns the Unix socket for requests of sessions about themselves.
 func (d Dirs) OwnSocket() string { return filepath.Join(d.Own(), "own.sock") }
 
+// OwnFile returns the file by which sessions that have no Unix sockets reach the server
+// instead, see package pinned.
+func (d Dirs) OwnFile() string { return filepath.Join(d.Own(), OwnFileName) }
+
+// OwnFileName is the name of Dirs.OwnFile in the directory of Dirs.OwnSocket.
+const OwnFileName = "own.json"
+
 // PortSocket returns the Unix socket of the process that holds the server's
 // port.
 func (d Dirs) PortSocket() string { return filepath.Join(d.Sockets(), "port.sock") }

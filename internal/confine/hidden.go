@@ -9,7 +9,7 @@ import (
 // notCovered says in one line what a method leaves open.
 var notCovered = map[sandbox.Method]string{
 	sandbox.Bubblewrap: "what can be read and is not hidden; at level workspace the network, and services on it, also of this machine",
-	sandbox.Landlock: "temporary files and processes are shared with the host; the network; sockets of services that are files; " +
+	sandbox.Landlock: "temporary files and processes are shared with the host; the network; " +
 		"permissions and times of files outside can be changed, and .git of the workspace replaced",
 	sandbox.Seatbelt: "what can be read and is not hidden; processes are shared with the host",
 }

@@ -11,6 +11,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/config"
+	"middleman/internal/pinned"
 	"middleman/internal/private"
 )
 
@@ -47,6 +48,8 @@ type Options struct {
 	// runs; see package heldport. With "", each server begins at a new origin.
 	Executable string
 	Version    string
+	// OwnTCP asks for Listeners.OwnTCP.
+	OwnTCP bool
 }
 
 // Listeners are the Unix and TCP listeners of a server, and its lock on the data
@@ -57,6 +60,8 @@ type Listeners struct {
 	// Own is for sandboxed sessions, which do not see Unix. What comes over it has
 	// no rights by its user, see server.Options.Own. It is nil where Unix is.
 	Own net.Listener
+	// OwnTCP is Own for sessions that have no Unix sockets; nil unless it was asked for.
+	OwnTCP *pinned.Listener
 	// TCP has the listeners for browsers; the first is at the address in
 	// serve.json.
 	TCP []net.Listener
@@ -111,7 +116,7 @@ func Open(o Options) (_ *Listeners, err error) {
 			return nil, err
 		}
 	}
-	if err := l.listenUnix(o.Dirs); err != nil {
+	if err := l.listenUnix(o); err != nil {
 		return nil, err
 	}
 	l.serve = api.Serve{Address: address, PID: os.Getpid(), Version: o.Version, TLS: o.TLS}
@@ -121,8 +126,10 @@ func Open(o Options) (_ *Listeners, err error) {
 	return l, writeJSON(l.file, l.serve)
 }
 
-// listenUnix opens the Unix sockets, if the system can tell who connects.
-func (l *Listeners) listenUnix(dirs config.Dirs) error {
+// listenUnix opens the Unix sockets, if the system can tell who connects, and what
+// stands in for the one for sandboxed sessions.
+func (l *Listeners) listenUnix(o Options) error {
+	dirs := o.Dirs
 	unix, err := ListenUnix(dirs.ServerSocket())
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
@@ -138,15 +145,21 @@ func (l *Listeners) listenUnix(dirs config.Dirs) error {
 	if err != nil {
 		return err
 	}
-	l.Own = own
-	return nil
+	if l.Own = own; o.OwnTCP {
+		l.OwnTCP, err = pinned.Listen(dirs.OwnFile())
+	}
+	return err
 }
 
 // Close closes all listeners, removes serve.json if this server wrote it, and
 // releases the lock. Listeners that are closed already are no error.
 func (l *Listeners) Close() error {
 	var errs []error
-	for _, x := range append([]net.Listener{l.Unix, l.Own}, l.TCP...) {
+	all := append([]net.Listener{l.Unix, l.Own}, l.TCP...)
+	if l.OwnTCP != nil {
+		all = append(all, l.OwnTCP)
+	}
+	for _, x := range all {
 		if x == nil {
 			continue
 		}

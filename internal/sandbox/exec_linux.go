@@ -58,7 +58,7 @@ func start(p Policy, argv []string) error {
 	if err := underLandlock(p, abi); err != nil {
 		return err
 	}
-	if err := setFilter(); err != nil {
+	if err := setFilter(socketsUnder(abi)); err != nil {
 		return err
 	}
 	if err := unix.Chdir(p.Dir); err != nil {
@@ -73,7 +73,7 @@ func startBubblewrap(p Policy, kinds map[string]kind, link *egress.Link, abi int
 	if err != nil {
 		return fmt.Errorf("sandbox %s: %w", p.Level, err)
 	}
-	filter, err := filterFile()
+	filter, err := filterFile(families)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// unixABI is the first ABI of Landlock that refuses to connect to Unix sockets.
+const unixABI = 9
+
 const (
 	toRead      = unix.LANDLOCK_ACCESS_FS_READ_FILE
 	toList      = unix.LANDLOCK_ACCESS_FS_READ_DIR
@@ -156,7 +159,7 @@ func underLandlock(p Policy, abi int) error {
 	if abi >= 5 {
 		rights |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
-	if abi >= 9 {
+	if abi >= unixABI {
 		rights |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
 	}
 	r, err := newRuleset(rights, abi)
@@ -171,13 +174,17 @@ func underLandlock(p Policy, abi int) error {
 		return err
 	}
 	for _, path := range p.Show {
-		err := r.allowBut(path, toRead|unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, hidden)
+		err := r.allowBut(path, toRead, hidden)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
-	for _, path := range append([]string{p.Temp}, p.Writable...) {
-		if err := r.allow(path, toRead|toList|toWriteFile|toWriteDir|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV|unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX); err != nil {
+	for i, path := range append([]string{p.Temp}, p.Writable...) {
+		rights := uint64(toRead | toList | toWriteFile | toWriteDir | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
+		if i > 0 { // the directory for temporary files may be the host's, with sockets of others
+			rights |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+		}
+		if err := r.allow(path, rights); err != nil {
 			return err
 		}
 	}

@@ -18,3 +18,6 @@ var Probe = sync.OnceValue(func() Support {
 	f.Close()
 	return Support{Seatbelt: seatbeltPath}
 })
+
+// WithoutSockets reports that no sandboxed program here lacks Unix sockets.
+func WithoutSockets() bool { return false }

@@ -110,6 +110,13 @@ func namespaceHint() string {
 	return ""
 }
 
+// WithoutSockets reports whether sandboxed programs here may be under Landlock, where
+// they reach no Unix socket outside.
+func WithoutSockets() bool {
+	_, missing := landlockSupport()
+	return missing == ""
+}
+
 // landlockSupport returns the ABI of Landlock, and why it cannot be used.
 func landlockSupport() (abi int, missing string) {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -45,11 +46,23 @@ var refused = []refusal{
 // the host of a virtual machine, know no network namespaces.
 var families = []uint32{unix.AF_UNSPEC, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 
+// socketsUnder returns the kinds of sockets that there are under Landlock. A Unix
+// socket is a way out: many that a user may connect to run commands for the user.
+// Before ABI 9 no rule keeps a program from them.
+func socketsUnder(abi int) []uint32 {
+	if abi >= unixABI {
+		return families
+	}
+	return slices.DeleteFunc(slices.Clone(families), func(family uint32) bool { return family == unix.AF_UNIX })
+}
+
 // Where the kernel puts what a filter sees (struct seccomp_data).
 const (
 	offCall = 0
 	offArch = 4
 	offArgs = 16 // 8 bytes each, the low half first
+	// socketTypes are the bits of a socket's type that are no flags.
+	socketTypes = 0xf
 )
 
 func load(offset uint32) unix.SockFilter {
@@ -69,10 +82,15 @@ func deny(errno unix.Errno) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)}
 }
 
-// filterFor returns the filter for programs of one architecture. Programs of others
-// get ENOSYS for every call. Call numbers from foreign on are those of another way
-// to call; 0 means that there is none.
-func filterFor(arch, foreign uint32) []unix.SockFilter {
+// onlyBits keeps these bits of what was loaded.
+func onlyBits(mask uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: mask}
+}
+
+// filterFor returns the filter for programs of one architecture, with these kinds of
+// sockets. Programs of others get ENOSYS for every call. Call numbers from foreign on
+// are those of another way to call; 0 means that there is none.
+func filterFor(arch, foreign uint32, families []uint32) []unix.SockFilter {
 	f := []unix.SockFilter{load(offArch), {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jt: 1}, deny(unix.ENOSYS), load(offCall)}
 	if foreign != 0 {
 		f = append(f, ifNot(unix.BPF_JGE, foreign, 1), deny(unix.ENOSYS))
@@ -94,24 +112,30 @@ func filterFor(arch, foreign uint32) []unix.SockFilter {
 		socket = append(socket, ifNot(unix.BPF_JEQ, family, 1), allow())
 	}
 	call(unix.SYS_SOCKET, append(socket, deny(unix.EAFNOSUPPORT))...)
+	if !slices.Contains(families, unix.AF_UNIX) {
+		// A pair of these connects to nothing else. One of datagrams, by whichever of
+		// its names, sends to any address.
+		call(unix.SYS_SOCKETPAIR, load(offArgs+8), onlyBits(socketTypes), ifNot(unix.BPF_JEQ, unix.SOCK_STREAM, 1), allow(),
+			ifNot(unix.BPF_JEQ, unix.SOCK_SEQPACKET, 1), allow(), deny(unix.EAFNOSUPPORT))
+	}
 	return append(f, allow())
 }
 
 // filter returns the filter of this architecture.
-func filter() ([]unix.SockFilter, error) {
+func filter(families []uint32) ([]unix.SockFilter, error) {
 	switch runtime.GOARCH {
 	case "amd64":
-		return filterFor(unix.AUDIT_ARCH_X86_64, 0x40000000), nil
+		return filterFor(unix.AUDIT_ARCH_X86_64, 0x40000000, families), nil
 	case "arm64":
-		return filterFor(unix.AUDIT_ARCH_AARCH64, 0), nil
+		return filterFor(unix.AUDIT_ARCH_AARCH64, 0, families), nil
 	}
 	return nil, fmt.Errorf("there is no filter of system calls for %s: %w", runtime.GOARCH, errors.ErrUnsupported)
 }
 
 // filterFile returns a descriptor of a file with the filter, as bwrap reads it. A
 // program that is executed inherits it.
-func filterFile() (fd int, err error) {
-	f, err := filter()
+func filterFile(families []uint32) (fd int, err error) {
+	f, err := filter(families)
 	if err != nil {
 		return -1, err
 	}
@@ -134,8 +158,8 @@ func filterFile() (fd int, err error) {
 
 // setFilter sets the filter for this thread and what it executes. The thread can get
 // no new privileges.
-func setFilter() error {
-	f, err := filter()
+func setFilter(families []uint32) error {
+	f, err := filter(families)
 	if err != nil {
 		return err
 	}

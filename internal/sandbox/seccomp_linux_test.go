@@ -25,6 +25,9 @@ func judge(t *testing.T, f []unix.SockFilter, arch, call uint32, args ...uint64)
 		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
 			a = binary.NativeEndian.Uint32(data[i.K:])
 			continue
+		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
+			a &= i.K
+			continue
 		case unix.BPF_RET | unix.BPF_K:
 			return i.K
 		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
@@ -49,7 +52,7 @@ func judge(t *testing.T, f []unix.SockFilter, arch, call uint32, args ...uint64)
 func TestFilter(t *testing.T) {
 	denied := func(errno unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(errno) }
 	for arch, foreign := range map[uint32]uint32{unix.AUDIT_ARCH_X86_64: 0x40000000, unix.AUDIT_ARCH_AARCH64: 0} {
-		f := filterFor(arch, foreign)
+		f := filterFor(arch, foreign, families)
 		for _, c := range []struct {
 			name string
 			call uint32
@@ -85,6 +88,34 @@ func TestFilter(t *testing.T) {
 			if got := judge(t, f, arch, foreign|unix.SYS_IOCTL, 0, unix.TIOCSTI); got != denied(unix.ENOSYS) {
 				t.Errorf("%#x, another way to call: %#x", arch, got)
 			}
+		}
+	}
+}
+
+// Below ABI 9 of Landlock there are no Unix sockets, but pairs that connect to nothing
+// else.
+func TestFilterWithoutSockets(t *testing.T) {
+	if got := socketsUnder(unixABI); len(got) != len(families) {
+		t.Errorf("where the kernel refuses to connect, the kinds of sockets are %v, want %v", got, families)
+	}
+	denied := unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
+	f := filterFor(unix.AUDIT_ARCH_X86_64, 0x40000000, socketsUnder(unixABI-1))
+	for _, c := range []struct {
+		name string
+		call uint32
+		args []uint64
+		want uint32
+	}{
+		{"a Unix socket", unix.SYS_SOCKET, []uint64{unix.AF_UNIX, unix.SOCK_STREAM}, denied},
+		{"an IPv4 socket", unix.SYS_SOCKET, []uint64{unix.AF_INET, unix.SOCK_STREAM}, unix.SECCOMP_RET_ALLOW},
+		{"a pair of streams", unix.SYS_SOCKETPAIR, []uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC}, unix.SECCOMP_RET_ALLOW},
+		{"a pair of packets", unix.SYS_SOCKETPAIR, []uint64{unix.AF_UNIX, unix.SOCK_SEQPACKET | unix.SOCK_NONBLOCK}, unix.SECCOMP_RET_ALLOW},
+		{"a pair of datagrams", unix.SYS_SOCKETPAIR, []uint64{unix.AF_UNIX, unix.SOCK_DGRAM | unix.SOCK_CLOEXEC}, denied},
+		{"the same by another name", unix.SYS_SOCKETPAIR, []uint64{unix.AF_UNIX, unix.SOCK_RAW}, denied},
+		{"the same with high bits", unix.SYS_SOCKETPAIR, []uint64{unix.AF_UNIX, 1<<32 | unix.SOCK_DGRAM}, denied},
+	} {
+		if got := judge(t, f, unix.AUDIT_ARCH_X86_64, c.call, c.args...); got != c.want {
+			t.Errorf("%s: %#x, want %#x", c.name, got, c.want)
 		}
 	}
 }

@@ -129,10 +129,19 @@ func (s *Server) admitted(tcp []net.Listener) []net.Listener {
 	return admitted
 }
 
-// ownAdmitted limits the connections of sandboxed sessions: what runs there must
-// not use up the server's descriptors.
-func (s *Server) ownAdmitted(own net.Listener) net.Listener {
-	return &limited{own, &conns{maxStrangers: s.options.MaxStrangers, max: max(1, s.options.MaxConns/4)}}
+// owns returns the listeners for sandboxed sessions. It limits their connections: what
+// runs there must not use up the server's descriptors.
+func (s *Server) owns() (all []net.Listener) {
+	admitted := func(l net.Listener) net.Listener {
+		return &limited{l, &conns{maxStrangers: s.options.MaxStrangers, max: max(1, s.options.MaxConns/4)}}
+	}
+	if own := s.options.Own; own != nil {
+		all = append(all, admitted(own))
+	}
+	if own := s.options.OwnTCP; own != nil {
+		all = append(all, tls.NewListener(admitted(own), own.Config))
+	}
+	return all
 }
 
 type connKey struct{}

@@ -19,8 +19,8 @@ const (
 	// bySocket: over the Unix socket. There the kernel has confirmed that the peer
 	// is this user.
 	bySocket
-	// byOwnSocket: over the socket for sandboxed sessions. The peer is this user,
-	// which proves nothing: its token alone says what it may do.
+	// byOwnSocket: over the socket for sandboxed sessions, or what stands in for it.
+	// That the peer is this user would prove nothing: its token alone says what it may do.
 	byOwnSocket
 )
 

@@ -26,6 +26,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/app"
+	"middleman/internal/client"
 	"middleman/internal/config"
 	"middleman/internal/heldport"
 	"middleman/internal/listen"
@@ -49,6 +50,9 @@ func TestMain(m *testing.M) {
 	if sandbox.IsHelper(os.Args[1:]) {
 		os.Exit(sandbox.Main(os.Args[1:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == askOwn {
+		askAsOwn()
+	}
 	if tmux.IsHelper(os.Args[1:]) {
 		os.Exit(tmux.Main(os.Args[1:]))
 	}
@@ -56,6 +60,22 @@ func TestMain(m *testing.M) {
 		os.Exit(heldport.Main(os.Args[2:]))
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// askOwn is the argument with which the test binary is a program in a sandbox that asks
+// the server with its session's token.
+const askOwn = "ask-own"
+
+// askAsOwn asks as the clients of middleman do, and by a socket of its own for more than
+// a session may have. Then it waits.
+func askAsOwn() {
+	c := client.NewConfined(os.Getenv(sandbox.SocketVariable), os.Getenv("MIDDLEMAN_TOKEN"))
+	_, err := c.Spawn(context.Background(), os.Getenv("MIDDLEMAN_SESSION"), api.NewWorker{Name: "worker", Session: api.NewSession{Command: []string{"cat"}}})
+	fmt.Printf("spawn: %v.\n", err)
+	_, err = net.Dial("unix", os.Args[2])
+	fmt.Printf("socket: %v.\n", err)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
 }
 
 // patience is how long a test waits for what must happen.
@@ -181,7 +201,7 @@ type running struct {
 // serve starts a server on p; its end is the test's, or stop's.
 func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 	t.Helper()
-	listeners, err := listen.Open(listen.Options{Dirs: p.dirs, Address: cmp.Or(p.address, "127.0.0.1:0"), Executable: os.Args[0], Version: "test"})
+	listeners, err := listen.Open(listen.Options{Dirs: p.dirs, Address: cmp.Or(p.address, "127.0.0.1:0"), Executable: os.Args[0], Version: "test", OwnTCP: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,6 +232,7 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 		Instance: listeners.Instance,
 		Port:     listeners.Port,
 		Own:      listeners.Own,
+		OwnTCP:   listeners.OwnTCP,
 	}
 	for _, f := range change {
 		f(&o)

@@ -3,6 +3,7 @@
 package server_test
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,4 +159,37 @@ func TestSandboxLevels(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Where there are no Unix sockets inside, a program reaches the server all the same, and
+// no other socket.
+func TestWithoutUnixSockets(t *testing.T) {
+	support := lacking(sandbox.Bubblewrap)
+	if chosen, err := sandbox.Choose(sandbox.Workspace, support()); chosen != sandbox.Landlock {
+		t.Skipf("Landlock cannot be used here: %v", err)
+	}
+	eachBackend(t, func(t *testing.T, p *place) {
+		r := p.serve(t, func(o *server.Options) { o.Support = support })
+		w := r.workspace("box", nil)
+		// Beside the workspace, where a program of the user may have one.
+		l, err := net.Listen("unix", filepath.Join(filepath.Dir(p.repository), "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions",
+			api.NewSession{Sandbox: sandbox.Workspace, Command: []string{self, askOwn, l.Addr().String()}})
+		var said string
+		r.until("the program has asked", func() bool {
+			said = string(r.call("GET", "/sessions/"+s.ID+"/capture", nil).body)
+			return strings.Contains(said, "socket: ")
+		})
+		if !strings.Contains(said, "spawn: <nil>.") || strings.Contains(said, "socket: <nil>.") {
+			t.Errorf("inside:\n%s", said)
+		}
+	})
 }

@@ -17,6 +17,7 @@ import (
 	"middleman/internal/app"
 	"middleman/internal/audit"
 	"middleman/internal/listen"
+	"middleman/internal/pinned"
 )
 
 // Options are the parts and the settings of a server.
@@ -39,6 +40,8 @@ type Options struct {
 	// Own is Listeners.Own: over it a request has only the rights of the session
 	// whose token it has. nil means that there is no such socket.
 	Own net.Listener
+	// OwnTCP is Listeners.OwnTCP: it takes what Own takes. nil means that there is none.
+	OwnTCP *pinned.Listener
 	// TLS is the configuration for TCP connections; nil means no encryption.
 	TLS *tls.Config
 	// AllowRemote accepts any IP address as Host, for a listener beyond loopback.
@@ -176,9 +179,9 @@ func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listen
 		servers = append(servers, s.httpServer(requests, bySocket))
 		serve(servers[len(servers)-1], unix)
 	}
-	if own := s.options.Own; own != nil {
+	for _, own := range s.owns() {
 		servers = append(servers, s.httpServer(requests, byOwnSocket))
-		serve(servers[len(servers)-1], s.ownAdmitted(own))
+		serve(servers[len(servers)-1], own)
 	}
 	g.Go(func() error {
 		s.Resume(ctx, rows)

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"middleman/internal/api"
+	"middleman/internal/pinned"
 	"middleman/internal/store"
 )
 
@@ -77,16 +78,24 @@ func TestScopeOfEveryOperation(t *testing.T) {
 	}
 }
 
-// Over the socket of sandboxed sessions a session's token opens the routes of that
+// Over the socket of sandboxed sessions, and what stands in for it, a session's token opens the routes of that
 // session alone, and nothing else opens anything: neither the peer's user nor a
 // token that is good for more elsewhere.
 func TestScopeOfEveryOperationOnTheOwnSocket(t *testing.T) {
 	r := newPlace(t).serve(t)
 	mine := r.workspace("confined", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
 	other := r.workspace("another", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
-	own := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", r.place.dirs.OwnSocket())
-	}}}
+	through := func(dial func(ctx context.Context) (net.Conn, error)) *http.Client {
+		return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dial(ctx)
+		}}}
+	}
+	ways := map[string]*http.Client{
+		"own socket": through(func(ctx context.Context) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", r.place.dirs.OwnSocket())
+		}),
+		"loopback": through(func(ctx context.Context) (net.Conn, error) { return pinned.Dial(ctx, r.place.dirs.OwnFile()) }),
+	}
 	secret := store.NewSecret()
 	if err := r.store.SetSessionSecret(t.Context(), mine, secret); err != nil {
 		t.Fatal(err)
@@ -94,41 +103,47 @@ func TestScopeOfEveryOperationOnTheOwnSocket(t *testing.T) {
 	callers := map[string]string{
 		"nobody": "", "the session": secret, "a full token": strings.TrimPrefix(r.token(store.ScopeFull, "", time.Hour), "Bearer "), "a guess": store.NewSecret(),
 	}
-	ask := func(method, path, secret string) int {
+	ask := func(own *http.Client, method, path, secret string) int {
 		req := r.request(method, "http://localhost"+path, nil)
 		if secret != "" {
 			req.Header.Set("Authorization", "Bearer "+secret)
 		}
 		return r.do(own, req).status
 	}
-	for _, op := range r.operations() {
-		for who, secret := range callers {
-			for _, id := range []string{mine, other} {
-				path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0", "{approval}", "a0").Replace(op.path)
-				status := ask(op.method, "/api/v1"+path, secret)
-				want := 403
-				switch {
-				case op.id == "health" && who == "nobody":
-					want = 200
-				case who != "the session":
-					want = 401
-				case needs[op.id] == "own" && id == mine:
-					want = 422 // it is let in, and has no body
-				}
-				if status != want && (want != 422 || status == 401 || status == 403) {
-					t.Errorf("%s of %s by %s: %d, want %d", op.id, id, who, status, want)
+	for way, own := range ways {
+		t.Run(way, func(t *testing.T) {
+			for _, op := range r.operations() {
+				for who, secret := range callers {
+					for _, id := range []string{mine, other} {
+						path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0", "{approval}", "a0").Replace(op.path)
+						status := ask(own, op.method, "/api/v1"+path, secret)
+						want := 403
+						switch {
+						case op.id == "health" && who == "nobody":
+							want = 200
+						case who != "the session":
+							want = 401
+						case needs[op.id] == "own" && id == mine:
+							want = 422 // it is let in, and has no body
+						}
+						if status != want && (want != 422 || status == 401 || status == 403) {
+							t.Errorf("%s of %s by %s: %d, want %d", op.id, id, who, status, want)
+						}
+					}
 				}
 			}
-		}
-	}
-	for _, path := range []string{"/", "/index.html", "/api/v1/openapi.json", "/api/v2"} {
-		if status := ask("GET", path, secret); status != 403 && status != 404 {
-			t.Errorf("%s: %d", path, status)
-		}
+			for _, path := range []string{"/", "/index.html", "/api/v1/openapi.json", "/api/v2"} {
+				if status := ask(own, "GET", path, secret); status != 403 && status != 404 {
+					t.Errorf("%s: %d", path, status)
+				}
+			}
+		})
 	}
 	r.call("DELETE", "/sessions/"+mine+"?grace=0s", nil)
-	if status := ask("POST", "/api/v1/sessions/"+mine+"/report", secret); status != 401 {
-		t.Errorf("after the session's end: %d", status)
+	for way, own := range ways {
+		if status := ask(own, "POST", "/api/v1/sessions/"+mine+"/report", secret); status != 401 {
+			t.Errorf("%s, after the session's end: %d", way, status)
+		}
 	}
 }
 

@@ -34,9 +34,12 @@ func channels() []attempt {
 	}
 	return []attempt{
 		{area, "connect to a socket in a directory that is shown", func(s *stage) error { return connect(s.Socket) },
-			gap{bubblewrap: always, strict: always, landlock: 9}, everyone},
-		{area, "connect to a socket in a hidden directory", func(s *stage) error { return connect(s.HiddenSocket) }, gap{landlock: 9}, everyone},
-		{area, "connect to an abstract socket", dials("unix", func(s *stage) string { return s.Abstract }), gap{bubblewrap: 6, landlock: 6}, everyone},
+			gap{bubblewrap: always, strict: always}, everyone},
+		{area, "send to a socket by a pair of others", func(s *stage) error { return sendByPair(s.Datagrams) }, gap{bubblewrap: always, strict: always}, everyone},
+		{area, "connect to a socket among temporary files", func(s *stage) error { return connect(s.TempSocket) },
+			gap{bubblewrap: always, strict: always}, everyone},
+		{area, "connect to a socket in a hidden directory", func(s *stage) error { return connect(s.HiddenSocket) }, gap{}, everyone},
+		{area, "connect to an abstract socket", dials("unix", func(s *stage) string { return s.Abstract }), gap{bubblewrap: 6}, everyone},
 		{area, "connect to a server on loopback", dials("tcp", func(s *stage) string { return "127.0.0.1:" + strconv.Itoa(s.Port) }),
 			gap{bubblewrap: always, landlock: always}, everyone},
 		{area, "connect to the bus of the system", func(*stage) error {
@@ -45,14 +48,14 @@ func channels() []attempt {
 				return errAbsent
 			}
 			return connect(path)
-		}, gap{landlock: 9}, nobody},
+		}, gap{}, nobody},
 		{area, "connect to docker", func(*stage) error {
 			path := sought("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock")
 			if path == "" {
 				return errAbsent
 			}
 			return connect(path)
-		}, gap{landlock: 9}, nobody},
+		}, gap{}, nobody},
 		family("reach the host of a virtual machine", unix.AF_VSOCK, unix.SOCK_STREAM, 0, nobody),
 		family("send packets past the network's rules", unix.AF_PACKET, unix.SOCK_RAW, 0, root),
 		family("reach devices by radio", unix.AF_BLUETOOTH, unix.SOCK_RAW, 1, nobody),
@@ -115,6 +118,22 @@ func connect(path string) error {
 		conn.Close()
 	}
 	return err
+}
+
+// sendByPair sends to a Unix socket of datagrams by one that was made connected.
+func sendByPair(path string) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(pair[0])
+	defer unix.Close(pair[1])
+	dir, err := unix.Open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	return unix.Sendto(pair[0], []byte("escaped"), 0, &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir, filepath.Base(path))})
 }
 
 // onTerminal makes a terminal and gives it a command.

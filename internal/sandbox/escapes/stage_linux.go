@@ -35,6 +35,8 @@ type stage struct {
 	Victim       int    // a process outside
 	Socket       string // of a server, in a directory that is shown
 	HiddenSocket string // the same, in a hidden one
+	TempSocket   string // the same, in the directory for temporary files
+	Datagrams    string // a socket of datagrams, in a directory that is shown
 	Abstract     string // the same, with a name of no file
 	Port         int    // of a server on loopback
 	Shared       string // memory in /dev/shm, "" if there is none
@@ -118,15 +120,20 @@ func (s *stage) populate(ctx context.Context) (clean func(), err error) {
 	s.Victim = victim.Process.Pid
 	undo = append(undo, func() { hold.Close(); _ = victim.Wait() })
 
-	s.Socket, s.HiddenSocket = "s.sock", "h.sock" // bound by short names, which have a limit
-	for _, at := range []struct{ dir, name string }{{s.Base, s.Socket}, {s.State, s.HiddenSocket}} {
-		stop, err := listen("unix", at.dir, at.name)
+	for _, at := range []struct {
+		network, dir, name string
+		path               *string
+	}{
+		{"unix", s.Base, "s.sock", &s.Socket}, {"unix", s.State, "h.sock", &s.HiddenSocket}, {"unix", s.Temp, "t.sock", &s.TempSocket},
+		{"unixgram", s.Base, "d.sock", &s.Datagrams},
+	} {
+		stop, err := listen(at.network, at.dir, at.name)
 		if err != nil {
 			return nil, err
 		}
 		undo = append(undo, stop)
+		*at.path = filepath.Join(at.dir, at.name)
 	}
-	s.Socket, s.HiddenSocket = filepath.Join(s.Base, s.Socket), filepath.Join(s.State, s.HiddenSocket)
 	s.Abstract = "@middleman-attack-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(s.Victim)
 	named, err := net.Listen("unix", s.Abstract)
 	if err != nil {
@@ -142,18 +149,24 @@ func (s *stage) populate(ctx context.Context) (clean func(), err error) {
 	return clean, s.share(&undo)
 }
 
-// listen listens at a Unix socket in a directory whose path may be too long for one.
+// listen listens at a Unix socket in a directory whose path may be too long for one. The
+// caller removes the directory.
 func listen(network, dir, name string) (stop func(), err error) {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	l, err := net.Listen(network, fmt.Sprintf("/proc/self/fd/%d/%s", fd, name))
+	at := &net.UnixAddr{Name: fmt.Sprintf("/proc/self/fd/%d/%s", fd, name), Net: network}
+	if network == "unixgram" {
+		conn, err := net.ListenUnixgram(network, at)
+		return func() { conn.Close() }, err
+	}
+	l, err := net.ListenUnix(network, at)
 	if err != nil {
 		return nil, err
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // the caller removes the directory
+	l.SetUnlinkOnClose(false)
 	return func() { l.Close() }, nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"middleman/internal/environ"
 	"middleman/internal/listen"
 	"middleman/internal/private"
+	"middleman/internal/sandbox"
 	"middleman/internal/server"
 	"middleman/internal/store"
 	"middleman/internal/systemd"
@@ -133,6 +134,7 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 		Settings:   o.tls,
 		Executable: holder,
 		Version:    build.Version(),
+		OwnTCP:     sandbox.WithoutSockets(),
 	})
 	if err != nil {
 		return err
@@ -188,6 +190,7 @@ func (c commands) serverOptions(db *store.Store, l *listen.Listeners, o serveOpt
 		Instance:    l.Instance,
 		Port:        l.Port,
 		Own:         l.Own,
+		OwnTCP:      l.OwnTCP,
 		Hosts:       c.hosts(o),
 		AllowRemote: o.remote(),
 		Waiting:     func() ([]string, error) { return c.waiting(o) },
