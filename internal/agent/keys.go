@@ -17,5 +17,6 @@ var Keys = []keydoc.Text{
 	{Key: "profiles.NAME.directories", About: `Where the program keeps its settings, login and conversations: in a sandbox it has a copy of each, which is kept with the workspace. VARIABLE=DIRECTORY leads it there by that variable, such as "CODEX_HOME=~/.codex"; others need bubblewrap. A repository's do not count.`},
 	{Key: "profiles.NAME.writable", About: `Directories that the program may change in a sandbox, such as "~/notes". A repository's do not count.`},
 	{Key: "profiles.NAME.network", About: `The hosts that the program can reach in a sandbox, as sandbox.network. A repository's do not count.`},
+	{Key: "profiles.NAME.secrets", About: `Variables whose values the program does not have in a sandbox, as sandbox.secrets, which they go before. A repository's do not count.`},
 	{Key: "profiles.NAME.grace", About: `How long a stop waits after SIGTERM before it sends SIGKILL: a duration such as "5s".`},
 }

@@ -78,6 +78,9 @@ type Definition struct {
 	// Network lists the hosts that the program can reach in a sandbox, in the form
 	// of egress.Parse; nil leaves it to the settings.
 	Network []string `toml:"network"`
+	// Secrets lists variables whose values the program does not have in a sandbox, in
+	// the form of egress.ParseSecret.
+	Secrets []string `toml:"secrets"`
 	// Grace is how long a stop waits after SIGTERM, such as 5s; "" leaves it to
 	// the settings.
 	Grace string `toml:"grace"`
@@ -158,6 +161,9 @@ func (d Definition) check() error {
 		return err
 	}
 	if _, err := egress.Parse(d.Network); err != nil {
+		return err
+	}
+	if _, err := egress.ParseSecrets(d.Secrets); err != nil {
 		return err
 	}
 	if _, err := keys.Bytes(d.submitKey(), false); err != nil {

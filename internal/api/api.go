@@ -259,16 +259,18 @@ func (s Serve) URL() string {
 
 // Event is the data of a server-sent event; its type is the SSE event name:
 // "workspace" (created, changed), "workspace-deleted", "session" (started,
-// changed, exited), "session-removed", "stage", "approval" (waits, was answered).
+// changed, exited), "session-removed", "stage", "approval" (waits, was answered),
+// "denied" (the network list of the session ID refused something).
 type Event struct {
-	Type      string     `json:"type"`
-	Time      time.Time  `json:"time"`
-	Workspace *Workspace `json:"workspace,omitempty"`
-	Session   *Session   `json:"session,omitempty"`
-	ID        string     `json:"id,omitempty"`
-	Stage     *Stage     `json:"stage,omitempty"`
-	Approval  *Approval  `json:"approval,omitempty"`
-	Notice    *Notice    `json:"notice,omitempty"`
+	Type      string          `json:"type"`
+	Time      time.Time       `json:"time"`
+	Workspace *Workspace      `json:"workspace,omitempty"`
+	Session   *Session        `json:"session,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Stage     *Stage          `json:"stage,omitempty"`
+	Approval  *Approval       `json:"approval,omitempty"`
+	Notice    *Notice         `json:"notice,omitempty"`
+	Denied    []egress.Denial `json:"denied,omitempty"`
 }
 
 // Backends has all backends of a server, usable or not.

@@ -149,6 +149,8 @@ type App struct {
 	// asking is a semaphore for the sessions that monitors ask at the same time,
 	// so that a restart does not ask all of them at once.
 	asking chan struct{}
+	// begun is when this server began.
+	begun time.Time
 }
 
 const (
@@ -180,7 +182,7 @@ func New(o Options) (*App, error) {
 	if o.SetupTimeout == 0 {
 		o.SetupTimeout = setupTimeout
 	}
-	s := &App{Options: o, Events: events.New(keptEvents), asking: make(chan struct{}, maxAsked), watcher: watch.New(o.Watch)}
+	s := &App{Options: o, Events: events.New(keptEvents), asking: make(chan struct{}, maxAsked), watcher: watch.New(o.Watch), begun: time.Now()}
 	s.notices = notice.New(notice.Options{Looked: s.looked, Publish: s.publishNotice, Command: s.noticeCommand(), Log: o.Log})
 	s.unrecorded.looked = make(chan struct{})
 	s.transcripts = &transcripts.Keeper{

@@ -89,6 +89,7 @@ func (s *App) keep(ctx context.Context, row store.Session) {
 // not answer again for as long as the server runs: only proof of an end stops it.
 func (s *App) monitor(ctx context.Context, row store.Session) {
 	defer s.bringWhile(ctx, row)()
+	defer s.tellDenials(ctx, row)()
 	pause := firstRetry
 	for ctx.Err() == nil {
 		var ended bool

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync"
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
@@ -128,6 +129,31 @@ func (s *App) level(asked sandbox.Level, profile agent.Profile, again *store.Ses
 		return own
 	}
 	return was
+}
+
+// tellDenials publishes what the network list of a session denies, as it happens, until
+// the function that it returns is called.
+func (s *App) tellDenials(ctx context.Context, row store.Session) (stop func()) {
+	if row.Sandbox == nil || len(row.Sandbox.Hosts) == 0 {
+		return func() {}
+	}
+	since := row.CreatedAt
+	if since.Before(s.begun) { // the server before has told those
+		since = s.begun
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		s.contain("tell what the network list of session "+row.ID+" denies", func() {
+			egress.Follow(ctx, s.Dirs.Denials(row.ID), since, func(list []egress.Denial) {
+				s.Events.Publish(row.WorkspaceID, api.Event{Type: "denied", ID: row.ID, Denied: list})
+			})
+		}, nil)
+	})
+	return func() {
+		cancel()
+		done.Wait()
+	}
 }
 
 // maker returns what makes the policies of sessions.

@@ -88,6 +88,15 @@ func (d Dirs) Sandbox(session string) string { return filepath.Join(d.Data, "san
 // egress.ReadDenials.
 func (d Dirs) Denials(session string) string { return filepath.Join(d.Sandbox(session), "denials") }
 
+// Secrets returns the file with the secrets of a sandboxed session, which the proxy of
+// its network list takes and removes.
+func (d Dirs) Secrets(session string) string {
+	return filepath.Join(d.Sandbox(session), "secrets.json")
+}
+
+// Authority returns the file with the authorities that its programs trust.
+func (d Dirs) Authority(session string) string { return filepath.Join(d.Sandbox(session), "ca.pem") }
+
 // Private returns the directory of what the sandboxed sessions of a workspace keep:
 // caches, and copies of the directories of agents. Private("") holds those of all.
 func (d Dirs) Private(workspaceID string) string {

@@ -21,6 +21,9 @@ type Sandbox struct {
 	// Network lists the hosts that a sandboxed program can reach, in the form of
 	// egress.Parse; nil is no limit, or at level strict none.
 	Network []string `toml:"network"`
+	// Secrets lists variables whose values sandboxed programs do not have, in the form
+	// of egress.ParseSecret.
+	Secrets []string `toml:"secrets"`
 	// Memory and Processes bound what a sandboxed session uses; 0 is no bound.
 	Memory    Size  `toml:"memory"`
 	Processes int64 `toml:"processes"`
@@ -44,6 +47,9 @@ func (s Sandbox) check() error {
 	}
 	if _, err := egress.Parse(s.Network); err != nil {
 		return fmt.Errorf("sandbox.network: %w", err)
+	}
+	if _, err := egress.ParseSecrets(s.Secrets); err != nil {
+		return fmt.Errorf("sandbox.secrets: %w", err)
 	}
 	if s.Processes < 0 {
 		return fmt.Errorf("sandbox.processes is %d: it must be 0 (no bound) or more", s.Processes)

@@ -50,7 +50,7 @@ func (b *builder) caches() error {
 		if source := b.env.Sources()[c.variable]; source == environ.Named || source == environ.Profile || source == environ.Repository {
 			continue
 		}
-		b.env.Set(environ.Own, c.variable+"="+filepath.Join(dir, c.dir))
+		b.env.Set(environ.Caches, c.variable+"="+filepath.Join(dir, c.dir))
 	}
 	return nil
 }

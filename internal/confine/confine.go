@@ -83,7 +83,7 @@ func (m Maker) Make(s Session, env *environ.Environment) (c Confined, err error)
 	if len(s.Network) > 0 {
 		b.policy.Network.Log = m.Dirs.Denials(s.ID)
 	}
-	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git} {
+	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git, b.secrets} {
 		if err := step(); err != nil {
 			return c, err
 		}
@@ -146,7 +146,8 @@ type builder struct {
 	// shown are the writable directories as people know them, and copied those that
 	// the program has a copy of.
 	shown, copied []string
-	temp          string // says where temporary files are
+	masked        []string // the secrets that the program has placeholders for
+	temp          string   // says where temporary files are
 }
 
 func (b *builder) note(format string, args ...any) {
@@ -395,6 +396,7 @@ func (b *builder) applied() sandbox.Applied {
 	case len(p.Network.Allow) > 0:
 		a.Network, a.Hosts = "only "+strings.Join(p.Network.Allow, ", "), p.Network.Allow
 	}
+	a.Secrets = b.masked
 	var limits []string
 	if n := p.Limits.Memory; n > 0 {
 		limits = append(limits, strconv.FormatInt(n, 10)+" bytes of data for each process")

@@ -252,3 +252,61 @@ func TestNetwork(t *testing.T) {
 		}
 	}
 }
+
+// A secret's value is in no variable of the program and in no file that it sees, and the
+// proxy gets it for the hosts that it is for.
+func TestSecrets(t *testing.T) {
+	p := newPlace(t, sandbox.Bubblewrap)
+	p.maker.Settings = config.Sandbox{Secrets: []string{"KEY api.example", "OTHER b.example:8443", "UNSET c.example"}}
+	p.session.Profile.Secrets = []string{"OTHER a.example"}
+	p.session.Network = []string{"api.example"}
+	c, env := p.make(t, "KEY=the real value", "OTHER=another value", "URL=https://the real value@api.example", "PLAIN=x")
+	for _, entry := range env.Entries() {
+		if strings.Contains(entry, "the real value") || strings.Contains(entry, "another value") {
+			t.Errorf("the program has %s", entry)
+		}
+	}
+	key := env.Lookup("KEY")
+	if !strings.HasPrefix(key, "masked-") || env.Lookup("URL") != "https://"+key+"@api.example" || env.Lookup("PLAIN") != "x" || env.Lookup("UNSET") != "" {
+		t.Errorf("%q", env.Entries())
+	}
+	if want := []string{"OTHER a.example:443", "KEY api.example:443"}; !slices.Equal(c.Applied.Secrets, want) {
+		t.Errorf("applied: %q, want %q", c.Applied.Secrets, want)
+	}
+	raw, err := os.ReadFile(c.Policy.Network.Secrets)
+	if err != nil || !strings.Contains(string(raw), "the real value") || !strings.Contains(string(raw), key) {
+		t.Errorf("the proxy gets %q: %v", raw, err)
+	}
+	if slices.ContainsFunc(c.Policy.Show, func(path string) bool { return sandbox.Within(c.Policy.Network.Secrets, path) }) {
+		t.Errorf("the values are shown inside: %q", c.Policy.Show)
+	}
+	authority := env.Lookup("SSL_CERT_FILE")
+	has(t, "show", c.Policy.Show, authority)
+	if raw, err := os.ReadFile(authority); err != nil || strings.Count(string(raw), "BEGIN CERTIFICATE") == 0 || strings.Contains(string(raw), "PRIVATE KEY") {
+		t.Errorf("the program trusts %d bytes: %v", len(raw), err)
+	}
+
+	// A worker has the secrets of its parent, also where its own profile says less.
+	worker := newPlace(t, sandbox.Bubblewrap)
+	worker.session.Parent, worker.session.Network = &c.Policy, []string{"api.example"}
+	worker.session.Profile.Secrets = []string{"KEY evil.example"}
+	_, env = worker.make(t, "KEY=the real value")
+	if c, _ := worker.make(t, "KEY=the real value"); env.Lookup("KEY") == "the real value" || !slices.Equal(c.Applied.Secrets, []string{"KEY api.example:443"}) {
+		t.Errorf("worker: %q, %q", env.Lookup("KEY"), c.Applied.Secrets)
+	}
+
+	// What the proxy cannot put in is refused; a variable that is not there needs nothing.
+	p.session.Network = nil
+	var e environ.Environment
+	if _, err := p.maker.Make(p.session, &e); err != nil {
+		t.Error(err)
+	}
+	e.Set(environ.Named, "KEY=the real value")
+	if _, err := p.maker.Make(p.session, &e); err == nil || !strings.Contains(err.Error(), "network list") {
+		t.Errorf("without a network list: %v", err)
+	}
+	p.session.Profile.Secrets, p.session.Profile.Source, p.maker.Settings.Secrets = []string{"KEY api.example"}, agent.Repository, nil
+	if _, err := p.maker.Make(p.session, &e); err != nil || e.Lookup("KEY") != "the real value" {
+		t.Errorf("a repository's profile masks: %q, %v", e.Lookup("KEY"), err)
+	}
+}

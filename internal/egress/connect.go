@@ -2,6 +2,7 @@ package egress
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -29,6 +30,8 @@ type proxy struct {
 	log     *denials
 	names   *names
 	limits  limits
+	masks   Masks          // the secrets of this sandbox
+	roots   *x509.CertPool // of hosts with secrets, nil for those of the system
 	resolve func(ctx context.Context, name string) ([]netip.Addr, error)
 	dial    func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 }

@@ -58,11 +58,17 @@ func (s *server) handleHTTP(ctx context.Context, c net.Conn, r *bufio.Reader) {
 		return
 	}
 	if q.path == "" {
-		_, err = c.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n"))
-	} else {
-		_, err = up.Write(q.forward())
+		if _, err := c.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
+			up.Close()
+			return
+		}
+		s.relay(c, r, up, q.target)
+		return
 	}
-	if err != nil {
+	secrets := s.masks.of(s.names.back(q.target))
+	unmask(q.fields, secrets)
+	q.path = unmaskPath(q.path, secrets)
+	if _, err := up.Write(q.forward()); err != nil {
 		up.Close()
 		return
 	}
@@ -138,17 +144,24 @@ func parseRequest(lines []string) (q request, err error) {
 	if err != nil {
 		return q, fmt.Errorf("%w: %w", errRequest, err)
 	}
-	for _, line := range lines[1:] {
-		name, value, ok := strings.Cut(line, ":")
-		if !ok || !isToken(name) {
-			return q, fmt.Errorf("%w: %q is no header", errRequest, clip(line))
-		}
-		q.fields = append(q.fields, field{name, strings.Trim(value, " \t")})
+	if q.fields, err = parseFields(lines[1:]); err != nil {
+		return q, err
 	}
 	if q.count("Content-Length")+q.count("Transfer-Encoding") > 1 {
 		return q, fmt.Errorf("%w: the length of the body is told twice", errRequest)
 	}
 	return q, nil
+}
+
+func parseFields(lines []string) (fields []field, err error) {
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || !isToken(name) {
+			return nil, fmt.Errorf("%w: %q is no header", errRequest, clip(line))
+		}
+		fields = append(fields, field{name, strings.Trim(value, " \t")})
+	}
+	return fields, nil
 }
 
 // parseURI parses the absolute form of a request's target (RFC 9112, section 3.2.2).

@@ -207,7 +207,7 @@ func TestKilledProxy(t *testing.T) {
 // A sandbox that is never made leaves no proxy.
 func TestProxyOfNoSandbox(t *testing.T) {
 	before := children(t, os.Getpid())
-	l, err := Start([]string{"registry.example"}, filepath.Join(t.TempDir(), "denials"))
+	l, err := Start([]string{"registry.example"}, filepath.Join(t.TempDir(), "denials"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestProxyOfNoSandbox(t *testing.T) {
 }
 
 func TestStartRefusesABadList(t *testing.T) {
-	if _, err := Start([]string{"*"}, "/nowhere"); err == nil {
+	if _, err := Start([]string{"*"}, "/nowhere", ""); err == nil {
 		t.Error("a bad list starts a proxy")
 	}
 }

@@ -22,6 +22,8 @@ const maxConfig = 1 << 20
 type config struct {
 	Allow []string `json:"allow"`
 	Log   string   `json:"log"`
+	// Secrets is the file with the Masks of the sandbox, "" for none.
+	Secrets string `json:"secrets,omitempty"`
 }
 
 // Link connects a sandbox with its proxy.
@@ -38,14 +40,16 @@ type Link struct {
 }
 
 // Start starts the proxy of a sandbox whose network list is allow, and returns how
-// to connect bubblewrap with it. The proxy writes what it denies to the file log.
+// to connect bubblewrap with it. The proxy writes what it denies to the file log. It
+// takes the secrets of the sandbox from the file secrets, which is "" for none, and
+// removes that.
 // It is a child of this process, in a session of its own, and ends with the last
 // process of the sandbox; if there is never one, with this process.
-func Start(allow []string, log string) (*Link, error) {
+func Start(allow []string, log, secrets string) (*Link, error) {
 	if _, err := Parse(allow); err != nil {
 		return nil, err
 	}
-	raw, err := json.Marshal(config{allow, log})
+	raw, err := json.Marshal(config{allow, log, secrets})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,8 @@ const (
 // Denial is one refused attempt, a line of the log.
 type Denial struct {
 	Time time.Time `json:"time"`
-	// Via is how it came: dns, direct, http, connect or socks.
+	// Via is how it came: dns, direct, http, connect or socks; secret is a request to a
+	// host with secrets.
 	Via string `json:"via"`
 	// Target is what was asked for, at most a few hundred bytes. The program
 	// chose it, so it is hostile text.

@@ -57,7 +57,26 @@ func configured(r io.Reader) (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newProxy(rules, newDenials(c.Log), usual), private.Harden()
+	p := newProxy(rules, newDenials(c.Log), usual)
+	if c.Secrets != "" {
+		if p.masks, err = takeMasks(c.Secrets); err != nil {
+			return nil, err
+		}
+	}
+	return p, private.Harden()
+}
+
+// takeMasks reads the secrets of a sandbox, and removes the file: from then on their
+// values are in this process alone.
+func takeMasks(file string) (Masks, error) {
+	raw, err := private.ReadFile(file)
+	if err != nil {
+		return Masks{}, err
+	}
+	if err := os.Remove(file); err != nil {
+		return Masks{}, err
+	}
+	return decodeMasks(raw)
 }
 
 // run serves a sandbox until it has ended. conn leads to its first process, which

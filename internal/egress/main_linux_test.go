@@ -56,7 +56,7 @@ func (l *Link) inside(program ...string) []string {
 // sandbox executes bubblewrap as sandbox-exec does. Its arguments are the log, an
 // entry of the list, and the program.
 func sandbox(args []string) int {
-	l, err := Start(args[1:2], args[0])
+	l, err := Start(args[1:2], args[0], "")
 	if err == nil {
 		err = l.Inherit()
 	}

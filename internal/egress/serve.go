@@ -128,7 +128,7 @@ func (s *server) handleDirect(ctx context.Context, c net.Conn) {
 		reset(c)
 		return
 	}
-	s.carry(c, c, up)
+	s.relay(c, bufio.NewReader(c), up, t)
 }
 
 // reach connects to a target for the program behind c, which has said all that it

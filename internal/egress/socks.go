@@ -66,7 +66,7 @@ func (s *server) handleSOCKS(ctx context.Context, c net.Conn, r *bufio.Reader) {
 		up.Close()
 		return
 	}
-	s.carry(c, r, up)
+	s.relay(c, r, up, t)
 }
 
 // greet reads the methods that a client offers, and chooses the one without

@@ -21,6 +21,7 @@ const (
 	Profile    = "profile"    // named by the session's profile
 	Named      = "--env"      // named for this session, on the command line or in the API
 	Own        = "middleman"
+	Caches     = "private caches" // of a sandbox; middleman's own too
 )
 
 const (

@@ -12,6 +12,7 @@ type Applied struct {
 	Temp       string   `json:"temp" doc:"Where it has its temporary files"`
 	Network    string   `json:"network" doc:"Whom it can connect to"`
 	Hosts      []string `json:"hosts,omitempty" doc:"The network list, if it has one"`
+	Secrets    []string `json:"secrets,omitempty" doc:"The variables that have placeholders, and the hosts that get their values"`
 	Limits     string   `json:"limits" doc:"What bounds its memory and processes"`
 	NotCovered string   `json:"not_covered,omitempty" doc:"What the method leaves open"`
 }

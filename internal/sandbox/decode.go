@@ -72,8 +72,10 @@ func (p Policy) checkPaths() error {
 	for _, b := range p.Binds {
 		lists["binds"] = append(lists["binds"], b.From, b.To)
 	}
-	if p.Network.Log != "" {
-		lists["network.log"] = []string{p.Network.Log}
+	for name, path := range map[string]string{"network.log": p.Network.Log, "network.secrets": p.Network.Secrets} {
+		if path != "" {
+			lists[name] = []string{path}
+		}
 	}
 	for name, list := range lists {
 		if len(list) > maxPaths {
@@ -145,11 +147,16 @@ func (p Policy) checkNetwork() error {
 		return errors.New("the policy has level strict and a network: strict has none")
 	case n.Off && len(n.Allow) > 0:
 		return errors.New("the policy has the network off, and a list of hosts")
+	case len(n.Allow) == 0 && n.Secrets != "":
+		return errors.New("the policy has secrets, and no list of hosts that they could be for")
 	case len(n.Allow) > 0 && n.Log == "":
 		return errors.New("the policy has a list of hosts, and no file for what it denies")
 	}
 	if _, err := egress.Parse(n.Allow); err != nil {
 		return fmt.Errorf("the policy has a bad list of hosts: %w", err)
+	}
+	if _, err := egress.ParseSecrets(n.Masked); err != nil {
+		return fmt.Errorf("the policy has a bad list of secrets: %w", err)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func start(p Policy, argv []string) error {
 	}
 	var link *egress.Link
 	if len(p.Network.Allow) > 0 { // before the limits, which are not the proxy's
-		if link, err = egress.Start(p.Network.Allow, p.Network.Log); err != nil {
+		if link, err = egress.Start(p.Network.Allow, p.Network.Log, p.Network.Secrets); err != nil {
 			return err
 		}
 	}

@@ -78,6 +78,11 @@ type Network struct {
 	// Log is the file where the proxy writes what it denies (egress.ReadDenials),
 	// "" without Allow.
 	Log string `json:"log,omitempty"`
+	// Masked lists the variables whose values the program does not have, as
+	// egress.ParseSecret reads them. Secrets is the file from which the proxy takes the
+	// values; it removes that file. Both need Allow.
+	Masked  []string `json:"masked,omitempty"`
+	Secrets string   `json:"secrets,omitempty"`
 }
 
 // Policy is what one session may do. All paths are absolute, clean, and have no

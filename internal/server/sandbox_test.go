@@ -193,3 +193,27 @@ func TestWithoutUnixSockets(t *testing.T) {
 		}
 	})
 }
+
+// What a network list denies is an event, once.
+func TestDenialsAreEvents(t *testing.T) {
+	if support := sandbox.Probe(); support.Bubblewrap == "" {
+		t.Skip(support.NoBubblewrap)
+	}
+	p := newPlace(t)
+	r := p.serve(t)
+	live := r.events(t, "", "")
+	w := r.workspace("box", nil)
+	s := get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{
+		Sandbox: sandbox.Strict, Network: []string{"registry.example"}, Command: []string{"sh", "-c", "getent hosts first.test; read x; getent hosts second.test; read x"},
+	})
+	denied := func(target string) {
+		t.Helper()
+		e := live.until(func(e api.Event) bool { return e.Type == "denied" && e.ID == s.ID })
+		if len(e.Denied) != 1 || e.Denied[0].Target != target || e.Denied[0].Via != "dns" || e.Denied[0].Rule == "" {
+			t.Errorf("denied: %+v, want %s", e.Denied, target)
+		}
+	}
+	denied("first.test")
+	r.call("POST", "/sessions/"+s.ID+"/input", []byte("\r"))
+	denied("second.test")
+}

@@ -50,6 +50,14 @@ export interface Session {
   created_at: string
 }
 
+/** What a network list refused. The program chose the target. */
+export interface Denial {
+  time: string
+  via: string
+  target: string
+  rule: string
+}
+
 export interface Sandbox {
   level: 'workspace' | 'strict'
   method: string
@@ -58,6 +66,7 @@ export interface Sandbox {
   private?: string[]
   temp: string
   network: string
+  secrets?: string[]
   limits: string
   not_covered?: string
 }

@@ -8,7 +8,7 @@ import { doubt, onOtherWindow } from './auth'
 import { Problem } from './http'
 import { followsHidden } from './notify'
 import { forgetView } from './term/views'
-import type { Approval, Session, Stage, Workspace } from './api'
+import type { Approval, Denial, Session, Stage, Workspace } from './api'
 import * as store from './store'
 
 interface Event {
@@ -18,6 +18,7 @@ interface Event {
   id?: string
   stage?: Stage
   approval?: Approval
+  denied?: Denial[]
 }
 
 const handlers: Record<string, (e: Event) => void> = {
@@ -27,6 +28,7 @@ const handlers: Record<string, (e: Event) => void> = {
   'session-removed': (e) => removed(e.id ?? e.session?.id ?? ''),
   stage: (e) => e.stage && store.putStage(e.id ?? e.workspace?.id ?? '', e.stage),
   approval: (e) => e.approval && store.putApproval(e.approval),
+  denied: (e) => e.id && e.denied && store.putDenied(e.id, e.denied),
   resync: () => void resync(),
 }
 

@@ -3,7 +3,7 @@
 
 import { useEffect, useReducer } from 'preact/hooks'
 import * as api from './api'
-import type { Approval, Session, Stage, Workspace } from './api'
+import type { Approval, Denial, Session, Stage, Workspace } from './api'
 import { pathOf, place } from './nav'
 import { tell } from './notify'
 import { needsYou } from './words'
@@ -30,6 +30,8 @@ interface State {
   sessions: Map<string, Session>
   /** What agents wait to be allowed. */
   approvals: Map<string, Approval>
+  /** What the network list of a session refused since the page is open, by its id; the last ones. */
+  denied: Map<string, Denial[]>
   toasts: Toast[]
 }
 
@@ -41,6 +43,7 @@ export const state: State = {
   workspaces: new Map(),
   sessions: new Map(),
   approvals: new Map(),
+  denied: new Map(),
   toasts: [],
 }
 
@@ -181,9 +184,17 @@ export function setTitle(sessionID: string, title: string): void {
   changed()
 }
 
+const keptDenials = 20
+
+export function putDenied(session: string, list: Denial[]): void {
+  state.denied.set(session, [...(state.denied.get(session) ?? []), ...list].slice(-keptDenials))
+  changed()
+}
+
 export function removeSession(id: string): void {
   hear(id)
   state.sessions.delete(id)
+  state.denied.delete(id)
   changed()
 }
 

@@ -1,6 +1,6 @@
 // The words for states, in one place.
 
-import type { Exit, Sandbox, Session, Writer } from './api'
+import type { Denial, Exit, Sandbox, Session, Writer } from './api'
 
 export function exitWords(exit: Exit): string {
   if (exit.signal) return `Ended by ${exit.signal_name || `signal ${exit.signal}`}`
@@ -105,11 +105,16 @@ export function visible(text: string): string {
 /** The same for several lines, which stay lines, with their tabs. */
 export const visibleLines = (text: string) => text.split(/([\n\t])/).map((part) => (/^[\n\t]$/.test(part) ? part : visible(part))).join('')
 
+/** What a network list refused, one line each. */
+export function denialWords(list: Denial[]): string {
+  return list.map((d) => `${new Date(d.time).toLocaleTimeString()} ${visible(`${d.via} ${d.target}: ${d.rule}`)}`).join('\n')
+}
+
 /** What a session's sandbox does, one line each. */
 export function sandboxWords(b: Sandbox): string {
   const lines = [
     ['level', `${b.level}, by ${b.method}`], ['policy', b.digest], ['writable', (b.writable ?? []).join(', ')], ['copies', (b.private ?? []).join(', ')],
-    ['temporary files', b.temp], ['network', b.network], ['limits', b.limits], ['not covered', b.not_covered ?? ''],
+    ['temporary files', b.temp], ['network', b.network], ['secrets', (b.secrets ?? []).join(', ')], ['limits', b.limits], ['not covered', b.not_covered ?? ''],
   ]
   return lines.filter(([, is]) => is).map(([what, is]) => `${what}: ${visible(is)}`).join('\n')
 }

@@ -40,6 +40,8 @@ type shownProfile struct {
 	Writable    []string `json:"writable,omitempty"`
 	// Network are the hosts that it can reach there.
 	Network []string `json:"network,omitempty"`
+	// Secrets are the variables whose values it does not have there.
+	Secrets []string `json:"secrets,omitempty"`
 	// Status has the sources of the program's status, and Hooks how hooks reach it.
 	Status    []string `json:"status"`
 	Hooks     string   `json:"hooks"`
@@ -111,7 +113,7 @@ func show(p agent.Profile) shownProfile {
 	v := shownProfile{
 		Name: p.Name, Program: p.Program, Source: p.Source, Versions: p.Versions,
 		Command: p.Command, Prompt: p.Prompt, Identify: p.Identify, Resume: p.Resume, Env: p.Env, Sandbox: p.Sandbox, Grace: p.Grace,
-		Directories: p.Directories, Writable: p.Writable, Network: p.Network,
+		Directories: p.Directories, Writable: p.Writable, Network: p.Network, Secrets: p.Secrets,
 		Status: []string{}, Approvals: p.Approvals,
 	}
 	hooks := p.Inject("")
@@ -185,6 +187,7 @@ func (c commands) showProfile(name string) error {
 			{"copied there", strings.Join(v.Directories, " ")},
 			{"writable there", strings.Join(v.Writable, " ")},
 			{"network there", strings.Join(v.Network, ", ")},
+			{"secrets there", strings.Join(v.Secrets, ", ")},
 			{"grace", v.Grace},
 			{"status by", v.statusBy()},
 			{"hooks", v.Hooks},

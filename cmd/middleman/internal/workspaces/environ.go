@@ -11,6 +11,7 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/internal/api"
+	"middleman/internal/environ"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
 )
@@ -38,7 +39,10 @@ func (c commands) tellEnvironment(s api.Session) {
 		bySource[source] = append(bySource[source], plaintext.Line(v.Name))
 	}
 	for _, source := range slices.Sorted(maps.Keys(bySource)) {
-		fmt.Fprintf(c.Out, "environment of %s from %s: %s\n",
-			plaintext.Line(catalog.Label(s)), plaintext.Line(source), strings.Join(bySource[source], " "))
+		names := strings.Join(bySource[source], " ")
+		if n := len(bySource[source]); source == environ.Caches && n > 1 {
+			names = fmt.Sprintf("%s and %d more, which --json lists", bySource[source][0], n-1)
+		}
+		fmt.Fprintf(c.Out, "environment of %s from %s: %s\n", plaintext.Line(catalog.Label(s)), plaintext.Line(source), names)
 	}
 }

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import * as api from '../api'
-import type { Session, Workspace } from '../api'
+import type { Denial, Session, Workspace } from '../api'
 import { go, pathOf } from '../nav'
-import { isLive, mark, putWorkspace, report, sessionsOf, toast } from '../store'
+import { isLive, mark, putWorkspace, report, sessionsOf, toast, useStore } from '../store'
 import { copy } from '../term/view'
-import { sandboxWords, seconds, stateWords, tone } from '../words'
+import { denialWords, sandboxWords, seconds, stateWords, tone, visible } from '../words'
 import { Branch, Check, Close, Copy, Down, Menu, Plus, Stop, Trash } from './icons'
 import { show } from './overlay'
 import { closeSession, openSession } from './session-dialogs'
@@ -39,6 +39,7 @@ export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
           <button class="chip" title={sandboxWords(session.sandbox)} aria-label={`Sandbox ${session.sandbox.level}: copy what it does`}
             onClick={() => void copied(sandboxWords(session.sandbox!))}><span>sandbox {session.sandbox.level}</span></button>
         )}
+        {session && <Denied session={session.id} />}
         <span class="grow" />
         <button class="quiet square" aria-label="Delete workspace" title="Delete workspace"
           onClick={() => show({ is: 'delete-workspace', workspace })}><Trash /></button>
@@ -46,6 +47,18 @@ export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
       {workspace.state === 'ready' && <Tabs workspace={workspace} sessions={sessions} current={session} />}
       <Content workspace={workspace} session={session} />
     </main>
+  )
+}
+
+/** What the network list of a session refused while the page was open. */
+function Denied({ session }: { session: string }) {
+  const list: Denial[] = useStore().denied.get(session) ?? []
+  if (!list.length) return null
+  const words = denialWords(list)
+  return (
+    <button class="chip" title={words} aria-label="Denied by the network list: copy all" onClick={() => void copied(words)}>
+      <span>denied {visible(list[list.length - 1].target)}</span>
+    </button>
   )
 }
 
