@@ -24,8 +24,9 @@ type Sandbox struct {
 	// Secrets lists variables whose values sandboxed programs do not have, in the form
 	// of egress.ParseSecret.
 	Secrets []string `toml:"secrets"`
-	// Memory and Processes bound what a sandboxed session uses; 0 is no bound.
+	// Memory, FileSize and Processes bound what a sandboxed session uses; 0 is no bound.
 	Memory    Size  `toml:"memory"`
+	FileSize  Size  `toml:"file_size"`
 	Processes int64 `toml:"processes"`
 }
 

@@ -209,7 +209,7 @@ func (b *builder) tooMuch(path string) string {
 
 // limits bounds what the program uses. The kernel counts no processes for root.
 func (b *builder) limits() error {
-	b.policy.Limits.Memory = int64(b.Settings.Memory)
+	b.policy.Limits.Memory, b.policy.Limits.Files = int64(b.Settings.Memory), int64(b.Settings.FileSize)
 	switch n := b.Settings.Processes; {
 	case n == 0:
 	case b.Method != sandbox.Bubblewrap:
@@ -404,9 +404,12 @@ func (b *builder) applied() sandbox.Applied {
 	if n := p.Limits.Processes; n > 0 {
 		limits = append(limits, strconv.FormatInt(n, 10)+" processes")
 	}
+	if n := p.Limits.Files; n > 0 {
+		limits = append(limits, strconv.FormatInt(n, 10)+" bytes in each file")
+	}
 	a.Limits = "none"
 	if len(limits) > 0 {
-		a.Limits = strings.Join(limits, ", ")
+		a.Limits = strings.Join(limits, ", ") + ": by limits of processes (setrlimit), no control group"
 	}
 	return a
 }

@@ -86,7 +86,7 @@ func TestMake(t *testing.T) {
 		t.Run(string(method), func(t *testing.T) {
 			p := newPlace(t, method)
 			p.maker.Settings = config.Sandbox{
-				Writable: []string{"~/notes", "~/none"}, Hide: []string{p.maker.Executable + ".key"}, Show: []string{"~/.ssh"}, Memory: 1 << 30, Processes: 50,
+				Writable: []string{"~/notes", "~/none"}, Hide: []string{p.maker.Executable + ".key"}, Show: []string{"~/.ssh"}, Memory: 1 << 30, FileSize: 1 << 20, Processes: 50,
 			}
 			write(t, p.maker.Executable+".key", "k", time.Now())
 			p.session.Profile = agent.Profile{Definition: agent.Definition{Directories: []string{"KEEP=~/.agent", "~/.other"}}}

@@ -40,9 +40,6 @@ func start(p Policy, argv []string) error {
 			return err
 		}
 	}
-	if err := setLimits(p.Limits); err != nil {
-		return err
-	}
 	// A crash would run the system's handler of core files, outside. A limit of 1
 	// keeps the kernel from that, also where a pipe leads to the handler.
 	if err := setLimit(unix.RLIMIT_CORE, 1); err != nil {
@@ -63,6 +60,9 @@ func start(p Policy, argv []string) error {
 	}
 	if err := unix.Chdir(p.Dir); err != nil {
 		return fmt.Errorf("start in %s: %w", p.Dir, err)
+	}
+	if err := setLimits(p.Limits); err != nil {
+		return err
 	}
 	return execute(argv)
 }
@@ -102,8 +102,8 @@ func startBubblewrap(p Policy, kinds map[string]kind, link *egress.Link, abi int
 		if err := canLimitProcesses(); err != nil {
 			return err
 		}
-		argv = append(argv, "--processes", strconv.FormatInt(p.Limits.Processes, 10))
 	}
+	argv = append(argv, p.Limits.args()...)
 	variables, err := environmentFile(environ(os.Environ()))
 	if err != nil {
 		return err
@@ -138,7 +138,10 @@ func canLimitProcesses() error {
 func runInner(args []string) error {
 	flags := flag.NewFlagSet(innerCommand, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	processes := flags.Uint64("processes", 0, "")
+	var limits Limits
+	flags.Int64Var(&limits.Memory, "memory", 0, "")
+	flags.Int64Var(&limits.Files, "files", 0, "")
+	flags.Int64Var(&limits.Processes, "processes", 0, "")
 	socket := flags.Int("egress", 0, "")
 	variables := flags.Int("environment", 0, "")
 	writes := flags.String("writes", "", "")
@@ -159,12 +162,6 @@ func runInner(args []string) error {
 			return err
 		}
 	}
-	if *processes > 0 {
-		// The first process of bwrap in the namespace counts too.
-		if err := setLimit(unix.RLIMIT_NPROC, *processes+1); err != nil {
-			return err
-		}
-	}
 	if err := closeAtExec(); err != nil {
 		return err
 	}
@@ -172,6 +169,9 @@ func runInner(args []string) error {
 		if err := confineWrites(strings.Split(*writes, pathSeparator)); err != nil {
 			return err
 		}
+	}
+	if err := setLimits(limits); err != nil {
+		return err
 	}
 	return execute(flags.Args())
 }
@@ -193,15 +193,28 @@ func closeAtExec() error {
 	return nil
 }
 
-// setLimits sets the limits that are inherited.
-func setLimits(l Limits) error {
-	if l.Memory > 0 {
-		if err := setLimit(unix.RLIMIT_DATA, uint64(l.Memory)); err != nil {
-			return err
-		}
+// args are the options of sandbox-inner for limits.
+func (l Limits) args() []string {
+	return []string{
+		"--memory", strconv.FormatInt(l.Memory, 10), "--files", strconv.FormatInt(l.Files, 10), "--processes", strconv.FormatInt(l.Processes, 10),
 	}
-	if l.Files > 0 {
-		return setLimit(unix.RLIMIT_FSIZE, uint64(l.Files))
+}
+
+// setLimits sets the limits that are inherited. The caller executes a program next: this
+// process itself may need more memory than they allow.
+func setLimits(l Limits) error {
+	if l.Processes > 0 {
+		l.Processes++ // the first process of bwrap in the namespace counts too
+	}
+	for _, limit := range []struct {
+		resource int
+		most     int64
+	}{{unix.RLIMIT_NPROC, l.Processes}, {unix.RLIMIT_FSIZE, l.Files}, {unix.RLIMIT_DATA, l.Memory}} {
+		if limit.most > 0 {
+			if err := setLimit(limit.resource, uint64(limit.most)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -326,3 +326,40 @@ echo go >workspace/go; wait; cat mounted/there; ls mounted; umount mounted`
 		}
 	})
 }
+
+// A program runs into each limit, and below it works.
+func TestLimits(t *testing.T) {
+	eachMethod(t, func(t *testing.T, m Method) {
+		for _, c := range []struct {
+			name, script string
+			limits       Limits
+			fails        string // in what it says
+		}{
+			{"memory", "head -c 200000000 /dev/zero | tail -c 199000000 >/dev/null", Limits{Memory: 64 << 20}, "exhausted"},
+			{"memory of children", "sh -c 'head -c 200000000 /dev/zero | tail -c 199000000 >/dev/null'", Limits{Memory: 64 << 20}, "exhausted"},
+			{"a limit that is raised again", "ulimit -d 1000000 && echo raised", Limits{Memory: 64 << 20}, "ulimit"},
+			{"a file", "head -c 2000000 /dev/zero >large", Limits{Files: 1 << 20}, ""},
+			{"a file that grows", "for i in 1 2 3; do head -c 500000 /dev/zero >>grown || exit 1; done", Limits{Files: 1 << 20}, ""},
+			{"processes", "i=0; while [ $i -lt 40 ]; do sleep 60 & i=$((i+1)); done; jobs -p | xargs kill; exit 0", Limits{Processes: 20}, "fork"},
+		} {
+			if c.limits.Processes > 0 && (m != Bubblewrap || canLimitProcesses() != nil) {
+				t.Logf("%s: cannot be limited here", c.name)
+				continue
+			}
+			p := newPlace(t).policy(m)
+			if out, code := shell(t, p, c.script); code != 0 {
+				if c.name != "a limit that is raised again" {
+					t.Errorf("%s, without a limit: exit status %d\n%s", c.name, code, out)
+				}
+			}
+			p = newPlace(t).policy(m)
+			p.Limits = c.limits
+			if out, code := shell(t, p, c.script); code == 0 || !strings.Contains(out, c.fails) {
+				t.Errorf("%s, with %+v: exit status %d, want a failure with %q\n%s", c.name, c.limits, code, c.fails, out)
+			}
+			if info, err := os.Stat(filepath.Join(p.Dir, "grown")); err == nil && info.Size() > 1<<20 {
+				t.Errorf("the file grew to %d bytes", info.Size())
+			}
+		}
+	})
+}
