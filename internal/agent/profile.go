@@ -6,6 +6,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,6 +82,9 @@ type Definition struct {
 	// Secrets lists variables whose values the program does not have in a sandbox, in
 	// the form of egress.ParseSecret.
 	Secrets []string `toml:"secrets"`
+	// Bundle makes this the profile of a bundle, written ID/PROFILE@DIGEST. Then it has
+	// nothing else.
+	Bundle string `toml:"bundle"`
 	// Grace is how long a stop waits after SIGTERM, such as 5s; "" leaves it to
 	// the settings.
 	Grace string `toml:"grace"`
@@ -102,6 +106,10 @@ var validName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 })
 
+var ofBundle = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}/[a-z0-9][a-z0-9._-]{0,63}@[0-9a-f]{64}$`)
+})
+
 // Check returns an error of one line for what cannot be meant.
 func (d Definition) Check(name string) error {
 	if !validName().MatchString(name) {
@@ -116,7 +124,23 @@ func (d Definition) Check(name string) error {
 	return nil
 }
 
+// OfBundle returns what Bundle names, all "" if it is not set.
+func (d Definition) OfBundle() (id, profile, digest string) {
+	named, digest, _ := strings.Cut(d.Bundle, "@")
+	id, profile, _ = strings.Cut(named, "/")
+	return id, profile, digest
+}
+
 func (d Definition) check() error {
+	if d.Bundle != "" {
+		if !ofBundle().MatchString(d.Bundle) {
+			return fmt.Errorf("bundle is %q: it must be ID/PROFILE@DIGEST, with a digest of 64 hexadecimal digits", d.Bundle)
+		}
+		if alone := (Definition{Bundle: d.Bundle}); !reflect.DeepEqual(d, alone) {
+			return errors.New("bundle: the profile is that of the bundle, so it can have nothing else")
+		}
+		return nil
+	}
 	if len(d.Command) == 0 {
 		return errors.New("command is missing")
 	}

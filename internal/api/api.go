@@ -96,6 +96,7 @@ type Session struct {
 	Conversation  string             `json:"conversation,omitempty" doc:"The id by which its program takes the conversation up again, if it is known"`
 	Source        string             `json:"source" doc:"Where the state comes from: owner, disk or store"`
 	Sandbox       *sandbox.Applied   `json:"sandbox,omitempty" doc:"What its sandbox does; unset for level none"`
+	Bundle        *SessionBundle     `json:"bundle,omitempty" doc:"The bundle that its profile comes from, and what the host gave of what that asks; unset for a profile that is built in, the user's own or a repository's"`
 	Denied        []egress.Denial    `json:"denied,omitempty" doc:"What its network list denied last; only where one session is asked for, and while it runs"`
 	Agent         *agent.Status      `json:"agent,omitempty" doc:"What its program does, and why that is believed; unset for a program that no rules are known for and that has reported nothing"`
 	// Environment is set if one session was asked for.
@@ -125,14 +126,17 @@ type Rename struct {
 
 // NewSession asks for a session.
 type NewSession struct {
-	Name    string        `json:"name,omitempty"`
-	Command []string      `json:"command,omitempty" doc:"Empty starts the user's shell"`
-	Profile string        `json:"profile,omitempty" doc:"What to launch instead of a command: a built-in profile, one of the user's, or one that the repository has and the user agreed to; shell is the user's shell"`
-	Prompt  string        `json:"prompt,omitempty" doc:"The first prompt for the profile's program"`
-	Backend string        `json:"backend,omitempty" enum:"auto,tmux,pty-owner"`
-	Sandbox sandbox.Level `json:"sandbox,omitempty" enum:"none,workspace,strict" doc:"What it may touch; unset means what the profile or the settings say. That of a worker is never weaker than its parent's"`
-	Network []string      `json:"network,omitempty" doc:"The hosts that it can reach in its sandbox, as HOST, HOST:PORT or *.HOST; unset means what the profile or the settings say. Those of a worker are among its parent's"`
-	Size    terminal.Size `json:"size,omitzero"`
+	Name    string     `json:"name,omitempty"`
+	Command []string   `json:"command,omitempty" doc:"Empty starts the user's shell"`
+	Profile string     `json:"profile,omitempty" doc:"What to launch instead of a command: a built-in profile, one of the user's, or one that the repository has and the user agreed to; shell is the user's shell"`
+	Bundle  *BundleRef `json:"bundle,omitempty" doc:"The bundle that the profile is of; unset for a profile that is built in, the user's own or a repository's"`
+	// Capabilities narrow what is asked for.
+	Capabilities []string      `json:"capabilities,omitempty" doc:"Which of the optional declarations of the bundle's profile to ask the host for; unset means all of them"`
+	Prompt       string        `json:"prompt,omitempty" doc:"The first prompt for the profile's program"`
+	Backend      string        `json:"backend,omitempty" enum:"auto,tmux,pty-owner"`
+	Sandbox      sandbox.Level `json:"sandbox,omitempty" enum:"none,workspace,strict" doc:"What it may touch; unset means what the profile or the settings say. That of a worker is never weaker than its parent's"`
+	Network      []string      `json:"network,omitempty" doc:"The hosts that it can reach in its sandbox, as HOST, HOST:PORT or *.HOST; unset means what the profile or the settings say. Those of a worker are among its parent's"`
+	Size         terminal.Size `json:"size,omitzero"`
 	// The fields below say what the session's environment is made of. It is the
 	// user's login environment unless CallerEnv is set.
 	Env       []string `json:"env,omitempty" doc:"NAME=value each; these win over the rest of the environment"`
@@ -399,6 +403,16 @@ const (
 	CodeNotSubmitted     = "not-submitted"
 	CodeAnswered         = "answered-already"
 	CodeNotShown         = "not-shown"
+	CodeBundleInvalid    = "bundle-invalid"
+	CodeBundleMissing    = "bundle-missing"
+	CodeBundleDigest     = "bundle-digest"
+	CodeBundleProfile    = "bundle-profile"
+	CodeBundleDeclared   = "bundle-declaration"
+	CodeBundleChanged    = "bundle-changed"
+	CodeBundleInUse      = "bundle-in-use"
+	CodeBundleStore      = "bundle-store"
+	CodeRefusedGrant     = "capability-refused"
+	CodeSecret           = "secret-unavailable"
 )
 
 // Problem is an RFC 9457 problem with a stable code and, for a refused deletion,
@@ -413,6 +427,7 @@ type Problem struct {
 	Sessions []Session       `json:"sessions,omitempty"`
 	Workers  []Worker        `json:"workers,omitempty" doc:"The workers because of which a workspace was not deleted"`
 	Files    []string        `json:"files,omitempty" doc:"The files because of which a workspace was not merged"`
+	Field    string          `json:"field,omitempty" doc:"The part of a bundle that is at fault"`
 	Taken    *int64          `json:"taken,omitempty" doc:"How many bytes of an input were typed before it failed; of the next 32 KiB it is not known how many were typed"`
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"middleman/internal/agent"
 	"middleman/internal/approve/queue"
+	"middleman/internal/bundle/library"
 	"middleman/internal/config"
 	"middleman/internal/environ"
 	"middleman/internal/events"
@@ -144,8 +145,10 @@ type App struct {
 	brought       brought
 	transcripts   *transcripts.Keeper
 	approvals     *queue.Queue
-	gitViews      git.Views
-	notices       *notice.Teller
+	// Bundles are those that sessions can be started with.
+	Bundles  *library.Library
+	gitViews git.Views
+	notices  *notice.Teller
 	// asking is a semaphore for the sessions that monitors ask at the same time,
 	// so that a restart does not ask all of them at once.
 	asking chan struct{}
@@ -189,6 +192,7 @@ func New(o Options) (*App, error) {
 		Store: o.Store, Backends: o.Backends, Dir: o.Dirs.Sessions(), Budget: o.KeepTranscripts, Block: s.gates.block,
 	}
 	s.approvals = &queue.Queue{Store: o.Store, Changed: s.publishApproval}
+	s.Bundles = &library.Library{Store: o.Store, Profiles: o.Profiles}
 	s.work.contain, s.watches.contain = s.contain, s.contain
 	s.workers.files = store.Tombstones{Dir: o.Dirs.Workers()}
 	return s, nil

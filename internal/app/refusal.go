@@ -13,6 +13,7 @@ import (
 	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/approve/queue"
+	"middleman/internal/bundle"
 	"middleman/internal/contain"
 	"middleman/internal/git"
 	"middleman/internal/store"
@@ -28,6 +29,7 @@ type Refusal struct {
 	Sessions []api.Session   // the running sessions that are the reason
 	Workers  []api.Worker    // the workers that are the reason
 	Files    []string        // the files that are the reason of a refused merge
+	Field    string          // the part of a bundle that is at fault
 	// Conflict says that the request is valid but the present state forbids it.
 	// It is set where the code alone does not tell that.
 	Conflict bool
@@ -103,6 +105,20 @@ var known = []struct {
 	{errors.ErrUnsupported, api.CodeUnsupported},
 	{context.DeadlineExceeded, api.CodeUnreachable},
 	{context.Canceled, api.CodeStopping},
+}
+
+// ofBundles maps the kinds of errors about bundles to their codes.
+var ofBundles = map[error]string{
+	bundle.ErrInvalid:     api.CodeBundleInvalid,
+	bundle.ErrMissing:     api.CodeBundleMissing,
+	bundle.ErrDigest:      api.CodeBundleDigest,
+	bundle.ErrProfile:     api.CodeBundleProfile,
+	bundle.ErrUnsupported: api.CodeBundleDeclared,
+	bundle.ErrChanged:     api.CodeBundleChanged,
+	bundle.ErrInUse:       api.CodeBundleInUse,
+	bundle.ErrStore:       api.CodeBundleStore,
+	bundle.ErrRefused:     api.CodeRefusedGrant,
+	bundle.ErrSecret:      api.CodeSecret,
 }
 
 // logged are the codes of errors that are not the client's fault. Explain logs
@@ -220,6 +236,11 @@ func typedRefusal(err error) *Refusal {
 	if e, ok := errors.AsType[*workspace.WorkError](err); ok {
 		r := of(api.CodeWorkWouldLose, e)
 		r.Lost = &e.Loss
+		return r
+	}
+	if e, ok := errors.AsType[*bundle.Error](err); ok {
+		r := of(ofBundles[e.Kind], e)
+		r.Field = e.Field
 		return r
 	}
 	if e, ok := errors.AsType[*queue.AnsweredError](err); ok {

@@ -31,6 +31,8 @@ const (
 	TrustRevoke   = "trust-revoke"
 	Upgrade       = "upgrade"
 	Approval      = "approval" // an agent's request was allowed or denied by a person, or denied by a rule
+	BundlePush    = "bundle-push"
+	BundleRemove  = "bundle-remove"
 	RefusedHost   = "bad-host"
 	RefusedOrigin = "bad-origin"
 	Unauthorized  = "unauthorized"

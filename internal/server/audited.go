@@ -36,11 +36,13 @@ var audited = map[string]string{
 	"trust-config":           audit.TrustGrant,
 	"revoke-trust":           audit.TrustRevoke,
 	"answer-approval":        audit.Approval,
+	"push-bundle":            audit.BundlePush,
+	"remove-bundle":          audit.BundleRemove,
 }
 
 // consents are the parameters that a record contains: what a call may destroy,
 // and where.
-var consents = []string{"discard_work", "stop_sessions", "skip_teardown", "workers", "forget_transcripts", "workspace", "directory", "grace"}
+var consents = []string{"discard_work", "stop_sessions", "skip_teardown", "workers", "forget_transcripts", "workspace", "directory", "grace", "digest"}
 
 // withAudit records the calls of audited operations, except dry runs.
 func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
@@ -78,7 +80,7 @@ func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
 // target returns the objects and the consents in a call's path and query.
 func target(ctx huma.Context, r *http.Request) string {
 	var parts []string
-	for _, name := range []string{"workspace", "session", "login", "token", "approval"} {
+	for _, name := range []string{"workspace", "session", "login", "token", "approval", "bundle"} {
 		if id := ctx.Param(name); id != "" {
 			parts = append(parts, name+" "+id)
 		}

@@ -54,6 +54,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 		"DELETE /logins/{login}", "POST /sessions/{session}/tickets")
 	want = append(want, "GET /tokens", "POST /tokens", "DELETE /tokens/{token}", "POST /tokens/{token}/rotate")
 	want = append(want, "GET /approvals", "GET /approvals/{approval}", "POST /approvals/{approval}", "GET /sessions/{session}/approvals", "POST /sessions/{session}/approvals")
+	want = append(want, "POST /bundles", "GET /bundles", "GET /bundles/{bundle}", "GET /bundles/{bundle}/availability", "DELETE /bundles/{bundle}")
 	slices.Sort(want)
 	if want = slices.Sorted(slices.Values(append(want, trustPaths...))); !slices.Equal(got, want) {
 		t.Errorf("routes:\n%s", strings.Join(got, "\n"))

@@ -116,6 +116,13 @@ var statuses = map[string]int{
 	api.CodeStartFailed:      http.StatusUnprocessableEntity,
 	api.CodeBadConfig:        http.StatusUnprocessableEntity,
 	api.CodeUnreadable:       http.StatusUnprocessableEntity,
+	api.CodeBundleInvalid:    http.StatusUnprocessableEntity,
+	api.CodeBundleProfile:    http.StatusUnprocessableEntity,
+	api.CodeBundleDeclared:   http.StatusUnprocessableEntity,
+	api.CodeRefusedGrant:     http.StatusUnprocessableEntity,
+	api.CodeSecret:           http.StatusUnprocessableEntity,
+	api.CodeBundleMissing:    http.StatusNotFound,
+	api.CodeBundleStore:      http.StatusInternalServerError,
 	api.CodeTooLarge:         http.StatusRequestEntityTooLarge,
 	api.CodeRange:            http.StatusRequestedRangeNotSatisfiable,
 	api.CodeTrimmed:          http.StatusGone,
@@ -158,7 +165,7 @@ func (s *Server) problem(err error) *Problem {
 	}
 	r := s.Explain(err)
 	p := newProblem(refusalStatus(r), r.Code, r.Detail)
-	p.Lost, p.Sessions, p.Workers, p.Files = r.Lost, r.Sessions, r.Workers, r.Files
+	p.Lost, p.Sessions, p.Workers, p.Files, p.Field = r.Lost, r.Sessions, r.Workers, r.Files, r.Field
 	return p
 }
 

@@ -38,6 +38,7 @@ func (s *Server) routes() http.Handler {
 	s.approvalRoutes()
 	s.workerRoutes()
 	s.tokenRoutes()
+	s.bundleRoutes()
 
 	mux.HandleFunc("GET "+apiPrefix+"/openapi.json", s.openAPI)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {

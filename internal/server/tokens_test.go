@@ -38,6 +38,7 @@ var needs = map[string]string{
 	"prune": "full", "forget-transcripts": "full", "import": "full", "repair": "full", "rename-workspace": "full", "get-server": "full", "stop-server": "full", "restart-server": "full", "merge-workspace": "full", "push-workspace": "full", "import-sandbox": "full", "rename-session": "full", "resume-session": "full", "agent-status": "session",
 	"get-config": "full", "get-workspace-config": "full", "trust-config": "full", "trust-workspace-config": "full",
 	"request-approval": "own", "answer-approval": "full", "list-approvals": "read", "list-session-approvals": "read", "get-approval": "read",
+	"push-bundle": "full", "remove-bundle": "full", "list-bundles": "read", "get-bundle": "read", "check-bundle": "read",
 	"list-trust": "full", "revoke-trust": "full", "get-setup-log": "full",
 }
 
@@ -61,7 +62,7 @@ func TestScopeOfEveryOperation(t *testing.T) {
 			continue
 		}
 		for who, header := range callers {
-			path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0", "{approval}", "a0").Replace(op.path)
+			path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0", "{approval}", "a0", "{bundle}", "b0").Replace(op.path)
 			path += map[string]string{"terminal": "?mode=watch", "wait": "?for=exit&timeout=1ms"}[op.id]
 			if who == "full" && op.id == "end-session" {
 				path = strings.Replace(path, id, "s0", 1) // it is needed by the next
@@ -115,7 +116,7 @@ func TestScopeOfEveryOperationOnTheOwnSocket(t *testing.T) {
 			for _, op := range r.operations() {
 				for who, secret := range callers {
 					for _, id := range []string{mine, other} {
-						path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0", "{approval}", "a0").Replace(op.path)
+						path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0", "{approval}", "a0", "{bundle}", "b0").Replace(op.path)
 						status := ask(own, op.method, "/api/v1"+path, secret)
 						want := 403
 						switch {

@@ -253,9 +253,9 @@ func TestMigrationOfNames(t *testing.T) {
 	s, err := openWith(ctx, path, until(t, 20))
 	must(t, err)
 	later := func(change, kind string) { // columns that were added later, which this version writes
-		for table, column := range map[string]string{"workspaces": "base_dir", "sessions": "sandbox"} {
-			for _, table := range []string{table, "deleted_" + table} {
-				_, err := s.write.Exec(`ALTER TABLE ` + table + ` ` + change + ` COLUMN ` + column + ` ` + kind)
+		for _, added := range [][2]string{{"workspaces", "base_dir"}, {"sessions", "sandbox"}, {"sessions", "bundle"}} {
+			for _, table := range []string{added[0], "deleted_" + added[0]} {
+				_, err := s.write.Exec(`ALTER TABLE ` + table + ` ` + change + ` COLUMN ` + added[1] + ` ` + kind)
 				must(t, err)
 			}
 		}

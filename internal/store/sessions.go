@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"middleman/internal/bundle"
 	"middleman/internal/sandbox"
 	"middleman/terminal"
 )
@@ -29,9 +30,10 @@ type Session struct {
 	// again, "" if it is not known.
 	Conversation string
 	Sandbox      *sandbox.Applied // nil for none
+	Bundle       *bundle.Launched // nil for none
 }
 
-const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at, parent, profile, conversation, sandbox`
+const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at, parent, profile, conversation, sandbox, bundle`
 
 // CreateSession adds x. The error is ErrNameTaken if another session of the
 // workspace has its name, and ErrNotFound if there is no such workspace.
@@ -158,24 +160,33 @@ func encodeSession(x Session) (values []any, err error) {
 		text := string(end)
 		exit = &text
 	}
-	confined := ""
-	if x.Sandbox != nil {
-		text, err := json.Marshal(x.Sandbox)
-		if err != nil {
-			return nil, err
-		}
-		confined = string(text)
+	confined, err := jsonOf(x.Sandbox)
+	if err != nil {
+		return nil, err
+	}
+	launched, err := jsonOf(x.Bundle)
+	if err != nil {
+		return nil, err
 	}
 	return []any{x.ID, x.WorkspaceID, x.Name, x.Backend, string(argv), x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano(),
-		x.Parent, x.Profile, x.Conversation, confined}, nil
+		x.Parent, x.Profile, x.Conversation, confined, launched}, nil
+}
+
+// jsonOf returns v as JSON, "" for nil.
+func jsonOf[T any](v *T) (string, error) {
+	if v == nil {
+		return "", nil
+	}
+	text, err := json.Marshal(v)
+	return string(text), err
 }
 
 func scanSession(row scanner) (Session, error) {
 	var x Session
-	var argv, confined string
+	var argv, confined, launched string
 	var exit *string
 	var created int64
-	err := row.Scan(&x.ID, &x.WorkspaceID, &x.Name, &x.Backend, &argv, &x.Dir, &x.State, &x.Error, &exit, &created, &x.Parent, &x.Profile, &x.Conversation, &confined)
+	err := row.Scan(&x.ID, &x.WorkspaceID, &x.Name, &x.Backend, &argv, &x.Dir, &x.State, &x.Error, &exit, &created, &x.Parent, &x.Profile, &x.Conversation, &confined, &launched)
 	if err != nil {
 		return Session{}, err
 	}
@@ -192,6 +203,11 @@ func scanSession(row scanner) (Session, error) {
 	if confined != "" {
 		if err := json.Unmarshal([]byte(confined), &x.Sandbox); err != nil {
 			x.Sandbox, x.Error = &sandbox.Applied{}, fmt.Sprintf("its record is damaged: sandbox: %v", err)
+		}
+	}
+	if launched != "" {
+		if err := json.Unmarshal([]byte(launched), &x.Bundle); err != nil {
+			x.Bundle, x.Error = &bundle.Launched{}, fmt.Sprintf("its record is damaged: bundle: %v", err)
 		}
 	}
 	return x, nil

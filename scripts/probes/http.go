@@ -24,6 +24,11 @@ var operations = []operation{
 	{"GET", "/sessions/{s}/approvals", "", "what the agent of a session asks"},
 	{"POST", "/sessions/{s}/approvals", `{"id":"a0123456789abcdef","agent":"claude","tool":"Bash","arguments":"{}","directory":"/"}`, "questions that the user takes for those of an agent"},
 	{"GET", "/backends", "", "which programs are installed, to choose a hole by"},
+	{"GET", "/bundles", "", "which programs a team launches, and what these may do"},
+	{"POST", "/bundles", `{"schema":1,"id":"evil","revision":1,"created":"2026-01-01T00:00:00Z","profiles":{"a":{"command":["id"]}}}`, "profiles of the attacker's choice"},
+	{"GET", "/bundles/{b}", "", "the content of a bundle"},
+	{"DELETE", "/bundles/{b}", "", "a bundle that launches need"},
+	{"GET", "/bundles/{b}/availability?digest=0", "", "which bundles there are"},
 	{"GET", "/config?directory=/", "", "the user's settings and directories"},
 	{"GET", "/events", "", "everything that happens in all workspaces, as it happens"},
 	{"POST", "/import", `{"paths":["/"]}`, "workspaces made of directories of the attacker's choice"},
@@ -93,7 +98,7 @@ var open = []string{"GET /health", "POST /login", "POST /login/challenge", "POST
 
 // at is the operation's request on a server.
 func (o operation) at(s *server, headers ...string) request {
-	path := strings.NewReplacer("{w}", s.workspace, "{s}", s.session, "{l}", "l0000000000000000", "{t}", "planted", "{a}", "a0123456789abcdef").Replace(o.path)
+	path := strings.NewReplacer("{w}", s.workspace, "{s}", s.session, "{l}", "l0000000000000000", "{t}", "planted", "{a}", "a0123456789abcdef", "{b}", "nothing").Replace(o.path)
 	if o.body != "" {
 		headers = append([]string{"Content-Type: application/json"}, headers...)
 	}
@@ -102,7 +107,7 @@ func (o operation) at(s *server, headers ...string) request {
 
 func (o operation) slug() string {
 	path, _, _ := strings.Cut(o.path, "?")
-	return strings.ToLower(o.method) + strings.NewReplacer("/{w}", "/W", "/{s}", "/S", "/{l}", "/L", "/{t}", "/T", "/{a}", "/A", "/", "-").Replace(path)
+	return strings.ToLower(o.method) + strings.NewReplacer("/{w}", "/W", "/{s}", "/S", "/{l}", "/L", "/{t}", "/T", "/{a}", "/A", "/{b}", "/B", "/", "-").Replace(path)
 }
 
 func httpProbes() []probe {
@@ -168,7 +173,7 @@ func allListed(w *world) error {
 func listed(name string) bool {
 	return slices.ContainsFunc(operations, func(o operation) bool {
 		path, _, _ := strings.Cut(o.path, "?")
-		return name == o.method+" "+strings.NewReplacer("{w}", "{workspace}", "{s}", "{session}", "{l}", "{login}", "{t}", "{token}", "{a}", "{approval}").Replace(path)
+		return name == o.method+" "+strings.NewReplacer("{w}", "{workspace}", "{s}", "{session}", "{l}", "{login}", "{t}", "{token}", "{a}", "{approval}", "{b}", "{bundle}").Replace(path)
 	})
 }
 

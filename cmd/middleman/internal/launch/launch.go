@@ -1,5 +1,5 @@
 // Package launch has the commands that start something: new, run, spawn,
-// resume and retry, and profile, which tells what can be started. They ask the server for a workspace or a session. Then they attach to
+// resume and retry, and profile and bundle, which tell what can be started. They ask the server for a workspace or a session. Then they attach to
 // the session without the server.
 package launch
 
@@ -19,6 +19,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.resumeCommand(),
 		r.retryCommand(),
 		r.profileCommand(),
+		r.bundleCommand(),
 	}
 }
 
