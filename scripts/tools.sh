@@ -5,12 +5,13 @@
 # With --bench it is about the peers of `make bench`, and with --vm about what
 # `make vm-test` runs older kernels with: none of these is needed.
 set -euo pipefail
+PATH=$PATH:/usr/sbin # where sshd is
 
-declare -A package=([git]=git [tmux]=tmux [chromium]=chromium [node]=nodejs [npm]=npm [vttest]=vttest [bwrap]=bubblewrap [htop]=htop
+declare -A package=([git]=git [tmux]=tmux [chromium]=chromium [node]=nodejs [npm]=npm [vttest]=vttest [bwrap]=bubblewrap [htop]=htop [sshd]=openssh-server
 	[groff]=groff-base [zsh]=zsh [fish]=fish
 	[dtach]=dtach [screen]=screen [ttyd]=ttyd
 	[qemu-system-x86_64]=qemu-system-x86 [busybox]=busybox-static [cpio]=cpio)
-tools=(git tmux chromium node npm vttest bwrap htop groff zsh fish)
+tools=(git tmux chromium node npm vttest bwrap htop groff zsh fish sshd)
 purpose="the tests of these tools are skipped"
 optional=
 case ${1:-} in

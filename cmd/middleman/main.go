@@ -15,6 +15,7 @@ import (
 	_ "middleman/cmd/middleman/internal/helper" // runs helper processes before main
 	"middleman/cmd/middleman/internal/launch"
 	"middleman/cmd/middleman/internal/manual"
+	"middleman/cmd/middleman/internal/remotes"
 	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/workspaces"
 )
@@ -37,6 +38,7 @@ func commands(c *cli.CLI) []cli.Group {
 		{Title: "Start something", Commands: launch.Commands(c)},    // new, run, spawn, retry
 		{Title: "On a session", Commands: sessions.Commands(c)},     // attach, watch, send, capture, logs, search, export, wait, stop, tmux
 		{Title: "On a workspace", Commands: workspaces.Commands(c)}, // ls, show, path, rename, diff, merge, push, rm, restore, prune, import, repair, sandbox, trust
+		{Title: "On other machines", Commands: remotes.Commands(c)}, // runtime, connect
 		{Title: "On middleman itself", Commands: admin.Commands(c)}, // serve, server, service, open, login, token, audit, config, doctor, upgrade, version, completion, man
 		{Commands: manual.Topics()},
 	}

@@ -36,6 +36,7 @@ var asItIs = map[string]string{
 	"internal/sessions/clipboard.go offer":           "sets the terminal's clipboard, once its user agreed",
 	"internal/launch/flags.go request":               "asks for the terminal's size",
 	"internal/sessions/approve.go approveHook":       "an answer that an agent reads, byte for byte",
+	"internal/remotes/remotes.go connectCommand":     "the other end of a hub's connection, byte for byte",
 	"internal/launch/ephemeral.go foreground":        "the command has the terminal",
 }
 

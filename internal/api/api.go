@@ -109,7 +109,7 @@ type NewWorkspace struct {
 	Name      string         `json:"name,omitempty" doc:"Empty lets the server choose one; feature/x is branch feature/x and workspace feature-x"`
 	Suffix    bool           `json:"suffix,omitempty" doc:"If the repository has a workspace of that name already, the new one gets a number: fix-2"`
 	Mode      workspace.Mode `json:"mode,omitempty"`
-	Directory string         `json:"directory,omitempty" doc:"The user's directory: in the repository (mode worktree), or the directory to work in (mode in-place)"`
+	Directory string         `json:"directory,omitempty" doc:"The user's directory: in the repository (mode worktree), or the directory to work in (mode in-place). Absolute, or ~ and a path below the home directory on the server's machine"`
 	Base      string         `json:"base,omitempty"`
 	Branch    string         `json:"branch,omitempty" doc:"An existing branch, local or of a remote, is used; otherwise it is made. Empty means a new branch named after the workspace"`
 	Ephemeral bool           `json:"ephemeral,omitempty" doc:"Whether it is deleted when no process holds its lease any more, unless it holds work"`
@@ -316,10 +316,28 @@ type Server struct {
 	Problem string         `json:"problem,omitempty" doc:"Why the settings cannot be read now, so that it could not start again"`
 }
 
-// Version is the version of a server's build.
+// Current and Oldest are the newest and the oldest version of the API that this
+// build speaks, as a server and as the hub of other servers. Within one version
+// fields and routes are only added.
+const (
+	Current = 1
+	Oldest  = 1
+)
+
+// Features are the parts of the API that a hub asks for and that not every server
+// of the same API need have.
+var Features = []string{FeatureKeepEnded}
+
+// FeatureKeepEnded: a session is stopped without the removal of one that has ended.
+const FeatureKeepEnded = "keep-ended"
+
+// Version is the version of a server's build, and what it speaks.
 type Version struct {
-	Version string `json:"version"`
-	Go      string `json:"go"`
+	Version   string   `json:"version"`
+	Go        string   `json:"go"`
+	API       int      `json:"api" doc:"The version of this API"`
+	OldestAPI int      `json:"oldest_api" doc:"The oldest version of the API that the server still speaks"`
+	Features  []string `json:"features" doc:"Parts of the API that not every server of that version has"`
 }
 
 // Waited is the answer to a wait: the condition that held, and the offset where
@@ -413,6 +431,8 @@ const (
 	CodeBundleStore      = "bundle-store"
 	CodeRefusedGrant     = "capability-refused"
 	CodeSecret           = "secret-unavailable"
+	CodeRuntimeLost      = "runtime-unreachable"
+	CodeRuntimeRefused   = "runtime-refused"
 )
 
 // Problem is an RFC 9457 problem with a stable code and, for a refused deletion,

@@ -178,7 +178,7 @@ func (s *App) awaitSessions(ctx context.Context) error {
 
 // endUnrecorded stops a session without a row that lives, and removes one that
 // has ended.
-func (s *App) endUnrecorded(ctx context.Context, id string, grace time.Duration) (api.Session, error) {
+func (s *App) endUnrecorded(ctx context.Context, id string, grace time.Duration, keep bool) (api.Session, error) {
 	if err := terminal.CheckID(id); err != nil {
 		return api.Session{}, fmt.Errorf("%w: %w", store.ErrNotFound, err)
 	}
@@ -193,7 +193,10 @@ func (s *App) endUnrecorded(ctx context.Context, id string, grace time.Duration)
 		live := b.Session(id)
 		status, err := live.Status(ctx)
 		view := rowView(store.Session{ID: id, WorkspaceID: status.Workspace, Backend: b.Name(), Argv: status.Argv, State: status.State}, "")
-		if err == nil && status.State.Ended() {
+		switch {
+		case err == nil && status.State.Ended() && keep:
+			return view, nil
+		case err == nil && status.State.Ended():
 			return view, live.Remove(ctx)
 		}
 		status, err = endLive(ctx, live, id, grace)

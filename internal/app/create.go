@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,7 +88,7 @@ func newRequest(in api.NewWorkspace) (workspace.CreateRequest, error) {
 	r := workspace.CreateRequest{
 		ID:        terminal.NewID("w"),
 		Mode:      in.Mode,
-		Directory: in.Directory,
+		Directory: home(in.Directory),
 		Base:      in.Base,
 		Branch:    in.Branch,
 		Location:  workspace.Location(in.Place),
@@ -435,4 +436,18 @@ func (s *App) cutShort(ctx context.Context, workspaceID string) {
 	if last := list[len(list)-1]; last.State == "running" {
 		s.stage(ctx, workspaceID, workspace.Stage{Name: last.Name, State: "failed", Detail: "the server ended", Time: time.Now().UTC()})
 	}
+}
+
+// home replaces a leading ~ by the user's home directory. Only the machine of the
+// server knows that, and a request may come from another one.
+func home(dir string) string {
+	below, ok := strings.CutPrefix(dir, "~")
+	if !ok || below != "" && below[0] != '/' {
+		return dir
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return dir // it is refused as a path that is not absolute
+	}
+	return filepath.Join(home, below)
 }

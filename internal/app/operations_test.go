@@ -121,7 +121,7 @@ func TestStoppedAppRefuses(t *testing.T) {
 			return err
 		},
 		"StartSession": func(ctx context.Context) error { _, err := s.StartSession(ctx, "w1", api.NewSession{}); return err },
-		"EndSession":   func(ctx context.Context) error { _, err := s.EndSession(ctx, "s1", 0); return err },
+		"EndSession":   func(ctx context.Context) error { _, err := s.EndSession(ctx, "s1", 0, false); return err },
 		"Spawn":        func(ctx context.Context) error { _, err := s.Spawn(ctx, "s1", api.NewWorker{}); return err },
 		"Prune":        func(ctx context.Context) error { _, err := s.Prune(ctx, api.PruneQuery{}); return err },
 		"Import":       func(ctx context.Context) error { _, err := s.Import(ctx, api.Import{}, false); return err },

@@ -219,26 +219,31 @@ func (s *App) startLike(ctx context.Context, workspaceID string, in api.NewSessi
 	return view, nil
 }
 
-// endSession stops a session that runs, and removes one that has ended.
-func (s *App) endSession(ctx context.Context, id string, grace time.Duration) (api.Session, error) {
+// endSession is EndSession without finish.
+func (s *App) endSession(ctx context.Context, id string, grace time.Duration, keep bool) (api.Session, error) {
 	row, err := s.Store.Session(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		t, err := s.Store.Transcript(ctx, id)
 		if err == nil {
 			v := s.transcriptView(ctx, t)
-			_, err = s.transcripts.Remove(ctx, t)
+			if !keep {
+				_, err = s.transcripts.Remove(ctx, t)
+			}
 			return v, err
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return api.Session{}, err
 		}
-		return s.endUnrecorded(ctx, id, grace)
+		return s.endUnrecorded(ctx, id, grace, keep)
 	}
 	if err != nil {
 		return api.Session{}, err
 	}
 	view := s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
-	if view.State.Ended() {
+	switch {
+	case view.State.Ended() && keep:
+		return view, nil
+	case view.State.Ended():
 		return view, s.removeSession(ctx, row)
 	}
 	if err := s.stopSession(ctx, row, grace); err != nil {

@@ -33,6 +33,8 @@ const (
 	Approval      = "approval" // an agent's request was allowed or denied by a person, or denied by a rule
 	BundlePush    = "bundle-push"
 	BundleRemove  = "bundle-remove"
+	RuntimeAdd    = "runtime-add"
+	RuntimeRemove = "runtime-remove"
 	RefusedHost   = "bad-host"
 	RefusedOrigin = "bad-origin"
 	Unauthorized  = "unauthorized"

@@ -36,15 +36,23 @@ const (
 	dialTimeout   = 2 * time.Second
 	healthTimeout = 5 * time.Second
 	maxBody       = 64 << 20 // bytes of an answer; a page of a list is far smaller
+	maxProblem    = 1 << 20  // bytes of an answer that refuses
 )
 
 // Client calls the API of the server behind one Unix socket. It is safe for
 // concurrent use.
 type Client struct {
 	http *http.Client
-	// token is that of a session, "" for a client with the user's own rights.
+	// token is that of a session or of a remote server, "" for a client with the
+	// user's own rights.
 	token string
+	// base is the URL that the paths of the API follow.
+	base string
+	// runtime is what On was called with.
+	runtime string
 }
+
+const localBase = "http://localhost/api/v1"
 
 // New returns a client of the server at the Unix socket with that path. It does
 // no I/O.
@@ -76,8 +84,29 @@ func NewConfined(socket, token string) *Client {
 }
 
 func over(dial func(ctx context.Context, network, address string) (net.Conn, error)) *Client {
-	return &Client{http: &http.Client{Transport: &http.Transport{DialContext: dial}}}
+	return &Client{http: &http.Client{Transport: &http.Transport{DialContext: dial}}, base: localBase}
 }
+
+// NewRemote returns a client of another server, which transport reaches at origin,
+// such as https://box:8091. token authenticates the calls, unless it is "".
+func NewRemote(transport http.RoundTripper, origin, token string) *Client {
+	return &Client{
+		http:  &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		token: token, base: origin + "/api/v1",
+	}
+}
+
+// On returns a client of the runtime with that name, through this server. It
+// shares c's connections. With the name "" it is c itself.
+func (c *Client) On(runtime string) *Client {
+	if runtime == "" {
+		return c
+	}
+	return &Client{http: c.http, token: c.token, base: c.base + "/runtimes/" + url.PathEscape(runtime), runtime: runtime}
+}
+
+// Runtime returns the name of the runtime that On was called with, or "".
+func (c *Client) Runtime() string { return c.runtime }
 
 // dial connects to the server's socket. Before it sends anything, it checks that a
 // process of this user listens. No other user may have put the socket there.
@@ -151,7 +180,7 @@ func readOurs(dir, path string) ([]byte, error) {
 
 // As returns a client that calls as a process of the session with that token, and
 // may do no more than that. It shares c's connections.
-func (c *Client) As(token string) *Client { return &Client{http: c.http, token: token} }
+func (c *Client) As(token string) *Client { return &Client{http: c.http, token: token, base: c.base} }
 
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
@@ -172,15 +201,12 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		}
 		body = bytes.NewReader(raw)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://localhost/api/v1"+path, body)
+	req, err := c.request(ctx, method, path, body)
 	if err != nil {
-		return fmt.Errorf("ask the server: %w", err)
+		return err
 	}
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
-	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	if method == http.MethodPost {
 		req.Header.Set("Idempotency-Key", rand.Text())
@@ -204,14 +230,58 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	if out == nil {
 		return nil
 	}
-	if err := decode(raw, out); err != nil {
+	if err := Decode(raw, out); err != nil {
 		return fmt.Errorf("read the server's answer to %s %s: %w", method, path, err)
 	}
 	return nil
 }
 
-// decode decodes an answer of the server, and refuses it if an id is not valid.
-func decode(raw []byte, out any) error {
+// request returns a request with the caller's credential.
+func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("ask the server: %w", err)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return req, nil
+}
+
+// Do sends a request and returns the answer, whatever its status. The caller closes
+// the answer's body.
+func (c *Client) Do(ctx context.Context, method, path string, header http.Header, body io.Reader) (*http.Response, error) {
+	req, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, transportError(method, path, method != http.MethodGet, err)
+	}
+	return resp, nil
+}
+
+// do is Do for an answer that is not JSON. An answer with status 400 or more is an
+// *api.Problem.
+func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	resp, err := c.Do(ctx, method, path, nil, body)
+	if err != nil || resp.StatusCode < 400 {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+	if err != nil {
+		return nil, transportError(method, path, method != http.MethodGet, err)
+	}
+	return nil, problem(method, path, resp.StatusCode, raw)
+}
+
+// Decode decodes an answer of a server, and refuses it if an id is not valid.
+func Decode(raw []byte, out any) error {
 	if err := json.Unmarshal(raw, out); err != nil {
 		return err
 	}
@@ -237,7 +307,7 @@ func transportError(method, path string, sent bool, err error) error {
 
 func problem(method, path string, status int, raw []byte) error {
 	p := &api.Problem{}
-	if err := decode(raw, p); err != nil || (p.Detail == "" && p.Title == "") {
+	if err := Decode(raw, p); err != nil || (p.Detail == "" && p.Title == "") {
 		text, _, _ := strings.Cut(strings.TrimSpace(string(raw)), "\n")
 		return fmt.Errorf("ask the server: %s %s: status %d: %.200s", method, path, status, text)
 	}
@@ -248,4 +318,17 @@ func problem(method, path string, status int, raw []byte) error {
 		p.Status = status
 	}
 	return p
+}
+
+// DialServer connects to the socket of the running server. ErrNoServer means that
+// none runs.
+func DialServer(ctx context.Context, dirs config.Dirs) (net.Conn, error) {
+	serve, err := ReadServe(dirs)
+	if err != nil {
+		return nil, err
+	}
+	if err := private.Dir(filepath.Dir(serve.Socket)); err != nil {
+		return nil, err
+	}
+	return dial(ctx, serve.Socket)
 }

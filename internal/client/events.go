@@ -24,9 +24,9 @@ const Missed = "resync"
 // if that is "", until ctx ends, got returns an error, or the server ends the
 // stream. It returns the id of the last event, to go on from there.
 func (c *Client) Events(ctx context.Context, last string, got func(id string, e api.Event) error) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1/events", nil)
+	req, err := c.request(ctx, http.MethodGet, "/events", nil)
 	if err != nil {
-		return last, fmt.Errorf("ask the server: %w", err)
+		return last, err
 	}
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
@@ -65,7 +65,7 @@ func readEvents(stream io.Reader, last string, got func(id string, e api.Event) 
 				continue
 			}
 			var e api.Event
-			if err := decode([]byte(data), &e); err != nil {
+			if err := Decode([]byte(data), &e); err != nil {
 				return last, fmt.Errorf("read an event of the server: %w", err)
 			}
 			if data = ""; got(last, e) != nil {

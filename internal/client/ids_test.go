@@ -30,7 +30,7 @@ func TestIDsOfAnAnswer(t *testing.T) {
 		{"worker", new(api.Workers), `{"workers":[{"id":"` + good + `","parent_session":"../s"}]}`, false},
 		{"problem", new(api.Problem), `{"sessions":[{"id":".."}]}`, false},
 	} {
-		if err := decode([]byte(tt.raw), tt.out); (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), "is not an id") {
+		if err := Decode([]byte(tt.raw), tt.out); (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), "is not an id") {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -43,7 +43,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"sessions":null,"workspaces":[{}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var first, second api.Workspaces
-		if decode(raw, &first) != nil {
+		if Decode(raw, &first) != nil {
 			return
 		}
 		for _, s := range first.Sessions {
@@ -55,7 +55,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Skip(err) // a time that JSON does not have
 		}
-		if err := decode(again, &second); err != nil {
+		if err := Decode(again, &second); err != nil {
 			t.Fatalf("it does not read what it wrote: %v", err)
 		}
 		if third, err := json.Marshal(second); err != nil || !reflect.DeepEqual(again, third) {

@@ -39,22 +39,11 @@ func (c *Client) Diff(ctx context.Context, id string, q DiffQuery) (workspace.Di
 // of q.Max.
 func (c *Client) Patch(ctx context.Context, id string, q DiffQuery, out io.Writer) (leftOut int64, err error) {
 	path := q.path(id, "patch")
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1"+path, nil)
+	resp, err := c.do(ctx, http.MethodGet, path, nil)
 	if err != nil {
-		return 0, fmt.Errorf("ask the server: %w", err)
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return 0, transportError(http.MethodGet, path, false, err)
+		return 0, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode >= 400 {
-		raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-		if err != nil {
-			return 0, transportError(http.MethodGet, path, false, err)
-		}
-		return 0, problem(http.MethodGet, path, resp.StatusCode, raw)
-	}
 	if _, err := io.Copy(out, resp.Body); err != nil {
 		return 0, fmt.Errorf("read a diff: %w", err)
 	}

@@ -330,3 +330,27 @@ func (c *Client) WaitWorkers(ctx context.Context, sessionID string) ([]api.Worke
 		}
 	}
 }
+
+// Runtimes returns the remote runtimes, by name, with what is known of them.
+func (c *Client) Runtimes(ctx context.Context) ([]api.Runtime, error) {
+	var all api.Runtimes
+	err := c.call(ctx, http.MethodGet, "/runtimes", nil, &all)
+	return all.Runtimes, err
+}
+
+// AddRuntime adds a remote runtime, and returns it after one call on it.
+func (c *Client) AddRuntime(ctx context.Context, in api.NewRuntime) (r api.Runtime, err error) {
+	err = c.call(ctx, http.MethodPost, "/runtimes", in, &r)
+	return r, err
+}
+
+// CheckRuntime asks a remote runtime whether it can be used.
+func (c *Client) CheckRuntime(ctx context.Context, name string) (r api.Runtime, err error) {
+	err = c.call(ctx, http.MethodPost, "/runtimes/"+url.PathEscape(name)+"/check", nil, &r)
+	return r, err
+}
+
+// RemoveRuntime forgets a remote runtime.
+func (c *Client) RemoveRuntime(ctx context.Context, name string) error {
+	return c.call(ctx, http.MethodDelete, "/runtimes/"+url.PathEscape(name), nil, nil)
+}

@@ -38,6 +38,8 @@ var audited = map[string]string{
 	"answer-approval":        audit.Approval,
 	"push-bundle":            audit.BundlePush,
 	"remove-bundle":          audit.BundleRemove,
+	"add-runtime":            audit.RuntimeAdd,
+	"remove-runtime":         audit.RuntimeRemove,
 }
 
 // consents are the parameters that a record contains: what a call may destroy,
@@ -80,7 +82,7 @@ func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
 // target returns the objects and the consents in a call's path and query.
 func target(ctx huma.Context, r *http.Request) string {
 	var parts []string
-	for _, name := range []string{"workspace", "session", "login", "token", "approval", "bundle"} {
+	for _, name := range []string{"workspace", "session", "login", "token", "approval", "bundle", "runtime"} {
 		if id := ctx.Param(name); id != "" {
 			parts = append(parts, name+" "+id)
 		}

@@ -55,6 +55,19 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 	want = append(want, "GET /tokens", "POST /tokens", "DELETE /tokens/{token}", "POST /tokens/{token}/rotate")
 	want = append(want, "GET /approvals", "GET /approvals/{approval}", "POST /approvals/{approval}", "GET /sessions/{session}/approvals", "POST /sessions/{session}/approvals")
 	want = append(want, "POST /bundles", "GET /bundles", "GET /bundles/{bundle}", "GET /bundles/{bundle}/availability", "DELETE /bundles/{bundle}")
+	want = append(want, "GET /runtimes", "POST /runtimes", "DELETE /runtimes/{runtime}", "POST /runtimes/{runtime}/check")
+	for _, forwarded := range []string{
+		"GET /version", "GET /workspaces", "POST /workspaces", "GET /workspaces/{workspace}", "DELETE /workspaces/{workspace}",
+		"POST /workspaces/{workspace}/retry", "POST /workspaces/{workspace}/restore", "GET /workspaces/{workspace}/diff",
+		"GET /workspaces/{workspace}/commits", "GET /workspaces/{workspace}/conflicts", "GET /workers", "GET /transcripts",
+		"GET /sessions", "GET /workspaces/{workspace}/sessions", "POST /workspaces/{workspace}/sessions", "GET /sessions/{session}",
+		"DELETE /sessions/{session}", "POST /sessions/{session}/resume", "GET /sessions/{session}/status", "POST /sessions/{session}/prompt",
+		"POST /sessions/{session}/input", "GET /sessions/{session}/capture", "GET /sessions/{session}/output", "GET /sessions/{session}/recording",
+		"GET /sessions/{session}/wait", "GET /sessions/{session}/terminal", "GET /approvals", "GET /sessions/{session}/approvals",
+		"GET /approvals/{approval}", "POST /approvals/{approval}",
+	} {
+		want = append(want, strings.Replace(forwarded, " ", " /runtimes/{runtime}", 1))
+	}
 	slices.Sort(want)
 	if want = slices.Sorted(slices.Values(append(want, trustPaths...))); !slices.Equal(got, want) {
 		t.Errorf("routes:\n%s", strings.Join(got, "\n"))

@@ -136,6 +136,9 @@ var statuses = map[string]int{
 	api.CodeUnreachable: http.StatusServiceUnavailable,
 	api.CodeTimeout:     http.StatusGatewayTimeout,
 	api.CodeDiskFull:    http.StatusInsufficientStorage,
+
+	api.CodeRuntimeLost:    http.StatusServiceUnavailable,
+	api.CodeRuntimeRefused: http.StatusBadGateway,
 }
 
 // refusalStatus returns the status of a refusal. A code that is not in statuses

@@ -11,6 +11,7 @@ import (
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/server/runtimes"
 )
 
 const apiPrefix = "/api/v1"
@@ -39,6 +40,7 @@ func (s *Server) routes() http.Handler {
 	s.workerRoutes()
 	s.tokenRoutes()
 	s.bundleRoutes()
+	runtimes.Add(s.api, s.runtimes, runtimeServer{s}, wsProtocol) // last: most are those above, on a runtime
 
 	mux.HandleFunc("GET "+apiPrefix+"/openapi.json", s.openAPI)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
@@ -125,4 +127,41 @@ func (s *Server) withPermission(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	next(ctx)
+}
+
+// runtimeServer is the server as package runtimes wants it.
+type runtimeServer struct{ *Server }
+
+// Describe implements runtimes.Server.
+func (s runtimeServer) Describe(method, path, id, summary string) huma.Operation {
+	need := accessFull
+	if method == http.MethodGet {
+		need = accessRead
+	}
+	return route(method, path, id, summary, need)
+}
+
+// Problem implements runtimes.Server.
+func (s runtimeServer) Problem(ctx context.Context, err error) huma.StatusError {
+	return s.problemFor(ctx, err)
+}
+
+// Refuse implements runtimes.Server.
+func (s runtimeServer) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	refuse(w, s.problemFor(r.Context(), err))
+}
+
+// OnSocket implements runtimes.Server.
+func (s runtimeServer) OnSocket(ctx context.Context) bool {
+	id, ok := caller(ctx)
+	return ok && id.subject == socketSubject
+}
+
+// MayAttach implements runtimes.Server.
+func (s runtimeServer) MayAttach(r *http.Request) error {
+	if p := permit(r.Context(), accessFull, ""); p != nil {
+		s.recordRefusal(r, p)
+		return p
+	}
+	return nil
 }

@@ -46,6 +46,7 @@ type stopIn struct {
 	SessionPath
 	KeyHeader
 	Grace string `query:"grace" doc:"How long the program may take to end before it is killed, such as 5s; unset means the session's own"`
+	Keep  bool   `query:"keep" doc:"Leave a session that has ended already as it is"`
 }
 
 type resumeIn struct {
@@ -174,7 +175,7 @@ func (s *Server) deleteSession(ctx context.Context, in *stopIn) (*reply[api.Sess
 	if in.Grace != "" && grace == 0 {
 		grace = -1 // no grace; 0 would mean the session's own
 	}
-	return answer(s.EndSession(ctx, in.Session, grace))
+	return answer(s.EndSession(ctx, in.Session, grace, in.Keep))
 }
 
 func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, error) {

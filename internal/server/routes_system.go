@@ -26,7 +26,7 @@ func (s *Server) systemRoutes() {
 		})
 	add(s, route(http.MethodGet, "/version", "version", "Which build this is", accessRead),
 		func(context.Context, *empty) (*reply[api.Version], error) {
-			return &reply[api.Version]{api.Version{Version: s.options.Version, Go: runtime.Version()}}, nil
+			return &reply[api.Version]{api.Version{Version: s.options.Version, Go: runtime.Version(), API: api.Current, OldestAPI: api.Oldest, Features: api.Features}}, nil
 		})
 	add(s, route(http.MethodGet, "/server", "get-server", "The server's process, and which settings wait for a restart", accessFull),
 		func(context.Context, *empty) (*reply[api.Server], error) {

@@ -11,6 +11,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -28,6 +29,7 @@ import (
 	"middleman/internal/audit"
 	"middleman/internal/listen"
 	"middleman/internal/pinned"
+	"middleman/internal/runtime"
 )
 
 // Options are the parts and the settings of a server.
@@ -72,6 +74,8 @@ type Options struct {
 	// Waiting returns the settings that were changed since this process read
 	// them; nil means that none can be.
 	Waiting func() ([]string, error)
+	// SSH is the program that reaches runtimes by ssh; "" means ssh, in PATH.
+	SSH string
 	// End makes the caller of Serve end its context and, with restart, then start
 	// the server again. nil means that it cannot.
 	End func(restart bool) error
@@ -85,6 +89,8 @@ type Server struct {
 	handler http.Handler
 	calls   calls
 	logins  *logins
+	// runtimes has the remote runtimes.
+	runtimes *runtime.Set
 	// linkFiles has the login pages in the runtime directory.
 	linkFiles *linkFiles
 	inputs    inputs
@@ -145,6 +151,7 @@ func New(o Options) (*Server, error) {
 		since:     time.Now().UTC(),
 	}
 	s.calls.drop = s.logins.drop
+	s.runtimes = runtime.NewSet(o.Store, cmp.Or(o.SSH, "ssh"), core.Log)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -234,6 +241,7 @@ func (s *Server) shutdown(servers []*http.Server) {
 	}
 	wg.Wait()
 	s.Stop(ctx)
+	s.runtimes.Close()
 	s.logins.stop()
 	if err := s.linkFiles.sweep(); err != nil {
 		s.Log.Warn("remove login links", "error", err)

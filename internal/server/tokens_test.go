@@ -40,6 +40,16 @@ var needs = map[string]string{
 	"request-approval": "own", "answer-approval": "full", "list-approvals": "read", "list-session-approvals": "read", "get-approval": "read",
 	"push-bundle": "full", "remove-bundle": "full", "list-bundles": "read", "get-bundle": "read", "check-bundle": "read",
 	"list-trust": "full", "revoke-trust": "full", "get-setup-log": "full",
+
+	"list-runtimes": "read", "add-runtime": "full", "remove-runtime": "full", "check-runtime": "full",
+	"runtime-version": "read", "runtime-list-workspaces": "read", "runtime-get-workspace": "read", "runtime-diff-workspace": "read",
+	"runtime-list-commits": "read", "runtime-forecast-conflicts": "read", "runtime-list-workers": "read", "runtime-list-transcripts": "read",
+	"runtime-list-sessions": "read", "runtime-list-workspace-sessions": "read", "runtime-get-session": "read", "runtime-agent-status": "read",
+	"runtime-capture": "read", "runtime-output": "read", "runtime-recording": "read", "runtime-wait": "read", "runtime-terminal": "read",
+	"runtime-list-approvals": "read", "runtime-list-session-approvals": "read", "runtime-get-approval": "read",
+	"runtime-create-workspace": "full", "runtime-retry-workspace": "full", "runtime-delete-workspace": "full", "runtime-restore-workspace": "full",
+	"runtime-start-session": "full", "runtime-end-session": "full", "runtime-resume-session": "full", "runtime-send-input": "full",
+	"runtime-send-prompt": "full", "runtime-answer-approval": "full",
 }
 
 // Each operation lets those through that it needs, and nobody else: one that
@@ -62,7 +72,7 @@ func TestScopeOfEveryOperation(t *testing.T) {
 			continue
 		}
 		for who, header := range callers {
-			path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0", "{approval}", "a0", "{bundle}", "b0").Replace(op.path)
+			path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0", "{approval}", "a0", "{bundle}", "b0", "{runtime}", "none").Replace(op.path)
 			path += map[string]string{"terminal": "?mode=watch", "wait": "?for=exit&timeout=1ms"}[op.id]
 			if who == "full" && op.id == "end-session" {
 				path = strings.Replace(path, id, "s0", 1) // it is needed by the next
@@ -116,7 +126,7 @@ func TestScopeOfEveryOperationOnTheOwnSocket(t *testing.T) {
 			for _, op := range r.operations() {
 				for who, secret := range callers {
 					for _, id := range []string{mine, other} {
-						path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0", "{approval}", "a0", "{bundle}", "b0").Replace(op.path)
+						path := strings.NewReplacer("{session}", id, "{workspace}", "w0", "{token}", "t0", "{login}", "l0", "{approval}", "a0", "{bundle}", "b0", "{runtime}", "none").Replace(op.path)
 						status := ask(own, op.method, "/api/v1"+path, secret)
 						want := 403
 						switch {

@@ -17,7 +17,32 @@ type operation struct {
 	method, path, body, gain string
 }
 
-var operations = []operation{
+var operations = slices.Concat(local, onRuntime())
+
+// onRuntime are the operations that a hub passes on to another machine, where what
+// they gain is the same.
+func onRuntime() (all []operation) {
+	never := []string{
+		"/backends", "/bundles", "/config", "/events", "/import", "/login", "/logins", "/logout", "/prune", "/repair", "/server", "/tokens",
+		"/trust", "/openapi", "/runtimes", "/sandbox", "/rename", "/report", "/merge", "/push", "/setup-log", "/tickets",
+		"DELETE /transcripts", "POST /sessions/{s}/approvals", "GET /sessions/{s}/workers", "POST /sessions/{s}/workers",
+	}
+	for _, o := range local {
+		if slices.ContainsFunc(never, func(part string) bool { return strings.Contains(o.method+" "+o.path, part) }) {
+			continue
+		}
+		o.path = "/runtimes/{r}" + o.path
+		o.gain += ", on another machine"
+		all = append(all, o)
+	}
+	return all
+}
+
+var local = []operation{
+	{"GET", "/runtimes", "", "which other machines the user works on"},
+	{"POST", "/runtimes", `{"name":"evil","address":"ssh://evil.example"}`, "a machine of the attacker's choice that the user takes for his own"},
+	{"DELETE", "/runtimes/{r}", "", "the way to the user's other machines lost"},
+	{"POST", "/runtimes/{r}/check", "", "a connection to another machine with the user's keys"},
 	{"GET", "/approvals", "", "what agents ask, with the commands and the text of edits"},
 	{"GET", "/approvals/{a}", "", "what an agent asked, with the text of its edit"},
 	{"POST", "/approvals/{a}", `{"decision":"allow"}`, "a command of an agent's run without the user's consent"},
@@ -98,7 +123,7 @@ var open = []string{"GET /health", "POST /login", "POST /login/challenge", "POST
 
 // at is the operation's request on a server.
 func (o operation) at(s *server, headers ...string) request {
-	path := strings.NewReplacer("{w}", s.workspace, "{s}", s.session, "{l}", "l0000000000000000", "{t}", "planted", "{a}", "a0123456789abcdef", "{b}", "nothing").Replace(o.path)
+	path := strings.NewReplacer("{w}", s.workspace, "{s}", s.session, "{l}", "l0000000000000000", "{t}", "planted", "{a}", "a0123456789abcdef", "{b}", "nothing", "{r}", "box").Replace(o.path)
 	if o.body != "" {
 		headers = append([]string{"Content-Type: application/json"}, headers...)
 	}
@@ -107,7 +132,7 @@ func (o operation) at(s *server, headers ...string) request {
 
 func (o operation) slug() string {
 	path, _, _ := strings.Cut(o.path, "?")
-	return strings.ToLower(o.method) + strings.NewReplacer("/{w}", "/W", "/{s}", "/S", "/{l}", "/L", "/{t}", "/T", "/{a}", "/A", "/{b}", "/B", "/", "-").Replace(path)
+	return strings.ToLower(o.method) + strings.NewReplacer("/{w}", "/W", "/{s}", "/S", "/{l}", "/L", "/{t}", "/T", "/{a}", "/A", "/{b}", "/B", "/{r}", "/R", "/", "-").Replace(path)
 }
 
 func httpProbes() []probe {
@@ -173,7 +198,7 @@ func allListed(w *world) error {
 func listed(name string) bool {
 	return slices.ContainsFunc(operations, func(o operation) bool {
 		path, _, _ := strings.Cut(o.path, "?")
-		return name == o.method+" "+strings.NewReplacer("{w}", "{workspace}", "{s}", "{session}", "{l}", "{login}", "{t}", "{token}", "{a}", "{approval}", "{b}", "{bundle}").Replace(path)
+		return name == o.method+" "+strings.NewReplacer("{w}", "{workspace}", "{s}", "{session}", "{l}", "{login}", "{t}", "{token}", "{a}", "{approval}", "{b}", "{bundle}", "{r}", "{runtime}").Replace(path)
 	})
 }
 

@@ -35,3 +35,19 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// FuzzDecodeServer: what a server sends is a message, an error, or skipped.
+func FuzzDecodeServer(f *testing.F) {
+	for _, seed := range []string{
+		`{"type":"snapshot","offset":1}`, `{"type":"event","kind":"title","text":"x"}`, `{"type":"detached","reason":"takeover","writer":{"client":"x"}}`,
+		`{"type":"exit","code":-1,"signal":9}`, `{"type":"error","code":"ended"}`, `{"type":"later"}`, `{"type":1}`, `null`, "\x00",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		m, known, err := decodeServer(in)
+		if known != (m.Kind != 0) || known && err != nil {
+			t.Fatalf("%q: %+v, %v, %v", in, m, known, err)
+		}
+	})
+}

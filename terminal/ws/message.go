@@ -99,7 +99,7 @@ const (
 type clientMessage struct {
 	Type string `json:"type"`
 	terminal.Size
-	Offset uint64 `json:"offset"`
+	Offset uint64 `json:"offset,omitempty"`
 }
 
 // decode parses and checks a text message from the client.

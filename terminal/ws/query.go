@@ -57,6 +57,25 @@ func ParseQuery(q url.Values) (Options, error) {
 	return Options{Attach: a}, nil
 }
 
+// Query returns the query that ParseQuery reads o from. The name of the client,
+// and what only a local viewer can ask for, is not in it.
+func Query(o terminal.AttachOptions) url.Values {
+	q := url.Values{
+		"mode": {string(o.Mode)}, "max_lag": {strconv.FormatUint(o.MaxLag, 10)}, "scrollback": {strconv.Itoa(o.Scrollback)},
+	}
+	if o.From != nil {
+		q.Set("from", strconv.FormatUint(*o.From, 10))
+	}
+	if o.Size.Cols > 0 && o.Size.Rows > 0 {
+		q.Set("cols", strconv.Itoa(int(o.Size.Cols)))
+		q.Set("rows", strconv.Itoa(int(o.Size.Rows)))
+	}
+	if o.Takeover {
+		q.Set("takeover", "1")
+	}
+	return q
+}
+
 // parseSize returns the zero Size where neither cols nor rows are given.
 func parseSize(q url.Values) (terminal.Size, error) {
 	cols, err := parseNumber(q, "cols", 16)

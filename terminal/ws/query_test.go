@@ -59,3 +59,15 @@ func TestParseQuery(t *testing.T) {
 		})
 	}
 }
+
+func TestQueryRoundTrip(t *testing.T) {
+	from := uint64(7)
+	for _, want := range []terminal.AttachOptions{
+		{Mode: terminal.ModeWatch, Client: "web"},
+		{Mode: terminal.ModeAttach, Client: "web", From: &from, MaxLag: 1, Scrollback: -1, Takeover: true, Size: terminal.Size{Cols: 3, Rows: 4}},
+	} {
+		if got, err := ParseQuery(Query(want)); err != nil || !reflect.DeepEqual(got.Attach, want) {
+			t.Errorf("%+v became %+v, %v", want, got.Attach, err)
+		}
+	}
+}

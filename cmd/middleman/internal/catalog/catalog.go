@@ -77,12 +77,15 @@ func Workspaces(ctx context.Context, c *cli.CLI) ([]api.Workspace, error) {
 }
 
 // connect returns the running server, or nil if none answers. It reports a
-// server that should answer and does not. The error is that of ctx.
+// server that should answer and does not. The error is that of ctx. For a runtime
+// there is no other way, so the error is that of the server.
 func connect(ctx context.Context, c *cli.CLI) (*client.Client, error) {
-	server, err := client.Connect(ctx, c.Dirs)
+	server, err := c.Connect(ctx)
 	switch {
 	case err == nil:
 		return server, nil
+	case c.Runtime != "":
+		return nil, err
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case !errors.Is(err, client.ErrNoServer):
@@ -129,7 +132,21 @@ func readServer(ctx context.Context, server *client.Client,
 		return List{}, err
 	}
 	list.Sessions, err = sessions(server, ctx)
-	return list, err
+	return list.on(server.Runtime()), err
+}
+
+// on puts the name of a runtime before all labels, unless it is "".
+func (l List) on(runtime string) List {
+	if runtime == "" {
+		return l
+	}
+	for i := range l.Workspaces {
+		l.Workspaces[i].Label = runtime + ":" + l.Workspaces[i].Label
+	}
+	for i := range l.Sessions {
+		l.Sessions[i].WorkspaceName = runtime + ":" + l.Sessions[i].WorkspaceName
+	}
+	return l
 }
 
 // Disk lists without a server: it calls Records, and asks each session's
@@ -147,6 +164,9 @@ func Disk(ctx context.Context, c *cli.CLI) (List, error) {
 // Records lists what the database has, whether or not a server runs, and the
 // sessions that only a backend knows. It asks no session for its state.
 func Records(ctx context.Context, c *cli.CLI) (List, error) {
+	if c.Runtime != "" {
+		return Read(ctx, c)
+	}
 	list, known, err := rows(ctx, c)
 	if err != nil {
 		return List{}, err

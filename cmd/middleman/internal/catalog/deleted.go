@@ -10,7 +10,6 @@ import (
 
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
-	"middleman/internal/client"
 	"middleman/internal/plaintext"
 	"middleman/internal/store"
 	"middleman/workspace"
@@ -38,14 +37,18 @@ func deletedAt(w api.Workspace) time.Time {
 }
 
 func readDeleted(ctx context.Context, c *cli.CLI) (List, error) {
-	if server, err := client.Connect(ctx, c.Dirs); err == nil {
+	server, err := connect(ctx, c)
+	if err != nil {
+		return List{}, err
+	}
+	if server != nil {
 		defer server.Close()
 		workspaces, err := server.DeletedWorkspaces(ctx)
 		if err != nil {
 			return List{}, err
 		}
 		sessions, err := server.Transcripts(ctx)
-		return List{Workspaces: workspaces, Sessions: sessions}, err
+		return List{Workspaces: workspaces, Sessions: sessions}.on(c.Runtime), err
 	}
 	return deletedOnDisk(ctx, c)
 }

@@ -50,6 +50,9 @@ func find(ctx context.Context, c *cli.CLI, choose func(List) (api.Session, error
 // Recorded is Readable, to read a session's kept output. It reads the database
 // before it asks the server, so it also works while the server hangs.
 func Recorded(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
+	if c.Runtime != "" {
+		return Readable(ctx, c, arg)
+	}
 	choose := func(l List) (api.Session, error) { return l.Session(arg) }
 	list, known, err := rows(ctx, c)
 	t, err := search(c, choose,
@@ -77,8 +80,11 @@ func search(c *cli.CLI, choose func(List) (api.Session, error), lists ...func() 
 }
 
 // Direct returns the Target for s, which uses the backend that s was recorded
-// with and not the server.
+// with and not the server. On a runtime it uses the server.
 func Direct(c *cli.CLI, s api.Session) (Target, error) {
+	if c.Runtime != "" {
+		return Target{Shown: s, Session: remote{c, s.ID}}, nil
+	}
 	b, err := backend(c, s.Backend)
 	if err != nil {
 		return Target{}, err

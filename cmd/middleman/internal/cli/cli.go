@@ -36,9 +36,12 @@ type CLI struct {
 	BytesOut  *os.File
 	BytesErrs io.Writer
 
-	JSON   bool // --json was given
-	Dirs   config.Dirs
-	Config config.Config
+	JSON bool // --json was given
+	// Runtime is the remote runtime that the command's targets are on, "" for this
+	// machine; see OnRuntime.
+	Runtime string
+	Dirs    config.Dirs
+	Config  config.Config
 
 	// Home, unless nil, is what runs at a terminal without a command.
 	Home func(context.Context) error
@@ -124,11 +127,11 @@ func (c *CLI) root() *cobra.Command {
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              cobra.ArbitraryArgs,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			if Sandboxed() {
 				return c.prepareSandboxed(cmd)
 			}
-			return c.prepare()
+			return errors.Join(c.redirect(cmd, args), c.prepare())
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

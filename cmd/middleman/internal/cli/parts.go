@@ -16,15 +16,20 @@ import (
 	"middleman/workspace"
 )
 
-// Server returns a client of the server. If none runs it starts one in the
-// background and waits until it answers. The caller closes the client.
+// Server returns a client of the server, or of CLI.Runtime by the server. If no
+// server runs it starts one in the background and waits until it answers. The
+// caller closes the client.
 func (c *CLI) Server(ctx context.Context) (*client.Client, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find our own executable: %w", err)
 	}
 	launch := exec.CommandContext(ctx, exe, "serve", "--background")
-	return client.Ensure(ctx, c.Dirs, launch)
+	server, err := client.Ensure(ctx, c.Dirs, launch)
+	if err != nil {
+		return nil, err
+	}
+	return server.On(c.Runtime), nil
 }
 
 // Backends returns all backends, in the order in which "auto" tries them.

@@ -37,6 +37,9 @@ func (f *envFlags) request(c commands, in *api.NewSession) error {
 		in.Env = append(in.Env, entry)
 	}
 	in.CleanEnv = f.clean
+	if c.Runtime != "" {
+		return nil // this shell's environment stays on this machine
+	}
 	// The server lets a profile's program have what its profile names.
 	passed, err := callerEnv(c.CLI, f.clean && in.Profile == "")
 	if err != nil {

@@ -14,10 +14,10 @@ func Commands(c *cli.CLI) []*cobra.Command {
 	r := commands{c}
 	return []*cobra.Command{
 		r.newCommand(),
-		r.runCommand(),
+		cli.OnRuntime(r.runCommand(), 0),
 		cli.InSandbox(r.spawnCommand()),
 		r.resumeCommand(),
-		r.retryCommand(),
+		cli.OnRuntime(r.retryCommand(), 0),
 		r.profileCommand(),
 		r.bundleCommand(),
 	}

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/workspaces"
 	"middleman/internal/api"
+	"middleman/internal/runtime"
 	"middleman/terminal"
 	"middleman/workspace"
 )
@@ -31,7 +34,7 @@ func (f *newFlags) add(flags *pflag.FlagSet) {
 	f.session.add(flags)
 	flags.BoolVarP(&f.attach, "attach", "A", false, "attach to workspace NAME of this repository, or make it if there is none")
 	flags.BoolVar(&f.suffix, "suffix", false, "if the repository has a workspace NAME already, make NAME-2, NAME-3 and so on")
-	flags.StringVarP(&f.dir, "directory", "C", ".", "use `DIR` instead of the current directory")
+	flags.StringVarP(&f.dir, "directory", "C", ".", "use `DIR` instead of the current directory; RUNTIME:DIR makes the workspace on a remote runtime")
 	flags.StringVar(&f.mode, "mode", string(workspace.ModeWorktree), "worktree (of the repository), directory (a new, empty one) or in-place (the current directory)")
 	flags.StringVar(&f.base, "base", "", "start at this branch, tag, commit, pr:N or mr:N, or at default, the default branch (default: the current HEAD)")
 	flags.StringVar(&f.branch, "branch", "", "use this branch, local or of a remote, or make it if there is none (default: a new one, made from the workspace's name)")
@@ -66,7 +69,7 @@ func (f *newFlags) request(c commands, names, command []string) (in api.NewWorks
 	if err := f.session.checkAttach(c); err != nil {
 		return in, err
 	}
-	abs, err := cli.Absolute(f.dir)
+	abs, err := c.directory(f.dir)
 	if err != nil {
 		return in, err
 	}
@@ -81,6 +84,18 @@ func (f *newFlags) request(c commands, names, command []string) (in api.NewWorks
 		in.Session, err = f.session.request(c, command)
 	}
 	return in, err
+}
+
+// directory returns the absolute path of dir. On a runtime a relative one begins at
+// the user's home directory there, which only the runtime knows.
+func (c commands) directory(dir string) (string, error) {
+	if c.Runtime == "" {
+		return cli.Absolute(dir)
+	}
+	if path.IsAbs(dir) {
+		return path.Clean(dir), nil
+	}
+	return path.Join("~", dir), nil
 }
 
 // place returns where the worktree is to be made, "" where the settings say.
@@ -117,6 +132,7 @@ get such a number by themselves. Other repositories may have a workspace NAME to
 then each is NAME@REPOSITORY.`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			names, command := splitCommand(cmd, given)
+			c.Runtime, f.dir = runtime.Split(f.dir)
 			in, err := f.request(c, names, command)
 			if err != nil {
 				return err
@@ -144,6 +160,7 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 	if err != nil {
 		return progress.Making(err)
 	}
+	created = catalog.OnRuntime(c.CLI, created)
 	workspaces.ExplainSkipped(c.CLI, created.Workspace)
 	var failed error
 	if s := created.Session; s != nil && s.State == terminal.StateFailed {

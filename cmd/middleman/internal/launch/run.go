@@ -61,8 +61,9 @@ func (c commands) start(ctx context.Context, name string, in api.NewSession, det
 	if err != nil {
 		return err
 	}
+	created := catalog.OnRuntime(c.CLI, api.Created{Workspace: w, Session: &s})
 	workspaces.ExplainHost(c.CLI, catalog.Label(s), s.Note)
-	return c.printCreated(api.Created{Workspace: w, Session: &s}, func() error {
+	return c.printCreated(created, func() error {
 		if detached {
 			fmt.Fprintln(c.Out, s.ID)
 			return nil

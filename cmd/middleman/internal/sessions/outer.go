@@ -79,6 +79,8 @@ func notShown() error {
 // the viewer shows t.
 func (c commands) goInstead(ctx context.Context, outer string, t catalog.Target, o viewer.Options) error {
 	switch {
+	case c.Runtime != "":
+		return &cli.NotAttachedError{Err: errors.New("a session of another runtime cannot be attached inside a session: use a terminal outside of it")}
 	case o.Mode == terminal.ModeWatch:
 		return &cli.NotAttachedError{Err: errors.New("watch cannot be used inside a session: use attach, or a terminal outside of it")}
 	case o.From != nil || o.Clipboard != "":

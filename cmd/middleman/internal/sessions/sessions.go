@@ -15,21 +15,21 @@ import (
 func Commands(c *cli.CLI) []*cobra.Command {
 	r := commands{c}
 	return []*cobra.Command{
-		r.attachCommand(),
-		r.watchCommand(),
-		r.sendCommand(),
-		r.captureCommand(),
-		r.logsCommand(),
-		r.searchCommand(),
-		r.exportCommand(),
-		r.waitCommand(),
+		cli.OnRuntime(r.attachCommand(), 0),
+		cli.OnRuntime(r.watchCommand(), 0),
+		cli.OnRuntime(r.sendCommand(), 0),
+		cli.OnRuntime(r.captureCommand(), 0),
+		cli.OnRuntime(r.logsCommand(), 0),
+		cli.OnRuntime(r.searchCommand(), 1),
+		cli.OnRuntime(r.exportCommand(), 0),
+		cli.OnRuntime(r.waitCommand(), 0),
 		r.eventsCommand(),
-		r.statusCommand(),
+		cli.OnRuntime(r.statusCommand(), 0),
 		r.approvalsCommand(),
 		cli.InSandbox(r.approveCommand()),
 		r.denyCommand(),
 		cli.InSandbox(r.reportCommand()),
-		r.stopCommand(),
+		cli.OnRuntime(r.stopCommand(), 0),
 		r.tmuxCommand(),
 	}
 }

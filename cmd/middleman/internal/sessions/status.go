@@ -74,12 +74,12 @@ func (c commands) status(ctx context.Context, target string, explain bool) error
 // report asks the server, which knows what hooks have said. Without a server it
 // looks at the screen alone.
 func (c commands) report(ctx context.Context, t catalog.Target) (agent.Report, error) {
-	server, err := client.Connect(ctx, c.Dirs)
+	server, err := c.Connect(ctx)
 	if err == nil {
 		defer server.Close()
 		return server.AgentStatus(ctx, t.Shown.ID)
 	}
-	if !errors.Is(err, client.ErrNoServer) {
+	if c.Runtime != "" || !errors.Is(err, client.ErrNoServer) {
 		return agent.Report{}, err
 	}
 	profile := agent.Profiles(c.Config.Profiles, nil).For(t.Shown.Profile, t.Shown.Argv)

@@ -28,6 +28,10 @@ type attaching struct {
 	notices notices
 }
 
+// untilDetached is how long a session on another machine is tried again: through a
+// night in which this machine sleeps.
+const untilDetached = 7 * 24 * time.Hour
+
 // options returns how to join t.
 func (a *attaching) options(ctx context.Context, t catalog.Target, takeover bool) (viewer.Options, error) {
 	o, settings := a.base, a.Config.Attach
@@ -43,6 +47,9 @@ func (a *attaching) options(ctx context.Context, t catalog.Target, takeover bool
 	o.Label, o.Takeover, o.Scrollback = t.Label(), takeover, settings.Scrollback
 	o.Switch = a.switching(t.Shown.ID, change)
 	o.Aside = a.notices.aside
+	if a.Runtime != "" {
+		o.Patience = untilDetached
+	}
 	joined := func() { a.notices.show(t.Shown.ID) }
 	o.Joined = joined
 	if o.Takeover {

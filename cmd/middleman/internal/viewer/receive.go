@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,9 +158,10 @@ func (v *viewer) print(p []byte) error {
 }
 
 // rejoin attaches again after the connection broke or was given up, from the
-// offset that is drawn; nil asks for a snapshot. It gives up after reconnectFor.
+// offset that is drawn; nil asks for a snapshot. It gives up after Options.Patience.
 func (v *viewer) rejoin(ctx context.Context, from *uint64) error {
-	deadline := time.NewTimer(reconnectFor)
+	began := time.Now()
+	deadline := time.NewTimer(cmp.Or(v.o.Patience, reconnectFor))
 	defer deadline.Stop()
 	tick := time.NewTicker(reconnectEvery)
 	defer tick.Stop()
@@ -184,6 +186,9 @@ func (v *viewer) rejoin(ctx context.Context, from *uint64) error {
 		if trimmed, ok := errors.AsType[*terminal.TrimmedError](err); ok && trimmed != nil {
 			from = nil
 			continue
+		}
+		if !errors.Is(err, terminal.ErrUnreachable) && time.Since(began) > reconnectFor {
+			return fmt.Errorf("%w: %s: %w", ErrDisconnected, v.o.Label, err)
 		}
 		select {
 		case <-tick.C:

@@ -69,6 +69,9 @@ type Options struct {
 	Switch *Switch
 	// Label is the user's name for the session.
 	Label string
+	// Patience is how long a session that does not answer is tried again; 0 means
+	// five seconds.
+	Patience time.Duration
 	// Joined, unless nil, is called whenever the session was joined, before
 	// anything is drawn; also when the user comes back from the list of sessions.
 	Joined func()

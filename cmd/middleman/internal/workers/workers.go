@@ -14,7 +14,6 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/app"
-	"middleman/internal/client"
 	"middleman/internal/plaintext"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -73,9 +72,13 @@ func chosen(ctx context.Context, c *cli.CLI, target string) (func(api.Worker) bo
 
 // read asks the server; if none answers it reads the records.
 func read(ctx context.Context, c *cli.CLI) ([]api.Worker, error) {
-	if server, err := client.Connect(ctx, c.Dirs); err == nil {
+	server, err := c.Connect(ctx)
+	if err == nil {
 		defer server.Close()
 		return server.Workers(ctx)
+	}
+	if c.Runtime != "" {
+		return nil, err
 	}
 	records, err := store.Tombstones{Dir: c.Dirs.Workers()}.Read()
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 func (c commands) lsCommand() *cobra.Command {
 	var all, sessions, fresh, ofWorkers bool
 	cmd := &cobra.Command{
-		Use:     "ls [--all] [--sessions] [--fresh] | ls --workers [TARGET] [--all]",
+		Use:     "ls [RUNTIME:] [--all] [--sessions] [--fresh] | ls --workers [TARGET] [--all]",
 		Aliases: []string{"list"},
 		Short:   "List workspaces, their sessions, or workers",
 		Long: `ls lists workspaces, ls --sessions sessions. A "!" after a session's name or state
@@ -40,7 +40,7 @@ file system. Otherwise its age is shown.`,
 				return cli.Usagef("--workers cannot be combined with --sessions or --fresh")
 			case ofWorkers:
 				return workers.List(cmd.Context(), c.CLI, strings.Join(given, ""), all)
-			case len(given) > 0:
+			case len(given) > 0 && (c.Runtime == "" || given[0] != ""):
 				return cli.Usagef("ls takes a TARGET only with --workers; `middleman show %s` shows one", given[0])
 			}
 			return c.list(cmd.Context(), all, sessions, fresh)

@@ -128,6 +128,7 @@ func (c removal) one(ctx context.Context, w api.Workspace) (removed, error) {
 	var d api.Deleted
 	err := c.Progress(doing).During(ctx, c.server, w.ID, func() (err error) {
 		d, err = c.server.DeleteWorkspace(ctx, w.ID, c.consent, c.dryRun)
+		d.Workspace = catalog.OnRuntime(c.CLI, api.Created{Workspace: d.Workspace}).Workspace
 		return err
 	})
 	if p, ok := errors.AsType[*api.Problem](err); ok {

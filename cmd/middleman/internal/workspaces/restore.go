@@ -58,6 +58,7 @@ func (c commands) restore(ctx context.Context, name string) error {
 	for _, warning := range restored.Warnings {
 		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
 	}
+	restored.Workspace = catalog.OnRuntime(c.CLI, api.Created{Workspace: restored.Workspace}).Workspace
 	return c.Print(restored, func() error {
 		fmt.Fprintln(c.Out, restored.Workspace.Label)
 		return nil

@@ -124,6 +124,9 @@ const shownDenials = 5
 // addDenials adds what the network list of each session denied last, from the
 // session's state.
 func (c commands) addDenials(sessions []api.Session) {
+	if c.Runtime != "" {
+		return // they are told with each session
+	}
 	for i := range sessions {
 		s := &sessions[i]
 		if s.Sandbox == nil || len(s.Sandbox.Hosts) == 0 {

@@ -33,7 +33,7 @@ func (c commands) readStatusCatalog(ctx context.Context, sessions, fresh bool) (
 	list, err := catalog.ReadBy(ctx, c.CLI, func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
 		return server.WorkspacesStatus(ctx, fresh)
 	})
-	if err == nil {
+	if err == nil && c.Runtime == "" {
 		c.addKept(list.Workspaces)
 	}
 	return list, err
@@ -58,7 +58,7 @@ func (c commands) addStatus(ctx context.Context, w *api.Workspace) {
 	if w.State != workspace.StateReady {
 		return
 	}
-	server, err := client.Connect(ctx, c.Dirs)
+	server, err := c.Connect(ctx)
 	if err == nil {
 		defer server.Close()
 		var now api.Workspace
@@ -69,6 +69,9 @@ func (c commands) addStatus(ctx context.Context, w *api.Workspace) {
 	}
 	if !errors.Is(err, client.ErrNoServer) {
 		fmt.Fprintf(c.Errs, "middleman: read the status of %s: %v\n", w.Label, err)
+	}
+	if c.Runtime != "" {
+		return
 	}
 	one := []api.Workspace{*w}
 	c.addKept(one)

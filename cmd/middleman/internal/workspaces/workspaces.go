@@ -13,15 +13,15 @@ import (
 func Commands(c *cli.CLI) []*cobra.Command {
 	r := commands{c}
 	return []*cobra.Command{
-		r.lsCommand(),
-		r.showCommand(),
+		cli.OnRuntime(r.lsCommand(), 0),
+		cli.OnRuntime(r.showCommand(), 0),
 		r.pathCommand(),
 		r.renameCommand(),
-		r.diffCommand(),
+		cli.OnRuntime(r.diffCommand(), 0),
 		r.mergeCommand(),
 		r.pushCommand(),
-		r.rmCommand(),
-		r.restoreCommand(),
+		cli.OnRuntime(r.rmCommand(), 0),
+		cli.OnRuntime(r.restoreCommand(), 0),
 		r.pruneCommand(),
 		r.importCommand(),
 		r.repairCommand(),

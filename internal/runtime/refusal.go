@@ -1,0 +1,118 @@
+package runtime
+
+import (
+	"fmt"
+	"reflect"
+
+	"middleman/internal/api"
+	"middleman/internal/client"
+	"middleman/workspace"
+)
+
+// Refusal is an answer of a remote that refuses. Its text has our words alone; the
+// lists are data of the remote, as in a success.
+type Refusal struct {
+	Code     string // one that package api has
+	Detail   string
+	Lost     *workspace.Loss
+	Sessions []api.Session
+	Workers  []api.Worker
+	Files    []string
+	Taken    *int64
+	// Gone: the session is proved dead.
+	Gone bool
+}
+
+func (e *Refusal) Error() string { return e.Detail }
+
+// sentences says for each code of a problem what it means. Other codes are not
+// passed on.
+var sentences = map[string]string{
+	api.CodeBadRequest: "it does not take this request", api.CodeUnauthorized: "it does not take the token",
+	api.CodeForbidden: "the token may not do this there", api.CodeNotFound: "there is no such workspace, session or record there",
+	api.CodeAmbiguous: "the name means several there", api.CodeNameTaken: "the name is taken there", api.CodeBranchTaken: "the branch is taken there",
+	api.CodeNotRepository: "the directory there is not in a git repository", api.CodeNoCommits: "the repository there has no commit",
+	api.CodeBadName: "the name is not valid", api.CodeBadBase: "the base is not a branch, tag or commit there", api.CodeEscapes: "the place is outside of what is allowed there",
+	api.CodeWorkWouldLose: "work would be lost", api.CodeUnknownLoss: "what would be lost could not be found out", api.CodeSessionsRun: "sessions run in it",
+	api.CodeNotDeleted: "the workspace is not deleted", api.CodeNotFailed: "its creation has not failed", api.CodeTooManyWorkers: "it has as many workers as are allowed",
+	api.CodeHasWorkers: "it has workers", api.CodeWriterBusy: "another viewer is attached", api.CodeStartFailed: "the program could not be started there",
+	api.CodeUnreachable: "the session does not answer there", api.CodeEnded: "the session has ended", api.CodeTrimmed: "output that old is no longer kept",
+	api.CodeTimeout: "the time is over", api.CodeUnsupported: "it cannot do this there", api.CodeBadConfig: "the configuration there is not valid",
+	api.CodeConfigChanged: "the configuration there has changed", api.CodeSetupFailed: "the setup failed there", api.CodeTeardown: "the teardown failed there",
+	api.CodeInternal: "it had an internal error; its log says more", api.CodeTooLarge: "the request is too large", api.CodeStopping: "its server is stopping",
+	api.CodeBusy: "it is busy", api.CodeKeyReused: "the Idempotency-Key was used for another request", api.CodeKeyBusy: "a request with this Idempotency-Key is under way",
+	api.CodeRange: "the offset is beyond the output", api.CodeTooManyView: "it has as many viewers as it takes", api.CodeUnsafeBase: "its base directory is not safe",
+	api.CodeMissing: "the directory is missing there", api.CodeDiskFull: "its disk is full", api.CodeNotKept: "this is not kept there", api.CodeNoSnapshot: "there is no snapshot of it",
+	api.CodeBadSnapshot: "the snapshot is damaged", api.CodeHeldUp: "something holds it up there", api.CodeOccupied: "the place is taken there", api.CodeFetch: "it could not fetch",
+	api.CodeForeign: "the repository there belongs to another user", api.CodeGitFailed: "git failed there", api.CodeLeavesScope: "the directory leaves the scope",
+	api.CodeNoPorts: "it has no free ports", api.CodeNotLeft: "it is not left over", api.CodeMoved: "it was moved there", api.CodeNothingToCompare: "there is nothing to compare with",
+	api.CodeReplaced: "the directory was replaced there", api.CodeUnreadable: "a part of it cannot be read there", api.CodeChanged: "the screen has changed; nothing was typed",
+	api.CodeNotRead: "the program does not read its input", api.CodeUncommitted: "it has changes that are not committed", api.CodeConflict: "there are conflicts",
+	api.CodeInUse: "the branch is in use there", api.CodeCheckFailed: "the check failed there", api.CodeRejected: "the push was rejected", api.CodePushFailed: "the push failed",
+	api.CodeDialog: "a dialog shows", api.CodeNotSubmitted: "the text was typed and not submitted", api.CodeAnswered: "it was answered already", api.CodeNotShown: "the text did not show",
+}
+
+// newRefusal decodes a problem. One that cannot be decoded, or whose code is not
+// known, is an internal error of the remote.
+func newRefusal(name string, status int, raw []byte) *Refusal {
+	var p api.Problem
+	if client.Decode(raw, &p) != nil {
+		p = api.Problem{}
+	}
+	text, known := sentences[p.Code]
+	switch {
+	case !known && status == 401:
+		p.Code = api.CodeUnauthorized
+	case !known && status == 404:
+		p.Code = api.CodeNotFound
+	case !known:
+		p.Code = api.CodeInternal
+	}
+	if !known {
+		text = sentences[p.Code]
+	}
+	tidy(name, &p)
+	return &Refusal{
+		Code: p.Code, Detail: fmt.Sprintf("runtime %s: %s", name, text), Gone: p.Code == api.CodeEnded && status == 410,
+		Lost: p.Lost, Sessions: p.Sessions, Workers: p.Workers, Files: p.Files, Taken: p.Taken,
+	}
+}
+
+// explanations are the fields of answers in which a server explains something in
+// its own words, which may name its paths. They keep whether there is something.
+var explanations = map[string]bool{
+	"Error": true, "Problem": true, "Note": true, "Journal": true, "LeftUnknown": true, "Detail": true, "Warnings": true, "Unknown": true,
+}
+
+// tidy replaces the explanations in an answer.
+func tidy(name string, answer any) {
+	if answer != nil {
+		tidyValue("runtime "+name+" has an explanation: ask there", reflect.ValueOf(answer))
+	}
+}
+
+func tidyValue(text string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			tidyValue(text, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			tidyValue(text, v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			switch f := v.Field(i); {
+			case !field.IsExported():
+			case !explanations[field.Name]:
+				tidyValue(text, f)
+			case f.Kind() == reflect.String && f.Len() > 0:
+				f.SetString(text)
+			case f.Type() == reflect.TypeFor[[]string]() && f.Len() > 0:
+				f.Set(reflect.ValueOf([]string{text}))
+			}
+		}
+	}
+}
