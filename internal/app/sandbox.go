@@ -15,6 +15,7 @@ import (
 	"middleman/internal/environ"
 	"middleman/internal/sandbox"
 	"middleman/internal/store"
+	"middleman/terminal"
 	"middleman/workspace"
 )
 
@@ -180,6 +181,47 @@ func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b b
 		return made, Refusef(api.CodeStartFailed, "the sandbox of this session cannot be made: %s", s.redact(oneLine(err)))
 	}
 	return made, nil
+}
+
+// confineCommands makes a sandbox for the repository's commands in w, if sandboxed sessions
+// have worked there: they may have written the scripts that these commands run. It is the
+// strongest that such a session had. wrapper is the beginning of the command lines, nil
+// for none. The caller calls done when the commands have ended.
+func (s *App) confineCommands(ctx context.Context, w workspace.Workspace, env *environ.Environment) (wrapper []string, done func(), err error) {
+	done = func() {}
+	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1})
+	if err != nil {
+		return nil, done, err
+	}
+	var b box
+	if s.hasQuarantine(w) { // its sessions may be forgotten
+		b.level = sandbox.Workspace
+	}
+	for _, row := range rows {
+		if row.Sandbox == nil {
+			continue
+		}
+		if b.level.Weaker(row.Sandbox.Level) {
+			b.level = row.Sandbox.Level
+		}
+		if len(b.network) == 0 {
+			b.network = row.Sandbox.Hosts
+		}
+	}
+	if !sandbox.None.Weaker(b.level) {
+		return nil, done, nil
+	}
+	if b.method, err = sandbox.Choose(b.level, s.Support()); err != nil {
+		return nil, done, Refusef(api.CodeUnsupported, "sandboxed sessions have worked in this workspace, so its commands run in a sandbox: %s", err)
+	}
+	id := terminal.NewID("s")
+	done = func() { s.cleanUp(id) }
+	made, err := s.confine(ctx, id, w, b, w.Root, "", env)
+	if err != nil {
+		done()
+		return nil, func() {}, err
+	}
+	return made.Wrapper, done, nil
 }
 
 // appliedTo returns what is known of the sandbox of a session without a record, nil if

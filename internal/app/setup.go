@@ -175,11 +175,17 @@ func (s *App) runCommands(ctx context.Context, w workspace.Workspace, stage stri
 		return err
 	}
 	addWorkspaceEnv(&env, c.Environ(), w)
+	wrapper, done, err := s.confineCommands(ctx, w, &env)
+	if err != nil {
+		return err
+	}
+	defer done()
 	s.stage(ctx, w.ID, workspace.Stage{Name: stage, State: "running", Time: time.Now().UTC()})
 	running, leave := s.setups.enter(ctx, w.ID)
 	defer leave()
 	last, err := setup.Run(running, setup.Spec{
 		Commands: commands,
+		Wrapper:  wrapper,
 		Dir:      w.Root,
 		Env:      env.Entries(),
 		Mark:     setupMark(w.ID),

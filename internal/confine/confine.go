@@ -83,7 +83,7 @@ func (m Maker) Make(s Session, env *environ.Environment) (c Confined, err error)
 	if len(s.Network) > 0 {
 		b.policy.Network.Log = m.Dirs.Denials(s.ID)
 	}
-	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git, b.secrets} {
+	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git, b.secrets, b.inside} {
 		if err := step(); err != nil {
 			return c, err
 		}
@@ -120,9 +120,15 @@ func (m Maker) PolicyFile(session string) string {
 // tempDir returns the directory of a session's own temporary files.
 func (m Maker) tempDir(session string) string { return filepath.Join(m.Dirs.Sandbox(session), "tmp") }
 
-// RemoveTemp removes the temporary files of a session that has ended. What it shares
-// with the host stays.
-func (m Maker) RemoveTemp(session string) error { return os.RemoveAll(m.tempDir(session)) }
+// RemoveTemp removes the temporary files of a session that has ended, and secrets that
+// no proxy has taken. What it shares with the host stays.
+func (m Maker) RemoveTemp(session string) error {
+	err := os.Remove(m.Dirs.Secrets(session))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, os.RemoveAll(m.tempDir(session)))
+}
 
 // Read returns the policy of a session. The error is fs.ErrNotExist if it has none.
 func (m Maker) Read(session string) (p sandbox.Policy, err error) {
@@ -280,6 +286,9 @@ func (b *builder) writables() error {
 	}
 	for _, path := range asked {
 		real, err := b.place(path)
+		if err == nil {
+			err = b.checkLinks(path)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -306,13 +315,18 @@ func (b *builder) hidden() error {
 	if home := filepath.Clean(b.env.Lookup("HOME")); filepath.IsAbs(home) && home != b.Home {
 		hide = append(hide, sandbox.DefaultHidden(home)...)
 	}
-	found, err := sandbox.Existing(b.Home, hide...)
+	found, err := sandbox.Existing(b.Home, append(hide, sandbox.SystemHidden()...)...)
 	if err != nil {
 		return err
 	}
 	show, err := sandbox.Existing(b.Home, b.expand(b.Settings.Show)...)
 	if err != nil {
 		return err
+	}
+	for _, path := range b.Settings.Show {
+		if err := b.checkLinks(path); err != nil {
+			return err
+		}
 	}
 	for _, path := range show {
 		if b.tooMuch(path) != "" || b.ours(path) {
@@ -352,7 +366,7 @@ func (b *builder) program() error {
 			real = filepath.Join(real, filepath.Base(b.Program))
 		}
 		gone := slices.Concat(b.policy.Hidden, b.policy.TempPaths, []string{"/tmp", "/var/tmp", "/run"})
-		if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() && !b.ours(real) &&
+		if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !b.ours(real) &&
 			slices.ContainsFunc(gone, func(dir string) bool { return sandbox.Within(real, dir) }) {
 			b.policy.Show = append(b.policy.Show, real)
 		}
@@ -380,6 +394,18 @@ func (b *builder) git() error {
 	p.Show = append(p.Show, b.Git.Show...)
 	p.Binds = append(p.Binds, b.Git.Binds...)
 	b.env.Set(environ.Own, b.Git.Env...)
+	return nil
+}
+
+// inside takes the variables from the session that must not reach its owner, and gives
+// them to the program.
+func (b *builder) inside() error {
+	for _, entry := range slices.Clone(b.env.Entries()) {
+		if name, _, _ := strings.Cut(entry, "="); sandbox.ForInside(name) {
+			b.policy.Env = append(b.policy.Env, entry)
+			b.env.Remove(name)
+		}
+	}
 	return nil
 }
 

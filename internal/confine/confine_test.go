@@ -310,3 +310,68 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("a repository's profile masks: %q, %v", e.Lookup("KEY"), err)
 	}
 }
+
+// A link that a program could have made opens nothing to the next session.
+func TestPlantedLinks(t *testing.T) {
+	for name, settings := range map[string]config.Sandbox{
+		"writable below a writable directory": {Writable: []string{"~/notes", "~/notes/planted"}},
+		"writable below the workspace":        {Writable: []string{"WORKSPACE/planted"}},
+		"shown below a writable directory":    {Writable: []string{"~/notes"}, Show: []string{"~/notes/planted/id"}},
+		"shown below the workspace":           {Show: []string{"WORKSPACE/planted"}},
+	} {
+		p := newPlace(t, sandbox.Bubblewrap)
+		write(t, filepath.Join(p.maker.Home, ".ssh", "id"), "key", time.Now())
+		for _, dir := range []string{filepath.Join(p.maker.Home, "notes"), p.session.Root} {
+			if err := os.Symlink(filepath.Join(p.maker.Home, ".ssh"), filepath.Join(dir, "planted")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, list := range [][]string{settings.Writable, settings.Show} {
+			for i := range list {
+				list[i] = strings.ReplaceAll(list[i], "WORKSPACE", p.session.Root)
+			}
+		}
+		p.maker.Settings = settings
+		var e environ.Environment
+		if c, err := p.maker.Make(p.session, &e); err == nil || !strings.Contains(err.Error(), "planted, which sandboxed programs can change") {
+			t.Errorf("%s: writable %q, shown %q, %v", name, c.Policy.Writable, c.Policy.Show, err)
+		}
+	}
+}
+
+// What loaders and shells read reaches the program, and no process outside.
+func TestLoadersVariables(t *testing.T) {
+	p := newPlace(t, sandbox.Bubblewrap)
+	bad := []string{"LD_PRELOAD=evil.so", "BASH_ENV=evil", "GODEBUG=x=1", "BASH_FUNC_ls%%=() { evil; }", "ENV=evil"}
+	c, env := p.make(t, append(bad, "PLAIN=x", "ENVIRONMENT=x")...)
+	for _, entry := range env.Entries() {
+		if slices.Contains(bad, entry) {
+			t.Errorf("the owner has %s", entry)
+		}
+	}
+	has(t, "the program's variables", c.Policy.Env, bad...)
+	has(t, "the owner's variables", env.Entries(), "PLAIN=x", "ENVIRONMENT=x")
+}
+
+// What no proxy has taken ends with the session, and a file that is no program is not
+// shown as one.
+func TestLeftovers(t *testing.T) {
+	p := newPlace(t, sandbox.Bubblewrap)
+	p.maker.Settings.Secrets, p.session.Network = []string{"KEY api.example"}, []string{"api.example"}
+	key := filepath.Join(p.maker.Home, ".ssh", "id")
+	write(t, key, "key", time.Now())
+	p.session.Program = filepath.Join(p.session.Root, "run")
+	if err := os.Symlink(key, p.session.Program); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := p.make(t, "KEY=the real value")
+	if slices.Contains(c.Policy.Show, key) {
+		t.Errorf("a hidden file is shown, because a link to it was started: %q", c.Policy.Show)
+	}
+	if err := p.maker.RemoveTemp("s1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(c.Policy.Network.Secrets); !os.IsNotExist(err) {
+		t.Errorf("the values are left: %v", err)
+	}
+}

@@ -65,9 +65,11 @@ func (s *server) handleHTTP(ctx context.Context, c net.Conn, r *bufio.Reader) {
 		s.relay(c, r, up, q.target)
 		return
 	}
-	secrets := s.masks.of(s.names.back(q.target))
-	unmask(q.fields, secrets)
-	q.path = unmaskPath(q.path, secrets)
+	if t := s.names.back(q.target); t.port == plainPort {
+		secrets := s.masks.of(t)
+		unmask(q.fields, secrets)
+		q.path = unmaskPath(q.path, secrets)
+	}
 	if _, err := up.Write(q.forward()); err != nil {
 		up.Close()
 		return

@@ -16,7 +16,8 @@ import (
 
 // How a secret gets to its host:
 //
-//  1. A connection to a host with secrets ends at the proxy. If it begins with TLS, the
+//  1. A connection to a host with secrets ends at the proxy. It begins with TLS, except
+//     on port 80: nobody on the way may read a value that its user gave for TLS. The
 //     proxy checks the host's own certificate first, and then answers the program with
 //     one of the sandbox's authority.
 //  2. Each request must be for that host: its Host header too, or a host that shares the
@@ -28,8 +29,12 @@ import (
 // What the proxy does not understand ends the connection. Nothing but these requests
 // has a value.
 
-// tlsHandshake is the first byte of a TLS connection. No HTTP method begins with it.
-const tlsHandshake = 0x16
+const (
+	// tlsHandshake is the first byte of a TLS connection. No HTTP method begins with it.
+	tlsHandshake = 0x16
+	// plainPort is the only port on which a secret travels without TLS.
+	plainPort = 80
+)
 
 // relay carries a connection to a target: by requests if there are secrets for it, else
 // as bytes. r reads what c has.
@@ -62,7 +67,10 @@ func (s *server) converse(c net.Conn, r *bufio.Reader, up net.Conn, t target, se
 		return nil
 	}
 	client, host := c, up
-	if first[0] == tlsHandshake {
+	switch secure := first[0] == tlsHandshake; {
+	case !secure && t.port != plainPort:
+		return fmt.Errorf("%w: it is not encrypted, and only port %d may have a secret then", errRequest, plainPort)
+	case secure:
 		if client, host, err = s.secure(buffered{c, r}, up, t); err != nil {
 			return err
 		}

@@ -214,6 +214,45 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
+// A program cannot have the value sent without TLS to a port that is for TLS.
+func TestSecretNeedsTLS(t *testing.T) {
+	m := newMaskedPlace(t)
+	var sent bytes.Buffer
+	var mu sync.Mutex // guards sent
+	var done sync.WaitGroup
+	m.proxy.dial = func(context.Context, netip.AddrPort) (net.Conn, error) {
+		near, far := net.Pipe()
+		done.Go(func() {
+			raw, _ := io.ReadAll(far) // until the proxy closes it
+			mu.Lock()
+			defer mu.Unlock()
+			sent.Write(raw)
+		})
+		return near, nil
+	}
+	request := "GET %s HTTP/1.1\r\nHost: example.com:443\r\nX-Key: " + m.placeholder + "\r\n\r\n"
+	for _, raw := range []string{fmt.Sprintf(request, "http://example.com:443/"), "CONNECT example.com:443 HTTP/1.1\r\n\r\n" + fmt.Sprintf(request, "/")} {
+		c, err := net.Dial("tcp", m.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, raw); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.(*net.TCPConn).CloseWrite() // the proxy may have reset it already
+		if strings.HasPrefix(raw, "CONNECT") {
+			_, _ = io.Copy(io.Discard, c) // until the proxy resets it
+		}
+		c.Close()
+	}
+	done.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	if strings.Contains(sent.String(), theValue) {
+		t.Errorf("sent without TLS: %q", sent.String())
+	}
+}
+
 // oneByte reads one byte at a time, so that nothing beyond a head is read.
 type oneByte struct{ io.Reader }
 

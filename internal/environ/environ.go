@@ -185,6 +185,12 @@ func (e *Environment) SetMissing(source string, entries ...string) {
 	}
 }
 
+// Remove takes a variable away.
+func (e *Environment) Remove(name string) {
+	delete(e.sources, name)
+	e.entries = slices.DeleteFunc(e.entries, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+}
+
 // Clone returns a copy.
 func (e Environment) Clone() Environment {
 	c := Environment{entries: slices.Clone(e.entries)}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"middleman/internal/egress"
@@ -86,6 +87,9 @@ func (p Policy) checkPaths() error {
 				return fmt.Errorf("the policy has a bad path in %s: %w", name, err)
 			}
 		}
+	}
+	if len(p.Env) > maxPaths || slices.ContainsFunc(p.Env, func(v string) bool { return !strings.Contains(v, "=") || strings.Contains(v, "\x00") }) {
+		return errors.New("the policy has a variable that is not NAME=value")
 	}
 	if len(p.Session) > maxWord || len(p.Workspace) > maxWord {
 		return fmt.Errorf("the policy has an id of more than %d bytes", maxWord)

@@ -34,7 +34,7 @@ func start(p Policy, argv []string) error {
 	if err := unix.Chdir(p.Dir); err != nil {
 		return fmt.Errorf("start in %s: %w", p.Dir, err)
 	}
-	return execute(append([]string{seatbeltPath, "-p", seatbeltProfile(p)}, argv...))
+	return execute(append([]string{seatbeltPath, "-p", seatbeltProfile(p)}, argv...), p.Env...)
 }
 
 // runInner is for Linux alone.

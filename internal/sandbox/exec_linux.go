@@ -64,7 +64,7 @@ func start(p Policy, argv []string) error {
 	if err := setLimits(p.Limits); err != nil {
 		return err
 	}
-	return execute(argv)
+	return execute(argv, p.Env...)
 }
 
 // startBubblewrap executes bwrap. The link is nil without a network list.
@@ -104,7 +104,7 @@ func startBubblewrap(p Policy, kinds map[string]kind, link *egress.Link, abi int
 		}
 	}
 	argv = append(argv, p.Limits.args()...)
-	variables, err := environmentFile(environ(os.Environ()))
+	variables, err := environmentFile(environ(append(os.Environ(), p.Env...)))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 )
@@ -16,14 +17,15 @@ var concealed = []struct {
 }{
 	{"keys", []string{".ssh", ".gnupg", ".local/share/gnupg", ".config/age", ".config/sops", ".vault-token"}},
 	{"clouds", []string{".aws", ".azure", ".config/gcloud", ".oci", ".config/doctl", ".config/hcloud", ".config/rclone", ".config/scw", ".fly",
-		".local/share/com.vercel.cli", ".config/netlify", ".s3cfg", ".boto", ".terraform.d/credentials.tfrc.json", ".terraformrc", ".pulumi/credentials.json"}},
+		".local/share/com.vercel.cli", ".config/netlify", ".s3cfg", ".boto", ".terraform.d/credentials.tfrc.json", ".terraformrc", ".pulumi/credentials.json",
+		".databrickscfg", ".snowflake", ".cloudflared", ".wrangler", ".config/.wrangler", ".config/stripe", ".config/ngrok", ".local/share/heroku"}},
 	{"containers", []string{".kube", ".docker", ".config/containers/auth.json", ".config/helm"}},
 	{"forges", []string{".git-credentials", ".config/git/credentials", ".config/gh", ".config/glab-cli", ".config/hub", ".config/tea", ".netrc"}},
 	{"packages", []string{".npmrc", ".yarnrc.yml", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".config/composer/auth.json",
 		".composer/auth.json", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties", ".nuget/NuGet", ".hex/hex.config",
 		".cache/huggingface/token", ".huggingface", ".kaggle"}},
 	{"passwords", []string{".password-store", ".config/op", ".config/1Password", ".config/Bitwarden", ".config/Bitwarden CLI", ".config/keepassxc", ".local/share/keyrings",
-		".local/share/kwalletd", ".pgpass", ".my.cnf", ".msmtprc", ".config/msmtp", "Library/Keychains", "Library/Group Containers"}},
+		".local/share/kwalletd", ".pgpass", ".my.cnf", ".mylogin.cnf", ".dbt/profiles.yml", ".msmtprc", ".config/msmtp", "Library/Keychains", "Library/Group Containers"}},
 	{"browsers and mail", []string{".mozilla", ".config/mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge", ".config/vivaldi",
 		".config/opera", ".thunderbird", "snap", ".var/app", "Library/Cookies", "Library/Mail", "Library/Messages", "Library/Safari",
 		"Library/Application Support/Google", "Library/Application Support/Firefox", "Library/Application Support/BraveSoftware"}},
@@ -33,6 +35,15 @@ var concealed = []struct {
 	{"agents", []string{".claude", ".claude.json", ".codex", ".gemini", ".config/opencode", ".local/share/opencode", ".copilot", ".config/github-copilot", ".cursor",
 		".config/amp", ".local/share/amp", ".aider.conf.yml", ".config/goose"}},
 }
+
+// systemConcealed are files of the system with credentials. Root can read them, and
+// others some of them. SECURITY.md names them too.
+var systemConcealed = []string{"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd", "/etc/sudoers", "/etc/sudoers.d",
+	"/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt", "/etc/krb5.keytab", "/etc/wireguard", "/etc/openvpn", "/etc/ppp",
+	"/etc/NetworkManager/system-connections", "/etc/kubernetes", "/etc/rancher", "/etc/docker/key.json", "/etc/credstore", "/etc/credstore.encrypted",
+	"/var/backups", "/var/lib/kubelet", "/var/lib/rancher", "/var/lib/docker", "/var/lib/containerd", "/var/lib/containers", "/var/lib/libvirt", "/var/lib/lxc", "/var/lib/lxd", "/var/lib/sss", "/var/lib/cloud", "/var/lib/systemd/credential.secret", "/var/spool/cron",
+	"/var/spool/mail", "/var/mail",
+	"/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key", "/etc/ssh/ssh_host_dsa_key"}
 
 // DefaultHidden lists what a sandbox hides unless the settings say otherwise:
 // credentials and the state of other programs below home, which is "" where the user
@@ -46,6 +57,17 @@ func DefaultHidden(home string, own ...string) (paths []string) {
 		}
 	}
 	return append(paths, own...)
+}
+
+// SystemHidden lists the credentials of the system that this user can read.
+func SystemHidden() []string {
+	return slices.DeleteFunc(slices.Clone(systemConcealed), func(path string) bool {
+		f, err := os.Open(path)
+		if err == nil {
+			f.Close()
+		}
+		return err != nil
+	})
 }
 
 // Existing returns what a policy has for paths: each once, without links, sorted.

@@ -38,6 +38,9 @@ func TestHiddenIsDocumented(t *testing.T) {
 			t.Errorf("SECURITY.md lacks this row:\n%s", row)
 		}
 	}
+	if list := ": `" + strings.Join(systemConcealed, "`, `") + "`.\n"; !strings.Contains(string(page), list) {
+		t.Errorf("SECURITY.md lacks this list:\n%s", list)
+	}
 }
 
 func TestExisting(t *testing.T) {

@@ -123,13 +123,32 @@ var unset = []string{
 	"NVIM", "NVIM_LISTEN_ADDRESS", "EMACS_SOCKET_NAME", "VSCODE_*", "DOCKER_HOST", "CONTAINER_HOST",
 }
 
+// loaders are variables that name code or files to whatever program has them, before it
+// does anything: those of loaders, C libraries, shells and the runtime of Go. The
+// session's owner, tmux and sandbox-exec run outside of the sandbox, and a worker's
+// variables are those that its parent in the sandbox names.
+var loaders = []string{
+	"LD_*", "DYLD_*", "GLIBC_TUNABLES", "MALLOC_*", "GCONV_PATH", "LOCPATH", "NLSPATH", "HOSTALIASES", "LOCALDOMAIN", "RES_OPTIONS",
+	"RESOLV_*", "GODEBUG", "GOTRACEBACK", "GOCOVERDIR", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "PS4",
+}
+
+// ForInside reports whether a variable must not reach a process outside of the sandbox:
+// it belongs into Policy.Env.
+func ForInside(name string) bool { return matches(name, loaders) }
+
+// matches reports whether name is in the list, where what ends with an asterisk is a
+// beginning.
+func matches(name string, list []string) bool {
+	return slices.ContainsFunc(list, func(one string) bool {
+		prefix, many := strings.CutSuffix(one, "*")
+		return many && strings.HasPrefix(name, prefix) || name == one
+	})
+}
+
 // environ returns the variables of a program in a sandbox.
 func environ(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return slices.ContainsFunc(unset, func(u string) bool {
-			prefix, many := strings.CutSuffix(u, "*")
-			return many && strings.HasPrefix(name, prefix) || name == u
-		})
+		return matches(name, unset)
 	})
 }

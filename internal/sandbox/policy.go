@@ -116,8 +116,10 @@ type Policy struct {
 	Temp string `json:"temp"`
 	// TempPaths are further paths where the program sees Temp, such as its TMPDIR.
 	TempPaths []string `json:"temp_paths,omitempty"`
-	Network   Network  `json:"network,omitzero"`
-	Limits    Limits   `json:"limits,omitzero"`
+	// Env are variables of the program, NAME=value each, that no process outside has.
+	Env     []string `json:"env,omitempty"`
+	Network Network  `json:"network,omitzero"`
+	Limits  Limits   `json:"limits,omitzero"`
 }
 
 // Digest is the SHA-256 of a policy, in hexadecimal. Each field counts.

@@ -270,7 +270,9 @@ func TestRefusedPolicies(t *testing.T) {
 // Variables that lead to programs outside do not reach the program.
 func TestEnvironInside(t *testing.T) {
 	eachMethod(t, func(t *testing.T, m Method) {
-		cmd := command(t, newPlace(t).policy(m), "env")
+		p := newPlace(t).policy(m)
+		p.Env = []string{"GLIBC_TUNABLES=", "FROM_POLICY=kept"}
+		cmd := command(t, p, "env")
 		cmd.Env = append(os.Environ(), "SSH_AUTH_SOCK=/x", "DBUS_SESSION_BUS_ADDRESS=x", "VSCODE_IPC_HOOK=x", "TMUX=x", "DISPLAY=:0", "TERM_PROGRAM=kept", "DISPLAY_NAME=kept")
 		out, err := cmd.Output()
 		if err != nil {
@@ -282,7 +284,7 @@ func TestEnvironInside(t *testing.T) {
 				t.Errorf("the program has %s", line)
 			}
 		}
-		if strings.Count(string(out), "=kept\n") != 2 {
+		if strings.Count(string(out), "=kept\n") != 3 {
 			t.Errorf("variables are missing:\n%s", out)
 		}
 	})

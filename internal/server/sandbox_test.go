@@ -217,3 +217,41 @@ func TestDenialsAreEvents(t *testing.T) {
 	r.call("POST", "/sessions/"+s.ID+"/input", []byte("\r"))
 	denied("second.test")
 }
+
+// The repository's commands run what a sandboxed session may have written, so they run in
+// a sandbox too.
+func TestCommandsAfterASandbox(t *testing.T) {
+	for _, support := range []func() sandbox.Support{lacking(sandbox.Landlock), lacking(sandbox.Bubblewrap)} {
+		method, err := sandbox.Choose(sandbox.Workspace, support())
+		if err != nil {
+			t.Log(err)
+			continue
+		}
+		t.Run(string(method), func(t *testing.T) {
+			p := newPlace(t)
+			r := p.serve(t, func(o *server.Options) { o.Support = support })
+			victim := filepath.Join(filepath.Dir(p.repository), "victim")
+			write(t, victim, "whole\n")
+			write(t, filepath.Join(p.repository, "down"), "echo down >torn\n")
+			hash := p.configure(t, "teardown = [\"sh ./down; test -e torn\"]\n")
+			r.call("POST", "/trust", api.ApproveIn{Directory: p.repository, Hash: hash})
+			w := r.makes("w")
+			script := "echo 'echo escaped >" + victim + "; cp torn torn.2; echo planted >torn' >down; echo wrote; read x"
+			get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"sh", "-c", script}})
+			r.until("the script was replaced", func() bool {
+				raw, err := os.ReadFile(filepath.Join(w.Root, "down"))
+				return err == nil && strings.Contains(string(raw), "planted")
+			})
+			a := r.call("DELETE", "/workspaces/"+w.ID+"?discard_work=1&stop_sessions=1", nil)
+			if a.status != 200 {
+				t.Errorf("delete: %d %s", a.status, a.body)
+			}
+			if text, err := os.ReadFile(victim); err != nil || string(text) != "whole\n" {
+				t.Errorf("outside: %q, %v", text, err)
+			}
+			if left, err := os.ReadDir(filepath.Join(p.dirs.Data, "sandbox")); err != nil || len(left) > 0 {
+				t.Errorf("left of the sandbox: %v, %v", left, err)
+			}
+		})
+	}
+}

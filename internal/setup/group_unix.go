@@ -4,11 +4,15 @@ package setup
 
 import (
 	"os/exec"
+	"slices"
 	"syscall"
 )
 
-// shell returns a command that runs a command line with /bin/sh.
-func shell(command string) *exec.Cmd { return exec.Command("/bin/sh", "-c", command) }
+// shell returns a command that runs a command line with /bin/sh, started by wrapper.
+func shell(wrapper []string, command string) *exec.Cmd {
+	argv := append(slices.Clone(wrapper), "/bin/sh", "-c", command)
+	return exec.Command(argv[0], argv[1:]...)
+}
 
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 

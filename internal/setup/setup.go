@@ -33,8 +33,11 @@ const (
 // Spec says what to run.
 type Spec struct {
 	Commands []string // shell command lines, run in order until one fails
-	Dir      string
-	Env      []string // the whole environment, except for Mark
+	// Wrapper is the beginning of the command line that starts each in a sandbox, nil
+	// for none.
+	Wrapper []string
+	Dir     string
+	Env     []string // the whole environment, except for Mark
 	// Mark is a variable NAME=value that no other process has.
 	Mark string
 	// Log is the path of the file for the output. It is emptied first; a new file
@@ -109,7 +112,7 @@ func (s Spec) run(ctx context.Context, command string, log io.Writer) error {
 		return err
 	}
 	defer out.Close()
-	cmd := shell(command)
+	cmd := shell(s.Wrapper, command)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, in, in
 	cmd.Env = append(append([]string{}, s.Env...), s.Mark)
 	ownGroup(cmd)
