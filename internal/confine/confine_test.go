@@ -295,6 +295,11 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("worker: %q, %q", env.Lookup("KEY"), c.Applied.Secrets)
 	}
 
+	// What its parent passes on is a placeholder, which stays as it is.
+	if c, passed := worker.make(t, "KEY="+key); passed.Lookup("KEY") != key || c.Policy.Network.Secrets != "" || len(c.Notes) != 1 {
+		t.Errorf("worker: %q, %q, %q", passed.Lookup("KEY"), c.Policy.Network.Secrets, c.Notes)
+	}
+
 	// What the proxy cannot put in is refused; a variable that is not there needs nothing.
 	p.session.Network = nil
 	var e environ.Environment

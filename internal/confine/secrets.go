@@ -39,6 +39,10 @@ func (b *builder) secrets() error {
 		if value == "" {
 			continue
 		}
+		if egress.IsPlaceholder(value) {
+			b.note("%s has the placeholder of the session that starts this worker, which is of no use here", s.Variable)
+			continue
+		}
 		if len(b.Network) == 0 {
 			return fmt.Errorf("%s is a secret of the settings or the profile, which only the proxy of a network list can put into requests: name hosts by --network or sandbox.network, or start it without %s", s.Variable, s.Variable)
 		}

@@ -22,6 +22,8 @@ const (
 	maxValue   = 16 << 10
 	// httpsPort is the port of a secret's host that names none.
 	httpsPort = "443"
+	// placeholderStart is how each placeholder begins.
+	placeholderStart = "masked-"
 )
 
 // Secret is a variable whose value a sandboxed program never has. Inside, the variable
@@ -93,10 +95,14 @@ func (m *Masks) Add(s Secret, value string) (placeholder string, err error) {
 	if len(value) < minValue || len(value) > maxValue || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 		return "", fmt.Errorf("the value of %s has control characters, or is not %d to %d bytes long: no header can have it as a secret", s.Variable, minValue, maxValue)
 	}
-	placeholder = "masked-" + rand.Text()
+	placeholder = placeholderStart + rand.Text()
 	m.Masked = append(m.Masked, masked{placeholder, value, s.Hosts})
 	return placeholder, nil
 }
+
+// IsPlaceholder reports whether a value is a placeholder: only the proxy of the sandbox
+// that it was made for knows the value.
+func IsPlaceholder(value string) bool { return strings.HasPrefix(value, placeholderStart) }
 
 // Encode returns what the proxy reads. It has the values.
 func (m *Masks) Encode() ([]byte, error) {
