@@ -26,6 +26,7 @@ const (
 	BuiltIn    = "built-in"
 	User       = "config.toml"
 	Repository = "repository" // its .middleman.toml, once agreed to
+	Bundle     = "bundle"     // what the host grants of it
 )
 
 // Limits of what is taken for a profile.
@@ -93,7 +94,7 @@ type Definition struct {
 // Profile is a Definition with its name.
 type Profile struct {
 	Name   string
-	Source string // BuiltIn, User or Repository
+	Source string // BuiltIn, User, Repository or Bundle
 	// Program is the product's name.
 	Program string
 	// Versions says for which versions of the program a built-in profile was

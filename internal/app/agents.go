@@ -132,7 +132,7 @@ func (s *App) tracked(ctx context.Context, row store.Session) *tracked {
 		t = agent.Tracker{}
 	}
 	if t.Rules == "" {
-		if p := agent.Profiles(s.Profiles, nil).For(row.Profile, row.Argv); p.HasRules() {
+		if p := s.profileOf(ctx, row); p.HasRules() {
 			t.Rules = p.RulesOf()
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/bundle"
 	"middleman/internal/environ"
 	"middleman/internal/sandbox"
 	"middleman/internal/store"
@@ -55,6 +56,10 @@ type plan struct {
 	keep int64 // bytes of output to keep, 0 for all
 	// clipboard is the session's policy.
 	clipboard terminal.Clipboard
+	// bundle is what the session keeps of its bundle, nil for none; mounts lead its
+	// program to what it gets, and secrets are the variables with values of secrets.
+	bundle          *bundle.Launched
+	mounts, secrets []string
 	// box is the session's sandbox.
 	box box
 	// Only for a worker: its session id, its parent's session id, and the
@@ -97,7 +102,7 @@ func (s *App) plan(ctx context.Context, in api.NewSession, from profiles) (plan,
 	if err := checkEnv(in.Env); err != nil {
 		return plan{}, err
 	}
-	profile, command, err := s.choose(ctx, &p, &in, from)
+	profile, command, err := s.choose(ctx, &p, &in, &from)
 	if err != nil {
 		return plan{}, err
 	}
@@ -105,9 +110,11 @@ func (s *App) plan(ctx context.Context, in api.NewSession, from profiles) (plan,
 		return plan{}, err
 	}
 	in.CleanEnv = in.CleanEnv || p.box.on()
+	note := p.note
 	if p.env, p.note, err = s.sessionEnv(ctx, in, profile.Env); err != nil {
 		return plan{}, err
 	}
+	p.note = joinNotes(note, p.note)
 	p.agentLink = in.AgentLink && p.env.Sources()[terminal.AgentVariable] == environ.Caller
 	if p.argv, err = s.argv(command, p.env); err != nil {
 		return plan{}, err
@@ -230,6 +237,8 @@ func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan
 	}
 	env := p.env.Clone()
 	addWorkspaceEnv(&env, repoEnv, w)
+	env.Set(environ.Own, p.mounts...)
+	env.Set(environ.Secret, p.secrets...)
 	env.Set(environ.Named, p.named...)
 	if note, err = s.placeHooks(id, p.hooks, &env); err != nil {
 		return spec, nil, "", fmt.Errorf("write the hooks of profile %s: %w", p.profile, err)

@@ -7,13 +7,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/bundle"
 	"middleman/internal/environ"
+	"middleman/internal/grants"
 	"middleman/internal/private"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -28,6 +31,8 @@ type profiles struct {
 	// again is the session whose conversation is taken up again, and parent the one
 	// that starts a worker, nil for none.
 	again, parent *store.Session
+	// given is what the host gives to the profile of a bundle, nil for another.
+	given *grants.Given
 }
 
 // profilesOf is profiles.repository for a workspace that exists.
@@ -59,11 +64,11 @@ func (s *App) profilesIn(in api.NewWorkspace) func(context.Context) (map[string]
 // choose returns the command of a requested session and, if that comes from a
 // profile, the profile. It sets in p what the profile decides, and lets only the
 // allow-list pass to a profile's program.
-func (s *App) choose(ctx context.Context, p *plan, in *api.NewSession, from profiles) (agent.Profile, []string, error) {
+func (s *App) choose(ctx context.Context, p *plan, in *api.NewSession, from *profiles) (agent.Profile, []string, error) {
 	if in.Profile == "" || in.Profile == agent.Shell {
 		return agent.Profile{}, in.Command, nil
 	}
-	profile, err := s.profile(ctx, in.Profile, from)
+	profile, err := s.profileFor(ctx, p, in, from)
 	if err != nil {
 		return profile, nil, err
 	}
@@ -89,6 +94,100 @@ func (s *App) choose(ctx context.Context, p *plan, in *api.NewSession, from prof
 		return profile, nil, Refusef(api.CodeBadRequest, "%s", err)
 	}
 	return profile, command, nil
+}
+
+// profileFor returns the profile of a requested session. That of a bundle has what the
+// host gives it.
+func (s *App) profileFor(ctx context.Context, p *plan, in *api.NewSession, from *profiles) (agent.Profile, error) {
+	if in.Bundle == nil && strings.Contains(in.Profile, "/") {
+		return agent.Profile{}, bundle.Errorf(bundle.ErrMissing, "profile %s is one of a bundle: a launch names that bundle by its id and digest", in.Profile)
+	}
+	if in.Bundle == nil {
+		profile, err := s.profile(ctx, in.Profile, *from)
+		if err != nil || profile.Bundle == "" {
+			if err == nil && len(in.Capabilities) > 0 {
+				err = Refusef(api.CodeBadRequest, "profile %s is of no bundle, so it asks for no capabilities", in.Profile)
+			}
+			return profile, err
+		}
+		if profile.Source == agent.Repository {
+			return profile, Refusef(api.CodeBadConfig, "profile %s: the profile of a repository cannot be one of a bundle", profile.Name)
+		}
+		id, name, digest := profile.OfBundle()
+		in.Bundle, in.Profile = &api.BundleRef{ID: id, Digest: digest}, name
+	}
+	return s.ofBundle(ctx, p, in, from)
+}
+
+// ofBundle decides what the profile of a bundle gets on this host.
+func (s *App) ofBundle(ctx context.Context, p *plan, in *api.NewSession, from *profiles) (agent.Profile, error) {
+	content, of, err := s.openProfile(ctx, *in.Bundle, in.Profile)
+	if err != nil {
+		return agent.Profile{}, err
+	}
+	profile := agent.Profile{Name: content.ID + "/" + in.Profile, Source: agent.Bundle, Definition: of.Definition()}
+	if profile.Like == "" && agent.IsBuiltIn(in.Profile) {
+		profile.Like = in.Profile
+	}
+	asked, err := content.Requested(of, in.Capabilities)
+	if err != nil {
+		return profile, err
+	}
+	policy, err := grants.Load(s.Dirs.Policy())
+	if err != nil {
+		return profile, Refusef(api.CodeBadConfig, "%s", s.redact(oneLine(err)))
+	}
+	level := s.level(in.Sandbox, profile, from.again)
+	if parent := from.parent; parent != nil && parent.Sandbox != nil && level.Weaker(parent.Sandbox.Level) {
+		level = parent.Sandbox.Level
+	}
+	given, err := grants.Decide(policy, grants.Request{ID: content.ID, Asked: asked, Level: level, Hosts: s.Sandbox.Network})
+	if err != nil {
+		return profile, err
+	}
+	resolver := grants.Resolver{Dir: s.Dirs.SecretFiles(), Command: policy.Secrets.Command, Environ: s.Login.Minimum()}
+	if p.secrets, err = resolver.Variables(ctx, given.Secrets); err != nil {
+		return profile, err
+	}
+	from.given, in.Sandbox = &given, given.Level
+	p.bundle = &bundle.Launched{ID: content.ID, Revision: content.Revision, Digest: in.Bundle.Digest, Profile: in.Profile, Grants: given.Grants}
+	p.mounts, p.note = given.Variables(s.maker().Home), joinNotes(p.note, given.Note())
+	profile.Env, profile.Approvals, profile.Writable = given.Env, given.Approvals, given.Writable()
+	if given.Login {
+		profile.Directories = agent.Profiles(nil, nil)[profile.RulesOf()].Directories
+	}
+	return profile, nil
+}
+
+// openProfile returns the content of a bundle, and one of its profiles.
+func (s *App) openProfile(ctx context.Context, ref api.BundleRef, name string) (bundle.Bundle, bundle.Profile, error) {
+	if ref.Digest == "" {
+		return bundle.Bundle{}, bundle.Profile{}, bundle.Errorf(bundle.ErrDigest, "a launch names bundle %s by its digest", ref.ID)
+	}
+	content, err := s.Bundles.Open(ctx, ref.ID, ref.Digest)
+	if err != nil {
+		return content, bundle.Profile{}, err
+	}
+	of, err := content.Profile(name)
+	return content, of, err
+}
+
+// profileOf returns the profile of a session, for its rules. The zero Profile knows
+// nothing.
+func (s *App) profileOf(ctx context.Context, row store.Session) agent.Profile {
+	if row.Bundle == nil {
+		return agent.Profiles(s.Profiles, nil).For(row.Profile, row.Argv)
+	}
+	_, of, err := s.openProfile(ctx, api.BundleRef{ID: row.Bundle.ID, Digest: row.Bundle.Digest}, row.Bundle.Profile)
+	if err != nil {
+		s.Log.Warn("read the bundle of a session", "session", row.ID, "error", err)
+		return agent.Profile{}
+	}
+	profile := agent.Profile{Name: row.Profile, Source: agent.Bundle, Definition: of.Definition()}
+	if profile.Like == "" && agent.IsBuiltIn(row.Bundle.Profile) {
+		profile.Like = row.Bundle.Profile
+	}
+	return profile
 }
 
 // placeHooks writes the files that an injection needs for one session, and leads
@@ -191,6 +290,9 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 		return api.Session{}, Refusef(api.CodeBusy, "session %s is %s: attach to it instead", row.Name, view.State)
 	}
 	in.Profile = row.Profile
+	if b := row.Bundle; b != nil {
+		in.Profile, in.Bundle = b.Profile, &api.BundleRef{ID: b.ID, Digest: b.Digest}
+	}
 	return s.startLike(ctx, row.WorkspaceID, in, &row)
 }
 
@@ -214,7 +316,7 @@ func (s *App) Prompt(ctx context.Context, id string, in agent.Prompt, when time.
 			return api.Prompted{}, err
 		}
 	}
-	profile := agent.Profiles(s.Profiles, nil).For(row.Profile, row.Argv)
+	profile := s.profileOf(ctx, row)
 	var out api.Prompted
 	err = s.Guarded("send a prompt to session "+id, func() (err error) {
 		out.Offset, err = profile.Send(ctx, b.Session(id), in)

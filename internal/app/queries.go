@@ -110,7 +110,7 @@ func (s *App) ListSessions(ctx context.Context, workspaceID string, page store.P
 	}
 	views := make([]api.Session, len(rows))
 	for i, row := range rows {
-		views[i] = s.recordedView(row, labels[row.WorkspaceID])
+		views[i] = s.recordedView(ctx, row, labels[row.WorkspaceID])
 	}
 	return api.Sessions{Sessions: views, Next: next}, nil
 }
@@ -147,6 +147,7 @@ func (s *App) Session(ctx context.Context, id string) (api.Session, error) {
 		return api.Session{}, err
 	}
 	v := s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
+	v.Bundle = s.Bundles.Session(ctx, row.Bundle, true)
 	if v.Denied, err = egress.ReadDenials(s.Dirs.Denials(id), maxDenied); err != nil {
 		s.Log.Warn("read what a network list denied", "session", id, "error", err)
 	}

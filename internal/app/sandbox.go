@@ -13,6 +13,7 @@ import (
 	"middleman/internal/confine"
 	"middleman/internal/egress"
 	"middleman/internal/environ"
+	"middleman/internal/grants"
 	"middleman/internal/sandbox"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -27,6 +28,8 @@ type box struct {
 	profile agent.Profile
 	parent  *sandbox.Policy // of the session that starts it as a worker, if that has one
 	private []string        // of which directories that session has copies
+	// given is what the host gives to the profile of a bundle, nil for another.
+	given *grants.Given
 }
 
 // on reports whether there is a sandbox.
@@ -39,7 +42,7 @@ func (s *App) chooseBox(asked sandbox.Level, network []string, profile agent.Pro
 	if !asked.Known() {
 		return b, Refusef(api.CodeBadRequest, "sandbox is %q: it must be none, workspace or strict", asked)
 	}
-	b.profile = profile
+	b.profile, b.given = profile, from.given
 	b.level = s.level(asked, profile, from.again)
 	if from.parent != nil && from.parent.Sandbox != nil {
 		policy, err := s.maker().Read(from.parent.ID)
@@ -55,7 +58,7 @@ func (s *App) chooseBox(asked sandbox.Level, network []string, profile agent.Pro
 		}
 	}
 	if !sandbox.None.Weaker(b.level) {
-		if len(network) > 0 {
+		if len(network) > 0 && b.given == nil {
 			return b, Refusef(api.CodeBadRequest, "a network list needs a sandbox, and this session has none: use --sandbox workspace or strict with --network")
 		}
 		return b, nil
@@ -73,8 +76,15 @@ func (s *App) chooseBox(asked sandbox.Level, network []string, profile agent.Pro
 // the session that is taken up again, else what the profile and the settings say. A
 // repository's profile says nothing. A worker gets its parent's list, or a part of it.
 func (s *App) chooseNetwork(b *box, asked []string, again *store.Session) error {
+	ofBundle := b.given != nil && b.given.Network
+	if ofBundle {
+		if len(asked) > 0 {
+			return Refusef(api.CodeBadRequest, "the profile %s says which hosts it asks for, and policy.toml which it gets: leave --network away", b.profile.Name)
+		}
+		asked = b.given.Hosts
+	}
 	switch {
-	case len(asked) > 0:
+	case len(asked) > 0 || ofBundle:
 		b.network = asked
 	case again != nil && again.Sandbox != nil && (len(again.Sandbox.Hosts) > 0 || b.level == sandbox.Strict):
 		b.network = again.Sandbox.Hosts
@@ -89,7 +99,7 @@ func (s *App) chooseNetwork(b *box, asked []string, again *store.Session) error 
 				return Refusef(api.CodeBadRequest, "network %q is not in the list of the session that starts this worker", host)
 			}
 		}
-		if len(asked) == 0 {
+		if len(asked) == 0 && (!ofBundle || b.level != sandbox.Strict) {
 			b.network = p.Network.Allow
 		}
 	}
@@ -103,8 +113,8 @@ func (s *App) chooseNetwork(b *box, asked []string, again *store.Session) error 
 }
 
 // level returns the level of a session: what its user named, else that of the session
-// that is taken up again, else what the profile and the settings say. A repository's
-// profile only makes that stronger.
+// that is taken up again, else what the profile and the settings say. The profile of a
+// repository or of a bundle only makes that stronger.
 func (s *App) level(asked sandbox.Level, profile agent.Profile, again *store.Session) sandbox.Level {
 	if asked != "" {
 		return asked
@@ -112,11 +122,11 @@ func (s *App) level(asked sandbox.Level, profile agent.Profile, again *store.Ses
 	usual, own := sandbox.Level(s.Sandbox.Level), sandbox.Level(profile.Sandbox)
 	if usual == "auto" || usual == "" {
 		usual = sandbox.None
-		if profile.IsAgent() {
+		if profile.IsAgent() || profile.Source == agent.Bundle {
 			usual = sandbox.Workspace
 		}
 	}
-	if own != "" && (profile.Source != agent.Repository || usual.Weaker(own)) {
+	if own != "" && (profile.Source != agent.Repository && profile.Source != agent.Bundle || usual.Weaker(own)) {
 		usual = own
 	}
 	if again == nil {
@@ -172,9 +182,16 @@ func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b b
 	if err != nil {
 		return confine.Confined{}, err
 	}
+	var show []string
+	if b.given != nil {
+		show = b.given.Readable()
+		if b.given.ReadOnlyGit {
+			git = git.Unwritable()
+		}
+	}
 	made, err := s.maker().Make(confine.Session{
 		ID: id, Workspace: w.ID, Root: w.Root, Dir: dir, Level: b.level, Method: b.method, Network: b.network,
-		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent, ParentPrivate: b.private, Git: git,
+		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent, ParentPrivate: b.private, Git: git, Show: show,
 	}, env)
 	made.Notes = append(made.Notes, notes...)
 	if err != nil {

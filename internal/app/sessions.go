@@ -43,7 +43,7 @@ func (s *App) launch(ctx context.Context, w workspace.Workspace, p plan) (row st
 		CreatedAt:   time.Now().UTC(),
 		Parent:      p.parent,
 
-		Profile: p.profile, Conversation: p.conversation, Sandbox: applied,
+		Profile: p.profile, Conversation: p.conversation, Sandbox: applied, Bundle: p.bundle,
 	})
 	if err != nil {
 		s.cleanUp(id)
@@ -128,7 +128,11 @@ func freeName(asked string, suffix bool, row store.Session, create func(store.Se
 		row.Name = asked
 		return row, create(row)
 	}
-	err := numbered(cmp.Or(asked, row.Profile, commandName(row.Argv)), func(name string) error {
+	_, profile, of := strings.Cut(row.Profile, "/") // of a bundle
+	if !of {
+		profile = row.Profile
+	}
+	err := numbered(cmp.Or(asked, profile, commandName(row.Argv)), func(name string) error {
 		row.Name = name
 		return create(row)
 	})

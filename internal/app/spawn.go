@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/bundle"
 	"middleman/internal/fault"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -73,6 +74,11 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 	if w.State != workspace.StateReady && w.State != workspace.StateCreating {
 		return spawning{}, Refusef(api.CodeBusy, "workspace %s is %s: no worker can be started in it", s.label(ctx, w), w.State)
 	}
+	if b := parent.Bundle; b != nil && in.Session.Bundle == nil {
+		if name, is := strings.CutPrefix(in.Session.Profile, b.ID+"/"); is {
+			in.Session.Profile, in.Session.Bundle = name, &api.BundleRef{ID: b.ID, Digest: b.Digest}
+		}
+	}
 	if err := s.checkGrant(ctx, parent, w, in.Session); err != nil {
 		return spawning{}, err
 	}
@@ -111,6 +117,9 @@ func (s *App) checkGrant(ctx context.Context, parent store.Session, w workspace.
 	if parent.Profile == "" {
 		return nil
 	}
+	if parent.Bundle != nil {
+		return s.checkBundleGrant(ctx, parent, in)
+	}
 	profile, err := s.profile(ctx, parent.Profile, profiles{repository: s.profilesOf(w)})
 	if err != nil {
 		return err
@@ -123,6 +132,26 @@ func (s *App) checkGrant(ctx context.Context, parent store.Session, w workspace.
 	}
 	return Refusef(api.CodeForbidden, "profile %s of session %s may start workers of these profiles alone: %s (spawn in its profile)",
 		profile.Name, parent.Name, strings.Join(profile.Spawn, ", "))
+}
+
+// checkBundleGrant refuses a worker that the bundle of its parent does not name, or that
+// this host has not granted.
+func (s *App) checkBundleGrant(ctx context.Context, parent store.Session, in api.NewSession) error {
+	ref := api.BundleRef{ID: parent.Bundle.ID, Digest: parent.Bundle.Digest}
+	may := slices.ContainsFunc(parent.Bundle.Grants, func(g bundle.Grant) bool {
+		return g.Asked == bundle.Capability+":"+bundle.CapabilitySpawn && g.Result == bundle.Granted
+	})
+	if !may {
+		return Refusef(api.CodeForbidden, "session %s may start no workers: its bundle does not ask for it, or policy.toml does not allow it", parent.Name)
+	}
+	_, of, err := s.openProfile(ctx, ref, parent.Bundle.Profile)
+	if err != nil {
+		return err
+	}
+	if in.Bundle == nil || *in.Bundle != ref || !slices.Contains(of.Spawn, in.Profile) {
+		return Refusef(api.CodeForbidden, "profile %s of session %s may start workers of these profiles of its bundle alone: %s", parent.Profile, parent.Name, strings.Join(of.Spawn, ", "))
+	}
+	return nil
 }
 
 // withoutTree returns an environment without the directories of PATH that are in

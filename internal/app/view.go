@@ -27,7 +27,7 @@ const (
 // the backend while the program may run, and from the store once its end is
 // recorded or if the backend does not answer.
 func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName string) api.Session {
-	v := s.recordedView(row, workspaceName)
+	v := s.recordedView(ctx, row, workspaceName)
 	if row.State.Ended() {
 		return v
 	}
@@ -50,8 +50,9 @@ func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName 
 
 // recordedView returns a session as the store has it, with what is known of its
 // program. No session is asked.
-func (s *App) recordedView(row store.Session, workspaceName string) api.Session {
+func (s *App) recordedView(ctx context.Context, row store.Session, workspaceName string) api.Session {
 	v := rowView(row, workspaceName)
+	v.Bundle = s.Bundles.Session(ctx, row.Bundle, false)
 	if !row.State.Ended() {
 		v.Agent = s.agentNow(row.ID)
 	}
@@ -80,6 +81,9 @@ func rowView(row store.Session, workspaceName string) api.Session {
 	}
 	if row.Exit != nil {
 		v.Offset, v.Size, v.Title, v.AsOf = row.Exit.Offset, row.Exit.Size, row.Exit.Title, row.Exit.Time
+	}
+	if row.Bundle != nil {
+		v.Bundle = &api.SessionBundle{Launched: *row.Bundle}
 	}
 	if row.Profile != "" && row.State.Ended() {
 		v.Agent = endedAgent(row)

@@ -136,6 +136,28 @@ func (b Bundle) Profile(name string) (Profile, error) {
 	return p, nil
 }
 
+// Requested returns what a launch of a profile asks of a host: what the profile needs,
+// and of what is optional those that are named; nil names all. The error is
+// ErrUnsupported for one that the profile does not declare.
+func (b Bundle) Requested(p Profile, named []string) ([]Declaration, error) {
+	asked := b.Asks(p)
+	if named == nil {
+		return asked, nil
+	}
+	wanted := map[Ref]bool{}
+	for _, text := range named {
+		ref, err := ParseRef(text)
+		if err != nil {
+			return nil, inField("capabilities", err)
+		}
+		if !slices.ContainsFunc(asked, func(d Declaration) bool { return d.Ref == ref }) {
+			return nil, Errorf(ErrUnsupported, "the profile does not ask for %s, so it cannot be requested", ref)
+		}
+		wanted[ref] = true
+	}
+	return slices.DeleteFunc(asked, func(d Declaration) bool { return d.Optional && !wanted[d.Ref] }), nil
+}
+
 // Asks returns what a profile of the bundle asks of a host: what it uses, and what
 // follows from its env, approvals and spawn.
 func (b Bundle) Asks(p Profile) []Declaration {

@@ -175,5 +175,11 @@ func (d Dirs) ServerLock() string { return filepath.Join(d.Data, "server.lock") 
 // File returns the user's configuration file.
 func (d Dirs) File() string { return filepath.Join(d.Config, "config.toml") }
 
+// Policy returns the file with the host's policy for bundles.
+func (d Dirs) Policy() string { return filepath.Join(d.Config, "policy.toml") }
+
+// SecretFiles returns the directory with a file for each secret that bundles refer to.
+func (d Dirs) SecretFiles() string { return filepath.Join(d.Config, "secrets") }
+
 // TmuxFile returns the user's configuration file for the private tmux server.
 func (d Dirs) TmuxFile() string { return filepath.Join(d.Config, "tmux.conf") }

@@ -50,6 +50,9 @@ type Session struct {
 	// directories that session has copies, bounds these.
 	Parent        *sandbox.Policy
 	ParentPrivate []string
+	// Show are paths that it can read though they are hidden from others. A worker sees
+	// those alone that its parent sees.
+	Show []string
 	// Git adds what the program needs for git.
 	Git Git
 }
@@ -59,6 +62,18 @@ type Git struct {
 	Writable, ReadOnly, Show []string
 	Binds                    []sandbox.Bind
 	Env                      []string
+}
+
+// Unwritable is g for a program that reads its repository, and cannot commit.
+func (g Git) Unwritable() Git {
+	g.Show = slices.Concat(g.Show, g.Writable)
+	g.Writable = nil
+	g.Binds = slices.Clone(g.Binds)
+	for i := range g.Binds {
+		g.Binds[i].Write = false
+	}
+	g.Env = append(slices.Clone(g.Env), "GIT_OPTIONAL_LOCKS=0")
+	return g
 }
 
 // Confined is what Make has made for a session.
@@ -319,7 +334,11 @@ func (b *builder) hidden() error {
 	if err != nil {
 		return err
 	}
-	show, err := sandbox.Existing(b.Home, b.expand(b.Settings.Show)...)
+	asked := slices.Clone(b.Show)
+	if b.Parent != nil {
+		asked = slices.DeleteFunc(b.expand(asked), func(path string) bool { return !slices.Contains(b.Parent.Show, path) })
+	}
+	show, err := sandbox.Existing(b.Home, b.expand(append(asked, b.Settings.Show...))...)
 	if err != nil {
 		return err
 	}
@@ -330,7 +349,7 @@ func (b *builder) hidden() error {
 	}
 	for _, path := range show {
 		if b.tooMuch(path) != "" || b.ours(path) {
-			return fmt.Errorf("sandbox.show has %s: middleman's own state and a whole home directory stay hidden", path)
+			return fmt.Errorf("%s is to be shown in the sandbox: middleman's own state and a whole home directory stay hidden", path)
 		}
 	}
 	b.policy.Show = append(b.policy.Show, show...)

@@ -19,6 +19,7 @@ const (
 	Listed     = "allow-list" // one of the two above, of which only Allowed passed
 	Repository = "repository" // an agreed .middleman.toml
 	Profile    = "profile"    // named by the session's profile
+	Secret     = "secret-ref" // a secret of this host, which the bundle of the session refers to
 	Named      = "--env"      // named for this session, on the command line or in the API
 	Own        = "middleman"
 	Caches     = "private caches" // of a sandbox; middleman's own too

@@ -79,6 +79,28 @@ func (c commands) withServer(ctx context.Context, f func(*client.Client) error) 
 	return f(server)
 }
 
+// nameBundle completes a request for the profile of a bundle, ID/NAME[@DIGEST]: without
+// a digest it means the newest revision that is stored.
+func nameBundle(ctx context.Context, server *client.Client, in *api.NewSession) error {
+	if in == nil {
+		return nil
+	}
+	profile, digest, _ := strings.Cut(in.Profile, "@")
+	id, name, of := strings.Cut(profile, "/")
+	if !of {
+		return nil
+	}
+	if digest == "" {
+		newest, err := server.Bundle(ctx, id, "")
+		if err != nil {
+			return err
+		}
+		digest = newest.Digest
+	}
+	in.Profile, in.Bundle = name, &api.BundleRef{ID: id, Digest: digest}
+	return nil
+}
+
 // readBundle reads a bundle from a file, or from standard input for "-".
 func (c commands) readBundle(file string) (bundle.Bundle, []byte, error) {
 	in := io.Reader(c.In)

@@ -19,20 +19,23 @@ import (
 
 // sessionFlags are the flags of every command that starts a session.
 type sessionFlags struct {
-	detached   bool
-	profile    string
-	backend    string
-	sandbox    sandboxFlag
-	network    []string
-	cols, rows uint16
-	keep       string
-	clipboard  terminal.Clipboard
-	env        envFlags
+	detached bool
+	profile  string
+	backend  string
+	sandbox  sandboxFlag
+	network  []string
+	// capabilities narrow what the profile of a bundle asks for.
+	capabilities []string
+	cols, rows   uint16
+	keep         string
+	clipboard    terminal.Clipboard
+	env          envFlags
 }
 
 // add adds all flags.
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.profile, "profile", "p", "", "start the program of profile `NAME`; what follows -- is its first prompt (`middleman profile list`)")
+	flags.StringVarP(&f.profile, "profile", "p", "", "start the program of profile `NAME`, or of a bundle's, ID/NAME or ID/NAME@DIGEST; what follows -- is its first prompt (`middleman profile list`)")
+	flags.StringArrayVar(&f.capabilities, "capability", nil, "of what a bundle's profile can do without, ask this host for `REF` alone, such as mount-grant:go-cache; can be repeated (default: all)")
 	f.addOthers(flags)
 }
 
@@ -75,7 +78,7 @@ func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, e
 	if (size.Cols == 0) != (size.Rows == 0) {
 		return nil, cli.Usagef("give both --cols and --rows, or neither: this command has no terminal to take the other from")
 	}
-	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Sandbox: sandbox.Level(f.sandbox), Network: f.network, Size: size, Clipboard: f.clipboard}
+	in := &api.NewSession{Command: command, Profile: f.profile, Backend: f.backend, Sandbox: sandbox.Level(f.sandbox), Network: f.network, Capabilities: f.capabilities, Size: size, Clipboard: f.clipboard}
 	if f.profile != "" && f.profile != agent.Shell {
 		in.Command, in.Prompt = nil, strings.Join(command, " ")
 	}

@@ -154,6 +154,9 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 		return err
 	}
 	defer server.Close()
+	if err := nameBundle(ctx, server, in.Session); err != nil {
+		return err
+	}
 	progress := c.Progress("making")
 	created, err := server.CreateWorkspace(ctx, in, progress.Workspace)
 	progress.End()

@@ -4,14 +4,18 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/agent"
+	"middleman/internal/bundle"
 	"middleman/internal/plaintext"
 )
 
@@ -20,9 +24,12 @@ const versionTime = 10 * time.Second
 
 // shownProfile is a profile as it is printed.
 type shownProfile struct {
-	Name     string   `json:"name"`
-	Program  string   `json:"program,omitempty"`
-	Source   string   `json:"source"`
+	Name    string `json:"name"`
+	Program string `json:"program,omitempty"`
+	Source  string `json:"source"`
+	// Bundle is ID@DIGEST, and Asks what the profile asks of a host, of one of a bundle.
+	Bundle   string   `json:"bundle,omitempty"`
+	Asks     []string `json:"asks,omitempty"`
 	Versions string   `json:"versions,omitempty"`
 	Path     string   `json:"path,omitempty"`
 	Found    string   `json:"version,omitempty"`
@@ -61,16 +68,16 @@ gets besides the allow-list, and how its conversation is taken up again. Profile
 of your own are in config.toml, below [profiles.NAME]; a repository's are in its
 .middleman.toml, and count once you have agreed to them (` + "`middleman trust`" + `).`,
 		Args: cli.Args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error { return c.listProfiles() },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listProfiles(cmd.Context()) },
 	}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "list", Aliases: []string{"ls"}, Short: "List the built-in profiles and your own", Args: cli.Args(cobra.NoArgs),
-			RunE: func(*cobra.Command, []string) error { return c.listProfiles() },
+			Use: "list", Aliases: []string{"ls"}, Short: "List the built-in profiles, your own, and those of bundles", Args: cli.Args(cobra.NoArgs),
+			RunE: func(cmd *cobra.Command, _ []string) error { return c.listProfiles(cmd.Context()) },
 		},
 		&cobra.Command{
 			Use: "show NAME", Short: "Show what a profile runs", Args: cli.Args(cobra.ExactArgs(1)),
-			RunE: func(_ *cobra.Command, given []string) error { return c.showProfile(given[0]) },
+			RunE: func(cmd *cobra.Command, given []string) error { return c.showProfile(cmd.Context(), given[0]) },
 		},
 		&cobra.Command{
 			Use: "check NAME", Short: "Run a profile's program to see its version", Args: cli.Args(cobra.ExactArgs(1)),
@@ -93,6 +100,24 @@ func (c commands) named(name string) (agent.Profile, shownProfile, error) {
 		return p, shownProfile{}, fmt.Errorf("there is no profile %q; `middleman profile list` lists them", name)
 	}
 	return p, c.shown(p), nil
+}
+
+// shownNamed returns a profile as it is printed; ID/NAME is one of a bundle.
+func (c commands) shownNamed(ctx context.Context, name string) (shownProfile, error) {
+	if !strings.Contains(name, "/") {
+		_, v, err := c.named(name)
+		return v, err
+	}
+	list, err := c.bundledProfiles(ctx)
+	for _, v := range list {
+		if v.Name == name {
+			return v, nil
+		}
+	}
+	if err == nil {
+		err = bundle.Errorf(bundle.ErrProfile, "no bundle here has a profile %s; `middleman profile list` lists them", name)
+	}
+	return shownProfile{}, err
 }
 
 // shown is show with what was tried on the real program.
@@ -152,11 +177,16 @@ func (v shownProfile) testedBy() string {
 	return "right with " + cmp.Or(v.Tested.Program, "an unknown version")
 }
 
-func (c commands) listProfiles() error {
+func (c commands) listProfiles(ctx context.Context) error {
 	var list []shownProfile
 	for _, p := range c.profiles().List() {
 		list = append(list, c.shown(p))
 	}
+	bundled, err := c.bundledProfiles(ctx)
+	if err != nil {
+		fmt.Fprintln(c.Errs, "middleman: profiles of bundles are left out:", err)
+	}
+	list = append(list, bundled...)
 	return c.Print(map[string]any{"profiles": list}, func() error {
 		t := c.Table("NAME", "PROGRAM", "FROM", "STATUS BY", "TESTED", "FOUND")
 		for _, p := range list {
@@ -166,8 +196,24 @@ func (c commands) listProfiles() error {
 	})
 }
 
-func (c commands) showProfile(name string) error {
-	_, v, err := c.named(name)
+// bundledProfiles returns the profiles of the newest revision of each bundle.
+func (c commands) bundledProfiles(ctx context.Context) (list []shownProfile, err error) {
+	newest, err := catalog.NewestBundles(ctx, c.CLI)
+	for _, b := range newest {
+		for _, name := range slices.Sorted(maps.Keys(b.Profiles)) {
+			v := c.shown(agent.Profile{Name: b.ID + "/" + name, Source: agent.Bundle, Definition: b.Profiles[name].Definition()})
+			v.Bundle = b.ID + "@" + b.Sum()
+			for _, d := range b.Asks(b.Profiles[name]) {
+				v.Asks = append(v.Asks, asked(d))
+			}
+			list = append(list, v)
+		}
+	}
+	return list, err
+}
+
+func (c commands) showProfile(ctx context.Context, name string) error {
+	v, err := c.shownNamed(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -176,6 +222,8 @@ func (c commands) showProfile(name string) error {
 			{"profile", v.Name},
 			{"program", v.Program},
 			{"from", v.Source},
+			{"bundle", v.Bundle},
+			{"asks for", strings.Join(v.Asks, ", ")},
 			{"written for", v.Versions},
 			{"found", cmp.Or(v.Path, v.Problem)},
 			{"command", strings.Join(v.Command, " ")},

@@ -193,6 +193,9 @@ func (c commands) show(ctx context.Context, arg string) error {
 	c.addStatus(ctx, &shown.Workspace)
 	c.addEnvironments(ctx, shown.Sessions)
 	c.addDenials(shown.Sessions)
+	if err := catalog.AddBundles(ctx, c.CLI, shown.Sessions); err != nil {
+		fmt.Fprintln(c.Errs, "middleman: bundles of these sessions:", err)
+	}
 	if err := workers.AddFamily(ctx, c.CLI, &shown); err != nil {
 		return err
 	}
@@ -226,6 +229,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 				fmt.Fprintf(c.Out, "clipboard of %s: %s\n", plaintext.Line(catalog.Label(s)), s.Clipboard)
 			}
 			c.tellSandbox(s)
+			c.tellBundle(s)
 			c.tellEnvironment(s)
 		}
 		return workers.FamilyTable(c.CLI, shown, list)
