@@ -45,6 +45,9 @@ export interface Session {
   agent?: Agent
   /** What its sandbox does; unset where it has none. */
   sandbox?: Sandbox
+  /** The bundle of its profile; unset for one that is built in or the user’s own. */
+  bundle?: SessionBundle
+  profile?: string
   exit?: Exit
   error?: string
   created_at: string
@@ -56,6 +59,17 @@ export interface Denial {
   via: string
   target: string
   rule: string
+}
+
+/** The bundle that a session was started with, and what the host gave of what it asks. */
+export interface SessionBundle {
+  id: string
+  revision: number
+  digest: string
+  profile: string
+  grants?: { asked: string; result: string; given?: string; reason?: string; rule: string }[]
+  /** The newest revision, if that is another; without a digest there is none any more. */
+  moved?: { revision?: number; digest?: string }
 }
 
 export interface Sandbox {

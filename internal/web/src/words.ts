@@ -1,6 +1,6 @@
 // The words for states, in one place.
 
-import type { Denial, Exit, Sandbox, Session, Writer } from './api'
+import type { Denial, Exit, Sandbox, Session, SessionBundle, Writer } from './api'
 
 export function exitWords(exit: Exit): string {
   if (exit.signal) return `Ended by ${exit.signal_name || `signal ${exit.signal}`}`
@@ -108,6 +108,17 @@ export const visibleLines = (text: string) => text.split(/([\n\t])/).map((part) 
 /** What a network list refused, one line each. */
 export function denialWords(list: Denial[]): string {
   return list.map((d) => `${new Date(d.time).toLocaleTimeString()} ${visible(`${d.via} ${d.target}: ${d.rule}`)}`).join('\n')
+}
+
+/** What a session's bundle is, what it got, and whether it has moved since, one line each. */
+export function bundleWords(b: SessionBundle): string {
+  const lines = [`profile ${b.profile} of bundle ${b.id}, revision ${b.revision}`, `digest: ${b.digest}`]
+  for (const g of b.grants ?? []) {
+    const what = g.given ?? g.reason
+    lines.push(`${g.result}: ${g.asked}${what ? `, ${what}` : ''} (${g.rule})`)
+  }
+  if (b.moved) lines.push(b.moved.digest ? `moved since: revision ${b.moved.revision}, digest ${b.moved.digest}` : 'moved since: it is not stored any more')
+  return lines.map(visible).join('\n')
 }
 
 /** What a session's sandbox does, one line each. */

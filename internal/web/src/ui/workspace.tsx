@@ -4,7 +4,7 @@ import type { Denial, Session, Workspace } from '../api'
 import { go, pathOf } from '../nav'
 import { isLive, mark, putWorkspace, report, sessionsOf, toast, useStore } from '../store'
 import { copy } from '../term/view'
-import { denialWords, sandboxWords, seconds, stateWords, tone, visible } from '../words'
+import { bundleWords, denialWords, sandboxWords, seconds, stateWords, tone, visible } from '../words'
 import { Branch, Check, Close, Copy, Down, Menu, Plus, Stop, Trash } from './icons'
 import { show } from './overlay'
 import { closeSession, openSession } from './session-dialogs'
@@ -35,6 +35,12 @@ export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
         <button class="chip path" title="Copy the path" onClick={() => void copied(workspace.path)}>
           <span>{workspace.path}</span><Copy />
         </button>
+        {session?.bundle && (
+          <button class="chip" title={bundleWords(session.bundle)} aria-label={`Bundle ${session.bundle.id}: copy its digest and grants`}
+            onClick={() => void copied(bundleWords(session.bundle!))}>
+            <span>bundle {visible(session.bundle.id)}/{visible(session.bundle.profile)}{session.bundle.moved ? ', moved' : ''}</span></button>
+        )}
+        {session?.profile && !session.bundle && <span class="chip" title="A profile that is built in, or the user’s own"><span>profile {visible(session.profile)}</span></span>}
         {session?.sandbox && (
           <button class="chip" title={sandboxWords(session.sandbox)} aria-label={`Sandbox ${session.sandbox.level}: copy what it does`}
             onClick={() => void copied(sandboxWords(session.sandbox!))}><span>sandbox {session.sandbox.level}</span></button>
