@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -68,8 +69,13 @@ func (d *https) Close() error { return nil }
 func (d *https) Token() (string, error) {
 	raw, err := private.ReadFile(d.config.TokenFile)
 	token := strings.TrimSpace(string(raw))
+	info, statErr := os.Stat(d.config.TokenFile)
 	switch {
 	case err != nil:
+	case statErr != nil:
+		err = statErr
+	case openToOthers(info):
+		err = errors.New("others can read it")
 	case token == "" || len(raw) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
 		err = errors.New("it does not hold one token")
 	}

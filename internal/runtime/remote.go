@@ -35,6 +35,7 @@ type Remote struct {
 	dialer    Dialer
 	transport *http.Transport
 	log       *slog.Logger
+	patience  time.Duration // checkTimeout, in a test less
 
 	mu       sync.Mutex // guards the fields below
 	status   Status
@@ -46,7 +47,7 @@ type Remote struct {
 }
 
 func newRemote(c Config, d Dialer, log *slog.Logger) *Remote {
-	r := &Remote{config: c, dialer: d, log: log, left: map[string]time.Time{}}
+	r := &Remote{config: c, dialer: d, log: log, patience: checkTimeout, left: map[string]time.Time{}}
 	r.status = Status{State: Unknown, Since: time.Now().UTC()}
 	r.transport = &http.Transport{
 		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return d.Dial(ctx) },
@@ -123,7 +124,7 @@ func (r *Remote) ready(ctx context.Context) (*client.Client, error) {
 // greet asks for the version and the features. An API of which this build knows no
 // version is refused.
 func (r *Remote) greet(ctx context.Context, c *client.Client) error {
-	within, cancel := context.WithTimeout(ctx, checkTimeout)
+	within, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
 	resp, err := c.Do(within, http.MethodGet, "/version", nil, nil)
 	if err != nil {
@@ -131,6 +132,13 @@ func (r *Remote) greet(ctx context.Context, c *client.Client) error {
 	}
 	var v api.Version
 	if err := r.decode(resp, &v); err != nil {
+		if refused, ok := errors.AsType[*Refusal](err); ok {
+			reason := BadProtocol
+			if refused.Code == api.CodeUnauthorized || refused.Code == api.CodeForbidden {
+				reason = BadToken
+			}
+			err = &Error{Reason: reason, Cause: err}
+		}
 		return r.lost(ctx, err)
 	}
 	if v.API < api.Oldest || v.OldestAPI > api.Current {

@@ -1,0 +1,188 @@
+//go:build linux || darwin
+
+package server_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"middleman/internal/api"
+	"middleman/internal/store"
+)
+
+// fake is a remote server that answers as the test says.
+type fake struct {
+	*httptest.Server
+	mu     sync.Mutex // guards the fields below
+	answer http.HandlerFunc
+	got    []string // the requests: method, path and query as they came
+}
+
+// addFake adds a runtime "box", whose server is a fake.
+func (r *running) addFake() *fake {
+	r.t.Helper()
+	f := &fake{}
+	f.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/api/v1/version" && req.Header.Get("Authorization") == "Bearer hunter2" {
+			fmt.Fprint(w, `{"version":"1","api":1,"oldest_api":1,"features":["keep-ended"]}`)
+			return
+		}
+		f.mu.Lock()
+		f.got = append(f.got, req.Method+" "+req.RequestURI)
+		answer := f.answer
+		f.mu.Unlock()
+		answer(w, req)
+	}))
+	r.t.Cleanup(f.Close)
+	token := filepath.Join(r.place.dirs.Data, "token")
+	write(r.t, token, "hunter2")
+	sum := sha256.Sum256(f.Certificate().Raw)
+	added := get[api.Runtime](r, "POST", "/runtimes", api.NewRuntime{Name: "box", Address: f.URL, TokenFile: token, Pin: hex.EncodeToString(sum[:])})
+	if added.State != "reachable" || added.Address != f.URL {
+		r.t.Fatalf("added: %+v", added)
+	}
+	return f
+}
+
+func (f *fake) says(answer http.HandlerFunc) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answer, f.got = answer, nil
+}
+
+const plantedPath, plantedToken = "/home/victim/.ssh/id_rsa", "tok-0123456789"
+
+// Whatever a runtime says in an error, whatever it answers where something else was
+// asked: nothing of its words, its endpoint or its token is in what the hub gives
+// out.
+func TestNothingOfARuntimesErrorsGetsOut(t *testing.T) {
+	r := newPlace(t).serve(t)
+	f := r.addFake()
+	token := "Bearer " + r.token(store.ScopeFull, "", time.Hour)
+	problem := fmt.Sprintf(`"title":"%[1]s","detail":"open %[1]s: %[2]s at %[3]s","type":"%[3]s","instance":"%[2]s"`, plantedPath, plantedToken, f.URL)
+	header := func(w http.ResponseWriter) {
+		for _, name := range []string{"Middleman-Note", "Middleman-Hash", "Middleman-Offset", "Location", "WWW-Authenticate", "Set-Cookie", "X-Endpoint", "Server"} {
+			w.Header().Set(name, plantedPath+plantedToken)
+		}
+	}
+	kinds := map[string]http.HandlerFunc{
+		"a page": func(w http.ResponseWriter, _ *http.Request) {
+			header(w)
+			http.Error(w, plantedPath+plantedToken+f.URL, 502)
+		},
+		"a redirect": func(w http.ResponseWriter, r *http.Request) { header(w); http.Redirect(w, r, f.URL+plantedPath, 307) },
+		"no JSON":    func(w http.ResponseWriter, _ *http.Request) { header(w); fmt.Fprint(w, `{"`+plantedPath) },
+		"an id":      func(w http.ResponseWriter, _ *http.Request) { header(w); fmt.Fprint(w, `{"id":"../`+plantedToken+`"}`) },
+	}
+	for _, code := range []string{"internal", "unauthorized", "forbidden", "not-found", "start-failed", plantedToken, "trimmed"} {
+		for _, status := range []int{400, 401, 403, 404, 409, 410, 500, 503} {
+			kinds[fmt.Sprint(code, " ", status)] = func(w http.ResponseWriter, _ *http.Request) {
+				header(w)
+				w.WriteHeader(status)
+				fmt.Fprintf(w, `{"code":"%s","status":200,%s}`, code, problem)
+			}
+		}
+	}
+	never := []string{plantedPath, plantedToken, "hunter2", strings.TrimPrefix(f.URL, "https://"), "token\""}
+	for kind, answer := range kinds {
+		f.says(answer)
+		for _, op := range r.operations() {
+			if !strings.HasPrefix(op.id, "runtime-") || op.id == "runtime-version" || op.id == "runtime-terminal" {
+				continue
+			}
+			path := strings.NewReplacer("{session}", "s0123456789abcdef", "{workspace}", "w", "{approval}", "a0", "{runtime}", "box").Replace(op.path)
+			r.call("POST", "/runtimes/box/check", nil) // else a call right after a failure fails at once
+			a := r.browse(op.method, "/api/v1"+path, nil, "Authorization", token)
+			text := fmt.Sprint(a.header, string(a.body))
+			for _, part := range never {
+				// The bytes of a session and of a diff are content, whatever they are.
+				content := a.status == 200 && (op.id == "runtime-output" || op.id == "runtime-recording" || op.id == "runtime-capture")
+				if strings.Contains(text, part) && (!content || strings.Contains(fmt.Sprint(a.header), part)) {
+					t.Errorf("%s, %s: %q is in %d %s", kind, op.id, part, a.status, text)
+				}
+			}
+			if a.status == http.StatusUnauthorized {
+				t.Errorf("%s, %s: 401 looks as if the caller's own login had ended", kind, op.id)
+			}
+		}
+	}
+	list := r.browse("GET", "/api/v1/runtimes", nil, "Authorization", token)
+	for _, part := range never {
+		if strings.Contains(string(list.body), part) {
+			t.Errorf("%q is in the list of runtimes: %s", part, list.body)
+		}
+	}
+}
+
+// Ids and parameters arrive as they were sent.
+func TestRuntimeIDsAreEscaped(t *testing.T) {
+	r := newPlace(t).serve(t)
+	f := r.addFake()
+	f.says(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) })
+	for id, want := range map[string]string{
+		"a%3Fb": "a%3Fb", "a%26b": "a&b", "a%23b": "a%23b", "a%3Db": "a=b", "a%25b": "a%25b", "a%2Fb": "a%2Fb", "a%252Fb": "a%252Fb", "a@b%2Fc": "a@b%2Fc",
+		"%2e%2e%2fsessions": "..%2Fsessions", "a%00b": "a%00b", "a%0d%0aX:b": "a%0D%0AX:b",
+	} {
+		f.says(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) })
+		a := r.call("GET", "/runtimes/box/workspaces/"+id+"?wait=1s", nil)
+		f.mu.Lock()
+		got := strings.Join(f.got, " ")
+		f.mu.Unlock()
+		if want = "GET /api/v1/workspaces/" + want + "?wait=1s"; got != want {
+			t.Errorf("%s: %d, the runtime got %q, want %q", id, a.status, got, want)
+		}
+	}
+	for _, path := range []string{
+		"/runtimes/box/workspaces/..", "/runtimes/box/workspaces/%2e%2e", "/runtimes/box/tokens", "/runtimes/box/login-links", "/runtimes/box/runtimes",
+		"/runtimes/box/workspaces?later=1", "/runtimes/b%2Fx/workspaces", "/runtimes/none/workspaces",
+	} {
+		f.says(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) })
+		a := r.call("GET", path, nil)
+		f.mu.Lock()
+		got := f.got
+		f.mu.Unlock()
+		if a.status < 300 || len(got) > 0 {
+			t.Errorf("%s: %d, the runtime got %q", path, a.status, got)
+		}
+	}
+}
+
+// Only a process of this user says whom the hub connects to, and the environment of
+// a caller stays here.
+func TestRuntimesAreAddedOverTheSocketAlone(t *testing.T) {
+	r := newPlace(t).serve(t)
+	f := r.addFake()
+	f.says(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) })
+	token := "Bearer " + r.token(store.ScopeFull, "", time.Hour)
+	for _, tt := range []struct {
+		method, path string
+		in           any
+	}{
+		{"POST", "/runtimes", api.NewRuntime{Name: "evil", Address: "ssh://evil.example"}},
+		{"DELETE", "/runtimes/box", nil},
+	} {
+		if a := r.browse(tt.method, "/api/v1"+tt.path, tt.in, "Authorization", token); a.status != 403 {
+			t.Errorf("%s %s over TCP: %d %s", tt.method, tt.path, a.status, a.body)
+		}
+	}
+	if a := r.call("POST", "/runtimes/box/workspaces/w/sessions", api.NewSession{CallerEnv: [][]byte{[]byte("SECRET=1")}}); a.status != 403 {
+		t.Errorf("the environment of a caller: %d %s", a.status, a.body)
+	}
+	if len(f.got) > 0 {
+		t.Errorf("the runtime got %q", f.got)
+	}
+	if a := r.call("POST", "/runtimes", api.NewRuntime{Name: "box", Address: "ssh://elsewhere"}); a.status != 409 {
+		t.Errorf("a name that is taken: %d %s", a.status, a.body)
+	}
+	if a := r.call("DELETE", "/runtimes/box", nil); a.status != 204 {
+		t.Errorf("removed: %d %s", a.status, a.body)
+	}
+}
