@@ -26,7 +26,7 @@ FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./wor
 ON_TMUX := MIDDLEMAN_TEST_HOST=tmux
 
 .DEFAULT_GOAL := help
-.PHONY: help build run run-test test test-root race long check systemd-test vm-test bench bench-go bench-peers bench-vt probes structure web docs install clean
+.PHONY: help build run run-test test test-root test-windows race long check systemd-test vm-test bench bench-go bench-peers bench-vt probes structure web docs install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ run-test: build ## make run twice with an empty home, and check that nothing is 
 
 test-root: build ## run the tests that an ordinary user skips
 	@scripts/root-tests.sh
+
+test-windows: ## run the tests of Windows under Wine (installs it on Debian as root; says if it cannot)
+	@scripts/test-windows --install
+	@scripts/test-windows
 
 race: build ## all tests under the race detector; SHORT=-short for the packages that start goroutines, quickly
 	@scripts/tools.sh

@@ -59,8 +59,7 @@ func dial(ctx context.Context, session string, r state.Record, hello wire.Hello)
 	if err := private.Dir(filepath.Dir(r.Socket)); err != nil {
 		return nil, unreachable(session, "check where the owner's socket is", err)
 	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", r.Socket)
+	conn, err := private.Dial(ctx, r.Socket)
 	if err != nil {
 		return nil, unreachable(session, "connect to owner", err)
 	}

@@ -482,7 +482,7 @@ func (s *session) Remove(ctx context.Context) error {
 		os.Remove(l.Socket) // usually gone with its owner
 	}
 	s.b.unlinkAgent(s.dir)
-	if err := os.RemoveAll(s.dir.Path); err != nil {
+	if err := private.RemoveAll(s.dir.Path); err != nil {
 		return fmt.Errorf("remove session %s: %w", s.dir.ID, err)
 	}
 	return nil

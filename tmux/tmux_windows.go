@@ -47,6 +47,17 @@ var _ host.Host = Host{}
 // Name implements host.Host.
 func (Host) Name() string { return Name }
 
+// Start returns a wrapped errors.ErrUnsupported.
+func (Host) Start(host.Program) (host.Terminal, int, string, error) {
+	return nil, 0, "find tmux", &host.Fault{Err: errNoTmux}
+}
+
+// Adopt returns a wrapped errors.ErrUnsupported.
+func (Host) Adopt() (host.Terminal, int, error) { return nil, 0, errNoTmux }
+
+// Resume returns a wrapped errors.ErrUnsupported.
+func (Host) Resume([]uintptr, json.RawMessage) (host.Terminal, error) { return nil, errNoTmux }
+
 func runPane(string, string) error { return errNoTmux }
 
 func runPipe(string) error { return errNoTmux }

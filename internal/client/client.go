@@ -111,12 +111,13 @@ func (c *Client) Runtime() string { return c.runtime }
 // dial connects to the server's socket. Before it sends anything, it checks that a
 // process of this user listens. No other user may have put the socket there.
 func dial(ctx context.Context, socket string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: dialTimeout}
-	conn, err := dialer.DialContext(ctx, "unix", socket)
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	conn, err := private.Dial(ctx, socket)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPeer(conn); err != nil {
+	if err := private.CheckPeer(conn); err != nil {
 		return nil, errors.Join(fmt.Errorf("socket %s does not belong to this user's server: %w", socket, err), conn.Close())
 	}
 	return conn, nil

@@ -21,7 +21,7 @@ const (
 	maxLog       = 1 << 20               // bytes
 )
 
-// Ready is the text that a background server writes to file descriptor 3 when it
+// Ready is the text that a background server writes to its ReadyPipe when it
 // serves.
 const Ready = "ready"
 
@@ -51,8 +51,8 @@ func Ensure(ctx context.Context, dirs config.Dirs, launch *exec.Cmd) (*Client, e
 
 // Launch starts server in the background if none runs, and blocks until it
 // serves, at most 20 seconds. If several processes call Launch at once, one
-// server is started. server is a command that serves. It must write Ready to file
-// descriptor 3 when it does, or else print the reason. Launch sets the command's
+// server is started. server is a command that serves. It must write Ready to its
+// ReadyPipe when it does, or else print the reason. Launch sets the command's
 // directory and files. Its caller should end soon: the server stays its child
 // until then.
 func Launch(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
@@ -174,14 +174,13 @@ func spawn(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 	defer r.Close()
 	server.Dir = dirs.Data
 	server.Stdout, server.Stderr = log, log
-	server.ExtraFiles = []*os.File{w}
-	detach(server)
+	detach(server, w)
 	err = server.Start()
 	w.Close()
 	if err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}
-	stop := context.AfterFunc(ctx, func() { r.SetReadDeadline(time.Now()) })
+	stop := context.AfterFunc(ctx, func() { stopReading(r, server) })
 	defer stop()
 	buf := make([]byte, len(Ready))
 	if n, _ := r.Read(buf); string(buf[:n]) == Ready {

@@ -55,10 +55,10 @@ type Options struct {
 // Listeners are the Unix and TCP listeners of a server, and its lock on the data
 // directory.
 type Listeners struct {
-	// Unix is nil on a platform that cannot tell which user connects.
+	// Unix is the local socket: on Windows a named pipe.
 	Unix net.Listener
 	// Own is for sandboxed sessions, which do not see Unix. What comes over it has
-	// no rights by its user, see server.Options.Own. It is nil where Unix is.
+	// no rights by its user, see server.Options.Own.
 	Own net.Listener
 	// OwnTCP is Own for sessions that have no Unix sockets; nil unless it was asked for.
 	OwnTCP *pinned.Listener
@@ -126,14 +126,11 @@ func Open(o Options) (_ *Listeners, err error) {
 	return l, writeJSON(l.file, l.serve)
 }
 
-// listenUnix opens the Unix sockets, if the system can tell who connects, and what
-// stands in for the one for sandboxed sessions.
+// listenUnix opens the local sockets, and what stands in for the one for sandboxed
+// sessions.
 func (l *Listeners) listenUnix(o Options) error {
 	dirs := o.Dirs
 	unix, err := ListenUnix(dirs.ServerSocket())
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -190,20 +187,15 @@ func takeLock(dirs config.Dirs) (*private.Lock, error) {
 	return lock, err
 }
 
-// ListenUnix listens on a Unix socket at path, with mode 0600, and accepts only
-// processes of this user. It removes what is at path: the caller must hold the
-// server's lock, so that can only be the socket of an ended server. On a platform
-// that cannot tell which user connects, the error is errors.ErrUnsupported.
+// ListenUnix listens on a local socket at path (see private.Listen), and accepts
+// only processes of this user. It removes what is at path: the caller must hold the
+// server's lock, so that can only be the socket of an ended server.
 func ListenUnix(path string) (net.Listener, error) {
 	l, err := private.Listen(path)
 	if err != nil {
 		return nil, err
 	}
-	checked, err := checkPeers(l)
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return checked, nil
+	return checkPeers(l), nil
 }
 
 // checkAddress refuses an address that other machines can reach, unless

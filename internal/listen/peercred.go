@@ -1,5 +1,3 @@
-//go:build linux || darwin
-
 package listen
 
 import (
@@ -10,15 +8,15 @@ import (
 
 // checkPeers returns a listener that accepts only connections from processes of
 // this user.
-func checkPeers(l *net.UnixListener) (net.Listener, error) { return &peerListener{l}, nil }
+func checkPeers(l *private.Listener) net.Listener { return &peerListener{l} }
 
-type peerListener struct{ *net.UnixListener }
+type peerListener struct{ *private.Listener }
 
 // Accept returns the next connection from a process of this user. It closes
 // others.
 func (l *peerListener) Accept() (net.Conn, error) {
 	for {
-		conn, err := l.AcceptUnix()
+		conn, err := private.Accept(l.Listener)
 		if err != nil {
 			return nil, err
 		}

@@ -92,3 +92,25 @@ func syncDir(path string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// Mkdir makes one directory, for this user alone. An existing one is fs.ErrExist.
+func Mkdir(path string) error { return os.Mkdir(path, 0o700) }
+
+// Unnamed makes a file in dir that has no name, and so ends when it is closed, or
+// with this process. pattern is that of os.CreateTemp.
+func Unnamed(dir, pattern string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, pattern) // 0600
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// RemoveAll is os.RemoveAll. On Windows it waits for files that a process holds
+// which is about to end.
+func RemoveAll(path string) error { return os.RemoveAll(path) }
+
+func rename(from, to string) error { return os.Rename(from, to) }

@@ -1,113 +1,99 @@
 package private
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/windows"
 
 	"middleman/internal/plainfile"
 )
 
-// Dir returns an error unless path is a directory and no link. Windows has no mode
-// bits; the access control list of the user's profile keeps other users out.
-func Dir(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return fmt.Errorf("check directory: %w", err)
-	}
-	if !info.IsDir() {
-		return &UnsafeError{path, []Problem{{Path: path, What: "is not a directory"}}}
-	}
-	return nil
-}
-
-// LastDir is Dir.
-func LastDir(path string) error { return Dir(path) }
-
-// Below makes the checks of Dir for root and for path.
-func Below(root, path string) error {
-	if err := Dir(root); err != nil {
-		return err
-	}
-	return Dir(path)
-}
-
-// Trusted returns an error unless there is a file or a directory at path.
-func Trusted(path string) error {
-	_, err := os.Stat(path)
-	return err
-}
-
-// MakeDir makes the directory path and its missing parents.
-func MakeDir(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return fmt.Errorf("make directory: %w", err)
-	}
-	return Dir(path)
-}
-
-// Tighten does nothing.
-func Tighten(string) (fs.FileMode, error) { return 0, nil }
-
-// Open opens a regular file for reading.
-func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY) }
-
-func open(path string, flags int) (*os.File, error) {
-	if err := CheckFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return os.OpenFile(path, flags, 0o600)
-}
-
-// openFlags are the flags of each open of a file of middleman's state.
-const openFlags = 0
-
-// notOpened returns err.
-func notOpened(_ string, err error) error { return err }
-
-// checkOpened returns an error unless info, of the open file, is of a regular file.
-func checkOpened(path string, info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is %s, not a file", path, plainfile.Kind(info.Mode()))
-	}
-	return nil
-}
-
 // TryLockDir returns nil: Windows cannot lock a directory.
 func TryLockDir(string) (*os.File, error) { return nil, nil }
 
-// CheckFile returns an error unless there is a regular file at path.
-func CheckFile(path string) error {
-	info, err := os.Lstat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is %s, not a file", path, plainfile.Kind(info.Mode()))
+// AwaitLockFile is AwaitLock. On Windows no process can inherit the lock.
+func AwaitLockFile(ctx context.Context, path string) (*Lock, error) { return AwaitLock(ctx, path) }
+
+// renameTime is how long rename waits for those who read the old file.
+const renameTime = 2 * time.Second
+
+// rename is os.Rename, but waits for those who have the old file open: not every
+// file system replaces such a file.
+func rename(from, to string) error {
+	for deadline := time.Now().Add(renameTime); ; time.Sleep(lockPause) {
+		err := os.Rename(from, to)
+		if err == nil || !errors.Is(err, windows.ERROR_ACCESS_DENIED) && !errors.Is(err, windows.ERROR_SHARING_VIOLATION) || time.Now().After(deadline) {
+			return err
+		}
 	}
-	return err
+}
+
+// removeTime is how long RemoveAll waits for the processes that hold a file.
+const removeTime = 5 * time.Second
+
+// RemoveAll is os.RemoveAll, but waits for files that a process holds which is
+// about to end: no event tells that a file was closed.
+func RemoveAll(path string) error {
+	for deadline := time.Now().Add(removeTime); ; time.Sleep(lockPause) {
+		err := os.RemoveAll(path)
+		if err == nil || !errors.Is(err, windows.ERROR_SHARING_VIOLATION) && !errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // syncDir does nothing: a directory cannot be synced, and the file system logs a
 // rename.
 func syncDir(string) error { return nil }
 
-// CheckPeer returns errors.ErrUnsupported: Windows does not tell the peer's user.
-func CheckPeer(net.Conn) error {
-	return fmt.Errorf("peer of socket: %w", errors.ErrUnsupported)
+// Survey checks root and everything below it, and returns the problems: files with
+// another owner, files that others can write, and links. It does not enter the
+// directories in opaque. Missing files are no problem.
+func Survey(root string, opaque ...string) (found []Problem) {
+	visit := func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				found = append(found, Problem{Path: path, What: "cannot be looked at: " + err.Error()})
+			}
+			return nil
+		}
+		if kind := entry.Type(); kind != 0 && kind != fs.ModeDir {
+			found = append(found, Problem{Path: path, What: "is " + plainfile.Kind(kind) + "; find out who put it there, and remove it"})
+		} else if p := judgeACL(path, write, true); p != nil {
+			found = append(found, *p)
+		}
+		for _, dir := range opaque {
+			if path == dir && entry.IsDir() {
+				return fs.SkipDir
+			}
+		}
+		return nil
+	}
+	_ = filepath.WalkDir(root, visit) // visit returns no error
+	return found
 }
-
-// PeerPID returns 0: Windows does not tell the peer's process.
-func PeerPID(net.Conn) int { return 0 }
-
-// Survey returns nothing: Windows has no mode bits.
-func Survey(string, ...string) []Problem { return nil }
 
 // CanMake returns nil: Windows does not tell beforehand.
 func CanMake(string) error { return nil }
 
-// Harden does nothing: another user cannot read the memory of this process, and
-// Windows writes no core files.
-func Harden() error { return nil }
+// Harden keeps Windows from showing a dialog, and from keeping a picture of this
+// process's memory, when it fails. Another user cannot read its memory anyway.
+func Harden() error {
+	windows.SetErrorMode(windows.SEM_FAILCRITICALERRORS | windows.SEM_NOGPFAULTERRORBOX)
+	return nil
+}
+
+// CoreLimit returns 0: Windows writes no core files.
+func CoreLimit() uint64 { return 0 }
+
+// SessionUmask returns its argument: Windows has no umask.
+func SessionUmask(starter int) int { return starter }
 
 // CheckSocket returns errors.ErrUnsupported: SSH agents have no Unix sockets on
 // Windows.

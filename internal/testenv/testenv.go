@@ -131,3 +131,12 @@ func TmuxSocket(t testing.TB) string {
 	})
 	return socket
 }
+
+// NotUnderWine skips the test where scripts/test-windows runs it, because Wine
+// does not do what. On Windows itself it runs.
+func NotUnderWine(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("MIDDLEMAN_WINE") != "" {
+		t.Skip("not under Wine: " + what)
+	}
+}

@@ -1,5 +1,3 @@
-//go:build unix
-
 package owner
 
 import (
@@ -9,10 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
@@ -84,21 +79,6 @@ func (v *viewer) takeSlot(slots chan<- struct{}) error {
 			}
 		}
 	}
-}
-
-// hungUp reports whether the peer has closed a connection, even if data that it
-// sent before is still unread.
-func hungUp(conn syscall.Conn) bool {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return true
-	}
-	fds := []unix.PollFd{{}}
-	err = raw.Control(func(fd uintptr) {
-		fds[0].Fd = int32(fd)
-		unix.Poll(fds, 0) // if a signal interrupts it, Revents stays 0
-	})
-	return err != nil || fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
 }
 
 // putBack keeps a frame that was not acted on because of a pause.

@@ -1,15 +1,10 @@
-//go:build unix
-
 package owner
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"middleman/internal/fault"
 	"middleman/ptyowner/wire"
@@ -158,21 +153,6 @@ func wireExit(e terminal.Exit) wire.Exit {
 		Code: e.Code, Signal: e.Signal, SignalName: e.SignalName,
 		Offset: e.Offset, Time: e.Time, Size: wire.Size(e.Size), Title: e.Title,
 	}
-}
-
-// signalName returns a signal's name. A real-time signal is named by its
-// distance from the first (signal(7)).
-func signalName(sig unix.Signal) string {
-	const first = 34 // SIGRTMIN of the C library
-	switch name := unix.SignalName(sig); {
-	case name != "":
-		return name
-	case sig == first:
-		return "SIGRTMIN"
-	case sig > first:
-		return fmt.Sprintf("SIGRTMIN+%d", sig-first)
-	}
-	return fmt.Sprintf("SIG%d", sig)
 }
 
 // linger keeps the owner running for clients that want to know of the exit:

@@ -1,5 +1,3 @@
-//go:build unix
-
 package owner
 
 import (
@@ -7,9 +5,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
@@ -80,7 +77,7 @@ func (v *viewer) typeExpecting(p []byte, e wire.Expect) (head uint64, err error)
 		return err
 	})
 	switch {
-	case errors.Is(err, os.ErrClosed) || errors.Is(err, unix.EIO):
+	case errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EIO):
 		return head, terminal.ErrEnded
 	case err != nil:
 		return head, err

@@ -27,6 +27,14 @@ const (
 	hostedFormat   = 2
 )
 
+// stateFormat returns the handoverState format that another image must read.
+func (o *owner) stateFormat() int {
+	if o.hostName() == "" {
+		return handoverFormat
+	}
+	return hostedFormat
+}
+
 // handoverState is all that an owner knows beyond what its state directory
 // holds.
 type handoverState struct {

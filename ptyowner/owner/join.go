@@ -1,5 +1,3 @@
-//go:build unix
-
 package owner
 
 import (
@@ -29,11 +27,11 @@ const (
 // pending holds the connections that are not authenticated yet.
 type pending struct {
 	mu    sync.Mutex // guards conns
-	conns []*net.UnixConn
+	conns []*private.Conn
 }
 
 // add adds a connection. If there are too many it closes the oldest.
-func (p *pending) add(conn *net.UnixConn) {
+func (p *pending) add(conn *private.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.conns) == maxPending {
@@ -43,7 +41,7 @@ func (p *pending) add(conn *net.UnixConn) {
 	p.conns = append(p.conns, conn)
 }
 
-func (p *pending) remove(conn *net.UnixConn) {
+func (p *pending) remove(conn *private.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := slices.Index(p.conns, conn); i >= 0 {
@@ -67,7 +65,7 @@ func (o *owner) serve() {
 	var greeting pending
 	defer greeting.closeAll()
 	for {
-		conn, err := o.listener.AcceptUnix()
+		conn, err := private.Accept(o.listener)
 		if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 			return
 		}
@@ -91,7 +89,7 @@ func (o *owner) serve() {
 
 // readHello reads the first frame and authenticates its sender. A peer of
 // another user, or without the token, gets no answer.
-func (o *owner) readHello(conn *net.UnixConn) (hello wire.Hello, r *wire.Reader, err error) {
+func (o *owner) readHello(conn *private.Conn) (hello wire.Hello, r *wire.Reader, err error) {
 	if err := private.CheckPeer(conn); err != nil {
 		return hello, nil, err
 	}
@@ -115,7 +113,7 @@ func (o *owner) readHello(conn *net.UnixConn) (hello wire.Hello, r *wire.Reader,
 
 // welcome admits an authenticated connection and serves it until it ends, or
 // refuses it.
-func (o *owner) welcome(conn *net.UnixConn, r *wire.Reader, hello wire.Hello) {
+func (o *owner) welcome(conn *private.Conn, r *wire.Reader, hello wire.Hello) {
 	v := newViewer(o, conn, r, hello.Mode)
 	v.client, v.since = hello.Client, time.Now()
 	v.maxLag, v.scrollback = hello.MaxLag, hello.Scrollback

@@ -1,5 +1,3 @@
-//go:build unix
-
 package owner
 
 import (
@@ -10,15 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"middleman/internal/cgroup"
 	"middleman/internal/fault"
@@ -55,8 +48,8 @@ type owner struct {
 	umask   int    // the program's, as after a login
 	core    uint64 // the program's soft limit of core files
 
-	lock     *os.File // owner.lock, held
-	listener *net.UnixListener
+	lock     heldLock // owner.lock
+	listener *private.Listener
 	host     host.Host
 	term     host.Terminal
 	journal  *journal.Writer
@@ -119,62 +112,6 @@ type sizeChange struct {
 	size terminal.Size
 }
 
-// Main runs the owner process, for the hidden command pty-owner. args are the
-// arguments after the command's name, build is this binary's version, hosts are
-// the hosts beside the PTY that a session may have. Main blocks until the
-// session is over and returns the process's exit code. Nothing may have been
-// started or opened in the process before.
-func Main(args []string, build string, hosts ...host.Host) int {
-	if len(args) == 1 && strings.HasPrefix(args[0], "--") {
-		return answerImage(args[0], build)
-	}
-	private.NameProcess()
-	catchSignals()
-	if len(args) >= 3 && args[0] == "--take-over" {
-		closeOnExec()
-		return takeOverMain(args[1], build, strings.Join(args[3:], " "), hosts)
-	}
-	if len(args) >= 1 && args[0] == host.AdoptArg {
-		return adoptMain(build, hosts)
-	}
-	unix.CloseOnExec(state.ReportFD)
-	closeInherited(state.ExecutableFD)
-	report := os.NewFile(state.ReportFD, "ready")
-	if _, err := report.Stat(); err != nil {
-		fmt.Fprintln(os.Stderr, "pty-owner is started by middleman, not by hand")
-		return 2
-	}
-	o, step, err := startOwner(os.Stdin, hosts)
-	if err != nil {
-		failed := state.StartReport{Step: step, Error: err.Error()}
-		errors.As(err, &failed.Errno)
-		_, failed.Host = errors.AsType[*host.Fault](err)
-		json.NewEncoder(report).Encode(failed)
-		return 1
-	}
-	json.NewEncoder(report).Encode(state.StartReport{PID: o.pid})
-	report.Close()
-	fault.Here("start/reported")
-	o.run()
-	return 0
-}
-
-// takeOverMain goes on as the owner that another image was in this process.
-func takeOverMain(descriptor, build, problem string, hosts []host.Host) int {
-	fd, err := strconv.ParseUint(descriptor, 10, 31)
-	if err != nil {
-		logf("take over: descriptor %q: %v", descriptor, err)
-		return 2
-	}
-	o, err := takeOver(uintptr(fd), build, problem, hosts)
-	if err != nil {
-		logf("take over: %v", err)
-		return 1
-	}
-	o.run()
-	return 0
-}
-
 // newOwner returns an owner with nothing opened yet.
 func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 	o := &owner{
@@ -200,7 +137,7 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 	}
 	o.core = private.CoreLimit()
 	o.token, o.started = []byte(newToken()), time.Now()
-	o.umask = private.SessionUmask(unix.Umask(stateUmask))
+	o.umask = private.SessionUmask(setUmask(stateUmask))
 	if req.Core != nil {
 		o.core = *req.Core
 	}
@@ -258,10 +195,9 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// takeOwnerLock takes owner.lock for the owner's life, and returns a file that a
-// handover can pass on. A process that probes whether an owner lives holds the
+// takeOwnerLock takes owner.lock for the owner's life. A process that probes whether an owner lives holds the
 // lock shared for a moment, so takeOwnerLock waits up to 2 s.
-func takeOwnerLock(d state.Dir) (*os.File, error) {
+func takeOwnerLock(d state.Dir) (heldLock, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	lock, err := private.AwaitLockFile(ctx, d.File(state.OwnerLockFile))
@@ -299,10 +235,6 @@ func harden() {
 		logf("%v", err) // the owner works nevertheless
 	}
 }
-
-// features names the verbs of this build, except status, which every owner
-// knows, and the features of package wire.
-var features = []string{"capture", "stop", "input", "wait", "upgrade", wire.FeatureExpect, wire.FeatureActivity, wire.FeatureHeld}
 
 // step moves the owner to the phase that follows an event, or returns an error.
 func (o *owner) step(e lifeEvent) error {

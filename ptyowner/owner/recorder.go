@@ -1,10 +1,6 @@
-//go:build unix
-
 package owner
 
 import (
-	"golang.org/x/sys/unix"
-
 	"middleman/terminal/journal"
 	"middleman/terminal/vt"
 )
@@ -52,30 +48,5 @@ func (r *recorder) keyframe(s *screen) {
 	s.mu.Unlock()
 	if err := s.owner.journal.PutKeyframe(k); err != nil {
 		logf("record session %s: %v", s.owner.spec.ID, err)
-	}
-}
-
-// room is memory to draw a snapshot in. It is not from the Go runtime, which
-// would have to collect it as garbage each time, and keep memory in order to do
-// so.
-type room []byte
-
-// roomBytes is more than most snapshots take; append copies a larger one to the
-// heap. Pages that are not touched take no memory.
-const roomBytes = 4 << 20
-
-// newRoom maps new memory, or returns nil if the system has none.
-func newRoom() room {
-	p, err := unix.Mmap(-1, 0, roomBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-	if err != nil {
-		return nil
-	}
-	return p
-}
-
-// free unmaps the memory, which must not be used any more.
-func (r room) free() {
-	if r != nil {
-		_ = unix.Munmap(r) // cannot fail: newRoom mapped it, and free is called once
 	}
 }

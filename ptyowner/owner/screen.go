@@ -1,5 +1,3 @@
-//go:build unix
-
 package owner
 
 import (
@@ -10,6 +8,7 @@ import (
 
 	"middleman/internal/fault"
 	"middleman/internal/poll"
+	"middleman/internal/private"
 	"middleman/ptyowner/state"
 	"middleman/terminal"
 	"middleman/terminal/journal"
@@ -294,12 +293,8 @@ func (s *spill) WriteAt(p []byte, at int64) (int, error) {
 		return 0, err
 	}
 	if s.file == nil {
-		file, err := os.CreateTemp(s.dir.Path, ".scrollback-*") // 0600
+		file, err := private.Unnamed(s.dir.Path, ".scrollback-*")
 		if err != nil {
-			return 0, err
-		}
-		if err := os.Remove(file.Name()); err != nil {
-			file.Close()
 			return 0, err
 		}
 		s.file = file

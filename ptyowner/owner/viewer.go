@@ -1,12 +1,9 @@
-//go:build unix
-
 package owner
 
 import (
 	"bytes"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -14,6 +11,7 @@ import (
 	"time"
 
 	"middleman/internal/poll"
+	"middleman/internal/private"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 	"middleman/terminal/journal"
@@ -88,9 +86,9 @@ type socket interface {
 
 // newViewer returns a viewer for conn, whose frames r reads. It takes over
 // conn.
-func newViewer(o *owner, conn *net.UnixConn, r *wire.Reader, mode wire.Mode) *viewer {
+func newViewer(o *owner, conn *private.Conn, r *wire.Reader, mode wire.Mode) *viewer {
 	v := &viewer{owner: o, conn: conn, r: r, mode: mode, newOutput: sync.Cond{L: &o.mu}}
-	v.raw, _ = conn.SyscallConn() // fails only for the zero UnixConn
+	v.raw, _ = conn.SyscallConn() // fails only for the zero Conn
 	if mode == wire.ModeAttach {
 		v.makeLendable(conn)
 	}

@@ -2,8 +2,8 @@ package state
 
 import "time"
 
-// Strays returns none: this system has no sessions.
+// Strays returns none: the job of a session ends its processes with its owner.
 func (Dir) Strays() ([]int, error) { return nil, nil }
 
-// StopStrays does nothing: this system has no sessions.
+// StopStrays does nothing: the job of a session ends its processes with its owner.
 func (Dir) StopStrays(time.Duration) []int { return nil }

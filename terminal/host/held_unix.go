@@ -12,6 +12,9 @@ import (
 	"middleman/terminal"
 )
 
+// WaitStatus is how a process ended.
+type WaitStatus = unix.WaitStatus
+
 // How input is typed while the program cannot print:
 //
 //  1. The terminal driver holds the program's output: from here on a write of the

@@ -1,7 +1,6 @@
 package host
 
-// Host starts programs; there is none on Windows yet.
-type Host interface {
-	// Name is what is recorded with each session.
-	Name() string
-}
+import "syscall"
+
+// WaitStatus is how a process ended.
+type WaitStatus = syscall.WaitStatus

@@ -81,7 +81,7 @@ var errNotKeyframe = errors.New("not a keyframe, or damaged")
 // that is missing is fs.ErrNotExist; one that is damaged is an error too.
 func ReadKeyframe(dir string, first uint64) (Keyframe, error) {
 	path := auxPath(dir, first, keySuffix)
-	f, err := os.Open(path)
+	f, err := openRead(path)
 	if err != nil {
 		return Keyframe{}, fmt.Errorf("read keyframe: %w", err)
 	}

@@ -21,7 +21,7 @@ type Marks struct {
 // OpenMarks opens the index of the segment that begins at first. An index that
 // is missing or damaged has no marks. The caller closes it.
 func OpenMarks(dir string, first uint64) *Marks {
-	f, err := os.Open(auxPath(dir, first, indexSuffix))
+	f, err := openRead(auxPath(dir, first, indexSuffix))
 	if err != nil {
 		return &Marks{}
 	}

@@ -85,7 +85,7 @@ func (r *Reader) seek(p []byte, off uint64) (int, error) {
 		}
 		return 0, io.EOF
 	}
-	f, err := os.Open(segmentPath(r.dir, segments[i].first))
+	f, err := openRead(segmentPath(r.dir, segments[i].first))
 	if errors.Is(err, fs.ErrNotExist) && i+1 < len(segments) {
 		return 0, &GapError{Offset: off, Next: segments[i+1].first} // trimmed meanwhile
 	}

@@ -241,7 +241,7 @@ func (c commands) announce(ctx context.Context, o serveOptions) error {
 		return nil // who started it has its answer
 	}
 	if o.ready {
-		pipe := os.NewFile(3, "ready")
+		pipe := client.ReadyPipe()
 		if pipe == nil {
 			return cli.Usagef("--report-ready needs a pipe on file descriptor 3: use --background, which sets it up")
 		}

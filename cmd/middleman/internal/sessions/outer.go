@@ -103,8 +103,9 @@ var errNoViewer = errors.New("no viewer answers")
 
 // askViewer sends a request and waits for the answer, until ctx ends.
 func askViewer(ctx context.Context, socket string, r request) error {
-	dialer := net.Dialer{Timeout: requestTime}
-	conn, err := dialer.DialContext(ctx, "unix", socket)
+	dialing, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	conn, err := private.Dial(dialing, socket)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoViewer, err)
 	}
@@ -139,7 +140,7 @@ type inbox struct {
 	path     string
 	requests chan viewer.Request
 
-	listener *net.UnixListener
+	listener *private.Listener
 	bound    fs.FileInfo // the socket's
 	end      context.CancelFunc
 	ended    sync.WaitGroup

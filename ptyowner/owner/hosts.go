@@ -1,5 +1,3 @@
-//go:build unix
-
 package owner
 
 import (
@@ -7,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"middleman/internal/private"
 	"middleman/ptyowner/state"
@@ -48,14 +43,6 @@ func findHost(name string, hosts []host.Host) (host.Host, error) {
 // hostName returns the name of the host as state records it, "" for the PTY.
 func (o *owner) hostName() string { return o.host.Name() }
 
-// stateFormat returns the handoverState format that another image must read.
-func (o *owner) stateFormat() int {
-	if o.hostName() == "" {
-		return handoverFormat
-	}
-	return hostedFormat
-}
-
 // lose records that the host does not report the end of processes any more,
 // which includes the program's end if that has not come yet. Called with mu
 // held.
@@ -91,21 +78,6 @@ func (o *owner) endGone() {
 	}
 }
 
-// adoptMain is the owner process that a host starts after an owner was killed.
-func adoptMain(build string, hosts []host.Host) int {
-	closeOnExec()
-	o, err := adopt(os.Stdin, build, hosts)
-	if errors.Is(err, errExitRecorded) {
-		return 0
-	}
-	if err != nil {
-		logf("go on for an owner that was killed: %v", err)
-		return 1
-	}
-	o.run()
-	return 0
-}
-
 // errExitRecorded means that the killed owner had recorded the session's exit,
 // so that nothing is left to do.
 var errExitRecorded = errors.New("the exit is on disk")
@@ -119,7 +91,7 @@ func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) 
 	}
 	o = newOwner(req.Spec, req.Dir, req.Socket, build)
 	o.token = []byte(newToken())
-	unix.Umask(stateUmask)
+	setUmask(stateUmask)
 	if o.lock, err = takeOwnerLock(o.dir); err != nil {
 		return nil, err
 	}

@@ -1,17 +1,12 @@
-//go:build unix
-
 package owner
 
 import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"middleman/ptyowner/state"
 	"middleman/terminal"
@@ -23,7 +18,7 @@ const stateUmask = 0o077
 
 // waitStatus is how the program ended, and when the owner saw that.
 type waitStatus struct {
-	unix.WaitStatus
+	host.WaitStatus
 	at time.Time
 }
 
@@ -68,18 +63,9 @@ func checkProgram(spec terminal.Spec) error {
 	return nil
 }
 
-// catchSignals keeps the owner alive when its terminal or its starter ends. It
-// also undoes ignored signals: a caught signal has its default action in the
-// program, while an ignored one would stay ignored.
-func catchSignals() {
-	caught := make(chan os.Signal, 1)
-	signal.Notify(caught) // every signal that can be caught; nothing reads the channel
-	resetIgnored()
-}
-
 // reaped records that a process of the session, maybe the program, has ended.
 // Called with mu held.
-func (o *owner) reaped(pid int, status unix.WaitStatus) {
+func (o *owner) reaped(pid int, status host.WaitStatus) {
 	if pid == o.pid {
 		o.end = &waitStatus{status, time.Now()}
 		o.term.LetEnd()

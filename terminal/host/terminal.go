@@ -1,13 +1,9 @@
-//go:build unix
-
 package host
 
 import (
 	"encoding/json"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"middleman/terminal"
 )
@@ -85,7 +81,7 @@ type Terminal interface {
 	// holds it signals a process id that is not the session's any more. lost
 	// is called, with mu held too, where no more will be told, be it of the
 	// program or of what that has left.
-	Reap(mu sync.Locker, ended func(pid int, status unix.WaitStatus), lost func()) (stop func())
+	Reap(mu sync.Locker, ended func(pid int, status WaitStatus), lost func()) (stop func())
 	// LetEnd says that the program has ended: reading comes to the end of its
 	// output.
 	LetEnd()
