@@ -79,12 +79,37 @@ type Spec struct {
 	Size Size `json:"size"`
 	// Grace is how long a stop waits between SIGTERM and SIGKILL.
 	Grace time.Duration `json:"grace"`
+	// StopKeys are typed by a stop before it signals anything.
+	StopKeys StopKeys `json:"stop_keys,omitzero"`
 	// JournalBytes is how much output is kept at least; 0 keeps all of it.
 	JournalBytes int64 `json:"journal_bytes"`
 	// ScrollbackBytes bounds the screen's scrollback; 0 is the screen's default.
 	ScrollbackBytes int `json:"scrollback_bytes,omitempty"`
 	// Clipboard is the session's policy; "" is ClipboardAllow.
 	Clipboard Clipboard `json:"clipboard,omitempty"`
+}
+
+// StopKeys are the keys by which a program ends in its own way. A stop with a grace
+// types them one after another, each once the program has answered the one before, and
+// gives the program half of the grace; then it signals what is left. Nothing is typed
+// while another job has the terminal, while the screen is one of Never, or where the
+// program does not read.
+type StopKeys struct {
+	// Keys is what a terminal types for each key.
+	Keys [][]byte `json:"keys,omitempty"`
+	// Never are screens at which a key would do something else, such as dialogs.
+	Never []Sight `json:"never,omitempty"`
+}
+
+// Sight describes screens. All that is set must hold.
+type Sight struct {
+	// Title is a regular expression for the title.
+	Title string `json:"title,omitempty"`
+	// Screen are regular expressions: each must match one of the last Rows rows of
+	// the screen that are not blank. None of these may match one of Without.
+	Screen  []string `json:"screen,omitempty"`
+	Without []string `json:"without,omitempty"`
+	Rows    int      `json:"rows,omitempty"`
 }
 
 // Command returns what is executed: Wrapper and Argv.

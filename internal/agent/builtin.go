@@ -9,6 +9,12 @@ import (
 
 // builtIn are the profiles that come with middleman. What they say of a program
 // is from its public documentation; Versions are those that it was about.
+//
+// Stop keys: C-c cancels what claude and gemini do, or clears their input, and C-d ends
+// them at an empty prompt, claude at the second (interactive mode, keyboard shortcuts).
+// codex and copilot end at the second C-c, of which the first may cancel something
+// (openai/codex#7035, github/copilot-cli#4394), opencode at the first at an empty prompt
+// (anomalyco/opencode#9041). For the others nothing is known.
 var builtIn = []Profile{
 	{Name: Shell, Program: "the user's shell"},
 	{Name: "claude", Program: "Claude Code", Versions: "2.1", Definition: Definition{
@@ -17,6 +23,7 @@ var builtIn = []Profile{
 		Identify: []string{"--session-id", conversationHole},
 		Resume:   []string{"claude", "--resume", conversationHole},
 		Env:      []string{"ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_*", "CLAUDE_CODE_OAUTH_TOKEN", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION"},
+		Stop:     []string{"C-c", "C-d", "C-d"},
 		Grace:    "10s",
 		// With the variable it keeps .claude.json in it too.
 		Directories: []string{"CLAUDE_CONFIG_DIR=~/.claude"},
@@ -26,6 +33,7 @@ var builtIn = []Profile{
 		Prompt:  []string{promptHole},
 		Resume:  []string{"codex", "resume", conversationHole},
 		Env:     []string{"OPENAI_*", "CODEX_HOME"},
+		Stop:    []string{"C-c", "C-c", "C-c"},
 		Grace:   "10s",
 
 		Directories: []string{"CODEX_HOME=~/.codex"},
@@ -35,6 +43,7 @@ var builtIn = []Profile{
 		Prompt:  []string{"--prompt-interactive", promptHole},
 		Resume:  []string{"gemini", "--resume", "latest"},
 		Env:     []string{"GEMINI_*", "GOOGLE_*"},
+		Stop:    []string{"C-c", "C-d", "C-d"},
 
 		Directories: []string{"~/.gemini"},
 	}},
@@ -50,6 +59,7 @@ var builtIn = []Profile{
 		Prompt:  []string{"--prompt", promptHole},
 		Resume:  []string{"opencode", "--continue"},
 		Env:     []string{"OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "OPENROUTER_*", "AWS_*"},
+		Stop:    []string{"C-c", "C-c"},
 
 		Directories: []string{"~/.local/share/opencode", "~/.local/state/opencode", "~/.config/opencode"},
 	}},
@@ -59,6 +69,7 @@ var builtIn = []Profile{
 		Identify: []string{"--session-id=" + conversationHole},
 		Resume:   []string{"copilot", "--resume=" + conversationHole},
 		Env:      []string{"COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN"},
+		Stop:     []string{"C-c", "C-c", "C-c"},
 
 		Directories: []string{"COPILOT_HOME=~/.copilot"},
 	}},

@@ -19,5 +19,6 @@ var Keys = []keydoc.Text{
 	{Key: "profiles.NAME.writable", About: `Directories that the program may change in a sandbox, such as "~/notes". A repository's do not count.`},
 	{Key: "profiles.NAME.network", About: `The hosts that the program can reach in a sandbox, as sandbox.network. A repository's do not count.`},
 	{Key: "profiles.NAME.secrets", About: `Variables whose values the program does not have in a sandbox, as sandbox.secrets, which they go before. A repository's do not count.`},
-	{Key: "profiles.NAME.grace", About: `How long a stop waits after SIGTERM before it sends SIGKILL: a duration such as "5s".`},
+	{Key: "profiles.NAME.stop", About: `The keys by which the program ends itself, named as for send --key, such as ["C-c", "C-c"]. A stop types them first and gives the program half of the grace. At a dialog that is known for one, or while another job has the terminal, nothing is typed.`},
+	{Key: "profiles.NAME.grace", About: `How long a stop waits, after the stop keys and after SIGTERM, before it sends SIGKILL: a duration such as "5s".`},
 }

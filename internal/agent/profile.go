@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"middleman/internal/egress"
+	"middleman/terminal"
 	"middleman/terminal/keys"
 )
 
@@ -86,8 +87,11 @@ type Definition struct {
 	// Bundle makes this the profile of a bundle, written ID/PROFILE@DIGEST. Then it has
 	// nothing else.
 	Bundle string `toml:"bundle"`
-	// Grace is how long a stop waits after SIGTERM, such as 5s; "" leaves it to
-	// the settings.
+	// Stop are the keys that a stop types before it signals, one after another, named as
+	// in tmux.
+	Stop []string `toml:"stop"`
+	// Grace is how long a stop waits before it kills, such as 5s; "" leaves it to the
+	// settings.
 	Grace string `toml:"grace"`
 }
 
@@ -158,6 +162,7 @@ func (d Definition) check() error {
 		{"spawn", d.Spawn, nil},
 		{"directories", d.Directories, nil},
 		{"writable", d.Writable, nil},
+		{"stop", d.Stop, nil},
 	} {
 		if err := checkList(list.name, list.items, list.holes); err != nil {
 			return err
@@ -194,10 +199,43 @@ func (d Definition) check() error {
 	if _, err := keys.Bytes(d.submitKey(), false); err != nil {
 		return fmt.Errorf("submit: %w", err)
 	}
-	if _, err := d.StopGrace(); err != nil {
+	if _, err := d.stopKeys(); err != nil {
 		return err
 	}
-	return nil
+	_, err := d.StopGrace()
+	return err
+}
+
+// maxStopKeys bounds the keys of one stop: each may take 0.4 s.
+const maxStopKeys = 10
+
+// stopKeys returns what a terminal types for the stop keys.
+func (d Definition) stopKeys() ([][]byte, error) {
+	if len(d.Stop) > maxStopKeys {
+		return nil, fmt.Errorf("stop: more than %d keys", maxStopKeys)
+	}
+	typed := make([][]byte, len(d.Stop))
+	for i, name := range d.Stop {
+		var err error
+		if typed[i], err = keys.Bytes(name, false); err != nil {
+			return nil, fmt.Errorf("stop: %w", err)
+		}
+	}
+	return typed, nil
+}
+
+// StopKeys returns the keys by which the program ends in its own way, and the screens
+// at which they are not typed: those of its dialogs, as far as there are rules for them.
+func (p Profile) StopKeys() (k terminal.StopKeys, err error) {
+	if k.Keys, err = p.stopKeys(); err != nil || len(k.Keys) == 0 {
+		return terminal.StopKeys{}, err
+	}
+	for _, r := range rules[p.RulesOf()] {
+		if r.state == Waiting {
+			k.Never = append(k.Never, r.sight())
+		}
+	}
+	return k, nil
 }
 
 var variablePattern = sync.OnceValue(func() *regexp.Regexp {

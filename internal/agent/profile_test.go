@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"middleman/terminal/sight"
 )
 
 func TestCheck(t *testing.T) {
@@ -33,6 +36,8 @@ func TestCheck(t *testing.T) {
 		{"class", Definition{Command: []string{"a"}, Env: []string{"[A"}}, `"[A" is not a valid name`},
 		{"sandbox", Definition{Command: []string{"a"}, Sandbox: "off"}, `sandbox is "off"`},
 		{"grace", Definition{Command: []string{"a"}, Grace: "soon"}, `grace is "soon"`},
+		{"stop key", Definition{Command: []string{"a"}, Stop: []string{"C-c", "Nokey"}}, "stop: "},
+		{"many stop keys", Definition{Command: []string{"a"}, Stop: slices.Repeat([]string{"C-c"}, 11)}, "stop: more than 10 keys"},
 		{"no grace", Definition{Command: []string{"a"}, Grace: "0s"}, "above zero"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -179,5 +184,34 @@ func TestStopGrace(t *testing.T) {
 	}
 	if d, err := (Definition{}).StopGrace(); d != 0 || err != nil {
 		t.Error(d, err)
+	}
+}
+
+// The stop keys of every built-in profile are valid, and each dialog that its rules know
+// keeps them from being typed; a wrapper has its model's dialogs.
+func TestStopKeys(t *testing.T) {
+	for _, p := range Profiles(nil, nil).List() {
+		k, err := p.StopKeys()
+		if err != nil || len(k.Keys) != len(p.Stop) {
+			t.Errorf("%s: %q, %v", p.Name, k.Keys, err)
+		}
+		waits := 0
+		for _, r := range rules[p.RulesOf()] {
+			if r.state == Waiting {
+				waits++
+			}
+		}
+		if want := min(len(p.Stop), 1) * waits; len(k.Never) != want {
+			t.Errorf("%s: %d screens at which nothing is typed, want %d", p.Name, len(k.Never), want)
+		}
+	}
+	wrapper := Profile{Name: "mine", Definition: Definition{Command: []string{"a"}, Like: "claude", Stop: []string{"C-c", "q"}}}
+	k, err := wrapper.StopKeys()
+	if err != nil || string(bytes.Join(k.Keys, nil)) != "\x03q" || len(k.Never) == 0 {
+		t.Fatalf("%v, %v", k, err)
+	}
+	m, err := sight.Compile(k.Never[0])
+	if err != nil || !m.Holds("", strings.Split(claudeDialog, "\n")) || m.Holds("", strings.Split(claudeReady, "\n")) {
+		t.Errorf("%v, %v", k.Never[0], err)
 	}
 }

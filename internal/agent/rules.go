@@ -2,10 +2,11 @@ package agent
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
+
+	"middleman/terminal"
+	"middleman/terminal/sight"
 )
 
 // Evidence is what is known of a session at one moment.
@@ -71,8 +72,7 @@ var rules = map[string][]rule{
 // matcher is a rule whose expressions are compiled.
 type matcher struct {
 	rule
-	title           *regexp.Regexp // nil for any
-	screen, without []*regexp.Regexp
+	sight.Matcher
 }
 
 // matchers has the rules compiled, at the first use: a command line needs none.
@@ -80,22 +80,19 @@ var matchers = sync.OnceValue(func() map[string][]matcher {
 	all := map[string][]matcher{}
 	for program, list := range rules {
 		for _, r := range list {
-			m := matcher{rule: r, screen: compiled(r.screen), without: compiled(r.without)}
-			if r.title != "" {
-				m.title = regexp.MustCompile(r.title)
+			m, err := sight.Compile(r.sight())
+			if err != nil {
+				panic(fmt.Sprintf("rule %q of %s: %v", r.name, program, err))
 			}
-			all[program] = append(all[program], m)
+			all[program] = append(all[program], matcher{rule: r, Matcher: m})
 		}
 	}
 	return all
 })
 
-func compiled(list []string) []*regexp.Regexp {
-	out := make([]*regexp.Regexp, len(list))
-	for i, text := range list {
-		out[i] = regexp.MustCompile(text)
-	}
-	return out
+// sight returns the rule's screen.
+func (r rule) sight() terminal.Sight {
+	return terminal.Sight{Title: r.title, Screen: r.screen, Without: r.without, Rows: r.rows}
 }
 
 // Judge tells what the evidence shows of the profile's program. Without a rule
@@ -116,8 +113,8 @@ func (p Profile) Judge(e Evidence) Status {
 	}
 	for _, m := range matchers()[p.RulesOf()] {
 		switch {
-		case !m.holds(e):
-		case len(m.screen) == 0:
+		case !m.Holds(e.Title, e.Screen):
+		case m.ByTitle():
 			return Status{State: m.state, Kind: m.kind, Source: FromTitle, Rule: m.name, Confidence: Medium}
 		default:
 			status := Status{State: m.state, Kind: m.kind, Source: FromScreen, Rule: m.name, Confidence: High}
@@ -152,45 +149,8 @@ func (p Profile) RulesOf() string {
 // HasRules reports whether anything is known of how the program looks.
 func (p Profile) HasRules() bool { return len(rules[p.RulesOf()]) > 0 }
 
-// question returns the row of the screen that the first of the rule's expressions
-// matches, on one line: what a dialog asks.
+// question returns what a dialog asks: the row of the screen that the first of the
+// rule's expressions matches, on one line.
 func (m matcher) question(e Evidence) string {
-	rows := last(e.Screen, m.rows)
-	if i := slices.IndexFunc(rows, m.screen[0].MatchString); i >= 0 {
-		return oneLine(strings.Trim(rows[i], " \t│┃|▌"))
-	}
-	return ""
-}
-
-func (m matcher) holds(e Evidence) bool {
-	if m.title != nil && !m.title.MatchString(e.Title) {
-		return false
-	}
-	if len(m.screen) == 0 {
-		return true
-	}
-	rows := last(e.Screen, m.rows)
-	for _, want := range m.screen {
-		if !slices.ContainsFunc(rows, want.MatchString) {
-			return false
-		}
-	}
-	for _, not := range m.without {
-		if slices.ContainsFunc(rows, not.MatchString) {
-			return false
-		}
-	}
-	return true
-}
-
-// last returns the last n rows that are not blank, in their order.
-func last(rows []string, n int) []string {
-	var out []string
-	for i := len(rows) - 1; i >= 0 && len(out) < n; i-- {
-		if row := strings.TrimRight(rows[i], " "); row != "" {
-			out = append(out, row)
-		}
-	}
-	slices.Reverse(out)
-	return out
+	return oneLine(strings.Trim(m.First(e.Screen), " \t│┃|▌"))
 }

@@ -42,8 +42,9 @@ type plan struct {
 	rules string
 	// hooks is how hooks reach the profile's program.
 	hooks agent.Injection
-	// grace is that of the profile, 0 for the default.
-	grace time.Duration
+	// grace is that of the profile, 0 for the default. stopKeys are the profile's.
+	grace    time.Duration
+	stopKeys terminal.StopKeys
 	// env is the session's environment without what its workspace adds, and named
 	// has the variables that were named for it, which win over those.
 	env   environ.Environment
@@ -263,6 +264,7 @@ func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan
 		Dir:          dir,
 		Size:         p.size,
 		Grace:        cmp.Or(p.grace, s.Grace),
+		StopKeys:     p.stopKeys,
 		JournalBytes: p.keep,
 		Clipboard:    p.clipboard,
 	}, applied, note, nil

@@ -64,15 +64,21 @@ func (s *App) profilesIn(in api.NewWorkspace) func(context.Context) (map[string]
 // choose returns the command of a requested session and, if that comes from a
 // profile, the profile. It sets in p what the profile decides, and lets only the
 // allow-list pass to a profile's program.
-func (s *App) choose(ctx context.Context, p *plan, in *api.NewSession, from *profiles) (agent.Profile, []string, error) {
+func (s *App) choose(ctx context.Context, p *plan, in *api.NewSession, from *profiles) (profile agent.Profile, command []string, err error) {
 	if in.Profile == "" || in.Profile == agent.Shell {
-		return agent.Profile{}, in.Command, nil
+		// A program that a profile would start ends by the same keys.
+		like := agent.Profiles(s.Profiles, nil).For("", in.Command)
+		p.stopKeys, err = like.StopKeys()
+		return agent.Profile{}, in.Command, err
 	}
-	profile, err := s.profileFor(ctx, p, in, from)
+	profile, err = s.profileFor(ctx, p, in, from)
 	if err != nil {
 		return profile, nil, err
 	}
 	if p.grace, err = profile.StopGrace(); err != nil {
+		return profile, nil, Refusef(api.CodeBadConfig, "profile %s: %s", profile.Name, err)
+	}
+	if p.stopKeys, err = profile.StopKeys(); err != nil {
 		return profile, nil, Refusef(api.CodeBadConfig, "profile %s: %s", profile.Name, err)
 	}
 	p.profile, in.CleanEnv = profile.Name, true
@@ -80,7 +86,6 @@ func (s *App) choose(ctx context.Context, p *plan, in *api.NewSession, from *pro
 		p.rules = profile.RulesOf()
 	}
 	p.hooks = profile.Inject(s.Executable)
-	var command []string
 	if from.again != nil {
 		p.conversation = from.again.Conversation
 		command, err = profile.Again(p.conversation, p.hooks.Args)

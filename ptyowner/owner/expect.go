@@ -47,31 +47,9 @@ func (v *viewer) typeExpecting(p []byte, e wire.Expect) (head uint64, err error)
 	if len(p) > most {
 		return 0, &wire.Error{Code: wire.CodeBadRequest, Text: fmt.Sprintf("input of %d bytes, at most %d can be typed where something is expected", len(p), most)}
 	}
-	if err := o.beginDeciding(); err != nil {
-		return 0, err
-	}
-	defer o.endDeciding()
-	taking := false
-	defer func() {
-		if taking {
-			o.taking.Unlock()
-		}
-	}()
-	write := o.term.WriteIf
-	if e.Held {
-		write = o.term.WriteHeld
-	}
-	n, err := write(p, func() error {
-		o.taking.Lock()
-		taking = true
-		if o.paused.Load() {
-			return errPaused // the input that it waited for may have been typed in part
-		}
+	n, err := o.typeIf(p, e.Held, func() (err error) {
 		if hungUp(v.conn) {
 			return net.ErrClosed // while it waited for others to type
-		}
-		if err := o.readRest(); err != nil {
-			return err
 		}
 		head, err = o.check(e)
 		return err
@@ -85,6 +63,36 @@ func (v *viewer) typeExpecting(p []byte, e wire.Expect) (head uint64, err error)
 		return head, &terminal.NotReadError{Session: o.spec.ID, Typed: n}
 	}
 	return head, nil
+}
+
+// typeIf does steps 1, 2 and 4. decide compares; if it returns an error, typeIf types
+// nothing and returns that error. It returns how much of p was typed.
+func (o *owner) typeIf(p []byte, held bool, decide func() error) (n int, err error) {
+	if err := o.beginDeciding(); err != nil {
+		return 0, err
+	}
+	defer o.endDeciding()
+	taking := false
+	defer func() {
+		if taking {
+			o.taking.Unlock()
+		}
+	}()
+	write := o.term.WriteIf
+	if held {
+		write = o.term.WriteHeld
+	}
+	return write(p, func() error {
+		o.taking.Lock()
+		taking = true
+		if o.paused.Load() {
+			return errPaused // the input that it waited for may have been typed in part
+		}
+		if err := o.readRest(); err != nil {
+			return err
+		}
+		return decide()
+	})
 }
 
 // beginDeciding lets the screen draw until endDeciding is called, also while the

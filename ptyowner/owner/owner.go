@@ -92,7 +92,8 @@ type owner struct {
 	sizes       []sizeChange // sizes that the screen has not reached yet
 	answers     [][]byte     // the screen's replies to queries, not yet typed; see answer
 	reading     bool         // readPTY runs
-	deciding    int          // how many calls of typeExpecting may publish output
+	keyed       bool         // a stop has typed the stop keys, or was about to
+	deciding    int          // how many calls of typeIf may publish output
 	printed     time.Time    // when output came last
 	drained     bool         // all output was read
 	end         *waitStatus  // how the program ended; its pid may be another process's now

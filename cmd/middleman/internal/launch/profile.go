@@ -40,6 +40,7 @@ type shownProfile struct {
 	Resume   []string `json:"resume,omitempty"`
 	Env      []string `json:"env,omitempty"`
 	Sandbox  string   `json:"sandbox,omitempty"`
+	Stop     []string `json:"stop,omitempty"`
 	Grace    string   `json:"grace,omitempty"`
 	// Directories and Writable are what a sandbox shows a copy of, and what it
 	// lets the program change.
@@ -137,7 +138,7 @@ func (c commands) shown(p agent.Profile) shownProfile {
 func show(p agent.Profile) shownProfile {
 	v := shownProfile{
 		Name: p.Name, Program: p.Program, Source: p.Source, Versions: p.Versions,
-		Command: p.Command, Prompt: p.Prompt, Identify: p.Identify, Resume: p.Resume, Env: p.Env, Sandbox: p.Sandbox, Grace: p.Grace,
+		Command: p.Command, Prompt: p.Prompt, Identify: p.Identify, Resume: p.Resume, Env: p.Env, Sandbox: p.Sandbox, Stop: p.Stop, Grace: p.Grace,
 		Directories: p.Directories, Writable: p.Writable, Network: p.Network, Secrets: p.Secrets,
 		Status: []string{}, Approvals: p.Approvals,
 	}
@@ -236,6 +237,7 @@ func (c commands) showProfile(ctx context.Context, name string) error {
 			{"writable there", strings.Join(v.Writable, " ")},
 			{"network there", strings.Join(v.Network, ", ")},
 			{"secrets there", strings.Join(v.Secrets, ", ")},
+			{"stop keys", strings.Join(v.Stop, " ")},
 			{"grace", v.Grace},
 			{"status by", v.statusBy()},
 			{"hooks", v.Hooks},
