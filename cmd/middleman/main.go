@@ -45,6 +45,7 @@ func commands(c *cli.CLI) []cli.Group {
 	for _, g := range groups {
 		for _, cmd := range g.Commands {
 			catalog.AddCompletions(c, cmd)
+			cli.NameArguments(cmd)
 			cmd.SuggestFor = elsewhere(cmd.Name())
 		}
 	}

@@ -24,7 +24,7 @@ func plainFlag(err error) error {
 		return err
 	}
 	takes := ""
-	switch kind := invalid.GetFlag().Value.Type(); kind {
+	switch kindOf(invalid.GetFlag()) {
 	case "uint64":
 		takes = "a whole number, 0 or more"
 	case "uint16":

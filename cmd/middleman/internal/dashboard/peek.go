@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -18,7 +19,8 @@ import (
 )
 
 // peek shows the screen of a session as it was when the user began to look, and
-// takes a reply. The reply is typed only if the session still shows that.
+// takes a reply. The reply is typed only if the session still shows that, clocks and
+// spinners aside; see screen.shows.
 type peek struct {
 	row     row
 	seen    *screen // what the user sees; nil until it has come
@@ -54,10 +56,10 @@ func (p *peek) see(s *screen) {
 		p.problem = "its screen could not be read: " + plaintext.Line(s.err.Error())
 	case p.seen == nil:
 		p.seen, p.problem = s, ""
-	case s.hash != p.seen.hash || s.hash == "" && s.offset != p.seen.offset:
-		p.moved = s
+	case p.seen.shows(s, p.row.session):
+		p.seen, p.moved = s, nil
 	default:
-		p.moved = nil
+		p.moved = s
 	}
 }
 
@@ -91,9 +93,35 @@ func (p *peek) send(d *dashboard, key string) tea.Cmd {
 	}
 	s, seen, text := p.row.session, p.seen, p.reply.text()
 	if key != "" && seen.hash != "" && d.isPrompt(s) {
-		return func() tea.Msg { return typed{p, d.prompt(s, text, seen.hash)} }
+		return func() tea.Msg {
+			return typed{p, d.reply(s, seen, func(now *screen) error { return d.prompt(s, text, now.hash) })}
+		}
 	}
-	return func() tea.Msg { return typed{p, d.typeAt(s, text+key, seen.expect())} }
+	return func() tea.Msg {
+		return typed{p, d.reply(s, seen, func(now *screen) error { return d.typeAt(s, text+key, now.expect()) })}
+	}
+}
+
+// replyTime is for how long a reply is tried again at a screen that has changed where
+// that does not matter: a clock may tick between the look and the typing.
+const replyTime = 3 * time.Second
+
+// reply sends by send, which compares the session's screen with the one that it gets:
+// first the one that the user has seen, then a newer one, as long as that shows the same.
+// send must type nothing if it returns terminal.ErrChanged.
+func (d *dashboard) reply(s api.Session, seen *screen, send func(*screen) error) error {
+	now := seen
+	for began := time.Now(); ; {
+		err := send(now)
+		if !errors.Is(err, terminal.ErrChanged) || time.Since(began) > replyTime {
+			return err
+		}
+		next := d.lookAt(s)
+		if next.err != nil || !seen.shows(&next, s) {
+			return err
+		}
+		now = &next
+	}
 }
 
 // expect is what must hold for a reply to this screen.

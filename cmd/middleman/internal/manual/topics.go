@@ -81,8 +81,8 @@ const dashboard = `Without a command ` + "`middleman`" + ` shows the dashboard, 
 terminal: all sessions, and the present screen of the selected one.
 
 A reply is typed only if the session still shows the screen that you saw when you
-pressed Space; otherwise the dashboard says that it has moved on, and types nothing.
-Enter sends it, Tab sends it without Enter.
+pressed Space, clocks and spinners aside; otherwise the dashboard says that it has
+moved on, and types nothing. Enter sends it, Tab sends it without Enter.
 
 The list follows the events of the server. Without a server it is read from the disk
 every 10 seconds; replies, attaching, stopping and searching work then too, and the

@@ -1,0 +1,51 @@
+package dashboard
+
+import (
+	"fmt"
+	"testing"
+
+	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/agent"
+	"middleman/internal/api"
+	"middleman/terminal"
+)
+
+func TestShows(t *testing.T) {
+	asks := api.Session{Agent: &agent.Status{State: agent.Waiting}}
+	for _, tt := range []struct {
+		name, seen, newer string
+		of                api.Session
+		want              bool
+	}{
+		{"a clock", "12:59:59 ready?", "13:00:00 ready?", api.Session{}, true},
+		{"a spinner and seconds", "⠋ Work (9s) ok?", "⠙ Work (1m 10s) ok?", api.Session{}, true},
+		{"a star", "✻ Brewing 3.5s", "✶ Brewing 4.0s", api.Session{}, true},
+		{"another word", "12:59 ready?", "12:59 remove?", api.Session{}, false},
+		{"another number", "delete 3 files?", "delete 300 files?", api.Session{}, false},
+		{"another choice", "> 1. Yes", "> 2. No", api.Session{}, false},
+		{"the choice moves", "> Yes\r\n  No", "  Yes\r\n> No", api.Session{}, false},
+		{"a clock in a dialog", "deploy at 12:59?", "deploy at 13:00?", asks, false},
+		{"the same dialog", "deploy?", "deploy?", asks, true},
+	} {
+		hash := "h1"
+		if tt.seen != tt.newer {
+			hash = "h2"
+		}
+		if got := screenOf(tt.seen, "h1", 5).shows(screenOf(tt.newer, hash, 9), tt.of); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A refusal ends a reply at once if another screen cannot be seen, and what is no refusal
+// is not sent again.
+func TestReplyIsSentOnce(t *testing.T) {
+	d := newDashboard(t.Context(), &cli.CLI{}, nil, "/")
+	for _, err := range []error{nil, fmt.Errorf("type: %w", terminal.ErrChanged), terminal.ErrEnded} {
+		sent := 0
+		got := d.reply(api.Session{ID: "s1", Backend: "none"}, screenOf("a", "h1", 1), func(*screen) error { sent++; return err })
+		if sent != 1 || got != err {
+			t.Errorf("%v: sent %d times, %v", err, sent, got)
+		}
+	}
+}
