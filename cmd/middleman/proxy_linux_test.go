@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"net"
 	"sync"
 	"testing"
@@ -14,10 +15,11 @@ type proxy struct {
 	mu    sync.Mutex // guards the fields below
 	moved sync.Cond  // on mu
 	conns map[net.Conn]bool
-	delay time.Duration // before each part
-	stall bool          // nothing passes
-	small bool          // parts of a few bytes
-	bytes int64         // that came from the target
+	stuck map[net.Conn]bool // nothing passes on these, not even their end
+	delay time.Duration     // before each part
+	stall bool              // nothing passes
+	small bool              // parts of a few bytes
+	bytes int64             // that came from the target
 	ended bool
 	wg    sync.WaitGroup
 }
@@ -28,7 +30,7 @@ func newProxy(t testing.TB, target string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{address: l.Addr().String(), target: target, conns: map[net.Conn]bool{}}
+	p := &proxy{address: l.Addr().String(), target: target, conns: map[net.Conn]bool{}, stuck: map[net.Conn]bool{}}
 	p.moved.L = &p.mu
 	p.wg.Go(func() {
 		for {
@@ -65,6 +67,10 @@ func (p *proxy) cut() {
 	}
 }
 
+// freeze lets nothing more pass on the present connections: neither end hears of
+// the other.
+func (p *proxy) freeze() { p.set(func() { maps.Copy(p.stuck, p.conns) }) }
+
 func (p *proxy) pass(a net.Conn) {
 	b, err := net.Dial("tcp", p.target)
 	if err != nil {
@@ -87,7 +93,7 @@ func (p *proxy) copy(to, from net.Conn, counted bool) {
 	for {
 		n, err := from.Read(buf)
 		p.mu.Lock()
-		for p.stall && !p.ended {
+		for (p.stall || p.stuck[from]) && !p.ended {
 			p.moved.Wait()
 		}
 		delay, small := p.delay, p.small

@@ -126,7 +126,7 @@ func (m *machine) add(kind string) *far {
 	if err := os.WriteFile(token, []byte(secret+"\n"), 0o600); err != nil {
 		m.t.Fatal(err)
 	}
-	m.run("runtime", "add", "box", "https://"+f.proxy.address, "--token-file", token, "--pin", certificateOf(m.t, serve.Address))
+	m.run("runtime", "add", "box", "https://"+f.proxy.address, "--token-file", token, "--pin", authorityOf(m.t, serve.Address))
 	return f
 }
 
@@ -141,15 +141,15 @@ func must[T any](v T, err error) T {
 // do is must without a value.
 func do(err error) { must(0, err) }
 
-// certificateOf returns the SHA-256 of the certificate of a server.
-func certificateOf(t *testing.T, address string) string {
+// authorityOf returns the SHA-256 of the authority of a server.
+func authorityOf(t *testing.T, address string) string {
 	t.Helper()
 	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	sum := sha256.Sum256(conn.ConnectionState().PeerCertificates[0].Raw)
+	sum := sha256.Sum256(conn.ConnectionState().PeerCertificates[1].Raw)
 	return hex.EncodeToString(sum[:])
 }
 
@@ -278,4 +278,22 @@ func TestRuntimeCommands(t *testing.T) {
 			t.Errorf("after rm: %d %s", code, errs)
 		}
 	})
+}
+
+// jsonField returns a text within a JSON object.
+func jsonField(t *testing.T, raw string, path ...string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(raw), &v); err != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	for _, name := range path {
+		object, _ := v.(map[string]any)
+		v = object[name]
+	}
+	text, ok := v.(string)
+	if !ok {
+		t.Fatalf("no %v in %s", path, raw)
+	}
+	return text
 }

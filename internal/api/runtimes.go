@@ -25,7 +25,7 @@ type Runtimes struct {
 type NewRuntime struct {
 	Name      string `json:"name" pattern:"^[a-z0-9][a-z0-9-]{1,31}$" patternDescription:"2 to 32 lower-case letters, digits and dashes"`
 	Address   string `json:"address" doc:"ssh://[USER@]HOST[:PORT] or https://HOST[:PORT]"`
-	Pin       string `json:"pin,omitempty" doc:"For https: the SHA-256 of its certificate, for one that the system does not know"`
+	Pin       string `json:"pin,omitempty" doc:"For https: the SHA-256 of its certificate, or of the authority that vouches for it, where the system knows neither"`
 	TokenFile string `json:"token_file,omitempty" doc:"For https: the absolute path of a file, mode 0600, with a token of the remote"`
 	Command   string `json:"command,omitempty" doc:"For ssh: the program that is middleman there; unset means middleman, in PATH"`
 }

@@ -4,9 +4,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -188,6 +190,14 @@ func (a *Authority) Covers(host string) error {
 		"remove it with its key, start the server again, and trust the new one that it makes", a.File, host)
 }
 
+// Fingerprint returns the SHA-256 of the authority's certificate, in lower-case hex.
+// Unlike the server's own, that certificate stays the same when the server starts
+// again.
+func (a *Authority) Fingerprint() string {
+	sum := sha256.Sum256(a.cert.Raw)
+	return hex.EncodeToString(sum[:])
+}
+
 // Config returns a configuration that serves a certificate of the authority,
 // and renews it 30 days before it expires.
 func (a *Authority) Config() *tls.Config { return newConfig(a.get) }
@@ -234,7 +244,8 @@ func (a *Authority) issue() (*tls.Certificate, error) {
 		return nil, fmt.Errorf("make a certificate: %w", err)
 	}
 	leaf, err := x509.ParseCertificate(raw)
-	return &tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key, Leaf: leaf}, err
+	// The authority comes along for clients that know it by its fingerprint alone.
+	return &tls.Certificate{Certificate: [][]byte{raw, a.cert.Raw}, PrivateKey: key, Leaf: leaf}, err
 }
 
 func serial() *big.Int {

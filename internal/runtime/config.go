@@ -17,8 +17,9 @@ type Config struct {
 	Name string
 	// Address is ssh://[USER@]HOST[:PORT] or https://HOST[:PORT].
 	Address string
-	// Pin is for https: the SHA-256 of the server's certificate, 64 lower-case hex
-	// digits. "" means that the certificate must be valid for the system.
+	// Pin is for https: the SHA-256 of the server's certificate, or of the authority
+	// that vouches for it, in 64 lower-case hex digits. "" means that the certificate
+	// must be valid for the system.
 	Pin string
 	// TokenFile is for https: the absolute path of a file with the token.
 	TokenFile string

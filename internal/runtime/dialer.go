@@ -105,26 +105,37 @@ func (d *https) Dial(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// verify accepts the pinned certificate or, without a pin, one that is valid for
-// the host by the system's authorities.
+// verify accepts the pinned certificate, or one that is valid for the host by an
+// authority: the pinned one, or without a pin one of the system's.
 func (d *https) verify(s tls.ConnectionState) error {
 	if len(s.PeerCertificates) == 0 {
 		return &Error{Reason: BadCert, Cause: errors.New("no certificate")}
 	}
 	leaf := s.PeerCertificates[0]
-	sum := sha256.Sum256(leaf.Raw)
-	if d.config.Pin != "" {
-		if hex.EncodeToString(sum[:]) != d.config.Pin {
-			return &Error{Reason: BadCert, Cause: fmt.Errorf("its SHA-256 is %x, not the pinned one", sum)}
-		}
+	if d.pinned(leaf) {
 		return nil
 	}
 	o := x509.VerifyOptions{DNSName: d.url.Hostname(), Intermediates: x509.NewCertPool()}
+	if d.config.Pin != "" {
+		o.Roots = x509.NewCertPool() // of the system none
+	}
 	for _, c := range s.PeerCertificates[1:] {
+		if d.pinned(c) {
+			o.Roots.AddCert(c)
+		}
 		o.Intermediates.AddCert(c)
 	}
 	if _, err := leaf.Verify(o); err != nil {
-		return &Error{Reason: BadCert, Cause: fmt.Errorf("%w; its SHA-256 is %x", err, sum)}
+		return &Error{Reason: BadCert, Cause: fmt.Errorf("%w; its SHA-256 is %s", err, fingerprint(leaf))}
 	}
 	return nil
+}
+
+func (d *https) pinned(c *x509.Certificate) bool {
+	return d.config.Pin != "" && d.config.Pin == fingerprint(c)
+}
+
+func fingerprint(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.Raw)
+	return hex.EncodeToString(sum[:])
 }

@@ -54,8 +54,9 @@ func (c commands) certificate(o serveOptions) (*tls.Config, error) {
 	fmt.Fprintf(c.Errs, "Browsers must trust the local authority before they log in: import %s as one that may identify websites\n"+
 		"(Chrome: Settings, Privacy and security, Security, Manage certificates; Firefox: Settings, Privacy & Security, View Certificates, Authorities;\n"+
 		"macOS: Keychain Access). It vouches for this machine alone; its key is in %s and stays there.\n"+
-		"Do not click through the browser's warning instead: then anybody on the way can pretend to be this server.\n",
-		authority.File, filepath.Dir(authority.File))
+		"Do not click through the browser's warning instead: then anybody on the way can pretend to be this server.\n"+
+		"Its SHA-256, for middleman runtime add --pin: %s\n",
+		authority.File, filepath.Dir(authority.File), authority.Fingerprint())
 	return authority.Config(), nil
 }
 

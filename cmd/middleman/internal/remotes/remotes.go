@@ -80,8 +80,9 @@ which must get in without a question, and "middleman connect" there.
 
 By https the server there must listen with TLS. FILE has one of its tokens, with
 the scope full ("middleman token create hub --scope full" there); it must be yours,
-with mode 0600. --pin is the SHA-256 of a certificate that this machine does not
-know, as "openssl x509 -fingerprint -sha256" prints it.`,
+with mode 0600. --pin is the SHA-256 of the server's certificate, or of the authority
+that vouches for it, where this machine knows neither. "middleman serve --tls local"
+prints that of its authority.`,
 		Args: cli.Args(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, given []string) (err error) {
 			in.Name, in.Address = given[0], given[1]
@@ -102,7 +103,7 @@ know, as "openssl x509 -fingerprint -sha256" prints it.`,
 	}
 	cmd.Flags().StringVar(&in.Command, "command", "", "the `PROGRAM` that is middleman there, if it is not in PATH")
 	cmd.Flags().StringVar(&in.TokenFile, "token-file", "", "the `FILE` with the token")
-	cmd.Flags().StringVar(&in.Pin, "pin", "", "the `SHA256` of its certificate")
+	cmd.Flags().StringVar(&in.Pin, "pin", "", "the `SHA256` of its certificate, or of its authority")
 	return cmd
 }
 
