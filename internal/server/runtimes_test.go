@@ -76,11 +76,14 @@ func TestNothingOfARuntimesErrorsGetsOut(t *testing.T) {
 	kinds := map[string]http.HandlerFunc{
 		"a page": func(w http.ResponseWriter, _ *http.Request) {
 			header(w)
-			http.Error(w, plantedPath+plantedToken+f.URL, 502)
+			http.Error(w, plantedPath+plantedToken+f.URL, http.StatusBadGateway)
 		},
-		"a redirect": func(w http.ResponseWriter, r *http.Request) { header(w); http.Redirect(w, r, f.URL+plantedPath, 307) },
-		"no JSON":    func(w http.ResponseWriter, _ *http.Request) { header(w); fmt.Fprint(w, `{"`+plantedPath) },
-		"an id":      func(w http.ResponseWriter, _ *http.Request) { header(w); fmt.Fprint(w, `{"id":"../`+plantedToken+`"}`) },
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
+			header(w)
+			http.Redirect(w, r, f.URL+plantedPath, http.StatusTemporaryRedirect)
+		},
+		"no JSON": func(w http.ResponseWriter, _ *http.Request) { header(w); fmt.Fprint(w, `{"`+plantedPath) },
+		"an id":   func(w http.ResponseWriter, _ *http.Request) { header(w); fmt.Fprint(w, `{"id":"../`+plantedToken+`"}`) },
 	}
 	for _, code := range []string{"internal", "unauthorized", "forbidden", "not-found", "start-failed", plantedToken, "trimmed"} {
 		for _, status := range []int{400, 401, 403, 404, 409, 410, 500, 503} {
