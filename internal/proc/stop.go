@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -27,7 +28,8 @@ const (
 	// no signal at the end of a process that is not its child. After a slow look,
 	// the pause is longer.
 	stopPoll = 5 * time.Millisecond
-	// killTime bounds how long processes may take to end after SIGKILL.
+	// killTime bounds how long processes may take to end after SIGKILL, where
+	// Stop.Within is 0.
 	killTime = 5 * time.Second
 	// refusedTime is how long processes that may not be signalled (EPERM) get to
 	// end by themselves, once all others have ended.
@@ -45,6 +47,8 @@ type Stop struct {
 	// finds processes by their environment needs 2: one look may miss processes
 	// that fork all the time.
 	Quiet int
+	// Within bounds how long Kill may take; 0 means 5 s.
+	Within time.Duration
 	// Unsure reports whether the last look may have missed a process (see
 	// HasEnv). Then a look that found nothing does not count.
 	Unsure func() bool
@@ -109,11 +113,11 @@ func (s *Stop) Ask(deadline time.Time, signals func(Process) []unix.Signal) (end
 }
 
 // Kill freezes and kills all processes, and blocks until none is left. It returns
-// the pids of processes that did not end within a few seconds.
+// the pids of processes that did not end within Stop.Within.
 func (s *Stop) Kill() (left []int) {
 	fault.Here("stop/before-kill")
 	began := time.Now()
-	deadline := began.Add(killTime)
+	deadline := began.Add(cmp.Or(s.Within, killTime))
 	for quiet := 0; ; {
 		look := time.Now()
 		found, err := s.freeze(look.Add(freezeTime))

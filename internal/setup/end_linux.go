@@ -9,8 +9,8 @@ import (
 )
 
 // End kills every process of this user that has mark (NAME=value) in its
-// environment, and all their descendants. It blocks until none is left. After a
-// few seconds it returns an error that names those that are left.
+// environment, and all their descendants. It blocks until none is left. After
+// endTime it returns an error that names those that are left.
 func End(mark string) error {
 	var sure bool // from the last look, like lookErr
 	var lookErr error
@@ -21,12 +21,18 @@ func End(mark string) error {
 		}
 		return found, lookErr
 	})
+	stop.Within = endTime
 	stop.Quiet, stop.Unsure = 2, func() bool { return !sure }
 	if left := stop.Kill(); len(left) > 0 {
 		return fmt.Errorf("processes %v do not end", left)
 	}
 	return lookErr
 }
+
+// endTime is longer than that of a session's stop. Processes are looked for by their
+// environment here, and beside ten busy ones 5 s were too short three times to catch
+// eight that fork all the time.
+const endTime = 15 * time.Second
 
 // huntTime is how long a look that found nothing watches what starts. A process
 // of a chain takes about a millisecond to start the next one.

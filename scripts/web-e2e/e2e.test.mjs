@@ -565,7 +565,7 @@ done
   await page.waitForFunction(() => !document.title.startsWith('('))
   await button('Notifications: on. Turn them off').click()
   server.middleman('stop', 'fix-login/helper')
-  await page.getByText(/Ended by SIG(HUP|TERM)/).waitFor()
+  await page.getByText(/Ended by SIG(INT|HUP|TERM)/).waitFor()
   await button('Remove').click()
   await tab.waitFor({ state: 'detached' })
 })
