@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -59,9 +61,29 @@ func TestModel(t *testing.T) {
 		seed, _ = strconv.ParseUint(s, 10, 64)
 	}
 	t.Logf("MIDDLEMAN_SEED=%d", seed)
+	m, errs, log := runModel(t, seed, size)
+	// tmux 3.3a has bugs of memory where a pane is resized while it prints: in one run
+	// of thirty its server ends by SIGSEGV. Then the model is tried once more.
+	if len(errs) > 0 && os.Getenv(hostVariable) == "tmux" && strings.Contains(log, "the terminal has ended") {
+		t.Logf("the tmux server has ended by itself: %v", errs[0])
+		m, errs, log = runModel(t, seed, size)
+	}
+	for _, err := range errs {
+		t.Errorf("seed %d: %v", seed, err)
+	}
+	if t.Failed() {
+		t.Logf("the owner's log:\n%s", log)
+	}
+	t.Logf("%d MiB: %d snapshots, %d sizes, %v", size>>20, len(m.snapshots), len(m.sizes), m.counts)
+}
+
+// runModel runs the model with a session of its own. log is what its owner has
+// logged.
+func runModel(t *testing.T, seed, size uint64) (m *model, errs []error, log string) {
+	t.Helper()
 	data, newBackend := newBackends(t)
 	b := newBackend()
-	m := &model{stream: newStream(seed), size: size, counts: map[string]int{}}
+	m = &model{stream: newStream(seed), size: size, counts: map[string]int{}}
 	m.changed = sync.NewCond(&m.mu)
 	spec := bytesSpec(t, seed, size, 7, true)
 	spec.JournalBytes = int64(min(2<<20, size/8))
@@ -69,28 +91,28 @@ func TestModel(t *testing.T) {
 	m.session = b.Session(spec.ID)
 	began := time.Now()
 	var viewers sync.WaitGroup
-	errs := make(chan error, 16)
-	viewers.Go(func() { errs <- m.write(seed) })
+	all := make(chan error, 16)
+	viewers.Go(func() { all <- m.write(seed) })
 	for i := range uint64(6) {
-		viewers.Go(func() { errs <- m.watch(rand.New(rand.NewPCG(seed, 100+i))) })
+		viewers.Go(func() { all <- m.watch(rand.New(rand.NewPCG(seed, 100+i))) })
 	}
 	viewers.Wait()
-	close(errs)
-	for err := range errs {
+	close(all)
+	for err := range all {
 		if err != nil {
-			t.Errorf("seed %d: %v", seed, err)
+			errs = append(errs, err)
 		}
-	}
-	if t.Failed() {
-		log, _ := os.ReadFile(filepath.Join(data, "sessions", spec.ID, "owner.log"))
-		t.Logf("the owner's log:\n%s", log)
 	}
 	took := time.Since(began)
 	if err := m.verify(); err != nil {
-		t.Errorf("seed %d: %v", seed, err)
+		errs = append(errs, err)
 	}
-	t.Logf("%d MiB in %v, verified in %v: %d snapshots, %d sizes, %v", size>>20,
-		took.Round(time.Millisecond), (time.Since(began) - took).Round(time.Millisecond), len(m.snapshots), len(m.sizes), m.counts)
+	t.Logf("took %v, verified in %v", took.Round(time.Millisecond), (time.Since(began) - took).Round(time.Millisecond))
+	raw, err := os.ReadFile(filepath.Join(data, "sessions", spec.ID, "owner.log"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	return m, errs, string(raw)
 }
 
 // write is the attached writer: it reads all that comes, and resizes.
