@@ -337,12 +337,12 @@ func TestLimits(t *testing.T) {
 			limits       Limits
 			fails        string // in what it says
 		}{
-			{"memory", "head -c 200000000 /dev/zero | tail -c 199000000 >/dev/null", Limits{Memory: 64 << 20}, "exhausted"},
-			{"memory of children", "sh -c 'head -c 200000000 /dev/zero | tail -c 199000000 >/dev/null'", Limits{Memory: 64 << 20}, "exhausted"},
+			{"memory", "dd if=/dev/zero of=/dev/null bs=200000000 count=1", Limits{Memory: 64 << 20}, "memory"},
+			{"memory of children", "sh -c 'dd if=/dev/zero of=/dev/null bs=200000000 count=1'", Limits{Memory: 64 << 20}, "memory"},
 			{"a limit that is raised again", "ulimit -d 1000000 && echo raised", Limits{Memory: 64 << 20}, "ulimit"},
 			{"a file", "head -c 2000000 /dev/zero >large", Limits{Files: 1 << 20}, ""},
 			{"a file that grows", "for i in 1 2 3; do head -c 500000 /dev/zero >>grown || exit 1; done", Limits{Files: 1 << 20}, ""},
-			{"processes", "i=0; while [ $i -lt 40 ]; do sleep 60 & i=$((i+1)); done; jobs -p | xargs kill; exit 0", Limits{Processes: 20}, "fork"},
+			{"processes", "trap 'kill $all' EXIT; i=0; while [ $i -lt 40 ]; do sleep 60 & all=\"$all $!\"; i=$((i+1)); done; exit 0", Limits{Processes: 20}, "fork"},
 		} {
 			if c.limits.Processes > 0 && (m != Bubblewrap || canLimitProcesses() != nil) {
 				t.Logf("%s: cannot be limited here", c.name)
