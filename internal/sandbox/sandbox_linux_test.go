@@ -339,7 +339,7 @@ func TestLimits(t *testing.T) {
 		}{
 			{"memory", "dd if=/dev/zero of=/dev/null bs=200000000 count=1", Limits{Memory: 64 << 20}, "memory"},
 			{"memory of children", "sh -c 'dd if=/dev/zero of=/dev/null bs=200000000 count=1'", Limits{Memory: 64 << 20}, "memory"},
-			{"a limit that is raised again", "ulimit -d 1000000 && echo raised", Limits{Memory: 64 << 20}, "ulimit"},
+			{"a limit that is raised again", "ulimit -d 1000000 && echo raised", Limits{Memory: 64 << 20}, "limit"},
 			{"a file", "head -c 2000000 /dev/zero >large", Limits{Files: 1 << 20}, ""},
 			{"a file that grows", "for i in 1 2 3; do head -c 500000 /dev/zero >>grown || exit 1; done", Limits{Files: 1 << 20}, ""},
 			{"processes", "trap 'kill $all' EXIT; i=0; while [ $i -lt 40 ]; do sleep 60 & all=\"$all $!\"; i=$((i+1)); done; exit 0", Limits{Processes: 20}, "fork"},
