@@ -40,7 +40,7 @@ run: build ## start the server, open a workspace of REPO=path (default: this clo
 test: build ## install or name the tools that the tests need, run all tests
 	@scripts/tools.sh
 	@go build -o $(TEST) ./scripts/gotest
-	$(TEST) $(AT_ONCE) $(VETTED) -parallel 6 -timeout 25m ./...
+	$(TEST) $(AT_ONCE) $(VETTED) -parallel 4 -timeout 25m ./...
 	$(TEST) $(AT_ONCE) $(VETTED) -tags faults -run Fault -timeout 5m $(FAULTS)
 	$(ON_TMUX) $(TEST) $(VETTED) -short -timeout 12m ./ptyowner
 	$(ON_TMUX) $(TEST) $(VETTED) -tags faults -run Fault -timeout 5m ./ptyowner
