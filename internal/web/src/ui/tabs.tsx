@@ -1,0 +1,44 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type { Session, Workspace } from '../api'
+import { go, pathOf } from '../nav'
+import { isLive, report } from '../store'
+import { stateWords, tone } from '../words'
+import { Close, Down, Plus, Stop } from './icons'
+import { show } from './overlay'
+import { closeSession, openSession } from './session-dialogs'
+import { Unseen } from './unseen'
+
+/** The sessions of a workspace, one a tab, and the ways to a new one. */
+export function Tabs({ workspace, sessions, current }: { workspace: Workspace; sessions: Session[]; current?: Session }) {
+  const list = useRef<HTMLDivElement>(null)
+  useEffect(() => list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current?.id])
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (!step || !current) return
+    const next = sessions[(sessions.indexOf(current) + step + sessions.length) % sessions.length]
+    go({ workspace: workspace.label, session: next.name })
+    event.preventDefault()
+  }
+  return (
+    <div class="tabs">
+      <div class="tablist" role="tablist" aria-label="Sessions" ref={list} onKeyDown={move}>
+        {sessions.map((s) => (
+          <div key={s.id} class="tab" role="presentation">
+            <a role="tab" aria-selected={s.id === current?.id} tabIndex={s.id === current?.id ? 0 : -1}
+              href={pathOf({ workspace: workspace.label, session: s.name })} title={`${s.name} · ${stateWords(s)}`}
+              onClick={(e) => { e.preventDefault(); go({ workspace: workspace.label, session: s.name }) }}>
+              <i class={`dot ${tone(s)}`} /><span>{s.title || s.name}</span><Unseen sessions={[s]} />
+            </a>
+            <button class="quiet square small" onClick={() => closeSession(s)}
+              aria-label={isLive(s) ? `Stop ${s.name}` : `Remove ${s.name}`} title={isLive(s) ? 'Stop…' : 'Remove from the list'}>
+              {isLive(s) ? <Stop /> : <Close />}
+            </button>
+          </div>
+        ))}
+      </div>
+      <button class="quiet square" aria-label="New shell" title="New shell" onClick={() => void openSession(workspace, '').catch(report)}><Plus /></button>
+      <button class="quiet square slim" aria-label="New session with a command" title="New session with a command…"
+        onClick={() => show({ is: 'new-session', workspace })}><Down /></button>
+    </div>
+  )
+}
