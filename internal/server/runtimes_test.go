@@ -94,7 +94,7 @@ func TestNothingOfARuntimesErrorsGetsOut(t *testing.T) {
 			}
 		}
 	}
-	never := []string{plantedPath, plantedToken, "hunter2", strings.TrimPrefix(f.URL, "https://"), "token\""}
+	never := []string{plantedPath, plantedToken, "hunter2", strings.TrimPrefix(f.URL, "https://"), `"token":`}
 	for kind, answer := range kinds {
 		f.says(answer)
 		for _, op := range r.operations() {
