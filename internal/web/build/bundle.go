@@ -41,6 +41,8 @@ func bundleAssets(root string, files map[string][]byte) error {
 		EntryPoints:       []string{"src/main.tsx"},
 		EntryNames:        "assets/[name]-[hash]",
 		AssetNames:        "assets/[name]-[hash]",
+		ChunkNames:        "assets/part-[hash]", // what import() loads when it is first needed
+		Splitting:         true,
 		Outdir:            "dist",
 		NodePaths:         []string{filepath.Join(root, "vendored")},
 		Bundle:            true,
@@ -73,10 +75,11 @@ func bundleAssets(root string, files map[string][]byte) error {
 func addStatic(root string, files map[string][]byte) error {
 	script, style := "", ""
 	for name := range files {
-		switch path.Ext(name) {
-		case ".js":
+		switch base := path.Base(name); {
+		case !strings.HasPrefix(base, "main-"):
+		case path.Ext(name) == ".js":
 			script = "/" + name
-		case ".css":
+		case path.Ext(name) == ".css":
 			style = "/" + name
 		}
 	}

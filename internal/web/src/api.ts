@@ -171,6 +171,10 @@ export interface Deleted {
   warnings?: string[]
   restorable: boolean
   unkept?: string[]
+  /** Commands of the repository that run before. */
+  teardown?: string[]
+  /** The workspaces of its workers, which are deleted before it. */
+  workers?: Deleted[]
   /** How many of its sessions' transcripts are kept, or are not. */
   transcripts: { sessions: number; bytes: number; gone?: number }
 }
@@ -179,6 +183,8 @@ export interface DeleteConsent {
   discardWork: boolean
   stopSessions: boolean
   forgetTranscripts?: boolean
+  skipTeardown?: boolean
+  workers?: boolean
 }
 
 /** A browser that is logged in. */
@@ -193,7 +199,7 @@ export interface Login {
   current: boolean
 }
 
-async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   const how = body === undefined ? {} : json(body)
   const text = await withAccess(async (token) => (await send(method, path, bearer(how, token))).text())
   return (text ? JSON.parse(text) : undefined) as T
@@ -242,6 +248,8 @@ export function deleteWorkspace(id: string, consent: DeleteConsent, dryRun = fal
   if (consent.discardWork) query.set('discard_work', '1')
   if (consent.stopSessions) query.set('stop_sessions', '1')
   if (consent.forgetTranscripts) query.set('forget_transcripts', '1')
+  if (consent.skipTeardown) query.set('skip_teardown', '1')
+  if (consent.workers) query.set('workers', '1')
   if (dryRun) query.set('dry_run', '1')
   const text = query.toString()
   return request('DELETE', `/workspaces/${id}${text && '?' + text}`)

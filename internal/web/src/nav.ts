@@ -1,14 +1,18 @@
-// The path says what is looked at: /w/WORKSPACE and /w/WORKSPACE/SESSION.
+// The path says what is looked at: /w/WORKSPACE, /w/WORKSPACE/SESSION, and
+// /changes/WORKSPACE for the diff.
 
 import { changed } from './store'
 
 export interface Place {
   workspace?: string
   session?: string
+  /** What of the workspace; its terminals otherwise. */
+  page?: 'changes'
 }
 
 export function place(): Place {
   const [, w, workspace, session] = location.pathname.split('/').map(decode)
+  if (w === 'changes') return { workspace, session, page: w }
   return w === 'w' ? { workspace, session } : {}
 }
 
@@ -21,7 +25,7 @@ function decode(part: string): string {
 }
 
 export function pathOf(to: Place): string {
-  return '/' + [to.workspace && 'w', to.workspace, to.session].filter(Boolean).map((p) => encodeURIComponent(p!)).join('/')
+  return '/' + [to.workspace && (to.page ?? 'w'), to.workspace, to.session].filter(Boolean).map((p) => encodeURIComponent(p!)).join('/')
 }
 
 export function go(to: Place, replace = false): void {

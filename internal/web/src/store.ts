@@ -18,6 +18,8 @@ export interface Toast {
   id: number
   kind: 'info' | 'error'
   text: string
+  /** What can be done about it. */
+  action?: { label: string; run: () => void }
 }
 
 interface State {
@@ -200,11 +202,11 @@ export function removeSession(id: string): void {
 
 let lastToast = 0
 
-export function toast(kind: Toast['kind'], text: string): void {
+export function toast(kind: Toast['kind'], text: string, action?: Toast['action']): void {
   const id = ++lastToast
-  state.toasts = [...state.toasts.slice(-3), { id, kind, text }]
+  state.toasts = [...state.toasts.slice(-3), { id, kind, text, action }]
   changed()
-  window.setTimeout(() => dismissToast(id), kind === 'error' ? 9000 : 4000)
+  window.setTimeout(() => dismissToast(id), action ? 15_000 : kind === 'error' ? 9000 : 4000)
 }
 
 export function dismissToast(id: number): void {

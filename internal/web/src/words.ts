@@ -87,11 +87,14 @@ export function plural(n: number, one: string, many = one + 's'): string {
   return `${n} ${n === 1 ? one : many}`
 }
 
-/** Splits a command line into words; what needs a shell is given to one. */
-export function toArgv(line: string): string[] {
-  if (/[|&;<>()$`*?[\]#~=%!{}\n\\]/.test(line)) return ['sh', '-c', line]
-  const words = line.match(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g) ?? []
-  return words.map((word) => word.replace(/["']/g, ''))
+/** What runs a command line as it was typed, quotes and all. */
+export const toArgv = (line: string): string[] => ['sh', '-c', line]
+
+/** A name for a session that runs a command line: its program's, or none where that is no name. */
+export function nameFor(line: string, taken: string[]): string | undefined {
+  const name = line.trim().match(/^(?:\S*\/)?([A-Za-z0-9][\w.-]{0,40})(?:\s|$)/)?.[1]
+  if (!name || !taken.includes(name)) return name
+  for (let n = 2; ; n++) if (!taken.includes(`${name}-${n}`)) return `${name}-${n}`
 }
 
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform)

@@ -128,6 +128,8 @@ function OpenDialog() {
       return <Logins onClose={hide} />
     case 'palette':
       return <Palette onClose={hide} />
+    case 'dialog':
+      return <>{overlay.draw(hide)}</>
   }
   return null
 }
@@ -138,6 +140,7 @@ function Toasts() {
       {state.toasts.map((t) => (
         <div key={t.id} class={`toast ${t.kind}`} role={t.kind === 'error' ? 'alert' : 'status'}>
           <span>{t.text}</span>
+          {t.action && <button class="quiet outlined" onClick={() => { dismissToast(t.id); t.action!.run() }}>{t.action.label}</button>}
           <button class="quiet square small" aria-label="Dismiss" onClick={() => dismissToast(t.id)}><Close /></button>
         </div>
       ))}

@@ -21,6 +21,9 @@ export const Branch = () => (
 )
 export const Trash = () => <Icon><path d="M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.6 8.5h5.8l.6-8.5M6.8 7v3.8M9.2 7v3.8" /></Icon>
 export const Down = () => <Icon size={12}><path d="M4 6l4 4 4-4" /></Icon>
+export const Right = () => <Icon size={12}><path d="M6 4l4 4-4 4" /></Icon>
+export const More = () => <Icon><path d="M3.5 8h.01M8 8h.01M12.5 8h.01" stroke-width="2.2" /></Icon>
+export const Diff = () => <Icon size={13}><path d="M8 2.5v6M5 5.5h6M5 12.5h6" /></Icon>
 export const Up = () => <Icon size={12}><path d="M4 10l4-4 4 4" /></Icon>
 export const Sun = () => (
   <Icon><circle cx="8" cy="8" r="2.8" /><path d="M8 1.8v1.4M8 12.8v1.4M1.8 8h1.4M12.8 8h1.4M3.6 3.6l1 1M11.4 11.4l1 1M12.4 3.6l-1 1M4.6 11.4l-1 1" /></Icon>

@@ -4,7 +4,7 @@ import type { Mode } from '../api'
 import { go } from '../nav'
 import { prefs, rememberDirectory } from '../prefs'
 import { mark, putWorkspace, state } from '../store'
-import { toArgv } from '../words'
+import { nameFor, toArgv } from '../words'
 import { Dialog, Field } from './dialog'
 
 const modes: { mode: Mode; title: string; text: string }[] = [
@@ -41,7 +41,7 @@ export function NewWorkspace({ directory: given, onClose }: { directory?: string
         name: name.trim() || undefined,
         directory: needsDirectory ? directory.trim() : undefined,
         base: (mode === 'worktree' && base.trim()) || undefined,
-        session: command.trim() ? { command: toArgv(command.trim()) } : {},
+        session: command.trim() ? { name: nameFor(command, []), command: toArgv(command.trim()) } : {},
       })
       if (needsDirectory) rememberDirectory(directory.trim())
       putWorkspace(made.workspace, asked)
@@ -85,7 +85,7 @@ export function NewWorkspace({ directory: given, onClose }: { directory?: string
             </Field>
           )}
         </div>
-        <Field label="Command">
+        <Field label="Command" hint="Run by sh -c. Empty starts your shell.">
           <input name="command" class="mono" placeholder="your shell" value={command} autocomplete="off" spellcheck={false}
             onInput={(e) => setCommand(e.currentTarget.value)} />
         </Field>

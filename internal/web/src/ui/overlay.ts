@@ -1,5 +1,6 @@
 // The one dialog that may be open.
 
+import type { ComponentChild } from 'preact'
 import type { Session, Workspace } from '../api'
 import { changed } from '../store'
 
@@ -11,6 +12,7 @@ export type Overlay =
   | { is: 'approval'; id: string }
   | { is: 'logins' }
   | { is: 'palette' }
+  | { is: 'dialog'; draw: (onClose: () => void) => ComponentChild }
 
 export let overlay: Overlay | undefined
 

@@ -4,6 +4,7 @@ import { go, place } from '../nav'
 import { prefs, setPrefs } from '../prefs'
 import { report, sessionsOf, state } from '../store'
 import { stateWords } from '../words'
+import { generalActions, workspaceActions } from './actions'
 import { Dialog } from './dialog'
 import { show } from './overlay'
 import { openSession } from './session-dialogs'
@@ -40,7 +41,9 @@ function entries(): Entry[] {
       { title: 'Delete workspace…', detail: current.label, run: () => show({ is: 'delete-workspace', workspace: current }) },
     )
   }
+  if (current) all.push(...workspaceActions(current, shown).map((a) => ({ ...a, detail: current.label })))
   all.push(
+    ...generalActions().map((a) => ({ ...a, detail: 'Action' })),
     { title: 'Theme: system', detail: 'Setting', run: () => setPrefs({ theme: 'system' }) },
     { title: 'Theme: dark', detail: 'Setting', run: () => setPrefs({ theme: 'dark' }) },
     { title: 'Theme: light', detail: 'Setting', run: () => setPrefs({ theme: 'light' }) },

@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import * as api from '../api'
 import type { Session, Workspace } from '../api'
 import { go } from '../nav'
-import { isLive, mark, putSession, removeSession, report, useStore } from '../store'
-import { toArgv } from '../words'
+import { isLive, mark, putSession, removeSession, report, sessionsOf, useStore } from '../store'
+import { nameFor, toArgv } from '../words'
 import { forgetView } from '../term/views'
 import { Dialog, Field } from './dialog'
 import { show } from './overlay'
@@ -12,7 +12,7 @@ import { show } from './overlay'
 export async function openSession(workspace: Workspace, command: string, name = ''): Promise<void> {
   const asked = mark()
   const session = await api.startSession(workspace.id, {
-    name: name || undefined,
+    name: name || nameFor(command, sessionsOf(workspace.id).map((s) => s.name)),
     command: command ? toArgv(command) : undefined,
   })
   putSession(session, asked)
@@ -47,7 +47,7 @@ export function NewSession({ workspace, onClose }: { workspace: Workspace; onClo
   return (
     <Dialog title={`New session in ${workspace.label}`} onClose={onClose}>
       <form onSubmit={submit}>
-        <Field label="Command" hint="Runs in the workspace’s directory. Empty starts your shell.">
+        <Field label="Command" hint="Run by sh -c in the workspace’s directory. Empty starts your shell.">
           <input name="command" class="mono" autofocus placeholder="your shell" value={command} autocomplete="off"
             spellcheck={false} onInput={(e) => setCommand(e.currentTarget.value)} />
         </Field>

@@ -1,11 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Workspace } from '../api'
+import { Counts } from '../git/counts'
 import { go, pathOf, place } from '../nav'
 import { canNotify, notifies, setNotify } from '../notify'
 import { prefs, setPrefs } from '../prefs'
 import { grouped, isLive, sessionsOf, useStore, waiting } from '../store'
 import type { Link } from '../store'
 import { agentWords, ago, paletteKeys, plural, tone } from '../words'
+import { showDeleted } from './actions'
 import { show } from './overlay'
 import { Auto, Bell, Branch, Logo, Moon, Plus, Search, Sun } from './icons'
 import { Unseen } from './unseen'
@@ -40,6 +42,7 @@ export function Sidebar({ onNavigate }: { onNavigate: () => void }) {
           </section>
         ))}
         {groups.length === 0 && <p class="none">No workspaces yet</p>}
+        <button class="quiet small bring-back" onClick={() => { showDeleted(); onNavigate() }}>Restore a deleted workspace…</button>
       </nav>
       <footer class="foot">
         <LinkState link={link} />
@@ -120,6 +123,7 @@ function Item({ workspace: w, onNavigate }: { workspace: Workspace; onNavigate: 
           <span class="item-name">{w.name}</span>
           <span class="item-sub">{subtitle(w)}</span>
         </span>
+        <Counts workspace={w.id} />
         <Unseen sessions={sessions} />
         {live > 0 && <span class="count" title={plural(live, 'live session')}>{live}</span>}
       </a>

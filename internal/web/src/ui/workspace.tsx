@@ -2,13 +2,21 @@ import { useEffect, useState } from 'preact/hooks'
 import * as api from '../api'
 import type { Denial, Session, Workspace } from '../api'
 import { isLive, mark, putWorkspace, report, sessionsOf, toast, useStore } from '../store'
+import { Counts } from '../git/counts'
+import * as git from '../git/api'
+import { showStatusOf } from '../git/status'
+import { go, place } from '../nav'
 import { copy } from '../term/view'
 import { bundleWords, denialWords, sandboxWords, seconds, visible } from '../words'
-import { Branch, Check, Close, Copy, Menu, Plus, Trash } from './icons'
+import { ShowActions } from './actions'
+import { Branch, Check, Close, Copy, Diff, Menu, Plus, Trash } from './icons'
+import { lazy } from './lazy'
 import { show } from './overlay'
 import { openSession } from './session-dialogs'
 import { Tabs } from './tabs'
 import { TerminalPane } from './terminal-pane'
+
+const Changes = lazy(() => import('../git/changes'))
 
 interface Props {
   workspace: Workspace
@@ -20,7 +28,12 @@ interface Props {
 export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
   const sessions = sessionsOf(workspace.id)
   const session = sessions.find((s) => s.name === wanted) ?? sessions.find(isLive) ?? sessions[0]
+  const { page } = place()
   useFullRecord(workspace)
+  useEffect(() => {
+    showStatusOf(workspace.id)
+    return () => showStatusOf(undefined)
+  }, [workspace.id])
   return (
     <main class="workspace">
       <header class="bar">
@@ -46,11 +59,20 @@ export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
         )}
         {session && <Denied session={session.id} />}
         <span class="grow" />
+        {workspace.branch && workspace.state === 'ready' && (
+          <button class="quiet outlined changes-button" aria-pressed={page === 'changes'} aria-label="Changes"
+            onClick={() => go({ workspace: workspace.label, session: session?.name, page: page ? undefined : 'changes' })}>
+            <Diff /><span>Changes</span><Counts workspace={workspace.id} />
+          </button>
+        )}
+        <ShowActions workspace={workspace} session={session} />
         <button class="quiet square" aria-label="Delete workspace" title="Delete workspace"
           onClick={() => show({ is: 'delete-workspace', workspace })}><Trash /></button>
       </header>
-      {workspace.state === 'ready' && <Tabs workspace={workspace} sessions={sessions} current={session} />}
-      <Content workspace={workspace} session={session} />
+      {workspace.state === 'ready' && <Tabs workspace={workspace} sessions={sessions} current={page ? undefined : session} />}
+      {workspace.state === 'ready' && page === 'changes'
+        ? <Changes workspace={workspace} session={session?.name} />
+        : <Content workspace={workspace} session={session} />}
     </main>
   )
 }
@@ -89,6 +111,12 @@ function useFullRecord(workspace: Workspace): void {
   }, [workspace.id, wanted])
 }
 
+/** The creation goes on at the stage that failed. */
+function retry(w: Workspace): void {
+  const asked = mark()
+  git.retry(w.id).then((made) => putWorkspace(made.workspace, asked), report)
+}
+
 async function copied(text: string): Promise<void> {
   toast('info', (await copy(text)) ? `Copied ${text}` : text)
 }
@@ -117,7 +145,10 @@ function Creation({ workspace: w }: { workspace: Workspace }) {
       </ol>
       {w.error && <p class="problem" role="alert">{w.error}</p>}
       {w.state === 'failed' && (
-        <button class="quiet outlined" onClick={() => show({ is: 'delete-workspace', workspace: w })}>Remove it</button>
+        <div class="card-actions">
+          <button class="quiet outlined" onClick={() => show({ is: 'delete-workspace', workspace: w })}>Remove it</button>
+          <button class="primary" onClick={() => retry(w)}>Try again</button>
+        </div>
       )}
     </div>
   )

@@ -1,0 +1,76 @@
+import type { Session, Workspace } from '../api'
+import { go } from '../nav'
+import { report, toast } from '../store'
+import { plural, visible } from '../words'
+import * as git from '../git/api'
+import { Dialog } from './dialog'
+import { More } from './icons'
+import { lazy } from './lazy'
+import { show } from './overlay'
+
+const Merge = lazy(() => import('../git/merge'))
+const Push = lazy(() => import('../git/push'))
+const Trust = lazy(() => import('../git/trust'))
+const Deleted = lazy(() => import('../git/deleted'))
+const Import = lazy(() => import('../git/import'))
+
+export interface Action {
+  title: string
+  run: () => void
+}
+
+/** What can be done with a workspace beside its terminals; the palette lists the same. */
+export function workspaceActions(workspace: Workspace, session?: Session): Action[] {
+  const all: Action[] = []
+  if (workspace.state !== 'ready') return all
+  if (workspace.branch) {
+    all.push({ title: 'Show changes', run: () => go({ workspace: workspace.label, session: session?.name, page: 'changes' }) })
+  }
+  if (workspace.mode === 'worktree') {
+    all.push(
+      { title: 'Merge…', run: () => show({ is: 'dialog', draw: (onClose) => <Merge workspace={workspace} onClose={onClose} /> }) },
+      { title: 'Push…', run: () => show({ is: 'dialog', draw: (onClose) => <Push workspace={workspace} onClose={onClose} /> }) },
+      { title: 'Import commits of sandboxed sessions', run: () => bring(workspace) },
+    )
+  }
+  if (workspace.repository) {
+    all.push({ title: 'Repository configuration…', run: () => show({ is: 'dialog', draw: (onClose) => <Trust workspace={workspace} onClose={onClose} /> }) })
+  }
+  return all
+}
+
+/** What concerns no workspace in particular. */
+export function generalActions(): Action[] {
+  return [
+    { title: 'Restore a deleted workspace…', run: showDeleted },
+    { title: 'Import worktrees…', run: () => show({ is: 'dialog', draw: (onClose) => <Import onClose={onClose} /> }) },
+  ]
+}
+
+export const showDeleted = () => show({ is: 'dialog', draw: (onClose) => <Deleted onClose={onClose} /> })
+
+function bring(workspace: Workspace): void {
+  git.importSandbox(workspace.id).then((b) => {
+    if (b.problem) toast('error', visible(b.problem))
+    else toast('info', b.commits > 0 ? `${plural(b.commits, 'commit')} imported into ${visible(b.branch ?? '')}.` : 'Nothing new in its sandboxed sessions.')
+    for (const ref of b.kept ?? []) toast('info', `Kept as ${visible(ref)}`)
+  }, report)
+}
+
+/** A button for all of it, for those without a keyboard. */
+export function ShowActions({ workspace, session }: { workspace: Workspace; session?: Session }) {
+  const open = () => show({ is: 'dialog', draw: (onClose) => <Actions workspace={workspace} session={session} onClose={onClose} /> })
+  return <button class="quiet square" aria-label="More actions" title="More actions" aria-haspopup="dialog" onClick={open}><More /></button>
+}
+
+function Actions({ workspace, session, onClose }: { workspace: Workspace; session?: Session; onClose: () => void }) {
+  return (
+    <Dialog title={workspace.label} onClose={onClose}>
+      <ul class="actions">
+        {[...workspaceActions(workspace, session), ...generalActions()].map((a) => (
+          <li key={a.title}><button class="quiet" onClick={() => { onClose(); a.run() }}>{a.title}</button></li>
+        ))}
+      </ul>
+    </Dialog>
+  )
+}
