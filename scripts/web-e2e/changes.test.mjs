@@ -2,6 +2,7 @@
 // trust, import, delete and restore, on a desktop and on a phone alone.
 
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test as nodeTest } from 'node:test'
@@ -284,7 +285,7 @@ test('a creation that failed is tried again', async () => {
   writeFileSync(join(server.repository, '.middleman.toml'), `setup = ["test -e ${flag}"]\n`)
   server.git('add', '.middleman.toml')
   server.git('commit', '--quiet', '--message', 'Needs a flag')
-  server.middleman('trust', '--yes')
+  server.middleman('trust', '--yes', createHash('sha256').update(readFileSync(join(server.repository, '.middleman.toml'))).digest('hex'))
   assert.throws(() => server.middleman('new', 'unlucky', '-d'))
   await page.goto(url('/w/unlucky'))
   await page.getByRole('heading', { name: 'Could not create unlucky' }).waitFor()
