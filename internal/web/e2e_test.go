@@ -34,6 +34,7 @@ func TestInBrowser(t *testing.T) {
 		"e2e":     {"", "pty-owner"}, // "" is what a newcomer gets: tmux, where that is installed
 		"changes": {""},
 		"hostile": {""},
+		"share":   {""},
 	} {
 		t.Run(suite, func(t *testing.T) {
 			t.Parallel() // each has a server and a browser of its own

@@ -46,10 +46,10 @@ type asset struct {
 }
 
 // Handler serves the web client. GET and HEAD of a file of the build answer
-// that file; a navigation to any other path without a file extension answers
-// the client's page, which finds its view by the path; all else is 404. Every
-// answer carries the content security policy. The caller routes the API
-// elsewhere and decides who may see the page.
+// that file; a navigation to any other path without a file extension, or to a
+// workspace, answers the client's page, which finds its view by the path; all
+// else is 404. Every answer carries the content security policy. The caller
+// routes the API elsewhere and decides who may see the page.
 func Handler() http.Handler {
 	assets := loadAssets()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -114,7 +114,9 @@ func isNavigation(r *http.Request, name string) bool {
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
 		return false
 	}
-	return name == "" || (path.Ext(name) == "" && strings.Contains(r.Header.Get("Accept"), "text/html"))
+	first, _, view := strings.Cut(name, "/") // the name of a workspace may have a dot
+	view = view && (first == "w" || first == "changes")
+	return name == "" || ((view || path.Ext(name) == "") && strings.Contains(r.Header.Get("Accept"), "text/html"))
 }
 
 func setPolicy(h http.Header) {

@@ -33,6 +33,7 @@ func TestHandlerAnswers(t *testing.T) {
 	}{
 		{"the page", "GET", "/", nil, 200, page},
 		{"head", "HEAD", "/", nil, 200, page},
+		{"a view of a name with a dot", "GET", "/w/release-1.2", []string{"Sec-Fetch-Mode: navigate", "Accept: text/html"}, 200, page},
 		{"a view", "GET", "/w/fix-login", []string{"Sec-Fetch-Mode: navigate", "Accept: text/html"}, 200, page},
 		{"a view without fetch metadata", "GET", "/w/fix-login", []string{"Accept: text/html,*/*"}, 200, page},
 		{"a fetch of no file", "GET", "/w/fix-login", []string{"Sec-Fetch-Mode: cors", "Accept: text/html"}, 404, ""},

@@ -67,6 +67,15 @@ let login: Login | undefined // where the database is refused: as long as the pa
 let granted: { token: string; until: number } | undefined
 let asking: Promise<string> | undefined
 
+let guest: string | undefined
+
+/** From now on this page has the token of a shared link, and no login. */
+export function beGuest(token: string): void {
+  guest = token
+}
+
+export const isGuest = () => guest !== undefined
+
 /** Does something with an access token, with another one if it was refused. */
 export async function withAccess<T>(f: (token: string) => Promise<T>): Promise<T> {
   const token = await access()
@@ -95,6 +104,7 @@ export const bearer = (how: RequestInit, token: string): RequestInit => ({
 })
 
 async function access(): Promise<string> {
+  if (guest !== undefined) return guest
   if (granted && Date.now() < granted.until) return granted.token
   asking ??= ask().finally(() => { asking = undefined })
   return asking

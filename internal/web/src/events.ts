@@ -4,7 +4,7 @@
 // server has forgotten the events in between.
 
 import { openStream } from './api'
-import { doubt, onOtherWindow } from './auth'
+import { doubt, isGuest, onOtherWindow } from './auth'
 import { Problem } from './http'
 import { followsHidden } from './notify'
 import { forgetView } from './term/views'
@@ -78,6 +78,7 @@ function stop(): void {
 /** Follows the server for as long as the page lives, or until nobody is logged in. */
 export function follow(): void {
   stop()
+  if (isGuest()) return // a shared link is of one session, and its token of no stream
   const mine = (stream = new AbortController())
   read(mine).catch((error: unknown) => mine === stream && broken(error))
 }

@@ -10,8 +10,15 @@ import './style/phone.css'
 import { render } from 'preact'
 import { takeSecret } from './auth'
 import { start } from './login'
+import { takeShare } from './share'
 import { App } from './ui/app'
+import { Shared } from './ui/shared'
 
-const secret = takeSecret() // before anything else sees the address
-render(<App />, document.getElementById('app')!)
-void start(secret)
+const root = document.getElementById('app')!
+const shared = takeShare() // before anything else sees the address
+const secret = takeSecret()
+if (shared) render(<Shared id={shared} />, root)
+else {
+  render(<App />, root)
+  void start(secret)
+}

@@ -128,6 +128,11 @@ export class Link {
     return this.watch
   }
 
+  /** This viewer never types, whatever it joins. */
+  watchOnly(): void {
+    this.watch = true
+  }
+
   /** Leaves; the session does not notice. */
   detach(): void {
     this.drop()

@@ -14,6 +14,8 @@ const Trust = lazy(() => import('../git/trust'))
 const Deleted = lazy(() => import('../git/deleted'))
 const Import = lazy(() => import('../git/import'))
 
+const Share = lazy(() => import('./share'))
+
 export interface Action {
   title: string
   run: () => void
@@ -33,6 +35,9 @@ export function workspaceActions(workspace: Workspace, session?: Session): Actio
       { title: 'Import commits of sandboxed sessions', run: () => bring(workspace) },
     )
   }
+  if (session) {
+    all.push({ title: `Share ${session.name}…`, run: () => show({ is: 'dialog', draw: (onClose) => <Share session={session} onClose={onClose} /> }) })
+  }
   if (workspace.repository) {
     all.push({ title: 'Repository configuration…', run: () => show({ is: 'dialog', draw: (onClose) => <Trust workspace={workspace} onClose={onClose} /> }) })
   }
@@ -43,6 +48,7 @@ export function workspaceActions(workspace: Workspace, session?: Session): Actio
 export function generalActions(): Action[] {
   return [
     { title: 'Restore a deleted workspace…', run: showDeleted },
+    { title: 'Shared links…', run: () => show({ is: 'dialog', draw: (onClose) => <Share onClose={onClose} /> }) },
     { title: 'Import worktrees…', run: () => show({ is: 'dialog', draw: (onClose) => <Import onClose={onClose} /> }) },
   ]
 }

@@ -1,1 +1,0 @@
-import{f as a,h as t,p as s,y as p}from"./part-E4SD5ZLF.js";import{Fa as n,T as i,X as r}from"./part-5N2S2BC7.js";async function b(c){let m=a(),{workspace:o,warnings:f,sessions:e}=await n(c.id);t(o,m),p({workspace:o.label}),s("info",`${r(o.label)} is restored${e>0?`, with the transcripts of ${i(e,"session")}`:""}.`);for(let k of f??[])s("error",r(k))}export{b as a};
