@@ -63,6 +63,11 @@ func await[L any](ctx context.Context, path string, try func(string) (L, error))
 // of Open. The caller closes the lock.
 func TryShare(path string) (*Lock, error) { return take(path, 0, (*flock.Flock).TryRLock) }
 
+// MakeShared is TryShare, but makes a missing file with mode 0600.
+func MakeShared(path string) (*Lock, error) {
+	return take(path, os.O_CREATE, (*flock.Flock).TryRLock)
+}
+
 // IsHeld reports whether a lock of TryLock on the file at path is held. That of a
 // missing file is not; IsHeld does not make the file. An error proves nothing.
 func IsHeld(path string) (bool, error) {

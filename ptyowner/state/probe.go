@@ -31,19 +31,26 @@ const lookAgain = 5 * time.Millisecond
 // the file, and nothing removes it. That is a proof only if the caller holds
 // start.lock or start.lock is free. An error proves nothing.
 func (d Dir) Probe() (Life, error) {
+	if _, err := os.Lstat(d.File(OwnerLockFile)); errors.Is(err, fs.ErrNotExist) {
+		return d.probeUnlocked()
+	}
 	life, release, err := d.Hold()
 	release()
 	return life, err
 }
 
-// Hold is Probe, but keeps owner.lock if the file exists and is free: then no
-// owner can start until release is called. release is never nil.
+// Hold is Probe, but keeps owner.lock if that is free: then no owner can start
+// until release is called. If the file is missing and no owner has run, Hold
+// makes it. release is never nil.
 func (d Dir) Hold() (l Life, release func(), err error) {
 	lock, err := private.TryShare(d.File(OwnerLockFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		if l, err := d.probeUnlocked(); err != nil {
+			return l, func() {}, err
+		}
+		lock, err = private.MakeShared(d.File(OwnerLockFile))
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		l, err = d.probeUnlocked()
-		return l, func() {}, err
 	case errors.Is(err, private.ErrHeld):
 		return Alive, func() {}, nil
 	case err != nil:

@@ -4,6 +4,7 @@ package state
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,44 @@ func TestProbe(t *testing.T) {
 	if life, err := d.Probe(); life != 0 || !errors.Is(err, terminal.ErrUnreachable) {
 		t.Errorf("the lock was removed: %v, %v", life, err)
 	}
+}
+
+// Who holds a session keeps owners from starting, also one that was on its way to
+// its lock. A probe makes no lock; where an owner's lock was removed nobody does,
+// because it would prove that the owner is dead.
+func TestHoldWithoutALock(t *testing.T) {
+	d := Dir{ID: "s1", Path: t.TempDir()}
+	missing := func() {
+		t.Helper()
+		if _, err := os.Lstat(d.File(OwnerLockFile)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the lock was made: %v", err)
+		}
+	}
+	if life, err := d.Probe(); life != Dead || err != nil {
+		t.Errorf("%v, %v", life, err)
+	}
+	missing()
+	life, release, err := d.Hold()
+	if life != Dead || err != nil {
+		t.Errorf("%v, %v", life, err)
+	}
+	if _, err := private.TryLockFile(d.File(OwnerLockFile)); !errors.Is(err, private.ErrHeld) {
+		t.Errorf("an owner could start: %v", err)
+	}
+	release()
+	lock, err := private.TryLockFile(d.File(OwnerLockFile))
+	if err != nil {
+		t.Fatalf("no owner can start afterwards: %v", err)
+	}
+	if err := errors.Join(lock.Close(), os.Remove(d.File(OwnerLockFile)), os.WriteFile(d.File(RecordFile), []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	life, release, err = d.Hold()
+	release()
+	if life != 0 || !errors.Is(err, terminal.ErrUnreachable) {
+		t.Errorf("the lock was removed: %v, %v", life, err)
+	}
+	missing()
 }
 
 // A lock that an owner cannot have made proves nothing, though it is free.
