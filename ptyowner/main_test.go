@@ -80,6 +80,7 @@ func TestContract(t *testing.T) {
 			Viewer: func(id string, from uint64) []string {
 				return []string{os.Args[0], "viewer", data, id, strconv.FormatUint(from, 10)}
 			},
+			SocketDir: func() string { return testenv.ShortDir(t) },
 		}
 	})
 }

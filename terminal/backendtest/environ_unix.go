@@ -54,9 +54,7 @@ func testEnvironmentNames(f *fixture) {
 // testAgentLink: SSH_AUTH_SOCK is a link that leads to the newest agent, and
 // only to a socket of ours.
 func testAgentLink(f *fixture) {
-	dir, err := os.MkdirTemp("", "mm-")
-	f.ok(err)
-	f.Cleanup(func() { os.RemoveAll(dir) })
+	dir := f.h.SocketDir()
 	first, second := f.listen(dir, "first"), f.listen(dir, "second")
 	s := f.agentSession(first, true)
 	link := f.agentOf(s)

@@ -246,10 +246,7 @@ var cursorReport = regexp.MustCompile(`\x1b\[10;[0-9]+R`)
 // looked; so, where the owner's screen answers the program, the text never comes
 // after the dialog was drawn. Where it did not, nothing of it comes.
 func testExpectDialog(f *fixture) {
-	dir, err := os.MkdirTemp("", "mm") // a socket's path must be short
-	f.ok(err)
-	defer os.RemoveAll(dir)
-	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+	listener, err := net.Listen("unix", filepath.Join(f.h.SocketDir(), "s"))
 	f.ok(err)
 	defer listener.Close()
 	s := f.start(f.spec(program(f, "dialog", listener.Addr().String())...))

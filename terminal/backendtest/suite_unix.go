@@ -29,6 +29,9 @@ type Harness struct {
 	// offset and prints its output, and nothing else; on standard error it says
 	// why it cannot.
 	Viewer func(id string, from uint64) []string
+	// SocketDir returns an empty directory, removed after the test, whose path
+	// leaves room for the name of a socket.
+	SocketDir func() string
 }
 
 // Run runs the suite. newHarness is called for each test with directories of
