@@ -21,7 +21,7 @@ TEST    := bin/gotest
 # make check vets everything, faults included.
 VETTED  := -vet=off
 # Packages with tests that kill, hold or starve a process at a named place.
-FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./workspace/... ./internal/server
+FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./workspace/... ./internal/quarantine ./internal/server
 # The tests of sessions run a second time, with panes of tmux as their host.
 ON_TMUX := MIDDLEMAN_TEST_HOST=tmux
 

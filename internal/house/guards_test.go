@@ -11,6 +11,7 @@ import (
 func smallTree() map[string]string {
 	return map[string]string{
 		"go.mod":                "module small\n\ngo 1.26\n",
+		"Makefile":              "FAULTS  := ./a/... ./b\n",
 		"a/doc.go":              "// Package a.\npackage a\n",
 		"a/base.go":             "package a\n\nimport \"small/b\"\n\nvar _ = b.B\n",
 		"a/base_windows.go":     "package a\n\nimport \"small/c\"\n\nvar _ = c.C\n",
@@ -41,7 +42,7 @@ func checkSmall(t *testing.T, files map[string]string, except map[string]string)
 		t.Fatal(err)
 	}
 	return slices.Concat(checkMap(small, "ARCHITECTURE.md"), checkTables(small, []string{"ARCHITECTURE.md", "docs/a.md"}),
-		checkFunctions(small, 3, except), checkFiles(small, 4, nil))
+		checkFunctions(small, 3, except), checkFiles(small, 4, nil), checkFaults(small))
 }
 
 func TestGuardsCanFail(t *testing.T) {
@@ -95,6 +96,20 @@ func TestGuardsCanFail(t *testing.T) {
 		{"functions in a table", replace("a/run.go", "one()\n\ttwo()\n\tthree()", "x := []func(){\n\tfunc() {},\n\tfunc() {},\n\t}"), nil, []string{"run has 4 lines"}},
 
 		{"too many files", add("a/e.go", "package a\n"), nil, []string{"no row names `e` of `a`", "a has 5 files, tests aside, want 4 at most"}},
+		{"a place that no test visits", replace("a/run.go", "three()", "fault.Here(\"x/y\")"), nil, []string{"a/run.go: no test visits the place x/y"}},
+		{"a place that a test visits with faults", func(files map[string]string) {
+			replace("a/run.go", "three()", "fault.Error(\"x/y\")")(files)
+			files["b/fault_test.go"] = "//go:build faults\n\npackage b\n\nvar _ = \"x/y\"\n"
+		}, nil, nil},
+		{"a place whose name a test puts together", func(files map[string]string) {
+			replace("a/run.go", "three()", "fault.Error(\"x/y\")")(files)
+			files["a/c/fault_test.go"] = "//go:build faults && unix\n\npackage b\n\nvar _ = \"x/\"+\"y\"\n"
+		}, nil, nil},
+		{"tests with faults that nothing runs", add("c/fault_test.go", "//go:build faults\n\npackage c\n"), nil, []string{"FAULTS lacks ./c"}},
+		{"a place that only another test names", func(files map[string]string) {
+			replace("a/run.go", "three()", "fault.Error(\"x/y\")")(files)
+			files["b/b_test.go"] = "package b\n\nvar _ = \"x/y\"\n"
+		}, nil, []string{"no test visits the place x/y"}},
 		{"many tests", add("a/e_test.go", "package a\n"), nil, nil},
 	}
 	for _, test := range tests {

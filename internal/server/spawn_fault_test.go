@@ -146,6 +146,37 @@ func TestFaultSpawn(t *testing.T) {
 	}
 }
 
+// A worker whose record cannot be written, because the disk is full, is not
+// started, and nothing is made for it.
+func TestFaultSpawnWithoutARecord(t *testing.T) {
+	plan := fault.NewPlan(t.TempDir())
+	t.Setenv(plan.Variable())
+	p := newPlace(t)
+	r := p.serve(t)
+	w := r.workspace("parent", &api.NewSession{Command: []string{"cat"}})
+	own := r.own(w.Sessions[0].ID)
+	before := spawnTraces(t, p, w)
+	if err := plan.Set("tombstone/sync", fault.Full, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	spawn := func() answer {
+		return r.call("POST", "/sessions/"+w.Sessions[0].ID+"/workers",
+			api.NewWorker{Isolation: string(store.IsolationWorktree), Session: api.NewSession{Command: []string{"cat"}}}, own...)
+	}
+	if a := spawn(); a.status < 500 || !strings.Contains(string(a.body), "no space left") {
+		t.Errorf("status %d: %s", a.status, a.body)
+	}
+	if list := get[api.Workers](r, "GET", "/workers", nil).Workers; len(list) != 0 {
+		t.Errorf("workers: %+v", list)
+	}
+	if after := spawnTraces(t, p, w); after != before {
+		t.Errorf("left behind:\n%s\nbefore:\n%s", after, before)
+	}
+	if a := spawn(); a.status >= 300 {
+		t.Errorf("with room again: status %d: %s", a.status, a.body)
+	}
+}
+
 // checkSpawn looks what the next server says of the worker.
 func checkSpawn(t *testing.T, r *running, w api.Workspace, isolation store.Isolation, runs bool) {
 	t.Helper()
