@@ -9,9 +9,11 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"testing"
 
 	"middleman/internal/testenv"
@@ -217,6 +219,34 @@ func TestFailuresLeaveNoDescriptorOpen(t *testing.T) {
 		}
 		if after := open(); after != before {
 			t.Errorf("%s: %d descriptors are open, %d were", name, after, before)
+		}
+	}
+}
+
+// The program of a failed start is killed whether it leads its process group or,
+// as outside Linux, is in that of its parent.
+func TestKillProgram(t *testing.T) {
+	for name, script := range map[string]string{"leads its group": "echo $$; exec sleep 1000", "is in its parent's group": "sleep 1000 & echo $!; wait"} {
+		cmd := exec.Command("sh", "-c", script)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var program int
+		if _, err := fmt.Fscanln(out, &program); err != nil {
+			t.Fatal(err)
+		}
+		killProgram(program)
+		// The pipe ends when no process of the group is left.
+		if rest, err := io.ReadAll(out); len(rest) > 0 || err != nil {
+			t.Errorf("%s: %q, %v", name, rest, err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Errorf("%s: not killed", name)
 		}
 	}
 }

@@ -244,12 +244,22 @@ func (l *paneProcess) needsOwner() bool {
 		l.conn = nil
 	}
 	if !l.kept {
-		for _, sig := range []unix.Signal{unix.SIGHUP, unix.SIGCONT, unix.SIGKILL} {
-			_ = unix.Kill(-l.told.State.Program, sig)
-		}
+		killProgram(l.told.State.Program)
 		unix.Exit(1)
 	}
 	return !l.over
+}
+
+// killProgram kills the process group of the program. This is the program's own
+// on Linux, and also the launcher's where programAttr keeps the program in it.
+func killProgram(program int) {
+	group, err := unix.Getpgid(program)
+	if err != nil {
+		group = program // it has ended; its group may have other processes
+	}
+	for _, sig := range []unix.Signal{unix.SIGHUP, unix.SIGCONT, unix.SIGKILL} {
+		_ = unix.Kill(-group, sig)
+	}
 }
 
 // awaitOver blocks for ever: reap ends the process.
