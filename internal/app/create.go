@@ -46,6 +46,9 @@ func (s *App) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspa
 	if err != nil {
 		return workspace.Workspace{}, err
 	}
+	if err := s.checkInPlace(request); err != nil {
+		return workspace.Workspace{}, err
+	}
 	var first *plan
 	if in.Session != nil {
 		p, err := s.plan(ctx, *in.Session, profiles{repository: s.profilesIn(in)})
@@ -60,6 +63,22 @@ func (s *App) createWorkspace(ctx context.Context, in api.NewWorkspace) (workspa
 	}
 	fault.Here("create/recorded")
 	return s.begin(ctx, creation{row, request, first})
+}
+
+// checkInPlace refuses to make a workspace of our own state. A directory in a workspace
+// may be one.
+func (s *App) checkInPlace(r workspace.CreateRequest) error {
+	if r.Mode != workspace.ModeInPlace {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(r.Directory)
+	if err != nil {
+		return nil // Begin says it
+	}
+	if why := s.Dirs.LiesIn(real); why != "" && !s.Dirs.IsWorkspace(real, "") {
+		return Refusef(api.CodeBadRequest, "the directory %s: use one of your own", strings.TrimPrefix(why, "which "))
+	}
+	return nil
 }
 
 // begin starts the rest of a creation whose row is stored, in the background.

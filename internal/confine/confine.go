@@ -2,7 +2,6 @@ package confine
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,8 +32,10 @@ type Maker struct {
 // Session is what a policy is made for.
 type Session struct {
 	ID, Workspace string // ids
-	// Root is the directory of the workspace, and Dir where the program starts.
+	// Root is the directory of the workspace, and Dir where the program starts. Made is
+	// set if middleman made Root: only such a workspace may lie in middleman's data.
 	Root, Dir string
+	Made      bool
 	Level     sandbox.Level
 	Method    sandbox.Method
 	// Network is the network list, nil for none.
@@ -207,7 +208,7 @@ func (b *builder) directories() error {
 	if b.policy.Dir, err = filepath.EvalSymlinks(b.Dir); err != nil {
 		return err
 	}
-	if why := b.tooMuch(root); why != "" {
+	if why := b.tooMuch(root); why != "" && !(b.Made && b.Dirs.IsWorkspace(root, b.Workspace)) {
 		return fmt.Errorf("the sandbox lets a program change its workspace, and that is %s, %s: use another directory, or --sandbox none", root, why)
 	}
 	b.policy.Writable = append(b.policy.Writable, root)
@@ -215,17 +216,16 @@ func (b *builder) directories() error {
 	return nil
 }
 
-// tooMuch says why a program must not be able to change all below path, "" if it may.
+// tooMuch says why a program must not be able to change all below path, which is
+// canonical, or to read what is hidden there. It returns "" if it may, and for "".
 func (b *builder) tooMuch(path string) string {
-	for _, kept := range []struct{ path, what string }{
-		{b.Home, "your home directory"}, {b.Dirs.Data, "middleman's data"}, {b.Dirs.Config, "middleman's settings"},
-		{b.Dirs.Runtime, "middleman's sockets"}, {b.Dirs.Sockets(), "middleman's sockets"},
-	} {
-		if real, err := filepath.EvalSymlinks(kept.path); err == nil && sandbox.Within(real, path) {
-			return "which holds " + kept.what
-		}
+	if path == "" {
+		return ""
 	}
-	return ""
+	if home, err := filepath.EvalSymlinks(b.Home); err == nil && config.Within(home, path) {
+		return "which holds your home directory"
+	}
+	return b.Dirs.Touches(path)
 }
 
 // limits bounds what the program uses. The kernel counts no processes for root.
@@ -310,9 +310,8 @@ func (b *builder) writables() error {
 		case real == "":
 			b.note("%s is not there, so it is not writable", path)
 			continue
-		case b.tooMuch(real) != "" || b.ours(real):
-			return fmt.Errorf("%s is to be writable in the sandbox, and that is %s, %s: name another directory", path, real,
-				cmp.Or(b.tooMuch(real), "which is middleman's own"))
+		case b.tooMuch(real) != "":
+			return fmt.Errorf("%s is to be writable in the sandbox, and that is %s, %s: name another directory", path, real, b.tooMuch(real))
 		case b.Parent != nil && !slices.ContainsFunc(b.Parent.Writable, func(dir string) bool { return sandbox.Within(real, dir) }):
 			b.note("%s is not writable, because it is not for the session that starts this worker", path)
 			continue
@@ -348,7 +347,7 @@ func (b *builder) hidden() error {
 		}
 	}
 	for _, path := range show {
-		if b.tooMuch(path) != "" || b.ours(path) {
+		if b.tooMuch(path) != "" {
 			return fmt.Errorf("%s is to be shown in the sandbox: middleman's own state and a whole home directory stay hidden", path)
 		}
 	}
@@ -359,16 +358,6 @@ func (b *builder) hidden() error {
 	}
 	b.policy.Hidden = slices.DeleteFunc(slices.Compact(found), func(path string) bool { return slices.Contains(show, path) })
 	return nil
-}
-
-// ours reports whether path is below a directory of middleman's own.
-func (b *builder) ours(path string) bool {
-	for _, dir := range []string{b.Dirs.Data, b.Dirs.Config, b.Dirs.Runtime, b.Dirs.Sockets()} {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && sandbox.Within(path, real) {
-			return true
-		}
-	}
-	return false
 }
 
 // program shows the file that is started, if it is in a place that is hidden or replaced.
@@ -385,7 +374,7 @@ func (b *builder) program() error {
 			real = filepath.Join(real, filepath.Base(b.Program))
 		}
 		gone := slices.Concat(b.policy.Hidden, b.policy.TempPaths, []string{"/tmp", "/var/tmp", "/run"})
-		if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !b.ours(real) &&
+		if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && b.Dirs.Touches(real) == "" &&
 			slices.ContainsFunc(gone, func(dir string) bool { return sandbox.Within(real, dir) }) {
 			b.policy.Show = append(b.policy.Show, real)
 		}

@@ -36,7 +36,7 @@ func newPlace(t *testing.T, method sandbox.Method) place {
 	return place{
 		Maker{Home: at("home"), Executable: at("bin/middleman"), Dirs: config.Dirs{Data: at("data"), Config: at("config"), Runtime: at("run")}},
 		Session{
-			ID: "s1", Workspace: "w", Root: at("data/workspaces/w"), Dir: at("data/workspaces/w"), Level: sandbox.Workspace, Method: method,
+			ID: "s1", Workspace: "w", Root: at("data/workspaces/w"), Dir: at("data/workspaces/w"), Made: true, Level: sandbox.Workspace, Method: method,
 			Hooks: at("data/hooks/s1"),
 		},
 	}
@@ -133,15 +133,97 @@ func TestTooMuchIsRefused(t *testing.T) {
 		"data":         func(p *place) { p.maker.Settings.Writable = []string{p.maker.Dirs.Data} },
 		"a state file": func(p *place) { p.maker.Settings.Show = []string{p.maker.Dirs.Own()} },
 		"own sockets":  func(p *place) { p.session.Profile.Writable = []string{p.maker.Dirs.Runtime} },
+		"settings that are not there yet": func(p *place) {
+			p.maker.Dirs.Config = filepath.Join(p.maker.Home, "notes", "middleman")
+			p.session.Root = filepath.Dir(p.maker.Dirs.Config)
+		},
+		"a copy of the sessions": func(p *place) {
+			p.session.Profile = agent.Profile{Source: agent.User, Definition: agent.Definition{Directories: []string{"KEEP=" + p.maker.Dirs.Sessions()}}}
+		},
+		"a copy by a variable": func(p *place) {
+			p.session.Profile = agent.Profile{Source: agent.User, Definition: agent.Definition{Directories: []string{"TMPDIR=~/notes"}}}
+		},
+		"the sessions":              workspaceIn("sessions"),
+		"the sandboxes":             workspaceIn("sandbox"),
+		"the copies":                workspaceIn("private"),
+		"the git directories":       workspaceIn("quarantine"),
+		"one session":               workspaceIn("sessions/s2"),
+		"all workspaces":            workspaceIn("workspaces"),
+		"all of a repository":       workspaceIn("workspaces/repo"),
+		"another workspace":         inPlace("workspaces/repo/other"),
+		"in another workspace":      inPlace("workspaces/repo/other/sub"),
+		"the directory of sockets":  inPlace("../run/own"),
+		"settings":                  inPlace("../config"),
+		"a link to the sessions":    linkTo("sessions"),
+		"another name of a session": linkTo("sessions/s2"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t, sandbox.Bubblewrap)
+			for _, dir := range []string{"sessions/s2", "sandbox", "private", "quarantine", "workspaces/repo/other/sub"} {
+				if err := os.MkdirAll(filepath.Join(p.maker.Dirs.Data, dir), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
 			change(&p)
 			var env environ.Environment
-			if c, err := p.maker.Make(p.session, &env); err == nil || !strings.Contains(err.Error(), "which holds") && !strings.Contains(err.Error(), "stay hidden") {
+			env.Set(environ.Named, "TMPDIR="+p.maker.Dirs.Sessions())
+			if c, err := p.maker.Make(p.session, &env); err == nil || !strings.Contains(err.Error(), "which holds") && !strings.Contains(err.Error(), "which lies in") && !strings.Contains(err.Error(), "stay hidden") {
 				t.Errorf("%v: %+v", err, c.Policy.Writable)
 			}
 		})
+	}
+}
+
+// workspaceIn makes a directory of the data directory the workspace, as if middleman had
+// made it.
+func workspaceIn(below string) func(*place) {
+	return func(p *place) {
+		p.session.Root = filepath.Join(p.maker.Dirs.Data, below)
+		p.session.Dir = p.session.Root
+	}
+}
+
+// inPlace makes it the workspace, as the user's directory.
+func inPlace(below string) func(*place) {
+	return func(p *place) {
+		workspaceIn(below)(p)
+		p.session.Made = false
+	}
+}
+
+// linkTo makes a link to it the workspace.
+func linkTo(below string) func(*place) {
+	return func(p *place) {
+		link := filepath.Join(p.maker.Home, "notes", "link")
+		if err := os.Symlink(filepath.Join(p.maker.Dirs.Data, below), link); err != nil {
+			panic(err)
+		}
+		p.session.Root, p.session.Dir, p.session.Made = link, link, false
+	}
+}
+
+// Without mounts the program shares the directory of temporary files, but never one of
+// middleman's own.
+func TestOwnDirectoryIsNoTemp(t *testing.T) {
+	p := newPlace(t, sandbox.Landlock)
+	if err := os.MkdirAll(p.maker.Dirs.Sessions(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := p.make(t, "TMPDIR="+p.maker.Dirs.Sessions()); sandbox.Within(c.Policy.Temp, p.maker.Dirs.Sessions()) {
+		t.Errorf("temporary files are in %s", c.Policy.Temp)
+	}
+}
+
+// Workspaces that middleman makes lie in its data: by repository and name, or by id.
+func TestOwnWorkspaces(t *testing.T) {
+	for _, below := range []string{"workspaces/w", "workspaces/repo/name", "workspaces/repo/name/.middleman/work/w"} {
+		p := newPlace(t, sandbox.Bubblewrap)
+		workspaceIn(below)(&p)
+		if err := os.MkdirAll(p.session.Root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c, _ := p.make(t)
+		has(t, "writable", c.Policy.Writable, p.session.Root)
 	}
 }
 

@@ -62,6 +62,11 @@ func (b *builder) copy(d agent.Directory) error {
 		b.note("its program cannot write to %s, because %s shows it no copy", d.Path, b.Method)
 		return nil
 	}
+	if real, err := b.place(from); err != nil {
+		return err
+	} else if why := b.tooMuch(real); why != "" {
+		return fmt.Errorf("that is %s, %s: name another directory", real, why)
+	}
 	sum := sha256.Sum256([]byte(from))
 	to := filepath.Join(b.Dirs.Private(b.Workspace), "copies", fmt.Sprintf("%s-%x", strings.TrimLeft(filepath.Base(from), "."), sum[:4]))
 	if err := private.MakeDir(to); err != nil {
