@@ -35,6 +35,7 @@ func TestInBrowser(t *testing.T) {
 		"changes": {""},
 		"hostile": {""},
 		"share":   {""},
+		"tabs":    {"", "pty-owner"},
 	} {
 		t.Run(suite, func(t *testing.T) {
 			t.Parallel() // each has a server and a browser of its own

@@ -304,7 +304,7 @@ test('a delete says what is kept and what is gone for good, its lists open, and 
   const form = dialog('Delete fix?')
   await form.getByText('15 untracked files').waitFor() // with .middleman.toml and build-done
   await form.getByRole('heading', { name: 'Gone for good' }).waitFor()
-  await form.locator('.gone').getByText(/^build/).waitFor()
+  await form.locator('.gone').getByText('ignored build/ (3.0 MiB: too large)').waitFor()
   await form.getByText('true teardown').waitFor()
   await form.getByText('draft-9').waitFor({ state: 'detached' })
   await button('and 9 more', form).click()
@@ -320,6 +320,7 @@ test('a delete says what is kept and what is gone for good, its lists open, and 
 })
 
 test('on a phone alone: read the diff, comment, merge, delete, restore', async () => {
+  await page.goto(url('/')) // who types at the phone's session is the phone
   git(server.middleman('path', 'fix').trim(), 'add', '.')
   git(server.middleman('path', 'fix').trim(), 'commit', '--quiet', '--message', 'Drafts')
   writeFileSync(join(server.middleman('path', 'fix').trim(), 'main.go'), program('good evening'))

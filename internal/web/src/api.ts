@@ -140,6 +140,7 @@ export interface Workspace {
 export interface NewSession {
   name?: string
   command?: string[]
+  profile?: string
   size?: Size
 }
 

@@ -6,6 +6,7 @@ import * as api from './api'
 import type { Approval, Denial, Session, Stage, Workspace } from './api'
 import { pathOf, place } from './nav'
 import { tell } from './notify'
+import { inOrder } from './order'
 import { needsYou } from './words'
 
 /**
@@ -221,9 +222,7 @@ export function report(error: unknown): void {
 }
 
 export function sessionsOf(workspaceID: string): Session[] {
-  return [...state.sessions.values()]
-    .filter((s) => s.workspace_id === workspaceID)
-    .sort((a, b) => a.created_at.localeCompare(b.created_at))
+  return inOrder([...state.sessions.values()].filter((s) => s.workspace_id === workspaceID))
 }
 
 /** The sessions whose agents wait for the user, the longest first. */

@@ -18,6 +18,9 @@ import type { Row } from './rows'
 import { Rows } from './rows-view'
 import type { RowsControl } from './rows-view'
 import { SendComments } from './send-comments'
+import { takeTarget } from './target'
+import type { Target } from './target'
+import { toast } from '../store'
 import { plural, visible } from '../words'
 
 const against: { value: Against; text: string }[] = [
@@ -27,7 +30,8 @@ const against: { value: Against; text: string }[] = [
 
 type Tab = 'diff' | 'commits' | 'conflicts'
 
-export default function Changes({ workspace, session, at }: { workspace: Workspace; session?: string; at?: { path: string; line: number } }) {
+export default function Changes({ workspace, session }: { workspace: Workspace; session?: string }) {
+  const [at] = useState(takeTarget)
   const [tab, setTab] = useState<Tab>('diff')
   return (
     <section class="changes" aria-label={`Changes of ${workspace.label}`}>
@@ -48,7 +52,7 @@ interface Loaded {
   files: PatchFile[]
 }
 
-function DiffView({ workspace, session, at }: { workspace: Workspace; session?: string; at?: { path: string; line: number } }) {
+function DiffView({ workspace, session, at }: { workspace: Workspace; session?: string; at?: Target }) {
   const [with_, setWith] = useState<Against | ''>('')
   const [loaded, setLoaded] = useState<Loaded>()
   const [error, setError] = useState('')
@@ -109,7 +113,7 @@ function named(files: PatchFile[], diff: Diff): PatchFile[] {
 
 const foldedFrom = 3000 // lines; a file with more is folded at first, and opens
 
-function Files({ workspace, session, loaded: { diff, files }, at }: { workspace: Workspace; session?: string; loaded: Loaded; at?: { path: string; line: number } }) {
+function Files({ workspace, session, loaded: { diff, files }, at }: { workspace: Workspace; session?: string; loaded: Loaded; at?: Target }) {
   const wide = useWide()
   const [split, setSplit] = useState(false)
   const [turned, setTurned] = useState<Set<string>>(new Set()) // those that are not folded as they would be, or are
@@ -137,11 +141,18 @@ function Files({ workspace, session, loaded: { diff, files }, at }: { workspace:
     if (!after.delete(path)) after.add(path)
     return after
   })
-  const jump = (path: string, line?: number) => {
-    const index = rows.findIndex((r) => (line && r.is === 'line' && r.file.path === path && r.line.new >= line) || (!line && r.is === 'file' && r.file.path === path))
-    if (index >= 0) control.current?.show(line ? Math.max(index - 4, 0) : index)
+  const jump = (path: string, line = 0) => {
+    const exact = rows.findIndex((r) => line > 0 && r.is === 'line' && r.file.path === path && r.line.new >= line)
+    const index = exact >= 0 ? Math.max(exact - 4, 0) : rows.findIndex((r) => r.is === 'file' && r.file.path === path)
+    control.current?.show(Math.max(index, 0))
   }
-  useEffect(() => { if (at) jump(at.path, at.line) }, [])
+  // A program names a file as seen from where it runs.
+  useEffect(() => {
+    if (!at) return
+    const file = files.find((f) => f.path === at.path) ?? files.find((f) => f.path.endsWith(`/${at.path}`) || at.path.endsWith(`/${f.path}`))
+    if (file) jump(file.path, at.line)
+    else toast('info', `${visible(at.path)} is not among the changes.`)
+  }, [])
 
   // Colours come after the text, so that scrolling never waits for them.
   const pending = useRef(new Set<Row>())

@@ -62,14 +62,18 @@ export function Rows<R>({ rows, keyOf, guess, draw, onTop, control, label }: Pro
     again()
   })
 
-  useEffect(() => {
-    const observer = new ResizeObserver(() => {
-      if (box.current!.clientWidth === width.current) return again()
-      width.current = box.current!.clientWidth
-      heights.current.clear()
-      known.current = null
+  // Before anybody can ask for a row: a guess needs the width.
+  useLayoutEffect(() => {
+    const fit = () => {
+      if (box.current!.clientWidth !== width.current) {
+        width.current = box.current!.clientWidth
+        heights.current.clear()
+        known.current = null
+      }
       again()
-    })
+    }
+    fit()
+    const observer = new ResizeObserver(fit)
     observer.observe(box.current!)
     return () => observer.disconnect()
   }, [])

@@ -13,6 +13,7 @@ import { Terminal } from '@xterm/xterm'
 import type { Size } from '../api'
 import { isDark, onPrefs, prefs } from '../prefs'
 import { toast } from '../store'
+import { registerFileLinks } from './file-links'
 import { Link } from './link'
 import type { Hello, LinkOwner, Phase, TerminalEvent } from './link'
 import { ScreenTitles } from './titles'
@@ -249,6 +250,7 @@ export class TerminalView implements LinkOwner {
       readText: () => '',
       writeText: (_, text) => this.writeClipboard(text),
     }))
+    registerFileLinks(this.terminal, this.session)
     const progress = new ProgressAddon()
     this.terminal.loadAddon(progress)
     progress.onChange(({ state, value }) => {

@@ -7,6 +7,7 @@ import { Dialog } from './dialog'
 import { More } from './icons'
 import { lazy } from './lazy'
 import { show } from './overlay'
+import { sessionActions } from './session-actions'
 
 const Merge = lazy(() => import('../git/merge'))
 const Push = lazy(() => import('../git/push'))
@@ -36,6 +37,7 @@ export function workspaceActions(workspace: Workspace, session?: Session): Actio
     )
   }
   if (session) {
+    all.push(...sessionActions(workspace, session))
     all.push({ title: `Share ${session.name}…`, run: () => show({ is: 'dialog', draw: (onClose) => <Share session={session} onClose={onClose} /> }) })
   }
   if (workspace.repository) {

@@ -3,14 +3,17 @@ import type { Session, Workspace } from '../api'
 import { go, pathOf } from '../nav'
 import { isLive, report } from '../store'
 import { stateWords, tone } from '../words'
-import { Close, Down, Plus, Stop } from './icons'
+import { moveSession } from '../order'
+import { Again, Close, Down, Plus, Stop } from './icons'
 import { show } from './overlay'
+import { canRestart, restart, showRename } from './session-actions'
 import { closeSession, openSession } from './session-dialogs'
 import { Unseen } from './unseen'
 
 /** The sessions of a workspace, one a tab, and the ways to a new one. */
 export function Tabs({ workspace, sessions, current }: { workspace: Workspace; sessions: Session[]; current?: Session }) {
   const list = useRef<HTMLDivElement>(null)
+  const dragged = useRef('')
   useEffect(() => list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current?.id])
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
@@ -22,13 +25,19 @@ export function Tabs({ workspace, sessions, current }: { workspace: Workspace; s
   return (
     <div class="tabs">
       <div class="tablist" role="tablist" aria-label="Sessions" ref={list} onKeyDown={move}>
-        {sessions.map((s) => (
-          <div key={s.id} class="tab" role="presentation">
+        {sessions.map((s, i) => (
+          <div key={s.id} class="tab" role="presentation" draggable onDblClick={() => showRename(s)}
+            onDragStart={(e) => { dragged.current = s.id; e.dataTransfer!.effectAllowed = 'move' }} onDragEnd={() => { dragged.current = '' }}
+            onDragOver={(e) => { if (dragged.current) e.preventDefault() }}
+            onDrop={(e) => { e.preventDefault(); if (dragged.current) moveSession(sessions, dragged.current, i) }}>
             <a role="tab" aria-selected={s.id === current?.id} tabIndex={s.id === current?.id ? 0 : -1}
               href={pathOf({ workspace: workspace.label, session: s.name })} title={`${s.name} · ${stateWords(s)}`}
               onClick={(e) => { e.preventDefault(); go({ workspace: workspace.label, session: s.name }) }}>
               <i class={`dot ${tone(s)}`} /><span>{s.title || s.name}</span><Unseen sessions={[s]} />
             </a>
+            {canRestart(s) && (
+              <button class="quiet square small" onClick={() => restart(workspace, s)} aria-label={`Restart ${s.name}`} title="Start the same again"><Again /></button>
+            )}
             <button class="quiet square small" onClick={() => closeSession(s)}
               aria-label={isLive(s) ? `Stop ${s.name}` : `Remove ${s.name}`} title={isLive(s) ? 'Stop…' : 'Remove from the list'}>
               {isLive(s) ? <Stop /> : <Close />}

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { Session } from '../api'
 import { whenLive } from '../events'
 import { isLive } from '../store'
@@ -6,8 +6,8 @@ import type { Phase } from '../term/link'
 import type { TerminalView } from '../term/view'
 import { viewOf } from '../term/views'
 import { exitWords, sinceWords, stateWords, visible, writerWords } from '../words'
-import { Close, Down, Up } from './icons'
 import { KeyRow } from './key-row'
+import { SearchBar } from './search-bar'
 import { closeSession } from './session-dialogs'
 
 /** The terminal of one session, with what has to be said about it. */
@@ -129,45 +129,6 @@ function Choice({ view, title, text, take }: { view: TerminalView; title: string
           <button class="primary" onClick={() => takeOver(view)}>{take}</button>
         </div>
       </div>
-    </div>
-  )
-}
-
-const matchColours = {
-  decorations: {
-    matchBackground: '#5a4d1e', activeMatchBackground: '#c28f1d',
-    matchOverviewRuler: '#a58424', activeMatchColorOverviewRuler: '#f0b429',
-  },
-}
-
-function SearchBar({ view, onClose }: { view: TerminalView; onClose: () => void }) {
-  const [query, setQuery] = useState('')
-  const [found, setFound] = useState('')
-  const input = useRef<HTMLInputElement>(null)
-  // Before the first paint, because the next key may be typed right after it.
-  useLayoutEffect(() => {
-    input.current?.focus()
-    const results = view.search.onDidChangeResults(({ resultIndex, resultCount }) =>
-      setFound(resultCount === 0 ? 'none' : `${resultIndex + 1} of ${resultCount}`))
-    return () => {
-      results.dispose()
-      view.search.clearDecorations()
-    }
-  }, [])
-  const next = (text: string, incremental = false) => view.search.findNext(text, { ...matchColours, incremental })
-  const previous = () => view.search.findPrevious(query, matchColours)
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === 'Escape') onClose()
-    if (event.key === 'Enter') event.shiftKey ? previous() : next(query)
-  }
-  return (
-    <div class="search" role="search">
-      <input ref={input} aria-label="Search the terminal" placeholder="Search" value={query} spellcheck={false}
-        onKeyDown={onKeyDown} onInput={(e) => { setQuery(e.currentTarget.value); next(e.currentTarget.value, true) }} />
-      <span class="hint" role="status">{query && found}</span>
-      <button class="quiet square small" aria-label="Previous match" onClick={previous}><Up /></button>
-      <button class="quiet square small" aria-label="Next match" onClick={() => next(query)}><Down /></button>
-      <button class="quiet square small" aria-label="Close search" onClick={onClose}><Close /></button>
     </div>
   )
 }

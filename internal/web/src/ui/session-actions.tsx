@@ -1,0 +1,88 @@
+import { useState } from 'preact/hooks'
+import { request } from '../api'
+import * as api from '../api'
+import type { Session, Workspace } from '../api'
+import { go, place } from '../nav'
+import { moveSession } from '../order'
+import { isLive, mark, putSession, report, sessionsOf } from '../store'
+import type { Action } from './actions'
+import { Dialog, Field } from './dialog'
+import { lazy } from './lazy'
+import { show } from './overlay'
+
+const Past = lazy(() => import('../past/past'))
+
+/** What can be done with one session, beside typing at it and stopping it. */
+export function sessionActions(workspace: Workspace, session: Session): Action[] {
+  const all: Action[] = [
+    { title: `Rename ${session.name}…`, run: () => showRename(session) },
+    { title: `The past of ${session.name}…`, run: () => show({ is: 'dialog', draw: (onClose) => <Past session={session} onClose={onClose} /> }) },
+  ]
+  const sessions = sessionsOf(workspace.id)
+  const at = sessions.findIndex((s) => s.id === session.id)
+  if (at > 0) all.push({ title: `Move ${session.name} to the left`, run: () => moveSession(sessions, session.id, at - 1) })
+  if (at < sessions.length - 1) all.push({ title: `Move ${session.name} to the right`, run: () => moveSession(sessions, session.id, at + 1) })
+  if (canRestart(session)) all.push({ title: `Restart ${session.name}`, run: () => restart(workspace, session) })
+  return all
+}
+
+export const showRename = (session: Session) => show({ is: 'dialog', draw: (onClose) => <Rename session={session} onClose={onClose} /> })
+
+const renamed = (id: string, name: string) => request<Session>('POST', `/sessions/${id}/rename`, { name })
+
+/** Renames a session, and goes on looking at it where it is the shown one. */
+async function rename(session: Session, name: string): Promise<void> {
+  const asked = mark()
+  const now = await renamed(session.id, name)
+  putSession(now, asked)
+  const at = place()
+  if (at.session === session.name && at.workspace === session.workspace_name) go({ ...at, session: now.name }, true)
+}
+
+function Rename({ session, onClose }: { session: Session; onClose: () => void }) {
+  const [name, setName] = useState(session.name)
+  const [error, setError] = useState('')
+  const [busy, setBusy] = useState(false)
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    setBusy(true)
+    try {
+      await rename(session, name.trim())
+      onClose()
+    } catch (problem) {
+      setError((problem as Error).message)
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog title={`Rename ${session.name}`} onClose={onClose}>
+      <form onSubmit={submit}>
+        <Field label="Name"><input name="name" autofocus required value={name} autocomplete="off" spellcheck={false} onInput={(e) => setName(e.currentTarget.value)} /></Field>
+        {error && <p class="problem" role="alert">{error}</p>}
+        <footer>
+          <button type="button" class="quiet" onClick={onClose}>Cancel</button>
+          <button type="submit" class="primary" disabled={busy || !name.trim()}>Rename</button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}
+
+/** An ended session can be started again if the browser knows all that it was started with: a bundle’s profile, or a command in a sandbox, has more. */
+export const canRestart = (s: Session) => !isLive(s) && s.state !== 'unreachable' && !s.bundle && (s.profile ? true : !s.sandbox && !!s.argv?.length)
+
+/** Starts the same again under the same name; what the ended session printed stays, under another one. */
+export function restart(workspace: Workspace, session: Session): void {
+  const again = async () => {
+    const taken = new Set(sessionsOf(workspace.id).map((s) => s.name))
+    let n = 1
+    while (taken.has(`${session.name}.${n}`)) n++
+    const asked = mark()
+    putSession(await renamed(session.id, `${session.name}.${n}`), asked)
+    const how = session.profile ? { profile: session.profile } : { command: session.argv }
+    const started = await api.startSession(workspace.id, { ...how, name: session.name })
+    putSession(started)
+    go({ workspace: workspace.label, session: started.name })
+  }
+  again().catch(report)
+}

@@ -1,0 +1,177 @@
+// Tabs, the search of a terminal, its past, and what a program names as
+// FILE:LINE.
+
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { complaints, launch, phase, prompted, run, seen, shot, watch } from './browser.mjs'
+import { Server } from './server.mjs'
+
+const desktop = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark', reducedMotion: 'reduce' }
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: 'light', reducedMotion: 'reduce' }
+const server = new Server()
+let browser
+let page
+
+before(async () => {
+  await server.start()
+  browser = await launch()
+  page = watch(await (await browser.newContext(desktop)).newPage())
+})
+
+after(async () => {
+  await browser?.close()
+  await server.cleanUp()
+})
+
+const url = (rest = '/') => `http://${server.address}${rest}`
+const button = (name, on = page) => on.getByRole('button', { name, exact: true })
+const textbox = (name, on = page) => on.getByRole('textbox', { name, exact: true })
+const names = () => page.getByRole('tab').evaluateAll((tabs) => tabs.map((tab) => tab.title.split(' · ')[0]))
+
+async function action(name, on = page) {
+  await button('More actions', on).click()
+  await button(name, on).click()
+}
+
+test('a command is run by sh -c as it was typed, and its session is named after its program', async () => {
+  server.middleman('new', 'work', '-d', '--', 'bash', '--norc')
+  await page.goto(server.loginLink.replace('/#', '/w/work#'))
+  await phase(page, 'attached')
+  await button('New session with a command').click()
+  await textbox('Command').fill(`printf '%s|' "it's" 'a "b"  c' $((40+2)); exit 3`)
+  await button('Start session').click()
+  await page.getByText('Exited with code 3').waitFor()
+  await seen(page, /^it's\|a "b" {2}c\|42\|$/)
+  assert.deepEqual(await names(), ['bash', 'printf'])
+})
+
+test('a tab is renamed, moved and restarted; what it printed before stays', async () => {
+  await page.getByRole('tab', { name: 'printf' }).dblclick()
+  await textbox('Name').fill('facts')
+  await button('Rename').click()
+  await page.getByRole('tab', { name: 'facts' }).waitFor()
+  assert.equal(new URL(page.url()).pathname, '/w/work/facts')
+  await button('Restart facts').click()
+  await page.getByRole('tab', { name: 'facts.1' }).waitFor()
+  await page.waitForURL('**/w/work/facts')
+  await page.getByText('Exited with code 3').waitFor()
+  await seen(page, /^it's\|a "b" {2}c\|42\|$/)
+  assert.deepEqual(await names(), ['bash', 'facts.1', 'facts'])
+  await action('Move facts to the left')
+  assert.deepEqual(await names(), ['bash', 'facts', 'facts.1'])
+  await page.getByRole('tab', { name: 'bash' }).dragTo(page.getByRole('tab', { name: 'facts.1' }))
+  await page.waitForFunction(() => document.querySelector('[role=tab]').title.startsWith('facts ·'))
+  assert.deepEqual(await names(), ['facts', 'facts.1', 'bash'])
+  await page.reload()
+  await page.getByRole('tab', { name: 'facts.1' }).waitFor()
+  assert.deepEqual(await names(), ['facts', 'facts.1', 'bash'])
+  await shot(page, 'tabs')
+})
+
+test('the search matches case, whole words and regular expressions, and counts', async () => {
+  await page.getByRole('tab', { name: 'bash' }).click()
+  await phase(page, 'attached')
+  await run(page, "clear; printf 'one One\\nstone 11\\n'; echo do''ne")
+  await seen(page, /^done$/)
+  await run(page, 'clear; printf "\\157ne One\\nst\\157ne 11\\n"; echo ready2') // the line that was typed has none of them
+  await seen(page, /^ready2$/)
+  await run(page, 'tput reset; printf "\\157\\156e \\117\\156e\\nst\\157\\156e 11\\n"; read x')
+  await seen(page, /^stone 11$/)
+  await page.keyboard.press('Control+Shift+F')
+  const bar = page.getByRole('search')
+  const count = (text) => bar.getByRole('status').getByText(text, { exact: true }).waitFor()
+  await bar.getByRole('textbox').fill('one')
+  await count('1 of 3')
+  await button('Match case', bar).click()
+  await count('1 of 2')
+  await button('Whole words', bar).click()
+  await count('1 of 1')
+  await button('Match case', bar).click()
+  await button('Whole words', bar).click()
+  await button('Regular expression', bar).click()
+  await bar.getByRole('textbox').fill('[oO]ne$|\\d\\d')
+  await count('1 of 2')
+  await bar.getByRole('textbox').fill('[')
+  await count('no regex')
+  await shot(page, 'search')
+  await button('Regular expression', bar).click()
+  await bar.getByRole('textbox').press('Escape')
+  await page.keyboard.press('Enter')
+})
+
+/** The text of the screen that the past shows. */
+const shown = () => page.evaluate(() => {
+  const buffer = document.querySelector('.past-screen').terminal.buffer.active
+  return Array.from({ length: buffer.length }, (_, y) => buffer.getLine(y).translateToString(true)).join('\n')
+})
+
+test('the past is on a slider, and replayed', async () => {
+  const steps = 'for i in 1 2 3 4 5 6; do clear; echo step-$i; sleep 0.7; done; clear; echo at-the-end'
+  server.middleman('run', 'work', '-d', '--name', 'steps', '--', 'sh', '-c', steps)
+  server.middleman('wait', 'work/steps', '--exit', '--timeout', '30s')
+  await page.getByRole('tab', { name: 'steps' }).click()
+  await page.getByText('Exited with code 0').waitFor()
+  await action('The past of steps…')
+  await page.waitForFunction(() => document.querySelector('.past-screen')?.terminal.buffer.active.getLine(0)?.translateToString(true) === 'at-the-end')
+  const slider = page.getByRole('slider', { name: 'When' })
+  const found = new Set()
+  for (let at = 0; at <= 1000; at += 100) {
+    const answered = page.waitForResponse((r) => r.url().includes('/capture?'))
+    await slider.fill(String(at === 1000 ? 999 : at))
+    await answered
+    await page.waitForFunction(() => new Promise((done) => document.querySelector('.past-screen').terminal.write('', () => done(true))))
+    found.add((await shown()).match(/step-\d|at-the-end/)?.[0])
+  }
+  assert.ok(['step-2', 'step-3', 'step-4', 'step-5'].filter((s) => found.has(s)).length >= 3, `the slider showed ${[...found]}`)
+  await shot(page, 'past')
+  await slider.fill('0')
+  await button('Play').click()
+  await page.waitForFunction(() => /step-[3-6]/.test(document.querySelector('.past-screen').terminal.buffer.active.getLine(0)?.translateToString(true)))
+  await button('Pause').waitFor({ state: 'detached' }) // it ends by itself
+  await page.waitForFunction(() => document.querySelector('.past-screen').terminal.buffer.active.getLine(0)?.translateToString(true) === 'at-the-end')
+  await page.keyboard.press('Escape')
+})
+
+test('FILE:LINE in a terminal leads to that line of the changes', async () => {
+  const path = server.middleman('path', 'work').trim()
+  writeFileSync(join(path, 'shop.go'), Array.from({ length: 300 }, (_, i) => `// line ${i + 1}`).join('\n') + '\n')
+  await page.getByRole('tab', { name: 'bash' }).click()
+  await phase(page, 'attached')
+  await prompted(page)
+  await run(page, "clear; printf '漢字 ./shop.go:\\062\\060\\060:5: wrong\\n'; read x")
+  await seen(page, /shop\.go:200:5: wrong$/)
+  const cell = await page.evaluate(() => {
+    const { terminal } = document.querySelector('.terminal-host')
+    const box = document.querySelector('.xterm-screen').getBoundingClientRect()
+    return { x: box.x, y: box.y, width: box.width / terminal.cols, height: box.height / terminal.rows }
+  })
+  await page.mouse.move(cell.x + cell.width * 8.5, cell.y + cell.height * 0.5) // the first row has it
+  await page.locator('.xterm-cursor-pointer').waitFor()
+  await page.mouse.click(cell.x + cell.width * 8.5, cell.y + cell.height * 0.5)
+  await page.getByText('// line 200', { exact: true }).waitFor()
+  assert.equal(new URL(page.url()).pathname, '/changes/work/bash')
+  await page.getByText('// line 1', { exact: true }).waitFor({ state: 'detached' })
+  await page.getByRole('tab', { name: 'bash' }).click()
+  await phase(page, 'attached')
+  await page.keyboard.press('Enter')
+})
+
+test('on a phone: the actions of a session, and its past', async () => {
+  const small = watch(await (await browser.newContext(phone)).newPage())
+  await small.goto(server.newLink().replace('/#', '/w/work/steps#'))
+  await small.getByText('Exited with code 0').waitFor()
+  await button('More actions', small).tap()
+  await shot(small, 'actions-phone')
+  await button('The past of steps…', small).tap()
+  await small.getByRole('slider', { name: 'When' }).waitFor()
+  await small.waitForFunction(() => document.querySelector('.past-screen')?.terminal.buffer.active.getLine(0)?.translateToString(true) === 'at-the-end')
+  await shot(small, 'past-phone')
+  const wide = await small.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+  assert.ok(wide <= 0, `the page is ${wide} pixels wider than the phone`)
+})
+
+test('no page complained, and no policy refused anything', () => {
+  assert.deepEqual(complaints, [])
+})
