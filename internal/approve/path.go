@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"middleman/internal/plaintext"
 )
 
 // maxLinks bounds the symbolic links of one path, as the kernel does.
@@ -77,6 +80,8 @@ func (p Place) inside(real string, info fs.FileInfo, top string, write bool, yes
 	switch {
 	case slices.ContainsFunc(names, isGitName):
 		return ask("git-directory", "%s is git's own", real)
+	case slices.ContainsFunc(names, hides):
+		return ask("bad-path", "%s has characters that do not show", real)
 	case write && len(names) == 0:
 		return ask("whole-directory", "it is the whole directory %s", real)
 	case write && controls(names):
@@ -214,21 +219,69 @@ func isGitName(name string) bool {
 	return name == ".git" || strings.HasPrefix(name, "git~")
 }
 
-// controlled are files and directories that tell agents, editors and other
-// programs what to run.
-var controlled = []string{
-	".claude", ".codex", ".gemini", ".copilot", ".cursor", ".opencode", ".amp", ".agents", ".vscode", ".idea", ".husky", ".githooks",
-	".mcp.json", ".middleman.toml", ".envrc", ".gitmodules", ".gitconfig", "opencode.json", "opencode.jsonc", ".aider.conf.yml",
-	".pre-commit-config.yaml", "lefthook.yml",
+// A file or directory of controlled tells agents, editors, debuggers or hooks what to
+// run or what to do, without anybody asking for it by name: a program reads it because
+// it starts, or changes into the directory, or git commits there. Builds and tests run
+// what they are told too, but somebody starts these.
+var controlled = map[string]bool{}
+
+// controlledStarts are the beginnings of such names.
+var controlledStarts = []string{".aider", ".envrc.", ".huskyrc", ".lefthook", ".lintstagedrc", ".mise", ".simple-git-hooks", "lefthook-local.", "lefthook.", "lint-staged.config.", "mise."}
+
+// controlledEnds are their ends.
+var controlledEnds = []string{".code-workspace", ".sublime-project"}
+
+func init() {
+	for _, names := range []string{
+		// agents
+		".agent .agents .amp .augment .claude .claude.json .clinerules .codex .continue .copilot .cursor .cursorrules .gemini .goose .goosehints",
+		".junie .kilocode .kiro .mcp.json .middleman.toml .opencode .qwen .roo .roomodes .roorules .trae .windsurf .windsurfrules",
+		"agent.md agents.md agents.override.md claude.md claude.local.md crush.json .crush.json gemini.md opencode.json opencode.jsonc qwen.md",
+		// editors
+		".devcontainer .devcontainer.json .dir-locals.el .dir-locals-2.el .emacs.d .exrc .fleet .gvimrc .helix .idea .kakrc .lapce .lvimrc",
+		".local.vimrc .nova .nvim .nvim.lua .nvimrc .projections.json .rules .vim .vimrc .vimspector.json .vs .vscode .ycm_extra_conf.py .zed _exrc _vimrc",
+		// debuggers and interpreters at a prompt
+		".gdbearlyinit .gdbinit .ghci .iex.exs .irbrc .lldbinit .ocamlinit .octaverc .pdbrc .pryrc .radare2rc .renviron .rprofile",
+		// shells that change into the directory
+		".autoenv .autoenv.zsh .autoenv_leave.zsh .envrc .rtx.toml .tool-versions",
+		// hooks, and what other version control runs
+		".bzr .gitconfig .githooks .gitmodules .hg .husky .jj .overcommit.yml .pre-commit-config.yaml .pre-commit-config.yml .pre-commit-hooks.yaml",
+		".sl .svn _darcs captainhook.json",
+	} {
+		for _, name := range strings.Fields(names) {
+			controlled[name] = true
+		}
+	}
 }
+
+// underGithub are the names in .github that agents read. What a forge runs is not among
+// them: it runs elsewhere, after a push.
+var underGithub = []string{"agents", "chatmodes", "copilot-instructions.md", "hooks", "instructions", "prompts", "skills"}
 
 // controls reports whether a path below a worktree is such a file.
 func controls(names []string) bool {
 	for i, name := range names {
 		name = plain(name)
-		if slices.Contains(controlled, name) || name == ".github" && i+1 < len(names) && plain(names[i+1]) == "hooks" {
+		starts := func(start string) bool { return strings.HasPrefix(name, start) }
+		ends := func(end string) bool { return strings.HasSuffix(name, end) }
+		next := ""
+		if i+1 < len(names) {
+			next = plain(names[i+1])
+		}
+		switch {
+		case controlled[name], slices.ContainsFunc(controlledStarts, starts), slices.ContainsFunc(controlledEnds, ends):
+			return true
+		case name == ".github" && slices.Contains(underGithub, next), name == ".config" && (next == "mise" || next == "mise.toml" || strings.HasPrefix(next, "lefthook")):
 			return true
 		}
 	}
 	return false
+}
+
+// hides reports whether a name has characters that do not show, so that it looks like
+// another: control characters, formatting, fillers, marks without a letter of their own.
+func hides(name string) bool {
+	return plaintext.Line(name) != name || strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r) || unicode.IsSpace(r) && r != ' '
+	})
 }
