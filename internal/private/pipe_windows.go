@@ -195,13 +195,30 @@ func (c *Conn) RemoteAddr() net.Addr { return pipeAddr(c.Name()) }
 // CloseWrite does nothing: a pipe has no half that could be closed.
 func (c *Conn) CloseWrite() error { return nil }
 
-// Read returns io.EOF once the other end is closed and all was read.
+// Read returns io.EOF once the other end is closed and all was read. Its other
+// errors are net.Errors: by these net/http tells a deadline from a lost client.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.File.Read(p)
 	if errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_PIPE_NOT_CONNECTED) {
 		err = io.EOF
 	}
-	return n, err
+	return n, c.netError("read", err)
+}
+
+// Write returns net.Errors, as Read does.
+func (c *Conn) Write(p []byte) (int, error) {
+	n, err := c.File.Write(p)
+	return n, c.netError("write", err)
+}
+
+func (c *Conn) netError(op string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		err = path.Err
+	}
+	return &net.OpError{Op: op, Net: "pipe", Addr: c.LocalAddr(), Err: err}
 }
 
 // maxPipeName bounds what Dial reads of a file with a pipe's name.

@@ -1,0 +1,74 @@
+package private_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"middleman/internal/private"
+)
+
+// A deadline ends a read as net/http expects it, and a later read works.
+func TestPipeDeadline(t *testing.T) {
+	server, client, _ := pair(t)
+	must(t, server.SetReadDeadline(time.Unix(1, 0)))
+	_, err := server.Read(make([]byte, 1))
+	timeout, ok := err.(net.Error) // as net/http asks, not errors.As
+	if !ok || !timeout.Timeout() || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the read ended with %#v", err)
+	}
+	must(t, server.SetReadDeadline(time.Time{}))
+	_, err = client.Write([]byte("x"))
+	must(t, err)
+	got := make([]byte, 1)
+	if n, err := server.Read(got); n != 1 || err != nil || got[0] != 'x' {
+		t.Errorf("read %d bytes %q, %v", n, got, err)
+	}
+}
+
+// One connection serves several requests, none of which ends before its answer.
+func TestPipeServesHTTP(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	must(t, private.MakeDir(dir))
+	l, err := private.Listen(filepath.Join(dir, "s.sock"))
+	must(t, err)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err = errors.Join(err, r.Context().Err()); err != nil {
+			body = []byte(err.Error())
+		}
+		_, _ = w.Write(body)
+	})}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	dials := 0
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		dials++
+		return private.Dial(ctx, l.Addr().String())
+	}}
+	client := &http.Client{Transport: transport}
+	for _, text := range []string{"first", "second", "third"} {
+		response, err := client.Post("http://pipe/", "text/plain", strings.NewReader(text))
+		must(t, err)
+		got, err := io.ReadAll(response.Body)
+		must(t, errors.Join(err, response.Body.Close()))
+		if string(got) != text {
+			t.Errorf("%s is answered with %q", text, got)
+		}
+	}
+	if dials != 1 {
+		t.Errorf("%d connections for three requests", dials)
+	}
+	transport.CloseIdleConnections()
+	must(t, server.Close())
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+}
