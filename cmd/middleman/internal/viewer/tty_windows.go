@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	console "github.com/charmbracelet/x/windows"
 	"golang.org/x/sys/windows"
 
 	"middleman/terminal"
@@ -42,25 +44,141 @@ func DiscardInput(f *os.File) error {
 	return nil
 }
 
-func rawMode(*os.File) (restore func() error, err error) {
-	return nil, fmt.Errorf("attach to a session from a console: %w", errors.ErrUnsupported)
+// modes returns the modes in which a console passes every key and every sequence
+// on, from those in which it is. Quick edit would let a click stop all output.
+func modes(in, out uint32) (rawIn, rawOut uint32) {
+	rawIn = in &^ (windows.ENABLE_PROCESSED_INPUT | windows.ENABLE_LINE_INPUT | windows.ENABLE_ECHO_INPUT |
+		windows.ENABLE_MOUSE_INPUT | windows.ENABLE_QUICK_EDIT_MODE)
+	rawIn |= windows.ENABLE_VIRTUAL_TERMINAL_INPUT | windows.ENABLE_WINDOW_INPUT | windows.ENABLE_EXTENDED_FLAGS
+	rawOut = out | windows.ENABLE_PROCESSED_OUTPUT | windows.ENABLE_WRAP_AT_EOL_OUTPUT |
+		windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING | windows.DISABLE_NEWLINE_AUTO_RETURN
+	return rawIn, rawOut
 }
 
-// keyboard never reads, because rawMode fails before.
-type keyboard struct{}
+// rawMode makes the console of f pass every key on, as a terminal does, and
+// understand what a terminal understands. restore undoes that.
+func rawMode(f *os.File) (restore func() error, err error) {
+	in := windows.Handle(f.Fd())
+	// It is the console's own screen, also where standard output is something else.
+	screen, err := os.OpenFile("CONOUT$", os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the console: %w", err)
+	}
+	out := windows.Handle(screen.Fd())
+	var inBefore, outBefore uint32
+	err = errors.Join(windows.GetConsoleMode(in, &inBefore), windows.GetConsoleMode(out, &outBefore))
+	if err != nil {
+		screen.Close()
+		return nil, fmt.Errorf("read console modes: %w", err)
+	}
+	restore = func() error {
+		err := errors.Join(windows.SetConsoleMode(in, inBefore), windows.SetConsoleMode(out, outBefore), screen.Close())
+		if err != nil {
+			return fmt.Errorf("restore console modes: %w", err)
+		}
+		return nil
+	}
+	rawIn, rawOut := modes(inBefore, outBefore)
+	if err := errors.Join(windows.SetConsoleMode(in, rawIn), windows.SetConsoleMode(out, rawOut)); err != nil {
+		return nil, fmt.Errorf("set console modes; Windows 10 1809 and newer have them: %w", errors.Join(err, restore()))
+	}
+	return restore, nil
+}
 
-func newKeyboard(*os.File) (*keyboard, error) { return &keyboard{}, nil }
+// keyboard reads a console. wake ends a blocked read.
+type keyboard struct {
+	in     windows.Handle
+	woken  windows.Handle // an event
+	keys   consoleKeys
+	unread []byte // what records typed that had no room in the reader's buffer
+}
 
-func (*keyboard) read([]byte, time.Duration) (int, error) { return 0, io.EOF }
-func (*keyboard) lend() bool                              { return false }
-func (*keyboard) lent()                                   {}
-func (*keyboard) waitFor(bool) []int                      { return nil }
-func (*keyboard) readNow([]byte) int                      { return 0 }
-func (*keyboard) wake()                                   {}
-func (*keyboard) close()                                  {}
+func newKeyboard(f *os.File) (*keyboard, error) {
+	woken, err := windows.CreateEvent(nil, 1, 0, nil)
+	if err != nil {
+		return nil, fmt.Errorf("watch the keyboard: %w", err)
+	}
+	return &keyboard{in: windows.Handle(f.Fd()), woken: woken}, nil
+}
 
-// notifyResize does nothing: a console sends no such signal.
-func notifyResize(chan os.Signal) {}
+// read waits for keys for at most timeout, or for ever if that is negative. It
+// returns 0 and nil at the timeout. It returns io.EOF when wake was called.
+func (k *keyboard) read(p []byte, timeout time.Duration) (int, error) {
+	deadline := time.Now().Add(timeout)
+	for len(k.unread) == 0 {
+		ms := uint32(windows.INFINITE)
+		if timeout >= 0 {
+			ms = uint32(max(0, time.Until(deadline)).Milliseconds())
+		}
+		which, err := windows.WaitForMultipleObjects([]windows.Handle{k.woken, k.in}, false, ms)
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("wait for keys: %w", err)
+		case which == windows.WAIT_OBJECT_0:
+			return 0, io.EOF
+		case which == uint32(windows.WAIT_TIMEOUT):
+			return 0, nil
+		}
+		if err := k.take(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, k.unread)
+	k.unread = k.unread[n:]
+	return n, nil
+}
 
-// hangup is the signal for a closed console.
-const hangup = syscall.SIGHUP
+// take reads the events that are there, of which there is one at least.
+func (k *keyboard) take() error {
+	var records [64]console.InputRecord
+	var n uint32
+	if err := console.ReadConsoleInput(k.in, &records[0], uint32(len(records)), &n); err != nil {
+		return fmt.Errorf("read keys: %w", err)
+	}
+	for _, r := range records[:n] {
+		switch r.EventType {
+		case console.KEY_EVENT:
+			e := r.KeyEvent()
+			k.unread = k.keys.append(k.unread, consoleKey{
+				down: e.KeyDown, repeats: e.RepeatCount, code: e.VirtualKeyCode, char: uint16(e.Char),
+				ctrl: e.ControlKeyState&(console.LEFT_CTRL_PRESSED|console.RIGHT_CTRL_PRESSED) != 0,
+			})
+		case console.WINDOW_BUFFER_SIZE_EVENT:
+			tellResize()
+		}
+	}
+	return nil
+}
+
+// The keyboard is never lent: an attachment cannot wait for a console here.
+func (*keyboard) lend() bool         { return false }
+func (*keyboard) lent()              {}
+func (*keyboard) waitFor(bool) []int { return nil }
+func (*keyboard) readNow([]byte) int { return 0 }
+
+// wake ends the current read and all later ones with io.EOF.
+func (k *keyboard) wake() { _ = windows.SetEvent(k.woken) }
+
+// close closes the event. No read may run any more.
+func (k *keyboard) close() { windows.CloseHandle(k.woken) }
+
+// resized is where the present viewer learns of a new size: a console tells it
+// among its keys, and a process has one console.
+var resized atomic.Pointer[chan os.Signal]
+
+// notifyResize sends to changed when the console's size changes while keys are
+// read. If changed is full that is dropped, because an earlier one is still to be
+// handled.
+func notifyResize(changed chan os.Signal) { resized.Store(&changed) }
+
+func tellResize() {
+	if changed := resized.Load(); changed != nil {
+		select {
+		case *changed <- syscall.Signal(0):
+		default:
+		}
+	}
+}
+
+// hangup is what Go makes of a console that is closed.
+const hangup = syscall.SIGTERM
