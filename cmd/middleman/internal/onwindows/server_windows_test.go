@@ -1,0 +1,146 @@
+package onwindows
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The whole server: it answers by its pipe and by TCP, keeps what it knows in
+// SQLite, starts a session, and finds it again after it was killed.
+func TestServer(t *testing.T) {
+	w := newWorld(t)
+	address, link, end := w.serve()
+	if !strings.Contains(link, "/#login=") {
+		t.Errorf("serve printed the link %q", link)
+	}
+	if _, err := os.Stat(filepath.Join(w.home, "data", "middleman.db")); err != nil {
+		t.Error(err)
+	}
+	w.run(0, "new", "first", "-d", "--mode", "directory", "--", self(t), "program", "echo")
+	w.run(0, "wait", "first", "--text", "ready", "--scrollback", "--timeout", "60s")
+	before := w.only("first")
+	if before.State != "running" || before.Backend != "pty-owner" || before.PID == 0 {
+		t.Errorf("the session is %+v", before)
+	}
+	w.run(0, "send", "first", "--enter", "one")
+	w.run(0, "wait", "first", "--text", "<one>", "--scrollback", "--timeout", "60s")
+
+	secret := strings.TrimSpace(w.run(0, "token", "create", "test", "--scope", "full"))
+	if got := ask(t, address, secret, "/api/v1/workspaces"); got.status != http.StatusOK || !bytes.Contains(got.body, []byte(`"first"`)) {
+		t.Errorf("the workspaces over TCP are %d: %s", got.status, got.body)
+	}
+	if got := ask(t, address, "wrong", "/api/v1/workspaces"); got.status != http.StatusUnauthorized {
+		t.Errorf("a wrong token over TCP is answered with %d", got.status)
+	}
+
+	end()
+	address, _, _ = w.serve()
+	if after := w.only("first"); after.ID != before.ID || after.PID != before.PID || after.State != "running" {
+		t.Errorf("after the restart the session is %+v, and was %+v", after, before)
+	}
+	if got := ask(t, address, secret, "/api/v1/workspaces"); got.status != http.StatusOK || !bytes.Contains(got.body, []byte(`"first"`)) {
+		t.Errorf("after the restart the workspaces are %d: %s", got.status, got.body)
+	}
+	w.run(0, "send", "first", "--enter", "two")
+	w.run(0, "wait", "first", "--text", "<two>", "--scrollback", "--timeout", "60s")
+	if text := w.run(0, "capture", "first"); !strings.Contains(text, "<one>") || !strings.Contains(text, "<two>") {
+		t.Errorf("the screen is %q", text)
+	}
+	w.run(0, "send", "first", "--enter", "exit 7")
+	w.run(7, "wait", "first", "--exit", "--timeout", "60s")
+	if s := w.only("first"); s.State != "exited" || s.Exit == nil || s.Exit.Code != 7 {
+		t.Errorf("the ended session is %+v", s)
+	}
+	if text := w.run(0, "logs", "first"); !strings.Contains(text, "<one>") || !strings.Contains(text, "<two>") {
+		t.Errorf("the log is %q", text)
+	}
+	w.run(0, "rm", "first", "--discard-work")
+	if left, err := filepath.Glob(filepath.Join(w.home, "data", "workspaces", "*")); err != nil || len(left) > 0 {
+		t.Errorf("rm left %q, %v", left, err)
+	}
+}
+
+type answer struct {
+	status int
+	body   []byte
+}
+
+func ask(t *testing.T, address, secret, path string) answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+secret)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{response.StatusCode, body}
+}
+
+// A directory of the user's own is a workspace without git, and rm leaves it.
+func TestDirectoryInPlace(t *testing.T) {
+	w := newWorld(t)
+	w.serve()
+	dir := filepath.Join(t.TempDir(), "my work")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(dir, "kept.txt")
+	if err := os.WriteFile(kept, []byte("one\r\ntwo\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.run(0, "new", "mine", "-d", "-C", dir, "--mode", "in-place", "--no-session")
+	if path := strings.TrimSpace(w.run(0, "path", "mine")); !strings.EqualFold(path, dir) {
+		t.Errorf("its path is %q, not %q", path, dir)
+	}
+	w.run(0, "rm", "mine")
+	if text, err := os.ReadFile(kept); err != nil || string(text) != "one\r\ntwo\r\n" {
+		t.Errorf("rm left %q, %v", text, err)
+	}
+}
+
+// attach on a console: keys go to the session, its screen is drawn, and the detach
+// key leaves it running. The console is that of another session.
+func TestAttachOnAConsole(t *testing.T) {
+	w := newWorld(t)
+	w.serve()
+	w.run(0, "new", "inner", "-d", "--mode", "directory", "--", self(t), "program", "echo")
+	w.run(0, "wait", "inner", "--text", "ready", "--scrollback", "--timeout", "60s")
+	w.run(0, "new", "outer", "-d", "--mode", "directory", "--",
+		self(t), "program", "on", w.home, w.command().Path, "attach", "inner")
+	w.run(0, "wait", "outer", "--text", "ready", "--scrollback", "--timeout", "60s")
+	w.run(0, "send", "outer", "--enter", "typed")
+	w.run(0, "wait", "inner", "--text", "<typed>", "--scrollback", "--timeout", "60s")
+	w.run(0, "wait", "outer", "--text", "<typed>", "--scrollback", "--timeout", "60s")
+	w.run(0, "send", "outer", "--keys", `C-\`)
+	w.run(0, "wait", "outer", "--text", "left with 0", "--scrollback", "--timeout", "60s")
+	if s := w.only("inner"); s.State != "running" {
+		t.Errorf("after the detach key the session is %+v", s)
+	}
+	w.run(0, "stop", "inner", "--grace", "0s")
+}
+
+// The completions of PowerShell are what cobra makes, for the name of the program.
+func TestPowerShellCompletion(t *testing.T) {
+	w := newWorld(t)
+	if text := w.run(0, "completion", "powershell"); !strings.Contains(text, "Register-ArgumentCompleter -CommandName 'middleman'") {
+		t.Errorf("the script does not register itself:\n%.500s", text)
+	}
+	var v struct{ Version, OS string }
+	if err := json.Unmarshal([]byte(w.run(0, "version", "--json")), &v); err != nil || v.OS != "windows" {
+		t.Errorf("version says %+v, %v", v, err)
+	}
+}
