@@ -18,6 +18,7 @@ let small // a phone's
 let path // of the workspace fix
 
 before(async () => {
+  writeFileSync(join(server.root, '.gitconfig'), '[user]\n\tname = Tester\n\temail = tester@example.org\n') // for merge commits
   await server.start()
   browser = await launch()
   page = watch(await (await browser.newContext(desktop)).newPage())

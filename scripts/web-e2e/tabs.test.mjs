@@ -158,6 +158,51 @@ test('FILE:LINE in a terminal leads to that line of the changes', async () => {
   await page.keyboard.press('Enter')
 })
 
+test('the page is split in columns and rows, and stays so', async () => {
+  const lastOf = (name) => page.evaluate((name) => {
+    const pane = [...document.querySelectorAll('[role=tabpanel]')].find((p) => p.getAttribute('aria-label') === `Terminal of ${name}`)
+    const buffer = pane?.querySelector('.terminal-host')?.terminal.buffer.active
+    for (let i = (buffer?.length ?? 0) - 1; i >= 0; i--) if (buffer.getLine(i).translateToString(true)) return buffer.getLine(i).translateToString(true)
+    return ''
+  }, name)
+  const says = async (name, pattern, until = Date.now() + 30_000) => {
+    for (let last; ; await page.waitForTimeout(50)) { // several terminals have no one event
+      last = await lastOf(name)
+      if (pattern.test(last)) return
+      if (Date.now() > until) throw new Error(`${name} shows ${last}`)
+    }
+  }
+  for (const name of ['one', 'two', 'three']) server.middleman('run', 'work', '-d', '--name', name, '--', 'sh', '-c', `echo ${name}; while read x; do echo "${name} got $x"; done`)
+  await page.goto(url('/w/work/one'))
+  await phase(page, 'attached')
+  await action('Split to the right')
+  const panes = page.getByRole('tabpanel')
+  await page.waitForFunction(() => document.querySelectorAll('[role=tabpanel]').length === 2)
+  await page.getByRole('tab', { name: 'two' }).click() // in place of what the split began with
+  await page.getByRole('tabpanel', { name: 'Terminal of two' }).waitFor()
+  assert.equal(await panes.count(), 2)
+  await action('Split below')
+  await page.waitForFunction(() => document.querySelectorAll('[role=tabpanel]').length === 3)
+  await page.getByRole('tab', { name: 'three' }).click()
+  await page.waitForFunction(() => document.querySelectorAll('.screen[data-phase=attached]').length === 3)
+  await page.keyboard.type('hello\n')
+  await says('three', /^three got hello$/)
+  await page.getByRole('tabpanel', { name: 'Terminal of one' }).click()
+  await page.waitForURL('**/w/work/one')
+  await page.keyboard.type('again\n')
+  await says('one', /^one got again$/)
+  const box = async (name) => page.getByRole('tabpanel', { name: `Terminal of ${name}` }).boundingBox()
+  const [one, two, three] = await Promise.all(['one', 'two', 'three'].map(box))
+  assert.ok(one.x + one.width <= two.x && one.height > two.height && two.x === three.x && two.y + two.height <= three.y, JSON.stringify({ one, two, three }))
+  await shot(page, 'splits')
+  await page.reload()
+  await page.waitForFunction(() => document.querySelectorAll('.screen[data-phase=attached]').length === 3)
+  await button('Close the split of two').click()
+  await button('Close the split of three').click()
+  await page.waitForFunction(() => document.querySelectorAll('[role=tabpanel]').length === 1)
+  for (const name of ['one', 'two', 'three']) server.middleman('stop', `work/${name}`)
+})
+
 test('on a phone: the actions of a session, and its past', async () => {
   const small = watch(await (await browser.newContext(phone)).newPage())
   await small.goto(server.newLink().replace('/#', '/w/work/steps#'))

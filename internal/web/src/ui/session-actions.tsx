@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { request } from '../api'
 import * as api from '../api'
 import type { Session, Workspace } from '../api'
+import { isShown, mostPanes, panesOf, split } from '../layout'
 import { go, place } from '../nav'
 import { moveSession } from '../order'
 import { isLive, mark, putSession, report, sessionsOf } from '../store'
@@ -22,8 +23,24 @@ export function sessionActions(workspace: Workspace, session: Session): Action[]
   const at = sessions.findIndex((s) => s.id === session.id)
   if (at > 0) all.push({ title: `Move ${session.name} to the left`, run: () => moveSession(sessions, session.id, at - 1) })
   if (at < sessions.length - 1) all.push({ title: `Move ${session.name} to the right`, run: () => moveSession(sessions, session.id, at + 1) })
+  if (panesOf(workspace.id) < mostPanes) {
+    all.push({ title: 'Split to the right', run: () => void splitWith(workspace, session, 'right').catch(report) })
+    all.push({ title: 'Split below', run: () => void splitWith(workspace, session, 'below').catch(report) })
+  }
   if (canRestart(session)) all.push({ title: `Restart ${session.name}`, run: () => restart(workspace, session) })
   return all
+}
+
+/** Shows the next session that is not shown beside this one, or a new shell; the tabs then choose another. */
+async function splitWith(workspace: Workspace, session: Session, where: 'right' | 'below'): Promise<void> {
+  const free = sessionsOf(workspace.id).filter((s) => s.id !== session.id && !isShown(workspace.id, s.id))
+  let other = free.find(isLive) ?? free[0]
+  if (!other) {
+    other = await api.startSession(workspace.id, {})
+    putSession(other)
+  }
+  split(workspace.id, session.id, other.id, where)
+  go({ workspace: workspace.label, session: other.name })
 }
 
 export const showRename = (session: Session) => show({ is: 'dialog', draw: (onClose) => <Rename session={session} onClose={onClose} /> })

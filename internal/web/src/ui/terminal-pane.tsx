@@ -10,8 +10,8 @@ import { KeyRow } from './key-row'
 import { SearchBar } from './search-bar'
 import { closeSession } from './session-dialogs'
 
-/** The terminal of one session, with what has to be said about it. */
-export function TerminalPane({ session }: { session: Session }) {
+/** The terminal of one session, with what has to be said about it; the active one of several has the focus and the keys. */
+export function TerminalPane({ session, active }: { session: Session; active: boolean }) {
   const host = useRef<HTMLDivElement>(null)
   const [, redraw] = useReducer((n: number) => n + 1, 0)
   const [searching, setSearching] = useState(false)
@@ -20,7 +20,6 @@ export function TerminalPane({ session }: { session: Session }) {
   useEffect(() => {
     view.onChange = () => redraw(undefined as never)
     view.show(host.current!)
-    view.focus()
     const stop = whenLive(() => view.link.retryNow())
     const retry = () => document.visibilityState === 'visible' && view.link.retryNow()
     window.addEventListener('online', retry)
@@ -34,7 +33,10 @@ export function TerminalPane({ session }: { session: Session }) {
     }
   }, [session.id])
 
+  useEffect(() => { if (active) view.focus() }, [session.id, active])
+
   useEffect(() => {
+    if (!active) return
     const onKey = (event: KeyboardEvent) => {
       if (!(event.ctrlKey && event.shiftKey && event.code === 'KeyF')) return
       event.preventDefault()
@@ -42,7 +44,7 @@ export function TerminalPane({ session }: { session: Session }) {
     }
     window.addEventListener('keydown', onKey)
     return () => window.removeEventListener('keydown', onKey)
-  }, [])
+  }, [active])
 
   const phase = view.link.phase
   return (
@@ -51,7 +53,7 @@ export function TerminalPane({ session }: { session: Session }) {
       {searching && <SearchBar view={view} onClose={() => { setSearching(false); view.focus() }} />}
       {view.wanted !== undefined && <Wanted session={session} view={view} text={view.wanted} />}
       <Notice session={session} view={view} phase={phase} />
-      <KeyRow view={view} />
+      {active && <KeyRow view={view} />}
     </section>
   )
 }

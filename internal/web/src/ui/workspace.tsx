@@ -12,9 +12,9 @@ import { ShowActions } from './actions'
 import { Branch, Check, Close, Copy, Diff, Menu, Plus, Trash } from './icons'
 import { lazy } from './lazy'
 import { show } from './overlay'
+import { Panes } from './panes'
 import { openSession } from './session-dialogs'
 import { Tabs } from './tabs'
-import { TerminalPane } from './terminal-pane'
 
 const Changes = lazy(() => import('../git/changes'))
 
@@ -91,7 +91,7 @@ function Denied({ session }: { session: string }) {
 
 function Content({ workspace, session }: { workspace: Workspace; session?: Session }) {
   if (workspace.state !== 'ready') return <Creation workspace={workspace} />
-  if (session) return <TerminalPane key={session.id} session={session} />
+  if (session) return <Panes workspace={workspace} session={session} />
   return (
     <div class="empty">
       <h2>No sessions</h2>
