@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,10 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"middleman/internal/agent"
 	"middleman/internal/plainfile"
+	"middleman/internal/tomlfile"
 )
 
 // DefaultListen is the address at which the server listens for browsers.
@@ -243,23 +241,10 @@ func Load(file string) (Config, error) {
 
 // parse sets what raw says, and checks the result.
 func (c *Config) parse(raw []byte) error {
-	if err := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(c); err != nil {
-		return describe(err)
+	if err := tomlfile.Decode(raw, c, "; `middleman man settings` describes all"); err != nil {
+		return err
 	}
 	return c.check()
-}
-
-// describe returns a TOML error as one line with its line number.
-func describe(err error) error {
-	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
-		row, _ := e.Errors[0].Position()
-		return fmt.Errorf("line %d: there is no setting %s; `middleman man settings` describes all", row, strings.Join(e.Errors[0].Key(), "."))
-	}
-	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
-		row, _ := e.Position()
-		return fmt.Errorf("line %d: %s", row, strings.TrimPrefix(e.Error(), "toml: "))
-	}
-	return err
 }
 
 func (c Config) check() error {

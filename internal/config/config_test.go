@@ -28,7 +28,7 @@ func TestLoad(t *testing.T) {
 		{name: "workspaces", in: `workspaces = "repository"`, want: func(c *Config) { c.Workspaces = "repository" }},
 		{name: "workspaces in a directory", in: `workspaces = "/big/work"`, want: func(c *Config) { c.Workspaces = "/big/work" }},
 		{name: "workspaces elsewhere", in: `workspaces = "work"`, wantErr: "must be data, repository or an absolute path"},
-		{name: "misspelt", in: "\nlissen = \"x\"", wantErr: "line 2: there is no setting lissen"},
+		{name: "misspelt", in: "\nlissen = \"x\"", wantErr: `line 2: there is no setting "lissen"`},
 		{name: "not TOML", in: "listen =", wantErr: "line 1"},
 		{name: "backend", in: `backend = "screen"`, wantErr: "must be auto, tmux or pty-owner"},
 		{name: "switch", in: "[attach]\nswitch = \"ctrl-g\"", want: func(c *Config) { c.Attach.Switch = "ctrl-g" }},

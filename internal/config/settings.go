@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"middleman/internal/agent"
 	"middleman/internal/keydoc"
+	"middleman/internal/tomlfile"
 )
 
 // Settings describes the keys of config.toml, with the values that c has.
@@ -62,8 +61,8 @@ var texts = append([]keydoc.Text{
 // SetIn returns the keys that the settings file raw sets. raw is one that Load took.
 func SetIn(raw []byte) (map[string]bool, error) {
 	var tables map[string]any
-	if err := toml.Unmarshal(raw, &tables); err != nil {
-		return nil, describe(err)
+	if err := tomlfile.Decode(raw, &tables, ""); err != nil {
+		return nil, err
 	}
 	set := map[string]bool{}
 	for name, value := range tables {

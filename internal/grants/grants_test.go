@@ -204,7 +204,7 @@ func TestCovers(t *testing.T) {
 func TestPolicyThatCannotBeMeant(t *testing.T) {
 	const rule = "[[rules]]\nname = \"x\"\n"
 	for text, want := range map[string]string{
-		"rule = 1": "line 1: there is no key rule", rule + "kind = \"mount-grant\"\nmatch = [\"*\"]\naction = \"allow\"\n": "path:",
+		"rule = 1": "line 1: there is no setting \"rule\"", rule + "kind = \"mount-grant\"\nmatch = [\"*\"]\naction = \"allow\"\n": "path:",
 		rule + "kind = \"mounts\"\nmatch = [\"*\"]\naction = \"deny\"\n":                                "kind is \"mounts\"",
 		rule + "kind = \"git-policy\"\naction = \"deny\"\n":                                             "match is missing",
 		rule + "kind = \"git-policy\"\nmatch = [\"[\"]\naction = \"deny\"\n":                            "not a valid pattern",

@@ -5,7 +5,6 @@
 package grants
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,12 +13,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"middleman/internal/agent"
 	"middleman/internal/bundle"
 	"middleman/internal/egress"
 	"middleman/internal/private"
+	"middleman/internal/tomlfile"
 )
 
 // Actions of a rule.
@@ -85,8 +83,8 @@ func Parse(raw []byte) (p Policy, err error) {
 	if len(raw) > maxPolicy {
 		return p, fmt.Errorf("it has more than %d bytes", maxPolicy)
 	}
-	if err := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(&p); err != nil {
-		return Policy{}, describe(err)
+	if err := tomlfile.Decode(raw, &p, ""); err != nil {
+		return Policy{}, err
 	}
 	if len(p.Rules) > maxRules {
 		return Policy{}, fmt.Errorf("it has more than %d rules", maxRules)
@@ -97,18 +95,6 @@ func Parse(raw []byte) (p Policy, err error) {
 		}
 	}
 	return p, p.Secrets.check()
-}
-
-func describe(err error) error {
-	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
-		row, _ := e.Errors[0].Position()
-		return fmt.Errorf("line %d: there is no key %s", row, strings.Join(e.Errors[0].Key(), "."))
-	}
-	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
-		row, _ := e.Position()
-		return fmt.Errorf("line %d: %s", row, strings.TrimPrefix(e.Error(), "toml: "))
-	}
-	return err
 }
 
 func (r Rule) check() error {

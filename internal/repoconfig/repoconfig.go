@@ -1,19 +1,16 @@
 package repoconfig
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"middleman/internal/agent"
+	"middleman/internal/tomlfile"
 )
 
 // Name is the file's, at the top of a checkout.
@@ -23,7 +20,7 @@ const Name = ".middleman.toml"
 const (
 	maxSize  = 64 << 10 // bytes of the file
 	maxItems = 100      // of each list and table
-	MaxPorts = 1000
+	maxPorts = 1000
 )
 
 // Config is what a repository wants for its workspaces.
@@ -56,26 +53,13 @@ func Hash(content []byte) string {
 // one line that names the line or the setting.
 func Parse(content []byte) (Config, error) {
 	var c Config
-	if err := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields().Decode(&c); err != nil {
-		return Config{}, fmt.Errorf("%s: %w", Name, describe(err))
+	if err := tomlfile.Decode(content, &c, "; `middleman man toml` describes all"); err != nil {
+		return Config{}, fmt.Errorf("%s: %w", Name, err)
 	}
 	if err := c.check(); err != nil {
 		return Config{}, fmt.Errorf("%s: %w", Name, err)
 	}
 	return c, nil
-}
-
-// describe puts the place of a TOML error on one line.
-func describe(err error) error {
-	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
-		row, _ := e.Errors[0].Position()
-		return fmt.Errorf("line %d: there is no setting %q; `middleman man toml` describes all", row, strings.Join(e.Errors[0].Key(), "."))
-	}
-	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
-		row, _ := e.Position()
-		return fmt.Errorf("line %d: %s", row, strings.TrimPrefix(e.Error(), "toml: "))
-	}
-	return err
 }
 
 var envName = sync.OnceValue(func() *regexp.Regexp {
@@ -96,8 +80,8 @@ func (c Config) check() error {
 			return err
 		}
 	}
-	if c.Ports != nil && (*c.Ports < 0 || *c.Ports > MaxPorts) {
-		return fmt.Errorf("ports is %d: it must be 0 to %d", *c.Ports, MaxPorts)
+	if c.Ports != nil && (*c.Ports < 0 || *c.Ports > maxPorts) {
+		return fmt.Errorf("ports is %d: it must be 0 to %d", *c.Ports, maxPorts)
 	}
 	if len(c.Env) > maxItems || len(c.Profiles) > maxItems {
 		return fmt.Errorf("env or profiles: more than %d of them", maxItems)
