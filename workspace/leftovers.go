@@ -10,8 +10,6 @@ import (
 // The types for leftovers and moved workspaces are declared in package
 // leftover.
 type (
-	// LeftoverKind is the kind of a leftover.
-	LeftoverKind = leftover.Kind
 	// Leftover is something that exists although no workspace has it, or
 	// something that a workspace should have and that is missing.
 	Leftover = leftover.Leftover
@@ -28,8 +26,9 @@ type (
 	Whereabouts = leftover.Whereabouts
 )
 
-// The kinds of leftovers. This package finds those from LeftoverDirectory on,
-// which no record owns. The caller, which has the records, finds the others.
+// The kinds of leftovers that the caller finds, which has the records, and some
+// of those that this package finds, which no record owns: from LeftoverDirectory
+// on. Package leftover has the others.
 const (
 	LeftoverMissing   = leftover.KindMissing   // a workspace whose directory is gone
 	LeftoverFailed    = leftover.KindFailed    // a workspace that could not be made or deleted
@@ -41,12 +40,7 @@ const (
 	LeftoverSession   = leftover.KindSession   // state of an ended session whose workspace is gone
 	LeftoverDirectory = leftover.KindDirectory // a directory in the base that no workspace has
 	LeftoverTrash     = leftover.KindTrash     // a directory that a delete was removing
-	LeftoverDeleting  = leftover.KindDeleting  // a directory that a delete moved away and did not inspect twice
-	LeftoverRestoring = leftover.KindRestoring // a directory that a restore was filling
-	LeftoverKept      = leftover.KindKept      // a directory that a delete kept because no repository can hold it
-	LeftoverEntry     = leftover.KindEntry     // git's entry for a worktree that is gone
 	LeftoverBranch    = leftover.KindBranch    // a branch made for a workspace that is gone
-	LeftoverSnapshot  = leftover.KindSnapshot  // the snapshot of a deleted workspace without a record
 	LeftoverUnknown   = leftover.KindUnknown   // could not be inspected
 )
 

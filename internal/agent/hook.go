@@ -40,7 +40,7 @@ type Hook struct {
 func Decode(agent string, r io.Reader, at time.Time) (Hook, error) {
 	p, ok := protocols[agent]
 	if !ok {
-		return Hook{}, fmt.Errorf("read a hook of %q: there are hooks of %s", agent, strings.Join(HookAgents(), ", "))
+		return Hook{}, fmt.Errorf("read a hook of %q: there are hooks of %s", agent, strings.Join(hookAgents(), ", "))
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxHook+1))
 	if err != nil {
@@ -74,8 +74,8 @@ func Decode(agent string, r io.Reader, at time.Time) (Hook, error) {
 	return h, nil
 }
 
-// HookAgents returns the built-in profiles whose hooks Decode reads, sorted.
-func HookAgents() []string { return slices.Sorted(maps.Keys(protocols)) }
+// hookAgents returns the built-in profiles whose hooks Decode reads, sorted.
+func hookAgents() []string { return slices.Sorted(maps.Keys(protocols)) }
 
 // HookAnswer returns what a hook of the agent must print to decide nothing.
 func HookAnswer(agent string) string {
@@ -89,7 +89,7 @@ func HookAnswer(agent string) string {
 func (h Hook) Check() error {
 	switch {
 	case protocols[h.Agent].event == nil:
-		return fmt.Errorf("agent is %q: there are hooks of %s", h.Agent, strings.Join(HookAgents(), ", "))
+		return fmt.Errorf("agent is %q: there are hooks of %s", h.Agent, strings.Join(hookAgents(), ", "))
 	case !validEvent().MatchString(h.Event):
 		return fmt.Errorf("event is %q: it must be a name of at most 64 letters, digits, dots, dashes and underscores", plaintext.Line(h.Event))
 	case h.Conversation != "" && !validConversation().MatchString(h.Conversation):

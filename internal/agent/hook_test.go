@@ -224,7 +224,7 @@ func TestProtocols(t *testing.T) {
 // FuzzDecode: whatever a hook is passed, there is an error or a report that the
 // server takes, and it says the same once it was sent.
 func FuzzDecode(f *testing.F) {
-	for _, agent := range HookAgents() {
+	for _, agent := range hookAgents() {
 		f.Add(agent, []byte(`{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"x\n\u001b"}}`))
 		f.Add(agent, []byte(`{"type":"permission.asked","properties":{"sessionID":"s","permission":"bash","patterns":["*"]}}`))
 		f.Add(agent, []byte(`{"hook_event_name":"Stop","background_tasks":[{"status":"running"},null,7]}`))

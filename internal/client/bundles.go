@@ -61,10 +61,7 @@ func (c *Client) RemoveBundle(ctx context.Context, id, digest string, dryRun boo
 	if digest != "" {
 		query.Set("digest", digest)
 	}
-	if dryRun {
-		query.Set("dry_run", "1")
-	}
 	var v api.RemovedBundles
-	err := c.call(ctx, http.MethodDelete, "/bundles/"+url.PathEscape(id)+"?"+query.Encode(), nil, &v)
+	err := c.call(ctx, http.MethodDelete, withQuery("/bundles/"+url.PathEscape(id), query, dryRun), nil, &v)
 	return v, err
 }

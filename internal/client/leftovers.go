@@ -8,6 +8,17 @@ import (
 	"middleman/internal/api"
 )
 
+// withQuery returns a route's path with its query, and with dry_run for a dry run.
+func withQuery(path string, query url.Values, dryRun bool) string {
+	if dryRun {
+		query.Set("dry_run", "1")
+	}
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}
+
 // Prune finds leftovers and, unless it is a dry run, removes those that may be
 // removed.
 func (c *Client) Prune(ctx context.Context, q api.PruneQuery) (api.Leftovers, error) {
@@ -18,11 +29,8 @@ func (c *Client) Prune(ctx context.Context, q api.PruneQuery) (api.Leftovers, er
 	if q.Workers {
 		query.Set("workers", "1")
 	}
-	if q.DryRun {
-		query.Set("dry_run", "1")
-	}
 	var out api.Leftovers
-	err := c.call(ctx, http.MethodPost, "/prune?"+query.Encode(), nil, &out)
+	err := c.call(ctx, http.MethodPost, withQuery("/prune", query, q.DryRun), nil, &out)
 	return out, err
 }
 
@@ -30,36 +38,24 @@ func (c *Client) Prune(ctx context.Context, q api.PruneQuery) (api.Leftovers, er
 // ids, or of all deleted workspaces if there are none. A dry run only tells what it
 // would remove.
 func (c *Client) ForgetTranscripts(ctx context.Context, workspaces []string, dryRun bool) (api.ForgottenTranscripts, error) {
-	query := url.Values{"workspace": workspaces}
-	if dryRun {
-		query.Set("dry_run", "1")
-	}
 	var out api.ForgottenTranscripts
-	err := c.call(ctx, http.MethodDelete, "/transcripts?"+query.Encode(), nil, &out)
+	err := c.call(ctx, http.MethodDelete, withQuery("/transcripts", url.Values{"workspace": workspaces}, dryRun), nil, &out)
 	return out, err
 }
 
 // Import makes workspaces of worktrees that exist already. A dry run only tells
 // of which.
 func (c *Client) Import(ctx context.Context, in api.Import, dryRun bool) (api.Imported, error) {
-	path := "/import"
-	if dryRun {
-		path += "?dry_run=1"
-	}
 	var out api.Imported
-	err := c.call(ctx, http.MethodPost, path, in, &out)
+	err := c.call(ctx, http.MethodPost, withQuery("/import", url.Values{}, dryRun), in, &out)
 	return out, err
 }
 
 // Repair finds moved workspaces and repositories, and records where they are. A
 // dry run records nothing.
 func (c *Client) Repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repaired, error) {
-	path := "/repair"
-	if dryRun {
-		path += "?dry_run=1"
-	}
 	var out api.Repaired
-	err := c.call(ctx, http.MethodPost, path, in, &out)
+	err := c.call(ctx, http.MethodPost, withQuery("/repair", url.Values{}, dryRun), in, &out)
 	return out, err
 }
 

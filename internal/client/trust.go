@@ -47,12 +47,8 @@ func (c *Client) Trusts(ctx context.Context) (api.Trusts, error) {
 // Distrust withdraws the trust in all configurations of the repository that
 // contains dir, and returns their number. A dry run only counts them.
 func (c *Client) Distrust(ctx context.Context, dir string, dryRun bool) (api.Revoked, error) {
-	query := url.Values{"directory": {dir}}
-	if dryRun {
-		query.Set("dry_run", "1")
-	}
 	var v api.Revoked
-	err := c.call(ctx, http.MethodDelete, "/trust?"+query.Encode(), nil, &v)
+	err := c.call(ctx, http.MethodDelete, withQuery("/trust", url.Values{"directory": {dir}}, dryRun), nil, &v)
 	return v, err
 }
 

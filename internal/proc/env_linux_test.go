@@ -28,7 +28,7 @@ func TestHasEnv(t *testing.T) {
 				t.Fatal("it is not found")
 			}
 			p.Start -= uint64(tt.older / ticks)
-			if has, sure := HasEnv(p, "MARK=1"); has != tt.has || sure != tt.sure {
+			if has, sure := hasEnv(p, "MARK=1"); has != tt.has || sure != tt.sure {
 				t.Errorf("has it: %t, sure: %t", has, sure)
 			}
 		})
@@ -73,7 +73,7 @@ func TestKernelThreads(t *testing.T) {
 		t.Skip("no kernel thread is seen in this PID namespace")
 	}
 	p.Start += uint64(p.age() / ticks) // as if it began now
-	if has, sure := HasEnv(p, "MARK=1"); has || !sure {
+	if has, sure := hasEnv(p, "MARK=1"); has || !sure {
 		t.Errorf("has it: %t, sure: %t", has, sure)
 	}
 }

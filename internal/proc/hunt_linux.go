@@ -20,7 +20,7 @@ const (
 	huntFactor = 20
 )
 
-// Hunt looks for a process with entry in its environment (see HasEnv) among those
+// Hunt looks for a process with entry in its environment (see hasEnv) among those
 // that start, and returns the first one. It returns false after it has seen each
 // process that started in a time d, at most after 20 times d. All cannot find a
 // process that ends before it is read, and so misses a chain of processes of which
@@ -72,7 +72,7 @@ func (h *hunt) look(newest int, now time.Time) (found *Process, missed bool) {
 		p, ok := Find(pid)
 		if ok {
 			var has bool
-			if has, ok = HasEnv(p, h.entry); has {
+			if has, ok = hasEnv(p, h.entry); has {
 				return &p, false
 			}
 		}

@@ -50,8 +50,8 @@ func Find(pid int) (p Process, ok bool) {
 	return p, err == nil
 }
 
-// HasEnv returns false and sure: this system does not show environments.
-func HasEnv(Process, string) (has, sure bool) { return false, true }
+// hasEnv returns false and sure: this system does not show environments.
+func hasEnv(Process, string) (has, sure bool) { return false, true }
 
 // Signal sends sig to p. If p has ended, which it sees by the start time, the
 // error is ESRCH. The pid may be reused between the check and the signal.

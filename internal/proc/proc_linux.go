@@ -114,12 +114,12 @@ func allOnce() (Table, error) {
 // middle of its first execve(2).
 const youth = 2 * time.Second
 
-// HasEnv reports whether a process has entry, NAME=VALUE, in its initial
+// hasEnv reports whether a process has entry, NAME=VALUE, in its initial
 // environment (proc_pid_environ(5)). Children inherit it. The environment of
 // another user's process cannot be read: then has is false. A process in the
 // middle of an execve(2) shows no environment: sure is false for a young process
 // that shows none.
-func HasEnv(p Process, entry string) (has, sure bool) {
+func hasEnv(p Process, entry string) (has, sure bool) {
 	proc := "/proc/" + strconv.Itoa(p.PID)
 	environ, err := os.ReadFile(proc + "/environ")
 	if p.Headless {

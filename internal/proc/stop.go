@@ -50,7 +50,7 @@ type Stop struct {
 	// Within bounds how long Kill may take; 0 means 5 s.
 	Within time.Duration
 	// Unsure reports whether the last look may have missed a process (see
-	// HasEnv). Then a look that found nothing does not count.
+	// hasEnv). Then a look that found nothing does not count.
 	Unsure func() bool
 	// Orphans returns a number that changes whenever an orphan was waited for. An
 	// orphan that existed only during a part of a look may have left another one.

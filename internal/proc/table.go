@@ -106,14 +106,14 @@ func (t Table) hangsFrom(p Process, pid int, members map[int]bool) bool {
 
 // WithEnv returns the pids of the processes that have entry in their environment,
 // except those for which spare returns true. sure is false if there may be more;
-// see HasEnv.
+// see hasEnv.
 func (t Table) WithEnv(entry string, spare func(Process) bool) (pids map[int]bool, sure bool) {
 	pids, sure = make(map[int]bool), true
 	for pid, p := range t {
 		if spare(p) {
 			continue
 		}
-		has, known := HasEnv(p, entry)
+		has, known := hasEnv(p, entry)
 		if has {
 			pids[pid] = true
 		}

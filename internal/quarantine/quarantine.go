@@ -24,8 +24,8 @@ var (
 	ErrUnreadable = errors.New("git cannot read what the sandbox holds")
 	// ErrPending: the private directory has something that the repository has not.
 	ErrPending = errors.New("the sandbox holds work that is not imported")
-	// ErrNoRepository: the workspace is in no repository.
-	ErrNoRepository = errors.New("the workspace is in no git repository")
+	// errNoRepository: the workspace is in no repository.
+	errNoRepository = errors.New("the workspace is in no git repository")
 )
 
 // GitDirectory is the name of the private git directory in that of a quarantine.
@@ -92,7 +92,7 @@ type site struct {
 // ran in the workspace without a sandbox may have replaced it.
 func (q *Quarantine) site() (site, error) {
 	if q.w.GitDir == "" {
-		return site{}, fmt.Errorf("workspace %s: %w", plaintext.Quoted(q.w.Name), ErrNoRepository)
+		return site{}, fmt.Errorf("workspace %s: %w", plaintext.Quoted(q.w.Name), errNoRepository)
 	}
 	common, err := filepath.EvalSymlinks(q.w.GitDir)
 	if err != nil {

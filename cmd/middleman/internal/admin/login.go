@@ -28,7 +28,7 @@ func (c commands) loginCommand() *cobra.Command {
 			if all == (len(ids) > 0) {
 				return cli.Usagef("name the logins to revoke, by the IDs that `middleman login list` shows, or give --all")
 			}
-			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
 				return revokeLogins(ctx, server, ids)
 			})
 		},
@@ -38,7 +38,7 @@ func (c commands) loginCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the browsers that are logged in",
 		Args:  cli.Args(cobra.NoArgs),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return c.withServer(cmd, c.listLogins) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return c.WithServer(cmd.Context(), c.listLogins) },
 	}, revoke)
 	return cmd
 }

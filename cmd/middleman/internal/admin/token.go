@@ -24,12 +24,12 @@ func (c commands) tokenCommand() *cobra.Command {
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "List all tokens", Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.withServer(cmd, c.listTokens) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.WithServer(cmd.Context(), c.listTokens) },
 	}
 	revoke := &cobra.Command{
 		Use: "revoke ID|NAME", Short: "Revoke a token, and close its connections", Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
 				return server.RevokeToken(ctx, given[0])
 			})
 		},
@@ -37,7 +37,7 @@ func (c commands) tokenCommand() *cobra.Command {
 	rotate := &cobra.Command{
 		Use: "rotate ID|NAME", Short: "Give a token a new secret, and close the connections opened with the old one", Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
 				created, err := server.RotateToken(ctx, given[0])
 				if err != nil {
 					return err
@@ -75,7 +75,7 @@ func (c commands) tokenCreateCommand() *cobra.Command {
 				}
 				in.Life = life.String()
 			}
-			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
 				return c.createToken(ctx, server, in, session)
 			})
 		},
@@ -84,16 +84,6 @@ func (c commands) tokenCreateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&session, "session", "", "with --scope session: the session that it may watch")
 	cmd.Flags().StringVar(&expires, "expires", "", "how long it is valid, such as 12h or 30d (default: until it is revoked)")
 	return cmd
-}
-
-// withServer calls f with a client of the server, which it starts if needed.
-func (c commands) withServer(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
-	server, err := c.Server(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	return f(cmd.Context(), server)
 }
 
 func (c commands) createToken(ctx context.Context, server *client.Client, in api.NewToken, session string) error {

@@ -32,6 +32,16 @@ func (c *CLI) Server(ctx context.Context) (*client.Client, error) {
 	return server.On(c.Runtime), nil
 }
 
+// WithServer calls f with a client as Server returns it, and closes the client.
+func (c *CLI) WithServer(ctx context.Context, f func(context.Context, *client.Client) error) error {
+	server, err := c.Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	return f(ctx, server)
+}
+
 // Backends returns all backends, in the order in which "auto" tries them.
 func (c *CLI) Backends() []terminal.Backend {
 	return []terminal.Backend{c.Owners(c.TmuxServer()), c.Owners(nil)}

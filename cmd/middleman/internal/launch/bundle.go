@@ -48,13 +48,15 @@ more) is decided by policy.toml beside config.toml. Without that file it is refu
 A bundle that a session or a profile of config.toml uses is not removed: the error
 names these.`,
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return c.withServer(cmd.Context(), func(server *client.Client) error { return c.removeBundles(cmd.Context(), server, given, dryRun) })
+			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
+				return c.removeBundles(ctx, server, given, dryRun)
+			})
 		},
 	}
 	remove.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "only print what would be removed")
 	one := func(use, short string, run func(ctx context.Context, server *client.Client, given []string) error, args cobra.PositionalArgs) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Args: cli.Args(args), RunE: func(cmd *cobra.Command, given []string) error {
-			return c.withServer(cmd.Context(), func(server *client.Client) error { return run(cmd.Context(), server, given) })
+			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error { return run(ctx, server, given) })
 		}}
 	}
 	list := one("list", "List the bundles that are stored", c.listBundles, cobra.NoArgs)
@@ -67,16 +69,6 @@ names these.`,
 		one("diff OLD NEW", "Show what differs between two bundles, each a file or a BUNDLE", c.diffBundles, cobra.ExactArgs(2)),
 	)
 	return cmd
-}
-
-// withServer calls f with a client of the server, which it starts if needed.
-func (c commands) withServer(ctx context.Context, f func(*client.Client) error) error {
-	server, err := c.Server(ctx)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	return f(server)
 }
 
 // nameBundle completes a request for the profile of a bundle, ID/NAME[@DIGEST]: without

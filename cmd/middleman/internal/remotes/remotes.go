@@ -41,13 +41,13 @@ begins at your home directory there. "middleman ls box:" lists.`,
 	list := &cobra.Command{
 		Use: "list", Short: "List all runtimes, with what the last call on each told", Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withServer(cmd, c.list)
+			return c.WithServer(cmd.Context(), c.list)
 		},
 	}
 	check := &cobra.Command{
 		Use: "check NAME", Short: "Ask a runtime whether it can be used; the exit code is 1 if not", Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
 				r, err := server.CheckRuntime(ctx, given[0])
 				if err != nil {
 					return err
@@ -59,7 +59,7 @@ begins at your home directory there. "middleman ls box:" lists.`,
 	rm := &cobra.Command{
 		Use: "rm NAME", Short: "Forget a runtime; nothing changes there", Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
 				return server.RemoveRuntime(ctx, given[0])
 			})
 		},
@@ -92,7 +92,7 @@ prints that of its authority.`,
 				}
 			}
 			in.Pin = plainPin(in.Pin)
-			return c.withServer(cmd, func(ctx context.Context, server *client.Client) error {
+			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
 				r, err := server.AddRuntime(ctx, in)
 				if err != nil {
 					return err
@@ -105,16 +105,6 @@ prints that of its authority.`,
 	cmd.Flags().StringVar(&in.TokenFile, "token-file", "", "the `FILE` with the token")
 	cmd.Flags().StringVar(&in.Pin, "pin", "", "the `SHA256` of its certificate, or of its authority")
 	return cmd
-}
-
-// withServer calls f with a client of the server, which it starts if needed.
-func (c commands) withServer(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
-	server, err := c.Server(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	return f(cmd.Context(), server)
 }
 
 // show prints a runtime, and returns an error if it cannot be used.

@@ -19,7 +19,7 @@ import (
 
 // Path returns the path of the service's file.
 func Path() (string, error) {
-	return filepath.Join(xdg.ConfigHome, "systemd", "user", UnitName), nil
+	return filepath.Join(xdg.ConfigHome, "systemd", "user", unitName), nil
 }
 
 // Text returns the service's file.
@@ -37,15 +37,15 @@ func Supported() error {
 // Without start the service starts at the next login. loaded says that the
 // manager has loaded the service already.
 func InstallCommands(_ string, start, _ bool) [][]string {
-	commands := [][]string{systemctl("daemon-reload"), systemctl("enable", UnitName)}
+	commands := [][]string{systemctl("daemon-reload"), systemctl("enable", unitName)}
 	if start {
-		commands = append(commands, systemctl("restart", UnitName))
+		commands = append(commands, systemctl("restart", unitName))
 	}
 	return commands
 }
 
 // BeforeRemoval returns the commands to run before the file is removed.
-func BeforeRemoval(string) [][]string { return [][]string{systemctl("disable", "--now", UnitName)} }
+func BeforeRemoval(string) [][]string { return [][]string{systemctl("disable", "--now", unitName)} }
 
 // AfterRemoval returns the command that makes the manager forget the service.
 func AfterRemoval() [][]string { return [][]string{systemctl("daemon-reload")} }
@@ -57,7 +57,7 @@ func Ask(ctx context.Context) (Status, error) {
 	if err := Supported(); err != nil {
 		return Status{}, err
 	}
-	args := systemctl("show", "--property=UnitFileState,ActiveState,MainPID", UnitName)
+	args := systemctl("show", "--property=UnitFileState,ActiveState,MainPID", unitName)
 	out, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()
 	if err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -70,7 +70,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestInstalled(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "made", UnitName)
+	path := filepath.Join(t.TempDir(), "made", unitName)
 	if there, err := Installed(path); there || err != nil {
 		t.Errorf("none: %v, %v", there, err)
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// UnitName is the name of the systemd unit.
-const UnitName = "middleman.service"
+// unitName is the name of the systemd unit.
+const unitName = "middleman.service"
 
 // unitText is the format of the unit. KillMode=process: stopping the unit ends
 // the server only, even if a session has no scope of its own.
