@@ -111,7 +111,7 @@ func (s *App) profileFor(ctx context.Context, p *plan, in *api.NewSession, from 
 		profile, err := s.profile(ctx, in.Profile, *from)
 		if err != nil || profile.Bundle == "" {
 			if err == nil && len(in.Capabilities) > 0 {
-				err = Refusef(api.CodeBadRequest, "profile %s is of no bundle, so it asks for no capabilities", in.Profile)
+				err = Refusef(api.CodeBadRequest, "profile %s belongs to no bundle, so it requests no capabilities", in.Profile)
 			}
 			return profile, err
 		}

@@ -135,7 +135,7 @@ func notBrought(out quarantine.Result) string {
 	case len(out.Submodules) > 0:
 		return "commits of its sandbox add a submodule at " + plaintext.Quoted(out.Submodules[0]) + ", so branch " + branch + " did not move: they are kept"
 	case out.IndexKept != "":
-		return "what is staged was not taken over from its sandbox: " + out.IndexKept
+		return "staged changes were not copied from its sandbox: " + out.IndexKept
 	}
 	return ""
 }

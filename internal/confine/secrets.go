@@ -40,7 +40,7 @@ func (b *builder) secrets() error {
 			continue
 		}
 		if egress.IsPlaceholder(value) {
-			b.note("%s has the placeholder of the session that starts this worker, which is of no use here", s.Variable)
+			b.note("%s holds the placeholder of the parent session, which does not work in this worker", s.Variable)
 			continue
 		}
 		if len(b.Network) == 0 {

@@ -150,7 +150,7 @@ func parseRequest(lines []string) (q request, err error) {
 		return q, err
 	}
 	if q.count("Content-Length")+q.count("Transfer-Encoding") > 1 {
-		return q, fmt.Errorf("%w: the length of the body is told twice", errRequest)
+		return q, fmt.Errorf("%w: the request gives the length of its body twice", errRequest)
 	}
 	return q, nil
 }

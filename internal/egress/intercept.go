@@ -203,7 +203,7 @@ func (q request) innerHead(secrets []masked) string {
 // body tells how long the body of a request is.
 func (q request) body() (length int64, chunked bool, err error) {
 	if q.count("Content-Length")+q.count("Transfer-Encoding") > 1 {
-		return 0, false, fmt.Errorf("%w: the length of the body is told twice", errRequest)
+		return 0, false, fmt.Errorf("%w: the request gives the length of its body twice", errRequest)
 	}
 	for _, f := range q.fields {
 		switch strings.ToLower(f.name) {

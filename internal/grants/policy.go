@@ -104,7 +104,7 @@ func (r Rule) check() error {
 	case !slices.Contains(bundle.Kinds, r.Kind):
 		return fmt.Errorf("kind is %q: it must be one of %s", r.Kind, strings.Join(bundle.Kinds, ", "))
 	case len(r.Match) == 0:
-		return errors.New(`match is missing: name what it is about, or "*"`)
+		return errors.New(`match is missing: list what the rule applies to, or "*"`)
 	case r.Action != Allow && r.Action != Deny && r.Action != Narrow:
 		return fmt.Errorf("action is %q: it must be %s, %s or %s", r.Action, Allow, Deny, Narrow)
 	case r.Action == Narrow && !slices.Contains([]string{bundle.Mount, bundle.Network, bundle.Git}, r.Kind):

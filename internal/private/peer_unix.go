@@ -14,7 +14,7 @@ import (
 func CheckPeer(conn net.Conn) error {
 	uid, _, err := peer(conn)
 	if err == nil && uid != os.Geteuid() {
-		err = fmt.Errorf("the process at the other end is of user %d, and you are user %d", uid, os.Geteuid())
+		err = fmt.Errorf("the process at the other end belongs to user %d, and you are user %d", uid, os.Geteuid())
 	}
 	return err
 }

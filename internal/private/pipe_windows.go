@@ -307,7 +307,7 @@ func CheckPeer(conn net.Conn) error {
 		return fmt.Errorf("peer of pipe: look at the user of process %d: %w", pid, err)
 	}
 	if !user.User.Sid.Equals(own) {
-		return fmt.Errorf("the process at the other end is of user %s, and you are user %s", nameOf(user.User.Sid), nameOf(own))
+		return fmt.Errorf("the process at the other end belongs to user %s, and you are user %s", nameOf(user.User.Sid), nameOf(own))
 	}
 	return nil
 }

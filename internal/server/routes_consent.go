@@ -70,15 +70,15 @@ func (s *Server) approvalRoutes() {
 	request := route(http.MethodPost, "/sessions/{session}/approvals", "request-approval", "Ask for the use of a tool, as the permission hook of a session's agent", accessOwn)
 	request.Description = "Answers when a rule or the user has decided. If the request ends before, nobody waits for a decision any more; asked again with the same id, it waits again, or gets the decision that was made meanwhile."
 	add(s, request, s.postApproval)
-	add(s, route(http.MethodGet, "/sessions/{session}/approvals", "list-session-approvals", "What the agent of a session waits to be allowed, oldest first", accessRead),
+	add(s, route(http.MethodGet, "/sessions/{session}/approvals", "list-session-approvals", "Requests of a session's agent that wait for approval, oldest first", accessRead),
 		func(ctx context.Context, in *sessionApprovalsIn) (*reply[api.Approvals], error) {
 			return answer(s.ListApprovals(ctx, store.ApprovalQuery{SessionID: in.Session, All: in.All}, in.page()))
 		})
-	add(s, route(http.MethodGet, "/approvals", "list-approvals", "What agents wait to be allowed, oldest first", accessRead),
+	add(s, route(http.MethodGet, "/approvals", "list-approvals", "Requests of agents that wait for approval, oldest first", accessRead),
 		func(ctx context.Context, in *ApprovalsQuery) (*reply[api.Approvals], error) {
 			return answer(s.ListApprovals(ctx, store.ApprovalQuery{All: in.All}, in.page()))
 		})
-	add(s, route(http.MethodGet, "/approvals/{approval}", "get-approval", "What an agent asked, and what was decided", accessRead),
+	add(s, route(http.MethodGet, "/approvals/{approval}", "get-approval", "A request of an agent, and its decision", accessRead),
 		func(ctx context.Context, in *ApprovalPath) (*reply[api.Approval], error) {
 			return answer(s.Approval(ctx, in.Approval))
 		})

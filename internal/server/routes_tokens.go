@@ -26,7 +26,7 @@ type newTokenIn struct {
 }
 
 func (s *Server) tokenRoutes() {
-	create := route(http.MethodPost, "/tokens", "create-token", "Make a token; its secret is told once", accessFull)
+	create := route(http.MethodPost, "/tokens", "create-token", "Make a token; its secret is returned once", accessFull)
 	create.DefaultStatus = http.StatusCreated
 	create.Description = "A token that expires cannot make one that is valid for longer than itself."
 	add(s, create, s.postToken)

@@ -18,7 +18,7 @@ func (c commands) auditCommand() *cobra.Command {
 	var since string
 	cmd := &cobra.Command{
 		Use:   "audit [--since DUR]",
-		Short: "Print who came in, who was refused, and what was destroyed",
+		Short: "Print the audit log: logins, refused requests and deletes",
 		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			from := time.Time{}

@@ -45,7 +45,7 @@ func (c commands) doctorCommand() *cobra.Command {
 	attempts := false
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is missing, unsafe or left over; repair and remove nothing",
+		Short: "Check for missing programs, unsafe files and leftovers; change nothing",
 		Long: `Look for what is missing, unsafe or left over. doctor repairs and removes nothing.
 
 It tries what sessions need. It writes a file in the data directory and removes

@@ -27,7 +27,7 @@ func checkSandbox(s sandbox.Support, try func(sandbox.Level, sandbox.Method) ([]
 		f := finding{Check: "sandbox " + string(level), State: "note"}
 		method, err := sandbox.Choose(level, s)
 		if err != nil {
-			f.Detail = "cannot be had: " + err.Error()
+			f.Detail = "not available: " + err.Error()
 			found = append(found, f)
 			continue
 		}

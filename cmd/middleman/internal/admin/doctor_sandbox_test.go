@@ -40,12 +40,12 @@ func TestCheckSandbox(t *testing.T) {
 		}},
 		{"no bubblewrap", sandbox.Support{NoBubblewrap: noBwrap, ABI: 6}, []escapes.Result{blocked, listed}, nil, []string{
 			"note sandbox methods: " + noBwrap + "; Landlock ABI 6",
-			"note sandbox workspace: by landlock, which blocked 1", "note sandbox strict: cannot be had: sandbox strict needs bubblewrap: " + noBwrap,
+			"note sandbox workspace: by landlock, which blocked 1", "note sandbox strict: not available: sandbox strict needs bubblewrap: " + noBwrap,
 		}},
 		{"no user namespaces, old Landlock", sandbox.Support{NoBubblewrap: noSpaces, ABI: 2, NoLandlock: old}, nil, nil, []string{
 			"note sandbox methods: " + noSpaces + "; " + old,
-			"note sandbox workspace: cannot be had: sandbox workspace needs bubblewrap or Landlock: " + noSpaces + "; " + old,
-			"note sandbox strict: cannot be had: sandbox strict needs bubblewrap: " + noSpaces,
+			"note sandbox workspace: not available: sandbox workspace needs bubblewrap or Landlock: " + noSpaces + "; " + old,
+			"note sandbox strict: not available: sandbox strict needs bubblewrap: " + noSpaces,
 		}},
 		{"macOS", sandbox.Support{Seatbelt: "/usr/bin/sandbox-exec"}, nil, fmt.Errorf("try: %w", errors.ErrUnsupported), []string{
 			"ok sandbox methods: Seatbelt at /usr/bin/sandbox-exec", "note sandbox workspace: by seatbelt, which doctor cannot try", "note sandbox strict: by seatbelt",

@@ -35,7 +35,7 @@ type sessionFlags struct {
 // add adds all flags.
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.profile, "profile", "p", "", "start the program of profile `NAME`, or of a bundle's, ID/NAME or ID/NAME@DIGEST; what follows -- is its first prompt (`middleman profile list`)")
-	flags.StringArrayVar(&f.capabilities, "capability", nil, "of what a bundle's profile can do without, ask this host for `REF` alone, such as mount-grant:go-cache; can be repeated (default: all)")
+	flags.StringArrayVar(&f.capabilities, "capability", nil, "of the optional capabilities of a bundle's profile, request only `REF`, such as mount-grant:go-cache; can be repeated (default: all)")
 	f.addOthers(flags)
 }
 

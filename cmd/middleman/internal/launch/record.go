@@ -42,8 +42,8 @@ func (c commands) recordCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "record TARGET -o FILE",
-		Short: "Record a coding agent that runs, to see whether its status is told rightly",
-		Long: `Record a coding agent that runs, to see whether its status is told rightly.
+		Short: "Record a running coding agent, to check the status that middleman shows for it",
+		Long: `Record a running coding agent, to check the status that middleman shows for it.
 
 Run this beside a session in which you use the agent. It records what the agent
 prints and what its hooks say. Whenever the agent is in a state that you are sure of,

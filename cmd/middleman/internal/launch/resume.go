@@ -16,8 +16,8 @@ func (c commands) resumeCommand() *cobra.Command {
 	var session sessionFlags
 	cmd := &cobra.Command{
 		Use:   "resume TARGET [-d]",
-		Short: "Take up the conversation of an ended session again, and attach",
-		Long: `Take up the conversation of an ended session again, and attach.
+		Short: "Continue the conversation of an ended session, and attach",
+		Long: `Continue the conversation of an ended session, and attach.
 
 The session must have been started with a profile (new -p claude). Its program is
 started again in the same workspace, on the same conversation, in a session of its

@@ -23,21 +23,21 @@ func (c commands) approvalsCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "approvals [TARGET] [--all]",
-		Short: "List what coding agents wait to be allowed",
-		Long: `List what coding agents wait to be allowed, oldest first. ` + "`middleman approve ID`" + `
+		Short: "List the requests of coding agents that wait for your approval",
+		Long: `List the requests of coding agents that wait for your approval, oldest first. ` + "`middleman approve ID`" + `
 allows one, ` + "`middleman deny ID`" + ` denies it; the first answer counts. With --all the
 decisions that are recorded are listed too, with the rule or the person that decided.`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error { return c.approvals(cmd.Context(), given, all) },
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "include what was decided")
+	cmd.Flags().BoolVar(&all, "all", false, "include decided requests")
 	return cmd
 }
 
 func (c commands) denyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "deny ID [REASON...]",
-		Short: "Deny what a coding agent waits for, and say why",
+		Short: "Deny a request of a coding agent, and say why",
 		Long: `Deny what a coding agent waits for. The agent is told the REASON. The same request is
 denied to the same session from then on, without another question.`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
@@ -68,7 +68,7 @@ func (c commands) approvals(ctx context.Context, given []string, all bool) error
 	}
 	return c.Print(api.Approvals{Approvals: list}, func() error {
 		if len(list) == 0 {
-			fmt.Fprintln(c.Errs, "No agent waits to be allowed anything.")
+			fmt.Fprintln(c.Errs, "No request waits for approval.")
 			return nil
 		}
 		head := []string{"ID", "AGE", "SESSION", "WHY", "REQUEST"}
@@ -131,7 +131,7 @@ func (c commands) chosen(ctx context.Context, server *client.Client, given []str
 	}
 	switch len(ids) {
 	case 0:
-		return a, errors.New("no agent waits to be allowed anything")
+		return a, errors.New("no request waits for approval")
 	case 1:
 		return a, nil
 	}

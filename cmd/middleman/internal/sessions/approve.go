@@ -33,8 +33,8 @@ func (c commands) approveCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "approve [ID] [--yes] | --agent NAME [--wait DUR]",
-		Short: "Allow what a coding agent waits for, once",
-		Long: `Allow what a coding agent waits for, once. Without an ID it is the only request that
+		Short: "Allow a request of a coding agent, once",
+		Long: `Allow a request of a coding agent, once. Without an ID it is the only request that
 waits (` + "`middleman approvals`" + ` lists them). The request is shown, with the diff of an
 edit, and you are asked, unless --yes is given.
 

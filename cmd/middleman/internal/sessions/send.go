@@ -86,7 +86,7 @@ too if the terminal echoes it. --json prints the offset at the typing, for wait
 	flags.StringArrayVar(&f.key, "key", nil, "press this key after the text; repeatable")
 	flags.StringVar(&f.expect, "expect", "", "type only if this `OFFSET|HASH` is that of the screen")
 	flags.StringVar(&f.rows, "expect-rows", "", "the hash is that of rows `A-B`, counted from 1")
-	flags.DurationVar(&f.idle, "if-idle", 0, "type only if nothing was printed for so long")
+	flags.DurationVar(&f.idle, "if-idle", 0, "type only if the program has printed nothing for this long")
 	flags.BoolVar(&f.prompt, "prompt", false, "paste the text and press the profile's submit key")
 	flags.BoolVar(&f.answer, "answer", false, "with --prompt: also if a dialog shows, or if that is not known")
 	flags.StringVar(&f.when, "when", "", "with --prompt: wait until the agent is \"`idle`\"")

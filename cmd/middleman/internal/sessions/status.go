@@ -30,7 +30,7 @@ what was looked at, and the rule or the hook that decided.`,
 		RunE: func(cmd *cobra.Command, given []string) error { return c.status(cmd.Context(), given[0], false) },
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "explain TARGET", Short: "Print the state, the rule and what was looked at", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "explain TARGET", Short: "Print the state, the rule that decided it, and the screen that it matched", Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error { return c.status(cmd.Context(), given[0], true) },
 	})
 	return cmd
