@@ -198,15 +198,19 @@ func patchTool(p Place, dir string, a *arguments) Verdict {
 	return verdict
 }
 
-// patched returns the paths that a patch in the form of apply_patch writes.
+// patched returns the paths that a patch in the form of apply_patch writes. Blanks
+// around a header do not count, as codex reads it: a header is no content.
 func patched(patch string) (paths []string, err error) {
 	lines := strings.Split(strings.TrimSpace(patch), "\n")
 	if len(lines) < 2 || lines[0] != "*** Begin Patch" || lines[len(lines)-1] != "*** End Patch" {
 		return nil, fmt.Errorf("it does not begin and end as a patch does")
 	}
 	for _, line := range lines[1 : len(lines)-1] {
-		if !strings.HasPrefix(line, "*** ") {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "***") {
 			continue // content of a file begins with a space, +, - or @
+		}
+		if !strings.HasPrefix(line, "*** ") {
+			return nil, fmt.Errorf("the line %.80q is not known", line)
 		}
 		verb, path, found := strings.Cut(line[len("*** "):], ": ")
 		switch {

@@ -69,6 +69,27 @@ func (a *arguments) optional(name string) (text string) {
 	return text
 }
 
+// truth returns a truth value, false if there is none.
+func (a *arguments) truth(name string) (yes bool) {
+	a.decode(name, &yes)
+	return yes
+}
+
+// decode decodes an argument into what to points to, and notes an error if that
+// does not hold all of it. It leaves to as it is if there is none.
+func (a *arguments) decode(name string, to any) {
+	a.used[name] = true
+	raw, has := a.values[name]
+	if !has {
+		return
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil && a.err == nil {
+		a.err = fmt.Errorf("%s cannot be read", name)
+	}
+}
+
 // ignore notes arguments that do not change the decision.
 func (a *arguments) ignore(names []string) {
 	for _, name := range names {

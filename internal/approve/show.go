@@ -1,7 +1,6 @@
 package approve
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -32,42 +31,58 @@ func Summary(r Request) string {
 	return r.Tool
 }
 
-// Diff returns what r would change in a file, as lines with + and -, or "" if it
-// is no edit. It reads no file: an edit outside of the worktree must not copy what
-// is there.
+// edit is what a tool changes in one place of a file.
+type edit struct {
+	Old string `json:"old_string"`
+	New string `json:"new_string"`
+	All bool   `json:"replace_all"`
+}
+
+// Diff returns what r would change in a file, as lines with + and -. It is "" if r
+// is no edit, or if the lines would not say all of its arguments: who decides must
+// see each of them. It reads no file: an edit outside of the worktree must not copy
+// what is there.
 func Diff(r Request) string {
 	values, err := object([]byte(r.Arguments))
 	if err != nil {
 		return ""
 	}
 	a := arguments{values: values, used: map[string]bool{}}
-	var out strings.Builder
-	change := func(old, new string) {
-		marked(&out, "-", old)
-		marked(&out, "+", new)
-	}
-	if r.Tool == "apply_patch" {
-		return a.optional("command")
-	}
-	path := a.optional("file_path") + a.optional("notebook_path") + a.optional("path")
-	change(a.optional("old_string")+a.optional("old_str"), a.optional("new_string")+a.optional("new_str"))
-	change("", a.optional("content")+a.optional("file_text")+a.optional("new_source"))
-	if string(values["replace_all"]) == "true" {
-		out.WriteString("@@ every occurrence @@\n")
-	}
-	var edits []struct {
-		Old string `json:"old_string"`
-		New string `json:"new_string"`
-	}
-	if raw := values["edits"]; raw != nil && json.Unmarshal(raw, &edits) == nil {
-		for _, e := range edits {
-			change(e.Old, e.New)
+	var path string
+	var edits []edit
+	switch r.Tool {
+	case "apply_patch":
+		patch := a.text("command")
+		if a.problem() != nil {
+			return ""
 		}
+		return patch
+	case "Write":
+		path, edits = a.text("file_path"), []edit{{New: a.text("content")}}
+	case "create":
+		path, edits = a.text("path"), []edit{{New: a.text("file_text")}}
+	case "Edit":
+		path, edits = a.text("file_path"), []edit{{a.text("old_string"), a.text("new_string"), a.truth("replace_all")}}
+	case "MultiEdit":
+		path = a.text("file_path")
+		a.decode("edits", &edits)
+	case "edit", "str_replace":
+		path, edits = a.text("path"), []edit{{Old: a.text("old_str"), New: a.text("new_str")}}
 	}
-	if out.Len() == 0 {
+	if a.problem() != nil || len(edits) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("--- %s\n+++ %s\n%s", path, path, out.String())
+	var out strings.Builder
+	path = plaintext.Line(path)
+	fmt.Fprintf(&out, "--- %s\n+++ %s\n", path, path)
+	for _, e := range edits {
+		if e.All {
+			out.WriteString("@@ every occurrence @@\n")
+		}
+		marked(&out, "-", e.Old)
+		marked(&out, "+", e.New)
+	}
+	return out.String()
 }
 
 // marked writes each line of text with a mark before it.
