@@ -5,9 +5,12 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,8 +27,9 @@ type asks struct {
 	r    *running
 	id   string
 	end  context.CancelFunc
-	over chan struct{}
+	over chan struct{} // closed once the answer or the error has come
 	got  answer
+	err  error
 }
 
 // asking is what a hook asks.
@@ -42,11 +46,12 @@ func (r *running) hook(session string, in api.NewApproval) *asks {
 		defer close(h.over)
 		resp, err := r.socket.Do(req)
 		if err != nil {
+			h.err = err
 			return
 		}
 		defer resp.Body.Close()
-		body, _ := io.ReadAll(resp.Body)
-		h.got = answer{resp.StatusCode, resp.Header, body}
+		body, err := io.ReadAll(resp.Body)
+		h.got, h.err = answer{resp.StatusCode, resp.Header, body}, err
 	}()
 	r.t.Cleanup(func() { cancel(); <-h.over })
 	return h
@@ -57,23 +62,51 @@ func (h *asks) decided() (a api.Approval) {
 	h.r.t.Helper()
 	<-h.over
 	if err := json.Unmarshal(h.got.body, &a); err != nil || h.got.status != 200 {
-		h.r.t.Fatalf("the hook got %d %s", h.got.status, h.got.body)
+		h.r.t.Fatalf("the hook got %s", h)
 	}
 	return a
 }
 
-// waits waits until the list of what waits is the given one.
-func (r *running) waits(ids ...string) (list []api.Approval) {
+// String says what the hook got, once its call is over.
+func (h *asks) String() string {
+	return fmt.Sprintf("status %d, error %v: %s", h.got.status, h.err, h.got.body)
+}
+
+// waits waits until the requests of the given hooks are those that wait. A hook
+// whose call is over before fails the test at once.
+func (r *running) waits(hooks ...*asks) (list []api.Approval) {
 	r.t.Helper()
-	r.until("waiting: "+strings.Join(ids, ", "), func() bool {
+	var want []string
+	for _, h := range hooks {
+		want = append(want, h.id)
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		list = get[api.Approvals](r, "GET", "/approvals", nil).Approvals
 		var got []string
 		for _, a := range list {
 			got = append(got, a.ID)
 		}
-		return strings.Join(got, " ") == strings.Join(ids, " ")
-	})
-	return list
+		if slices.Equal(got, want) {
+			return list
+		}
+		for _, h := range hooks {
+			select {
+			case <-h.over:
+				r.t.Fatalf("request %s does not wait: its hook got %s", h.id, h)
+			default:
+			}
+		}
+		if time.Now().After(deadline) {
+			all := get[api.Approvals](r, "GET", "/approvals?all=1", nil).Approvals
+			r.t.Fatalf("%v wait, not %v, after %s; all: %+v\n%s", got, want, patience, all, stacks())
+		}
+	}
+}
+
+// stacks says what each goroutine does.
+func stacks() []byte {
+	all := make([]byte, 1<<20)
+	return all[:runtime.Stack(all, true)]
 }
 
 func (r *running) recorded(id string) api.Approval {
@@ -110,7 +143,7 @@ func approvals(t *testing.T, p *place) {
 	// The user is asked; of two answers at once one counts.
 	in := asking("Edit", `{"file_path":"/etc/motd","old_string":"a","new_string":"b"}`, w.Path)
 	h := r.hook(s.ID, in)
-	a := r.waits(in.ID)[0]
+	a := r.waits(h)[0]
 	if a.State != "waiting" || a.Rule != "outside" || a.Summary != "Edit: /etc/motd" || !strings.Contains(a.Diff, "-a\n+b\n") || a.DecidedAt != nil {
 		t.Errorf("%+v", a)
 	}
@@ -143,7 +176,7 @@ func approvals(t *testing.T, p *place) {
 	// What was denied stays denied.
 	in = asking("Bash", `{"command":"make"}`, w.Path)
 	h = r.hook(s.ID, in)
-	r.waits(in.ID)
+	r.waits(h)
 	if a := r.call("POST", "/approvals/"+in.ID, api.ApprovalAnswer{Decision: "deny", Reason: "use go test"}); a.status != 200 {
 		t.Fatalf("deny: %d %s", a.status, a.body)
 	}
@@ -157,7 +190,7 @@ func approvals(t *testing.T, p *place) {
 	// A hook that ends waits no more, and cannot be answered.
 	in = asking("Bash", `{"command":"make all"}`, w.Path)
 	h = r.hook(s.ID, in)
-	r.waits(in.ID)
+	r.waits(h)
 	h.end()
 	r.waits()
 	refused := r.call("POST", "/approvals/"+in.ID, api.ApprovalAnswer{Decision: "allow"}).problem(t)
@@ -203,7 +236,7 @@ func TestApprovalOutlivesTheServer(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	h = r.hook(s.ID, in)
-	r.waits(in.ID)
+	r.waits(h)
 	if a := r.call("POST", "/approvals/"+in.ID, api.ApprovalAnswer{Decision: "allow"}); a.status != 200 {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
@@ -293,8 +326,7 @@ func TestApprovalsOfGit(t *testing.T) {
 	}
 	git("config", "core.fsmonitor", "./evil")
 	in := status()
-	r.hook(s.ID, in)
-	if got := r.waits(in.ID)[0]; got.Rule != "git-settings" {
+	if got := r.waits(r.hook(s.ID, in))[0]; got.Rule != "git-settings" {
 		t.Errorf("%+v", got)
 	}
 }
