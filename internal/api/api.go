@@ -420,6 +420,7 @@ const (
 	CodeDialog           = "dialog-shown"
 	CodeNotSubmitted     = "not-submitted"
 	CodeAnswered         = "answered-already"
+	CodeRequestChanged   = "request-changed"
 	CodeNotShown         = "not-shown"
 	CodeBundleInvalid    = "bundle-invalid"
 	CodeBundleMissing    = "bundle-missing"

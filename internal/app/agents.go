@@ -19,8 +19,8 @@ const (
 	// tokenVariable is the variable by which a session's processes know its token.
 	tokenVariable = "MIDDLEMAN_TOKEN"
 	// lookPause is the least time between two looks at one screen. An owner tells
-	// of output a few times a second.
-	lookPause = 100 * time.Millisecond
+	// of output at most ten times a second; titles and hooks come by themselves.
+	lookPause = 50 * time.Millisecond
 )
 
 // agents has what is known of the programs of running sessions. The zero value is
@@ -222,6 +222,9 @@ func (s *App) endAgent(ctx context.Context, id string, e agent.Evidence) {
 	if err != nil {
 		return // it was removed meanwhile
 	}
+	if err := s.approvals.End(context.WithoutCancel(ctx), id); err != nil {
+		s.Log.Error("close what a session asked", "session", id, "error", err)
+	}
 	k := s.agents.get(id)
 	s.agents.drop(id)
 	var before agent.Status
@@ -333,6 +336,16 @@ func (s *App) Report(ctx context.Context, id string, h agent.Hook) error {
 	if err := h.Check(); err != nil {
 		return Refusef(api.CodeBadRequest, "%s", err)
 	}
+	if h.State == agent.Working {
+		if a := s.approvals.Oldest(id); a != nil { // of tools at once, one goes on and another one waits
+			h = s.asks(h, *a)
+		}
+	}
+	return s.hear(ctx, id, h)
+}
+
+// hear is Report without the checks of h.
+func (s *App) hear(ctx context.Context, id string, h agent.Hook) error {
 	row, err := s.Store.Session(ctx, id)
 	if err != nil {
 		return err

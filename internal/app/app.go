@@ -149,6 +149,8 @@ type App struct {
 	Bundles  *library.Library
 	gitViews git.Views
 	notices  *notice.Teller
+	// publishing lets one view of a session after the other be published.
+	publishing turns
 	// asking is a semaphore for the sessions that monitors ask at the same time,
 	// so that a restart does not ask all of them at once.
 	asking chan struct{}

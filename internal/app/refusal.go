@@ -246,6 +246,9 @@ func typedRefusal(err error) *Refusal {
 	if e, ok := errors.AsType[*queue.AnsweredError](err); ok {
 		return of(api.CodeAnswered, e)
 	}
+	if e, ok := errors.AsType[*queue.ChangedError](err); ok {
+		return of(api.CodeRequestChanged, e)
+	}
 	if e, ok := errors.AsType[*setupError](err); ok {
 		return of(e.code(), e)
 	}

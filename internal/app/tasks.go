@@ -143,6 +143,44 @@ func (g *gates) forget(workspaceID string) {
 	delete(g.byWorkspace, workspaceID)
 }
 
+// turns lets those who use the same id go one after the other. The zero value is
+// ready.
+type turns struct {
+	// mu guards of and the counts in it.
+	mu sync.Mutex
+	of map[string]*turn
+}
+
+// turn is that of one id.
+type turn struct {
+	sync.Mutex
+	takers int // who has it or waits for it
+}
+
+// take waits for the turn of an id, which is the caller's until leave is called.
+func (t *turns) take(id string) (leave func()) {
+	t.mu.Lock()
+	if t.of == nil {
+		t.of = map[string]*turn{}
+	}
+	mine := t.of[id]
+	if mine == nil {
+		mine = &turn{}
+		t.of[id] = mine
+	}
+	mine.takers++
+	t.mu.Unlock()
+	mine.Lock()
+	return func() {
+		mine.Unlock()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if mine.takers--; mine.takers == 0 {
+			delete(t.of, id)
+		}
+	}
+}
+
 // busy is a set of the ids of workspaces in which an operation runs. The zero
 // value is ready.
 type busy struct {

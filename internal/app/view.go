@@ -34,6 +34,7 @@ func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName 
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	status, err := s.status(ctx, row)
+	v.Agent = s.agentNow(row.ID) // it may have changed while the session was asked
 	switch {
 	case err == nil:
 		s.fill(&v, status)
@@ -239,9 +240,12 @@ func stageView(stage workspace.Stage) api.Stage {
 	return v
 }
 
-// publishSession publishes the present view of a session as an event.
+// publishSession publishes the present view of a session as an event. One call at a
+// time makes and publishes a view: otherwise one that has waited for the session
+// would follow a newer one, and clients would show what was, until the next event.
 func (s *App) publishSession(ctx context.Context, id string) {
 	ctx = context.WithoutCancel(ctx)
+	defer s.publishing.take(id)()
 	row, err := s.Store.Session(ctx, id)
 	if err != nil {
 		return // it was removed meanwhile, which had its own event
@@ -304,20 +308,29 @@ func (s *App) approvalView(a store.Approval) api.Approval {
 }
 
 // publishApproval publishes that an approval waits, or waits no more. The agent's
-// status follows: it is its hook that waits here.
-func (s *App) publishApproval(a store.Approval) {
+// status follows: it is its hook that waits here. other is another one of its session
+// that waits, nil for none.
+func (s *App) publishApproval(a store.Approval, other *store.Approval) {
 	view := s.approvalView(a)
 	s.Events.Publish(a.WorkspaceID, api.Event{Type: "approval", ID: a.ID, Approval: &view})
 	h := agent.Hook{Agent: a.Agent, Event: "PermissionRequest", At: time.Now(), State: agent.Working}
-	switch a.Decision {
-	case store.Undecided:
+	switch {
+	case a.Decision == "":
+		h = s.asks(h, a)
+	case other != nil:
+		h = s.asks(h, *other)
+	case a.Decision == store.Undecided:
 		return // the agent asks by itself
-	case "":
-		h.State, h.Kind, h.Reason = agent.Waiting, agent.Permission, view.Summary
 	}
-	if err := s.Report(context.Background(), a.SessionID, h); err != nil {
+	if err := s.hear(context.Background(), a.SessionID, h); err != nil {
 		s.Log.Debug("the status of an agent that asks", "session", a.SessionID, "error", err)
 	}
+}
+
+// asks returns h as the hook of an agent that waits to be allowed something.
+func (s *App) asks(h agent.Hook, a store.Approval) agent.Hook {
+	h.State, h.Kind, h.Reason = agent.Waiting, agent.Permission, s.redact(a.Summary)
+	return h
 }
 
 // ListBackends returns all backends, with the reason for each that cannot start

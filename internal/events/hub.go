@@ -27,12 +27,25 @@ type Hub struct {
 	mu      sync.Mutex
 	ring    []Record // seq n is at n % len
 	head    uint64   // seq of the last event, 0 before the first
+	tail    uint64   // seq of the oldest event that is kept
+	weight  int      // bytes of the long texts of those that are kept
 	changed chan struct{}
 }
 
 // New returns a hub that keeps the last size events.
 func New(size int) *Hub {
-	return &Hub{boot: terminal.NewID("e"), ring: make([]Record, size), changed: make(chan struct{})}
+	return &Hub{boot: terminal.NewID("e"), ring: make([]Record, size), tail: 1, changed: make(chan struct{})}
+}
+
+// maxWeight bounds the bytes of long texts in the ring: agents choose what they ask.
+const maxWeight = 16 << 20
+
+// weight is how many bytes of text an event has that may be long.
+func weight(e api.Event) int {
+	if e.Approval == nil {
+		return 0
+	}
+	return len(e.Approval.Arguments) + len(e.Approval.Diff)
 }
 
 // Publish adds an event about a workspace, or about nothing in particular,
@@ -42,7 +55,15 @@ func (h *Hub) Publish(workspaceID string, e api.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.head++
-	h.ring[h.head%uint64(len(h.ring))] = Record{Seq: h.head, Workspace: workspaceID, Event: e}
+	size := uint64(len(h.ring))
+	h.weight += weight(e)
+	for h.tail+size <= h.head || h.weight > maxWeight && h.tail < h.head {
+		old := &h.ring[h.tail%size]
+		h.weight -= weight(old.Event)
+		*old = Record{}
+		h.tail++
+	}
+	h.ring[h.head%size] = Record{Seq: h.head, Workspace: workspaceID, Event: e}
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
@@ -53,7 +74,7 @@ func (h *Hub) After(seq uint64) (list []Record, whole bool, head uint64, changed
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	size := uint64(len(h.ring))
-	if seq > h.head || h.head-seq > size {
+	if seq > h.head || seq+1 < h.tail {
 		return nil, false, h.head, h.changed
 	}
 	for n := seq + 1; n <= h.head; n++ {

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"strings"
 	"testing"
 
 	"middleman/internal/api"
@@ -28,5 +29,32 @@ func TestHubForgetsAndSaysSo(t *testing.T) {
 		if _, ok := h.Parse(id); ok != want {
 			t.Errorf("parse %q: %v", id, ok)
 		}
+	}
+}
+
+// Long texts push out older events, and who was there is told that some are missing.
+func TestHubForgetsLongTexts(t *testing.T) {
+	h := New(64)
+	long := &api.Approval{Arguments: strings.Repeat("x", maxWeight/4)}
+	h.Publish("", api.Event{Type: "session"})
+	for range 8 {
+		h.Publish("", api.Event{Type: "approval", Approval: long})
+	}
+	for seq, want := range map[uint64]int{9: 0, 8: 1, 5: 4, 4: -1, 0: -1} {
+		list, whole, _, _ := h.After(seq)
+		if whole != (want >= 0) || whole && len(list) != want {
+			t.Errorf("after %d: %d events, whole %v", seq, len(list), whole)
+		}
+	}
+	kept := 0
+	for _, r := range h.ring {
+		kept += weight(r.Event)
+	}
+	if kept > maxWeight || kept != h.weight {
+		t.Errorf("%d bytes are kept, counted are %d", kept, h.weight)
+	}
+	h.Publish("", api.Event{Type: "approval", Approval: &api.Approval{Diff: strings.Repeat("x", 2*maxWeight)}})
+	if list, whole, _, _ := h.After(9); !whole || len(list) != 1 {
+		t.Errorf("the newest: %d events, whole %v", len(list), whole)
 	}
 }

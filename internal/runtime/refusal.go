@@ -49,7 +49,7 @@ var sentences = map[string]string{
 	api.CodeReplaced: "the directory was replaced there", api.CodeUnreadable: "a part of it cannot be read there", api.CodeChanged: "the screen has changed; nothing was typed",
 	api.CodeNotRead: "the program does not read its input", api.CodeUncommitted: "it has changes that are not committed", api.CodeConflict: "there are conflicts",
 	api.CodeInUse: "the branch is in use there", api.CodeCheckFailed: "the check failed there", api.CodeRejected: "the push was rejected", api.CodePushFailed: "the push failed",
-	api.CodeDialog: "a dialog shows", api.CodeNotSubmitted: "the text was typed and not submitted", api.CodeAnswered: "it was answered already", api.CodeNotShown: "the text did not show",
+	api.CodeDialog: "a dialog shows", api.CodeNotSubmitted: "the text was typed and not submitted", api.CodeAnswered: "it was answered already", api.CodeRequestChanged: "the request means something else now", api.CodeNotShown: "the text did not show",
 }
 
 // newRefusal decodes a problem. One that cannot be decoded, or whose code is not

@@ -6,8 +6,16 @@ import (
 	"time"
 )
 
-// keptApprovals bounds the recorded decisions: of more, the oldest go.
+// keptApprovals bounds the recorded decisions of people, and all others: of more,
+// the oldest go. They count apart, because an agent can make rules decide as often
+// as it likes: that must not push out what the user has decided.
 const keptApprovals = 10_000
+
+// decidedBy are the conditions for the two, as their indexes have them.
+var decidedBy = [2]string{
+	`decision <> '' AND decided_by IN ('', 'rule')`,
+	`decision <> '' AND decided_by NOT IN ('', 'rule')`,
+}
 
 // The decisions of an Approval. It has none while it waits.
 const (
@@ -47,9 +55,11 @@ func (s *Store) AddApproval(ctx context.Context, a Approval) error {
 	if isUnique(err) {
 		err = ErrNameTaken
 	}
-	if err == nil {
-		_, err = s.write.ExecContext(ctx, `DELETE FROM approvals WHERE decision <> '' AND created_at <=
-			(SELECT created_at FROM approvals ORDER BY created_at DESC LIMIT 1 OFFSET ?)`, keptApprovals)
+	for _, such := range decidedBy {
+		if err == nil {
+			_, err = s.write.ExecContext(ctx, `DELETE FROM approvals WHERE `+such+` AND created_at <=
+				(SELECT created_at FROM approvals WHERE `+such+` ORDER BY created_at DESC LIMIT 1 OFFSET ?)`, keptApprovals)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("store approval %s: %w", a.ID, err)
@@ -69,10 +79,21 @@ func (s *Store) DecideApproval(ctx context.Context, id, decision, reason, by str
 	return nil
 }
 
-// ReopenApproval lets an undecided approval wait again, or returns ErrNotFound.
-func (s *Store) ReopenApproval(ctx context.Context, id, reason string) error {
-	r, err := s.write.ExecContext(ctx, `UPDATE approvals SET decision = '', reason = ?, decided_by = '', decided_at = 0
-		WHERE id = ? AND decision = '`+Undecided+`'`, reason, id)
+// ExplainApproval changes why the user is asked about an approval that waits, or
+// returns ErrNotFound.
+func (s *Store) ExplainApproval(ctx context.Context, id, rule, reason string) error {
+	r, err := s.write.ExecContext(ctx, `UPDATE approvals SET rule = ?, reason = ? WHERE id = ? AND decision = ''`, rule, reason, id)
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("store why approval %s waits: %w", id, err)
+	}
+	return nil
+}
+
+// ReopenApproval lets an undecided approval wait again, with the rule and the reason
+// for which the user is asked, or returns ErrNotFound.
+func (s *Store) ReopenApproval(ctx context.Context, id, rule, reason string) error {
+	r, err := s.write.ExecContext(ctx, `UPDATE approvals SET decision = '', rule = ?, reason = ?, decided_by = '', decided_at = 0
+		WHERE id = ? AND decision = '`+Undecided+`'`, rule, reason, id)
 	if err = mustChange(r, err); err != nil {
 		return fmt.Errorf("store that approval %s waits again: %w", id, err)
 	}

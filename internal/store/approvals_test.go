@@ -50,7 +50,8 @@ func TestApprovals(t *testing.T) {
 	wantErr(t, err, ErrNotFound)
 	must(t, s.DecideApproval(ctx, "a2", Denied, "", "command line", t0))
 	wantErr(t, s.DecideApproval(ctx, "a2", Allowed, "", "login l1", t0), ErrNotFound) // the first counts
-	wantErr(t, s.ReopenApproval(ctx, "a2", ""), ErrNotFound)
+	wantErr(t, s.ReopenApproval(ctx, "a2", "", ""), ErrNotFound)
+	wantErr(t, s.ExplainApproval(ctx, "a2", "", ""), ErrNotFound)
 	a, err := s.Approval(ctx, "a2")
 	if err != nil || a.Decision != Denied || a.DecidedBy != "command line" || a.Reason != "asked" || !a.DecidedAt.Equal(t0) {
 		t.Errorf("%+v, %v", a, err)
@@ -63,27 +64,33 @@ func TestApprovals(t *testing.T) {
 
 	must(t, s.CloseApprovals(ctx, "the server ended", t0))
 	list(ApprovalQuery{})
-	must(t, s.ReopenApproval(ctx, "a3", "again"))
+	must(t, s.ReopenApproval(ctx, "a3", "rule", "again"))
 	list(ApprovalQuery{}, "a3")
-	if a, err = s.Approval(ctx, "a3"); err != nil || !a.DecidedAt.IsZero() || a.Reason != "again" {
+	if a, err = s.Approval(ctx, "a3"); err != nil || !a.DecidedAt.IsZero() || a.Rule != "rule" || a.Reason != "again" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	must(t, s.ExplainApproval(ctx, "a3", "other", "why"))
+	if a, err = s.Approval(ctx, "a3"); err != nil || a.Decision != "" || a.Rule != "other" || a.Reason != "why" {
 		t.Errorf("%+v, %v", a, err)
 	}
 	_, err = s.Approval(ctx, "../x")
 	wantErr(t, err, ErrNotFound)
 }
 
-// Of decisions the newest stay; what waits stays in any case.
+// Of decisions the newest stay; what waits stays in any case, and so does what a
+// person has decided, however much rules decide since.
 func TestOldApprovalsGo(t *testing.T) {
 	s := open(t)
 	must(t, s.AddApproval(ctx, Approval{ID: "waits", Digest: []byte("x"), CreatedAt: t0}))
-	must(t, s.AddApproval(ctx, Approval{ID: "old", Digest: []byte("x"), Decision: Allowed, CreatedAt: t0.Add(1)}))
+	must(t, s.AddApproval(ctx, Approval{ID: "old", Digest: []byte("x"), Decision: Allowed, DecidedBy: "rule", CreatedAt: t0.Add(1)}))
+	must(t, s.AddApproval(ctx, Approval{ID: "mine", SessionID: "s1", Digest: []byte("x"), Decision: Denied, DecidedBy: "command line", CreatedAt: t0.Add(1)}))
 	_, err := s.write.ExecContext(ctx, `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-		INSERT INTO approvals SELECT 'x' || i, '', '', '', '', '', '', '', '', x'', 'allow', '', '', '', ? + i, 1 FROM n`, keptApprovals, t0.UnixNano())
+		INSERT INTO approvals SELECT 'x' || i, '', '', '', '', '', '', '', '', x'', 'allow', '', '', 'rule', ? + i, 1 FROM n`, keptApprovals, t0.UnixNano())
 	must(t, err)
-	must(t, s.AddApproval(ctx, Approval{ID: "new", Digest: []byte("x"), Decision: Allowed, CreatedAt: t0.Add(time.Hour)}))
+	must(t, s.AddApproval(ctx, Approval{ID: "new", Digest: []byte("x"), Decision: Allowed, DecidedBy: "rule", CreatedAt: t0.Add(time.Hour)}))
 	_, err = s.Approval(ctx, "old")
 	wantErr(t, err, ErrNotFound)
-	for _, id := range []string{"waits", "x3", "new"} {
+	for _, id := range []string{"waits", "mine", "x3", "new"} {
 		if _, err := s.Approval(ctx, id); err != nil {
 			t.Error(err)
 		}

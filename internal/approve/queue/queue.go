@@ -5,10 +5,12 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,11 +50,22 @@ func (e *AnsweredError) Error() string {
 	return fmt.Sprintf("request %s was %s already, by %s at %s", a.ID, said, a.DecidedBy, a.DecidedAt.Local().Format(time.DateTime))
 }
 
+// ChangedError is the error of an answer that allows a request which means something
+// else by now, such as another file behind a link. It waits on.
+type ChangedError struct{ Approval store.Approval }
+
+func (e *ChangedError) Error() string {
+	a := e.Approval
+	return fmt.Sprintf("request %s means something else now, so it waits for another answer: %s: %s", a.ID, a.Rule, a.Reason)
+}
+
 // Queue keeps the requests of one server. Its methods are safe for concurrent use.
 type Queue struct {
 	Store *store.Store
-	// Changed is called with each request that begins to wait, or waits no more.
-	Changed func(store.Approval)
+	// Changed is called with each request that begins to wait, means something else,
+	// or waits no more, and with the oldest other one of its session that waits, nil
+	// for none.
+	Changed func(a store.Approval, other *store.Approval)
 	// mu is held while a decision is recorded, and guards waiting.
 	mu      sync.Mutex
 	waiting map[string]*waiting
@@ -60,9 +73,9 @@ type Queue struct {
 
 // waiting is a request that waits.
 type waiting struct {
-	session string
-	hooks   int            // how many calls of Ask wait for it
-	answer  store.Approval // set before done is closed
+	hooks   int                    // how many calls of Ask wait for it
+	verdict func() approve.Verdict // what the rules say now
+	answer  store.Approval         // without a decision until done is closed
 	done    chan struct{}
 }
 
@@ -98,7 +111,7 @@ func (q *Queue) Ask(ctx context.Context, a store.Approval, verdict func() approv
 	case !shown(a): // only the beginning of it is recorded
 		return known, ErrNotShown
 	default:
-		return q.again(ctx, known)
+		return q.again(ctx, known, verdict)
 	}
 	v, err := q.decide(ctx, a, verdict)
 	if err != nil {
@@ -116,7 +129,7 @@ func (q *Queue) Ask(ctx context.Context, a store.Approval, verdict func() approv
 		a.Arguments, a.Diff = cut(a.Arguments), cut(a.Diff)
 		return a, errors.Join(q.Store.AddApproval(ctx, a), ErrNotShown)
 	}
-	w, err := q.enter(ctx, a, func() error { return q.Store.AddApproval(ctx, a) })
+	w, err := q.enter(ctx, a, verdict, func() error { return q.Store.AddApproval(ctx, a) })
 	if err != nil {
 		return a, err
 	}
@@ -142,9 +155,13 @@ func (q *Queue) decide(ctx context.Context, a store.Approval, verdict func() app
 }
 
 // again waits for a request that waits, or did until its hook or the server ended.
-func (q *Queue) again(ctx context.Context, known store.Approval) (store.Approval, error) {
-	w, err := q.enter(ctx, known, func() error {
-		err := q.Store.ReopenApproval(ctx, known.ID, "its hook asks again")
+func (q *Queue) again(ctx context.Context, known store.Approval, verdict func() approve.Verdict) (store.Approval, error) {
+	v := verdict()
+	if v.Decision != approve.Ask {
+		v = approve.Verdict{Rule: known.Rule, Reason: "its hook asks again"}
+	}
+	w, err := q.enter(ctx, known, verdict, func() error {
+		err := q.Store.ReopenApproval(ctx, known.ID, v.Rule, v.Reason)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil // it was decided a moment ago, or waits still
 		}
@@ -157,21 +174,19 @@ func (q *Queue) again(ctx context.Context, known store.Approval) (store.Approval
 }
 
 // enter makes the caller wait for a request, which write stores.
-func (q *Queue) enter(ctx context.Context, a store.Approval, write func() error) (*waiting, error) {
+func (q *Queue) enter(ctx context.Context, a store.Approval, verdict func() approve.Verdict, write func() error) (*waiting, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if w := q.waiting[a.ID]; w != nil {
 		w.hooks++
+		w.verdict = verdict
 		return w, nil
 	}
-	n := 0
-	for _, w := range q.waiting {
-		if w.session == a.SessionID {
-			n++
-		}
-	}
-	if n >= maxWaiting {
+	if n := len(q.of(a.SessionID)); n >= maxWaiting {
 		return nil, fmt.Errorf("%d requests of the session wait already: %w", n, ErrNotShown)
+	}
+	if s, err := q.Store.Session(ctx, a.SessionID); err == nil && s.State.Ended() { // it has ended meanwhile: see End
+		return nil, fmt.Errorf("session %s has ended: %w", a.SessionID, ErrNotShown)
 	}
 	if err := write(); err != nil {
 		return nil, err
@@ -180,7 +195,7 @@ func (q *Queue) enter(ctx context.Context, a store.Approval, write func() error)
 	if err != nil {
 		return nil, err
 	}
-	w := &waiting{session: a.SessionID, hooks: 1, answer: now, done: make(chan struct{})}
+	w := &waiting{hooks: 1, verdict: verdict, answer: now, done: make(chan struct{})}
 	if now.Decision != "" {
 		close(w.done)
 		return w, nil
@@ -189,8 +204,55 @@ func (q *Queue) enter(ctx context.Context, a store.Approval, write func() error)
 		q.waiting = map[string]*waiting{}
 	}
 	q.waiting[a.ID] = w
-	q.Changed(now)
+	q.tell(now)
 	return w, nil
+}
+
+// of returns the requests of a session that wait, oldest first. The caller holds mu.
+func (q *Queue) of(session string) (list []store.Approval) {
+	for _, w := range q.waiting {
+		if w.answer.SessionID == session {
+			list = append(list, w.answer)
+		}
+	}
+	slices.SortFunc(list, func(a, b store.Approval) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return list
+}
+
+// tell calls Changed. The caller holds mu.
+func (q *Queue) tell(a store.Approval) {
+	others := slices.DeleteFunc(q.of(a.SessionID), func(o store.Approval) bool { return o.ID == a.ID })
+	if len(others) > 0 {
+		q.Changed(a, &others[0])
+		return
+	}
+	q.Changed(a, nil)
+}
+
+// Oldest returns the oldest request of a session that waits, nil for none.
+func (q *Queue) Oldest(session string) *store.Approval {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if list := q.of(session); len(list) > 0 {
+		return &list[0]
+	}
+	return nil
+}
+
+// End closes what a session waits for, which has ended. Its hooks may outlive it,
+// but nobody is asked for them. Record the end of the session before: what asks
+// later is refused.
+func (q *Queue) End(ctx context.Context, session string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var failed error
+	for _, a := range q.of(session) {
+		_, err := q.settle(ctx, a.ID, store.Undecided, "its session has ended", "")
+		failed = errors.Join(failed, err)
+	}
+	return failed
 }
 
 // wait returns the answer. If ctx ends first and no other call waits for the
@@ -212,10 +274,34 @@ func (q *Queue) wait(ctx context.Context, id string, w *waiting) (store.Approval
 
 // Answer records what a person decided on a request that waits, and lets its hook
 // go on. reason may be "". The error is an *AnsweredError if the request waits no
-// more, and store.ErrNotFound if there is none.
+// more, and store.ErrNotFound if there is none. It is a *ChangedError if what the
+// person allows is not what they were asked about.
 func (q *Queue) Answer(ctx context.Context, id, decision, reason, by string) (store.Approval, error) {
 	q.mu.Lock()
+	w := q.waiting[id]
+	q.mu.Unlock()
+	var now approve.Verdict
+	if w != nil && decision == store.Allowed {
+		now = w.verdict() // it may run git: not while others wait for mu
+	}
+	q.mu.Lock()
 	defer q.mu.Unlock()
+	switch {
+	case w == nil || decision != store.Allowed || q.waiting[id] != w || now.Decision == approve.Allow:
+	case now.Decision == approve.Deny:
+		a, err := q.settle(ctx, id, store.Denied, now.Reason, ByRule)
+		if err == nil {
+			err = &AnsweredError{a}
+		}
+		return a, err
+	case now.Rule != w.answer.Rule || now.Reason != w.answer.Reason:
+		if err := q.Store.ExplainApproval(ctx, id, now.Rule, now.Reason); err != nil {
+			return w.answer, err
+		}
+		w.answer.Rule, w.answer.Reason = now.Rule, now.Reason
+		q.tell(w.answer)
+		return w.answer, &ChangedError{w.answer}
+	}
 	return q.settle(ctx, id, decision, reason, by)
 }
 
@@ -237,7 +323,7 @@ func (q *Queue) settle(ctx context.Context, id, decision, reason, by string) (st
 		w.answer = a
 		close(w.done)
 	}
-	q.Changed(a)
+	q.tell(a)
 	return a, nil
 }
 

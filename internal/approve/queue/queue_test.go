@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -25,7 +26,7 @@ func open(t *testing.T) (*Queue, chan store.Approval) {
 	}
 	t.Cleanup(func() { s.Close() })
 	changes := make(chan store.Approval, 10_000)
-	return &Queue{Store: s, Changed: func(a store.Approval) { changes <- a }}, changes
+	return &Queue{Store: s, Changed: func(a store.Approval, _ *store.Approval) { changes <- a }}, changes
 }
 
 func request(n int) store.Approval {
@@ -152,4 +153,64 @@ func TestErrorsAllowNothing(t *testing.T) {
 	if _, err := q.Answer(t.Context(), a.ID, store.Allowed, "", "x"); err == nil {
 		t.Error("an answer without a store")
 	}
+}
+
+// Who follows the queue is told which other request of the same session still waits.
+func TestOthersAreTold(t *testing.T) {
+	q, changes := open(t)
+	var told []string
+	q.Changed = func(a store.Approval, other *store.Approval) {
+		text := a.Arguments
+		if other != nil {
+			text += " and " + other.Arguments
+		}
+		told = append(told, text)
+		changes <- a
+	}
+	var hooks sync.WaitGroup
+	asks := func(a store.Approval) store.Approval {
+		hooks.Go(func() { _, _ = q.Ask(t.Context(), a, toAsk) })
+		return <-changes
+	}
+	one, two := asks(request(1)), asks(request(2))
+	elsewhere := request(3)
+	elsewhere.SessionID = "s2"
+	asks(elsewhere)
+	for _, id := range []string{one.ID, two.ID, elsewhere.ID} {
+		if _, err := q.Answer(t.Context(), id, store.Allowed, "", "me"); err != nil {
+			t.Error(err)
+		}
+	}
+	hooks.Wait()
+	want := []string{
+		`{"command":"make 1"}`, `{"command":"make 2"} and {"command":"make 1"}`, `{"command":"make 3"}`,
+		`{"command":"make 1"} and {"command":"make 2"}`, `{"command":"make 2"}`, `{"command":"make 3"}`,
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("%q\nwant %q", told, want)
+	}
+}
+
+// A hook that asks again, after the server was gone, is asked about with the reason
+// that holds now.
+func TestAskedAgainSaysWhy(t *testing.T) {
+	q, changes := open(t)
+	a := request(1)
+	ctx, cancel := context.WithCancel(t.Context())
+	var hooks sync.WaitGroup
+	hooks.Go(func() { _, _ = q.Ask(ctx, a, toAsk) })
+	<-changes
+	cancel()
+	hooks.Wait()
+	<-changes
+	hooks.Go(func() {
+		_, _ = q.Ask(t.Context(), a, func() approve.Verdict { return approve.Verdict{Decision: approve.Ask, Rule: "outside", Reason: "now"} })
+	})
+	if again := <-changes; again.Decision != "" || again.Rule != "outside" || again.Reason != "now" {
+		t.Errorf("%+v", again)
+	}
+	if err := q.End(t.Context(), a.SessionID); err != nil {
+		t.Error(err)
+	}
+	hooks.Wait()
 }
