@@ -41,6 +41,8 @@ func (d *dashboard) act(key, sure string) tea.Cmd {
 		return nil
 	}
 	switch key {
+	case "a":
+		d.openRequest(r)
 	case "enter", "space", "x":
 		return d.actOnSession(key, r, sure)
 	case "d", "m", "D":

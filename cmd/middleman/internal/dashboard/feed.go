@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,15 +26,17 @@ const (
 type listed struct {
 	shown  int // which showing it is of
 	list   catalog.List
-	server bool   // it comes from a server, whose events follow
-	note   string // what went wrong
+	asked  []api.Approval // what agents wait to be allowed
+	server bool           // it comes from a server, whose events follow
+	note   string         // what went wrong
 	err    error
 }
 
-// changed are sessions that have changed since the list was read.
+// changed are sessions and approvals that have changed since the list was read.
 type changed struct {
 	shown    int
 	sessions []api.Session
+	asked    []api.Approval
 }
 
 // feed keeps the list up to date until ctx ends.
@@ -107,28 +111,30 @@ func (d *dashboard) take(ctx context.Context, shown int, server *client.Client, 
 	defer tick.Stop()
 	reread := false
 	var sessions map[string]api.Session
+	var asked map[string]api.Approval
 	var due <-chan time.Time
 	for {
 		if reread && due == nil {
-			list, err := readServer(ctx, server)
-			d.tell(ctx, listed{shown: shown, list: list, server: true, err: err})
+			d.tell(ctx, readServer(ctx, shown, server))
 			reread = false
 		}
 		select {
 		case e := <-events:
 			if due == nil {
-				due, sessions = time.After(gather), map[string]api.Session{}
+				due, sessions, asked = time.After(gather), map[string]api.Session{}, map[string]api.Approval{}
 			}
 			switch {
 			case e.Type == "session" && e.Session != nil:
 				sessions[e.Session.ID] = *e.Session
+			case e.Type == "approval" && e.Approval != nil:
+				asked[e.Approval.ID] = *e.Approval
 			case e.Type == client.Missed, strings.HasPrefix(e.Type, "workspace"), e.Type == "session-removed":
 				reread = true
 			}
 		case <-due:
 			due = nil
-			if !reread && len(sessions) > 0 {
-				d.tell(ctx, changed{shown, values(sessions)})
+			if !reread && len(sessions)+len(asked) > 0 {
+				d.tell(ctx, changed{shown, slices.Collect(maps.Values(sessions)), slices.Collect(maps.Values(asked))})
 			}
 		case <-tick.C:
 			reread = true
@@ -142,20 +148,16 @@ func (d *dashboard) take(ctx context.Context, shown int, server *client.Client, 
 	}
 }
 
-func values(all map[string]api.Session) []api.Session {
-	list := make([]api.Session, 0, len(all))
-	for _, s := range all {
-		list = append(list, s)
-	}
-	return list
-}
-
 // readServer lists what the server knows, with the work in the workspaces.
-func readServer(ctx context.Context, server *client.Client) (list catalog.List, err error) {
-	if list.Workspaces, err = server.WorkspacesStatus(ctx, false); err == nil {
-		list.Sessions, err = server.Sessions(ctx)
+func readServer(ctx context.Context, shown int, server *client.Client) listed {
+	l := listed{shown: shown, server: true}
+	if l.list.Workspaces, l.err = server.WorkspacesStatus(ctx, false); l.err == nil {
+		l.list.Sessions, l.err = server.Sessions(ctx)
 	}
-	return list, err
+	if l.err == nil {
+		l.err = server.Approvals(ctx, "", false, func(a api.Approval) { l.asked = append(l.asked, a) })
+	}
+	return l
 }
 
 // tell passes a message on, unless ctx has ended.

@@ -34,12 +34,23 @@ func someList() catalog.List {
 	}
 }
 
+// someRequests are requests of s2, and of s4, which has ended.
+func someRequests() []api.Approval {
+	asked := time.Now().Add(-time.Minute)
+	return []api.Approval{
+		{ID: "a2", SessionID: "s2", Session: "x/\x1b[2J", Agent: "claude", Tool: "Edit", Summary: "Edit: " + strings.Repeat("日本", 90),
+			Diff: "--- x\n+++ x\n-a\tb\r\n+\x1b]0;t\x07" + strings.Repeat("日本", 200) + "\n", State: api.ApprovalWaiting, CreatedAt: asked.Add(time.Second)},
+		{ID: "a1", SessionID: "s2", Session: "x/y", Agent: "claude", Tool: "Bash", Summary: "Bash: make", Arguments: `{"command":"make\u001b[2J"}`, State: api.ApprovalWaiting, CreatedAt: asked},
+		{ID: "a3", SessionID: "s4", Session: "docs/old", Agent: "claude", Tool: "Bash", Summary: "Bash: make", State: api.ApprovalWaiting, CreatedAt: asked},
+	}
+}
+
 func TestRowsInOrder(t *testing.T) {
 	var got []string
-	for _, r := range rowsOf(someList()) {
+	for _, r := range rowsOf(someList(), someRequests()) {
 		got = append(got, r.group.String()+" "+r.id)
 	}
-	want := "Needs you s3, Ready s1, Working s2, Ended s5, Ended s4, Ended w3"
+	want := "Needs you s3, Needs you s2, Ready s1, Ended s5, Ended s4, Ended w3"
 	// A workspace that was never made has no time, so it ended longest ago.
 	if text := strings.Join(got, ", "); text != want {
 		t.Errorf("got %s\nwant %s", text, want)
@@ -50,12 +61,12 @@ func TestRowsInOrder(t *testing.T) {
 // the terminal but those that style.
 func TestDrawsFit(t *testing.T) {
 	d := newDashboard(t.Context(), &cli.CLI{}, nil, "/")
-	d.all = rowsOf(someList())
+	d.all = rowsOf(someList(), someRequests())
 	d.listed, d.widths = true, natural(d.all)
 	d.sift()
 	panes := []pane{nil, newPage("a title", "a\ttab\n\x1b[31mred "+strings.Repeat("日本", 60)+"\x1b[m\nend"),
 		newText("a text", strings.Repeat("words and 日本 and", 40)+"\n\n  end"), &peek{row: d.all[0]}, &search{}, &menu{title: "menu", items: []item{{line: strings.Repeat("x", 200)}}},
-		&form{known: []string{"shell", "claude"}}}
+		&form{known: []string{"shell", "claude"}}, newRequest(someRequests()[0]), &request{approval: someRequests()[1], reason: &entry{}}}
 	for cols := 1; cols <= 130; cols += 3 {
 		for rows := 1; rows <= 45; rows += 2 {
 			d.cols, d.rows = cols, rows

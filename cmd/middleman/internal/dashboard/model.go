@@ -34,7 +34,8 @@ type dashboard struct {
 
 	cols, rows int
 	list       catalog.List
-	all        []row           // of list
+	asked      []api.Approval  // what agents wait to be allowed
+	all        []row           // of list and asked
 	table      []row           // those that the filter lets pass
 	ages       map[string]aged // by the ids of the rows
 	widths     [columns]int
@@ -173,14 +174,17 @@ func (d *dashboard) takeList(m listed) {
 		d.note = "the list could not be read: " + m.err.Error()
 		return
 	}
-	d.list, d.server, d.listed = m.list, m.server, true
+	d.list, d.asked, d.server, d.listed = m.list, m.asked, m.server, true
+	if r, ok := d.pane.(*request); ok && !slices.ContainsFunc(d.asked, r.is) {
+		r.end("it waits no more: it was answered, or its hook has ended")
+	}
 	if m.note != "" {
 		d.note = m.note
 	}
 	d.arrange(true)
 }
 
-// takeChanged takes sessions that have changed.
+// takeChanged takes sessions and approvals that have changed.
 func (d *dashboard) takeChanged(m changed) {
 	if m.shown != d.shown {
 		return
@@ -191,6 +195,9 @@ func (d *dashboard) takeChanged(m changed) {
 		} else {
 			d.list.Sessions = append(d.list.Sessions, s)
 		}
+	}
+	for _, a := range m.asked {
+		d.takeAsked(a)
 	}
 	d.arrange(false)
 }
@@ -208,7 +215,7 @@ func (d *dashboard) takeScreen(s screen) {
 
 // arrange makes the rows of the list. anew says that it was read again as a whole.
 func (d *dashboard) arrange(anew bool) {
-	d.all = rowsOf(d.list)
+	d.all = rowsOf(d.list, d.asked)
 	d.ages = tellAges(d.all, d.ages, anew)
 	d.widths = natural(d.all)
 	if at := slices.IndexFunc(d.all, func(r row) bool { return d.wanted != "" && r.workspace.Label == d.wanted }); at >= 0 {

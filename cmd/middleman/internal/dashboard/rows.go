@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ type row struct {
 	id        string // the session's, or that of a workspace without one
 	session   api.Session
 	workspace api.Workspace
+	asks      []api.Approval // what its agent waits to be allowed, oldest first
 	group     catalog.Group
 	since     time.Time
 	cells     [columns]string
@@ -42,8 +44,13 @@ func (r row) hasSession() bool { return r.session.ID != "" }
 // live reports whether its program may run.
 func (r row) live() bool { return r.hasSession() && !r.session.State.Ended() }
 
-// rowsOf makes the rows of a list, in the order in which they are shown.
-func rowsOf(list catalog.List) []row {
+// rowsOf makes the rows of a list, in the order in which they are shown. asked is what
+// agents wait to be allowed.
+func rowsOf(list catalog.List, asked []api.Approval) []row {
+	asks := map[string][]api.Approval{}
+	for _, a := range slices.SortedFunc(slices.Values(asked), olderFirst) {
+		asks[a.SessionID] = append(asks[a.SessionID], a)
+	}
 	byID := make(map[string]api.Workspace, len(list.Workspaces))
 	for _, w := range list.Workspaces {
 		byID[w.ID] = w
@@ -52,7 +59,7 @@ func rowsOf(list catalog.List) []row {
 	used := map[string]bool{}
 	for _, s := range list.Sessions {
 		used[s.WorkspaceID] = true
-		rows = append(rows, sessionRow(s, byID[s.WorkspaceID]))
+		rows = append(rows, sessionRow(s, byID[s.WorkspaceID], asks[s.ID]))
 	}
 	for _, w := range list.Workspaces {
 		if !used[w.ID] {
@@ -80,10 +87,23 @@ func compare(a, b row) int {
 	return cmp.Or(byTime, strings.Compare(a.cells[colName], b.cells[colName]), strings.Compare(a.id, b.id))
 }
 
-func sessionRow(s api.Session, w api.Workspace) row {
+func olderFirst(a, b api.Approval) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
+}
+
+// sessionRow makes the row of a session. A request of its agent needs the user,
+// whatever else is known of the agent.
+func sessionRow(s api.Session, w api.Workspace, asks []api.Approval) row {
 	r := row{id: s.ID, session: s, workspace: w}
 	var state string
 	r.group, state, r.since = catalog.Standing(s)
+	if len(asks) > 0 && r.live() {
+		r.asks, r.group, r.since = asks, catalog.NeedsYou, asks[0].CreatedAt
+		state = "asks: " + asks[0].Summary
+		if n := len(asks); n > 1 {
+			state = fmt.Sprintf("asks (1 of %d): %s", n, asks[0].Summary)
+		}
+	}
 	r.fill(catalog.Label(s), state, runs(s))
 	return r
 }

@@ -40,7 +40,11 @@ func (d *dashboard) draw() []string {
 	for len(lines) < d.rows-1 {
 		lines = append(lines, "")
 	}
-	return append(lines, d.foot("Enter attach  Space reply  n new  / find  ? help"))
+	keys := "Enter attach  Space reply  n new  / find  ? help"
+	if r, ok := d.selected(); ok && len(r.asks) > 0 {
+		keys = "a answer  " + keys
+	}
+	return append(lines, d.foot(keys))
 }
 
 // head is the first line of the screen.
@@ -144,13 +148,17 @@ func (d *dashboard) nothing() string {
 	return viewer.Fit(text, d.cols)
 }
 
-// drawScreen returns n lines: what is selected, and the end of its screen.
+// drawScreen returns n lines: what is selected, and what it asks to be allowed or
+// the end of its screen.
 func (d *dashboard) drawScreen(n int) []string {
 	r, ok := d.selected()
 	if !ok {
 		return make([]string, n)
 	}
 	lines := []string{rule(d.about(r), d.cols)}
+	if len(r.asks) > 0 {
+		return append(lines, askedLines(r.asks[0], d.cols, n-1)...)
+	}
 	return append(lines, d.screenLines(r, n-1)...)
 }
 

@@ -98,6 +98,8 @@ Enter        attach; ctrl-\ comes back here,
              ctrl-] ! goes to the next of those;
              of an ended session: what it printed
 Space        see its screen, reply in one line
+a            see what its agent asks to be allowed:
+             y allows it once, n denies it
 /            show only what has these words;
              Enter also searches what was printed,
              Esc shows all again
