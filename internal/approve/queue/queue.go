@@ -129,7 +129,7 @@ func (q *Queue) Ask(ctx context.Context, a store.Approval, verdict func() approv
 		a.Arguments, a.Diff = cut(a.Arguments), cut(a.Diff)
 		return a, errors.Join(q.Store.AddApproval(ctx, a), ErrNotShown)
 	}
-	w, err := q.enter(ctx, a, verdict, func() error { return q.Store.AddApproval(ctx, a) })
+	w, err := q.enter(ctx, a, verdict, func(ctx context.Context) error { return q.Store.AddApproval(ctx, a) })
 	if err != nil {
 		return a, err
 	}
@@ -160,7 +160,7 @@ func (q *Queue) again(ctx context.Context, known store.Approval, verdict func() 
 	if v.Decision != approve.Ask {
 		v = approve.Verdict{Rule: known.Rule, Reason: "its hook asks again"}
 	}
-	w, err := q.enter(ctx, known, verdict, func() error {
+	w, err := q.enter(ctx, known, verdict, func(ctx context.Context) error {
 		err := q.Store.ReopenApproval(ctx, known.ID, v.Rule, v.Reason)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil // it was decided a moment ago, or waits still
@@ -173,8 +173,11 @@ func (q *Queue) again(ctx context.Context, known store.Approval, verdict func() 
 	return q.wait(ctx, known.ID, w)
 }
 
-// enter makes the caller wait for a request, which write stores.
-func (q *Queue) enter(ctx context.Context, a store.Approval, verdict func() approve.Verdict, write func() error) (*waiting, error) {
+// enter makes the caller wait for a request, which write stores. It goes on if ctx
+// ends: a request that is stored, and that nobody waits for, would be listed for
+// ever. wait closes it.
+func (q *Queue) enter(ctx context.Context, a store.Approval, verdict func() approve.Verdict, write func(context.Context) error) (*waiting, error) {
+	ctx = context.WithoutCancel(ctx)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if w := q.waiting[a.ID]; w != nil {
@@ -188,7 +191,7 @@ func (q *Queue) enter(ctx context.Context, a store.Approval, verdict func() appr
 	if s, err := q.Store.Session(ctx, a.SessionID); err == nil && s.State.Ended() { // it has ended meanwhile: see End
 		return nil, fmt.Errorf("session %s has ended: %w", a.SessionID, ErrNotShown)
 	}
-	if err := write(); err != nil {
+	if err := write(ctx); err != nil {
 		return nil, err
 	}
 	now, err := q.Store.Approval(ctx, a.ID)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -213,4 +214,40 @@ func TestAskedAgainSaysWhy(t *testing.T) {
 		t.Error(err)
 	}
 	hooks.Wait()
+}
+
+// cutContext ends when it is asked for the nth time whether it has.
+type cutContext struct {
+	context.Context
+	cut  context.CancelFunc
+	left atomic.Int32
+}
+
+func (c *cutContext) Done() <-chan struct{} {
+	if c.left.Add(-1) == 0 {
+		c.cut()
+	}
+	return c.Context.Done()
+}
+
+// Wherever a hook's call is cut off, its request waits no more.
+func TestCutAnywhere(t *testing.T) {
+	q, _ := open(t)
+	for n := int32(1); ; n++ {
+		ctx, cut := context.WithCancel(t.Context())
+		c := &cutContext{Context: ctx, cut: cut}
+		c.left.Store(n)
+		q.Changed = func(store.Approval, *store.Approval) { cut() }
+		if _, err := q.Ask(c, request(int(n)), toAsk); !errors.Is(err, context.Canceled) {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+		cut()
+		list, _, err := q.Store.Approvals(t.Context(), store.ApprovalQuery{}, store.Page{Limit: -1})
+		if err != nil || len(list) > 0 || len(q.waiting) > 0 {
+			t.Fatalf("cut at %d: %d wait still in the store, %d in the queue, %v", n, len(list), len(q.waiting), err)
+		}
+		if c.left.Load() > 0 { // it was asked less often
+			return
+		}
+	}
 }
