@@ -136,11 +136,12 @@ func runStandin(agent string, args []string) error {
 		if err != nil {
 			return err
 		}
+		began := time.Now()
 		if err := s.do(line); err != nil {
 			return err
 		}
 		s.done++
-		fmt.Fprintf(os.Stdout, "did %d.\r\n", s.done)
+		fmt.Fprintf(os.Stdout, "did %d. %d\r\n", s.done, began.UnixNano())
 	}
 }
 

@@ -223,8 +223,8 @@ func recordAgent(ts *testscript.TestScript, workspace string) {
 	file := ts.MkAbs("recording.cast")
 	r := startRecording(ts, s, file)
 	for _, state := range []string{"working", "permission", "idle", "background"} {
-		mark := strings.ReplaceAll(cells["claude"][state]["all"], "/", " ")
-		s.do(state, cells["claude"][state]["all"])
+		mark := strings.ReplaceAll(expected["claude"][state]["all"], "/", " ")
+		s.do(state, expected["claude"][state]["all"])
 		r.mark(mark)
 	}
 	r.end()

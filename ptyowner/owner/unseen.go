@@ -67,7 +67,7 @@ func (o *owner) unseenNow() *wire.Unseen {
 }
 
 // activityPause is the least time between two tellings of output.
-const activityPause = 200 * time.Millisecond
+const activityPause = 100 * time.Millisecond
 
 // activity tells viewers that asked for it that there is new output: at once
 // after a pause, then at most once in activityPause, and once after the last
