@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -56,6 +57,33 @@ func (t *ptyTerminal) golden(name string) error {
 		return fmt.Errorf("%w:\n%s\nwant:\n%s", err, last, want)
 	}
 	return nil
+}
+
+// The picture in the README is a screen of the dashboard, but for ages and the lines
+// without text.
+func TestReadmePicture(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden, err := os.ReadFile("testdata/dashboard/approval-80x24.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, picture, found := strings.Cut(string(page), "```\nmiddleman: ")
+	picture, _, whole := strings.Cut("middleman: "+picture, "```")
+	aged := func(text string) (lines []string) {
+		for line := range strings.Lines(age.ReplaceAllString(text, " AGE")) {
+			if line = strings.ReplaceAll(strings.TrimSpace(line), "  AGE", " AGE"); line != "" {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	got, want := aged(picture), aged(strings.ReplaceAll(string(golden), "AGE", " 3m"))
+	if !found || !whole || !slices.Equal(got, want) {
+		t.Errorf("the README shows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
 }
 
 // testSource is the directory of this package's sources. Scripts run elsewhere.

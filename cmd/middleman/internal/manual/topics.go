@@ -84,6 +84,9 @@ A reply is typed only if the session still shows the screen that you saw when yo
 pressed Space, clocks and spinners aside; otherwise the dashboard says that it has
 moved on, and types nothing. Enter sends it, Tab sends it without Enter.
 
+What an agent asks to be allowed is shown instead of its screen. ` + "`a`" + ` opens it; it can
+be allowed once all of it was shown. The first answer counts, wherever it is given.
+
 The list follows the events of the server. Without a server it is read from the disk
 every 10 seconds; replies, attaching, stopping and searching work then too, and the
 keys that need a server start one. While you are attached the dashboard asks nobody.
@@ -98,7 +101,7 @@ Enter        attach; ctrl-\ comes back here,
              ctrl-] ! goes to the next of those;
              of an ended session: what it printed
 Space        see its screen, reply in one line
-a            see what its agent asks to be allowed:
+a            what its agent asks to be allowed;
              y allows it once, n denies it
 /            show only what has these words;
              Enter also searches what was printed,
