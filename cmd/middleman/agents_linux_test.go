@@ -59,6 +59,18 @@ var expected = map[string]map[string]map[string]string{
 		"idle":       {"hook": "idle", "all": "idle"},
 		"failed":     {"hook": "failed", "all": "failed"},
 	},
+	"agy": {
+		"working":    {"screen": "working", "all": "working"},
+		"permission": {"screen": "waiting/permission", "all": "waiting/permission"},
+	},
+	"copilot": {
+		"working":  {"screen": "working", "all": "working"},
+		"question": {"screen": "waiting/question", "all": "waiting/question"},
+	},
+	"cursor": {
+		"working":    {"screen": "working", "all": "working"},
+		"permission": {"screen": "waiting/permission", "all": "waiting/permission"},
+	},
 	"amp": {
 		"working":    {"title": "working", "all": "working"},
 		"permission": {"title": "waiting/permission", "all": "waiting/permission"},

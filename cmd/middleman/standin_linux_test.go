@@ -92,13 +92,26 @@ var acts = map[string]map[string]act{
 		"permission": {"Plugin confirmation needed", nothingKnown, "", nil},
 		"idle":       {"amp", nothingKnown, "", nil},
 	},
-	"agy":     plain,
-	"copilot": plain,
-	"cursor":  plain,
-	"aider":   plain,
+	"agy": {
+		"working":    {"", "⠧ Generating...\r\n> \r\n", "", nil},
+		"permission": {"", "Requesting permission for: rm\r\nDo you want to proceed?\r\n> 1. Yes\r\n", "", nil},
+		"idle":       {"", "> \r\n", "", nil},
+	},
+	"copilot": {
+		"working":  {"", "∙ Thinking (Esc to cancel)\r\n> \r\n", "", nil},
+		"question": {"", "May I?\r\n❯ 1. Yes\r\n  2. No\r\nEnter to select · Esc to cancel\r\n", "", nil},
+		"idle":     {"", "> \r\n", "", nil},
+	},
+	"cursor": {
+		"working":    {"", "⬢ Reading\r\n  ctrl+c to stop\r\n", "", nil},
+		"permission": {"", "Run this command?\r\n → Run (once) (y)\r\n   Skip (esc or n)\r\n", "", nil},
+		"idle":       {"", "→ Add a follow-up\r\n", "", nil},
+	},
+	"aider": plain,
 }
 
-// plain are the states of agents of which we know neither titles nor screens.
+// plain are the states of an agent of which we know neither titles nor such screens: it
+// asks in the last row, where the stand-in says what it did.
 var plain = map[string]act{
 	"working":    {"", "working\r\n", "", nil},
 	"permission": {"", "may I?\r\n", "", nil},

@@ -38,6 +38,13 @@ type rule struct {
 
 // rules are those of a profile's program, the first that holds decides. A dialog
 // comes before a title: agents leave the title of their work while they ask.
+//
+// What agy, copilot, cursor and opencode show is from the rules of herdrdev/herdr, in
+// src/detect/manifests: antigravity.toml of 2026-08-20, github-copilot.toml and
+// cursor.toml of 2026-08-12, opencode.toml of 2026-08-27. They look at the whole screen,
+// these at its last rows alone, where output that quotes a dialog seldom is. Of none of
+// them a sign of an idle prompt is known. How aider asks is from confirm_ask in its
+// aider/io.py (Aider-AI/aider, 0045641): the question is the last row.
 var rules = map[string][]rule{
 	"claude": {
 		{
@@ -62,6 +69,39 @@ var rules = map[string][]rule{
 	"gemini": {
 		{name: "confirmation", state: Waiting, kind: Permission, rows: 14, screen: []string{`(?i)apply this change\?|allow execution|do you want to proceed\?`, `^[\s│]*● *1\. `}},
 		{name: "how to cancel", state: Working, rows: 10, screen: []string{`\(esc to cancel\b`}},
+	},
+	"agy": {
+		{
+			name: "permission dialog", state: Waiting, kind: Permission, rows: 14,
+			screen: []string{`(?i)requesting permission for:`, `(?i)do you want to proceed\?|tab amend`},
+		},
+		{name: "spinner", state: Working, rows: 8, screen: []string{`^\s*[\x{2801}-\x{28FF}]+ +\pL+ing\b`}},
+	},
+	"copilot": {
+		{
+			name: "selection", state: Waiting, kind: Question, rows: 8,
+			screen: []string{`(?i)\benter (to (select|confirm|submit)|accept)\b`, `(?i)\besc (to )?cancel\b`},
+		},
+		{name: "how to cancel", state: Working, rows: 6, screen: []string{`(?i)\besc (again to |to )?(cancel|interrupt)\b`}},
+	},
+	"cursor": {
+		{
+			name: "permission dialog", state: Waiting, kind: Permission, rows: 12,
+			screen: []string{`(?i)run this command\?|write to this file\?`, `(?i)\(y\)|skip \(esc or n\)`},
+		},
+		{name: "how to stop", state: Working, rows: 6, screen: []string{`(?i)\bctrl\+c to stop\b`}},
+		{name: "spinner", state: Working, rows: 8, screen: []string{`^\s*([⬡⬢]|[\x{2801}-\x{28FF}]+) +\pL+ing\b`}},
+	},
+	"opencode": {
+		{name: "permission dialog", state: Waiting, kind: Permission, rows: 14, screen: []string{`△ Permission required`}},
+		{
+			name: "selection", state: Waiting, kind: Question, rows: 6,
+			screen: []string{`(?i)\besc dismiss\b`, `(?i)\benter (confirm|submit|toggle)\b`, `↑↓ select|⇆ tab`},
+		},
+		{name: "how to interrupt", state: Working, rows: 4, screen: []string{`(?i)\b(esc|ctrl\+c) (again to |to )?interrupt\b`}},
+	},
+	"aider": {
+		{name: "confirmation", state: Waiting, kind: Permission, rows: 1, screen: []string{`\(Y\)es/\(N\)o.* \[(Yes|No)\]:`}},
 	},
 	"amp": {
 		{name: "confirmation in the title", state: Waiting, kind: Permission, title: `confirmation needed`},

@@ -74,7 +74,25 @@ func TestJudge(t *testing.T) {
 		{"amp works", "amp", Evidence{Title: "⠇ fix"}, Working, FromTitle, "spinner in the title"},
 		{"amp asks", "amp", Evidence{Title: "Plugin confirmation needed"}, Waiting, FromTitle, "confirmation in the title"},
 
-		{"a program without rules", "aider", Evidence{Title: "⠂ x", Screen: rows(claudeDialog)}, Unknown, "", ""},
+		{"agy asks", "agy", Evidence{Screen: rows("Requesting permission for: make\n\nDo you want to proceed?\n> 1. Yes\n  2. No")}, Waiting, FromScreen, "permission dialog"},
+		{"agy works", "agy", Evidence{Screen: rows("⠧ Generating...\n>")}, Working, FromScreen, "spinner"},
+		{"agy says nothing", "agy", Evidence{Screen: rows(">")}, Unknown, "", ""},
+		{"copilot asks", "copilot", Evidence{Screen: rows("Do you want to run this command?\n❯ 1. Yes\n  2. No\n↑↓ to navigate · Enter to select · Esc to cancel")}, Waiting, FromScreen, "selection"},
+		{"copilot works", "copilot", Evidence{Screen: rows("∙ Thinking (Esc to cancel)\n>")}, Working, FromScreen, "how to cancel"},
+		{"copilot says nothing", "copilot", Evidence{Screen: rows("> Enter @ to mention files")}, Unknown, "", ""},
+		{"cursor asks", "cursor", Evidence{Screen: rows("Run this command?\n → Run (once) (y)\n   Skip (esc or n)")}, Waiting, FromScreen, "permission dialog"},
+		{"cursor asks to write", "cursor", Evidence{Screen: rows("Write to this file?\n Proceed (y)\n Reject & propose changes (esc or n or p)")}, Waiting, FromScreen, "permission dialog"},
+		{"cursor works", "cursor", Evidence{Screen: rows("⬢ Reading\n\n→ Add a follow-up\n  ctrl+c to stop")}, Working, FromScreen, "how to stop"},
+		{"cursor works, by its spinner", "cursor", Evidence{Screen: rows("⬡ Generating\n→ Add a follow-up")}, Working, FromScreen, "spinner"},
+		{"opencode asks", "opencode", Evidence{Screen: rows("△ Permission required\n  # make\n Allow once   Allow always   Reject")}, Waiting, FromScreen, "permission dialog"},
+		{"opencode asks a question", "opencode", Evidence{Screen: rows("Which port?\n↑↓ select  enter confirm  esc dismiss")}, Waiting, FromScreen, "selection"},
+		{"opencode works", "opencode", Evidence{Screen: rows("┃ text\n[⋯] esc interrupt")}, Working, FromScreen, "how to interrupt"},
+		{"opencode quotes", "opencode", Evidence{Screen: rows("△ Permission required\n" + strings.Repeat("text\n", 20))}, Unknown, "", ""},
+		{"aider asks", "aider", Evidence{Screen: rows("make\nRun shell command? (Y)es/(N)o/(D)on't ask again [Yes]: ")}, Waiting, FromScreen, "confirmation"},
+		{"aider was answered", "aider", Evidence{Screen: rows("Run shell command? (Y)es/(N)o [Yes]: y\nRunning make")}, Unknown, "", ""},
+		{"aider says nothing", "aider", Evidence{Screen: rows("a.go\n>")}, Unknown, "", ""},
+
+		{"a program without rules", Shell, Evidence{Title: "⠂ x", Screen: rows(claudeDialog)}, Unknown, "", ""},
 		{"an empty screen", "claude", Evidence{}, Unknown, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
