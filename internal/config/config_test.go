@@ -10,6 +10,10 @@ import (
 )
 
 func TestLoad(t *testing.T) {
+	bigWork, err := filepath.Abs("/big/work") // on Windows it is on a drive
+	if err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name, in string
 		want     func(*Config)
@@ -26,7 +30,7 @@ func TestLoad(t *testing.T) {
 		{name: "sessions' clipboard", in: "[terminal]\nclipboard = \"deny\"", want: func(c *Config) { c.Terminal.Clipboard = "deny" }},
 		{name: "sessions' clipboard otherwise", in: "[terminal]\nclipboard = \"\"", wantErr: "terminal.clipboard is \"\": it must be allow, ask or deny"},
 		{name: "workspaces", in: `workspaces = "repository"`, want: func(c *Config) { c.Workspaces = "repository" }},
-		{name: "workspaces in a directory", in: `workspaces = "/big/work"`, want: func(c *Config) { c.Workspaces = "/big/work" }},
+		{name: "workspaces in a directory", in: "workspaces = '" + bigWork + "'", want: func(c *Config) { c.Workspaces = Place(bigWork) }},
 		{name: "workspaces elsewhere", in: `workspaces = "work"`, wantErr: "must be data, repository or an absolute path"},
 		{name: "misspelt", in: "\nlissen = \"x\"", wantErr: `line 2: there is no setting "lissen"`},
 		{name: "not TOML", in: "listen =", wantErr: "line 1"},
