@@ -69,7 +69,7 @@ func TestAnothersOwnerIsToldNothing(t *testing.T) {
 		said <- string(data)
 	}()
 	_, err := b.Session(id).Status(context.Background())
-	if !errors.Is(err, terminal.ErrUnreachable) || !strings.Contains(err.Error(), "is of user 61234") {
+	if !errors.Is(err, terminal.ErrUnreachable) || !strings.Contains(err.Error(), "belongs to user 61234") {
 		t.Errorf("status: %v", err)
 	}
 	if got := testenv.Receive(t, 60*time.Second, "the end of the connection", said); got != "" {

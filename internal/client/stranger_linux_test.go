@@ -55,7 +55,7 @@ func TestAnothersServerIsSentNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Connect(t.Context(), dirs)
-	if err == nil || errors.Is(err, ErrNoServer) || !strings.Contains(err.Error(), "is of user 61234") {
+	if err == nil || errors.Is(err, ErrNoServer) || !strings.Contains(err.Error(), "belongs to user 61234") {
 		t.Errorf("Connect: %v", err)
 	}
 	if said := stop(); said != "" {

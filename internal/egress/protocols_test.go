@@ -80,7 +80,7 @@ func TestParseRequest(t *testing.T) {
 		{"a user in CONNECT", "CONNECT a.example:443@evil.example:443 HTTP/1.1\r\n\r\n", "bad request"},
 		{"https", "GET https://a.example/ HTTP/1.1\r\n\r\n", "https goes by CONNECT"},
 		{"no proxy request", "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n", "this is a proxy"},
-		{"two lengths", "POST http://a.example/ HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "told twice"},
+		{"two lengths", "POST http://a.example/ HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "length of its body twice"},
 		{"a folded header", "GET http://a.example/ HTTP/1.1\r\nA: b\r\n c: d\r\n\r\n", "is no header"},
 		{"a space before the colon", "GET http://a.example/ HTTP/1.1\r\nA : b\r\n\r\n", "is no header"},
 		{"a line feed alone", "GET http://a.example/ HTTP/1.1\nHost: a.example\r\n\r\n", "control character"},
