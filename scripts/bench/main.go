@@ -26,6 +26,7 @@ type bench struct {
 	rows   []row
 	absent []string // peers that are not installed
 	server *server
+	hub    *server // drives server, see startHub; nil before
 }
 
 // budget is one measurement, which adds its rows.
@@ -43,6 +44,7 @@ var budgets = []budget{
 	{"worktree", (*bench).worktree},
 	{"sandbox", (*bench).sandbox},
 	{"cli", (*bench).cli},
+	{"hub", (*bench).throughHub},
 	{"list", (*bench).list}, // it leaves another server too
 	{"screen", (*bench).screen},
 	{"restart", (*bench).restart}, // last: it leaves another server
@@ -121,9 +123,11 @@ func (b *bench) pick(full, short int) int {
 }
 
 func (b *bench) cleanUp() {
-	b.server.stop()
-	if err := b.server.letGo(); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
+	for _, s := range []*server{b.hub, b.server} {
+		s.stop()
+		if err := s.letGo(); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
 	}
 	endLeft(b.dir)
 	if err := os.RemoveAll(b.dir); err != nil {

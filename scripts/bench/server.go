@@ -29,14 +29,15 @@ import (
 // server is a real `middleman serve` with directories of its own.
 type server struct {
 	home    string
+	more    []string // of its environment
 	cmd     *exec.Cmd
 	browser *testenv.Browser
 	client  *client.Client
 }
 
-// startServer starts one and logs a browser in.
-func (b *bench) startServer(home string) (*server, error) {
-	s := &server{home: home}
+// startServer starts one and logs a browser in. env adds to its environment.
+func (b *bench) startServer(home string, env ...string) (*server, error) {
+	s := &server{home: home, more: env}
 	s.cmd = exec.Command(b.binary, "serve", "--listen", "127.0.0.1:0")
 	s.cmd.Env = s.env()
 	log, err := os.OpenFile(filepath.Join(b.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -72,7 +73,7 @@ func (b *bench) startServer(home string) (*server, error) {
 }
 
 func (s *server) env() []string {
-	return append(os.Environ(), "MIDDLEMAN_HOME="+s.home, "MIDDLEMAN_SESSION=")
+	return append(append(os.Environ(), "MIDDLEMAN_HOME="+s.home, "MIDDLEMAN_SESSION="), s.more...)
 }
 
 func (s *server) dirs() config.Dirs {
@@ -148,7 +149,12 @@ func openChain(b *bench, argv []string, backend string) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := b.server.dial(b.ctx, id, "from=0&max_lag=0")
+	return b.openSocket(b.server, "/sessions/"+id, remove)
+}
+
+// openSocket is a WebSocket to a session at a server.
+func (b *bench) openSocket(s *server, session string, remove func()) (*view, error) {
+	conn, err := s.dialPath(b.ctx, session, "from=0&max_lag=0")
 	if err != nil {
 		remove()
 		return nil, err
@@ -186,11 +192,16 @@ func openAttach(b *bench, argv []string, backend string) (*view, error) {
 // dial opens a session's WebSocket, with an access token in place of the web
 // client's ticket.
 func (s *server) dial(ctx context.Context, session, query string) (*websocket.Conn, error) {
+	return s.dialPath(ctx, "/sessions/"+session, query)
+}
+
+// dialPath is dial for the path of a session in the API.
+func (s *server) dialPath(ctx context.Context, session, query string) (*websocket.Conn, error) {
 	access, err := s.browser.Access(ctx)
 	if err != nil {
 		return nil, err
 	}
-	address := "ws" + strings.TrimPrefix(s.browser.Origin, "http") + "/api/v1/sessions/" + session + "/terminal?" + query
+	address := "ws" + strings.TrimPrefix(s.browser.Origin, "http") + "/api/v1" + session + "/terminal?" + query
 	conn, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{
 		HTTPHeader: http.Header{"Origin": {s.browser.Origin}, "Authorization": {"Bearer " + access}},
 		HTTPClient: s.browser.HTTP, CompressionMode: websocket.CompressionDisabled,
