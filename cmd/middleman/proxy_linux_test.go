@@ -19,6 +19,7 @@ type proxy struct {
 	delay time.Duration     // before each part
 	stall bool              // nothing passes
 	small bool              // parts of a few bytes
+	away  bool              // it takes no connection
 	bytes int64             // that came from the target
 	ended bool
 	wg    sync.WaitGroup
@@ -71,9 +72,23 @@ func (p *proxy) cut() {
 // the other.
 func (p *proxy) freeze() { p.set(func() { maps.Copy(p.stuck, p.conns) }) }
 
+// refuse breaks all connections and takes no other, until accept.
+func (p *proxy) refuse() {
+	p.set(func() { p.away = true })
+	p.cut()
+}
+
+func (p *proxy) accept() { p.set(func() { p.away = false }) }
+
 func (p *proxy) pass(a net.Conn) {
 	b, err := net.Dial("tcp", p.target)
-	if err != nil {
+	p.mu.Lock()
+	away := p.away
+	p.mu.Unlock()
+	if err == nil && away {
+		b.Close()
+	}
+	if err != nil || away {
 		a.Close()
 		return
 	}

@@ -107,10 +107,16 @@ func (m *machine) add(kind string) *far {
 	m.t.Helper()
 	f := &far{machine: newMachine(m.t), kind: kind}
 	if kind == "ssh" {
-		port := f.sshd(m)
+		port := f.sshd(m, os.Getenv("PATH"))
 		f.proxy = newProxy(m.t, "127.0.0.1:"+port)
 		name := must(user.Current()).Username
-		m.run("runtime", "add", "box", "ssh://"+name+"@"+f.proxy.address, "--command", must(exec.LookPath("middleman")))
+		m.try("runtime", "add", "box", "ssh://"+name+"@"+f.proxy.address, "--command", must(exec.LookPath("middleman")))
+		if err := waitFor("box", time.Minute, func() bool { // on a loaded machine it takes a while to start a server there
+			_, _, code := m.try("runtime", "check", "box")
+			return code == 0
+		}); err != nil {
+			m.t.Fatal(err)
+		}
 		f.restart = func() {}
 		return f
 	}
@@ -154,8 +160,8 @@ func authorityOf(t *testing.T, address string) string {
 }
 
 // sshd starts an sshd for this user whose commands run on f, and gives the hub an
-// ssh that has its own key and known hosts. It returns the port.
-func (f *far) sshd(hub *machine) string {
+// ssh that has its own key and known hosts. path is the PATH there. It returns the port.
+func (f *far) sshd(hub *machine, path string) string {
 	t := f.t
 	program := testenv.RequireTool(t, "/usr/sbin/sshd")
 	dir := filepath.Join(f.home, "user")
@@ -178,7 +184,7 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PidFile none
 SetEnv HOME=%s MIDDLEMAN_HOME=%s LC_MIDDLEMAN_TEST=%s PATH=%s
-`, port, file("host"), file("key.pub"), dir, f.home, f.home, os.Getenv("PATH"))
+`, port, file("host"), file("key.pub"), dir, f.home, f.home, path)
 	if err := os.WriteFile(file("sshd_config"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -267,8 +273,8 @@ func TestRuntimeCommands(t *testing.T) {
 			t.Errorf("restore printed %q", out)
 		}
 		has(hub.run("diff", "box:fix"), "+two")
-		if out := hub.run("ls", "--json"); strings.Contains(out, "fix") {
-			t.Errorf("the hub has a workspace: %s", out)
+		if out := hub.run("ls", "--json"); !strings.Contains(out, `"label": "box:fix"`) || strings.Contains(out, `"label": "fix"`) {
+			t.Errorf("the list of all machines: %s", out)
 		}
 		if _, errs, code := hub.try("stop", "box:fix", "fix"); code != 2 {
 			t.Errorf("targets of two machines: %d %s", code, errs)

@@ -26,6 +26,7 @@ type Workspace struct {
 	Path          string          `json:"path" doc:"The directory that sessions open in, sub-directory included"`
 	Root          string          `json:"root" doc:"The workspace's own directory"`
 	Repository    string          `json:"repository,omitempty" doc:"Top of the repository that a worktree belongs to"`
+	Runtime       string          `json:"runtime,omitempty" doc:"The remote runtime that it is on; what to type for it is this, a colon and the label. Unset for this server's own"`
 	RepoName      string          `json:"repository_name,omitempty" doc:"The end of repository, as much of it as no other repository has"`
 	Branch        string          `json:"branch,omitempty"`
 	OwnBranch     bool            `json:"own_branch,omitempty" doc:"The branch was made for the workspace: only then may a delete remove it"`
@@ -72,6 +73,7 @@ type Session struct {
 	Name          string             `json:"name" doc:"Unique within the workspace"`
 	WorkspaceID   string             `json:"workspace_id"`
 	WorkspaceName string             `json:"workspace_name" doc:"The workspace's label"`
+	Runtime       string             `json:"runtime,omitempty" doc:"The remote runtime that it is on; unset for this server's own"`
 	Backend       string             `json:"backend"`
 	State         terminal.State     `json:"state"`
 	PID           int                `json:"pid"`
@@ -264,7 +266,9 @@ func (s Serve) URL() string {
 // Event is the data of a server-sent event; its type is the SSE event name:
 // "workspace" (created, changed), "workspace-deleted", "session" (started,
 // changed, exited), "session-removed", "stage", "approval" (waits, was answered),
-// "denied" (the network list of the session ID refused something).
+// "denied" (the network list of the session ID refused something); of remote
+// runtimes, if they are asked for, "remote" (Remote happened on Runtime) and "runtime"
+// (the state of Runtime has changed, it was added, or without State removed).
 type Event struct {
 	Type      string          `json:"type"`
 	Time      time.Time       `json:"time"`
@@ -275,7 +279,16 @@ type Event struct {
 	Approval  *Approval       `json:"approval,omitempty"`
 	Notice    *Notice         `json:"notice,omitempty"`
 	Denied    []egress.Denial `json:"denied,omitempty"`
+	Runtime   string          `json:"runtime,omitempty"`
+	Remote    *Event          `json:"remote,omitempty"`
+	State     *Runtime        `json:"runtime_state,omitempty"`
 }
+
+// The types of events of remote runtimes.
+const (
+	RemoteEvent  = "remote"
+	RuntimeEvent = "runtime"
+)
 
 // Backends has all backends of a server, usable or not.
 type Backends struct {

@@ -20,6 +20,7 @@ type NoticeItem struct {
 	Kind          string    `json:"kind" enum:"needs-input,done,failed" doc:"needs-input: it waits for the user; done: its turn is over, or it has exited with 0; failed: it has exited otherwise, or is lost"`
 	Session       string    `json:"session" doc:"The session's id"`
 	SessionName   string    `json:"session_name"`
+	Runtime       string    `json:"runtime,omitempty" doc:"The remote runtime that it is on; unset for this server's own"`
 	Workspace     string    `json:"workspace_id"`
 	WorkspaceName string    `json:"workspace_name" doc:"The workspace's label"`
 	Profile       string    `json:"profile,omitempty"`

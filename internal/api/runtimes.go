@@ -21,6 +21,25 @@ type Runtimes struct {
 	Runtimes []Runtime `json:"runtimes"`
 }
 
+// Overview has what all remote runtimes have, in the order of their names.
+type Overview struct {
+	Runtimes []RuntimeList `json:"runtimes"`
+}
+
+// RuntimeList is what one remote runtime has.
+type RuntimeList struct {
+	RuntimeAnswer
+	Workspaces []Workspace `json:"workspaces"`
+	Sessions   []Session   `json:"sessions"`
+}
+
+// RuntimeAnswer says whether a remote runtime has told what it has.
+type RuntimeAnswer struct {
+	Runtime Runtime    `json:"runtime"`
+	Current bool       `json:"current" doc:"Whether the runtime has answered this time. If not, its lists are those of its last answer, and sessions that had not ended then are unreachable, which says nothing about their programs"`
+	AsOf    *time.Time `json:"as_of,omitempty" doc:"When the runtime told its lists; unset if it never did, since this server started"`
+}
+
 // NewRuntime asks to add a remote runtime.
 type NewRuntime struct {
 	Name      string `json:"name" pattern:"^[a-z0-9][a-z0-9-]{1,31}$" patternDescription:"2 to 32 lower-case letters, digits and dashes"`

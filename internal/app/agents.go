@@ -298,6 +298,9 @@ func (s *App) noticeCommand() *notice.Command {
 	}}
 }
 
+// PassNotice gives a notice of a remote runtime to the user's command, if there is one.
+func (s *App) PassNotice(n api.Notice) { s.notices.Pass(n) }
+
 // NoticeCommand says what became of the user's command for notices, nil if there
 // is none.
 func (s *App) NoticeCommand() *api.NoticeCommand { return s.notices.Command.State() }

@@ -20,11 +20,11 @@ const maxEvent = 4 << 20
 // Missed is the type of an event that says that events before it are missing.
 const Missed = "resync"
 
-// Events calls got for each event after the one with the id last, or from now on
-// if that is "", until ctx ends, got returns an error, or the server ends the
+// Events calls got for each event, also of remote runtimes, after the one with the id
+// last, or from now on if that is "", until ctx ends, got returns an error, or the server ends the
 // stream. It returns the id of the last event, to go on from there.
 func (c *Client) Events(ctx context.Context, last string, got func(id string, e api.Event) error) (string, error) {
-	req, err := c.request(ctx, http.MethodGet, "/events", nil)
+	req, err := c.request(ctx, http.MethodGet, "/events?runtimes=true", nil)
 	if err != nil {
 		return last, err
 	}
@@ -39,15 +39,15 @@ func (c *Client) Events(ctx context.Context, last string, got func(id string, e 
 	if resp.StatusCode != http.StatusOK {
 		return last, fmt.Errorf("ask the server: GET /events: status %d", resp.StatusCode)
 	}
-	if last, err = readEvents(resp.Body, last, got); err != nil && ctx.Err() == nil {
+	if last, err = ReadEvents(resp.Body, last, got); err != nil && ctx.Err() == nil {
 		return last, err
 	}
 	return last, context.Cause(ctx)
 }
 
-// readEvents reads server-sent events until the stream ends or got returns an
+// ReadEvents reads server-sent events until the stream ends or got returns an
 // error. Each has one line of data.
-func readEvents(stream io.Reader, last string, got func(id string, e api.Event) error) (string, error) {
+func ReadEvents(stream io.Reader, last string, got func(id string, e api.Event) error) (string, error) {
 	lines := bufio.NewScanner(stream)
 	lines.Buffer(nil, maxEvent)
 	for id, data := last, ""; lines.Scan(); {

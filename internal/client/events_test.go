@@ -28,7 +28,7 @@ func TestReadEvents(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			last, err := readEvents(strings.NewReader(tt.stream), "before", func(id string, e api.Event) error {
+			last, err := ReadEvents(strings.NewReader(tt.stream), "before", func(id string, e api.Event) error {
 				if got = append(got, id+" "+e.Type); len(got) == tt.stop {
 					return errors.New("enough")
 				}
@@ -48,7 +48,7 @@ func FuzzReadEvents(f *testing.F) {
 	f.Add("id: a\r\ndata: {}\r\n\r\n")
 	f.Add(":\n\ndata:{\"session\":{\"id\":\"../x\"}}\n\n")
 	f.Fuzz(func(t *testing.T, stream string) {
-		_, _ = readEvents(strings.NewReader(stream), "", func(id string, _ api.Event) error {
+		_, _ = ReadEvents(strings.NewReader(stream), "", func(id string, _ api.Event) error {
 			if strings.ContainsAny(id, "\n") {
 				t.Errorf("id %q", id)
 			}

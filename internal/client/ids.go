@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"middleman/internal/api"
+	"middleman/internal/bundle"
 	"middleman/terminal"
 )
 
@@ -33,6 +34,9 @@ func checkValue(v reflect.Value) error {
 				return err
 			}
 		}
+		if err := checkBundle(v.Interface()); err != nil {
+			return err
+		}
 		for i := range v.NumField() {
 			if !v.Type().Field(i).IsExported() {
 				continue
@@ -41,6 +45,21 @@ func checkValue(v reflect.Value) error {
 				return fmt.Errorf("%s: %w", v.Type().Field(i).Name, err)
 			}
 		}
+	}
+	return nil
+}
+
+// checkBundle refuses a bundle whose id or digest is not valid, if part is one.
+func checkBundle(part any) error {
+	id, digest := "", ""
+	switch x := part.(type) {
+	case api.Bundle:
+		id, digest = x.ID, x.Digest
+	case api.Availability:
+		id, digest = x.ID, x.Digest
+	}
+	if id != "" && !bundle.ValidID(id) || digest != "" && !bundle.ValidDigest(digest) {
+		return fmt.Errorf("%q@%q does not name a bundle", id, digest)
 	}
 	return nil
 }
@@ -56,6 +75,10 @@ func idsOf(part any) []string {
 		return []string{x.ID, x.SessionID, x.WorkspaceID}
 	case api.Transcripts:
 		return []string{x.WorkspaceID}
+	case api.Event:
+		return []string{x.ID}
+	case api.NoticeItem:
+		return []string{x.Session, x.Workspace}
 	case api.Worker:
 		return []string{x.ID, x.WorkspaceID, x.ParentSession, x.ParentWorkspace}
 	}

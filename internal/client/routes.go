@@ -338,6 +338,13 @@ func (c *Client) Runtimes(ctx context.Context) ([]api.Runtime, error) {
 	return all.Runtimes, err
 }
 
+// Overview returns what the remote runtimes have, by name.
+func (c *Client) Overview(ctx context.Context) ([]api.RuntimeList, error) {
+	var all api.Overview
+	err := c.call(ctx, http.MethodGet, "/overview", nil, &all)
+	return all.Runtimes, err
+}
+
 // AddRuntime adds a remote runtime, and returns it after one call on it.
 func (c *Client) AddRuntime(ctx context.Context, in api.NewRuntime) (r api.Runtime, err error) {
 	err = c.call(ctx, http.MethodPost, "/runtimes", in, &r)

@@ -38,6 +38,8 @@ type Teller struct {
 	pending []api.NoticeItem
 	first   time.Time     // when the first of pending came
 	changed chan struct{} // has room for one; full when pending is no longer empty
+
+	passed chan api.Notice // see Pass; what does not fit is dropped
 }
 
 // known is what there is to know of one session, for the next notice.
@@ -50,7 +52,21 @@ type known struct {
 
 // New returns a Teller. It tells nothing until Run is called.
 func New(o Options) *Teller {
-	return &Teller{Options: o, agents: map[string]*known{}, changed: make(chan struct{}, 1)}
+	return &Teller{Options: o, agents: map[string]*known{}, changed: make(chan struct{}, 1), passed: make(chan api.Notice, maxPassed)}
+}
+
+// maxPassed bounds the notices of other machines that wait for the command.
+const maxPassed = 16
+
+// Pass gives a notice of another machine to the command. It does not block.
+func (t *Teller) Pass(n api.Notice) {
+	if t.Command == nil {
+		return
+	}
+	select {
+	case t.passed <- n:
+	default:
+	}
 }
 
 // Changed takes a change of what a session's program does; of item, its session
@@ -127,6 +143,9 @@ func (t *Teller) Run(ctx context.Context) {
 	for {
 		select {
 		case <-t.changed:
+		case n := <-t.passed:
+			t.tellPassed(ctx, n)
+			continue
 		case <-ctx.Done():
 			return
 		}
@@ -139,6 +158,28 @@ func (t *Teller) Run(ctx context.Context) {
 			return
 		}
 		t.tell(ctx)
+	}
+}
+
+// maxItems bounds the items of one notice of other machines.
+const maxItems = 64
+
+// tellPassed gives the command one notice of all that comes from other machines within
+// window, so that none of them can make it run all the time.
+func (t *Teller) tellPassed(ctx context.Context, n api.Notice) {
+	late := time.NewTimer(window)
+	defer late.Stop()
+	for {
+		select {
+		case more := <-t.passed:
+			n.Items = append(n.Items, more.Items...)
+			n.Items = n.Items[:min(len(n.Items), maxItems)]
+		case <-late.C:
+			t.Command.start(ctx, n, t.Log)
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

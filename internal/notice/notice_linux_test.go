@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -182,5 +183,35 @@ func TestCommandEndsWithTheServer(t *testing.T) {
 	c.wait()
 	if s := c.State(); s.Failed != 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// Notices of other machines that come together are one run of the command, and of a
+// flood of them a part is dropped.
+func TestPassed(t *testing.T) {
+	c, home := command(t, "cat > told")
+	pipe := filepath.Join(home, "told") // who reads it waits for the command
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	teller := New(Options{Looked: func(context.Context, string) bool { return false }, Publish: func(api.Notice) { t.Error("it was published as a notice of this machine") }, Command: c, Log: quiet})
+	for range 10 * maxPassed {
+		teller.Pass(api.Notice{Items: []api.NoticeItem{{Kind: api.NeedsInput, Session: "s1", Runtime: "box"}}})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		teller.Run(ctx)
+	}()
+	raw, err := os.ReadFile(pipe)
+	cancel()
+	<-ended
+	var got api.Notice
+	if err == nil {
+		err = json.Unmarshal(raw, &got)
+	}
+	if err != nil || len(got.Items) != maxPassed || got.Items[0].Runtime != "box" {
+		t.Errorf("%d items, %v", len(got.Items), err)
 	}
 }

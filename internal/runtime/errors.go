@@ -56,7 +56,7 @@ var reasons = map[Reason]struct {
 	BadLogin:      {Refused, "ssh was not let in there without a question: try ssh to that host by hand, with BatchMode=yes"},
 	BadHostKey:    {Refused, "ssh does not know the host's key, or the key has changed: connect once with ssh by hand"},
 	NoSSH:         {Refused, "the program ssh cannot be run here"},
-	NotInstalled:  {Refused, "there is no middleman there in PATH: install it, or add the runtime again with --command"},
+	NotInstalled:  {Refused, "there is no middleman there in PATH: `middleman runtime install` puts this one there, or add the runtime again with --command"},
 }
 
 // Error says why a remote cannot be used. Its text has our words alone.

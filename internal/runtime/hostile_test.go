@@ -51,7 +51,7 @@ func remoteOf(t *testing.T, h http.HandlerFunc, change func(*Config)) *Remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRemote(c, d, slog.New(slog.DiscardHandler))
+	r := newRemote(c, d, slog.New(slog.DiscardHandler), func(Config, Status) {})
 	r.patience = 5 * time.Second
 	t.Cleanup(func() {
 		r.close()

@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"middleman/internal/api"
 	"middleman/internal/client"
@@ -28,7 +29,7 @@ func (e *Refusal) Error() string { return e.Detail }
 // sentences says for each code of a problem what it means. Other codes are not
 // passed on.
 var sentences = map[string]string{
-	api.CodeBadRequest: "it does not take this request", api.CodeUnauthorized: "it does not take the token",
+	api.CodeBadRequest: "it does not take this request; the same command there says why", api.CodeUnauthorized: "it does not take the token",
 	api.CodeForbidden: "the token may not do this there", api.CodeNotFound: "there is no such workspace, session or record there",
 	api.CodeAmbiguous: "the name means several there", api.CodeNameTaken: "the name is taken there", api.CodeBranchTaken: "the branch is taken there",
 	api.CodeNotRepository: "the directory there is not in a git repository", api.CodeNoCommits: "the repository there has no commit",
@@ -50,6 +51,11 @@ var sentences = map[string]string{
 	api.CodeNotRead: "the program does not read its input", api.CodeUncommitted: "it has changes that are not committed", api.CodeConflict: "there are conflicts",
 	api.CodeInUse: "the branch is in use there", api.CodeCheckFailed: "the check failed there", api.CodeRejected: "the push was rejected", api.CodePushFailed: "the push failed",
 	api.CodeDialog: "a dialog shows", api.CodeNotSubmitted: "the text was typed and not submitted", api.CodeAnswered: "it was answered already", api.CodeRequestChanged: "the request means something else now", api.CodeNotShown: "the text did not show",
+	api.CodeBundleInvalid: "it does not take the bundle's content", api.CodeBundleMissing: "it does not have the bundle: `middleman bundle sync` brings it there",
+	api.CodeBundleDigest: "it has no revision of the bundle with that digest: `middleman bundle sync` brings it there", api.CodeBundleProfile: "the bundle has no such profile",
+	api.CodeBundleDeclared: "it cannot enforce what the bundle declares", api.CodeBundleChanged: "it has another content under that revision of the bundle",
+	api.CodeBundleInUse: "sessions or profiles there use the bundle", api.CodeBundleStore: "its store of bundles is damaged",
+	api.CodeRefusedGrant: "its policy refuses what the profile needs", api.CodeSecret: "it does not have the secret that the profile needs",
 }
 
 // newRefusal decodes a problem. One that cannot be decoded, or whose code is not
@@ -84,30 +90,37 @@ var explanations = map[string]bool{
 	"Error": true, "Problem": true, "Note": true, "Journal": true, "LeftUnknown": true, "Detail": true, "Warnings": true, "Unknown": true,
 }
 
-// tidy replaces the explanations in an answer.
+// placed are the types that say which runtime they are on.
+var placed = []reflect.Type{reflect.TypeFor[api.Workspace](), reflect.TypeFor[api.Session](), reflect.TypeFor[api.NoticeItem]()}
+
+// tidy replaces the explanations in an answer of the remote with that name, and says
+// of what is in it that it is there.
 func tidy(name string, answer any) {
 	if answer != nil {
-		tidyValue("runtime "+name+" has an explanation: ask there", reflect.ValueOf(answer))
+		tidyValue(name, reflect.ValueOf(answer))
 	}
 }
 
-func tidyValue(text string, v reflect.Value) {
+func tidyValue(name string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			tidyValue(text, v.Elem())
+			tidyValue(name, v.Elem())
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			tidyValue(text, v.Index(i))
+			tidyValue(name, v.Index(i))
 		}
 	case reflect.Struct:
+		text := "runtime " + name + " has an explanation: ask there"
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
 			switch f := v.Field(i); {
 			case !field.IsExported():
-			case !explanations[field.Name]:
-				tidyValue(text, f)
+			case field.Name == "Runtime" && slices.Contains(placed, v.Type()):
+				f.SetString(name)
+			case !explanations[field.Name] && !(field.Name == "Reason" && v.Type() == reflect.TypeFor[api.Availability]()):
+				tidyValue(name, f)
 			case f.Kind() == reflect.String && f.Len() > 0:
 				f.SetString(text)
 			case f.Type() == reflect.TypeFor[[]string]() && f.Len() > 0:

@@ -35,6 +35,7 @@ type Remote struct {
 	dialer    Dialer
 	transport *http.Transport
 	log       *slog.Logger
+	changed   func(Config, Status)
 	patience  time.Duration // checkTimeout, in a test less
 
 	mu       sync.Mutex // guards the fields below
@@ -43,11 +44,18 @@ type Remote struct {
 	failure  *Error   // the last one, nil while it is reachable
 	pause    time.Duration
 	// left has the writers that were attachments of ours, see session.Attach.
-	left map[string]time.Time
+	left    map[string]time.Time
+	listing Listing  // the last one
+	reading *reading // the one that goes on, or nil
+	closed  bool
+
+	background sync.WaitGroup // of readings
 }
 
-func newRemote(c Config, d Dialer, log *slog.Logger) *Remote {
-	r := &Remote{config: c, dialer: d, log: log, patience: checkTimeout, left: map[string]time.Time{}}
+// newRemote returns a remote. changed is called, with a lock held, when its state or
+// its reason has changed.
+func newRemote(c Config, d Dialer, log *slog.Logger, changed func(Config, Status)) *Remote {
+	r := &Remote{config: c, dialer: d, log: log, changed: changed, patience: checkTimeout, left: map[string]time.Time{}}
 	r.status = Status{State: Unknown, Since: time.Now().UTC()}
 	r.transport = &http.Transport{
 		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return d.Dial(ctx) },
@@ -85,6 +93,13 @@ func (r *Remote) Check(ctx context.Context) Status {
 }
 
 func (r *Remote) close() {
+	r.mu.Lock()
+	r.closed = true
+	if r.reading != nil {
+		r.reading.cancel()
+	}
+	r.mu.Unlock()
+	r.background.Wait()
 	r.transport.CloseIdleConnections()
 	if err := r.dialer.Close(); err != nil {
 		r.log.Info("close a runtime", "runtime", r.config.Name, "error", err)
@@ -154,14 +169,17 @@ func (r *Remote) greet(ctx context.Context, c *client.Client) error {
 // answered is called with mu held.
 func (r *Remote) answered(version string) {
 	now := time.Now().UTC()
-	if r.status.State != Reachable {
-		r.status = Status{State: Reachable, Since: now}
+	anew := r.status.State != Reachable
+	if anew {
+		r.status = Status{State: Reachable, Since: now, Version: r.status.Version}
 	}
 	if version != "" {
 		r.status.Version = fmt.Sprintf("%.64s", version)
 	}
 	r.status.Checked = now
-	r.failure, r.pause = nil, 0
+	if r.failure, r.pause = nil, 0; anew {
+		r.changed(r.config, r.status)
+	}
 }
 
 // lost returns the error of a call that failed: the caller's own if ctx has ended.
@@ -189,10 +207,14 @@ func (r *Remote) Failed(err error) *Error {
 	if r.failure == nil || r.failure.Reason != e.Reason {
 		r.log.Info("a runtime cannot be used", "runtime", e.Runtime, "reason", e.Reason, "error", e.Cause)
 	}
-	if r.status.State != e.State() || r.status.Reason != e.Reason {
+	anew := r.status.State != e.State() || r.status.Reason != e.Reason
+	if anew {
 		r.status.Since = now
 	}
 	r.status.State, r.status.Reason, r.status.Text, r.status.Checked = e.State(), e.Reason, reasons[e.Reason].text, now
+	if anew {
+		r.changed(r.config, r.status)
+	}
 	r.failure = e
 	r.pause = min(max(2*r.pause, firstPause), lastPause)
 	return e
@@ -246,20 +268,27 @@ func (r *Remote) Open(ctx context.Context, method, path string, header http.Head
 
 // decode reads an answer and closes it. A refusal is a *Refusal.
 func (r *Remote) decode(resp *http.Response, out any) error {
+	_, err := r.decodeUpTo(resp, out, maxAnswer)
+	return err
+}
+
+// decodeUpTo is decode for an answer of at most limit bytes. It returns how many it
+// has.
+func (r *Remote) decodeUpTo(resp *http.Response, out any, limit int) (int, error) {
 	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	switch {
 	case err != nil:
-		return because(err, NoAnswer)
-	case len(raw) > maxAnswer:
-		return &Error{Reason: TooMuch, Cause: fmt.Errorf("an answer has more than %d bytes", maxAnswer)}
+		return len(raw), because(err, NoAnswer)
+	case len(raw) > limit:
+		return len(raw), &Error{Reason: TooMuch, Cause: fmt.Errorf("an answer has more than %d bytes", limit)}
 	case resp.StatusCode >= 300:
-		return newRefusal(r.config.Name, resp.StatusCode, raw)
+		return len(raw), newRefusal(r.config.Name, resp.StatusCode, raw)
 	case out == nil || resp.StatusCode == http.StatusNoContent:
-		return nil
+		return len(raw), nil
 	}
 	if err := client.Decode(raw, out); err != nil {
-		return &Error{Reason: BadProtocol, Cause: err}
+		return len(raw), &Error{Reason: BadProtocol, Cause: err}
 	}
-	return nil
+	return len(raw), nil
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"middleman/internal/api"
 	"middleman/internal/store"
 )
 
@@ -31,11 +32,17 @@ type Set struct {
 	mu      sync.Mutex // guards the fields below
 	remotes map[string]*Remote
 	closed  bool
+
+	follower follower
 }
 
-// NewSet returns a set. ssh is the program for ssh addresses. It does no I/O.
-func NewSet(store Store, ssh string, log *slog.Logger) *Set {
-	return &Set{store: store, ssh: ssh, log: log, remotes: map[string]*Remote{}}
+// NewSet returns a set. ssh is the program for ssh addresses. publish gets the events
+// of remotes, see Follow; it must not block. NewSet does no I/O.
+func NewSet(store Store, ssh string, log *slog.Logger, publish func(api.Event)) *Set {
+	return &Set{
+		store: store, ssh: ssh, log: log, remotes: map[string]*Remote{},
+		follower: follower{publish: publish, streams: map[string]context.CancelFunc{}},
+	}
 }
 
 // List returns all remotes, in the order of their names. It asks none of them.
@@ -88,7 +95,7 @@ func (s *Set) remote(c Config) (*Remote, error) {
 		s.mu.Unlock()
 		return nil, errors.New("the server stops")
 	}
-	r := newRemote(c, d, s.log)
+	r := newRemote(c, d, s.log, s.follower.changed)
 	s.remotes[c.Name] = r
 	s.mu.Unlock()
 	if old != nil {
@@ -105,7 +112,11 @@ func (s *Set) Add(ctx context.Context, c Config) (*Remote, error) {
 	if err := s.store.AddRuntime(ctx, store.Runtime(c)); err != nil {
 		return nil, err
 	}
-	return s.Get(ctx, c.Name)
+	r, err := s.Get(ctx, c.Name)
+	if err == nil {
+		s.follower.added(r)
+	}
+	return r, err
 }
 
 // Remove forgets a remote, and closes the connections to it. Nothing changes
@@ -118,6 +129,7 @@ func (s *Set) Remove(ctx context.Context, name string) error {
 	r := s.remotes[name]
 	delete(s.remotes, name)
 	s.mu.Unlock()
+	s.follower.removed(name)
 	if r != nil {
 		r.close()
 	}
@@ -126,6 +138,7 @@ func (s *Set) Remove(ctx context.Context, name string) error {
 
 // Close closes all connections. No remote can be got afterwards.
 func (s *Set) Close() {
+	s.follower.close()
 	s.mu.Lock()
 	remotes := s.remotes
 	s.remotes, s.closed = map[string]*Remote{}, true

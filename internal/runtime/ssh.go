@@ -37,6 +37,27 @@ type ssh struct {
 }
 
 func newSSH(c Config, u *url.URL, program string) *ssh {
+	command := c.Command
+	if command == "" {
+		command = "middleman"
+	}
+	return &ssh{program: program, args: sshArgs(u, Quote(command)+" connect"), starting: make(chan struct{}, 1)}
+}
+
+// SSHArgs returns the arguments with which ssh runs a line of the shell on the machine
+// of an ssh address.
+func SSHArgs(c Config, line string) ([]string, error) {
+	u, err := c.url()
+	if err != nil {
+		return nil, err
+	}
+	return sshArgs(u, line), nil
+}
+
+// Quote returns text as one word of the shell.
+func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+func sshArgs(u *url.URL, line string) []string {
 	args := []string{
 		"-T", "-a", "-x", "-e", "none", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "-o", "ConnectTimeout=10",
 		"-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=3", "-o", "LogLevel=ERROR",
@@ -47,12 +68,7 @@ func newSSH(c Config, u *url.URL, program string) *ssh {
 	if u.Port() != "" {
 		args = append(args, "-p", u.Port())
 	}
-	command := c.Command
-	if command == "" {
-		command = "middleman"
-	}
-	quoted := "'" + strings.ReplaceAll(command, "'", `'\''`) + "'"
-	return &ssh{program: program, args: append(args, "--", u.Hostname(), quoted+" connect"), starting: make(chan struct{}, 1)}
+	return append(args, "--", u.Hostname(), line)
 }
 
 // Origin implements Dialer.

@@ -25,6 +25,8 @@ func TestTidy(t *testing.T) {
 		&api.Restored{Workspace: of, Warnings: []string{planted}},
 		&api.Workers{Workers: []api.Worker{{Error: planted, LeftUnknown: planted}}},
 		&api.Conflicts{Others: []workspace.Forecast{{Unknown: []string{planted}}}},
+		&api.Availability{Reason: planted},
+		&api.Bundles{Bundles: []api.Bundle{{ID: "team", Problem: planted}}},
 		&api.Problem{Code: api.CodeSessionsRun, Title: "x", Sessions: []api.Session{session}},
 	} {
 		tidy("box", in)

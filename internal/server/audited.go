@@ -48,7 +48,7 @@ var consents = []string{"discard_work", "stop_sessions", "skip_teardown", "worke
 
 // withAudit records the calls of audited operations, except dry runs.
 func (s *Server) withAudit(ctx huma.Context, next func(huma.Context)) {
-	event := audited[ctx.Operation().OperationID]
+	event := audited[strings.TrimPrefix(ctx.Operation().OperationID, "runtime-")] // on a runtime it is the same
 	if event == "" || s.options.Audit == nil {
 		next(ctx)
 		return

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -117,9 +118,23 @@ func raw(f func(http.ResponseWriter, *http.Request)) *stream {
 	}}
 }
 
+// notForHubs reports whether an operation is one that a server for hubs alone lacks.
+func notForHubs(op *huma.Operation) bool {
+	switch op.OperationID {
+	case "create-login-link", "login", "login-challenge", "login-access", "create-ticket":
+		return true
+	}
+	return strings.HasPrefix(op.Path, "/runtimes")
+}
+
 // withPermission refuses callers that may not use the route.
 func (s *Server) withPermission(ctx huma.Context, next func(huma.Context)) {
 	need, _ := ctx.Operation().Metadata[accessKey].(access)
+	if s.options.HubsAlone && notForHubs(ctx.Operation()) {
+		_, w := humago.Unwrap(ctx)
+		refuse(w, problemf(api.CodeUnsupported, "this server serves hubs and the commands of its machine alone (serve --runtime): it has no logins, and no runtimes of its own"))
+		return
+	}
 	if p := permit(ctx.Context(), need, ctx.Param("session")); p != nil {
 		r, w := humago.Unwrap(ctx)
 		s.recordRefusal(r, p)

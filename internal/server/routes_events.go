@@ -12,6 +12,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/events"
+	"middleman/internal/runtime"
 )
 
 // heartbeat is the interval of comments on a stream without events, by which the
@@ -25,6 +26,12 @@ const eventResync = "resync"
 // EventsHeader is the parameter that says after which event a stream begins.
 type EventsHeader struct {
 	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was seen"`
+}
+
+// EventsQuery is the query of the stream of all events.
+type EventsQuery struct {
+	EventsHeader
+	Runtimes bool `query:"runtimes" doc:"Also what happens on remote runtimes, with the types remote and runtime. The server follows the events of the runtimes as long as somebody asks for them"`
 }
 
 func eventRoute(path, id, summary string) huma.Operation {
@@ -44,11 +51,20 @@ func answerOf(contentType, description string) map[string]*huma.Response {
 }
 
 // eventStream streams the events after the one with id last, or from now on if
-// that is "". It streams those of one workspace, or all if workspaceID is "".
-func (s *Server) eventStream(last, workspaceID string) *stream {
+// that is "": those of one workspace, or all if workspaceID is "", and if asked for
+// also those of remote runtimes.
+func (s *Server) eventStream(last, workspaceID string, remotes bool) *stream {
 	return raw(func(w http.ResponseWriter, r *http.Request) {
+		if remotes {
+			release, err := s.runtimes.Follow(r.Context())
+			if err != nil {
+				refuse(w, s.problem(err))
+				return
+			}
+			defer release()
+		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		e := &eventWriter{hub: s.Events, out: w, control: http.NewResponseController(w), workspace: workspaceID}
+		e := &eventWriter{hub: s.Events, out: w, control: http.NewResponseController(w), workspace: workspaceID, remotes: remotes}
 		// It ends only when the client has left or the server stops.
 		_ = e.run(r.Context(), last)
 	})
@@ -60,6 +76,7 @@ type eventWriter struct {
 	out       io.Writer
 	control   *http.ResponseController
 	workspace string
+	remotes   bool
 }
 
 func (e *eventWriter) run(ctx context.Context, last string) error {
@@ -102,7 +119,8 @@ func (e *eventWriter) send(list []events.Record, whole bool, head uint64) error 
 		return e.resync(head)
 	}
 	for _, r := range list {
-		if e.workspace != "" && r.Workspace != e.workspace {
+		remote := r.Event.Type == api.RemoteEvent || r.Event.Type == api.RuntimeEvent
+		if e.workspace != "" && r.Workspace != e.workspace || remote && !e.remotes {
 			continue
 		}
 		if err := e.write(r.Seq, r.Event); err != nil {
@@ -123,4 +141,13 @@ func (e *eventWriter) write(seq uint64, event api.Event) error {
 	}
 	_, err = fmt.Fprintf(e.out, "id: %s\nevent: %s\ndata: %s\n\n", e.hub.ID(seq), event.Type, data)
 	return err
+}
+
+// publishRemote publishes an event of a remote runtime. What agents there need goes to
+// the user's command too.
+func (s *Server) publishRemote(e api.Event) {
+	s.Events.Publish("", e)
+	if n := runtime.Unwrap(e).Notice; n != nil {
+		s.PassNotice(*n)
+	}
 }

@@ -171,7 +171,7 @@ func (s *Server) workspaceRoutes() {
 			if _, err := s.Store.Workspace(ctx, in.Workspace); err != nil {
 				return nil, err
 			}
-			return s.eventStream(in.LastEventID, in.Workspace), nil
+			return s.eventStream(in.LastEventID, in.Workspace, false), nil
 		})
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/store"
+	"middleman/terminal"
 )
 
 // fake is a remote server that answers as the test says.
@@ -187,5 +188,43 @@ func TestRuntimesAreAddedOverTheSocketAlone(t *testing.T) {
 	}
 	if a := r.call("DELETE", "/runtimes/box", nil); a.status != 204 {
 		t.Errorf("removed: %d %s", a.status, a.body)
+	}
+}
+
+// The list of all machines says what the runtime says, under its name. Where the
+// runtime does not answer it says how old that is, and that nothing is known of its
+// sessions now.
+func TestOverview(t *testing.T) {
+	r := newPlace(t).serve(t)
+	f := r.addFake()
+	f.says(func(w http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/workspaces") {
+			fmt.Fprint(w, `{"workspaces":[{"id":"w0123456789abcdef","name":"fix","label":"fix","runtime":"other"}]}`)
+			return
+		}
+		fmt.Fprint(w, `{"sessions":[{"id":"s0123456789abcdef","name":"sh","workspace_id":"w0123456789abcdef","state":"running"}]}`)
+	})
+	all := get[api.Overview](r, "GET", "/overview", nil)
+	if len(all.Runtimes) != 1 || !all.Runtimes[0].Current || all.Runtimes[0].Runtime.Address == "" {
+		t.Fatalf("%+v", all)
+	}
+	box := all.Runtimes[0]
+	if len(box.Workspaces) != 1 || box.Workspaces[0].Runtime != "box" || len(box.Sessions) != 1 || box.Sessions[0].State != terminal.StateRunning {
+		t.Errorf("%+v", box)
+	}
+	token := "Bearer " + r.token(store.ScopeRead, "", time.Hour)
+	if a := r.browse("GET", "/api/v1/overview", nil, "Authorization", token); a.status != 200 || strings.Contains(string(a.body), f.URL) {
+		t.Errorf("over TCP: %d %s", a.status, a.body)
+	}
+	f.says(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	away := get[api.Overview](r, "GET", "/overview?wait=20s", nil).Runtimes[0]
+	if away.Current || away.AsOf == nil || away.AsOf.Before(*box.AsOf) || away.Runtime.State != "unreachable" {
+		t.Errorf("while it does not answer: %+v", away)
+	}
+	if len(away.Workspaces) != 1 || len(away.Sessions) != 1 || away.Sessions[0].State != terminal.StateUnreachable {
+		t.Errorf("while it does not answer: %+v", away)
+	}
+	if a := r.call("GET", "/overview?wait=-1s", nil); a.status != 422 {
+		t.Errorf("a wait of less than nothing: %d", a.status)
 	}
 }

@@ -36,9 +36,12 @@ import (
 type Options struct {
 	// Options.Store may be closed after Serve returned.
 	app.Options
-	// Web serves the web client, at every path that is not the API's.
-	Web     http.Handler
-	Version string
+	// Web serves the web client, at every path that is not the API's; nil for none.
+	Web http.Handler
+	// HubsAlone refuses logins of browsers, and remote runtimes: the server works for
+	// hubs, and for the commands of this machine.
+	HubsAlone bool
+	Version   string
 	// Instance is Listeners.Instance. It is part of the text that browsers sign
 	// to log in, so that a signature is valid for this data directory alone.
 	Instance string
@@ -151,7 +154,7 @@ func New(o Options) (*Server, error) {
 		since:     time.Now().UTC(),
 	}
 	s.calls.drop = s.logins.drop
-	s.runtimes = runtime.NewSet(o.Store, cmp.Or(o.SSH, "ssh"), core.Log)
+	s.runtimes = runtime.NewSet(o.Store, cmp.Or(o.SSH, "ssh"), core.Log, s.publishRemote)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -204,6 +207,11 @@ func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listen
 		s.Resume(ctx, rows)
 		return nil
 	})
+	if len(s.Notify) > 0 { // the command wants what agents on other machines need too
+		if _, err := s.runtimes.Follow(ctx); err != nil {
+			return fmt.Errorf("read which runtimes there are: %w", err)
+		}
+	}
 	g.Go(func() error {
 		<-ctx.Done()
 		cancelRequests() // ends event streams, long polls and viewers

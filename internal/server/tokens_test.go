@@ -49,7 +49,10 @@ var needs = map[string]string{
 	"runtime-list-approvals": "read", "runtime-list-session-approvals": "read", "runtime-get-approval": "read",
 	"runtime-create-workspace": "full", "runtime-retry-workspace": "full", "runtime-delete-workspace": "full", "runtime-restore-workspace": "full",
 	"runtime-start-session": "full", "runtime-end-session": "full", "runtime-resume-session": "full", "runtime-send-input": "full",
-	"runtime-send-prompt": "full", "runtime-answer-approval": "full",
+	"runtime-send-prompt": "full", "runtime-answer-approval": "full", "runtime-rename-workspace": "full", "runtime-rename-session": "full",
+	"runtime-merge-workspace": "full", "runtime-push-workspace": "full", "runtime-import-sandbox": "full", "runtime-list-session-workers": "read",
+	"runtime-push-bundle": "full", "runtime-remove-bundle": "full", "runtime-list-bundles": "read", "runtime-get-bundle": "read", "runtime-check-bundle": "read",
+	"overview": "read",
 }
 
 // Each operation lets those through that it needs, and nobody else: one that

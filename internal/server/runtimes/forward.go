@@ -56,6 +56,10 @@ var forwards = map[string]forward{
 	"diff-workspace":          {answer: (*routes).forwardDiff},
 	"list-commits":            {out: of[workspace.Commits](), limit: quick},
 	"forecast-conflicts":      {out: of[api.Conflicts](), limit: slow},
+	"rename-workspace":        {in: of[api.Rename](), out: of[api.Workspace](), limit: quick},
+	"merge-workspace":         {in: of[api.Merge](), out: of[api.Merged](), limit: slow},
+	"push-workspace":          {in: of[api.Push](), out: of[api.Pushed](), limit: slow},
+	"import-sandbox":          {out: of[api.Brought](), limit: slow},
 	"list-workers":            {out: of[api.Workers](), limit: quick},
 	"list-transcripts":        {out: of[api.Sessions](), limit: quick},
 	"list-sessions":           {out: of[api.Sessions](), limit: quick},
@@ -64,6 +68,8 @@ var forwards = map[string]forward{
 	"get-session":             {out: of[api.Session](), limit: quick},
 	"end-session":             {out: of[api.Session](), limit: slow, needs: api.FeatureKeepEnded, parameter: "keep"},
 	"resume-session":          {in: of[api.NewSession](), out: of[api.Session](), limit: slow},
+	"rename-session":          {in: of[api.Rename](), out: of[api.Session](), limit: quick},
+	"list-session-workers":    {out: of[api.Workers](), limit: quick},
 	"agent-status":            {out: of[agent.Report](), limit: quick},
 	"send-prompt":             {in: of[api.Prompt](), out: of[api.Prompted](), limit: quick},
 	"send-input":              {answer: (*routes).forwardInput},
@@ -76,6 +82,11 @@ var forwards = map[string]forward{
 	"list-session-approvals":  {out: of[api.Approvals](), limit: quick},
 	"get-approval":            {out: of[api.Approval](), limit: quick},
 	"answer-approval":         {in: of[api.ApprovalAnswer](), out: of[api.Approval](), limit: quick},
+	"push-bundle":             {in: of[json.RawMessage](), out: of[api.PushedBundle](), limit: quick},
+	"list-bundles":            {out: of[api.Bundles](), limit: quick},
+	"get-bundle":              {out: of[api.Bundle](), limit: quick},
+	"check-bundle":            {out: of[api.Availability](), limit: quick},
+	"remove-bundle":           {out: of[api.RemovedBundles](), limit: quick},
 }
 
 // forwardAll adds the routes under /runtimes/{runtime}. Each is described as the
@@ -267,6 +278,8 @@ func forwardBody(r *http.Request, f forward) ([]byte, error) {
 		env = in.CallerEnv
 	case *api.Retry:
 		env = in.CallerEnv
+	case *api.Push:
+		in.Agent = "" // the caller's SSH agent is of this machine
 	}
 	if env != nil {
 		return nil, app.Refusef(api.CodeForbidden, "caller_env does not go to a runtime: name variables in env")

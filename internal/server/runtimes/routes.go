@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -67,6 +68,9 @@ func Add(a huma.API, set *runtime.Set, server Server, subprotocol string) {
 	remove := server.Describe(http.MethodDelete, "/runtimes/{runtime}", "remove-runtime", "Forget a remote runtime; nothing changes there")
 	remove.Description = "Over the Unix socket only."
 	register(rs, remove, rs.remove)
+	overview := server.Describe(http.MethodGet, "/overview", "overview", "What all remote runtimes have: their workspaces and sessions")
+	overview.Description = "The runtimes are asked at the same time. Of one that does not answer in time the last answer is told, marked as such. This server's own workspaces and sessions are not in it."
+	register(rs, overview, rs.overview)
 	register(rs, server.Describe(http.MethodPost, "/runtimes/{runtime}/check", "check-runtime", "Ask a remote runtime whether it can be used"), rs.check)
 	rs.forwardAll()
 }
@@ -159,15 +163,44 @@ func (rs *routes) check(ctx context.Context, in *Path) (*reply[api.Runtime], err
 
 // view shows a runtime. Only a process of this user is told its address.
 func (rs *routes) view(ctx context.Context, c runtime.Config, status runtime.Status) api.Runtime {
-	v := api.Runtime{
-		Name: c.Name, Kind: c.Kind(), State: string(status.State), Reason: string(status.Reason), Detail: status.Text,
-		Version: status.Version, Since: status.Since,
-	}
+	v := runtime.View(c, status)
 	if rs.server.OnSocket(ctx) {
 		v.Address = c.Address
 	}
-	if !status.Checked.IsZero() {
-		v.CheckedAt = &status.Checked
-	}
 	return v
+}
+
+// patience is how long an overview waits for a runtime, unless it is told otherwise;
+// longestPatience what it can be told.
+const (
+	patience        = 2 * time.Second
+	longestPatience = 30 * time.Second
+)
+
+type overviewIn struct {
+	Wait string `query:"wait" doc:"How long to wait for each runtime, such as 5s; at most 30s. Unset means 2s"`
+}
+
+// overview asks all runtimes at once. One that is slow or gone delays the answer no
+// longer than the caller wants.
+func (rs *routes) overview(ctx context.Context, in *overviewIn) (*reply[api.Overview], error) {
+	within := patience
+	if in.Wait != "" {
+		d, err := duration("wait", in.Wait)
+		if err != nil {
+			return nil, err
+		}
+		within = min(d, longestPatience)
+	}
+	list, err := rs.set.List(ctx)
+	out := api.Overview{Runtimes: make([]api.RuntimeList, len(list))}
+	var asked sync.WaitGroup
+	for i, r := range list {
+		asked.Go(func() {
+			l, current := r.List(ctx, within)
+			out.Runtimes[i] = runtime.Told(rs.view(ctx, r.Config(), r.Status()), l, current)
+		})
+	}
+	asked.Wait()
+	return &reply[api.Overview]{out}, err
 }

@@ -29,6 +29,9 @@ func (o *serveOptions) encryption(set config.TLS) error {
 	if err := o.tls.Check(); err != nil {
 		return cli.Usagef("%w", err)
 	}
+	if o.runtime && !o.tls.Enabled() {
+		return cli.Usagef("--runtime needs --tls local, or a certificate: hubs come by https")
+	}
 	return nil
 }
 

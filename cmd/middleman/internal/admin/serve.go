@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"time"
@@ -35,9 +36,14 @@ import (
 func (c commands) serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
-		Use:   "serve [--listen ADDR] [--tls local | --tls-cert FILE --tls-key FILE]",
+		Use:   "serve [--listen ADDR] [--tls local | --tls-cert FILE --tls-key FILE] [--runtime]",
 		Short: "Run the server; sessions go on when it ends",
-		Args:  cli.Args(cobra.NoArgs),
+		Long: `Run the server; sessions go on when it ends.
+
+With --runtime it serves the hubs of other machines (middleman runtime) and the commands
+of this one: it has no pages for browsers, nobody logs in, and it has no runtimes of its
+own. It needs TLS, and prints how a hub adds it.`,
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.background {
 				checked := o // report errors here: a server in the background has no terminal to report to
@@ -70,6 +76,7 @@ func (c commands) serveCommand() *cobra.Command {
 	flags.StringVar(&o.tlsMode, "tls", "", `"local": encrypt, with a certificate of a local authority that your browser must trust`)
 	flags.StringVar(&o.tls.Cert, "tls-cert", "", "encrypt, with the certificate chain in the PEM `FILE`")
 	flags.StringVar(&o.tls.Key, "tls-key", "", "the certificate's private key, in the PEM `FILE`")
+	flags.BoolVar(&o.runtime, "runtime", false, "serve hubs and the commands of this machine alone; needs TLS")
 	flags.BoolVar(&o.background, "background", false, "start a server in the background and return when it answers")
 	flags.BoolVar(&o.ready, "report-ready", false, "the server in the background: report readiness on file descriptor 3")
 	flags.BoolVar(&o.again, "again", false, "the server was started again by itself, in the same process")
@@ -85,6 +92,7 @@ type serveOptions struct {
 	listen     string
 	tlsMode    string
 	tls        config.TLS
+	runtime    bool // for hubs alone
 	background bool
 	ready      bool // in the background
 	again      bool // this process has been a server before
@@ -185,7 +193,8 @@ func (c commands) serverOptions(db *store.Store, l *listen.Listeners, o serveOpt
 		Options:     c.appOptions(db),
 		LogFile:     log,
 		Audit:       audit.New(c.Dirs.Data, func(err error) { slog.Error("the audit log", "error", err) }),
-		Web:         web.Handler(),
+		Web:         webClient(o),
+		HubsAlone:   o.runtime,
 		Version:     build.Version(),
 		Instance:    l.Instance,
 		Port:        l.Port,
@@ -195,6 +204,14 @@ func (c commands) serverOptions(db *store.Store, l *listen.Listeners, o serveOpt
 		AllowRemote: o.remote(),
 		Waiting:     func() ([]string, error) { return c.waiting(o) },
 	}
+}
+
+// webClient returns the pages, nil for a server without pages.
+func webClient(o serveOptions) http.Handler {
+	if o.runtime {
+		return nil
+	}
+	return web.Handler()
 }
 
 // appOptions returns the options of package app according to the settings.
@@ -253,6 +270,10 @@ func (c commands) announce(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	fmt.Fprintf(c.Out, "listening on %s\n", serve.URL())
+	if o.runtime {
+		fmt.Fprintln(c.Out, "a hub adds it with: middleman runtime add NAME "+serve.URL()+" --token-file FILE; `middleman token create hub --scope full` prints what belongs in FILE")
+		return nil
+	}
 	if serve.Socket == "" {
 		return nil
 	}

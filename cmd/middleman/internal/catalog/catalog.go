@@ -32,6 +32,8 @@ const (
 type List struct {
 	Workspaces []api.Workspace
 	Sessions   []api.Session
+	// Runtimes says which remote runtimes are part of it, see Elsewhere.
+	Runtimes []api.RuntimeAnswer
 
 	exact bool // see Exact
 }
@@ -393,11 +395,11 @@ func (l List) IsSession(target string) bool {
 	return ok || terminal.CheckID(target) == nil && strings.HasPrefix(target, "s")
 }
 
-// SessionsOf returns the sessions of the workspace with that id, in l's order.
-func (l List) SessionsOf(workspaceID string) []api.Session {
+// SessionsOf returns the sessions of a workspace, in l's order.
+func (l List) SessionsOf(w api.Workspace) []api.Session {
 	var of []api.Session
 	for _, s := range l.Sessions {
-		if s.WorkspaceID == workspaceID {
+		if s.WorkspaceID == w.ID && s.Runtime == w.Runtime { // a runtime may say any id
 			of = append(of, s)
 		}
 	}
@@ -421,7 +423,7 @@ func (l List) Session(target string) (api.Session, error) {
 		}
 		return api.Session{}, err
 	}
-	all := l.SessionsOf(w.ID)
+	all := l.SessionsOf(w)
 	if hasSub {
 		called := make([]string, len(all))
 		for i, s := range all {
@@ -462,7 +464,7 @@ func naming(sessions []api.Session) string {
 // session that it names with its workspace.
 func (l List) Shown(arg string) (api.Shown, error) {
 	if w, err := l.Workspace(arg); err == nil {
-		sessions := cli.NotNil(l.SessionsOf(w.ID))
+		sessions := cli.NotNil(l.SessionsOf(w))
 		w.Sessions = nil
 		return api.Shown{Workspace: w, Sessions: sessions}, nil
 	}

@@ -239,7 +239,7 @@ func targets(c *cli.CLI, sessions bool) cobra.CompletionFunc {
 		}
 		for _, w := range list.Workspaces {
 			names = append(names, w.Label)
-			if of := list.SessionsOf(w.ID); sessions && len(of) > 1 {
+			if of := list.SessionsOf(w); sessions && len(of) > 1 {
 				names = append(names, labels(of)...)
 			}
 		}

@@ -99,7 +99,7 @@ func FindToAttach(ctx context.Context, c *cli.CLI, arg string) (t Target, others
 // a shell, else the first. It returns false if none is live.
 func LastUsed(c *cli.CLI, list List, w api.Workspace) (s api.Session, others []api.Session, ok bool, err error) {
 	ids, err := recent(c.Dirs.Attached())
-	several := &SeveralError{w, live(list.SessionsOf(w.ID))}
+	several := &SeveralError{w, live(list.SessionsOf(w))}
 	if err != nil || len(several.Live) == 0 {
 		return api.Session{}, nil, false, err
 	}

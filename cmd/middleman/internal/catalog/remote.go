@@ -11,7 +11,7 @@ import (
 	"middleman/terminal"
 )
 
-// remote is a session of CLI.Runtime. Each call gets a client of the server, which
+// remote is a session of CLI.Runtime, which is not "". Each call gets a client of the server, which
 // is started where none runs, so a viewer comes back after the server was killed.
 type remote struct {
 	c  *cli.CLI

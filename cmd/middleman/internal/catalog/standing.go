@@ -39,6 +39,8 @@ func Standing(s api.Session) (g Group, state string, since time.Time) {
 			since = s.Exit.Time
 		}
 		return Ended, State(s), since
+	case s.State == terminal.StateUnreachable && s.Runtime != "":
+		return Working, "its machine is unreachable", s.CreatedAt // which the user may well know
 	case s.State == terminal.StateUnreachable:
 		return NeedsYou, "does not answer", s.CreatedAt
 	case s.State != terminal.StateRunning:

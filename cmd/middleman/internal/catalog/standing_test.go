@@ -34,6 +34,7 @@ func TestStanding(t *testing.T) {
 		{"unseen output of a shell", api.Session{State: terminal.StateRunning, Argv: []string{"zsh"}, Unseen: unseen(false)}, Ready, "new output", made},
 		{"a bell", api.Session{State: terminal.StateRunning, Argv: []string{"make"}, Unseen: unseen(true)}, NeedsYou, "its bell rang", made},
 		{"attached", api.Session{State: terminal.StateRunning, Argv: []string{"make"}, Writer: &terminal.Writer{}}, Working, "running, attached", made},
+		{"no answer of its machine", api.Session{State: terminal.StateUnreachable, Runtime: "box", Argv: []string{"sh"}}, Working, "its machine is unreachable", made},
 		{"no answer", api.Session{State: terminal.StateUnreachable, Argv: []string{"sh"}, Unseen: unseen(true)}, NeedsYou, "does not answer", made},
 		{"starting", api.Session{State: terminal.StateStarting, Argv: []string{"sh"}}, Working, "starting", made},
 		{"stopping", api.Session{State: terminal.StateStopping, Argv: []string{"sh"}}, Working, "stopping", made},

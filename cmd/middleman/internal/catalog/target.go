@@ -82,6 +82,9 @@ func search(c *cli.CLI, choose func(List) (api.Session, error), lists ...func() 
 // Direct returns the Target for s, which uses the backend that s was recorded
 // with and not the server. On a runtime it uses the server.
 func Direct(c *cli.CLI, s api.Session) (Target, error) {
+	if s.Runtime != "" && s.Runtime != c.Runtime {
+		c = c.On(s.Runtime)
+	}
 	if c.Runtime != "" {
 		return Target{Shown: s, Session: remote{c, s.ID}}, nil
 	}

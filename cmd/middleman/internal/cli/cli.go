@@ -63,6 +63,13 @@ func (c *CLI) To(out, errs io.Writer) *CLI {
 	return &to
 }
 
+// On returns a copy of c for targets on the runtime with that name.
+func (c *CLI) On(runtime string) *CLI {
+	on := *c
+	on.Runtime = runtime
+	return &on
+}
+
 // Group is a part of the commands, under a title of the help. Help topics are in a
 // group without a title.
 type Group struct {

@@ -18,7 +18,10 @@ const inSandbox = "in-sandbox"
 
 // InSandbox marks a command that works in a sandboxed session too.
 func InSandbox(cmd *cobra.Command) *cobra.Command {
-	cmd.Annotations = map[string]string{inSandbox: "yes"}
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[inSandbox] = "yes"
 	return cmd
 }
 

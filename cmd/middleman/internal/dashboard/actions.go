@@ -12,6 +12,7 @@ import (
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/cmd/middleman/internal/workspaces"
+	"middleman/internal/api"
 	"middleman/internal/plaintext"
 )
 
@@ -81,23 +82,23 @@ func (d *dashboard) actOnSession(key string, r row, sure string) tea.Cmd {
 // actOnWorkspace does what a key does with a workspace.
 func (d *dashboard) actOnWorkspace(key string, r row) tea.Cmd {
 	w := r.workspace
-	name := plaintext.Line(w.Label)
+	name, id := plaintext.Line(w.Label), target(w.Runtime, w.ID)
 	switch {
 	case w.ID == "":
 		d.note = r.cells[colName] + " has no workspace"
 	case key == "d":
 		return d.load("reading what "+name+" has changed", func() (loaded, error) {
 			var patch bytes.Buffer
-			err := workspaces.Patch(d.ctx, d.cli, w.ID, &patch)
+			err := workspaces.Patch(d.ctx, d.cli.On(w.Runtime), w.ID, &patch)
 			if patch.Len() == 0 {
 				patch.WriteString("nothing is changed")
 			}
 			return loaded{page: newPage("Changes of "+name, patch.String())}, err
 		})
 	case key == "m":
-		return d.run("looking what would be merged", d.askMerge(w.ID, name), "merge", w.ID, "-n")
+		return d.run("looking what would be merged", d.askMerge(id, name), "merge", id, "-n")
 	case key == "D":
-		return d.load("looking what a delete would lose", func() (loaded, error) { return d.askDelete(w.ID, name) })
+		return d.load("looking what a delete would lose", func() (loaded, error) { return d.askDelete(w, id, name) })
 	}
 	return nil
 }
@@ -137,8 +138,8 @@ func (d *dashboard) askMerge(id, name string) func(result) tea.Cmd {
 }
 
 // askDelete shows what a delete would lose, and asks whether to.
-func (d *dashboard) askDelete(id, name string) (loaded, error) {
-	text, flags, err := workspaces.Forecast(d.ctx, d.cli, id)
+func (d *dashboard) askDelete(w api.Workspace, id, name string) (loaded, error) {
+	text, flags, err := workspaces.Forecast(d.ctx, d.cli.On(w.Runtime), w.ID)
 	if err != nil {
 		return loaded{}, err
 	}

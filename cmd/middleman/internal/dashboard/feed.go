@@ -7,11 +7,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/internal/api"
 	"middleman/internal/client"
+	"middleman/internal/runtime"
 )
 
 const (
@@ -110,12 +112,19 @@ func (d *dashboard) take(ctx context.Context, shown int, server *client.Client, 
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	reread := false
+	far := &far{server: server, answers: make(chan catalog.List)}
+	ctx, cancel := context.WithCancel(ctx)
+	defer far.asked.Wait()
+	defer cancel() // first
+	far.ask(ctx)
 	var sessions map[string]api.Session
 	var asked map[string]api.Approval
 	var due <-chan time.Time
 	for {
 		if reread && due == nil {
-			d.tell(ctx, readServer(ctx, shown, server))
+			l := readServer(ctx, shown, server)
+			l.list, l.note = l.list.Join(far.list), far.note()
+			d.tell(ctx, l)
 			reread = false
 		}
 		select {
@@ -123,22 +132,22 @@ func (d *dashboard) take(ctx context.Context, shown int, server *client.Client, 
 			if due == nil {
 				due, sessions, asked = time.After(gather), map[string]api.Session{}, map[string]api.Approval{}
 			}
-			switch {
-			case e.Type == "session" && e.Session != nil:
-				sessions[e.Session.ID] = *e.Session
-			case e.Type == "approval" && e.Approval != nil:
-				asked[e.Approval.ID] = *e.Approval
-			case e.Type == client.Missed, strings.HasPrefix(e.Type, "workspace"), e.Type == "session-removed":
-				reread = true
+			again := changes(runtime.Unwrap(e), sessions, asked)
+			if reread = reread || again; e.Runtime != "" && again {
+				far.ask(ctx)
 			}
+		case far.list = <-far.answers:
+			far.waits, reread = false, true
 		case <-due:
 			due = nil
 			if !reread && len(sessions)+len(asked) > 0 {
 				d.tell(ctx, changed{shown, slices.Collect(maps.Values(sessions)), slices.Collect(maps.Values(asked))})
 			}
 		case <-tick.C:
+			far.ask(ctx)
 			reread = true
 		case <-d.again:
+			far.ask(ctx)
 			reread = true
 		case err := <-ended:
 			return err
@@ -146,6 +155,65 @@ func (d *dashboard) take(ctx context.Context, shown int, server *client.Client, 
 			return nil
 		}
 	}
+}
+
+// changes adds the session of an event to sessions and the request of one to asked, and
+// reports whether the list must be read again. Those on other machines are in the
+// output of `middleman approvals` alone.
+func changes(e api.Event, sessions map[string]api.Session, asked map[string]api.Approval) bool {
+	if e.Type == "session" && e.Session != nil {
+		sessions[target(e.Runtime, e.Session.ID)] = *e.Session
+		return false
+	}
+	if e.Type == "approval" && e.Approval != nil && e.Runtime == "" {
+		asked[e.Approval.ID] = *e.Approval
+	}
+	return e.Type == client.Missed || e.Type == api.RuntimeEvent || e.Type == "session-removed" || strings.HasPrefix(e.Type, "workspace")
+}
+
+// far is what other machines have. One that is slow does not delay the list.
+type far struct {
+	server  *client.Client
+	list    catalog.List // the last answer
+	answers chan catalog.List
+	waits   bool   // an answer is waited for
+	noted   string // what note has returned
+	asked   sync.WaitGroup
+}
+
+// ask asks for the list, unless an answer is waited for.
+func (f *far) ask(ctx context.Context) {
+	if f.waits {
+		return
+	}
+	f.waits = true
+	before := f.list
+	f.asked.Go(func() {
+		list, err := catalog.OfRuntimes(ctx, f.server)
+		if err != nil {
+			list = before
+		}
+		select {
+		case f.answers <- list:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// note names the first runtime that has not answered, once for each state of it.
+func (f *far) note() string {
+	at := slices.IndexFunc(f.list.Runtimes, func(r api.RuntimeAnswer) bool { return !r.Current })
+	if at < 0 {
+		f.noted = ""
+		return ""
+	}
+	r := f.list.Runtimes[at]
+	state := r.Runtime.Name + r.Runtime.State + r.Runtime.Reason
+	if state == f.noted {
+		return ""
+	}
+	f.noted = state
+	return catalog.Absent(r)
 }
 
 // readServer lists what the server knows, with the work in the workspaces.

@@ -190,7 +190,7 @@ func (d *dashboard) takeChanged(m changed) {
 		return
 	}
 	for _, s := range m.sessions {
-		if at := slices.IndexFunc(d.list.Sessions, func(old api.Session) bool { return old.ID == s.ID }); at >= 0 {
+		if at := slices.IndexFunc(d.list.Sessions, func(old api.Session) bool { return old.ID == s.ID && old.Runtime == s.Runtime }); at >= 0 {
 			d.list.Sessions[at] = s
 		} else {
 			d.list.Sessions = append(d.list.Sessions, s)

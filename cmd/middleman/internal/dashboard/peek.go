@@ -151,7 +151,7 @@ func (d *dashboard) prompt(s api.Session, text, hash string) error {
 		return err
 	}
 	defer server.Close()
-	_, err = server.Prompt(d.ctx, s.ID, api.Prompt{Text: text, Expect: hash})
+	_, err = server.On(s.Runtime).Prompt(d.ctx, s.ID, api.Prompt{Text: text, Expect: hash})
 	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.CodeChanged {
 		return fmt.Errorf("%w: %w", terminal.ErrChanged, err)
 	}

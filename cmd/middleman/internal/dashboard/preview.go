@@ -21,6 +21,9 @@ const (
 	// previewLag is how many bytes of output a preview may be behind, from an owner
 	// that sends some: it needs none of them.
 	previewLag = 64 << 10
+	// farPause is the time between two requests for a screen on another machine, where a
+	// viewer would count as somebody who looks.
+	farPause = time.Second
 	// screenTime bounds how long a session may take to answer.
 	screenTime = 5 * time.Second
 )
@@ -56,7 +59,7 @@ func look(ctx context.Context, t catalog.Target) (screen, error) {
 		return screen{}, err
 	}
 	cols, rows := vt.ClampSize(int(shot.Size.Cols), int(shot.Size.Rows))
-	s := screen{id: t.Shown.ID, hash: shot.Hash, offset: shot.Offset, vt: vt.New(vt.Options{Cols: cols, Rows: rows})}
+	s := screen{id: target(t.Shown.Runtime, t.Shown.ID), hash: shot.Hash, offset: shot.Offset, vt: vt.New(vt.Options{Cols: cols, Rows: rows})}
 	text := bytes.TrimRight(shot.Data, "\n")
 	s.vt.Write(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")))
 	s.used = strings.Count(strings.TrimRight(s.vt.Text(vt.TextOptions{}), " \n"), "\n") + 1
@@ -82,7 +85,7 @@ func (d *dashboard) watch(ctx context.Context, s api.Session, number int) {
 		err = d.watchTarget(ctx, t, number)
 	}
 	if err != nil {
-		d.tell(ctx, screen{id: s.ID, number: number, err: err})
+		d.tell(ctx, screen{id: target(s.Runtime, s.ID), number: number, err: err})
 	}
 	d.tell(ctx, unwatched{number})
 }
@@ -92,6 +95,9 @@ func (d *dashboard) watchTarget(ctx context.Context, t catalog.Target, number in
 	at, err := d.tellScreen(ctx, t, number)
 	if err != nil || t.Shown.State.Ended() {
 		return err
+	}
+	if t.Shown.Runtime != "" {
+		return d.watchFar(ctx, t, number)
 	}
 	att, err := t.Session.Attach(ctx, terminal.AttachOptions{
 		Mode: terminal.ModeWatch, Client: "dashboard", From: &at, MaxLag: previewLag, NoOutput: true, Activity: true, Reader: true,
@@ -120,6 +126,20 @@ func (d *dashboard) watchTarget(ctx context.Context, t catalog.Target, number in
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return nil
+		}
+	}
+}
+
+// watchFar asks for the screen of a session on another machine again and again.
+func (d *dashboard) watchFar(ctx context.Context, t catalog.Target, number int) error {
+	for {
+		select {
+		case <-time.After(farPause):
+		case <-ctx.Done():
+			return nil
+		}
+		if _, err := d.tellScreen(ctx, t, number); err != nil {
+			return err
 		}
 	}
 }

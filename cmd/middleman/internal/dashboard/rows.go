@@ -29,7 +29,7 @@ const (
 
 // row is a session, or a workspace that has none. Its cells are safe to print.
 type row struct {
-	id        string // the session's, or that of a workspace without one
+	id        string // the TARGET that means the session, or a workspace without one
 	session   api.Session
 	workspace api.Workspace
 	asks      []api.Approval // what its agent waits to be allowed, oldest first
@@ -44,6 +44,14 @@ func (r row) hasSession() bool { return r.session.ID != "" }
 // live reports whether its program may run.
 func (r row) live() bool { return r.hasSession() && !r.session.State.Ended() }
 
+// target returns the TARGET that an id on a runtime has.
+func target(runtime, id string) string {
+	if runtime == "" {
+		return id
+	}
+	return runtime + ":" + id
+}
+
 // rowsOf makes the rows of a list, in the order in which they are shown. asked is what
 // agents wait to be allowed.
 func rowsOf(list catalog.List, asked []api.Approval) []row {
@@ -53,16 +61,21 @@ func rowsOf(list catalog.List, asked []api.Approval) []row {
 	}
 	byID := make(map[string]api.Workspace, len(list.Workspaces))
 	for _, w := range list.Workspaces {
-		byID[w.ID] = w
+		byID[target(w.Runtime, w.ID)] = w
 	}
 	rows := make([]row, 0, len(list.Sessions))
 	used := map[string]bool{}
 	for _, s := range list.Sessions {
-		used[s.WorkspaceID] = true
-		rows = append(rows, sessionRow(s, byID[s.WorkspaceID], asks[s.ID]))
+		of := target(s.Runtime, s.WorkspaceID)
+		used[of] = true
+		var waits []api.Approval
+		if s.Runtime == "" { // another machine may say any id
+			waits = asks[s.ID]
+		}
+		rows = append(rows, sessionRow(s, byID[of], waits))
 	}
 	for _, w := range list.Workspaces {
-		if !used[w.ID] {
+		if !used[target(w.Runtime, w.ID)] {
 			rows = append(rows, workspaceRow(w))
 		}
 	}
@@ -94,7 +107,7 @@ func olderFirst(a, b api.Approval) int {
 // sessionRow makes the row of a session. A request of its agent needs the user,
 // whatever else is known of the agent.
 func sessionRow(s api.Session, w api.Workspace, asks []api.Approval) row {
-	r := row{id: s.ID, session: s, workspace: w}
+	r := row{id: target(s.Runtime, s.ID), session: s, workspace: w}
 	var state string
 	r.group, state, r.since = catalog.Standing(s)
 	if len(asks) > 0 && r.live() {
@@ -109,7 +122,7 @@ func sessionRow(s api.Session, w api.Workspace, asks []api.Approval) row {
 }
 
 func workspaceRow(w api.Workspace) row {
-	r := row{id: w.ID, workspace: w, group: catalog.Ended, since: w.CreatedAt}
+	r := row{id: target(w.Runtime, w.ID), workspace: w, group: catalog.Ended, since: w.CreatedAt}
 	state := "no session"
 	if w.State != "" && w.State != "ready" {
 		state = string(w.State) + ", no session"

@@ -24,7 +24,7 @@ const leastPrefix = 8
 
 func (c commands) bundleCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "bundle push|list|show|check|rm|diff",
+		Use:   "bundle push|list|show|check|rm|diff|sync",
 		Short: "Manage bundles: sets of profiles that several hosts share, by digest",
 		Long: `Manage bundles: sets of profiles that several hosts share, by digest.
 
@@ -34,10 +34,11 @@ its newest revision, or ID:REVISION, or ID@DIGEST; the first 8 digits of a diges
 suffice. new -p ID/PROFILE starts a profile of the newest revision.
 
 What a profile asks of this host beyond its sandbox (mounts, network, secrets and
-more) is decided by policy.toml beside config.toml. Without that file it is refused.`,
+more) is decided by policy.toml beside config.toml. Without that file it is refused.
+With --on RUNTIME the bundles of another machine are meant (middleman runtime).`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			return cli.Usagef("bundle needs push, list, show, check, rm or diff")
+			return cli.Usagef("bundle needs push, list, show, check, rm, diff or sync")
 		},
 	}
 	var dryRun bool
@@ -68,6 +69,12 @@ names these.`,
 		remove,
 		one("diff OLD NEW", "Show what differs between two bundles, each a file or a BUNDLE", c.diffBundles, cobra.ExactArgs(2)),
 	)
+	sync := one("sync RUNTIME [BUNDLE...]", "Bring bundles to another machine that lacks them", c.syncBundles, cobra.MinimumNArgs(1))
+	sync.Long = `Bring bundles to another machine that lacks them: all that are stored here, or those that
+are named. Each is compared by its digest, and sent whole. What it grants is decided by
+the policy there.`
+	cmd.AddCommand(sync)
+	cmd.PersistentFlags().StringVar(&c.Runtime, "on", "", "the bundles of the `RUNTIME`, instead of those of this machine")
 	return cmd
 }
 
@@ -328,4 +335,71 @@ func printChanges(c *cli.CLI, changes []bundle.Change) {
 			fmt.Fprintf(c.Out, "+ %s: %s\n", plaintext.Line(change.Field), plaintext.Line(change.New))
 		}
 	}
+}
+
+// synced is what became of one bundle in a sync.
+type synced struct {
+	ID     string `json:"id"`
+	Digest string `json:"digest"`
+	New    bool   `json:"new"`
+}
+
+// syncBundles pushes bundles to a runtime, the older ones first, so that the newest
+// revision there is that of here.
+func (c commands) syncBundles(ctx context.Context, server *client.Client, given []string) error {
+	if c.Runtime != "" {
+		return cli.Usagef("sync names its RUNTIME as an argument, and takes no --on")
+	}
+	to := server.On(given[0])
+	list, err := server.Bundles(ctx)
+	if len(given) > 1 {
+		list = nil
+	}
+	for _, text := range given[1:] {
+		var b api.Bundle
+		if b, err = c.find(ctx, server, text); err != nil {
+			return err
+		}
+		list = append(list, b)
+	}
+	if err != nil {
+		return err
+	}
+	out := []synced{}
+	for _, b := range list {
+		done, err := c.syncOne(ctx, server, to, b)
+		if err != nil {
+			return fmt.Errorf("bring %s@%s to %s: %w", b.ID, cli.Short(b.Digest), to.Runtime(), err)
+		}
+		out = append(out, done)
+	}
+	return c.Print(map[string]any{"bundles": out}, func() error {
+		for _, b := range out {
+			state := "was there"
+			if b.New {
+				state = "brought"
+			}
+			fmt.Fprintf(c.Out, "%s@%s %s\n", b.ID, cli.Short(b.Digest), state)
+		}
+		return nil
+	})
+}
+
+// syncOne pushes a bundle to a runtime, unless it is there.
+func (c commands) syncOne(ctx context.Context, from, to *client.Client, b api.Bundle) (synced, error) {
+	done := synced{ID: b.ID, Digest: b.Digest}
+	there, err := to.CheckBundle(ctx, b.ID, b.Digest)
+	if err != nil || there.Available {
+		return done, err
+	}
+	content, err := c.open(ctx, from, b.ID+"@"+b.Digest)
+	if err != nil {
+		return done, err
+	}
+	pushed, err := to.PushBundle(ctx, content.Canonical())
+	if err == nil && pushed.Bundle.Digest != b.Digest {
+		err = bundle.Errorf(bundle.ErrDigest, "it says that it stored the digest %q", pushed.Bundle.Digest)
+	}
+	done.New = pushed.New
+	return done, err
 }

@@ -16,7 +16,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		r.newCommand(),
 		cli.OnRuntime(r.runCommand(), 0),
 		cli.InSandbox(r.spawnCommand()),
-		r.resumeCommand(),
+		cli.OnRuntime(r.resumeCommand(), 0),
 		cli.OnRuntime(r.retryCommand(), 0),
 		r.profileCommand(),
 		r.bundleCommand(),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -93,6 +94,9 @@ func (c commands) directory(dir string) (string, error) {
 		return cli.Absolute(dir)
 	}
 	if path.IsAbs(dir) {
+		return path.Clean(dir), nil
+	}
+	if dir == "~" || strings.HasPrefix(dir, "~/") {
 		return path.Clean(dir), nil
 	}
 	return path.Join("~", dir), nil

@@ -59,6 +59,9 @@ func (c commands) resume(ctx context.Context, target string, session sessionFlag
 	if err != nil {
 		return err
 	}
+	if c.Runtime != "" {
+		s.WorkspaceName = ended.WorkspaceName
+	}
 	workspaces.ExplainHost(c.CLI, catalog.Label(s), s.Note)
 	return c.Print(s, func() error {
 		if session.detached {

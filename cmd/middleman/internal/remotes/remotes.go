@@ -29,14 +29,16 @@ type commands struct{ *cli.CLI }
 
 func (c commands) runtimeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "runtime add|list|check|rm",
+		Use:   "runtime add|list|check|install|rm",
 		Short: "Manage the other machines whose workspaces this one drives",
 		Long: `Manage the other machines whose workspaces this one drives. Each has a middleman of
 its own. Commands take RUNTIME:TARGET for what is there: "middleman attach box:fix".
 "middleman new -C box:src/project" makes a workspace there; a relative directory
 begins at your home directory there. "middleman ls box:" lists.`,
 		Args: cli.Args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error { return cli.Usagef("runtime needs add, list, check or rm") },
+		RunE: func(*cobra.Command, []string) error {
+			return cli.Usagef("runtime needs add, list, check, install or rm")
+		},
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "List all runtimes, with what the last call on each told", Args: cli.Args(cobra.NoArgs),
@@ -64,7 +66,7 @@ begins at your home directory there. "middleman ls box:" lists.`,
 			})
 		},
 	}
-	cmd.AddCommand(c.addCommand(), list, check, rm)
+	cmd.AddCommand(c.addCommand(), list, check, c.installCommand(), rm)
 	return cmd
 }
 

@@ -22,11 +22,12 @@ import (
 func (c commands) approvalsCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "approvals [TARGET] [--all]",
+		Use:   "approvals [TARGET | RUNTIME:] [--all]",
 		Short: "List the requests of coding agents that wait for your approval",
 		Long: `List the requests of coding agents that wait for your approval, oldest first. ` + "`middleman approve ID`" + `
-allows one, ` + "`middleman deny ID`" + ` denies it; the first answer counts. With --all the
-decisions that are recorded are listed too, with the rule or the person that decided.`,
+allows one, ` + "`middleman deny ID`" + ` denies it; the first answer counts. Those on other machines
+(middleman runtime) are RUNTIME:ID. With --all the decisions that are recorded are listed
+too, with the rule or the person that decided.`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error { return c.approvals(cmd.Context(), given, all) },
 	}
@@ -55,16 +56,19 @@ func (c commands) approvals(ctx context.Context, given []string, all bool) error
 	}
 	defer server.Close()
 	session := ""
-	if len(given) > 0 {
+	if len(given) > 0 && (c.Runtime == "" || given[0] != "") {
 		t, err := catalog.Find(ctx, c.CLI, given[0])
 		if err != nil {
 			return err
 		}
 		session = t.Shown.ID
 	}
-	list := []api.Approval{}
-	if err := server.Approvals(ctx, session, all, func(a api.Approval) { list = append(list, a) }); err != nil {
+	list, err := approvalsOn(ctx, server, session, all)
+	if err != nil {
 		return err
+	}
+	if len(given) == 0 {
+		list = append(list, c.approvalsElsewhere(ctx, server, all)...)
 	}
 	return c.Print(api.Approvals{Approvals: list}, func() error {
 		if len(list) == 0 {
@@ -87,6 +91,40 @@ func (c commands) approvals(ctx context.Context, given []string, all bool) error
 	})
 }
 
+// approvalsOn lists the approvals of a server or a runtime, with the ids and labels
+// that one types here.
+func approvalsOn(ctx context.Context, server *client.Client, session string, all bool) ([]api.Approval, error) {
+	list := []api.Approval{}
+	err := server.Approvals(ctx, session, all, func(a api.Approval) {
+		if server.Runtime() != "" {
+			a.ID, a.Session = server.Runtime()+":"+a.ID, server.Runtime()+":"+a.Session
+		}
+		list = append(list, a)
+	})
+	return list, err
+}
+
+// approvalsElsewhere lists the approvals of the runtimes, and says which have not
+// answered.
+func (c commands) approvalsElsewhere(ctx context.Context, server *client.Client, all bool) (list []api.Approval) {
+	known, err := catalog.OfRuntimes(ctx, server)
+	if err != nil {
+		fmt.Fprintf(c.Errs, "middleman: what is on other machines: %v\n", err)
+	}
+	for _, r := range known.Runtimes {
+		if !r.Current {
+			fmt.Fprintln(c.Errs, "middleman:", catalog.Absent(r))
+			continue
+		}
+		of, err := approvalsOn(ctx, server.On(r.Runtime.Name), "", all)
+		if err != nil {
+			fmt.Fprintf(c.Errs, "middleman: %v\n", err)
+		}
+		list = append(list, of...)
+	}
+	return list
+}
+
 // answer shows a request that waits, and answers it. Unless sure, it asks first.
 func (c commands) answer(ctx context.Context, given []string, in api.ApprovalAnswer, sure bool) error {
 	server, err := c.Server(ctx)
@@ -103,7 +141,7 @@ func (c commands) answer(ctx context.Context, given []string, in api.ApprovalAns
 	}
 	if a.State == api.ApprovalWaiting && !sure {
 		if !viewer.IsTerminal(c.In) {
-			return fmt.Errorf("there is no terminal to ask at: `middleman approve %s --yes` allows it", a.ID)
+			return fmt.Errorf("there is no terminal to ask at: `middleman approve %s --yes` allows it", c.typed(a.ID))
 		}
 		if !c.Confirm("Allow this, once? [y/N] ") {
 			return errors.New("not allowed: the agent waits on")
@@ -119,14 +157,22 @@ func (c commands) answer(ctx context.Context, given []string, in api.ApprovalAns
 	})
 }
 
+// typed is what one types for an id on the command's runtime.
+func (c commands) typed(id string) string {
+	if c.Runtime == "" {
+		return id
+	}
+	return c.Runtime + ":" + id
+}
+
 // chosen returns the request with the given id or, without one, the only one that
 // waits.
 func (c commands) chosen(ctx context.Context, server *client.Client, given []string) (a api.Approval, err error) {
-	if len(given) > 0 {
+	if len(given) > 0 && (c.Runtime == "" || given[0] != "") {
 		return server.Approval(ctx, given[0])
 	}
 	var ids []string
-	if err := server.Approvals(ctx, "", false, func(x api.Approval) { a, ids = x, append(ids, x.ID) }); err != nil {
+	if err := server.Approvals(ctx, "", false, func(x api.Approval) { a, ids = x, append(ids, c.typed(x.ID)) }); err != nil {
 		return a, err
 	}
 	switch len(ids) {

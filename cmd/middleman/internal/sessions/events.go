@@ -14,20 +14,22 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
+	"middleman/internal/runtime"
 )
 
 // eventTypes are what --type takes: types of events, and kinds of notices.
 var eventTypes = []string{
-	api.NeedsInput, api.TurnDone, api.AgentFail, "notice", "session", "session-removed", "workspace", "workspace-deleted", "stage", "approval",
+	api.NeedsInput, api.TurnDone, api.AgentFail, "notice", "session", "session-removed", "workspace", "workspace-deleted", "stage", "approval", api.RuntimeEvent,
 }
 
 func (c commands) eventsCommand() *cobra.Command {
 	var types []string
 	cmd := &cobra.Command{
-		Use:   "events [TARGET] [--type TYPE]...",
+		Use:   "events [TARGET | RUNTIME:] [--type TYPE]...",
 		Short: "Print what happens, as it happens: what agents need, sessions and workspaces that change",
 		Long: `Print what happens, as it happens, until you press ctrl-c. Each event is one line,
 with --json one JSON object. TARGET is a workspace or a session: only its events.
+RUNTIME: is another machine (middleman runtime); without it, events of all are printed.
 
 --type selects events: ` + strings.Join(eventTypes, ", ") + `.
 The first three are what an agent's user is told: it waits for them, its turn is
@@ -57,7 +59,7 @@ func (c commands) events(ctx context.Context, target string, types []string) err
 		return err
 	}
 	defer server.Close()
-	only := wanted{types: types}
+	only := wanted{types: types, runtime: c.Runtime}
 	if target != "" {
 		list, err := catalog.OfServer(ctx, server)
 		if err != nil {
@@ -77,11 +79,17 @@ func (c commands) events(ctx context.Context, target string, types []string) err
 			only.workspace = w.ID
 		}
 	}
-	away := false
+	away, begun := false, map[string]bool{}
 	return client.Follow(ctx, c.Dirs, func(e api.Event) error {
-		if away = false; e.Type == client.Missed {
+		e = runtime.Unwrap(e)
+		switch away = false; {
+		case e.Type != client.Missed:
+		case e.Runtime == "":
 			fmt.Fprintln(c.Errs, "middleman: note: events were missed: the server was started again, or this command could not keep up")
+		case begun[e.Runtime] && only.on(e.Runtime):
+			fmt.Fprintf(c.Errs, "middleman: note: events of runtime %s were missed\n", e.Runtime)
 		}
+		begun[e.Runtime] = true
 		return c.printEvent(e, only)
 	}, func(err error) {
 		if !away {
@@ -94,7 +102,13 @@ func (c commands) events(ctx context.Context, target string, types []string) err
 // wanted says which events are printed.
 type wanted struct {
 	types              []string
+	runtime            string // "" for all, if there is no id
 	workspace, session string // ids, "" for all
+}
+
+// on reports whether events of a runtime are wanted, "" for this machine.
+func (w wanted) on(runtime string) bool {
+	return w.runtime == runtime || w.runtime == "" && w.workspace == "" && w.session == ""
 }
 
 func (w wanted) about(workspace, session string) bool {
@@ -109,6 +123,8 @@ func (w wanted) typed(names ...string) bool {
 func (c commands) printEvent(e api.Event, only wanted) error {
 	line := fmt.Sprintf("%s  %s", e.Time.Local().Format(time.TimeOnly), e.Type)
 	switch {
+	case !only.on(e.Runtime):
+		return nil
 	case e.Notice != nil:
 		return c.printNotice(e, only)
 	case e.Type == client.Missed:
@@ -132,12 +148,25 @@ func (c commands) printEvent(e api.Event, only wanted) error {
 			return nil
 		}
 		line += "  " + e.Approval.Session + "  " + e.Approval.State + "  " + e.Approval.Tool + ": " + e.Approval.Summary
+	case e.Type == api.RuntimeEvent:
+		line += "  " + e.Runtime + "  " + stateOf(e)
 	case !only.about(e.ID, e.ID): // a session or workspace that is gone, or a stage of one
 		return nil
 	default:
 		line += "  " + e.ID
 	}
 	return c.printOne(e, line)
+}
+
+// stateOf says what has become of a runtime.
+func stateOf(e api.Event) string {
+	switch {
+	case e.State == nil:
+		return "removed"
+	case e.State.Detail != "":
+		return e.State.State + ": " + e.State.Detail
+	}
+	return e.State.State
 }
 
 // printNotice prints the wanted items of a notice, each on a line.

@@ -108,7 +108,7 @@ func (c commands) standingOn(ctx context.Context, name string) (*client.Client, 
 		server.Close()
 		return nil, api.Workspace{}, err
 	}
-	return server, w, nil
+	return server, catalog.OnRuntime(c.CLI, api.Created{Workspace: w}).Workspace, nil
 }
 
 // optionalWorkspace returns the one argument, or "" for none. An empty one, as

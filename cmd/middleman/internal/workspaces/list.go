@@ -26,10 +26,15 @@ func (c commands) lsCommand() *cobra.Command {
 		Use:     "ls [RUNTIME:] [--all] [--sessions] [--fresh] | ls --workers [TARGET] [--all]",
 		Aliases: []string{"list"},
 		Short:   "List workspaces, their sessions, or workers",
-		Long: `ls lists workspaces, ls --sessions sessions. A "!" after a session's name or state
-says that its bell rang, and a "#" that it has printed something, since somebody last
-looked at it (attached or watching). Of a coding agent that is known (middleman
-profile list) they tell whether it is working, waiting for you, or idle.
+		Long: `ls lists workspaces, ls --sessions sessions: those of this machine, and those of all
+runtimes (middleman runtime) as RUNTIME:NAME. A runtime that does not answer within two
+seconds is named, with the age of what is listed of it; its sessions read
+"unreachable" then, which says nothing about their programs.
+
+A "!" after a session's name or state says that its bell rang, and a "#" that it has
+printed something, since somebody last looked at it (attached or watching). Of a coding
+agent that is known (middleman profile list) they tell whether it is working, waiting
+for you, or idle.
 
 The work in a workspace is as it is now, where the server is told of changes by the
 file system. Otherwise its age is shown.`,
@@ -58,21 +63,31 @@ func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 	if err != nil {
 		return err
 	}
+	var past catalog.List
+	if all {
+		if past, err = catalog.Deleted(ctx, c.CLI); err != nil {
+			return err
+		}
+	}
+	if c.Runtime == "" {
+		elsewhere, err := catalog.Elsewhere(ctx, c.CLI)
+		if err != nil {
+			fmt.Fprintf(c.Errs, "middleman: what is on other machines: %v\n", err)
+		}
+		list = list.Join(elsewhere)
+	}
 	shown := list
 	if !all {
 		shown = live(list)
 	} else {
-		past, err := catalog.Deleted(ctx, c.CLI)
-		if err != nil {
-			return err
-		}
 		list.Sessions = append(list.Sessions, past.Sessions...)
 		shown = catalog.List{Workspaces: append(list.Workspaces, past.Workspaces...), Sessions: list.Sessions}
 	}
 	out := struct {
-		Workspaces []api.Workspace `json:"workspaces"`
-		Sessions   *[]api.Session  `json:"sessions,omitempty"`
-	}{Workspaces: cli.NotNil(shown.Workspaces)}
+		Workspaces []api.Workspace     `json:"workspaces"`
+		Sessions   *[]api.Session      `json:"sessions,omitempty"`
+		Runtimes   []api.RuntimeAnswer `json:"runtimes,omitempty"`
+	}{Workspaces: cli.NotNil(shown.Workspaces), Runtimes: list.Runtimes}
 	if sessions {
 		s := cli.NotNil(shown.Sessions)
 		out.Sessions = &s
@@ -119,7 +134,7 @@ func live(l catalog.List) catalog.List {
 func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) error {
 	t := c.FitTable(1, "NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "AGE", "REPOSITORY", "PATH")
 	for _, w := range workspaces {
-		t.Row(w.Label, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w.ID)), Work(w), cli.Age(w.CreatedAt), cli.Dash(w.RepoName), w.Path)
+		t.Row(w.Label, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w)), Work(w), cli.Age(w.CreatedAt), cli.Dash(w.RepoName), w.Path)
 	}
 	return t.Flush()
 }

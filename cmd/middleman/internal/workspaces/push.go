@@ -47,7 +47,9 @@ func (c commands) push(ctx context.Context, name string, in api.Push) error {
 		return err
 	}
 	defer server.Close()
-	in.Agent = os.Getenv(terminal.AgentVariable)
+	if c.Runtime == "" { // the agent of this machine stays here
+		in.Agent = os.Getenv(terminal.AgentVariable)
+	}
 	var out api.Pushed
 	err = c.Progress("pushing").During(ctx, server, w.ID, func() (err error) {
 		out, err = server.PushWorkspace(ctx, w.ID, in)

@@ -8,6 +8,7 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
 )
 
 func (c commands) renameCommand() *cobra.Command {
@@ -42,6 +43,9 @@ func (c commands) rename(ctx context.Context, target, name string) error {
 		if err != nil {
 			return err
 		}
+		if c.Runtime != "" {
+			s.WorkspaceName = c.Runtime + ":" + s.WorkspaceName
+		}
 		return c.Print(map[string]any{"session": s}, func() error {
 			_, err := fmt.Fprintln(c.Out, catalog.Label(s))
 			return err
@@ -54,6 +58,7 @@ func (c commands) rename(ctx context.Context, target, name string) error {
 	if err != nil {
 		return err
 	}
+	w = catalog.OnRuntime(c.CLI, api.Created{Workspace: w}).Workspace
 	return c.Print(map[string]any{"workspace": w}, func() error {
 		_, err := fmt.Fprintln(c.Out, w.Label)
 		return err

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"middleman/internal/testenv"
+)
+
+// The verbs that change a workspace there in other ways than its creation: names,
+// merges, pushes, approvals, bundles.
+func TestRuntimeVerbs(t *testing.T) {
+	hub := newMachine(t)
+	hub.add("https")
+	repository, bare := testenv.NewRepo(t), testenv.EmptyRepo(t)
+	repository.Write("file", "one\n")
+	repository.Commit("one")
+	repository.Git("remote", "add", "origin", bare.Dir)
+	has := func(out, want string) {
+		t.Helper()
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in:\n%s", want, out)
+		}
+	}
+	hook := `printf %s '{"hook_event_name":"PermissionRequest","session_id":"3f1c9a52-0000-4000-8000-000000000001","cwd":"/","tool_name":"Bash","tool_input":{"command":"make"}}' | ` +
+		must(exec.LookPath("middleman")) + ` approve --agent claude; echo answered`
+	hub.run("new", "fix", "-d", "-C", "box:"+repository.Dir, "--", "sh", "-c", hook)
+	if err := waitFor("a request of the agent", 20*time.Second, func() bool { return strings.Contains(hub.run("approvals"), "box:fix/sh") }); err != nil {
+		t.Fatal(err)
+	}
+	id := strings.Fields(strings.Split(hub.run("approvals", "box:"), "\n")[1])[0]
+	if !strings.HasPrefix(id, "box:") {
+		t.Errorf("the id of a request there: %q", id)
+	}
+	if _, errs, code := hub.try("approve", id); code != 1 || !strings.Contains(errs, "`middleman approve "+id+" --yes`") {
+		t.Errorf("approve without a terminal: %d %s", code, errs)
+	}
+	hub.run("approve", id, "--yes")
+	hub.run("wait", "box:fix", "--exit", "--timeout", "20s")
+	has(hub.run("logs", "--raw", "box:fix"), `"behavior":"allow"`)
+	has(hub.run("approvals", "--all"), "allowed  token hub")
+
+	if out := hub.run("rename", "box:fix/sh", "hook"); out != "box:fix/hook" {
+		t.Errorf("rename of a session printed %q", out)
+	}
+	if out := hub.run("rename", "box:fix", "mend"); out != "box:mend" {
+		t.Errorf("rename of a workspace printed %q", out)
+	}
+	hub.run("run", "box:mend", "-d", "--name", "git", "--", "sh", "-c", "echo two >> file; git -c user.name=x -c user.email=x@example.com commit -qam two")
+	hub.run("wait", "box:mend/git", "--exit", "--timeout", "20s")
+	has(hub.run("merge", "box:mend", "-n"), "would be merged into")
+	has(hub.run("merge", "box:mend", "--keep"), "merged into")
+	has(repository.Git("log", "--format=%s"), "two")
+	hub.run("push", "box:mend")
+	has(bare.Git("branch", "--all"), "middleman/fix")
+
+	file := filepath.Join(hub.home, "team.json")
+	do(os.WriteFile(file, []byte(`{"schema":1,"id":"team","revision":1,"created":"2026-11-24T01:02:03Z","profiles":{"plain":{"command":["cat","-u"]}}}`), 0o600))
+	hub.run("bundle", "push", file)
+	launch := []string{"new", "cat", "-d", "-C", "box:" + repository.Dir, "-p", "team/plain", "--sandbox", "none"}
+	if _, errs, code := hub.try(launch...); code != 1 || !strings.Contains(errs, "middleman bundle sync") {
+		t.Errorf("a launch without its bundle: %d %s", code, errs)
+	}
+	has(hub.run("bundle", "sync", "box"), "brought")
+	has(hub.run("bundle", "sync", "box", "team"), "was there")
+	has(hub.run("bundle", "list", "--on", "box"), "plain")
+	has(hub.run("bundle", "check", "--on", "box", "team"), "is here")
+	hub.run(launch...)
+	has(hub.run("show", "box:cat"), "profile plain of team, revision 1")
+	if _, errs, code := hub.try("bundle", "rm", "--on", "box", "team"); code != 1 || !strings.Contains(errs, "runtime box: sessions or profiles there use the bundle") {
+		t.Errorf("rm of a bundle that is used there: %d %s", code, errs)
+	}
+}
+
+// One list has the workspaces of all machines. While one cannot be reached, what it had
+// is listed with its age, and no session of it is dead. What happens there comes with
+// the events of the hub.
+func TestRuntimesTogether(t *testing.T) {
+	eachWay(t, func(t *testing.T, hub *machine, f *far) {
+		repository := testenv.NewRepo(t)
+		repository.Write("file", "one\n")
+		repository.Commit("one")
+		hub.run("new", "same", "-d", "-C", repository.Dir, "--", "cat")
+		hub.run("new", "same", "-d", "-C", "box:"+repository.Dir, "--", "cat")
+		events := hub.follow("events", "--json")
+		events.await(`"type":"resync"`, "")
+		if out := hub.run("ls"); !strings.Contains(out, "\nsame ") || !strings.Contains(out, "\nbox:same ") {
+			t.Errorf("ls:\n%s", out)
+		}
+		hub.run("run", "box:same", "-d", "--name", "other", "--", "sh", "-c", "exit 3")
+		events.await(`"workspace_name":"box:same"`, "")
+		events.await(`"code":3`, "")
+
+		f.proxy.refuse()
+		events.await(`"state":"unreachable"`, `"state":"exited"`)
+		out, errs, code := hub.try("ls", "--sessions")
+		if code != 0 || !strings.Contains(out, "unreachable") || !strings.Contains(errs, "what is listed of it is as of") || !strings.Contains(out, "\nsame/cat ") {
+			t.Errorf("ls while box is away: %d\n%s%s", code, out, errs)
+		}
+		f.proxy.accept()
+		events.await(`"state":"reachable"`, `"state":"exited"`)
+		if out := hub.run("ls", "--sessions"); strings.Contains(out, "unreachable") || !strings.Contains(out, "box:same/cat") {
+			t.Errorf("ls when box is back:\n%s", out)
+		}
+		hub.run("stop", "box:same/cat")
+		events.await(`"state":"exited"`, "")
+	})
+}
+
+// lines are what a command prints while it runs.
+type lines struct {
+	t   *testing.T
+	got chan string
+}
+
+// follow starts a command whose output is read as it comes. It ends with the test.
+func (m *machine) follow(args ...string) *lines {
+	m.t.Helper()
+	cmd := exec.Command("middleman", args...)
+	cmd.Env = m.env
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	l := &lines{m.t, make(chan string, 1024)}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for scanner := bufio.NewScanner(out); scanner.Scan(); {
+			l.got <- scanner.Text()
+		}
+	}()
+	m.t.Cleanup(func() {
+		cmd.Process.Kill()
+		<-read
+		cmd.Wait()
+	})
+	return l
+}
+
+// await waits for a line with a text. No line before it may have never, unless that is "".
+func (l *lines) await(text, never string) {
+	l.t.Helper()
+	for late := time.After(40 * time.Second); ; {
+		select {
+		case line := <-l.got:
+			if strings.Contains(line, text) {
+				return
+			}
+			if never != "" && strings.Contains(line, never) {
+				l.t.Errorf("before %q came %q", text, line)
+			}
+		case <-late:
+			l.t.Fatalf("no line with %q", text)
+		}
+	}
+}
+
+// A machine without middleman gets this one by ssh, once the user agrees. A second one
+// goes beside it.
+func TestRuntimeInstall(t *testing.T) {
+	hub := newMachine(t)
+	f := &far{machine: newMachine(t), kind: "ssh"}
+	f.proxy = newProxy(t, "127.0.0.1:"+f.sshd(hub, "/usr/bin:/bin"))
+	address := "ssh://" + must(user.Current()).Username + "@" + f.proxy.address
+	if _, errs, code := hub.try("runtime", "add", "box", address); code != 1 || !strings.Contains(errs, "middleman runtime install") {
+		t.Fatalf("a machine without middleman: %d %s", code, errs)
+	}
+	if _, errs, code := hub.try("runtime", "install", "box"); code != 1 || !strings.Contains(errs, "SHA-256") || !strings.Contains(errs, "--yes") {
+		t.Errorf("without consent: %d %s", code, errs)
+	}
+	place := filepath.Join(f.home, "user", ".local/share/middleman/bin")
+	if _, err := os.Stat(place); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something was put there without consent: %v", err)
+	}
+	hub.run("runtime", "install", "box", "--yes")
+	do(os.Mkdir(filepath.Join(f.home, "user", "src"), 0o700))
+	if out := hub.run("new", "w", "-d", "-C", "box:~/src", "--mode", "in-place", "--", "cat"); out != "box:w" {
+		t.Errorf("new printed %q", out)
+	}
+	other := filepath.Join(hub.home, "other")
+	do(os.WriteFile(other, []byte("#!/bin/sh\nexec "+must(exec.LookPath("middleman"))+" \"$@\"\n"), 0o700))
+	hub.run("runtime", "install", "box", "--binary", other, "--yes")
+	if out := hub.run("ls", "--sessions"); !strings.Contains(out, "box:w/cat") || !strings.Contains(out, "running") {
+		t.Errorf("with another program:\n%s", out)
+	}
+	if all := must(filepath.Glob(place + "/*/*")); len(all) != 2 {
+		t.Errorf("there are %q", all)
+	}
+	bad := filepath.Join(hub.home, "bad")
+	do(os.WriteFile(bad, []byte("#!/bin/sh\nexit 1\n"), 0o700))
+	if _, _, code := hub.try("runtime", "install", "box", "--binary", bad, "--yes"); code != 1 {
+		t.Errorf("a program that does not run there: exit %d", code)
+	}
+	if all := must(filepath.Glob(place + "/*/*")); len(all) > 2 {
+		t.Errorf("a failed install has left %q", all)
+	}
+	hub.run("ls", "box:")
+}
