@@ -192,7 +192,7 @@ func (s *App) endUnrecorded(ctx context.Context, id string, grace time.Duration,
 		}
 		live := b.Session(id)
 		status, err := live.Status(ctx)
-		view := rowView(store.Session{ID: id, WorkspaceID: status.Workspace, Backend: b.Name(), Argv: status.Argv, State: status.State}, "")
+		view := RecordedSession(store.Session{ID: id, WorkspaceID: status.Workspace, Backend: b.Name(), Argv: status.Argv, State: status.State}, "")
 		switch {
 		case err == nil && status.State.Ended() && keep:
 			return view, nil

@@ -122,7 +122,7 @@ func (s *App) ListTranscripts(ctx context.Context, page store.Page) (api.Session
 	out := api.Sessions{Sessions: []api.Session{}, Next: next}
 	labels := s.deletedLabels(ctx)
 	for _, t := range list {
-		v := rowView(t.Session, labels[t.WorkspaceID])
+		v := RecordedSession(t.Session, labels[t.WorkspaceID])
 		v.DeletedAt = &t.DeletedAt
 		out.Sessions = append(out.Sessions, v)
 	}

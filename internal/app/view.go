@@ -52,7 +52,7 @@ func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName 
 // recordedView returns a session as the store has it, with what is known of its
 // program. No session is asked.
 func (s *App) recordedView(ctx context.Context, row store.Session, workspaceName string) api.Session {
-	v := rowView(row, workspaceName)
+	v := RecordedSession(row, workspaceName)
 	v.Bundle = s.Bundles.Session(ctx, row.Bundle, false)
 	if !row.State.Ended() {
 		v.Agent = s.agentNow(row.ID)
@@ -60,8 +60,9 @@ func (s *App) recordedView(ctx context.Context, row store.Session, workspaceName
 	return v
 }
 
-// rowView returns a session as the store has it.
-func rowView(row store.Session, workspaceName string) api.Session {
+// RecordedSession returns a session as the store has it. workspaceName is the label of
+// its workspace. No session is asked.
+func RecordedSession(row store.Session, workspaceName string) api.Session {
 	v := api.Session{
 		ID:            row.ID,
 		Name:          row.Name,
@@ -94,7 +95,7 @@ func rowView(row store.Session, workspaceName string) api.Session {
 
 // transcriptView returns a session of a deleted workspace as the store has it.
 func (s *App) transcriptView(ctx context.Context, t store.Transcript) api.Session {
-	v := rowView(t.Session, s.deletedLabels(ctx)[t.WorkspaceID])
+	v := RecordedSession(t.Session, s.deletedLabels(ctx)[t.WorkspaceID])
 	v.DeletedAt = &t.DeletedAt
 	return v
 }
@@ -136,7 +137,7 @@ func (s *App) sessionViews(ctx context.Context, rows []store.Session, names map[
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			views[i] = rowView(row, names[row.WorkspaceID])
+			views[i] = RecordedSession(row, names[row.WorkspaceID])
 			s.contain("view of session "+row.ID, func() {
 				fault.Here("view/session")
 				views[i] = s.sessionView(ctx, row, names[row.WorkspaceID])
@@ -170,12 +171,12 @@ func (s *App) workspaceView(ctx context.Context, w workspace.Workspace) api.Work
 	return s.viewAmong(s.named(ctx), w)
 }
 
-// viewAmong is workspaceView with the names of all workspaces.
-func (s *App) viewAmong(all names.Set, w workspace.Workspace) api.Workspace {
+// RecordedWorkspace returns a workspace as the store has it, without what depends on
+// other workspaces: its label, and the name of its repository.
+func RecordedWorkspace(w workspace.Workspace) api.Workspace {
 	v := api.Workspace{
 		ID:         w.ID,
 		Name:       w.Name,
-		Label:      all.Label(called(w)),
 		Mode:       w.Mode,
 		Root:       w.Root,
 		Repository: w.Repository,
@@ -186,7 +187,7 @@ func (s *App) viewAmong(all names.Set, w workspace.Workspace) api.Workspace {
 		Port:       w.Port,
 		Ports:      w.Ports,
 		State:      w.State,
-		Error:      s.redact(w.Error),
+		Error:      w.Error,
 		Ephemeral:  w.Ephemeral,
 		CreatedAt:  w.CreatedAt,
 		Parent:     w.Parent, ParentSession: w.ParentSession,
@@ -194,6 +195,13 @@ func (s *App) viewAmong(all names.Set, w workspace.Workspace) api.Workspace {
 	if w.Root != "" {
 		v.Path = w.Path()
 	}
+	return v
+}
+
+// viewAmong is workspaceView with the names of all workspaces.
+func (s *App) viewAmong(all names.Set, w workspace.Workspace) api.Workspace {
+	v := RecordedWorkspace(w)
+	v.Label, v.Error = all.Label(called(w)), s.redact(w.Error)
 	if w.Repository != "" {
 		v.RepoName = all.Repository(w.Repository)
 	}

@@ -20,7 +20,6 @@ import (
 	"middleman/internal/names"
 	"middleman/internal/store"
 	"middleman/terminal"
-	"middleman/workspace"
 )
 
 const (
@@ -195,7 +194,7 @@ func rows(ctx context.Context, c *cli.CLI) (list List, known map[string]bool, er
 		return List{}, known, err
 	}
 	for _, w := range workspaces {
-		shown := shownWorkspace(w)
+		shown := app.RecordedWorkspace(w)
 		shown.Problem = app.Trouble(c.Manager(), w)
 		list.Workspaces = append(list.Workspaces, shown)
 	}
@@ -207,7 +206,7 @@ func rows(ctx context.Context, c *cli.CLI) (list List, known map[string]bool, er
 	}
 	for _, s := range sessions {
 		known[s.ID] = true
-		list.Sessions = append(list.Sessions, shownSession(s, labels[s.WorkspaceID]))
+		list.Sessions = append(list.Sessions, app.RecordedSession(s, labels[s.WorkspaceID]))
 	}
 	kept, _, err := db.Transcripts(ctx, "", all)
 	for _, t := range kept {
@@ -308,26 +307,6 @@ func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, labels 
 	if s.WorkspaceID == "" {
 		s.WorkspaceID, s.WorkspaceName, s.Argv, s.CreatedAt = status.Workspace, labels[status.Workspace], status.Argv, status.StartedAt
 	}
-}
-
-func shownWorkspace(w workspace.Workspace) api.Workspace {
-	return api.Workspace{
-		ID: w.ID, Name: w.Name, Mode: w.Mode, Path: joinSub(w.Root, w.Subdir), Root: w.Root,
-		Repository: w.Repository, Branch: w.Branch, OwnBranch: w.OwnBranch, Base: w.Base, BaseCommit: w.BaseCommit,
-		Port: w.Port, Ports: w.Ports, State: w.State, Error: w.Error, CreatedAt: w.CreatedAt,
-	}
-}
-
-func shownSession(s store.Session, workspace string) api.Session {
-	out := api.Session{
-		ID: s.ID, Name: s.Name, WorkspaceID: s.WorkspaceID, WorkspaceName: workspace,
-		Backend: s.Backend, State: s.State, Argv: s.Argv, Exit: s.Exit, Error: s.Error,
-		CreatedAt: s.CreatedAt, Source: "store", AsOf: time.Now(),
-	}
-	if s.Exit != nil {
-		out.Offset = s.Exit.Offset
-	}
-	return out
 }
 
 // Workspace finds a workspace by id, name, or NAME@REPOSITORY, see package

@@ -10,6 +10,7 @@ import (
 
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/plaintext"
 	"middleman/internal/store"
 	"middleman/workspace"
@@ -74,7 +75,7 @@ func deletedRecords(ctx context.Context, db *store.Store) (List, error) {
 		return List{}, err
 	}
 	for _, row := range rows {
-		w := shownWorkspace(row.Workspace)
+		w := app.RecordedWorkspace(row.Workspace)
 		w.DeletedAt, w.NotRestorable = &row.DeletedAt, row.RestoreFrom == workspace.FromNothing
 		list.Workspaces = append(list.Workspaces, w)
 	}
@@ -85,7 +86,7 @@ func deletedRecords(ctx context.Context, db *store.Store) (List, error) {
 		return List{}, err
 	}
 	for _, t := range kept {
-		s := shownSession(t.Session, labels[t.WorkspaceID])
+		s := app.RecordedSession(t.Session, labels[t.WorkspaceID])
 		s.DeletedAt = &t.DeletedAt
 		list.Sessions = append(list.Sessions, s)
 	}

@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/agent"
@@ -93,13 +92,6 @@ func Direct(c *cli.CLI, s api.Session) (Target, error) {
 		return Target{}, err
 	}
 	return Target{Shown: s, Session: b.Session(s.ID)}, nil
-}
-
-func joinSub(root, sub string) string {
-	if sub == "" {
-		return root
-	}
-	return filepath.Join(root, sub)
 }
 
 // backend returns the backend with that name.
