@@ -129,6 +129,79 @@ func (s *App) ListTranscripts(ctx context.Context, page store.Page) (api.Session
 	return out, err
 }
 
+const (
+	searchTime = 20 * time.Second // for which Search reads; what is left then is told
+	maxMatches = 1000             // lines that one search returns
+	maxLine    = 400              // runes of a line that it returns
+)
+
+// Search finds lines in the kept output of all sessions, those of deleted
+// workspaces too: the newest sessions first.
+func (s *App) Search(ctx context.Context, match func(line []byte) bool) (api.Matches, error) {
+	all, err := s.searchable(ctx)
+	if err != nil {
+		return api.Matches{}, err
+	}
+	out := api.Matches{Matches: []api.Match{}}
+	until := time.Now().Add(searchTime)
+	for i, v := range all {
+		if len(out.Matches) >= maxMatches || time.Now().After(until) {
+			out.Left = len(all) - i
+			break
+		}
+		live, err := s.Terminal(ctx, v.ID)
+		var hits []await.Hit
+		if err == nil {
+			hits, err = await.Find(ctx, live, match)
+		}
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		if err != nil {
+			out.Failed = append(out.Failed, v.WorkspaceName+"/"+v.Name+": "+err.Error())
+		}
+		out.Searched++
+		for _, h := range hits[max(0, len(hits)-(maxMatches-len(out.Matches))):] {
+			out.Matches = append(out.Matches, api.Match{
+				SessionID: v.ID, SessionName: v.Name, WorkspaceName: v.WorkspaceName, DeletedAt: v.DeletedAt,
+				Offset: h.Offset, Times: h.Times, Line: beginning(h.Line),
+			})
+		}
+	}
+	return out, nil
+}
+
+// beginning returns the first maxLine runes of a line, as valid text.
+func beginning(line string) string {
+	runes := []rune(strings.ToValidUTF8(line, "\uFFFD"))
+	return string(runes[:min(len(runes), maxLine)])
+}
+
+// searchable returns the records of all sessions, the newest first.
+func (s *App) searchable(ctx context.Context) ([]api.Session, error) {
+	var all []api.Session
+	for _, list := range []func(store.Page) (api.Sessions, error){
+		func(p store.Page) (api.Sessions, error) {
+			return s.ListSessions(ctx, "", p, SessionQuery{Recorded: true})
+		},
+		func(p store.Page) (api.Sessions, error) { return s.ListTranscripts(ctx, p) },
+	} {
+		for page := (store.Page{}); ; {
+			part, err := list(page)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, part.Sessions...)
+			if part.Next == "" {
+				break
+			}
+			page.Cursor = part.Next
+		}
+	}
+	slices.SortStableFunc(all, func(a, b api.Session) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return all, nil
+}
+
 // maxDenied is how many denials of a network list are told.
 const maxDenied = 20
 
@@ -176,29 +249,6 @@ func (s *App) Terminal(ctx context.Context, id string) (terminal.Session, error)
 		return nil, err
 	}
 	return b.Session(id), nil
-}
-
-// ListWorkers returns the workers of a workspace's sessions, or all workers
-// where workspaceID is "", oldest first. Ended workers are included.
-func (s *App) ListWorkers(ctx context.Context, workspaceID string) ([]api.Worker, error) {
-	return s.workerViews(ctx, s.workers.list(func(t store.Tombstone) bool {
-		return workspaceID == "" || t.ParentWorkspace == workspaceID
-	}))
-}
-
-// SessionWorkers returns the workers of a session once all of them have ended,
-// or after limit. A removed session still has the workers that are recorded.
-func (s *App) SessionWorkers(ctx context.Context, sessionID string, limit time.Duration) ([]api.Worker, error) {
-	list, err := s.waitWorkers(ctx, sessionID, limit)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) == 0 {
-		if _, err := s.Store.Session(ctx, sessionID); err != nil {
-			return nil, err
-		}
-	}
-	return s.workerViews(ctx, list)
 }
 
 // Config returns the configuration in a workspace's checkout.

@@ -355,3 +355,26 @@ func (s *App) fillLive(ctx context.Context, v *api.Worker) {
 		}
 	}
 }
+
+// ListWorkers returns the workers of a workspace's sessions, or all workers
+// where workspaceID is "", oldest first. Ended workers are included.
+func (s *App) ListWorkers(ctx context.Context, workspaceID string) ([]api.Worker, error) {
+	return s.workerViews(ctx, s.workers.list(func(t store.Tombstone) bool {
+		return workspaceID == "" || t.ParentWorkspace == workspaceID
+	}))
+}
+
+// SessionWorkers returns the workers of a session once all of them have ended,
+// or after limit. A removed session still has the workers that are recorded.
+func (s *App) SessionWorkers(ctx context.Context, sessionID string, limit time.Duration) ([]api.Worker, error) {
+	list, err := s.waitWorkers(ctx, sessionID, limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		if _, err := s.Store.Session(ctx, sessionID); err != nil {
+			return nil, err
+		}
+	}
+	return s.workerViews(ctx, list)
+}

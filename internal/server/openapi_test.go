@@ -48,7 +48,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 		"POST /login-links", "POST /logout", "POST /prune", "POST /sessions/{session}/input", "POST /sessions/{session}/prompt", "POST /sessions/{session}/report", "POST /sessions/{session}/workers", "POST /workspaces", "POST /workspaces/{workspace}/restore", "POST /workspaces/{workspace}/retry",
 		"POST /workspaces/{workspace}/sessions",
 	}
-	want = append(want, "POST /import", "POST /repair", "POST /sessions/{session}/rename", "POST /sessions/{session}/resume", "GET /sessions/{session}/status", "POST /workspaces/{workspace}/rename", "POST /workspaces/{workspace}/merge", "POST /workspaces/{workspace}/push", "POST /workspaces/{workspace}/sandbox/import", "GET /transcripts", "DELETE /transcripts")
+	want = append(want, "POST /import", "POST /repair", "POST /sessions/{session}/rename", "POST /sessions/{session}/resume", "GET /sessions/{session}/status", "POST /workspaces/{workspace}/rename", "POST /workspaces/{workspace}/merge", "POST /workspaces/{workspace}/push", "POST /workspaces/{workspace}/sandbox/import", "GET /transcripts", "DELETE /transcripts", "GET /search")
 	want = append(want, "GET /backends", "GET /server", "POST /server/stop", "POST /server/restart")
 	want = append(want, "POST /login", "POST /login/challenge", "POST /login/access", "GET /logins", "DELETE /logins",
 		"DELETE /logins/{login}", "POST /sessions/{session}/tickets")

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/coder/websocket"
 	"github.com/danielgtaylor/huma/v2"
@@ -14,6 +16,7 @@ import (
 	"middleman/internal/app"
 	"middleman/internal/audit"
 	"middleman/terminal"
+	"middleman/terminal/await"
 	"middleman/terminal/ws"
 )
 
@@ -40,7 +43,26 @@ type terminalIn struct {
 	MaxLag     string `query:"max_lag" doc:"How many bytes behind the viewer may be before it gets a snapshot; 0 means everything that is kept"`
 }
 
+type searchIn struct {
+	Text       string `query:"text" required:"true" maxLength:"1000" doc:"What to look for in each line"`
+	Regex      bool   `query:"regex" doc:"text is a regular expression (RE2)"`
+	IgnoreCase bool   `query:"ignore_case"`
+	Word       bool   `query:"word" doc:"Only where no letter, digit or underscore is on either side"`
+}
+
+// getSearch finds lines in the kept output of all sessions.
+func (s *Server) getSearch(ctx context.Context, in *searchIn) (*reply[api.Matches], error) {
+	match, err := await.Query{Text: in.Text, Regex: in.Regex, IgnoreCase: in.IgnoreCase, Word: in.Word}.Match()
+	if err != nil {
+		return nil, problemf(api.CodeBadRequest, "text: %v", err)
+	}
+	return answer(s.Search(ctx, match))
+}
+
 func (s *Server) terminalRoutes() {
+	search := route(http.MethodGet, "/search", "search", "Lines of the kept output of all sessions that have a text", accessRead)
+	search.Description = "Each line that matches is told once, with the offset where it was printed last. Sessions of deleted workspaces are searched too."
+	add(s, search, s.getSearch)
 	terminal := route(http.MethodGet, "/sessions/{session}/terminal", "terminal", "The session's terminal, as a WebSocket", accessSession)
 	terminal.Description = "Binary messages are terminal bytes both ways; text messages are JSON. A browser sends a ticket as the second subprotocol (middleman.v1, ticket.TICKET). Attaching needs the scope full, watching does not."
 	terminal.Responses = map[string]*huma.Response{"101": {Description: "Switching to the WebSocket protocol"}}
@@ -120,14 +142,30 @@ func (s *Server) getRecording(ctx context.Context, in *recordingIn) (*stream, er
 	if err != nil {
 		return nil, err
 	}
+	session, err := s.Session(ctx, in.Session)
+	if err != nil {
+		return nil, err
+	}
 	cast, err := live.Recording(ctx)
 	if err != nil {
 		return nil, err
 	}
+	name := plainName(session.WorkspaceName + "-" + session.Name)
 	return raw(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Disposition", `attachment; filename="`+in.Session+`.cast"`)
+		w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.cast"`)
 		s.sendAll(r.Context(), w, "application/x-asciicast", in.Session, cast)
 	}), nil
+}
+
+// plainName returns name with a dash for each character that a header or a file
+// system may take for something else.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-", r)) {
+			return r
+		}
+		return '-'
+	}, name)
 }
 
 // sendAll answers with all bytes of from, and closes from. If ctx ends or a read

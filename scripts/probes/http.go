@@ -23,7 +23,7 @@ var operations = slices.Concat(local, onRuntime())
 // they gain is the same.
 func onRuntime() (all []operation) {
 	never := []string{
-		"/backends", "/bundles", "/config", "/events", "/import", "/login", "/logins", "/logout", "/prune", "/repair", "/server", "/tokens",
+		"/backends", "/bundles", "/config", "/events", "/import", "/login", "/logins", "/logout", "/prune", "/repair", "/server", "/tokens", "/search",
 		"/trust", "/openapi", "/runtimes", "/sandbox", "/rename", "/report", "/merge", "/push", "/setup-log", "/tickets",
 		"DELETE /transcripts", "POST /sessions/{s}/approvals", "GET /sessions/{s}/workers", "POST /sessions/{s}/workers",
 	}
@@ -66,6 +66,7 @@ var local = []operation{
 	{"GET", "/server", "", "the server's process, and what is wrong with its settings"},
 	{"POST", "/server/restart", "", "a server that is never there for long"},
 	{"POST", "/server/stop", "", "the end of the server"},
+	{"GET", "/search?text=a", "", "what all sessions have printed"},
 	{"GET", "/sessions", "", "commands and directories of all sessions"},
 	{"DELETE", "/sessions/{s}", "", "the end of a running program"},
 	{"GET", "/sessions/{s}", "", "the command and state of a session"},

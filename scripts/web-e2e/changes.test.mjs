@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test as nodeTest } from 'node:test'
 import { complaints, launch, phase, shot, watch } from './browser.mjs'
@@ -320,8 +320,30 @@ test('a delete says what is kept and what is gone for good, its lists open, and 
   assert.equal(new URL(page.url()).pathname, '/w/fix')
 })
 
+test('a delete names the workers, and what they have', async () => {
+  const work = `'${process.env.MIDDLEMAN_BINARY}' spawn helper -d -- sh -c 'echo only-here >found; sleep 600'; sleep 600`
+  server.middleman('new', 'parent', '-d', '--', 'sh', '-c', work)
+  await page.goto(url('/w/helper'))
+  await phase(page, 'attached')
+  await page.goto(url('/w/parent'))
+  await phase(page, 'attached')
+  await button('Delete workspace').click()
+  const form = dialog('Delete parent?')
+  await form.getByRole('heading', { name: 'Workers that its sessions started' }).waitFor()
+  await form.getByText('found', { exact: true }).waitFor()
+  await shot(page, 'delete-workers')
+  await form.getByLabel('Discard this work').check()
+  await form.getByLabel('Stop these sessions').check()
+  assert.ok(await button('Delete workspace', form).isDisabled(), 'workers are a consent of their own')
+  await form.getByLabel('Delete 1 workspace of workers first').check()
+  await button('Delete workspace', form).click()
+  await form.waitFor({ state: 'detached' })
+  for (const name of ['parent', 'helper']) await page.getByRole('link', { name: new RegExp(`^${name}`) }).waitFor({ state: 'detached' })
+})
+
 test('on a phone alone: read the diff, comment, merge, delete, restore', async () => {
   await page.goto(url('/')) // who types at the phone's session is the phone
+  rmSync(join(server.middleman('path', 'fix').trim(), '.middleman.toml')) // the base has another one
   git(server.middleman('path', 'fix').trim(), 'add', '.')
   git(server.middleman('path', 'fix').trim(), 'commit', '--quiet', '--message', 'Drafts')
   writeFileSync(join(server.middleman('path', 'fix').trim(), 'main.go'), program('good evening'))

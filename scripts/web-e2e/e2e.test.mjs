@@ -216,6 +216,7 @@ test('a recording is downloaded by an address that works once', async () => {
   const downloading = page.waitForEvent('download')
   await palette(page, 'Download recording')
   const download = await downloading
+  assert.equal(download.suggestedFilename(), 'fix-login-bash.cast')
   assert.match(readFileSync(await download.path(), 'utf8'), /^{"version":2,/)
   const again = await fetch(download.url())
   assert.equal(again.status, 401)

@@ -134,6 +134,25 @@ test('the past is on a slider, and replayed', async () => {
   await page.keyboard.press('Escape')
 })
 
+test('a search of all sessions leads to the place', async () => {
+  await action('Search all sessions…')
+  const form = page.getByRole('dialog', { name: 'Search all sessions' })
+  await textbox('Text', form).fill('STEP-3')
+  await button('Search', form).click()
+  await form.getByText('1 line in').waitFor()
+  await shot(page, 'search-all')
+  await button('step-3', form).click()
+  await page.getByText('When the line was printed last').waitFor()
+  await page.waitForFunction(() => document.querySelector('.past-screen')?.terminal.buffer.active.getLine(0)?.translateToString(true) === 'step-3')
+  await page.keyboard.press('Escape')
+  await action('Search all sessions…')
+  await textbox('Text', form).fill('STEP-3')
+  await form.getByLabel('Match case').check()
+  await button('Search', form).click()
+  await form.getByText('0 lines in').waitFor()
+  await page.keyboard.press('Escape')
+})
+
 test('FILE:LINE in a terminal leads to that line of the changes', async () => {
   const path = server.middleman('path', 'work').trim()
   writeFileSync(join(path, 'shop.go'), Array.from({ length: 300 }, (_, i) => `// line ${i + 1}`).join('\n') + '\n')

@@ -42,7 +42,7 @@ pipe. --raw prints the bytes as the program wrote them, also to a terminal.`,
 			}
 			o.last = cmd.Flags().Changed("tail")
 			if !cmd.Flags().Changed("from") {
-				if o.from, err = oldestKept(cmd.Context(), t.Session); err != nil {
+				if o.from, err = await.OldestKept(cmd.Context(), t.Session); err != nil {
 					return fmt.Errorf("logs of %s: %w", t.Label(), err)
 				}
 				if o.from > 0 && !o.last {
@@ -111,19 +111,6 @@ func (c commands) logs(ctx context.Context, t catalog.Target, o logsOptions) (ex
 		exit, err = s.Follow(ctx)
 	}
 	return exit, errors.Join(err, flush())
-}
-
-// oldestKept returns the offset where the kept output begins. It reads the
-// journal and does not ask the session, which may not answer.
-func oldestKept(ctx context.Context, s terminal.Session) (uint64, error) {
-	r, err := s.Output(ctx, 0)
-	if trimmed, ok := errors.AsType[*terminal.TrimmedError](err); ok {
-		return trimmed.Oldest, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return 0, r.Close()
 }
 
 // setupLog prints the output of a workspace's setup or teardown.

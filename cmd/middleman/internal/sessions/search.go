@@ -1,12 +1,9 @@
 package sessions
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -15,13 +12,9 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
-	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/terminal/await"
 )
-
-// maxMatches limits the listed lines of one session to those printed last.
-const maxMatches = 1000
 
 type searchFlags struct {
 	regex, ignoreCase bool
@@ -77,23 +70,11 @@ OFFSET" prints the output from there. The exit code is 1 if nothing matches.`,
 
 // matcher returns the test for a line.
 func (f searchFlags) matcher(text string) (func([]byte) bool, error) {
-	if text == "" {
-		return nil, cli.Usagef("search needs some TEXT to look for")
-	}
-	pattern := text
-	if !f.regex {
-		pattern = regexp.QuoteMeta(text)
-	}
-	if f.ignoreCase {
-		pattern = "(?i:" + pattern + ")"
-	} else if !f.regex {
-		return func(line []byte) bool { return bytes.Contains(line, []byte(text)) }, nil
-	}
-	re, err := regexp.Compile(pattern)
+	match, err := await.Query{Text: text, Regex: f.regex, IgnoreCase: f.ignoreCase}.Match()
 	if err != nil {
 		return nil, cli.Usagef("search: %w", err)
 	}
-	return re.Match, nil
+	return match, nil
 }
 
 // search searches sessions one after the other. If one cannot be read it
@@ -171,55 +152,15 @@ func (c commands) searchSession(ctx context.Context, s api.Session, match func([
 	if err != nil {
 		return nil, err
 	}
-	from, err := oldestKept(ctx, t.Session)
-	if err != nil {
-		return nil, err
-	}
-	byLine := map[string]*found{}
-	lines := viewer.NewLines(from, func(offset uint64, line []byte) {
-		if !match(line) {
-			return
-		}
-		hit := byLine[string(line)]
-		if hit == nil {
-			forgetOldest(byLine)
-			hit = &found{Workspace: s.WorkspaceName, Session: s.Name, SessionID: s.ID, DeletedAt: s.DeletedAt, Line: string(line)}
-			byLine[hit.Line] = hit
-		}
-		hit.Offset = offset
-		hit.Times++
-	})
-	err = (&await.Stream{
-		Session: t.Session, From: from,
-		Write:   func(p []byte) error { _, err := lines.Write(p); return err },
-		Missing: func(_, to uint64) { lines.Skip(to) },
-	}).Copy(ctx)
-	lines.Flush()
+	hits, err := await.Find(ctx, t.Session, match)
 	var all []found
-	for _, hit := range byLine {
-		all = append(all, *hit)
+	for _, h := range hits {
+		all = append(all, found{
+			Workspace: s.WorkspaceName, Session: s.Name, SessionID: s.ID, DeletedAt: s.DeletedAt,
+			Offset: h.Offset, Times: h.Times, Line: h.Line,
+		})
 	}
-	slices.SortFunc(all, func(a, b found) int { return cmp.Compare(a.Offset, b.Offset) })
-	return all[max(0, len(all)-maxMatches):], err
-}
-
-// forgetOldest limits the size of byLine: at twice maxMatches it keeps the
-// lines that were printed last.
-func forgetOldest(byLine map[string]*found) {
-	if len(byLine) < 2*maxMatches {
-		return
-	}
-	offsets := make([]uint64, 0, len(byLine))
-	for _, hit := range byLine {
-		offsets = append(offsets, hit.Offset)
-	}
-	slices.Sort(offsets)
-	from := offsets[maxMatches]
-	for line, hit := range byLine {
-		if hit.Offset < from {
-			delete(byLine, line)
-		}
-	}
+	return all, err
 }
 
 func (c commands) printFound(all []found) error {

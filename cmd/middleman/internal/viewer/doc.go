@@ -6,6 +6,5 @@
 // draws it. Keys: the keyboard loop looks for our own keys and queues the rest,
 // the typing loop passes it to the attachment. A watcher in a terminal of another
 // size sees a window of the session's screen instead of its bytes. The switch key
-// leaves the session for a list of the others (see Switch). The package also cuts
-// output into lines of text (see Lines).
+// leaves the session for a list of the others (see Switch).
 package viewer

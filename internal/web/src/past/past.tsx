@@ -24,26 +24,37 @@ const steps = 1000 // of the slider
 const speeds = [1, 5, 20, 100]
 const frame = 300 // milliseconds between two screens of a replay, at the least
 
-export default function Past({ session, onClose }: { session: Session; onClose: () => void }) {
-  const from = Date.parse(session.created_at)
+interface Props {
+  session: Session
+  /** The offset to begin at; the slider takes over once it is moved. */
+  place?: number
+  onClose: () => void
+}
+
+export default function Past({ session, place, onClose }: Props) {
+  // The record of a session whose workspace is deleted is not here: only the place is known.
+  const from = session.created_at ? Date.parse(session.created_at) : NaN
   const [to] = useState(() => (session.exit ? Date.parse(session.exit.time) : Date.now()))
   const [at, setAt] = useState(to)
   const [speed, setSpeed] = useState(5)
   const [playing, setPlaying] = useState(false)
   const [screen, setScreen] = useState<Screen>()
   const [error, setError] = useState('')
-  const wanted = useRef(at)
+  const [moved, setMoved] = useState(place === undefined)
+  const wanted = useRef('')
+  const now = useRef(at)
   const asking = useRef(false)
-  wanted.current = at
+  now.current = at
+  wanted.current = !moved ? String(place) : at < to ? new Date(at).toISOString() : ''
 
   // One question at a time; the latest time wins.
   const look = async () => {
     if (asking.current) return
     asking.current = true
-    for (let asked = NaN; asked !== wanted.current;) {
+    for (let asked: string | undefined; asked !== wanted.current;) {
       asked = wanted.current
       try {
-        setScreen(await capture(session.id, asked < to ? asked : undefined))
+        setScreen(await capture(session.id, asked))
         setError('')
       } catch (problem) {
         setError((problem as Error).message)
@@ -51,39 +62,52 @@ export default function Past({ session, onClose }: { session: Session; onClose: 
     }
     asking.current = false
   }
-  useEffect(() => void look(), [at])
+  useEffect(() => void look(), [at, moved])
 
   useEffect(() => {
     if (!playing) return
     let before = performance.now()
     const timer = window.setInterval(() => {
-      const now = performance.now()
-      const next = Math.min(wanted.current + (now - before) * speed, to)
-      before = now
+      const tick = performance.now()
+      const next = Math.min(now.current + (tick - before) * speed, to)
+      before = tick
       setAt(next)
       if (next >= to) setPlaying(false)
     }, frame)
     return () => window.clearInterval(timer)
   }, [playing, speed])
 
+  const known = !Number.isNaN(from)
   const move = (ms: number) => {
     setPlaying(false)
+    setMoved(true)
     setAt(Math.min(Math.max(ms, from), to))
+  }
+  const play = () => {
+    setMoved(true)
+    if (!playing && at >= to) setAt(from)
+    setPlaying(!playing)
   }
   return (
     <Dialog title={`The past of ${session.workspace_name}/${session.name}`} class="past" onClose={onClose}>
       <Shown screen={screen} />
       {error && <p class="problem" role="alert">{visible(error)}</p>}
-      <p class="hint" role="status"><time dateTime={new Date(at).toISOString()}>{new Date(at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' })}</time>{screen?.note && ` · ${visible(screen.note)}`}</p>
-      <input type="range" aria-label="When" min={0} max={steps} step={1} value={to > from ? ((at - from) / (to - from)) * steps : steps}
-        aria-valuetext={new Date(at).toLocaleTimeString()} onInput={(e) => move(from + (Number(e.currentTarget.value) / steps) * (to - from))} />
+      <p class="hint" role="status">{moved ? <time dateTime={new Date(at).toISOString()}>{new Date(at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' })}</time> : 'When the line was printed last'}{screen?.note && ` · ${visible(screen.note)}`}</p>
+      {known && (
+        <input type="range" aria-label="When" min={0} max={steps} step={1} value={to > from ? ((at - from) / (to - from)) * steps : steps}
+          aria-valuetext={new Date(at).toLocaleTimeString()} onInput={(e) => move(from + (Number(e.currentTarget.value) / steps) * (to - from))} />
+      )}
       <div class="past-tools">
-        <button class="quiet outlined" onClick={() => move(at - 10_000)}>−10 s</button>
-        <button class="primary" onClick={() => { if (!playing && at >= to) setAt(from); setPlaying(!playing) }}>{playing ? 'Pause' : 'Play'}</button>
-        <button class="quiet outlined" onClick={() => move(at + 10_000)}>+10 s</button>
-        <label class="against"><span>Speed</span>
-          <select value={speed} onChange={(e) => setSpeed(Number(e.currentTarget.value))}>{speeds.map((s) => <option key={s} value={s}>{s}×</option>)}</select>
-        </label>
+        {known && (
+          <>
+            <button class="quiet outlined" onClick={() => move(at - 10_000)}>−10 s</button>
+            <button class="primary" onClick={play}>{playing ? 'Pause' : 'Play'}</button>
+            <button class="quiet outlined" onClick={() => move(at + 10_000)}>+10 s</button>
+            <label class="against"><span>Speed</span>
+              <select value={speed} onChange={(e) => setSpeed(Number(e.currentTarget.value))}>{speeds.map((s) => <option key={s} value={s}>{s}×</option>)}</select>
+            </label>
+          </>
+        )}
         <span class="grow" />
         <button class="quiet outlined" onClick={() => void downloadRecording(session.id).catch(report)}>Download recording</button>
       </div>
@@ -91,11 +115,10 @@ export default function Past({ session, onClose }: { session: Session; onClose: 
   )
 }
 
-/** The screen at a time, or the last one. */
-async function capture(session: string, ms?: number): Promise<Screen> {
+/** The screen at a time or an offset, or the last one. */
+async function capture(session: string, at: string): Promise<Screen> {
   return withAccess(async (token) => {
-    const at = ms === undefined ? '' : `&at=${encodeURIComponent(new Date(ms).toISOString())}`
-    const response = await send('GET', `/sessions/${session}/capture?format=ansi${at}`, bearer({}, token))
+    const response = await send('GET', `/sessions/${session}/capture?format=ansi${at && `&at=${encodeURIComponent(at)}`}`, bearer({}, token))
     const header = (name: string) => response.headers.get(`Middleman-${name}`) ?? ''
     return { text: await response.text(), cols: Number(header('Cols')) || 80, rows: Number(header('Rows')) || 24, note: header('Note') }
   })

@@ -15,6 +15,7 @@ const Trust = lazy(() => import('../git/trust'))
 const Deleted = lazy(() => import('../git/deleted'))
 const Import = lazy(() => import('../git/import'))
 
+const SearchAll = lazy(() => import('../past/search-all'))
 const Share = lazy(() => import('./share'))
 
 export interface Action {
@@ -49,6 +50,7 @@ export function workspaceActions(workspace: Workspace, session?: Session): Actio
 /** What concerns no workspace in particular. */
 export function generalActions(): Action[] {
   return [
+    { title: 'Search all sessions…', run: () => show({ is: 'dialog', draw: (onClose) => <SearchAll onClose={onClose} /> }) },
     { title: 'Restore a deleted workspace…', run: showDeleted },
     { title: 'Shared links…', run: () => show({ is: 'dialog', draw: (onClose) => <Share onClose={onClose} /> }) },
     { title: 'Import worktrees…', run: () => show({ is: 'dialog', draw: (onClose) => <Import onClose={onClose} /> }) },
