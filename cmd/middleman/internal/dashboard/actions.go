@@ -43,7 +43,7 @@ func (d *dashboard) act(key, sure string) tea.Cmd {
 	}
 	switch key {
 	case "a":
-		d.openRequest(r)
+		return d.openRequest(r)
 	case "enter", "space", "x":
 		return d.actOnSession(key, r, sure)
 	case "d", "m", "D":

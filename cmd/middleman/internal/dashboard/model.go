@@ -155,6 +155,8 @@ func (d *dashboard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.peek.take(d, m.err)
 	case seenAgain:
 		m.peek.takeAgain(&m.screen)
+	case ripened:
+		m.request.ripe = true
 	case loaded:
 		d.takeLoaded(m)
 	case back:

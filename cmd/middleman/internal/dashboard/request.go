@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -22,18 +23,28 @@ type request struct {
 	top      int
 	rows     int    // that were shown last
 	read     bool   // its last line was shown
+	ripe     bool   // it has been shown for readTime
 	over     string // why it cannot be answered any more, "" while it can
 	problem  string
 	reason   *entry // why the user denies it; nil while they do not
 }
 
+// readTime is how long a request must be shown before it can be allowed: a key that
+// was meant for another one, which was answered elsewhere a moment ago, allows nothing.
+const readTime = 300 * time.Millisecond
+
+// ripened says that a request was shown for readTime.
+type ripened struct{ request *request }
+
 // openRequest shows the oldest request of a row's agent.
-func (d *dashboard) openRequest(r row) {
+func (d *dashboard) openRequest(r row) tea.Cmd {
 	if len(r.asks) == 0 {
 		d.note = r.cells[colName] + " asks to be allowed nothing"
-		return
+		return nil
 	}
-	d.pane = newRequest(r.asks[0])
+	opened := newRequest(r.asks[0])
+	d.pane = opened
+	return tea.Tick(readTime, func(time.Time) tea.Msg { return ripened{opened} })
 }
 
 func newRequest(a api.Approval) *request { return &request{approval: a, lines: requestText(a)} }
@@ -166,6 +177,9 @@ func (r *request) allow(d *dashboard) tea.Cmd {
 	case !r.read:
 		r.problem = "not allowed: there is more to read, PgDn shows it"
 		return nil
+	case !r.ripe:
+		r.problem = "not allowed: it was shown only just now"
+		return nil
 	}
 	return r.answer(d, "allowed", "approve", r.approval.ID, "--yes")
 }
@@ -207,9 +221,12 @@ func (r *request) draw(d *dashboard) ([]string, *tea.Cursor) {
 		text, at := r.reason.draw(d.cols - len(ask))
 		return append(lines, viewer.Fit(ask+text, d.cols)), tea.NewCursor(len(ask)+at, len(lines))
 	}
-	keys := "y allows it once  n denies it  Esc goes back"
-	if more > 0 {
-		keys = fmt.Sprintf("PgDn: %d more lines  n denies it  Esc goes back", more)
+	keys := "n denies it  Esc goes back"
+	switch {
+	case more > 0:
+		keys = fmt.Sprintf("PgDn: %d more lines  %s", more, keys)
+	case r.ripe:
+		keys = "y allows it once  " + keys
 	}
 	for _, said := range []string{r.problem, r.over} {
 		if said != "" {
