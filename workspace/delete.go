@@ -12,6 +12,7 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/internal/private"
 	"middleman/workspace/basedir"
 	"middleman/workspace/keep"
 	"middleman/workspace/look"
@@ -149,7 +150,7 @@ func (d *deleteRun) move(ctx context.Context) error {
 	moved := basedir.DeletingName(d.w.ID)
 	if d.dir == d.w.Root {
 		if err := d.base.Rename(basedir.Name(d.w), moved); err != nil {
-			return fmt.Errorf("move directory away: %w", err)
+			return fmt.Errorf("move directory away: %w", private.WhoHolds(err, d.w.Root))
 		}
 	}
 	d.dir = filepath.Join(d.base.Name(), moved)
