@@ -26,7 +26,7 @@ FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./wor
 ON_TMUX := MIDDLEMAN_TEST_HOST=tmux
 
 .DEFAULT_GOAL := help
-.PHONY: help build run run-test test test-root test-windows race long check systemd-test vm-test bench bench-go bench-peers bench-vt probes structure web docs install clean
+.PHONY: help build dist dist-test run run-test test test-root test-windows race long check systemd-test vm-test bench bench-go bench-peers bench-vt probes structure web docs install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,14 @@ probes: build ## attack bin/middleman from outside: a table by area, and the att
 
 structure: ## measure the Go code: lines, files, functions, exported names, equal lines; STRUCTURE='-compare A B', -tests, '-rev COMMIT'
 	@go run ./scripts/structure $(STRUCTURE)
+
+dist: ## build a release in bin/dist: static binaries, archives, .deb, .rpm, parts lists, checksums; DIST='-targets linux/amd64'
+	cd scripts/dist && go build -o ../../bin/make-dist .
+	bin/make-dist $(DIST)
+
+dist-test: ## compare two builds of a release; install, use, upgrade and remove its .deb in a clean root; SHORT=1 for the .deb alone
+	@scripts/tools.sh --dist
+	@scripts/dist-test.sh $(if $(SHORT),--short)
 
 web: ## rebuild the committed web client
 	go run ./internal/web/build

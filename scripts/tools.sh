@@ -2,6 +2,7 @@
 # Installs what the tests need where that can be done without asking (Debian,
 # as root), and names it elsewhere. Tests of a tool that is missing say that
 # they were skipped; with CI=true a missing tool is an error.
+# With --dist it is about what `make dist-test` needs.
 # With --bench it is about the peers of `make bench`, and with --vm about what
 # `make vm-test` runs older kernels with: none of these is needed.
 set -euo pipefail
@@ -10,7 +11,7 @@ PATH=$PATH:/usr/sbin # where sshd is
 declare -A package=([git]=git [tmux]=tmux [chromium]=chromium [node]=nodejs [npm]=npm [vttest]=vttest [bwrap]=bubblewrap [htop]=htop [sshd]=openssh-server
 	[groff]=groff-base [zsh]=zsh [fish]=fish
 	[dtach]=dtach [screen]=screen [ttyd]=ttyd
-	[qemu-system-x86_64]=qemu-system-x86 [busybox]=busybox-static [cpio]=cpio)
+	[qemu-system-x86_64]=qemu-system-x86 [busybox]=busybox-static [cpio]=cpio [dpkg]=dpkg)
 tools=(git tmux chromium node npm vttest bwrap htop groff zsh fish sshd)
 purpose="the tests of these tools are skipped"
 optional=
@@ -19,6 +20,10 @@ case ${1:-} in
 	tools=(tmux dtach screen ttyd)
 	purpose="make bench compares with none of these"
 	optional=true
+	;;
+--dist)
+	tools=(dpkg busybox)
+	purpose="make dist-test installs no package"
 	;;
 --vm)
 	tools=(qemu-system-x86_64 busybox cpio)
