@@ -63,6 +63,10 @@ function alive(workspace: string, sessions: Session[]): Session[][] {
   return columns.filter((rows) => rows.length > 0)
 }
 
+/** A phone shows one terminal, whatever is split elsewhere. */
+export const wideQuery = window.matchMedia('(min-width: 721px)')
+export const wideEnough = () => wideQuery.matches
+
 /** How many may be shown: each has a connection of its own, and a browser opens few. */
 export const mostPanes = 4
 export const panesOf = (workspace: string) => layouts[workspace]?.flat().length ?? 1

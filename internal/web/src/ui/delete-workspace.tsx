@@ -54,7 +54,7 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
       for (const w of done.workers ?? []) removeWorkspace(w.workspace.id)
       removeWorkspace(workspace.id)
       const undo = { label: 'Undo', run: () => void restoreWorkspace(workspace).catch(report) }
-      toast('info', `Workspace ${workspace.label} is deleted.`, workspace.mode === 'in-place' ? undefined : undo)
+      toast('info', `Workspace ${workspace.label} is deleted.`, done.restorable || workspace.mode === 'worktree' ? undo : undefined)
       for (const warning of done.warnings ?? []) toast('error', visible(warning))
       if (place().workspace === workspace.label) go({})
       onClose()
@@ -111,14 +111,16 @@ export function DeleteWorkspace({ workspace, onClose }: { workspace: Workspace; 
 /** What is kept, what is gone for good, and what runs before. */
 function Fate({ workspace, known, losesWork, consent, agree }: { workspace: Workspace; known: Forecast; losesWork: boolean; consent: api.DeleteConsent; agree: (change: Partial<api.DeleteConsent>) => void }) {
   const ignored = lesser.some(({ key }) => known.lost[key]?.length)
+  // A worktree without work that is only there is made again from its commit.
+  const restorable = known.restorable || (workspace.mode === 'worktree' && !losesWork)
   const gone = [...known.unkept, ...(losesWork && !known.restorable ? ['all of the work above'] : [])]
   return (
     <>
-      {workspace.mode !== 'in-place' && known.restorable && (
+      {(workspace.mode !== 'in-place' && restorable || known.transcripts > 0 && !consent.forgetTranscripts) && (
         <section class="fate">
           <h3>Kept</h3>
-          <p>{losesWork ? 'A snapshot of this work' : 'What is needed to make it again'}{ignored && known.unkept.length === 0 ? ', ignored files too' : ignored ? ', small ignored files too' : ''}.
-            <strong> Restore a deleted workspace…</strong> brings it back, and so does <code>middleman restore {workspace.label}</code>.</p>
+          {workspace.mode !== 'in-place' && restorable && <p>{losesWork ? 'A snapshot of this work' : 'What is needed to make it again'}{!known.restorable || !ignored ? '' : known.unkept.length > 0 ? ', small ignored files too' : ', ignored files too'}.
+            <strong> Restore a deleted workspace…</strong> brings it back, and so does <code>middleman restore {workspace.label}</code>.</p>}
           {known.transcripts > 0 && !consent.forgetTranscripts && <p>The {known.transcripts === 1 ? 'transcript of its session' : `transcripts of its ${known.transcripts} sessions`}.</p>}
         </section>
       )}

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Session, Workspace } from '../api'
-import { columnsOf, unsplit } from '../layout'
+import { columnsOf, unsplit, wideQuery } from '../layout'
 import { go } from '../nav'
 import { sessionsOf } from '../store'
 import { tone } from '../words'
@@ -38,14 +38,12 @@ export function Panes({ workspace, session }: { workspace: Workspace; session: S
   )
 }
 
-const query = window.matchMedia('(min-width: 721px)')
-
 function useWide(): boolean {
-  const [wide, setWide] = useState(query.matches)
+  const [wide, setWide] = useState(wideQuery.matches)
   useEffect(() => {
-    const listen = () => setWide(query.matches)
-    query.addEventListener('change', listen)
-    return () => query.removeEventListener('change', listen)
+    const listen = () => setWide(wideQuery.matches)
+    wideQuery.addEventListener('change', listen)
+    return () => wideQuery.removeEventListener('change', listen)
   }, [])
   return wide
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { request } from '../api'
 import * as api from '../api'
 import type { Session, Workspace } from '../api'
-import { isShown, mostPanes, panesOf, split } from '../layout'
+import { isShown, mostPanes, panesOf, split, wideEnough } from '../layout'
 import { go, place } from '../nav'
 import { moveSession } from '../order'
 import { isLive, mark, putSession, report, sessionsOf } from '../store'
@@ -23,7 +23,7 @@ export function sessionActions(workspace: Workspace, session: Session): Action[]
   const at = sessions.findIndex((s) => s.id === session.id)
   if (at > 0) all.push({ title: `Move ${session.name} to the left`, run: () => moveSession(sessions, session.id, at - 1) })
   if (at < sessions.length - 1) all.push({ title: `Move ${session.name} to the right`, run: () => moveSession(sessions, session.id, at + 1) })
-  if (panesOf(workspace.id) < mostPanes) {
+  if (wideEnough() && panesOf(workspace.id) < mostPanes) {
     all.push({ title: 'Split to the right', run: () => void splitWith(workspace, session, 'right').catch(report) })
     all.push({ title: 'Split below', run: () => void splitWith(workspace, session, 'below').catch(report) })
   }
