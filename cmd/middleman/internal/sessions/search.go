@@ -70,6 +70,9 @@ OFFSET" prints the output from there. The exit code is 1 if nothing matches.`,
 
 // matcher returns the test for a line.
 func (f searchFlags) matcher(text string) (func([]byte) bool, error) {
+	if text == "" {
+		return nil, cli.Usagef("search needs some TEXT to look for")
+	}
 	match, err := await.Query{Text: text, Regex: f.regex, IgnoreCase: f.ignoreCase}.Match()
 	if err != nil {
 		return nil, cli.Usagef("search: %w", err)
