@@ -48,6 +48,16 @@ type Workspace struct {
 	Status   *workspace.Status `json:"status,omitempty" doc:"Its status as of a time; only if asked for, and only for a workspace in a repository"`
 	Stages   []Stage           `json:"stages,omitempty"`
 	Sessions []Session         `json:"sessions,omitempty"`
+	// Attention is what lists show of it while it has no session.
+	Attention *Attention `json:"attention,omitempty" doc:"What lists show of it while it has no session"`
+}
+
+// Attention says whether a session needs its user, and its place in lists.
+type Attention struct {
+	Group string    `json:"group" enum:"needs-you,ready,working,ended" doc:"The groups are shown in this order"`
+	State string    `json:"state" doc:"What it does, in words"`
+	Since time.Time `json:"since"`
+	Order string    `json:"order" doc:"Sort by it, as text, to get the order in which every list shows sessions"`
 }
 
 // Brought is what the last import of commits of sandboxed sessions did.
@@ -101,6 +111,7 @@ type Session struct {
 	Bundle        *SessionBundle     `json:"bundle,omitempty" doc:"The bundle that its profile comes from, and what the host gave of what that asks; unset for a profile that is built in, the user's own or a repository's"`
 	Denied        []egress.Denial    `json:"denied,omitempty" doc:"What its network list denied last; only where one session is asked for, and while it runs"`
 	Agent         *agent.Status      `json:"agent,omitempty" doc:"What its program does, and why that is believed; unset for a program that no rules are known for and that has reported nothing"`
+	Attention     *Attention         `json:"attention,omitempty" doc:"Whether it needs its user, and its place in lists"`
 	// Environment is set if one session was asked for.
 	Environment []terminal.Variable `json:"environment,omitempty" doc:"Its variables and where the value of each came from, never a value; only where one session is asked for, and not for a token of that session alone"`
 	AsOf        time.Time           `json:"as_of"`
@@ -266,9 +277,10 @@ func (s Serve) URL() string {
 // Event is the data of a server-sent event; its type is the SSE event name:
 // "workspace" (created, changed), "workspace-deleted", "session" (started,
 // changed, exited), "session-removed", "stage", "approval" (waits, was answered),
-// "denied" (the network list of the session ID refused something); of remote
-// runtimes, if they are asked for, "remote" (Remote happened on Runtime) and "runtime"
-// (the state of Runtime has changed, it was added, or without State removed).
+// "denied" (the network list of the session ID refused something), "notification"
+// (the program of the session ID wants its user to be told Text); of remote runtimes,
+// if they are asked for, "remote" (Remote happened on Runtime) and "runtime" (the
+// state of Runtime has changed, it was added, or without State removed).
 type Event struct {
 	Type      string          `json:"type"`
 	Time      time.Time       `json:"time"`
@@ -282,6 +294,7 @@ type Event struct {
 	Runtime   string          `json:"runtime,omitempty"`
 	Remote    *Event          `json:"remote,omitempty"`
 	State     *Runtime        `json:"runtime_state,omitempty"`
+	Text      string          `json:"text,omitempty" doc:"Of a notification: what the session's program wants its user to be told, by OSC 9, 99 or 777"`
 }
 
 // The types of events of remote runtimes.

@@ -9,6 +9,7 @@ import (
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/internal/fault"
 	"middleman/internal/names"
 	"middleman/internal/store"
@@ -27,6 +28,13 @@ const (
 // the backend while the program may run, and from the store once its end is
 // recorded or if the backend does not answer.
 func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName string) api.Session {
+	v := s.askedView(ctx, row, workspaceName)
+	v.Attention = attention.Of(v)
+	return v
+}
+
+// askedView is sessionView without what depends on the rest of it.
+func (s *App) askedView(ctx context.Context, row store.Session, workspaceName string) api.Session {
 	v := s.recordedView(ctx, row, workspaceName)
 	if row.State.Ended() {
 		return v
@@ -57,6 +65,7 @@ func (s *App) recordedView(ctx context.Context, row store.Session, workspaceName
 	if !row.State.Ended() {
 		v.Agent = s.agentNow(row.ID)
 	}
+	v.Attention = attention.Of(v)
 	return v
 }
 
@@ -90,6 +99,7 @@ func RecordedSession(row store.Session, workspaceName string) api.Session {
 	if row.Profile != "" && row.State.Ended() {
 		v.Agent = endedAgent(row)
 	}
+	v.Attention = attention.Of(v)
 	return v
 }
 
@@ -206,6 +216,7 @@ func (s *App) viewAmong(all names.Set, w workspace.Workspace) api.Workspace {
 		v.RepoName = all.Repository(w.Repository)
 	}
 	v.Brought = s.brought.get(w.ID)
+	v.Attention = attention.OfEmpty(v)
 	w.Name = v.Label
 	v.Problem = trouble(s.Workspaces, w)
 	return v

@@ -16,6 +16,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/app"
+	"middleman/internal/attention"
 	"middleman/internal/client"
 	"middleman/internal/names"
 	"middleman/internal/store"
@@ -257,7 +258,8 @@ func addUnrecorded(ctx context.Context, c *cli.CLI, list *List, known map[string
 	return nil
 }
 
-// refresh asks the backends for the state of each session, several at a time.
+// refresh asks the backends for the state of each session, several at a time, and
+// judges all of them anew.
 func refresh(ctx context.Context, c *cli.CLI, sessions []api.Session, labels map[string]string) {
 	byName := map[string]terminal.Backend{}
 	for _, b := range c.Backends() {
@@ -277,6 +279,9 @@ func refresh(ctx context.Context, c *cli.CLI, sessions []api.Session, labels map
 		})
 	}
 	wg.Wait()
+	for i := range sessions {
+		sessions[i].Attention = attention.Of(sessions[i])
+	}
 }
 
 func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, labels map[string]string) {

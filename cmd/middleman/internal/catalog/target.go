@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"middleman/cmd/middleman/internal/cli"
-	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/terminal"
 )
@@ -110,19 +109,6 @@ func Label(s api.Session) string {
 		return s.ID
 	}
 	return s.WorkspaceName + "/" + s.Name
-}
-
-// State describes a session's state and its exit status, or what its agent does.
-func State(s api.Session) string {
-	switch {
-	case s.State == terminal.StateRunning && s.Agent != nil && s.Agent.State != agent.Unknown:
-		return s.Agent.Text()
-	case s.Exit == nil:
-		return string(s.State)
-	case s.Exit.Signal != 0:
-		return fmt.Sprintf("%s (%s)", s.State, s.Exit.SignalName)
-	}
-	return fmt.Sprintf("%s (%d)", s.State, s.Exit.Code)
 }
 
 // Unseen returns the mark that tmux gives a session: "!" for a bell that nobody

@@ -14,6 +14,7 @@ import (
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/internal/plaintext"
 )
 
@@ -277,7 +278,7 @@ func (d *dashboard) choose(place int) {
 func (d *dashboard) next() {
 	from := d.index()
 	for i := range d.table {
-		if at := (from + 1 + i) % len(d.table); d.table[at].group == catalog.NeedsYou {
+		if at := (from + 1 + i) % len(d.table); d.table[at].group == attention.NeedsYou {
 			d.choose(at)
 			return
 		}
@@ -292,7 +293,7 @@ func (d *dashboard) counts() string {
 		if r.live() {
 			live++
 		}
-		if r.group == catalog.NeedsYou {
+		if r.group == attention.NeedsYou {
 			need++
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/workspaces"
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/internal/plaintext"
 )
 
@@ -33,7 +34,7 @@ type row struct {
 	session   api.Session
 	workspace api.Workspace
 	asks      []api.Approval // what its agent waits to be allowed, oldest first
-	group     catalog.Group
+	group     attention.Group
 	since     time.Time
 	cells     [columns]string
 	found     string // what a search has found in its output
@@ -83,22 +84,10 @@ func rowsOf(list catalog.List, asked []api.Approval) []row {
 	return rows
 }
 
-// compare orders rows by their group. In "Needs you" who waits longest comes first,
-// in "Ended" who ended last; the others are in the order of their names, so that
-// they stay where they are.
-func compare(a, b row) int {
-	if a.group != b.group {
-		return int(a.group - b.group)
-	}
-	byTime := 0
-	switch a.group {
-	case catalog.NeedsYou:
-		byTime = a.since.Compare(b.since)
-	case catalog.Ended:
-		byTime = b.since.Compare(a.since)
-	}
-	return cmp.Or(byTime, strings.Compare(a.cells[colName], b.cells[colName]), strings.Compare(a.id, b.id))
-}
+// compare orders rows as every list does.
+func compare(a, b row) int { return strings.Compare(a.order(), b.order()) }
+
+func (r row) order() string { return attention.Order(r.group, r.since, r.cells[colName], r.id) }
 
 func olderFirst(a, b api.Approval) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
@@ -109,9 +98,9 @@ func olderFirst(a, b api.Approval) int {
 func sessionRow(s api.Session, w api.Workspace, asks []api.Approval) row {
 	r := row{id: target(s.Runtime, s.ID), session: s, workspace: w}
 	var state string
-	r.group, state, r.since = catalog.Standing(s)
+	r.group, state, r.since = attention.Judge(s)
 	if len(asks) > 0 && r.live() {
-		r.asks, r.group, r.since = asks, catalog.NeedsYou, asks[0].CreatedAt
+		r.asks, r.group, r.since = asks, attention.NeedsYou, asks[0].CreatedAt
 		state = "asks: " + asks[0].Summary
 		if n := len(asks); n > 1 {
 			state = fmt.Sprintf("asks (1 of %d): %s", n, asks[0].Summary)
@@ -122,11 +111,9 @@ func sessionRow(s api.Session, w api.Workspace, asks []api.Approval) row {
 }
 
 func workspaceRow(w api.Workspace) row {
-	r := row{id: target(w.Runtime, w.ID), workspace: w, group: catalog.Ended, since: w.CreatedAt}
-	state := "no session"
-	if w.State != "" && w.State != "ready" {
-		state = string(w.State) + ", no session"
-	}
+	r := row{id: target(w.Runtime, w.ID), workspace: w}
+	var state string
+	r.group, state, r.since = attention.JudgeEmpty(w)
 	r.fill(w.Label, state, "")
 	return r
 }

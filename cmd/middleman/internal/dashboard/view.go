@@ -6,8 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/attention"
 	"middleman/internal/plaintext"
 )
 
@@ -104,7 +104,7 @@ func (d *dashboard) drawList(n int) []string {
 	at := d.index()
 	// heads and rows in one sequence: a number from 0 is a row, below it a group.
 	var all []int
-	selected, count := 0, [catalog.Groups]int{}
+	selected, count := 0, [attention.Groups]int{}
 	for i, r := range d.table {
 		if count[r.group]++; count[r.group] == 1 {
 			all = append(all, -1-int(r.group))
@@ -119,7 +119,7 @@ func (d *dashboard) drawList(n int) []string {
 	var lines []string
 	for _, i := range all[d.top:min(len(all), d.top+n)] {
 		if i < 0 {
-			g := catalog.Group(-1 - i)
+			g := attention.Group(-1 - i)
 			lines = append(lines, d.heading(g, count[g]))
 			continue
 		}
@@ -128,9 +128,9 @@ func (d *dashboard) drawList(n int) []string {
 	return lines
 }
 
-func (d *dashboard) heading(g catalog.Group, n int) string {
+func (d *dashboard) heading(g attention.Group, n int) string {
 	style := "\x1b[1m"
-	if g == catalog.NeedsYou {
+	if g == attention.NeedsYou {
 		style = "\x1b[1;33m"
 	}
 	return style + viewer.Fit(fmt.Sprintf("%s (%d)", g, n), d.cols) + "\x1b[m"

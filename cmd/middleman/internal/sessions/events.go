@@ -12,6 +12,7 @@ import (
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
 	"middleman/internal/runtime"
@@ -134,7 +135,7 @@ func (c commands) printEvent(e api.Event, only wanted) error {
 		if !only.about(e.Session.WorkspaceID, e.ID) {
 			return nil
 		}
-		line += "  " + catalog.Label(*e.Session) + "  " + catalog.State(*e.Session)
+		line += "  " + catalog.Label(*e.Session) + "  " + attention.State(*e.Session)
 		if e.Session.Agent != nil {
 			line += "  " + e.Session.Agent.Text()
 		}

@@ -12,6 +12,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/internal/audit"
 	"middleman/terminal"
 )
@@ -117,10 +118,10 @@ func (a *attaching) choices(ctx context.Context, here string) (choices []viewer.
 }
 
 func choice(s api.Session, busy, here bool) viewer.Choice {
-	group, _, _ := catalog.Standing(s)
+	group, _, _ := attention.Judge(s)
 	return viewer.Choice{
-		Needs: group == catalog.NeedsYou,
-		ID:    s.ID, Label: catalog.Label(s), State: catalog.State(s) + catalog.Unseen(s), Runs: strings.Join(s.Argv, " "), Here: here, Busy: busy,
+		Needs: group == attention.NeedsYou,
+		ID:    s.ID, Label: catalog.Label(s), State: attention.State(s) + catalog.Unseen(s), Runs: strings.Join(s.Argv, " "), Here: here, Busy: busy,
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/app"
+	"middleman/internal/attention"
 	"middleman/internal/plaintext"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -110,7 +111,7 @@ func show(c *cli.CLI, list []api.Worker) error {
 func table(c *cli.CLI, list []api.Worker) error {
 	t := c.Table("WORKER", "ID", "ISOLATION", "STATE", "AGE", "BRANCH", "LEFT")
 	for _, w := range list {
-		state := catalog.State(api.Session{State: w.State, Exit: w.Exit})
+		state := attention.State(api.Session{State: w.State, Exit: w.Exit})
 		t.Row(label(w), w.ID, w.Isolation, state, cli.Age(w.StartedAt), cli.Dash(w.Branch), left(w))
 	}
 	return t.Flush()
@@ -207,7 +208,7 @@ func FamilyTable(c *cli.CLI, shown api.Shown, list catalog.List) error {
 			if s, err := list.Session(parent); err == nil {
 				parent = catalog.Label(s)
 			}
-			t.Row(label(w), parent, catalog.State(api.Session{State: w.State, Exit: w.Exit}), cli.Dash(cli.Short(w.Base)), cli.Dash(cli.Short(w.Tip)), left(w))
+			t.Row(label(w), parent, attention.State(api.Session{State: w.State, Exit: w.Exit}), cli.Dash(cli.Short(w.Base)), cli.Dash(cli.Short(w.Tip)), left(w))
 		}
 		if err := t.Flush(); err != nil {
 			return err
@@ -223,7 +224,7 @@ func FamilyTable(c *cli.CLI, shown api.Shown, list catalog.List) error {
 // Explain lists the workers because of which a workspace cannot be deleted.
 func Explain(c *cli.CLI, list []api.Worker) {
 	for _, w := range list {
-		fmt.Fprintf(c.Errs, "has a workspace inside this one: worker %s (%s)\n", plaintext.Line(label(w)), catalog.State(api.Session{State: w.State, Exit: w.Exit}))
+		fmt.Fprintf(c.Errs, "has a workspace inside this one: worker %s (%s)\n", plaintext.Line(label(w)), attention.State(api.Session{State: w.State, Exit: w.Exit}))
 	}
 	fmt.Fprintln(c.Errs, "--workers deletes those first, with the same flags")
 }

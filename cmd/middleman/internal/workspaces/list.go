@@ -15,6 +15,7 @@ import (
 	"middleman/cmd/middleman/internal/workers"
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -146,7 +147,7 @@ func (c commands) sessionTable(sessions []api.Session) error {
 		if s.PID != 0 {
 			pid = fmt.Sprint(s.PID)
 		}
-		state := catalog.State(s) + catalog.Unseen(s)
+		state := attention.State(s) + catalog.Unseen(s)
 		if s.DeletedAt != nil {
 			state += ", deleted"
 		}

@@ -13,6 +13,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/workers"
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
 	"middleman/terminal"
@@ -320,7 +321,7 @@ func sessionLines(sessions []api.Session) []string {
 	for i, s := range sessions {
 		lines[i] = "session " + plaintext.Line(catalog.Label(s))
 		if s.State != terminal.StateRunning {
-			lines[i] += " (" + catalog.State(s) + ")"
+			lines[i] += " (" + attention.State(s) + ")"
 		}
 	}
 	return lines

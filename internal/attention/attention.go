@@ -1,6 +1,8 @@
-package catalog
+package attention
 
 import (
+	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -26,12 +28,65 @@ func (g Group) String() string {
 	return [Groups]string{"Needs you", "Ready", "Working", "Ended"}[g]
 }
 
-// Standing says which group a session is in, in which state and since when. The
+// name returns the group's name in the API.
+func (g Group) name() string {
+	return [Groups]string{"needs-you", "ready", "working", "ended"}[g]
+}
+
+// Of returns what lists show of a session.
+func Of(s api.Session) *api.Attention {
+	g, state, since := Judge(s)
+	return &api.Attention{Group: g.name(), State: state, Since: since, Order: Order(g, since, s.WorkspaceName+"/"+s.Name, s.ID)}
+}
+
+// OfEmpty returns what lists show of a workspace that has no session.
+func OfEmpty(w api.Workspace) *api.Attention {
+	g, state, since := JudgeEmpty(w)
+	return &api.Attention{Group: g.name(), State: state, Since: since, Order: Order(g, since, w.Label, w.ID)}
+}
+
+// Order returns the key by which lists are sorted. In NeedsYou who waits longest
+// comes first, in Ended who ended last. The others are in the order of their
+// labels, so that they stay where they are.
+func Order(g Group, since time.Time, label, id string) string {
+	at := int64(0)
+	switch g {
+	case NeedsYou:
+		at = max(0, since.UnixNano())
+	case Ended:
+		at = math.MaxInt64 - max(0, since.UnixNano())
+	}
+	return fmt.Sprintf("%d %019d %s %s", g, at, label, id)
+}
+
+// State describes a session's state and its exit status, or what its agent does.
+func State(s api.Session) string {
+	switch {
+	case s.State == terminal.StateRunning && s.Agent != nil && s.Agent.State != agent.Unknown:
+		return s.Agent.Text()
+	case s.Exit == nil:
+		return string(s.State)
+	case s.Exit.Signal != 0:
+		return fmt.Sprintf("%s (%s)", s.State, s.Exit.SignalName)
+	}
+	return fmt.Sprintf("%s (%d)", s.State, s.Exit.Code)
+}
+
+// JudgeEmpty is Judge for a workspace that has no session.
+func JudgeEmpty(w api.Workspace) (g Group, state string, since time.Time) {
+	state = "no session"
+	if w.State != "" && w.State != "ready" {
+		state = string(w.State) + ", no session"
+	}
+	return Ended, state, w.CreatedAt
+}
+
+// Judge says which group a session is in, in which state and since when. The
 // status of an agent decides, where it is known. Otherwise a bell that nobody has
 // heard needs the user, as does a session that does not answer. A shell is ready: as
 // far as is known it waits for a command. Another program works. Output that nobody
 // has seen changes no group, but is named.
-func Standing(s api.Session) (g Group, state string, since time.Time) {
+func Judge(s api.Session) (g Group, state string, since time.Time) {
 	switch {
 	case s.State.Ended():
 		since = s.CreatedAt

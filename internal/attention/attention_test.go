@@ -1,6 +1,8 @@
-package catalog
+package attention
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +11,7 @@ import (
 	"middleman/terminal"
 )
 
-func TestStanding(t *testing.T) {
+func TestJudge(t *testing.T) {
 	unseen := func(bell bool) *terminal.Unseen { return &terminal.Unseen{Bytes: 9, Bell: bell} }
 	made, exited, told := time.Unix(1000, 0), time.Unix(2000, 0), time.Unix(3000, 0)
 	agentIn := func(state agent.State) api.Session {
@@ -50,10 +52,48 @@ func TestStanding(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.in.CreatedAt = made
-			got, state, since := Standing(tt.in)
+			got, state, since := Judge(tt.in)
 			if got != tt.want || state != tt.state || !since.Equal(tt.since) {
 				t.Errorf("got %v, %q since %v; want %v, %q since %v", got, state, since, tt.want, tt.state, tt.since)
 			}
 		})
+	}
+}
+
+// TestOrder checks that the keys sort as the groups say.
+func TestOrder(t *testing.T) {
+	at := func(s int64) time.Time { return time.Unix(s, 0) }
+	want := []string{
+		Order(NeedsYou, time.Time{}, "z/sh", "1"),
+		Order(NeedsYou, at(10), "b/sh", "1"),
+		Order(NeedsYou, at(1_900_000_000), "a/sh", "1"),
+		Order(Ready, at(10), "a-2/sh", "1"),
+		Order(Ready, at(20), "a/sh", "1"),
+		Order(Ready, at(10), "a/sh-2", "1"),
+		Order(Ready, at(10), "b/sh", "1"),
+		Order(Ready, at(5), "b/sh", "2"),
+		Order(Working, at(1), "a/sh", "1"),
+		Order(Ended, at(1_900_000_000), "b/sh", "1"),
+		Order(Ended, at(10), "a/sh", "1"),
+		Order(Ended, time.Time{}, "a/sh", "1"),
+	}
+	if got := slices.Sorted(slices.Values(want)); !slices.Equal(got, want) {
+		t.Errorf("sorted:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestOf(t *testing.T) {
+	since := time.Unix(3000, 0)
+	got := Of(api.Session{
+		ID: "1", Name: "claude", WorkspaceName: "fix", State: terminal.StateRunning,
+		Agent: &agent.Status{State: agent.Waiting, Reason: "Bash: make", Since: since},
+	})
+	want := api.Attention{Group: "needs-you", State: "waiting: Bash: make", Since: since, Order: "0 0000003000000000000 fix/claude 1"}
+	if *got != want {
+		t.Errorf("got %+v, want %+v", *got, want)
+	}
+	empty := OfEmpty(api.Workspace{ID: "2", Label: "fix", State: "failed", CreatedAt: since})
+	if empty.Group != "ended" || empty.State != "failed, no session" {
+		t.Errorf("a workspace without a session: %+v", *empty)
 	}
 }
