@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"middleman/internal/api"
 	"middleman/internal/store"
 	"middleman/terminal"
 )
@@ -18,6 +19,9 @@ const (
 	// titlePause is the least time between two events about one title: a
 	// program may set it at every frame.
 	titlePause = 250 * time.Millisecond
+	// notificationPause is the least time between two notifications of one
+	// program. Those in between are dropped.
+	notificationPause = time.Second
 	// joinTimeout bounds one status request and attach to one session.
 	joinTimeout = 10 * time.Second
 	// monitorLag is the number of bytes of output that a monitor may be behind.
@@ -185,6 +189,7 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 	tell.soon() // changes before the attach came with no event
 	tracked := s.tracked(ctx, row)
 	defer s.followAgent(ctx, row, tracked)()
+	var notified time.Time // when a notification of the program was last published
 	for {
 		m, err := a.Receive()
 		if err != nil {
@@ -200,6 +205,11 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 				tell.soon()
 			case terminal.EventWriter, terminal.EventUnseen:
 				tell.soon()
+			case terminal.EventNotification:
+				if now := time.Now(); now.Sub(notified) >= notificationPause {
+					notified = now
+					s.Events.Publish(row.WorkspaceID, api.Event{Type: "notification", ID: row.ID, Text: m.Event.Text})
+				}
 			}
 		case terminal.MessageOutput: // of an owner that cannot tell of it
 			tracked.printed()
