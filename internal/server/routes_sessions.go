@@ -131,8 +131,8 @@ func (s *Server) sessionRoutes() {
 	capture := route(http.MethodGet, "/sessions/{session}/capture", "capture", "The screen as text, text with colours, or JSON", accessSession)
 	add(s, capture, s.getCapture)
 	wait := route(http.MethodGet, "/sessions/{session}/wait", "wait", "Wait for the exit, for text, or for quiet", accessSession)
-	wait.Description = "Text is looked for on the present screen, and then in all that is printed, control sequences removed. In a regular expression ^ and $ match at each line. " +
-		"If the session ends first, the text is looked for once more, and then the problem is ended. The command line's wait means the same."
+	wait.Description = "Searches the text of the present screen, and then of all new output, control sequences removed. In a regular expression ^ and $ match at each line. " +
+		"If the session ends first, it searches once more, and then the problem is ended. The command line's wait means the same."
 	add(s, wait, s.getWait)
 }
 

@@ -45,8 +45,8 @@ func (c commands) doctorCommand() *cobra.Command {
 	attempts := false
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check for missing programs, unsafe files and leftovers; change nothing",
-		Long: `Look for what is missing, unsafe or left over. doctor repairs and removes nothing.
+		Short: "Check for missing programs, unsafe files and leftovers; repair and remove nothing",
+		Long: `Check for missing programs, unsafe files and leftovers. doctor repairs and removes nothing.
 
 It tries what sessions need. It writes a file in the data directory and removes
 it. It runs a trial session on a tmux server of its own, and notes in the runtime

@@ -39,7 +39,7 @@ func (c commands) denyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "deny ID [REASON...]",
 		Short: "Deny a request of a coding agent, and say why",
-		Long: `Deny what a coding agent waits for. The agent is told the REASON. The same request is
+		Long: `Deny a request of a coding agent. The agent gets the REASON. The same request is
 denied to the same session from then on, without another question.`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {

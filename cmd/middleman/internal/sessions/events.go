@@ -34,8 +34,8 @@ RUNTIME: is another machine (middleman runtime); without it, events of all are p
 
 --type selects events: ` + strings.Join(eventTypes, ", ") + `.
 The first three are what an agent's user is told: it waits for them, its turn is
-over, or it has failed. Several within two seconds are one notice. What somebody
-looks at is not told: what is attached, where input came in the last 30 seconds.
+over, or it has failed. Several within two seconds are one notice. There is none for a
+session that somebody looks at: attached, with input in the last 30 seconds.
 
 If the server ends, events goes on with the next one, and says so. If events were
 missed meanwhile, it says that too (in JSON by the type "resync").`,

@@ -21,11 +21,11 @@ func (c commands) statusCommand() *cobra.Command {
 		Short: "Tell whether a coding agent works, waits for you, or is idle",
 		Long: `Tell whether the program of a session works, waits for you, is idle, or has ended.
 
-It is told from the present screen and the terminal's title, by rules that the
-profile of the program has (` + "`middleman profile list`" + `), and from what the program's
+The state comes from the present screen and the terminal's title, by rules of the
+program's profile (` + "`middleman profile list`" + `), and from what the program's
 hooks report; never from output that has scrolled away. Where nothing matches, the
-state is unknown. Hooks need a server that runs. ` + "`status explain TARGET`" + ` prints
-what was looked at, and the rule or the hook that decided.`,
+state is unknown. Hooks need a running server. ` + "`status explain TARGET`" + ` prints
+the screen and title, and the rule or the hook that decided.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error { return c.status(cmd.Context(), given[0], false) },
 	}

@@ -35,13 +35,13 @@ func (c commands) waitCommand() *cobra.Command {
 		Short: "Wait for a session to exit (default), show something, or be quiet; or for its workers",
 		Long: `Wait for a session to exit, to show a text, or to be quiet; or for its workers.
 
-A text is looked for on the present screen, with --scrollback also in what has
-scrolled away, and then in all that is printed. In a regular expression (RE2)
-^ and $ match at each line. If the program exits first, the text is looked for
-once more, and then wait fails. The API's wait means the same.
+wait searches the present screen, with --scrollback also the lines that have
+scrolled away, and then all new output. In a regular expression (RE2)
+^ and $ match at each line. If the program exits first, wait searches
+once more, and then fails. The API's wait means the same.
 
-With --from only what is printed from that offset on counts, as text without
-control sequences; the screen does not count then. send --json, capture --json
+With --from it searches only the output from that offset on, as text without
+control sequences, and not the screen. send --json, capture --json
 and ls --sessions --json print offsets; "now" is the present end of the output.
 
 wait --exit returns the program's exit code. A time-out is exit code 124.`,

@@ -37,8 +37,8 @@ printed something, since somebody last looked at it (attached or watching). Of a
 agent that is known (middleman profile list) they tell whether it is working, waiting
 for you, or idle.
 
-The work in a workspace is as it is now, where the server is told of changes by the
-file system. Otherwise its age is shown.`,
+The work in a workspace is current where the file system reports changes to the
+server. Otherwise its age is shown.`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {

@@ -22,8 +22,8 @@ func (c commands) repairCommand() *cobra.Command {
 		Short: "Find a moved repository, worktree or data directory, and update the records",
 		Long: `Find a moved repository, worktree or data directory, and update the records.
 
-A moved repository is looked for in the current directory, or in DIR. It is accepted
-only if it has the worktree of the workspace. Then git's links and our records are
+repair searches the current directory, or DIR, for a moved repository. It accepts one
+only if that has the worktree of the workspace. Then git's links and our records are
 changed.`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
