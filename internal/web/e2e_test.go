@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -23,7 +24,7 @@ func TestInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	node, browser := need(t, "node"), chromium(t)
-	install(t, scripts, "playwright-core")
+	install(t, scripts, "playwright-core", "axe-core")
 	watchSources(t)
 	binary := filepath.Join(t.TempDir(), "middleman")
 	if out, err := exec.Command("go", "build", "-o", binary, "middleman/cmd/middleman").CombinedOutput(); err != nil {
@@ -34,6 +35,8 @@ func TestInBrowser(t *testing.T) {
 		"e2e":     {"", "pty-owner"}, // "" is what a newcomer gets: tmux, where that is installed
 		"changes": {""},
 		"hostile": {""},
+		"needs":   {""},
+		"phone":   {""},
 		"share":   {""},
 		"tabs":    {"", "pty-owner"},
 	} {
@@ -119,11 +122,14 @@ func chromium(t *testing.T) string {
 	return need(t, "chromium", "chromium-browser", "google-chrome")
 }
 
-// install gets the pinned modules of dir, of which module is one, unless they
-// are there.
-func install(t *testing.T, dir, module string) {
+// install gets the pinned modules of dir, unless all of modules are there.
+func install(t *testing.T, dir string, modules ...string) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", module)); err == nil {
+	there := func(module string) bool {
+		_, err := os.Stat(filepath.Join(dir, "node_modules", module))
+		return err == nil
+	}
+	if !slices.ContainsFunc(modules, func(m string) bool { return !there(m) }) {
 		return
 	}
 	cmd := exec.Command(need(t, "npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund")

@@ -76,7 +76,7 @@ test('a workspace says how many files are changed, and how far it is from its ba
   git(path, 'add', 'staged')
   writeFileSync(join(path, 'loose'), 'y\n')
   await page.goto(server.loginLink)
-  await page.getByRole('link', { name: /^fix/ }).click()
+  await page.locator('.sidebar').getByRole('link', { name: /^fix/ }).first().click()
   await phase(page, 'attached')
   for (const place of [page.locator('.bar'), page.locator('.sidebar')]) {
     await place.getByRole('img', { name: '1 staged, 1 changed, 1 untracked, 1 ahead of main' }).waitFor()

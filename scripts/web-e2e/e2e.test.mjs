@@ -192,7 +192,7 @@ test('an answer that events have overtaken changes nothing', async () => {
   await page.route('**/api/v1/workspaces', async (route) => {
     if (route.request().method() !== 'POST') return route.continue()
     const response = await route.fetch()
-    await page.locator('.item').getByText(/\/workspaces\//).waitFor() // the event: it is ready
+    await page.locator('.sidebar .item-name').getByText(/^scratch\//).waitFor() // the event: its session is there
     await route.fulfill({ response, json: { workspace: { ...(await response.json()).workspace, state: 'creating' } } })
   })
   await button('New workspace').first().click()
@@ -206,9 +206,9 @@ test('an answer that events have overtaken changes nothing', async () => {
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Stop this session').check()
   await button('Delete workspace', dialog).click()
-  await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+  await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()
   await shot(page, 'overview')
-  await page.getByRole('link', { name: /^fix-login/ }).click()
+  await page.locator('.sidebar').getByRole('link', { name: /^fix-login/ }).click()
   await phase(page, 'attached')
 })
 
@@ -512,7 +512,7 @@ test('a bell in a session that nobody sees is marked until somebody looks', asyn
   await tab.waitFor()
   server.middleman('send', 'fix-login/ringer', '--enter', 'go')
   await tab.getByTitle('Bell').waitFor()
-  await page.locator('.sidebar').getByTitle('Bell').waitFor()
+  await page.locator('.sidebar').getByTitle('Bell', { exact: true }).waitFor()
   await shot(page, 'bell')
   await tab.click()
   await phase(page, 'attached')

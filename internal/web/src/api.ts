@@ -51,7 +51,18 @@ export interface Session {
   exit?: Exit
   error?: string
   created_at: string
+  attention: Attention
 }
+
+/** Whether something needs its user, and its place in lists: sorted by order they are as every list has them. */
+export interface Attention {
+  group: Group
+  state: string
+  since: string
+  order: string
+}
+
+export type Group = 'needs-you' | 'ready' | 'working' | 'ended'
 
 /** What a network list refused. The program chose the target. */
 export interface Denial {
@@ -96,8 +107,10 @@ export interface Agent {
 /** What an agent asks to be allowed. */
 export interface Approval {
   id: string
+  session_id: string
   session: string
   agent: string
+  tool: string
   summary: string
   /** A JSON object. */
   arguments: string
@@ -135,6 +148,8 @@ export interface Workspace {
   created_at: string
   stages?: Stage[]
   sessions?: Session[]
+  /** Of one without sessions. */
+  attention: Attention
 }
 
 export interface NewSession {
@@ -261,6 +276,18 @@ export const startSession = (workspace: string, body: NewSession) =>
 
 /** Stops a running session, which stays listed as exited; removes an ended one. */
 export const deleteSession = (id: string) => request<Session>('DELETE', `/sessions/${id}`)
+
+/**
+ * Types a text and submits it. With an offset it does so if the program printed
+ * nothing since, at a dialog too; without, if the server sees that none shows.
+ */
+export const sendPrompt = (session: string, text: string, expect?: number) =>
+  request<{ offset: number }>('POST', `/sessions/${session}/prompt`, { text, ...(expect !== undefined && { expect: String(expect), answer: true }) })
+
+/** Types keys, if the program printed nothing since the offset. */
+export const typeExpecting = (session: string, keys: string, expect: number) =>
+  withAccess((token) => send('POST', `/sessions/${session}/input?expect=${expect}`,
+    bearer({ body: keys, headers: { 'Content-Type': 'application/octet-stream' } }, token)))
 
 export const getVersion = () => request<{ version?: string }>('GET', '/version')
 

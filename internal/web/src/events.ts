@@ -6,7 +6,7 @@
 import { openStream } from './api'
 import { doubt, isGuest, onOtherWindow } from './auth'
 import { Problem } from './http'
-import { followsHidden } from './notify'
+import { followsHidden, tellText } from './notify'
 import { forgetView } from './term/views'
 import type { Approval, Denial, Session, Stage, Workspace } from './api'
 import * as store from './store'
@@ -19,6 +19,7 @@ interface Event {
   stage?: Stage
   approval?: Approval
   denied?: Denial[]
+  text?: string
 }
 
 const handlers: Record<string, (e: Event) => void> = {
@@ -29,7 +30,13 @@ const handlers: Record<string, (e: Event) => void> = {
   stage: (e) => e.stage && store.putStage(e.id ?? e.workspace?.id ?? '', e.stage),
   approval: (e) => e.approval && store.putApproval(e.approval),
   denied: (e) => e.id && e.denied && store.putDenied(e.id, e.denied),
+  notification: (e) => notified(e.id ?? '', e.text ?? ''),
   resync: () => void resync(),
+}
+
+function notified(session: string, text: string): void {
+  const s = store.state.sessions.get(session)
+  if (s) tellText(s, text)
 }
 
 function removed(session: string): void {

@@ -36,4 +36,11 @@ export function go(to: Place, replace = false): void {
   changed()
 }
 
+/** Gives the focus to the list of sessions: where we are in it, else its first row. */
+export function leaveTerminal(): void {
+  const list = document.querySelector('.sidebar nav, .home')
+  const row = list?.querySelector<HTMLElement>('.item[aria-current]') ?? list?.querySelector<HTMLElement>('.item')
+  row?.focus()
+}
+
 window.addEventListener('popstate', changed)

@@ -1,10 +1,11 @@
-// Tells by a notification of the desktop that an agent waits for the user, or
-// that it is done with its turn, unless the user looks at it.
+// Tells the user what happens where they do not look: by a notification of the
+// system where they have allowed that, else by a toast.
 
 import type { Session } from './api'
 import { go, place } from './nav'
 import { onPrefs, prefs, setPrefs } from './prefs'
-import { agentWords } from './words'
+import { shownSession, toast } from './store'
+import { agentWords, exitWords, visible } from './words'
 
 /** Whether this window is the one that tells. A browser's windows share one lock. */
 let tells = false
@@ -37,21 +38,57 @@ function askToTell(): void {
 askToTell()
 onPrefs(askToTell)
 
-/** Tells of a change of a session's agent. */
+/** Tells of a change of a session. */
 export function tell(before: Session | undefined, now: Session): void {
-  const was = before?.agent?.state
-  const is = now.state === 'running' ? now.agent?.state : undefined
-  if (!before || was === is || !(is === 'waiting' || (is === 'idle' && was === 'working'))) return
-  if (!notifies() || !tells || looksAt(now)) return
-  const shown = new Notification(`${now.workspace_name}/${now.name}`, { body: agentWords(now), tag: now.id })
-  shown.onclick = () => {
-    window.focus()
-    go({ workspace: now.workspace_name, session: now.name })
-    shown.close()
+  const words = before && newsOf(before, now)
+  if (words) say(now, words)
+}
+
+const longest = 300
+
+/** Tells what the session's program asked to be told. */
+export function tellText(s: Session, text: string): void {
+  const words = visible(text.slice(0, longest))
+  if (words) say(s, words)
+}
+
+/** What is worth telling of a change, or ''. */
+function newsOf(before: Session, now: Session): string {
+  const [was, is] = [before.attention.group, now.attention.group]
+  if (is === 'ended') return was === 'ended' ? '' : endOf(now)
+  if (is === 'needs-you') return was === 'needs-you' ? '' : agentWords(now) || capital(visible(now.attention.state))
+  return now.agent?.state === 'idle' && before.agent?.state === 'working' ? agentWords(now) : ''
+}
+
+/** An end is news, unless it is what a stop asks for. */
+function endOf(s: Session): string {
+  if (s.state === 'lost') return 'Lost: its owner died without an exit record'
+  if (!s.exit || ['SIGHUP', 'SIGTERM', 'SIGINT'].includes(s.exit.signal_name ?? '')) return ''
+  return exitWords(s.exit)
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+function say(s: Session, words: string): void {
+  if (looksAt(s)) return
+  const to = { workspace: s.workspace_name, session: s.name }
+  const name = `${s.workspace_name}/${s.name}`
+  if (!notifies()) return toast('news', `${name}: ${words}`, { label: 'Show', run: () => go(to) })
+  if (!tells) return
+  try {
+    const shown = new Notification(name, { body: words, tag: s.id })
+    shown.onclick = () => {
+      window.focus()
+      go(to)
+      shown.close()
+    }
+  } catch {
+    toast('news', `${name}: ${words}`, { label: 'Show', run: () => go(to) }) // phones allow it to service workers alone
   }
 }
 
 function looksAt(s: Session): boolean {
   const at = place()
-  return document.visibilityState === 'visible' && document.hasFocus() && at.workspace === s.workspace_name && (!at.session || at.session === s.name)
+  return document.visibilityState === 'visible' && document.hasFocus() && at.workspace === s.workspace_name &&
+    shownSession(s.workspace_id, at.session)?.id === s.id
 }

@@ -7,11 +7,20 @@ interface Prefs {
   screenReader: boolean
   /** Tell by a notification of the desktop when an agent needs the user. */
   notify: boolean
+  /** How the sidebar groups what it lists. */
+  grouping: 'need' | 'repository'
+  /** Workspaces, by id. */
+  pinned: string[]
+  /** Sections of the lists that are folded, by their keys. */
+  collapsed: string[]
   directories: string[]
 }
 
 const key = 'middleman.prefs'
-const defaults: Prefs = { theme: 'system', fontSize: 13, copyOnSelect: true, screenReader: false, notify: false, directories: [] }
+const defaults: Prefs = {
+  theme: 'system', fontSize: 13, copyOnSelect: true, screenReader: false, notify: false,
+  grouping: 'need', pinned: [], collapsed: [], directories: [],
+}
 const listeners = new Set<() => void>()
 
 export let prefs: Prefs = load()

@@ -7,7 +7,6 @@ import type { Approval, Denial, Session, Stage, Workspace } from './api'
 import { pathOf, place } from './nav'
 import { tell } from './notify'
 import { inOrder } from './order'
-import { needsYou } from './words'
 
 /**
  * How the event stream stands; "login" means that the server wants a login
@@ -17,7 +16,7 @@ export type Link = 'connecting' | 'live' | 'reconnecting' | 'login' | 'impostor'
 
 export interface Toast {
   id: number
-  kind: 'info' | 'error'
+  kind: 'info' | 'error' | 'news'
   text: string
   /** What can be done about it. */
   action?: { label: string; run: () => void }
@@ -225,27 +224,10 @@ export function sessionsOf(workspaceID: string): Session[] {
   return inOrder([...state.sessions.values()].filter((s) => s.workspace_id === workspaceID))
 }
 
-/** The sessions whose agents wait for the user, the longest first. */
-export function waiting(): Session[] {
-  return [...state.sessions.values()]
-    .filter(needsYou)
-    .sort((a, b) => (a.agent!.since ?? '').localeCompare(b.agent!.since ?? ''))
+/** The session that a workspace's page shows: the one of that name, else the first live one. */
+export function shownSession(workspaceID: string, name?: string): Session | undefined {
+  const sessions = sessionsOf(workspaceID)
+  return sessions.find((s) => s.name === name) ?? sessions.find(isLive) ?? sessions[0]
 }
 
 export const isLive = (s: Session) => s.state === 'running' || s.state === 'starting' || s.state === 'stopping'
-
-/** Workspaces by repository; those without one stand under "Directories". */
-export function grouped(): { title: string; path: string; workspaces: Workspace[] }[] {
-  const groups = new Map<string, Workspace[]>()
-  for (const w of state.workspaces.values()) {
-    const key = w.repository ?? ''
-    groups.set(key, [...(groups.get(key) ?? []), w])
-  }
-  return [...groups]
-    .map(([path, workspaces]) => ({
-      title: workspaces[0].repository_name ?? 'Directories',
-      path,
-      workspaces: workspaces.sort((a, b) => a.name.localeCompare(b.name)),
-    }))
-    .sort((a, b) => Number(a.path === '') - Number(b.path === '') || a.title.localeCompare(b.title))
-}

@@ -38,8 +38,8 @@ const article: Record<string, string> = {
   permission: 'a permission', question: 'an answer', login: 'a login', 'rate limit': 'its rate limit',
 }
 
-/** Whether the session's agent waits for the user. */
-export const needsYou = (s: Session) => s.state === 'running' && s.agent?.state === 'waiting'
+/** Whether the session waits for the user. */
+export const needsYou = (s: Session) => s.attention.group === 'needs-you'
 
 /** How long ago it was, such as "3 min". */
 export function ago(time?: string): string {

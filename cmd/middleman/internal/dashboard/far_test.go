@@ -6,6 +6,7 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/terminal"
 )
 
@@ -33,7 +34,7 @@ func TestRowsOfAnotherMachine(t *testing.T) {
 	if want := []string{"box:s0123456789abcdef", "box:w0123456789abcdee", session.ID}; !slices.Equal(ids, want) {
 		t.Errorf("rows %q, want %q", ids, want)
 	}
-	if g, state, _ := catalog.Standing(far); g != catalog.Working || state != "its machine is unreachable" {
+	if g, state, _ := attention.Judge(far); g != attention.Working || state != "its machine is unreachable" {
 		t.Errorf("%s, %s", g, state)
 	}
 	changed, asked := map[string]api.Session{}, map[string]api.Approval{}

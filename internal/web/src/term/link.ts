@@ -83,6 +83,8 @@ export class Link {
   private socket?: WebSocket
   private attempt = 0
   private watch = false
+  /** How many lines of the past a drawing of the screen has; the server's choice if unset. */
+  private lines?: number
   private awaitsSnapshot?: number
   private failures = 0
   private retryTimer?: number
@@ -93,9 +95,16 @@ export class Link {
 
   constructor(private readonly session: string, private readonly owner: LinkOwner) {}
 
-  /** Joins, or comes back from the offset that it has. */
-  connect(how: { watch?: boolean; takeover?: boolean } = {}): void {
+  /**
+   * Joins, or comes back from the offset that it has. With lines it has the
+   * screen drawn anew, with as many lines of the past.
+   */
+  connect(how: { watch?: boolean; takeover?: boolean; lines?: number } = {}): void {
     this.drop()
+    if (how.lines !== undefined) {
+      this.lines = how.lines
+      this.handed = undefined
+    }
     if (how.watch !== undefined) this.watch = how.watch
     if (this.phase.is !== 'disconnected') this.setPhase({ is: 'connecting' })
     const attempt = ++this.attempt
@@ -131,6 +140,11 @@ export class Link {
   /** This viewer never types, whatever it joins. */
   watchOnly(): void {
     this.watch = true
+  }
+
+  /** The offset that is drawn. */
+  get seen(): number {
+    return this.drawn
   }
 
   /** Leaves; the session does not notice. */
@@ -179,6 +193,7 @@ export class Link {
     query.set('cols', String(size.cols))
     query.set('rows', String(size.rows))
     if (this.handed !== undefined) query.set('from', String(this.handed))
+    if (this.lines !== undefined) query.set('scrollback', String(this.lines))
     if (takeover) query.set('takeover', '1')
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
     return `${scheme}://${location.host}${API}/sessions/${this.session}/terminal?${query}`

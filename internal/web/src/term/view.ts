@@ -11,22 +11,27 @@ import { WebLinksAddon } from '@xterm/addon-web-links'
 import { WebglAddon } from '@xterm/addon-webgl'
 import { Terminal } from '@xterm/xterm'
 import type { Size } from '../api'
-import { isDark, onPrefs, prefs } from '../prefs'
+import { isDark, onPrefs, prefs, setPrefs } from '../prefs'
 import { toast } from '../store'
 import { registerFileLinks } from './file-links'
+import { bytesOf, withHeld } from './keys'
+import type { Held } from './keys'
 import { Link } from './link'
 import type { Hello, LinkOwner, Phase, TerminalEvent } from './link'
 import { ScreenTitles } from './titles'
 import { ReplayGuard } from './replay'
 import { dark, light } from './theme'
+import { Touch } from './touch'
+import type { TouchOwner } from './touch'
 
 const fontFamily =
   'ui-monospace, "SF Mono", "JetBrains Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace'
 const scrollbackLines = 10_000
+const mostLines = 100_000 // of the past that are loaded on scrolling up
 const maxWanted = 64 * 1024 // characters that a question keeps
 const resetTerminal = new Uint8Array([0x1b, 0x63]) // RIS
 
-export class TerminalView implements LinkOwner {
+export class TerminalView implements LinkOwner, TouchOwner {
   readonly element = document.createElement('div')
   readonly terminal: Terminal
   readonly search = new SearchAddon()
@@ -41,8 +46,10 @@ export class TerminalView implements LinkOwner {
   lagging = false
   /** What the program wants our clipboard to be, where the session has us asked. */
   wanted?: string
-  /** Set by the key row: the next character is typed with Ctrl held. */
-  stickyCtrl = false
+  /** Set by the key row: the next key is typed with these held. */
+  held: Held = { ctrl: false, alt: false }
+  /** Whether a finger has selected something. */
+  selected = false
 
   private readonly guard: ReplayGuard
   private readonly fit = new FitAddon()
@@ -56,8 +63,12 @@ export class TerminalView implements LinkOwner {
   private head = 0 // bytes before it are a replay
   private era = 0 // counts hellos and snapshots: drawn offsets of an earlier one mean nothing
   private resetFirst = false
+  private awaitsDrawing = false // of a size that must not change before it is drawn
   private titles = new ScreenTitles()
   private clipboard: Hello['clipboard'] = 'deny'
+  private readonly touch = new Touch(this.element, this)
+  private fromEnd?: number // where the screen was, in lines from its end, when older ones were asked for
+  private olderLoaded = false
 
   constructor(readonly session: string) {
     this.element.className = 'terminal-host'
@@ -80,6 +91,7 @@ export class TerminalView implements LinkOwner {
     this.link = new Link(session, this)
     this.terminal.onData((data) => this.onData(data))
     this.terminal.onBinary((data) => this.link.sendInput(Uint8Array.from(data, (c) => c.charCodeAt(0))))
+    this.terminal.onScroll(() => this.loadOlder())
     this.terminal.onTitleChange((title) => this.onTitle(title))
     this.terminal.attachCustomKeyEventHandler((event) => this.onKey(event))
     this.element.addEventListener('mouseup', () => this.copyOnSelect())
@@ -113,6 +125,7 @@ export class TerminalView implements LinkOwner {
     window.clearTimeout(this.lagTimer)
     this.forgetPrefs()
     this.guard.dispose()
+    this.touch.dispose()
     this.terminal.dispose()
   }
 
@@ -120,10 +133,34 @@ export class TerminalView implements LinkOwner {
     this.terminal.focus()
   }
 
-  /** Types text as if by keys; used by the key row. */
-  type(text: string): void {
-    this.terminal.input(text)
-    this.focus()
+  /** Presses a key of the key row; the focus stays where it is, and with it a phone's keyboard. */
+  press(key: string): void {
+    const bytes = bytesOf(key, this.release(), this.terminal.modes.applicationCursorKeysMode)
+    this.terminal.input(bytes)
+  }
+
+  /** What was held, which is held no more. */
+  private release(): Held {
+    const held = this.held
+    this.held = { ctrl: false, alt: false }
+    this.onChange()
+    return held
+  }
+
+  /** The offset that the screen shows. */
+  seen(): number {
+    return this.link.seen
+  }
+
+  onZoom(fontSize: number, done: boolean): void {
+    this.terminal.options.fontSize = fontSize
+    if (done) setPrefs({ fontSize })
+    else this.scheduleFit()
+  }
+
+  onSelected(selected: boolean): void {
+    this.selected = selected
+    this.onChange()
   }
 
   size(): Size {
@@ -133,7 +170,7 @@ export class TerminalView implements LinkOwner {
   onHello(hello: Hello, resumed: boolean): void {
     this.era++
     this.head = hello.head
-    this.resetFirst = !resumed
+    this.resetFirst = this.awaitsDrawing = !resumed
     this.clipboard = hello.clipboard
     this.guard.hosted = hello.host_answers ?? false
     this.titles = new ScreenTitles()
@@ -144,6 +181,7 @@ export class TerminalView implements LinkOwner {
 
   /** session -> screen. Bytes below head are of the past: nothing in them is answered. */
   onOutput(bytes: Uint8Array, offset: number): void {
+    if (this.awaitsDrawing) this.drawn()
     const past = Math.min(Math.max(this.head - offset, 0), bytes.length)
     if (past > 0) {
       this.draw(bytes.subarray(0, past), offset)
@@ -160,6 +198,8 @@ export class TerminalView implements LinkOwner {
     this.terminal.write('', () => void (this.guard.active = true))
     this.terminal.write(concat(resetTerminal, bytes), () => {
       this.guard.active = offset < this.head
+      this.backToPlace()
+      this.drawn()
       if (era === this.era) this.link.ack(offset)
     })
   }
@@ -176,13 +216,41 @@ export class TerminalView implements LinkOwner {
     this.terminal.options.disableStdin = phase.is !== 'attached'
     this.terminal.options.cursorBlink = phase.is === 'attached'
     this.terminal.options.cursorInactiveStyle = phase.is === 'exited' ? 'none' : 'outline'
+    if (!['connecting', 'attached', 'watching'].includes(phase.is)) this.element.classList.remove('loading')
     if (phase.is === 'exited') this.terminal.blur()
+    if (phase.is === 'connecting' || phase.is === 'disconnected') this.awaitsDrawing = false
     if (phase.is === 'watching') this.wanted = undefined
     if (phase.is === 'attached') {
       this.fitNow()
       this.link.sendResize(this.size())
     }
     this.onChange()
+  }
+
+  private drawn(): void {
+    this.awaitsDrawing = false
+    this.scheduleFit()
+  }
+
+  /** At the first line, asks once for the lines before it, as far as the session keeps them. */
+  private loadOlder(): void {
+    const { active } = this.terminal.buffer
+    const phase = this.link.phase.is
+    if (active.viewportY > 0 || active.baseY === 0 || active.type !== 'normal' || this.olderLoaded) return
+    if (phase !== 'attached' && phase !== 'watching') return
+    this.olderLoaded = true
+    this.fromEnd = active.baseY
+    this.terminal.options.scrollback = mostLines
+    this.element.classList.add('loading')
+    this.link.connect({ lines: mostLines, takeover: phase === 'attached' })
+  }
+
+  /** After older lines were drawn: shows again what was shown before. */
+  private backToPlace(): void {
+    if (this.fromEnd === undefined) return
+    this.terminal.scrollToLine(Math.max(this.terminal.buffer.active.baseY - this.fromEnd, 0))
+    this.fromEnd = undefined
+    this.element.classList.remove('loading')
   }
 
   private draw(bytes: Uint8Array, offset: number): void {
@@ -198,11 +266,7 @@ export class TerminalView implements LinkOwner {
 
   private onData(data: string): void {
     if (this.guard.refuses(data)) return
-    if (this.stickyCtrl && data.length === 1) {
-      this.stickyCtrl = false
-      this.onChange()
-      data = withCtrl(data)
-    }
+    if ((this.held.ctrl || this.held.alt) && data.length === 1) data = withHeld(data, this.release())
     this.link.sendInput(this.encoder.encode(data))
   }
 
@@ -232,7 +296,7 @@ export class TerminalView implements LinkOwner {
   }
 
   private fitNow(): void {
-    if (!this.shown || this.link.watching) return
+    if (!this.shown || this.link.watching || this.awaitsDrawing) return
     const to = this.fit.proposeDimensions()
     if (!to || !Number.isFinite(to.cols) || !Number.isFinite(to.rows)) return
     const size = { cols: Math.max(to.cols, 2), rows: Math.max(to.rows, 1) }
@@ -341,15 +405,10 @@ export async function copy(text: string): Promise<boolean> {
   }
 }
 
-function withCtrl(character: string): string {
-  const code = character.toUpperCase().charCodeAt(0)
-  return code >= 0x40 && code <= 0x5f ? String.fromCharCode(code & 0x1f) : character
-}
-
 /** Keys of the page, chosen so that no program in a terminal misses them. */
 export function isAppKey(event: KeyboardEvent): boolean {
   const chord = event.ctrlKey && event.shiftKey && !event.altKey
-  if (chord && ['KeyF', 'KeyK', 'BracketLeft', 'BracketRight'].includes(event.code)) return true
+  if (chord && ['KeyE', 'KeyF', 'KeyK', 'KeyO', 'BracketLeft', 'BracketRight'].includes(event.code)) return true
   return event.metaKey && !event.ctrlKey && event.code === 'KeyK'
 }
 

@@ -1,6 +1,8 @@
 import type { Session, Workspace } from '../api'
 import { go } from '../nav'
-import { report, toast } from '../store'
+import { compose } from '../composing'
+import { isPinned, togglePin } from '../list'
+import { isLive, report, toast } from '../store'
 import { plural, visible } from '../words'
 import * as git from '../git/api'
 import { Dialog } from './dialog'
@@ -8,6 +10,7 @@ import { More } from './icons'
 import { lazy } from './lazy'
 import { show } from './overlay'
 import { sessionActions } from './session-actions'
+import { closeSession } from './session-dialogs'
 
 const Merge = lazy(() => import('../git/merge'))
 const Push = lazy(() => import('../git/push'))
@@ -25,8 +28,16 @@ export interface Action {
 
 /** What can be done with a workspace beside its terminals; the palette lists the same. */
 export function workspaceActions(workspace: Workspace, session?: Session): Action[] {
-  const all: Action[] = []
+  const all: Action[] = [{ title: isPinned(workspace) ? 'Unpin workspace' : 'Pin workspace', run: () => togglePin(workspace) }]
   if (workspace.state !== 'ready') return all
+  if (session && isLive(session)) {
+    all.push(
+      { title: `Write a message to ${session.name}…`, run: () => compose(session.id, true) },
+      { title: `Stop session ${session.name}…`, run: () => closeSession(session) },
+    )
+  } else if (session) {
+    all.push({ title: `Remove session ${session.name}`, run: () => closeSession(session) })
+  }
   if (workspace.branch) {
     all.push({ title: 'Show changes', run: () => go({ workspace: workspace.label, session: session?.name, page: 'changes' }) })
   }

@@ -1,13 +1,17 @@
 import { useEffect, useState } from 'preact/hooks'
 import { getWorkspace } from '../api'
 import { Problem } from '../http'
-import { go, place } from '../nav'
+import { showBadge } from '../badge'
+import { needy } from '../list'
+import { go, leaveTerminal, place } from '../nav'
 import { isDark, onPrefs, prefs } from '../prefs'
-import { dismissToast, isLive, sessionsOf, state, useStore, waiting } from '../store'
+import { dismissToast, sessionsOf, state, useStore } from '../store'
 import { isAppKey } from '../term/view'
 import { AnswerApproval } from './approval'
 import { DeleteWorkspace } from './delete-workspace'
 import { Close, Logo, Menu, Plus } from './icons'
+import { Help } from './help'
+import { Home } from './home'
 import { NewWorkspace } from './new-workspace'
 import { Impostor, Login } from './login'
 import { Logins } from './logins'
@@ -47,7 +51,7 @@ function Page({ onMenu }: { onMenu: () => void }) {
         <button class="quiet square" aria-label="Show workspaces" onClick={onMenu}><Menu /></button>
         <h1>middleman</h1>
       </header>
-      {name ? <NotThere name={name} /> : state.workspaces.size > 0 ? <Overview /> : <Welcome />}
+      {name ? <NotThere name={name} /> : state.workspaces.size > 0 ? <Home /> : <Welcome />}
     </main>
   )
 }
@@ -86,32 +90,6 @@ function Welcome() {
   )
 }
 
-function Overview() {
-  const all = [...state.workspaces.values()].sort((a, b) => b.created_at.localeCompare(a.created_at))
-  return (
-    <div class="overview">
-      <header>
-        <h2>Workspaces</h2>
-        <button class="primary" onClick={() => show({ is: 'new-workspace' })}><Plus />New workspace</button>
-      </header>
-      <div class="cards">
-        {all.map((w) => {
-          const sessions = sessionsOf(w.id)
-          const live = sessions.filter(isLive)
-          return (
-            <button key={w.id} class="card-link" onClick={() => go({ workspace: w.label })}>
-              <strong>{w.label}</strong>
-              <span class="hint">{w.branch ?? w.path}</span>
-              <span class="card-state"><i class={`dot ${live.length ? 'live' : 'done'}`} />
-                {live.length ? live.map((s) => s.title || s.name).join(', ') : 'Nothing running'}</span>
-            </button>
-          )
-        })}
-      </div>
-    </div>
-  )
-}
-
 function OpenDialog() {
   switch (overlay?.is) {
     case 'new-workspace':
@@ -124,6 +102,8 @@ function OpenDialog() {
       return <StopSession session={overlay.session} onClose={hide} />
     case 'approval':
       return <AnswerApproval key={overlay.id} id={overlay.id} onClose={hide} />
+    case 'help':
+      return <Help onClose={hide} />
     case 'logins':
       return <Logins onClose={hide} />
     case 'palette':
@@ -166,7 +146,10 @@ function useKeys(): void {
       const inTerminal = (event.target as Element).closest?.('.terminal')
       const palette = event.code === 'KeyK' && (isAppKey(event) || (event.ctrlKey && !event.shiftKey && !inTerminal))
       const step = event.ctrlKey && event.shiftKey ? { BracketLeft: -1, BracketRight: 1 }[event.code] : undefined
+      const typing = inTerminal || (event.target as Element).closest?.('input, textarea, [contenteditable]')
       if (palette) show(overlay?.is === 'palette' ? undefined : { is: 'palette' })
+      else if (event.key === '?' && !typing && !overlay) show({ is: 'help' })
+      else if (event.code === 'KeyO' && isAppKey(event)) leaveTerminal()
       else if (step) moveTab(step)
       else return
       event.preventDefault()
@@ -189,6 +172,7 @@ function moveTab(step: number): void {
 function usePageTitle(): void {
   const { workspace, session } = place()
   const s = [...state.sessions.values()].find((x) => x.workspace_name === workspace && (!session || x.name === session))
-  const need = waiting().length
+  const need = needy().length
+  useEffect(() => showBadge(need), [need])
   document.title = (need ? `(${need}) ` : '') + [s?.title, workspace, 'middleman'].filter(Boolean).join(' · ')
 }

@@ -18,9 +18,15 @@ export function AnswerApproval({ id, onClose }: { id: string; onClose: () => voi
   return (
     <Dialog title={`${a.agent} in ${a.session} asks`} onClose={onClose}>
       <form method="dialog">
-        <p class="lead">{a.summary}</p>
+        <p class="lead">{visible(a.summary)}</p>
         <p class="hint">{a.rule}: {visible(a.reason)}</p>
-        <pre class="request" tabIndex={0} aria-label="The request">{a.diff ? <Diff text={visibleLines(a.diff)} /> : visibleLines(indented(a.arguments))}</pre>
+        <div class="request" tabIndex={0} role="group" aria-label="The request">
+          {a.diff && <pre><Diff text={visibleLines(a.diff)} /></pre>}
+          <details open={!a.diff}>
+            <summary>{visible(a.tool)}: all arguments</summary>
+            <Arguments text={a.arguments} />
+          </details>
+        </div>
         <label class="field">
           <span class="label">With Deny: what the agent is told</span>
           <input value={reason} maxLength={1000} onInput={(e) => setReason(e.currentTarget.value)} />
@@ -51,11 +57,24 @@ function Diff({ text }: { text: string }) {
   return <>{text.split('\n').map((line, i) => <span key={i} class={{ '+': 'added', '-': 'removed' }[line[0]]}>{line + '\n'}</span>)}</>
 }
 
-/** A JSON object as lines; the beginning of one stays as it is. */
-function indented(text: string): string {
+/** A JSON object as names and values; the beginning of one stays as it is. */
+function Arguments({ text }: { text: string }) {
+  const fields = fieldsOf(text)
+  if (!fields) return <pre>{visibleLines(text)}</pre>
+  return (
+    <dl class="arguments">
+      {fields.map(([name, value]) => (
+        <div key={name}><dt>{visible(name)}</dt><dd><pre>{visibleLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2))}</pre></dd></div>
+      ))}
+    </dl>
+  )
+}
+
+function fieldsOf(text: string): [string, unknown][] | undefined {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2)
+    const value: unknown = JSON.parse(text)
+    return value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : undefined
   } catch {
-    return text
+    return undefined
   }
 }

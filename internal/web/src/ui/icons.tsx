@@ -32,6 +32,10 @@ export const Sun = () => (
 export const Moon = () => <Icon><path d="M13 9.4A5.4 5.4 0 0 1 6.6 3a5.4 5.4 0 1 0 6.4 6.4z" /></Icon>
 export const Auto = () => <Icon><circle cx="8" cy="8" r="5.4" /><path d="M8 2.6v10.8A5.4 5.4 0 0 0 8 2.6z" fill="currentColor" /></Icon>
 export const Bell = () => <Icon size={13}><path d="M3.5 11.5h9c-1-1-1.2-2-1.2-4.3a3.3 3.3 0 0 0-6.6 0c0 2.3-.2 3.3-1.2 4.3zM6.8 13.6h2.4" /></Icon>
+export const Pin = () => <Icon size={13}><path d="M6 2.5h4l-.5 4 2.5 2.5H4l2.5-2.5zM8 9v4.5" /></Icon>
+export const Group = () => <Icon><path d="M2.5 4h11M2.5 8h7M2.5 12h4" /></Icon>
+export const Pen = () => <Icon><path d="M3 13l.8-3.2 7-7 2.4 2.4-7 7zM9.5 4.1l2.4 2.4" /></Icon>
+export const Keys = () => <Icon><rect x="1.5" y="4" width="13" height="8" rx="1.5" /><path d="M4 6.7h.01M6.7 6.7h.01M9.3 6.7h.01M12 6.7h.01M5 9.5h6" /></Icon>
 export const Stop = () => <Icon><rect x="4" y="4" width="8" height="8" rx="1.2" /></Icon>
 export const Check = () => <Icon size={14}><path d="M3.5 8.5l3 3 6-7" /></Icon>
 export const Copy = () => <Icon size={13}><rect x="5.5" y="5.5" width="8" height="8" rx="1.5" /><path d="M10.5 5.5v-2a1 1 0 0 0-1-1h-6a1 1 0 0 0-1 1v6a1 1 0 0 0 1 1h2" /></Icon>

@@ -1,26 +1,45 @@
-import { useReducer } from 'preact/hooks'
+import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { compose, isComposing } from '../composing'
 import type { TerminalView } from '../term/view'
+import { Pen } from './icons'
 
-const arrows = { '←': 'D', '↓': 'B', '↑': 'A', '→': 'C' }
+const keys: [label: string, key: string, name?: string][] = [
+  ['esc', '\x1b', 'Escape'], ['tab', '\t', 'Tab'],
+  ['←', 'left', 'Arrow left'], ['↓', 'down', 'Arrow down'], ['↑', 'up', 'Arrow up'], ['→', 'right', 'Arrow right'],
+  ['^C', '\x03'], ['pgup', 'pageup', 'Page up'], ['pgdn', 'pagedown', 'Page down'], ['home', 'home', 'Home'], ['end', 'end', 'End'],
+  ['|', '|'], ['/', '/'], ['-', '-'], ['~', '~'],
+]
 
 /** Keys that a phone's keyboard does not have. Shown on touch screens only. */
-export function KeyRow({ view }: { view: TerminalView }) {
+export function KeyRow({ view, session }: { view: TerminalView; session: string }) {
   const [, redraw] = useReducer((n: number) => n + 1, 0)
-  const arrow = (final: string) => view.type((view.terminal.modes.applicationCursorKeysMode ? '\x1bO' : '\x1b[') + final)
-  const hold = () => {
-    view.stickyCtrl = !view.stickyCtrl
-    redraw(undefined as never)
-    view.focus()
+  const row = useRef<HTMLDivElement>(null)
+  const [more, setMore] = useState('')
+  const measure = () => {
+    const { scrollLeft, clientWidth, scrollWidth } = row.current!
+    setMore([scrollLeft > 2 && 'before', scrollLeft + clientWidth < scrollWidth - 2 && 'after'].filter(Boolean).join(' '))
   }
+  useEffect(() => {
+    const observer = new ResizeObserver(measure)
+    observer.observe(row.current!)
+    return () => observer.disconnect()
+  }, [])
+  const hold = (which: 'ctrl' | 'alt') => {
+    view.held = { ...view.held, [which]: !view.held[which] }
+    redraw(undefined as never)
+  }
+  const [first, rest] = [keys.slice(0, 2), keys.slice(2)]
+  const key = ([label, is, name]: (typeof keys)[number]) => <button key={label} aria-label={name} onClick={() => view.press(is)}>{label}</button>
   // A pointer that goes down on a key must not take the focus, or the keyboard folds away.
   return (
-    <div class="keys" role="toolbar" aria-label="Keys" onPointerDown={(e) => e.preventDefault()}>
-      <button onClick={() => view.type('\x1b')}>esc</button>
-      <button onClick={() => view.type('\t')}>tab</button>
-      <button aria-pressed={view.stickyCtrl} onClick={hold}>ctrl</button>
-      {Object.entries(arrows).map(([label, final]) => <button key={label} aria-label={`Arrow ${label}`} onClick={() => arrow(final)}>{label}</button>)}
-      {['|', '/', '-', '~'].map((text) => <button key={text} onClick={() => view.type(text)}>{text}</button>)}
-      <button onClick={() => view.type('\x03')}>^C</button>
+    <div class="keys" data-more={more} onPointerDown={(e) => e.preventDefault()}>
+      <button class="compose" aria-label="Write a message" aria-pressed={isComposing(session)} onClick={() => compose(session)}><Pen /></button>
+      <div class="key-list" role="toolbar" aria-label="Keys" ref={row} onScroll={measure}>
+        {first.map(key)}
+        <button aria-label="Control" aria-pressed={view.held.ctrl} onClick={() => hold('ctrl')}>ctrl</button>
+        <button aria-label="Alt" aria-pressed={view.held.alt} onClick={() => hold('alt')}>alt</button>
+        {rest.map(key)}
+      </div>
     </div>
   )
 }

@@ -13,11 +13,13 @@ export function Login() {
     <div class="empty whole">
       <Logo />
       <h2>Log in with a link</h2>
-      <p>This browser has no login for <b>{location.host}</b>. On the machine that runs the server, this command opens
-        a page that is logged in:</p>
+      <p>This page shows and drives the terminals of one user of the machine that runs the server, so it asks every browser
+        for a login. This browser has no login for <b>{location.host}</b>. On that machine, this command opens a page that is
+        logged in, and prints its link:</p>
       <pre class="command">middleman open</pre>
       <Code />
-      <p class="hint">Each link works once, for ten minutes. A forwarded port is another address, which needs a login of
+      <p class="hint">For a phone, run it there too and open or type the link here. Once you are logged in in another tab, this one goes
+        on by itself. Each link works once, for ten minutes. A forwarded port is another address, which needs a login of
         its own. After a restart of the machine the server has a new address.</p>
     </div>
   )

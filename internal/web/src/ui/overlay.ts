@@ -10,6 +10,7 @@ export type Overlay =
   | { is: 'new-session'; workspace: Workspace }
   | { is: 'stop-session'; session: Session }
   | { is: 'approval'; id: string }
+  | { is: 'help' }
   | { is: 'logins' }
   | { is: 'palette' }
   | { is: 'dialog'; draw: (onClose: () => void) => ComponentChild }

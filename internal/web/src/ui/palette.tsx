@@ -1,9 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { downloadRecording } from '../api'
-import { go, place } from '../nav'
+import { go, leaveTerminal, place } from '../nav'
 import { prefs, setPrefs } from '../prefs'
-import { report, sessionsOf, state } from '../store'
-import { stateWords } from '../words'
+import { rows } from '../list'
+import { canNotify, notifies, setNotify } from '../notify'
+import { isLive, report, shownSession, state } from '../store'
+import { viewOf } from '../term/views'
+import { stateWords, visible } from '../words'
 import { generalActions, workspaceActions } from './actions'
 import { Dialog } from './dialog'
 import { show } from './overlay'
@@ -19,19 +22,24 @@ interface Entry {
 function entries(): Entry[] {
   const all: Entry[] = []
   const current = [...state.workspaces.values()].find((w) => w.label === place().workspace)
-  for (const w of state.workspaces.values()) {
-    all.push({ title: w.label, detail: w.branch ?? w.path, run: () => go({ workspace: w.label }) })
-    for (const s of sessionsOf(w.id)) {
-      all.push({
-        title: `${w.label} / ${s.name}`,
-        detail: s.title || stateWords(s),
-        run: () => go({ workspace: w.label, session: s.name }),
-      })
-    }
+  for (const a of state.approvals.values()) {
+    all.push({ title: `Answer: ${visible(a.summary)}`, detail: `${a.agent} in ${a.session}`, run: () => show({ is: 'approval', id: a.id }) })
   }
+  for (const { workspace: w, session: s } of rows()) { // who needs the user first
+    all.push(s
+      ? { title: `${w.label} / ${s.name}`, detail: s.title || stateWords(s), run: () => go({ workspace: w.label, session: s.name }) }
+      : { title: w.label, detail: w.branch ?? w.path, run: () => go({ workspace: w.label }) })
+  }
+  all.push({ title: 'All sessions', detail: 'Start page', run: () => go({}) })
   all.push({ title: 'New workspace…', detail: 'Action', run: () => show({ is: 'new-workspace' }) })
-  const shown = current && (sessionsOf(current.id).find((s) => s.name === place().session) ?? sessionsOf(current.id)[0])
+  const shown = current && shownSession(current.id, place().session)
   if (shown) {
+    if (isLive(shown)) {
+      all.push(
+        { title: 'Take over', detail: `type at ${shown.name}`, run: () => viewOf(shown.id).link.connect({ watch: false, takeover: true }) },
+        { title: 'Watch', detail: `${shown.name}, without typing`, run: () => viewOf(shown.id).link.connect({ watch: true }) },
+      )
+    }
     all.push({ title: 'Download recording', detail: `${shown.workspace_name} / ${shown.name}`, run: () => void downloadRecording(shown.id).catch(report) })
   }
   if (current) {
@@ -44,6 +52,8 @@ function entries(): Entry[] {
   if (current) all.push(...workspaceActions(current, shown).map((a) => ({ ...a, detail: current.label })))
   all.push(
     ...generalActions().map((a) => ({ ...a, detail: 'Action' })),
+    ...(canNotify() ? [{ title: notifies() ? 'Turn notifications off' : 'Turn notifications on', detail: 'Setting', run: () => void setNotify(!notifies()) }] : []),
+    ...(['need', 'repository'] as const).map((by) => ({ title: `Group the sidebar by ${by}`, detail: 'Setting', run: () => setPrefs({ grouping: by }) })),
     { title: 'Theme: system', detail: 'Setting', run: () => setPrefs({ theme: 'system' }) },
     { title: 'Theme: dark', detail: 'Setting', run: () => setPrefs({ theme: 'dark' }) },
     { title: 'Theme: light', detail: 'Setting', run: () => setPrefs({ theme: 'light' }) },
@@ -59,6 +69,8 @@ function entries(): Entry[] {
       detail: 'Setting',
       run: () => setPrefs({ screenReader: !prefs.screenReader }),
     },
+    { title: 'Leave the terminal', detail: 'Ctrl Shift O', run: () => window.setTimeout(leaveTerminal) },
+    { title: 'Keys…', detail: 'what they do · ?', run: () => show({ is: 'help' }) },
     { title: 'Logins…', detail: 'browsers that are logged in', run: () => show({ is: 'logins' }) },
     { title: 'Log out', detail: 'this browser', run: logOut },
   )

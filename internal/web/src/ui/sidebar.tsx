@@ -1,47 +1,39 @@
-import { useEffect, useState } from 'preact/hooks'
-import type { Workspace } from '../api'
+import { useState } from 'preact/hooks'
 import { Counts } from '../git/counts'
-import { go, pathOf, place } from '../nav'
+import { byNeed, byRepository, isPinned, matches, nameOf, rows, togglePin } from '../list'
+import type { Row } from '../list'
+import { go } from '../nav'
 import { canNotify, notifies, setNotify } from '../notify'
 import { prefs, setPrefs } from '../prefs'
-import { grouped, isLive, sessionsOf, useStore, waiting } from '../store'
+import { isLive, useStore } from '../store'
 import type { Link } from '../store'
-import { agentWords, ago, paletteKeys, plural, tone } from '../words'
+import { paletteKeys, plural } from '../words'
 import { showDeleted } from './actions'
+import { Asks, Filter, Fold, Item, useFresh } from './list'
 import { show } from './overlay'
-import { Auto, Bell, Branch, Logo, Moon, Plus, Search, Sun } from './icons'
-import { Unseen } from './unseen'
+import { Auto, Bell, Group, Logo, Moon, Pin, Plus, Search, Sun } from './icons'
 
 export function Sidebar({ onNavigate }: { onNavigate: () => void }) {
   const { link, version } = useStore()
-  const groups = grouped()
+  const [filter, setFilter] = useState('')
+  useFresh()
   return (
     <aside class="sidebar" aria-label="Workspaces">
       <header class="brand">
-        <a href="/" onClick={(e) => { e.preventDefault(); go({}); onNavigate() }} aria-label="middleman, all workspaces">
+        <a href="/" onClick={(e) => { e.preventDefault(); go({}); onNavigate() }} aria-label="middleman, all sessions">
           <Logo /><span>middleman</span>
         </a>
+        <span class="grow" />
+        <button class="quiet square" aria-label="Jump to…" title={`Jump to… (${paletteKeys})`} onClick={() => show({ is: 'palette' })}><Search /></button>
         <button class="quiet square" aria-label="New workspace" title="New workspace" onClick={() => show({ is: 'new-workspace' })}><Plus /></button>
       </header>
-      <button class="jump" onClick={() => show({ is: 'palette' })}>
-        <Search /><span>Jump to…</span><kbd>{paletteKeys}</kbd>
-      </button>
-      <nav>
+      <div class="sift">
+        <Filter value={filter} onChange={setFilter} label="Filter the sidebar" />
+        <GroupingButton />
+      </div>
+      <nav aria-label="Sessions">
         <Asks onNavigate={onNavigate} />
-        <NeedsYou onNavigate={onNavigate} />
-        {groups.map((group) => (
-          <section key={group.path} class="group">
-            <h2 title={group.path || undefined}>
-              <span>{group.title}</span>
-              {group.path && (
-                <button class="quiet square small" aria-label={`New workspace of ${group.title}`} title={`New workspace of ${group.title}`}
-                  onClick={() => show({ is: 'new-workspace', directory: group.path })}><Plus /></button>
-              )}
-            </h2>
-            <ul>{group.workspaces.map((w) => <Item key={w.id} workspace={w} onNavigate={onNavigate} />)}</ul>
-          </section>
-        ))}
-        {groups.length === 0 && <p class="none">No workspaces yet</p>}
+        <Sections filter={filter} onNavigate={onNavigate} />
         <button class="quiet small bring-back" onClick={() => { showDeleted(); onNavigate() }}>Restore a deleted workspace…</button>
       </nav>
       <footer class="foot">
@@ -54,95 +46,76 @@ export function Sidebar({ onNavigate }: { onNavigate: () => void }) {
   )
 }
 
-/** The agents that wait for the user, over all workspaces, the longest first. */
-function NeedsYou({ onNavigate }: { onNavigate: () => void }) {
-  const [, tick] = useState(0)
-  const list = waiting()
-  useEffect(() => {
-    if (list.length === 0) return
-    const timer = window.setInterval(() => tick((n) => n + 1), 30_000)
-    return () => window.clearInterval(timer)
-  }, [list.length === 0])
-  if (list.length === 0) return null
+interface SectionsProps {
+  filter: string
+  onNavigate: () => void
+}
+
+/** Who needs the user comes first, then what is pinned, then the rest. */
+function Sections({ filter, onNavigate }: SectionsProps) {
+  const all = rows()
+  const found = all.filter((r) => matches(r, filter))
+  const needs = found.filter((r) => r.group === 'needs-you')
+  const pinned = found.filter((r) => r.group !== 'needs-you' && isPinned(r.workspace))
+  const rest = found.filter((r) => r.group !== 'needs-you' && !isPinned(r.workspace))
+  const item = (r: Row) => <Item key={r.id} row={r} onNavigate={onNavigate}><Counts workspace={r.workspace.id} /><PinButton row={r} /></Item>
+  const fold = { open: filter !== '' }
+  if (all.length === 0) return <p class="none">No workspaces yet</p>
+  if (found.length === 0) return <p class="none">Nothing matches “{filter}”</p>
   return (
-    <section class="group needs-you" aria-label="Needs you">
-      <h2><span>Needs you</span></h2>
-      <ul>
-        {list.map((s) => (
-          <li key={s.id}>
-            <a class="item" href={pathOf({ workspace: s.workspace_name, session: s.name })} title={agentWords(s)}
-              onClick={(e) => { e.preventDefault(); go({ workspace: s.workspace_name, session: s.name }); onNavigate() }}>
-              <i class={`dot ${tone(s)}`} />
-              <span class="item-text">
-                <span class="item-name">{s.workspace_name}/{s.name}</span>
-                <span class="item-sub"><span>{agentWords(s)}</span></span>
-              </span>
-              <span class="hint">{ago(s.agent?.since)}</span>
-            </a>
-          </li>
+    <>
+      {needs.length > 0 && <Fold id="needs-you" title="Needs you" count={needs.length} {...fold}>{needs.map(item)}</Fold>}
+      {pinned.length > 0 && <Fold id="pinned" title="Pinned" count={pinned.length} {...fold}>{pinned.map(item)}</Fold>}
+      {prefs.grouping === 'need'
+        ? byNeed(rest).map((s) => <Fold key={s.key} id={s.key} title={s.title} count={s.items.length} {...fold}>{s.items.map(item)}</Fold>)
+        : byRepository(found.filter((r) => !isPinned(r.workspace))).map((s) => (
+          <Fold key={s.key} id={s.key} title={s.title} count={s.items.length} path={s.path} {...fold}
+            more={s.path && <NewOf title={s.title} path={s.path} />}>
+            {s.items.map((list) => <WorkspaceItem key={list[0].workspace.id} list={list} onNavigate={onNavigate} />)}
+          </Fold>
         ))}
-      </ul>
-    </section>
+    </>
   )
 }
 
-/** What agents ask to be allowed, the oldest first. */
-function Asks({ onNavigate }: { onNavigate: () => void }) {
-  const list = [...useStore().approvals.values()].sort((a, b) => a.created_at.localeCompare(b.created_at))
-  if (list.length === 0) return null
+/** A workspace, which stands where its first session would. */
+function WorkspaceItem({ list, onNavigate }: { list: Row[]; onNavigate: () => void }) {
+  const w = list[0].workspace
+  const live = list.filter((r) => r.session && isLive(r.session)).length
   return (
-    <section class="group needs-you" aria-label="Asks to be allowed">
-      <h2><span>Asks to be allowed</span></h2>
-      <ul>
-        {list.map((a) => (
-          <li key={a.id}>
-            <button class="item" title={a.reason} onClick={() => { show({ is: 'approval', id: a.id }); onNavigate() }}>
-              <i class="dot needs" />
-              <span class="item-text">
-                <span class="item-name">{a.summary}</span>
-                <span class="item-sub"><span>{a.session}</span></span>
-              </span>
-            </button>
-          </li>
-        ))}
-      </ul>
-    </section>
+    <Item row={list[0]} name={w.name} to={{ workspace: w.label }} onNavigate={onNavigate}>
+      <Counts workspace={w.id} />
+      <PinButton row={list[0]} />
+      {live > 1 && <span class="count" title={plural(live, 'live session')}>{live}</span>}
+    </Item>
   )
 }
 
-function Item({ workspace: w, onNavigate }: { workspace: Workspace; onNavigate: () => void }) {
-  const current = place().workspace === w.label
-  const sessions = sessionsOf(w.id)
-  const live = sessions.filter(isLive).length
+function NewOf({ title, path }: { title: string; path: string }) {
+  const label = `New workspace of ${title}`
   return (
-    <li>
-      <a class="item" href={pathOf({ workspace: w.label })} aria-current={current ? 'page' : undefined}
-        onClick={(e) => { e.preventDefault(); go({ workspace: w.label }); onNavigate() }}>
-        <i class={`dot ${workspaceTone(w)}`} />
-        <span class="item-text">
-          <span class="item-name">{w.name}</span>
-          <span class="item-sub">{subtitle(w)}</span>
-        </span>
-        <Counts workspace={w.id} />
-        <Unseen sessions={sessions} />
-        {live > 0 && <span class="count" title={plural(live, 'live session')}>{live}</span>}
-      </a>
-    </li>
+    <button class="quiet square small" aria-label={label} title={label}
+      onClick={() => show({ is: 'new-workspace', directory: path })}><Plus /></button>
   )
 }
 
-function workspaceTone(w: Workspace): string {
-  if (w.state === 'creating' || w.state === 'deleting') return 'busy'
-  if (w.state === 'failed') return 'bad'
-  const tones = sessionsOf(w.id).map(tone)
-  return ['needs', 'live works', 'live', 'busy', 'unknown', 'bad'].find((t) => tones.includes(t)) ?? 'done'
+/** For the mouse: a finger that means the row must not hit it. The palette has it too. */
+function PinButton({ row: r }: { row: Row }) {
+  const pinned = isPinned(r.workspace)
+  const label = `${pinned ? 'Unpin' : 'Pin'} ${nameOf(r)}`
+  return (
+    <span class={pinned ? 'pin pinned' : 'pin'} title={label} aria-hidden="true"
+      onClick={(e) => { e.preventDefault(); e.stopPropagation(); togglePin(r.workspace) }}><Pin /></span>
+  )
 }
 
-function subtitle(w: Workspace) {
-  if (w.state === 'creating') return <span>Creating…</span>
-  if (w.state === 'deleting') return <span>Deleting…</span>
-  if (w.state === 'failed') return <span>Creation failed</span>
-  return w.branch ? <><Branch /><span>{w.branch}</span></> : <span title={w.path}>{w.path}</span>
+function GroupingButton() {
+  const by = prefs.grouping
+  const other = by === 'need' ? 'repository' : 'need'
+  return (
+    <button class="quiet square" title={`Grouped by ${by}`} aria-label={`Grouped by ${by}. Group by ${other}`}
+      onClick={() => setPrefs({ grouping: other })}><Group /></button>
+  )
 }
 
 const linkWords: Record<Link, string> = {

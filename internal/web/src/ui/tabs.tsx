@@ -35,16 +35,18 @@ export function Tabs({ workspace, sessions, current }: { workspace: Workspace; s
               onClick={(e) => { e.preventDefault(); go({ workspace: workspace.label, session: s.name }) }}>
               <i class={`dot ${tone(s)}`} /><span>{s.title || s.name}</span><Unseen sessions={[s]} />
             </a>
-            {canRestart(s) && (
-              <button class="quiet square small" onClick={() => restart(workspace, s)} aria-label={`Restart ${s.name}`} title="Start the same again"><Again /></button>
-            )}
-            <button class="quiet square small" onClick={() => closeSession(s)}
-              aria-label={isLive(s) ? `Stop ${s.name}` : `Remove ${s.name}`} title={isLive(s) ? 'Stop…' : 'Remove from the list'}>
-              {isLive(s) ? <Stop /> : <Close />}
-            </button>
           </div>
         ))}
       </div>
+      {current && canRestart(current) && (
+        <button class="quiet square" onClick={() => restart(workspace, current)} aria-label={`Restart ${current.name}`} title="Start the same again"><Again /></button>
+      )}
+      {current && (
+        <button class="quiet square end-session" onClick={() => closeSession(current)}
+          aria-label={isLive(current) ? `Stop ${current.name}` : `Remove ${current.name}`} title={isLive(current) ? 'Stop…' : 'Remove from the list'}>
+          {isLive(current) ? <Stop /> : <Close />}
+        </button>
+      )}
       <button class="quiet square" aria-label="New shell" title="New shell" onClick={() => void openSession(workspace, '').catch(report)}><Plus /></button>
       <button class="quiet square slim" aria-label="New session with a command" title="New session with a command…"
         onClick={() => show({ is: 'new-session', workspace })}><Down /></button>

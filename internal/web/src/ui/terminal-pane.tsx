@@ -1,12 +1,16 @@
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { Session } from '../api'
 import { whenLive } from '../events'
-import { isLive } from '../store'
+import { compose, isComposing } from '../composing'
+import { isLive, toast, useStore } from '../store'
 import type { Phase } from '../term/link'
+import { copy } from '../term/view'
 import type { TerminalView } from '../term/view'
 import { viewOf } from '../term/views'
 import { exitWords, sinceWords, stateWords, visible, writerWords } from '../words'
+import { Composer } from './composer'
 import { KeyRow } from './key-row'
+import { Question } from './question'
 import { SearchBar } from './search-bar'
 import { closeSession } from './session-dialogs'
 
@@ -38,14 +42,17 @@ export function TerminalPane({ session, active }: { session: Session; active: bo
   useEffect(() => {
     if (!active) return
     const onKey = (event: KeyboardEvent) => {
-      if (!(event.ctrlKey && event.shiftKey && event.code === 'KeyF')) return
+      if (!event.ctrlKey || !event.shiftKey) return
+      if (event.code === 'KeyF') setSearching(true)
+      else if (event.code === 'KeyE') compose(session.id)
+      else return
       event.preventDefault()
-      setSearching(true)
     }
     window.addEventListener('keydown', onKey)
     return () => window.removeEventListener('keydown', onKey)
-  }, [active])
+  }, [session.id, active])
 
+  useStore()
   const phase = view.link.phase
   return (
     <section class="pane" role="tabpanel" aria-label={`Terminal of ${session.name}`}>
@@ -53,7 +60,10 @@ export function TerminalPane({ session, active }: { session: Session; active: bo
       {searching && <SearchBar view={view} onClose={() => { setSearching(false); view.focus() }} />}
       {view.wanted !== undefined && <Wanted session={session} view={view} text={view.wanted} />}
       <Notice session={session} view={view} phase={phase} />
-      {active && <KeyRow view={view} />}
+      {view.selected && <Selected view={view} />}
+      {phase.is === 'attached' && <Question session={session} view={view} />}
+      {isComposing(session.id) && isLive(session) && <Composer session={session} view={view} />}
+      {active && <KeyRow view={view} session={session.id} />}
     </section>
   )
 }
@@ -103,6 +113,27 @@ function Wanted({ session, view, text }: { session: Session; view: TerminalView;
         <button class="quiet outlined" onClick={() => void view.answer()}>Ignore</button>
         <button class="primary" onClick={() => void view.answer(text)}>Copy</button>
       </div>
+    </div>
+  )
+}
+
+/** What can be done with what a finger has selected. */
+function Selected({ view }: { view: TerminalView }) {
+  const end = () => {
+    view.terminal.clearSelection()
+    view.onSelected(false)
+  }
+  const take = async () => {
+    const text = view.terminal.getSelection()
+    if (await copy(text)) toast('info', 'Copied')
+    else toast('error', 'The browser did not allow this page to set the clipboard.')
+    end()
+  }
+  return (
+    <div class="banner selected" role="toolbar" aria-label="Selection">
+      <button class="primary" onClick={() => void take()}>Copy</button>
+      <button class="quiet outlined" onClick={() => view.terminal.selectAll()}>All</button>
+      <button class="quiet outlined" onClick={end}>Cancel</button>
     </div>
   )
 }

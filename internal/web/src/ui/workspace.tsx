@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import * as api from '../api'
 import type { Denial, Session, Workspace } from '../api'
-import { isLive, mark, putWorkspace, report, sessionsOf, toast, useStore } from '../store'
+import { mark, putWorkspace, report, sessionsOf, shownSession, toast, useStore } from '../store'
 import { Counts } from '../git/counts'
 import * as git from '../git/api'
 import { showStatusOf } from '../git/status'
@@ -27,7 +27,7 @@ interface Props {
 
 export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
   const sessions = sessionsOf(workspace.id)
-  const session = sessions.find((s) => s.name === wanted) ?? sessions.find(isLive) ?? sessions[0]
+  const session = shownSession(workspace.id, wanted)
   const { page } = place()
   useFullRecord(workspace)
   useEffect(() => {

@@ -1,0 +1,247 @@
+// Who needs the user: the lists and their order, badges and toasts, the ways to
+// answer, the keyboard, and what axe finds.
+
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { complaints, launch, phase, prompted, run, seen, shot, watch } from './browser.mjs'
+import { desktop, fakeAgent, findings } from './pages.mjs'
+import { Server } from './server.mjs'
+
+const server = new Server()
+const agent = join(server.root, 'claude')
+let browser
+let context
+let page
+
+before(async () => {
+  await server.start()
+  browser = await launch()
+  context = await browser.newContext(desktop)
+  page = watch(await context.newPage())
+  writeFileSync(agent, fakeAgent, { mode: 0o700 })
+  server.middleman('new', 'fix-login', '-d', '--', agent)
+  server.middleman('new', 'docs', '-d')
+  server.middleman('new', 'build', '-d', '--', 'sh', '-c', 'while read -r line; do eval "$line"; done')
+  server.middleman('new', 'old', '-d', '--', 'sh', '-c', 'exit 3')
+  server.middleman('new', 'bare', '-d', '--no-session')
+  await page.goto(server.newLink())
+  await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()
+})
+
+after(async () => {
+  await browser?.close()
+  await server.cleanUp()
+})
+
+const url = (rest = '/') => `http://${server.address}${rest}`
+const button = (name, on = page) => on.getByRole('button', { name, exact: true })
+const home = () => page.locator('.home')
+const section = (name, on = home()) => on.getByRole('region', { name, exact: true })
+const names = (on) => on.locator('.item-name').allTextContents()
+const send = (session, line) => server.middleman('send', session, '--enter', line)
+
+/** The names of rows, as the server sorts them. */
+function order() {
+  const { sessions, workspaces } = JSON.parse(server.middleman('ls', '--all', '--sessions', '--json'))
+  const used = new Set(sessions.map((s) => s.workspace_id))
+  return [...sessions.map((s) => ({ name: `${s.workspace_name}/${s.name}`, ...s.attention })),
+    ...workspaces.filter((w) => !used.has(w.id)).map((w) => ({ name: w.label, ...w.attention }))]
+    .sort((a, b) => (a.order < b.order ? -1 : 1)).map((r) => r.name)
+}
+
+test('the start page lists everything in the order of the server, who needs the user first', async () => {
+  send('fix-login', 'ask')
+  await section('Needs you').getByRole('link', { name: /fix-login\/claude/ }).waitFor()
+  await section('Ended').getByRole('link', { name: /old\/sh/ }).waitFor()
+  assert.deepEqual(await home().locator('section').evaluateAll((all) => all.map((s) => s.ariaLabel)), ['Needs you', 'Ready', 'Working', 'Ended'])
+  assert.deepEqual(await names(home()), order())
+  assert.deepEqual(await names(page.locator('.sidebar nav')), order(), 'the sidebar has the same order')
+  await section('Needs you').getByText('Waiting for a permission: Do you want to proceed?').waitFor()
+  await page.waitForFunction(() => document.title.startsWith('(1) ') && document.querySelector('link[rel=icon]').href.endsWith('/icon-needs.svg'))
+  await shot(page, 'home')
+})
+
+test('lists are filtered, folded, grouped and pinned, and the browser remembers it', async () => {
+  await page.getByRole('searchbox', { name: 'Filter the sessions' }).fill('ended old')
+  assert.deepEqual(await names(home()), ['old/sh'])
+  await page.getByRole('searchbox', { name: 'Filter the sessions' }).fill('nowhere')
+  await page.getByText('Nothing matches “nowhere”').waitFor()
+  await page.getByRole('searchbox', { name: 'Filter the sessions' }).fill('')
+  await section('Ended').getByRole('button', { name: /Ended/ }).click()
+  await section('Ended').getByRole('link').first().waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: /^docs\//, exact: false }).first().hover()
+  await page.locator('.sidebar').getByTitle(/^Pin docs\//).click()
+  await button('Grouped by need. Group by repository').click()
+  const sidebar = page.locator('.sidebar nav')
+  await section('shop', sidebar).waitFor()
+  await page.reload()
+  await section('Pinned', sidebar).waitFor()
+  assert.deepEqual(await names(section('Pinned', sidebar)), [order().find((name) => name.startsWith('docs/'))])
+  assert.deepEqual(await names(section('shop', sidebar)), order().map((name) => name.split('/')[0]).filter((name) => name !== 'docs'))
+  assert.equal(await section('Ended').getByRole('link').count(), 0, 'it is still folded')
+  await shot(page, 'home-grouped')
+  await section('Ended').getByRole('button', { name: /Ended/ }).click()
+  await button('Grouped by repository. Group by need').click()
+  await section('Working', sidebar).waitFor()
+})
+
+test('a bell, a notification and an exit are told of, but not of what one looks at', async () => {
+  await page.goto(url('/w/docs'))
+  await phase(page, 'attached')
+  const toast = (text) => page.locator('.toast').getByText(text)
+  send('build', `printf '\\a'`)
+  await toast('build/sh: Its bell rang').waitFor()
+  await shot(page, 'toast')
+  send('build', `printf '\\033]9;tests are green\\007'`)
+  await toast('build/sh: tests are green').waitFor()
+  await button('Show', page.locator('.toast', { hasText: 'tests are green' })).click()
+  await phase(page, 'attached')
+  assert.equal(new URL(page.url()).pathname, '/w/build/sh')
+  send('build', `printf '\\033]9;nobody is told\\007\\033]777;notify;a;looked at\\007'; echo printed`)
+  await seen(page, /^printed$/)
+  await page.goto(url('/w/docs'))
+  await phase(page, 'attached')
+  assert.equal(await toast('nobody is told').count(), 0)
+  send('build', 'exit 4')
+  await toast('build/sh: Exited with code 4').waitFor()
+})
+
+test('a text box sends a text in one go, keeps what was sent, and sends nothing to another screen', async () => {
+  await prompted(page)
+  await page.locator('.xterm-helper-textarea').focus()
+  await page.keyboard.press('Control+Shift+E')
+  const box = page.getByRole('textbox', { name: 'Message' })
+  await box.fill('echo one-$((1+1))')
+  await page.keyboard.press('Enter')
+  await seen(page, /^one-2$/)
+  await page.waitForFunction(() => document.querySelector('.composer textarea').value === '')
+  await prompted(page)
+  await page.keyboard.type('echo two-$((1+2)); read x')
+  await button('Send').click()
+  await seen(page, /^two-3$/)
+  await page.route('**/prompt', async (route) => { // what was printed meanwhile is not on the screen that the user saw
+    send('docs', 'go on')
+    server.middleman('wait', 'docs', '--quiet', '200ms', '--timeout', '20s')
+    await route.continue()
+  })
+  await box.fill('rm precious')
+  await button('Send').click()
+  await page.getByRole('alert').getByText('The screen has changed, so nothing was sent').waitFor()
+  await shot(page, 'composer')
+  assert.equal(await box.inputValue(), 'rm precious')
+  await page.unroute('**/prompt')
+  await box.fill('')
+  await page.keyboard.press('ArrowUp')
+  assert.equal(await box.inputValue(), 'echo two-$((1+2)); read x')
+  await page.keyboard.press('ArrowUp')
+  assert.equal(await box.inputValue(), 'echo one-$((1+1))')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  assert.equal(await box.inputValue(), '')
+  await page.keyboard.press('Escape')
+  await run(page, 'echo ba""ck')
+  await seen(page, /^back$/)
+})
+
+test('a request to be allowed shows its tool, arguments and diff', async () => {
+  const program = join(server.root, 'asker')
+  writeFileSync(program, `#!/bin/sh
+read -r file
+printf '{"hook_event_name":"PermissionRequest","cwd":"%s","tool_name":"Edit","tool_input":{"file_path":"%s","old_string":"the old line","new_string":"the new line"}}' "$PWD" "$file" |
+	'${process.env.MIDDLEMAN_BINARY}' approve --agent claude >/dev/null
+echo "answered $file"
+read -r file
+`, { mode: 0o700 })
+  server.middleman('run', 'docs', '-d', '--name', 'asker', '--', program)
+  send('docs/asker', '/etc/motd')
+  await page.goto(url('/w/docs/asker'))
+  await phase(page, 'attached')
+  await page.getByRole('region', { name: 'The agent asks to be allowed' }).getByText('claude asks: Edit: /etc/motd').waitFor()
+  await button('Look and answer').click()
+  const dialog = page.getByRole('dialog', { name: 'claude in docs/asker asks' })
+  await dialog.getByText('-the old line').waitFor()
+  await dialog.getByText('Edit: all arguments').click()
+  await dialog.getByText('old_string').waitFor()
+  await dialog.getByText('the old line', { exact: true }).waitFor()
+  await shot(page, 'approval-card')
+  assert.deepEqual(await findings(page), [])
+  await button('Allow once', dialog).click()
+  await seen(page, /^answered \/etc\/motd$/)
+  await page.getByRole('region', { name: 'The agent asks to be allowed' }).waitFor({ state: 'detached' })
+})
+
+test('the keyboard leaves the terminal, and lists its keys', async () => {
+  await page.goto(url('/w/docs'))
+  await phase(page, 'attached')
+  await run(page, 'cat -v')
+  await page.keyboard.type('?')
+  await seen(page, /^\?/)
+  assert.equal(await page.getByRole('dialog').count(), 0, '? is the program’s')
+  await page.keyboard.press('Control+Shift+O')
+  await page.waitForFunction(() => document.activeElement.matches('.sidebar .item[aria-current]'))
+  await page.keyboard.press('?')
+  const help = page.getByRole('dialog', { name: 'Keys' })
+  await help.getByText('Leave the terminal').waitFor()
+  await shot(page, 'keys')
+  await page.keyboard.press('Escape')
+  await help.waitFor({ state: 'detached' })
+  for (const [entry, there] of [['keys', () => help.waitFor()], ['stop session', () => page.getByRole('dialog', { name: /^Stop/ }).waitFor()],
+    ['logins', () => page.getByRole('dialog', { name: 'Logins' }).waitFor()], ['write a message', () => page.getByRole('textbox', { name: 'Message' }).waitFor()]]) {
+    await page.keyboard.press('Control+Shift+K')
+    await page.getByRole('combobox').fill(entry)
+    await page.keyboard.press('Enter')
+    await there()
+    await page.keyboard.press('Escape')
+  }
+  await page.keyboard.press('Control+Shift+K')
+  await page.getByRole('combobox').fill('leave the terminal')
+  await page.keyboard.press('Enter')
+  await page.waitForFunction(() => document.activeElement.matches('.sidebar .item'))
+})
+
+test('axe finds nothing critical or serious, in both themes', async () => {
+  for (const theme of ['dark', 'light']) {
+    await page.goto(url())
+    await section('Needs you').waitFor()
+    await page.keyboard.press('Control+Shift+K')
+    await page.getByRole('combobox').fill(`theme ${theme}`)
+    await page.keyboard.press('Enter')
+    await page.locator(`html[data-theme=${theme}]`).waitFor()
+    const found = { home: await findings(page) }
+    await shot(page, `home-${theme}`)
+    await page.keyboard.press('Control+Shift+K')
+    await page.getByRole('combobox').waitFor()
+    found.palette = await findings(page)
+    await page.keyboard.press('Escape')
+    await page.goto(url('/w/fix-login'))
+    await phase(page, 'attached')
+    found.terminal = await findings(page)
+    await shot(page, `terminal-${theme}`)
+    await page.keyboard.press('Control+Shift+E')
+    await page.getByRole('textbox', { name: 'Message' }).waitFor()
+    found.composer = await findings(page)
+    await page.keyboard.press('Escape')
+    await button('New workspace').first().click()
+    await page.getByRole('dialog').waitFor()
+    found.dialog = await findings(page)
+    await page.keyboard.press('Escape')
+    await button('Delete workspace').click()
+    await page.getByRole('dialog').getByText('Still running').waitFor()
+    found.delete = await findings(page)
+    await page.keyboard.press('Escape')
+    const stranger = await browser.newContext({ ...desktop, colorScheme: theme })
+    const login = watch(await stranger.newPage())
+    await login.goto(url())
+    await login.getByText('middleman open').waitFor()
+    found.login = await findings(login)
+    await shot(login, `login-${theme}`)
+    await stranger.close()
+    assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, []])), theme)
+  }
+})
+
+test('no page complained, and no policy refused anything', () => {
+  assert.deepEqual(complaints, [])
+})
