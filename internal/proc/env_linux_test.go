@@ -3,6 +3,7 @@ package proc
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,8 @@ func TestHasEnv(t *testing.T) {
 	}{
 		{"with it", []string{"MARK=1"}, 0, true, true},
 		{"with more", []string{"A=b", "MARK=12"}, 0, false, true},
+		{"only in a name", []string{"XMARK=1"}, 0, false, true},
+		{"after much", []string{"A=" + strings.Repeat("b", 40<<10), "MARK=1"}, 0, true, true},
 		{"young and empty", []string{}, 0, false, false},
 		{"old and empty", []string{}, youth, false, true},
 	} {

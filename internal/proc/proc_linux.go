@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -121,7 +122,9 @@ const youth = 2 * time.Second
 // that shows none.
 func hasEnv(p Process, entry string) (has, sure bool) {
 	proc := "/proc/" + strconv.Itoa(p.PID)
-	environ, err := os.ReadFile(proc + "/environ")
+	buf := environs.Get().(*[]byte)
+	defer environs.Put(buf)
+	environ, err := readInto(buf, proc+"/environ")
 	if p.Headless {
 		// /proc/PID/environ is that of the first thread, which has ended, and
 		// belongs to root. The other threads show the environment.
@@ -138,7 +141,41 @@ func hasEnv(p Process, entry string) (has, sure bool) {
 		now, ok := Find(p.PID)
 		return false, !ok || now.ID() != p.ID() || now.Dead // it has ended
 	}
-	return bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+entry+"\x00")), true
+	return hasEntry(environ, entry), true
+}
+
+// hasEntry reports whether environ, entries that each end with a zero byte, has
+// that entry.
+func hasEntry(environ []byte, entry string) bool {
+	whole := []byte(entry + "\x00")
+	return bytes.HasPrefix(environ, whole) || bytes.Contains(environ, append([]byte{0}, whole...))
+}
+
+// environs are buffers for HasEnv: a look reads the environment of every process.
+var environs = sync.Pool{New: func() any { return new(make([]byte, 16<<10)) }}
+
+// readInto reads a file of /proc into *buf, which grows as needed. It does without
+// what os.ReadFile does for other files: to ask for the size, and to wait for
+// readiness.
+func readInto(buf *[]byte, path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	for n := 0; ; {
+		if n == len(*buf) {
+			*buf = append(*buf, make([]byte, len(*buf))...)
+		}
+		more, err := unix.Read(fd, (*buf)[n:])
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil || more <= 0:
+			return (*buf)[:n], err
+		default:
+			n += more
+		}
+	}
 }
 
 // ticks is the unit of start times: 1/USER_HZ seconds (time(7)). USER_HZ is 100 on
