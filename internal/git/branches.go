@@ -1,10 +1,13 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
+	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 )
 
@@ -191,10 +194,22 @@ func (p Dirs) DropBranch(ctx context.Context, branch, tip string) (bool, error) 
 			return false, nil // another process moved it to commits that were not checked
 		}
 	}
-	// A new branch of the same name would inherit this upstream. Most branches
-	// have none, which git reports as an error.
-	_, _ = p.Alter("config", "--local", "--remove-section", "branch."+branch).Run(ctx)
+	if p.mayConfigure(branch) {
+		// A new branch of the same name would inherit this upstream. If there is
+		// none, git reports that as an error.
+		_, _ = p.Alter("config", "--local", "--remove-section", "branch."+branch).Run(ctx)
+	}
 	return true, nil
+}
+
+// mayConfigure reports whether the repository's configuration may have a section of
+// branch, whose name need not be written there as it is.
+func (p Dirs) mayConfigure(branch string) bool {
+	config, err := plainfile.ReadFollowed(filepath.Join(p.CommonDir, "config"), maxConfig)
+	if err != nil || strings.ContainsAny(branch, `"\`) {
+		return true
+	}
+	return bytes.Contains(bytes.ToLower(config), []byte(strings.ToLower(branch)))
 }
 
 // BranchLog is the result of reading a branch's reflog. A branch without a

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
@@ -113,16 +114,9 @@ func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir str
 	if err != nil {
 		return "", err
 	}
-	var trees []git.Worktree
-	if ours || entry != "" && dir != "" {
-		if trees, err = git.Whole(w.GitDir).Worktrees(ctx); err != nil {
-			return "", err
-		}
-	}
-	if ours {
-		if tip, err = ownTip(ctx, w, trees); err != nil {
-			return "", err
-		}
+	trees, tip, err := refsOf(ctx, w, ours, ours || entry != "" && dir != "")
+	if err != nil {
+		return "", err
 	}
 	at := git.Dirs{GitDir: entry, CommonDir: w.GitDir, WorkTree: dir}
 	l.known = entry != ""
@@ -150,34 +144,68 @@ func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir str
 	if err != nil {
 		return tip, err
 	}
-	head := ""
 	if entry != "" {
 		l.operation(at)
 		if err := l.submodules(ctx, entry); err != nil {
 			return tip, err
 		}
-		if head, err = headOf(ctx, at); err != nil {
-			return tip, err
-		}
 	}
-	if err := l.stashes(ctx, at, w.Branch); err != nil {
-		return tip, err
-	}
-	if err := l.commits(ctx, at, w, tip, head); err != nil || entry == "" {
-		return tip, err
-	}
-	return tip, l.abandoned(ctx, at, head)
+	return tip, l.historyOf(ctx, at, w, tip, entry != "")
 }
 
-// ownTip returns the commit of the branch that a delete of w would remove, or ""
-// if another one of the repository's worktrees has it checked out.
-func ownTip(ctx context.Context, w model.Workspace, trees []git.Worktree) (string, error) {
-	for _, tree := range trees {
-		if tree.Branch == "refs/heads/"+w.Branch && tree.Path != w.Root {
-			return "", nil
-		}
+// historyOf adds stashes and commits. hasHead says that the worktree at p has a HEAD
+// of its own. It reads HEAD and the stashes after the files: what was committed or
+// stashed while these were read is found there.
+func (l *collector) historyOf(ctx context.Context, p git.Dirs, w model.Workspace, tip string, hasHead bool) error {
+	var head string
+	err := together(
+		func() (err error) {
+			if hasHead {
+				head, err = headOf(ctx, p)
+			}
+			return err
+		},
+		func() error { return l.stashes(ctx, p, w.Branch) },
+	)
+	switch {
+	case err != nil:
+		return err
+	case !hasHead:
+		return l.commits(ctx, p, w, tip, "")
 	}
-	return git.Whole(w.GitDir).Ref(ctx, "refs/heads/"+w.Branch)
+	return together(
+		func() error { return l.commits(ctx, p, w, tip, head) },
+		func() error { return l.abandoned(ctx, p, head) },
+	)
+}
+
+// refsOf returns the worktrees of the repository, if listed, and with ours the commit
+// of the branch that a delete of w would remove: "" if another worktree has it checked
+// out.
+func refsOf(ctx context.Context, w model.Workspace, ours, listed bool) (trees []git.Worktree, tip string, err error) {
+	var tipErr error
+	err = together(
+		func() (err error) {
+			if listed {
+				trees, err = git.Whole(w.GitDir).Worktrees(ctx)
+			}
+			return err
+		},
+		func() error {
+			if ours {
+				tip, tipErr = git.Whole(w.GitDir).Ref(ctx, "refs/heads/"+w.Branch)
+			}
+			return nil
+		},
+	)
+	if err != nil {
+		return nil, "", err
+	}
+	elsewhere := func(t git.Worktree) bool { return t.Branch == "refs/heads/"+w.Branch && t.Path != w.Root }
+	if slices.ContainsFunc(trees, elsewhere) {
+		return trees, "", nil
+	}
+	return trees, tip, tipErr
 }
 
 // CheckGitFile checks that the .git file in dir still points to entry: a
@@ -209,6 +237,7 @@ func checkCommonDir(entry, commonDir string) error {
 
 // collector collects a Loss.
 type collector struct {
+	mu     sync.Mutex // guards loss where lists are read at the same time
 	loss   model.Loss
 	nested map[string]bool // paths of nested worktrees, each with a slash at its end
 	known  bool            // git has an entry for the workspace
@@ -219,6 +248,8 @@ type collector struct {
 
 // add appends the name of a file, commit or stash to a list, up to MaxListed.
 func (l *collector) add(list *[]string, name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if len(*list) == model.MaxListed {
 		l.loss.Truncated = true
 		return
@@ -270,18 +301,24 @@ func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 			l.add(&l.loss.Changed, name+field(record, 10))
 		}
 	}
-	if _, err := c.Run(ctx); err != nil {
-		return err
-	}
-	if !answered {
-		return c.Silent()
-	}
-	if ignoredErr != nil {
+	status := func() error {
+		if _, err := c.Run(ctx); err != nil {
+			return err
+		}
+		if !answered {
+			return c.Silent()
+		}
 		return ignoredErr
 	}
-	inner, err := l.indexed(ctx, p, name)
-	if err != nil {
+	var inner, hidden []string
+	if err := together(status, func() (err error) {
+		inner, hidden, err = indexed(ctx, p)
 		return err
+	}); err != nil {
+		return err
+	}
+	for _, path := range hidden {
+		l.add(&l.loss.Changed, name+path)
 	}
 	for _, path := range inner {
 		if err := l.submodule(ctx, p, path, name); err != nil {

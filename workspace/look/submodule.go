@@ -19,13 +19,13 @@ import (
 	"middleman/workspace/model"
 )
 
-// indexed reads the index of the checkout at p. It returns the paths of
-// submodules. It also adds changed files that git status skips because the user
-// told git to (assume-unchanged, skip-worktree).
-func (l *collector) indexed(ctx context.Context, p git.Dirs, name string) (submodules []string, err error) {
+// indexed reads the index of the checkout at p. It returns the paths of submodules,
+// and of changed files that git status skips because the user told git to
+// (assume-unchanged, skip-worktree), at most one more than a Loss lists.
+func indexed(ctx context.Context, p git.Dirs) (submodules, hidden []string, err error) {
 	tree, err := os.OpenRoot(p.WorkTree)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer tree.Close()
 	c := p.Look("ls-files", "--stage", "-v", "-z")
@@ -38,12 +38,12 @@ func (l *collector) indexed(ctx context.Context, p git.Dirs, name string) (submo
 		tag, mode, object := fields[0], fields[1], fields[2]
 		if mode == "160000" {
 			submodules = append(submodules, path)
-		} else if (tag == "S" || tag == strings.ToLower(tag)) && !sameContent(tree, path, object) {
-			l.add(&l.loss.Changed, name+path)
+		} else if (tag == "S" || tag == strings.ToLower(tag)) && len(hidden) <= model.MaxListed && !sameContent(tree, path, object) {
+			hidden = append(hidden, path)
 		}
 	}
 	_, err = c.Run(ctx)
-	return submodules, err
+	return submodules, hidden, err
 }
 
 // sameContent reports whether the file at path is byte for byte the blob
