@@ -5,8 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -102,25 +100,4 @@ func (b *bench) oneExit(backend terminal.Backend) (time.Duration, error) {
 			}
 		}
 	}
-}
-
-// cli is how long the commands take that scripts and prompts call.
-func (b *bench) cli() error {
-	for _, c := range []struct {
-		command string
-		bar     time.Duration
-	}{{"version", 25 * time.Millisecond}, {"ls", 60 * time.Millisecond}} {
-		var took []time.Duration
-		for range b.pick(50, 15) {
-			cmd := exec.CommandContext(b.ctx, b.binary, c.command)
-			cmd.Env, cmd.Stderr = b.server.env(), os.Stderr
-			began := time.Now()
-			if err := cmd.Run(); err != nil {
-				return fmt.Errorf("middleman %s: %w", c.command, err)
-			}
-			took = append(took, time.Since(began))
-		}
-		b.within("middleman "+c.command, took, c.bar)
-	}
-	return nil
 }
