@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BINARY  := bin/middleman
 PREFIX  ?= /usr/local
 ROOT    := $(DESTDIR)$(PREFIX)
-LDFLAGS := -s -w -X middleman/cmd/middleman/internal/build.version=$(VERSION)
+LDFLAGS := -s -w -X middleman/cmd/middleman/internal/stamp.Version=$(VERSION)
 # Without cgo the binary is static, and builds and tests share one cache.
 export CGO_ENABLED := 0
 # Packages that live by their goroutines and do not link SQLite, whose race build

@@ -311,7 +311,7 @@ func TestAnyInput(t *testing.T) {
 	}
 	in := newInputs(t)
 	var tree []leaf
-	for _, group := range commands(cli.New(os.Stdin, os.Stdout, os.Stderr)) {
+	for _, group := range commands(cli.New(os.Stdin, os.Stdout, os.Stderr), nil) {
 		tree = append(tree, leaves(nil, group.Commands)...)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

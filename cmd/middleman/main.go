@@ -7,11 +7,15 @@ import (
 	"context"
 	"io"
 	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/admin"
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/dashboard"
+	_ "middleman/cmd/middleman/internal/early"  // answers version before main
 	_ "middleman/cmd/middleman/internal/helper" // runs helper processes before main
 	"middleman/cmd/middleman/internal/launch"
 	"middleman/cmd/middleman/internal/manual"
@@ -23,17 +27,19 @@ import (
 func main() {
 	c := cli.New(os.Stdin, os.Stdout, os.Stderr)
 	c.Home = func(ctx context.Context) error { return dashboard.Run(ctx, c, runCommand) }
-	os.Exit(c.Run(os.Args[1:], commands(c)...))
+	os.Exit(c.Run(os.Args[1:], commands(c, os.Args[1:])...))
 }
 
 // runCommand runs a command line for the dashboard.
 func runCommand(in, out *os.File, errs io.Writer, args ...string) int {
 	c := cli.New(in, out, errs)
-	return c.Run(args, commands(c)...)
+	return c.Run(args, commands(c, args)...)
 }
 
-// commands returns all commands.
-func commands(c *cli.CLI) []cli.Group {
+// commands returns all commands. Only a shell that completes args, by a hidden
+// command, needs their completions.
+func commands(c *cli.CLI, args []string) []cli.Group {
+	completes := len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
 	groups := []cli.Group{
 		{Title: "Start something", Commands: launch.Commands(c)},    // new, run, spawn, retry
 		{Title: "On a session", Commands: sessions.Commands(c)},     // attach, watch, send, capture, logs, search, export, wait, stop, tmux
@@ -44,7 +50,9 @@ func commands(c *cli.CLI) []cli.Group {
 	}
 	for _, g := range groups {
 		for _, cmd := range g.Commands {
-			catalog.AddCompletions(c, cmd)
+			if completes {
+				catalog.AddCompletions(c, cmd)
+			}
 			cli.NameArguments(cmd)
 			cmd.SuggestFor = elsewhere(cmd.Name())
 		}

@@ -48,7 +48,7 @@ func TestManPages(t *testing.T) {
 func runMan(t *testing.T, flags ...string) {
 	t.Helper()
 	c := cli.New(os.Stdin, os.Stdout, os.Stderr)
-	if code := c.Run(append([]string{"man"}, flags...), commands(c)...); code != 0 {
+	if code := c.Run(append([]string{"man"}, flags...), commands(c, nil)...); code != 0 {
 		t.Fatalf("man %q: exit code %d", flags, code)
 	}
 }

@@ -127,11 +127,10 @@ func dial(ctx context.Context, socket string) (net.Conn, error) {
 // ErrNoServer means that no server runs. Any other error means that one runs, or
 // may run, but does not answer. The caller closes the client.
 func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
-	serve, err := ReadServe(dirs)
+	c, err := Open(dirs)
 	if err != nil {
 		return nil, err
 	}
-	c := New(serve.Socket)
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	err = c.Health(ctx)
@@ -143,6 +142,16 @@ func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Open returns a client of the server that started last, without asking whether it
+// answers. The caller closes the client.
+func Open(dirs config.Dirs) (*Client, error) {
+	serve, err := ReadServe(dirs)
+	if err != nil {
+		return nil, err
+	}
+	return New(serve.Socket), nil
 }
 
 // ReadServe reads the address and socket of the server that started last. If

@@ -169,6 +169,12 @@ func (c *Client) RecordedSessions(ctx context.Context) ([]api.Session, error) {
 	return c.sessions(ctx, "/sessions", url.Values{"recorded": {"1"}})
 }
 
+// RecordedSessionsOf is RecordedSessions of one workspace, by its id or its whole
+// name.
+func (c *Client) RecordedSessionsOf(ctx context.Context, workspace string) ([]api.Session, error) {
+	return c.sessions(ctx, "/workspaces/"+url.PathEscape(workspace)+"/sessions", url.Values{"recorded": {"1"}})
+}
+
 func (c *Client) sessions(ctx context.Context, path string, query url.Values) ([]api.Session, error) {
 	var all []api.Session
 	for {

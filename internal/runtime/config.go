@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -29,14 +30,14 @@ type Config struct {
 }
 
 var (
-	nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,31}$`)
-	hostForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	userForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,31}$`) })
+	hostForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`) })
+	userForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`) })
 )
 
 // CheckName returns an error if name cannot be the name of a runtime.
 func CheckName(name string) error {
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		return fmt.Errorf("%q cannot name a runtime: use 2 to 32 lower-case letters, digits and dashes", name)
 	}
 	return nil
@@ -45,7 +46,7 @@ func CheckName(name string) error {
 // Split splits RUNTIME:TARGET. runtime is "" if text names no runtime.
 func Split(text string) (runtime, target string) {
 	before, after, found := strings.Cut(text, ":")
-	if !found || !nameForm.MatchString(before) {
+	if !found || !nameForm().MatchString(before) {
 		return "", text
 	}
 	return before, after
@@ -90,9 +91,9 @@ func (c Config) url() (*url.URL, error) {
 		return nil, fmt.Errorf("runtime %s: the address must be %s://HOST[:PORT], with nothing after it and no password", c.Name, u.Scheme)
 	case u.Scheme == "https" && u.User != nil:
 		return nil, fmt.Errorf("runtime %s: an https address has no user: the token says who calls", c.Name)
-	case !hostForm.MatchString(u.Hostname()) && net.ParseIP(u.Hostname()) == nil:
+	case !hostForm().MatchString(u.Hostname()) && net.ParseIP(u.Hostname()) == nil:
 		return nil, fmt.Errorf("runtime %s: %q is not a host", c.Name, u.Hostname())
-	case u.User != nil && !userForm.MatchString(u.User.Username()):
+	case u.User != nil && !userForm().MatchString(u.User.Username()):
 		return nil, fmt.Errorf("runtime %s: %q is not a user's name", c.Name, u.User.Username())
 	}
 	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -30,8 +31,8 @@ const (
 
 // numbers and hash are the forms of headers that are passed on.
 var (
-	numberForm = regexp.MustCompile(`^[0-9]{1,20}$`)
-	hashForm   = regexp.MustCompile(`^[0-9a-f]{32}$`)
+	numberForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,20}$`) })
+	hashForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 )
 
 // passHeader passes a header on if it has its form.
@@ -54,7 +55,7 @@ func (rs *routes) forwardInput(w http.ResponseWriter, r *http.Request, remote *r
 		return
 	}
 	defer resp.Body.Close()
-	passHeader(w, resp, numberForm, "Middleman-Offset")
+	passHeader(w, resp, numberForm(), "Middleman-Offset")
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -77,8 +78,8 @@ func (rs *routes) forwardCapture(w http.ResponseWriter, r *http.Request, remote 
 		rs.refuse(w, r, remote.Failed(&runtime.Error{Reason: runtime.TooMuch, Cause: errors.New("a screen is too large")}))
 		return
 	}
-	passHeader(w, resp, numberForm, "Middleman-Offset", "Middleman-Cols", "Middleman-Rows")
-	passHeader(w, resp, hashForm, "Middleman-Hash")
+	passHeader(w, resp, numberForm(), "Middleman-Offset", "Middleman-Cols", "Middleman-Rows")
+	passHeader(w, resp, hashForm(), "Middleman-Hash")
 	if resp.Header.Get("Middleman-Note") != "" {
 		w.Header().Set("Middleman-Note", "it may differ from what was shown then, because output before it is missing")
 	}
@@ -125,7 +126,7 @@ func (rs *routes) pass(w http.ResponseWriter, r *http.Request, remote *runtime.R
 		return
 	}
 	defer resp.Body.Close()
-	passHeader(w, resp, numberForm, "Middleman-Offset")
+	passHeader(w, resp, numberForm(), "Middleman-Offset")
 	w.Header().Set("Content-Type", contentType)
 	buf := make([]byte, 64<<10)
 	for sent := int64(0); ; {
@@ -144,7 +145,7 @@ func (rs *routes) pass(w http.ResponseWriter, r *http.Request, remote *runtime.R
 			panic(http.ErrAbortHandler) // a broken answer is the only way to tell that it is incomplete
 		}
 	}
-	if left := resp.Trailer.Get("Middleman-Left-Out"); w.Header().Get("Trailer") != "" && numberForm.MatchString(left) {
+	if left := resp.Trailer.Get("Middleman-Left-Out"); w.Header().Get("Trailer") != "" && numberForm().MatchString(left) {
 		if _, err := strconv.ParseInt(left, 10, 64); err == nil {
 			w.Header().Set("Middleman-Left-Out", left)
 		}

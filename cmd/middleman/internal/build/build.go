@@ -2,20 +2,16 @@
 package build
 
 import (
-	"fmt"
-	"runtime"
 	"runtime/debug"
-)
 
-// version is set by the build:
-// -ldflags "-X middleman/cmd/middleman/internal/build.version=v1.2.3".
-var version = ""
+	"middleman/cmd/middleman/internal/stamp"
+)
 
 // Version returns the version that the build set, else one made of what Go
 // recorded about the source.
 func Version() string {
-	if version != "" {
-		return version
+	if stamp.Version != "" {
+		return stamp.Version
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -40,6 +36,4 @@ func Version() string {
 }
 
 // Line returns the line that --version prints.
-func Line() string {
-	return fmt.Sprintf("middleman %s %s %s/%s", Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
+func Line() string { return stamp.Line(Version()) }

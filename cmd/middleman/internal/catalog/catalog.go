@@ -51,6 +51,20 @@ func Read(ctx context.Context, c *cli.CLI) (List, error) {
 	return ReadBy(ctx, c, (*client.Client).Workspaces)
 }
 
+// ReadStatus is Read with the statuses that the server knows.
+func ReadStatus(ctx context.Context, c *cli.CLI) (list List, err error) {
+	by := func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
+		return server.WorkspacesStatus(ctx, false)
+	}
+	if atOnce(ctx, c, func(ctx context.Context, server *client.Client) (err error) {
+		list, err = readServer(ctx, server, by, (*client.Client).Sessions)
+		return err
+	}) == nil {
+		return list, nil
+	}
+	return ReadBy(ctx, c, by)
+}
+
 // ReadBy is Read, with list to get the workspaces from the server.
 func ReadBy(ctx context.Context, c *cli.CLI, list func(*client.Client, context.Context) ([]api.Workspace, error)) (List, error) {
 	server, err := connect(ctx, c)

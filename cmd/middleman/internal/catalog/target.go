@@ -24,11 +24,17 @@ func (t Target) Label() string { return Label(t.Shown) }
 // backend. Find asks sessions for their states only if the records do not tell
 // which session is meant, so the state that it returns may be old.
 func Find(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
+	if s, ok := findAtOnce(ctx, c, arg, false); ok {
+		return Direct(c, s)
+	}
 	return find(ctx, c, func(l List) (api.Session, error) { return l.Session(arg) })
 }
 
 // FindExact is Find for a command that destroys something, see List.Exact.
 func FindExact(ctx context.Context, c *cli.CLI, arg string) (Target, error) {
+	if s, ok := findAtOnce(ctx, c, arg, true); ok {
+		return Direct(c, s)
+	}
 	return find(ctx, c, func(l List) (api.Session, error) { return l.Exact().Session(arg) })
 }
 

@@ -1,10 +1,8 @@
-// Package helper runs the hidden helper processes, and answers version, before
-// the packages of the server are initialised. There may be one such process per
-// session.
+// Package helper runs the hidden helper processes before the packages of the server
+// are initialised. There may be one such process per session.
 package helper
 
 import (
-	"fmt"
 	"os"
 
 	"middleman/cmd/middleman/internal/build"
@@ -23,12 +21,6 @@ import (
 func init() {
 	if len(os.Args) < 2 {
 		return
-	}
-	if len(os.Args) == 2 && (os.Args[1] == "version" || os.Args[1] == "--version") {
-		if _, err := fmt.Println(build.Line()); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
 	}
 	if os.Args[1] == "pty-owner" {
 		os.Exit(owner.Main(os.Args[2:], build.Version(), tmux.Host{}))

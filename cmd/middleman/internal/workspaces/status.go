@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,20 +24,30 @@ func (c commands) readStatusCatalog(ctx context.Context, sessions, fresh bool) (
 	if sessions {
 		return catalog.Read(ctx, c.CLI)
 	}
-	if fresh { // only a server inspects workspaces
-		server, err := c.Server(ctx)
-		if err != nil {
-			return catalog.List{}, err
-		}
-		server.Close()
-	}
-	list, err := catalog.ReadBy(ctx, c.CLI, func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
-		return server.WorkspacesStatus(ctx, fresh)
-	})
-	if err == nil && c.Runtime == "" {
+	list, err := c.readStatuses(ctx, fresh)
+	if err == nil && c.Runtime == "" && slices.ContainsFunc(list.Workspaces, mayBeKept) {
 		c.addKept(list.Workspaces)
 	}
 	return list, err
+}
+
+func (c commands) readStatuses(ctx context.Context, fresh bool) (catalog.List, error) {
+	if !fresh {
+		return catalog.ReadStatus(ctx, c.CLI)
+	}
+	server, err := c.Server(ctx) // only a server inspects workspaces
+	if err != nil {
+		return catalog.List{}, err
+	}
+	server.Close()
+	return catalog.ReadBy(ctx, c.CLI, func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
+		return server.WorkspacesStatus(ctx, true)
+	})
+}
+
+// mayBeKept reports whether a status of w may have been saved that w has not got.
+func mayBeKept(w api.Workspace) bool {
+	return w.Status == nil && w.State == workspace.StateReady && w.Mode != workspace.ModeDirectory
 }
 
 // addKept adds saved statuses to workspaces that have none.
@@ -46,7 +57,7 @@ func (c commands) addKept(list []api.Workspace) {
 		fmt.Fprintf(c.Errs, "middleman: %v\n", err)
 	}
 	for i, w := range list {
-		if status, ok := known[w.ID]; ok && w.Status == nil && w.State == workspace.StateReady {
+		if status, ok := known[w.ID]; ok && mayBeKept(w) {
 			list[i].Status = &status
 		}
 	}
