@@ -133,6 +133,37 @@ func TestAttachOnAConsole(t *testing.T) {
 	w.run(0, "stop", "inner", "--grace", "0s")
 }
 
+// Everything works below a path that is longer than the 260 characters that
+// Windows once allowed.
+func TestLongPaths(t *testing.T) {
+	w := newWorld(t)
+	w.home = filepath.Join(w.home, strings.Repeat("a", 120), strings.Repeat("b", 120))
+	w.env = environ(w.home)
+	if err := os.MkdirAll(w.home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.serve()
+	dir := t.TempDir()
+	w.run(0, "new", "mine", "-d", "-C", dir, "--mode", "in-place", "--", self(t), "program", "echo")
+	w.run(0, "wait", "mine", "--text", "ready", "--scrollback", "--timeout", "60s")
+	w.run(0, "send", "mine", "--enter", "exit 7")
+	w.run(7, "wait", "mine", "--exit", "--timeout", "60s")
+	w.run(0, "rm", "mine")
+
+	w.run(0, "new", "deep", "-d", "--mode", "directory", "--no-session")
+	path := strings.TrimSpace(w.run(0, "path", "deep"))
+	if len(path) < 260 {
+		t.Fatalf("%s is not long", path)
+	}
+	if err := os.WriteFile(filepath.Join(path, "file"), []byte("text"), 0o600); err != nil {
+		t.Error(err)
+	}
+	w.run(0, "rm", "deep", "--discard-work")
+	if _, err := os.Lstat(path); err == nil {
+		t.Errorf("%s is still there", path)
+	}
+}
+
 // The completions of PowerShell are what cobra makes, for the name of the program.
 func TestPowerShellCompletion(t *testing.T) {
 	w := newWorld(t)
