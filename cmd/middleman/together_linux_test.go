@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -115,36 +116,73 @@ func TestRuntimesTogether(t *testing.T) {
 	})
 }
 
+// wait --exit lets the runtime wait: no output comes here, and a runtime that is away
+// meanwhile tells the exit later.
+func TestRuntimeWait(t *testing.T) {
+	hub := newMachine(t)
+	f := hub.add("https")
+	hub.run("new", "w", "-d", "-C", "box:~", "--mode", "in-place", "--", "sh", "-c", "read x; yes | head -c 3000000; exit 4")
+	f.proxy.set(func() { f.proxy.bytes = 0 })
+	var wait *lines
+	for said := ""; !strings.Contains(said, "waiting on"); {
+		wait = hub.follow("wait", "box:w")
+		hub.run("ls", "box:") // by the end of this it may have found the session
+		f.proxy.refuse()
+		said = <-wait.got // an error, if it had not
+		f.proxy.accept()
+		hub.try("runtime", "check", "box")
+	}
+	if err := waitFor("box", 30*time.Second, func() bool { _, _, code := hub.try("send", "box:w", "--enter", "go"); return code == 0 }); err != nil {
+		t.Fatal(err)
+	}
+	if code := wait.end(); code != 4 {
+		t.Errorf("exit %d", code)
+	}
+	f.proxy.set(func() {
+		if f.proxy.bytes > 1<<20 {
+			t.Errorf("%d bytes came", f.proxy.bytes)
+		}
+	})
+}
+
 // lines are what a command prints while it runs.
 type lines struct {
 	t   *testing.T
 	got chan string
+	end func() int // waits for its end and returns the exit code
 }
 
-// follow starts a command whose output is read as it comes. It ends with the test.
+// follow starts a command whose output and errors are read as they come. It ends with
+// the test.
 func (m *machine) follow(args ...string) *lines {
 	m.t.Helper()
 	cmd := exec.Command("middleman", args...)
 	cmd.Env = m.env
 	out, err := cmd.StdoutPipe()
+	cmd.Stderr = cmd.Stdout
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	l := &lines{m.t, make(chan string, 1024)}
+	l := &lines{t: m.t, got: make(chan string, 1024)}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
+		defer close(l.got)
 		for scanner := bufio.NewScanner(out); scanner.Scan(); {
 			l.got <- scanner.Text()
 		}
 	}()
+	l.end = sync.OnceValue(func() int {
+		<-read
+		_ = cmd.Wait() // its code tells
+		return cmd.ProcessState.ExitCode()
+	})
 	m.t.Cleanup(func() {
 		cmd.Process.Kill()
-		<-read
-		cmd.Wait()
+		l.end()
 	})
 	return l
 }
@@ -154,7 +192,10 @@ func (l *lines) await(text, never string) {
 	l.t.Helper()
 	for late := time.After(40 * time.Second); ; {
 		select {
-		case line := <-l.got:
+		case line, more := <-l.got:
+			if !more {
+				l.t.Fatalf("it has ended, without a line with %q", text)
+			}
 			if strings.Contains(line, text) {
 				return
 			}

@@ -84,6 +84,19 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	}, nil
 }
 
+// WaitSession waits until a session's program has exited or, with quiet, until there was
+// no output for so long, at most for limit: then the error is an *api.Problem with the
+// code CodeTimeout. Of the output nothing is sent.
+func (c *Client) WaitSession(ctx context.Context, id string, quiet, limit time.Duration) (v api.Waited, err error) {
+	query := url.Values{"for": {"exit"}, "timeout": {limit.String()}}
+	if quiet > 0 {
+		query.Set("for", "quiet")
+		query.Set("value", quiet.String())
+	}
+	err = c.call(ctx, http.MethodGet, (&session{c, id}).path("/wait", query), nil, &v)
+	return v, sessionError(err)
+}
+
 // Attach implements terminal.Session. The query of a terminal has no name for the
 // client, and no AttachOptions.NoOutput, Activity and Reader.
 func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (terminal.Attachment, error) {

@@ -13,6 +13,8 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/cmd/middleman/internal/workers"
+	"middleman/internal/api"
+	"middleman/internal/client"
 	"middleman/terminal"
 	"middleman/terminal/await"
 )
@@ -135,7 +137,12 @@ func (c commands) wait(ctx context.Context, target string, condition await.Condi
 	if err != nil {
 		return fmt.Errorf("wait for %s: %w", target, err)
 	}
-	found, err := await.Wait(ctx, t.Session, condition)
+	var found await.Result
+	if c.Runtime != "" && condition.Match == nil {
+		found, err = c.waitThere(ctx, t.Shown.ID, condition.Quiet)
+	} else {
+		found, err = await.Wait(ctx, t.Session, condition)
+	}
 	switch {
 	case errors.Is(err, terminal.ErrGone): // the exit code is unknown, so this must not look like one
 		return fmt.Errorf("wait for %s: %w: %w", target, viewer.ErrDisconnected, err)
@@ -151,6 +158,48 @@ func (c commands) wait(ctx context.Context, target string, condition await.Condi
 		return &cli.ProgramExit{Exit: *found.Exit}
 	}
 	return nil
+}
+
+const (
+	// waitLimit bounds one request that waits on a runtime; the next one waits on.
+	waitLimit = 10 * time.Minute
+	// waitPause is the time between two requests while the runtime is away.
+	waitPause = time.Second
+)
+
+// waitThere lets the runtime wait for an exit or for quiet, so that no output comes
+// here. While the runtime is away it waits on: the exit is told later too.
+func (c commands) waitThere(ctx context.Context, id string, quiet time.Duration) (await.Result, error) {
+	told := false
+	for {
+		var v api.Waited
+		err := c.WithServer(ctx, func(ctx context.Context, server *client.Client) (err error) {
+			v, err = server.WaitSession(ctx, id, quiet, waitLimit)
+			return err
+		})
+		p, _ := errors.AsType[*api.Problem](err)
+		switch {
+		case err == nil && quiet == 0 && v.Session.Exit == nil:
+			return await.Result{}, terminal.ErrGone
+		case err == nil:
+			return await.Result{Offset: v.Offset, Exit: v.Session.Exit}, nil
+		case ctx.Err() != nil:
+			return await.Result{}, context.Cause(ctx)
+		case p != nil && p.Code == api.CodeTimeout:
+			continue
+		case p != nil && p.Code != api.CodeRuntimeLost:
+			return await.Result{}, err
+		case !told:
+			fmt.Fprintf(c.Errs, "middleman: note: waiting on, until there is an answer again: %v\n", err)
+			_ = c.Errs.Flush() // Run tells of an error
+			told = true
+		}
+		select {
+		case <-time.After(waitPause):
+		case <-ctx.Done():
+			return await.Result{}, context.Cause(ctx)
+		}
+	}
 }
 
 // waited is what wait prints with --json: how the condition came to hold, and
