@@ -22,6 +22,12 @@ func (d Dirs) ours() []string {
 // mode 0700 if they are missing. It refuses one that is not a directory of this
 // user alone.
 func (d Dirs) Prepare() error {
+	if err := private.MakeDir(d.Runtime); err != nil {
+		return err
+	}
+	if err := d.chooseSockets(); err != nil {
+		return err
+	}
 	for _, dir := range d.ours() {
 		if err := private.MakeDir(dir); err != nil {
 			return err

@@ -2,14 +2,11 @@
 package config
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/adrg/xdg"
-
-	"middleman/internal/private"
 )
 
 // Dirs are the directories that middleman uses. FindDirs makes none of them.
@@ -49,21 +46,6 @@ func FindDirs() (Dirs, error) {
 		d.Runtime = filepath.Join(xdg.RuntimeDir, "middleman")
 	}
 	return d, nil
-}
-
-// longestSocket is the longest name of a socket in Sockets: that of a session.
-const longestSocket = "s0123456789abcdef.sock"
-
-// Sockets returns the directory for Unix sockets, whose paths the system bounds:
-// the runtime directory or, where its path is too long, a directory of this user
-// alone in a short place. It is the same for each process that has these directories,
-// whatever else its environment is.
-func (d Dirs) Sockets() string {
-	if len(filepath.Join(d.Runtime, longestSocket)) <= private.MaxSocketPath {
-		return d.Runtime
-	}
-	of := sha256.Sum256([]byte(d.Runtime))
-	return filepath.Join(shortBase(), fmt.Sprintf("middleman-%d-%x", os.Getuid(), of[:8]))
 }
 
 // Sessions returns the directory that holds each session's state directory.

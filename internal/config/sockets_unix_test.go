@@ -3,6 +3,7 @@
 package config
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,6 +26,71 @@ func TestSocketsFit(t *testing.T) {
 		seen[d.Sockets()] = d.Runtime
 		if short := len(filepath.Join(d.Runtime, longestSocket)) <= private.MaxSocketPath; short != (d.Sockets() == filepath.Clean(d.Runtime)) {
 			t.Errorf("%s: its sockets are in %s", d.Runtime, d.Sockets())
+		}
+	}
+}
+
+// Somebody who takes the usual directory first stops nobody: another is made, whose name
+// follows from nothing, and each process finds that one.
+func TestSocketsWhereTheirNameIsTaken(t *testing.T) {
+	long, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	long = filepath.Join(long, strings.Repeat("n", private.MaxSocketPath))
+	d := Dirs{Data: filepath.Join(long, "data"), Config: filepath.Join(long, "config"), Runtime: filepath.Join(long, "run")}
+	usual := d.Sockets()
+	if usual == d.Runtime {
+		t.Fatal("the path of the runtime directory is not too long")
+	}
+	take := func(path string) { // a file stands for a directory of another user, which only root can make
+		t.Helper()
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.Remove(path) })
+	}
+	take(usual)
+	if err := d.Check(); err != nil {
+		t.Errorf("before it is chosen: %v", err)
+	}
+	chosen := ""
+	for range 2 {
+		if err := d.Prepare(); err != nil {
+			t.Fatal(err)
+		}
+		now := d.Sockets()
+		t.Cleanup(func() { os.Remove(now) })
+		if now == usual || now == d.Runtime || len(filepath.Join(now, longestSocket)) > private.MaxSocketPath {
+			t.Fatalf("sockets are in %s", now)
+		}
+		if chosen != "" && now != chosen {
+			t.Errorf("first %s, then %s", chosen, now)
+		}
+		chosen = now
+		if err := private.Dir(now); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.Remove(chosen); err != nil { // as the cleaner of a machine does
+		t.Fatal(err)
+	}
+	take(chosen)
+	if err := d.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	next := d.Sockets()
+	t.Cleanup(func() { os.Remove(next) })
+	if next == chosen || next == usual || next == d.Runtime {
+		t.Errorf("where the chosen one is taken too: %s", next)
+	}
+	// What the file says is believed only if it is a place of that kind.
+	for _, text := range []string{"/tmp", shortPrefix() + "../../x", shortPrefix(), "\x00"} {
+		if err := os.WriteFile(d.socketsFile(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.chosenSockets(); got != "" {
+			t.Errorf("%q is believed: %s", text, got)
 		}
 	}
 }
