@@ -81,12 +81,18 @@ func (s *Server) newToken(ctx context.Context, in api.NewToken) (store.Token, er
 		}
 		t.ExpiresAt = t.CreatedAt.Add(life)
 	}
+	return t, outlives(ctx, t)
+}
+
+// outlives returns the problem for a caller that would get the secret of a token that is
+// valid for longer than the token of its request.
+func outlives(ctx context.Context, t store.Token) error {
 	id, _ := caller(ctx)
 	if strings.HasPrefix(id.subject, "token:") && !id.expires.IsZero() && (t.ExpiresAt.IsZero() || t.ExpiresAt.After(id.expires)) {
-		return t, problemf(api.CodeForbidden,
-			"the token of this request expires at %s, and cannot make one that is valid for longer", id.expires.Local().Format(time.RFC3339))
+		return problemf(api.CodeForbidden,
+			"the token of this request expires at %s, and cannot get the secret of one that is valid for longer", id.expires.Local().Format(time.RFC3339))
 	}
-	return t, nil
+	return nil
 }
 
 func (s *Server) getTokens(ctx context.Context, _ *empty) (*reply[api.Tokens], error) {
@@ -121,6 +127,9 @@ func (s *Server) rotateToken(ctx context.Context, in *TokenPath) (*reply[api.Cre
 		return nil, err
 	}
 	audit.Note(ctx, "id "+t.ID+" name "+t.Label)
+	if err := outlives(ctx, t); err != nil {
+		return nil, err
+	}
 	secret := store.NewSecret()
 	if err := s.Store.RotateToken(ctx, t.ID, secret); err != nil {
 		return nil, err

@@ -270,6 +270,19 @@ func TestTokenMakesNoLongerOne(t *testing.T) {
 			t.Errorf("%s: %d %s", x.name, a.status, a.body)
 		}
 	}
+	short := get[api.CreatedToken](r, "POST", "/tokens", api.NewToken{Name: "short", Scope: "full", Life: "1h"}).Secret
+	everlasting := get[api.CreatedToken](r, "POST", "/tokens", api.NewToken{Name: "everlasting", Scope: "full"}).Secret
+	for _, x := range []struct {
+		name string
+		want int
+	}{{"everlasting", 403}, {"maker-of-for-ever", 200}, {"short", 200}} {
+		if a := r.browse("POST", "/api/v1/tokens/"+x.name+"/rotate", nil, "Authorization", "Bearer "+short); a.status != x.want {
+			t.Errorf("rotate %s: %d %s", x.name, a.status, a.body)
+		}
+	}
+	if status := r.status("GET", "/workspaces", "Bearer "+everlasting); status != 200 {
+		t.Errorf("a refused rotation ended the secret: %d", status)
+	}
 }
 
 // Revoking, rotating and expiry end what a token has open.
